@@ -11,27 +11,28 @@
 
 namespace troupe {
 
-/// What an AnomalyGuard objects to.
+/// The values that an AnomalyGuard rejects.
 enum class Anomaly : std::uint8_t {
-  nan,         ///< for programs that mask with infinities
-  not_finite,  ///< also infinities, which come before most NaN
+  nan,         ///< NaN only: for programs that mask with infinities
+  not_finite,  ///< NaN and infinities: an infinity precedes most NaN
 };
 
-/// The result of an operation is not what an AnomalyGuard allows. The text names the operation, the first element that
-/// is wrong in row-major order, the operation's number (CreationMark::serial), its call if it was made in one, and the
-/// labels: `[anomaly] log: result 0: f32 (2, 3) has nan at element 4; made as operation 17 of call 0.2 in
-/// encoder/norm`.
+/// An operation returned a value that the AnomalyGuard rejects. The text names the operation, its first rejected
+/// element in row-major order, the operation's number (CreationMark::serial), its call if it was made in one, and the
+/// labels:
+/// `[anomaly] log: result 0: f32 (2, 3) has nan at element 4; made as operation 17 of call 0.2 in encoder/norm`.
 class AnomalyError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Checks every operation on variables that this thread records while the guard lives: its results at once, which
-/// throws AnomalyError, and its gradients in every later pass, on whatever thread and node, which throws BackwardError
-/// `[backward] sqrt: gradient of input 0: ...`. Passes that this thread runs meanwhile check all operations, also those
-/// recorded before; their gradient may have been wrong when it came: `[backward] mul: got a gradient: f32 (2) has inf
-/// at element 0; ...`. A function under checkpoint() is computed again to find the operation inside it. Costs a look at
-/// every element while it lives, and nothing else at any time. Guards nest; the innermost decides.
+/// Checks every operation on variables that this thread records while the guard lives. The results are checked at once:
+/// a rejected result throws AnomalyError. The gradients are checked in every later pass, on any thread and node: a
+/// rejected gradient throws BackwardError `[backward] sqrt: gradient of input 0: ...`.
+/// Passes that this thread runs while the guard lives check all operations, also those recorded earlier. There, an
+/// incoming gradient may already be wrong: `[backward] mul: got a gradient: f32 (2) has inf at element 0; ...`.
+/// A function under checkpoint() is recomputed to find the operation inside it. Cost: one read of every element while
+/// the guard lives, none otherwise. Guards nest; the innermost decides.
 class AnomalyGuard {
  public:
   explicit AnomalyGuard(Anomaly what = Anomaly::not_finite) noexcept;
@@ -46,10 +47,10 @@ class AnomalyGuard {
   const AnomalyGuard* outside_;
 };
 
-/// Names the part of the program that this thread is in, for the texts above. Guards nest: "encoder/norm".
+/// Labels the part of the program that this thread executes, for the texts above. Guards nest: "encoder/norm".
 class LabelGuard {
  public:
-  /// `label` outlives the guard.
+  /// REQUIRES: `label` outlives the guard.
   explicit LabelGuard(std::string_view label) noexcept;
   ~LabelGuard();
   LabelGuard(const LabelGuard&) = delete;

@@ -1,4 +1,5 @@
-// Where the graph leaves a node: a SendFn here, a RecvFn there. Neither knows ids or messages; the tag is its maker's.
+// Where the graph leaves a node: a SendFn here, a RecvFn there. Neither knows ids or messages: the caller
+// keeps those in the tag.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +12,20 @@
 
 namespace troupe {
 
-/// The end of a graph at the node that sent variables to a peer. In backward the peer's RecvFn gives it one gradient
-/// (or none) per sent variable, which it passes on.
+/// The end of a graph at the node that sent variables to a peer. In a backward pass it takes one gradient (or none) per
+/// sent variable from the peer's RecvFn and passes them on.
 class SendFn final : public GradFn {
  public:
-  /// The vertex for `sent`, in this order; marked as made now by this thread. `tag` is kept and not looked at.
-  /// Throws TensorError if `sent` is empty or one of them requires no gradient.
+  /// Returns the vertex for `sent`, in this order, with a creation mark of this thread. Keeps `tag` and does not
+  /// interpret it.
+  /// Throws TensorError if `sent` is empty or one of its variables requires no gradient.
   [[nodiscard]] static std::shared_ptr<const SendFn> make(std::span<const Variable> sent,
                                                           std::shared_ptr<const void> tag = nullptr);
 
   [[nodiscard]] const std::shared_ptr<const void>& tag() const noexcept { return tag_; }
 
-  /// Throws TensorError unless `gradients` are one per sent variable, each undefined or of its shape and dtype.
+  /// Throws TensorError unless `gradients` has one entry per sent variable, undefined or of the variable's shape and
+  /// dtype.
   void check(std::span<const Tensor> gradients) const;
 
   [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor> gradients) const override;
@@ -38,21 +41,22 @@ class SendFn final : public GradFn {
   std::shared_ptr<const void> tag_;
 };
 
-/// The beginning of a graph at the node that received variables. In backward it collects the gradients of all of them
-/// and hands them to the GradientSink once.
+/// The beginning of a graph at the node that received variables. In a backward pass it collects the gradients of all
+/// received variables and gives them to the GradientSink once.
 class RecvFn final : public GradFn {
  public:
-  /// The vertex for `count` received variables. Throws TensorError if `count` is 0.
+  /// Returns the vertex for `count` received variables. Throws TensorError if `count` is 0.
   [[nodiscard]] static std::shared_ptr<const RecvFn> make(std::uint32_t count,
                                                           std::shared_ptr<const void> tag = nullptr);
 
-  /// Received variable number `slot` of `recv`; requires a gradient. Made once per slot: each call is a new identity.
+  /// Returns received variable number `slot` of `recv`, which requires a gradient. REQUIRES: called once per slot,
+  /// because each call makes a new variable.
   /// Throws TensorError if `slot` is out of range, DTypeError if the dtype is not floating point.
   [[nodiscard]] static Variable variable(const std::shared_ptr<const RecvFn>& recv, std::uint32_t slot, Tensor value);
 
   [[nodiscard]] const std::shared_ptr<const void>& tag() const noexcept { return tag_; }
 
-  /// Never called by the engine. Throws std::logic_error.
+  /// Throws std::logic_error: the engine never calls it.
   [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor> gradients) const override;
 
  private:
@@ -61,13 +65,14 @@ class RecvFn final : public GradFn {
   std::shared_ptr<const void> tag_;
 };
 
-/// Takes what leaves this node in a backward pass.
+/// Receives the gradients that leave this node in a backward pass.
 class GradientSink {
  public:
   virtual ~GradientSink() = default;
 
-  /// All contributions to `recv` are in: one gradient per received variable, undefined where there is none (all may
-  /// be). Called at most once per RecvFn and pass, on the thread that runs the pass. Must not call back into the task.
+  /// All contributions to `recv` have arrived. `gradients` has one entry per received variable, undefined where there
+  /// is no gradient (all may be undefined). Called at most once per RecvFn and pass, on the thread that runs the pass.
+  /// REQUIRES: does not call the GraphTask.
   virtual void deliver(const std::shared_ptr<const RecvFn>& recv, std::vector<Tensor> gradients) = 0;
 };
 

@@ -3,7 +3,7 @@
 namespace troupe {
 namespace {
 
-/// Where this thread is. Only guards change it.
+/// The position of this thread in the program. Only guards change it.
 struct Place {
   std::shared_ptr<const CallPath> path;
   std::atomic<std::uint64_t>* next_serial = nullptr;

@@ -18,7 +18,7 @@ namespace {
 
 thread_local bool recomputing_here = false;
 
-/// While a function is computed again.
+/// Sets recomputing() during a replay.
 class RecomputingGuard {
  public:
   RecomputingGuard() : before_(std::exchange(recomputing_here, true)) {}
@@ -41,13 +41,13 @@ namespace {
   throw std::logic_error("the function read a variable that it did not read before");
 }
 
-/// For a pass that ends inside the node, at what the function read.
+/// The sink of a replay's pass, which ends inside the node at the variables that the function read.
 class NoSink final : public GradientSink {
  public:
   void deliver(const std::shared_ptr<const RecvFn>&, std::vector<Tensor>) override { fail_read_other(); }
 };
 
-/// What the function was called with and what it gave.
+/// One call of a checkpointed function: its inputs, its reads and the layouts of its results.
 struct Call {
   CheckpointedFunction f;
   std::vector<Saved> inputs;
@@ -55,7 +55,7 @@ struct Call {
   std::vector<Layout> results;
 };
 
-/// Edges: to the inputs, then to the variables that the function read.
+/// Edges: first to the inputs, then to the variables that the function read.
 class CheckpointFn final : public GradFn {
  public:
   CheckpointFn(std::vector<Edge> edges, Call call)
@@ -68,7 +68,7 @@ class CheckpointFn final : public GradFn {
 
   [[nodiscard]] std::vector<Tensor> apply_to(std::vector<Tensor> gradients,
                                              std::span<const Edge> needed) const override {
-    // Under the guard that this was made under, the replay finds the operation inside.
+    // A replay under the AnomalyGuard of the first run finds the operation inside.
     const VertexNotes* notes = notes_if_any();
     std::optional<AnomalyGuard> guard;
     if (notes != nullptr && notes->watched) guard.emplace(notes->watched->what);
@@ -91,8 +91,8 @@ class CheckpointFn final : public GradFn {
     return results;
   }
 
-  /// If `values`, which the function gave, are not what this thread's AnomalyGuard allows, lets the operation inside
-  /// that made them throw.
+  /// If this thread's AnomalyGuard rejects one of `values`, the function's results, replays the function so that the
+  /// operation inside it throws.
   void find_anomaly(std::span<const Tensor> values) const {
     const AnomalyGuard* guard = anomaly_guard_here();
     if (guard == nullptr) return;
@@ -130,7 +130,7 @@ class CheckpointFn final : public GradFn {
     return results;
   }
 
-  /// Starts `pass` at `results`, which end here: the graph behind them is the pass's alone.
+  /// Starts `pass` at `results`. The pass is the only owner of the graph behind them: the handles end here.
   static void feed(Pass& pass, std::vector<Variable> results, std::vector<Tensor> gradients) {
     std::vector<Edge> roots;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -145,7 +145,7 @@ class CheckpointFn final : public GradFn {
   mutable Call call_;
 };
 
-/// Calls the function without recording and notes in `call` what it was given, read and gave.
+/// Calls the function without recording. Stores its inputs, reads and result layouts in `call`.
 std::vector<Tensor> first_run(Call& call, std::span<const Variable> inputs) {
   std::vector<Variable> constants;
   for (const Variable& input : inputs) {

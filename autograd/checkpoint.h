@@ -1,4 +1,4 @@
-// Gradient checkpointing: memory for time.
+// Gradient checkpointing: recomputes values in backward instead of saving them.
 //
 //   Variable hidden = checkpoint([&](const Variable& in) { return block(in); }, x);
 #pragma once
@@ -26,22 +26,24 @@ using AsVariable = const Variable&;
 
 }  // namespace detail
 
-/// Returns what `f(inputs...)` returns, a Variable or a std::vector of them, but keeps nothing of what its operations
-/// save: only its inputs and the parameters it read. A backward pass that needs it computes `f` again, once per pass,
-/// on its own thread, and differentiates that. Values and gradients are the same, bit for bit where a variable is used
-/// inside one checkpoint only; one that is used in several places is summed inside each checkpoint first.
+/// Returns what `f(inputs...)` returns, a Variable or a std::vector of them, without saving the tensors that its
+/// operations save. The graph keeps only the inputs and the parameters that `f` read. A backward pass that needs the
+/// function recomputes it, once per pass and on the pass's thread, and differentiates the replay. Values and gradients
+/// are equal bit for bit if each variable is used inside one checkpoint only. The gradients of a variable used in
+/// several places are first summed within each checkpoint.
 ///
-/// `f` is kept with the graph and called again: what it holds by reference (a module) outlives the graph, and several
-/// passes at once call it at once. It does the same every time, of its inputs and of what it reads:
-///   - Variables that require a gradient may be read as if they were inputs. The replay sees the values that they had,
-///     also if Variable::set_value() replaced them meanwhile, and their gradients are found.
-///   - Operations on variables that take a Generator (dropout) draw the same numbers again, from a copy: the generator
-///     stays as it is. Draws of tensor functions are not noticed: `f` copies such a generator.
-///   - recomputing() tells a module that counts or averages what it sees that it has seen this before.
-///   - Constants and buffers are read as they are then. Calls to other nodes and other threads do not belong into it.
-/// Checkpoints nest. Results that are not floating point are constants; under a NoGradGuard, or without a gradient to
-/// compute, this is `f(inputs...)`. A BackwardError says where a replay fails: `[backward] checkpoint: ...`, with what
-/// `f` threw or one of
+/// The graph stores `f` and calls it again. REQUIRES: objects that `f` refers to (a module) outlive the graph; `f` is
+/// safe to call from several passes at once; `f` computes the same every time, from its inputs and what it reads:
+///   - Variables that require a gradient may be read like inputs. The replay reads the values of the first run, also if
+///     Variable::set_value() replaced them since, and the pass finds their gradients.
+///   - Operations on variables that take a Generator (dropout) draw the same numbers again, from a copy. The generator
+///     itself does not advance. Draws by tensor functions are not recorded: `f` must copy their generator.
+///   - recomputing() tells a module that counts or averages its inputs that it has counted these already.
+///   - Constants and buffers are read with their values at the time of the replay. `f` must not call other nodes or
+///     threads.
+/// Checkpoints nest. Results that are not floating point are constants. Under a NoGradGuard, or without a gradient
+/// to compute, this is `f(inputs...)`. If a replay fails, the pass throws BackwardError `[backward] checkpoint: ...`
+/// with the text of the exception that `f` threw, or one of
 ///   `the function gave f64 (3) as result 0, f64 (2) before`, `the function gave 2 results, 1 before`,
 ///   `the function read a variable that it did not read before`.
 /// Source: Chen et al., "Training deep nets with sublinear memory cost", 2016.
@@ -69,7 +71,7 @@ template <class F, std::convertible_to<Variable>... Inputs>
   }
 }
 
-/// Whether this thread computes a checkpointed function again, for a backward pass.
+/// Returns whether this thread recomputes a checkpointed function for a backward pass.
 [[nodiscard]] bool recomputing() noexcept;
 
 }  // namespace troupe

@@ -12,7 +12,7 @@
 namespace troupe::detail {
 namespace {
 
-/// What a gradient must be like.
+/// The required shape, dtype and device of a gradient.
 struct Place {
   Shape shape;
   DType dtype = DType::f32;

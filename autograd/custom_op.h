@@ -1,4 +1,4 @@
-// Operations of your own: a value computed with tensors, and its gradient beside it.
+// User-defined operations: a value computed with tensors, and its gradient beside it.
 //
 //   Variable cube(const Variable& x) {
 //     const Tensor value = x.value();
@@ -20,15 +20,15 @@
 
 namespace troupe {
 
-/// A tensor that `backward` needs, as it was in forward: get() throws if somebody has written into it since.
+/// A tensor that `backward` needs, with its value in forward: get() throws if the tensor was written to since.
 using detail::Saved;
 
 namespace detail {
 
-/// Gradients by the results (some may be undefined) -> gradients by the inputs.
+/// Maps the gradients by the results (some may be undefined) to the gradients by the inputs.
 using CustomBackward = std::function<std::vector<Tensor>(std::vector<Tensor> gradients, std::span<const Edge> needed)>;
 
-/// Such a function, of operations with several results.
+/// A CustomBackward: the backward function of an operation with several results.
 template <class F>
 concept BackwardOfMany = std::is_invocable_r_v<std::vector<Tensor>, F&, std::vector<Tensor>, std::span<const Edge>>;
 
@@ -37,16 +37,16 @@ concept BackwardOfMany = std::is_invocable_r_v<std::vector<Tensor>, F&, std::vec
 
 }  // namespace detail
 
-/// Returns `value` as the result of operation `name` on `inputs`: a constant if none of them requires a gradient or a
-/// NoGradGuard is there. `inputs` may have undefined ones. `backward` takes the gradient by the result and gives those
-/// by the inputs, in one of two forms:
+/// Returns `value` as the result of operation `name` on `inputs`. The result is a constant if no input requires a
+/// gradient, or under a NoGradGuard. Inputs may be undefined. `backward` maps the gradient by the result to the
+/// gradients by the inputs, in one of two forms:
 ///   Tensor(const Tensor& gradient)                                              for one input
-///   std::vector<Tensor>(const Tensor& gradient, std::span<const Edge> needed)   one per input, in their order; it may
-///                                                 leave undefined what needs no gradient: `if (needed[1]) ...`
-/// A gradient has the shape, dtype and device of its input, or is undefined. `backward` keeps the tensors it needs as
-/// Saved (not as Variables: the graph would hold itself), runs on any thread, several passes at once, and must not
-/// write into the gradient. Its exceptions and wrong gradients fail the pass with a BackwardError: `[backward] cube:
-/// the gradient of input 0 is f64 (3), not f64 (2)`.
+///   std::vector<Tensor>(const Tensor& gradient, std::span<const Edge> needed)   one per input, in their order; an
+///                                                 entry may be undefined where `needed` is empty: `if (needed[1]) ...`
+/// A gradient has the shape, dtype and device of its input, or is undefined. REQUIRES: `backward` holds the tensors
+/// that it needs as Saved (a Variable would make the graph own itself), may run on any thread and in several passes at
+/// once, and does not write to the gradient. An exception of `backward` or a wrong gradient fails the pass with a
+/// BackwardError `[backward] cube: the gradient of input 0 is f64 (3), not f64 (2)`.
 /// Throws TensorError `[cube] tensor is undefined`, DTypeError `[cube] only floating point values have gradients: i64`.
 template <class Backward>
   requires detail::UnaryBackward<Backward> || detail::NaryBackward<Backward>
@@ -70,9 +70,9 @@ template <class Backward>
                    std::move(backward));
 }
 
-/// The same of an operation with several results: `backward` is
+/// As above for an operation with several results. `backward` is
 ///   std::vector<Tensor>(std::vector<Tensor> gradients, std::span<const Edge> needed)
-/// and takes a gradient per result, of which some, not all, may be undefined. Results that are not floating point are
+/// and takes one gradient per result. Some of them, not all, may be undefined. Results that are not floating point are
 /// constants.
 template <detail::BackwardOfMany Backward>
 [[nodiscard]] std::vector<Variable> custom_op(std::string_view name, std::vector<Tensor> values,

@@ -1,4 +1,4 @@
-// Dtype and shape as words of an error text.
+// Formats dtype and shape for error texts.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace troupe::detail {
   return std::string(name_of(dtype)) + " " + to_string(shape);
 }
 
-/// The same for a tensor, or "undefined".
+/// Returns the same for a tensor, or "undefined".
 [[nodiscard]] inline std::string describe(const Tensor& tensor) {
   return tensor.defined() ? describe(tensor.shape(), tensor.dtype()) : "undefined";
 }

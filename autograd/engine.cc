@@ -30,7 +30,7 @@ void check_fits(const Variable& root, const Tensor& gradient) {
   }
 }
 
-/// Roots of a pass inside one node, and what each starts with.
+/// The roots of a pass inside one node, with their initial gradients.
 struct Start {
   Start(std::span<const Variable> roots, std::span<const Tensor> given) {
     if (roots.empty()) throw TensorError("[backward] there are no roots");
@@ -49,7 +49,7 @@ struct Start {
   std::vector<Tensor> gradients;
 };
 
-/// For passes inside one node, where nothing leaves.
+/// The sink of a pass inside one node, which no gradient leaves.
 class NoSink final : public GradientSink {
  public:
   void deliver(const std::shared_ptr<const RecvFn>&, std::vector<Tensor>) override {

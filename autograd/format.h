@@ -1,5 +1,5 @@
-// Variables and tensors for fmt: `fmt::print("loss {}\n", loss)`. For programs that use fmt; no other header includes
-// this one.
+// Formats variables and tensors with fmt: `fmt::print("loss {}\n", loss)`. No other header includes this one, so only
+// programs that use fmt need it.
 #pragma once
 
 #include <fmt/core.h>
@@ -9,7 +9,7 @@
 #include "autograd/print.h"
 #include "tensor/format.h"  // IWYU pragma: export
 
-/// As to_string(); takes what a text takes: "{:>40}".
+/// Formats as to_string(). Takes the format specification of a string: "{:>40}".
 template <>
 struct fmt::formatter<troupe::Variable> : fmt::formatter<std::string_view> {
   template <class Context>

@@ -8,11 +8,11 @@
 namespace troupe {
 namespace {
 
-/// The edges that the release under way on this thread still has to let go; null if none is under way.
+/// The edges that the running release of this thread still has to drop; null if none runs.
 thread_local std::vector<Edge>* releasing = nullptr;
 
-/// Lets go of `edges` and of all that only they hold. A destructor that runs inside only adds to the list, so the depth
-/// of a graph never becomes depth of the stack.
+/// Drops `edges` and every vertex that only they hold. A destructor that runs inside appends to the list, so the depth
+/// of the graph does not become depth of the stack.
 void let_go_of(std::vector<Edge> edges) noexcept {
   if (releasing != nullptr) {
     for (Edge& edge : edges) releasing->push_back(std::move(edge));
@@ -60,7 +60,7 @@ GradFn::Use::Use(const GradFn& fn) : fn_(fn) {
 }
 
 GradFn::Use::~Use() {
-  // Nobody enters a released vertex, so one leaves it last.
+  // No new Use can enter a released vertex, so exactly one is the last to leave.
   if (fn_.use_.fetch_sub(1, std::memory_order_acq_rel) == (kReleased | 1U)) fn_.drop_saved();
 }
 

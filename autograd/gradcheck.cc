@@ -14,7 +14,7 @@ namespace {
 
 using Function = std::function<Variable(std::span<const Variable>)>;
 
-/// The result weighted with numbers in [0.5, 1.5), the same in every call.
+/// Returns the sum of the result weighted with numbers in [0.5, 1.5), the same in every call.
 Variable weighted(const Variable& result) {
   Generator generator(1);
   return sum(result * Variable(uniform(result.shape(), 0.5, 1.5, generator, DType::f64)));
@@ -25,7 +25,7 @@ double evaluate(const Function& function, std::span<const Variable> inputs) {
   return weighted(function(inputs)).value().item();
 }
 
-/// The function's value with `shift` added to one element of `input`, whose value is `original`.
+/// Returns the function's value with `shift` added to one element of `input`, whose value is `original`.
 double evaluate_shifted(const Function& function, std::span<const Variable> inputs, const Variable& input,
                         const Tensor& original, std::size_t element, double shift) {
   Tensor shifted = original.clone();

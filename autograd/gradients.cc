@@ -40,7 +40,7 @@ void Gradients::add(const Variable& leaf, const SparseTensor& gradient) {
     sparse_.emplace(leaf.id(), gradient);
     return;
   }
-  // Each by itself before they meet, as tensors of several passes are summed.
+  // Coalesced separately before the addition, as dense gradients of several passes are summed.
   there->second = troupe::add(std::array{there->second.coalesce(), gradient.coalesce()}).coalesce();
   entries_[index_.at(leaf.id())].second = {};
 }

@@ -1,4 +1,4 @@
-// What a backward pass found: gradients by variable.
+// The result of a backward pass: gradients by variable.
 #pragma once
 
 #include <cstddef>
@@ -12,27 +12,27 @@
 
 namespace troupe {
 
-/// Gradients of leaf variables, by identity. Iteration gives (variable, gradient) in the order of first arrival.
-/// Not safe for several threads at once.
+/// Gradients of leaf variables, by identity. Iteration gives (variable, gradient) in the order of first arrival. Not
+/// thread-safe.
 ///
-/// The gradient of a table of which all uses were asked for rows (EmbeddingOptions::sparse) is kept as rows until
-/// somebody asks for the tensor: of() makes it for the caller, begin() for all, once. They come as the pass made them,
-/// and are coalesced when sparse_of() asks for them the first time.
+/// If every use of a table asked for a gradient as rows (EmbeddingOptions::sparse), the gradient is kept as rows. of()
+/// converts it to a new tensor for the caller; begin() converts all of them once. The rows are stored as the pass
+/// produced them; the first sparse_of() coalesces them.
 class Gradients {
  public:
   using Entry = std::pair<Variable, Tensor>;
 
-  /// The gradient of `leaf`; undefined if none reached it.
+  /// Returns the gradient of `leaf`; undefined if none reached it.
   [[nodiscard]] Tensor of(const Variable& leaf) const;
 
-  /// Its rows, coalesced; undefined if none reached it, or not only rows did.
+  /// Returns the gradient of `leaf` as coalesced rows; undefined if none reached it or a part of it is dense.
   [[nodiscard]] SparseTensor sparse_of(const Variable& leaf) const;
 
-  /// Adds to what is there for `leaf`. The sum is a new tensor: neither operand is written to.
+  /// Adds `gradient` to the gradient of `leaf`. A sum is a new tensor: neither operand is written to.
   void add(const Variable& leaf, const Tensor& gradient);
   void add(const Variable& leaf, const SparseTensor& gradient);
 
-  /// Adds all of `others`: several passes over one graph sum up.
+  /// Adds all of `others`, as the sum of several passes over one graph.
   void add(const Gradients& others);
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
@@ -40,13 +40,13 @@ class Gradients {
   [[nodiscard]] std::vector<Entry>::const_iterator begin() const;
   [[nodiscard]] std::vector<Entry>::const_iterator end() const noexcept { return entries_.end(); }
 
-  /// The leaves in the same order, for who takes rows as they are.
+  /// Returns the leaves in the order of iteration, for callers that take rows as they are.
   [[nodiscard]] std::vector<Variable> leaves() const;
 
  private:
-  mutable std::vector<Entry> entries_;                  ///< the tensor is undefined where there are only rows so far
+  mutable std::vector<Entry> entries_;                  ///< the tensor is undefined while the gradient is rows only
   std::unordered_map<const void*, std::size_t> index_;  ///< places in `entries_`
-  mutable std::unordered_map<const void*, SparseTensor> sparse_;  ///< of those that have nothing but rows
+  mutable std::unordered_map<const void*, SparseTensor> sparse_;  ///< the gradients that are rows only
 };
 
 }  // namespace troupe

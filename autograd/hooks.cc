@@ -24,7 +24,7 @@ std::uint64_t HookList::add(Hook hook) {
 }
 
 void HookList::remove(std::uint64_t id) {
-  Snapshot before;  // what the removed hook holds is released after the lock
+  Snapshot before;  // released after the lock: destroying a removed hook may run user code
   const std::scoped_lock lock(mutex_);
   if (!hooks_) return;
   auto hooks = std::make_shared<std::vector<Hook>>(*hooks_);

@@ -1,4 +1,4 @@
-// Functions of the user that a backward pass calls with gradients.
+// User functions that a backward pass calls with gradients.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace troupe {
 
 class Variable;
 
-/// Takes one hook away again. Copies are the same hook; without remove() it stays as long as its variable's graph.
+/// Removes one hook. Copies refer to the same hook. Without remove() the hook lives as long as its variable's graph.
 class HookHandle {
  public:
   HookHandle() = default;
 
-  /// Passes that mark the variable from now on do not call the hook. Any thread, any number of times.
+  /// Passes that mark the variable after this call do not call the hook. Thread-safe, idempotent.
   void remove() const;
 
  private:
@@ -32,19 +32,19 @@ class HookHandle {
 
 namespace detail {
 
-/// Gets the gradient of a variable in one pass. Returns another one, or an undefined tensor: no change.
+/// Takes the gradient of a variable in one pass. Returns a replacement, or an undefined tensor for no change.
 using GradientHook = std::function<Tensor(const Tensor& gradient)>;
-/// Gets a leaf and its gradient as the pass returns it.
+/// Takes a leaf and its gradient, as the pass returns it.
 using LeafHook = std::function<void(const Variable& leaf, const Tensor& gradient)>;
 
 struct Hook {
   std::uint64_t id = 0;
   std::uint32_t slot = 0;
-  GradientHook on_gradient = {};  ///< empty if the hook is of the other kind
+  GradientHook on_gradient = {};  ///< empty if `on_leaf` is set
   LeafHook on_leaf = {};
 };
 
-/// The hooks of one vertex. Any thread; a pass takes a snapshot when it marks the vertex and keeps to it.
+/// The hooks of one vertex. Thread-safe. A pass takes a snapshot when it marks the vertex and uses only that.
 class HookList {
  public:
   using Snapshot = std::shared_ptr<const std::vector<Hook>>;
@@ -53,7 +53,7 @@ class HookList {
   [[nodiscard]] std::uint64_t add(Hook hook);
   void remove(std::uint64_t id);
 
-  /// The hooks in the order of their registration; null if there are none.
+  /// Returns the hooks in the order of their registration; null if there are none.
   [[nodiscard]] Snapshot snapshot() const;
 
  private:

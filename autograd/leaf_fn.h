@@ -9,16 +9,16 @@
 
 namespace troupe {
 
-/// One per leaf that requires a gradient, made with it. Holds its variable weakly: nobody can ask for the gradient of
-/// a variable that no handle names any more.
+/// One per leaf that requires a gradient. Holds its variable weakly: without a handle of the variable, no caller can
+/// ask for its gradient.
 class LeafFn final : public GradFn {
  public:
   explicit LeafFn(std::weak_ptr<Variable::State> state);
 
-  /// The leaf; undefined if its last handle is gone.
+  /// Returns the leaf; undefined if its last handle is gone.
   [[nodiscard]] Variable variable() const;
 
-  /// Never called by the engine. Throws std::logic_error.
+  /// Throws std::logic_error: the engine never calls it.
   [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor> gradients) const override;
 
  private:

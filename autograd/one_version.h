@@ -1,4 +1,4 @@
-// How an operation that is made of others reads its inputs.
+// How an operation composed of other operations reads its inputs.
 #pragma once
 
 #include <array>
@@ -9,12 +9,14 @@
 
 namespace troupe::detail {
 
-/// `input` with the value that it has now, whatever set_value() gives it later. Its gradient goes where that of `input`
-/// goes; its identity is another one, so it is not for users. An undefined variable stays one.
+/// Returns a variable with the present value of the leaf `input`; a later set_value() does not change it. It has the
+/// gradient edge of `input` but another identity, so it must not reach users. Any other `input` is returned itself: its
+/// value never changes, or it is undefined.
 [[nodiscard]] Variable as_it_is(const Variable& input);
 
-/// All inputs as they are now, for an operation whose parts read one of them more than once: set_value() of another
-/// thread cannot put two versions of a variable into it. One that is given twice is read once and stays one variable.
+/// Returns all inputs with their present values, for an operation whose parts read an input more than once. A
+/// set_value() of another thread thus cannot put two values of one variable into the operation. An input given twice is
+/// read once and stays one variable.
 template <std::same_as<Variable>... Inputs>
 [[nodiscard]] std::array<Variable, sizeof...(Inputs)> one_version_of(const Inputs&... inputs) {
   const std::array<const Variable*, sizeof...(Inputs)> all{&inputs...};

@@ -1,5 +1,5 @@
-// Operations on variables. Names, shapes, dtypes and errors are those of tensor/ops.h; each result knows its gradient.
-// A gradient has the shape and dtype of the variable it belongs to. Operations run on any thread.
+// Operations on variables, with gradients. Names, shapes, dtypes and errors are those of tensor/ops.h. A gradient has
+// the shape and dtype of its variable. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -37,25 +37,25 @@ namespace troupe {
 [[nodiscard]] Variable div(const Variable& a, double b);
 [[nodiscard]] Variable div(double a, const Variable& b);
 [[nodiscard]] Variable pow(const Variable& x, double exponent);
-/// A gradient of 0 for an exponent of 0, and for the exponent of a base of 0.
+/// The gradient by `a` is 0 where the exponent is 0. The gradient by `b` is 0 where the base is 0.
 [[nodiscard]] Variable pow(const Variable& a, const Variable& b);
 [[nodiscard]] Variable neg(const Variable& x);
-/// Of equal elements each gets half of the gradient.
+/// Where the operands are equal, each gets half of the gradient.
 [[nodiscard]] Variable maximum(const Variable& a, const Variable& b);
 [[nodiscard]] Variable minimum(const Variable& a, const Variable& b);
-/// The gradient beyond the limits is 0, at them that of x.
+/// The gradient is 0 beyond the limits. At the limits it passes to x.
 [[nodiscard]] Variable clamp(const Variable& x, double low, double high);
-/// Of equal elements x gets the gradient, of NaN nobody.
+/// Where the operands are equal, x gets the gradient. Where one is NaN, neither gets it.
 [[nodiscard]] Variable clamp_min(const Variable& x, double low);
 [[nodiscard]] Variable clamp_min(const Variable& x, const Variable& low);
 [[nodiscard]] Variable clamp_max(const Variable& x, double high);
 [[nodiscard]] Variable clamp_max(const Variable& x, const Variable& high);
-/// The gradient by a is 1 or -1, and 0 where a is 0; that by b is 0.
+/// The gradient by `a` is 1 or -1, and 0 where `a` is 0. The gradient by `b` is 0.
 [[nodiscard]] Variable copysign(const Variable& a, const Variable& b);
 [[nodiscard]] Variable copysign(const Variable& a, double b);
 [[nodiscard]] Variable where(const Tensor& condition, const Variable& a, const Variable& b);
 
-// Functions of each element.
+// Elementwise functions.
 
 /// The gradient at 0 is 0.
 [[nodiscard]] Variable abs(const Variable& x);
@@ -73,9 +73,10 @@ namespace troupe {
 [[nodiscard]] Variable rsqrt(const Variable& x);
 [[nodiscard]] Variable erf(const Variable& x);
 [[nodiscard]] Variable erfc(const Variable& x);
-/// The gradient of what was NaN or infinite is 0.
+/// The gradient is 0 where `x` is NaN or infinite.
 [[nodiscard]] Variable nan_to_num(const Variable& x, const NanToNumOptions& options = {});
-/// `x` in another dtype; its gradient comes back in its own. A result that is not floating point is a constant.
+/// Returns `x` in another dtype. Its gradient returns in the dtype of `x`. A result that is not floating point is a
+/// constant.
 [[nodiscard]] Variable cast(const Variable& x, DType dtype);
 
 // Reductions
@@ -87,22 +88,22 @@ namespace troupe {
 [[nodiscard]] Variable mean(const Variable& x);
 [[nodiscard]] Variable mean(const Variable& x, const Axes& axes, KeepDim keep = KeepDim::no);
 
-/// Of equally large (small) elements each gets the same share of the gradient: torch's amax (amin).
+/// Equal largest (smallest) elements share the gradient equally, as torch's amax (amin).
 [[nodiscard]] Variable max(const Variable& x);
 [[nodiscard]] Variable max(const Variable& x, const Axes& axes, KeepDim keep = KeepDim::no);
 [[nodiscard]] Variable min(const Variable& x);
 [[nodiscard]] Variable min(const Variable& x, const Axes& axes, KeepDim keep = KeepDim::no);
 [[nodiscard]] Variable var(const Variable& x);
 [[nodiscard]] Variable var(const Variable& x, const Axes& axes, double correction = 1, KeepDim keep = KeepDim::no);
-/// The gradient of a deviation of 0 is 0.
+/// The gradient is 0 where the deviation is 0.
 [[nodiscard]] Variable stddev(const Variable& x);
 [[nodiscard]] Variable stddev(const Variable& x, const Axes& axes, double correction = 1, KeepDim keep = KeepDim::no);
-/// The gradient of a norm of 0 is 0.
+/// The gradient is 0 where the norm is 0.
 [[nodiscard]] Variable norm(const Variable& x, double p = 2);
 [[nodiscard]] Variable norm(const Variable& x, double p, const Axes& axes, KeepDim keep = KeepDim::no);
 [[nodiscard]] Variable logsumexp(const Variable& x, const Axes& axes, KeepDim keep = KeepDim::no);
 
-// Shape. The value is a view where the tensor operation gives one.
+// Shape. The value is a view where the tensor operation returns one.
 
 [[nodiscard]] Variable reshape(const Variable& x, const Shape& shape);
 [[nodiscard]] Variable flatten(const Variable& x, int first_dim = 0, int last_dim = -1);
@@ -139,7 +140,7 @@ namespace troupe {
 [[nodiscard]] Variable index_select(const Variable& x, int dim, const Tensor& index);
 [[nodiscard]] Variable gather(const Variable& x, int dim, const Tensor& index);
 [[nodiscard]] Variable scatter_add(const Variable& x, int dim, const Tensor& index, const Variable& source);
-/// Of several elements for one place, the one that stays gets the gradient.
+/// If several elements have one destination, the element that remains gets the gradient.
 [[nodiscard]] Variable scatter(const Variable& x, int dim, const Tensor& index, const Variable& source);
 [[nodiscard]] Variable scatter(const Variable& x, int dim, const Tensor& index, double value);
 [[nodiscard]] Variable take_along_dim(const Variable& x, const Tensor& index, int dim);
@@ -150,7 +151,7 @@ namespace troupe {
 [[nodiscard]] Variable masked_scatter(const Variable& x, const Tensor& mask, const Variable& source);
 [[nodiscard]] Variable masked_select(const Variable& x, const Tensor& mask);
 
-/// Values in order, and where each was.
+/// Sorted or selected values, and the index of each in the input.
 struct SortedVariables {
   Variable values;
   Tensor indices;
@@ -158,21 +159,21 @@ struct SortedVariables {
 [[nodiscard]] SortedVariables sort(const Variable& x, int dim = -1, Order order = Order::ascending);
 [[nodiscard]] SortedVariables topk(const Variable& x, std::int64_t k, int dim = -1, Order order = Order::descending);
 
-/// Of elements equal to the median of all, each gets the same share of the gradient; along a dimension the chosen one
-/// gets it.
+/// Over all elements, those equal to the median share the gradient equally. Along a dimension, the chosen element gets
+/// it.
 [[nodiscard]] Variable median(const Variable& x);
 [[nodiscard]] SortedVariables median(const Variable& x, int dim, KeepDim keep = KeepDim::no);
-/// The gradient goes to the one or two elements that the quantile lies at or between.
+/// The gradient goes to the element at the quantile, or to the two elements between which it lies.
 [[nodiscard]] Variable quantile(const Variable& x, double q);
 [[nodiscard]] Variable quantile(const Variable& x, double q, int dim, KeepDim keep = KeepDim::no);
 [[nodiscard]] Variable quantile(const Variable& x, const std::vector<double>& q, int dim, KeepDim keep = KeepDim::no);
 
-// Running results.
+// Cumulative operations.
 
 [[nodiscard]] Variable cumsum(const Variable& x, int dim);
-/// The gradient is right also where elements are 0.
+/// The gradient is exact also where elements are 0.
 [[nodiscard]] Variable cumprod(const Variable& x, int dim);
-/// The gradient goes to the element that was chosen.
+/// The gradient goes to the chosen element.
 [[nodiscard]] SortedVariables cummax(const Variable& x, int dim);
 [[nodiscard]] SortedVariables cummin(const Variable& x, int dim);
 

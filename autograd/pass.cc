@@ -66,11 +66,11 @@ Pass::Recvs Pass::mark(const Edge& root) {
 Pass::Recvs Pass::mark(const std::shared_ptr<const SendFn>& send) {
   if (!sends_.try_emplace(send.get(), Fed::no).second) return {};
   if (ran_count_ > 0) throw std::logic_error("[backward] a SendFn was marked after the pass began to run");
-  in_order_ = false;  // the peer's gradients come when they come
+  in_order_ = false;  // the peer's gradients arrive at any time
   return close_over(send);
 }
 
-/// Marks all that is reachable from `start`, which expects one arrival more.
+/// Marks every vertex reachable from `start`, which awaits one more arrival.
 Pass::Recvs Pass::close_over(const std::shared_ptr<const GradFn>& start) {
   Recvs reached;
   std::vector<const GradFn*> to_visit;
@@ -104,7 +104,8 @@ Pass::Recvs Pass::close_over(const std::shared_ptr<const GradFn>& start) {
   return reached;
 }
 
-/// Whether the newest of what is ready is always newer than all that is to come, if it holds for every edge.
+/// Returns whether the edge leads to an older vertex and stays in the call of the first vertex. If this holds for every
+/// edge, the newest ready vertex is always newer than every vertex that becomes ready later.
 bool Pass::runs_before(const GradFn& from, const GradFn& to) {
   const bool contributes = to.kind() == VertexKind::operation && !ends_.contains(&to);
   if (contributes && to.mark().serial >= from.mark().serial) return false;
@@ -236,7 +237,7 @@ bool Pass::older(const Vertex* a, const Vertex* b) { return a->fn->mark().serial
 
 void Pass::count_down(Vertex& vertex) {
   if (--vertex.awaited > 0) return;
-  // Others wait for what leaves the node, so that goes first.
+  // Other nodes wait for gradients that leave this node, so RecvFns run first.
   if (vertex.fn->kind() == VertexKind::recv) {
     ready_recvs_.push_back(&vertex);
   } else {

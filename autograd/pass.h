@@ -1,5 +1,4 @@
-// The bookkeeping of one backward pass over this node's part of a graph: who waits for what, and in which order it
-// runs.
+// The state of one backward pass over this node's part of a graph: what each vertex awaits, and the order of execution.
 #pragma once
 
 #include <cstddef>
@@ -25,35 +24,36 @@
 
 namespace troupe::detail {
 
-/// A gradient for the caller of a pass must be its own: not a view that repeats elements, not storage that somebody
-/// else can see.
+/// Returns the gradient for the caller of a pass: contiguous and in memory that no other handle shares. Copies if
+/// needed.
 [[nodiscard]] Tensor owned(Tensor gradient);
 [[nodiscard]] SparseTensor owned(const SparseTensor& rows);
 
-/// What GraphTask says, by edges instead of variables; and passes that end before the leaves. A vertex is let go of as
-/// soon as it has run: if nobody else holds it, what it saved is freed while the pass goes on.
-/// One owner at a time: not safe for several threads at once.
+/// The implementation of GraphTask, by edges instead of variables. A pass may also end before the leaves. The pass
+/// drops its handle of a vertex as soon as the vertex has run: if no other handle exists, its saved tensors are freed
+/// during the pass. Not thread-safe: one owner at a time.
 class Pass {
  public:
   using Recvs = std::vector<std::shared_ptr<const RecvFn>>;
 
   explicit Pass(Graph graph) : graph_(graph) {}
 
-  /// The pass ends at these vertices: their gradients are kept for taken(), nothing behind them takes part, and their
-  /// hooks are left to whoever continues. Before the first mark().
+  /// Ends the pass at these vertices. Their gradients are kept for taken(), no vertex behind them takes part, and their
+  /// hooks do not run: the caller who continues the pass runs them. REQUIRES: called before the first mark().
   void end_at(std::span<const Edge> ends);
 
   Recvs mark(const Edge& root);
   Recvs mark(const std::shared_ptr<const SendFn>& send);
 
-  /// Only what lies between the roots and `inputs` takes part; the gradients of `inputs` are kept for taken(), after
-  /// their hooks, and no leaf keeps one. After the last mark(), before the first feed().
+  /// Restricts the pass to the vertices between the roots and `inputs`. The gradients of `inputs`, after their hooks,
+  /// are kept for taken(); leaf gradients are not kept. REQUIRES: called after the last mark() and before the first
+  /// feed().
   void restrict_to(std::span<const Edge> inputs);
 
-  /// Whether `root` still expects a gradient; not if restrict_to() found that nothing depends on it.
+  /// Returns whether `root` awaits a gradient. False if restrict_to() found that `root` depends on no input.
   [[nodiscard]] bool awaits(const Edge& root) const;
 
-  /// `gradient` may be undefined. Throws TensorError if `root` was not marked (that often).
+  /// `gradient` may be undefined. Throws TensorError if `root` awaits no further feed.
   void feed(const Edge& root, Tensor gradient);
   void feed(const SendFn& send, std::vector<Tensor> gradients);
 
@@ -63,7 +63,7 @@ class Pass {
   [[nodiscard]] std::size_t vertex_count() const noexcept { return vertices_.size(); }
   [[nodiscard]] Gradients take_gradients() { return std::exchange(gradients_, {}); }
 
-  /// The gradient at an edge of end_at() or restrict_to(); undefined if none reached it.
+  /// Returns the gradient at an edge of end_at() or restrict_to(); undefined if none reached it.
   [[nodiscard]] Tensor taken(const Edge& edge) const;
 
  private:
@@ -71,13 +71,13 @@ class Pass {
 
   struct Vertex {
     std::shared_ptr<const GradFn> fn;  ///< null once it has run
-    CreationMark mark;                 ///< a copy, for the contributions that are still on their way then
+    CreationMark mark;                 ///< a copy for contributions that are still pending after `fn` is dropped
     HookList::Snapshot hooks;
-    std::size_t awaited = 0;  ///< edges of marked vertices and feeds that have not delivered yet
+    std::size_t awaited = 0;  ///< number of edges of marked vertices, and of feeds, that have not delivered yet
     std::vector<Contribution> arrived;
-    bool takes = false;        ///< its gradients stay in `taken`
-    bool goes_on = true;       ///< they also do what the kind of the vertex says
-    std::vector<Edge> needed;  ///< instead of next(), if only some of those take part
+    bool takes = false;        ///< the gradients are kept in `taken`
+    bool goes_on = true;       ///< the gradients are processed according to the vertex's kind
+    std::vector<Edge> needed;  ///< replaces next() if only some of its edges take part; else empty
     std::vector<Tensor> taken;
   };
 
@@ -92,12 +92,12 @@ class Pass {
   void keep(const Vertex& vertex, Tensor gradient, const Rows& rows);
   void pass_on(const Vertex& vertex, std::vector<Tensor> gradients);
   [[nodiscard]] RowsFn::Applied apply(const GradFn& fn, std::span<const Edge> needed, std::vector<Tensor> gradients);
-  /// What gradients of `fn` are checked for in this pass, if they are.
+  /// Returns the check for gradients of `fn` in this pass, if there is one.
   [[nodiscard]] std::optional<Anomaly> watched(const GradFn& fn) const;
   void check(const GradFn& fn, Anomaly what, std::span<const Tensor> got, std::span<const Tensor> results);
   [[noreturn]] void fail(std::string_view where, std::string_view what);
 
-  /// Calls `action`; what it throws fails the pass, which happened at `where`.
+  /// Calls `action`. An exception fails the pass with a text that names `where`.
   template <class Action>
   auto guarded(std::string_view where, Action action);
 
@@ -106,11 +106,11 @@ class Pass {
   std::unordered_set<const GradFn*> ends_;
   std::map<std::pair<const GradFn*, std::uint32_t>, std::vector<std::uint32_t>> awaited_roots_;
   std::unordered_map<const SendFn*, Fed> sends_;
-  std::vector<Vertex*> ready_;  // a heap: the newest first
+  std::vector<Vertex*> ready_;  // a heap: the newest vertex first
   std::vector<Vertex*> ready_recvs_;
-  const AnomalyGuard* guard_ = nullptr;  // of the thread that runs
-  bool in_order_ = true;                 // contributions arrive in the order of their sums
-  const CreationMark* call_ = nullptr;   // of the first vertex that was marked
+  const AnomalyGuard* guard_ = nullptr;  // of the thread that called run()
+  bool in_order_ = true;                 // contributions arrive in the order in which they are summed
+  const CreationMark* call_ = nullptr;   // of the first marked vertex
   std::size_t ran_count_ = 0;
   std::uint32_t root_count_ = 0;
   Gradients gradients_;

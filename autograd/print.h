@@ -1,4 +1,4 @@
-// Variables as text: their values, as tensor/print.h has them.
+// Prints variables: their values, formatted as in tensor/print.h.
 #pragma once
 
 #include <iosfwd>
@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-/// An undefined variable is "undefined".
+/// Returns the text of the value, or "undefined" for an undefined variable.
 [[nodiscard]] std::string to_string(const Variable& variable);
 std::ostream& operator<<(std::ostream& out, const Variable& variable);
 

@@ -1,4 +1,5 @@
-// What a checkpointed function reads besides its inputs: noted when it runs first, given again when it is replayed.
+// The values that a checkpointed function reads besides its inputs: recorded in the first run, returned again in a
+// replay.
 #pragma once
 
 #include <cstdint>
@@ -13,38 +14,38 @@
 
 namespace troupe::detail {
 
-/// What was read. Immutable once the function has returned.
+/// The recorded reads. Immutable once the function has returned.
 struct Reads {
   /// A variable that requires a gradient; its value may be replaced before the replay.
   struct OfVariable {
-    std::weak_ptr<const void> identity;  ///< so that no other variable gets this address
+    std::weak_ptr<const void> identity;  ///< keeps the address reserved for this variable
     Edge edge;
     Saved value;
   };
-  /// A generator, and what it was like before the function drew from it.
+  /// A generator, and its state before the function drew from it.
   struct OfGenerator {
     const Generator* which;
     Generator before;
   };
 
   std::vector<OfVariable> variables;
-  std::unordered_map<const void*, std::size_t> by_identity;  ///< places in `variables`
+  std::unordered_map<const void*, std::size_t> by_identity;  ///< indices of `variables`
   std::vector<OfGenerator> generators;
 };
 
-/// Stands between this thread and what it reads while its guard lives.
+/// Intercepts the reads of a thread while a ReaderGuard with it lives.
 class Reader {
  public:
   virtual ~Reader() = default;
 
-  /// The value that the variable of this identity has for the function; `now` is what it has for everybody else.
+  /// Returns the value of the variable with this identity for the checkpointed function. `now` is its present value.
   [[nodiscard]] virtual Tensor value_of(const std::shared_ptr<const void>& identity, const Edge& edge, Tensor now) = 0;
 
-  /// The generator to draw from instead of `generator`.
+  /// Returns the generator to draw from instead of `generator`.
   [[nodiscard]] virtual Generator& generator_for(Generator& generator) = 0;
 };
 
-/// Sets what reads of this thread go through. Guards nest: a reader asks the one outside it.
+/// Routes the reads of this thread through `reader`. Guards nest: a reader asks the reader outside it.
 class ReaderGuard {
  public:
   explicit ReaderGuard(Reader& reader) noexcept;
@@ -56,16 +57,16 @@ class ReaderGuard {
   Reader* outside_;
 };
 
-/// Of this thread; null outside checkpointed functions.
+/// Returns the reader of this thread; null outside checkpointed functions.
 [[nodiscard]] Reader* reader_here() noexcept;
 
-/// The generator that an operation of this thread draws from when it is given `generator`.
+/// Returns the generator from which an operation of this thread draws when it is given `generator`.
 [[nodiscard]] inline Generator& generator_here(Generator& generator) {
   Reader* reader = reader_here();
   return reader == nullptr ? generator : reader->generator_for(generator);
 }
 
-/// Notes what is read, each at its first time; later reads get the same value.
+/// Records every variable and generator at its first read. Later reads return the recorded value.
 class NotingReader final : public Reader {
  public:
   explicit NotingReader(Reads& reads) : outside_(reader_here()), reads_(reads) {}
@@ -78,7 +79,7 @@ class NotingReader final : public Reader {
   Reads& reads_;
 };
 
-/// Gives what was noted. Draws are from copies: the generators themselves stay as they are.
+/// Returns the recorded values. Draws from copies of the generators, so the generators themselves do not advance.
 class ReplayingReader final : public Reader {
  public:
   explicit ReplayingReader(const Reads& reads);

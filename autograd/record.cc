@@ -11,7 +11,7 @@
 namespace troupe::detail {
 namespace {
 
-/// All edges, or none if no input requires a gradient.
+/// Collects all edges, or none if no input requires a gradient.
 class EdgeList {
  public:
   explicit EdgeList(std::size_t count) { edges_.reserve(count); }

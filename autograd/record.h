@@ -1,4 +1,4 @@
-// How an operation writes its backward beside its forward.
+// Records an operation in the graph: its forward value together with its backward function.
 #pragma once
 
 #include <array>
@@ -19,24 +19,23 @@
 
 namespace troupe::detail {
 
-/// Shape and dtype of an input, for a backward that needs no more of it.
+/// Shape and dtype of an input, for a backward that does not need its value.
 struct Layout {
   Shape shape;
   DType dtype;
   explicit Layout(const Tensor& tensor) : shape(tensor.shape()), dtype(tensor.dtype()) {}
 };
 
-/// Turns the gradient by a broadcast and promoted `input` into the gradient by the input itself.
+/// Reduces the gradient by a broadcast and promoted `input` to the shape and dtype of the input itself.
 [[nodiscard]] Tensor reduce_to(const Layout& input, const Tensor& gradient);
 
-/// A value that backward needs, as it was in forward.
+/// A tensor saved for backward, with its version counter at that time.
 class Saved {
  public:
   Saved() = default;
   explicit Saved(Tensor value) : value_(std::move(value)), version_(value_.defined() ? value_.version() : 0) {}
 
-  /// Throws std::logic_error if somebody has written into the value since; the pass puts the operation's name before
-  /// it:
+  /// Throws std::logic_error if the tensor was written to since. The pass prepends the operation's name:
   /// `[backward] mul: a value that it saved, f64 (2), was written to afterwards: version 1, saved at version 0`.
   [[nodiscard]] const Tensor& get() const;
 
@@ -45,11 +44,12 @@ class Saved {
   std::uint64_t version_ = 0;
 };
 
-/// `value` if the gradient of `of` will be asked for, else nothing: what only that gradient needs is not kept alive.
+/// Saves `value` if the gradient of `of` may be needed, else nothing: a tensor for an unneeded gradient is not kept
+/// alive.
 [[nodiscard]] Saved saved_for(const Variable& of, const Tensor& value);
 
-/// The present values of `inputs`. One that is given twice is read once: set_value() of another thread cannot put two
-/// versions of a variable into one operation.
+/// Returns the present values of `inputs`. A variable given twice is read once: a set_value() of another thread cannot
+/// put two values of one variable into an operation.
 [[nodiscard]] std::vector<Tensor> values_of(std::span<const Variable> inputs);
 template <std::same_as<Variable>... Inputs>
 [[nodiscard]] std::array<Tensor, sizeof...(Inputs)> values_of(const Inputs&... inputs) {
@@ -63,15 +63,16 @@ template <std::same_as<Variable>... Inputs>
   return values;
 }
 
-/// The edges to `inputs`, of which an undefined one has none; no edges at all if nothing is to be recorded.
+/// Returns one edge per input, empty for an undefined input or one without gradient. Returns no edges if no input
+/// requires a gradient or recording is off.
 [[nodiscard]] std::vector<Edge> edges_of(std::initializer_list<const Variable*> inputs);
 [[nodiscard]] std::vector<Edge> edges_of(std::span<const Variable> inputs);
 
-/// Backward of an operation with one input: gradient -> gradient.
+/// Backward of an operation with one input: maps gradient to gradient.
 template <class F>
 concept UnaryBackward = std::is_invocable_r_v<Tensor, const F&, const Tensor&>;
 
-/// Backward of an operation with several inputs: the edges say by empty ones which gradients are not needed.
+/// Backward of an operation with several inputs. An empty edge marks a gradient that is not needed.
 template <class F>
 concept NaryBackward = std::is_invocable_r_v<std::vector<Tensor>, const F&, const Tensor&, std::span<const Edge>>;
 
@@ -102,9 +103,9 @@ class OperationFn final : public GradFn {
   mutable std::optional<Backward> backward_;
 };
 
-/// The result of an operation: `value` with a vertex behind it, or a constant if there are no `inputs`.
-/// `backward` captures Saved values and Layouts, runs on any thread, at most once per pass, several passes at once; it
-/// is destroyed when a pass releases the vertex.
+/// Returns `value` as the result of operation `name` with a new vertex, or as a constant if `inputs` is empty.
+/// REQUIRES: `backward` captures only Saved values and Layouts, and may run on any thread and in several passes at
+/// once. It runs at most once per pass and is destroyed when a pass releases the vertex.
 template <class Backward>
   requires UnaryBackward<Backward> || NaryBackward<Backward>
 [[nodiscard]] Variable record(std::string_view name, Tensor value, std::vector<Edge> inputs, Backward backward) {
@@ -113,11 +114,12 @@ template <class Backward>
   return Variable::output_of({std::move(fn), 0}, std::move(value));
 }
 
-/// Backward of an operation with one input and several outputs: a gradient per output, some undefined -> gradient.
+/// Backward of an operation with one input and several outputs: maps one gradient per output, some undefined, to one
+/// gradient.
 template <class F>
 concept PartsBackward = std::is_invocable_r_v<Tensor, const F&, std::vector<Tensor>>;
 
-/// The vertex of such an operation.
+/// The vertex of an operation with several outputs.
 template <PartsBackward Backward>
 class PartsFn final : public GradFn {
  public:
@@ -135,7 +137,7 @@ class PartsFn final : public GradFn {
   mutable std::optional<Backward> backward_;
 };
 
-/// The results of an operation with several outputs; otherwise as record().
+/// As record(), for an operation with several outputs.
 template <PartsBackward Backward>
 [[nodiscard]] std::vector<Variable> record_parts(std::string_view name, std::vector<Tensor> values,
                                                  std::vector<Edge> inputs, Backward backward) {

@@ -1,4 +1,4 @@
-// Operations that pick rows of a table: the gradient by the table has few rows.
+// Operations that select rows of a table. The gradient by the table is sparse: it has few rows.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@
 
 namespace troupe {
 
-/// A vertex with one output, whose gradient by its first input is made as rows. A pass takes them as they are where
-/// that input is a leaf, else the tensor that they stand for.
+/// A vertex with one output, whose gradient by its first input is computed as rows. A pass uses the rows if that input
+/// is a leaf, else the dense tensor that they represent.
 class RowsFn : public GradFn {
  public:
   /// Gradients for the edges of `needed`.
   struct Applied {
-    std::shared_ptr<const SparseTensor> rows;  ///< of the first; null if it is not needed
-    std::vector<Tensor> gradients;             ///< of the others; the first is undefined
+    std::shared_ptr<const SparseTensor> rows;  ///< gradient for the first edge; null if that is not needed
+    std::vector<Tensor> gradients;             ///< gradients for the other edges; the first entry is undefined
   };
   [[nodiscard]] virtual Applied apply_rows(const Tensor& gradient, std::span<const Edge> needed) const = 0;
 
@@ -42,7 +42,7 @@ class RowsFn : public GradFn {
 
 namespace detail {
 
-/// The vertex of such an operation; see OperationFn.
+/// The vertex that record_rows() makes; see OperationFn.
 template <class Backward>
 class RowsOperationFn final : public RowsFn {
  public:
@@ -60,7 +60,7 @@ class RowsOperationFn final : public RowsFn {
   mutable std::optional<Backward> backward_;
 };
 
-/// As record(): gradient, edges -> RowsFn::Applied.
+/// As record(); `backward` maps (gradient, needed edges) to RowsFn::Applied.
 template <class Backward>
   requires std::is_invocable_r_v<RowsFn::Applied, const Backward&, const Tensor&, std::span<const Edge>>
 [[nodiscard]] Variable record_rows(std::string_view name, Tensor value, std::vector<Edge> inputs, Backward backward) {

@@ -28,7 +28,7 @@ struct Variable::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  /// From now on a leaf requires a gradient. It keeps its vertex for good, so that a reader never sees the edge change.
+  /// Makes a leaf require a gradient. The leaf keeps its vertex for good, so that a reader never sees the edge change.
   static void require_gradient(const std::shared_ptr<State>& state, std::string_view operation) {
     std::scoped_lock lock(state->mutex);
     require_floating(operation, state->value);
@@ -42,7 +42,7 @@ struct Variable::State {
         fmt::format("[{}] only floating point values have gradients: {}", operation, name_of(value.dtype())));
   }
 
-  /// The edge, once it is there.
+  /// Returns whether `edge` may be read.
   [[nodiscard]] bool has_gradient() const noexcept { return requires_grad.load(std::memory_order_acquire); }
   [[nodiscard]] Edge gradient_edge() const { return has_gradient() ? edge : Edge{}; }
 
@@ -54,9 +54,9 @@ struct Variable::State {
 
   const bool is_leaf;
   std::atomic<bool> requires_grad;
-  std::mutex mutex;  ///< guards `value` of leaves; that of others never changes
+  std::mutex mutex;  ///< guards `value` of a leaf; the value of other variables never changes
   Tensor value;
-  Edge edge;  ///< read only by who has seen `requires_grad`
+  Edge edge;  ///< read only after `requires_grad` was seen true
 };
 
 LeafFn::LeafFn(std::weak_ptr<Variable::State> state) : GradFn("leaf", VertexKind::leaf, {}), state_(std::move(state)) {}
@@ -97,7 +97,7 @@ void Variable::assign(const char* operation, Tensor value, Kind kind) const {
   }
   if (s.has_gradient()) State::require_floating(operation, value);
   std::swap(s.value, value);
-  lock.unlock();  // the old value may be released below: not under the lock
+  lock.unlock();  // the old value may be freed below: not under the lock
 }
 
 void Variable::set_value(Tensor value) const { assign("set_value", std::move(value), Kind::same); }
@@ -136,7 +136,7 @@ HookHandle Variable::register_post_accumulate_grad_hook(detail::LeafHook hook) c
 }
 
 Variable Variable::output_of(Edge edge, Tensor value) {
-  const bool is_result = edge.fn->kind() != VertexKind::leaf;  // or what a leaf was (detail::as_it_is)
+  const bool is_result = edge.fn->kind() != VertexKind::leaf;  // false for the result of detail::as_it_is
   if (is_result && anomaly_guard_of_thread != nullptr) detail::watch(*anomaly_guard_of_thread, edge, value);
   return Variable(std::make_shared<State>(std::move(value), std::move(edge)));
 }

@@ -1,4 +1,4 @@
-// A value that gradients can be asked for.
+// A tensor that may take part in the autograd graph.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +16,32 @@ namespace troupe {
 
 enum class RequiresGrad : std::uint8_t { no, yes };
 
-/// Handle of one place in the autograd graph. Copies are the same variable, in this process and wherever gradients are
-/// asked for: `gradients.of(w)` goes by identity, not by value. There is no gradient in it.
-/// Safe to use from any thread; set_value() may run while others read.
+/// Handle of one place in the autograd graph. Copies are the same variable: `gradients.of(w)` goes by identity, not by
+/// value. A variable stores no gradient. Thread-safe; set_value() may run while other threads read.
 class Variable {
  public:
-  /// An undefined variable: no value, no identity. Everything but defined(), id(), same() and
-  /// assignment throws TensorError `[value] variable is undefined`.
+  /// An undefined variable: no value, no identity. Every function but defined(), id(), same() and assignment throws
+  /// TensorError `[value] variable is undefined`.
   Variable() = default;
 
-  /// A leaf: a parameter (`RequiresGrad::yes`) or a constant. A Tensor converts to a constant.
-  /// Throws DTypeError `[Variable] only floating point values have gradients: i64` if a gradient is wanted,
-  /// TensorError `[Variable] tensor is undefined` if `value` is.
+  /// Makes a leaf: a parameter (`RequiresGrad::yes`) or a constant. A Tensor converts to a constant.
+  /// Throws TensorError `[Variable] tensor is undefined`, and for a parameter DTypeError
+  /// `[Variable] only floating point values have gradients: i64`.
   Variable(Tensor value, RequiresGrad requires_grad = RequiresGrad::no);
 
   [[nodiscard]] bool defined() const noexcept { return state_ != nullptr; }
 
-  /// The current value. What was read stays as it is: set_value() does not touch it.
+  /// Returns the current value. A later set_value() does not change the returned tensor.
   [[nodiscard]] Tensor value() const;
 
-  /// Gives a leaf another value of the same shape, dtype and device. Values read before, also those that a graph
-  /// saved, keep the old one. The identity stays.
+  /// Replaces the value of a leaf by one of the same shape, dtype and device. Tensors read earlier, also those that a
+  /// graph saved, keep the old value. The identity does not change.
   /// Throws TensorError if this is not a leaf, ShapeError if `value` does not fit.
   void set_value(Tensor value) const;
 
-  /// As set_value(), but dtype and device may be others: for a model that moves. Graphs recorded before give gradients
-  /// of the dtype and on the device that they saw.
-  /// Throws DTypeError `[convert_value] only floating point values have gradients: i64` if this requires one.
+  /// As set_value(), but dtype and device may differ: for a model that moves to another device or precision. Graphs
+  /// recorded earlier return gradients of the dtype and on the device that the value had then.
+  /// Throws DTypeError `[convert_value] only floating point values have gradients: i64` if this requires a gradient.
   void convert_value(Tensor value) const;
 
   [[nodiscard]] Shape shape() const;
@@ -59,38 +58,40 @@ class Variable {
     return value().item<T>();
   }
 
-  // Operations that Tensor has as members, with gradients; autograd/ops.h has the others. Defined in ops/shape.cc.
+  // Operations that are members of Tensor, with gradients; autograd/ops.h has the others. Defined in ops/shape.cc.
 
-  /// The same elements in another shape, never copied. Throws as Tensor::view.
+  /// Returns the same elements in another shape, never a copy. Throws as Tensor::view.
   [[nodiscard]] Variable view(const Shape& shape) const;
   [[nodiscard]] Variable slice(int dim, std::int64_t begin, std::int64_t end = std::numeric_limits<std::int64_t>::max(),
                                std::int64_t step = 1) const;
   [[nodiscard]] Variable select(int dim, std::int64_t index) const;
-  /// select(0, index): of a matrix the row.
+  /// Returns select(0, index): row `index` of a matrix.
   [[nodiscard]] Variable operator[](std::int64_t index) const { return select(0, index); }
-  /// The same value in memory of its own. Another place in the graph: its gradient goes on to this variable.
+  /// Returns a copy of the value as a new variable. Its gradient passes on to this variable.
   [[nodiscard]] Variable clone() const;
 
   [[nodiscard]] bool requires_grad() const;
 
-  /// Makes a leaf a constant or a parameter. Graphs recorded before keep their edges: a pass over them finds its
-  /// gradient. Threads: requires_grad() may be asked meanwhile, but no operation may use the variable. Throws
-  /// TensorError if this is not a leaf, DTypeError as the constructor.
+  /// Makes a leaf a constant or a parameter. Graphs recorded earlier keep their edges: a pass over them still finds the
+  /// gradient of this leaf. Threads: requires_grad() may run at the same time, operations on the variable may not.
+  /// Throws TensorError if this is not a leaf, DTypeError as the constructor.
   void set_requires_grad(RequiresGrad requires_grad) const;
 
-  /// Made by the user, not by an operation on variables that require a gradient.
+  /// Returns true unless the variable is the result of an operation on variables that require a gradient, or was
+  /// received from another node with a gradient.
   [[nodiscard]] bool is_leaf() const;
 
-  /// A constant with the same value, cut off from the graph.
+  /// Returns a constant with the same value, detached from the graph.
   [[nodiscard]] Variable detach() const;
 
-  /// Has `hook(gradient)` called with the gradient of this variable, summed, in every pass that marks it from now on:
-  /// once per pass, on the thread that runs it, before the gradient goes further; not if there is no gradient. What
-  /// the hook returns, of the same shape, dtype and device, takes the gradient's place; it may return nothing or an
-  /// undefined tensor. Several run in the order of their registration, each with what the one before it left.
-  /// A hook must not write into the gradient, and not hold this variable or one computed from it: neither would ever
-  /// be freed. Several passes at once call it at once. What it throws fails the pass with a BackwardError
-  /// `[backward] hook on mul: ...`.
+  /// Registers `hook(gradient)` for every pass that marks this variable from now on. The pass calls the hook at most
+  /// once, with the summed gradient of this variable, on the pass's thread and before it passes the gradient on.
+  /// Without a gradient the hook is not called. A defined tensor that the hook returns replaces the gradient and must
+  /// have its shape, dtype and device; the hook may also return nothing. Hooks run in the order of registration; each
+  /// takes the result of the previous one.
+  /// REQUIRES: the hook does not write to the gradient, is safe to call from several passes at once, and does not hold
+  /// this variable or a result of it (neither would ever be freed). An exception of the hook fails the pass with a
+  /// BackwardError `[backward] hook on mul: ...`.
   /// Throws TensorError `[register_hook] the variable requires no gradient`.
   template <class F>
     requires std::is_invocable_v<F&, const Tensor&>
@@ -105,22 +106,21 @@ class Variable {
     }
   }
 
-  /// Has `hook(leaf, gradient)` called as soon as the gradient of this leaf is final in a pass that returns it, after
-  /// the hooks above; this is where a reducer over replicas sends it off. `gradient` is what the pass returns: it
-  /// belongs to the pass's caller, and a hook that has the caller's consent may write into it, also later.
-  /// Otherwise as register_hook(). Throws TensorError `[register_post_accumulate_grad_hook] not a leaf that requires a
-  /// gradient`.
+  /// Registers `hook(leaf, gradient)`, which a pass calls as soon as the gradient of this leaf is final, after the
+  /// hooks above: a reducer over replicas sends the gradient there. `gradient` is the tensor that the pass returns to
+  /// its caller. With the caller's consent the hook may write to it, also later. Otherwise as register_hook().
+  /// Throws TensorError `[register_post_accumulate_grad_hook] not a leaf that requires a gradient`.
   HookHandle register_post_accumulate_grad_hook(detail::LeafHook hook) const;
 
-  /// Where this variable's gradient goes; empty if it requires none.
+  /// Returns the edge for this variable's gradient; empty if it requires none.
   [[nodiscard]] Edge gradient_edge() const;
 
-  /// The identity, for maps; null if undefined. Unique among the variables that are alive.
+  /// Returns the identity, for maps; null if undefined. Unique among the variables that are alive.
   [[nodiscard]] const void* id() const noexcept { return state_.get(); }
 
   friend bool same(const Variable& a, const Variable& b) noexcept { return a.state_ == b.state_; }
 
-  /// Output `edge.slot` of vertex `edge.fn`; requires a gradient. For operations; users have no need of it.
+  /// Returns output `edge.slot` of vertex `edge.fn`, which requires a gradient. For operations, not for users.
   [[nodiscard]] static Variable output_of(Edge edge, Tensor value);
 
  private:
@@ -130,14 +130,14 @@ class Variable {
   [[nodiscard]] State& state(const char* operation) const;
   HookHandle add_gradient_hook(detail::GradientHook hook) const;
 
-  /// Which dtype and device a new value may have.
+  /// Whether dtype and device of a new value must be the same.
   enum class Kind : std::uint8_t { same, any };
   void assign(const char* operation, Tensor value, Kind kind) const;
 
   std::shared_ptr<State> state_;
 };
 
-/// Operations of this thread record no graph during the guard's life.
+/// Disables graph recording on this thread during the guard's life.
 class NoGradGuard {
  public:
   NoGradGuard() noexcept;
@@ -149,7 +149,7 @@ class NoGradGuard {
   bool enabled_before_;
 };
 
-/// Operations of this thread record a graph again during the guard's life, also inside a NoGradGuard.
+/// Enables graph recording on this thread during the guard's life, also inside a NoGradGuard.
 class EnableGradGuard {
  public:
   EnableGradGuard() noexcept;
@@ -161,7 +161,7 @@ class EnableGradGuard {
   bool enabled_before_;
 };
 
-/// Whether operations of this thread record a graph. True unless the innermost guard is a NoGradGuard.
+/// Returns whether operations of this thread record a graph. True unless the innermost guard is a NoGradGuard.
 [[nodiscard]] bool grad_enabled() noexcept;
 
 }  // namespace troupe

@@ -1,4 +1,4 @@
-// What is said about a vertex after it was made, which few vertices need.
+// Data added to a vertex after it was made. Few vertices have any.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace troupe::detail {
 
 struct VertexNotes {
   HookList hooks;
-  std::optional<Watched> watched;  ///< set while the vertex is made, if ever
+  std::optional<Watched> watched;  ///< set while the vertex is made, under an AnomalyGuard
 };
 
 }  // namespace troupe::detail

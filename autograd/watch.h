@@ -1,4 +1,4 @@
-// What an AnomalyGuard has done at each operation.
+// The checks of an AnomalyGuard at each operation.
 #pragma once
 
 #include <optional>
@@ -10,23 +10,24 @@
 
 namespace troupe::detail {
 
-/// Of a vertex that was made under an AnomalyGuard.
+/// The check of a vertex that was made under an AnomalyGuard.
 struct Watched {
   Anomaly what;
   std::string label;  ///< "encoder/norm", or empty
 };
 
-/// The guard of this thread; null if there is none.
+/// Returns the innermost AnomalyGuard of this thread; null if there is none.
 [[nodiscard]] const AnomalyGuard* anomaly_guard_here() noexcept;
 
-/// "f32 (2, 3) has nan at element 4", if `value` has what `what` forbids; on the CPU or not, integers never have.
+/// Returns "f32 (2, 3) has nan at element 4" if `value` has an element that `what` rejects. Any device. Tensors of
+/// integers have none.
 [[nodiscard]] std::optional<std::string> complaint_about(const Tensor& value, Anomaly what);
 
-/// "; made as operation 17 of call 0.2 in encoder/norm"
+/// Returns "; made as operation 17 of call 0.2 in encoder/norm".
 [[nodiscard]] std::string made_as(const GradFn& fn);
 
-/// `value` is a result of the vertex that `edge` names, which is being made under `guard`.
-/// Throws AnomalyError if it is not allowed.
+/// Checks `value`, a result of the vertex `edge.fn` that is being made under `guard`, and marks the vertex as watched.
+/// Throws AnomalyError if `guard` rejects the value.
 void watch(const AnomalyGuard& guard, const Edge& edge, const Tensor& value);
 
 }  // namespace troupe::detail

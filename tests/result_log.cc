@@ -1,7 +1,7 @@
-// Writes what became of each labelled test into the file that $TROUPE_TEST_RESULTS names; CTest sets it, the acceptance
-// table reads it. One line each: the program, then every labelled test with its labels before any test runs, then its
-// end, with the reason why it was skipped: a test that is listed and has no end did not run, whatever killed the
-// program.
+// Writes the outcome of each labelled test into the file that $TROUPE_TEST_RESULTS names. CTest sets the variable; the
+// acceptance table reads the file. It has one line for the program, then one for every labelled test with its labels
+// before any test runs, then one for the end of each test, with the reason if it was skipped. A test that is listed and
+// has no end did not run, for example because the program was killed.
 #include <boost/test/results_collector.hpp>
 #include <boost/test/tree/observer.hpp>
 #include <boost/test/tree/traverse.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 namespace ut = boost::unit_test;
 
-/// Its own labels and those of the suites around it, each with a space before it.
+/// Returns the unit's labels and those of its suites, each preceded by a space.
 std::string labels_of(const ut::test_unit& unit) {
   std::string labels;
   for (const std::string& label : unit.p_labels.get()) labels += ' ' + label;
@@ -25,7 +25,7 @@ std::string labels_of(const ut::test_unit& unit) {
   return labels;
 }
 
-/// The reason as the precondition says it.
+/// Returns the reason without the precondition's framing.
 std::string plain(const std::string& reason) {
   const std::string before = "precondition failed: ";
   return reason.starts_with(before) ? reason.substr(before.size()) : reason;
@@ -48,7 +48,7 @@ class ResultLog final : public ut::test_observer {
     const char* path = std::getenv("TROUPE_TEST_RESULTS");
     if (path == nullptr) return;
     out_.open(path, std::ios::trunc);
-    unsetenv("TROUPE_TEST_RESULTS");  // not for this program's children, which are often this program again
+    unsetenv("TROUPE_TEST_RESULTS");  // children, often this program again, must not write to it
     const auto& all = ut::framework::master_test_suite();
     out_ << "program " << all.argv[0] << '\n';
     for_each_labelled_case(all,
@@ -65,14 +65,14 @@ class ResultLog final : public ut::test_observer {
     say(ut::results_collector.results(unit.p_id).passed() ? "passed" : "failed", unit);
   }
 
-  /// What a broken fixture skips has not run; what its own precondition skips has no business in this run.
+  /// A test skipped by a broken fixture gets no end. A test skipped by its own precondition gets the end "skipped".
   void test_unit_skipped(const ut::test_unit& unit, ut::const_string reason) override {
     if (unit.check_preconditions()) return;
     const std::string why = plain(std::string(reason.begin(), reason.end()));
     for_each_labelled_case(unit, [&](const ut::test_unit& test) { say("skipped", test, why); });
   }
 
-  /// Before the collector of results at starts, and so after it at ends.
+  /// Runs before the results collector at starts, and so after it at ends.
   int priority() override { return 1; }
 
  private:

@@ -1,4 +1,4 @@
-// The rules of the house, applied to the tree; and, so that each can fail, to trees made of a few words.
+// Applies the tidy rules to the tree, and to small invented trees, so that each rule is seen to fail.
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
@@ -19,7 +19,8 @@ std::string contents_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Everything of this repository that has rules: the folders of code with their notes and lists, and the umbrella.
+/// Returns all files of this repository that have rules: the code folders with their notes and lists, and the umbrella
+/// header.
 std::vector<File> load_tree(const fs::path& root) {
   std::vector<File> tree{{"troupe.h", contents_of(root / "troupe.h")}};
   for (const char* folder : {"tensor", "autograd", "optim", "messages", "actors", "node", "samples", "tests"}) {
@@ -31,7 +32,7 @@ std::vector<File> load_tree(const fs::path& root) {
   return tree;
 }
 
-/// What the rules about one file's includes say, each without its place.
+/// Returns the findings of the include rules for one file, without their places.
 std::vector<std::string> complaints(const std::string& path, const std::string& text) {
   std::vector<std::string> result;
   for (const tidy::Finding& finding : tidy::check_includes({path, text})) result.push_back(finding.what);
@@ -168,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_test_that_mirrors_nothing_is_found) {
 }
 
 BOOST_AUTO_TEST_CASE(a_knot_of_too_many_rooms_is_found) {
-  // r0 -> r1 -> ... -> r7 -> r0, by a header or by a source; what leads there or away is not of the circle.
+  // r0 -> r1 -> ... -> r7 -> r0, by a header or a source. Files that lead into or out of the cycle are not part of it.
   std::vector<File> tree{{"optim/away.h", ""},
                          {"optim/there.cc", "#include \"optim/r0.h\"\n#include \"optim/there.h\"\n"}};
   for (int i = 0; i < 8; ++i) {

@@ -1,4 +1,4 @@
-// Activations as layers; each may run on several threads at once.
+// Activations as layers. Their forward() is thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -89,7 +89,7 @@ class Sigmoid final : public Layer {
   [[nodiscard]] Variable forward(const Variable& x) override;
 };
 
-/// softmax() along a dimension, the last if not said.
+/// softmax() along a dimension, by default the last, as a layer.
 class Softmax final : public Layer {
  public:
   explicit Softmax(int dim = -1) : dim_(dim) {}
@@ -99,7 +99,7 @@ class Softmax final : public Layer {
   int dim_;
 };
 
-/// Logarithm of softmax along a dimension, the last if not said.
+/// log_softmax() along a dimension, by default the last, as a layer.
 class LogSoftmax final : public Layer {
  public:
   explicit LogSoftmax(int dim = -1) : dim_(dim) {}
@@ -109,7 +109,7 @@ class LogSoftmax final : public Layer {
   int dim_;
 };
 
-/// softmin() along a dimension, the last if not said.
+/// softmin() along a dimension, by default the last, as a layer.
 class Softmin final : public Layer {
  public:
   explicit Softmin(int dim = -1) : dim_(dim) {}
@@ -202,7 +202,7 @@ class Threshold final : public Layer {
   double value_;
 };
 
-/// glu() along a dimension, the last if not said.
+/// glu() along a dimension, by default the last, as a layer.
 class Glu final : public Layer {
  public:
   explicit Glu(int dim = -1) : dim_(dim) {}
@@ -212,8 +212,7 @@ class Glu final : public Layer {
   int dim_;
 };
 
-/// prelu() with a slope that learns, as a layer. Parameter: weight (channels), of one slope for all or one for each
-/// channel.
+/// prelu() with a learned slope, as a layer. Parameter: weight (channels), or one slope for all channels.
 class Prelu final : public Layer {
  public:
   explicit Prelu(std::int64_t channels = 1, double start = 0.25, DType dtype = DType::f32);

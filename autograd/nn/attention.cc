@@ -24,8 +24,8 @@ std::shared_ptr<Linear> output_projection(std::int64_t width, Generator& generat
   return layer;
 }
 
-/// True where a mask but the causal one hides a key, in a shape that broadcasts to (n, heads, l, s); undefined if
-/// nothing is hidden.
+/// Returns a tensor that is true where a mask other than the causal one hides a key. Its shape broadcasts to (n, heads,
+/// l, s). Undefined if nothing is hidden.
 Tensor hidden_keys(const AttentionMasks& masks, const Shape& scores) {
   Tensor hidden;
   const auto hide = [&](const Tensor& mask) { hidden = hidden.defined() ? logical_or(hidden, mask) : mask; };
@@ -36,13 +36,13 @@ Tensor hidden_keys(const AttentionMasks& masks, const Shape& scores) {
   return hidden;
 }
 
-/// What is added to scores, in a shape that broadcasts to theirs; undefined if nothing is.
+/// Returns the masks that are added to scores, in a shape that broadcasts to theirs; undefined if there are none.
 Tensor added_to_scores(const AttentionMasks& masks, const Shape& scores) {
   if (!masks.attention.defined() || !is_floating(masks.attention.dtype())) return {};
   return masks.attention.dim() == 3 ? masks.attention.reshape(scores) : masks.attention;
 }
 
-/// The masks but the causal one as scaled_dot_product_attention takes them.
+/// Returns all masks but the causal one, joined into the mask of scaled_dot_product_attention.
 Tensor joined_masks(const AttentionMasks& masks, const Shape& scores) {
   const Tensor hidden = hidden_keys(masks, scores);
   const Tensor added = added_to_scores(masks, scores);
@@ -78,7 +78,7 @@ void check_masks(const AttentionMasks& masks, const Shape& scores) {
 
 }  // namespace
 
-/// Queries, keys and values of all heads: (n, heads, steps, width / heads).
+/// The queries, keys and values of all heads: (n, heads, steps, width / heads).
 struct MultiheadAttention::Projected {
   Variable query;
   Variable key;
@@ -149,7 +149,7 @@ void MultiheadAttention::check(const Shape& query, const Shape& key, const Shape
   }
 }
 
-/// Inputs that are the same variable go through one product.
+/// Inputs that are the same variable share one matrix product.
 MultiheadAttention::Projected MultiheadAttention::project(const Variable& query, const Variable& key,
                                                           const Variable& value) const {
   if (same(query, key) && same(key, value)) {
@@ -182,7 +182,7 @@ Variable MultiheadAttention::join_heads(const Variable& x) const {
   return reshape(in_order, {shape[0], shape[1], width_});
 }
 
-/// After dropout.
+/// Returns the attention weights after dropout.
 Variable MultiheadAttention::weights(const Projected& projected, const AttentionMasks& masks, const Shape& scores) {
   const double scale = 1.0 / std::sqrt(static_cast<double>(width_ / heads_));
   Variable result = matmul(projected.query * scale, transpose(projected.key));

@@ -1,4 +1,4 @@
-// Attention with several heads. Parameters, names and results are those of torch.nn.MultiheadAttention.
+// Multi-head attention. Parameters, names and results are those of torch.nn.MultiheadAttention.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace troupe::nn {
 
-/// What a MultiheadAttention is made of.
+/// Options of a MultiheadAttention.
 struct AttentionOptions {
   Bias bias = Bias::yes;
-  double dropout = 0.0;      ///< of the weights, while training
+  double dropout = 0.0;      ///< probability of dropping an attention weight in training
   bool batch_first = false;  ///< (n, steps, width) instead of (steps, n, width)
   DType dtype = DType::f32;
 };
 
-/// What a query must not look at. Sizes: n examples, l queries, s keys. Undefined ones hide nothing; a query from which
-/// everything is hidden gives NaN.
+/// Masks hide keys from queries. Sizes: n examples, l queries, s keys. An undefined mask hides nothing. A query from
+/// which every key is hidden has the result NaN.
 struct AttentionMasks {
   Tensor attention{};   ///< (l, s) or (n * heads, l, s): boolean, true hides; or floating, added to the scores
   Tensor padding{};     ///< (n, s), or (s) without examples: boolean, true hides a key from all queries
@@ -31,14 +31,14 @@ struct AttentionMasks {
   }
 };
 
-/// Which attention weights are returned. Without them the work is that of scaled_dot_product_attention, which never has
-/// all of them in memory; results may round differently.
+/// The attention weights that forward() returns. With `none` it calls scaled_dot_product_attention, which never holds
+/// all weights in memory; results may then round differently.
 enum class AttentionWeights : std::uint8_t { none, averaged, per_head };
 
-/// What attention gives: values, and their weights if they were asked for.
+/// The result of attention: the output, and the weights if requested.
 struct AttentionResult {
-  Variable output;   ///< as the query
-  Variable weights;  ///< averaged over heads (n, l, s), or per head (n, heads, l, s); undefined if none
+  Variable output;   ///< shape as the query
+  Variable weights;  ///< averaged over heads (n, l, s), or per head (n, heads, l, s); undefined for `none`
 
   template <class Archive>
   void serialize(Archive& ar) {
@@ -46,19 +46,20 @@ struct AttentionResult {
   }
 };
 
-/// softmax(q k^T / sqrt(width / heads)) v for each head, where q, k and v are parts of linear projections of query, key
-/// and value; the heads' results side by side go through another projection. Parameters: in_proj_weight (3 * width,
-/// width) for q, k and v, in_proj_bias, and those of the part out_proj. Source: Vaswani et al., "Attention is all you
-/// need", 2017.
+/// Computes softmax(q k^T / sqrt(width / heads)) v for each head. q, k and v are the head's parts of linear projections
+/// of query, key and value. The heads' results are concatenated and projected again. Parameters: in_proj_weight (3 *
+/// width, width) for q, k and v, in_proj_bias, and those of the part out_proj.
+/// Source: Vaswani et al., "Attention is all you need", 2017.
 ///
 /// Shapes: query (l, n, width), key and value (s, n, width), or all three without n.
-/// Throws ShapeError `[MultiheadAttention] query is not (steps, examples, 8): (4, 2, 6)`, `... key and value do not fit
-/// the query (4, 2, 8): (5, 3, 8), (5, 2, 8)`, `... attention mask is (4, 4), not (4, 5) or (6, 4, 5)`,
-/// `... padding mask is (2, 4), not (2, 5)`; DTypeError `... padding mask is f32, not boolean`.
-/// forward() may run on several threads at once, except while training with dropout: it draws from its own generator.
+/// Throws ShapeError `[MultiheadAttention] query is not (steps, examples, 8): (4, 2, 6)`,
+/// `... key and value do not fit the query (4, 2, 8): (5, 3, 8), (5, 2, 8)`,
+/// `... attention mask is (4, 4), not (4, 5) or (6, 4, 5)`, `... padding mask is (2, 4), not (2, 5)`;
+/// DTypeError `... padding mask is f32, not boolean`.
+/// forward() is thread-safe, except in training with dropout: it then draws from the module's own generator.
 class MultiheadAttention final : public Module {
  public:
-  /// in_proj_weight starts as xavier_uniform(), biases as zeros.
+  /// Initialises in_proj_weight by xavier_uniform() and the biases with zeros.
   /// Throws ValueError `[MultiheadAttention] width 10 in 3 heads` or `[MultiheadAttention] dropout outside [0, 1): 1`.
   MultiheadAttention(std::int64_t width, std::int64_t heads, Generator& generator,
                      const AttentionOptions& options = {});

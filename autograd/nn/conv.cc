@@ -36,7 +36,7 @@ Shape filter_shape(std::string_view layer, const Channels& channels, Direction d
   return shape;
 }
 
-// Of the weight, or of the bias beside it.
+/// Returns initial values for the weight, or for its bias.
 Tensor first_values(const Shape& shape, const Shape& weight, Generator& generator, DType dtype) {
   return uniform_by_fan_in(shape, fan_in(weight), generator, dtype);
 }

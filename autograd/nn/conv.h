@@ -1,5 +1,5 @@
-// Layers of convolutions. Parameters: weight and, unless Bias::no, bias, both uniform in +-1 / sqrt(fan_in of the
-// weight). A forward() may run on several threads at once.
+// Convolution layers. Parameters: weight and, unless Bias::no, bias. Both start uniform in +-1 / sqrt(fan_in of the
+// weight). forward() is thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace troupe::nn {
 
-/// x (n, in_channels, h, w) -> (n, out_channels, oh, ow), sizes as for conv2d.
+/// Maps x (n, in_channels, h, w) to (n, out_channels, oh, ow); sizes as for conv2d.
 /// Shapes: weight (out_channels, in_channels / groups, kernel), bias (out_channels).
 class Conv2d final : public Layer {
  public:
@@ -32,7 +32,7 @@ class Conv2d final : public Layer {
   Variable bias_;
 };
 
-/// As Conv2d: x (n, in_channels, l) -> (n, out_channels, ol).
+/// As Conv2d in one dimension: x (n, in_channels, l) -> (n, out_channels, ol).
 class Conv1d final : public Layer {
  public:
   Conv1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel, Generator& generator,
@@ -49,7 +49,7 @@ class Conv1d final : public Layer {
   Variable bias_;
 };
 
-/// x (n, in_channels, h, w) -> (n, out_channels, oh, ow), sizes as for conv_transpose2d; errors as those of Conv2d.
+/// Maps x (n, in_channels, h, w) to (n, out_channels, oh, ow); sizes as for conv_transpose2d, errors as for Conv2d.
 /// Shapes: weight (in_channels, out_channels / groups, kernel), bias (out_channels).
 class ConvTranspose2d final : public Layer {
  public:
@@ -67,7 +67,7 @@ class ConvTranspose2d final : public Layer {
   Variable bias_;
 };
 
-/// As ConvTranspose2d: x (n, in_channels, l) -> (n, out_channels, ol).
+/// As ConvTranspose2d in one dimension: x (n, in_channels, l) -> (n, out_channels, ol).
 class ConvTranspose1d final : public Layer {
  public:
   ConvTranspose1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel, Generator& generator,

@@ -1,4 +1,4 @@
-// Dropout layers. Each has a generator of its own, so that one thread at a time uses it.
+// Dropout layers. Each draws from a generator of its own and is therefore not thread-safe.
 #pragma once
 
 #include "autograd/nn/module.h"
@@ -6,11 +6,11 @@
 
 namespace troupe::nn {
 
-/// Drops elements out while training, does nothing in eval mode. Source: Srivastava et al., 2014, with the survivors
-/// scaled in training. One thread at a time: the layer draws from its own generator.
+/// Drops elements in training, and scales the remaining ones by 1 / (1 - probability). Returns its input in eval mode.
+/// Source: Srivastava et al., 2014. Not thread-safe: the layer draws from its own generator.
 class Dropout final : public Layer {
  public:
-  /// Takes one draw of `generator` as the seed of its own.
+  /// Seeds the layer's own generator with one draw from `generator`.
   /// Throws ValueError `[Dropout] probability outside [0, 1): 1.5`.
   Dropout(double probability, Generator& generator);
 
@@ -21,11 +21,11 @@ class Dropout final : public Layer {
   Generator generator_;
 };
 
-/// dropout1d() while training: whole channels of (n, channels, length) or (channels, length); does nothing in eval
-/// mode.
+/// dropout1d() in training: drops whole channels of (n, channels, length) or (channels, length). Returns its input in
+/// eval mode.
 class Dropout1d final : public Layer {
  public:
-  /// Takes one draw of `generator` as the seed of its own.
+  /// Seeds the layer's own generator with one draw from `generator`.
   /// Throws ValueError `[Dropout1d] probability outside [0, 1): 1.5`.
   Dropout1d(double probability, Generator& generator);
 
@@ -36,10 +36,10 @@ class Dropout1d final : public Layer {
   Generator generator_;
 };
 
-/// dropout2d() while training: whole channels of (n, channels, h, w); does nothing in eval mode.
+/// dropout2d() in training: drops whole channels of (n, channels, h, w). Returns its input in eval mode.
 class Dropout2d final : public Layer {
  public:
-  /// Takes one draw of `generator` as the seed of its own.
+  /// Seeds the layer's own generator with one draw from `generator`.
   /// Throws ValueError `[Dropout2d] probability outside [0, 1): 1.5`.
   Dropout2d(double probability, Generator& generator);
 

@@ -10,7 +10,7 @@
 namespace troupe::nn {
 namespace {
 
-/// Normal numbers, zeros in the row of the padding.
+/// Returns normal values, with zeros in the padding row.
 Tensor first_table(const char* name, std::int64_t rows, std::int64_t width, std::optional<std::int64_t> padding,
                    Generator& generator, DType dtype) {
   if (rows < 1 || width < 1) throw ValueError(fmt::format("[{}] sizes below 1: {} x {}", name, rows, width));

@@ -1,4 +1,4 @@
-// Tables of vectors.
+// Embedding layers: tables of vectors.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace troupe::nn {
 
-/// Rows of a table by number. Parameter: weight (rows, width), normal with mean 0 and variance 1, zeros at the padding.
-/// forward() may run on several threads at once.
+/// Looks up rows of a table. Parameter: weight (rows, width), initially normal with mean 0 and variance 1, and zeros in
+/// the padding row. forward() is thread-safe.
 class Embedding final : public Layer {
  public:
   /// Throws ValueError `[Embedding] sizes below 1: 0 x 8`, IndexError `[Embedding] padding index out of range: 5 of 5`.
@@ -19,7 +19,7 @@ class Embedding final : public Layer {
   Embedding(std::int64_t rows, std::int64_t width, Generator& generator, const EmbeddingOptions& options,
             DType dtype = DType::f32);
 
-  /// `index` is i64 or i32 of any shape S -> S + (width). Throws IndexError for a row that is not there.
+  /// `index` is i64 or i32 of any shape S -> S + (width). Throws IndexError for an index out of range.
   [[nodiscard]] Variable forward(const Variable& index) override;
 
   [[nodiscard]] const Variable& weight() const noexcept { return weight_; }
@@ -29,15 +29,16 @@ class Embedding final : public Layer {
   Variable weight_;
 };
 
-/// Sums, means or largest elements of rows in bags, as embedding_bag(). Parameter: weight (rows, width), as
-/// Embedding's. forward() may run on several threads at once.
+/// Sums, averages or takes the maximum of the rows of each bag, as embedding_bag(). Parameter: weight (rows, width),
+/// initialised as Embedding's. forward() is thread-safe.
 class EmbeddingBag final : public Module {
  public:
-  /// Throws as Embedding, with its own name.
+  /// Throws as Embedding, with `[EmbeddingBag]` in the text.
   EmbeddingBag(std::int64_t rows, std::int64_t width, Generator& generator, const EmbeddingBagOptions& options = {},
                DType dtype = DType::f32);
 
-  /// Bags of `index` (n) that begin at `offsets`, or one in each row of `index` (bags, n) -> (bags, width).
+  /// Returns (bags, width) for bags of `index` (n) that begin at `offsets`, or for one bag per row of `index` (bags,
+  /// n).
   [[nodiscard]] Variable forward(const Tensor& index, const Tensor& offsets = {},
                                  const Variable& per_sample_weights = {});
 

@@ -1,4 +1,4 @@
-// Layers that enlarge and rearrange images; each may run on several threads at once.
+// Layers that resize and rearrange images. Their forward() is thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class Unfold final : public Layer {
   UnfoldOptions options_;
 };
 
-/// fold() to images of `size`, as a layer.
+/// fold() as a layer, to images of `size`.
 class Fold final : public Layer {
  public:
   explicit Fold(Size2d size, const UnfoldOptions& options = {}) : size_(size), options_(options) {}

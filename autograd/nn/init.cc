@@ -23,7 +23,7 @@ std::int64_t receptive_field(const Shape& weight) {
   return count;
 }
 
-/// Computed in f32 at least, and rounded once.
+/// Returns normal values, computed in f32 or wider and rounded once.
 Tensor normal(const Shape& shape, double mean, double std, Generator& generator, DType dtype) {
   return (randn(shape, generator, compute_dtype(dtype)) * std + mean).to(dtype);
 }
@@ -37,7 +37,7 @@ double kaiming_std(const Shape& weight, const KaimingOptions& options) {
   return gain_of(options.nonlinearity, options.slope) / std::sqrt(static_cast<double>(fan));
 }
 
-/// Subtracts from `x` its part along `direction`, a vector of length 1.
+/// Subtracts from `x` its projection on `direction`, a vector of length 1.
 void remove_direction(std::span<double> x, std::span<const double> direction) {
   double along = 0.0;
   for (std::size_t i = 0; i < x.size(); ++i) along += x[i] * direction[i];
@@ -50,7 +50,7 @@ void orthonormalize(Tensor& rows, std::int64_t begin, std::int64_t end) {
   const auto all = rows.mutable_data<double>();
   const auto row = [&](std::int64_t i) { return all.subspan(static_cast<std::size_t>(i) * width, width); };
   for (std::int64_t i = begin; i < end; ++i) {
-    // What rounding left of a direction the first time is removed the second time.
+    // The second pass removes what rounding left in the first.
     for (int pass = 0; pass < 2; ++pass) {
       for (std::int64_t j = begin; j < i; ++j) remove_direction(row(i), row(j));
     }
@@ -61,8 +61,8 @@ void orthonormalize(Tensor& rows, std::int64_t begin, std::int64_t end) {
   }
 }
 
-/// Random orthogonal rows of length 1, no more of them than they have elements: Gram-Schmidt in blocks, so that most of
-/// the work is matrix products.
+/// Returns random orthogonal rows of length 1. REQUIRES: count <= width. Gram-Schmidt in blocks, so that most of the
+/// work is matrix products.
 Tensor orthogonal_rows(std::int64_t count, std::int64_t width, Generator& generator) {
   constexpr std::int64_t kBlock = 32;
   Tensor rows = randn({count, width}, generator, DType::f64);
@@ -78,14 +78,14 @@ Tensor orthogonal_rows(std::int64_t count, std::int64_t width, Generator& genera
   return rows;
 }
 
-/// Draws of a normal number that lies in [low, high]; mean 0 and standard deviation 1.
+/// Draws standard normal numbers (mean 0, standard deviation 1) truncated to [low, high].
 class Truncated {
  public:
   Truncated(double low, double high) : low_(low), high_(high) {
     const auto below = [](double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); };
     if (below(high) - below(low) > 0.1) return;
     often_inside_ = false;
-    // Where the density is highest. Beyond `reach` from there it is less than what a draw can show.
+    // The density peaks here. Beyond `reach` from the peak it is below the resolution of a draw.
     peak_ = std::clamp(0.0, low, high);
     const double reach = 40.0 / std::max(std::abs(peak_), 4.0);
     low_ = std::max(low, peak_ - reach);

@@ -10,8 +10,8 @@ namespace troupe::nn {
 
 enum class Bias : std::uint8_t { no, yes };
 
-/// x (..., inputs) -> (..., outputs). Parameters: weight (outputs, inputs), bias (outputs), both uniform in
-/// +-1 / sqrt(inputs). forward() may run on several threads at once.
+/// Maps x (..., inputs) to (..., outputs). Parameters: weight (outputs, inputs), bias (outputs), both initially uniform
+/// in +-1 / sqrt(inputs). forward() is thread-safe.
 class Linear final : public Layer {
  public:
   /// Throws ValueError `[Linear] sizes below 1: 0 -> 10`.

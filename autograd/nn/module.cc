@@ -14,14 +14,14 @@
 namespace troupe::nn {
 namespace {
 
-/// Drops variables that were there before.
+/// Removes repeated variables, keeping the first of each.
 NamedVariables each_once(NamedVariables all) {
   std::set<const void*> seen;
   std::erase_if(all, [&](const auto& named) { return !seen.insert(named.second.id()).second; });
   return all;
 }
 
-/// Whether the module at `path` is the one at `other` or a part of it.
+/// Returns whether the module at `path` is the one at `other` or one of its parts.
 bool is_inside(std::string_view path, std::string_view other) {
   return other.empty() || path == other || (path.starts_with(other) && path[other.size()] == '.');
 }
@@ -29,7 +29,7 @@ bool is_inside(std::string_view path, std::string_view other) {
 /// "Linear" of "troupe::nn::Linear", "Pair<a::B>" of "(anonymous namespace)::Pair<a::B>".
 std::string without_namespaces(const std::string& name) {
   std::size_t begin = 0;
-  int depth = 0;  // of brackets: what is inside them stays as it is
+  int depth = 0;  // of brackets: text inside them is kept
   for (std::size_t i = 0; i < name.size(); ++i) {
     if (name[i] == '<' || name[i] == '(') ++depth;
     if (name[i] == '>' || name[i] == ')') --depth;
@@ -82,7 +82,7 @@ NamedVariables Module::named_state() const {
 
 std::vector<std::pair<std::string, Module*>> Module::named_modules() {
   std::vector<std::pair<std::string, Module*>> all;
-  // This module may be changed, and every part of one is owned as a Module that may be.
+  // This module is not const here, and every part is owned as a non-const Module.
   for (const auto& [path, module] : std::as_const(*this).named_modules()) {
     all.emplace_back(path, const_cast<Module*>(module));
   }

@@ -1,4 +1,4 @@
-// What every model and every layer is: named parameters, named buffers, named parts, and a mode.
+// Base classes of models and layers: named parameters, named buffers, named parts, and a mode.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,13 @@ enum class Persistent : std::uint8_t { no, yes };
 
 using NamedVariables = std::vector<std::pair<std::string, Variable>>;
 
-/// A part of a model. Derive, create parameters and parts in the constructor, and give it the functions you like.
-/// Has one place in memory. A parameter or a part that several modules share is listed once, under its first path.
+/// A part of a model. Derive from it, create parameters and parts in the constructor, and add member functions as
+/// needed. Neither copyable nor movable. A parameter or part shared by several modules is listed once, under its first
+/// path.
 ///
-/// Threads: everything const may be called on any thread, also while forwards run. The values of parameters and buffers
-/// are replaced, never written into: a forward sees the old one or the new one, and a layer with running statistics
-/// loses no update of forwards that run at once. What changes the module itself (mode, freeze, to, apply) runs alone.
+/// Threads: const functions are thread-safe, also while forwards run. The values of parameters and buffers are
+/// replaced, never written in place: a forward sees the old or the new value, and a layer with running statistics loses
+/// no update of concurrent forwards. Functions that change the module itself (mode, freeze, to, apply) must run alone.
 class Module {
  public:
   Module() = default;
@@ -32,56 +33,57 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  /// What summary() calls it: its class without namespaces, "Linear".
+  /// Returns the class name without namespaces, for summary(): "Linear".
   [[nodiscard]] virtual std::string kind() const;
 
-  /// Own parameters in the order of their creation, then those of each part.
+  /// Returns the module's own parameters in the order of their creation, then those of each part.
   [[nodiscard]] std::vector<Variable> parameters() const;
 
-  /// The same with their paths: "conv1.weight".
+  /// Returns the same with their paths: "conv1.weight".
   [[nodiscard]] NamedVariables named_parameters() const;
 
-  /// Values that are no parameters, such as running means: constants that the module itself replaces.
+  /// Returns the values that are not parameters, such as running means: constants that the module itself replaces.
   [[nodiscard]] NamedVariables named_buffers() const;
 
-  /// Parameters and persistent buffers, under all their paths: module by module, parameters before buffers.
+  /// Returns parameters and persistent buffers, under all their paths: module by module, parameters before buffers.
   [[nodiscard]] NamedVariables named_state() const;
 
-  /// This module as "", then its parts with their paths, each before its own parts. The pointers live as long as this.
+  /// Returns this module as "", then its parts with their paths, each before its own parts. The pointers are valid as
+  /// long as this module lives.
   [[nodiscard]] std::vector<std::pair<std::string, Module*>> named_modules();
   [[nodiscard]] std::vector<std::pair<std::string, const Module*>> named_modules() const;
 
-  /// Calls `visit` for each module, parts before what they are a part of.
+  /// Calls `visit` for each module, parts before the module that contains them.
   void apply(const std::function<void(Module&)>& visit);
 
-  /// Parameters require no gradient from now on; or they do again. Graphs recorded before keep theirs.
+  /// Makes the parameters constants, or trainable again. Graphs recorded earlier keep their edges.
   void freeze() { set_requires_grad(RequiresGrad::no); }
   void unfreeze() { set_requires_grad(RequiresGrad::yes); }
   void set_requires_grad(RequiresGrad requires_grad);
 
-  /// Moves parameters and buffers; all or, if it throws, none. Graphs recorded before stay as they are.
+  /// Moves parameters and buffers: all of them, or none if it throws. Graphs recorded earlier do not change.
   void to(Device device);
-  /// Converts the floating ones. Throws DTypeError `[to] not a floating dtype: i64`.
+  /// Converts the floating point parameters and buffers. Throws DTypeError `[to] not a floating dtype: i64`.
   void to(DType dtype);
 
-  /// Sets the mode of this module and all its parts. A new module trains.
+  /// Sets the mode of this module and all its parts. The initial mode is train.
   void set_mode(Mode mode);
   void train() { set_mode(Mode::train); }
   void eval() { set_mode(Mode::eval); }
   [[nodiscard]] Mode mode() const noexcept { return mode_; }
 
  protected:
-  /// Makes `initial` a parameter. Throws ValueError `[nn] name given twice: weight`, or `[nn] not a name: a.b` if it is
-  /// empty or has a dot.
+  /// Adds a parameter with the value `initial`. Throws ValueError `[nn] name given twice: weight`, or `[nn] not a name:
+  /// a.b` if the name is empty or contains a dot.
   Variable add_parameter(std::string name, Tensor initial);
 
-  /// Makes a parameter of another module one of this, too. Throws as above, and ValueError `[nn] not a leaf: weight`.
+  /// Adds a parameter of another module to this one. Throws as above, and ValueError `[nn] not a leaf: weight`.
   Variable share_parameter(std::string name, Variable parameter);
 
-  /// Makes `initial` a buffer, a constant: set_value() replaces it. Throws as add_parameter().
+  /// Adds a buffer with the value `initial`: a constant, which set_value() replaces. Throws as add_parameter().
   Variable add_buffer(std::string name, Tensor initial, Persistent persistent = Persistent::yes);
 
-  /// Makes `part` a part of this module. Throws as add_parameter(), and if it is null.
+  /// Adds `part` to this module. Throws as add_parameter(), and if `part` is null.
   template <class M>
   std::shared_ptr<M> add_module(std::string name, std::shared_ptr<M> part) {
     adopt(std::move(name), part);
@@ -94,7 +96,7 @@ class Module {
     Persistent persistent;
   };
 
-  /// All modules, shared ones under each of their paths, which end with a dot.
+  /// Returns all modules, shared ones under each of their paths. A path ends with a dot.
   [[nodiscard]] std::vector<std::pair<std::string, const Module*>> tree() const;
   void adopt(std::string name, std::shared_ptr<Module> part);
   void check_name(const std::string& name) const;
@@ -106,7 +108,7 @@ class Module {
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> parts_;
 };
 
-/// A module with one variable in and one out, which Sequential can chain.
+/// A module that maps one variable to one variable, which Sequential can chain.
 class Layer : public Module {
  public:
   [[nodiscard]] virtual Variable forward(const Variable& x) = 0;

@@ -1,4 +1,4 @@
-// Modules in a row.
+// Lists of modules.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace troupe::nn {
 
-/// Modules of type M, parts named "0", "1", ...: `ModuleList<Linear> heads;`. What is done with them is the owner's
-/// business.
+/// Modules of type M as parts named "0", "1", ...: `ModuleList<Linear> heads;`. The list has no forward(): its owner
+/// uses the modules.
 template <class M = Module>
 class ModuleList final : public Module {
  public:
@@ -22,18 +22,18 @@ class ModuleList final : public Module {
     for (auto& module : modules) append(std::move(module));
   }
 
-  /// Throws ValueError if `module` is null. Not while others use the list.
+  /// Throws ValueError if `module` is null. Not thread-safe.
   void append(std::shared_ptr<M> module) {
     modules_.push_back(add_module(std::to_string(modules_.size()), std::move(module)));
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return modules_.size(); }
-  /// Throws std::out_of_range.
+  /// Returns the module at `index`. Throws std::out_of_range.
   [[nodiscard]] M& operator[](std::size_t index) const { return *modules_.at(index); }
   [[nodiscard]] auto begin() const noexcept { return modules_.begin(); }
   [[nodiscard]] auto end() const noexcept { return modules_.end(); }
 
-  /// "ModuleList", whatever it holds.
+  /// Returns "ModuleList" for every M.
   [[nodiscard]] std::string kind() const override { return "ModuleList"; }
 
  private:

@@ -40,7 +40,7 @@ void BatchNorm::take_in(const RunningStatistics& seen, const RunningStatistics& 
   const std::scoped_lock lock(mutex_);
   const auto replace = [&](const Variable& running, const Tensor& before, const Tensor& after) {
     const Tensor now = running.value();
-    // Another forward, or a load, was faster: this batch is then mixed into what they left.
+    // If another forward or a load replaced the value since, this batch is mixed into the new value.
     const bool alone = now.storage().same_as(before.storage());
     running.set_value(alone ? after : after + (now - before) * (1.0 - options_.momentum));
   };

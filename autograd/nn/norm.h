@@ -1,4 +1,4 @@
-// Normalising layers. Parameters: weight (ones) and bias (zeros) unless Affine::no.
+// Normalisation layers. Parameters: weight (ones) and bias (zeros) unless Affine::no.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,28 @@
 
 namespace troupe::nn {
 
-/// Whether a layer scales and shifts what it normalised.
+/// Whether a layer scales and shifts the normalised values.
 enum class Affine : std::uint8_t { no, yes };
 
-/// Whether a layer keeps running statistics for eval mode. Without them it normalises by the batch in every mode.
+/// Whether a layer keeps running statistics for eval mode. Without them it normalises by the batch in both modes.
 enum class TrackStatistics : std::uint8_t { no, yes };
 
-/// What a batch norm is made of.
+/// Options of BatchNorm1d and BatchNorm2d.
 struct BatchNormLayerOptions {
   double eps = 1e-5;      ///< added to the variance
-  double momentum = 0.1;  ///< the share of the batch in the new running statistics
+  double momentum = 0.1;  ///< weight of the batch in the new running statistics
   Affine affine = Affine::yes;
   TrackStatistics track = TrackStatistics::yes;
   DType dtype = DType::f32;
 };
 
-/// What BatchNorm1d and BatchNorm2d have in common: channels are brought to mean 0 and variance 1, of the batch while
-/// training, by the running statistics in eval mode. Buffers: running_mean, running_var, num_batches_tracked (i64).
-/// Source: Ioffe and Szegedy, "Batch normalization", 2015. Errors as of batch_norm().
+/// Base of BatchNorm1d and BatchNorm2d: normalises each channel to mean 0 and variance 1, by the statistics of the
+/// batch in training and by the running statistics in eval mode. Buffers: running_mean, running_var,
+/// num_batches_tracked (i64).
+/// Source: Ioffe and Szegedy, "Batch normalization", 2015. Errors as for batch_norm().
 ///
-/// forward() may run on several threads at once, also while training: each normalises by its own batch, and the running
-/// statistics take in every batch, one after the other; in which order is left to chance. A checkpoint that computes a
-/// forward again does not count its batch again.
+/// forward() is thread-safe, also in training: each call normalises by its own batch, and the running statistics
+/// include every batch, in an unspecified order. A checkpoint that recomputes a forward does not count its batch again.
 class BatchNorm : public Layer {
  public:
   [[nodiscard]] const Variable& weight() const noexcept { return weight_; }
@@ -51,10 +51,11 @@ class BatchNorm : public Layer {
   Variable running_mean_;
   Variable running_var_;
   Variable batches_;
-  std::mutex mutex_;  ///< from reading a running value to replacing it
+  std::mutex mutex_;  ///< held from reading a running value to replacing it
 };
 
-/// x (n, channels) or (n, channels, l). Throws ShapeError `[BatchNorm1d] not (n, channels) or (n, channels, l): (4)`.
+/// Batch norm of x (n, channels) or (n, channels, l). Throws ShapeError
+/// `[BatchNorm1d] not (n, channels) or (n, channels, l): (4)`.
 class BatchNorm1d final : public BatchNorm {
  public:
   explicit BatchNorm1d(std::int64_t channels, const BatchNormLayerOptions& options = {})
@@ -63,7 +64,7 @@ class BatchNorm1d final : public BatchNorm {
   [[nodiscard]] Variable forward(const Variable& x) override;
 };
 
-/// x (n, channels, h, w). Throws ShapeError `[BatchNorm2d] not (n, channels, h, w): (3, 4)`.
+/// Batch norm of x (n, channels, h, w). Throws ShapeError `[BatchNorm2d] not (n, channels, h, w): (3, 4)`.
 class BatchNorm2d final : public BatchNorm {
  public:
   explicit BatchNorm2d(std::int64_t channels, const BatchNormLayerOptions& options = {})
@@ -72,20 +73,19 @@ class BatchNorm2d final : public BatchNorm {
   [[nodiscard]] Variable forward(const Variable& x) override;
 };
 
-/// What a layer, group or instance norm is made of.
+/// Options of layer, group and instance norm.
 struct NormLayerOptions {
   double eps = 1e-5;  ///< added to the variance
   Affine affine = Affine::yes;
   DType dtype = DType::f32;
 };
 
-/// Brings the last dimensions, of `normalized_shape`, to mean 0 and variance 1; weight and bias have that shape.
-/// Source: Ba et al., "Layer normalization", 2016. Errors as of layer_norm(). forward() may run on several threads at
-/// once.
+/// Normalises the last dimensions, whose shape is `normalized_shape`, to mean 0 and variance 1. Weight and bias have
+/// that shape. Source: Ba et al., "Layer normalization", 2016. Errors as for layer_norm(). forward() is thread-safe.
 class LayerNorm final : public Layer {
  public:
   explicit LayerNorm(const Shape& normalized_shape, const NormLayerOptions& options = {});
-  /// Of the last dimension alone.
+  /// Normalises the last dimension only.
   explicit LayerNorm(std::int64_t size, const NormLayerOptions& options = {}) : LayerNorm(Shape{size}, options) {}
 
   [[nodiscard]] Variable forward(const Variable& x) override;
@@ -100,13 +100,13 @@ class LayerNorm final : public Layer {
   Variable bias_;
 };
 
-/// Brings each channel of each example to mean 0 and variance 1, in training and in evaluation. There are no weight and
-/// bias unless `options` ask for them, and no running statistics. The common part of InstanceNorm1d and InstanceNorm2d.
-/// Source: Ulyanov et al., "Instance normalization", 2016. forward() may run on several threads at once.
+/// Base of InstanceNorm1d and InstanceNorm2d: normalises each channel of each example to mean 0 and variance 1, in both
+/// modes. It has no running statistics, and weight and bias only if `options` request them.
+/// Source: Ulyanov et al., "Instance normalization", 2016. forward() is thread-safe.
 class InstanceNorm : public Layer {
  protected:
   InstanceNorm(std::string_view name, std::int64_t channels, const NormLayerOptions& options);
-  /// Throws ShapeError unless x is (n, channels, ...) of `dims` dimensions.
+  /// Returns the normalised `x`. Throws ShapeError unless x is (n, channels, ...) of `dims` dimensions.
   [[nodiscard]] Variable normalized(const Variable& x, int dims) const;
 
  private:
@@ -117,8 +117,8 @@ class InstanceNorm : public Layer {
   Variable bias_;
 };
 
-/// x (n, channels, l). Throws ValueError `[InstanceNorm1d] channels below 1: 0`, ShapeError `[InstanceNorm1d] not of 3
-/// dimensions, with 6 channels: (2, 4, 3)`.
+/// Instance norm of x (n, channels, l). Throws ValueError `[InstanceNorm1d] channels below 1: 0`, ShapeError
+/// `[InstanceNorm1d] not of 3 dimensions, with 6 channels: (2, 4, 3)`.
 class InstanceNorm1d final : public InstanceNorm {
  public:
   explicit InstanceNorm1d(std::int64_t channels, const NormLayerOptions& options = {.affine = Affine::no})
@@ -127,7 +127,7 @@ class InstanceNorm1d final : public InstanceNorm {
   [[nodiscard]] Variable forward(const Variable& x) override;
 };
 
-/// x (n, channels, h, w). Errors as of InstanceNorm1d.
+/// Instance norm of x (n, channels, h, w). Errors as for InstanceNorm1d.
 class InstanceNorm2d final : public InstanceNorm {
  public:
   explicit InstanceNorm2d(std::int64_t channels, const NormLayerOptions& options = {.affine = Affine::no})
@@ -136,9 +136,8 @@ class InstanceNorm2d final : public InstanceNorm {
   [[nodiscard]] Variable forward(const Variable& x) override;
 };
 
-/// Brings groups of neighbouring channels of each example to mean 0 and variance 1. Shapes: x (n, channels, ...).
-/// Source: Wu and He, "Group normalization", 2018. Errors as of group_norm(). forward() may run on several threads at
-/// once.
+/// Normalises groups of neighbouring channels of each example to mean 0 and variance 1. Shapes: x (n, channels, ...).
+/// Source: Wu and He, "Group normalization", 2018. Errors as for group_norm(). forward() is thread-safe.
 class GroupNorm final : public Layer {
  public:
   /// Throws ValueError `[GroupNorm] 6 channels in 4 groups`.

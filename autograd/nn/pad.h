@@ -1,4 +1,4 @@
-// Layers that put values around what they are given. None has parameters; each may run on several threads at once.
+// Padding layers. They have no parameters, and forward() is thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace troupe::nn {
 
-/// pad() of the last dimensions as a layer, with one value or with those of the tensor: torch's ZeroPad, ConstantPad,
-/// ReflectionPad, ReplicationPad and CircularPad, of any number of dimensions.
+/// pad() of the last dimensions as a layer, with a constant or with elements of the tensor: torch's ZeroPad,
+/// ConstantPad, ReflectionPad, ReplicationPad and CircularPad, for any number of dimensions.
 class Pad final : public Layer {
  public:
   explicit Pad(std::vector<std::int64_t> amounts, double value = 0.0) : amounts_(std::move(amounts)), with_(value) {}

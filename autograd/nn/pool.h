@@ -1,4 +1,4 @@
-// Layers of pools. None has parameters; each may run on several threads at once.
+// Pooling layers. They have no parameters, and forward() is thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class AvgPool2d final : public Layer {
   AvgPool2dOptions options_;
 };
 
-/// adaptive_avg_pool1d() as a layer: any length to `size`.
+/// adaptive_avg_pool1d() as a layer: maps any length to `size`.
 class AdaptiveAvgPool1d final : public Layer {
  public:
   explicit AdaptiveAvgPool1d(std::int64_t size) : size_(size) {}
@@ -58,7 +58,7 @@ class AdaptiveAvgPool1d final : public Layer {
   std::int64_t size_;
 };
 
-/// adaptive_avg_pool2d() as a layer: images of any size to `size`.
+/// adaptive_avg_pool2d() as a layer: maps images of any size to `size`.
 class AdaptiveAvgPool2d final : public Layer {
  public:
   explicit AdaptiveAvgPool2d(Size2d size) : size_(size) {}
@@ -68,7 +68,7 @@ class AdaptiveAvgPool2d final : public Layer {
   Size2d size_;
 };
 
-/// adaptive_max_pool2d() as a layer: images of any size to `size`.
+/// adaptive_max_pool2d() as a layer: maps images of any size to `size`.
 class AdaptiveMaxPool2d final : public Layer {
  public:
   explicit AdaptiveMaxPool2d(Size2d size) : size_(size) {}

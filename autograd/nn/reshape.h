@@ -1,17 +1,17 @@
-// Layers that change nothing but the shape; each may run on several threads at once.
+// Layers that change only the shape. Their forward() is thread-safe.
 #pragma once
 
 #include "autograd/nn/module.h"
 
 namespace troupe::nn {
 
-/// Gives its input back: what stands where a layer was taken out.
+/// Returns its input: a placeholder for a removed layer.
 class Identity final : public Layer {
  public:
   [[nodiscard]] Variable forward(const Variable& x) override;
 };
 
-/// flatten() as a layer. As it is made by default, (n, ...) -> (n, rest): what stands between convolutions and Linear.
+/// flatten() as a layer. The default maps (n, ...) to (n, rest), as between convolutions and Linear.
 class Flatten final : public Layer {
  public:
   explicit Flatten(int first_dim = 1, int last_dim = -1) : first_dim_(first_dim), last_dim_(last_dim) {}
@@ -22,7 +22,7 @@ class Flatten final : public Layer {
   int last_dim_;
 };
 
-/// unflatten() as a layer: dimension `dim` becomes several, of `sizes`.
+/// unflatten() as a layer: splits dimension `dim` into dimensions of `sizes`.
 class Unflatten final : public Layer {
  public:
   Unflatten(int dim, const Shape& sizes) : dim_(dim), sizes_(sizes) {}

@@ -9,7 +9,7 @@
 namespace troupe::nn {
 namespace {
 
-/// A step as a layer of one step.
+/// Returns the input of one step as the input of a layer with one time step.
 Variable as_layer(const Variable& x) { return unsqueeze(x, 0); }
 
 }  // namespace

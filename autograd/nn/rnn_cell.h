@@ -10,9 +10,9 @@
 
 namespace troupe::nn {
 
-/// What the three have in common: parameters weight_ih (g * hidden, inputs), weight_hh (g * hidden, hidden), bias_ih
-/// and bias_hh, all uniform in +-1 / sqrt(hidden). Shapes: x (n, inputs), states (n, hidden), undefined for zeros.
-/// Errors as of lstm(), gru() and rnn(). forward() may run on several threads at once.
+/// Base of RnnCell, LstmCell and GruCell. Parameters: weight_ih (g * hidden, inputs), weight_hh (g * hidden, hidden),
+/// bias_ih and bias_hh, all initially uniform in +-1 / sqrt(hidden). Shapes: x (n, inputs), states (n, hidden). An
+/// undefined state stands for zeros. Errors as for lstm(), gru() and rnn(). forward() is thread-safe.
 class RecurrentCell : public Module {
  protected:
   /// Throws ValueError `[LstmCell] sizes below 1: 3 -> 0`.
@@ -25,7 +25,7 @@ class RecurrentCell : public Module {
   RnnParameters parameters_;
 };
 
-/// What an LSTM hands from step to step: (n, hidden) each.
+/// The state between two steps of an LSTM: (n, hidden) each.
 struct LstmState {
   Variable hidden{};
   Variable cell{};
@@ -36,7 +36,7 @@ struct LstmState {
   }
 };
 
-/// One step of an LSTM: x (n, inputs) and the state, zeros if undefined, -> the next state.
+/// Computes one step of an LSTM: x (n, inputs) and the state -> the next state. An undefined state stands for zeros.
 class LstmCell final : public RecurrentCell {
  public:
   LstmCell(std::int64_t inputs, std::int64_t hidden, Generator& generator, Bias bias = Bias::yes,
@@ -46,7 +46,8 @@ class LstmCell final : public RecurrentCell {
   [[nodiscard]] LstmState forward(const Variable& x, const LstmState& state = {});
 };
 
-/// One step of a GRU: x (n, inputs) and hidden (n, hidden), zeros if undefined, -> (n, hidden).
+/// Computes one step of a GRU: x (n, inputs) and hidden (n, hidden) -> (n, hidden). Undefined `hidden` stands for
+/// zeros.
 class GruCell final : public RecurrentCell {
  public:
   GruCell(std::int64_t inputs, std::int64_t hidden, Generator& generator, Bias bias = Bias::yes,
@@ -56,7 +57,8 @@ class GruCell final : public RecurrentCell {
   [[nodiscard]] Variable forward(const Variable& x, const Variable& hidden = {});
 };
 
-/// One step of a recurrent layer: x (n, inputs) and hidden (n, hidden), zeros if undefined, -> (n, hidden).
+/// Computes one step of a recurrent layer: x (n, inputs) and hidden (n, hidden) -> (n, hidden). Undefined `hidden`
+/// stands for zeros.
 class RnnCell final : public RecurrentCell {
  public:
   RnnCell(std::int64_t inputs, std::int64_t hidden, Generator& generator, Bias bias = Bias::yes,

@@ -1,4 +1,4 @@
-// Layers one after the other.
+// Chains of layers.
 #pragma once
 
 #include <cstddef>
@@ -9,27 +9,27 @@
 
 namespace troupe::nn {
 
-/// Feeds each layer's result to the next. Parts are named "0", "1", ... Threads: as the strictest of its layers.
+/// Applies each layer to the result of the previous one. Parts are named "0", "1", ... Threads: as the strictest layer.
 class Sequential final : public Layer {
  public:
   /// Throws ValueError if a layer is null.
   explicit Sequential(std::vector<std::shared_ptr<Layer>> layers = {});
 
-  /// Adds a last layer. Throws ValueError if it is null. Not while others use this one.
+  /// Appends a layer. Throws ValueError if it is null. Not thread-safe.
   void append(std::shared_ptr<Layer> layer);
 
   [[nodiscard]] std::size_t size() const noexcept { return layers_.size(); }
-  /// Throws std::out_of_range.
+  /// Returns the layer at `index`. Throws std::out_of_range.
   [[nodiscard]] Layer& operator[](std::size_t index) const { return *layers_.at(index); }
 
-  /// Of no layers: `x` itself.
+  /// Returns `x` itself if there are no layers.
   [[nodiscard]] Variable forward(const Variable& x) override;
 
  private:
   std::vector<std::shared_ptr<Layer>> layers_;
 };
 
-/// A Sequential of these layers: `sequential(make_shared<Linear>(...), make_shared<Relu>())`.
+/// Returns a Sequential of these layers: `sequential(make_shared<Linear>(...), make_shared<Relu>())`.
 template <class... Layers>
 [[nodiscard]] std::shared_ptr<Sequential> sequential(std::shared_ptr<Layers>... layers) {
   return std::make_shared<Sequential>(std::vector<std::shared_ptr<Layer>>{std::move(layers)...});

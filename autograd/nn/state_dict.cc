@@ -17,7 +17,7 @@ std::string kind_of(const Tensor& x) {
   return x.defined() ? fmt::format("{} {}", name_of(x.dtype()), to_string(x.shape())) : "undefined";
 }
 
-/// What is wrong with a state, in the order in which it is said.
+/// Lists the errors of a state, in the order of the error text.
 std::string misfits(const LoadResult& names, const std::vector<std::string>& twice,
                     const std::vector<std::string>& different) {
   std::vector<std::string> parts;
@@ -43,7 +43,7 @@ LoadResult load_state_dict(Module& module, const NamedTensors& state, Strict str
   LoadResult result;
   std::vector<std::string> twice;
   std::vector<std::string> different;
-  std::map<std::string_view, const Tensor*> left;  // not asked for yet
+  std::map<std::string_view, const Tensor*> left;  // state values not matched yet
   for (const auto& [name, value] : state) {
     if (!left.emplace(name, &value).second) twice.push_back(name);
   }

@@ -15,7 +15,7 @@ constexpr std::size_t kColumns = 8;
 using Row = std::array<std::string, kColumns>;
 constexpr std::array<bool, kColumns> kIsNumber{false, false, false, false, false, true, true, false};
 
-/// Of tensors.
+/// Number and bytes of tensors.
 struct Total {
   std::int64_t count = 0;
   std::int64_t bytes = 0;
@@ -26,7 +26,7 @@ struct Total {
   }
 };
 
-/// A parameter or buffer under the name it has in its module.
+/// A parameter or buffer with its name within its module.
 struct Item {
   std::string name;
   Tensor value;
@@ -54,7 +54,7 @@ std::string in_bytes(std::int64_t bytes) {
 
 int depth_of(std::string_view path) { return path.empty() ? 0 : static_cast<int>(std::ranges::count(path, '.')) + 1; }
 
-/// The path cut to `depth` names.
+/// Returns the path cut to `depth` names.
 std::string_view shortened(std::string_view path, int depth) {
   if (depth == 0) return {};
   std::size_t end = 0;
@@ -62,7 +62,7 @@ std::string_view shortened(std::string_view path, int depth) {
   return path.substr(0, end);
 }
 
-/// What is before the last name, and that name.
+/// Returns the path before the last name, and the last name.
 std::pair<std::string, std::string> parent_and_name(const std::string& path) {
   const std::size_t dot = path.rfind('.');
   if (dot == std::string::npos) return {"", path};
@@ -87,7 +87,7 @@ class Table {
     for (const auto& [path, part] : module.named_modules()) add(path, part->kind());
   }
 
-  /// The rows with aligned columns between two lines, all indented.
+  /// Returns the rows with aligned columns between two rules, all indented.
   [[nodiscard]] std::string text() const {
     std::vector<Row> all{{"name", "kind", "tensor", "shape", "dtype", "count", "bytes", ""}};
     all.insert(all.end(), rows_.begin(), rows_.end());
@@ -169,7 +169,7 @@ class Table {
 
   int depth_max_;
   std::map<std::string, std::vector<Item>> items_;  ///< by the path of their module
-  std::map<std::string, Total> folded_;             ///< what parts hold that are not shown
+  std::map<std::string, Total> folded_;             ///< totals of the parts that are not shown
   std::vector<Row> rows_;
   Total parameters_;
   Total trainable_;

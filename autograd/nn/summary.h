@@ -1,4 +1,4 @@
-// A model as a table for people.
+// A model as a text table.
 #pragma once
 
 #include <limits>
@@ -8,15 +8,14 @@
 
 namespace troupe::nn {
 
-/// How much a summary shows.
+/// Options of summary().
 struct SummaryOptions {
-  /// Modules deeper than this are added up in the line of the one they are a part of; the parts of the model have
-  /// depth 1.
+  /// Modules deeper than this are added to the line of the module that contains them. Parts of the model have depth 1.
   int depth_max = std::numeric_limits<int>::max();
 };
 
-/// Returns a text of several lines: for each module its name, kind, parameters and buffers with shape, dtype, how many
-/// numbers and bytes, and whether they are frozen; at the end the totals. What modules share is shown once.
+/// Returns a text of several lines: for each module its name, kind, parameters and buffers with shape, dtype, number of
+/// elements, bytes and whether they are frozen; then the totals. A shared module or parameter is shown once.
 ///
 ///     Sequential
 ///       name  kind    tensor  shape   dtype  count  bytes

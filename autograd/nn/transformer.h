@@ -11,9 +11,9 @@
 
 namespace troupe::nn {
 
-/// x + attention(x, x, x), then x + linear2(activation(linear1(x))), each normalised, with dropout on what is added and
-/// between the linear layers. Parts: self_attn, linear1, linear2, norm1, norm2. Shapes, masks and errors as of
-/// MultiheadAttention. forward() may run on several threads at once, except while training with dropout.
+/// Computes x + attention(x, x, x), then x + linear2(activation(linear1(x))), each normalised. Dropout applies to the
+/// added terms and between the linear layers. Parts: self_attn, linear1, linear2, norm1, norm2. Shapes, masks and
+/// errors as for MultiheadAttention. forward() is thread-safe, except in training with dropout.
 class TransformerEncoderLayer final : public Module {
  public:
   TransformerEncoderLayer(std::int64_t width, std::int64_t heads, Generator& generator,
@@ -36,15 +36,14 @@ class TransformerEncoderLayer final : public Module {
   std::shared_ptr<Dropout> dropout2_;
 };
 
-/// Layers one after the other, each with first values of its own. Parts: layers.0, layers.1, ..., and norm if there is
-/// one.
+/// A chain of layers, each initialised independently. Parts: layers.0, layers.1, ..., and norm for FinalNorm::yes.
 class TransformerEncoder final : public Module {
  public:
   /// Throws ValueError `[TransformerEncoder] layers below 1: 0`.
   TransformerEncoder(std::int64_t width, std::int64_t heads, std::int64_t layers, Generator& generator,
                      const TransformerOptions& options = {}, FinalNorm norm = FinalNorm::no);
 
-  /// Every layer sees the masks.
+  /// `masks` apply in every layer.
   [[nodiscard]] Variable forward(const Variable& x, const AttentionMasks& masks = {});
 
  private:

@@ -11,17 +11,17 @@
 
 namespace troupe::nn {
 
-/// x + attention(x, x, x), then x + attention(x, memory, memory), then x + linear2(activation(linear1(x))), each
-/// normalised, with dropout on what is added and between the linear layers. Parts: self_attn, multihead_attn, linear1,
-/// linear2, norm1, norm2, norm3. Shapes, masks and errors as of MultiheadAttention; `memory` is what an encoder gave.
-/// forward() may run on several threads at once, except while training with dropout.
+/// Computes x + attention(x, x, x), then x + attention(x, memory, memory), then x + linear2(activation(linear1(x))),
+/// each normalised. Dropout applies to the added terms and between the linear layers. Parts: self_attn, multihead_attn,
+/// linear1, linear2, norm1, norm2, norm3. Shapes, masks and errors as for MultiheadAttention; `memory` is the output of
+/// an encoder. forward() is thread-safe, except in training with dropout.
 class TransformerDecoderLayer final : public Module {
  public:
   TransformerDecoderLayer(std::int64_t width, std::int64_t heads, Generator& generator,
                           const TransformerOptions& options = {});
 
-  /// `masks` hide steps of x from x, usually those that follow: `{.causal = true}`; `memory_masks` hide parts of
-  /// memory.
+  /// `masks` hide steps of x from x, usually later ones: `{.causal = true}`. `memory_masks` hide steps of memory from
+  /// x.
   [[nodiscard]] Variable forward(const Variable& x, const Variable& memory, const AttentionMasks& masks = {},
                                  const AttentionMasks& memory_masks = {});
 
@@ -44,15 +44,14 @@ class TransformerDecoderLayer final : public Module {
   std::shared_ptr<Dropout> dropout3_;
 };
 
-/// Layers one after the other, each with first values of its own. Parts: layers.0, layers.1, ..., and norm if there is
-/// one.
+/// A chain of layers, each initialised independently. Parts: layers.0, layers.1, ..., and norm for FinalNorm::yes.
 class TransformerDecoder final : public Module {
  public:
   /// Throws ValueError `[TransformerDecoder] layers below 1: 0`.
   TransformerDecoder(std::int64_t width, std::int64_t heads, std::int64_t layers, Generator& generator,
                      const TransformerOptions& options = {}, FinalNorm norm = FinalNorm::no);
 
-  /// Every layer sees the memory and the masks.
+  /// `memory` and the masks apply in every layer.
   [[nodiscard]] Variable forward(const Variable& x, const Variable& memory, const AttentionMasks& masks = {},
                                  const AttentionMasks& memory_masks = {});
 

@@ -1,4 +1,4 @@
-// What the layers of transformer encoders and decoders are made of.
+// The common parts of transformer encoder and decoder layers.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@ namespace troupe::nn {
 
 enum class TransformerActivation : std::uint8_t { relu, gelu };
 
-/// What a layer of an encoder or a decoder is made of.
+/// Options of an encoder or decoder layer.
 struct TransformerOptions {
   std::int64_t feedforward = 2048;  ///< width between the two linear layers
   double dropout = 0.1;
   TransformerActivation activation = TransformerActivation::relu;
   bool batch_first = false;  ///< (n, steps, width) instead of (steps, n, width)
-  bool norm_first = false;   ///< normalises what goes into attention and feedforward, not what comes out
-  double eps = 1e-5;         ///< of the normalisations
+  bool norm_first = false;   ///< normalises the inputs of attention and feedforward instead of their results
+  double eps = 1e-5;         ///< of the normalisation layers
   DType dtype = DType::f32;
 };
 
-/// Whether an encoder or a decoder normalises what its last layer gives.
+/// Whether an encoder or decoder normalises the result of its last layer.
 enum class FinalNorm : std::uint8_t { no, yes };
 
 namespace detail {
 
-/// Makes the parts of layers of this width; each draws its first values when it is made.
+/// Creates the parts of layers of this width. Each part draws its initial values when it is created.
 struct TransformerParts {
   std::int64_t width;
   Generator& generator;
@@ -42,7 +42,7 @@ struct TransformerParts {
   [[nodiscard]] std::shared_ptr<LayerNorm> norm() const;
 };
 
-/// linear2(dropout(activation(linear1(x))))
+/// Returns linear2(dropout(activation(linear1(x)))).
 [[nodiscard]] Variable feed_forward(const Variable& x, Linear& linear1, TransformerActivation activation,
                                     Dropout& dropout, Linear& linear2);
 

@@ -13,7 +13,7 @@ namespace {
 using detail::edges_of;
 using detail::record;
 
-/// `variables` with dimensions of size 1 in front, `rank` in all at least.
+/// Returns `variables` with dimensions of size 1 prepended, so that each has at least `rank` dimensions.
 std::vector<Variable> with_rank(std::span<const Variable> variables, int rank) {
   std::vector<Variable> raised(variables.begin(), variables.end());
   for (Variable& variable : raised) {
@@ -132,9 +132,9 @@ Variable diff(const Variable& x, std::int64_t n, int dim) {
   const Tensor value = x.value();
   const Tensor result = diff(value, n, dim);
   const int at = normalize_dim("diff", dim, result.shape());
-  const std::int64_t times = value.shape()[at] - result.shape()[at];  // less than n where nothing was left
+  const std::int64_t times = value.shape()[at] - result.shape()[at];  // less than n if no elements remained
   return record("diff", result, edges_of({&x}), [times, at](const Tensor& gradient) {
-    // Each difference gives its gradient to what comes after and takes it from what comes before.
+    // A difference adds its gradient to the later element and subtracts it from the earlier one.
     std::vector<std::int64_t> after(static_cast<std::size_t>(2 * (gradient.dim() - at)), 0);
     std::vector<std::int64_t> before = after;
     after[after.size() - 2] = 1;

@@ -1,5 +1,5 @@
-// Diagonals, dimensions moved and cut up, parts repeated, grids, of variables. Names, shapes, dtypes and errors are
-// those of tensor/ops/arrange.h; the value is a view where the tensor operation gives one.
+// Diagonals, moved and split dimensions, repetition and grids of variables. Names, shapes, dtypes and errors are those
+// of tensor/ops/arrange.h. The value is a view where the tensor operation returns one.
 #pragma once
 
 #include <cstdint>

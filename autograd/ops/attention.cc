@@ -21,7 +21,7 @@ Variable attention(const Variable& query, const Variable& key, const Variable& v
   return record("scaled_dot_product_attention", forward.output, edges_of({&query, &key, &value, &mask}),
                 [q = Saved(q), k = Saved(k), v = Saved(v), output = Saved(forward.output), mask = Saved(options.mask),
                  logsumexp = Saved(forward.logsumexp), draws = forward.draws, options](const Tensor& g, Edges to) {
-                  static_cast<void>(mask.get());  // is as it was
+                  static_cast<void>(mask.get());  // throws if the mask was written to
                   const ScaledDotProductWanted wanted{bool{to[0]}, bool{to[1]}, bool{to[2]}, bool{to[3]}};
                   ScaledDotProductGradients found = scaled_dot_product_attention_backward(
                       g, q.get(), k.get(), v.get(), {output.get(), logsumexp.get(), draws}, options, wanted);
@@ -30,7 +30,7 @@ Variable attention(const Variable& query, const Variable& key, const Variable& v
                 });
 }
 
-/// The options with the value of `mask` in them.
+/// Returns the options with the value of `mask` as their mask.
 ScaledDotProductOptions masked(const ScaledDotProductOptions& options, const Variable& mask) {
   if (!mask.defined()) return options;
   if (options.mask.defined()) throw ValueError("[scaled_dot_product_attention] two masks");

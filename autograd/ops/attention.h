@@ -12,7 +12,8 @@ namespace troupe {
 [[nodiscard]] Variable scaled_dot_product_attention(const Variable& query, const Variable& key, const Variable& value,
                                                     const ScaledDotProductOptions& options, Generator& generator);
 
-/// With a mask that may be learned, as a bias of the scores is: if it is floating it has a gradient, of its own shape.
+/// As above with a variable as mask, for example a learned bias of the scores. A floating point mask has a gradient, of
+/// its own shape.
 /// Throws ValueError `[scaled_dot_product_attention] two masks` if the options have one as well.
 [[nodiscard]] Variable scaled_dot_product_attention(const Variable& query, const Variable& key, const Variable& value,
                                                     const Variable& mask, const ScaledDotProductOptions& options = {});

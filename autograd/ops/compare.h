@@ -1,5 +1,5 @@
-// Comparisons of variables, element by element: those of tensor/ops.h on their values. The result is boolean and has no
-// gradient. Whether two handles are one variable says same(a, b).
+// Elementwise comparisons of the values of variables, as in tensor/ops.h. The result is boolean and has no gradient.
+// same(a, b) tells whether two handles are one variable.
 #pragma once
 
 #include "autograd/variable.h"

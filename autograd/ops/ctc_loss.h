@@ -1,4 +1,4 @@
-// The loss of sequences that are not aligned with their targets, of variables. Shapes, dtypes and errors are those of
+// CTC loss of variables, for sequences that are not aligned with their targets. Shapes, dtypes and errors are those of
 // tensor/ops/ctc_loss.h.
 #pragma once
 

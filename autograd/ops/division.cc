@@ -16,7 +16,7 @@ using detail::Saved;
 using detail::saved_for;
 using Edges = std::span<const Edge>;
 
-/// `rest` of the values: a - b * quotient, of which the quotient is constant, `quotient(x, y)` for that of the values.
+/// Records `rest(x, y)`: a - b * quotient, where `quotient(x, y)` is piecewise constant.
 template <class Rest, class Quotient>
 Variable record_rest(std::string_view name, const Variable& a, const Variable& b, const Rest& rest,
                      const Quotient& quotient) {
@@ -30,7 +30,7 @@ Variable record_rest(std::string_view name, const Variable& a, const Variable& b
                 });
 }
 
-/// `quotient(x, y)` of the values, which is whole: constant between its steps.
+/// Records `quotient(x, y)`, an integer that is piecewise constant.
 template <class Quotient>
 Variable record_whole(std::string_view name, const Variable& a, const Variable& b, const Quotient& quotient) {
   const auto [x, y] = detail::values_of(a, b);

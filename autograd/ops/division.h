@@ -1,5 +1,5 @@
-// Quotients rounded down and what is left of a division, of variables: tensor/ops/division.h with gradients. A quotient
-// is constant between its steps, gradient 0. A remainder has the gradient 1 by `a` and minus the whole quotient by `b`.
+// Rounded quotients and remainders of variables: tensor/ops/division.h with gradients. A rounded quotient is piecewise
+// constant: its gradient is 0. A remainder a - b * quotient has the gradient 1 by `a` and -quotient by `b`.
 #pragma once
 
 #include "autograd/variable.h"
@@ -7,7 +7,7 @@
 
 namespace troupe {
 
-/// What is rounded has the gradient 0 everywhere.
+/// A rounded quotient has the gradient 0 everywhere.
 [[nodiscard]] Variable div(const Variable& a, const Variable& b, Rounding rounding);
 [[nodiscard]] Variable div(const Variable& a, double b, Rounding rounding);
 [[nodiscard]] Variable floor_divide(const Variable& a, const Variable& b);

@@ -15,7 +15,7 @@ using detail::Saved;
 using detail::saved_for;
 using Edges = std::span<const Edge>;
 
-/// The larger or smaller of two, which `choose` gives: who was chosen gets the gradient, of equal ones each a half.
+/// Records `choose`, the larger or smaller of two operands. The chosen one gets the gradient; equal ones get half each.
 template <class Choose>
 Variable record_chosen(std::string_view name, const Variable& a, const Variable& b, const Choose& choose) {
   const auto [x, y] = detail::values_of(a, b);
@@ -31,7 +31,8 @@ Variable record_chosen(std::string_view name, const Variable& a, const Variable&
                 });
 }
 
-/// `limit(x, bound)`. The gradient goes to x where `keeps(x, bound)` holds, else to the bound, of NaN to nobody.
+/// Records `limit(x, bound)`. The gradient goes to x where `keeps(x, bound)` holds, else to the bound. Where one of
+/// them is NaN, neither gets it.
 template <class Limit, class Compare>
 Variable record_clamped(std::string_view name, const Variable& a, double bound, const Limit& limit,
                         const Compare& keeps) {
@@ -59,10 +60,10 @@ constexpr auto kAtMost = [](const Tensor& x, const auto& bound) { return le(x, b
 constexpr auto kClampMin = [](const Tensor& x, const auto& bound) { return clamp_min(x, bound); };
 constexpr auto kClampMax = [](const Tensor& x, const auto& bound) { return clamp_max(x, bound); };
 
-/// The sign that `result`, which is a with another, has beside a; NaN beside NaN.
+/// Returns sign(result) * sign(a); NaN where `a` is NaN.
 Tensor relative_sign(const Tensor& result, const Tensor& a) { return where(isnan(a), a, mul(sign(result), sign(a))); }
 
-/// `sum(a, b, alpha)`, along which b counts `slope` times.
+/// Records `sum(a, b, alpha)`, whose gradient by b is `slope`.
 template <class Sum>
 Variable record_with_alpha(std::string_view name, const Variable& a, const Variable& b, double alpha, double slope,
                            const Sum& sum) {
@@ -75,7 +76,7 @@ Variable record_with_alpha(std::string_view name, const Variable& a, const Varia
 constexpr auto kAddWithAlpha = [](const Tensor& x, const Tensor& y, double alpha) { return add(x, y, alpha); };
 constexpr auto kSubWithAlpha = [](const Tensor& x, const Tensor& y, double alpha) { return sub(x, y, alpha); };
 
-/// What is constant between its steps, where torch too has the gradient 0.
+/// Records a piecewise constant function: gradient 0, as in torch.
 Variable record_steps(std::string_view name, const Variable& x, const Tensor& result) {
   return record(name, result, edges_of({&x}), [](const Tensor& g) { return zeros_like(g); });
 }
@@ -176,7 +177,7 @@ Variable pow(const Variable& a, const Variable& b) {
           gradients[0] = reduce_to(x_layout, mul(g, masked_fill(slope, eq(y.get(), 0.0).expand(slope.shape()), 0.0)));
         }
         if (to[1]) {
-          // At a base of 0 the result does not change with the exponent, as long as that is positive.
+          // At a base of 0 the result is constant for all positive exponents.
           const Tensor slope = mul(result.get(), log(x.get()));
           gradients[1] = reduce_to(y_layout, mul(g, masked_fill(slope, eq(x.get(), 0.0).expand(slope.shape()), 0.0)));
         }

@@ -22,14 +22,14 @@ std::shared_ptr<const SparseTensor> shared(SparseTensor rows) {
   return std::make_shared<const SparseTensor>(std::move(rows));
 }
 
-/// What the bags of a graph need in backward.
+/// Saved values of embedding_bag for its backward.
 struct SavedBags {
   detail::EmbeddingBag bags;
-  Saved index;  ///< and those below: `bags` may see their memory
+  Saved index;  ///< checked with those below: `bags` may share their memory
   Saved offsets;
   Saved samples;
   Saved where_max;
-  Saved weight;  ///< for the gradient of the samples
+  Saved weight;  ///< for the gradient by the per-sample weights
 
   [[nodiscard]] const detail::EmbeddingBag& get() const {
     static_cast<void>(index.get());

@@ -1,4 +1,4 @@
-// Rows of a table that is a variable, alone and in bags. Shapes, dtypes and errors are those of tensor/ops/embedding.h.
+// Lookup of rows in a table that is a variable. Shapes, dtypes and errors are those of tensor/ops/embedding.h.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace troupe {
 
-/// Which gradients an embedding has.
+/// Options for the gradient of an embedding.
 struct EmbeddingOptions {
-  /// A row that gets no gradient; negative from the end.
+  /// The row that gets no gradient; a negative index counts from the end.
   std::optional<std::int64_t> padding_idx{};
-  /// Whether the gradient by the weight is rows (Gradients::sparse_of), not a table. It stays rows if the weight is a
-  /// leaf that is used in no other way.
+  /// Whether the gradient by the weight is rows (Gradients::sparse_of) instead of a table. It stays rows if the weight
+  /// is a leaf without other uses.
   bool sparse = false;
 };
 
 /// Throws IndexError `[embedding] padding index out of range: 5 of 5`.
 [[nodiscard]] Variable embedding(const Variable& weight, const Tensor& index, const EmbeddingOptions& options = {});
 
-/// Of equal largest elements the first gets the gradient. `per_sample_weights` may be undefined.
+/// With mode max, the first of equal largest elements gets the gradient. `per_sample_weights` may be undefined.
 [[nodiscard]] Variable embedding_bag(const Variable& weight, const Tensor& index, const Tensor& offsets = {},
                                      const EmbeddingBagOptions& options = {}, const Variable& per_sample_weights = {});
 

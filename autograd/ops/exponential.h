@@ -12,14 +12,14 @@ namespace troupe {
 [[nodiscard]] Variable log1p(const Variable& x);
 [[nodiscard]] Variable log2(const Variable& x);
 [[nodiscard]] Variable log10(const Variable& x);
-/// The gradient at 0 and 1 is infinite, beyond them NaN.
+/// The gradient is infinite at 0 and 1, and NaN beyond them.
 [[nodiscard]] Variable logit(const Variable& x);
-/// The gradient beyond the limits is 0, at them that of x.
+/// The gradient is 0 beyond the limits. At the limits it passes to x.
 [[nodiscard]] Variable logit(const Variable& x, double eps);
 
-/// NaN if both are the same infinity.
+/// The gradient is NaN where `a` and `b` are the same infinity.
 [[nodiscard]] Variable logaddexp(const Variable& a, const Variable& b);
-/// The gradient by a is 0 where a is 0 and b not above 0; that by b is a / b, NaN where both are 0.
+/// The gradient by `a` is 0 where `a` is 0 and `b` is not positive. The gradient by `b` is a / b, NaN where both are 0.
 [[nodiscard]] Variable xlogy(const Variable& a, const Variable& b);
 [[nodiscard]] Variable xlogy(const Variable& a, double b);
 [[nodiscard]] Variable xlogy(double a, const Variable& b);

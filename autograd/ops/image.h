@@ -1,4 +1,4 @@
-// Images of variables that are enlarged, rearranged, and cut into windows. Shapes, dtypes and errors are those of
+// Interpolation, pixel rearrangement and window extraction of images. Shapes, dtypes and errors are those of
 // tensor/ops/image.h.
 #pragma once
 

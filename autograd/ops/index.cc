@@ -12,14 +12,14 @@ using detail::record;
 using detail::Saved;
 using Edges = std::span<const Edge>;
 
-/// Backward of elements taken along `dim` from the places that `index` names: each goes back to its own.
+/// Returns the backward of elements taken along `dim` at `index`: it adds each gradient at its element's place.
 auto put_back(const Tensor& x, int dim, const Tensor& index) {
   return [shape = x.shape(), dim, index = Saved(index)](const Tensor& g) {
     return scatter_add(zeros(shape, g.dtype(), g.device()), dim, index.get(), g);
   };
 }
 
-/// `x` with zeros after it, up to `shape`.
+/// Returns `x` padded with zeros at the end, up to `shape`.
 Tensor padded_to(const Shape& shape, const Tensor& x) {
   std::vector<std::int64_t> amounts;
   for (int i = shape.size() - 1; i >= 0; --i) {
@@ -29,14 +29,15 @@ Tensor padded_to(const Shape& shape, const Tensor& x) {
   return pad(x, amounts);
 }
 
-/// The gradients `g` of elements that scatter put into `shape` at `index`: 0 for those that another one replaced.
+/// Returns the gradients by the elements that scatter wrote into `shape` at `index`, from the gradient `g` of the
+/// result; 0 for elements that a later one overwrote.
 Tensor gradient_of_last(const Tensor& g, int dim, const Tensor& index) {
   const Tensor numbers = arange(index.numel()).view(index.shape()).to(g.device());
   const Tensor last = scatter(zeros(g.shape(), DType::i64, g.device()), dim, index, numbers);
   return masked_fill(gather(g, dim, index), ne(gather(last, dim, index), numbers), 0.0);
 }
 
-/// Values in order, whose gradients go back to where they were.
+/// Records sorted values: their gradients return to the original places.
 SortedVariables record_sorted(std::string_view name, const Variable& x, const Sorted& sorted, int dim) {
   return {record(name, sorted.values, edges_of({&x}), put_back(x.value(), dim, sorted.indices)), sorted.indices};
 }

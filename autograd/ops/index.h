@@ -1,5 +1,5 @@
-// Operations whose mask or index is a variable: those of autograd/ops.h with its value. A mask is boolean and an index
-// is of integers, so they have no gradient.
+// Overloads of autograd/ops.h whose mask or index is a variable. They use its value: masks are boolean and indices are
+// integers, so they have no gradient.
 #pragma once
 
 #include <cstdint>

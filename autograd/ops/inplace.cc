@@ -7,7 +7,7 @@
 namespace troupe {
 namespace {
 
-/// The value of `x`, for writing.
+/// Returns the value of `x` for writing.
 Tensor written(std::string_view name, const Variable& x) {
   if (grad_enabled() && x.requires_grad()) {
     throw TensorError(
@@ -16,7 +16,7 @@ Tensor written(std::string_view name, const Variable& x) {
   return x.value();
 }
 
-/// The value of the other operand.
+/// Returns the value of the other operand.
 Tensor read(std::string_view name, const Variable& other) {
   if (grad_enabled() && other.requires_grad()) {
     throw TensorError(

@@ -1,10 +1,12 @@
-// Operations that write into the value of a variable, for programs that initialise, average or step parameters by hand.
+// In-place operations on variables, for programs that initialise, average or step parameters by hand.
 //
-// Nothing is recorded, so they are for variables that require no gradient, and for all of them under a NoGradGuard;
-// else they throw TensorError `[add_] writes into a variable that requires a gradient: do it under a NoGradGuard`, or
+// They record nothing. REQUIRES: `x` and the other operand require no gradient, or a NoGradGuard is active. Otherwise
+// they throw TensorError
+// `[add_] writes into a variable that requires a gradient: do it under a NoGradGuard`, or
 // `[add_] the other operand requires a gradient, which it would not get: detach() it, or do it under a NoGradGuard`.
-// A graph that saved the value refuses backward from then on: its versions differ. Variable::set_value() is the way
-// that leaves graphs alone. Nobody may read the value meanwhile. For the rest see tensor/ops/inplace.h; returns `x`.
+// The backward of a graph that saved the value fails afterwards, because the version counter differs;
+// Variable::set_value() leaves graphs intact. Not thread-safe: no other thread may read the value during the call.
+// Each returns `x`. Shapes, dtypes and errors are those of tensor/ops/inplace.h.
 #pragma once
 
 #include "autograd/variable.h"

@@ -20,7 +20,7 @@ using detail::record;
 using detail::Saved;
 using Edges = std::span<const Edge>;
 
-/// The loss that `loss_of` makes of the values of x and y. What it keeps of `weights` is not to be written to.
+/// Records the loss that `loss_of` makes of the values of x and y. Backward checks the versions of `weights`.
 template <class LossOf>
 Variable record_pairs(std::string_view name, const Variable& x, const Variable& y, const LossOf& loss_of,
                       const std::array<Tensor, 2>& weights = {}) {
@@ -37,7 +37,7 @@ Variable record_pairs(std::string_view name, const Variable& x, const Variable& 
                 });
 }
 
-/// For a target of probabilities.
+/// Cross entropy with class probabilities as target.
 Variable soft_cross_entropy(const Variable& logits, const Tensor& target, const CrossEntropyOptions& options) {
   const Tensor value = logits.value();
   const int dim = detail::class_dim(value.dim());

@@ -8,11 +8,11 @@ namespace troupe {
 
 [[nodiscard]] Variable nll_loss(const Variable& log_probs, const Tensor& target, const NllLossOptions& options = {});
 [[nodiscard]] Variable nll_loss(const Variable& log_probs, const Tensor& target, Reduction reduction);
-/// What to minimise for `logits` (n, classes) whose right classes are `target` (n).
+/// Returns the loss of `logits` (n, classes) for the class numbers `target` (n).
 [[nodiscard]] Variable cross_entropy(const Variable& logits, const Tensor& target,
                                      const CrossEntropyOptions& options = {});
 [[nodiscard]] Variable cross_entropy(const Variable& logits, const Tensor& target, Reduction reduction);
-/// Class numbers may be a variable: they are integers, which have no gradient.
+/// The class numbers may be a variable; integers have no gradient.
 [[nodiscard]] inline Variable nll_loss(const Variable& log_probs, const Variable& target,
                                        const NllLossOptions& options = {}) {
   return nll_loss(log_probs, target.value(), options);
@@ -22,7 +22,7 @@ namespace troupe {
   return cross_entropy(logits, target.value(), options);
 }
 
-// Of pairs; both may require a gradient. Where there is a corner, the gradient is 0.
+// Losses of pairs. Both operands may require a gradient. At a corner of the loss the gradient is 0.
 
 [[nodiscard]] Variable mse_loss(const Variable& x, const Variable& y, Reduction reduction = Reduction::mean);
 [[nodiscard]] Variable l1_loss(const Variable& x, const Variable& y, Reduction reduction = Reduction::mean);
@@ -30,12 +30,12 @@ namespace troupe {
 [[nodiscard]] Variable huber_loss(const Variable& x, const Variable& y, const HuberLossOptions& options = {});
 [[nodiscard]] Variable bce_loss(const Variable& x, const Variable& y, const BceLossOptions& options = {});
 [[nodiscard]] Variable bce_with_logits(const Variable& x, const Variable& y, const BceWithLogitsOptions& options = {});
-/// The gradient by a `y` of 0 is 0.
+/// The gradient by `y` is 0 where `y` is 0.
 [[nodiscard]] Variable kl_div(const Variable& x, const Variable& y, const KlDivOptions& options = {});
 
 [[nodiscard]] Variable poisson_nll_loss(const Variable& x, const Tensor& target,
                                         const PoissonNllLossOptions& options = {});
-/// A variance below eps has the gradient that eps has.
+/// A variance below eps has the gradient of a variance of eps.
 [[nodiscard]] Variable gaussian_nll_loss(const Variable& x, const Variable& target, const Variable& var,
                                          const GaussianNllLossOptions& options = {});
 

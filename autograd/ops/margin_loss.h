@@ -1,4 +1,4 @@
-// Losses that ask for a distance, of variables. Shapes, dtypes and errors are those of tensor/ops/margin_loss.h.
+// Margin losses of variables. Shapes, dtypes and errors are those of tensor/ops/margin_loss.h.
 #pragma once
 
 #include "autograd/variable.h"

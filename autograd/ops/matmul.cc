@@ -15,24 +15,24 @@ using detail::record;
 using detail::saved_for;
 using Edges = std::span<const Edge>;
 
-/// `x` as matrices: a vector becomes one row (or one column).
+/// Returns `x` as matrices: a vector becomes one row (or one column).
 Tensor as_rows(const Tensor& x) { return x.dim() == 1 ? x.unsqueeze(0) : x; }
 Tensor as_columns(const Tensor& x) { return x.dim() == 1 ? x.unsqueeze(1) : x; }
 
-/// The gradient of a product with the dimensions that matmul dropped for vectors.
+/// Returns the gradient of a product with the dimensions restored that matmul dropped for vectors.
 Tensor product_gradient(Tensor g, int a_dims, int b_dims) {
   if (b_dims == 1) g = g.unsqueeze(g.dim());
   if (a_dims == 1) g = g.unsqueeze(g.dim() - 1);
   return g;
 }
 
-/// a^T g, summed over the batch to the shape of b. One product where b has no batch.
+/// Returns a^T g summed over the batch to the shape of b. One matrix product if b has no batch.
 Tensor right_gradient(const Tensor& a, const Tensor& g, const Shape& b) {
   if (b.size() > 2) return sum_to(matmul(a.transpose(), g), b);
   return matmul(flatten(a, 0, -2).transpose(), flatten(g, 0, -2));
 }
 
-/// The gradient by the left factor `x` of a product with `y`; `g` has the dimensions that matmul dropped.
+/// Returns the gradient by the left factor `x` of a product with `y`; `g` includes the dimensions that matmul dropped.
 Tensor gradient_of_left(const Layout& x, const Tensor& y, const Tensor& g) {
   const Tensor rows = matmul(g, as_columns(y).transpose());
   return sum_to(x.shape.size() == 1 ? rows.select(-2, 0) : rows, x.shape).to(x.dtype);
@@ -43,7 +43,7 @@ Tensor gradient_of_right(const Layout& y, const Tensor& x, const Tensor& g) {
   return right_gradient(as_rows(x), g, columns).reshape(y.shape).to(y.dtype);
 }
 
-/// `value` is matmul of the values of both, under whatever name.
+/// Records `value`, the matmul of both values, under `name`.
 Variable record_product(std::string_view name, const Variable& a, const Variable& b, const Tensor& x, const Tensor& y,
                         Tensor value) {
   return record(name, std::move(value), edges_of({&a, &b}),
@@ -57,7 +57,7 @@ Variable record_product(std::string_view name, const Variable& a, const Variable
 
 using AddedProduct = Tensor (*)(const Tensor& input, const Tensor& a, const Tensor& b, double beta, double alpha);
 
-/// beta * input + alpha * (a x b), as `compute` has it.
+/// Records beta * input + alpha * (a x b), which `compute` returns.
 Variable record_added_product(std::string_view name, AddedProduct compute, const Variable& input, const Variable& a,
                               const Variable& b, double beta, double alpha) {
   const auto [value, x, y] = detail::values_of(input, a, b);

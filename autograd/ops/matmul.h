@@ -20,7 +20,7 @@ namespace troupe {
 [[nodiscard]] Variable dot(const Variable& a, const Variable& b);
 [[nodiscard]] Variable mv(const Variable& a, const Variable& v);
 [[nodiscard]] Variable outer(const Variable& a, const Variable& b);
-/// Made of sum, permute, reshape, mul and matmul: those are the operations in the graph.
+/// Composed of sum, permute, reshape, mul and matmul: the graph has a vertex for each of them.
 [[nodiscard]] Variable einsum(std::string_view equation, std::span<const Variable> operands);
 [[nodiscard]] inline Variable einsum(std::string_view equation, std::initializer_list<Variable> operands) {
   return einsum(equation, std::span(operands.begin(), operands.size()));

@@ -24,10 +24,10 @@ using Edges = std::span<const Edge>;
 
 Tensor value_or_undefined(const Variable& x) { return x.defined() ? x.value() : Tensor(); }
 
-/// (..., n) as (rows, n)
+/// Returns (..., n) as (rows, n).
 Tensor as_rows(const Tensor& x) { return x.dim() == 1 ? x.unsqueeze(0) : flatten(x, 0, -2); }
 
-/// What is drawn, of the shape `drawn`, broadcasts to x.
+/// Records dropout with a mask of shape `drawn`, which broadcasts to x.
 Variable dropped(std::string_view name, const Variable& x, const Shape& drawn, double probability,
                  Generator& generator) {
   const Tensor value = x.value();

@@ -1,4 +1,4 @@
-// Operations of neural networks on variables, with convolutions, pools and losses. Names, shapes, dtypes and errors are
+// Neural network operations on variables; includes convolutions, pools and losses. Names, shapes, dtypes and errors are
 // those of tensor/ops/nn.h.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace troupe {
 
-/// x times the transpose of weight, plus bias: one operation, so that the gradient of `weight` needs no transposition.
+/// Returns x matmul transpose(weight) + bias. One operation, so that the gradient of `weight` needs no transposition.
 /// Shapes: x (..., in), weight (out, in), bias (out) or undefined -> (..., out).
 /// Throws ShapeError `[linear] sizes differ: x (8, 4), weight (3, 5)`.
 [[nodiscard]] Variable linear(const Variable& x, const Variable& weight, const Variable& bias = {});
@@ -33,14 +33,14 @@ namespace troupe {
 
 [[nodiscard]] Variable pairwise_distance(const Variable& a, const Variable& b, double p = 2.0, double eps = 1e-6,
                                          KeepDim keep = KeepDim::no);
-/// A norm below eps has no gradient.
+/// A vector whose norm is below eps gets no gradient through the norm.
 [[nodiscard]] Variable normalize(const Variable& x, double p = 2.0, int dim = 1, double eps = 1e-12);
 
-/// Zeroes each element with `probability` and scales the others by 1 / (1 - probability).
+/// Zeroes each element with `probability` and multiplies the others by 1 / (1 - probability).
 [[nodiscard]] Variable dropout(const Variable& x, double probability, Generator& generator);
-/// The same with whole channels. Shapes: (n, channels, length) or (channels, length); (n, channels, h, w). Source:
-/// Tompson et al., "Efficient object localization using convolutional networks", 2015. Throws ShapeError `[dropout1d]
-/// not (n, channels, length): (2)`, `[dropout2d] not (n, channels, h, w): (2, 3)`.
+/// As dropout for whole channels. Shapes: (n, channels, length) or (channels, length); (n, channels, h, w).
+/// Source: Tompson et al., "Efficient object localization using convolutional networks", 2015.
+/// Throws ShapeError `[dropout1d] not (n, channels, length): (2)`, `[dropout2d] not (n, channels, h, w): (2, 3)`.
 [[nodiscard]] Variable dropout1d(const Variable& x, double probability, Generator& generator);
 [[nodiscard]] Variable dropout2d(const Variable& x, double probability, Generator& generator);
 

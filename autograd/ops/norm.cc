@@ -24,7 +24,8 @@ struct Inputs {
       : x(x_.value()), weight(value_or_undefined(weight_)), bias(value_or_undefined(bias_)) {}
 };
 
-/// What `backward(grad, x, forward, weight)` gives, for the inputs that want it and in their dtypes.
+/// Records `forward`. `backward(grad, x, forward, weight)` returns the gradients; weight and bias gradients are then
+/// converted to the dtypes of their inputs.
 template <class Backward>
 Variable record_norm(std::string_view name, const Inputs& inputs, const NormResult& forward, std::vector<Edge> edges,
                      Backward backward) {

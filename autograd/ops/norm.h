@@ -6,13 +6,13 @@
 
 namespace troupe {
 
-/// What batch_norm of variables gives.
+/// The result of batch_norm on variables.
 struct BatchNormVariable {
   Variable output;
-  RunningStatistics running;  ///< to replace those given; no gradient goes through them
+  RunningStatistics running;  ///< replaces the given statistics; has no gradient
 };
 
-/// `weight` and `bias` of these may be undefined.
+/// `weight` and `bias` of these functions may be undefined.
 [[nodiscard]] BatchNormVariable batch_norm(const Variable& x, const RunningStatistics& running = {},
                                            const Variable& weight = {}, const Variable& bias = {},
                                            const BatchNormOptions& options = {});

@@ -1,4 +1,4 @@
-// Two operands joined into a third, of variables: tensor/ops/pointwise.h with gradients.
+// Elementwise operations with two or three operands: tensor/ops/pointwise.h with gradients.
 #pragma once
 
 #include "autograd/variable.h"

@@ -11,7 +11,7 @@ using detail::edges_of;
 using detail::record;
 using detail::Saved;
 
-/// `options`: those of the result, if max_pool_backward takes them.
+/// Records `result`. `options` are the arguments that max_pool_backward takes besides, if any.
 template <class... Options>
 Variable record_max_pool(std::string_view name, const Variable& x, const Shape& shape, MaxPoolResult result,
                          const Options&... options) {

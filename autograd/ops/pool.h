@@ -6,7 +6,7 @@
 
 namespace troupe {
 
-// The gradient of a largest element goes to it, of equal ones to the first.
+// Max pooling gives the gradient of a window to its largest element, to the first of equal ones.
 
 [[nodiscard]] Variable max_pool1d(const Variable& x, const MaxPool1dOptions& options = {});
 [[nodiscard]] Variable max_pool2d(const Variable& x, const MaxPool2dOptions& options = {});

@@ -17,8 +17,8 @@ using detail::record;
 using detail::Saved;
 using Edges = std::span<const Edge>;
 
-/// The gradient by rows `x` of their distances to rows `y`: `share` (..., rows of x, rows of y) is the gradient of each
-/// distance over the distance.
+/// Returns the gradient by rows `x` of their distances to rows `y`. `share` (..., rows of x, rows of y) is the gradient
+/// by each distance, divided by that distance.
 Tensor gradient_of_rows(const Layout& layout, const Tensor& x, const Tensor& y, const Tensor& share) {
   return detail::reduce_to(layout, sub(mul(x, sum(share, -1, KeepDim::yes)), matmul(share, y)));
 }

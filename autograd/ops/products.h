@@ -1,4 +1,4 @@
-// Products of variables as a whole, and distances between them. Names, shapes, dtypes and errors are those of
+// Tensor products of variables, and distances between them. Names, shapes, dtypes and errors are those of
 // tensor/ops/products.h and tensor/ops/distance.h.
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace troupe {
 
-/// As einsum: the operations in the graph are those that it is made of.
+/// Composed of other operations, as einsum: the graph has a vertex for each of them.
 [[nodiscard]] Variable tensordot(const Variable& a, const Variable& b, const Axes& a_axes, const Axes& b_axes);
 [[nodiscard]] Variable tensordot(const Variable& a, const Variable& b, int count = 2);
 [[nodiscard]] Variable kron(const Variable& a, const Variable& b);
 [[nodiscard]] Variable cross(const Variable& a, const Variable& b, int dim = -1);
-/// The gradient of a distance of 0 is 0. Unless `p` is 2, the graph keeps the differences of all pairs.
+/// The gradient is 0 where the distance is 0. Unless `p` is 2, the graph saves the differences of all pairs.
 [[nodiscard]] Variable cdist(const Variable& a, const Variable& b, double p = 2.0);
 
 }  // namespace troupe

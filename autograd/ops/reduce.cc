@@ -11,21 +11,22 @@ using detail::edges_of;
 using detail::record;
 using detail::Saved;
 
-/// `shape` with size 1 along `axes`: what a reduction has with KeepDim::yes.
+/// Returns `shape` with size 1 along `axes`: the shape of a reduction with KeepDim::yes.
 Shape reduced_shape(std::string_view op, const Shape& shape, const Axes& axes) {
   Shape reduced = shape;
   for (int axis : axes.values()) reduced[normalize_dim(op, axis, shape)] = 1;
   return reduced;
 }
 
-/// The gradient of each summand, as a view that repeats elements.
+/// Returns the backward of a sum: it gives each summand the gradient, as a view that repeats elements.
 auto repeat_to(const Shape& reduced, const Shape& shape) {
   return [reduced, shape](const Tensor& g) { return g.reshape(reduced).expand(shape); };
 }
 
 Axes all_axes(const Variable& x) { return detail::all_dims(x.shape().size()); }
 
-/// The gradient `g` for the elements of `x` that are the largest or smallest one, `top`, in equal shares.
+/// Returns the gradient by `x`: the gradient `g` in equal shares for the elements equal to `top`, the largest or
+/// smallest.
 Tensor share_of_extremes(const Tensor& x, const Tensor& top, const Tensor& g, const Axes& axes) {
   const Tensor chosen = eq(x, top).to(g.dtype());
   return mul(chosen, div(g, sum(chosen, axes, KeepDim::yes)));
@@ -40,15 +41,16 @@ Variable record_extreme(std::string_view name, const Variable& x, const Tensor& 
       });
 }
 
-/// The gradient of the variance: 2 (x - mean) / (count - correction).
+/// Returns the gradient of the variance: 2 (x - mean) / (count - correction).
 Tensor distances(const Tensor& x, const Axes& axes, double correction) {
   const Tensor centre = mean(x, axes, KeepDim::yes);
   const double count = static_cast<double>(x.numel()) / static_cast<double>(centre.numel());
   return mul(sub(x, centre), 2.0 / (count - correction));
 }
 
-/// The gradient of cumprod. Before the first 0 of a line every element is a factor of all results from its own on; the
-/// first 0 is a factor of results that are 0 but have another product without it; what comes behind it changes nothing.
+/// Returns the gradient of cumprod. Before the first 0 of a line, an element is a factor of its own and all later
+/// results. The first 0 is a factor of later results whose product without it may differ from 0. Elements after the
+/// first 0 have the gradient 0.
 Tensor gradient_of_products(const Tensor& g, const Tensor& x, int dim) {
   const DType dtype = compute_dtype(x.dtype());
   const Tensor value = x.to(dtype);
@@ -101,7 +103,7 @@ Variable prod(const Variable& x, const Axes& axes, KeepDim keep) {
   const Tensor value = x.value();
   return record("prod", prod(value, axes, keep), edges_of({&x}),
                 [x = Saved(value), axes, reduced = reduced_shape("prod", value.shape(), axes)](const Tensor& g) {
-                  // The product of the others: where one element is 0, only its own is not 0.
+                  // The product of the other elements. If exactly one element is 0, only its own is not 0.
                   const Tensor is_zero = eq(x.get(), 0.0);
                   const Tensor zeros = sum(is_zero, axes, KeepDim::yes);
                   const Tensor rest = masked_fill(x.get(), is_zero, 1.0);
@@ -154,7 +156,7 @@ Variable norm(const Variable& x, double p, const Axes& axes, KeepDim keep) {
                     return mul(share_of_extremes(abs(x.get()), top, g.reshape(reduced), axes), sign(x.get()));
                   }
                   if (p == 1.0) return mul(sign(x.get()), g.reshape(reduced));
-                  // sign(x) (|x| / norm)^(p - 1), and 0 where all are 0.
+                  // sign(x) (|x| / norm)^(p - 1), and 0 where the norm is 0.
                   const Tensor ratio = masked_fill(div(x.get(), top), eq(top, 0.0).expand(x.get().shape()), 0.0);
                   if (p == 2.0) return mul(ratio, g.reshape(reduced));
                   return mul(mul(sign(ratio), pow(abs(ratio), p - 1.0)), g.reshape(reduced));

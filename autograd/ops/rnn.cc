@@ -16,7 +16,7 @@ using detail::Saved;
 
 Tensor value_or_undefined(const Variable& x) { return x.defined() ? x.value() : Tensor(); }
 
-/// What was given to a layer, with the values that it saw.
+/// The values of a layer's inputs, and the edges to them.
 struct Given {
   Given(const Variable& x_given, const RnnParameters& parameters, const Variable& hidden_given,
         const Variable& cell_given)
@@ -32,10 +32,10 @@ struct Given {
   RnnWeights weights;
   Tensor hidden;
   Tensor cell;
-  std::vector<Edge> edges;  ///< to all of these in turn; none if nothing is to be recorded
+  std::vector<Edge> edges;  ///< to x, weights, biases, hidden, cell; empty if nothing is recorded
 };
 
-/// What backward needs of a layer.
+/// The data that a layer saves for backward.
 struct Kept {
   Kept(const Given& given, RnnTape taped)
       : input_weight(given.edges[0] ? Saved(given.weights.input) : Saved()),
@@ -53,9 +53,9 @@ struct Kept {
 
   Saved input_weight;
   Saved x;
-  std::array<Saved, 4> seen_by_others;  ///< what of the tape somebody else could write to
+  std::array<Saved, 4> seen_by_others;  ///< the tensors of the tape whose memory others share
   RnnTape tape;
-  std::array<DType, 7> dtypes;  ///< of the inputs
+  std::array<DType, 7> dtypes;  ///< of the seven inputs, in the order of Given::edges
 };
 
 class RecurrentFn final : public GradFn {

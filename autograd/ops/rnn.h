@@ -1,4 +1,4 @@
-// Recurrent layers on variables: one layer in one direction over all time steps, one vertex of the graph. Shapes,
+// Recurrent layers on variables: one layer in one direction over all time steps is one vertex of the graph. Shapes,
 // dtypes and errors are those of tensor/ops/rnn.h.
 #pragma once
 
@@ -15,11 +15,11 @@ struct RnnParameters {
   Variable hidden_bias{};
 };
 
-/// What one recurrent layer gives in one direction.
+/// The result of one recurrent layer in one direction.
 struct RnnOutputs {
   Variable output;  ///< (t, n, h): the hidden state after each step
   Variable hidden;  ///< (n, h): after the last step
-  Variable cell;    ///< LSTM: (n, h)
+  Variable cell;    ///< (n, h): after the last step; LSTM only
 
   template <class Archive>
   void serialize(Archive& ar) {

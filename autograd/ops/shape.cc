@@ -12,7 +12,7 @@ using detail::edges_of;
 using detail::record;
 using Edges = std::span<const Edge>;
 
-/// Zeros like `x`, into a view of which (made by `part_of`) the gradient is written.
+/// Returns a backward that copies the gradient into zeros like `x`, at the view of them that `part_of` returns.
 template <class PartOf>
 auto scatter_into_zeros(const Tensor& x, PartOf part_of) {
   return [shape = x.shape(), part_of](const Tensor& g) {
@@ -23,12 +23,12 @@ auto scatter_into_zeros(const Tensor& x, PartOf part_of) {
   };
 }
 
-/// Backward of whatever only arranges the same elements in another shape.
+/// Returns the backward of an operation that only arranges the same elements in another shape.
 auto reshape_back(const Tensor& x) {
   return [shape = x.shape()](const Tensor& g) { return g.reshape(shape); };
 }
 
-/// Parts of `x` along `dim`, one after the other, as one operation: its gradient is theirs, joined.
+/// Records the consecutive parts of `x` along `dim` as one operation: its gradient is their concatenation.
 std::vector<Variable> record_split(std::string_view name, const Variable& x, std::vector<Tensor> parts, int dim) {
   std::vector<Shape> shapes;
   shapes.reserve(parts.size());
@@ -202,7 +202,7 @@ Variable repeat(const Variable& x, const std::vector<std::int64_t>& counts) {
   const Tensor value = x.value();
   const Tensor result = repeat(value, counts);
   return record("repeat", result, edges_of({&x}), [shape = value.shape(), counts](const Tensor& g) {
-    Shape spread;  // for each dimension how often, then what
+    Shape spread;  // for each dimension its count, then its size
     std::vector<int> over;
     for (int i = 0; i < g.dim(); ++i) {
       const std::int64_t count = counts[static_cast<std::size_t>(i)];

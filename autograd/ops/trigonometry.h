@@ -1,5 +1,5 @@
-// Functions of angles, hyperbolic functions and their inverses of variables: tensor/ops/trigonometry.h with gradients.
-// Where an inverse ends, as asin at -1 and 1, the gradient is infinite, and NaN beyond, but for 1 / (1 - x^2) of atanh.
+// Trigonometric and hyperbolic functions and their inverses: tensor/ops/trigonometry.h with gradients. At the end of an
+// inverse's domain, as asin at -1 and 1, the gradient is infinite; beyond it is NaN, except 1 / (1 - x^2) for atanh.
 #pragma once
 
 #include "autograd/variable.h"
@@ -19,7 +19,7 @@ namespace troupe {
 [[nodiscard]] Variable acosh(const Variable& x);
 [[nodiscard]] Variable atanh(const Variable& x);
 
-/// The gradient at the origin is NaN, of both.
+/// The gradient at the origin is NaN for both operands.
 [[nodiscard]] Variable atan2(const Variable& a, const Variable& b);
 [[nodiscard]] Variable hypot(const Variable& a, const Variable& b);
 

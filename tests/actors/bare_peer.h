@@ -1,5 +1,5 @@
-// A node that is whole, among peers that are only a router each: they say what the test has them say, and keep what
-// they are told. So every word that a node can hear is tried, in any order, also those that no node of ours would say.
+// A complete node among peers that are only a router each. The peers send what the test tells them, and record what
+// they receive. Tests thus send a node every message in any order, also messages that no real node would send.
 #pragma once
 
 #include <chrono>
@@ -25,17 +25,17 @@
 
 namespace troupe::testing {
 
-/// Stands still until it is told to go on; timers run on the thread that moves it.
+/// A clock that moves only when the test advances it. Timers run on the thread that advances it.
 class HandClock final : public Clock {
  public:
   [[nodiscard]] TimePoint now() const override;
   TimerId at(TimePoint due, std::function<void()> action) override;
   void cancel(TimerId timer) override { timers_.erase(timer.value); }
 
-  /// Runs what is due until then, the earliest first.
+  /// Runs the timers that are due by then, the earliest first.
   void advance(Duration time);
 
-  /// Who asks it next for the time gets no memory for it.
+  /// The next call of now() throws std::bad_alloc.
   void fail_next() { fails_next_ = true; }
 
  private:
@@ -45,7 +45,7 @@ class HandClock final : public Clock {
   std::map<std::uint64_t, std::pair<TimePoint, std::function<void()>>> timers_;
 };
 
-/// Runs jobs when they come, unless the test keeps them back.
+/// Runs jobs at once, unless the test holds them back.
 class HandPool final : public Executor {
  public:
   [[nodiscard]] std::vector<RunningJob> running() const override { return {}; }
@@ -53,7 +53,7 @@ class HandPool final : public Executor {
   [[nodiscard]] std::vector<RunningJob> stop(TimePoint) override { return {}; }
 
   bool keeps = false;
-  std::optional<Error> refuses = {};  ///< all jobs, with this
+  std::optional<Error> refuses = {};  ///< refuses every job with this error
   std::vector<Job> kept;
 
  private:
@@ -63,7 +63,7 @@ class HandPool final : public Executor {
 class BarePeer final : private LinkSink, private detail::Router::Callbacks {
  public:
   struct Heard {
-    std::string to;  ///< the actor: "p1/membership"
+    std::string to;  ///< the receiving actor: "p1/membership"
     RequestId request{};
     msg::AnyMessage message;
   };
@@ -79,18 +79,18 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
   void connect(const NodeName& node) { link_.connect("memory://" + node); }
   void die() { link_.stop(); }
 
-  /// Tells `actor` of that node ("" for the message's own) something.
+  /// Sends a notification to `actor` of that node (actor "" is the message's own).
   void say(const NodeName& node, const std::string& actor, msg::AnyMessage message);
 
-  /// Asks it; what it answers is there once it has.
+  /// Sends a request. The result is set when the answer has arrived.
   std::shared_ptr<std::optional<Result<msg::AnyMessage>>> ask(const NodeName& node, const std::string& actor,
                                                               msg::AnyMessage message,
                                                               std::optional<TimePoint> due = {});
 
-  /// Answers a request that was heard.
+  /// Answers a request that this peer has received.
   void answer(const NodeName& node, const Heard& request, msg::AnyMessage message);
 
-  /// All messages of that kind that have come, in order; they are forgotten.
+  /// Returns all received messages of that kind, in order, and forgets them.
   template <class Message>
   std::vector<Message> take() {
     std::vector<Message> taken;
@@ -98,7 +98,7 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
     return taken;
   }
 
-  /// The same, with the requests that they are.
+  /// As above, with their requests.
   template <class Message>
   std::vector<Heard> take_heard() {
     std::vector<Heard> taken;
@@ -110,7 +110,7 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
     return taken;
   }
 
-  /// How the connection to that node ended: "peer_down connection closed"; nothing while it has not.
+  /// Returns how the connection to that node ended: "peer_down connection closed"; nothing while it is open.
   [[nodiscard]] std::optional<std::string> end_of(const NodeName& node) const;
 
  private:
@@ -140,8 +140,8 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
 
   [[nodiscard]] static TimePoint now() { return TimePoint{std::chrono::hours(1)}; }
 
-  /// What the node does at once, while the router sends, comes to the router afterwards: as to a router that is an
-  /// actor.
+  /// Runs `action` after the router has finished: the node may react while the router sends, and a router actor would
+  /// handle that reaction later.
   void in_turn(std::function<void()> action);
 
   const Peer self_;
@@ -156,13 +156,12 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
   bool in_turn_ = false;
 };
 
-/// The node "m", and whom the test adds. Everything happens on the test's thread, before the call that causes it
-/// returns.
+/// The node "m" and the peers that a test adds. All work happens on the test's thread, before the causing call returns.
 struct AmongBarePeers {
   explicit AmongBarePeers(std::optional<std::uint32_t> rank = 0, FunctionRegistry functions = {},
                           const PeerLimits& limits = {});
 
-  /// A peer that is up with the node.
+  /// Adds a peer that is connected to the node.
   std::unique_ptr<BarePeer> peer(const NodeName& name, std::uint64_t life = 1);
 
   [[nodiscard]] detail::NodeCore& core() { return node->core(); }

@@ -34,7 +34,7 @@ bool soon(Predicate holds) {
   return holds();
 }
 
-/// A job that says when it has begun and waits, as functions wait, until it is told to go on.
+/// A job that signals its start and waits, as functions do, until the test lets it continue.
 struct Waiter {
   Job job(std::string label = "waiter") {
     return {std::move(label), [state = state] {
@@ -51,7 +51,7 @@ struct Waiter {
   std::shared_ptr<State> state = std::make_shared<State>();
 };
 
-/// Likewise, but holds its thread: it computes.
+/// As Waiter, but it holds its thread like a computation.
 struct Worker : Waiter {
   Job job(std::string label = "worker") {
     return {std::move(label), [state = state] {
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(jobs_that_wait_for_a_thread_begin_by_priority_then_in_order
   Worker first;
   submit(pool, first.job());
   BOOST_TEST(first.state->begun.wait(in(5s)));
-  std::vector<int> order;  // by the one thread, read when it is done
+  std::vector<int> order;  // written by the only thread, read after its end
   using enum msg::Priority;
   int number = 0;
   for (const msg::Priority priority : {low, normal, high, low, normal, high}) {
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(jobs_are_refused_when_the_last_thread_that_could_run_them_b
                   computing->ended.signal();
                 }});
   BOOST_TEST(computing->begun.wait(in(5s)));
-  std::vector<Error> told;  // by the thread that computes, read when it was signalled
+  std::vector<Error> told;  // written by the computing thread, read after its signal
   WaitPoint second_told;
   const auto never = [] { BOOST_ERROR("a refused job ran"); };
   const auto tell = [&](const Error& why) {
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(jobs_are_refused_when_the_last_thread_that_could_run_them_b
   BOOST_TEST(soon([&] { return pool.unfinished() == 0; }));
 }
 
-/// Uses the pool when it ends, as handles do that say goodbye.
+/// Uses the pool in its destructor, as handles that say goodbye do.
 struct Handle {
   explicit Handle(Executor& used, std::atomic<int>& count) : pool(used), ended(count) {}
   Handle(const Handle&) = delete;
@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(jobs_that_a_stop_drops_are_told_so, *boost::unit_test::labe
   std::vector<Error> told;
   const auto tell = [&](const Error& why) {
     told.push_back(why);
-    running.state->go_on.signal();  // before the stop has waited for it: it may wait for what is dropped
+    running.state->go_on.signal();  // before the stop has waited for it: the job may wait for a dropped one
   };
   submit(pool, {.label = "queued", .run = [] { BOOST_ERROR("a dropped job ran"); }, .refused = tell});
   BOOST_TEST(pool.stop(in(5s)).empty());
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(jobs_that_a_stop_drops_are_told_so, *boost::unit_test::labe
 BOOST_AUTO_TEST_CASE(what_a_job_throws_is_told_to_who_waits_and_its_thread_goes_on) {
   ElasticPool pool({.threads = 1});
   WaitPoint ended;
-  std::vector<std::string> told;  // by the one thread, read when it has ended
+  std::vector<std::string> told;  // written by the only thread, read after its end
   const auto tell = [&told](const Error& why) { told.push_back(why.text()); };
   submit(pool, {.label = "first", .run = [] { throw std::bad_alloc(); }, .refused = tell});
   submit(pool, {.label = "second", .run = [] { throw 7; }, .refused = tell});
@@ -356,7 +356,7 @@ BOOST_AUTO_TEST_CASE(job_computes_with_one_math_thread_unless_its_pool_has_threa
   BOOST_TEST(threads_of_a_job(foreign) == elsewhere);
 }
 
-/// Gives so many threads and refuses all others, as a system does that is short of them.
+/// Grants `n` threads and refuses all others, as a system without free threads does.
 struct ScarceThreads {
   explicit ScarceThreads(int threads) : left(threads) {}
 

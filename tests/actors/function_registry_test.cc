@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(exception_is_described_and_raised_as_what_it_was) {
   BOOST_TEST(error.exception.name == "broken");
   BOOST_CHECK_EXCEPTION(types->raise(error), Broken,
                         [](const Broken& b) { return b.part == 7 && std::string(b.what()) == "worn out"; });
-  // What another program means by that name, or bytes that are none of ours: a RemoteError like any other.
+  // A foreign exception of that name, or malformed bytes: a plain RemoteError.
   Error other = error;
   ++other.exception.fingerprint.value;
   BOOST_CHECK_THROW(detail::throw_error(types.get(), other), RemoteError);

@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using boost::unit_test::label;
 
-/// Keeps jobs until the test runs them.
+/// Holds jobs until the test runs them.
 class ManualExecutor final : public Executor {
  public:
   std::optional<Error> take(Job& job) override {
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(wait_tells_the_threads_hook) {
   hook.action = [&] { promise.complete(5); };
   const detail::BlockingHook::Guard guard(hook);
   BOOST_TEST(promise.future().get() == 5);
-  BOOST_TEST(promise.future().get() == 5);  // no wait: it is there
+  BOOST_TEST(promise.future().get() == 5);  // no wait: the value is there
   BOOST_TEST(hook.waits == 1);
 }
 
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(callbacks_run_on_the_executor_never_where_the_future_comple
   BOOST_TEST(seen == 4);
   BOOST_TEST(before.get() == 4);
   const Future<int> after = promise.future().then([](int value) { return value + 1; });
-  BOOST_TEST(!after.ready());  // also when it is registered late
+  BOOST_TEST(!after.ready());  // also if it is registered late
   executor->run_all();
   BOOST_TEST(after.get() == 5);
 }
@@ -247,9 +247,9 @@ BOOST_AUTO_TEST_CASE(the_longest_wait_is_for_ever) {
 
 BOOST_AUTO_TEST_CASE(a_deadline_that_no_clock_reaches_is_none) {
   BOOST_TEST(!Deadline(Duration::max()).after().has_value());
-  BOOST_TEST(!Deadline(std::chrono::hours::max()).after().has_value());  // more than a Duration holds
+  BOOST_TEST(!Deadline(std::chrono::hours::max()).after().has_value());  // more than a Duration can represent
   BOOST_TEST((Deadline(std::chrono::hours(24 * 365 * 200)).after() == std::chrono::hours(24 * 365 * 200)));
-  BOOST_TEST((Deadline(std::chrono::hours::min()).after() == Duration::zero()));  // has passed
+  BOOST_TEST((Deadline(std::chrono::hours::min()).after() == Duration::zero()));  // already past
   const TimePoint now{1h};
   BOOST_TEST(!later(now, Duration::max()).has_value());
   BOOST_TEST((later(now, Duration::max() - Duration(1h)) == TimePoint::max()));
@@ -278,13 +278,13 @@ BOOST_AUTO_TEST_CASE(continuation_that_waits_for_a_thread_is_told_when_the_pool_
   stopping.join();
 }
 
-/// A decode that throws `exception`, and how often it was tried.
+/// A decode that throws `exception` and counts its calls.
 template <class Exception>
 struct ThrowingDecode : Home {
   std::shared_ptr<detail::FutureState<int>> state = std::make_shared<detail::FutureState<int>>(home);
   std::shared_ptr<std::atomic<int>> tried = std::make_shared<std::atomic<int>>(0);
 
-  /// What two threads are told, the one that decodes and one that comes later.
+  /// Returns the errors of two threads: the one that decodes and a later one.
   std::pair<Error, Error> told_by(Exception exception) {
     state->complete_later([count = tried, exception]() -> Result<int> {
       ++*count;

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(race_for_a_success_ends_with_the_first_success_or_the_last_
 BOOST_AUTO_TEST_CASE(several_failures_are_one_error_with_the_others_as_its_cause) {
   const Error error = detail::merged({{"a", failure("a")}, {"b", failure("a")}, {"c", failure("c")}});
   BOOST_TEST(error.peer == "a");
-  BOOST_TEST(error.cause == "c: rpc f on c: peer_down: connection closed (ran: maybe)");  // b shares the failure of a
+  BOOST_TEST(error.cause == "c: rpc f on c: peer_down: connection closed (ran: maybe)");  // b has the same failure as a
 }
 
 BOOST_AUTO_TEST_CASE(results_are_combined_in_order_and_absent_ones_left_out) {

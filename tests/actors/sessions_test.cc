@@ -1,4 +1,4 @@
-// Lanes and grants of a session: what overtakes what, who waits for whom, and what is held meanwhile.
+// Lanes and grants of a session: which messages overtake or wait for which, and what is held meanwhile.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Frame frame(std::string text) {
 
 std::string text(const Frame& of) { return {reinterpret_cast<const char*>(of.bytes.data()), of.bytes.size()}; }
 
-/// What a message says is in its frame 0; the other frames are as many bytes.
+/// Frame 0 holds the message's name; the other frames are padding.
 std::string name_of_message(const Frames& frames) { return text(frames.at(0)); }
 
 constexpr Packing kSmallPieces{.whole_bytes_max = 100, .piece_bytes_max = 50};
@@ -40,7 +40,7 @@ Parcel parcel(const std::string& name, std::size_t bytes) {
               kSmallPieces);
 }
 
-/// Grants small enough for every case below to meet their end.
+/// Grants so small that every case below exhausts them.
 SessionOptions tight() {
   SessionOptions options;
   options.grants = {.calls = 2, .nested = 1, .bytes = {0, 300, 300, 300, 300}};
@@ -52,7 +52,7 @@ Posting call(std::uint64_t request, std::string key = {}) {
   return {.of = Posting::Class::call, .request = RequestId{request}, .order_key = std::move(key)};
 }
 
-/// Two sessions and what is on its way between them, in the order of each lane.
+/// Two sessions and the packets between them, in the order of each lane.
 struct Talk {
   explicit Talk(SessionOptions options = tight())
       : alice(kAlice, kBob, options, [this] { ++told_alice; }), bob(kBob, kAlice, options, [this] { ++told_bob; }) {}
@@ -78,14 +78,14 @@ struct Talk {
     put(std::move(received.value().on_link), to_alice);
   }
 
-  /// Moves what is under way until nothing is; what of calls has begun is told.
+  /// Delivers packets until none is left. Reports the calls that have begun.
   void exchange() {
     while (!to_bob.empty() || !to_alice.empty() || told_bob > 0) {
       if (told_bob > 0) {
         told_bob = 0;
         put(bob.grant().on_link, to_alice);
       }
-      // What is wanted soon first, as a link would.
+      // Urgent packets first, as on a link.
       std::ranges::stable_sort(to_bob, {}, &Session::Packet::lane);
       if (!to_bob.empty()) {
         Session::Packet packet = std::move(to_bob.front());
@@ -102,7 +102,7 @@ struct Talk {
     }
   }
 
-  /// Time passes until nobody has anything to say of his own any more, or for that long.
+  /// Advances time until neither side sends anything by itself, or by `limit`.
   void pass(Duration limit) {
     const TimePoint end = now + limit;
     exchange();
@@ -170,11 +170,11 @@ BOOST_AUTO_TEST_CASE(messages_of_one_key_keep_their_order_whatever_their_size) {
   wide.send("2 large", 250, call(2, "rref/x"));
   wide.send("3 small", 10, call(3, "rref/x"));
   wide.send("4 small of another", 10, call(4, "rref/y"));
-  // The first is lost: what follows it in its key waits for it, what is of another key does not.
+  // The first message is lost. Later messages of its key wait for it; those of another key do not.
   Session::Packet lost = std::move(wide.to_bob.front());
   wide.to_bob.pop_front();
   wide.exchange();
-  BOOST_TEST(wide.arrived.empty());  // the express lane has a hole before them
+  BOOST_TEST(wide.arrived.empty());  // the express lane has a gap before them
   wide.arrive_at_bob(std::move(lost));
   wide.exchange();
   BOOST_TEST((wide.arrived == Names{"1 small", "4 small of another", "2 large", "3 small"}));
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(call_waits_until_the_peer_has_begun_earlier_ones, *label("f
   Talk talk;
   for (std::uint64_t i = 1; i <= 5; ++i) talk.send(std::to_string(i), 10, call(i));
   talk.exchange();
-  BOOST_TEST((talk.arrived == Names{"1", "2"}));  // one at first, and two once the peer has been heard
+  BOOST_TEST((talk.arrived == Names{"1", "2"}));  // one at first, and two once the peer was heard
   BOOST_TEST(talk.alice.waiting_calls() == 3U);
   talk.begin("1");
   talk.exchange();
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(call_taken_back_before_it_left_is_never_delivered_and_holds
   auto taken = talk.alice.take_back(talk.now, RequestId{3});
   BOOST_TEST(taken.in_time);
   BOOST_TEST(!taken.granted);
-  BOOST_TEST(!talk.alice.take_back(talk.now, RequestId{1}).in_time);  // it has left
+  BOOST_TEST(!talk.alice.take_back(talk.now, RequestId{1}).in_time);  // it was sent
   BOOST_TEST(!talk.alice.take_back(talk.now, RequestId{77}).in_time);
   talk.begin("1");
   talk.exchange();
@@ -314,14 +314,14 @@ BOOST_AUTO_TEST_CASE(free_call_waits_for_no_grant_of_calls_and_can_be_taken_back
   BOOST_TEST(talk.arrived.back() == "next");
   BOOST_TEST(talk.arrived.size() == 5U);
   BOOST_TEST(talk.alice.waiting_calls() == 0U);
-  BOOST_TEST(!talk.alice.take_back(talk.now, RequestId{6}).in_time);  // it has left
+  BOOST_TEST(!talk.alice.take_back(talk.now, RequestId{6}).in_time);  // it was sent
   BOOST_TEST(talk.alice.flushed());
 }
 
 BOOST_AUTO_TEST_CASE(call_taken_back_half_way_stops_and_frees_what_had_come) {
   Talk talk;
   talk.send("large", 290, call(1));
-  for (int pieces = 0; pieces < 3; ++pieces) {  // the first, and 100 of its bytes
+  for (int pieces = 0; pieces < 3; ++pieces) {  // the first frame, and 100 of its bytes
     talk.arrive_at_bob(std::move(talk.to_bob.front()));
     talk.to_bob.pop_front();
   }
@@ -396,7 +396,7 @@ BOOST_AUTO_TEST_CASE(peer_that_sends_more_than_it_was_granted_is_found_out, *lab
   };
   BOOST_TEST((code_of_last(many) == ErrorCode::protocol_violation));
   const auto large = [](Session& liar) { return liar.send(at(0ms), parcel("m", 5000)).value(); };
-  // A message beyond the grant that is alone is granted, so its bytes are no lie; a second one behind it is.
+  // A single message beyond the grant is granted, so its bytes are legal; a second one behind it is not.
   const auto two = [&](Session& liar) {
     Session::Packets all = liar.send(at(0ms), parcel("m", 290), call(1)).value();
     std::ranges::move(liar.send(at(0ms), parcel("n", 290), call(2)).value(), std::back_inserter(all));
@@ -450,7 +450,7 @@ BOOST_AUTO_TEST_CASE(pieces_that_make_no_message_are_a_protocol_violation, *labe
 
 BOOST_AUTO_TEST_CASE(claimed_size_takes_no_memory_and_one_without_memory_is_told,
                      *label("fault-F14") * label("fault-F42")) {
-  // 2^39 bytes are more than any machine of ours has; the claim itself is legal.
+  // No machine has 2^39 bytes of memory, but the claim itself is legal.
   Session bob(kBob, kAlice, tight());
   std::string sizes(16, '\0');
   const std::uint64_t claim = std::uint64_t{1} << 39;
@@ -461,7 +461,7 @@ BOOST_AUTO_TEST_CASE(claimed_size_takes_no_memory_and_one_without_memory_is_told
   BOOST_REQUIRE(received.ok());
   BOOST_REQUIRE_EQUAL(received.value().no_memory_for.size(), 1U);
   BOOST_TEST(text(received.value().no_memory_for[0]) == "h");
-  // Its sender takes it back; the lane goes on.
+  // The sender withdraws the message; the lane continues.
   header.number = 2;
   header.part = Part::dropped;
   BOOST_TEST(bob.receive(at(0ms), {encode(header)}).ok());

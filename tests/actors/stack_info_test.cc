@@ -42,7 +42,7 @@ std::int32_t number_late(Scope& scope) {
 
 std::int32_t plus_one(const std::int32_t& x) { return x + 1; }
 
-/// Uses the box in two ways at once, for ever.
+/// Uses the box in two ways at once, without end.
 void use_box(Scope& scope, const RRef<Box>& box) {
   const Future<std::string> type = box.type_async(scope);
   box.rpc_sync(scope, &Box::keep);
@@ -61,7 +61,7 @@ struct Cluster {
   Node& trainer = nodes.node("trainer");
   Node& ps = nodes.node("ps0");
 
-  /// What `node` says when it first fits.
+  /// Returns the report of `node` when it first fits.
   template <class Predicate>
   static StackInfo await(const Node& node, Predicate fits) {
     const auto due = std::chrono::steady_clock::now() + 10s;
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(call_is_listed_where_it_waits_with_its_line_and_where_it_ru
   BOOST_TEST(running.served[0].caller == "trainer");
   BOOST_TEST(running.threads[0].job == "rpc hold for trainer");
   BOOST_TEST(!running.threads[0].waiting);
-  // Each table is read at a moment of its own, so an age is compared with the clock and not with another table's.
+  // Each table is read at its own time, so ages are compared with the clock and not with each other.
   const auto since_begin = std::chrono::steady_clock::now() - begin;
   BOOST_TEST((running.threads[0].age > Duration::zero()));
   BOOST_TEST((running.threads[0].age <= since_begin));
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(uses_that_a_dead_node_asked_for_wait_no_longer) {
   const Future<void> call = ps.rpc_async("trainer", &use_box, box);
   const StackInfo before =
       await(ps, [](const StackInfo& now) { return now.values.size() == 1 && now.values[0].users.size() == 2; });
-  BOOST_TEST(before.served.size() == 3U);  // make_late, and keep and a fetch for the trainer
+  BOOST_TEST(before.served.size() == 3U);  // make_late, and a keep and a fetch for the trainer
   nodes.kill("trainer");
   const StackInfo after = await(ps, [](const StackInfo& now) { return now.values.empty() && now.served.size() == 1; });
   BOOST_TEST(after.served.front().operation == "rpc make_late");

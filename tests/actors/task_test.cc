@@ -1,5 +1,5 @@
-// Coroutines whose expressions hold temporaries. GCC 12 does not compile the array of a std::initializer_list in one
-// that waits: shapes in braces are none (tensor/shape.h).
+// Coroutines whose expressions hold temporaries. GCC 12 does not compile the array of a std::initializer_list in a
+// coroutine that waits; shapes in braces use none (tensor/shape.h).
 #include "actors/task.h"
 
 #include <boost/test/unit_test.hpp>
@@ -17,7 +17,7 @@
 namespace troupe {
 namespace {
 
-/// Runs a job at once, on the thread that brings it.
+/// Runs a job at once, on the calling thread.
 class InlineExecutor final : public Executor {
  public:
   std::optional<Error> take(Job& job) override {
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_shape_in_braces_can_be_awaited_with) {
 }
 
 BOOST_AUTO_TEST_CASE(a_shape_in_braces_can_be_yielded_with) {
-  const Scope nobody(nullptr);  // a stream that runs here needs none
+  const Scope nobody(nullptr);  // a stream that runs locally needs no node
   Stream<Tensor> stream = of_growing_shapes(2);
   std::vector<Tensor> elements;
   while (const std::optional<Tensor> element = stream.next(nobody)) elements.push_back(*element);

@@ -20,7 +20,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// What `action` throws.
+/// Returns the text of the exception that `action` throws.
 template <class Exception, class Action>
 std::string text_of(Action action) {
   try {
@@ -35,12 +35,12 @@ void expect_begins(const std::string& text, const std::string& beginning) {
   BOOST_CHECK_MESSAGE(text.starts_with(beginning), text << "\ndoes not begin with\n" << beginning);
 }
 
-/// "; made as operation 17", where `x` was made.
+/// Returns "; made as operation 17" for the operation that made `x`.
 std::string made_at(const Variable& x) {
   return "; made as operation " + std::to_string(x.gradient_edge().fn->mark().serial);
 }
 
-/// sqrt has the gradient 1 / (2 * 0) = inf for the second element.
+/// The gradient of sqrt is 1 / (2 * 0) = inf for the second element.
 Variable root_of_zero(const Variable& x) { return sqrt(x * leaf({1.0, 0.0, 1.0})); }
 
 }  // namespace
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_pass_under_a_guard_checks_what_was_recorded_before) {
   const Variable x = leaf({1.0, 2.0, 3.0});
   const Variable y = root_of_zero(x);
   const Variable loss = sum(y);
-  BOOST_CHECK(std::isnan(backward(loss).of(x).data<double>()[1]));  // inf * 0, and nobody asked
+  BOOST_CHECK(std::isnan(backward(loss).of(x).data<double>()[1]));  // inf * 0, and no guard is active
   const AnomalyGuard guard;
   BOOST_CHECK_EQUAL(text_of<BackwardError>([&] { (void)backward(loss); }),
                     "[backward] sqrt: gradient of input 0: f64 (3) has inf at element 1" + made_at(y));

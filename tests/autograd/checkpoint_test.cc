@@ -25,10 +25,10 @@ constexpr std::size_t kMegabyte = std::size_t{1} << 20U;
 
 std::size_t live_bytes() { return cpu_allocator().statistics().bytes_live; }
 
-/// Operations that save four times as much as `x` has.
+/// Operations that save four tensors of the size of `x`.
 Variable four_tanhs(const Variable& x, const Variable& w) { return tanh(tanh(tanh(tanh(x * w)))); }
 
-/// Three layers with dropout between them; each is a segment of its own if `checkpointed`.
+/// Three layers with dropout between them. If `checkpointed`, each layer is a checkpoint.
 class Net {
  public:
   Variable operator()(const Variable& x, bool checkpointed) {
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(values_and_gradients_are_the_same_bit_for_bit) {
   Net plain;
   Net saving;
   const Variable x(some_input(), RequiresGrad::yes);
-  for (int step = 0; step < 3; ++step) {  // dropout goes on from where it was
+  for (int step = 0; step < 3; ++step) {  // the generator of the dropout continues
     const Variable expected = plain(x, false);
     const Variable found = saving(x, true);
     BOOST_CHECK(same_bytes(found.value(), expected.value()));
@@ -142,10 +142,10 @@ BOOST_AUTO_TEST_CASE(what_operations_save_is_not_kept) {
   };
   Variable y = x;
   for (int i = 0; i < 8; ++i) y = checkpoint(measured, y);
-  BOOST_CHECK_LE(grown(), 8 * kMegabyte);  // a result per segment
+  BOOST_CHECK_LE(grown(), 8 * kMegabyte);  // one result per segment
   BOOST_CHECK_LE(most, 9 * kMegabyte);     // and the value before the last one
   const Gradients gradients = backward(sum(y));
-  // Those, the four of one segment, and the gradients of two neighbours.
+  // The results of all segments, the four tensors of one segment, and the gradients of two neighbours.
   BOOST_CHECK_LE(most, 15 * kMegabyte);
   BOOST_CHECK(gradients.of(x).defined());
 }
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(what_operations_save_is_not_kept) {
 BOOST_AUTO_TEST_CASE(variables_that_the_function_reads_get_their_gradients_through_the_graph_they_come_from) {
   const Variable x = leaf(2.0);
   const Variable w = leaf(3.0);
-  const Variable h = x * w;  // neither a leaf nor an input
+  const Variable h = x * w;  // neither a leaf nor an input of the checkpoint
   int calls = 0;
   h.register_hook([&](const Tensor& gradient) {
     ++calls;
@@ -199,11 +199,11 @@ BOOST_AUTO_TEST_CASE(checkpoints_nest) {
       x));
   BOOST_CHECK_EQUAL(calls, 2);
   BOOST_CHECK(same_bytes(found.value(), expected.value()));
-  w.set_value(zeros({6}));  // all levels still see the value of then
+  w.set_value(zeros({6}));  // all levels still read the value of the first run
   const Gradients gradients = backward(found);
-  BOOST_CHECK_EQUAL(calls, 6);  // once more for the outer one, and once each for the inner ones
+  BOOST_CHECK_EQUAL(calls, 6);  // one replay of the outer one, and one replay of each inner one
   BOOST_CHECK(same_bytes(gradients.of(x), backward(expected).of(x)));
-  BOOST_CHECK(allclose(gradients.of(w), backward(expected).of(w), 1e-6, 1e-7));  // other sums of three
+  BOOST_CHECK(allclose(gradients.of(w), backward(expected).of(w), 1e-6, 1e-7));  // sums in another order
 }
 
 BOOST_AUTO_TEST_CASE(of_several_results_some_may_be_unused_and_integers_are_constants) {
@@ -427,7 +427,7 @@ BOOST_AUTO_TEST_CASE(a_long_chain_of_functions_that_hold_one_another_is_released
     Variable y = x;
     for (int i = 0; i < 100'000; ++i) y = checkpoint([y, reads](const Variable& in) { return reads ? y * in : in; }, x);
     BOOST_CHECK(y.requires_grad());
-    y = Variable();  // deep recursion here would overflow the stack
+    y = Variable();  // recursion over the graph would overflow the stack here
   }
 }
 

@@ -31,7 +31,8 @@ void expect_in_every_order(const std::vector<std::pair<CreationMark, float>>& co
 
 }  // namespace
 
-// In f32 neighbours of 1e8 are 8 apart, so 1e8 + 1 is 1e8: the sum of 1e8, -1e8 and 1 is 1 or 0, as one groups them.
+// In f32 the neighbours of 1e8 are 8 apart, so 1e8 + 1 is 1e8: the sum of 1e8, -1e8 and 1 is 1 or 0, depending on the
+// order.
 BOOST_AUTO_TEST_SUITE(contributions)
 
 BOOST_AUTO_TEST_CASE(inside_a_call_the_newest_comes_first) {
@@ -42,7 +43,7 @@ BOOST_AUTO_TEST_CASE(inside_a_call_the_newest_comes_first) {
 }
 
 BOOST_AUTO_TEST_CASE(each_call_is_summed_before_it_meets_the_others) {
-  // 1e8 + (-1e8 + 1), where one sum over all would give (1e8 - 1e8) + 1 = 1
+  // 1e8 + (-1e8 + 1); a single sum over all would be (1e8 - 1e8) + 1 = 1
   expect_in_every_order({{mark({1}, 0), 1e8F}, {mark({0}, 5), -1e8F}, {mark({0}, 4), 1.0F}}, 0.0F);
 }
 
@@ -54,7 +55,7 @@ BOOST_AUTO_TEST_CASE(across_calls_the_highest_path_comes_first_and_the_callers_o
 }
 
 BOOST_AUTO_TEST_CASE(equal_paths_are_one_call_even_if_they_are_different_objects) {
-  // one call: (1e8 - 1e8) + 1; as two calls of equal path it would be 1e8 + (-1e8 + 1) = 0 in some order
+  // One call: (1e8 - 1e8) + 1. As two calls of equal path it would be 1e8 + (-1e8 + 1) = 0 in some order of arrival.
   expect_in_every_order({{mark({2}, 2), 1e8F}, {mark({2}, 1), -1e8F}, {mark({2}, 0), 1.0F}}, 1.0F);
 }
 
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_single_contribution_is_passed_on_and_a_sum_writes_into_no
   expect(sum, 3.0);
   BOOST_CHECK_EQUAL(sum.data<float>().data(), memory);
 
-  // The first one repeats an element: it has no room for the sum.
+  // The first contribution repeats an element, so its memory cannot hold the sum.
   std::vector<Contribution> repeated;
   repeated.push_back({0, &b, 0, f32(1.0F).expand({2})});
   repeated.push_back({0, &a, 0, ones({2})});

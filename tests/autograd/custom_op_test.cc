@@ -18,7 +18,7 @@ Variable cube(const Variable& x) {
                    [x = Saved(value)](const Tensor& gradient) { return mul(gradient, mul(pow(x.get(), 2.0), 3.0)); });
 }
 
-/// a b^2 of equal shapes; counts in `computed` what it was asked for.
+/// Returns a b^2 for equal shapes. Counts the computed gradients in `computed`.
 Variable times_square(const Variable& a, const Variable& b, std::array<int, 2>& computed) {
   const Tensor x = a.value();
   const Tensor y = b.value();
@@ -31,7 +31,7 @@ Variable times_square(const Variable& a, const Variable& b, std::array<int, 2>& 
                    });
 }
 
-/// The larger half and the smaller half of a sorted vector, and where the cut is.
+/// Returns the larger half and the smaller half of a sorted vector, and the index of the cut.
 std::vector<Variable> halves(const Variable& x) {
   const Tensor value = x.value();
   const std::int64_t cut = value.size(0) / 2;
@@ -46,7 +46,7 @@ std::vector<Variable> halves(const Variable& x) {
                    });
 }
 
-/// An operation whose backward gives `gradients`.
+/// An operation whose backward returns `gradients`.
 Variable gives(const Variable& x, std::vector<Tensor> gradients) {
   return custom_op("odd", x.value().clone(), {x}, [gradients](const Tensor&, Edges) { return gradients; });
 }

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_graph_can_be_differentiated_again_and_passes_can_be_added
   const Tensor first = total.of(x);
   total.add(backward(loss));
   expect(total.of(x), 12.0);
-  expect(first, 6.0);  // the sum went elsewhere
+  expect(first, 6.0);  // the sum is in another object
 }
 
 BOOST_AUTO_TEST_CASE(several_roots_give_the_gradient_of_their_sum) {
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_chain_of_100000_operations_is_differentiated_and_released
   Variable y = x;
   for (int i = 0; i < 100'000; ++i) y = y + x;
   expect(backward(y).of(x), 100'001.0);
-  y = Variable();  // deep recursion here would overflow the stack
+  y = Variable();  // recursion over the graph would overflow the stack here
 }
 
 BOOST_AUTO_TEST_CASE(threads_differentiate_one_graph_at_the_same_time_while_its_leaf_changes) {

@@ -1,4 +1,4 @@
-// Checks that the tests of this folder share.
+// Helpers that the tests of this folder share.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
@@ -18,7 +18,7 @@
 
 namespace troupe::testing {
 
-/// A leaf of f64 values that requires a gradient.
+/// Returns an f64 leaf that requires a gradient.
 inline Variable leaf(std::initializer_list<double> values, const Shape& shape) {
   return Variable(from_values<double>(values, shape), RequiresGrad::yes);
 }
@@ -27,13 +27,13 @@ inline Variable leaf(std::initializer_list<double> values) {
 }
 inline Variable leaf(double value) { return leaf({value}, Shape{}); }
 
-/// A leaf of random values of f64, in [-1, 1).
+/// Returns an f64 leaf of random values in [-1, 1).
 inline Variable drawn(const Shape& shape, std::uint64_t seed) {
   Generator generator(seed);
   return Variable(uniform(shape, -1.0, 1.0, generator, DType::f64), RequiresGrad::yes);
 }
 
-/// Checks that `actual` has the shape and, within 1e-12 (a few roundings in f64), the values given.
+/// Checks that `actual` has the shape `shape` and these values within 1e-12 (a few roundings in f64).
 inline void expect(const Tensor& actual, std::initializer_list<double> values, const Shape& shape) {
   const bool fits =
       actual.defined() && allclose(actual.to(DType::f64), from_values<double>(values, shape), 1e-12, 1e-12);
@@ -44,7 +44,7 @@ inline void expect(const Tensor& actual, std::initializer_list<double> values) {
 }
 inline void expect(const Tensor& actual, double value) { expect(actual, {value}, Shape{}); }
 
-/// The gradient of `x` if element i of the result counts i + 1 times.
+/// Returns the gradient of `x` if element i of the result has weight i + 1.
 inline Tensor gradient_of(const Variable& x, const Variable& result) {
   const Tensor weights = add(arange(result.shape().numel(), DType::f64), 1.0);
   return backward(sum(result * Variable(weights.reshape(result.shape())))).of(x);
@@ -52,15 +52,15 @@ inline Tensor gradient_of(const Variable& x, const Variable& result) {
 
 using Inputs = std::span<const Variable>;
 
-/// The gradients of a weighted sum of `function` at `inputs`.
+/// Returns the gradients of a weighted sum of `function` at `inputs`.
 inline Gradients gradients_of(const std::function<Variable(Inputs)>& function, const std::vector<Variable>& inputs) {
   const Variable result = function(inputs);
   Generator generator(17);
   return backward(sum(result * Variable(uniform(result.shape(), 0.5, 1.5, generator, DType::f64))));
 }
 
-/// Checks that gradients of `function` at `inputs` in 16 bits have their dtype, and are those of f64 at the same
-/// numbers but for some roundings: 2^-8 of the largest each, and 16 of them.
+/// Checks that the gradients of `function` at 16-bit `inputs` have their dtype and equal the f64 gradients at the same
+/// numbers. Tolerance: 16 roundings of 2^-8 of the largest element each.
 inline void expect_gradients_in_16_bits(const std::function<Variable(Inputs)>& function,
                                         const std::vector<Variable>& inputs) {
   for (const DType dtype : {DType::f16, DType::bf16}) {
@@ -86,7 +86,7 @@ inline void expect_gradients_in_16_bits(const std::function<Variable(Inputs)>& f
   }
 }
 
-/// Checks the gradient of `function` at `inputs` against finite differences, and that it works in 16 bits.
+/// Checks the gradient of `function` at `inputs` against finite differences, and in 16 bits.
 inline void expect_gradcheck(const std::function<Variable(Inputs)>& function, const std::vector<Variable>& inputs) {
   const GradcheckResult result = gradcheck(function, inputs);
   BOOST_CHECK_MESSAGE(result.ok, result.worst);

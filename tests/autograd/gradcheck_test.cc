@@ -17,8 +17,8 @@ using namespace troupe::testing;
 
 namespace {
 
-/// A graph of random operations in which any result may be used several times, or not at all. All operations are
-/// smooth, and their results stay near 1, so that differences are good to six digits.
+/// A graph of random operations in which any result is used any number of times, also not at all. All operations are
+/// smooth and their results stay near 1, so that differences are accurate to six digits.
 class RandomGraph {
  public:
   explicit RandomGraph(std::uint64_t seed) : generator_(seed) {
@@ -37,7 +37,7 @@ class RandomGraph {
 
   [[nodiscard]] std::span<const Variable> inputs() const { return inputs_; }
 
-  /// The sum of a few results, of which some may be one another's operands.
+  /// Returns the sum of a few results, some of which may be operands of others.
   [[nodiscard]] Variable operator()(Inputs inputs) const {
     std::vector<Variable> places(inputs.begin(), inputs.end());
     for (const Step& step : steps_) places.push_back(run(step, places));
@@ -59,7 +59,7 @@ class RandomGraph {
 
   std::size_t any_place() { return generator_.below(places_.size()); }
 
-  /// Empty if the operation that was drawn does not go with the shapes that were drawn.
+  /// Returns no step if the drawn operation does not fit the drawn shapes.
   std::optional<Step> random_step() {
     const std::size_t a = any_place();
     const std::size_t b = any_place();
@@ -121,7 +121,7 @@ class RandomGraph {
         return Step{[twice](const Variable& v, const Variable&) { return checkpoint(twice, v); }, a, b};
       }
       default: {
-        // The second one is no input: the function reads it.
+        // The second operand is no input: the function reads it.
         return broadcasting(x, y, a, b, [](const Variable& v, const Variable& w) {
           return checkpoint([w](const Variable& in) { return in * sigmoid(w) + w; }, v);
         });
@@ -137,12 +137,12 @@ class RandomGraph {
 
   Generator generator_;
   std::vector<Variable> inputs_;
-  std::vector<Variable> places_;  // values while the graph is drawn
+  std::vector<Variable> places_;  // the values while the graph is drawn
   std::vector<Step> steps_;
   std::vector<std::size_t> ends_;
 };
 
-/// The gradients of `inputs` by a pass that cannot know in which order contributions come.
+/// Returns the gradients of `inputs` by a pass that cannot know the order in which contributions arrive.
 std::vector<Tensor> gradients_of_a_late_pass(const Variable& root, Inputs inputs) {
   struct Nowhere final : GradientSink {
     void deliver(const std::shared_ptr<const RecvFn>&, std::vector<Tensor>) override {}
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_right_gradient_passes_and_the_input_keeps_its_value) {
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_gradient_fails_and_its_worst_element_is_named) {
-  // The function is x; its backward says 1 for the first element and 2 for the second.
+  // The function is the identity; its backward multiplies by 1 for the first element and 2 for the second.
   auto wrong = [](std::span<const Variable> x) {
     return detail::record("wrong", x[0].value().clone(), detail::edges_of(x), [](const Tensor& g) {
       return mul(g, from_values<double>({1.0, 2.0}));

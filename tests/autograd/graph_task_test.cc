@@ -11,16 +11,16 @@ using namespace troupe::testing;
 
 namespace {
 
-/// Which end of the mail is delivered first.
+/// Whether the oldest or the newest pending message is delivered first.
 enum class Delivery : std::uint8_t { oldest_first, newest_first };
 
-/// Nodes that hand each other variables, with the protocol of a distributed pass done by hand: mark until no new
+/// Nodes that send each other variables, with the protocol of a distributed pass done by hand: mark until no new
 /// boundary is reached, then feed, run and deliver until all tasks have finished.
 class World {
  public:
   explicit World(std::size_t node_count) : node_count_(node_count) {}
 
-  /// What a peer gets when node `from` sends `sent`.
+  /// Returns the variables that a peer receives when node `from` sends `sent`.
   std::vector<Variable> pass(std::size_t from, const std::vector<Variable>& sent) {
     auto recv = RecvFn::make(static_cast<std::uint32_t>(sent.size()));
     routes_[recv.get()] = {from, SendFn::make(sent)};
@@ -32,7 +32,7 @@ class World {
   }
   Variable pass(std::size_t from, const Variable& sent) { return pass(from, std::vector<Variable>{sent}).front(); }
 
-  /// Gradients on each node. All nodes in one task if `one_node`.
+  /// Returns the gradients on each node. If `one_node`, all nodes share one task.
   std::vector<Gradients> backward(std::size_t root_node, const Variable& root, Delivery delivery,
                                   bool one_node = false) {
     std::vector<GraphTask> tasks(one_node ? 1 : node_count_);
@@ -85,12 +85,12 @@ class World {
 
 constexpr std::array kDeliveries{Delivery::oldest_first, Delivery::newest_first};
 
-/// For tests in which nothing leaves the node.
+/// For tests in which no gradient leaves the node.
 struct Nowhere final : GradientSink {
   void deliver(const std::shared_ptr<const RecvFn>&, std::vector<Tensor>) override { BOOST_ERROR("delivered"); }
 };
 
-/// Keeps what was delivered last.
+/// Keeps the last delivery.
 struct Keep final : GradientSink {
   void deliver(const std::shared_ptr<const RecvFn>& recv, std::vector<Tensor> gradients) override {
     last_recv = recv;
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(marking_adds_only_what_is_new_and_counts_a_boundary_once) {
   Keep sink;
   task.feed(root, scalar(1.0));
   task.run(sink);
-  BOOST_CHECK_EQUAL(sink.count, 0);  // held until the other slot's contribution is in
+  BOOST_CHECK_EQUAL(sink.count, 0);  // held until the other slot's contribution has arrived
   BOOST_CHECK(!task.finished());
   task.feed(*send, {scalar(1.0)});
   task.run(sink);
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(a_boundary_keeps_its_makers_tag_and_creation_mark) {
   const auto send = SendFn::make(sent, tag);
   BOOST_CHECK(send->tag() == tag);
   BOOST_CHECK_EQUAL(send->mark().path().text(), "0.2");
-  BOOST_CHECK_EQUAL(send->mark().serial, 5U);  // the leaf took 4
+  BOOST_CHECK_EQUAL(send->mark().serial, 5U);  // the leaf took serial 4
   BOOST_CHECK(RecvFn::make(1, tag)->tag() == tag);
 }
 

@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_gradient_that_is_not_there_calls_no_hook) {
   const Variable h = x * 2.0;
   int calls = 0;
   h.register_hook([&](const Tensor&) { ++calls; });
-  (void)backward(x * 2.0);  // h is not part of it
+  (void)backward(x * 2.0);  // h is not part of this pass
   const std::array<Variable, 1> sent{h};
   const auto send = SendFn::make(sent);
   GraphTask task;
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_into_a_final_gradient_is_what_the_pass_retu
 }
 
 BOOST_AUTO_TEST_CASE(final_gradients_are_shown_while_the_pass_goes_on) {
-  // The leaf of the last layer is ready before the first layer's backward has run: a reducer sends it meanwhile.
+  // The leaf of the last layer is final before the first layer's backward has run: a reducer sends it at that time.
   const Variable first = leaf(2.0);
   const Variable last = leaf(3.0);
   std::vector<std::string> order;

@@ -20,7 +20,7 @@ using namespace troupe::testing;
 
 namespace {
 
-/// A model with a parameter of its own beside its parts.
+/// A model with a parameter of its own and parts.
 class Scaled final : public nn::Module {
  public:
   explicit Scaled(Generator& generator)

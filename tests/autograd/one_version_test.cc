@@ -35,7 +35,7 @@ using detail::as_it_is;
 using detail::one_version_of;
 using Operation = std::function<Variable(const Variable&)>;
 
-/// Another thread that gives a variable its next version whenever this one has read it.
+/// Simulates another thread that replaces a variable's value after every read of this thread.
 class Racing final : public detail::Reader {
  public:
   explicit Racing(const Variable& raced) : raced_(raced), guard_(*this) {}
@@ -60,13 +60,13 @@ class Racing final : public detail::Reader {
 
 bool equal(const Tensor& a, const Tensor& b) { return a.shape() == b.shape() && all(eq(a, b)).item<bool>(); }
 
-/// What `operation` gives of a leaf of that value, and the leaf's gradient of its sum.
+/// Returns the result of `operation` for the present value of `leaf`, and the leaf's gradient of its sum.
 std::pair<Tensor, Tensor> outcome(const Operation& operation, const Variable& leaf) {
   const Variable result = operation(leaf);
   return {result.value(), backward(sum(result)).of(leaf)};
 }
 
-/// Whether `operation` saw one version of its input, forward and backward, while others set it.
+/// Returns whether `operation` reads one version of its input, forward and backward, while another thread replaces it.
 bool sees_one_version(const Operation& operation, const Shape& shape) {
   const Variable leaf(Racing::version(0, zeros(shape, DType::f64)), RequiresGrad::yes);
   std::pair<Tensor, Tensor> found;
@@ -154,7 +154,7 @@ std::vector<Case> operations() {
   };
 }
 
-/// Modules, each with generators of its own: two runs draw the same.
+/// Modules with generators of their own, so that two runs draw the same numbers.
 std::vector<Case> modules() {
   return {
       {"lstm",
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(what_is_read_stays_and_its_gradient_goes_where_that_of_the_
   BOOST_TEST(equal(backward(sum(y)).of(w), from_values<double>({3.0, 4.0})));
   BOOST_TEST(!fixed.requires_grad());
   BOOST_TEST(!as_it_is(Variable()).defined());
-  BOOST_TEST(same(as_it_is(y), y));  // the value of what is no leaf does not change
+  BOOST_TEST(same(as_it_is(y), y));  // the value of a non-leaf never changes
   const NoGradGuard none;
   BOOST_TEST(!as_it_is(w).requires_grad());
 }

@@ -1,4 +1,4 @@
-// What holds for every operation on variables: any layout of the inputs, one element, none.
+// Properties of every operation on variables: any layout of the inputs, one element, no elements.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using namespace troupe::testing;
 
 namespace {
 
-constexpr std::int64_t kN = -1;  // in a shape: as many as the test wants, also none
+constexpr std::int64_t kN = -1;  // in a shape: replaced by the size under test, which may be 0
 
 struct Operation {
   std::string name;
@@ -38,7 +38,7 @@ Tensor indices(std::int64_t count, std::int64_t bound) {
   return from_values<std::int64_t>(values, {count});
 }
 
-/// A boolean tensor in which every third element holds.
+/// Returns a boolean tensor in which every third element is true.
 Tensor some_hold(const Shape& shape) {
   std::vector<std::int64_t> values;
   for (std::int64_t i = 0; i < shape.numel(); ++i) values.push_back(i % 3 == 0 ? 1 : 0);
@@ -361,7 +361,7 @@ std::vector<Operation> all_operations() {
   return all;
 }
 
-/// Values from 0.2 to 1.8, of which no two are equal.
+/// Returns distinct values from 0.2 to 1.8.
 std::vector<Tensor> values_for(const Operation& operation, std::int64_t n) {
   std::vector<Tensor> values;
   std::uint64_t seed = 5;
@@ -386,13 +386,13 @@ std::vector<int> reversed(const Tensor& x) {
   return dims;
 }
 
-/// The same values with the first dimension next to each other in memory.
+/// Returns the same values with the first dimension contiguous in memory.
 Tensor column_major(const Tensor& x) {
   const std::vector<int> dims = reversed(x);
   return x.permute(dims).contiguous().permute(dims);
 }
 
-/// The same values with other numbers before, between and behind them.
+/// Returns the same values with other numbers before, between and behind them in memory.
 Tensor scattered(const Tensor& x) {
   std::vector<std::int64_t> sizes(x.shape().begin(), x.shape().end());
   sizes.back() = 2 * sizes.back() + 1;
@@ -460,7 +460,7 @@ BOOST_AUTO_TEST_CASE(every_operation_takes_an_empty_batch) {
         if (!gradient.defined()) continue;
         BOOST_TEST(gradient.shape() == values[i].shape());
         BOOST_TEST(all(isfinite(gradient)).item() == 1.0);
-        // Nothing depends on anything if there is no result.
+        // An empty result depends on no input.
         if (none.value.numel() == 0) BOOST_TEST(all(eq(gradient, 0.0)).item() == 1.0);
       }
     }

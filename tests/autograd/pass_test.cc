@@ -1,4 +1,4 @@
-// Passes that let go of their graph, that end early, and the memory they take.
+// Passes that release their graph or end early, and the memory that they use.
 #include "autograd/pass.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::size_t live_bytes() { return cpu_allocator().statistics().bytes_live; }
 /// A leaf of one megabyte.
 Variable big_leaf() { return Variable(full({128, 1024}, 0.5, DType::f64), RequiresGrad::yes); }
 
-/// The result of `count` operations on x that each save one megabyte.
+/// Returns the result of `count` operations on x, each of which saves one megabyte.
 Variable saving_chain(const Variable& x, int count) {
   Variable result = x;
   for (int i = 0; i < count; ++i) result = tanh(result);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(releasing_frees_what_operations_saved_while_the_pass_goes_o
   x.register_hook([&](const Tensor&) { at_the_end = live_bytes(); });
   for (const Graph graph : {Graph::keep, Graph::release}) {
     const std::size_t before = live_bytes();
-    const Variable logits = saving_chain(x, 16);  // somebody holds a result, as programs do
+    const Variable logits = saving_chain(x, 16);  // a result is still held, as in many programs
     (void)backward(sum(logits), {.graph = graph});
     // logits, and the gradients of two neighbours
     if (graph == Graph::release) BOOST_CHECK_LT(at_the_end, before + 5 * kMegabyte);
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(what_somebody_holds_stays_usable_when_a_root_is_moved_in) {
   const Variable h = x * x;
   expect(backward(h * 2.0).of(x), 12.0);
   expect(backward(h * 5.0).of(x), 30.0);
-  const Gradients gradients = backward(leaf(1.0));  // a leaf is not let go of
+  const Gradients gradients = backward(leaf(1.0));  // a leaf is not released
   BOOST_CHECK_EQUAL(gradients.size(), 1U);
 }
 
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(sums_are_the_same_whether_made_on_arrival_or_after_the_last
   struct Nowhere final : GradientSink {
     void deliver(const std::shared_ptr<const RecvFn>&, std::vector<Tensor>) override {}
   } sink;
-  GraphTask late;  // runs before all roots are fed, so that nothing can be known about the order of arrival
+  GraphTask late;  // runs before all roots are fed, so that the order of arrival is unknown
   for (const Variable& root : roots) late.mark(root);
   for (const Variable& root : roots) {
     late.feed(root, scalar(1.0F));
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(vertices_whose_marks_are_not_those_of_their_order_are_summe
 }
 
 BOOST_AUTO_TEST_CASE(a_graph_of_several_calls_is_summed_call_by_call_whatever_ran_first) {
-  // By calls 1e8 + (-1e8 + 1) = 0; by serials alone (-1e8 + 1e8) + 1 = 1.
+  // By calls 1e8 + (-1e8 + 1) = 0; by serials only (-1e8 + 1e8) + 1 = 1.
   const Variable x(scalar(1.0F), RequiresGrad::yes);
   const auto made_in = [&](std::uint32_t call, std::uint64_t number, double factor) {
     std::atomic<std::uint64_t> serial{number};
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(what_an_operation_saved_stays_while_its_backward_runs_and_l
   long uses_inside = 0;
   const Variable y = detail::record("probe", x.value().clone(), detail::edges_of({&x}),
                                     [&, saved = std::move(saved)](const Tensor& g) {
-                                      std::thread([&] { self.lock()->release(); }).join();  // another pass, say
+                                      std::thread([&] { self.lock()->release(); }).join();  // as another pass might
                                       uses_inside = watch.use_count();
                                       return g;
                                     });
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(what_an_operation_saved_stays_while_its_backward_runs_and_l
   (void)backward(y * 1.0);
   BOOST_CHECK_EQUAL(uses_inside, 1);
   BOOST_CHECK(watch.expired());
-  y.gradient_edge().fn->release();  // again: nothing happens
+  y.gradient_edge().fn->release();  // a second release has no effect
   expect_throw<std::logic_error>([&] { GradFn::Use use(*y.gradient_edge().fn); },
                                  "an earlier backward pass released its graph");
 }

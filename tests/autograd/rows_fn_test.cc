@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(rows_are_the_same_whatever_the_order_of_the_pass) {
   const Variable b = sum(embedding(w, numbers({2, 1}), kRows) * 0.7);
   const Variable c = sum(embedding(w, numbers({1}), kRows) * 1e16);
   const Tensor together = backward(a + b + c).of(w);
-  // Roots that are marked in another order are not in the order of their sums.
+  // Roots that are marked in another order do not arrive in the order of their sums.
   const std::array<Variable, 3> roots{a, c, b};
   BOOST_TEST(same_bytes(backward(roots).of(w), together));
 }

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_detached_variable_has_the_value_and_cuts_the_graph) {
   BOOST_CHECK(!cut.requires_grad());
   BOOST_CHECK(cut.is_leaf());
   BOOST_CHECK(!same(cut, h));
-  expect(backward(sum(h * cut)).of(w), {8.0, 12.0});  // 2 * (2 w), where the square would have twice that
+  expect(backward(sum(h * cut)).of(w), {8.0, 12.0});  // 2 * (2 w); the square would have twice that
 }
 
 BOOST_AUTO_TEST_CASE(a_new_value_is_seen_by_all_handles_and_not_by_values_read_before) {
@@ -131,9 +131,9 @@ BOOST_AUTO_TEST_CASE(a_leaf_becomes_a_constant_and_a_parameter_again_and_stays_t
   BOOST_CHECK(w.is_leaf());
   BOOST_CHECK(!w.gradient_edge());
   BOOST_CHECK(!(w * 2.0).requires_grad());
-  expect(backward(before).of(w), {6.0});  // what was recorded stays
+  expect(backward(before).of(w), {6.0});  // the recorded graph keeps its edges
   w.set_requires_grad(RequiresGrad::yes);
-  expect(backward(sum(w * 5.0) + before).of(w), {11.0});  // both into one gradient
+  expect(backward(sum(w * 5.0) + before).of(w), {11.0});  // both contribute to one gradient
 }
 
 BOOST_AUTO_TEST_CASE(a_constant_becomes_a_parameter) {
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(readers_see_one_of_the_values_while_another_thread_sets_the
 
 namespace {
 
-/// Gives a leaf another value as soon as it was read: what another thread might do between two reads.
+/// Replaces a leaf's value after every read, as another thread might between two reads.
 class Replacing final : public detail::Reader {
  public:
   explicit Replacing(const Variable& x) : x_(x) {}

@@ -1,4 +1,4 @@
-// What the process benchmarks share: the use of a process, nodes that are this program again.
+// Helpers that the process benchmarks share: resource use of a process, and nodes that run this program again.
 #pragma once
 
 #include <sys/types.h>
@@ -16,28 +16,28 @@
 
 namespace troupe::bench {
 
-/// User + system time of a process that runs, in seconds, and its resident memory in MiB.
+/// User + system time of a running process in seconds, and its resident memory in MiB.
 struct Usage {
   double cpu_s = 0;
   double resident_mib = 0;
 };
 [[nodiscard]] Usage usage_of(pid_t pid);
 
-/// Watches processes for 2 s while nobody calls and returns how many cores they use together.
+/// Measures idle processes for 2 s. Returns the number of cores that they use together.
 [[nodiscard]] double idle_cores(const std::vector<pid_t>& processes);
 
-/// Options of the node in this process, the first of its world; `serial` keeps worlds of one run apart.
+/// Returns the options of this process's node, the first of its world. `serial` separates the worlds of one run.
 /// `transport` is "ipc" or "tcp".
 [[nodiscard]] NodeOptions first_node(const NodeName& name, const std::string& transport, int serial);
 
-/// This program again as node `names[rank]` of the world of `first`, whose address is `seed`.
+/// Returns this program as node `names[rank]` of the world of `first`, whose address is `seed`.
 [[nodiscard]] detail::ChildSpec other_node(const NodeOptions& first, const std::string& seed,
                                            const std::vector<NodeName>& names, std::size_t rank);
 
-/// How much to measure: `--quick` is the short form that the tests run.
+/// The amount of measuring: `--quick` is the short form that the tests run.
 enum class Effort { quick, full };
 
-/// The main function of a process benchmark: `measure` in the first process, a node that serves `functions` in the
+/// Main function of a process benchmark: runs `measure` in the first process, and a node with `functions` in the
 /// others.
 int run(int argc, char** argv, const FunctionRegistry& functions,
         const std::function<void(Effort, const detail::ProcessGuard&)>& measure);

@@ -1,8 +1,9 @@
-// How long many nodes on this host take to start and to end, and what they cost while nobody calls. One JSON line each:
+// Measures how long many nodes on this host take to start and to end, and the CPU that they use while idle. One JSON
+// line each:
 //   {"name": "cluster/start/ipc/64", "unit": "s", "median": 2.41, "p99": 2.6, "n": 5}
-// "start" ends when every node knows every other, "all_cpu" is what all processes together use from start to end
-// without the first, "idle" the cores that they use together while nobody calls. Each node is this program again.
-// `--quick` starts 16, once, and does not wait to see them idle.
+// "start" ends when every node knows every other. "all_cpu" is the CPU time of all processes but the first, from start
+// to end. "idle" is the number of cores that they use together while no call runs. Each node is this program again.
+// `--quick` starts 16 nodes once and does not measure "idle".
 #include "tests/bench/bench.h"
 
 #include <fmt/core.h>
@@ -34,7 +35,7 @@ void await_world(Scope& scope, std::uint64_t nodes) {
 
 FunctionRegistry functions() { return {{"await_world", &await_world}}; }
 
-/// User and system time of all processes of ours that have ended, in seconds.
+/// Returns the user and system time of all child processes that have ended, in seconds.
 double cpu_of_the_ended() {
   rusage usage{};
   getrusage(RUSAGE_CHILDREN, &usage);
@@ -44,7 +45,7 @@ double cpu_of_the_ended() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// Samples of several runs, printed together.
+/// Samples of several runs, which are printed together.
 class Figures {
  public:
   void add(const std::string& name, const std::string& unit, double value) {
@@ -79,7 +80,7 @@ void one_process(std::size_t nodes, Figures& figures) {
   figures.add(fmt::format("cluster/shutdown/memory/{}", nodes), "s", seconds_since(begin));
 }
 
-/// The first node is this process, the others are this program again.
+/// Runs the first node in this process, and this program again for each other node.
 void process_each(std::size_t nodes, int run, Effort effort, const detail::ProcessGuard& guard, Figures& figures) {
   const auto name = [nodes](std::string_view what) { return fmt::format("cluster/{}/ipc/{}", what, nodes); };
   const std::vector<NodeName> names = names_of(nodes);

@@ -1,4 +1,4 @@
-// Figures of benchmarks: times, printed as JSON lines.
+// Results of benchmarks: times, printed as JSON lines.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,8 @@
-// What one turn of a router costs, whatever the number of peers: instructions of this program, counted one by one.
+// Measures one turn of a router for different numbers of peers: instructions of this program, counted one by one.
 //   {"name": "router/turn/256", "unit": "instructions", "median": 5021, "p99": 5034, "n": 15}
-// A turn: a word of one peer comes, is handed on and is acknowledged when that is due. The second number of
-// "router/turn/2/1000" is that of words to that peer which it has not acknowledged. `--quick` makes fewer turns.
+// A turn: a message of one peer arrives, is delivered and is acknowledged when that is due. The second number of
+// "router/turn/2/1000" is the number of messages to that peer which it has not acknowledged. `--quick` makes fewer
+// turns.
 #include <fmt/core.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -43,7 +44,7 @@ Parcel word(const NodeName& to) {
   return detail::pack_message({"p0", to + "/references", {}, {}}, msg::RRefForkAck{{"p0", 1}, {"p0", 2}}, {}).value();
 }
 
-/// A router with peers, the first of which sends it words.
+/// A router with peers. The first peer sends it messages.
 class World {
  public:
   World(std::size_t peers, std::size_t unacknowledged) : router_(kSelf, callbacks_, lives_) {
@@ -51,12 +52,12 @@ class World {
     for (std::size_t i = 0; i < unacknowledged; ++i) router_.notify(kStart, "p0", {}, word("p0"));
   }
 
-  /// All that comes later takes no part in the turn.
+  /// Prepares the next packet. Its cost is not part of the turn.
   void prepare() { packet_ = std::move(first_.send(now_, word("self")).value().at(0).frames); }
 
   void turn() {
     router_.frames(now_, "p0", peer_of(0).incarnation, std::move(packet_));
-    now_ += 30ms;  // a word is acknowledged by then
+    now_ += 30ms;  // the acknowledgement is due by then
     router_.tick(now_);
     static_cast<void>(router_.next_due());
   }
@@ -74,11 +75,11 @@ void check(bool done, const char* what) {
   if (!done) throw std::system_error(errno, std::generic_category(), what);
 }
 
-/// In the child: stops before and after each turn that counts.
+/// Runs in the child: stops before and after each counted turn.
 [[noreturn]] void take_turns(std::size_t peers, std::size_t unacknowledged, int turns) {
   World world(peers, unacknowledged);
   for (int i = 0; i < 100; ++i) world.prepare(), world.turn();
-  if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(1);  // without it nobody would see the stops
+  if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(1);  // without tracing the stops would go unnoticed
   for (int i = 0; i < turns; ++i) {
     world.prepare();
     raise(SIGSTOP);
@@ -88,14 +89,14 @@ void check(bool done, const char* what) {
   _exit(0);
 }
 
-/// The signal with which the child has stopped; 0: it has ended.
+/// Returns the signal that stopped the child; 0 if it has ended.
 int stop_of(pid_t child) {
   int status = 0;
   check(waitpid(child, &status, 0) == child, "waitpid");
   return WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
 }
 
-/// Instructions of each turn, and of what raises the signals, which is the same for all.
+/// Returns the instructions of each turn. They include the constant cost of raising the signals.
 std::vector<double> instructions_of_turns(std::size_t peers, std::size_t unacknowledged, int turns) {
   const pid_t child = fork();
   check(child >= 0, "fork");

@@ -1,7 +1,7 @@
-// How fast calls are between two processes on this host. Prints one JSON line per figure:
+// Measures the speed of calls between two processes on this host. Prints one JSON line per figure:
 //   {"name": "rpc/identity/none/ipc", "unit": "us", "median": 61.2, "p99": 110.4, "n": 2000}
 // The server is this program again, in a process of its own. `--quick` runs a tenth of the repetitions and does not
-// wait to see it idle.
+// measure an idle server.
 #include "tests/bench/bench.h"
 
 #include <fmt/core.h>
@@ -31,7 +31,7 @@ Tensor identity(const Tensor& x) { return x; }
 std::int64_t size_of(const Tensor& x) { return x.numel(); }
 Variable scaled(const Variable& x) { return x * 2.0; }
 
-/// Calls itself on `other` and back, so many times.
+/// Calls itself on `other` and back, `times` times.
 void there_and_back(Scope& scope, const NodeName& other, std::int32_t times) {
   if (times > 0) scope.rpc_sync(other, &there_and_back, scope.node_name(), times - 1);
 }
@@ -39,7 +39,7 @@ Task<void> there_and_back_task(Scope& scope, NodeName other, std::int32_t times)
   if (times > 0) co_await scope.rpc_async(other, &there_and_back_task, scope.node_name(), times - 1);
 }
 
-/// Takes part in `count` sums of so many floats over `members`.
+/// Takes part in `count` sums of `floats` floats over `members`.
 void sum_along(Scope& scope, const std::vector<NodeName>& members, std::int64_t floats, std::uint64_t count) {
   const auto collective = gloo_collective(scope, Group(members));
   const Tensor own = ones({floats});
@@ -73,7 +73,7 @@ FunctionRegistry functions() {
           {"there_and_back_task", &there_and_back_task}};
 }
 
-/// Microseconds of `count` runs of `work`, one by one, after some that do not count.
+/// Returns the microseconds of `count` runs of `work`, one by one, after some uncounted runs.
 std::vector<double> latencies(std::size_t count, const std::function<void()>& work) {
   for (std::size_t i = 0; i < count / 10 + 1; ++i) work();
   std::vector<double> samples;
@@ -81,7 +81,7 @@ std::vector<double> latencies(std::size_t count, const std::function<void()>& wo
   return samples;
 }
 
-/// Microseconds of `count` small calls, while two calls with 64 MiB each are under way all the time.
+/// Returns the microseconds of `count` small calls while two calls with 64 MiB each are always in progress.
 std::vector<double> beside_bulk(Node& node, std::size_t count) {
   const std::jthread bulk([&node](const std::stop_token& stop) {
     const Tensor large = ones({16 << 20});
@@ -97,7 +97,7 @@ std::vector<double> beside_bulk(Node& node, std::size_t count) {
   return latencies(count, [&node] { node.rpc_sync("server", &nothing); });
 }
 
-/// Microseconds of `count` sums of so many floats over this node and the server.
+/// Returns the microseconds of `count` sums of `floats` floats over this node and the server.
 std::vector<double> sums(Node& node, std::int64_t floats, std::uint64_t count) {
   const std::vector<NodeName> members{node.name(), "server"};
   const auto other =
@@ -109,7 +109,7 @@ std::vector<double> sums(Node& node, std::int64_t floats, std::uint64_t count) {
   return samples;
 }
 
-/// Calls per second with `window` calls under way, in each of `rounds` rounds of `count` calls.
+/// Returns the calls per second with `window` calls in progress, in each of `rounds` rounds of `count` calls.
 std::vector<double> rates(Node& node, std::size_t window, std::size_t rounds, std::size_t count) {
   std::vector<double> samples;
   for (std::size_t round = 0; round <= rounds; ++round) {
@@ -136,7 +136,8 @@ struct Bench {
 
   [[nodiscard]] NodeOptions client_options() { return first_node("client", transport, serial++); }
 
-  /// Starts this node, "client", and the others; gives client and the process of the first other to `work`; ends them.
+  /// Starts this node, "client", and the others. Passes the client and the first other's process to `work`, then ends
+  /// them.
   void with_cluster(const std::vector<NodeName>& others, const std::function<void(Node&, pid_t)>& work) {
     const NodeOptions options = client_options();
     Node client = Node::join(options, functions());
@@ -215,7 +216,7 @@ struct Bench {
     });
   }
 
-  /// What takes more than two nodes.
+  /// Measures calls that need more than two nodes.
   void more_nodes() {
     with_cluster({"server", "third"}, [this](Node& client, pid_t) {
       const Tensor small = ones({1});

@@ -1,4 +1,4 @@
-// Large calls and answers: they wait for each other, hold nothing else up, and take no memory without a bound.
+// Large calls and answers: they wait for each other, delay no other calls, and use bounded memory.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -26,12 +26,12 @@ using boost::unit_test::precondition;
 
 constexpr std::size_t kMiB = 1 << 20;
 
-/// So many floats take so many MiB.
+/// Returns the number of floats in this many MiB.
 constexpr std::int64_t floats_of(std::int64_t mib) { return (mib << 20) / 4; }
 
 Tensor tensor_of(std::int64_t mib) { return zeros({floats_of(mib)}); }
 
-/// The trainer's own address lies behind `wire`.
+/// Options of a trainer whose own address is behind `wire`.
 NodeOptions trainer_behind(const ByteProxy& wire) {
   NodeOptions options;
   options.bind = wire.target();
@@ -39,7 +39,7 @@ NodeOptions trainer_behind(const ByteProxy& wire) {
   return options;
 }
 
-/// Calls that must not fail: what went wrong is the test's message.
+/// Requires that the calls succeed; an error becomes the test's message.
 template <class T>
 std::vector<T> results_of(const std::vector<Future<T>>& futures) {
   std::vector<T> results;

@@ -36,7 +36,7 @@ detail::FileDescriptor open_socket() {
   return socket;
 }
 
-/// Binds to a free port, which another socket may take as well as long as this one does not listen.
+/// Binds to a free port. Another socket may bind to it too, as long as this one does not listen.
 std::uint16_t bind_anywhere(int socket) {
   const int on = 1;
   sockaddr_in address = loopback(0);
@@ -61,7 +61,7 @@ bool send_all(int socket, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-// --- one way ---------------------------------------------------------------------------------------------------------
+// --- one direction ---------------------------------------------------------------------------------------------------
 
 void ByteWay::throttle(std::uint64_t bytes_per_second) {
   const std::lock_guard lock(mutex_);
@@ -165,12 +165,12 @@ void ByteProxy::run() {
     if (peer.is_open()) {
       take(std::move(peer));
     } else if (errno != EINTR && errno != ECONNABORTED) {
-      return;  // the destructor shut it down
+      return;  // the destructor has shut the socket down
     }
   }
 }
 
-/// A node that does not listen refuses; so does the proxy then, by hanging up.
+/// If the node does not listen, the proxy refuses too, by closing the connection.
 void ByteProxy::take(detail::FileDescriptor peer) {
   detail::FileDescriptor node = open_socket();
   const sockaddr_in address = loopback(target_port_);

@@ -1,4 +1,4 @@
-// A wire that a test can spoil: forwards the connections of peers to one node, and harms the bytes on the way.
+// A wire with faults: forwards the connections of peers to one node, and delays, corrupts or cuts their bytes.
 #pragma once
 
 #include <array>
@@ -20,52 +20,52 @@
 
 namespace troupe::testing {
 
-/// What becomes of the bytes that go one way. Thread rule: any thread may call any member.
+/// One direction of the wire. Thread-safe.
 class ByteWay {
  public:
-  /// From now on at most so many bytes pass in a second.
+  /// Limits the rate to this many bytes per second from now on.
   void throttle(std::uint64_t bytes_per_second);
 
-  /// Nothing passes, and nothing is lost, until `resume`. Connections stay.
+  /// Stops all bytes, without loss, until `resume`. Connections stay open.
   void stall();
   void resume();
 
-  /// Flips one bit in every `one_in`-th byte on average, drawn from `seed`; 0: no longer.
+  /// Flips one bit in every `one_in`-th byte on average, drawn from `seed`; 0 turns this off.
   void corrupt(std::uint32_t seed, std::uint64_t one_in);
 
-  /// All connections break once so many more bytes have passed.
+  /// Breaks all connections after this many more bytes.
   void cut_after(std::uint64_t bytes);
 
-  /// Bytes that passed, of all connections.
+  /// Returns the number of forwarded bytes, over all connections.
   [[nodiscard]] std::uint64_t passed() const;
 
  private:
   friend class ByteProxy;
 
   struct Permit {
-    std::size_t bytes = 0;  ///< that may pass
-    bool cut = false;       ///< after them
+    std::size_t bytes = 0;  ///< number of bytes that may pass now
+    bool cut = false;       ///< break the connections after them
   };
-  /// Waits until something may pass, then harms `bytes` as was said. Nothing: `close` was called.
+  /// Waits until bytes may pass, then applies the faults to `bytes`. Returns nothing if `close` was called.
   [[nodiscard]] std::optional<Permit> admit(std::span<std::byte> bytes);
   void close();
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  // All guarded by mutex_.
-  std::uint64_t bytes_per_second_ = 0;  ///< 0: any
+  // Guarded by mutex_.
+  std::uint64_t bytes_per_second_ = 0;  ///< 0: unlimited
   std::chrono::steady_clock::time_point free_at_;
   bool stalled_ = false;
   bool closed_ = false;
   std::uint64_t one_in_ = 0;
-  std::uint64_t next_flip_ = 0;  ///< so many bytes from here
+  std::uint64_t next_flip_ = 0;  ///< distance to the next flipped bit, in bytes
   std::mt19937 random_;
   std::uint64_t cut_left_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t passed_ = 0;
 };
 
-/// Listens on a free port of 127.0.0.1 and forwards to another one, which it keeps free for the node behind. ZeroMQ
-/// links send on connections that the sender makes: most bytes to the node behind go `there`, few come `back`.
+/// Listens on a free port of 127.0.0.1 and forwards to another port, which it reserves for the node behind it. A ZeroMQ
+/// link sends on the connection that the sender made: most bytes to the node pass `there`, few pass `back`.
 ///
 ///   ByteProxy wire;
 ///   TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .bind = wire.target(), .advertise = wire.address()}}});
@@ -77,23 +77,23 @@ class ByteProxy {
   ByteProxy(const ByteProxy&) = delete;
   ByteProxy& operator=(const ByteProxy&) = delete;
 
-  [[nodiscard]] std::string address() const;  ///< where peers connect
-  [[nodiscard]] std::string target() const;   ///< where the node behind listens
+  [[nodiscard]] std::string address() const;  ///< the address for peers
+  [[nodiscard]] std::string target() const;   ///< the address at which the node behind listens
 
-  [[nodiscard]] ByteWay& there() { return there_; }  ///< to the node behind
+  [[nodiscard]] ByteWay& there() { return there_; }  ///< towards the node behind
   [[nodiscard]] ByteWay& back() { return back_; }
 
-  /// Breaks all connections; new ones are taken.
+  /// Breaks all connections. Accepts new ones.
   void cut();
 
-  /// Connections that were taken since the start.
+  /// Returns the number of accepted connections since the start.
   [[nodiscard]] std::uint64_t connections() const { return taken_; }
 
  private:
   struct Connection {
     detail::FileDescriptor peer;
     detail::FileDescriptor node;
-    std::atomic<int> pumps = 2;  ///< that still run
+    std::atomic<int> pumps = 2;  ///< number of running pumps
     std::jthread there;
     std::jthread back;
   };
@@ -103,7 +103,7 @@ class ByteProxy {
   void pump(Connection& connection, ByteWay& way, int from, int to);
 
   detail::FileDescriptor listening_;
-  detail::FileDescriptor reserved_;  // bound and never listening: nobody else is given the port
+  detail::FileDescriptor reserved_;  // bound and never listening: the system gives the port to no other process
   std::uint16_t port_ = 0;
   std::uint16_t target_port_ = 0;
   ByteWay there_;
@@ -111,7 +111,7 @@ class ByteProxy {
   std::atomic<std::uint64_t> taken_ = 0;
   std::mutex mutex_;
   std::list<Connection> connections_;  // guarded by mutex_
-  std::jthread thread_;                // last: ends first
+  std::jthread thread_;                // last member, so its thread ends first
 };
 
 }  // namespace troupe::testing

@@ -20,7 +20,7 @@ assertion_result because(bool holds, const std::string& reason) {
   return result;
 }
 
-/// Does it once: the kernel and the tools are asked, not the user's number.
+/// Tries it once: the kernel and the tools decide, not the user id.
 template <class Try>
 assertion_result works(Try attempt) {
   try {

@@ -1,4 +1,4 @@
-// The tools of these tests do what they say: what follows relies on it.
+// Tests of the chaos tools themselves: the other tests rely on them.
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>
@@ -68,7 +68,7 @@ class Socket {
   [[nodiscard]] bool send(const std::vector<std::byte>& bytes) const {
     return ::send(descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
   }
-  /// All that comes until the connection ends or there are `most` bytes.
+  /// Returns all bytes until the connection ends or `most` have arrived.
   [[nodiscard]] std::vector<std::byte> receive(std::size_t most) const {
     std::vector<std::byte> all(most);
     std::size_t count = 0;
@@ -80,7 +80,7 @@ class Socket {
     all.resize(count);
     return all;
   }
-  /// Whether something is there to be read within `patience`.
+  /// Returns whether data arrives within `patience`.
   [[nodiscard]] bool hears_within(std::chrono::milliseconds patience) const {
     const timeval time{.tv_sec = patience.count() / 1000, .tv_usec = patience.count() % 1000 * 1000};
     ::setsockopt(descriptor(), SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
@@ -117,7 +117,7 @@ struct ThroughProxy {
 
 std::vector<std::byte> zeros(std::size_t count) { return std::vector<std::byte>(count); }
 
-/// Of bytes that were zero.
+/// Returns the number of changed bytes, all of which were zero.
 std::ptrdiff_t harmed(const std::vector<std::byte>& bytes) {
   return std::ranges::count_if(bytes, [](std::byte byte) { return byte != std::byte{0}; });
 }
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(memory_of_a_process_can_be_limited_and_given_back, *precond
 }
 
 BOOST_AUTO_TEST_CASE(threads_of_a_process_can_be_limited, *precondition(NeedsRoot{}) * label("privileged")) {
-  // A user that has no other process. Numbers of processes are below 2^22.
+  // A user id without other processes: process ids are below 2^22.
   const auto user = static_cast<uid_t>((1 << 22) + getpid());
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .user = user}}});
   const NodeProcess& p1 = cluster.process("p1");
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(network_namespace_is_as_slow_as_was_said, *precondition(Nee
   BOOST_TEST(near.send(zeros(5'000'000)));
   received.wait();
   const Seconds took = Clock::now() - start;
-  BOOST_TEST(took.count() > 0.35);  // 5 MB at 12.5 MB/s, less the bucket
+  BOOST_TEST(took.count() > 0.35);  // 5 MB at 12.5 MB/s, minus the bucket
 }
 
 BOOST_AUTO_TEST_CASE(wire_between_two_machines_can_be_cut_one_way,
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(wire_between_two_machines_can_be_cut_one_way,
   const Socket near = listening.accept();
   other.cut_incoming();
   BOOST_TEST(near.send(zeros(10)));
-  BOOST_TEST(!far.hears_within(300ms));  // a packet that is lost is sent again after 200 ms
+  BOOST_TEST(!far.hears_within(300ms));  // a lost packet is sent again after 200 ms
   BOOST_TEST(far.send(zeros(10)));
   BOOST_TEST(near.receive(10).size() == 10U);
   other.mend();

@@ -1,4 +1,4 @@
-// A peer that is silent for a while comes back, and nothing is lost; one whose bytes are harmed is not given up.
+// A peer that is silent for a while returns without loss. A peer whose bytes are corrupted is not declared dead.
 #include <boost/test/unit_test.hpp>
 
 #include <signal.h>
@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 using boost::unit_test::label;
 using boost::unit_test::precondition;
 
-/// Whom the trainer took for dead, and which life of each peer it knows.
+/// Records the peers that the trainer declared dead, and each peer's life as it knows it.
 class Witness {
  public:
   explicit Witness(Node& trainer) : trainer_(trainer) {
@@ -38,7 +38,7 @@ class Witness {
   [[nodiscard]] int deaths() const {
     return told_->changes.read([&] { return told_->deaths; });
   }
-  /// Waits for the first death: the calls to a dead peer may fail before `on_down` runs.
+  /// Waits for the first death. Calls to a dead peer may fail before `on_down` runs.
   void await_death() const {
     eventually(
         5s, told_->changes, [&] { return told_->deaths > 0; }, [] { return "no death"; });
@@ -52,7 +52,7 @@ class Witness {
   Node& trainer_;
   struct Told {
     Changes changes;
-    int deaths = 0;  // under the lock of `changes`
+    int deaths = 0;  // guarded by the lock of `changes`
   };
   std::shared_ptr<Told> told_ = std::make_shared<Told>();
 };
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(process_that_was_stopped_beyond_its_lease_is_dead_and_the_o
   const Error error = error_of([&] { return trainer.rpc_sync("p1", &square, 7); });
   const auto took = std::chrono::steady_clock::now() - begin;
   BOOST_TEST(error.code == ErrorCode::peer_down);
-  BOOST_TEST((took > 1900ms && took < 3s), took / 1ms << " ms");  // the longer lease of both
+  BOOST_TEST((took > 1900ms && took < 3s), took / 1ms << " ms");  // the longer of the two leases
   witness.await_death();
   BOOST_TEST(witness.deaths() == 1);
   cluster.signal("p1", SIGCONT);
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(process_that_ended_is_noticed_within_100_ms, *label("fault-
   std::vector<std::chrono::steady_clock::duration> took;
   for (int life = 0; life < 5; ++life) {
     if (life > 0) cluster.restart("p1");
-    trainer.rpc_sync("p1", &compute_for, 300);  // a connection that has just been made is watched in another way
+    trainer.rpc_sync("p1", &compute_for, 300);  // a new connection is monitored in another way
     const Future<bool> pending = trainer.rpc_async("p1", &wait_until_stopped);
     cluster.await_calls("p1", 1);
     cluster.process("p1").send(SIGKILL);

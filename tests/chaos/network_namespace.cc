@@ -66,7 +66,7 @@ NetworkNamespace::Inside::Inside(const NetworkNamespace& place) : before_(networ
 }
 
 NetworkNamespace::Inside::~Inside() {
-  // A thread that cannot go back would run the next test in the wrong network.
+  // A thread that cannot return would run the next test in the wrong network.
   if (::setns(before_.get(), CLONE_NEWNET) != 0) std::terminate();
 }
 

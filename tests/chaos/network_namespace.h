@@ -1,5 +1,5 @@
-// Networks of the test's own: slow, cut, or of two machines. What is done to them harms nothing else, and they are gone
-// with the last process and descriptor that uses them, however the test ends.
+// Networks that belong to a test: slow, cut, or of two machines. Faults in them affect nothing else. They vanish with
+// the last process and descriptor that uses them, however the test ends.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,28 @@
 
 namespace troupe::testing {
 
-/// A network namespace of the kernel, with its own loopback, which is up.
+/// A network namespace of the kernel, with a loopback device of its own that is up.
 class NetworkNamespace {
  public:
-  /// Throws std::runtime_error where the process may not.
+  /// Throws std::runtime_error if the process lacks the privilege.
   NetworkNamespace();
 
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
-  /// Runs a command of the shell there and returns what it printed. Throws std::runtime_error with that if it fails.
+  /// Runs a shell command in the namespace and returns its output. Throws std::runtime_error with the output if it
+  /// fails.
   std::string run(const std::string& command) const;
 
-  /// What leaves through `device` ("lo", or one that join_by_wire made) is held back to so many Mbit/s, with a queue of
-  /// 2 MB before packets are lost.
+  /// Limits the rate of packets that leave through `device` ("lo", or one that join_by_wire made). Its queue holds 2 MB
+  /// before packets are lost.
   void limit_rate(const std::string& device, std::uint32_t mbit_per_second) const;
 
-  /// Packets from other machines are lost until `mend`; what leaves still leaves. Not for a cut of the loopback.
+  /// Drops packets from other machines until `mend`; outgoing packets still leave. Does not apply to the loopback
+  /// device.
   void cut_incoming() const;
   void mend() const;
 
-  /// While it is there, threads and processes that this thread starts are in the namespace, and so is this thread.
+  /// While it lives, this thread is in the namespace, and so are threads and processes that this thread starts.
   class Inside {
    public:
     explicit Inside(const NetworkNamespace& place);
@@ -44,7 +46,7 @@ class NetworkNamespace {
   detail::FileDescriptor descriptor_;
 };
 
-/// Puts a wire between two machines: 10.77.0.1 and fd77::1 on `one`, 10.77.0.2 and fd77::2 on `other`, device "wire" on
+/// Joins two machines by a wire: 10.77.0.1 and fd77::1 on `one`, 10.77.0.2 and fd77::2 on `other`, device "wire" on
 /// both.
 void join_by_wire(const NetworkNamespace& one, const NetworkNamespace& other);
 

@@ -1,4 +1,4 @@
-// What a process uses, as the kernel counts it.
+// Resource use of a process, as the kernel counts it.
 #pragma once
 
 #include <sys/types.h>

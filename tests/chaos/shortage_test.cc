@@ -1,4 +1,4 @@
-// A machine that runs short: the call that needs what is not there fails, and the node goes on.
+// Resource shortage: the call that needs the missing resource fails, and the node continues.
 #include <boost/test/unit_test.hpp>
 
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// Nothing dies silently: a process that cannot go on ends and everybody is told, one that can goes on.
+// No silent death: a process that cannot continue ends, and its peers learn of it; any other process continues.
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>
@@ -25,8 +25,8 @@ using namespace std::chrono_literals;
 using boost::unit_test::label;
 using boost::unit_test::precondition;
 
-/// How a process of the cluster ended by itself within `patience`: its exit status, or -1 if a signal did it or it did
-/// not end. The cluster still has it.
+/// Returns the exit status of a cluster's process that ends by itself within `patience`; -1 if a signal ended it or it
+/// did not end. The cluster still owns the process.
 int exit_status_within(pid_t process, std::chrono::milliseconds patience) {
   const detail::FileDescriptor alive(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
   pollfd polled{alive.get(), POLLIN, 0};
@@ -58,10 +58,10 @@ BOOST_AUTO_TEST_CASE(process_whose_router_throws_ends_by_itself_and_everybody_is
   cluster.kill("p1");
 }
 
-// Its pool has one thread, which waits, and the system gives no other.
+// The only thread of its pool waits, and the system grants no other.
 BOOST_AUTO_TEST_CASE(call_that_gets_no_thread_is_refused_and_served_once_there_are_threads_again,
                      *precondition(NeedsRoot{}) * label("privileged") * label("fault-F18")) {
-  // A user that has no other process. Numbers of processes are below 2^22.
+  // A user id without other processes: process ids are below 2^22.
   const auto user = static_cast<uid_t>((1 << 23) + getpid());
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .pool = {.threads = 1}, .user = user}, {.name = "p2"}}});
   Node& trainer = cluster.trainer();
@@ -94,13 +94,13 @@ BOOST_AUTO_TEST_CASE(function_that_finds_no_memory_fails_its_call_and_its_node_l
 
 BOOST_AUTO_TEST_CASE(node_that_is_refused_threads_answers_all_calls_and_goes_on,
                      *precondition(NeedsRoot{}) * label("privileged")) {
-  // A user that has no other process. Numbers of processes are below 2^22.
+  // A user id without other processes: process ids are below 2^22.
   const auto user = static_cast<uid_t>((1 << 22) + getpid());
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .pool = {.threads = 2, .threads_max = 64}, .user = user}}});
   Node& trainer = cluster.trainer();
   const NodeProcess& p1 = cluster.process("p1");
   p1.limit(RLIMIT_NPROC, process_use(p1.pid()).threads);
-  // Each holds its thread until the trainer has answered it, so each asks for a thread more.
+  // Each call holds its thread until the trainer has answered, so each needs another thread.
   std::vector<Future<std::int64_t>> calls;
   for (int i = 0; i < 40; ++i) calls.push_back(trainer.rpc_async("p1", &square_often, "trainer", 5));
   int served = 0;

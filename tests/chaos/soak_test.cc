@@ -1,4 +1,4 @@
-// A cluster at full load whose processes stall and whose connections break, for as long as is said: `./dev soak 600`.
+// A cluster at full load whose processes stall and whose connections break, for a given time: `./dev soak 600`.
 #include <boost/test/unit_test.hpp>
 
 #include <signal.h>
@@ -38,7 +38,7 @@ constexpr std::array kNames{"p1", "p2", "p3"};
 constexpr auto kDeadline = 120s;
 constexpr auto kGivenBack = 60s;
 
-/// Ends waits of all threads at once.
+/// Ends the waits of all threads at once.
 class Whistle {
  public:
   void blow() {
@@ -47,7 +47,7 @@ class Whistle {
     changed_.notify_all();
   }
   [[nodiscard]] bool blown() const { return blown_; }
-  /// Waits so long, or until the end.
+  /// Waits for `time`, or until the end.
   void wait_for(Clock::duration time) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, time, [this] { return blown_.load(); });
@@ -59,7 +59,7 @@ class Whistle {
   std::atomic<bool> blown_ = false;
 };
 
-/// What the callers of one phase saw. Any thread.
+/// The observations of one phase's callers. Thread-safe.
 struct Tally {
   std::atomic<std::uint64_t> small = 0;
   std::atomic<std::uint64_t> bulk = 0;
@@ -82,7 +82,7 @@ struct Tally {
   }
 };
 
-/// Three processes, each behind a proxy, and the trainer here.
+/// Three processes, each behind a proxy, and the trainer in this process.
 struct Soak {
   Soak() {
     ProcessPlan plan;
@@ -116,7 +116,7 @@ struct Soak {
       tally.bulk_mib += static_cast<std::uint64_t>(mib);
     }
   }
-  /// Stalls of 0.5 to 2 s, and now and then the end of all connections to one node.
+  /// Stalls processes for 0.5 to 2 s, and sometimes breaks all connections to one node.
   void disturb(Whistle& end, std::uint32_t seed) {
     std::mt19937 random(seed);
     while (!end.blown()) {
@@ -133,7 +133,7 @@ struct Soak {
       }
     }
   }
-  /// Load for so long; when it returns, all calls have ended.
+  /// Applies load for `time`. When it returns, all calls have ended.
   void run(std::chrono::seconds time, Tally& tally, std::uint32_t seed) {
     Whistle end;
     {
@@ -147,7 +147,7 @@ struct Soak {
     }
     cluster->expect_settled();
   }
-  /// What the processes use once they have given back what tensors needed.
+  /// Returns the memory of the processes after they have released cached tensor memory.
   std::map<std::string, std::size_t> resident_mib() {
     const auto due = Clock::now() + kGivenBack;
     const auto bytes = [this] {

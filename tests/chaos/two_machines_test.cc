@@ -1,4 +1,4 @@
-// Nodes on machines that a wire joins: two network namespaces.
+// Nodes on two machines joined by a wire: two network namespaces.
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>
@@ -27,14 +27,14 @@ using boost::unit_test::precondition;
 struct TwoMachines {
   TwoMachines() { join_by_wire(one, other); }
 
-  /// The trainer on `one`, p1 on `other`; both listen where is said.
+  /// The trainer on `one` and p1 on `other`, listening at the given addresses.
   [[nodiscard]] ProcessPlan plan(const std::string& trainer, const std::string& p1) const {
     ProcessPlan plan{.others = {{.name = "p1", .bind = p1, .network = Network::trusted, .place = other.descriptor()}}};
     plan.trainer.network = Network::trusted;
     plan.trainer.bind = trainer;
     return plan;
   }
-  /// Both call each other, with more than one packet.
+  /// Makes both nodes call each other, with more than one packet.
   static void check(TestCluster& cluster, const std::string& trainer, const std::string& p1) {
     Node& node = cluster.trainer();
     BOOST_TEST(node.address().starts_with(trainer), node.address());

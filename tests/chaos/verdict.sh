@@ -1,7 +1,7 @@
 #!/bin/sh
-# verdict.sh <results>: counts what the suites of `./dev chaos` left there, and ends with the line
-# `chaos: N passed, N failed, N skipped`. Fails if a test failed, was listed and has no end, or if too few passed. Every
-# suite lists the tests of all, so one that did not run is missed.
+# verdict.sh <results>: counts the results that the suites of `./dev chaos` left there, and ends with the line
+# `chaos: N passed, N failed, N skipped`. Fails if a test failed, a listed test has no end, or too few passed. Every
+# suite lists the tests of all suites, so a suite that did not run is noticed.
 set -eu
 exec awk '
   $1 == "test" && $0 " " ~ / chaos / { listed[$2]; if ($0 " " ~ / privileged /) privileged[$2] }

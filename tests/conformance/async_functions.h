@@ -1,4 +1,4 @@
-// Functions of the conformance tests whose result comes later, and what they need.
+// Functions of the conformance tests that return futures or tasks, and their helpers.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@
 
 namespace troupe::testing {
 
-/// x + y, by `other`.
+/// Returns x + y, computed by `other`.
 Future<Tensor> add_later(Scope& scope, const NodeName& other, const Tensor& x, double y);
-/// The same by `third`, whom `other` asks.
+/// Returns x + y, computed by `third` at the request of `other`.
 Future<Tensor> add_later_by(Scope& scope, const NodeName& other, const NodeName& third, const Tensor& x, double y);
-/// x + y by `other`, + y twice more by callbacks.
+/// Returns x + y, computed by `other`, with y added twice more in callbacks.
 Future<Tensor> add_thrice_later(Scope& scope, const NodeName& other, const Tensor& x, double y);
-/// As add_thrice_later; its last callback throws `text`.
+/// As add_thrice_later, but the last callback throws `text`.
 Future<Tensor> fail_in_callback(Scope& scope, const NodeName& other, const std::string& text);
-/// The sum of x + 0, x + 1, ... x + (count - 1), each by `other`, all at once.
+/// Returns the sum of x + 0, x + 1, ... x + (count - 1), each computed by `other`, all at once.
 Future<Tensor> add_all_later(Scope& scope, const NodeName& other, const Tensor& x, std::int32_t count);
-/// x + 1, from a thread of its own, when this function has long returned.
+/// Returns x + 1, computed on a thread of its own long after this function returned.
 Future<std::int64_t> next_from_thread(Scope& scope, std::int64_t x);
 Future<Tensor> throw_before_later(Scope& scope);
 /// Returns a default-constructed future.
@@ -35,7 +35,7 @@ Future<Tensor> nothing_later(Scope& scope);
 /// Fails on `other` with `text`.
 Future<void> fail_later_on(Scope& scope, const NodeName& other, const std::string& text);
 
-/// The sum of x + 0, x + 1, ..., each by `other`, one after the other.
+/// Returns the sum of x + 0, x + 1, ..., each computed by `other`, one after the other.
 Task<Tensor> add_in_turn(Scope& scope, const NodeName& other, const Tensor& x, std::int32_t count);
 /// As add_in_turn, by a task within the task.
 Task<Tensor> add_in_turn_inside(Scope& scope, NodeName other, Tensor x, std::int32_t count);
@@ -45,7 +45,7 @@ Task<void> wait_for_square_on(Scope& scope, NodeName other);
 /// Calls itself on `other` and back until `depth` is used up; returns the number of nested calls made.
 Task<std::int32_t> ping_pong_task(Scope& scope, NodeName other, std::int32_t depth);
 
-/// Opens when so many have arrived: all get the same future.
+/// Opens when `wanted` callers have arrived. All callers share one future.
 class Gate {
  public:
   explicit Gate(std::int64_t wanted) : wanted_(wanted) {}
@@ -60,7 +60,7 @@ class Gate {
   std::optional<Promise<std::int64_t>> open_;
 };
 
-/// An object whose member functions wait.
+/// An object whose member functions suspend.
 class Accumulator {
  public:
   explicit Accumulator(std::int64_t start) : value_(start) {}
@@ -69,12 +69,12 @@ class Accumulator {
     return add_later(scope, other, x, y);
   }
 
-  /// Adds the square of x, computed by `other`, without a look at what others do meanwhile; returns the sum.
+  /// Adds the square of x, computed by `other`, regardless of concurrent calls. Returns the sum.
   Task<std::int64_t> add_square(Scope& scope, NodeName other, std::int64_t x);
   Future<std::int64_t> add_square_later(Scope& scope, const NodeName& other, std::int64_t x);
-  /// Has `other` add the square of x to this very object, and returns the value after that.
+  /// Makes `other` add the square of x to this object. Returns the value after that.
   Task<std::int64_t> added_by(Scope& scope, NodeName other, RRef<Accumulator> self, std::int64_t x);
-  /// Writes that are wrong if anybody else runs in between two waits.
+  /// Adds 1 `times` times by a read and a write around each wait: wrong if another call runs between them.
   Task<std::int64_t> count_up(Scope& scope, NodeName other, std::int32_t times);
   [[nodiscard]] std::int64_t value() const { return value_; }
 
@@ -93,10 +93,10 @@ class Model {
  private:
   Tensor weights_;
 };
-/// Fetches the weights and pushes an update of `step`, so often; returns the weights that it saw last.
+/// `times` times: fetches the weights and pushes an update of `step`. Returns the last fetched weights.
 Tensor train_model(Scope& scope, const RRef<Model>& model, double step, std::int32_t times);
 
-/// Holds references to others of its kind, and so may keep itself.
+/// Holds references to other Holders, and so may hold itself.
 class Holder {
  public:
   Holder() = default;
@@ -107,18 +107,18 @@ class Holder {
   std::vector<RRef<Holder>> held_;
 };
 
-/// The elements above zero, in their order.
+/// Returns the elements above zero, in their order.
 Tensor positive_of(const Tensor& x);
 
 NodeName caller_of(Scope& scope);
-/// Pool threads of this node that are blocked in a wait.
+/// Returns the number of pool threads of this node that are blocked in a wait.
 std::int64_t waiting_threads(Scope& scope);
 
-/// The counter's value after one increment of this copy.
+/// Returns the counter's value after one increment of this copy.
 std::int64_t value_after_increment(Counter counter);
-/// The trace of the identity of 100 x 100 multiplied with itself so often: 100.
+/// Multiplies the 100 x 100 identity by itself `times` times. Returns its trace: 100.
 double heavy_math(std::int32_t times);
-/// The trace id that `other` sees.
+/// Returns the trace id that `other` sees.
 std::uint64_t trace_on(Scope& scope, const NodeName& other);
 std::uint64_t trace_here(Scope& scope);
 
@@ -128,7 +128,7 @@ inline constexpr auto power_fn = function(&power).defaults(2, std::int64_t{1'000
 std::int64_t twice(std::int64_t x);
 std::string twice(const std::string& x);
 
-/// `everywhere` and all of these.
+/// Returns `everywhere` with all of these functions added.
 [[nodiscard]] FunctionRegistry with_async_functions(const FunctionRegistry& everywhere);
 
 }  // namespace troupe::testing

@@ -1,4 +1,5 @@
-// Functions that return a future or are coroutines: the caller gets the value, and no thread is held until it is there.
+// Functions that return a future or are coroutines: the caller gets the value, and no thread is blocked until it
+// exists.
 #include <boost/test/unit_test.hpp>
 
 #include <string>
@@ -15,7 +16,7 @@ namespace {
 using boost::unit_test::fixture;
 using boost::unit_test::label;
 
-/// The one element that `call` gives by rpc_sync, rpc_async and remote.
+/// Checks that the result by rpc_sync, rpc_async and remote has the only element `expected`.
 template <class... Args>
 void check_three_ways(Node& trainer, double expected, const Args&... call) {
   BOOST_TEST(trainer.rpc_sync("p1", call...).item() == expected);

@@ -1,4 +1,4 @@
-// What can be called: operations without registration, default arguments, overloads.
+// Callable things: operations without registration, default arguments, overloads.
 #include <boost/test/unit_test.hpp>
 
 #include <string>
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(static_function_of_a_class_and_instances_as_arguments_work,
   BOOST_TEST(trainer.rpc_sync("p1", &Accumulator::add_by, NodeName("p2"), ones({1}), 3.0).item() == 4.0);
   Counter counter(5);
   BOOST_TEST(trainer.rpc_sync("p1", &value_after_increment, counter) == 6);
-  BOOST_TEST(counter.value() == 5);  // what travelled was a copy
+  BOOST_TEST(counter.value() == 5);  // the call received a copy
 }
 
 BOOST_AUTO_TEST_CASE(members_that_a_class_inherits_are_called_on_its_references) {

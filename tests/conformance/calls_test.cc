@@ -1,4 +1,4 @@
-// Calls: what travels, where it runs, what comes back.
+// Calls: the values that travel, the node that runs the function, and the result.
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(async_call_returns_a_future_with_the_right_value, *label("R
   const Future<std::int64_t> squared = trainer.rpc_async("p1", &square, 12);
   BOOST_TEST(squared.get() == 144);
   BOOST_TEST(squared.ready());
-  BOOST_TEST(squared.get() == 144);  // again
+  BOOST_TEST(squared.get() == 144);  // a second get()
 }
 
 BOOST_AUTO_TEST_CASE(twenty_calls_with_growing_sizes_are_all_right, *label("R-08") * label("R-15")) {
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(local_cluster_refuses_names_that_are_none_or_given_twice, *
   BOOST_CHECK_EXCEPTION(LocalCluster({""}, {}), std::invalid_argument, says("[LocalCluster] \"\" is not a node name"));
 }
 
-// What does not compile.
+// Calls that do not compile.
 using detail::ArgumentFor;
 static_assert(ArgumentFor<double, float> && ArgumentFor<std::int64_t, std::int32_t>);
 static_assert(!ArgumentFor<std::int32_t, std::int64_t>, "narrowing is refused");

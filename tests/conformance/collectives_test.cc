@@ -1,4 +1,4 @@
-// Collectives and calls in the same nodes: neither is in the other's way, whichever is first.
+// Collectives and calls in the same nodes: neither blocks the other, whichever starts first.
 #include <boost/test/unit_test.hpp>
 
 #include <future>
@@ -17,13 +17,13 @@ using Names = std::vector<NodeName>;
 
 const Names kThree{"trainer", "p1", "p2"};
 
-/// What everyone sees who interleaves two rounds among three members.
+/// The values that each member sees when three members interleave two rounds.
 const std::vector<double> kTwoRounds{
     0 + 1 + 2,    0, 1, 4,  // the sum of ranks; squares of 0 and 2; 1 + 0
     10 + 11 + 12, 1, 2, 9,  // and with 10 more each; squares of 1 and 3; 1 + 1
 };
 
-/// All three interleave, the trainer on the calling thread; each sees kTwoRounds.
+/// All three members interleave, the trainer on the calling thread. Each sees kTwoRounds.
 void interleave_three(Node& trainer) {
   std::vector<Future<std::vector<double>>> others;
   for (const char* name : {"p1", "p2"}) others.push_back(trainer.rpc_async(name, &interleave, kThree, 2));
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_SUITE(collectives)
 BOOST_AUTO_TEST_CASE(collective_formed_first_works_and_so_do_calls_beside_it, *label("I-10")) {
   TestCluster cluster({"p1", "p2"});
   interleave_three(cluster.trainer());
-  interleave_three(cluster.trainer());  // another one, of the same members
+  interleave_three(cluster.trainer());  // another collective with the same members
   cluster.expect_settled();
 }
 
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(collective_formed_while_references_live_and_calls_are_under
   under_way.push_back(trainer.rpc_async("p1", &wait_on, "p2"));
   cluster.await_calls("p2", 2);
   interleave_three(trainer);
-  for (const auto& call : under_way) BOOST_TEST(call.cancel());  // none had ended
+  for (const auto& call : under_way) BOOST_TEST(call.cancel());  // none had completed
   BOOST_TEST(there.rpc_sync(trainer, &Counter::add, 2) == 42);
   trainer.rpc_sync("p2", &increment_of, here);
   BOOST_TEST(here.local_value(trainer)->value() == 6);
@@ -63,7 +63,8 @@ BOOST_AUTO_TEST_CASE(slow_calls_and_a_collective_that_their_caller_and_their_fun
   Node& trainer = cluster.trainer();
   const auto slow = trainer.rpc_async("p2", &wait_on, "p1");  // p2 waits for p1, which waits
   cluster.await_calls("p1", 1);
-  // The trainer waits in a call for p1, whose function takes part, and has one of its own in it; p2 calls p1 meanwhile.
+  // The trainer waits in a call to p1. Its function takes part in a collective and makes a call in it; p2 calls p1 at
+  // the same time.
   auto blocked =
       std::async(std::launch::async, [&] { return trainer.rpc_sync("p1", &sum_after_calls, kThree, Names{}, 1.0); });
   const auto second = trainer.rpc_async("p2", &sum_after_calls, kThree, Names{"p1", "trainer"}, 2.0);

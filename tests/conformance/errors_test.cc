@@ -1,4 +1,4 @@
-// Calls that fail: what the caller is told, and that it is told at once.
+// Calls that fail: the error that the caller gets, and that it gets it at once.
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -133,13 +133,13 @@ BOOST_AUTO_TEST_CASE(call_to_oneself_times_out_too_and_is_told_to_stop) {
   const Error error =
       error_of([&] { return trainer.with({.deadline = 50ms}).rpc_sync("trainer", &wait_until_stopped); });
   BOOST_TEST(error.code == ErrorCode::timeout);
-  // The fixture sees that the function, which would wait for 20 s, ends now.
+  // The fixture checks that the function, which would wait for 20 s, ends now.
 }
 
 BOOST_AUTO_TEST_CASE(late_answer_is_dropped_and_later_calls_work, *label("fault-F37")) {
   const Future<std::int32_t> late = trainer.with({.deadline = 20ms}).rpc_async("p1", &answer_after, 80);
   BOOST_TEST(error_of([&] { return late.get(); }).code == ErrorCode::timeout);
-  BOOST_TEST(trainer.rpc_sync("p1", &answer_after, 100) == 100);  // by now the late answer has come
+  BOOST_TEST(trainer.rpc_sync("p1", &answer_after, 100) == 100);  // the late answer has arrived by now
   BOOST_TEST(error_of([&] { return late.get(); }).code == ErrorCode::timeout);
 }
 
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(nested_calls_inherit_what_is_left_of_the_deadline) {
   const auto left = trainer.with({.deadline = 5s}).rpc_sync("p1", &time_left_on, "p2");
   BOOST_TEST(left.value() > 1'000);
   BOOST_TEST(left.value() <= 5'000);
-  // Without a limit of the caller's the nested call has its own.
+  // If the caller has no deadline, the nested call has its own.
   const auto own = trainer.with({.deadline = Deadline::while_peer_lives()}).rpc_sync("p1", &time_left_on, "p2");
   BOOST_TEST(own.value() > 50'000);
   BOOST_TEST(own.value() <= 60'000);
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(deadline_that_a_scope_was_given_is_read_from_it_and_holds_f
   const auto left = quick.rpc_sync("p1", &time_left_ms);
   BOOST_TEST(left.value() > 1'000);
   BOOST_TEST(left.value() <= 7'000);
-  const Scope slower = quick.with({.deadline = 9s});  // another scope: the first stays as it is
+  const Scope slower = quick.with({.deadline = 9s});  // a copy: the first scope does not change
   BOOST_TEST((slower.time_left() == Duration(9s)));
   BOOST_TEST(slower.rpc_sync("p1", &time_left_ms).value() > 7'000);
   BOOST_TEST((quick.time_left() == Duration(7s)));
@@ -198,10 +198,10 @@ BOOST_AUTO_TEST_CASE(call_in_flight_keeps_its_deadline_when_others_are_made, *la
 
 BOOST_AUTO_TEST_CASE(nested_function_stops_when_the_first_caller_gives_up) {
   const Error error = error_of([&] { return trainer.with({.deadline = 80ms}).rpc_sync("p1", &wait_on, "p2"); });
-  // Whichever of the two notices first.
+  // Either of the two may notice first.
   BOOST_TEST((error.code == ErrorCode::timeout || error.cause.starts_with("rpc wait_until_stopped on p2: timeout: ")),
              error.text());
-  // The fixture sees that neither function goes on, though the inner one would wait for 20 s.
+  // The fixture checks that neither function continues, although the inner one would wait for 20 s.
 }
 
 BOOST_AUTO_TEST_CASE(member_function_stops_when_its_caller_gives_up) {
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(member_function_stops_when_its_caller_gives_up) {
 
 BOOST_AUTO_TEST_CASE(call_given_up_before_its_turn_does_not_run) {
   const RRef<Counter> counter = trainer.remote("p1", constructor<Counter, std::int64_t>, 0);
-  const Future<void> busy = counter.rpc_async(trainer, &Counter::compute_for, 150);  // adds 1 in the end
+  const Future<void> busy = counter.rpc_async(trainer, &Counter::compute_for, 150);  // adds 1 at its end
   const Error error = error_of([&] { return counter.rpc_sync(trainer.with({.deadline = 20ms}), &Counter::add, 100); });
   BOOST_TEST(error.code == ErrorCode::timeout);
   busy.get();
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(function_stops_when_its_caller_dies) {
   cluster.await_calls("p2", 1);
   cluster.kill("p1");
   BOOST_TEST(error_of([&] { return pending.get(); }).code == ErrorCode::peer_down);
-  cluster.expect_settled();  // p2 does not wait for 20 s
+  cluster.expect_settled();  // p2 does not wait for its 20 s
 }
 
 BOOST_AUTO_TEST_CASE(on_down_is_told_once_who_went_and_why) {

@@ -1,4 +1,4 @@
-// Exceptions of registered types arrive as what was thrown.
+// Exceptions of registered types arrive with the type that was thrown.
 #include <boost/test/unit_test.hpp>
 
 #include <string>
@@ -11,7 +11,7 @@ namespace {
 
 using boost::unit_test::fixture;
 
-/// What `call` throws as NoSuchRow.
+/// Returns the NoSuchRow that `call` throws.
 template <class Call>
 NoSuchRow missing_of(Call call, Error* origin = nullptr) {
   try {

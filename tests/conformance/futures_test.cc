@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(what_a_callback_did_is_seen_by_those_after_it, *label("F-08
   const Future<void> noted =
       trainer.rpc_async("p1", &square, 3).then([&seen](std::int64_t squared) { seen.push_back(squared); });
   BOOST_TEST(noted.then([&seen] { return seen.size(); }).get() == 1U);
-  BOOST_TEST(noted.then([&seen] { return seen.front(); }).get() == 9);  // one that comes when all is done
+  BOOST_TEST(noted.then([&seen] { return seen.front(); }).get() == 9);  // a callback added after completion
 }
 
 BOOST_AUTO_TEST_CASE(failure_passes_by_callbacks_that_take_the_value) {

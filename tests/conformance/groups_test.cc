@@ -1,4 +1,4 @@
-// Several nodes at once: calls to all, barriers, trees; with members that are slow, absent or dead.
+// Several nodes at once: calls to all, barriers, trees; with slow, absent or dead members.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Names keys(const auto& map) {
 
 BOOST_AUTO_TEST_SUITE(groups)
 
-// --- among nodes that all live ---------------------------------------------------------------------------------------
+// --- nodes that all live ---------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_SUITE(shared, *boost::unit_test::fixture<SharedCluster>())
 
@@ -86,7 +86,7 @@ BOOST_FIXTURE_TEST_CASE(first_result_of_any_member_is_taken_and_the_others_are_c
   const auto answer = trainer.group({"p1", "p2", "p3"}).call_any(trainer, &wait_unless, "p2");
   BOOST_TEST(answer.from == "p2");
   BOOST_TEST(answer.value == "p2");
-  // The others were told to stop: the fixture sees that nothing is left under way.
+  // The others were cancelled: the fixture checks that no call is left.
 }
 
 BOOST_FIXTURE_TEST_CASE(call_to_any_fails_only_if_all_fail_and_tells_of_each, OnSharedCluster) {
@@ -155,7 +155,7 @@ BOOST_FIXTURE_TEST_CASE(member_that_is_not_there_does_not_take_those_below_it_al
 
 // Barriers.
 
-/// The futures' values.
+/// Returns the values of the futures.
 template <class T>
 std::vector<T> all(const std::vector<Future<T>>& futures) {
   std::vector<T> values;
@@ -187,7 +187,7 @@ BOOST_FIXTURE_TEST_CASE(gather_gives_the_values_to_one_member_only, OnSharedClus
 
 BOOST_FIXTURE_TEST_CASE(gather_that_takes_too_long_names_itself_its_limit_and_who_is_late, OnSharedCluster,
                         *label("S-02")) {
-  const Names members{"p1", "p2", "p3"};  // p3 does not come
+  const Names members{"p1", "p2", "p3"};  // p3 does not enter
   const auto begin = std::chrono::steady_clock::now();
   const auto leader = trainer.rpc_async("p1", &gather_within, members, 100);
   const auto follower = trainer.rpc_async("p2", &gather_within, members, 100);
@@ -221,7 +221,7 @@ BOOST_FIXTURE_TEST_CASE(barriers_of_different_groups_do_not_mix, OnSharedCluster
   std::vector<Future<std::vector<std::int64_t>>> futures;
   for (const char* name : {"p1", "p3"})
     futures.push_back(trainer.rpc_async(name, &pass_barriers, Names{"p1", "p3"}, odd, 5));
-  BOOST_TEST(all(futures).size() == 2U);  // p2 and p4 stand aside
+  BOOST_TEST(all(futures).size() == 2U);  // p2 and p4 do not take part
   futures.clear();
   for (const char* name : {"p1", "p3"})
     futures.push_back(trainer.rpc_async(name, &pass_barriers, Names{"p1", "p3"}, odd, 5));
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 // --- members that die ------------------------------------------------------------------------------------------------
 
-/// Waits until that node waits for an answer: it has entered the barrier.
+/// Waits until the node awaits an answer: it has entered the barrier.
 void await_entered(TestCluster& cluster, const NodeName& name) {
   cluster.await(name, [](const Counts& counts) { return counts.pending_requests == 1; });
 }
@@ -359,12 +359,12 @@ BOOST_AUTO_TEST_CASE(member_that_dies_in_a_tree_takes_the_results_below_it_along
   auto broadcast = std::async(std::launch::async, [&trainer] {
     return trainer.group({"p1", "p2", "p3"}).partial().broadcast<&wait_until_stopped>(trainer);
   });
-  for (const char* name : {"p2", "p3"}) cluster.await_calls(name, 2);  // the tree's and the function's own
+  for (const char* name : {"p2", "p3"}) cluster.await_calls(name, 2);  // one call of the tree and one of the function
   cluster.kill("p1");
   const auto answers = broadcast.get();
   BOOST_TEST((keys(answers.failures) == Names{"p1", "p2", "p3"}));
   for (const auto& [name, error] : answers.failures) BOOST_TEST(error.peer == "p1");
-  cluster.expect_settled();  // those below were told to stop
+  cluster.expect_settled();  // the nodes below in the tree were cancelled
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,4 @@
-// Functions of the conformance tests that make many calls at once, or values large enough to be seen on the way.
+// Functions of the conformance tests that make many calls at once, or carry values large enough to observe in transfer.
 #pragma once
 
 #include <cstdint>
@@ -13,37 +13,37 @@
 
 namespace troupe::testing {
 
-/// Bytes that this node sent to `peer` since they met, and bytes that it got from there.
+/// Returns the bytes that this node sent to `peer` and received from it since they connected.
 std::pair<std::uint64_t, std::uint64_t> bytes_with(Scope& scope, const NodeName& peer);
 
-/// Bytes of this process that tensors use, and those that are kept for the next ones.
+/// Returns the bytes of this process that tensors use, and those cached for later tensors.
 std::uint64_t bytes_of_tensors();
 
 Tensor filled(std::int64_t size, double value);
 
-/// Elements of `tensor`, characters of `text`.
+/// Returns the number of elements of `tensor`, and of characters of `text`.
 std::int64_t count_elements(const Tensor& tensor);
 double last_element(const Tensor& tensor);
 std::int64_t count_characters(const std::string& text);
-/// The same after `ms`, in which it holds its arguments and its thread.
+/// As above after `ms`, during which the function holds its arguments and its thread.
 std::int64_t count_elements_after(const Tensor& tensor, std::int32_t ms);
 
 /// Fetches the tensor and returns the sum of its elements.
 double fetched_sum(Scope& scope, const RRef<Tensor>& tensor);
 
-/// What `other` gets for fetched_sum.
+/// Returns the result of fetched_sum on `other`.
 double forwarded_sum(Scope& scope, const NodeName& other, const RRef<Tensor>& tensor);
 
-/// Arrives so many times at once; returns the least number that an arrival got.
+/// Arrives `times` times at once. Returns the least number that an arrival got.
 std::int64_t arrive_often(Scope& scope, const RRef<Gate>& gate, std::int64_t times);
 
-/// Has `other` square all numbers below `times`, at once; returns how many squares were right.
+/// Makes `other` square all numbers below `times`, at once. Returns the number of correct squares.
 std::int64_t square_often(Scope& scope, const NodeName& other, std::int64_t times);
 
-/// Has this node's router meet with an exception.
+/// Makes this node's router fail with an exception.
 void throw_in_router(Scope& scope);
 
-/// `everywhere` and all of these.
+/// Returns `everywhere` with all of these functions added.
 [[nodiscard]] FunctionRegistry with_load_functions(const FunctionRegistry& everywhere);
 
 }  // namespace troupe::testing

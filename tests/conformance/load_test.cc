@@ -1,4 +1,4 @@
-// Very many calls: nested in each other, and all under way at once, on small pools.
+// Very many calls on small pools: nested in each other, and all in progress at once.
 #include <boost/test/unit_test.hpp>
 
 #include <string>
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(ten_thousand_calls_under_way_in_each_direction_at_once_all_
   TestCluster cluster({"p1"}, {.threads = 4});
   Node& trainer = cluster.trainer();
   {
-    // Nobody is answered before one more arrives, so all are under way.
+    // The gate answers no call before one more arrives, so all calls are in progress.
     const auto there = trainer.remote("p1", constructor<Gate, std::int64_t>, kCalls + 1);
     const auto here = trainer.remote("trainer", constructor<Gate, std::int64_t>, kCalls + 1);
     const auto theirs = trainer.rpc_async("p1", &arrive_often, here, kCalls);

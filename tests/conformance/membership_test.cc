@@ -1,4 +1,4 @@
-// Who is who: names, ranks, and what a node says of itself.
+// Membership: names, ranks, and each node's own counts.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

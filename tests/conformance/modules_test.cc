@@ -1,4 +1,4 @@
-// Modules that live on another node: their results travel, and so do gradients through them.
+// Modules on another node: their results travel, and so do the gradients through them.
 #include <boost/test/unit_test.hpp>
 
 #include "actors/dist_autograd.h"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Breaks rules on purpose, to see that the rows which stand for them notice. Each fault point (`faults`) changes one line
-# of the tree; it is applied alone, in a copy under build/mutate, and the tests of its row must fail then.
-#   mutate.sh [seed]               draws 20 fault points; the seed draws the same again
-#   mutate.sh --rows "I-01 R-02"   tries those of the named rows
-#   mutate.sh --check              applies each, builds nothing: every line must be there exactly once, every row claimed
+# Breaks rules on purpose, to check that the tests of their rows fail. Each fault point (`faults`) changes one line of the
+# tree. It is applied alone, in a copy under build/mutate, and the tests of its row must fail then.
+#   mutate.sh [seed]               draws 20 fault points; equal seeds draw the same ones
+#   mutate.sh --rows "I-01 R-02"   tries the fault points of these rows
+#   mutate.sh --check              applies each without a build: every line must exist once, every row be claimed
 set -eu
 cd "$(dirname "$0")/../.."
 faults=tests/conformance/faults
@@ -41,7 +41,7 @@ END_OF_LIST
   return "$status"
 }
 
-# The tree as it is, with what git does not know yet. Files that did not change keep their age, so little is rebuilt.
+# Copies the present tree with untracked files. Unchanged files keep their modification time, so little is rebuilt.
 copy_tree() {
   git ls-files --cached --others --exclude-standard | while read -r file; do
     [ -f "$file" ] || continue
@@ -52,10 +52,10 @@ copy_tree() {
 
 build_suite() { nice cmake --build "$build" --parallel "$(nproc)" --target "$1_test" >"$build/log" 2>&1; }
 
-# run_row <row> <suite>: the row's tests of that suite, all nodes in one process. One that hangs has noticed.
+# run_row <row> <suite>: runs the row's tests of that suite, all nodes in one process. A hanging test counts as failed.
 run_row() { timeout 60 "$(find "$build/tests" -name "$2_test" -type f)" --run_test="@$1" --report_level=no >"$build/log" 2>&1; }
 
-# The verdict on one fault point.
+# Prints the verdict on one fault point.
 try() {
   build_suite "$3" || { echo "BROKEN: does not build without the fault, see $build/log"; return; }
   run_row "$2" "$3" || { echo "BROKEN: red without the fault"; return; }
@@ -69,7 +69,7 @@ try() {
   cat "$build/original" >"$tree/$4"
 }
 
-# Lines of `list`, drawn by the seed.
+# Prints lines of `list`, drawn by the seed.
 draw() {
   # Numbers of Park and Miller: the same for every awk.
   list | awk -v x=$(($1 % 2147483646 + 1)) '{ x = x * 16807 % 2147483647; print x, $0 }' | sort -n | head -n "$count" |

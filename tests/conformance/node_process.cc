@@ -29,20 +29,19 @@ namespace {
 
 constexpr int kSecretDescriptor = 3;
 
-/// In the child, after fork in a program with threads: only what is safe in a signal handler.
+/// Runs in the child after fork in a program with threads: may call only async-signal-safe functions.
 [[noreturn]] void become(char* const* arguments, int secret, int place, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(126);
   if (place >= 0 && setns(place, CLONE_NEWNET) != 0) _exit(125);
   dup2(secret, kSecretDescriptor);
-  fcntl(kSecretDescriptor, F_SETFD, 0);  // it may have been that number already
+  fcntl(kSecretDescriptor, F_SETFD, 0);  // the descriptor may have had that number already
   close_range(kSecretDescriptor + 1, ~0U, 0);
   execv("/proc/self/exe", arguments);
   _exit(127);
 }
 
-/// Gives up the privileges of root for a user that owns nothing else. The end of the parent is still the end of this
-/// process.
+/// Drops root's privileges for a user that owns nothing else. This process still ends with its parent.
 void become_user(uid_t user) {
   const pid_t parent = getppid();
   if (setresgid(user, user, user) != 0 || setresuid(user, user, user) != 0) {
@@ -52,7 +51,7 @@ void become_user(uid_t user) {
   if (getppid() != parent) throw std::runtime_error("the parent has ended");
 }
 
-/// Safe in a signal handler.
+/// Async-signal-safe.
 bool set_limit(pid_t process, __rlimit_resource resource, rlim_t most) {
   rlimit limits{};
   if (prlimit(process, resource, nullptr, &limits) != 0) return false;
@@ -106,7 +105,7 @@ NodeProcess::~NodeProcess() {
 
 void NodeProcess::send(int signal) const { ::kill(running(), signal); }
 
-/// Its number; of no process, another number means others.
+/// Returns its process id. Throws if it has ended, because the number might then denote other processes.
 pid_t NodeProcess::running() const {
   if (pid_ <= 0) throw std::logic_error("[NodeProcess] it has ended");
   return pid_;
@@ -117,7 +116,7 @@ void NodeProcess::limit(__rlimit_resource resource, rlim_t most) const {
     if (!set_limit(running(), resource, most)) throw std::system_error(errno, std::generic_category(), "no limit");
     return;
   }
-  // Who is not the process's user needs a privilege that root may lack.
+  // Root may lack the privilege to act on a process of another user.
   const pid_t process = running();
   const pid_t setter = fork();
   if (setter < 0) throw std::runtime_error("no fork");
@@ -147,7 +146,7 @@ std::string NodeProcess::wait(std::chrono::milliseconds patience) {
   return text_of(end);
 }
 
-/// What a NodeProcess runs; never part of a test run of its own.
+/// The program of a NodeProcess. Never part of a test run.
 BOOST_AUTO_TEST_CASE(node_process, *boost::unit_test::disabled()) {
   const auto& suite = boost::unit_test::framework::master_test_suite();
   BOOST_REQUIRE(suite.argc == 14);

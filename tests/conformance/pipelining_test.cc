@@ -1,4 +1,4 @@
-// Values stay where they are used: what travels between whom, by the nodes' own counts.
+// Values stay where they are used: the traffic between nodes, by the nodes' own counts.
 #include <boost/test/unit_test.hpp>
 
 #include <map>
@@ -17,14 +17,14 @@ using boost::unit_test::label;
 
 constexpr std::int64_t kElements = 262'144;
 constexpr std::uint64_t kValueBytes = 4 * kElements;    // 1 MiB of f32
-constexpr std::uint64_t kWordBytes = kValueBytes / 16;  // many calls and acknowledgements fit, no value does
+constexpr std::uint64_t kWordBytes = kValueBytes / 16;  // many calls and acknowledgements fit, a value does not
 
-/// What goes between nodes from here on.
+/// Measures the traffic between nodes from here on.
 class Traffic {
  public:
   explicit Traffic(Node& trainer) : trainer_(trainer) {}
 
-  /// Bytes sent by `from` to `to` since the first time that this pair was asked for.
+  /// Returns the bytes that `from` sent to `to` since the first query for this pair.
   [[nodiscard]] std::uint64_t sent(const NodeName& from, const NodeName& to) {
     const std::uint64_t now = trainer_.rpc_sync(from, &bytes_with, to).first;
     return now - before_.try_emplace({from, to}, now).first->second;
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(values_between_the_calls_of_a_chain_on_one_owner_do_not_tra
   static_cast<void>(traffic.between("trainer", "p1"));
   const std::uint64_t calls = trainer.debug_info().traffic->at("p1").calls_sent;
   RRef<Tensor> value = trainer.remote("p1", &filled, kElements, 1.0);
-  for (int i = 0; i < 10; ++i) value = value.remote(trainer, op::add, 0.5);  // drops the one before
+  for (int i = 0; i < 10; ++i) value = value.remote(trainer, op::add, 0.5);  // drops the previous one
   BOOST_TEST(value.rpc_sync(trainer, op::sum).item() == 6.0 * kElements);    // 1 + 10 * 0.5
   BOOST_TEST(trainer.debug_info().traffic->at("p1").calls_sent - calls == 12U);
   BOOST_TEST(traffic.between("trainer", "p1") < kWordBytes);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(value_goes_from_its_owner_to_who_fetches_it_never_through_t
   const RRef<Tensor> value = trainer.remote("p1", &filled, kElements, 2.0);
   BOOST_TEST(trainer.rpc_sync("p2", &fetched_sum, value) == 2.0 * kElements);
   check(kValueBytes, kValueBytes + kWordBytes);
-  // Through the hands of a third node.
+  // Passed through a third node.
   BOOST_TEST(trainer.rpc_sync("p3", &forwarded_sum, "p2", value) == 2.0 * kElements);
   check(2 * kValueBytes, 2 * kValueBytes + kWordBytes);
 }
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(program_over_four_nodes_moves_each_value_once_from_where_it
   const RRef<Tensor> a = trainer.remote("p1", &filled, kElements, 1.0);
   const RRef<Tensor> b = trainer.remote("p2", &filled, kElements, 2.0);
   const RRef<Tensor> c = trainer.remote("p3", &rref_add, a, b);
-  const RRef<Tensor> d = trainer.remote("p4", &rref_add, c, c);  // fetches it twice
+  const RRef<Tensor> d = trainer.remote("p4", &rref_add, c, c);  // fetches c twice
   BOOST_TEST(d.rpc_sync(trainer, op::sum).item() == 6.0 * kElements);
   check(kValueBytes);
 }

@@ -1,4 +1,4 @@
-// actors/PYTORCH.md and autograd/PYTORCH.md name what PyTorch has, and show only what compiles.
+// Checks that actors/PYTORCH.md and autograd/PYTORCH.md cover PyTorch's names, and that their code compiles.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <fstream>
@@ -19,7 +19,7 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// What stands between backticks.
+/// Returns the texts between backticks.
 std::vector<std::string> code_of(std::string_view text) {
   std::vector<std::string> spans;
   for (auto begin = text.find('`'); begin != std::string_view::npos;) {
@@ -31,7 +31,7 @@ std::vector<std::string> code_of(std::string_view text) {
   return spans;
 }
 
-/// One line of a table: a PyTorch name, what Troupe has for it, an example or the reason.
+/// One line of a table: a PyTorch name, its counterpart in Troupe, an example or the reason.
 struct Line {
   std::string name;
   std::string ours;
@@ -51,7 +51,7 @@ std::vector<Line> lines_of(const std::string& markdown) {
   return lines;
 }
 
-/// Without what is said after the code, and without double spaces, for comparisons.
+/// Returns the line without the comment after the code and without double spaces, for comparisons.
 std::string bare(std::string_view line) {
   std::string out;
   for (const char c : line) {
@@ -61,7 +61,7 @@ std::string bare(std::string_view line) {
   return comment == std::string::npos ? out : out.substr(0, comment + 1);
 }
 
-/// A page of names, the names it must have, and where its examples are compiled.
+/// A page of names, the names that it must contain, and the source that compiles its examples.
 struct Page {
   const char* path;
   const char* names;

@@ -23,9 +23,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::int64_t kModulus = 1'000'003;
-constexpr Duration kPatience = 30s;  // of one step: what takes longer hangs
+constexpr Duration kPatience = 30s;  // limit for one step: a longer step counts as hanging
 
-// --- what nodes serve ------------------------------------------------------------------------------------------------
+// --- served functions ------------------------------------------------------------------------------------------------
 
 std::int64_t mix(std::int64_t a, std::int64_t b) { return (31 * a + b) % kModulus; }
 
@@ -43,7 +43,7 @@ void complain_on(Scope& scope, const NodeName& other, const std::string& text) {
   scope.rpc_sync(other, &complain, text);
 }
 
-/// The sum of all values, fetched at once.
+/// Returns the sum of all values, fetched at once.
 Cell sum_of_cells(Scope& scope, const std::vector<RRef<Cell>>& cells) {
   std::vector<Future<Cell>> values;
   for (const RRef<Cell>& cell : cells) values.push_back(cell.to_here_async(scope));
@@ -52,14 +52,14 @@ Cell sum_of_cells(Scope& scope, const std::vector<RRef<Cell>>& cells) {
   return Cell(sum % kModulus);
 }
 
-/// The same, one after the other, holding no thread.
+/// Returns the sum of all values, fetched one after the other without blocking a thread.
 Task<std::int64_t> sum_in_turn(Scope& scope, std::vector<RRef<Cell>> cells) {
   std::int64_t sum = 0;
   for (const RRef<Cell>& cell : cells) sum += co_await cell.rpc_async(scope, &Cell::value);
   co_return sum % kModulus;
 }
 
-/// Hands the reference on along `path`; the last node reads it, those before it wait.
+/// Passes the reference along `path`. The last node reads the value; the others wait.
 std::int64_t read_along(Scope& scope, const RRef<Cell>& cell, std::vector<NodeName> path) {
   if (path.empty()) return cell.to_here(scope).value();
   const NodeName next = path.back();
@@ -69,12 +69,12 @@ std::int64_t read_along(Scope& scope, const RRef<Cell>& cell, std::vector<NodeNa
 
 std::vector<RRef<Cell>> give_cells_back(std::vector<RRef<Cell>> cells) { return cells; }
 
-/// A new cell of this node, given away.
+/// Returns a reference to a new cell of this node.
 RRef<Cell> cell_here(Scope& scope, std::int64_t value) { return RRef<Cell>(scope, Cell(value)); }
 
-// --- how steps end ---------------------------------------------------------------------------------------------------
+// --- outcomes of steps -----------------------------------------------------------------------------------------------
 
-/// Texts that format strings, terminals, encodings and limits may trip over; what() ends at a zero.
+/// Returns a text with difficult content for formats, terminals, encodings and limits; what() ends at a zero byte.
 std::string odd_text(std::mt19937_64& random) {
   static const std::array<std::string, 6> texts{"",
                                                 "{} {0} %s %n \\ \"'",
@@ -89,10 +89,10 @@ std::string odd_text(std::mt19937_64& random) {
   return bytes;
 }
 
-/// How a call is made.
+/// The manner of a call.
 enum class Manner { patient, hurried, cancelled };
 
-/// The ways in which a step may fail.
+/// The errors with which a step may fail.
 using Failures = std::vector<ErrorCode>;
 
 struct End {
@@ -125,7 +125,7 @@ Judge<Cell> is_cell(std::int64_t expected, Failures failures) {
   };
 }
 
-/// The call throws `text` on `node`, here or (`below`) in a call that it makes.
+/// Expects that the call throws `text` on `node`: in its function, or (`below`) in a nested call.
 Judge<Unit> throws(const NodeName& node, const std::string& text, bool below, Failures failures) {
   return [=](const Result<Unit>& end) -> End {
     if (end.ok()) return {"no exception", false};
@@ -139,16 +139,16 @@ Judge<Unit> throws(const NodeName& node, const std::string& text, bool below, Fa
 
 // --- the program -----------------------------------------------------------------------------------------------------
 
-/// What the program knows about a cell that it made itself.
+/// The program's knowledge about a cell that it created itself.
 struct OwnCell {
   int serial = 0;
-  bool in_cycle = false;  ///< holds one that is not older: it must be closed, or it stays for ever
+  bool in_cycle = false;  ///< holds a cell that is not older: it must be closed, or both stay for ever
   std::int64_t touched_min = 0;
   std::int64_t touched_max = 0;
 };
 
 struct BagCell : KnownCell {
-  std::shared_ptr<OwnCell> own;  // shared by all handles of one cell; null: given by the program above
+  std::shared_ptr<OwnCell> own;  // shared by all handles of one cell; null for a cell of the calling program
 };
 
 class RandomProgram {
@@ -178,7 +178,7 @@ class RandomProgram {
     while (pending_.size() > 12 || (!pending_.empty() && draw(3) == 0)) look_at(draw(pending_.size()));
   }
 
-  // Values that are made.
+  // Steps that create values.
   void create() {
     const Manner manner = draw_manner();
     const std::int64_t value = draw_value();
@@ -203,7 +203,7 @@ class RandomProgram {
     keep(cell.cell.remote(through(manner), &Cell::twice), 2 * cell.value % kModulus, doubtful);
   }
 
-  // Calls.
+  // Steps that make calls.
   void call() {
     const Manner manner = draw_manner();
     const std::int64_t a = draw_value();
@@ -237,7 +237,7 @@ class RandomProgram {
     expect("tensor", manner, future, is(3.0 * static_cast<double>(size), failures(manner)));
   }
 
-  // References that are used, here and elsewhere.
+  // Steps that use references, here and on other nodes.
   void fetch() {
     if (bag_.empty()) return;
     const Manner manner = draw_manner();
@@ -292,7 +292,7 @@ class RandomProgram {
     const Manner manner = draw_manner();
     const BagCell holder = draw_cell();
     const BagCell held = draw(3) == 0 ? holder : draw_cell();
-    if (!holder.own || holder.doubtful || held.doubtful) return;  // it could not be closed; it could not be fetched
+    if (!holder.own || holder.doubtful || held.doubtful) return;  // either may not exist
     if (held.own && held.own->serial >= holder.own->serial) holder.own->in_cycle = true;
     const auto future = holder.cell.rpc_async(through(manner), &Cell::hold, held.cell);
     expect(holder.cell == held.cell ? "hold itself" : "hold", manner, future, is(Unit{}, failures(manner)));
@@ -314,7 +314,7 @@ class RandomProgram {
     });
   }
 
-  // The end.
+  // Steps at the end of a reference's life.
   void drop(std::size_t place) {
     const BagCell cell = bag_[place];
     bag_.erase(bag_.begin() + static_cast<std::ptrdiff_t>(place));
@@ -331,10 +331,10 @@ class RandomProgram {
            right});
   }
 
-  /// Has the end of `future` looked at later.
+  /// Checks the outcome of `future` later.
   template <class T>
   void expect(std::string kind, Manner manner, const Future<T>& future, Judge<typename Future<T>::Value> judge) {
-    if (manner == Manner::cancelled && draw(2) == 0) future.cancel();  // or when it is looked at
+    if (manner == Manner::cancelled && draw(2) == 0) future.cancel();  // otherwise when its outcome is checked
     pending_.push_back([this, kind = std::move(kind), manner, future, judge = std::move(judge)] {
       if (manner == Manner::cancelled) future.cancel();
       const auto end = future.get_for(2 * kPatience);
@@ -356,11 +356,11 @@ class RandomProgram {
     }
   }
 
-  // What may fail how.
+  // Returns the permitted errors of a step.
   static Failures failures(Manner manner, bool doubtful = false) {
     if (doubtful)
       return {ErrorCode::timeout, ErrorCode::cancelled, ErrorCode::ref_revoked, ErrorCode::remote_exception};
-    if (manner == Manner::hurried) return {ErrorCode::timeout, ErrorCode::remote_exception};  // of a call below
+    if (manner == Manner::hurried) return {ErrorCode::timeout, ErrorCode::remote_exception};  // of a nested call
     if (manner == Manner::cancelled) return {ErrorCode::cancelled};
     return {};
   }
@@ -381,7 +381,7 @@ class RandomProgram {
     bag_.push_back({{std::move(cell), value, doubtful}, std::make_shared<OwnCell>(OwnCell{.serial = next_serial_++})});
   }
 
-  // Draws: only of what the seed decides, never of how something ended.
+  // Draws depend on the seed only, never on an outcome.
   std::size_t draw(std::size_t below) { return random_() % below; }
   std::int64_t draw_value() { return static_cast<std::int64_t>(draw(1000)); }
   const NodeName& draw_node() { return script_.nodes[draw(script_.nodes.size())]; }

@@ -1,6 +1,6 @@
-// A random program over several nodes, drawn from a seed: calls, remote values, references handed on, given back,
-// dropped and held in cycles, exceptions, deadlines that are too short, cancellation. It knows what each step must
-// give, by its own reckoning, and reports what came instead.
+// A random program over several nodes, drawn from a seed: calls, remote values, references that are passed on,
+// returned, dropped and held in cycles, exceptions, too short deadlines, cancellation. The program computes the
+// expected result of each step itself, and reports every difference.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace troupe::testing {
 
-/// A number on some node, and references to others of its kind: it may hold itself.
+/// A number on a node, with references to other Cells. It may hold itself.
 class Cell {
  public:
   Cell() = default;
@@ -23,17 +23,17 @@ class Cell {
   [[nodiscard]] std::int64_t value() const { return value_; }
   [[nodiscard]] Cell twice() const;
 
-  /// Counts one: reads, lets others run, writes.
+  /// Adds 1: reads, lets other calls run, writes.
   void touch();
   [[nodiscard]] std::int64_t touched() const { return touched_; }
 
-  /// Keeps `other`; does nothing after `close`.
+  /// Stores `other`. Does nothing after `close`.
   void hold(const RRef<Cell>& other);
 
-  /// Lets go of all that it holds, for good.
+  /// Releases all references for good.
   void close();
 
-  /// A copy has the number and holds the same.
+  /// A copy has the same number and references.
   template <class Archive>
   void serialize(Archive& ar) {
     ar(value_, held_);
@@ -46,11 +46,11 @@ class Cell {
   bool closed_ = false;
 };
 
-/// A reference, and what its value must be.
+/// A reference, and the expected value.
 struct KnownCell {
   RRef<Cell> cell;
   std::int64_t value = 0;
-  bool doubtful = false;  ///< made in a hurry: there may be no value
+  bool doubtful = false;  ///< created with a short deadline, so the value may not exist
   template <class Archive>
   void serialize(Archive& ar) {
     ar(cell, value, doubtful);
@@ -60,7 +60,7 @@ struct KnownCell {
 struct ProgramScript {
   std::uint64_t seed = 0;
   std::int32_t steps = 0;
-  std::int32_t depth = 0;  ///< programs below this one
+  std::int32_t depth = 0;  ///< levels of programs below this one
   std::vector<NodeName> nodes;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -69,8 +69,8 @@ struct ProgramScript {
 };
 
 struct ProgramReport {
-  std::map<std::string, std::uint64_t> ends;  ///< how often steps of each kind ended how: "fetch: timeout"
-  std::vector<std::string> wrong;             ///< a line for each end that must not be
+  std::map<std::string, std::uint64_t> ends;  ///< number of ends by kind of step and outcome: "fetch: timeout"
+  std::vector<std::string> wrong;             ///< one line for each outcome that is not allowed
   template <class Archive>
   void serialize(Archive& ar) {
     ar(ends, wrong);
@@ -78,8 +78,8 @@ struct ProgramReport {
   void add(const ProgramReport& other);
 };
 
-/// Runs the program of `script` on this node, with `given` among its references. Returns when every future it made has
-/// ended and it holds no reference any more.
+/// Runs the program of `script` on this node, with `given` among its references. Returns when all its futures have
+/// completed and it holds no reference.
 ProgramReport run_program(Scope& scope, const ProgramScript& script, const std::vector<KnownCell>& given);
 
 [[nodiscard]] FunctionRegistry with_program_functions(const FunctionRegistry& functions);

@@ -1,5 +1,5 @@
-// Random programs on all nodes at once: what each step gives is right, every future ends, and nothing is left of a
-// round. TROUPE_PROGRAM_SEED runs one round alone, TROUPE_PROGRAM_SEEDS another number of rounds.
+// Random programs on all nodes at once: each step returns the expected result, every future completes, and a round
+// leaves nothing behind. TROUPE_PROGRAM_SEED selects one round, TROUPE_PROGRAM_SEEDS sets the number of rounds.
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
@@ -22,7 +22,7 @@ std::vector<std::uint64_t> seeds() {
   return all;
 }
 
-/// A program on each node, each of which makes others on other nodes.
+/// Runs a program on each node. Each program starts others on other nodes.
 ProgramReport run_round(TestCluster& cluster, std::uint64_t seed) {
   const std::vector<NodeName> nodes{"trainer", "p1", "p2", "p3"};
   std::vector<Future<ProgramReport>> programs;
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(random_programs_give_what_they_must_and_leave_nothing) {
   }
   for (const auto& [end, times] : sum.ends) BOOST_TEST_MESSAGE(end << " " << times);
   if (rounds.size() < 100) return;
-  // It is about what it says: each of these happened.
+  // Each of these outcomes must have occurred.
   for (const char* end : {"call: value",
                           "call: timeout",
                           "call: cancelled",

@@ -1,5 +1,4 @@
-// References: made, passed on, used and dropped anywhere. The fixture sees after each test that nothing is left of
-// them.
+// References: created, passed on, used and dropped on any node. The fixture checks after each test that none is left.
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -97,7 +96,7 @@ BOOST_AUTO_TEST_CASE(value_that_is_made_too_late_times_out_and_is_freed, *label(
   const Error error = error_of([&] { return slow.to_here(trainer.with({.deadline = 20ms})); });
   BOOST_TEST(error.code == ErrorCode::timeout);
   BOOST_TEST(error.operation.starts_with("to_here trainer."));
-  BOOST_TEST(slow.to_here(trainer).item() == 2.0);  // the reference is as good as before
+  BOOST_TEST(slow.to_here(trainer).item() == 2.0);  // the reference is still valid
 }
 
 // --- references that travel ------------------------------------------------------------------------------------------
@@ -146,7 +145,7 @@ BOOST_AUTO_TEST_CASE(result_that_is_a_reference_can_be_used, *label("O-10")) {
   BOOST_TEST(same_bytes(back.to_here(trainer), full({2}, 6)));
 }
 
-/// What whoever reads `keep_range(first, count)` of `owner` should see.
+/// Returns the expected result of `keep_range(first, count)` on `owner`.
 std::vector<std::pair<NodeName, std::int64_t>> range_of(const NodeName& owner, std::int64_t first, std::int64_t count) {
   std::vector<std::pair<NodeName, std::int64_t>> values;
   for (std::int64_t i = 0; i < count; ++i) values.emplace_back(owner, first + i);
@@ -219,7 +218,7 @@ BOOST_AUTO_TEST_CASE(reference_dropped_right_after_it_was_passed_on_stays_usable
   BOOST_TEST(end.get().item() == 2.0);
 }
 
-/// The slide program: data loaders on p1 and p2, their sum on p3, its double on p4; the trainer waits for the end only.
+/// Data loaders on p1 and p2, their sum on p3, its double on p4. The trainer waits only for the end.
 BOOST_AUTO_TEST_CASE(chain_over_four_nodes_needs_no_wait_in_between, *label("scenario-D1")) {
   const RRef<Tensor> ra = trainer.remote("p1", &slow_add, ones({2}), 1.0, 20);
   const RRef<Tensor> rb = trainer.remote("p2", &slow_add, ones({2}), 2.0, 20);
@@ -232,7 +231,7 @@ BOOST_AUTO_TEST_CASE(chain_over_four_nodes_needs_no_wait_in_between, *label("sce
 BOOST_AUTO_TEST_CASE(value_that_a_remote_call_works_on_may_be_dropped_before_it_exists) {
   RRef<Tensor> slow = trainer.remote("p1", &slow_add, ones({1}), 1.0, 100);
   const auto filled = slow.remote(trainer, &Tensor::fill, 5.0);
-  static_cast<void>(cluster.counts("p1"));  // by now p1 owns both, and nobody else needs `slow`
+  static_cast<void>(cluster.counts("p1"));  // by now p1 owns both, and no other node needs `slow`
   slow = {};
   BOOST_CHECK_NO_THROW(filled.to_here(trainer));
 }
@@ -242,7 +241,7 @@ BOOST_AUTO_TEST_CASE(references_in_an_answer_that_comes_too_late_are_released) {
   const Future<RRef<Tensor>> unwanted = trainer.rpc_async("p2", &keep_here_after, ones({1}), 60);
   BOOST_TEST(unwanted.cancel());
   BOOST_TEST(error_of([&] { return late.get(); }).code == ErrorCode::timeout);
-  // Before the fixture looks whether they are gone, both values have been made and sent.
+  // Both values must be created and sent before the fixture checks that they are gone.
   cluster.await_calls("p1", 0);
   cluster.await_calls("p2", 0);
 }
@@ -251,11 +250,11 @@ BOOST_AUTO_TEST_CASE(references_in_an_answer_that_comes_too_late_are_released) {
 
 BOOST_AUTO_TEST_CASE(handles_become_confirmed_by_their_owner, *label("O-19")) {
   const RRef<Tensor> a = trainer.remote("p1", &add, ones({1}), 1.0);
-  static_cast<void>(a.to_here(trainer));  // the answer to the creating call came before this one
+  static_cast<void>(a.to_here(trainer));  // the answer to the creating call arrived before this one
   BOOST_TEST(a.confirmed_by_owner());
-  BOOST_TEST(trainer.rpc_sync("p1", &is_confirmed_here, a));  // on its owner always
+  BOOST_TEST(trainer.rpc_sync("p1", &is_confirmed_here, a));  // on its owner always confirmed
   const RRef<Tensor> there = trainer.rpc_sync("p1", &keep_here, ones({1}));
-  BOOST_TEST(there.confirmed_by_owner());  // given by the owner itself
+  BOOST_TEST(there.confirmed_by_owner());  // confirmed, because the owner itself passed it on
 }
 
 BOOST_AUTO_TEST_CASE(owner_counts_values_and_users_count_handles, *label("O-26")) {
@@ -267,17 +266,17 @@ BOOST_AUTO_TEST_CASE(owner_counts_values_and_users_count_handles, *label("O-26")
   BOOST_TEST(cluster.counts("p1").owned_values == 2U);
   BOOST_TEST(trainer.counts().handles == 2U);
   a = {};
-  BOOST_TEST(trainer.counts().handles == 2U);  // the copy is the same handle
+  BOOST_TEST(trainer.counts().handles == 2U);  // the copy shares the handle
   copy = {};
   BOOST_TEST(trainer.counts().handles == 1U);
-  BOOST_TEST(b.to_here(trainer).item() == 3.0);  // by now the owner knows
+  BOOST_TEST(b.to_here(trainer).item() == 3.0);  // by now the owner has confirmed
   BOOST_TEST(cluster.counts("p1").owned_values == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(thousand_references_dropped_in_any_order_leave_nothing) {
   std::vector<RRef<std::int64_t>> many;
   for (std::int64_t i = 0; i < 1000; ++i) many.push_back(trainer.remote("p1", &square, i));
-  for (std::size_t i = 0; i < many.size(); i += 2) many[i] = {};  // many before they exist
+  for (std::size_t i = 0; i < many.size(); i += 2) many[i] = {};  // many of them before their values exist
 }
 
 BOOST_AUTO_TEST_CASE(references_are_equal_if_they_name_the_same_value, *label("O-15")) {
@@ -330,7 +329,7 @@ BOOST_AUTO_TEST_CASE(death_of_the_owner_fails_every_use_at_once_and_names_it, *l
   static_cast<void>(kept.to_here(trainer));
   const RRef<bool> slow = trainer.remote("p1", &wait_until_stopped);  // never done while p1 lives
   const Future<bool> pending = slow.to_here_async(trainer);
-  static_cast<void>(cluster.counts("p1"));  // all of the above has reached p1
+  static_cast<void>(cluster.counts("p1"));  // all earlier messages have reached p1
   cluster.kill("p1");
   BOOST_TEST(error_of([&] { return pending.get(); }).code == ErrorCode::owner_died);
   const Error error = error_of([&] { return a.to_here(trainer); });
@@ -338,7 +337,7 @@ BOOST_AUTO_TEST_CASE(death_of_the_owner_fails_every_use_at_once_and_names_it, *l
   BOOST_TEST(error.peer == "p1");
   BOOST_TEST(error_of([&] { return slow.to_here(trainer); }).code == ErrorCode::owner_died);
   BOOST_TEST(error_of([&] { return trainer.rpc_sync("p2", &rref_value, a); }).code == ErrorCode::owner_died);
-  // p2 refuses to send its reference, or, if it has not noticed yet, sends one that is dead here.
+  // p2 refuses to send its reference. If it has not noticed yet, it sends one that is dead here.
   BOOST_TEST(error_of([&] { return kept.to_here(trainer).value.to_here(trainer); }).code == ErrorCode::owner_died);
 }
 

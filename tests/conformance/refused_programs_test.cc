@@ -1,4 +1,4 @@
-// Mistakes that other systems find when a program runs, and the compiler finds here.
+// Mistakes that other systems find at run time, and the compiler finds here.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The end of a node: together, by itself, with work under way.
+// The end of a node: together with others, alone, with calls in progress.
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(shutdown_names_a_busy_function_at_its_deadline, *label("S-0
     BOOST_TEST(text.find("trainer: rpc compute_for for trainer has run for 0.") != std::string::npos, text);
     BOOST_TEST(error_of([&] { return busy.get(); }).code == ErrorCode::shutting_down);
   }
-  // The abandoned thread owns what it touches and ends on its own.
+  // The abandoned thread owns its data and ends on its own.
   const auto due = std::chrono::steady_clock::now() + 5s;
   while (!core.expired() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
   BOOST_TEST(core.expired());
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(node_that_stops_by_itself_is_told_apart_from_one_that_died,
   BOOST_TEST(trainer.stop().clean());
   BOOST_TEST((std::chrono::steady_clock::now() - begin < 1s));
   BOOST_TEST(error_of([&] { return pending.get(); }).code == ErrorCode::shutting_down);
-  // The others go on, notice, and end by themselves: the cluster's destructor sees that.
+  // The other nodes continue, notice, and end by themselves: the cluster's destructor checks that.
 }
 
 BOOST_AUTO_TEST_CASE(shutdown_does_not_wait_for_the_dead, *label("fault-F22")) {
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(each_of_four_lives_does_calls_references_gradients_and_step
   }
 }
 
-// The cluster's end checks that every node shuts down by itself, in time and without complaint.
+// The cluster's destructor checks that every node shuts down by itself, in time and without complaint.
 BOOST_AUTO_TEST_CASE(references_in_a_cycle_keep_their_values_and_no_node_from_shutting_down, *label("O-23")) {
   TestCluster cluster({"p1", "p2"});
   Node& trainer = cluster.trainer();

@@ -9,7 +9,7 @@ Stream<std::int64_t> count_to(std::int64_t end) {
 }
 
 Stream<Tensor> tensors(std::int64_t count, std::int64_t bytes) {
-  const Shape shape{bytes};  // a braced list inside co_yield is too much for GCC 12
+  const Shape shape{bytes};  // GCC 12 rejects a braced list inside co_yield
   for (std::int64_t i = 0; i < count; ++i) co_yield full(shape, static_cast<double>(i), DType::u8);
 }
 

@@ -1,4 +1,4 @@
-// What the nodes of conformance tests serve as streams, and functions that throw registered exceptions.
+// Streams that the nodes of conformance tests serve, and functions that throw registered exceptions.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@
 
 namespace troupe::testing {
 
-/// 0, 1, ... `end` - 1
+/// Streams 0, 1, ... `end` - 1.
 Stream<std::int64_t> count_to(std::int64_t end);
 
-/// Tensors of `bytes` bytes, filled with their number.
+/// Streams tensors of `bytes` bytes, filled with their number.
 Stream<Tensor> tensors(std::int64_t count, std::int64_t bytes);
 
-/// Counts, and adds 1 to `made` before each number.
+/// As count_to, and adds 1 to `made` before each number.
 Stream<std::int64_t> count_and_tell(Scope& scope, const RRef<Counter>& made, std::int64_t end);
 
-/// Two numbers, then throws.
+/// Streams two numbers, then throws.
 Stream<std::int64_t> fail_after_two(const std::string& text);
 
-/// One number, then one after `ms`.
+/// Streams one number, then another after `ms`.
 Stream<std::int64_t> slow_second(std::int32_t ms);
 
-/// The numbers of count_to on `other`, each doubled.
+/// Streams the numbers of count_to on `other`, each doubled.
 Stream<std::int64_t> doubled_from(Scope& scope, const NodeName& other, std::int64_t end);
 
-/// Passes a stream of its own on.
+/// Returns the stream of count_to on `other`.
 Stream<std::int64_t> stream_of(Scope& scope, const NodeName& other, std::int64_t end);
 
-/// What is left of a stream that somebody else began, added up.
+/// Returns the sum of the rest of a stream that another function began to read.
 std::int64_t sum_of_stream(Scope& scope, const Stream<std::int64_t>& numbers);
 
-/// Thrown with fields.
+/// An exception with fields.
 struct NoSuchRow : std::runtime_error {
   NoSuchRow() : NoSuchRow({}, 0) {}
   NoSuchRow(std::string t, std::int64_t r)
@@ -54,14 +54,14 @@ struct OnlyHere : std::logic_error {
 
 std::int64_t lookup(const std::string& table, std::int64_t row);
 Task<std::int64_t> lookup_later(std::string table, std::int64_t row);
-/// lookup on `other`; does not catch.
+/// Calls lookup on `other` and does not catch.
 std::int64_t lookup_on(Scope& scope, const NodeName& other, const std::string& table, std::int64_t row);
-/// lookup on `other`; returns the row that the exception names.
+/// Calls lookup on `other`. Returns the row that the exception names.
 std::int64_t missing_on(Scope& scope, const NodeName& other, const std::string& table, std::int64_t row);
 std::int64_t throw_only_here();
 
 SparseTensor echo_sparse(const SparseTensor& x);
-/// A function whose first parameter is a value of a reference.
+/// A function whose first parameter is a const reference to a value.
 std::int64_t digits(Scope& scope, const std::int64_t& value, std::int64_t base);
 std::int64_t doubled(const std::int64_t& value);
 

@@ -1,4 +1,4 @@
-// Streams: elements one after the other, no further ahead than the reader allows, and nothing left when it stops.
+// Streams: elements in order, no further ahead than the reader allows, and nothing left when the reader stops.
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(stream_that_is_dropped_half_read_leaves_nothing) {
     BOOST_TEST(numbers.next(trainer).value() == 0);
   }
   { const Stream<std::int64_t> unread = trainer.rpc_sync("p1", &count_to, 1'000'000); }
-  static_cast<void>(trainer.rpc_async("p1", &count_to, 5));  // nobody takes it
+  static_cast<void>(trainer.rpc_async("p1", &count_to, 5));  // the result is not taken
   cluster.expect_settled();
 }
 

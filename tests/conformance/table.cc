@@ -12,7 +12,7 @@ namespace {
 const std::string kNeedsGpu = "needs_gpu";
 constexpr std::array<std::string_view, 3> kLinks{"", "_ipc", "_tcp"};
 
-/// A suite's place in the table: which program, and which of its runs.
+/// The suite's program, and which of its runs it is.
 struct Place {
   std::string program;
   std::size_t link = 0;  // index in kLinks
@@ -56,7 +56,7 @@ std::string_view text_of(Verdict verdict) {
   return "";
 }
 
-/// Pieces of at most `width` characters, cut after a space, '_' or '/' where there is one.
+/// Returns pieces of at most `width` characters, cut after a space, '_' or '/' if possible.
 std::vector<std::string> wrap(std::string text, std::size_t width) {
   std::vector<std::string> lines;
   while (text.size() > width) {
@@ -90,7 +90,7 @@ void print_cells(std::ostream& out, const std::array<Lines, kWidths.size()>& cel
   }
 }
 
-/// The four last columns: the three runs of a conformance suite, and other suites, each named if all is not well there.
+/// The last four columns: the three runs of a conformance suite, and other suites, named if they did not pass.
 std::array<Lines, 4> runs_of(const Coverage& coverage) {
   std::array<Lines, 4> columns;
   for (const auto& [suite, outcome] : coverage.runs) {

@@ -1,5 +1,5 @@
-// The acceptance table: which test covers which row and what became of it, from the labels and results that the suites
-// themselves wrote (tests/result_log.cc). Nothing in it is kept by hand but the rows and their expected results.
+// The acceptance table: the tests that cover each row and their outcomes, from the labels and results that the suites
+// wrote (tests/result_log.cc). Only the rows and their expected results are maintained by hand.
 #pragma once
 
 #include <iosfwd>
@@ -10,7 +10,7 @@
 
 namespace troupe::testing {
 
-/// One line of a data file: the word that it begins with, and the rest.
+/// One line of a data file: its first word, and the rest.
 struct Entry {
   std::string id;
   std::string text;
@@ -18,13 +18,13 @@ struct Entry {
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 
-/// The lines of a data file, without empty ones and those that begin with '#'.
+/// Returns the lines of a data file, without empty lines and those that begin with '#'.
 [[nodiscard]] std::vector<Entry> read_entries(std::string_view text);
 
 enum class Outcome { passed, failed, skipped, not_run };
 enum class Verdict { passed, failed, not_applicable, missing };
 
-/// A test and what became of it in each suite that has it, by the suite's name.
+/// A test and its outcome in each suite that has it, by the suite's name.
 struct Coverage {
   std::string test;
   std::map<std::string, Outcome> runs;
@@ -32,25 +32,25 @@ struct Coverage {
 
 class AcceptanceTable {
  public:
-  /// `rows`: id and expected result. `not_applicable`: id and why. `claimed`: ids that must have passed.
+  /// `rows`: id and expected result. `not_applicable`: id and reason. `claimed`: ids that must have passed.
   AcceptanceTable(std::vector<Entry> rows, const std::vector<Entry>& not_applicable, const std::vector<Entry>& claimed);
 
-  /// What one suite wrote. A labelled test without an end did not run. The suites "<name>", "<name>_ipc" and
-  /// "<name>_tcp" run the same program over three links, if the name begins with "conformance".
+  /// Adds the output of one suite. A labelled test without an end did not run. If the name begins with "conformance",
+  /// the suites "<name>", "<name>_ipc" and "<name>_tcp" are runs of one program over three links.
   void add(const std::string& suite, std::string_view results);
 
-  /// Not applicable here: all its tests are labelled "needs_gpu" and were skipped everywhere.
-  /// Passed: every test of the row passed wherever it ran, and each ran somewhere. A test of a conformance suite that
-  /// one of its three runs does not have did not run there.
+  /// Not applicable: all tests of the row are labelled "needs_gpu" and were skipped everywhere.
+  /// Passed: every test of the row passed wherever it ran, and each ran somewhere. If one of the three runs of a
+  /// conformance suite lacks a test, the test did not run there.
   [[nodiscard]] Verdict verdict(const std::string& row) const;
 
-  /// What is wrong with the table itself: a claimed row that did not pass, a claim or label that names no row.
+  /// Returns the errors of the table itself: a claimed row that did not pass, a claim or label that names no row.
   [[nodiscard]] std::vector<std::string> complaints() const;
 
-  /// No row failed, and nothing is wrong with the table.
+  /// Returns true if no row failed and complaints() is empty.
   [[nodiscard]] bool holds() const;
 
-  /// The table at 140 columns, the complaints, and as the last line the counts.
+  /// Prints the table at 140 columns, the complaints, and as the last line the counts.
   void print(std::ostream& out) const;
 
  private:
@@ -61,7 +61,7 @@ class AcceptanceTable {
   std::vector<Entry> rows_;
   std::map<std::string, std::string> not_applicable_;
   std::vector<std::string> claimed_;
-  std::map<std::string, std::map<std::string, std::map<std::string, Outcome>>> tests_;  // label, test, suite
+  std::map<std::string, std::map<std::string, std::map<std::string, Outcome>>> tests_;  // by label, test, suite
 };
 
 }  // namespace troupe::testing

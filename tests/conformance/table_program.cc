@@ -1,5 +1,5 @@
 // acceptance_table <folder of rows, not_applicable, claimed> <folder of results>
-// Prints the acceptance table of what the suites last said; the exit status is 0 if no row failed and all claimed
+// Prints the acceptance table of the suites' last results. The exit status is 0 if no row failed and all claimed rows
 // passed.
 #include <exception>
 #include <filesystem>
@@ -24,14 +24,14 @@ std::string text_of(const fs::path& path) {
 
 enum class Age { current, older_than_its_program, of_no_program };
 
-/// Results count only for the program as it is now; its path is their first line.
+/// Results count only for the present program, whose path is their first line.
 Age age_of(const fs::path& results, const std::string& text) {
   const std::string program = text.substr(0, text.find('\n')).substr(sizeof "program");
   if (!fs::exists(program)) return Age::of_no_program;
   return fs::last_write_time(results) < fs::last_write_time(program) ? Age::older_than_its_program : Age::current;
 }
 
-/// The tests that results list, without their ends: as if none had run.
+/// Returns the listed tests without their ends, as if none had run.
 std::string without_ends(const std::string& results) {
   std::istringstream in(results);
   std::string listed;
@@ -54,7 +54,7 @@ int run(const fs::path& data, const fs::path& results) {
         std::cerr << "changed since it ran, so nothing of it counts: " << suite << '\n';
         table.add(suite, without_ends(text));
         break;
-      case Age::of_no_program: break;  // a suite that is no more
+      case Age::of_no_program: break;  // a suite that no longer exists
     }
   }
   table.print(std::cout);

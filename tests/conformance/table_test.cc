@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(row_without_a_test_is_missing_or_not_applicable) {
   const AcceptanceTable table = table_of();
   BOOST_TEST(table.verdict("R-01") == Verdict::missing);
   BOOST_TEST(table.verdict("I-12") == Verdict::not_applicable);
-  BOOST_TEST(table.holds());  // nobody claimed it
+  BOOST_TEST(table.holds());  // the row is not claimed
 }
 
 BOOST_AUTO_TEST_CASE(conformance_test_passes_over_all_three_links) {
@@ -81,11 +81,11 @@ BOOST_AUTO_TEST_CASE(row_that_needs_a_gpu_is_not_applicable_where_there_is_none_
   table.add("process", "test a R-01 needs_gpu\nfailed a\n");
   BOOST_TEST(table.verdict("R-01") == Verdict::failed);
   table.add("process", "test a R-01 needs_gpu\n");
-  BOOST_TEST(table.verdict("R-01") == Verdict::failed);  // it did not even get to be skipped
+  BOOST_TEST(table.verdict("R-01") == Verdict::failed);  // the test was not even skipped
   table.add("process", "test a R-01 needs_gpu\nskipped a\ntest b R-01\nskipped b\n");
   BOOST_TEST(table.verdict("R-01") == Verdict::failed);  // b could have run
   table.add("process", "test a R-01 needs_gpu\npassed a\n");
-  BOOST_TEST(table.verdict("R-01") == Verdict::failed);  // b of before
+  BOOST_TEST(table.verdict("R-01") == Verdict::failed);  // the earlier result of b
 }
 
 BOOST_AUTO_TEST_CASE(claim_without_a_passed_test_does_not_hold) {
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(claim_without_a_passed_test_does_not_hold) {
 
 BOOST_AUTO_TEST_CASE(label_that_names_no_row_is_told) {
   AcceptanceTable table = table_of();
-  table.add("process", "test a R-77 fault-F12 B-09\npassed a\n");  // fault-F12 and B-09 are of no family here
+  table.add("process", "test a R-77 fault-F12 B-09\npassed a\n");  // labels of other families name no row here
   const std::vector<std::string> expected{"no row, but a label of a: R-77"};
   BOOST_TEST(table.complaints() == expected, boost::test_tools::per_element());
 }

@@ -52,7 +52,8 @@ Backend backend_of_this_run() {
   throw std::invalid_argument(fmt::format("no backend \"{}\": local, ipc or tcp", name));
 }
 
-// --- where the nodes are ---------------------------------------------------------------------------------------------
+// --- the nodes of each backend
+// ----------------------------------------------------------------------------------------
 
 struct TestCluster::Nodes {
   virtual ~Nodes() = default;
@@ -81,18 +82,18 @@ struct TestCluster::LocalNodes final : Nodes {
     try {
       node.serve();
     } catch (const RemoteError& error) {
-      if (error.code() != ErrorCode::shutting_down) throw;  // it was killed
+      if (error.code() != ErrorCode::shutting_down) throw;  // the node was killed
     }
   }
   Node& trainer() override { return cluster.node("trainer"); }
   void kill(std::string_view name) override { cluster.kill(name); }
 
   LocalCluster cluster;
-  std::vector<std::jthread> serving;  // last: ends first
+  std::vector<std::jthread> serving;  // last member, so its threads end first
 };
 
-/// Over unix sockets the world's size is known at the start and all wait for all; over TCP the trainer is there first,
-/// on a port that the system chose, and the others come as they like.
+/// Over unix sockets the world's size is known at the start and all nodes wait for each other. Over TCP the trainer
+/// starts first, on a port that the system chose, and the others join in any order.
 struct TestCluster::ProcessNodes final : Nodes {
   ProcessNodes(ProcessPlan plan, Backend backend) : others(std::move(plan.others)) {
     NodeOptions& options = plan.trainer;
@@ -151,7 +152,7 @@ struct TestCluster::ProcessNodes final : Nodes {
       const auto peer = node->core().membership().find(name);
       return peer ? peer->incarnation : Incarnation{};
     };
-    const Incarnation before = life();  // nothing if its end was noticed already
+    const Incarnation before = life();  // empty if its end was already noticed
     spawn(*std::ranges::find(others, name, &NodeProcessOptions::name));
     const TimePoint due = in(kPatience);
     while ((life() == before || life() == Incarnation{}) && std::chrono::steady_clock::now() < due)
@@ -246,7 +247,7 @@ void TestCluster::await(std::string_view name, const std::function<bool(const Co
 // --- fixtures --------------------------------------------------------------------------------------------------------
 
 namespace {
-std::unique_ptr<TestCluster> shared_cluster;  // between SharedCluster's constructor and destructor
+std::unique_ptr<TestCluster> shared_cluster;  // set between SharedCluster's constructor and destructor
 }  // namespace
 
 SharedCluster::SharedCluster() {

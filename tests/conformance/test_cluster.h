@@ -1,5 +1,5 @@
-// A cluster for tests: all nodes in this process, or one process per node, over unix sockets or TCP. The same test
-// passes on all three: `conformance_test -- local|ipc|tcp` says which.
+// A cluster for tests: all nodes in this process, or one process per node over unix sockets or TCP. Every test runs on
+// all three: `conformance_test -- local|ipc|tcp` selects one.
 #pragma once
 
 #include <chrono>
@@ -21,59 +21,59 @@ namespace troupe::testing {
 enum class Backend { local, ipc, tcp };
 std::ostream& operator<<(std::ostream& out, Backend backend);
 
-/// The one named on the command line, after "--"; local without one.
+/// Returns the backend that the command line names after "--"; local by default.
 [[nodiscard]] Backend backend_of_this_run();
 
-/// Nodes over TCP that are not all alike.
+/// Nodes over TCP with different options.
 struct ProcessPlan {
-  std::vector<NodeProcessOptions> others;  ///< seed and world size are the cluster's to say
-  NodeOptions trainer = {};                ///< name, cluster, secret and seed are the cluster's to say
+  std::vector<NodeProcessOptions> others;  ///< the cluster sets seed and world size
+  NodeOptions trainer = {};                ///< the cluster sets name, cluster, secret and seed
 };
 
-/// The node "trainer", which is in this process and whose program the test is, and others that serve until it ends.
-/// Make it on the thread that runs main: its processes end with the thread that made them.
+/// The node "trainer", which runs the test in this process, and other nodes that serve until it ends.
+/// REQUIRES: created on the main thread, because its processes end with the thread that created them.
 class TestCluster {
  public:
-  /// All nodes are up with each other when it returns. Each serves functions_of(its name), and logs from `log_level` on
-  /// if one is given; then no other cluster may be there. `leaks` is the trainer's.
+  /// Returns when all nodes are connected to each other. Each serves functions_of(its name). If `log_level` is given,
+  /// it is set for all nodes, and no other cluster may exist. `leaks` applies to the trainer.
   explicit TestCluster(std::vector<NodeName> others, PoolOptions pool = {}, Backend backend = backend_of_this_run(),
                        Leaks leaks = Leaks::warn, std::string log_level = {});
 
-  /// Each node serves functions_of(its name), in a process as `plan` says.
+  /// Each node serves functions_of(its name), in a process with the options of `plan`.
   explicit TestCluster(ProcessPlan plan);
 
-  /// Ends all nodes together, within 10 s; the test case fails if one does not end by itself, cleanly.
+  /// Shuts all nodes down together, within 10 s. The test case fails if a node does not end cleanly by itself.
   ~TestCluster();
   TestCluster(const TestCluster&) = delete;
   TestCluster& operator=(const TestCluster&) = delete;
 
   [[nodiscard]] Node& trainer();
 
-  /// The nodes beside the trainer, without those that were killed.
+  /// Returns the nodes besides the trainer that were not killed.
   [[nodiscard]] const std::vector<NodeName>& others() const { return others_; }
 
-  /// Ends a node without a goodbye: its process gets SIGKILL.
+  /// Ends a node without a goodbye: kills its process with SIGKILL.
   void kill(std::string_view name);
 
-  /// Sends `signal` to the node's process. Not for local clusters.
+  /// Sends `signal` to the node's process. REQUIRES: not a local cluster.
   void signal(std::string_view name, int signal);
 
-  /// The process of a node. Not for local clusters.
+  /// Returns the process of a node. REQUIRES: not a local cluster.
   [[nodiscard]] const NodeProcess& process(std::string_view name);
 
-  /// Starts another life of a node that was killed. Not for local clusters.
+  /// Starts another life of a killed node. REQUIRES: not a local cluster.
   void restart(const NodeName& name);
 
-  /// What the node says of itself, without the request and the call that ask.
+  /// Returns the node's own counts, without the request and the call that fetch them.
   [[nodiscard]] Counts counts(std::string_view name);
 
-  /// Waits until `holds` is true of the node's counts; the test case fails if that takes longer than 5 s.
+  /// Waits until `holds` is true of the node's counts. The test case fails after 5 s.
   void await(std::string_view name, const std::function<bool(const Counts&)>& holds);
 
-  /// Waits likewise until the node serves so many calls.
+  /// Waits, as await(), until the node serves this many calls.
   void await_calls(std::string_view name, std::uint64_t calls);
 
-  /// Waits likewise until no node owns a value or context, holds a reference, serves a call or waits for an answer.
+  /// Waits, as await(), until no node owns a value or context, holds a reference, serves a call or awaits an answer.
   void expect_settled();
 
  private:
@@ -86,13 +86,13 @@ class TestCluster {
   std::unique_ptr<Nodes> nodes_;
 };
 
-/// Suite fixture: one cluster of "trainer" and p1 to p4 for all tests that leave it as it was.
+/// Suite fixture: one cluster of "trainer" and p1 to p4, for all tests that leave it unchanged.
 struct SharedCluster {
   SharedCluster();
   ~SharedCluster();
 };
 
-/// Test fixture: the shared cluster, which must be as idle after the test as before.
+/// Test fixture: the shared cluster, which must be idle again after the test.
 struct OnSharedCluster {
   OnSharedCluster();
   ~OnSharedCluster();
@@ -103,7 +103,7 @@ struct OnSharedCluster {
   Node& trainer;
 };
 
-/// The Error that `call` throws; the test case fails if it throws none.
+/// Returns the Error that `call` throws. The test case fails if it throws none.
 template <class Call>
 [[nodiscard]] Error error_of(Call call) {
   try {

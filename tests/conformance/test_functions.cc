@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 
 TimePoint in(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
 
-/// Waits as served functions wait, until `stop` or 20 s have passed.
+/// Waits as served functions wait, until `stop` is requested or 20 s have passed.
 bool wait_for(const std::stop_token& stop) {
   detail::WaitPoint stopped;
   const std::stop_callback signal(stop, [&stopped] { stopped.signal(); });

@@ -1,4 +1,4 @@
-// What the nodes of conformance tests serve. One registry, the same in every process.
+// Functions that the nodes of conformance tests serve. One registry, the same in every process.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace troupe::testing {
 
 // --- values ----------------------------------------------------------------------------------------------------------
 
-/// A user's struct with tensors in several places.
+/// A user struct with tensors in several places.
 struct Sample {
   std::string name;
   Tensor image;
@@ -34,7 +34,7 @@ struct Sample {
 
 using Nested = std::map<std::string, std::vector<std::optional<std::pair<std::int32_t, std::string>>>>;
 
-/// Travels, but throws something of the user's own when it is read.
+/// Can be sent, but throws a user exception when it is read.
 struct Unreadable {
   int value = 0;
   template <class Archive>
@@ -71,7 +71,7 @@ void throw_text(const std::string& text);
 std::int32_t throw_number();
 std::int32_t throw_out_of_range();
 
-/// Calls throw_text on `other` and lets what comes pass.
+/// Calls throw_text on `other` and does not catch.
 void fail_on(Scope& scope, const NodeName& other, const std::string& text);
 
 /// Calls itself on `other` and back until `depth` is used up; returns the number of nested calls made.
@@ -80,22 +80,22 @@ std::int32_t ping_pong(Scope& scope, const NodeName& other, std::int32_t depth);
 std::optional<std::int64_t> time_left_ms(Scope& scope);
 std::optional<std::int64_t> time_left_on(Scope& scope, const NodeName& other);
 
-/// `square` of `other`, plus 1, by `then`.
+/// Returns `square` on `other` plus 1, by `then`.
 std::int64_t square_on_and_one(Scope& scope, const NodeName& other, std::int64_t x);
 
-/// Waits until the caller gave up or is gone, at most 20 s.
+/// Waits until the caller cancels or is gone, at most 20 s.
 bool wait_until_stopped(Scope& scope);
 
 /// Calls wait_until_stopped on `other`.
 bool wait_on(Scope& scope, const NodeName& other);
 
-/// Answers after `ms`, whether or not anybody waits still.
+/// Answers after `ms`, also if no caller waits any more.
 std::int32_t answer_after(std::int32_t ms);
 
-/// Holds its thread for `ms` as a computation would.
+/// Holds its thread for `ms`, as a computation would.
 std::int32_t compute_for(std::int32_t ms);
 
-/// What `scope`'s node knows of itself; the call that asks is in it.
+/// The counts of `scope`'s node. They include the call that fetches them.
 struct Counts {
   std::uint64_t pending_requests = 0;
   std::uint64_t served_calls = 0;
@@ -111,7 +111,7 @@ struct Counts {
 };
 Counts counts_here(Scope& scope);
 
-/// Returns when `scope`'s node is up with so many others, itself included.
+/// Returns when `scope`'s node is connected to a world of `nodes` nodes, itself included.
 void await_world(Scope& scope, std::uint64_t nodes);
 
 /// The members that `scope`'s node sees.
@@ -119,26 +119,26 @@ std::vector<NodeName> members_here(Scope& scope);
 
 // --- references ------------------------------------------------------------------------------------------------------
 
-/// Not safe to use from several threads at once.
+/// Not thread-safe.
 class Counter {
  public:
   Counter() = default;
   explicit Counter(std::int64_t start) : value_(start) {}
 
-  /// Reads, lets others run, writes.
+  /// Reads, lets other calls run, writes.
   void increment();
   std::int64_t add(std::int64_t amount);
   [[nodiscard]] std::int64_t value() const { return value_; }
   [[nodiscard]] std::int64_t plus(std::int64_t amount) const noexcept { return value_ + amount; }
-  /// Holds its thread, and so its turn, for `ms`; then adds 1.
+  /// Holds its thread, and so its turn, for `ms`. Then adds 1.
   void compute_for(std::int32_t ms);
 
   void fail() const { throw std::domain_error("the counter is not amused"); }
 
-  /// Asks `other` to increment this very counter and returns what it sees then.
+  /// Makes `other` increment this counter. Returns the value after that.
   std::int64_t incremented_by(Scope& scope, const NodeName& other, const RRef<Counter>& self);
 
-  /// Waits until its caller gave up.
+  /// Waits until its caller cancels.
   bool wait_until_stopped(Scope& scope) const;
 
   template <class Archive>
@@ -150,7 +150,7 @@ class Counter {
   std::int64_t value_ = 0;
 };
 
-/// A user's struct with references in several places.
+/// A user struct with references in several places.
 struct Bundle {
   std::string label;
   RRef<Tensor> value;
@@ -180,7 +180,7 @@ class LabelledCounter : public Labelled, public Counter {
 void increment_of(Scope& scope, const RRef<Counter>& counter);
 void increment_often(Scope& scope, const RRef<Counter>& counter, std::int32_t times);
 
-/// Fills the tensor that `rref` names after `ms`.
+/// Fills the tensor behind `rref` after `ms`.
 void fill_later(Scope& scope, const RRef<Tensor>& rref, double value, std::int32_t ms);
 
 RRef<Tensor> keep_here(Scope& scope, const Tensor& value);
@@ -188,13 +188,13 @@ RRef<Tensor> keep_here_after(Scope& scope, const Tensor& value, std::int32_t ms)
 std::vector<RRef<Tensor>> keep_many(Scope& scope, std::int32_t count);
 RRef<Tensor> give_back(RRef<Tensor> rref);
 
-/// References to values of this node: `first`, `first` + 1, ...
+/// Returns references to values of this node: `first`, `first` + 1, ...
 std::vector<RRef<std::int64_t>> keep_range(Scope& scope, std::int64_t first, std::int64_t count);
 
-/// What they refer to, with the name of each one's owner.
+/// Returns the values behind them, each with the name of its owner.
 std::vector<std::pair<NodeName, std::int64_t>> read_all(Scope& scope, const std::vector<RRef<std::int64_t>>& rrefs);
 
-/// What `other` reads of a range that this node keeps.
+/// Returns the values that `other` reads from a range that this node keeps.
 std::vector<std::pair<NodeName, std::int64_t>> read_mine_on(Scope& scope, const NodeName& other, std::int64_t first,
                                                             std::int64_t count);
 Bundle give_bundle_back(Bundle bundle);
@@ -203,32 +203,32 @@ Tensor bundle_sum(Scope& scope, const Bundle& bundle);
 /// Creates add(x, y) on `other` and returns its value.
 Tensor add_on(Scope& scope, const NodeName& other, const Tensor& x, double y);
 
-/// Passes `rref` on along `path` and returns what the last one fetches.
+/// Passes `rref` along `path`. Returns the value that the last node fetches.
 Tensor forward_along(Scope& scope, const RRef<Tensor>& rref, std::vector<NodeName> path);
 
-/// Drops the reference and returns whether the owner is known to count it.
+/// Drops the reference. Returns whether the owner has confirmed it.
 bool is_confirmed_here(const RRef<Tensor>& rref);
 
-/// Keeps `rref` on this node, inside a value of its own.
+/// Stores `rref` on this node, inside a value of its own.
 Bundle keep_bundle(RRef<Tensor> rref);
 
-/// Waits until its caller is gone and up again in another life, at most 20 s; then gives them back all the same.
+/// Waits, at most 20 s, until its caller has restarted as another life. Then returns the references all the same.
 std::vector<RRef<Tensor>> give_back_too_late(Scope& scope, std::vector<RRef<Tensor>> rrefs);
-/// What `other` gives back.
+/// Returns the references that `other` returns.
 std::vector<RRef<Tensor>> ask_to_give_back_too_late(Scope& scope, const NodeName& other,
                                                     const std::vector<RRef<Tensor>>& rrefs);
 
-/// Makes 10 values on `server`, calls it in a context, and then waits until its caller gave up.
+/// Makes 10 values on `server`, calls it in a context, and then waits until its caller cancels.
 bool hold_on(Scope& scope, const NodeName& server);
 
 // --- registries ------------------------------------------------------------------------------------------------------
 
-// "disagree" has other parameters on the trainer than elsewhere, "only_on_trainer" is not known elsewhere.
+// "disagree" has other parameters on the trainer than on other nodes; "only_on_trainer" exists only there.
 std::int64_t disagree_on_trainer(std::int64_t x);
 std::int64_t disagree_elsewhere(const std::string& x);
 std::int64_t only_on_trainer(std::int64_t x);
 
-/// What the node `name` serves.
+/// Returns the functions that node `name` serves.
 FunctionRegistry functions_of(const NodeName& name);
 
 }  // namespace troupe::testing

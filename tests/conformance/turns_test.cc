@@ -1,4 +1,4 @@
-// Functions that run on the value of one reference: at its owner, one after the other.
+// Functions that run on the value of a reference: at its owner, one after the other.
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(local_value_holds_the_turn) {
 BOOST_AUTO_TEST_CASE(computing_member_function_keeps_its_turn) {
   const RRef<Counter> counter = counter_on(trainer, "p1", 0);
   const Future<void> busy = counter.rpc_async(trainer, &Counter::compute_for, 60);
-  BOOST_TEST(counter.rpc_sync(trainer, &Counter::value) == 1);  // not before it has ended
+  BOOST_TEST(counter.rpc_sync(trainer, &Counter::value) == 1);  // not before the function has ended
   busy.get();
 }
 
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(member_that_the_owner_does_not_serve_is_an_error_in_all_kin
     BOOST_TEST(error.message == "\"std::string::size\" is not in the registry of p1");
     BOOST_TEST(error.execution == Execution::never);
   };
-  check(error_of([&] { return text.rpc_sync(trainer, &std::string::size); }));  // the trainer knows it
+  check(error_of([&] { return text.rpc_sync(trainer, &std::string::size); }));  // the trainer knows the type
   check(error_of([&] { return text.rpc_async(trainer, &std::string::size).get(); }));
   check(error_of([&] { return text.remote(trainer, &std::string::size).to_here(trainer); }));
 }

@@ -1,4 +1,4 @@
-// What can be asked of a remote value beside a copy: its type, whether it is there, a part of it, many at once.
+// Operations on a remote value other than a copy: its type, its readiness, a part of it, many at once.
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 using boost::unit_test::fixture;
 using boost::unit_test::label;
 
-/// What this node asked of others so far.
+/// Returns the number of requests that this node has made so far.
 std::uint64_t requests_of(const Node& node) { return node.core().requests_started(); }
 
 BOOST_FIXTURE_TEST_SUITE(values, OnSharedCluster, *fixture<SharedCluster>())
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(type_is_told_by_the_owner_once_the_value_exists, *label("O-
   BOOST_TEST(list.type(trainer) == "list<tensor>");
   const std::uint64_t before = requests_of(trainer);
   BOOST_TEST(slow.type(trainer) == "tensor");
-  BOOST_TEST(requests_of(trainer) == before);  // asked once
+  BOOST_TEST(requests_of(trainer) == before);  // one request only
   const RRef<std::int32_t> never = trainer.remote("p1", &throw_out_of_range);
   BOOST_TEST(error_of([&] { return never.type(trainer); }).message == "index 7 of 3");
   BOOST_TEST(error_of([&] { return never.type_async(trainer).get(); }).message == "index 7 of 3");
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(kept_copy_is_fetched_again_only_after_a_change) {
   BOOST_TEST(requests_of(trainer) == before);
   BOOST_TEST(counter.rpc_sync(trainer, &Counter::value) == 3);  // const: changes nothing
   BOOST_TEST(counter.cached(trainer) == first);
-  for (std::int64_t added = 1; added <= 20; ++added) {  // who made the change sees it at once
+  for (std::int64_t added = 1; added <= 20; ++added) {  // the node that makes the change sees it at once
     counter.rpc_sync(trainer, &Counter::add, 1);
     BOOST_TEST(counter.cached(trainer)->value() == 3 + added);
   }
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(many_values_come_in_one_message_from_each_owner) {
   std::vector<RRef<std::int64_t>> squares;
   for (std::int64_t i = 0; i < 60; ++i)
     squares.push_back(trainer.remote(i % 3 == 0 ? "p1" : i % 3 == 1 ? "p2" : "trainer", &square, i));
-  squares.push_back(squares.front());  // one twice
+  squares.push_back(squares.front());  // one of them twice
   const std::uint64_t before = requests_of(trainer);
   const std::vector<std::int64_t> values = to_here_all(trainer, squares);
   BOOST_TEST(requests_of(trainer) - before == 3U);
@@ -177,7 +177,8 @@ BOOST_AUTO_TEST_CASE(fetch_under_way_ends_when_the_creation_fails, *label("R-26"
   BOOST_TEST(error_of([&] { return fetched.get(); }).code == ErrorCode::no_such_function);
 }
 
-// --- sparse tensors, memory of the user's own ------------------------------------------------------------------------
+// --- sparse tensors, memory owned by the user
+// -------------------------------------------------------------------------
 
 bool same(const SparseTensor& a, const SparseTensor& b) {
   return a.shape() == b.shape() && a.is_coalesced() == b.is_coalesced() && same_bytes(a.indices(), b.indices()) &&
@@ -233,7 +234,7 @@ BOOST_AUTO_TEST_CASE(reference_that_is_still_held_at_the_end_is_reported_and_shu
 BOOST_AUTO_TEST_CASE(node_that_holds_nothing_at_the_end_reports_nothing, *label("O-22")) {
   TestCluster cluster({"p1"});
   Node& trainer = cluster.trainer();
-  // A value that holds a reference is not the program: it goes with its node.
+  // A reference inside a value does not belong to the program: it ends with its node.
   const RRef<Bundle> bundle(trainer, Bundle{"kept", trainer.remote("p1", &add, ones({1}), 1.0), {}, {}});
   BOOST_TEST(bundle.is_owner());
   BOOST_TEST(trainer.shutdown().leaked.empty());

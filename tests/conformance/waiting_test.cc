@@ -1,4 +1,4 @@
-// Many futures at once, scopes that know their calls, and cancellation.
+// Many futures at once, scopes that track their calls, and cancellation.
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(scope_waits_for_every_call_made_through_it, *label("F-15"))
   answers.push_back(calls.with({.deadline = 10s}).rpc_async("p2", &answer_after, 10));
   calls.wait_all();
   for (const auto& answer : answers) BOOST_TEST(answer.ready());
-  calls.wait_all();  // nothing is open
+  calls.wait_all();  // no call is pending
 }
 
 BOOST_AUTO_TEST_CASE(scope_throws_the_time_out_of_a_call_and_can_be_used_again, *label("F-16")) {
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(scope_throws_what_a_function_threw_and_cancels_when_its_bod
   WaitAllScope calls(trainer);
   const auto failing = calls.rpc_async("p1", &throw_text, "three");
   BOOST_TEST(error_of([&] { calls.wait_all(); }).message == "three");
-  calls.wait_all();  // told once
+  calls.wait_all();  // an error is reported once
 
   Future<bool> open;
   BOOST_CHECK_THROW(

@@ -1,5 +1,5 @@
-# Builds the API reference and counts what the pages of the namespaces list.
-# Doxygen leaves out all free functions of a namespace that has no comment (troupe.h has them).
+# Builds the API reference and counts the entries of the namespaces' pages.
+# Doxygen omits all free functions of a namespace without a comment (troupe.h has those comments).
 execute_process(COMMAND ${source}/dev docs RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE complaints)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "./dev docs failed:\n${complaints}")

@@ -1,6 +1,6 @@
 # cmake -D build=<build folder> -D work=<folder of ours> -D bridge=<samples/bridge/bridge.cc> -D compiler=<c++>
 #       -D flags=<compiler flags> -P install_test.cmake
-# Nothing of the source tree may be needed: the consumers see the installed prefix only.
+# The consumers see only the installed prefix: they must need nothing of the source tree.
 file(REMOVE_RECURSE ${work}/prefix ${work}/by_hand ${work}/consumer ${work}/bridge ${work}/refused)
 
 function(run)
@@ -23,12 +23,12 @@ function(build_consumer name)
 endfunction()
 
 build_consumer(consumer)
-# Its results are what it prints; the log, where it warns that it ends before the other node, is on stderr.
+# Its results are on stdout. Its log, which warns that it ends before the other node, is on stderr.
 execute_process(COMMAND ${work}/consumer/consumer OUTPUT_VARIABLE results ERROR_VARIABLE log RESULT_VARIABLE status)
 if(NOT status EQUAL 0 OR NOT results STREQUAL "14\n32\n")
   message(FATAL_ERROR "the consumer ended with status ${status} and printed: ${results}${log}")
 endif()
-# The same program, by the compiler alone and with the folder's name in its include.
+# Builds the same program with the compiler only, and with the folder's name in its include.
 file(READ ${CMAKE_CURRENT_LIST_DIR}/consumer/main.cc program)
 string(REPLACE "#include \"troupe.h\"" "#include <troupe/troupe.h>" program "${program}")
 file(WRITE ${work}/by_hand/main.cc "${program}")
@@ -46,8 +46,8 @@ endif()
 run(${work}/prefix/bin/troupe --version)
 message("the consumer printed 14 and 32; troupe --version: ${output}")
 
-# A bridge uses the raw port, in C++17, and gets no more than that: no actors, no tensors, and none of their libraries. It is
-# built as where the dependencies that the port does not link are missing.
+# A bridge uses the raw port in C++17, without actors, tensors and their libraries. It is built as on a machine without the
+# dependencies that the port does not link.
 set(missing)
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../../cmake/FindTroupeDependencies.cmake looks REGEX "^ *(find_dependency|troupe_find_library)\\(")
 foreach(look IN LISTS looks)
@@ -62,7 +62,7 @@ foreach(look IN LISTS looks)
   endif()
 endforeach()
 
-# refuse_bridge(<what CMake says> <option>...): the bridge cannot be configured so.
+# refuse_bridge(<text of CMake> <option>...): CMake refuses to configure the bridge with these options.
 function(refuse_bridge why)
   execute_process(COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/bridge -B ${work}/refused -G Ninja -D CMAKE_PREFIX_PATH=${work}/prefix
                           -D CMAKE_CXX_COMPILER=${compiler} -D "CMAKE_CXX_FLAGS=${flags}" ${ARGN}
@@ -74,7 +74,7 @@ function(refuse_bridge why)
   file(REMOVE_RECURSE ${work}/refused)
 endfunction()
 
-# Where all of troupe is asked for, they are missed.
+# A request for all of troupe fails without them.
 refuse_bridge("Could NOT find TroupeDependencies.*CAF__core_LIBRARY" -D bridge=${bridge} -D CAF__core_LIBRARY=IGNORE)
 refuse_bridge("CMAKE_DISABLE_FIND_PACKAGE_tomlplusplus" -D bridge=${bridge} ${missing})
 refuse_bridge("troupe has no component \"actors\": there is port" -D bridge=${bridge} "-D components=port\\;actors")
@@ -83,7 +83,7 @@ run(${work}/bridge/bridge)
 if(NOT output STREQUAL "sum of 1 to 1000, by another process = 500500, by hand: 500500\n")
   message(FATAL_ERROR "the bridge printed: ${output}")
 endif()
-# Without debug info, which is several times as large. The whole runtime has 25 MB, the raw port 1.5.
+# Without debug info, which is several times as large. The whole runtime is 25 MB, the raw port 1.5 MB.
 run(${CMAKE_COMMAND} -E copy ${work}/bridge/bridge ${work}/bridge/stripped)
 run(strip ${work}/bridge/stripped)
 file(SIZE ${work}/bridge/bridge linked)

@@ -22,7 +22,7 @@ struct Point {
   }
 };
 
-/// Free functions, as a user writes for a type of somebody else.
+/// A type with free functions, as a user writes them for a third-party type.
 struct Interval {
   std::int32_t low = 0;
   std::int32_t high = 0;
@@ -75,7 +75,7 @@ struct Versioned {
   }
 };
 
-/// Writes a container by hand, cereal's way.
+/// Writes a container by hand, as cereal does.
 struct Stack {
   std::vector<std::int32_t> items;
   friend bool operator==(const Stack&, const Stack&) = default;
@@ -113,7 +113,7 @@ struct Nothing {
   friend bool operator==(const Nothing&, const Nothing&) = default;
 };
 
-/// Much larger in memory than on the wire.
+/// A type much larger in memory than on the wire.
 struct Wide {
   std::array<char, 4096> room{};
   std::uint8_t value = 0;
@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(a_length_beyond_the_bytes_that_remain_is_refused_before_any
 }
 
 BOOST_AUTO_TEST_CASE(capacity_grows_only_as_elements_are_really_there) {
-  // 1,000,000 elements are announced, 99 are there; the 100th is the boolean 7.
+  // The length says 1,000,000 elements, but 99 are present; the 100th is the boolean 7.
   std::vector<std::byte> bytes = little_endian({1'000'000});
   bytes.resize(bytes.size() + 1'000'000);
   const auto in_vain = [](std::span<const std::byte> input) {
@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(capacity_grows_only_as_elements_are_really_there) {
   bytes[8 + 99 * 2 + 1] = std::byte{7};
   const testing::PeakMemory peak;
   BOOST_CHECK_THROW(in_vain(bytes), DecodeError);
-  // At most: 100 elements that were there, moved to room for 200.
+  // Maximum: 100 elements, moved into memory for 200.
   BOOST_TEST(peak.bytes() < (64U << 10U) + 3 * 100 * sizeof(std::pair<Wide, bool>));
 }
 
@@ -323,7 +323,7 @@ BOOST_AUTO_TEST_CASE(values_that_mean_nothing_are_refused) {
   std::vector<std::byte> third(4);
   third[0] = std::byte{2};
   check_refused<std::variant<int, bool>>(third, "[decode] alternative 2 of 2");
-  // Two elements, both the key 1.
+  // Two elements, both with key 1.
   check_refused<std::set<std::int64_t>>(little_endian({2, 1, 1}), "[decode] a key appears twice");
   check_refused<std::map<std::int64_t, std::int64_t>>(little_endian({2, 1, 5, 1, 6}), "[decode] a key appears twice");
 }

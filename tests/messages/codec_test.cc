@@ -17,7 +17,7 @@ constexpr std::size_t kReservedAt = 12;
 
 Frames encoded(const AnyMessage& message) { return encode(testing::envelope_for(message), message).value(); }
 
-/// The frames with frame `index` replaced by a copy in which the byte at `position` is different.
+/// Returns the frames with the byte at `position` of frame `index` changed, in a copy of that frame.
 Frames flipped(Frames frames, std::size_t index, std::size_t position) {
   std::vector<std::byte> bytes(frames[index].bytes.begin(), frames[index].bytes.end());
   bytes[position] ^= std::byte{0x10};
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(every_message_survives_with_its_envelope, *boost::unit_test
       const Decoded received = decode(frames).value();
       BOOST_TEST((received.envelope == envelope));
       BOOST_TEST(received.message.index() == i);
-      // Encoded again it gives the same bytes: no field was lost.
+      // Encoding it again returns the same bytes: no field was lost.
       BOOST_TEST(testing::to_hex(encode(envelope, received.message).value()) == testing::to_hex(frames));
     }
   }

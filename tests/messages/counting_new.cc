@@ -13,9 +13,9 @@ namespace {
 std::atomic<std::size_t> live_bytes{0};
 std::atomic<std::size_t> peak_bytes{0};
 
-/// What is to be refused on this thread.
+/// The refusal requested on this thread.
 struct Refusal {
-  std::size_t left = 0;  ///< until it is; 0: nothing is to be refused
+  std::size_t left = 0;  ///< allocations until the refused one; 0: none is refused
   std::size_t bytes_min = 0;
 };
 thread_local Refusal refusal;
@@ -65,7 +65,7 @@ PeakMemory::PeakMemory() : heap_before_(live_bytes.load()), tensors_before_(cpu_
 }
 
 std::size_t PeakMemory::bytes() const {
-  // What a message decoded to still lives when this is asked: the present sum of its tensors is their peak.
+  // The decoded message is still alive here: the present sum of its tensors is their peak.
   const std::size_t tensors = cpu_allocator().statistics().bytes_live;
   return peak_bytes.load() - heap_before_ + (std::max(tensors, tensors_before_) - tensors_before_);
 }

@@ -1,12 +1,12 @@
-// Counts and refuses what this executable allocates: its own operator new, and the memory of tensors.
+// Counts and refuses allocations of this executable: its own operator new, and the memory of tensors.
 #pragma once
 
 #include <cstddef>
 
 namespace troupe::testing {
 
-/// Highest number of bytes that were live at once since the object was made, above what was live then.
-/// One at a time; memory that other threads allocate counts too.
+/// The highest number of live bytes since the object was created, minus those live at that time. One object at a time.
+/// Allocations of all threads count.
 class PeakMemory {
  public:
   PeakMemory();
@@ -17,8 +17,8 @@ class PeakMemory {
   std::size_t tensors_before_;
 };
 
-/// Refuses one allocation by operator new of the thread that made the object, the `n`-th from then on, while it lives:
-/// it throws std::bad_alloc. One per thread at a time.
+/// Refuses one allocation by operator new: the `n`-th of the creating thread during the object's life throws
+/// std::bad_alloc. One object per thread at a time.
 class RefusedAllocation {
  public:
   /// REQUIRES: n > 0. Allocations below `bytes_min` are not counted.
@@ -27,7 +27,7 @@ class RefusedAllocation {
   RefusedAllocation(const RefusedAllocation&) = delete;
   RefusedAllocation& operator=(const RefusedAllocation&) = delete;
 
-  /// Whether there were as many.
+  /// Returns whether the thread made that many allocations.
   [[nodiscard]] bool happened() const;
 };
 

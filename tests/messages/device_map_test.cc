@@ -22,7 +22,7 @@ const Device kCpu = Device::cpu();
 
 Device gpu(int index) { return Device::cuda(static_cast<std::int16_t>(index)); }
 
-/// What a sender with this map puts on the wire.
+/// Returns the encoded tensor that a sender with this map puts on the wire.
 Encoded sent(const Tensor& tensor, const DeviceMap& map) {
   OutArchive archive(nullptr, kUnlimited, std::make_shared<const DeviceMap>(map));
   archive(tensor);
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(the_way_back_ends_where_it_began) {
 
 BOOST_AUTO_TEST_CASE(each_device_stands_once_on_either_side) {
   DeviceMap map{{gpu(0), gpu(1)}};
-  map.add(gpu(0), gpu(1));  // as it is
+  map.add(gpu(0), gpu(1));  // an existing entry, unchanged
   BOOST_TEST(map.pairs().size() == 1U);
   expect_throw<std::invalid_argument>([&] { map.add(gpu(0), gpu(2)); },
                                       "[device_map] cuda:0 goes to cuda:1 already, not to cuda:2");

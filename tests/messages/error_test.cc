@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(every_code_has_a_name_and_numbers_are_stable) {
 BOOST_AUTO_TEST_CASE(a_text_beyond_60_KiB_travels_cut_at_a_whole_character) {
   Error error;
   error.message =
-      std::string(60 * 1024 - 1, 'x') + "\xC3\xA9" + "yz";  // the 60 KiB end inside the two bytes of e-acute
+      std::string(60 * 1024 - 1, 'x') + "\xC3\xA9" + "yz";  // the limit of 60 KiB lies between the two bytes of e-acute
   const auto [received] = from_payload<Error>(to_payload(nullptr, error));
   BOOST_TEST(received.message == std::string(60 * 1024 - 1, 'x') + " [4 more bytes]");
 }

@@ -1,5 +1,5 @@
-// The bytes on the wire do not change by accident. One message of each family is written out by hand in
-// messages/WIRE.md, whose text is compared here; the others are files in golden/, made once, read by a person, kept.
+// Protects the bytes on the wire from accidental change. One message of each family is written by hand in
+// messages/WIRE.md, and compared here. The others are files in golden/, generated once and reviewed.
 #include <boost/test/unit_test.hpp>
 
 #include <fstream>
@@ -14,7 +14,8 @@ namespace {
 
 using namespace msg;
 
-/// The bytes of each "```wire Name" block of WIRE.md; what follows '#' is explanation, "--" begins the next frame.
+/// Returns the bytes of each "```wire Name" block of WIRE.md. Text after '#' is explanation; "--" begins the next
+/// frame.
 std::map<std::string, std::string> written_by_hand() {
   std::ifstream file(TROUPE_SOURCE_DIR "/messages/WIRE.md");
   std::map<std::string, std::string> blocks;

@@ -1,4 +1,4 @@
-// Bytes of an enemy: nothing crashes, nothing allocates more than 64 KiB + 16 x what was received.
+// Hostile bytes: no input crashes the decoder or makes it allocate more than 64 KiB + 16 x the received bytes.
 #include <boost/test/unit_test.hpp>
 
 #include <random>
@@ -36,8 +36,8 @@ std::size_t received_bytes(const Body& body) {
   return total;
 }
 
-/// Decodes the body as if it had passed the checksum: an enemy computes those too. Returns whether it was accepted.
-/// Fails the test if more is allocated than may be, or anything but a DecodeError is thrown.
+/// Decodes the body as if it had passed the checksum, which an attacker can compute. Returns whether it was accepted.
+/// Fails the test if it allocates more than permitted or throws anything but a DecodeError.
 bool accepted(const Body& body) {
   const testing::PeakMemory peak;
   bool fine = false;
@@ -102,8 +102,8 @@ BOOST_AUTO_TEST_CASE(whole_messages_cut_at_any_byte_of_any_frame_are_refused, *b
   }
 }
 
-// Every length, count, index and descriptor is somewhere in the body: writing an absurd number over each position
-// reaches all of them.
+// Every length, count, index and descriptor is somewhere in the body. An absurd number written at each position reaches
+// all of them.
 BOOST_AUTO_TEST_CASE(absurd_numbers_at_any_position_neither_crash_nor_allocate) {
   const std::uint64_t absurd[] = {~std::uint64_t{0},
                                   std::uint64_t{1} << 63U,
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(pure_noise_under_every_number_neither_crashes_nor_allocates
   for_every_body([&](const Body& good) {
     for (int round = 0; round < 50; ++round) {
       Body noise{good.tag, Bytes(random() % 400), {}};
-      // Mostly zeros: noise that gets further than the first length.
+      // Mostly zeros, so that the noise passes the first length.
       for (std::byte& byte : noise.bytes) {
         if (random() % 8 == 0) byte = static_cast<std::byte>(random() & 0xFFU);
       }

@@ -1,4 +1,4 @@
-// One value of every message, each field set to something else than its default.
+// One value of every message, with each field set to a non-default value.
 #pragma once
 
 #include <vector>
@@ -7,16 +7,16 @@
 
 namespace troupe::testing {
 
-/// In the order of AnyMessage. Tensors are made anew by every call.
+/// Returns them in the order of AnyMessage. Every call creates new tensors.
 [[nodiscard]] std::vector<msg::AnyMessage> every_message();
 
-/// trainer -> ps0/worker, request 7, answer to 0, 2 s left; a reply swaps the two ids.
+/// Returns an envelope: trainer -> ps0/worker, request 7, answer to 0, 2 s left. For a reply the two ids are swapped.
 [[nodiscard]] msg::Envelope envelope_for(const msg::AnyMessage& message);
 
-/// Bytes written as hex digits; spaces are skipped.
+/// Returns the bytes of hex digits; skips spaces.
 [[nodiscard]] std::vector<std::byte> from_hex(std::string_view text);
 
-/// 16 bytes a line, frames divided by an empty line.
+/// Returns 16 bytes per line, with an empty line between frames.
 [[nodiscard]] std::string to_hex(const Frames& frames);
 
 }  // namespace troupe::testing

@@ -24,7 +24,7 @@ struct Item {
   friend bool operator==(const Item&, const Item&) = default;
 };
 
-/// The same with a `serialize`.
+/// The same fields, with a `serialize`.
 struct NamedItem {
   std::string name;
   std::int32_t count = 0;
@@ -48,7 +48,7 @@ struct WithTensor {
   Tensor values;
 };
 
-/// Its serialize says that only one of its fields travels.
+/// Its serialize sends only one of its fields.
 struct Partly {
   std::int32_t sent = 0;
   std::int32_t kept = 0;

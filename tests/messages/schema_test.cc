@@ -55,7 +55,7 @@ void load_minimal(const Archive&, Celsius& value, const double& degrees) {
 
 enum class Color : std::uint8_t { red };
 
-/// Has no serialize and no default.
+/// Has neither serialize nor a default constructor.
 struct Machine {
   explicit Machine(int p) : parts(p) {}
   int parts;

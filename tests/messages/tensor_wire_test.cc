@@ -22,7 +22,7 @@ struct Batch {
 
 Tensor counted(std::int64_t count) { return arange(count, DType::i64); }
 
-/// Encodes and decodes `tensors`; `frame_sizes` gets the sizes of the frames between.
+/// Encodes and decodes `tensors`. Stores the sizes of the frames in `frame_sizes`.
 std::vector<Tensor> through(const std::vector<Tensor>& tensors, std::vector<std::size_t>& frame_sizes) {
   const msg::Payload payload = to_payload(nullptr, tensors);
   frame_sizes.clear();
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(rows_far_apart_travel_without_what_lies_between) {
   Sizes sizes;
   const std::vector<Tensor> received = through(
       {table.select(0, 900), table.select(0, 1), table.select(0, 2), table.select(0, 901).slice(0, 0, 5)}, sizes);
-  // Rows 1 and 2 touch; row 900 and the begin of 901 too. Frames lie in the order of their bytes.
+  // Rows 1 and 2 are adjacent, and so are row 900 and the beginning of 901. Frames are in the order of their bytes.
   BOOST_TEST((sizes == Sizes{1600, 840}));
   BOOST_TEST(same_bytes(received[0], table.select(0, 900)));
   BOOST_TEST(same_bytes(received[1], table.select(0, 1)));
@@ -199,19 +199,19 @@ BOOST_AUTO_TEST_CASE(a_product_of_sizes_beyond_64_bits_is_refused) {
   check_refused(payload, "[decode] tensor too large: (1099511627776, 1099511627776)");
 }
 
-// The sizes, then the strides, of a tensor of two dimensions begin at 32.
+// The sizes and then the strides of a two-dimensional tensor begin at 32.
 BOOST_AUTO_TEST_CASE(a_tensor_whose_dense_copy_no_machine_could_hold_is_refused_whatever_its_strides) {
   const auto two_dims = [](std::int64_t rows, std::int64_t columns, std::uint64_t numel, std::uint64_t extent) {
     msg::Payload payload = to_payload(nullptr, counted(4).view({2, 2}));
     payload = with(payload, 32, rows);
     payload = with(payload, 40, columns);
-    payload = with(payload, 48, std::int64_t{0});  // each element is the first
+    payload = with(payload, 48, std::int64_t{0});  // each element is the first one
     payload = with(payload, 56, std::int64_t{0});
     payload = with(payload, 16, numel);
     return with(payload, 24, extent);
   };
   const std::int64_t huge = std::int64_t{1} << 62U;
-  // 3 * 2^62 elements fit into 64 bits without a sign; 2^62 do with one, but not their bytes.
+  // 3 * 2^62 elements fit into unsigned 64 bits. 2^62 fit into signed 64 bits, but their bytes do not.
   check_refused(two_dims(huge, 3, 3 * (std::uint64_t{1} << 62U), 8),
                 "[decode] tensor too large: (4611686018427387904, 3)");
   check_refused(two_dims(huge, 1, std::uint64_t{1} << 62U, 8), "[decode] tensor too large: (4611686018427387904, 1)");
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(shapes_that_no_tensor_has_are_refused) {
   refused({2, -1}, "[decode] a shape of 2 dimensions, of 16 at most, or with a negative one");
 }
 
-// Indices of a few bytes that claim to be 2^40 columns: each use of them would take memory for all.
+// A few bytes of indices that claim 2^40 columns: every use would allocate memory for all.
 BOOST_AUTO_TEST_CASE(a_sparse_tensor_of_more_entries_than_came_is_refused) {
   const Tensor repeated = scalar(std::int64_t{0}).expand({1, std::int64_t{1} << 40U});
   const Tensor values = scalar(1.0F).expand({std::int64_t{1} << 40U});

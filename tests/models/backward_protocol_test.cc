@@ -1,5 +1,4 @@
-// The proof of the distributed backward pass: a BackwardTracker on each node, over every order of events of small
-// graphs.
+// Proof of the distributed backward pass: a BackwardTracker on each node, over every order of events of small graphs.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -10,29 +9,29 @@
 namespace troupe::testing {
 namespace {
 
-// A -> B: the result of a call, and its argument back.
+// A -> B: the result of a call, and its argument on the way back.
 const std::vector<ModelBoundary> kChain{{'1', 'A', 'B', "*"}, {'2', 'B', 'A', "1"}};
-// A -> B -> C -> D: the root hears of C and D only through the answers to its marks.
+// A -> B -> C -> D: the root learns of C and D only from the answers to its marks.
 const std::vector<ModelBoundary> kDeep{{'1', 'A', 'B', "*"}, {'2', 'B', 'C', "1"}, {'3', 'C', 'D', "2"}};
-// Two calls to B and C whose results meet at A, both fed by one argument of A's.
+// Two calls, to B and C, whose results meet at A. Both take the same argument of A.
 const std::vector<ModelBoundary> kDiamond{
     {'1', 'A', 'B', "*"}, {'2', 'A', 'C', "*"}, {'3', 'B', 'A', "1"}, {'4', 'C', 'A', "2"}};
-// A calls B, which calls A, which uses its own parameters and B's argument.
+// A calls B, and B calls A. That call uses A's own parameters and B's argument.
 const std::vector<ModelBoundary> kThereAndBack{
     {'1', 'A', 'B', "*"}, {'2', 'B', 'A', "1"}, {'3', 'A', 'B', "2"}, {'4', 'B', 'A', "13"}};
-// A -> B -> C -> A -> B -> C, each time through other boundaries.
+// A -> B -> C -> A -> B -> C, each time through different boundaries.
 const std::vector<ModelBoundary> kCycle{
     {'1', 'A', 'B', "*"}, {'2', 'B', 'C', "1"}, {'3', 'C', 'A', "2"}, {'4', 'A', 'B', "3"}, {'5', 'B', 'C', "4"}};
-// The result of the call to C is used by nothing that is differentiated.
+// The result of the call to C takes no part in the differentiation.
 const std::vector<ModelBoundary> kUnused{
     {'1', 'A', 'B', "*"}, {'2', 'B', 'A', "1"}, {'3', 'A', 'C', ""}, {'4', 'C', 'A', "3"}};
 // A's root reaches B; the root on C reaches B and A.
 const std::vector<ModelBoundary> kRemoteRoot{
     {'1', 'A', 'B', "*"}, {'2', 'C', 'B', "*"}, {'3', 'C', 'A', "*"}, {'4', 'B', 'A', "12"}};
-// B and C are reached on several ways, at different times.
+// B and C are reached on several paths, at different times.
 const std::vector<ModelBoundary> kMesh{{'1', 'A', 'B', "*"}, {'2', 'A', 'C', "*"},  {'3', 'B', 'C', "1"},
                                        {'4', 'C', 'B', "2"}, {'5', 'B', 'A', "14"}, {'6', 'C', 'A', "3"}};
-// A calls itself, and B calls itself below.
+// A calls itself, and further down B calls itself.
 const std::vector<ModelBoundary> kSelfCalls{
     {'1', 'A', 'A', "*"}, {'2', 'A', 'B', "1"}, {'3', 'B', 'B', "2"}, {'4', 'B', 'A', "3"}};
 

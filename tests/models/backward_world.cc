@@ -23,7 +23,7 @@ struct Message {
   char from = kRoot;
   char to = kRoot;
   std::uint64_t number = 0;  // of a mark
-  std::string names;         // boundaries, or participants
+  std::string names;         // names of boundaries or of participants
   bool from_roots = false;
   char culprit = 0;  // of failed
   friend auto operator<=>(const Message&, const Message&) = default;
@@ -45,11 +45,11 @@ struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
 
-// What one node's graph task would know.
+// The state of one node's graph task, as far as the protocol depends on it.
 struct GraphTask {
-  std::set<char> sources;  // '*' and marked SendFns
+  std::set<char> sources;  // '*' and the marked SendFns
   std::set<char> reached;  // RecvFns that take part
-  std::set<char> ready;    // sources that ran
+  std::set<char> ready;    // sources that have run
   std::set<char> sent;
   bool is_done = false;
 };
@@ -74,7 +74,7 @@ class World {
     enum class What : std::uint8_t { deliver, repeat, walk, death };
     What what = What::deliver;
     char node = 0;                     // walk, death
-    const Message* message = nullptr;  // deliver, repeat; in the flight of the world that offers it
+    const Message* message = nullptr;  // for deliver and repeat: in the flight of the world that offers it
   };
 
   [[nodiscard]] std::vector<Event> events() const {
@@ -174,7 +174,8 @@ class World {
     }
   }
 
-  // Ignored by a receiver that has failed: such a delivery commutes with all else, so one order of it is all orders.
+  // A receiver that has failed ignores the message. Its delivery commutes with every other event, so one order of it
+  // represents all.
   [[nodiscard]] bool changes_nothing(const Message& message) const {
     return message.kind != Kind::mark && message.kind != Kind::down &&
            trackers_.at(message.to).phase() == Phase::failed;
@@ -223,7 +224,7 @@ class World {
     act(message.to, actions);
   }
 
-  // The answers to one event, in order.
+  // Performs the actions of one event, in order.
   void act(char node, const backward_actions::Actions& actions) {
     for (const auto& action : actions) {
       std::visit(
@@ -303,7 +304,7 @@ class World {
     act(node, trackers_.at(node).walked(reached));
   }
 
-  // Sends the gradients that are complete; ends the task when all are.
+  // Sends the gradients that are complete. Ends the task when all are sent.
   void advance(char node) {
     GraphTask& task = tasks_.at(node);
     for (const ModelBoundary& edge : pass_->graph) {
@@ -323,7 +324,7 @@ class World {
 
   void send(const Message& message) {
     if (fenced_.contains({message.from, message.to})) {
-      // A request to a peer known to be gone fails at once, by itself.
+      // A request to a peer known to be down fails at once, without an answer.
       if (message.kind == Kind::mark) flight_.insert({Kind::down, message.to, message.from, 0, {}, false, 0});
       return;
     }
@@ -349,13 +350,13 @@ class World {
   const Pass* pass_;
   PassExploration* seen_;
   int duplicates_;
-  std::set<std::pair<char, char>> reachable_;  // what must be marked: (node, source)
-  std::set<char> nodes_;                       // who must take part
-  std::map<char, BackwardTracker> trackers_;   // of the living
+  std::set<std::pair<char, char>> reachable_;  // (node, source) pairs that must be marked
+  std::set<char> nodes_;                       // nodes that must take part
+  std::map<char, BackwardTracker> trackers_;   // of the living nodes
   std::map<char, GraphTask> tasks_;
   std::map<char, std::deque<backward_actions::Walk>> walks_;
   std::multiset<Message> flight_;
-  std::set<std::pair<char, char>> fenced_;  // (who, does not listen to)
+  std::set<std::pair<char, char>> fenced_;  // (node, peer whose messages it refuses)
   std::set<char> decided_;
   char dead_ = 0;
 };

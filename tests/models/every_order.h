@@ -1,4 +1,4 @@
-// Plays every order of events of a model world.
+// Explores every order of events of a model world.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace troupe::testing {
 
-/// A rule that does not hold: which, after the events that led there, one a line.
+/// A broken rule: its name, then the events that led to it, one per line.
 struct Broken : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -20,14 +20,14 @@ inline void require(bool holds, const std::string& what) {
   if (!holds) throw Broken(what);
 }
 
-/// A World is copied for each event that may come next. It has `key()`, equal for equal worlds; `events()`, all that
-/// may come next; `comes_of_itself(event)`, false for what may stay away for ever; `apply(event)`; `text(event)`. Where
-/// a rule does not hold Broken is thrown: by `apply`, by `check()` if there is one, and by `check_end()` once nothing
-/// comes of itself any more.
+/// A World is copied for each possible next event. REQUIRES of World: `key()`, equal for equal worlds; `events()`, all
+/// possible next events; `comes_of_itself(event)`, false for an event that may never occur; `apply(event)`;
+/// `text(event)`. A broken rule throws Broken: from `apply`, from `check()` if there is one, and from `check_end()` in
+/// a state where no event comes of itself.
 template <class World>
 class EveryOrder {
  public:
-  /// Counts the worlds that differ in `states`.
+  /// Counts the distinct worlds in `states`.
   explicit EveryOrder(std::uint64_t& states) : states_(states) {}
 
   void visit(const World& world, std::size_t depth = 0) {

@@ -1,4 +1,4 @@
-// The proof of the common end: a ShutdownAgreement on each member, over every order of events of small scripts.
+// Proof of the joint shutdown: a ShutdownAgreement on each member, over every order of events of small scripts.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/models/leaving_world.h"
@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(members_agree_when_the_last_call_has_ended_whatever_overtak
 BOOST_AUTO_TEST_CASE(death_of_any_member_keeps_nobody_and_hides_no_work, *boost::unit_test::label("fault-F22")) {
   const auto first = prove({.members = "abc", .works = {{"bc"}}, .crashable = "a", .rounds_max = 2});
   BOOST_TEST(first.taken_over > 0U);
-  // The requests that the dead made stand for those that are made between two rounds.
+  // Requests of crashed members stand for requests made between two rounds.
   const auto other =
       prove({.members = "abc", .works = {{"baba", false}}, .crashable = "c", .have_called = "cc", .rounds_max = 2});
   BOOST_TEST(other.idle_in_vain > 0U);

@@ -20,13 +20,13 @@ struct Message {
   Kind kind = Kind::up;
   char from = 0;
   char to = 0;
-  int life = 0;                      // of the sender; what is sent to a life that is over is lost
-  bool last = false;                 // down: after all else that was sent; its sender left
+  int life = 0;                      // life of the sender; a message to a life that is over is lost
+  bool last = false;                 // down only: the sender left, so it arrives after all its other messages
   std::uint64_t round = 0;           // count, counted, refused
   ShutdownAgreement::Count found{};  // counted
   std::size_t work = 0;              // call, answer
-  std::size_t index = 0;             // of the caller on the path
-  std::uint64_t number = 0;          // messages in the order in which they were sent; decides nothing
+  std::size_t index = 0;             // index of the caller in the path
+  std::uint64_t number = 0;          // order of sending; has no effect
 
   [[nodiscard]] auto fields() const {
     return std::tuple(kind, from, to, life, last, round, found.active, found.started, work, index);
@@ -35,7 +35,7 @@ struct Message {
 };
 using Kind = Message::Kind;
 
-/// One stretch of a work on one node.
+/// One part of a work, on one node.
 struct Frame {
   std::size_t work = 0;
   std::size_t index = 0;
@@ -51,11 +51,10 @@ struct Member {
   std::map<char, int> up = {};
   ShutdownAgreement agreement = {};
   bool count_again = false;
-  std::set<std::pair<char, std::uint64_t>> ask_again = {};      // whom, in which round
-  std::multiset<std::pair<char, std::uint64_t>> counting = {};  // requests for counts without an answer
+  std::set<std::pair<char, std::uint64_t>> ask_again = {};      // (member to ask, round)
+  std::multiset<std::pair<char, std::uint64_t>> counting = {};  // unanswered requests for counts
   std::set<Frame> frames = {};
-  std::set<std::pair<std::size_t, std::size_t>> pending =
-      {};  // calls without an answer, by work and index of the caller
+  std::set<std::pair<std::size_t, std::size_t>> pending = {};  // unanswered calls, by work and the caller's index
   std::uint64_t started = 0;
 };
 
@@ -90,8 +89,8 @@ class World {
     };
     What what = What::deliver;
     char node = 0;
-    const Message* message = nullptr;  // deliver, refuse; in the flight of the world that offers it
-    Frame frame = {};                  // call, end
+    const Message* message = nullptr;  // for deliver and refuse: in the flight of the world that offers it
+    Frame frame = {};                  // for call and end
     std::pair<char, std::uint64_t> asked = {};
   };
   using What = Event::What;
@@ -162,7 +161,7 @@ class World {
     return event.message == nullptr ? out : out + text(*event.message);
   }
 
-  // All that decides what can still happen, as text.
+  // Returns the state on which later events depend, as text.
   [[nodiscard]] std::string key() const {
     std::string out;
     for (const auto& [name, member] : members_) {
@@ -186,7 +185,7 @@ class World {
     return out + (newcomer_left_ ? "n" : "") + std::to_string(refusals_);
   }
 
-  // Nothing can happen any more: nobody waits for the others (MB-1 is no wait without an end).
+  // In a state without a next event, no member may wait for the others (MB-1 causes no endless wait).
   void check_end() const {
     for (const auto& [name, member] : members_)
       require(!member.alive, std::string(1, name) + " waits for ever: " + member.agreement.text());
@@ -213,8 +212,7 @@ class World {
                        [](const auto& named) { return named.second.counting.empty(); });
   }
 
-  // The session begins with `up` and ends with `down`; between them nothing has an order, but that a goodbye is the
-  // last.
+  // The session begins with `up` and ends with `down`. Between them messages have no order, but a goodbye is the last.
   [[nodiscard]] bool can_arrive(const Message& message) const {
     if (message.kind == Kind::up) return true;
     const auto& up = members_.at(message.to).up;
@@ -279,11 +277,12 @@ class World {
     });
   }
 
-  // --- membership: what MembershipState does -------------------------------------------------------------------------
+  // --- membership: the part of MembershipState
+  // ------------------------------------------------------------------------
 
   void came(char at, char who, int life) {
     Member& member = members_.at(at);
-    if (member.up.contains(who)) went(at, who);  // a new life has taken its name
+    if (member.up.contains(who)) went(at, who);  // a new life has replaced it under its name
     member.up[who] = life;
     if (member.ready) tell_ready(at);
   }
@@ -298,7 +297,7 @@ class World {
     member.agreement.gone({who});
     if (member.ready) tell_ready(at);
     coordinate(at);
-    // Then the requests fail: nobody is counted again who is not up.
+    // The requests to it fail: a member that is not up is not counted again.
     std::erase_if(member.counting, [&](const auto& asked) { return asked.first == who; });
     std::erase_if(member.pending,
                   [&](const auto& call) { return script_->works[call.first].path[call.second + 1] == who; });
@@ -361,7 +360,7 @@ class World {
     return {member.frames.size() + member.pending.size() + member.counting.size(), member.started};
   }
 
-  // MB-1: all that live are ready, and nothing is under way among them that did not come from the dead.
+  // MB-1: all living members are ready, and the only work still under way involves the crashed member.
   void check_agreement(char at) {
     ++seen_->agreements;
     if (lost_ == script_->members.front()) ++seen_->taken_over;
@@ -380,7 +379,8 @@ class World {
     return lost_ != 0 && script_->works[work].path.find(lost_) != std::string::npos;
   }
 
-  // --- what they work ------------------------------------------------------------------------------------------------
+  // --- the work of the members
+  // -----------------------------------------------------------------------------------------
 
   void call(char at, const Frame& frame) {
     Member& member = members_.at(at);
@@ -388,7 +388,7 @@ class World {
     member.frames.erase(frame);
     member.frames.insert({frame.work, frame.index, true});
     ++member.started;
-    if (!member.up.contains(to)) return;  // refused at once
+    if (!member.up.contains(to)) return;  // the call fails at once
     member.pending.emplace(frame.work, frame.index);
     send(at, to, {.kind = Kind::call, .work = frame.work, .index = frame.index});
   }
@@ -408,7 +408,8 @@ class World {
     send(from, to, {.kind = Kind::answer, .work = work, .index = index});
   }
 
-  // --- who comes and goes --------------------------------------------------------------------------------------------
+  // --- crashes, returns and newcomers
+  // -----------------------------------------------------------------------------------
 
   void go(char name, bool in_peace) {
     Member& member = members_.at(name);

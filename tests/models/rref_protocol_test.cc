@@ -1,4 +1,4 @@
-// The proof of the RRef protocol: ForkTable and HandleTable together, over every order of events of small scripts.
+// Proof of the RRef protocol: ForkTable and HandleTable together, over every order of events of small scripts.
 #include <boost/test/unit_test.hpp>
 #include <ostream>
 

@@ -43,7 +43,7 @@ class World {
     enum class What : std::uint8_t { deliver, repeat, undo, act, creation_fails, meet, crash, cut };
     What what = What::deliver;
     char node = 0;                     // act, crash
-    const Message* message = nullptr;  // deliver, repeat, undo; in the flight of the world that offers it
+    const Message* message = nullptr;  // for deliver, repeat and undo: in the flight of the world that offers it
   };
 
   [[nodiscard]] std::vector<Event> events() const {
@@ -108,7 +108,7 @@ class World {
     return event.message == nullptr ? out : out + text(*event.message);
   }
 
-  // All that decides what can still happen, as text.
+  // Returns the state on which later events depend, as text.
   [[nodiscard]] std::string key() const {
     std::string out = table_ ? table_->text() : "none";
     out += released_ ? "|released|" : "|";
@@ -129,7 +129,7 @@ class World {
     return out + std::to_string(duplicates_) + "," + std::to_string(undone_);
   }
 
-  // Safety, in every state (RR-1, RR-3, RR-8).
+  // Checks safety in every state (RR-1, RR-3, RR-8).
   void check() const {
     for (const auto& [node, table] : users_) {
       if (!table.is_held(rref_) || table.state(rref_) == HandleState::failed) continue;
@@ -147,7 +147,7 @@ class World {
     if (flight_.empty() && newcomer_ == 0) check_quiet();
   }
 
-  // Nothing can happen any more: every copy was dropped, so nothing may be left (RR-9).
+  // In a state without a next event every copy has been dropped, so no fork may remain (RR-9).
   void check_end() const {
     require(!table_, "the owner still has a table: " + (table_ ? table_->text() : ""));
     for (const auto& [node, table] : users_)
@@ -158,7 +158,7 @@ class World {
   }
 
  private:
-  // No message is under way: the owner's forks are exactly those of the holders, and everything is decided.
+  // With no message in flight, the owner's forks are exactly those of the holders, and every handle is decided.
   void check_quiet() const {
     std::size_t forks_held = 0;
     for (const auto& [node, table] : users_) {
@@ -186,7 +186,7 @@ class World {
            table.state(rref_) == HandleState::pending;
   }
 
-  // Its next step; after the last one it drops what it holds.
+  // Returns the node's next step. After the last one the node drops its remaining copies.
   [[nodiscard]] Step next_step(char node) const {
     const Program& program = script_->programs.at(node);
     const std::size_t position = count_in(position_, node);
@@ -250,7 +250,7 @@ class World {
     }
   }
 
-  // The node has let something rest on the life of `other`: that may have been over before.
+  // The node has made something depend on the life of `other`, which may already be over.
   void look_again(char node, char other) {
     if (!fenced_.contains({node, other})) return;
     if (node != kOwner)
@@ -258,8 +258,8 @@ class World {
     table_->drop_node(life_of(other));
   }
 
-  // What must fail for a child of this node's handle to be lost: the node, the connection, or what all its forks rest
-  // on.
+  // Returns the faults that lose a child of this node's handle: of the node, the connection, or all that its forks
+  // depend on.
   [[nodiscard]] std::set<std::string> roots_of_child(char node, char to) const {
     std::set<std::string> out{std::string(1, node), pair_of(node, to)};
     const HandleTable& table = users_.at(node);
@@ -495,7 +495,7 @@ class World {
   RRefId rref_;
   int duplicates_;
   int undone_;
-  char newcomer_;  // until it meets the owner
+  char newcomer_;  // set until it meets the owner
   std::set<char> alive_;
   std::optional<ForkTable> table_;
   EndedRRefs ended_{life_of(kOwner).name};
@@ -510,9 +510,9 @@ class World {
   std::map<char, std::size_t> position_;
   std::multiset<Message> flight_;
   std::uint64_t sent_ = 0;
-  std::set<std::pair<char, char>> fenced_;            // (who, does not listen to)
+  std::set<std::pair<char, char>> fenced_;            // (node, peer whose messages it refuses)
   std::set<std::string> lost_;                        // crashed nodes "A", cut connections "AB"
-  std::map<ForkId, std::set<std::string>> rests_on_;  // what must be lost for a fork to be revoked
+  std::map<ForkId, std::set<std::string>> rests_on_;  // for each fork: the faults that must occur for it to be revoked
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The proof of the turns of a value: a TurnQueue and its callers, over every order of events of small scripts.
+// Proof of the turns of a value: a TurnQueue and its callers, over every order of events of small scripts.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/models/turn_world.h"

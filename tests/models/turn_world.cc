@@ -13,17 +13,17 @@
 namespace troupe::testing {
 namespace {
 
-/// One use on its way through the world; those that functions make are added behind the script's.
+/// One use of the value. Uses made by functions are appended to those of the script.
 struct Use {
   enum class State : std::uint8_t { unsent, sent, early, queued, begun, ended };
   char caller = 'A';
   std::string waits = {};
   bool cancellable = false;
   State state = State::unsent;
-  std::size_t waited = 0;  // waits that have begun
+  std::size_t waited = 0;  // number of waits that have begun
   bool waits_now = false;
-  bool wants_back = false;                // its wait is over, its turn has not come
-  std::optional<std::size_t> asker = {};  // the use whose function called
+  bool wants_back = false;                // its wait has ended and it awaits its turn
+  std::optional<std::size_t> asker = {};  // the use whose function made this one
   std::uint64_t sent = 0;
 };
 
@@ -101,7 +101,7 @@ class World {
     }
   }
 
-  // In every state: one has the turn (TQ-1), and nobody waits for a free one (TQ-3).
+  // In every state: one use at most has the turn (TQ-1), and no use waits for a free turn (TQ-3).
   void check() const {
     std::size_t with_turn = 0;
     for (const auto& [use, state] : turns_.uses()) with_turn += state == UseState::has_turn ? 1U : 0U;
@@ -109,7 +109,7 @@ class World {
     require(with_turn == 1 || turns_.waiting_count() == 0, "TQ-3: a use waits for a turn that nobody has");
   }
 
-  // Nothing can happen any more: every use has ended, also those that waited for each other's calls.
+  // In a state without a next event every use has ended, also uses that waited for each other's calls.
   void check_end() const {
     for (std::size_t i = 0; i < uses_.size(); ++i) {
       const bool never_left = uses_[i].state == State::unsent && uses_[i].caller == lost_;
@@ -173,7 +173,8 @@ class World {
     arriving_[uses_[i].caller].push_back(i);
   }
 
-  // --- the owner: what RRefOwnerState and ServedCalls do -------------------------------------------------------------
+  // --- the owner: the part of RRefOwnerState and ServedCalls
+  // -----------------------------------------------------------
 
   void arrive(std::size_t i) {
     Use& use = uses_[i];
@@ -181,7 +182,7 @@ class World {
     for (const auto& [caller, queue] : arriving_) {
       if (!queue.empty() && uses_[queue.front()].sent < use.sent) ++seen_->overtaken;
     }
-    if (cancelled_first_.erase(i) > 0) return give_up(i);  // does not begin (CT-5)
+    if (cancelled_first_.erase(i) > 0) return give_up(i);  // the use does not begin (CT-5)
     if (!has_value_) {
       use.state = State::early;
       early_.push_back(i);
@@ -207,7 +208,7 @@ class World {
     }
   }
 
-  /// If it has not begun, it does not.
+  /// Withdraws a use that has not begun.
   void withdraw(std::size_t i) {
     const State state = uses_[i].state;
     if (state != State::early && state != State::queued) return;
@@ -248,7 +249,7 @@ class World {
   void wait(std::size_t i) {
     const char on = uses_[i].waits[uses_[i].waited++];
     uses_[i].waits_now = true;
-    if (on != '.') {  // the function there uses the value, and waits for nothing
+    if (on != '.') {  // the called function uses the value and does not wait
       Use nested{.caller = on};
       nested.asker = i;
       uses_.push_back(nested);
@@ -276,7 +277,8 @@ class World {
 
   void crash(char node) {
     lost_ = node;
-    // Nothing of it comes any more, and what waits to begin for it does not. Functions that wait for calls of it go on.
+    // No message of the node arrives any more, and its waiting uses do not begin. Functions that wait for its calls
+    // continue.
     arriving_.erase(node);
     std::erase_if(cancels_, [&](std::size_t use) { return uses_[use].caller == node; });
     for (std::size_t i = 0; i < uses_.size(); ++i) {
@@ -299,13 +301,13 @@ class World {
   char lost_ = 0;
   std::uint64_t sent_ = 0;
   TurnQueue turns_;
-  std::map<char, std::deque<std::size_t>> arriving_;  // what is on its way, by caller
-  std::set<std::size_t> cancels_;                     // likewise
+  std::map<char, std::deque<std::size_t>> arriving_;  // messages in flight, by caller
+  std::set<std::size_t> cancels_;                     // cancels in flight
   std::set<std::size_t> answers_;
-  std::set<std::size_t> cancelled_first_;  // cancels that came before their use
-  std::vector<std::size_t> early_;         // uses that came before the value
-  std::deque<std::size_t> waiting_;        // as they came: those that have not begun
-  std::deque<std::size_t> returning_;      // as their waits ended
+  std::set<std::size_t> cancelled_first_;  // cancels that arrived before their use
+  std::vector<std::size_t> early_;         // uses that arrived before the value
+  std::deque<std::size_t> waiting_;        // uses that have not begun, in order of arrival
+  std::deque<std::size_t> returning_;      // uses whose waits have ended, in that order
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ Ended run(const Command& command) {
   pollfd end{handle, POLLIN, 0};
   ended.timed_out = poll(&end, 1, command.limit ? static_cast<int>(command.limit->count()) : -1) == 0;
   close(handle);
-  kill(-child, SIGKILL);  // what it left behind as well
+  kill(-child, SIGKILL);  // and the processes that it left
   int status = 0;
   waitpid(child, &status, 0);
   ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;

@@ -10,7 +10,7 @@ namespace mutants {
 Mutated::Mutated(const Source& source, std::vector<Switched> points) : source_(source), points_(std::move(points)) {
   std::vector<const Switched*> all;
   for (const Switched& one : points_) all.push_back(&one);
-  std::ranges::sort(all, {}, [](const Switched* one) {  // what contains others first
+  std::ranges::sort(all, {}, [](const Switched* one) {  // containing ranges first
     const Range range = one->point->range;
     return std::tuple(range.begin, -static_cast<std::ptrdiff_t>(range.end), one->point->change, one->number);
   });
@@ -34,7 +34,7 @@ void Mutated::write(Range range, const std::vector<const Switched*>& all) {
   std::ranges::copy_if(all, std::back_inserter(points),
                        [&](const Switched* one) { return range.contains(one->point->range); });
   std::size_t at = range.begin;  // the next token
-  // With the white space and comments before it, but for what is before the range.
+  // Copies with the white space and comments before each token, except those before the range.
   const auto copy_to = [&](std::size_t end) {
     if (at == end) return;
     if (at > range.begin)
@@ -59,7 +59,7 @@ void Mutated::write(Range range, const std::vector<const Switched*>& all) {
   copy_to(range.end);
 }
 
-/// `same` are the points of one range, from the `i`th on; each is asked if those before it are off.
+/// `same` are the points of one range, from `i` on. Each is consulted if those before it are off.
 void Mutated::write_point(const std::vector<const Switched*>& same, std::size_t i,
                           const std::vector<const Switched*>& inside) {
   if (i == same.size()) return write(same.front()->point->range, inside);
@@ -125,7 +125,7 @@ std::optional<int> Mutated::to_blame(int line) const {
   const auto at = static_cast<std::size_t>(line) - 1;
   if (at >= lines_.size() || lines_[at].empty()) return std::nullopt;
   const auto& frames = lines_[at];
-  // What is wrong in a copy is wrong because it stands there: without it, it would be wrong outside as well.
+  // An error in a copy is the copy's fault: without it, the original code would have the error too.
   const auto copy = std::ranges::find(frames, true, &Frame::is_copy);
   return copy != frames.end() ? copy->point->number : frames.back().point->number;
 }
@@ -139,7 +139,7 @@ std::optional<int> Mutated::to_blame_after(int line) const {
 
 std::optional<int> Mutated::to_blame_for_end(int line) const {
   const auto change = [](const Frame& frame) { return frame.point->point->change; };
-  for (auto at = std::min(static_cast<std::size_t>(line), lines_.size()); at-- > 0;) {  // what was left out before it
+  for (auto at = std::min(static_cast<std::size_t>(line), lines_.size()); at-- > 0;) {  // the nearest deletion first
     const auto deleted = std::ranges::find(lines_[at], Change::deleted, change);
     if (deleted != lines_[at].end()) return deleted->point->number;
   }

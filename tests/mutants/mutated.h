@@ -1,7 +1,6 @@
-// A source with some of its points switched: whether one is changed is asked when the program runs.
+// A source in which some points are switches: the running program decides whether a point is mutated.
 //
-// Each point begins and ends on lines of its own, so that a line that the compiler complains about says whose fault it
-// is.
+// Each point begins and ends on lines of its own, so that the line of a compiler error identifies the point at fault.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace mutants {
 
-/// A point that is in a copy, and its number for `is_on` (tests/mutants/selector.h).
+/// A point of a copy, and its number for `is_on` (tests/mutants/selector.h).
 struct Switched {
   const Point* point = nullptr;
   int number = 0;
@@ -22,28 +21,28 @@ struct Switched {
 
 class Mutated {
  public:
-  /// REQUIRES: each two ranges of `points` are apart, or one contains the other; no point is there twice.
+  /// REQUIRES: two ranges of `points` are disjoint, or one contains the other; no point occurs twice.
   Mutated(const Source& source, std::vector<Switched> points);
 
   [[nodiscard]] const std::string& text() const { return text_; }
 
-  /// The number of the point that is to blame for an error on that line of the text, from 1; nothing if there is none.
+  /// Returns the number of the point at fault for an error on that line of the text, from 1; nothing if there is none.
   [[nodiscard]] std::optional<int> to_blame(int line) const;
 
-  /// The same for an error that the compiler noticed late: the next point from there on.
+  /// As above for an error that the compiler reports late: the next point from that line on.
   [[nodiscard]] std::optional<int> to_blame_after(int line) const;
 
-  /// The same for a function that ends on that line and no longer returns.
+  /// As above for a function that ends on that line and does not return a value any more.
   [[nodiscard]] std::optional<int> to_blame_for_end(int line) const;
 
  private:
-  /// What a line belongs to.
+  /// The point that a line belongs to.
   struct Frame {
     const Switched* point = nullptr;
-    bool is_copy = false;  // of what the point contains, for the changed program
+    bool is_copy = false;  // the line is a copy of the point's code, for the mutated program
   };
 
-  /// Writes the range with those of the points that are in it.
+  /// Writes the range with the points of `all` that are in it.
   void write(Range range, const std::vector<const Switched*>& all);
   void write_point(const std::vector<const Switched*>& same, std::size_t i, const std::vector<const Switched*>& inside);
   void write_copy(Range range, const std::vector<const Switched*>& inside);

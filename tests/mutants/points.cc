@@ -23,7 +23,7 @@ const Words kAfterParameters{"const", "noexcept", "override", "mutable"};
 const Words kBeforeBlocks{")", "]", ";", "}", ":", "else", "do", "try"};
 const std::map<std::string_view, std::string_view> kOtherRelation{{"<", "<="}, {"<=", "<"},  {">", ">="},
                                                                   {">=", ">"}, {"==", "!="}, {"!=", "=="}};
-/// What binds less than a relation, a side of && or ||, and the condition of ?: do.
+/// Tokens with lower precedence than a relation, a side of && or ||, or the condition of ?:.
 const Words kAroundRelations{"&&", "||", "?",  ":",  ",",      ";",         "=",
                              "+=", "-=", "|=", "&=", "return", "co_return", "throw"};
 const Words kAroundConditions{"?", ":", ",", ";", "=", "+=", "-=", "|=", "&=", "return", "co_return", "throw"};
@@ -42,7 +42,7 @@ class Finder {
     for (std::size_t i = 0; i < s_.size(); ++i) {
       if (is_code(i)) expression(i);
     }
-    for (std::size_t i = 0; i < s_.size(); ++i) {  // last: what a negated condition changes already is known by then
+    for (std::size_t i = 0; i < s_.size(); ++i) {  // last, because changes by negated conditions are known by then
       if (is_code(i) && kOtherRelation.contains(s_.text(i)) && s_.is_spaced(i)) relation(i);
     }
     const auto place = [](const Point& point) {
@@ -53,7 +53,7 @@ class Finder {
   }
 
  private:
-  /// Whether statements follow the `{`: not members, names of a namespace, or values.
+  /// Returns whether statements follow the `{`, and not members, names of a namespace, or values.
   [[nodiscard]] bool is_block(std::size_t open) const {
     if (open == 0) return false;
     const std::size_t before = open - 1;
@@ -70,7 +70,7 @@ class Finder {
     return false;
   }
 
-  /// Whether token `i` is part of what a function does.
+  /// Returns whether token `i` belongs to the body of a function.
   [[nodiscard]] bool is_code(std::size_t i) const {
     if (std::ranges::any_of(logs_, [i](const Range& log) { return log.contains({i, i + 1}); })) return false;
     bool in_block = false;
@@ -89,7 +89,7 @@ class Finder {
 
   // --- statements ----------------------------------------------------------------------------------------------------
 
-  /// Finds what is wrong with the statement at `i` but for its expressions; returns where the next one begins.
+  /// Finds the points of the statement at `i`, without its expressions. Returns the beginning of the next statement.
   std::size_t statement(std::size_t i) {
     is_statement_[i] = true;
     const std::string_view word = s_.text(i);
@@ -137,7 +137,7 @@ class Finder {
     return next;
   }
 
-  /// The first of `what` from `begin`, not inside brackets; kNone if there is none before `end`.
+  /// Returns the first of `what` from `begin` outside brackets; kNone if there is none before `end`.
   [[nodiscard]] std::size_t find(std::size_t begin, std::size_t end, const Words& what) const {
     for (std::size_t i = begin; i < end; ++i) {
       if (what.contains(s_.text(i))) return i;
@@ -148,7 +148,7 @@ class Finder {
 
   [[nodiscard]] std::size_t find_end(std::size_t begin) const { return find(begin, s_.size(), {";"}); }
 
-  /// Whether the statement at `i` says a type and a name.
+  /// Returns whether the statement at `i` begins with a type and a name.
   [[nodiscard]] bool declares(std::size_t i) const {
     if (kDeclaring.contains(s_.text(i))) return true;
     if (s_.is(i, "return") || s_.is(i, "throw") || s_.is(i, "co_return") || s_.is(i, "co_await") ||
@@ -166,7 +166,7 @@ class Finder {
     return s_.token(i).kind == Token::Kind::word;
   }
 
-  /// A condition of if, while, for or ?:, or a part of one.
+  /// Adds points for a condition of if, while, for or ?:, or a part of one.
   void condition(Range range) {
     if (!negated_.insert(range).second) return;
     Point point{.change = Change::negated, .range = range, .what = s_.line_of_text(range.begin, range.end)};
@@ -190,7 +190,7 @@ class Finder {
     }
   }
 
-  /// Where the operand that ends before `i` begins.
+  /// Returns the beginning of the operand that ends before `i`.
   [[nodiscard]] std::size_t left(std::size_t i, const Words& around) const {
     while (i > 0) {
       if (is_statement_[i]) return i;
@@ -201,7 +201,7 @@ class Finder {
     return i;
   }
 
-  /// Where the operand that begins behind `i` ends.
+  /// Returns the end of the operand that begins after `i`.
   [[nodiscard]] std::size_t right(std::size_t i, const Words& around) const {
     for (++i; i < s_.size(); ++i) {
       if (around.contains(s_.text(i)) || s_.is(i, ")") || s_.is(i, "]") || s_.is(i, "}")) return i;
@@ -240,7 +240,7 @@ class Finder {
     }
   }
 
-  /// Of a call, or of a value that is made.
+  /// Adds points for the arguments of a call or of a constructed value.
   void arguments(std::size_t open) {
     if (s_.is(open, "(")) {
       const Token::Kind before = s_.token(open - 1).kind;
@@ -263,7 +263,7 @@ class Finder {
       const std::string first = s_.line_of_text(arguments[i].begin, arguments[i].end);
       const std::string second = s_.line_of_text(arguments[i + 1].begin, arguments[i + 1].end);
       if (first.empty() || second.empty() || first == second || first.starts_with('.')) continue;
-      if (first.starts_with('{') || second.starts_with('{')) continue;  // they have no type of their own
+      if (first.starts_with('{') || second.starts_with('{')) continue;  // such arguments have no type of their own
       add({.change = Change::swapped,
            .range = {arguments[i].begin, arguments[i + 1].end},
            .first = arguments[i],
@@ -273,7 +273,7 @@ class Finder {
   }
 
   const Source& s_;
-  std::vector<bool> is_statement_;  // whether one begins there
+  std::vector<bool> is_statement_;  // whether a statement begins at the token
   std::set<std::size_t> blocks_;
   std::vector<Range> logs_;
   std::set<Range> negated_;

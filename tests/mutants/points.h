@@ -1,7 +1,7 @@
-// The places of a source where one small change makes it wrong: a mutant each.
+// The places of a source where one small change makes it wrong: one mutant each.
 //
-// Places are found by tokens, without types: some of the changes do not compile and are left to the compiler to refuse.
-// Only statements and expressions inside functions are changed. Log lines are not: no rule is in them.
+// Places are found by tokens, without types: some of the changes do not compile, and the compiler refuses them. Only
+// statements and expressions inside functions are changed. Log lines are not changed, because they implement no rule.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@
 namespace mutants {
 
 enum class Change : std::uint8_t {
-  deleted,   ///< a statement is left out
+  deleted,   ///< a statement is omitted
   negated,   ///< a condition, or one side of && and ||
-  swapped,   ///< two arguments beside each other
-  relation,  ///< < for <=, > for >=, == for !=, and the other way round
+  swapped,   ///< two adjacent arguments
+  relation,  ///< < for <=, > for >=, == for !=, and the reverse
   number,    ///< one more or less
 };
 
@@ -37,16 +37,16 @@ struct Range {
 
 struct Point {
   Change change = Change::deleted;
-  Range range;               ///< what is changed
-  Range first{};             ///< swapped: an argument; relation: what is left of the operator
-  Range second{};            ///< swapped: the next argument; relation: what is right of it
-  std::size_t name = kNone;  ///< negated: what the condition declares, if it declares something
+  Range range;               ///< the changed tokens
+  Range first{};             ///< swapped: an argument; relation: the left operand
+  Range second{};            ///< swapped: the next argument; relation: the right operand
+  std::size_t name = kNone;  ///< negated: the variable that the condition declares, if any
   std::string instead{};     ///< relation, number: the other operator or number
   int line = 0;
-  std::string what{};  ///< for people: "`a` and `b`"
+  std::string what{};  ///< for reports: "`a` and `b`"
 };
 
-/// All of them, in the order of the text.
+/// Returns all points, in the order of the text.
 [[nodiscard]] std::vector<Point> points_of(const Source& source);
 
 }  // namespace mutants

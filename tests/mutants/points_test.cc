@@ -1,4 +1,4 @@
-// How mutants are made: what is found in a text, what is written, and who is to blame if it does not compile.
+// Creation of mutants: the points found in a text, the generated text, and the point at fault if it does not compile.
 #include "tests/mutants/points.h"
 
 #include <boost/test/unit_test.hpp>
@@ -19,7 +19,7 @@ using Strings = std::vector<std::string>;
 
 std::string in_function(const std::string& body) { return "void f() {\n" + body + "\n}\n"; }
 
-/// "change what" of each point.
+/// Returns "change what" for each point.
 Strings changes(const std::string& text) {
   Strings all;
   for (const Point& point : points_of(Source("actors/a.cc", text)))
@@ -32,7 +32,7 @@ std::string without_spaces(std::string text) {
   return text;
 }
 
-/// The function's body with all its points, the first of which has number 1.
+/// Returns the function's body with all its points. The first has number 1.
 std::string mutated(const std::string& body) {
   const Source source("actors/a.cc", in_function(body));
   const std::vector<Point> points = points_of(source);
@@ -100,8 +100,8 @@ BOOST_AUTO_TEST_CASE(the_innermost_point_is_to_blame_but_for_copies_of_it) {
   const std::string& text = copy.text();
   const int lines = static_cast<int>(std::ranges::count(text, '\n'));
   for (int line = 1; line <= lines; ++line) blamed.push_back(copy.to_blame(line).value_or(0));
-  // Before it; the statement; the copy of c, and g(a, b) with what swaps a and b; c and the copy of g(a, b); its end;
-  // behind it.
+  // Before the point; the statement; the copy of c, and g(a, b) with the swap of a and b; c and the copy of g(a, b);
+  // the end of the statement; after it.
   blamed.erase(std::ranges::unique(blamed).begin(), blamed.end());
   BOOST_TEST(blamed == (std::vector<int>{0, 1, 2, 3, 2, 1, 0}), boost::test_tools::per_element());
   BOOST_TEST(copy.to_blame_for_end(lines).value_or(0) == 1);

@@ -1,5 +1,5 @@
-// mutants <seed> <count> [text]: draws so many mutants of the glue, runs the tests as each of them, and says which
-// nobody noticed. With a text, only those whose "file:line change" has it are tried. See README.md.
+// mutants <seed> <count> [text]: draws `count` mutants of the glue, runs the tests with each, and reports those that no
+// test detected. With a text, only mutants whose "file:line change" contains it are tried. See README.md.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -39,13 +39,13 @@ constexpr double kWanted = 0.85;
 
 void say(const std::string& what) { std::cout << "mutants: " << what << std::endl; }
 
-/// The numbers of all mutants, in the order in which they are drawn.
+/// Returns the numbers of all mutants, in the order of drawing.
 std::vector<std::size_t> drawn(std::size_t count, std::uint64_t seed) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937_64 random(seed);
   for (std::size_t left = count; left > 1; --left)
-    std::swap(order[left - 1], order[random() % left]);  // the same everywhere
+    std::swap(order[left - 1], order[random() % left]);  // equal on every platform
   return order;
 }
 
@@ -55,7 +55,7 @@ bool fits(const Mutant& one, const Mutant& other) {
   return one.source != other.source || a.is_apart_from(b) || a.contains(b) || b.contains(a);
 }
 
-/// Draws until so many compile together. About a third of those that are drawn do not.
+/// Draws until `count` mutants compile together. About a third of the drawn ones do not.
 std::vector<int> draw(Workshop& workshop, std::uint64_t seed, std::size_t count) {
   const std::vector<Mutant>& all = workshop.mutants();
   const std::vector<std::size_t> order = drawn(all.size(), seed);
@@ -74,7 +74,7 @@ std::vector<int> draw(Workshop& workshop, std::uint64_t seed, std::size_t count)
     std::erase_if(chosen, [&](int number) { return blamed.contains(number); });
     is_enough = chosen.size() >= count;
     if (!blamed.empty() || (!is_enough && next != order.end())) continue;
-    chosen.resize(std::min(chosen.size(), count));  // the others are in the programs and nobody switches them on
+    chosen.resize(std::min(chosen.size(), count));  // the others are compiled in but never switched on
     return chosen;
   }
 }
@@ -104,7 +104,7 @@ class Run {
     }
   }
 
-  /// Prints what came of it; returns whether it is good enough.
+  /// Prints the results. Returns whether they are good enough.
   [[nodiscard]] bool report(std::uint64_t seed) const {
     const auto count = [this](auto which) { return static_cast<std::size_t>(std::ranges::count_if(results_, which)); };
     const std::size_t killed = count([](const Result& one) { return one.verdict.is_killed; });
@@ -161,7 +161,7 @@ class Run {
   const Trial& trial_;
   const std::vector<Reason> reasons_;
   std::mutex mutex_;
-  std::vector<Result> results_;  // guarded by mutex_ while they are tried
+  std::vector<Result> results_;  // guarded by mutex_ during the trials
 };
 
 bool run_mutants(std::uint64_t seed, std::size_t count, const std::string& text) {

@@ -1,4 +1,4 @@
-// Why a mutant need not be killed: the list that people keep beside the tool.
+// The reasons why a mutant need not be killed: a list maintained by hand beside the tool.
 #pragma once
 
 #include <optional>
@@ -10,28 +10,29 @@
 
 namespace mutants {
 
-/// A change of a line that tests do not notice.
+/// A change of a line that no test detects.
 ///
 ///   actors/contexts/contexts.cc: const bool present = node_.lives().up(peer);
 ///   = swapped a, b :: both are the same here
 ///
-/// A second line that begins with `=` says that no program can tell the mutant from the original (it is not counted),
-/// one with `-` that it could, and why no test does (it is counted as a survivor).
+/// A second line that begins with `=` states that no program can distinguish the mutant from the original (it is not
+/// counted). One with `-` states that a program could, and why no test does (it counts as a survivor).
 struct Reason {
   std::string file;
-  std::string line;    ///< its text, as line_of
+  std::string line;    ///< the line's text, as line_of returns it
   std::string change;  ///< "negated x"
   bool is_equivalent = false;
   std::string text;
 };
 
-/// Empty lines and those that begin with `#` say nothing. Throws std::runtime_error for a line that is none of these.
+/// Skips empty lines and those that begin with `#`. Throws std::runtime_error for any other malformed line.
 [[nodiscard]] std::vector<Reason> reasons_of(std::string_view text);
 
-/// What a reason names a place by: its line without the spaces around it, and the one before if it says little.
+/// Returns the name of a place: its line without surrounding spaces, and the line before if the line is too short to
+/// identify it.
 [[nodiscard]] std::string line_of(const Source& source, int line);
 
-/// The one for that change; null if there is none.
+/// Returns the reason for that change; null if there is none.
 [[nodiscard]] const Reason* find_reason(const std::vector<Reason>& reasons, std::string_view file,
                                         std::string_view line, std::string_view change);
 

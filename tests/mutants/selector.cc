@@ -1,9 +1,9 @@
-// Linked into the test programs of mutants: says which mutant the process is, and, around each test case, what was
-// reached and what failed.
+// Linked into the test programs of mutants: selects the mutant of the process, and records for each test case the
+// reached places and the failures.
 //   TROUPE_MUTANT          the number of the mutant; 0 or not set: none
-//   TROUPE_MUTANTS_REACHED the file into which a line is written for each test case: "passed name microseconds
-//   numbers..." or "failed ..." TROUPE_MUTANTS_KILLED  the file into which the name of the first test case that fails
-//   is written; the process ends then
+//   TROUPE_MUTANTS_REACHED the file that gets a line for each test case: "passed name microseconds numbers..." or
+//                          "failed ..."
+//   TROUPE_MUTANTS_KILLED  the file that gets the name of the first failing test case; the process then ends
 #include "tests/mutants/selector.h"
 
 #include <unistd.h>
@@ -42,7 +42,7 @@ class Watch final : public ut::test_observer {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  /// After the collector of results.
+  /// Runs after the results collector.
   int priority() override { return 3; }
 
   void assertion_result(ut::assertion_result result) override {
@@ -62,7 +62,7 @@ class Watch final : public ut::test_observer {
   }
 
  private:
-  /// Nothing is learned from what comes after the first failure, and it may take long.
+  /// Ends the process: results after the first failure are of no use and may take long.
   void fail() {
     if (!killed_.is_open()) return;
     killed_ << ut::framework::current_test_unit().full_name() << std::endl;

@@ -1,10 +1,10 @@
-// Which mutant this process is. Only copies of sources that `mutants` made ask; no build of Troupe has this.
+// Selects the mutant of this process. Only mutated copies of sources call it; no build of Troupe contains it.
 #pragma once
 
 namespace mutants {
 
-/// Whether the process is the mutant of that number: the one that the environment variable TROUPE_MUTANT names when it
-/// is first asked. Any thread may call it. Notes that the place was reached.
+/// Returns whether the process is mutant `number`. The environment variable TROUPE_MUTANT, read at the first call,
+/// names it. Records that the place was reached. Thread-safe.
 [[nodiscard]] bool is_on(int number) noexcept;
 
 }  // namespace mutants

@@ -1,4 +1,4 @@
-// A C++ source as tokens and brackets: as much of the language as is needed to change single places of it.
+// A C++ source as tokens and brackets: as much of the language as single changes need.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ inline constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 struct Token {
   enum class Kind : std::uint8_t { word, number, text, sign };
   Kind kind = Kind::sign;
-  std::size_t begin = 0;  ///< in the text
+  std::size_t begin = 0;  ///< offset in the text
   std::size_t end = 0;
   int line = 0;                ///< from 1
-  std::size_t match = kNone;   ///< of (, [, { and their ends: the other one
-  std::size_t parent = kNone;  ///< the bracket around it
+  std::size_t match = kNone;   ///< for (, [, { and their closing brackets: the other one
+  std::size_t parent = kNone;  ///< the enclosing bracket
 };
 
 class Source {
@@ -32,25 +32,25 @@ class Source {
   [[nodiscard]] std::size_t size() const { return tokens_.size(); }
   [[nodiscard]] const Token& token(std::size_t i) const { return tokens_[i]; }
 
-  /// Of token `i`; empty beyond the last.
+  /// Returns the text of token `i`; empty beyond the last.
   [[nodiscard]] std::string_view text(std::size_t i) const;
   [[nodiscard]] bool is(std::size_t i, std::string_view what) const { return text(i) == what; }
 
-  /// Of tokens `begin` to `end` - 1 with what is between them.
+  /// Returns the text of tokens `begin` to `end` - 1, including the text between them.
   [[nodiscard]] std::string_view text(std::size_t begin, std::size_t end) const;
 
-  /// The same with each run of white space as one space.
+  /// As above, with each run of white space as one space.
   [[nodiscard]] std::string line_of_text(std::size_t begin, std::size_t end) const;
 
   [[nodiscard]] std::string_view all() const { return text_; }
 
-  /// Line `number`, from 1, without the spaces around it.
+  /// Returns line `number`, from 1, without surrounding spaces.
   [[nodiscard]] std::string_view line(int number) const;
 
-  /// Whether white space is on both sides of token `i`: how operators are told from brackets of templates.
+  /// Returns whether white space surrounds token `i`: this distinguishes operators from template brackets.
   [[nodiscard]] bool is_spaced(std::size_t i) const;
 
-  /// The end of the template arguments that begin with the `<` at `i`; kNone if it begins none.
+  /// Returns the end of the template arguments that begin with the `<` at `i`; kNone if there are none.
   [[nodiscard]] std::size_t end_of_arguments(std::size_t i) const;
 
  private:

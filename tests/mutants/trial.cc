@@ -14,14 +14,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Faster ones run in one process with the others of their suite.
+/// Faster tests run in one process with the others of their suite.
 constexpr std::chrono::microseconds kFast = 200ms;
 
-/// How many times its time a test may take, and what is added for a machine that does something else as well.
+/// The factor on a test's normal time, and the addition for a machine with other load.
 constexpr int kPatience = 5;
 constexpr std::chrono::milliseconds kGrace = 15s;
 
-/// Of Boost.Test, when it cannot begin.
+/// Boost.Test's exit status if it cannot begin.
 constexpr int kNothingRan = 200;
 
 std::vector<std::pair<std::string, std::string>> environment(int mutant) {
@@ -87,7 +87,7 @@ Verdict Trial::judge(int mutant) const {
   return verdict;
 }
 
-/// How the batch noticed the mutant; empty if it did not.
+/// Returns how the batch detected the mutant; empty if it did not.
 std::string Trial::run_batch(const Batch& batch, int mutant) const {
   const std::string& suite = batch.front()->suite;
   const std::string name = std::to_string(mutant);

@@ -1,4 +1,4 @@
-// Runs the tests as a mutant: those that reach what it changes, the fast ones first, until one fails.
+// Runs the tests with one mutant: those that reach its place, the fastest first, until one fails.
 #pragma once
 
 #include <chrono>
@@ -12,30 +12,30 @@
 
 namespace mutants {
 
-/// A test case as it went without any mutant.
+/// The result of a test case without a mutant.
 struct TestCase {
   std::string suite;
   std::string name;
   std::chrono::microseconds took{};
-  std::set<int> reached;  ///< numbers of mutants
+  std::set<int> reached;  ///< numbers of the mutants whose places it reached
 };
 
 struct Verdict {
   bool is_killed = false;
-  std::size_t cases = 0;  ///< that reach it
-  std::string by;         ///< the first test that failed, or how else it was noticed
+  std::size_t cases = 0;  ///< number of test cases that reach it
+  std::string by;         ///< the first test that failed, or another way of detection
   std::chrono::milliseconds took{};
 };
 
 class Trial {
  public:
-  /// `programs` by the name of their suite. Runs all tests without a mutant. Throws std::runtime_error if
-  /// they do not come to an end.
+  /// `programs` by the name of their suite. Runs all tests without a mutant. Throws std::runtime_error if they do not
+  /// end.
   Trial(std::filesystem::path work, std::map<std::string, std::filesystem::path> programs);
 
   [[nodiscard]] Verdict judge(int mutant) const;
 
-  /// Those that passed without a mutant. Only they are tried with one.
+  /// Returns the cases that passed without a mutant. Only these are run with one.
   [[nodiscard]] const std::vector<TestCase>& cases() const { return cases_; }
   [[nodiscard]] const std::vector<TestCase>& failed() const { return failed_; }
 
@@ -48,7 +48,7 @@ class Trial {
 
   const std::filesystem::path work_;
   const std::map<std::string, std::filesystem::path> programs_;
-  std::vector<TestCase> cases_;  // the fast ones first
+  std::vector<TestCase> cases_;  // the fastest first
   std::vector<TestCase> failed_;
 };
 

@@ -17,16 +17,16 @@
 namespace mutants {
 namespace fs = std::filesystem;
 
-/// What the compiler is given at once.
+/// One invocation of the compiler.
 struct Workshop::Unit {
-  std::string object;          // in the build folder
-  std::string command;         // without what is compiled and where it goes
-  fs::path source;             // as it stands, or the copy
-  std::set<std::string> uses;  // the copies that it is made of
-  bool is_copy = false;        // of a source, and not only made of one
+  std::string object;          // relative to the build folder
+  std::string command;         // without source and object
+  fs::path source;             // the original, or the copy
+  std::set<std::string> uses;  // the copies that it includes
+  bool is_copy = false;        // compiles a copy, and does not only include one
   bool is_made = false;
   fs::path made;    // the object file
-  fs::path output;  // of the compiler
+  fs::path output;  // the compiler's output
 };
 
 namespace {
@@ -38,7 +38,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// The command up to what is made of what, without warnings, and with the copies before all other folders.
+/// Returns the command without source, object and warnings, with the copies' folder before all other folders.
 std::string compiler_of(std::string command, const fs::path& copies) {
   const std::size_t rest = command.find(" -MD ");
   if (rest == std::string::npos) throw std::runtime_error("not a compiler's command: " + command);
@@ -49,7 +49,7 @@ std::string compiler_of(std::string command, const fs::path& copies) {
   return command + " -Werror=return-type -O0 -g0 -fmax-errors=0 -fno-diagnostics-show-caret -fdiagnostics-color=never";
 }
 
-/// The number between the first two colons behind `path`, if the line begins with it.
+/// Returns the number between the first two colons after `path`, if the line begins with it.
 std::optional<int> line_number(std::string_view line, std::string_view path) {
   const std::size_t at = line.find(path);
   if (at == std::string_view::npos || at + path.size() >= line.size() || line[at + path.size()] != ':')
@@ -81,7 +81,7 @@ std::string Workshop::ask_ninja(const std::string& question) const {
   return contents_of(output);
 }
 
-/// Objects of the sources, and of whatever includes one of them.
+/// Finds the objects of the sources, and of all files that include one of them.
 void Workshop::find_units() {
   std::string object;
   std::set<std::string> headers;
@@ -142,13 +142,13 @@ std::set<int> Workshop::compile(const std::set<int>& chosen) {
     write_to(file, copy.text());
     for (const auto& [object, unit] : units_) unit->is_made &= !unit->uses.contains(path);
   }
-  // What is wrong shows in the copies themselves: what only includes one waits until they compile.
+  // Errors appear in the copies themselves: files that only include one wait until the copies compile.
   std::set<int> blamed = make_units(true);
   if (blamed.empty()) blamed = make_units(false);
   return blamed;
 }
 
-/// Of those that are not made: copies, or others.
+/// Compiles the units that are not up to date: copies, or the others.
 std::set<int> Workshop::make_units(bool copies) {
   std::vector<Unit*> to_make;
   for (const auto& [object, unit] : units_) {
@@ -180,8 +180,8 @@ std::set<int> Workshop::make_units(bool copies) {
 
 std::set<int> Workshop::errors_of(const Unit& unit) const {
   std::set<int> blamed;
-  std::optional<int> near;  // the first error at no point
-  std::optional<int> from;  // the last place of ours from which a template was asked for
+  std::optional<int> near;  // the first error without a point
+  std::optional<int> from;  // the last place in our sources that instantiated a template
   for (const std::string& line : lines_of(contents_of(unit.output))) {
     const bool is_end = line.find("[-Werror=return-type]") != std::string::npos;
     std::optional<int> here;
@@ -209,7 +209,7 @@ fs::path Workshop::link(const Suite& suite) {
     if (const std::size_t at = command.find(" " + object + " "); at != std::string::npos) {
       command.replace(at + 1, object.size(), unit->made.string());
     } else if (!object.starts_with("tests/")) {
-      objects += " " + unit->made.string();  // the libraries' own are not looked for then
+      objects += " " + unit->made.string();  // so that the linker does not take them from the libraries
     }
   }
   const std::string out = " -o " + suite.program.string();

@@ -1,5 +1,5 @@
-// Makes the test programs of all chosen mutants at once: copies of the sources with every point switched, compiled and
-// linked as the dev build does, beside it.
+// Builds the test programs of all chosen mutants at once: copies of the sources with every point as a switch, compiled
+// and linked as in the dev build, beside it.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,20 @@
 namespace mutants {
 
 struct Folders {
-  std::filesystem::path tree;      ///< the sources; nothing is written there
+  std::filesystem::path tree;      ///< the sources; read only
   std::filesystem::path build;     ///< made by CMake with Ninja, up to date
-  std::filesystem::path work;      ///< for everything that is made here
+  std::filesystem::path work;      ///< for all files made here
   std::filesystem::path selector;  ///< the object file of selector.cc
 };
 
-/// A point of one of the sources. Its number is its place among all, from 1.
+/// A point of one of the sources. Its number counts over all sources, from 1.
 struct Mutant {
   std::size_t source = 0;
   Point point;
   int number = 0;
 };
 
-/// A test program: its name, and where it stands in the build folder.
+/// A test program: its name, and its path in the build folder.
 struct Suite {
   std::string name;
   std::filesystem::path program;
@@ -46,15 +46,15 @@ class Workshop {
 
   [[nodiscard]] const Source& source(std::size_t i) const { return *sources_[i]; }
 
-  /// Of all sources.
+  /// Returns the mutants of all sources.
   [[nodiscard]] const std::vector<Mutant>& mutants() const { return mutants_; }
 
-  /// Compiles the sources with those mutants in them. Returns the numbers of those that are to blame if it fails; with
-  /// none, it is done. REQUIRES: the ranges of each two are apart, or one contains the other. Throws std::runtime_error
-  /// if something does not compile and no mutant is to blame.
+  /// Compiles the sources with those mutants in them. Returns the numbers of the mutants at fault if compilation fails;
+  /// empty on success. REQUIRES: two ranges are disjoint, or one contains the other. Throws std::runtime_error if
+  /// compilation fails and no mutant is at fault.
   [[nodiscard]] std::set<int> compile(const std::set<int>& chosen);
 
-  /// Links the suite's program with what was compiled last; returns where it is. Throws std::runtime_error if that
+  /// Links the suite's program with the last compiled sources. Returns its path. Throws std::runtime_error if that
   /// fails.
   [[nodiscard]] std::filesystem::path link(const Suite& suite);
 

@@ -1,4 +1,4 @@
-// Where a process stands in its cluster, from the variables of `troupe up`, of torchrun, or from none.
+// The place of a process in its cluster, from the variables of `troupe up`, of torchrun, or without any.
 #include "node/environment.h"
 
 #include <boost/test/unit_test.hpp>

@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 using boost::unit_test::label;
 using Names = std::vector<NodeName>;
 
-/// Meets the others and sums with them, on behalf of its caller.
+/// Meets the other members and sums with them, on behalf of its caller.
 void wait_for_others(Scope& scope, const Names& members) {
   const auto collective = gloo_collective(scope, Group(members));
   collective->barrier(scope);
@@ -49,18 +49,18 @@ Names first_names(std::size_t count) {
   return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-/// Nodes in this process, a program's thread for each.
+/// Nodes in this process, with one program thread per node.
 struct Members {
   explicit Members(std::size_t count, PoolOptions pool = {})
       : names(first_names(count)), cluster(names, functions(), {.pool = pool}) {}
 
-  /// Runs `program` on every member with a collective of all of them; returns the results by rank.
+  /// Runs `program` on every member with a collective of all members. Returns the results by rank.
   template <class Program>
   auto run(Program program) {
     return start(std::move(program))();
   }
 
-  /// The same, in two steps: the programs run when it returns, the function that it returns waits for them.
+  /// As above in two steps: returns when the programs run. The returned function waits for them.
   template <class Program>
   auto start(Program program) {
     using R = std::invoke_result_t<Program, Collective&, Scope&>;
@@ -83,7 +83,7 @@ struct Members {
   LocalCluster cluster;
 };
 
-/// The Error of `call`, nothing if it throws none.
+/// Returns the Error of `call`, or nothing if it throws none.
 template <class Call>
 std::optional<Error> error_of(Call call) {
   try {
@@ -94,7 +94,7 @@ std::optional<Error> error_of(Call call) {
   return std::nullopt;
 }
 
-/// What member `rank` brings at place `i`.
+/// Returns the input of member `rank` at index `i`.
 std::int64_t brought(std::size_t rank, std::int64_t i) { return static_cast<std::int64_t>(rank) + 1 + i % 3; }
 
 template <class T>
@@ -105,7 +105,7 @@ Tensor tensor_of(std::size_t rank, const Shape& shape) {
   return tensor;
 }
 
-/// What all of `size` members make of place `i`, computed one after the other.
+/// Returns the result of all `size` members at index `i`, computed sequentially.
 template <class T>
 T expected(ReduceOp op, std::size_t size, std::int64_t i) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(expected<float>(op, size, i));
@@ -129,7 +129,7 @@ bool is_expected(const Tensor& tensor, ReduceOp op, std::size_t size) {
   return true;
 }
 
-/// The names of the reductions whose result is not the plain one.
+/// Returns the names of the reductions whose result differs from the sequential one.
 template <class T>
 std::string wrong_reductions(Collective& collective, const Scope& scope) {
   std::string wrong;
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(nobody_passes_the_barrier_before_all_are_there) {
     for (std::size_t round = 1; round <= 20; ++round) {
       ++arrived;
       collective.barrier(scope);
-      least = std::min(least, arrived.load() - 5 * (round - 1));  // 5 of this round at least
+      least = std::min(least, arrived.load() - 5 * (round - 1));  // at least 5 of this round
     }
     return least;
   });
@@ -271,7 +271,8 @@ BOOST_AUTO_TEST_CASE(collectives_of_the_same_and_of_other_members_do_not_mix) {
   BOOST_TEST(sums[2] == sums[0], boost::test_tools::per_element());
 }
 
-// --- beside calls ----------------------------------------------------------------------------------------------------
+// --- during calls
+// -----------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(collective_that_is_formed_before_any_call_works_and_calls_work_beside_it, *label("I-10")) {
   Members members(3);
@@ -279,7 +280,7 @@ BOOST_AUTO_TEST_CASE(collective_that_is_formed_before_any_call_works_and_calls_w
     std::vector<double> sums;
     for (int round = 0; round < 5; ++round) {
       sums.push_back(collective.all_reduce(scope, full({1}, round)).item());
-      // Two nodes that form one of their own, in functions that they serve.
+      // Two nodes form a collective of their own, in functions that they serve.
       if (collective.rank() == 0) {
         const auto parts = Group(Names{"b", "c"}).call_all(scope, &sum_in, Names{"b", "c"}, 2.0).values;
         sums.push_back(parts.at("b"));
@@ -303,7 +304,7 @@ BOOST_AUTO_TEST_CASE(collective_needs_no_thread_of_a_pool_that_is_taken, *label(
   const auto sums =
       members.run([](Collective& collective, Scope& scope) { return collective.all_reduce(scope, ones({1})).item(); });
   BOOST_TEST(sums == (std::vector<double>{2, 2}), boost::test_tools::per_element());
-  for (const Future<void>& call : held) BOOST_TEST(call.cancel());  // it was under way all the time
+  for (const Future<void>& call : held) BOOST_TEST(call.cancel());  // it was in progress all the time
 }
 
 BOOST_AUTO_TEST_CASE(collectives_work_in_simulated_worlds) {
@@ -319,9 +320,9 @@ BOOST_AUTO_TEST_CASE(collectives_work_in_simulated_worlds) {
   for (const auto& sum : sums) BOOST_TEST(sum.get() == 9.0);  // 2 + 3 + 4
 }
 
-// --- what goes wrong -------------------------------------------------------------------------------------------------
+// --- failures --------------------------------------------------------------------------------------------------------
 
-/// Runs `program`, whose operation must fail on every member; returns the errors by rank.
+/// Runs `program`, whose operation must fail on every member. Returns the errors by rank.
 template <class Program>
 std::vector<Error> errors_of(Members& members, Program program) {
   std::vector<Error> errors;
@@ -458,7 +459,7 @@ BOOST_AUTO_TEST_CASE(caller_that_gives_up_ends_the_operation_of_every_member) {
 BOOST_AUTO_TEST_CASE(member_that_leaves_fails_who_needs_it_and_disturbs_nobody_else) {
   Members members(3);
   const auto errors = members.run([](Collective& collective, Scope& scope) {
-    for (int i = 0; i < 20; ++i) {  // whoever is done first goes first
+    for (int i = 0; i < 20; ++i) {  // the members finish in any order
       const auto aside = gloo_collective(scope, Group(collective.names()));
       static_cast<void>(aside->all_reduce(scope, ones({100})));
     }

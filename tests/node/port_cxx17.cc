@@ -1,5 +1,4 @@
-// What a bridge sees of Troupe, compiled as strict C++17 and without Troupe's other include folders: port_test.cc runs
-// it.
+// Troupe as a bridge sees it: compiled as strict C++17, without Troupe's other include folders. port_test.cc runs it.
 #include "node/port.h"
 
 #include <cstring>
@@ -28,7 +27,7 @@ std::string text_of(const troupe::Port::Parts& parts) {
 
 }  // namespace
 
-/// Uses every member of a port; returns what came back, "pong 7".
+/// Uses every member of a port. Returns the answer, "pong 7".
 std::string round_trip_in_cxx17() {
   using troupe::Port;
   Port::Options options;

@@ -1,4 +1,4 @@
-// What a bridge relies on: making and connecting ports, calls and their ends.
+// The guarantees for a bridge: creating and connecting ports, calls and their ends.
 #include "node/port.h"
 
 #include <arpa/inet.h>
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(peers_are_added_and_removed_while_others_go_on) {
   two.a.connect("c", c.address());
   Pending open = start_call(two.a, "b", "x");
   kept.wait(1);
-  Pending seen_by_b = start_call(two.b, "a", "x");  // a serves nothing
+  Pending seen_by_b = start_call(two.b, "a", "x");  // a serves no calls
   BOOST_TEST(call(two.a, "c", "1") == "1");
   two.a.remove("b");
   BOOST_TEST(open.get() == "peer_lost: b was removed by this port");
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(parts_of_all_sizes_arrive_and_their_owners_are_released_und
   Two two;
   const auto release = [&] {
     (void)two.a.counts();
-    two.a.set_fault(99, {});  // takes every lock there is
+    two.a.set_fault(99, {});  // takes every lock
     changes.change([&] { ++released; });
   };
   const std::string large(3 << 20, 'x');
@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(request_whose_caller_has_stopped_waiting_is_not_served) {
   BOOST_TEST(call(two.a, "b", "later", kEcho, 50ms) == "timeout: no answer within 50 ms");
   BOOST_TEST(call(two.b, "b", "own", kEcho, 1ms) == "timeout: no answer within 1 ms");
   testing::Changes changes;
-  std::vector<std::string> served;  // by b's only thread, before it answers the last call
+  std::vector<std::string> served;  // written by b's only thread before it answers the last call
   two.b.start([&](const std::string&, std::uint64_t, Port::Parts parts, const Port::Answer& answer) {
     changes.change([&] { served.push_back(text_of(parts)); });
     answer(std::move(parts));

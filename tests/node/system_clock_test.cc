@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Waits for a timer that must come.
+/// Waits for a timer that must fire.
 void wait(std::future<void>& done) { BOOST_REQUIRE((done.wait_for(10s) == std::future_status::ready)); }
 
 BOOST_AUTO_TEST_SUITE(system_clock)
@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(action_runs_at_its_time_and_not_before) {
 
 BOOST_AUTO_TEST_CASE(actions_run_in_order_of_due_time_and_then_of_setting) {
   SystemClock clock;
-  std::vector<int> order;  // only the clock's thread writes it
+  std::vector<int> order;  // written by the clock's thread only
   std::promise<void> last;
   const TimePoint start = clock.now() + 20ms;
   clock.at(start + 2ms, [&] { order.push_back(3); });
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(cancelled_action_never_runs_and_is_destroyed_at_once) {
   auto done = later.get_future();
   wait(done);
   BOOST_TEST(!ran);
-  clock.cancel(timer);  // again, and of what is long over: nothing happens
+  clock.cancel(timer);  // cancelling again, or after the timer has fired, has no effect
 }
 
 BOOST_AUTO_TEST_CASE(cancel_waits_for_the_action_that_is_running) {

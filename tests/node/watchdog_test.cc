@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(silence_is_counted_while_the_process_runs) {
 BOOST_AUTO_TEST_CASE(time_in_which_the_process_was_stopped_is_no_silence, *boost::unit_test::label("fault-F13")) {
   OutstandingTime silent(1s);
   BOOST_TEST((silent.at(kStart, true) == 0s));
-  BOOST_TEST((silent.at(kStart + 1h, true) == 2s));  // two steps, however long the gap
+  BOOST_TEST((silent.at(kStart + 1h, true) == 2s));  // two steps, however long the pause
   BOOST_TEST((silent.at(kStart + 2h, true) == 4s));
 }
 
@@ -42,7 +42,7 @@ struct Watched {
   LocalCluster cluster{{"a"}, FunctionRegistry{}};
   NodeCore& core = cluster.node("a").core();
   testing::Changes changes;
-  std::vector<std::string> said;  // inside changes
+  std::vector<std::string> said;  // guarded by changes
 
   [[nodiscard]] Watchdog::Stuck note() {
     return [this](const std::string& why) { changes.change([&] { said.push_back(why); }); };
@@ -53,7 +53,7 @@ BOOST_FIXTURE_TEST_CASE(router_that_does_not_turn_although_it_has_work_is_told_o
                         *boost::unit_test::label("fault-F33")) {
   WaitPoint stuck;
   WaitPoint let_go;
-  // The answer is told in the router's turn, which then does not end.
+  // The answer is reported in the router's turn, which then does not end.
   std::thread turn([&] {
     core.request({"a", "worker", "stuck", std::nullopt, msg::CallCancelled{}}, [&](const Result<msg::AnyMessage>&) {
       stuck.signal();

@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_step_rolled_back_leaves_no_trace) {
   take_back();
   expect(adam.state(0, "exp_avg"), {2.0});
   p.step(adam, {-10.0});
-  expect(p.current(), {0.9});  // as if nothing had been in between
+  expect(p.current(), {0.9});  // as if the step between had not happened
 }
 
 BOOST_AUTO_TEST_CASE(single_precision_is_computed_in_single_precision) {

@@ -26,15 +26,15 @@ namespace {
 
 Variable leaf(std::initializer_list<double> values) { return {f64(values), RequiresGrad::yes}; }
 
-/// Gradients of 1 for `a` and 2 for `b`, each times its elements.
+/// Returns a gradient of 1 per element of `a` and 2 per element of `b`.
 Gradients gradients_of(const Variable& a, const Variable& b) { return backward(sum(a) + sum(b * 2.0)); }
 
-/// Gradients of 1 for these rows of `table`.
+/// Returns a gradient of 1 for these rows of `table`.
 Gradients rows_of(const Variable& table, std::initializer_list<std::int64_t> rows) {
   return backward(sum(embedding(table, from_values<std::int64_t>(rows), {.sparse = true})));
 }
 
-/// Training that draws its own data: everything that follows depends on model and optimizer alone.
+/// Training that draws its own data: later steps depend on model and optimizer only.
 struct Training {
   Generator generator{11};
   nn::Linear first{6, 5, generator};
@@ -55,7 +55,7 @@ struct Training {
   }
 };
 
-/// `state` with the tensor called `name` replaced; undefined takes it away.
+/// Returns `state` with the tensor `name` replaced, or removed if `tensor` is undefined.
 NamedTensors with(NamedTensors state, const std::string& name, const Tensor& tensor) {
   std::erase_if(state, [&](const auto& entry) { return entry.first == name; });
   if (tensor.defined()) state.emplace_back(name, tensor);
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(groups_have_options_of_their_own) {
                             {.parameters = std::vector{b}, .options = AdamOptions{.lr = 0.25, .eps = 0.0}}});
   optimizer.step(gradients_of(a, b));
   expect(a.value(), {0.5});
-  expect(b.value(), {0.75});  // a first step of Adam is as long as the rate
+  expect(b.value(), {0.75});  // the first step of Adam has the length lr
   BOOST_TEST(optimizer.group_count() == 2U);
   BOOST_TEST(optimizer.rule(1).steps(0) == 1);
 }
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(two_buffers_for_each_parameter_are_enough) {
   BOOST_TEST(first != second);
   BOOST_TEST(step() == first);
   BOOST_TEST(step() == second);
-  const Tensor held = a.value();  // as a graph would
+  const Tensor held = a.value();  // as a graph would hold it
   step();
   BOOST_TEST(step() != second);
   expect(held, {1.0 - 5 * 0.5});
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(a_gradient_that_somebody_else_holds_stays_as_it_is) {
   expect(held, {3.0});
   expect(a.value(), {-0.5});
   Gradients kept = backward(sum(a * 3.0));
-  optimizer.step(kept);  // not given up
+  optimizer.step(kept);  // still usable
   expect(kept.of(a), {3.0});
 }
 
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(rows_of_a_table_are_stepped_once_by_the_sum_of_their_gradie
   // The sums of squares are 1 and 4, then 2 and 8: 2 - 1 - 1 / sqrt(2), and 4 - 2 / 2 - 2 / sqrt(8)
   const double half_root = 1.0 / std::sqrt(2.0);
   expect(stepped(optim::AdagradOptions{.lr = 1.0, .eps = 0.0}), {1.0, 1.0 - half_root, 3.0, 3.0 - half_root});
-  // Rules that move what has a gradient of 0 get the tensor. Directions are 1 and 2, then 1.5 and 3.
+  // Rules that also move elements with a gradient of 0 get the dense tensor. Directions are 1 and 2, then 1.5 and 3.
   expect(stepped(SgdOptions{.lr = 1.0, .momentum = 0.5}), {1.0, -0.5, 3.0, -1.0});
   expect(stepped(SgdOptions{.lr = 0.5, .weight_decay = 1.0}), {0.25, -0.25, 0.75, -0.5});  // p - 0.5 * (g + p)
 }
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(rows_or_tensors_the_bits_are_the_same) {
         const Tensor index = randint(0, 9, {6}, generator);
         Gradients gradients = backward(sum(embedding(a, index, {.sparse = true}) * factor));
         BOOST_TEST(gradients.sparse_of(a).defined());
-        if (i == 3) held = a.value();  // as a graph would
+        if (i == 3) held = a.value();  // as a graph would hold it
         if (i % 2 == 0) {
           by_rows.step(gradients);
         } else {
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(a_step_by_rows_leaves_other_rows_alone_in_both_buffers) {
     LocalOptimizer optimizer(std::vector<Variable>{table}, options);
     auto* const memory = reinterpret_cast<double*>(const_cast<std::byte*>(table.value().bytes()));
     optimizer.step(rows_of(table, {3, 1}));
-    memory[0] = 7.0;  // past the tensor, which is the second buffer now
+    memory[0] = 7.0;  // beyond the tensor, which is now the second buffer
     optimizer.step(rows_of(table, {2}));
     BOOST_TEST(table.value().bytes() == reinterpret_cast<std::byte*>(memory));
     BOOST_TEST(table.value().select(0, 0).item() == 7.0);

@@ -17,7 +17,7 @@ using optim::LrSchedule;
 
 namespace {
 
-// All numbers of these tests are exact but for a few roundings.
+// All numbers of these tests are exact except for a few roundings.
 void expect_numbers(const LrSchedule& schedule, const std::vector<double>& expected) {
   for (std::size_t step = 0; step < expected.size(); ++step) {
     BOOST_TEST(schedule(123.0, static_cast<std::int64_t>(step)) == expected[step], boost::test_tools::tolerance(1e-12));
@@ -34,7 +34,7 @@ optim::LocalOptimizer sgd(double momentum) {
 BOOST_AUTO_TEST_SUITE(lr_cycles)
 
 BOOST_AUTO_TEST_CASE(one_cycle_rises_and_falls_below_where_it_began) {
-  // 9 steps: from 0.25 up in 2 (a third of them, less one), down to 0.25 / 10 in 6; the momentum the other way.
+  // 9 steps: up from 0.25 in 2 (a third of them, less one), down to 0.25 / 10 in 6; the momentum moves the other way.
   const optim::OneCycle cycle({.max_lr = 1.0,
                                .total_steps = 9,
                                .pct_start = 1.0 / 3.0,
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(one_cycle_rises_and_falls_below_where_it_began) {
 }
 
 BOOST_AUTO_TEST_CASE(one_cycle_may_have_three_phases_and_follow_a_cosine) {
-  // 9 steps: up in 2, down in 2, below in 4. Half of a cosine's way is half the difference.
+  // 9 steps: up in 2, down in 2, below the start in 4. Half of the cosine's steps give half of the difference.
   const optim::OneCycle cycle({.max_lr = 1.0,
                                .total_steps = 9,
                                .pct_start = 1.0 / 3.0,
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_scheduler_sets_the_momentum_too) {
   scheduler.step();
   scheduler.step();
   BOOST_TEST(optimizer.momentum() == 0.5);
-  // A resumed training has the momentum of its step, and its options are those with which it was made.
+  // A resumed training has the momentum of its step, and the optimizer's original options.
   optim::LocalOptimizer resumed = sgd(0.8);
   resumed.load_state(optimizer.state());
   optim::LrScheduler again(resumed, cycle.lr(), cycle.momentum());

@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(constant_polynomial_and_restarted_cosine_rates) {
   const optim::LrSchedule square = optim::PolynomialLr({.total_iters = 4, .power = 2.0});
   for (const auto& [step, rate] : {std::pair{0, 16.0}, {1, 9.0}, {2, 4.0}, {3, 1.0}, {4, 0.0}, {9, 0.0}})
     BOOST_TEST(square(16.0, step) == rate);
-  // Cycles of 2, 4, 8 steps begin at 0, 2 and 6; in the middle of each the rate is half way between 10 and 2.
+  // Cycles of 2, 4, 8 steps begin at 0, 2 and 6; in the middle of each the rate is halfway between 10 and 2.
   const optim::LrSchedule restarted = optim::CosineAnnealingWarmRestarts({.t_0 = 2, .t_mult = 2, .eta_min = 2.0});
   for (const auto& [step, rate] :
        {std::pair{0, 10.0}, {1, 6.0}, {2, 10.0}, {4, 6.0}, {6, 10.0}, {10, 6.0}, {14, 10.0}}) {

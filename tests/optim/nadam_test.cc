@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(a_step_goes_along_the_gradient_and_the_mean) {
 BOOST_AUTO_TEST_CASE(decay_enters_the_gradient_and_maximize_turns_only_that) {
   NAdam nadam({.lr = 0.5, .beta1 = 0.0, .beta2 = 0.0, .eps = 1.0, .weight_decay = 0.5, .maximize = true});
   Parameter p({2.0});
-  p.step(nadam, {4.0});  // g' = -4 + 1, d = 3 + 1, and no mean: 2 + 0.5 * 3 / 4
+  p.step(nadam, {4.0});  // g' = -4 + 1, d = 3 + 1, and no momentum: 2 + 0.5 * 3 / 4
   expect(p.current(), {2.375});
 }
 
@@ -35,7 +35,8 @@ BOOST_AUTO_TEST_CASE(late_steps_cost_no_more_than_early_ones) {
   NAdam nadam({.lr = 1e-3});
   Parameter p({1.0});
   for (int i = 0; i < 2000; ++i) p.step(nadam, {1.0});
-  // Under a gradient of 1 each step is one of lr: u(t) ends at beta1 / 2 * (1 + ...) and both parts sum up to it.
+  // With a gradient of 1 each step has the length lr: u(t) converges to beta1 / 2 * (1 + ...) and both parts add up to
+  // it.
   const double before = p.current().item();
   p.step(nadam, {1.0});
   BOOST_TEST(before - p.current().item() == 1e-3, boost::test_tools::tolerance(1e-2));

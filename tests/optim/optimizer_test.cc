@@ -1,4 +1,4 @@
-// What holds for every rule, shown with one or two of them.
+// Properties of every rule, tested with one or two of them.
 #include "optim/optimizer.h"
 
 #include <boost/test/unit_test.hpp>
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(small_steps_of_16_bit_values_add_up) {
   for (const DType dtype : {DType::f16, DType::bf16}) {
     Sgd sgd({.lr = 1.0});
     Tensor value = full({600}, 1.0, dtype);
-    const Tensor gradient = full({600}, 0x1p-12, dtype);  // below half the last digit of 1 in both
+    const Tensor gradient = full({600}, 0x1p-12, dtype);  // below half a unit in the last place of 1 in both dtypes
     for (int i = 0; i < 64; ++i) value = step_once(sgd, value, gradient);
     BOOST_TEST(same_bytes(value, full({600}, 1.0 - 64 * 0x1p-12, dtype)));
     BOOST_TEST(same_bytes(sgd.state(0, "master"), full({600}, 1.0 - 64 * 0x1p-12)));
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(elements_of_16_bits_that_someone_else_wrote_count) {
   Sgd sgd({.lr = 1.0});
   const Tensor gradient = full({2}, 0x1p-12, DType::bf16);
   step_once(sgd, ones({2}, DType::bf16), gradient);
-  const Tensor loaded = from_values<float>({1.0F, 4.0F}).to(DType::bf16);  // the first is what it was
+  const Tensor loaded = from_values<float>({1.0F, 4.0F}).to(DType::bf16);  // the first element is unchanged
   step_once(sgd, loaded, gradient);
   BOOST_TEST(same_bytes(sgd.state(0, "master"), from_values<float>({1.0F - 0x1p-11F, 4.0F - 0x1p-12F})));
 }

@@ -1,4 +1,4 @@
-// What tests of update rules share: a parameter on its way through steps.
+// Helpers that the tests of update rules share: parameters that take steps.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
@@ -18,7 +18,7 @@ namespace troupe::testing {
 
 inline Tensor f64(std::initializer_list<double> values) { return from_values<double>(values); }
 
-/// Parameters on their way through steps: two buffers each, as an owner keeps them.
+/// Parameters that take steps, with two buffers each, as an owner keeps them.
 class Parameter {
  public:
   explicit Parameter(std::initializer_list<double> start) : current_(f64(start)), next_(zeros_like(current_)) {}
@@ -38,7 +38,7 @@ class Parameter {
   Tensor next_;
 };
 
-/// Checks that a rule with these settings cannot be made, and that it says why.
+/// Checks that a rule with these settings is refused with this text.
 template <class Rule, class Options>
 void expect_refused(const Options& options, const std::string& text) {
   expect_throw<ValueError>([&] { Rule rule(options); }, text);

@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(the_first_steps_follow_the_mean_alone) {
   Parameter p({1.0});
   p.step(radam, {3.0});  // m = 1.5; 0.5 / 0.5 * 1.5
   expect(p.current(), {-0.5});
-  // A square that f64 does not hold is not looked at.
+  // The rule does not use a square that overflows f64.
   RAdam large({.lr = 1e-200, .beta1 = 0.0});
   Parameter q({0.0});
   q.step(large, {1e200});
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(later_steps_are_divided_and_rectified) {
   const double k = 19.0 - 16.0 * power / (1.0 - power);
   BOOST_REQUIRE(k > 5.0);
   const double r = std::sqrt((k - 4.0) * (k - 2.0) * 19.0 / (15.0 * 17.0 * k));
-  // v = 4 * (1 - 0.9^8): its root cancels that of the correction.
+  // v = 4 * (1 - 0.9^8): its square root cancels the root of the bias correction.
   expect(p.current(), {before - 0.5 * 2.0 * r / 2.0});
 }
 

@@ -23,7 +23,7 @@ namespace {
 struct Fixture {
   LocalOptimizer optimizer{std::vector{Variable(f64({1.0}), RequiresGrad::yes)}, SgdOptions{.lr = 16.0}};
 
-  /// The rate after each value of the metric.
+  /// Returns the rate after each value of the metric.
   std::vector<double> rates(const PlateauOptions& options, const std::vector<double>& metrics) {
     optimizer.set_lr(16.0);
     ReduceLrOnPlateau plateau(optimizer, options);

@@ -18,11 +18,11 @@ BOOST_AUTO_TEST_CASE(sizes_grow_while_signs_last_and_shrink_without_a_step_where
   Parameter p({0.0, 0.0, 0.0});
   p.step(rprop, {1000.0, 0.001, 0.0});
   expect(p.current(), {-0.5, -0.5, 0.0});
-  p.step(rprop, {3.0, -3.0, 3.0});  // the first goes on, the second turns, the third begins
+  p.step(rprop, {3.0, -3.0, 3.0});  // the first keeps its direction, the second reverses, the third starts
   expect(p.current(), {-1.25, -0.5, -0.5});
   expect(rprop.state(0, "step_size"), {0.75, 0.25, 0.5});
   expect(rprop.state(0, "prev"), {3.0, 0.0, 3.0});
-  p.step(rprop, {3.0, -3.0, -3.0});  // the second now goes, with the size it has
+  p.step(rprop, {3.0, -3.0, -3.0});  // the second moves again, with its present step size
   expect(p.current(), {-2.375, -0.25, -0.5});
   expect(rprop.state(0, "step_size"), {1.125, 0.25, 0.25});
 }

@@ -1,4 +1,4 @@
-// What every rule does alike.
+// Common properties of all rules.
 #include "optim/rule_options.h"
 
 #include <boost/test/unit_test.hpp>
@@ -21,7 +21,7 @@ using optim::RuleOptions;
 
 namespace {
 
-/// Every rule with all its states.
+/// Every rule with all its state tensors.
 std::vector<RuleOptions> all_rules() {
   return {optim::SgdOptions{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01, .nesterov = true},
           optim::AdamOptions{.lr = 0.1, .weight_decay = 0.01, .amsgrad = true},
@@ -37,7 +37,7 @@ std::vector<RuleOptions> all_rules() {
           optim::SparseAdamOptions{.lr = 0.1}};
 }
 
-/// An archive that calls `visit` with each number among the options.
+/// An archive that calls `visit` with each number of the options.
 struct NumbersOf {
   std::function<void(double&)> visit;
 

@@ -30,10 +30,10 @@ BOOST_AUTO_TEST_CASE(memory_that_someone_reads_is_left_alone) {
     BOOST_TEST(next.is_contiguous());
     BOOST_TEST(next.storage().size() == next.nbytes());
   };
-  taken_apart(read);  // nothing was given yet
+  taken_apart(read);  // no buffer was given yet
   buffers.give(0, read);
   taken_apart(read);
-  buffers.give(0, ones({3}).slice(0, 0, 2));  // a view of more
+  buffers.give(0, ones({3}).slice(0, 0, 2));  // a view of a larger tensor
   taken_apart(ones({2}));
   buffers.give(0, ones({3}));
   taken_apart(ones({4}));
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(memory_catches_up_with_the_rows_that_changed_and_no_others)
   buffers.give(0, std::move(last), following, rows);
   rows.fill(3.0);
   const float mark = 50;
-  std::memcpy(memory, &mark, sizeof mark);  // past the tensor: no version shows it
+  std::memcpy(memory, &mark, sizeof mark);  // beyond the tensor: the version counter does not change
   const Tensor next = buffers.take_equal(0, following, from_values<std::int64_t>({0, 2}));
   BOOST_TEST(next.bytes() == memory);
   BOOST_TEST(same_bytes(next, from_values<float>({50, 7, 3, 4}, {4, 1})));
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(memory_is_made_equal_whatever_happened_to_it) {
   equal_after([](SecondBuffers& buffers, Tensor&, Tensor&) { buffers.give(0, {}); });
   SecondBuffers empty(1);
   BOOST_TEST(same_bytes(empty.take_equal(0, ones({2}), rows), ones({2})));
-  // What somebody reads is not written to.
+  // A buffer that another handle reads is not written to.
   SecondBuffers buffers(1);
   const Tensor held = ones({2, 1});
   const Tensor following = from_values<float>({1, 5}, {2, 1});

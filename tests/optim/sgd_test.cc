@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_step_rolled_back_leaves_no_trace) {
   sgd.rollback();
   expect(sgd.state(0, "momentum_buffer"), {4.0});
   p.step(sgd, {2.0});
-  expect(p.current(), {0.2});  // as if nothing had been in between
+  expect(p.current(), {0.2});  // as if the step between had not happened
 }
 
 BOOST_AUTO_TEST_CASE(a_first_step_rolled_back_was_never_a_first_step) {

@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(rows_without_a_gradient_keep_value_and_means) {
   const Tensor once = step(table, 1, 2.0);
   expect(once.reshape({3}), {1.0, 1.75, 3.0});
   const Tensor twice = step(once, 0, 2.0);
-  // Row 0 at step 2: m = 1, v = 1; 0.5 * sqrt(1 - 9/16) / (3/4) / 2. Row 1 stays, though its mean is not 0.
+  // Row 0 at step 2: m = 1, v = 1; 0.5 * sqrt(1 - 9/16) / (3/4) / 2. Row 1 does not move, although its mean is not 0.
   expect(twice.reshape({3}), {1.0 - std::sqrt(7.0 / 16.0) / 3.0, 1.75, 3.0});
   expect(rule.state(0, "exp_avg").reshape({3}), {1.0, 1.0, 0.0});
 }

@@ -1,4 +1,4 @@
-// Autograd, modules and optimizer together: networks that learn.
+// Autograd, modules and optimizer together: training of small networks.
 #include <boost/test/unit_test.hpp>
 
 #include <memory>
@@ -23,7 +23,7 @@ namespace {
 
 struct Examples {
   Tensor images;   ///< (n, 1, 8, 8)
-  Tensor classes;  ///< (n): 0 has a horizontal bar, 1 a vertical one, 2 a diagonal one, each somewhere
+  Tensor classes;  ///< (n): 0 for a horizontal bar, 1 for a vertical one, 2 for a diagonal one, at any position
 };
 
 Examples draw_examples(std::int64_t count, Generator& generator) {

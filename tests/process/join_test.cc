@@ -1,4 +1,4 @@
-// How nodes find each other over sockets, and what they are told when they do not.
+// How nodes find each other over sockets, and the errors if they do not.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -53,13 +53,13 @@ struct World {
   [[nodiscard]] static Node join(const NodeOptions& options) { return Node::join(options, functions_of(options.name)); }
 };
 
-/// A name that is known before the first node is there.
+/// Returns a name that is known before the first node exists.
 std::string fresh_socket() {
   static std::atomic<int> count = 0;
   return fmt::format("ipc://@troupe-join-{}-{}", getpid(), ++count);
 }
 
-/// Waits until `node` sees so many members, itself included.
+/// Waits until `node` sees `count` members, itself included.
 void await_members(const Node& node, std::size_t count) {
   const auto due = std::chrono::steady_clock::now() + 5s;
   while (node.members().size() != count && std::chrono::steady_clock::now() < due) std::this_thread::yield();
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(newcomer_is_sent_tensors_on_a_gpu_where_the_device_map_says
   const Tensor fetched = first.remote("b", &echo_tensors, std::vector{x}).to_here(first).front();
   BOOST_CHECK(fetched.device() == gpu);
   BOOST_TEST(same_bytes(fetched, x));
-  // The newcomer has no map of its own, and is told so at once; what needs none still goes.
+  // The newcomer has no map of its own, and the call fails at once. Calls that need no map still succeed.
   const Error error = error_of([&] { return newcomer.rpc_sync("a", &device_of, x); });
   BOOST_TEST(error.code == ErrorCode::missing_device_map);
   BOOST_TEST(newcomer.rpc_sync("a", &device_of, x.to(Device::cpu())) == "cpu");
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(answer_takes_the_way_back_not_that_of_the_call) {
   const auto beyond = static_cast<std::int16_t>(gpu_count());
   const Node first = World::join(world.options("a", 0));
   Node second = World::join(world.options("b", 0, first.address()));
-  // What goes to "a" is for a GPU that is not there. Answers take the way back: from the CPU they go to the CPU.
+  // Calls to "a" map to a GPU that does not exist. Answers take the reverse map: from the CPU they go to the CPU.
   second.set_device_map("a", {{Device::cpu(), Device::cuda(beyond)}});
   const Error error = error_of([&] { return second.rpc_sync("a", &device_of, ones({2})); });
   BOOST_TEST(error.code == ErrorCode::decode);
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(join_waits_until_the_world_is_complete) {
   NodeOptions first = world.options("a", 3);
   first.bind = fresh_socket();
   std::vector<std::future<std::size_t>> joined;
-  for (const char* name : {"c", "b"}) {  // before the seed is there
+  for (const char* name : {"c", "b"}) {  // before the seed has started
     joined.push_back(std::async(std::launch::async, [&world, name, seed = first.bind] {
       Node node = World::join(world.options(name, 3, seed));
       const std::size_t members = node.members().size();
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(default_deadline_that_a_node_was_given_is_read_and_used, *l
   BOOST_TEST(given.value() > 1'000);
   BOOST_TEST(given.value() <= 7'000);
   BOOST_TEST(second.rpc_sync("a", &time_left_ms).value() > 50'000);
-  // What a function of that node calls has it too, where its caller sets no limit.
+  // A nested call of that node's function has the deadline too, where its caller sets no limit.
   const auto nested = second.with({.deadline = Deadline::while_peer_lives()}).rpc_sync("a", &time_left_on, "b");
   BOOST_TEST(nested.value() > 1'000);
   BOOST_TEST(nested.value() <= 7'000);
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(name_is_free_again_when_its_node_has_ended_and_all_see_each
   const Node other = World::join(world.options("c", 0, first.address()));
   std::set<Incarnation> lives;
   for (int life = 0; life < 3; ++life) {
-    const Node second = World::join(world.options("ps-0", 0, first.address()));  // "-" was a separator elsewhere
+    const Node second = World::join(world.options("ps-0", 0, first.address()));  // other systems use "-" as a separator
     lives.insert(second.core().incarnation());
     BOOST_TEST(second.rpc_sync("a", &square, life) == life * life);
     second.rpc_sync("c", &await_world, 3U);
@@ -364,13 +364,13 @@ BOOST_AUTO_TEST_CASE(any_member_lets_newcomers_in_also_when_the_first_has_left, 
   const World world;
   std::optional<Node> first = World::join(world.options("a", 0));
   const Node second = World::join(world.options("b", 0, first->address()));
-  const Node third = World::join(world.options("c", 0, second.address()));  // b passes it on to a
+  const Node third = World::join(world.options("c", 0, second.address()));  // b passes the join request on to a
   BOOST_TEST(third.rpc_sync("a", &where) == "a");
   BOOST_TEST(third.info().rank == 2U);
   first.reset();
   await_members(second, 2);
   await_members(third, 2);
-  const Node fourth = World::join(world.options("d", 0, third.address()));  // c passes it on to b
+  const Node fourth = World::join(world.options("d", 0, third.address()));  // c passes the join request on to b
   BOOST_TEST(fourth.info().rank == 0U);
   BOOST_TEST(fourth.rpc_sync("b", &where) == "b");
   BOOST_TEST((fourth.infos() == std::vector<WorkerInfo>{{"d", 0}, {"b", 1}, {"c", 2}}));
@@ -448,7 +448,7 @@ BOOST_AUTO_TEST_CASE(localhost_and_an_interface_are_addresses) {
   BOOST_TEST(first.rpc_sync("b", &where) == "b");
 }
 
-/// A place for a rendezvous file that is not there yet.
+/// A path for a rendezvous file that does not exist yet.
 struct FileWorld : World {
   [[nodiscard]] NodeOptions options(NodeName name, std::uint32_t world_size) const {
     return World::options(std::move(name), world_size, "file:" + path.string());
@@ -486,7 +486,7 @@ BOOST_AUTO_TEST_CASE(newcomer_finds_in_the_file_who_is_left_and_a_new_cluster_ta
   BOOST_TEST(third->rpc_sync("b", &where) == "b");
   second.reset();
   third.reset();
-  const Node fourth = World::join(world.options("d", 0));  // the names of the dead in it are no hindrance
+  const Node fourth = World::join(world.options("d", 0));  // the names of dead nodes in the file do not matter
   BOOST_TEST(fourth.members().size() == 1U);
   const Node fifth = World::join(world.options("e", 0));
   BOOST_TEST(fifth.rpc_sync("d", &where) == "d");

@@ -15,7 +15,7 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// Starts so many nodes, lets each call its neighbour, ends all; says how long start and end took.
+/// Starts `nodes` nodes, lets each call its neighbour, and ends them all. Reports the times of start and end.
 void start_call_and_end(int nodes, Backend backend) {
   std::vector<NodeName> names;
   for (int i = 1; i < nodes; ++i) names.push_back(fmt::format("n{}", i));

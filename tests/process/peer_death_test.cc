@@ -1,4 +1,4 @@
-// What survivors see and what is left when the process of a node is killed, stopped or started again.
+// The observations of survivors, and leftovers, when the process of a node is killed, stopped or restarted.
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -63,7 +63,7 @@ BOOST_DATA_TEST_CASE(server_frees_what_a_killed_user_held_and_goes_on, backends,
 
   const Future<bool> held = trainer.rpc_async("user", &hold_on, "server");
   cluster.await("server", [](const Counts& counts) { return counts.owned_values == 11 && counts.contexts == 1; });
-  const Future<bool> serving = trainer.rpc_async("user", &wait_on, "server");  // server waits for user's end
+  const Future<bool> serving = trainer.rpc_async("user", &wait_on, "server");  // server waits until user ends
   cluster.await_calls("server", 1);
   cluster.kill("user");
   BOOST_TEST(error_of([&] { return held.get(); }).peer == "user");
@@ -143,14 +143,14 @@ BOOST_DATA_TEST_CASE(stopped_process_is_down_after_its_lease_and_does_not_come_b
   BOOST_TEST(took.count() < 11000);
   BOOST_TEST(trainer.rpc_sync("p2", &square, 3) == 9);
   BOOST_TEST(error_of([&] { return trainer.rpc_sync("p1", &square, 3); }).code == ErrorCode::peer_down);
-  // It finds itself alone and ends by itself: the cluster's destructor sees that.
+  // It is the only node left and ends by itself: the cluster's destructor checks that.
 }
 
 BOOST_TEST_DECORATOR(*label("fault-F22"))
 BOOST_DATA_TEST_CASE(death_during_shutdown_does_not_keep_the_others, backends, backend) {
   TestCluster cluster({"p1", "p2"}, {}, backend);
   Node& trainer = cluster.trainer();
-  const Future<bool> busy = trainer.rpc_async("p2", &wait_on, "p1");  // keeps all from ending
+  const Future<bool> busy = trainer.rpc_async("p2", &wait_on, "p1");  // prevents the joint shutdown
   cluster.await_calls("p1", 1);
   std::jthread shutdown([&trainer] { BOOST_TEST(trainer.shutdown(20s).clean()); });
   cluster.kill("p1");
@@ -158,7 +158,7 @@ BOOST_DATA_TEST_CASE(death_during_shutdown_does_not_keep_the_others, backends, b
   BOOST_TEST(error_of([&] { return busy.get(); }).code == ErrorCode::peer_down);
 }
 
-/// Names of our sockets that the system still has.
+/// Returns the names of our sockets that still exist in the system.
 std::string sockets_left() {
   std::ifstream sockets("/proc/net/unix");
   std::string left;

@@ -1,4 +1,4 @@
-// `troupe status` and `troupe stack` of clusters that run, as a user would type them.
+// `troupe status` and `troupe stack` on running clusters, as a user types them.
 #include <boost/test/unit_test.hpp>
 
 #include <signal.h>
@@ -25,7 +25,7 @@ using nlohmann::json;
 
 const std::string kStopped = "no answer within 300 ms: its process is stopped";
 
-/// Two callers that wait for a callee, whatever else runs on this machine.
+/// Two callers that wait for a callee, whatever the load of this machine.
 struct Cluster : TemporaryDirectory {
   static std::string role(const std::string& name, int count) {
     return "[[role]]\nname = \"" + name + "\"\ncount = " + std::to_string(count) +
@@ -44,7 +44,7 @@ struct Cluster : TemporaryDirectory {
     return TroupeRun(path(), std::move(arguments), 20s).finish();
   }
   [[nodiscard]] json status() const { return json::parse(troupe({"status", "cluster.toml", "--json"}).last()).at(0); }
-  /// Waits until the callee knows that its callers took the answers they have.
+  /// Waits until the callers have acknowledged their answers to the callee.
   void await_taken_answers() const {
     const auto due = std::chrono::steady_clock::now() + 10s;
     const auto untaken = [this] {
@@ -58,7 +58,7 @@ struct Cluster : TemporaryDirectory {
   std::optional<TroupeRun> up;
 };
 
-/// The first line that begins with `name`, with single spaces.
+/// Returns the first line that begins with `name`, with single spaces.
 std::string row(const TroupeRun::Result& result, const std::string& name) {
   for (const std::string& line : result.lines) {
     std::istringstream words(line);
@@ -71,7 +71,7 @@ std::string row(const TroupeRun::Result& result, const std::string& name) {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// The number of the line of waiting_node.cc that calls.
+/// Returns the number of the line of waiting_node.cc that makes the call.
 std::string calling_line() {
   std::ifstream file(TROUPE_SOURCE_DIR "/tests/process/waiting_node.cc");
   int number = 1;

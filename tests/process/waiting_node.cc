@@ -1,5 +1,5 @@
-// A node of status_test: one that has a value at the other, calls and waits; one that is called and does not answer.
-// Both until they are ended.
+// A node of status_test: one node has a value at the other, calls it and waits; the other is called and does not
+// answer. Both run until they are killed.
 #include <condition_variable>
 #include <iostream>
 #include <mutex>
@@ -12,7 +12,7 @@ namespace {
 using namespace troupe;
 
 void hold(Scope& scope) {
-  std::cout << "holding\n" << std::flush;  // in one piece: another thread may say it at the same time
+  std::cout << "holding\n" << std::flush;  // one write, because another thread may print at the same time
   std::mutex mutex;
   std::condition_variable_any never;
   std::unique_lock lock(mutex);

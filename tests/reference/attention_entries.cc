@@ -56,7 +56,7 @@ Computed encoder(const Case& c) {
   return {module->forward(c.in(0), masks(c)), module};
 }
 
-/// Of a target and its memory; the layer alone where the case has no layers.
+/// A decoder of a target and its memory; a single layer if the case has no number of layers.
 Computed decoder(const Case& c) {
   Generator generator(1);
   const nn::AttentionMasks of_memory{.padding = c.find("option.memory_padding")};

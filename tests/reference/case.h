@@ -1,4 +1,4 @@
-// One case of the reference suite: inputs and options, and what torch computed of them.
+// One case of the reference suite: inputs and options, and torch's results.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace troupe::reference {
 /// The arrays of a case by name, as recipe.py stores them: "in0", "out0", "grad0", "g0", "option.dim", ...
 using Arrays = std::map<std::string, Tensor>;
 
-/// A case as it is computed in one dtype. Floating inputs are stored as f32 and results as f64, for both dtypes.
+/// A case in one dtype. Floating point inputs are stored as f32 and results as f64, for both dtypes.
 class Case {
  public:
   Case(const Arrays& arrays, DType dtype);
 
   [[nodiscard]] DType dtype() const { return dtype_; }
 
-  /// Input `i`; it requires a gradient where one is expected.
+  /// Returns input `i`. It requires a gradient if the case expects one.
   [[nodiscard]] const Variable& in(std::size_t i) const { return inputs_.at(i); }
   [[nodiscard]] Tensor tensor(std::size_t i) const { return inputs_.at(i).value(); }
   [[nodiscard]] const std::vector<Variable>& inputs() const { return inputs_; }
@@ -42,11 +42,11 @@ class Case {
   [[nodiscard]] Shape shape(const std::string& option) const;
   [[nodiscard]] std::string text(const std::string& option) const;
 
-  /// What is expected, as stored: see matches() in the suite for its dtype.
+  /// Returns the expected results as stored; the suite's matches() defines the tolerance for its dtype.
   [[nodiscard]] const Arrays& arrays() const { return arrays_; }
-  /// The array of this name in the dtype of the case, if it is floating; undefined if there is none.
+  /// Returns the array of this name, in the dtype of the case if it is floating point; undefined if there is none.
   [[nodiscard]] Tensor find(const std::string& name) const;
-  /// All arrays whose names begin with `prefix`, without it.
+  /// Returns all arrays whose names begin with `prefix`, with the prefix removed.
   [[nodiscard]] NamedTensors all(const std::string& prefix) const;
 
  private:

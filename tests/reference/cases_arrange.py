@@ -32,7 +32,7 @@ def add(group):
 
 
 def add_indices(group):
-    # No place twice: torch does not say which element stays.
+    # No index occurs twice: torch does not specify which element remains.
     index = values(2, 0, 1, 0, 1, 2, dtype="int64")
     group.case("scatter", lambda x, index, source, dim: torch.scatter(x, dim, index.reshape(2, 3), source),
                [normal(2, 3), index, normal(2, 3)], dim=1)
@@ -70,5 +70,5 @@ def add_products(group):
     group.case("kron", torch.kron, [normal(2, 1), normal(1, 3)])
     group.case("cross", lambda a, b, dim: torch.linalg.cross(a, b, dim=dim), [normal(3, 2), normal(3, 1)], dim=0)
     for p in [1.0, 2.0]:
-        # The first row is also one of the others: a distance of 0.
+        # The first row equals one of the others: a distance of 0.
         group.case("cdist", lambda x, y, p: torch.cdist(x, torch.cat([x[:1], y]), p), [normal(2, 2), normal(1, 2)], p=p)

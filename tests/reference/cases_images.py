@@ -1,4 +1,4 @@
-"""Images that are enlarged, rearranged and cut into windows; distances."""
+"""Interpolation, rearrangement and windows of images; distances."""
 
 import torch.nn.functional as F
 

@@ -9,7 +9,7 @@ from recipe import integers, normal, values
 
 
 def batch_norm(make, channels, **options):
-    """With running statistics as after some training."""
+    """With running statistics as they are after some training."""
     layer = make(channels, **options)
     if layer.running_mean is not None:
         layer.running_mean.copy_(torch.linspace(-1, 1, channels))
@@ -77,6 +77,6 @@ class EmbeddingBag(nn.EmbeddingBag):
 
 
 def norm_net():
-    """Also what checkpoint.safetensors holds. A bias before batch norm would have no gradient but rounding errors."""
+    """Also the contents of checkpoint.safetensors. A bias before batch norm would have only rounding errors as gradient."""
     return nn.Sequential(nn.Conv2d(1, 4, 3, bias=False), batch_norm(nn.BatchNorm2d, 4), nn.ReLU(), nn.Conv2d(4, 4, 2),
                          nn.GroupNorm(2, 4), nn.Tanh(), nn.Flatten(), nn.Linear(24, 3), nn.LayerNorm(3))

@@ -1,4 +1,4 @@
-"""Losses that ask for a distance, of what a distribution predicts, and of sequences that are not aligned."""
+"""Margin losses, losses of predicted distributions, and CTC loss."""
 
 import torch.nn.functional as F
 

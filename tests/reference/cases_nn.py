@@ -10,7 +10,7 @@ def add(group):
     for op, function in [("softmax", torch.softmax), ("log_softmax", torch.log_softmax)]:
         for given, dim in [((3, 5), 1), ((3, 5), 0), ((2, 3, 4), 1), ((7,), -1), ((2, 1), 1), ((0, 4), 1), ((2, 300), 1)]:
             group.case(op, lambda x, dim, f=function: f(x, dim), [normal(*given)], dim=dim)
-        # Far apart, every gradient is the difference of almost equal numbers, in torch as well: values alone.
+        # For values far apart, every gradient is the difference of almost equal numbers, in torch as well: no gradients.
         group.case(op, lambda x, dim, f=function: f(x, dim), [uniform(4, 6, low=-500.0, high=500.0)], grad=False, dim=1)
         group.case(op, lambda x, dim, f=function: f(x, dim), [uniform(4, 6, low=898.0, high=902.0)], dim=1)
 

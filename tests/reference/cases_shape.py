@@ -1,4 +1,4 @@
-"""Shapes and indices: what moves elements and computes nothing."""
+"""Shapes and indices: operations that move elements and compute nothing."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-// A state that torch saved, loaded by name.
+// Loads a state that torch saved, by name.
 #include <boost/test/unit_test.hpp>
 
 #include "autograd/nn/sequential.h"

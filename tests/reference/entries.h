@@ -1,4 +1,4 @@
-// What the reference suite runs: for each op of the data, how Troupe computes it.
+// The operations of the reference suite: for each op of the data, a function that computes it with Troupe.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace troupe::reference {
 
-/// Results in the order of the data's "out0", "out1", ..., and the module that computed them, if one did.
+/// Results in the order of the data's "out0", "out1", ..., and the module that computed them, if any.
 struct Computed {
   Computed(Variable result) : results{std::move(result)} {}          // NOLINT(google-explicit-constructor)
   Computed(Tensor result) : results{Variable(std::move(result))} {}  // NOLINT(google-explicit-constructor)
@@ -57,7 +57,7 @@ using Entries = std::map<std::string, Entry>;
 [[nodiscard]] Entries optimizer_entries();
 [[nodiscard]] Entries schedule_entries();
 
-/// The network of cases_layers.py, as it starts.
+/// Returns the network of cases_layers.py with its initial values.
 [[nodiscard]] std::shared_ptr<nn::Sequential> norm_net(DType dtype);
 
 }  // namespace troupe::reference

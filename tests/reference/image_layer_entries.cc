@@ -8,10 +8,10 @@
 namespace troupe::reference {
 namespace {
 
-/// Makes a layer in the dtype of the case; what it starts with is overwritten.
+/// Creates a layer in the dtype of the case. Its initial values are overwritten.
 using Make = std::function<std::shared_ptr<nn::Layer>(const Case&)>;
 
-/// Loads the parameters of the case, then computes the layer of its first input.
+/// Loads the parameters of the case, then applies the layer to its first input.
 Entry layer(const Make& make) {
   return [make](const Case& c) {
     const std::shared_ptr<nn::Layer> made = make(c);

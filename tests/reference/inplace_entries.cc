@@ -4,7 +4,7 @@
 namespace troupe::reference {
 namespace {
 
-/// A copy to write into.
+/// Returns a copy of the first input to write into.
 Tensor copy(const Case& c) { return c.in(0).value().clone(); }
 
 Tensor other(const Case& c) { return c.in(1).value(); }

@@ -15,7 +15,7 @@
 namespace troupe::reference {
 namespace {
 
-/// Loads parameters and buffers of the case, then computes the layer of its first input.
+/// Loads parameters and buffers of the case, then applies the layer to its first input.
 Computed run(const Case& c, const std::shared_ptr<nn::Layer>& layer) {
   nn::load_state_dict(*layer, c.all("parameter."));
   layer->set_mode(c.flag("train") ? nn::Mode::train : nn::Mode::eval);
@@ -56,7 +56,7 @@ Computed embedding_bag_of(const Case& c) {
   const auto layer = std::make_shared<nn::EmbeddingBag>(c.integer("rows"), c.integer("width"), g, options, c.dtype());
   nn::load_state_dict(*layer, c.all("parameter."));
   const bool in_rows = c.tensor(0).dim() == 2;
-  const std::size_t place = in_rows ? 1 : 2;  // of the weights
+  const std::size_t place = in_rows ? 1 : 2;  // index of the weights
   return {layer->forward(c.tensor(0), in_rows ? Tensor() : c.tensor(1),
                          c.inputs().size() > place ? c.in(place) : Variable()),
           layer};

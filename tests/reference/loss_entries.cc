@@ -14,7 +14,7 @@ KlDivReduction kl_reduction(const Case& c) {
   return static_cast<KlDivReduction>(reduction(c));
 }
 
-/// Input `i`, or none.
+/// Returns input `i`, or an undefined tensor.
 Tensor tensor_or_none(const Case& c, std::size_t i) { return i < c.inputs().size() ? c.tensor(i) : Tensor(); }
 
 std::int64_t ignored(const Case& c) { return c.has("ignore_index") ? c.integer("ignore_index") : -100; }

@@ -4,7 +4,7 @@
 namespace troupe::reference {
 namespace {
 
-/// Input `i`, or none.
+/// Returns input `i`, or an undefined variable.
 Variable in_or_none(const Case& c, std::size_t i) { return i < c.inputs().size() ? c.in(i) : Variable(); }
 
 Computed batch_norm_of(const Case& c) {

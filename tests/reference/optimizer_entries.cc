@@ -7,11 +7,11 @@
 namespace troupe::reference {
 namespace {
 
-/// Replaces an option by that of the case, if it has it.
+/// Replaces an option by the case's value, if it has one.
 void read(const Case& c, const char* name, double& option) { option = c.number_or(name, option); }
 void read(const Case& c, const char* name, bool& option) { option = c.has(name) ? c.flag(name) : option; }
 
-/// The same for options that torch takes as a pair.
+/// As above, for options that torch takes as a pair.
 void read(const Case& c, const char* name, double& first, double& second) {
   if (!c.has(name)) return;
   const std::vector<double> pair = c.numbers(name);
@@ -19,7 +19,7 @@ void read(const Case& c, const char* name, double& first, double& second) {
   second = pair.at(1);
 }
 
-/// Two parameters and a list of gradients for each -> their values after every step.
+/// Maps two parameters and a list of gradients for each to their values after every step.
 template <class Options>
 Entry rule(void (*read_others)(const Case&, Options&)) {
   return [read_others](const Case& c) -> Computed {
@@ -49,7 +49,7 @@ Entry rule(void (*read_others)(const Case&, Options&)) {
   };
 }
 
-/// Gradients as a step of plain descent with rate 1 takes them from parameters of 0.
+/// Returns the gradients that a step uses: plain SGD with rate 1 and `maximize` adds them to parameters of 0.
 std::vector<Variable> seen_by_step(const Case& c, const optim::StepOptions& options) {
   std::vector<optim::ParameterUpdate> updates;
   for (std::size_t i = 0; i < c.inputs().size(); ++i) {

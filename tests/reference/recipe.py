@@ -1,4 +1,4 @@
-"""How a case of the reference suite is made: inputs, what torch computes of them, and how both are stored."""
+"""Creates cases of the reference suite: inputs, the results of torch, and their storage."""
 
 import io
 import pathlib
@@ -23,7 +23,7 @@ def uniform(*shape, low=0.0, high=1.0):
 
 
 def distinct(*shape):
-    """Values no two of which are close: for max, sort and pooling, where a tie would have several gradients."""
+    """Values far apart from each other: for max, sort and pooling, where a tie would have several gradients."""
     count = int(numpy.prod(shape))
     return lambda random: (random.permutation(count) - count / 2.0 + 0.25).reshape(shape) / 4.0
 
@@ -49,8 +49,8 @@ class Group:
         self.numbers = {}
 
     def case(self, op, function, inputs, /, grad=True, **options):
-        """`function(*inputs, **options)` is torch's; what it returns is expected of the entry `op`. With grad, the
-        gradients of all floating inputs are expected too; or of the inputs that grad lists."""
+        """`function(*inputs, **options)` is torch's; the entry `op` must return the same. With grad, the gradients
+        of all floating inputs must be the same too; or of the inputs that grad lists."""
         key, random = self._begin(op)
         tensors = self._put_inputs(key, [make(random) for make in inputs])
         for i, x in enumerate(tensors):
@@ -60,8 +60,8 @@ class Group:
         self._put_gradients(key, tensors)
 
     def module(self, op, make, inputs, /, train=True, **options):
-        """`make()` is a torch module whose parameters get random values; their names, gradients and buffers are
-        expected as well."""
+        """`make()` is a torch module whose parameters get random values. The entry must have the same parameter
+        names, gradients and buffers as well."""
         key, random = self._begin(op)
         tensors = self._put_inputs(key, [x(random) for x in inputs])
         for x in tensors:

@@ -1,4 +1,4 @@
-// Every case of data/ in f32 and f64: results and all gradients against those that torch computed.
+// Compares every case of data/ in f32 and f64 with torch: results and all gradients.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -17,11 +17,11 @@ using namespace troupe::reference;
 
 namespace {
 
-/// The largest relative error that passes.
+/// Returns the largest permitted relative error.
 double tolerance(DType dtype) { return dtype == DType::f32 ? 1e-5 : 1e-10; }
 
-/// Errors are relative to the element itself, but not to less than this share of the largest one: an element that is
-/// small because large ones cancelled has their rounding errors.
+/// Errors are relative to the element, or to this share of the largest element if that is more: an element that is
+/// small because large terms cancelled has their rounding errors.
 constexpr double kFloor = 0.1;
 
 Entries all_entries() {
@@ -49,7 +49,7 @@ double largest_magnitude(std::span<const double> values) {
   return largest;
 }
 
-/// Returns the largest relative error of an element; infinity where one of both is not finite and the other differs.
+/// Returns the largest relative error of an element; infinity where one value is not finite and the other differs.
 double error_of(const Tensor& got, const Tensor& expected) {
   const Tensor a = got.to(DType::f64).contiguous();
   const Tensor b = expected.to(DType::f64).contiguous();
@@ -66,7 +66,7 @@ double error_of(const Tensor& got, const Tensor& expected) {
   return error;
 }
 
-/// Runs one case in one dtype and gathers what is wrong.
+/// Runs one case in one dtype and collects the errors.
 class Run {
  public:
   Run(const Arrays& arrays, DType dtype) : case_(arrays, dtype) {}
@@ -114,7 +114,7 @@ class Run {
     }
   }
 
-  /// What is floating has the dtype of the case, unless it was asked for.
+  /// Returns the dtype of a result: that of the case if floating point, unless the case requests another.
   [[nodiscard]] DType dtype_of_result(const std::string& name) const {
     return case_.has("to") ? parse_dtype(case_.text("to")) : case_.find(name).dtype();
   }
@@ -140,7 +140,7 @@ class Run {
   double largest_error_ = 0.0;
 };
 
-/// The dtypes in which a case is run: one where nothing is floating.
+/// Returns the dtypes of a case's runs: only one if nothing is floating point.
 std::vector<DType> dtypes_of(const Arrays& arrays) {
   for (const auto& [name, array] : arrays) {
     if ((name.starts_with("in") || name.starts_with("parameter.")) && is_floating(array.dtype())) {
@@ -150,7 +150,7 @@ std::vector<DType> dtypes_of(const Arrays& arrays) {
   return {DType::f32};
 }
 
-/// Runs a case in one dtype and reports what is wrong; returns its largest error if nothing is.
+/// Runs a case in one dtype and reports its errors. Returns the largest relative error if all are permitted.
 std::optional<double> error_of_case(const std::string& name, const Arrays& arrays, DType dtype, const Entry& entry) {
   Run run(arrays, dtype);
   try {

@@ -20,10 +20,10 @@ RnnNonlinearity nonlinearity(const Case& c) {
   return c.text("nonlinearity") == "relu" ? RnnNonlinearity::relu : RnnNonlinearity::tanh;
 }
 
-/// Input `i`, or an undefined one.
+/// Returns input `i`, or an undefined variable.
 Variable given(const Case& c, std::size_t i) { return i < c.inputs().size() ? c.in(i) : Variable(); }
 
-/// The module that `make` makes, with the parameters of the case.
+/// Returns the module that `make` creates, with the parameters of the case.
 template <class Make>
 auto loaded(const Case& c, const Make& make) {
   Generator generator(1);

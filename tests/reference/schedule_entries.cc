@@ -12,7 +12,7 @@ Tensor as_computed(const Case& c, const std::vector<double>& rates) {
   return from_values<double>(rates, {static_cast<std::int64_t>(rates.size())}).to(c.dtype());
 }
 
-/// A base rate -> the rates of as many steps as are expected.
+/// Maps a base rate to the rates of as many steps as are expected.
 Entry schedule(std::function<optim::LrSchedule(const Case&)> make) {
   return [make](const Case& c) -> Computed {
     const optim::LrSchedule made = make(c);
@@ -41,7 +41,7 @@ Computed plateau(const Case& c) {
   return as_computed(c, rates);
 }
 
-/// What an optimizer of momentum 0.9 is told in as many steps as are expected: rates, then momenta.
+/// Returns the rates and then the momenta that an optimizer of momentum 0.9 gets in as many steps as are expected.
 template <class Cycle>
 std::vector<Variable> told(const Case& c, const Cycle& cycle) {
   optim::LocalOptimizer optimizer(std::vector<Variable>{Variable(zeros({1}), RequiresGrad::yes)},

@@ -12,7 +12,7 @@ namespace {
 
 using Rewards = std::vector<double>;
 
-/// The loss after two observers got these rewards, each in the same states every time.
+/// Returns the loss after two observers got these rewards, each in the same states every time.
 double loss_for(const Rewards& first, const Rewards& second) {
   Agent agent(1, 2);
   const auto play = [&](std::uint64_t observer, const Rewards& rewards) {
@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_SUITE(agent)
 BOOST_AUTO_TEST_CASE(what_one_observer_got_counts_for_nothing_that_another_one_did) {
   const Rewards some{1, 0, 4};
   const Rewards others{5, 7, 0, 1};
-  // Equal rewards of 0 have returns of 0, and weigh nothing.
+  // Equal rewards of 0 have returns of 0, so they add nothing to the loss.
   const double alone = loss_for(some, {0, 0, 0, 0});
   const double other_alone = loss_for({0, 0, 0}, others);
   BOOST_TEST(alone != 0);

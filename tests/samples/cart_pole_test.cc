@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(positions_move_with_the_speeds_before_the_push) {
 }
 
 BOOST_AUTO_TEST_CASE(a_pole_that_lies_falls_by_its_weight_alone) {
-  // At 90 degrees the cart cannot lift it: angular acceleration 9.8 / (0.5 * 4/3) = 14.7, whatever the push.
+  // At 90 degrees the cart cannot lift the pole: angular acceleration 9.8 / (0.5 * 4/3) = 14.7 for every push.
   const double flat = std::acos(0.0);
   const auto turned = [&](Push push) { return after_push({.angle = flat}, push).angular_velocity; };
   BOOST_TEST(turned(Push::right) == 0.02 * 14.7, roundings);
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(a_pole_that_lies_falls_by_its_weight_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(a_turning_pole_pulls_the_cart_along) {
-  // Lying and turning at 2 rad/s: (10 + 0.05 * 4) / 1.1 of the cart, cosine 0 takes nothing away.
+  // Lying and turning at 2 rad/s: the cart gets (10 + 0.05 * 4) / 1.1; the cosine 0 subtracts nothing.
   const CartPoleState next = after_push({.angle = std::acos(0.0), .angular_velocity = 2}, Push::right);
   BOOST_TEST(next.velocity == 0.02 * 10.2 / 1.1, roundings);
 }
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(an_episode_ends_beyond_2_4_metres_and_12_degrees) {
 }
 
 BOOST_AUTO_TEST_CASE(pushing_one_way_loses_within_eleven_steps) {
-  // What is known of CartPole-v1: always right ends after 8 to 10 steps, wherever it began.
+  // Known of CartPole-v1: constant pushes to the right end after 8 to 10 steps from every start.
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     CartPole cart_pole{troupe::Generator(seed)};
     double reward = 0;
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(an_episode_begins_near_the_middle_anew_each_time) {
 BOOST_AUTO_TEST_CASE(an_episode_is_won_after_500_steps_and_then_over) {
   CartPole cart_pole{troupe::Generator(1)};
   int steps = 0;
-  // Keeps the pole up by pushing to where it will be.
+  // Keeps the pole up by pushing towards its next position.
   for (; !cart_pole.over(); ++steps) {
     const CartPoleState& s = cart_pole.state();
     cart_pole.step(s.angle + 0.5 * s.angular_velocity + 0.1 * s.velocity + 0.05 * s.position > 0 ? Push::right

@@ -1,4 +1,4 @@
-// The service and its model node as processes: what ends whom.
+// The service and its model node as processes: which end ends the other.
 #include <boost/test/unit_test.hpp>
 
 #include <httplib.h>
@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-/// The sample on any free port; its processes say their ids first.
+/// The sample on any free port. Its processes print their ids first.
 struct Service {
   static std::string shell(const std::string& command) {
     const std::filesystem::path programs = std::filesystem::path(TROUPE_PROGRAM).parent_path();
@@ -48,7 +48,7 @@ BOOST_FIXTURE_TEST_SUITE(embed, Service)
 BOOST_AUTO_TEST_CASE(on_sigterm_the_service_and_its_model_end_without_a_complaint) {
   const int service = pid("service");
   httplib::Client client("127.0.0.1", port());
-  client.set_keep_alive(true);  // its connection stays open meanwhile
+  client.set_keep_alive(true);  // keeps its connection open
   BOOST_TEST(client.Get("/health")->status == 200);
   ::kill(service, SIGTERM);
   const TroupeRun::Result result = run.finish();

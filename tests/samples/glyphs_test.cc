@@ -26,7 +26,7 @@ bool equal(const Tensor& a, const Tensor& b) {
   return std::ranges::equal(a.data<std::uint8_t>(), b.data<std::uint8_t>());
 }
 
-/// Softmax regression on raw pixels: the best that can be done without seeing shapes.
+/// Softmax regression on raw pixels: the best result without recognising shapes.
 struct LinearSoftmax {
   Tensor weight = troupe::zeros({784, 10});
   Tensor bias = troupe::zeros({10});
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(every_digit_is_drawn_equally_often) {
   const samples::Digits digits = samples::draw_glyphs(203, 1);
   std::array<int, 10> counts{};
   for (const std::uint8_t label : digits.labels.data<std::uint8_t>()) ++counts.at(label);
-  // 203 = 10 * 20 + 3: the digits 0, 1 and 2 once more.
+  // 203 = 10 * 20 + 3: the digits 0, 1 and 2 occur once more.
   const std::array<int, 10> expected{21, 21, 21, 20, 20, 20, 20, 20, 20, 20};
   BOOST_TEST(counts == expected, boost::test_tools::per_element());
 }
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(no_held_out_image_is_a_training_image) {
   }
 }
 
-// As long as the demo trains: 32 images a step. At its best rate of those tried (0.01, 0.03, 0.1) it ends near 84 %.
+// Trains as long as the demo, with 32 images a step. At the best of the rates 0.01, 0.03 and 0.1 it reaches about 84 %.
 BOOST_AUTO_TEST_CASE(a_linear_softmax_gets_at_most_90_percent_right) {
   const samples::DigitData data = samples::glyph_data();
   LinearSoftmax model;

@@ -51,7 +51,7 @@ std::string bytes_of(const fs::path& file) {
 
 void write_bytes(const fs::path& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
 
-/// What reading the pair "images", "labels" of `directory` complains about, without the directory's name.
+/// Returns the error of reading the pair "images", "labels" of `directory`, without the directory's name.
 std::string complaint(const Directory& directory) {
   try {
     const Digits digits = samples::read_idx(directory / "images", directory / "labels");
@@ -64,7 +64,7 @@ std::string complaint(const Directory& directory) {
   }
 }
 
-/// What reading complains about after `change` to the bytes of one file of a good pair of three.
+/// Returns the error of reading after `change` to the bytes of one file of a valid pair of three.
 std::string complaint_after(const char* file, const std::function<void(std::string&)>& change) {
   const Directory directory;
   samples::write_idx(numbered(3), directory / "images", directory / "labels");

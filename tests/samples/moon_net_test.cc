@@ -15,7 +15,7 @@ using namespace troupe;
 
 namespace {
 
-/// Share of the moons that `chances` finds right.
+/// Returns the share of moons that `chances` classifies correctly.
 double accuracy(const Tensor& chances, const samples::Moons& moons) {
   return mean(eq(gt(chances, 0.5).to(DType::i64), moons.upper).to(DType::f64)).item();
 }

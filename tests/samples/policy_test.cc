@@ -17,7 +17,7 @@ using troupe::Variable;
 
 namespace {
 
-/// In the order of parameters(): weight and bias of the hidden layer, then of the output.
+/// Sets weight and bias of the hidden layer, then of the output, in the order of parameters().
 void set_parameters(const Policy& policy, const std::vector<Tensor>& values) {
   const std::vector<Variable> parameters = policy.parameters();
   BOOST_REQUIRE(parameters.size() == values.size());
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(it_has_898_parameters) {
 
 BOOST_AUTO_TEST_CASE(hidden_layers_follow_each_other) {
   const Policy policy(1, {.hidden = {3, 2}, .dropout = 0});
-  // From position to all three, their sum to one of two, that to the right: (2 + 2 + 2) / 6 against 0.
+  // From position to all three units, and their sum to the output for right: (2 + 2 + 2) / 6 against 0.
   set_parameters(policy, {from_values<float>({1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}, {3, 4}), full({3}, 0),
                           from_values<float>({1, 1, 1, 0, 0, 0}, {2, 3}), full({2}, 0),
                           from_values<float>({0, 0, 1.0F / 6, 0}, {2, 2}), full({2}, 0)});
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(surprise_is_that_of_the_decisions) {
 
 BOOST_AUTO_TEST_CASE(pushes_come_as_often_as_they_are_likely_and_surprise_by_the_logarithm) {
   const Policy policy(1);
-  // Whatever the state, left is as likely as 1 to 3.
+  // In every state, left has odds of 1 to 3.
   set_parameters(policy,
                  {full({128, 4}, 0), full({128}, 0), full({2, 128}, 0), from_values<float>({0, std::log(3.0F)})});
   Generator generator(1);
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(pushes_come_as_often_as_they_are_likely_and_surprise_by_the
 
 BOOST_AUTO_TEST_CASE(each_state_gets_the_decision_for_itself) {
   const Policy policy(1);
-  // Right if the cart moves to the right (those of the 128 elements that are not dropped out say so), else left.
+  // Right if the cart moves to the right (according to those of the 128 elements that are not dropped), else left.
   Tensor velocity = full({128, 4}, 0);
   for (std::int64_t i = 0; i < 128; ++i) velocity.mutable_data<float>()[static_cast<std::size_t>(4 * i + 1)] = 1000;
   Tensor only_right = full({2, 128}, 0);

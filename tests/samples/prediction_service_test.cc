@@ -26,7 +26,7 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 struct Answer {
-  int status = 0;  ///< 0: none came
+  int status = 0;  ///< 0: no response
   json body;
 };
 
@@ -52,7 +52,7 @@ std::vector<float> expected() {
   return {chances.data<float>().begin(), chances.data<float>().end()};
 }
 
-/// A cluster whose nodes come and go, over sockets.
+/// A cluster over sockets, whose nodes join and leave.
 struct World {
   const ClusterSecret secret = ClusterSecret::random();
 
@@ -67,7 +67,7 @@ struct World {
   }
 };
 
-/// Learns until its node ends.
+/// Trains until its node ends.
 MoonNet learn_for_ever(Scope& scope, std::uint64_t seed) {
   troupe::testing::hold(scope);
   return MoonNet(seed);

@@ -1,5 +1,5 @@
-// README.md and the guide show what is so: their programs and files are pieces of real ones, their output is what the
-// program prints.
+// Checks README.md and the guide: their programs and files are pieces of real ones, and their output is the programs'
+// output.
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cstdio>
@@ -13,7 +13,7 @@
 
 namespace {
 
-/// A fenced block and the comment above it, which says what it shows.
+/// A fenced block and the comment above it, which names its source.
 struct Block {
   std::string source;
   std::string language;
@@ -47,7 +47,7 @@ std::vector<Block> blocks_of(const std::string& markdown) {
   return blocks;
 }
 
-/// What a command prints that a user gives in the root of the tree.
+/// Returns the output of a command that a user types in the root of the tree.
 std::string output_of(const std::string& command) {
   const std::string line = "cd " TROUPE_SOURCE_DIR " && PATH=" TROUPE_PROGRAMS_DIR ":$PATH " + command + " 2>/dev/null";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(line.c_str(), "r"), pclose);
@@ -67,7 +67,7 @@ struct Checked {
   int outputs = 0;
 };
 
-/// Whether every block of a page that says where it comes from is found there, and every program says it.
+/// Checks that every block of a page is found in its named source, and that every program is named.
 Checked check_page(const std::string& page) {
   Checked checked;
   for (const Block& block : blocks_of(read(kRoot + page))) {

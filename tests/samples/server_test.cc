@@ -1,4 +1,4 @@
-// The demo when one of its processes is killed: who ends, who goes on, and what is said.
+// The demo when one of its processes is killed: which processes end, which continue, and their output.
 #include <boost/test/unit_test.hpp>
 
 #include <signal.h>
@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-/// The demo in a short form, whose processes say their ids first. Time-outs leave room for sanitizers.
+/// The demo in a short form. Its processes print their ids first. Time-outs leave room for sanitizers.
 struct Demo {
   static std::string shell(const std::string& command) {
     const std::filesystem::path programs = std::filesystem::path(TROUPE_PROGRAM).parent_path();
@@ -38,7 +38,7 @@ struct Demo {
   }
 };
 
-/// The lines of `node` that are neither progress nor of its log.
+/// Returns the lines of `node` that are neither progress nor log.
 std::vector<std::string> last_words(const TroupeRun::Result& result, const std::string& node) {
   std::vector<std::string> found;
   for (const std::string& line : result.lines) {

@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(words_are_lower_case_and_each_punctuation_mark_is_a_token) 
 }
 
 BOOST_AUTO_TEST_CASE(the_first_nine_tenths_train_and_words_seen_once_in_them_are_unknown) {
-  // 100 tokens; "rare" is the 90th, so in the training part once; "late" is held out only.
+  // 100 tokens. "rare" is the 90th, so it occurs once in the training part; "late" occurs only in the held-out part.
   const samples::Corpus corpus = samples::make_corpus(repeated("a b ", 44) + "a rare " + repeated("b late ", 5));
   BOOST_TEST(corpus.vocabulary == (Tokens{"<unk>", "a", "b"}), boost::test_tools::per_element());
   BOOST_TEST(corpus.train.size() == 90U);

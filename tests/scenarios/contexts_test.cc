@@ -29,7 +29,7 @@ struct Cluster {
 
   [[nodiscard]] std::size_t contexts(const std::string& node) { return nodes.node(node).counts().contexts; }
 
-  /// Whether no node knows a context any more, within 5 s.
+  /// Returns whether, within 5 s, no node has a context any more.
   [[nodiscard]] bool all_released(const std::vector<std::string>& names) {
     const auto due = std::chrono::steady_clock::now() + 5s;
     for (const std::string& name : names) {
@@ -42,7 +42,7 @@ struct Cluster {
   }
 };
 
-/// The error that `action` throws.
+/// Returns the error that `action` throws.
 template <class Action>
 Error error_of(Action action) {
   try {
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_backward_inside_a_served_function_adds_to_the_callers_con
                      *boost::unit_test::label("B-23")) {
   DistContext context(trainer);
   backward(context, sum(context.rpc_sync("ps0", &scale_after_backward, x, w0)));
-  BOOST_TEST(same_bytes(context.grad(x), full({2}, 4.0)));  // once there, once here
+  BOOST_TEST(same_bytes(context.grad(x), full({2}, 4.0)));  // one use there, one use here
 }
 
 BOOST_AUTO_TEST_CASE(hooks_run_on_every_node_of_a_pass_and_see_its_sums) {

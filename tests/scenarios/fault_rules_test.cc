@@ -1,4 +1,4 @@
-// Messages of one kind that are lost or late, and what the caller sees.
+// Messages of one kind that are lost or late, and the results for the caller.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ constexpr int kAlways = 1'000'000;
 std::int64_t next(std::int64_t x) { return x + 1; }
 std::int64_t fetch_and_add(Scope& scope, const RRef<std::int64_t>& x, std::int64_t y) { return x.to_here(scope) + y; }
 
-/// Not served by ps1.
+/// A function that ps1 does not serve.
 std::int64_t sum_of(const std::int64_t& x, const std::vector<RRef<std::int64_t>>& more) { return x + std::ssize(more); }
 
 LocalClusterOptions options_of(std::vector<FaultRule> rules) {
@@ -55,12 +55,12 @@ struct Faulty {
 
   [[nodiscard]] detail::NodeCounts counts(const char* name) { return cluster.node(name).core().counts(); }
 
-  /// Whether `ps0` owns no value any more, within kPatient.
+  /// Returns whether `ps0` owns no value any more, within kPatient.
   [[nodiscard]] bool frees_all() {
     return comes_true([&] { return counts("ps0").owned_values == 0; });
   }
 
-  /// Whether the node owns nothing and rests on nothing of others, within kPatient.
+  /// Returns whether the node owns nothing and depends on nothing of others, within kPatient.
   [[nodiscard]] bool is_empty(const char* name) {
     const detail::References& references = cluster.node(name).core().references();
     return comes_true(
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(creation_that_is_lost_fails_the_fetch_and_the_passing_on, *
   const Scope patient = faulty.trainer.with({.deadline = kPatient});
   const auto begin = std::chrono::steady_clock::now();
   const Error error = error_of([&] { return lost.to_here(patient); });
-  BOOST_TEST((std::chrono::steady_clock::now() - begin < kPatient / 2));  // told when the creation fails
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < kPatient / 2));  // the caller is told when the creation fails
   BOOST_TEST((error.code == ErrorCode::timeout));
   BOOST_TEST(error.operation == "to_here " + lost.id().text());
   const Error passed_on = error_of([&] { return patient.rpc_sync("ps1", &fetch_and_add, lost, 1); });
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(creation_that_is_late_times_out_and_leaves_nothing, *label(
     BOOST_TEST((error_of([&] { return late.to_here(faulty.trainer.with({.deadline = kPatient})); }).code ==
                 ErrorCode::timeout));
   }
-  // The call comes when nobody wants it any more: nothing may stay.
+  // The call arrives after its caller has dropped the result: nothing may remain.
   BOOST_TEST(faulty.trainer.with({.deadline = kPatient}).remote("ps0", &next, 5).to_here(faulty.trainer) == 6);
   BOOST_TEST(faulty.frees_all());
   BOOST_TEST(faulty.counts("trainer").handles == 0U);
@@ -210,8 +210,8 @@ BOOST_AUTO_TEST_CASE(shutdown_whose_words_are_lost_in_any_phase_ends_everywhere_
       }
       BOOST_TEST(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < 3.0);
       BOOST_TEST(reports.size() == 3U);
-      // Who cannot agree with the others says so. That all have agreed is not missed: who knows it leaves, and then
-      // those who are left agree without it.
+      // A node that cannot agree with the others reports it. The agreement itself cannot be missed: a node that knows
+      // it leaves, and the remaining nodes then agree without it.
       const auto is_clean = [](const auto& entry) { return entry.second.clean(); };
       BOOST_TEST(std::all_of(reports.begin(), reports.end(), is_clean) == (std::string_view(lost) == "ShutdownAgreed"));
       for (const auto& [name, report] : reports) {

@@ -1,4 +1,4 @@
-// What lies between the rules: several threads, tasks, deadlines and deaths at once, on whole nodes.
+// Interactions between the rules: several threads, tasks, deadlines and deaths at once, on complete nodes.
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
@@ -46,7 +46,7 @@ struct Tally {
   [[nodiscard]] std::int64_t total() const { return value; }
 };
 
-/// Returns once so many are inside.
+/// Returns once this many callers are inside.
 class Barrier {
  public:
   explicit Barrier(std::int64_t count) : missing_(count) {}
@@ -64,7 +64,7 @@ class Barrier {
   std::int64_t missing_;
 };
 
-/// Counts how often it was encoded.
+/// Counts its encodings.
 struct Heavy {
   std::int64_t value = 0;
   void block(Scope& scope) { hold(scope); }
@@ -129,7 +129,7 @@ Error error_of(Action action) {
   return {};
 }
 
-/// Whether `reached` becomes true within 10 s.
+/// Returns whether `reached` becomes true within 10 s.
 template <class Reached>
 bool comes_true(Reached reached) {
   const auto due = std::chrono::steady_clock::now() + 10s;
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_fetch_that_timed_out_is_not_served) {
   std::vector<Future<Heavy>> late;
   for (int i = 0; i < 20; ++i) late.push_back(heavy.to_here_async(hasty));
   for (const auto& one : late) BOOST_TEST((error_of([&] { static_cast<void>(one.get()); }).code == ErrorCode::timeout));
-  BOOST_TEST(comes_true([&] { return nodes.node("ps0").counts().served_calls == 1; }));  // only what has the turn
+  BOOST_TEST(comes_true([&] { return nodes.node("ps0").counts().served_calls == 1; }));  // the call that has the turn
   turn.cancel();
   BOOST_TEST(heavy.to_here(trainer).value == 7);
   BOOST_TEST(Heavy::encoded.load() == 1);
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_cancel_reaches_a_call_that_is_still_held) {
   const Future<void> unwanted = trainer.rpc_async("ps0", &count_me);
   const Future<void> wanted = trainer.rpc_async("ps0", &count_me);
   BOOST_TEST(unwanted.cancel());
-  BOOST_TEST(value.to_here(trainer) == 2);  // fetches are not held: the cancel has come by now
+  BOOST_TEST(value.to_here(trainer) == 2);  // fetches are not delayed: the cancel has arrived by now
   ps0.release_calls();
   wanted.get();
   BOOST_TEST(trainer.rpc_sync("ps0", &next, 1) == 2);
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(a_wait_for_a_local_value_ends_at_its_deadline_and_leaves_th
     const std::jthread forward([&] { take_both(first, second); });
     const std::jthread backward([&] { take_both(second, first); });
   }
-  BOOST_TEST(late.load() >= 1);  // the other may have had its turn when that one gave up
+  BOOST_TEST(late.load() >= 1);  // the other call may have had its turn when that one gave up
   BOOST_TEST(first.local_value(ps0)->value == 1);
   BOOST_TEST(second.local_value(ps0)->value == 2);
 }
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_context_that_lives_is_not_taken_for_ended_however_many_ca
   }
   DistContext lasting(trainer);
   BOOST_TEST(lasting.rpc_sync("ps0", &next, 1) == 2);
-  for (int i = 0; i < 1030; ++i) {  // ps1 remembers 1,024 runs of ended ones; each gap makes one more
+  for (int i = 0; i < 1030; ++i) {  // ps1 remembers 1,024 runs of ended contexts; each gap starts another run
     pass("ps1");
     pass("ps0");
   }
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(a_context_that_lives_is_not_taken_for_ended_however_many_ca
   backward(lasting, sum(lasting.rpc_sync("ps1", &twice, x)));
   BOOST_TEST(same_bytes(lasting.grad(x), full({2}, 2.0)));
 
-  // One that ps1 has forgotten is made again by a late word, and goes when its creator has been asked.
+  // A late message re-creates a context that ps1 has forgotten. ps1 drops it after asking the creator.
   Node& ps1 = nodes.node("ps1");
   BOOST_TEST(comes_true([&] { return ps1.counts().contexts == 1; }));
   BOOST_TEST(!ps1.core().contexts().joined(oldest, "ps0"));

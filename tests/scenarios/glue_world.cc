@@ -38,10 +38,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kActions = 8;          // of each program
-constexpr std::uint64_t kTroubleSpan = 900;  // steps within which troubles come
+constexpr std::size_t kActions = 8;          // actions per program
+constexpr std::uint64_t kTroubleSpan = 900;  // number of steps in which faults occur
 
-/// Counts its copies that are alive, on all nodes, and how often anything was added to any.
+/// Counts its live copies on all nodes, and the additions to any of them.
 struct Table {
   explicit Table(double v) : value(v) { ++alive; }
   Table() : Table(0) {}
@@ -64,7 +64,7 @@ struct Table {
   static inline int answered = 0;
 };
 
-/// The ballast makes the call a large one, which small words overtake.
+/// The ballast makes the call large, so that small messages overtake it.
 void hand_on(Scope& scope, const RRef<Table>& table, std::vector<NodeName> path, const Tensor& ballast) {
   if (path.empty()) return static_cast<void>(table.rpc_async(scope, &Table::read));
   const NodeName next = path.back();
@@ -75,7 +75,7 @@ void hand_on(Scope& scope, const RRef<Table>& table, std::vector<NodeName> path,
 std::vector<RRef<Table>> keep(const RRef<Table>& table, const Tensor& /*ballast*/) { return {table, table}; }
 RRef<Table> give_back(RRef<Table> table) { return table; }
 
-/// 2 x at each node of the path.
+/// Returns x multiplied by 2 at each node of the path.
 Variable through(Scope& scope, const Variable& x, std::vector<NodeName> path, const Tensor& ballast) {
   const Variable y = mul(x, 2.0);
   if (path.empty()) return y;
@@ -94,19 +94,19 @@ FunctionRegistry functions() {
                                     {"through", &through}});
 }
 
-/// Whether a death, a stop or an interrupted hand-over explains it. Of calls within calls the cause says why.
+/// Returns whether a death, a stop or an interrupted hand-over explains the error. For nested calls the cause tells.
 bool is_explained(const Error& error) {
   static const std::set<ErrorCode> explained{
       ErrorCode::peer_down,    ErrorCode::peer_restarted, ErrorCode::cancelled,       ErrorCode::shutting_down,
       ErrorCode::owner_died,   ErrorCode::ref_revoked,    ErrorCode::context_aborted, ErrorCode::step_not_applied,
-      ErrorCode::step_unknown, ErrorCode::not_joined};  // a newcomer is known to some before it is to others
+      ErrorCode::step_unknown, ErrorCode::not_joined};  // some nodes know a newcomer before others do
   if (explained.contains(error.code)) return true;
   return error.code == ErrorCode::remote_exception && std::ranges::any_of(explained, [&](ErrorCode code) {
            return error.text().find(std::string(name_of(code)) + ":") != std::string::npos;
          });
 }
 
-/// What one node does while it lives.
+/// The actions of one node during its life.
 class Program {
  public:
   Program(Node& node, sim::Choices& choices, GlueSeen& seen, std::vector<std::string>& problems)
@@ -230,7 +230,7 @@ class Program {
   std::vector<Future<void>> adds_;
 };
 
-/// One life of a node. Its link and host belong to the node.
+/// One life of a node. Link and host belong to the node.
 struct Life {
   NodeName name;
   std::shared_ptr<sim::SimClock> clock;
@@ -240,11 +240,11 @@ struct Life {
   bool is_up = true;           // neither killed nor stopped
   bool is_dead = false;        // killed, or taken down at the end
   bool is_in = false;          // a member
-  bool is_done = false;        // its program
-  std::unique_ptr<Node> node;  // last: it uses the others
+  bool is_done = false;        // its program has ended
+  std::unique_ptr<Node> node;  // last member, because it uses the others
 };
 
-/// Also the hook of the world's own thread: its waits let the world go on.
+/// Also the hook of the world's own thread: while that waits, the world runs.
 class GlueWorld final : private detail::BlockingHook {
  public:
   GlueWorld(std::uint64_t seed, GlueSeen& seen)
@@ -277,7 +277,7 @@ class GlueWorld final : private detail::BlockingHook {
     for (Life& life : lives_) {
       if (life.is_up) begin(life, [&life] { life.node->shutdown(); });
     }
-    if (choices().below(2) == 0) {  // who comes while others leave is let in, or told that they have gone
+    if (choices().below(2) == 0) {  // a late newcomer is admitted, or told that the others have gone
       run([left = choices().below(400)]() mutable { return left-- == 0; }, 1s);
       start("n9");
     }
@@ -304,7 +304,7 @@ class GlueWorld final : private detail::BlockingHook {
     throw std::runtime_error(fmt::format("seed {}: {}; not done:{}", seed_, what, programs));
   }
 
-  /// Without those that come by themselves.
+  /// Returns the last steps, without periodic ones.
   [[nodiscard]] std::string last_steps() const {
     std::istringstream all(schedule_->trace().text(20000));
     std::deque<std::string> lines;
@@ -322,7 +322,7 @@ class GlueWorld final : private detail::BlockingHook {
     return point.signalled();
   }
 
-  /// Until `condition`, looked at between any two steps.
+  /// Runs until `condition` holds, which is checked between any two steps.
   template <class Condition>
   bool run(Condition condition, Duration limit) {
     const TimePoint due = schedule_->now() + limit;
@@ -396,7 +396,7 @@ class GlueWorld final : private detail::BlockingHook {
     begin(life, [this, &life, comes_back, count = seeds.size() + 1] { live(life, comes_back, count); });
   }
 
-  /// A member, if there is one.
+  /// Returns a member, if there is one.
   [[nodiscard]] std::vector<detail::Seed> seed_for(const NodeName& name) {
     std::vector<const Life*> members;
     for (const Life& life : lives_) {
@@ -419,7 +419,7 @@ class GlueWorld final : private detail::BlockingHook {
     detail::Membership& membership = life.node->core().membership();
     const auto refused =
         membership.wait_for_members(count, schedule_->now() + 20s, detail::Membership::Until::we_are_in);
-    if (refused) {  // a program would end, or try again as another life
+    if (refused) {  // a program would end, or retry as another life
       life.name == "n9" ? ++seen_.too_late : ++seen_.refused;
       life.is_up = false;
       life.node->stop();
@@ -432,7 +432,7 @@ class GlueWorld final : private detail::BlockingHook {
     Program(*life.node, choices(), seen_, problems_).run();
   }
 
-  /// As a crash would: nothing of it is heard of any more.
+  /// Kills a life as a crash does: none of its messages arrives any more.
   void kill(Life& life, sim::Death death = sim::Death::closed) {
     if (std::exchange(life.is_dead, true)) return;
     life.is_up = false;
@@ -446,7 +446,7 @@ class GlueWorld final : private detail::BlockingHook {
     life.is_done = true;
   }
 
-  /// What is there although nobody needs it, or not known to all; nothing if all is well.
+  /// Returns leftovers that no node needs or that not all nodes know; empty if there are none.
   [[nodiscard]] std::string left() const {
     std::vector<NodeName> names;
     for (const Life& life : lives_) {
@@ -490,7 +490,7 @@ class GlueWorld final : private detail::BlockingHook {
   const detail::BlockingHook::Guard guard_;
   std::deque<Life> lives_;
   std::vector<Trouble> troubles_;
-  std::vector<std::string> problems_;  // that programs found
+  std::vector<std::string> problems_;  // found by the programs
 };
 
 }  // namespace
@@ -502,8 +502,8 @@ void play_glue(std::uint64_t seed, GlueSeen& seen) {
       world.play();
     }
     BOOST_TEST(Table::alive == 0);
-    BOOST_TEST(Table::adds <= Table::asked);     // none ran twice,
-    BOOST_TEST(Table::adds >= Table::answered);  // and what was answered did run
+    BOOST_TEST(Table::adds <= Table::asked);     // no request ran twice,
+    BOOST_TEST(Table::adds >= Table::answered);  // and every answered request ran
     Table::alive = Table::adds = Table::asked = Table::answered = 0;
   }
 }

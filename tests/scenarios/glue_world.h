@@ -1,7 +1,7 @@
-// A cluster whose nodes come, go and come back while their programs use everything at once: references, contexts,
-// optimizers, copies, large and small calls. Nodes are whole; their links, clocks, actors and functions take turns as a
-// seed decides, so small words overtake large calls and everything meets every death. Programs draw what they do from
-// the same seed.
+// A cluster whose nodes join, leave and return while their programs use everything at once: references, contexts,
+// optimizers, copies, large and small calls. Nodes are complete. A seed schedules their links, clocks, actors and
+// functions, so that small messages overtake large calls and nodes die at every point. The same seed drives the
+// programs' choices.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 
 namespace troupe::testing {
 
-/// Summed over many worlds, to see that they are about what they say.
+/// Sums over many worlds, which show that the intended cases occurred.
 struct GlueSeen {
   std::uint64_t steps = 0;
-  std::uint64_t lives = 0;  ///< of nodes
+  std::uint64_t lives = 0;  ///< lives of nodes
   std::uint64_t killed = 0;
-  std::uint64_t stopped = 0;      ///< while others and their own programs went on
-  std::uint64_t came_back = 0;    ///< lives that were let in after a former one of their name
-  std::uint64_t refused = 0;      ///< lives that were not let in: their seed went
-  std::uint64_t too_late = 0;     ///< lives that came when the others were about to leave, and were not let in
-  std::uint64_t reordered = 0;    ///< packets that arrived after one that was sent later
-  std::uint64_t gradients = 0;    ///< that were compared
-  std::uint64_t steps_taken = 0;  ///< of optimizers
-  std::map<std::string, std::uint64_t> ends = {};  ///< how what programs asked for ended, by error
+  std::uint64_t stopped = 0;      ///< nodes that left while the others and their own programs continued
+  std::uint64_t came_back = 0;    ///< lives admitted after a former one of their name
+  std::uint64_t refused = 0;      ///< lives not admitted because their seed left
+  std::uint64_t too_late = 0;     ///< lives not admitted because the others were about to leave
+  std::uint64_t reordered = 0;    ///< packets that arrived after a later packet
+  std::uint64_t gradients = 0;    ///< gradients compared
+  std::uint64_t steps_taken = 0;  ///< optimizer steps
+  std::map<std::string, std::uint64_t> ends = {};  ///< outcomes of the programs' requests, by error
 };
 
-/// Plays the world of that seed. Fails the test, and prints the seed and the last steps, if anything hangs, is left
-/// over when it should be gone, runs twice, or ends with an error that no death explains.
+/// Runs the world of that seed. Fails the test, and prints the seed and the last steps, if anything hangs, remains
+/// after its end, runs twice, or ends with an error that no death explains.
 void play_glue(std::uint64_t seed, GlueSeen& seen);
 
 }  // namespace troupe::testing

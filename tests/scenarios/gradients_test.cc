@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(equal_those_with_all_names_on_one_node_bit_for_bit_under_tw
   }
 }
 
-// Sums of three and more contributions are grouped by call, otherwise than without calls.
+// Sums of three or more contributions are grouped by call, so their grouping differs from that without calls.
 BOOST_AUTO_TEST_CASE(equal_those_of_plain_functions_up_to_the_grouping_of_sums) {
   LocalCluster cluster({"trainer", "ps0", "ps1"}, graph_functions());
   for (const GraphShape& shape : graph_shapes()) {

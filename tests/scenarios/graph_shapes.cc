@@ -13,7 +13,7 @@ namespace {
 
 using Parameter = RRef<Variable>;
 
-/// A parameter with values that do not add up exactly.
+/// Returns a parameter with values whose sums are not exact.
 Variable parameter(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
   Generator generator(seed);
   return Variable(randn({rows, columns}, generator), RequiresGrad::yes);
@@ -120,7 +120,7 @@ NamedGradients back_and_forth(Node& node, const Places& at) {
   return run.gradients();
 }
 
-// The example of PyTorch's note on distributed autograd; its FAST mode waits for ever for the gradient of `t4`.
+// The example of PyTorch's note on distributed autograd, whose FAST mode waits for ever for the gradient of `t4`.
 NamedGradients unused_result(Node& node, const Places& at) {
   Run run(node);
   const Variable t1 = run.make_here("t1", 3, 3);

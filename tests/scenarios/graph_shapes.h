@@ -1,4 +1,4 @@
-// Six programs whose graphs cross nodes, each with its parameters where its names are placed.
+// Six programs whose graphs span nodes. Each has its parameters on the nodes where its names are placed.
 #pragma once
 
 #include <map>
@@ -11,17 +11,17 @@
 
 namespace troupe::testing {
 
-/// Where the names of a program are. An empty name is no call at all: a plain function of the caller.
+/// The nodes of a program's names. An empty name stands for no remote call: a plain function of the caller.
 struct Places {
   std::string trainer;
   std::string ps0;
   std::string ps1;
 };
 
-/// Everything the programs call; for all nodes.
+/// Returns the functions that the programs call, for all nodes.
 [[nodiscard]] FunctionRegistry graph_functions();
 
-/// Gradients by the name of the leaf; missing where none arrived.
+/// Gradients by the name of the leaf; a leaf that no gradient reached is missing.
 using NamedGradients = std::map<std::string, Tensor>;
 
 struct GraphShape {

@@ -1,4 +1,5 @@
-// What a peer may have on a node: one thing more is refused, at once and for good, and leaves nothing behind.
+// Quotas of a peer on a node: the first request above a quota is refused, at once and for good, and leaves nothing
+// behind.
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -34,7 +35,7 @@ Number fetch_and_add(Scope& scope, const RRef<Number>& x, Number y) { return x.t
 RRef<Number> own(Scope& scope, Number x) { return {scope, x}; }
 Variable twice(const Variable& x) { return mul(x, 2.0); }
 
-/// References that ps1 keeps for others.
+/// References that ps1 keeps for other nodes.
 std::mutex shelf_mutex;
 std::vector<RRef<Number>> shelf;  // guarded by shelf_mutex
 
@@ -90,13 +91,13 @@ struct Cluster {
     return made;
   }
 
-  /// What of `peer` there is on `node`.
+  /// Returns the holdings of `peer` on `node`.
   [[nodiscard]] PeerHoldings of(const NodeName& peer, const NodeName& node) {
     const auto peers = nodes.node(node).debug_info().peers;
     return peers.contains(peer) ? peers.at(peer) : PeerHoldings{};
   }
 
-  /// Whether nobody has anything on any node any more, within 10 s.
+  /// Returns whether all holdings on all nodes are gone within 10 s.
   [[nodiscard]] bool all_empty() {
     return comes_true([this] {
       for (const char* name : {"trainer", "ps0", "ps1", "ps2"}) {
@@ -143,7 +144,7 @@ BOOST_AUTO_TEST_CASE(value_beyond_what_its_creator_may_have_is_refused_and_other
 }
 
 BOOST_AUTO_TEST_CASE(handle_of_a_value_that_is_refused_fails_wherever_it_went, *label("fault-F46")) {
-  // The handle comes to ps1, and ps1's words to ps0, before the call that is to create the value.
+  // The handle reaches ps1, and messages of ps1 reach ps0, before the creating call.
   Cluster cluster({.forks_max = 1}, {{.message = "RemoteCall", .delay = 100ms}});
   {
     const auto kept = cluster.trainer.remote("ps0", &next, 1);
@@ -171,7 +172,7 @@ BOOST_AUTO_TEST_CASE(handle_beyond_what_a_peer_may_hold_is_revoked_there_and_now
     cluster.trainer.rpc_sync("ps1", &put, a);
     cluster.trainer.rpc_sync("ps1", &put, b);
     BOOST_TEST(comes_true([&] { return cluster.of("ps1", "ps0").forks == 2; }));
-    // From a user: ps1 may have used it before it hears that it has no more room.
+    // From a user: ps1 may use it before it learns that its quota is exhausted.
     ps2.rpc_sync("ps1", &put, c);
     Error error;
     BOOST_TEST(comes_true([&] {
@@ -194,7 +195,7 @@ BOOST_AUTO_TEST_CASE(handle_beyond_what_a_peer_may_hold_is_revoked_there_and_now
     const Error in_result = error_of([&] { return cluster.trainer.rpc_sync("ps0", &own, 5); });
     BOOST_TEST((in_result.code == ErrorCode::resource_exhausted));
     BOOST_TEST((in_result.execution == Execution::yes));
-    // There is room again.
+    // The quota has room again.
     cluster.trainer.rpc_sync("ps1", &clear);
     BOOST_TEST(comes_true([&] { return cluster.of("ps1", "ps0").forks == 0; }));
     BOOST_TEST(ps0.rpc_sync("ps1", &fetch_and_add, d, 1) == 8);
@@ -220,7 +221,7 @@ BOOST_AUTO_TEST_CASE(context_beyond_what_a_peer_may_bring_is_refused_and_those_t
       }
       const auto refused = second.remote("ps0", &next, 1);
       BOOST_TEST((error_of([&] { return refused.to_here(cluster.trainer); }).code == ErrorCode::resource_exhausted));
-      // The context goes on without ps0.
+      // The context continues without ps0.
       backward(second, sum(second.rpc_sync("ps1", &twice, x)));
       BOOST_TEST(same_bytes(second.grad(x), full({2}, 2.0)));
     }
@@ -235,7 +236,7 @@ BOOST_AUTO_TEST_CASE(context_beyond_what_a_peer_may_bring_is_refused_and_those_t
 
 BOOST_AUTO_TEST_CASE(calls_that_wait_for_credit_are_active_and_shown_and_those_beyond_the_bound_are_refused,
                      *label("fault-F06")) {
-  // One function computes at a time: it has begun, 64 calls wait behind it, others where they were made.
+  // One function computes at a time: it has begun, 64 calls wait behind it, further calls wait at their callers.
   Cluster cluster({.waiting_calls_max = 20, .calls_max = 64}, {}, {.threads = 1});
   const Scope patient = cluster.trainer.with({.deadline = Deadline::while_peer_lives()});
   std::vector<Future<void>> calls;
@@ -246,7 +247,7 @@ BOOST_AUTO_TEST_CASE(calls_that_wait_for_credit_are_active_and_shown_and_those_b
   const DebugInfo info = cluster.trainer.debug_info();
   BOOST_TEST(info.waiting_calls == 10U);
   BOOST_TEST(info.pending_calls == 75U);
-  BOOST_TEST(cluster.trainer.counts().pending_requests == 75U);  // what the members count before all may leave
+  BOOST_TEST(cluster.trainer.counts().pending_requests == 75U);  // the count that members compare before they leave
 
   for (int i = 0; i < 10; ++i) calls.push_back(patient.rpc_async("ps0", &hold));
   const Error error = error_of([&] { return patient.rpc_sync("ps0", &next, 1); });

@@ -1,4 +1,4 @@
-// Links that hold every message for a random time: messages overtake each other, between peers and on one connection.
+// Links that delay every message by a random time: messages overtake each other, between peers and on one connection.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace troupe::testing {
 
-/// For clusters whose links delay by 0 to `delay_max`, each by draws of its own from `seed`.
+/// Returns options for clusters whose links delay by 0 to `delay_max`. Each link draws from `seed` independently.
 [[nodiscard]] LocalClusterOptions random_delays(std::uint64_t seed, std::chrono::microseconds delay_max);
 
 }  // namespace troupe::testing

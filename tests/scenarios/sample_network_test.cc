@@ -1,4 +1,4 @@
-// The network of the demo: its gradients where it is served, against those on one node and those of plain calls.
+// The network of the demo: gradients as served, compared with one node and with plain calls.
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>

@@ -26,7 +26,7 @@ const Places kApart{"trainer", "ps0", "ps1"};
 
 const GraphShape& shape_of(std::uint64_t seed) { return graph_shapes()[seed % graph_shapes().size()]; }
 
-/// The gradients of every shape without faults.
+/// Returns the gradients of every shape without faults.
 std::map<std::string, NamedGradients> gradients_without_faults() {
   std::map<std::string, NamedGradients> expected;
   sim::World world({.seed = 1}, kNames, graph_functions());
@@ -53,7 +53,8 @@ bool nothing_left(sim::World& world) {
   return true;
 }
 
-/// The gradients of context `id` on `name` are withheld because somebody died; says whom it names.
+/// Returns the dead node that `name` reports for context `id`, if the context's gradients are withheld because of a
+/// death.
 std::optional<NodeName> culprit(sim::World& world, const NodeName& name, const ContextId& id) {
   const auto gradients = world.node(name).core().contexts().gradients(id).get_for(10s);
   if (!gradients || gradients->ok() || gradients->error().code != ErrorCode::context_aborted) return std::nullopt;
@@ -99,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_death_in_forward_or_backward_fails_the_run_or_comes_too_l
       BOOST_TEST_REQUIRE(result.has_value());
       ++ends[result->ok() ? std::nullopt : std::optional(result->error().code)];
       if (result->ok()) check_same_bits(result->value(), expected.at(shape.name));
-      world.run_for(2s);  // so that the death comes, if it did not yet
+      world.run_for(2s);  // so that the death occurs if it has not yet
       BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
       seen.add(world.counts());
     }
@@ -116,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_death_aborts_the_context_on_all_survivors_and_names_the_d
     BOOST_TEST_CONTEXT("seed " << seed) {
       sim::World world(bad_network(seed), kNames, training_functions());
       const TraceIfFailed show(world);
-      // The program waits for the world to look at its context before it lets go of it.
+      // The program waits until the world has inspected its context, and then releases it.
       const Promise<void> looked(world.node("trainer").core().future_home());
       std::optional<ContextId> id;
       const Future<void> program = world.on("trainer", [&](Node& node) {
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_death_aborts_the_context_on_all_survivors_and_names_the_d
         looked.future().get();
       });
       BOOST_TEST(world.step_until([&] { return !world.is_alive("ps0"); }));
-      world.run_for(13s);  // noticed, after its lease if it was silent, told to ps1, resent where it was lost
+      world.run_for(13s);  // the death is noticed, after a lease if silent, and told to ps1 despite losses
       BOOST_TEST_REQUIRE(id.has_value());
       BOOST_TEST((culprit(world, "trainer", *id) == "ps0"));
       BOOST_TEST((culprit(world, "ps1", *id) == "ps0"));

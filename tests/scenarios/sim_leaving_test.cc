@@ -1,4 +1,4 @@
-// How nodes wait for each other at the end, and count who is there.
+// How nodes wait for each other at the end, and count each other.
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>

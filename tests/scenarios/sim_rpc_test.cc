@@ -17,14 +17,14 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::int64_t kCalls = 24;
-constexpr Duration kLate = 50ms;  // after its deadline a call ends within so much
+constexpr Duration kLate = 50ms;  // the latest end of a call after its deadline
 
-/// How often the call of each number was executed, on any node: what really happened.
+/// The number of executions of each call on all nodes.
 std::map<std::int64_t, int> executed;
 
 std::int64_t answer_to(std::int64_t call) { return 3 * call + 1; }
 
-/// Takes 0 to 400 ms, by the call's number.
+/// Takes 0 to 400 ms, depending on the call's number.
 std::int64_t serve(Scope& scope, std::int64_t call) {
   ++executed[call];
   detail::WaitPoint never;
@@ -32,7 +32,7 @@ std::int64_t serve(Scope& scope, std::int64_t call) {
   return answer_to(call);
 }
 
-/// serve on `next`, as call number `call` + 1.
+/// Calls serve on `next` as call number `call` + 1.
 std::int64_t serve_at(Scope& scope, const std::string& next, std::int64_t call) {
   ++executed[call];
   return scope.rpc_sync(next, &serve, call + 1) - 3;
@@ -40,7 +40,7 @@ std::int64_t serve_at(Scope& scope, const std::string& next, std::int64_t call) 
 
 FunctionRegistry functions() { return {{"serve", &serve}, {"serve_at", &serve_at}}; }
 
-/// One call as its caller saw it.
+/// The outcome of one call for its caller.
 struct Outcome {
   std::int64_t call = 0;
   Duration limit{};
@@ -50,7 +50,7 @@ struct Outcome {
 };
 using Outcomes = std::vector<Outcome>;
 
-/// Makes all calls at once, those with odd numbers through b to `other`; returns when each has ended.
+/// Makes all calls at once, those with odd numbers through b to `other`. Returns when each has ended.
 void call_all(Node& node, const std::string& other, std::int64_t first, Outcomes& outcomes) {
   const Clock& clock = node.core().clock();
   outcomes.reserve(kCalls);

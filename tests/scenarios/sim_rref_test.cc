@@ -20,10 +20,10 @@ using namespace std::chrono_literals;
 
 const std::vector<NodeName> kNames{"owner", "a", "b", "c"};
 
-/// How uses of references ended, on any node.
+/// The outcomes of uses of references, on any node.
 std::map<std::optional<ErrorCode>, int> uses;
 
-/// Counts its copies that are alive, on all nodes.
+/// Counts its live copies on all nodes.
 struct Table {
   explicit Table(double v) : value(v) { ++alive; }
   Table() : Table(0) {}
@@ -50,7 +50,7 @@ double use(Scope& scope, const RRef<Table>& table) {
   }
 }
 
-/// Hands the reference on along `path`; the last node uses it, after those before it have let go.
+/// Passes the reference along `path`. The last node uses it after those before it have released theirs.
 void hand_on(Scope& scope, const RRef<Table>& table, std::vector<NodeName> path) {
   if (path.empty()) return static_cast<void>(use(scope, table));
   const NodeName next = path.front();
@@ -58,7 +58,7 @@ void hand_on(Scope& scope, const RRef<Table>& table, std::vector<NodeName> path)
   static_cast<void>(scope.rpc_async(next, &hand_on, table, path));
 }
 
-/// A value of this node that holds the reference.
+/// Returns references to keep in a value of this node.
 std::vector<RRef<Table>> keep(const RRef<Table>& table) { return {table, table}; }
 
 RRef<Table> give_back(RRef<Table> table) { return table; }
@@ -71,7 +71,7 @@ FunctionRegistry functions() {
           {"give_back", &give_back}};
 }
 
-/// One reference: made, handed on in several ways, dropped.
+/// Creates one reference, passes it on in several ways, and drops it.
 void use_references(Node& node) {
   const auto try_to = [](auto action) {
     try {
@@ -118,7 +118,7 @@ void run_references(std::uint64_t seed, const char* victim, FaultsSeen& seen) {
     seen.add(world.counts());
   }
   BOOST_TEST(Table::alive == 0);
-  Table::alive = 0;  // one leak is told once
+  Table::alive = 0;  // reports a leak only once
 }
 
 }  // namespace

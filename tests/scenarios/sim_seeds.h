@@ -1,4 +1,4 @@
-// Runs a scenario under many seeds; what fails is shown with its seed and the last steps of its world.
+// Runs a scenario under many seeds. A failure prints its seed and the last steps of its world.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
@@ -10,7 +10,7 @@
 
 namespace troupe::testing {
 
-/// Seeds 1 to `count`; TROUPE_SIM_SEEDS gives another count, TROUPE_SIM_SEED one seed alone.
+/// Returns seeds 1 to `count`. TROUPE_SIM_SEEDS sets another count; TROUPE_SIM_SEED selects one seed.
 [[nodiscard]] std::vector<std::uint64_t> seeds(std::uint64_t count);
 
 /// Prints the end of the world's trace if an assertion failed during the guard's life.
@@ -26,7 +26,7 @@ class TraceIfFailed {
   const std::uint64_t failures_before_;
 };
 
-/// Sums over all seeds, to see that a scenario is about what it says: each must have happened.
+/// Sums over all seeds, which show that a scenario's faults occurred: each must be above 0.
 struct FaultsSeen {
   sim::WorldCounts sum;
   void add(const sim::WorldCounts& counts);
@@ -34,7 +34,7 @@ struct FaultsSeen {
   void check_links() const;
 };
 
-/// A bad network, worse with every tenth seed.
+/// Returns the options of a bad network, worse for every tenth seed.
 [[nodiscard]] sim::WorldOptions bad_network(std::uint64_t seed);
 
 }  // namespace troupe::testing

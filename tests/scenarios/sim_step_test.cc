@@ -22,16 +22,16 @@ using namespace std::chrono_literals;
 const std::vector<NodeName> kNames{"trainer", "ps0", "ps1", "keeper"};
 constexpr int kSteps = 5;
 
-/// What became of the steps of one program, by its own account.
+/// The outcomes of the steps of one program, as it saw them.
 struct Account {
   int applied = 0;
   int not_applied = 0;
   int unknown = 0;
-  double taken_by_ps0 = 0;  ///< as its parameter says at the end
+  double taken_by_ps0 = 0;  ///< read from its parameter at the end
   std::optional<double> taken_by_ps1;
 };
 
-/// Gradient 0.5 for each of w0 and w1, from the same `x`: with rate 1 every step takes 0.5 away.
+/// A gradient of 0.5 for each of w0 and w1, from the same `x`: with rate 1 every step subtracts 0.5.
 void step_once(const Scope& scope, const DistOptimizer& optimizer, const Parameter& w0, const Parameter& w1) {
   const Variable x(full({1}, 0.5), RequiresGrad::yes);
   DistContext context(scope);
@@ -41,7 +41,7 @@ void step_once(const Scope& scope, const DistOptimizer& optimizer, const Paramet
   optimizer.step(context);
 }
 
-/// kSteps steps on parameters that others keep.
+/// Takes kSteps steps on parameters of other nodes.
 void train_for_others(Scope& scope, const Parameter& w0, const Parameter& w1) {
   const DistOptimizer optimizer(scope, optim::SgdOptions{.lr = 1.0}, {w0, w1});
   for (int step = 0; step < kSteps; ++step) step_once(scope, optimizer, w0, w1);
@@ -62,7 +62,7 @@ void train_on_three(Scope& scope, const Parameter& w0, const Parameter& w1, cons
 
 FunctionRegistry functions() { return training_functions().with({{"train_for_others", &train_for_others}}); }
 
-/// How many steps the parameter has taken; not whole if one was torn.
+/// Returns the number of steps that the parameter has taken; not whole if a step was torn.
 double steps_taken(Node& node, const Parameter& parameter) {
   return node.rpc_sync(parameter.owner(), &value_of, parameter).item<float>() / -0.5;
 }
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(when_an_owner_dies_in_a_step_the_others_have_applied_what_t
       const Future<Account> program = world.on("trainer", &train);
       world.kill_after(world.draw(1500), "ps1", world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
       const Account account = program.get();
-      // A step that is unknown from ps1 was applied everywhere else.
+      // A step whose outcome on ps1 is unknown was applied on all other nodes.
       BOOST_TEST(account.taken_by_ps0 == account.applied + account.unknown);
       all.applied += account.applied;
       all.not_applied += account.not_applied;
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(when_an_owner_dies_in_a_step_the_others_have_applied_what_t
   }
   BOOST_TEST(all.applied > 0);
   BOOST_TEST(all.not_applied > 0);
-  BOOST_TEST(all.unknown > 0);  // some died between prepare and commit
+  BOOST_TEST(all.unknown > 0);  // some nodes died between prepare and commit
 }
 
 BOOST_AUTO_TEST_CASE(when_the_driver_dies_in_a_step_its_owners_take_it_all_or_none_and_its_shards_end,

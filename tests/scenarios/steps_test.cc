@@ -37,7 +37,7 @@ struct Cluster {
 
   [[nodiscard]] Tensor value(const Parameter& parameter) { return a.rpc_sync(parameter.owner(), &value_of, parameter); }
 
-  /// Gradient 0.5 for each of w0 and w1.
+  /// Computes a gradient of 0.5 for each of w0 and w1.
   void backward_through_both(DistContext& context) {
     const Variable y = context.rpc_sync("ps0", &scale, x, w0);
     const Variable z = context.rpc_sync("ps1", &scale, x, w1);
@@ -54,7 +54,7 @@ struct Cluster {
   }
 };
 
-/// What `node` is told by the shard of `optimizer` on ps0 about a step of its own.
+/// Returns the answer of the shard of `optimizer` on ps0 to `node` about a step of that node.
 Future<msg::AnyMessage> ask_of_step(Node& node, const OptimizerId& optimizer) {
   const Promise<msg::AnyMessage> promise(node);
   detail::NodeCore& core = node.core();
@@ -64,7 +64,7 @@ Future<msg::AnyMessage> ask_of_step(Node& node, const OptimizerId& optimizer) {
   return promise.future();
 }
 
-/// The next optimizer that `node` makes, if it gives out no other id before.
+/// Returns the id of the next optimizer that `node` creates, if it makes no other id before.
 OptimizerId next_optimizer_of(Node& node) {
   auto id = node.core().next_id<OptimizerId>();
   ++id.serial;
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_step_is_answered_when_copies_are_out_of_date_also_while_t
     const Tensor before = w0.cached(a)->value();
     std::promise<void> began;
     std::promise<void> over;
-    std::thread at_work([&] {  // runs the owner, which takes no other message meanwhile
+    std::thread at_work([&] {  // occupies the owner, which handles no other message during that time
       nodes.node("ps0").core().references().use(w0.id(), {detail::UseKind::looks}, [&](const auto&, const auto&) {
         began.set_value();
         over.get_future().wait();
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(a_step_in_an_aborted_context_names_who_aborted_it, *boost::
   backward_through_both(context);
   nodes.kill("ps1");
   const auto due = std::chrono::steady_clock::now() + 5s;
-  // The abort goes from here to ps0, which never spoke to ps1.
+  // The abort travels from here to ps0, which never communicated with ps1.
   const auto aborted = [&] {
     const auto gradients = nodes.node("ps0").core().contexts().gradients(context.id()).get_for(1s);
     return gradients && !gradients->ok();
@@ -266,11 +266,11 @@ BOOST_AUTO_TEST_CASE(a_step_in_an_aborted_context_names_who_aborted_it, *boost::
 }
 
 BOOST_AUTO_TEST_CASE(a_hundred_training_steps_leave_nothing_behind, *boost::unit_test::label("S-11")) {
-  static_cast<void>(value(w0)), static_cast<void>(value(w1));  // both are made
+  static_cast<void>(value(w0)), static_cast<void>(value(w1));  // both are created by then
   const auto due = std::chrono::steady_clock::now() + 20s;
   std::map<NodeName, detail::NodeCounts> before;
   for (const char* name : {"a", "b", "ps0", "ps1"}) {
-    do {  // the caller has its answer a moment before the callee has put the call away
+    do {  // the caller has its answer shortly before the callee has finished the call
       before[name] = nodes.node(name).core().counts();
     } while (before[name].served_calls + before[name].pending_requests > 0 && std::chrono::steady_clock::now() < due);
   }
@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(a_hundred_training_steps_leave_nothing_behind, *boost::unit
     for (int step = 0; step < 100; ++step) {
       DistContext context(a);
       backward_through_both(context);
-      const Variable own = context.rpc_sync("a", &bend, x, Parameter(a, x));  // a call to oneself
+      const Variable own = context.rpc_sync("a", &bend, x, Parameter(a, x));  // a call to its own node
       backward(context, sum(own));
       optimizer.step(context);
     }
@@ -319,14 +319,14 @@ BOOST_AUTO_TEST_CASE(survivor_that_waits_for_a_shard_in_the_making_is_told_of_th
                    [](const Result<msg::AnyMessage>& /*answer*/) {});
   BOOST_TEST(shards_become("ps0", 1));
   const Future<msg::AnyMessage> told = ask_of_step(b, id);
-  static_cast<void>(b.rpc_sync("ps0", &make_constant, 1, 0.0));  // the question, sent before, is with the shard
+  static_cast<void>(b.rpc_sync("ps0", &make_constant, 1, 0.0));  // by now the earlier question is at the shard
   nodes.kill("a");
   BOOST_TEST((error_of([&] { static_cast<void>(told.get()); }).code == ErrorCode::peer_down));
 }
 
 BOOST_AUTO_TEST_CASE(commit_that_an_owner_refuses_is_repeated_until_it_succeeds,
                      *boost::unit_test::label("fault-F29")) {
-  // The first commits are lost: meanwhile the value on ps1 becomes one that the gradient does not fit.
+  // The first commits are lost. Before they are resent, the value on ps1 changes to one that the gradient does not fit.
   LocalCluster late({"a", "b", "ps0", "ps1"}, training_functions(),
                     sim::FaultRules({{.message = "ShardCommit", .fail_first = 3}}).options());
   Node& driver = late.node("a");

@@ -1,4 +1,4 @@
-// Waiting for a condition without sleeping: the code under test says when something changed.
+// Waits for a condition without sleeping: the code under test reports every change.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
@@ -10,8 +10,8 @@
 
 namespace troupe::testing {
 
-/// What a test waits on. Observers change their state inside `change`, predicates read it inside `eventually`: both
-/// under the same lock, which a predicate may take again. Any thread.
+/// State that a test waits on. Observers change their state inside `change`; predicates read it inside `eventually`.
+/// Both hold the same recursive lock. Thread-safe.
 class Changes {
  public:
   template <class Action>
@@ -42,7 +42,7 @@ class Changes {
   mutable std::condition_variable_any changed_;
 };
 
-/// Fails the test case when `predicate` does not hold within `deadline`, printing what `describe` then says.
+/// Fails the test case if `predicate` does not hold within `deadline`, and prints the text that `describe` returns.
 template <class Predicate, class Describe>
 void eventually(std::chrono::steady_clock::duration deadline, const Changes& changes, Predicate predicate,
                 Describe describe) {

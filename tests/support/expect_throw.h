@@ -6,7 +6,7 @@
 
 namespace troupe::testing {
 
-/// Checks that `action` throws an `Exception` that says exactly `text`.
+/// Checks that `action` throws an `Exception` whose text is exactly `text`.
 template <class Exception, class Action>
 void expect_throw(Action action, const std::string& text) {
   BOOST_CHECK_EXCEPTION(action(), Exception, [&](const Exception& e) {

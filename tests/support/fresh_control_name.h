@@ -1,4 +1,4 @@
-// Names at which nobody else listens.
+// Names of control sockets that no other process listens on.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Tests that need GPUs: skipped, with the reason, where there are not so many.
+// Precondition of tests that need GPUs: they are skipped, with the reason, on machines with fewer.
 #pragma once
 
 #include <boost/test/unit_test.hpp>

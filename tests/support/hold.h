@@ -1,4 +1,4 @@
-// A served function that does not return by itself.
+// A served function that does not return until it is cancelled.
 #pragma once
 
 #include <condition_variable>
@@ -8,7 +8,7 @@
 
 namespace troupe::testing {
 
-/// Runs until nobody wants the result, without any of our waits.
+/// Runs until no caller wants the result, without a wait of the library.
 inline void hold(Scope& scope) {
   std::mutex mutex;
   std::condition_variable_any never;

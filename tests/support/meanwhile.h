@@ -1,4 +1,4 @@
-// What happens while the test's thread waits, done by that thread itself: so a test says when a wait is under way.
+// Runs code while the test's thread waits, on that thread itself: the test thus knows that the wait has begun.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
@@ -13,22 +13,22 @@
 
 namespace troupe::testing {
 
-/// The first wait of this thread does the first of `acts`, the second the second, and so on. A wait is over when its
-/// act is done: with what was waited for, or as if it had waited until its due time.
+/// The first wait of this thread runs the first of `acts`, the second wait the second, and so on. A wait ends when its
+/// act has returned: with the awaited result, or as a timeout at its due time.
 class Meanwhile final : private detail::BlockingHook {
  public:
   using Act = std::function<void(const detail::WaitPoint&)>;
 
   explicit Meanwhile(std::vector<Act> acts) : acts_(std::move(acts)), guard_(*this) {}
 
-  /// Waits so far.
+  /// Returns the number of waits so far.
   [[nodiscard]] std::size_t waits() const { return waits_; }
 
  private:
   bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override {
     BOOST_REQUIRE(waits_ < acts_.size());
     acts_[waits_++](point);
-    BOOST_REQUIRE((due || point.signalled()));  // else it would have no end
+    BOOST_REQUIRE((due || point.signalled()));  // otherwise the wait would never end
     return point.signalled();
   }
 

@@ -1,4 +1,4 @@
-// A link sink that remembers everything it is told.
+// A link sink that records every call.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace troupe::testing {
 
-/// Any thread.
+/// Thread-safe.
 class RecordingSink final : public LinkSink {
  public:
   struct Down {
@@ -80,7 +80,7 @@ class RecordingSink final : public LinkSink {
     return text + fmt::format("; messages: {}", messages_.size());
   }
 
-  /// Fails the test case when `predicate` does not become true.
+  /// Fails the test case if `predicate` does not become true.
   template <class Predicate>
   void wait(Predicate predicate, std::chrono::steady_clock::duration deadline = std::chrono::seconds{10}) const {
     eventually(deadline, changes, predicate, [this] { return describe(); });
@@ -98,7 +98,7 @@ class RecordingSink final : public LinkSink {
     wait([&] { return messages_.size() >= count; });
   }
 
-  // What it was told, in the order in which it came.
+  // The recorded calls, in the order of their arrival.
   [[nodiscard]] std::vector<Peer> ups() const { return copy_of(ups_); }
   [[nodiscard]] std::vector<Down> downs() const { return copy_of(downs_); }
   [[nodiscard]] std::vector<Failure> failures() const { return copy_of(failures_); }
@@ -113,7 +113,7 @@ class RecordingSink final : public LinkSink {
 
   using Answer = std::function<void(const NodeName& from, const Frames& frames)>;
 
-  /// `answer` is called for every message from now on, on the link's thread, before it is recorded.
+  /// Calls `answer` for every later message, on the link's thread, before the message is recorded.
   void answer_with(Answer answer) {
     changes.change([&] { answer_ = std::move(answer); });
   }
@@ -124,7 +124,7 @@ class RecordingSink final : public LinkSink {
     return changes.read([&all] { return all; });
   }
 
-  // Inside changes.
+  // Guarded by the lock of `changes`.
   Answer answer_;
   std::vector<Peer> ups_;
   std::vector<Down> downs_;

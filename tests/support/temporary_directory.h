@@ -1,4 +1,4 @@
-// A directory that goes away with the test that made it.
+// A directory that is deleted with the test that created it.
 #pragma once
 
 #include <stdlib.h>

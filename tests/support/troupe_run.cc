@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds kLimitOfProcesses{10};
 
-/// Whether `descriptor` can be read, or ended, before `deadline`.
+/// Returns whether `descriptor` has data or has ended before `deadline`.
 bool readable(int descriptor, std::chrono::steady_clock::time_point deadline) {
   pollfd polled{descriptor, POLLIN, 0};
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();

@@ -1,4 +1,4 @@
-// One run of the program `troupe`, as a user would start it, with every wait under a deadline.
+// One run of the program `troupe`, as a user starts it. Every wait has a deadline.
 #pragma once
 
 #include <sys/types.h>
@@ -16,35 +16,35 @@ namespace troupe::testing {
 class TroupeRun {
  public:
   struct Result {
-    int status = -1;                 ///< as a shell reports it
-    std::vector<std::string> lines;  ///< of standard output and error together, in the order they were written
+    int status = -1;                 ///< the exit status that a shell reports
+    std::vector<std::string> lines;  ///< standard output and error together, in the order of writing
     [[nodiscard]] std::string last() const { return lines.empty() ? "" : lines.back(); }
   };
 
-  /// Starts `troupe` with `arguments` in `directory`, which must have ended `limit` from now. Its processes inherit one
-  /// descriptor of ours, see all_gone().
+  /// Starts `troupe` with `arguments` in `directory`. The program must end within `limit`. Its processes inherit one
+  /// descriptor of this process, see all_gone().
   TroupeRun(const std::filesystem::path& directory, std::vector<std::string> arguments,
             std::chrono::seconds limit = std::chrono::seconds(10));
 
-  /// Kills it if it still runs.
+  /// Kills the program if it still runs.
   ~TroupeRun();
   TroupeRun(const TroupeRun&) = delete;
   TroupeRun& operator=(const TroupeRun&) = delete;
 
-  /// Returns the first line that contains `text` and was not returned before; reads on until there is one. Throws
-  /// std::runtime_error with all that came if the output ends or the limit passes first.
+  /// Returns the first line that contains `text` and was not returned before; reads until there is one. Throws
+  /// std::runtime_error with all output so far if the output ends or the limit passes first.
   std::string wait_for(const std::string& text);
 
   void signal(int number) const;
 
-  /// Nobody reads its output from now on.
+  /// Closes the reading end: nothing reads the program's output from now on.
   void close_output() { output_.close(); }
 
-  /// Reads to the end of the output and waits for the program. Throws as wait_for.
+  /// Reads to the end of the output and waits for the program to exit. Throws as wait_for.
   Result finish();
 
-  /// Whether, within 10 s, no process is left of all that it and its nodes started: they all hold the writing end of a
-  /// pipe whose end we wait for.
+  /// Returns whether all processes that the program and its nodes started end within 10 s. They all hold the writing
+  /// end of a pipe, whose end of file this call awaits.
   [[nodiscard]] bool all_gone();
 
  private:

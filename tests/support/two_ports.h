@@ -1,4 +1,4 @@
-// Raw ports for tests, the calls between them, and their ends as text.
+// Two raw ports for tests, calls between them, and their results as text.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
@@ -42,7 +42,7 @@ inline Port::Options options(const std::string& name, const std::string& secret)
   return with;
 }
 
-/// "timeout: no answer within 5 ms", or the text that was answered.
+/// Returns "timeout: no answer within 5 ms", or the text of the answer.
 inline std::string describe(const Port::Result& result) {
   static const std::map<Port::Outcome, std::string> names{{Port::Outcome::answered, "answered"},
                                                           {Port::Outcome::timeout, "timeout"},
@@ -52,7 +52,7 @@ inline std::string describe(const Port::Result& result) {
                                                    : names.at(result.outcome) + ": " + result.why;
 }
 
-/// One call under way; a second `done` throws, which ends the test.
+/// One pending call. A second `done` throws, which fails the test.
 struct Pending {
   std::shared_ptr<std::promise<Port::Result>> promise = std::make_shared<std::promise<Port::Result>>();
   std::future<Port::Result> future = promise->get_future();
@@ -82,7 +82,7 @@ inline void echo(const std::string&, std::uint64_t, Port::Parts parts, const Por
   answer(std::move(parts));
 }
 
-/// Ports a and b; a has connected to b, b serves `serve`.
+/// Ports a and b. Port a has connected to b; b serves `serve`.
 struct Two {
   explicit Two(Port::Serve serve = echo, unsigned threads = 64) : b(with(threads, "b")) {
     if (serve) b.start(std::move(serve));
@@ -98,7 +98,7 @@ struct Two {
   Port b;
 };
 
-/// Keeps answers for later.
+/// Stores answers for later.
 struct Kept {
   Port::Serve serve() {
     return [this](const std::string&, std::uint64_t, const Port::Parts&, Port::Answer answer) {

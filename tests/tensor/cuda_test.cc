@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(memory_that_there_is_not_is_an_error_with_the_size) {
   constexpr std::int64_t kTooMany = std::int64_t{1} << 50;
   expect_error<DeviceError>("[allocate] 1125899906842624 bytes on cuda:0: out of memory",
                             [] { (void)Tensor::empty({kTooMany}, DType::u8, kGpu); });
-  BOOST_CHECK(same_bytes(numbers().to(kGpu), numbers()));  // and the next request is served
+  BOOST_CHECK(same_bytes(numbers().to(kGpu), numbers()));  // the next request succeeds
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -138,11 +138,11 @@ BOOST_AUTO_TEST_CASE(conversion_to_16_bits_rounds_once) {
 }
 
 BOOST_AUTO_TEST_CASE(every_pair_of_dtypes_converts_in_every_layout) {
-  // Longer than a block, and values of every dtype: whatever the way, they arrive.
+  // Longer than a block, with values of every dtype: every conversion path preserves them.
   const Tensor values = arange(1200).to(DType::f64) * 0.0625 - arange(1200).to(DType::f64);
   for (const DType from : kDTypes) {
     const Tensor x = values.to(from).reshape({2, 300, 2});
-    // All of a dtype is in i64 or f64.
+    // i64 or f64 represents every value of a dtype exactly.
     const Tensor wide = x.to(is_floating(from) ? DType::f64 : DType::i64);
     for (const DType to : kDTypes) {
       BOOST_TEST_CONTEXT(name_of(from) << " to " << name_of(to)) {

@@ -1,4 +1,4 @@
-// What the tests of this folder expect of tensors and errors.
+// Expectations about tensors and errors that the tests of this folder share.
 #pragma once
 
 #include <array>
@@ -31,7 +31,8 @@ inline constexpr std::array kDTypes{DType::boolean, DType::u8,  DType::i8,   DTy
                                     DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64};
 inline constexpr std::array kDTypesOf16BitFloats{DType::f16, DType::bf16};
 
-/// Fails unless `f` of 16-bit floats gives what it gives of the same numbers in f32, rounded once. `x` are floating.
+/// Fails unless `f` of 16-bit floats equals `f` of the same numbers in f32, rounded once. REQUIRES: `x` are floating
+/// point.
 template <class F, class... Tensors>
 void expect_rounded(const F& f, const Tensors&... x) {
   for (const DType dtype : kDTypesOf16BitFloats) {
@@ -39,7 +40,7 @@ void expect_rounded(const F& f, const Tensors&... x) {
   }
 }
 
-/// Fails unless `f` throws an `Error` (that very type) with this text.
+/// Fails unless `f` throws exactly an `Error` with this text.
 template <class Error, class F>
 void expect_error(std::string_view text, const F& f) {
   try {

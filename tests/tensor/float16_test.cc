@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// What the bits of a 16-bit float mean, by the definition of the formats: sign, `exponent_bits`, the rest a fraction.
+// Returns the value of a 16-bit float by the formats' definition: sign, `exponent_bits`, the rest a fraction.
 double meaning(std::uint16_t bits, int exponent_bits) {
   const int fraction_bits = 15 - exponent_bits;
   const int bias = (1 << (exponent_bits - 1)) - 1;
@@ -23,7 +23,7 @@ double meaning(std::uint16_t bits, int exponent_bits) {
   return sign * std::ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits);
 }
 
-// The bits that become others by way of float.
+// Returns the bit patterns that change in a conversion to float and back.
 template <class T>
 int wrong_round_trips(int exponent_bits) {
   int wrong = 0;
@@ -40,8 +40,8 @@ int wrong_round_trips(int exponent_bits) {
   return wrong;
 }
 
-// The pairs of neighbours between which something is rounded to the wrong side. The neighbour of the largest number is
-// what would follow it if there were no infinity.
+// Returns the pairs of neighbours between which a number is rounded to the wrong side. The upper neighbour of the
+// largest number is the value that would follow it if there were no infinity.
 template <class T>
 int wrong_roundings(int exponent_bits) {
   const auto infinity = static_cast<std::uint16_t>(((1U << static_cast<unsigned>(exponent_bits)) - 1U)
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(numbers_between_neighbours_go_to_the_nearer_and_ties_to_the
   BOOST_TEST(wrong_roundings<BFloat16>(8) == 0);
 }
 
-// float, and what torch.Tensor.half() and .bfloat16() of PyTorch 1.13 make of it.
+// Each row: a float, and the results of torch.Tensor.half() and .bfloat16() in PyTorch 1.13.
 BOOST_AUTO_TEST_CASE(floats_are_rounded_as_pytorch_does) {
   struct Row {
     std::uint32_t from;
@@ -113,13 +113,13 @@ BOOST_AUTO_TEST_CASE(floats_are_rounded_as_pytorch_does) {
 }
 
 BOOST_AUTO_TEST_CASE(wide_numbers_are_rounded_once) {
-  // Half way between 1 and the next number, and a little more than a float holds: a float would make a tie of it.
+  // Halfway between 1 and the next number, plus less than a float can represent: a float would turn it into a tie.
   BOOST_TEST(Half(1.0 + 0x1p-11).bits == 0x3C00);
   BOOST_TEST(Half(1.0 + 0x1p-11 + 0x1p-50).bits == 0x3C01);
   BOOST_TEST(BFloat16(-1.0 - 0x1p-8 - 0x1p-50).bits == 0xBF81);
   BOOST_TEST(BFloat16(1e300).bits == 0x7F80);
   BOOST_TEST(Half(-1e-300).bits == 0x8000);
-  // The same for a double: 2^62 + 2^54 is half way, and one more is beyond 53 bits.
+  // The same for a double: 2^62 + 2^54 is halfway, and one more exceeds 53 bits.
   constexpr std::int64_t kTie = (std::int64_t{1} << 62U) + (std::int64_t{1} << 54U);
   BOOST_TEST(float{BFloat16(kTie)} == 0x1p62F);
   BOOST_TEST(float{BFloat16(kTie + 1)} == 0x1p62F + 0x1p55F);

@@ -15,7 +15,7 @@ using namespace troupe;
 
 BOOST_AUTO_TEST_SUITE(generator)
 
-// The vectors of the authors' own package (Random123, kat_vectors).
+// The test vectors of the authors' package (Random123, kat_vectors).
 BOOST_AUTO_TEST_CASE(philox_gives_the_published_vectors) {
   using Block = std::array<std::uint32_t, 4>;
   BOOST_CHECK((philox4x32({0, 0, 0, 0}, {0, 0}) == Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(uniform_numbers_fill_their_interval_evenly) {
     const Tensor x = uniform({20000}, -1.0, 3.0, g, dtype);
     BOOST_CHECK(min(x).item() >= -1.0);
     BOOST_CHECK(max(x).item() < 3.0);
-    // Mean 1, standard deviation of the mean 4 / sqrt(12 * 20000) = 0.008: five of them.
+    // Mean 1, standard deviation of the mean 4 / sqrt(12 * 20000) = 0.008: the tolerance is five of them.
     BOOST_CHECK_SMALL(mean(x).item() - 1.0, 0.04);
   }
   BOOST_CHECK(max(rand({20000}, g)).item() < 1.0);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(normal_numbers_follow_their_formula) {
     };
     const double radius = std::sqrt(-2.0 * std::log(1.0 - unit(0)));
     const double expected = radius * std::cos(2.0 * std::numbers::pi * unit(2));
-    // The angle here is up to 2^-51 off, the logarithm half of 4 units.
+    // Here the angle has an error of up to 2^-51, and the logarithm half of 4 units.
     BOOST_REQUIRE_SMALL(g.normal() - expected, 0x1p-50 * radius);
   }
 }
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(blocks_may_be_skipped) {
 
 BOOST_AUTO_TEST_CASE(integers_of_a_tensor_are_draws_one_after_the_other_even_if_some_are_rejected) {
   constexpr std::int64_t kQuarter = std::int64_t{1} << 62U;
-  // None of the first's draws is rejected, a quarter of the second's.
+  // The first range rejects no draw, the second a quarter of them.
   for (const auto& [low, high] :
        {std::pair(std::int64_t{-5}, std::int64_t{9}), std::pair(-kQuarter, 2 * (kQuarter - 1))}) {
     Generator a(3);
@@ -141,7 +141,8 @@ BOOST_AUTO_TEST_CASE(a_permutation_holds_every_number_once) {
 BOOST_AUTO_TEST_CASE(a_dropout_mask_keeps_the_expected_sum) {
   Generator g(5);
   const Tensor mask = dropout_mask({20000}, 0.25, g);
-  // Kept elements are 1 / 0.75; the mean is 1 with standard deviation sqrt(0.25 / 0.75 / 20000) = 0.004: five of them.
+  // Kept elements are 1 / 0.75; the mean is 1 with standard deviation sqrt(0.25 / 0.75 / 20000) = 0.004: the tolerance
+  // is five.
   BOOST_CHECK_SMALL(mean(mask).item() - 1.0, 0.02);
   BOOST_CHECK_EQUAL(max(mask).item<float>(), 1.0F / 0.75F);
   BOOST_CHECK_EQUAL(min(mask).item<float>(), 0.0F);

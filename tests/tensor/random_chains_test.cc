@@ -1,4 +1,4 @@
-// Chains of random operations on random views: what comes out depends on the values alone, not on where they lie.
+// Chains of random operations on random views: the results depend on the values only, not on the layout.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -23,9 +23,9 @@ namespace {
 
 constexpr std::uint64_t kChains = 3000;
 constexpr int kSteps = 8;
-constexpr int kFailuresMax = 3;  // printed; more say nothing new
+constexpr int kFailuresMax = 3;  // the number of printed failures
 
-/// A result, or why there is none.
+/// A result, or the reason why there is none.
 struct Outcome {
   Tensor value;
   std::string error;
@@ -39,14 +39,14 @@ Outcome outcome_of(const Step& step, const Operands& operands) {
   }
 }
 
-/// The same bits, but for what kind of NaN one is.
+/// Returns whether the bits are equal, where any NaN equals any other.
 bool same_but_for_nan_bits(const Tensor& a, const Tensor& b) {
   if (same_bytes(a, b)) return true;
   if (!is_floating(a.dtype()) || a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
   return same_bytes(isnan(a), isnan(b)) && same_bytes(masked_fill(a, isnan(a), 0.0), masked_fill(b, isnan(b), 0.0));
 }
 
-/// Half the distance between neighbouring numbers around 1.
+/// Returns half the distance between neighbouring numbers near 1.
 double rounding_of(DType dtype) {
   switch (dtype) {
     case DType::f16: return 0x1p-11;
@@ -56,8 +56,9 @@ double rounding_of(DType dtype) {
   }
 }
 
-/// Whether sums of the same terms in different orders may be `a` and `b`. `magnitude` is the sum of the terms' sizes. A
-/// sum of n terms is off by n roundings of that at most, and the result is rounded once more; n is below 256 here.
+/// Returns whether `a` and `b` may be sums of the same terms in different orders. `magnitude` is the sum of the terms'
+/// magnitudes. A sum of n terms has an error of at most n roundings of `magnitude`, and the result is rounded once
+/// more; n is below 256 here.
 bool same_but_for_rounding(const Tensor& a, const Tensor& b, const Tensor& magnitude) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
   const Tensor x = a.to(DType::f64).contiguous();
@@ -85,7 +86,7 @@ bool agree(const Step& step, const Outcome& viewed, const Outcome& copied, const
   return same_but_for_rounding(viewed.value, copied.value, step.run(sizes));
 }
 
-/// What a chain goes on with: numbers of moderate size, and not too many of them.
+/// Returns the input of the next operation: numbers of moderate size, and not too many.
 Tensor tamed(Tensor x, Dice& dice, std::string& text) {
   while (x.numel() > 600 || (x.dim() > 6 && x.numel() > 0)) x = x.select(0, x.size(0) / 2);
   const auto wild = [&] {
@@ -102,7 +103,7 @@ Tensor tamed(Tensor x, Dice& dice, std::string& text) {
 
 using Counts = std::map<std::string, int>;
 
-/// Runs one chain. Returns what went wrong, with all steps up to there. `done` counts operations that gave a result.
+/// Runs one chain. Returns the failure with all steps that led to it. `done` counts operations that returned a result.
 std::optional<std::string> failure_of_chain(std::uint64_t seed, const std::vector<RandomOp>& ops, Counts& done) {
   Dice dice(seed);
   Tensor x = random_tensor(random_shape(dice), random_dtype(dice), dice);
@@ -135,7 +136,7 @@ std::optional<std::string> failure_of_chain(std::uint64_t seed, const std::vecto
   return {};
 }
 
-/// A random view of some of the elements of `memory`, none twice.
+/// Returns a random view of some elements of `memory`, none of them twice.
 Tensor writable_view(const Tensor& memory, Dice& dice, std::string& text) {
   Tensor view = memory;
   for (std::int64_t views = dice.between(1, 4); views > 0; --views) {
@@ -164,7 +165,7 @@ std::vector<InPlace> in_place_ops() {
           {"scale_into", [](Tensor x, const Tensor&) { scale_into(x, -0.5); }}};
 }
 
-/// The same bits as if the contiguous `elements` had been put at the places of `view`, one by one.
+/// Returns the bytes of `memory` after the contiguous `elements` are written to the places of `view` one by one.
 Tensor memory_after(const Tensor& memory, const Tensor& view, const Tensor& elements) {
   Tensor expected = copied_by_bytes(memory);
   const std::byte* from = elements.bytes();
@@ -208,7 +209,7 @@ std::optional<std::string> failure_of_write(std::uint64_t seed, const InPlace& o
   return text + fmt::format("memory became\n{}\nnot\n{}\n", to_string(memory), to_string(expected));
 }
 
-/// Runs `failure_of(seed)` for `count` seeds, reports the first failures.
+/// Runs `failure_of(seed)` for `count` seeds and reports the first failures.
 template <class FailureOf>
 int failures_among(std::uint64_t count, const FailureOf& failure_of) {
   int failures = 0;
@@ -221,7 +222,7 @@ int failures_among(std::uint64_t count, const FailureOf& failure_of) {
   return failures;
 }
 
-/// A test in which an operation only ever fails shows nothing about it.
+/// Fails if an operation never returned a result: the test would then prove nothing about it.
 void expect_results_of(const std::string& name, const Counts& done) {
   const auto found = done.find(name);
   const int count = found == done.end() ? 0 : found->second;

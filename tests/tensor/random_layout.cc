@@ -69,7 +69,7 @@ Tensor scattered(const Tensor& x, Dice& dice) {
   const std::vector<int> order = dice.order(x.dim());
   std::vector<int> back(order.size());
   Shape sizes;
-  std::vector<std::pair<std::int64_t, std::int64_t>> cuts;  // first, step
+  std::vector<std::pair<std::int64_t, std::int64_t>> cuts;  // (first, step)
   for (std::size_t i = 0; i < order.size(); ++i) {
     back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
     cuts.emplace_back(dice.between(0, 1), dice.one_in(2) ? 1 : dice.between(1, 3));

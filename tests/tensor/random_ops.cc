@@ -21,7 +21,7 @@ RandomOp unary(std::string name, Tensor (*f)(const Tensor&)) {
   return {name, [=](const Tensor& x, Dice&) { return Step{name, {x}, [f](const Operands& in) { return f(in[0]); }}; }};
 }
 
-/// With an operand that broadcasts, on either side, of any dtype.
+/// An operation with a second operand that broadcasts, on either side, of any dtype.
 RandomOp binary(std::string name, Tensor (*f)(const Tensor&, const Tensor&)) {
   return {name, [=](const Tensor& x, Dice& dice) {
             const DType dtype = dice.one_in(3) ? random_dtype(dice) : x.dtype();
@@ -31,7 +31,7 @@ RandomOp binary(std::string name, Tensor (*f)(const Tensor&, const Tensor&)) {
           }};
 }
 
-/// With an operand of the same shape and dtype.
+/// An operation with a second operand of the same shape and dtype.
 RandomOp pairwise(std::string name, Tensor (*f)(const Tensor&, const Tensor&)) {
   return {name, [=](const Tensor& x, Dice& dice) {
             const Tensor y = random_tensor(x.shape(), x.dtype(), dice);
@@ -46,7 +46,7 @@ RandomOp with_number(std::string name, Tensor (*f)(const Tensor&, double)) {
           }};
 }
 
-/// Along one dimension.
+/// An operation along one dimension.
 RandomOp along(std::string name, Tensor (*f)(const Tensor&, int)) {
   return {name, [=](const Tensor& x, Dice& dice) {
             const int dim = dice.dim_of(x);
@@ -63,7 +63,7 @@ RandomOp pairwise_along(std::string name, Tensor (*f)(const Tensor&, const Tenso
           }};
 }
 
-/// Over some of the dimensions.
+/// A reduction over some of the dimensions.
 RandomOp reducing(std::string name, std::function<Tensor(const Tensor&, const Axes&, KeepDim)> f) {
   return {name, [=](const Tensor& x, Dice& dice) {
             std::vector<int> axes = dice.order(x.dim());
@@ -75,13 +75,13 @@ RandomOp reducing(std::string name, std::function<Tensor(const Tensor&, const Ax
           }};
 }
 
-/// What makes whatever it needs of `x` and the dice: (x, dice) -> Step.
+/// An operation whose `with(x, dice)` draws all further arguments and returns the Step.
 template <class With>
 RandomOp special(std::string name, With with) {
   return {std::move(name), with};
 }
 
-/// Random places below `size`, or none if there is none.
+/// Returns random indices below `size`; no indices if `size` is 0.
 Tensor places(const Shape& shape, std::int64_t size, Dice& dice) {
   if (size == 0) return random_tensor({0}, DType::i64, dice);
   Tensor index = Tensor::empty(shape, dice.one_in(2) ? DType::i64 : DType::i32);
@@ -446,7 +446,7 @@ void add_indexing(Ops& ops) {
   }));
 }
 
-/// A factor for `x` (..., m, k): (..., k, n), a vector, or without the batch.
+/// Returns a right factor for `x` (..., m, k): (..., k, n), a vector, or a matrix without batch.
 Tensor right_factor(const Tensor& x, Dice& dice) {
   const std::int64_t inner = x.dim() > 0 ? x.size(-1) : 1;
   Shape shape = x.shape();
@@ -457,7 +457,7 @@ Tensor right_factor(const Tensor& x, Dice& dice) {
   return random_tensor(shape, x.dtype(), dice);
 }
 
-/// `rank`: that of both factors, or -1 where any will do.
+/// A matrix product. `rank` is the rank of both factors, or -1 for any rank.
 RandomOp product(std::string name, int rank, Tensor (*f)(const Tensor&, const Tensor&)) {
   return {name, [=](const Tensor& x, Dice& dice) {
             Shape shape;

@@ -12,7 +12,7 @@ namespace troupe::testing {
 
 using Operands = std::vector<Tensor>;
 
-/// What tensor/README.md promises of the same values in another layout: the same bits, or, of products and
+/// The guarantee of tensor/README.md for equal values in different layouts: equal bits, or, for products and
 /// convolutions, sums of the same terms in another order.
 enum class Agreement : std::uint8_t { bits, rounded };
 
@@ -26,11 +26,12 @@ struct Step {
 
 struct RandomOp {
   std::string name;
-  /// The operation on `x` and whatever else it needs.
+  /// Returns the operation on `x` with random further arguments.
   std::function<Step(const Tensor& x, Dice& dice)> with;
 };
 
-/// Those of ops.h and the headers it includes, softmax, losses, normalisation, pooling and convolution.
+/// Returns the operations of ops.h and the headers it includes, softmax, losses, normalisation, pooling and
+/// convolution.
 [[nodiscard]] std::vector<RandomOp> random_ops();
 
 }  // namespace troupe::testing

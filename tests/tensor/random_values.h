@@ -1,4 +1,4 @@
-// Values of a seed, as tests of kernels want them.
+// Seeded values for tests of kernels.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace troupe::testing {
 
-/// Uniform in [low, high).
+/// Returns values uniform in [low, high).
 inline Tensor random_values(const Shape& shape, DType dtype, std::uint64_t seed, double low = -2.0, double high = 3.0) {
   Generator generator(seed);
   return uniform(shape, low, high, generator, dtype);
 }
 
-/// Whole numbers in [-2, 3): sums of their products are exact.
+/// Returns whole numbers in [-2, 3): sums of their products are exact.
 inline Tensor whole_values(const Shape& shape, DType dtype) {
   return floor(random_values(shape, DType::f64, static_cast<std::uint64_t>(shape.numel()))).to(dtype);
 }

@@ -16,7 +16,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kDraws = 20000;
 
-/// Fails unless each number occurs as often among the `draws` as its probability says: up to five standard deviations
+/// Fails unless the frequency of each number among the `draws` matches its probability, within five standard deviations
 /// of a binomial count, sqrt(n p (1 - p)).
 void expect_shares(const Tensor& draws, const std::vector<double>& probabilities) {
   const auto n = static_cast<double>(draws.numel());
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(what_multinomial_drew_without_replacement_is_out_of_the_nex
   const Tensor first = drawn.select(1, 0);
   const Tensor second = drawn.select(1, 1);
   expect_shares(first, {1.0 / 8, 2.0 / 8, 0.0, 5.0 / 8});
-  // p_j p_i / (1 - p_j) over all j that may have been first: 2/8 * 1/6 + 5/8 * 1/3, ...
+  // p_j p_i / (1 - p_j) summed over all j that may be the first draw: 2/8 * 1/6 + 5/8 * 1/3, ...
   expect_shares(second, {1.0 / 24 + 5.0 / 24, 1.0 / 8 * 2 / 7 + 5.0 / 12, 0.0, 1.0 / 8 * 5 / 7 + 2.0 / 8 * 5 / 6});
   BOOST_CHECK(all(eq(sum(drawn, {1}), 4.0)).item<bool>());  // 0 + 1 + 3 in some order
   BOOST_CHECK(!any(eq(first, second)).item<bool>());
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(multinomial_names_what_is_no_weight) {
 
 BOOST_AUTO_TEST_CASE(categorical_draws_with_the_probabilities_of_softmax) {
   Generator g(8);
-  // exp of them is 1 : 2 : 0 : 5 in the first line; in the second, only 1 and 2 do not underflow beside 1000.
+  // Their exponentials are 1 : 2 : 0 : 5 in the first row. In the second, only 1 and 2 do not underflow beside 1000.
   const Tensor logits =
       from_values<double>({0.0, std::log(2.0), -kInfinity, std::log(5.0), -1000.0, 1000.0, 1000.0, 0.0}, {2, 4});
   const Tensor drawn = categorical(logits.expand({kDraws, 2, 4}), g);
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(categorical_draws_with_the_probabilities_of_softmax) {
 BOOST_AUTO_TEST_CASE(categorical_takes_one_draw_for_each_line_in_order) {
   Generator g(9);
   Generator same(9);
-  const Tensor logits = zeros({2, 3, 4}, DType::f32).transpose(0, 2);  // four, then three lines of two equal classes
+  const Tensor logits = zeros({2, 3, 4}, DType::f32).transpose(0, 2);  // 4 x 3 rows of two equal classes
   const Tensor expected = ge(rand({4, 3}, same, DType::f64), 0.5).to(DType::i64);
   expect_same(categorical(logits, g), expected);
   BOOST_CHECK(g == same);

@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(places_along_several_dimensions_sort_in_row_major_order) {
 }
 
 BOOST_AUTO_TEST_CASE(many_parts_are_summed_in_their_order_whatever_the_threads) {
-  // Parts of one place are far apart in size, so another order of them gives other sums.
+  // The parts of one index differ much in size, so another order gives another sum.
   constexpr std::int64_t kParts = 5000;
   constexpr std::int64_t kWidth = 37;
   for (const std::int64_t places_there : {std::int64_t{3}, std::int64_t{700}, std::int64_t{5'000'000'000}}) {
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(many_parts_are_summed_in_their_order_whatever_the_threads) 
         mul(randint(0, std::min<std::int64_t>(places_there, 700), {kParts}, generator), static_cast<double>(step));
     const Tensor sizes = exp(mul(randn({kParts, 1}, generator), 8.0));
     const Tensor parts = mul(randn({kParts, kWidth}, generator), sizes);
-    // Along two dimensions too: place = 2 * first + second.
+    // Also with two sparse dimensions: index = 2 * first + second.
     for (const int dims : {1, 2}) {
       const Shape shape = dims == 1 ? Shape{places_there * 2, kWidth} : Shape{places_there, 2, kWidth};
       const Tensor second = eq(arange(kParts), -1.0).to(DType::i64);
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(many_parts_are_summed_in_their_order_whatever_the_threads) 
 
 BOOST_AUTO_TEST_CASE(what_comes_together_is_rounded_once_and_wraps) {
   const SparseTensor halves(places({1, 0, 1, 1}, {1, 4}), from_values<float>({2048, 1, 1, 1}).to(DType::f16), {2});
-  BOOST_TEST(same(halves.coalesce().values(), from_values<float>({1, 2050}).to(DType::f16)));  // one by one 2048
+  BOOST_TEST(same(halves.coalesce().values(), from_values<float>({1, 2050}).to(DType::f16)));  // added one by one: 2048
   const SparseTensor bytes(places({1, 0, 1}, {1, 3}), from_values<std::int64_t>({100, 1, 100}).to(DType::i8), {2});
   BOOST_TEST(same(bytes.coalesce().values(), from_values<std::int64_t>({1, -56}).to(DType::i8)));
   const std::int64_t largest = std::numeric_limits<std::int64_t>::max();

@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(adopted_memory_is_read_where_it_lies_and_never_written) {
   BOOST_CHECK_EQUAL((*kept)[0], 1.0F);
   BOOST_CHECK(!x.storage().frozen());
   const std::byte* const own = x.bytes();
-  x.fill(8);  // a second write stays there
+  x.fill(8);  // a second write reuses the memory
   BOOST_CHECK(x.bytes() == own);
 }
 

@@ -43,10 +43,10 @@ BOOST_AUTO_TEST_CASE(view_joins_and_splits_only_what_lies_without_gaps) {
     (void)t.view({6, 4});
   });
   expect_same(t.reshape({6, 4}), t.contiguous().view({6, 4}));
-  const Tensor s = x.slice(1, 0, 2);  // (2, 2, 4) strides (12, 4, 1): the last two join, the first does not
+  const Tensor s = x.slice(1, 0, 2);  // (2, 2, 4) strides (12, 4, 1): the last two dimensions join, the first does not
   BOOST_CHECK_EQUAL(s.view({2, 8}).strides(), (Strides{12, 1}));
   BOOST_CHECK_THROW((void)s.view({16}), ShapeError);
-  BOOST_CHECK_EQUAL(x.slice(2, 0, 1).view({6}).strides(), Strides{4});  // trailing size 1
+  BOOST_CHECK_EQUAL(x.slice(2, 0, 1).view({6}).strides(), Strides{4});  // a trailing dimension of size 1
 }
 
 BOOST_AUTO_TEST_CASE(transpose_and_permute_reorder_dimensions) {

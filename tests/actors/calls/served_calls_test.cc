@@ -18,7 +18,7 @@ const NodeLife kTrainer{"trainer", {1, 1}};
 const NodeLife kTrainerAgain{"trainer", {2, 2}};
 const NodeLife kOther{"other", {3, 3}};
 
-/// Runs what is due when the test says so.
+/// Runs due timers when the test advances it.
 class ManualClock final : public Clock {
  public:
   TimePoint now() const override { return now_; }
@@ -41,7 +41,7 @@ class ManualClock final : public Clock {
   std::uint64_t last_ = 0;
 };
 
-/// Runs jobs when they come, unless the test keeps them back.
+/// Runs jobs at once, unless the test holds them back.
 class ManualPool final : public Executor {
  public:
   std::vector<RunningJob> running() const override { return {}; }
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(cancelled_call_is_told_to_stop_and_no_other) {
   const auto second = calls.begin(kTrainer, {2});
   const auto same_number = calls.begin(kOther, {1});
   calls.cancelled(kTrainer, {1});
-  calls.cancelled(kTrainer, {9});  // unknown: nothing
+  calls.cancelled(kTrainer, {9});  // an unknown request: ignored
   BOOST_TEST(first->stop_token().stop_requested());
   BOOST_TEST(!second->stop_token().stop_requested());
   BOOST_TEST(!same_number->stop_token().stop_requested());
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(end_of_a_caller_stops_what_that_life_waits_for) {
   const auto of_next_life = calls.begin(kTrainerAgain, {1});
   calls.caller_gone(kTrainer);
   BOOST_TEST(waited_for->stop_token().stop_requested());
-  BOOST_TEST(!value->stop_token().stop_requested());  // others may hold a reference
+  BOOST_TEST(!value->stop_token().stop_requested());  // other nodes may hold a reference
   BOOST_TEST(!of_next_life->stop_token().stop_requested());
 }
 

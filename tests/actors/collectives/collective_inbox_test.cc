@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kSlot = 7;
 const std::string kSum = "all_reduce sum of f32 (2)";
 
-/// The parts at member "a", and what the senders of parts heard: "1 taken", "2 dropped".
+/// The parts at member "a", and the outcomes for their senders: "1 taken", "2 dropped".
 struct AtA {
   std::optional<Error> came(std::size_t from, PartPlace place, const std::string& text) {
     std::vector<std::byte> bytes(text.size());

@@ -27,7 +27,7 @@ Error error_of(ErrorCode code, const NodeName& peer) {
   return error;
 }
 
-// The text of the only action, which must be Refused.
+// Returns the text of the only action, which must be Refused.
 std::string refusal(const Actions& actions) {
   BOOST_TEST_REQUIRE(actions.size() == 1U);
   BOOST_TEST_REQUIRE(std::holds_alternative<Refused>(actions.front()));
@@ -37,7 +37,7 @@ std::string refusal(const Actions& actions) {
 
 void expect(const Actions& got, const Actions& wanted) { BOOST_TEST((got == wanted), "other actions than expected"); }
 
-// The server, marked by the trainer through two boundaries, not yet running.
+// Returns the server's tracker, marked by the trainer through two boundaries, not yet running.
 BackwardTracker marked_server() {
   BackwardTracker server(kPass, "ps");
   expect(server.mark("trainer", 7, {kFirst, kSecond}, false), {Walk{{kFirst, kSecond}, false}});

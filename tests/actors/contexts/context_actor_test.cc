@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(context_that_a_call_of_the_dead_brings_is_told_to_its_creat
   const auto p2 = among.peer("p2", 2);
   const ContextId context{"p1", 1, 5};
   p2->die();
-  BOOST_TEST(!among.core().contexts().joined(context, "p2").has_value());  // a call that came before, and has waited
+  BOOST_TEST(!among.core().contexts().joined(context, "p2").has_value());  // an earlier call that was waiting
   const auto aborted = p1->take<msg::ContextAborted>();
   BOOST_REQUIRE(aborted.size() == 1U);
   BOOST_TEST((aborted[0].context == context));

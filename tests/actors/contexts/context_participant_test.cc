@@ -16,7 +16,7 @@ namespace {
 using Place = ContextWorld::Place;
 using Values = ContextWorld::Values;
 
-/// Builds a graph and gives the roots to `World::backward`.
+/// Builds a graph and passes the roots to `World::backward`.
 using Program = std::function<std::shared_ptr<ContextWorld::Answer>(ContextWorld&, Place&)>;
 
 std::shared_ptr<ContextWorld::Answer> chain(ContextWorld& world, Place& here) {
@@ -52,7 +52,7 @@ std::shared_ptr<ContextWorld::Answer> there_and_back(ContextWorld& world, Place&
   return world.backward({sum(matmul(y[0], w))});
 }
 
-// The example of PyTorch's note on distributed autograd: with FAST mode the pass waits for ever for the unused result.
+// The example of PyTorch's note on distributed autograd, whose FAST mode waits for ever for the unused result.
 std::shared_ptr<ContextWorld::Answer> unused_result(ContextWorld& world, Place& here) {
   const Variable t1 = world.leaf("trainer", "t1", {3, 3});
   const Variable t2 = world.leaf("trainer", "t2", {3, 3});
@@ -156,13 +156,13 @@ BOOST_AUTO_TEST_CASE(gradients_of_six_shapes_are_those_of_plain_functions_up_to_
       const auto expected = gradients_of(shape.program, Placement::local, 1);
       const auto got = gradients_of(shape.program, Placement::apart, 1);
       BOOST_REQUIRE_EQUAL(got.size(), expected.size());
-      // f32 sums of three and more contributions are grouped otherwise.
+      // f32 sums of three or more contributions are grouped differently.
       for (const auto& [label, gradient] : expected) BOOST_TEST(allclose(got.at(label), gradient, 1e-6, 1e-6));
     }
   }
 }
 
-// No variable of these gets more than two contributions, so that there is only one way to add them.
+// No variable has more than two contributions, so the sums have only one order.
 BOOST_AUTO_TEST_CASE(gradients_with_at_most_two_contributions_are_those_of_plain_functions_bit_for_bit) {
   for (const Program& program : {Program(chain), Program(diamond), Program(unused_result), Program(two_roots)}) {
     check_same_bits(gradients_of(program, Placement::apart, 3), gradients_of(program, Placement::local, 1));
@@ -185,11 +185,11 @@ BOOST_AUTO_TEST_CASE(passes_over_one_context_add_up_and_run_in_the_order_they_we
     });
     for (const auto& answer : answers) BOOST_TEST(answer->result->ok());
     BOOST_TEST(world.part("trainer").pass_count() == 0U);
-    // The last pass is kept apart until the next one begins; those before it are settled everywhere.
+    // The last pass is kept separately until the next one begins; all earlier passes are settled everywhere.
     BOOST_TEST(world.part("ps0").ledger().kept_apart() == 1U);
     BOOST_TEST(world.part("trainer").ledger().kept_apart() == 1U);
   }
-  // d sum(x * w) / dw = x, three times over.
+  // d sum(x * w) / dw = x, three times.
   ContextWorld world(Placement::apart, 1);
   world.drive([&](Place& here) {
     const Variable x = world.leaf("trainer", "x", {2});
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_death_at_any_moment_aborts_the_context_on_all_survivors_w
       world.settle();
       BOOST_REQUIRE(answer->result);
       for (const char* name : {"trainer", "ps0"}) {
-        // ps0 exchanged nothing with ps1: it hears of the end from the trainer.
+        // ps0 exchanged nothing with ps1: it learns of the end from the trainer.
         const auto& error = world.part(name).aborted();
         BOOST_REQUIRE(error);
         BOOST_TEST((error->code == ErrorCode::context_aborted));

@@ -19,7 +19,7 @@ class ContextWorld::Node final : private ContextParticipant::Callbacks {
  private:
   friend class ContextWorld;
 
-  /// Collects what leaves in one job.
+  /// Collects the gradients that leave the node in one job.
   class Sink final : public GradientSink {
    public:
     Sink(Node& node, PassId pass) : node_(node), pass_(std::move(pass)) {}

@@ -1,5 +1,5 @@
-// Contexts of several nodes without nodes: ContextParts joined by a bag of messages that are delivered in an order that
-// a seed decides, and calls between them that record boundaries as real ones do.
+// Contexts of several nodes, without nodes: ContextParts joined by a bag of messages. A seed decides the order of
+// delivery. Calls between them record boundaries as real calls do.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@
 
 namespace troupe::testing {
 
-/// How names become nodes, and whether calls leave any trace.
+/// How names map to nodes, and whether calls leave the caller.
 enum class Placement {
   apart,   ///< every name is a node
   single,  ///< all names are one node, which calls itself
-  local,   ///< no calls at all: plain functions
+  local,   ///< calls are plain function calls
 };
 
 class ContextWorld {
  public:
-  /// A point in the program: which name runs it, and its call path.
+  /// A point in the program: the name that runs it, and its call path.
   struct Place {
     std::string name;
     std::shared_ptr<const CallPath> path;
@@ -40,34 +40,34 @@ class ContextWorld {
   ContextWorld(Placement placement, std::uint64_t seed);
   ~ContextWorld();
 
-  /// Delivers every notification this often; more than once is a fault that must not matter.
+  /// Delivers every notification this often. Duplicates must have no effect.
   int copies = 1;
 
-  /// The program's own place, on name "trainer". Runs `program` there.
+  /// Runs `program` at the program's own place, on name "trainer".
   void drive(const std::function<void(Place&)>& program);
 
-  /// A parameter of `name`, with values that do not add up exactly.
+  /// Returns a parameter of `name`, with values whose sums are not exact.
   Variable leaf(const std::string& name, const std::string& label, const Shape& shape);
 
   /// Runs `function` at `to` on `arguments`.
   Values call(Place& from, const std::string& to, const Values& arguments, const Function& function);
 
-  /// Keeps `value` as a root on `name`.
+  /// Stores `value` as a root on `name`.
   RRefId keep(const std::string& name, Variable value);
 
-  /// Begins a pass of the trainer; the result is there after `settle`.
+  /// Begins a pass of the trainer. The result is set after `settle`.
   struct Answer {
     std::optional<Result<Unit>> result;
   };
   std::shared_ptr<Answer> backward(Values roots, const std::map<std::string, std::vector<RRefId>>& remote = {});
 
-  /// Delivers messages in random order: all, or at most `count_max`.
+  /// Delivers messages in random order: all of them, or at most `count_max`.
   void settle(std::size_t count_max = SIZE_MAX);
 
-  /// The node is gone: what it has not received is lost, the others are told at some time.
+  /// Ends the node: messages that it has not received are lost, and the other nodes learn of it at some time.
   void kill(const std::string& name);
 
-  /// The gradients by label; missing where none arrived.
+  /// Returns the gradients by label; a leaf that no gradient reached is missing.
   [[nodiscard]] std::map<std::string, Tensor> gradients() const;
 
   [[nodiscard]] detail::ContextParticipant& part(const std::string& name);

@@ -27,7 +27,7 @@ struct Among : AmongBarePeers {
 
   [[nodiscard]] Contexts& contexts() { return core().contexts(); }
 
-  /// As the router does first.
+  /// Ends the peer's life, which is the router's first step.
   void is_over(const BarePeer& peer) {
     Error why;
     why.code = ErrorCode::peer_down;
@@ -36,7 +36,7 @@ struct Among : AmongBarePeers {
     core().lives().end(peer.life(), why);
   }
 
-  /// How what is asked of a context ends: "gradients", or the error.
+  /// Returns the outcome of a request to a context: "gradients", or the error.
   template <class T>
   std::string outcome(const Future<T>& future) {
     const auto result = future.get_for(0s);
@@ -45,7 +45,7 @@ struct Among : AmongBarePeers {
   }
   std::string gradients(const ContextId& id) { return outcome(contexts().gradients(id)); }
 
-  /// Who takes part in it besides this node: "p1 p2".
+  /// Returns the participants besides this node: "p1 p2".
   std::string peers_of(const ContextId& id) {
     detail::Query<OpenContext> query(core().future_home());
     contexts().list(query.slot());
@@ -61,12 +61,12 @@ struct Among : AmongBarePeers {
   std::unique_ptr<BarePeer> p2 = peer("p2", 2);
 };
 
-/// Among peers that may bring one context each.
+/// A node whose peers may bring one context each.
 struct AmongFew : Among {
   AmongFew() : Among(PeerLimits{.contexts_max = 1}) {}
 };
 
-/// Of p1.
+/// Returns the id of context `serial` of p1.
 ContextId of_p1(std::uint64_t serial) { return {"p1", 1, serial}; }
 
 template <class Message>
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_late_word_about_what_has_ended_is_answered_and_begins_not
   BOOST_TEST(contexts().size() == 0U);
   contexts().record_recv(of_p1(1), {}, nullptr, "p2");
   BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);
-  contexts().called(of_p1(1), "m");  // to itself there is nothing to say
+  contexts().called(of_p1(1), "m");  // a node sends itself no notification
   BOOST_TEST(contexts().size() == 0U);
   BOOST_TEST(gradients(of_p1(1)) == "context_aborted context p1.1 does not exist or was released");
 }
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_has_forgotten_a_context_of_this_node_ends_it_fo
   BOOST_REQUIRE(aborted.size() == 1U);
   BOOST_TEST((aborted[0].context == own));
   BOOST_TEST((aborted[0].error.code == ErrorCode::context_aborted));
-  BOOST_TEST(p1->take<msg::ContextAborted>().empty());  // from it we have it
+  BOOST_TEST(p1->take<msg::ContextAborted>().empty());  // the abort came from p1
 }
 
 BOOST_AUTO_TEST_CASE(an_abort_is_known_before_the_context_is) {
@@ -163,9 +163,9 @@ BOOST_AUTO_TEST_CASE(who_aborts_what_has_ended_is_told_so_unless_the_creator_is_
   why.peer = "p2";
   p2->say("m", "", msg::ContextAborted{of_p1(1), why});
   BOOST_TEST(contexts().size() == 1U);
-  BOOST_TEST(p2->take<msg::ContextReleased>().empty());  // it lives
+  BOOST_TEST(p2->take<msg::ContextReleased>().empty());  // the context lives
   p1->say("m", "", msg::ContextReleased{of_p1(1)});
-  BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);  // of a release
+  BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);  // for the release
   p2->say("m", "", msg::ContextAborted{of_p1(1), why});
   BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);
   why.peer = "p1";
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(who_aborts_what_has_ended_is_told_so_unless_the_creator_is_
 
 BOOST_AUTO_TEST_CASE(of_a_context_in_doubt_the_creator_is_asked_when_it_is_made_again) {
   contexts().called(of_p1(1), "p2");
-  BOOST_TEST(p1->take<msg::ContextEntered>().empty());  // nothing is in doubt
+  BOOST_TEST(p1->take<msg::ContextEntered>().empty());  // no question is open
   for (std::uint64_t run = 0; run <= EndedContexts::kRunsMax; ++run) {
     p1->say("m", "", msg::ContextReleased{of_p1(10 + 2 * run)});  // one more than is remembered: 10 is forgotten
   }
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_context_that_cannot_begin_is_lost_and_its_creator_hears_w
   BOOST_TEST((aborted[0].context == of_p1(1)));
   BOOST_TEST((aborted[0].error.code == ErrorCode::resource_exhausted));
   BOOST_TEST(aborted[0].error.operation == "the context");
-  BOOST_TEST(gradients(of_p1(1)).find("context_aborted") == 0U);  // it does not begin again
+  BOOST_TEST(gradients(of_p1(1)).find("context_aborted") == 0U);  // the context does not begin again
 }
 
 BOOST_AUTO_TEST_CASE(an_abort_for_the_death_of_the_creator_ends_the_context) {
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(an_abort_for_the_death_of_the_creator_ends_the_context) {
   p2->say("m", "", msg::ContextEntered{of_p1(1)});
   BOOST_TEST(contexts().size() == 1U);
   BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);
-  // That this node itself is named is no death: it lives.
+  // This node is named among the dead, but it lives: not a death.
   const ContextId own = contexts().open();
   contexts().called(own, "p2");
   why.peer = "m";
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_goes_before_the_context_knows_it_aborts_it_all_
   const ContextId own = contexts().open();
   contexts().called(own, "p1");
   is_over(*p2);
-  contexts().called(own, "p2");  // not up any more: the call fails by itself
+  contexts().called(own, "p2");  // it is down: the call fails by itself
   BOOST_TEST(gradients(own) == "gradients");
 }
 
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(a_mark_for_what_has_ended_is_refused_and_one_for_a_context_
   p1->say("m", "", msg::ContextReleased{of_p1(1)});
   BOOST_TEST(outcome_of(mark(of_p1(1))) == "context_aborted");
   BOOST_TEST(contexts().size() == 0U);
-  p1->say("m", "context/p1.2", msg::BackwardRun{of_p1(2), {"p1", 1, 10}});  // of a context that never was here: nothing
+  p1->say("m", "context/p1.2", msg::BackwardRun{of_p1(2), {"p1", 1, 10}});  // a context that was never here: ignored
   BOOST_TEST(contexts().size() == 0U);
 }
 

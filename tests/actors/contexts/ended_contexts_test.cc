@@ -19,7 +19,7 @@ struct Memory {
 BOOST_FIXTURE_TEST_SUITE(ended_contexts, Memory)
 
 BOOST_AUTO_TEST_CASE(neighbours_share_a_tombstone_in_whatever_order_they_end) {
-  for (const std::uint64_t serial : {5, 3, 4, 9}) ended.add(context(serial));  // 3-5 and 9
+  for (const std::uint64_t serial : {5, 3, 4, 9}) ended.add(context(serial));  // two runs: 3-5 and 9
   BOOST_TEST(ended.size() == 2U);
   for (const std::uint64_t serial : {3, 4, 5, 9}) BOOST_TEST(ended_before(context(serial)));
   for (const std::uint64_t serial : {2, 6, 8, 10}) BOOST_TEST((ended.recall(context(serial)) == Recall::unknown));
@@ -56,15 +56,14 @@ BOOST_AUTO_TEST_CASE(memory_is_bounded_and_what_it_lost_is_in_doubt_and_not_take
     ended.add(context(2 * i));  // 2, 4, ...: 2 is forgotten
   BOOST_TEST(ended.size() == EndedContexts::kRunsMax);
   for (const std::uint64_t serial : {1, 2}) BOOST_TEST((ended.recall(context(serial)) == Recall::in_doubt));
-  BOOST_TEST((ended.recall(context(3)) == Recall::unknown));  // nothing as young as that was forgotten
+  BOOST_TEST((ended.recall(context(3)) == Recall::unknown));  // no serial this young was forgotten
   BOOST_TEST(ended_before(context(4)));
 }
 
 BOOST_AUTO_TEST_CASE(creators_that_a_peer_invents_take_no_more_memory_than_that_and_others_come_into_doubt) {
   for (const std::uint64_t serial : {1, 2, 9}) ended.add({"a trainer", 7, serial});
   for (std::uint64_t life = 1; life <= EndedContexts::kRunsOfAllMax - 1; ++life) ended.add({"nobody", life, 5});
-  BOOST_TEST(ended.size() ==
-             EndedContexts::kRunsOfAllMax - 1);  // "a trainer" comes first in its order, and had two runs
+  BOOST_TEST(ended.size() == EndedContexts::kRunsOfAllMax - 1);  // "a trainer" is first in the order, and had two runs
   BOOST_TEST((ended.recall({"a trainer", 7, 2}) == Recall::in_doubt));
   BOOST_TEST((ended.recall({"a trainer", 7, 10}) == Recall::unknown));
   BOOST_TEST((ended.recall({"new", 7, 9}) == Recall::in_doubt));

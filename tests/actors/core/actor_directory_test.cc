@@ -15,7 +15,7 @@ const RRefId kOfOther{"worker", 20, 1};
 
 NodeLife of(const Peer& peer) { return {peer.name, peer.incarnation}; }
 
-/// Remembers one id.
+/// Remembers one ended id.
 struct OneEnded {
   void add(const RRefId& id) { last = id; }
   void drop_creator(const NodeLife&) { last.reset(); }
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(what_a_peers_word_makes_counts_for_it_until_it_ends) {
   PeerQuota quota("ps0", "values", "peer.owners_max", 1);
   const auto first = actors.enter(kFirst, of(kTrainer), quota);
   BOOST_REQUIRE(first.actor != nullptr);
-  BOOST_TEST(actors.enter(kFirst, of(kTrainer), quota).actor == first.actor);  // it is here: nothing more
+  BOOST_TEST(actors.enter(kFirst, of(kTrainer), quota).actor == first.actor);  // already present: no change
   BOOST_TEST(quota.counts().at("trainer") == 1U);
   const auto refused = actors.enter(kOfOther, of(kTrainer), quota);
   BOOST_TEST(refused.actor == nullptr);
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(what_ends_after_its_creator_needs_no_memory) {
   BOOST_TEST(actors.enter(kFirst).actor != nullptr);
   lives.end(of(kTrainer), Error{});
   actors.creator_gone(of(kTrainer));
-  BOOST_TEST(actors.find(kFirst) != nullptr);  // others may use what it made
+  BOOST_TEST(actors.find(kFirst) != nullptr);  // others may use the actor that it created
   actors.end(kFirst);
   BOOST_TEST(!actors.enter({"trainer", 9, 0}).in_doubt);  // OneEnded would say so of serials below 1
 }

@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(what_was_kept_passes_in_order_and_so_does_what_comes_meanwh
   gate.open([&](int item) {
     passed.push_back(item);
     int meanwhile = 10 * item;
-    if (item < 10) BOOST_TEST(gate.keep(meanwhile));  // behind those that came before
+    if (item < 10) BOOST_TEST(gate.keep(meanwhile));  // queued behind earlier items
   });
   BOOST_TEST(passed == (std::vector<int>{1, 2, 10, 20}), boost::test_tools::per_element());
   int late = 3;

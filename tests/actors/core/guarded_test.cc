@@ -30,7 +30,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What an actor that threw `exception` fails with.
+/// Returns the failure of an actor that threw `exception`.
 template <class Exception>
 Error failure_of(const Exception& exception) {
   try {
@@ -105,7 +105,7 @@ BOOST_FIXTURE_TEST_CASE(program_that_serves_learns_that_its_node_has_failed, Pai
 }
 
 BOOST_FIXTURE_TEST_CASE(program_that_already_serves_is_told_when_its_node_fails, Pair) {
-  std::thread serving([this] { BOOST_CHECK_THROW(a.serve(), RemoteError); });  // b lives and does not want to leave
+  std::thread serving([this] { BOOST_CHECK_THROW(a.serve(), RemoteError); });  // b lives and is not ready to leave
   throw_in_router(a);
   serving.join();
 }
@@ -153,7 +153,7 @@ BOOST_FIXTURE_TEST_CASE(value_whose_owner_gets_no_memory_is_lost_to_who_wants_it
     told->reserve(1);
     bool has_thrown = false;
     {
-      const testing::RefusedAllocation refused(serial);  // the first, the second, ... until there are no more
+      const testing::RefusedAllocation refused(serial);  // the first allocation, then the second, ...
       try {
         use(rref, told);
       } catch (const std::bad_alloc&) {
@@ -165,7 +165,7 @@ BOOST_FIXTURE_TEST_CASE(value_whose_owner_gets_no_memory_is_lost_to_who_wants_it
     BOOST_TEST((has_thrown || !told->empty()) == is_refused);
     const auto later = std::make_shared<Codes>();
     use(rref, later);
-    // It waits for the value, or the owner lives and says why there is none, or the owner has ended.
+    // Either the call awaits the value, or the living owner reports why there is none, or the owner has ended.
     BOOST_TEST((later->empty() || later->front() != ErrorCode::owner_died));
   }
 }
@@ -173,7 +173,7 @@ BOOST_FIXTURE_TEST_CASE(value_whose_owner_gets_no_memory_is_lost_to_who_wants_it
 BOOST_AUTO_TEST_CASE(what_fails_while_a_failure_is_told_ends_the_process) {
   const ::pid_t child = ::fork();
   BOOST_REQUIRE(child >= 0);
-  if (child == 0) {  // says by its status how it ended
+  if (child == 0) {  // reports by its exit status
     std::set_terminate([] { ::_exit(7); });
     auto failed = [](const Error&) { throw std::runtime_error("again"); };
     auto handler = [](const int&) { throw std::runtime_error("boom"); };

@@ -16,7 +16,7 @@ Error closed(const Peer& peer) {
   return error;
 }
 
-/// As the router has it: each life comes up after the one before it has ended.
+/// The router's use of the table: each life comes up after the previous one has ended.
 struct Table {
   void pass(std::uint64_t number) {
     BOOST_REQUIRE(lives.begin(life(number)));
@@ -31,7 +31,7 @@ BOOST_FIXTURE_TEST_SUITE(lives_of_nodes, Table)
 
 BOOST_AUTO_TEST_CASE(a_life_is_up_from_its_begin_to_its_end) {
   BOOST_TEST(!lives.up("ps0").has_value());
-  BOOST_TEST(!lives.is_over(of(life(1))));  // it may still come
+  BOOST_TEST(!lives.is_over(of(life(1))));  // the life may still begin
   BOOST_TEST(lives.begin(life(1)));
   BOOST_REQUIRE(lives.up("ps0").has_value());
   BOOST_TEST((lives.up("ps0")->incarnation == life(1).incarnation));
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(what_a_life_that_is_over_gave_an_id_to_is_known_by_the_id) 
   BOOST_TEST(lives.begin(life(2)));
   BOOST_TEST(lives.is_over(RRefId{"ps0", 101, 7}));   // 100 + 1
   BOOST_TEST(!lives.is_over(RRefId{"ps0", 102, 7}));  // 100 + 2: up
-  BOOST_TEST(!lives.is_over(RRefId{"ps0", 103, 7}));  // may still come
+  BOOST_TEST(!lives.is_over(RRefId{"ps0", 103, 7}));  // the life may still begin
   BOOST_TEST(!lives.is_over(RRefId{"ps1", 101, 7}));
 }
 
@@ -91,12 +91,12 @@ BOOST_AUTO_TEST_CASE(a_life_let_in_before_the_last_is_over_however_many_came_bet
   lives.end(of(life(1)), closed(life(1)));
   for (std::uint64_t number = 2; number < 2 + Lives::kFormerMax; ++number) pass(number);
   BOOST_TEST(lives.is_over(of(life(1))));  // the 16th before the last
-  BOOST_TEST(lives.begin(life(100)));      // the 17th after it: life 1 is not known by its incarnation any more
+  BOOST_TEST(lives.begin(life(100)));      // the 17th after it: the incarnation of life 1 is forgotten
   BOOST_TEST(lives.let_in(of(life(100)), 40));
   BOOST_TEST(!lives.is_over(of(life(1))));
   BOOST_TEST(!lives.let_in(of(life(1)), 5));
   lives.end(of(life(100)), closed(life(100)));
-  BOOST_TEST(lives.begin(life(1)));  // nobody can know before it says when it was let in
+  BOOST_TEST(lives.begin(life(1)));  // unknowable until its admission is reported
   BOOST_TEST(!lives.let_in(of(life(1)), 5));
 }
 
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(no_two_lives_were_let_in_at_once) {
   BOOST_TEST(lives.let_in(of(life(2)), 6));
   lives.end(of(life(1)), closed(life(1)));
   BOOST_TEST(lives.begin(life(2)));
-  BOOST_TEST(!lives.let_in(of(life(2)), 5));  // nor when it has come up
+  BOOST_TEST(!lives.let_in(of(life(2)), 5));  // nor after it has come up
   BOOST_TEST(lives.let_in(of(life(2)), 6));
 }
 

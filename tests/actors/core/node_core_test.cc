@@ -25,7 +25,7 @@ struct Block {
   WaitPoint until;
 };
 
-/// Does what handlers never do. Has an argument: CAF 0.17 reads through a null pointer where there is none.
+/// Blocks, as handlers never do. Has an argument, because CAF 0.17 reads through a null pointer without one.
 using BlockingActor = caf::typed_actor<caf::reacts_to<BlockHere>>;
 
 BlockingActor::behavior_type blocking_actor(BlockingActor::pointer self, const std::shared_ptr<Block>& block) {
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_SUITE(node_core)
 BOOST_AUTO_TEST_CASE(a_node_that_an_actor_has_outlived_frees_nothing_that_the_actor_points_to) {
   const auto block = std::make_shared<Block>();
   std::weak_ptr<NodeCore> core;
-  [[maybe_unused]] static const void* volatile kept = nullptr;  // what stays is no leak: it is reached from here
+  [[maybe_unused]] static const void* volatile kept = nullptr;  // keeps it reachable: no leak
   std::jthread runs_actor;
   {
     LocalCluster cluster({"ps0"}, FunctionRegistry{});

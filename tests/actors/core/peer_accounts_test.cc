@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(everything_of_a_peer_stands_in_one_line_and_peers_without_a
   const auto handles = std::pair(accounts.forks.take(kTrainer), accounts.forks.take(kTrainer));
   const auto context = accounts.contexts.take({"worker", {1, 20}});
   auto peers = accounts.list();
-  BOOST_TEST((peers.at("trainer") == PeerHoldings{1, 2, 3, 40, 1, 2, 0}));  // 5 calls came, 2 have begun
+  BOOST_TEST((peers.at("trainer") == PeerHoldings{1, 2, 3, 40, 1, 2, 0}));  // 5 calls arrived, 2 have begun
   BOOST_TEST((peers.at("worker") == PeerHoldings{.contexts = 1}));
   for (int i = 0; i < 3; ++i) begun->give_back(Charge::call, 0);
   peers = accounts.list();

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 namespace {
 
-/// Node m, where p2 has brought as many contexts as it may.
+/// Node m, to which p2 has brought its maximum of contexts.
 struct FullOfContexts : testing::AmongBarePeers {
   FullOfContexts() {
     for (auto token = take(); token; token = take()) tokens.push_back(std::move(token).value());
@@ -134,11 +134,11 @@ BOOST_AUTO_TEST_CASE(an_abort_is_not_refused_it_may_come_before_the_call_that_it
   BOOST_TEST(contexts().size() == 1U);
   BOOST_TEST(core().accounts().contexts.counts().at("p2") == tokens.size() + 1);
   BOOST_TEST(!p2->end_of("m").has_value());
-  // The creator hears of it, and releases it when it is done with it.
+  // The creator learns of it, and releases the context when it has finished.
   const auto told = p1->take<msg::ContextAborted>();
   BOOST_REQUIRE(told.size() == 1U);
   BOOST_TEST((told[0].context == context));
-  tokens.clear();  // there is room again
+  tokens.clear();  // the quota has room again
   BOOST_TEST(!contexts().joined(context, "p2").has_value());
   const auto result = contexts().gradients(context).get_for(Duration::zero());
   BOOST_REQUIRE((result && !result->ok()));

@@ -12,7 +12,7 @@
 namespace troupe::detail {
 namespace {
 
-/// What a handler was told, in order; -1 says that nobody else told it.
+/// Records the handler's arguments in order; -1 marks a handler that was never called.
 ToldOnce<int> into(std::vector<int>& told) {
   return {[&told](int value) { told.push_back(value); }, [](const auto& untold) { untold(-1); }};
 }

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(query_that_loses_patience_has_what_was_said_by_then) {
   const auto outcome = query.wait(1ms);
   BOOST_TEST(!outcome.complete);
   BOOST_TEST((outcome.answers == std::vector{1}));
-  replied.add(2);  // too late: nobody reads it
+  replied.add(2);  // too late: the reply is ignored
 }
 
 BOOST_AUTO_TEST_SUITE_END()

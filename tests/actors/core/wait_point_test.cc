@@ -40,7 +40,7 @@ struct Used : AmongBarePeers {
 
   [[nodiscard]] References& references() { return core().references(); }
 
-  /// A use that has its turn; null if it has to wait for it.
+  /// Returns a use that has its turn; null if it must wait.
   std::shared_ptr<ValueUse> use() {
     const auto begun = std::make_shared<std::shared_ptr<ValueUse>>();
     references().use(value->id(), detail::UseKind::reads,
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(a_turn_that_is_free_is_had_again_without_a_hook) {
   const auto first = use();
   first->give_up_turn();
   first->take_turn_again(nullptr);
-  BOOST_TEST(use() == nullptr);  // the first has it
+  BOOST_TEST(use() == nullptr);  // the first use has the turn
 }
 
 BOOST_AUTO_TEST_CASE(who_takes_its_turn_again_waits_for_it_as_its_thread_waits) {

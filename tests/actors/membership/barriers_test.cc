@@ -31,7 +31,7 @@ Error down(const NodeName& name) {
   return error;
 }
 
-/// The barriers at node "a", where b and c are up, and what members were told: "1: a=5 b=7", "1: timeout ...".
+/// The barriers at node "a", where b and c are up, and the answers to members: "1: a=5 b=7", "1: timeout ...".
 struct Place {
   Place() {
     barriers.came("b");
@@ -67,7 +67,7 @@ struct Place {
     return text;
   }
 
-  /// The `number`th entry of `member`.
+  /// Returns the id of the `number`th entry of `member`.
   static BarrierEntryId entry(const NodeName& member, std::uint64_t number) { return {member, 7, number}; }
 
   Barriers barriers{"a"};
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(death_of_a_member_ends_the_wait_and_names_it) {
   place.enter("a", 1);
   place.enter("c", 3);
   place.barriers.gone("c", down("c"));
-  CHECK_TOLD(place, "a <- peer_down c: connection closed");  // c is told nothing
+  CHECK_TOLD(place, "a <- peer_down c: connection closed");  // c gets no answer
   place.told.clear();
   place.enter("b", 2);
   CHECK_TOLD(place, "b <- peer_down c: connection closed");
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(only_the_entry_that_is_named_leaves) {
   Place place;
   for (int value = 1; value <= 3; ++value) place.enter("b", value, {"a", "b"});
   place.barriers.left("b", Place::entry("b", 2));
-  place.barriers.left("c", Place::entry("b", 1));  // of another
+  place.barriers.left("c", Place::entry("b", 1));  // the entry of another member
   place.told.clear();
   place.enter("a", 4, {"a", "b"});
   place.enter("a", 5, {"a", "b"});
@@ -272,16 +272,16 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_node_ends_every_wait) {
 
 // --- every order -----------------------------------------------------------------------------------------------------
 
-/// Three members who meet several times at one place, give entries up, and may die. Words of one member come in any
-/// order, but for its entries, which keep theirs.
+/// Three members that meet several times at one barrier, withdraw entries, and may die. Messages of one member arrive
+/// in any order, except that its entries keep their order.
 struct Word {
   enum class Kind : std::uint8_t { entry, leave, death };
   Kind kind = Kind::entry;
   NodeName member;
-  std::uint64_t number = 0;  // of the entry
+  std::uint64_t number = 0;  // number of the entry
 };
 
-/// What became of one order of words.
+/// The outcome of one order of messages.
 class Run {
  public:
   explicit Run(Failures failures) : failures_(failures) {
@@ -305,7 +305,7 @@ class Run {
     }
   }
 
-  /// Everybody who lives has been answered, or waits for somebody who did not come.
+  /// Every living member has been answered, or waits for a member that did not enter.
   void check_end(const std::vector<Word>& order) {
     std::map<NodeName, std::set<std::uint64_t>> waiting;
     for (const Word& word : order) {
@@ -329,7 +329,7 @@ class Run {
 
  private:
   void enter(const Word& word) {
-    if (dead_.contains(word.member)) return;  // nothing of it comes any more
+    if (dead_.contains(word.member)) return;  // no message of a dead member arrives any more
     came_.insert({word.member, word.number});
     msg::BarrierEntered entered{{word.member, 7, word.number},  "barrier", kThree, {},
                                 failures_ == Failures::partial, {},        {}};
@@ -353,7 +353,7 @@ class Run {
       barrier[name] = number;
     }
     BOOST_REQUIRE(barrier.at(word.member) == word.number);
-    // All who met were told the same, and nobody met twice with one entry, or out of its order.
+    // All members that met got the same answer. No member met twice with one entry, or out of order.
     for (const auto& [name, number] : barrier) {
       const auto [known, first] = meeting_of_.try_emplace({name, number}, barrier);
       BOOST_REQUIRE((known->second == barrier));
@@ -376,7 +376,7 @@ class Run {
   std::map<NodeName, std::uint64_t> last_;
 };
 
-/// Plays every order of `words` in which entries of one member keep theirs.
+/// Plays every order of `words` in which the entries of one member keep their order.
 std::size_t play_all(std::vector<Word>& left, std::vector<Word>& order, Failures failures) {
   if (left.empty()) {
     Run run(failures);

@@ -19,18 +19,18 @@ using detail::MemberPlace;
 using detail::Membership;
 using Asked = std::shared_ptr<std::optional<Result<msg::AnyMessage>>>;
 
-/// One that founds or joins its cluster.
+/// A node that founds or joins its cluster.
 struct Newcomer : AmongBarePeers {
   Newcomer() : AmongBarePeers(std::nullopt) {}
 
   [[nodiscard]] Membership& membership() { return core().membership(); }
 
-  /// Why so many are not there just now; nothing if they are.
+  /// Returns why fewer than `count` members are present now; nothing if they are present.
   std::optional<Error> missing(std::size_t count, Membership::Until until = Membership::Until::they_are_up) {
     return membership().wait_for_members(count, clock->now(), until);
   }
 
-  /// Joins through the peer, with what it answers.
+  /// Joins through the peer, with this answer.
   void join_through(BarePeer& seed, std::vector<msg::Member> members, MemberPlace place = {{}, "trainer", 0}) {
     membership().join({{seed.self().address}}, std::move(place));
     seed.connect("m");
@@ -59,7 +59,7 @@ std::string names(const std::vector<msg::Member>& members) {
   return text;
 }
 
-/// "name:rank ..." of who was let in; else the error.
+/// Returns "name:rank ..." of the admitted members; else the error.
 std::string outcome(const Asked& asked) {
   if (!*asked) return "waits";
   if (!(*asked)->ok()) return std::string(name_of((*asked)->error().code)) + " " + (*asked)->error().message;
@@ -77,14 +77,14 @@ BOOST_AUTO_TEST_CASE(who_founds_lets_others_in_and_tells_those_who_are_up) {
   const auto first = peer("p1");
   const auto second = peer("p2");
   const Asked early = first->ask("m", "membership", join_of(*first));
-  BOOST_TEST(outcome(early) == "waits");  // who listens can be asked before it was told what it is
+  BOOST_TEST(outcome(early) == "waits");  // a listening node can be asked before it knows its own role
   BOOST_TEST(!core().membership().info().ok());
   membership().found({{}, "trainer", 0});
   BOOST_TEST(outcome(early) == "m:0 p1:1");
   BOOST_TEST(names({second->take<msg::MemberJoined>().back().member}) == "p1:1");
-  BOOST_TEST(first->take<msg::MemberJoined>().size() == 1U);  // of "m": its own place it knows from the answer
+  BOOST_TEST(first->take<msg::MemberJoined>().size() == 1U);  // of "m": the peer knows its own place from the answer
   BOOST_TEST(text_of(missing(2)) == "nothing");
-  BOOST_TEST(text_of(missing(3)).find("timeout 3 of 3 nodes are there") == 0U);  // p2 is up and no member
+  BOOST_TEST(text_of(missing(3)).find("timeout 3 of 3 nodes are there") == 0U);  // p2 is up but not a member
   BOOST_TEST(outcome(second->ask("m", "membership", join_of(*second))) == "m:0 p1:1 p2:2");
   BOOST_TEST(text_of(missing(3)) == "nothing");
   const msg::MemberJoined news = first->take<msg::MemberJoined>().back();
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_world_of_a_given_size_begins_when_all_are_in_and_has_no_p
   const auto third = peer("p3");
   const Asked of_first = first->ask("m", "membership", join_of(*first, 0, 3));
   BOOST_TEST(outcome(of_first) == "waits");
-  BOOST_TEST((membership().info("p1").value() == WorkerInfo{"p1", 0}));  // it has the rank that it wants
+  BOOST_TEST((membership().info("p1").value() == WorkerInfo{"p1", 0}));  // it has its requested rank
   BOOST_TEST(outcome(second->ask("m", "membership", join_of(*second, 1, 3))).find("bad_argument") == 0U);  // "m" has it
   BOOST_TEST(outcome(third->ask("m", "membership", join_of(*third, {}, 4))).find("bad_argument") == 0U);
   BOOST_TEST(text_of(missing(2)).find("timeout") == 0U);
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(who_joined_is_in_when_all_are_up_that_were_there) {
   BarePeer seed(hub, "p1", 1);
   join_through(seed, {place_of(seed, 0, 1), {"p2", {2, 2}, "memory://nobody", "ps", 1, 2}, own_place(2, 3)});
   BOOST_TEST(text_of(missing(2)) == "nothing");
-  BOOST_TEST(text_of(missing(2, Membership::Until::we_are_in)) == "nothing");  // nobody is where p2 was: it is gone
+  BOOST_TEST(text_of(missing(2, Membership::Until::we_are_in)) == "nothing");  // no node is at p2's address any more
   BOOST_TEST(!membership().is_up("p2"));
 }
 
@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(in_a_world_of_a_given_size_a_member_that_is_not_there_is_wa
   BOOST_TEST(text_of(missing(3)).find("timeout 2 of 3") == 0U);
   BOOST_TEST(text_of(missing(2)) == "nothing");
   BOOST_TEST(text_of(missing(2, Membership::Until::we_are_in)).find("timeout") ==
-             0U);  // p2 was there when it was let in
+             0U);  // p2 was present at its admission
 }
 
 BOOST_AUTO_TEST_CASE(news_of_an_earlier_life_that_come_late_change_nothing) {
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(who_does_not_let_nodes_in_passes_them_on_once) {
   BarePeer seed(hub, "p1", 1);
   const auto newcomer = peer("p2", 2);
   const Asked early = newcomer->ask("m", "membership", join_of(*newcomer));
-  BOOST_TEST(outcome(early) == "waits");  // it may still be told to found
+  BOOST_TEST(outcome(early) == "waits");  // it may still become the founder
   join_through(seed, {place_of(seed, 0, 1), own_place(1, 2)});
   BOOST_TEST(outcome(early) == "protocol_violation m is no member itself yet");
   const Asked let_in = newcomer->ask("m", "membership", join_of(*newcomer));
@@ -320,7 +320,7 @@ BOOST_AUTO_TEST_CASE(the_next_lets_nodes_in_when_the_first_is_gone) {
   seed.die();
   const auto newcomer = peer("p2", 2);
   BOOST_TEST(outcome(newcomer->ask("m", "membership", join_of(*newcomer))) ==
-             "m:1 p2:0");  // the rank of the dead is free
+             "m:1 p2:0");  // the dead one's rank is free
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_was_not_reached_leaves_its_rank) {
@@ -340,17 +340,17 @@ BOOST_AUTO_TEST_CASE(a_life_that_a_later_one_has_replaced_is_told_so) {
     BarePeer first(hub, "p2", 2);
     seed.say("m", "membership", msg::MemberJoined{3, place_of(first, 2, 3)});
     BOOST_TEST(core().lives().is_up(first.life()));                             // it was gone to
-    first.say("m", "membership", msg::MemberJoined{3, place_of(first, 2, 3)});  // as who is let in does
+    first.say("m", "membership", msg::MemberJoined{3, place_of(first, 2, 3)});  // as an admitted node does
   }
   BarePeer second(hub, "p2", 3);
   seed.say("m", "membership", msg::MemberJoined{4, place_of(second, 2, 4)});
   BOOST_TEST(core().lives().is_up(second.life()));
   BOOST_TEST((membership().info("p2").value() == WorkerInfo{"p2", 2}));
   msg::Member late = place_of(second, 5, 2);
-  seed.say("m", "membership", msg::MemberJoined{2, late});  // let in before the one that was there
+  seed.say("m", "membership", msg::MemberJoined{2, late});  // admitted before the present one
   BOOST_TEST(second.end_of("m").value_or("").find("a later life of p2 is known to m") != std::string::npos);
   BOOST_TEST((membership().info("p2").value() == WorkerInfo{"p2", 2}));
-  late.incarnation = {2, 2};  // also when nobody of that name is up any more
+  late.incarnation = {2, 2};  // also if no node of that name is up any more
   seed.say("m", "membership", msg::MemberJoined{3, late});
   BOOST_TEST((membership().info("p2").value() == WorkerInfo{"p2", 2}));
 }
@@ -367,7 +367,7 @@ BOOST_AUTO_TEST_CASE(news_of_another_life_than_the_one_that_is_up_is_not_believe
 
 BOOST_AUTO_TEST_SUITE_END()
 
-/// In a world that was there from the start.
+/// A node of a world that existed from the start.
 struct InTheWorld : AmongBarePeers {
   [[nodiscard]] std::optional<Error> disagreement() { return core().membership().wait_for_agreement(clock->now()); }
 };
@@ -382,12 +382,12 @@ BOOST_AUTO_TEST_CASE(in_a_world_made_at_once_a_node_says_its_place_without_an_ep
   BOOST_TEST(joined[0].member.role == "m");
   BOOST_TEST(joined[0].member.address == "memory://m");
   BOOST_TEST(joined[0].member.rank == 3U);
-  BOOST_TEST(joined[0].member.epoch == 0U);  // lives of that world are ordered by when they come up
+  BOOST_TEST(joined[0].member.epoch == 0U);  // lives of that world are ordered by the time at which they come up
 }
 
 BOOST_FIXTURE_TEST_SUITE(common_end, InTheWorld)
 
-/// The counts that were asked for, each answered with `active` and `started`.
+/// Returns the requested counts, each answered with `active` and `started`.
 std::vector<std::uint64_t> count(BarePeer& peer, std::uint64_t active, std::uint64_t started) {
   std::vector<std::uint64_t> rounds;
   for (const auto& asked : peer.take_heard<msg::ShutdownCount>()) {
@@ -401,11 +401,11 @@ std::vector<std::uint64_t> count(BarePeer& peer, std::uint64_t active, std::uint
 BOOST_AUTO_TEST_CASE(the_first_by_name_counts_twice_and_tells_the_others) {
   const auto other = peer("p1");
   BOOST_TEST(text_of(disagreement()).find("timeout") == 0U);
-  BOOST_TEST(other->take<msg::ShutdownCount>().empty());  // p1 is not done
+  BOOST_TEST(other->take<msg::ShutdownCount>().empty());  // p1 is not ready
   other->say("m", "membership", msg::ShutdownReady{"p1", other->self().incarnation});
   BOOST_TEST(count(*other, 0, 3).size() == 1U);
   BOOST_TEST(other->take<msg::ShutdownAgreed>().empty());
-  BOOST_TEST(count(*other, 0, 3).empty());  // the second round not at once
+  BOOST_TEST(count(*other, 0, 3).empty());  // the second round does not begin at once
   clock->advance(1ms);
   BOOST_TEST(count(*other, 0, 3).size() == 1U);
   BOOST_TEST(other->take<msg::ShutdownAgreed>().size() == 1U);
@@ -483,14 +483,14 @@ BOOST_AUTO_TEST_CASE(who_is_not_the_first_says_when_it_is_done_and_to_each_new_f
   BOOST_TEST(ready[0].to == "a/membership");
   BOOST_TEST(std::get<msg::ShutdownReady>(ready[0].message).node == "m");
   other->say("m", "membership", msg::ShutdownReady{"a", other->self().incarnation});
-  BOOST_TEST(other->take<msg::ShutdownCount>().empty());  // the first counts, nobody else
-  const auto first = peer("B");                           // before "a"
+  BOOST_TEST(other->take<msg::ShutdownCount>().empty());  // only the first member counts
+  const auto first = peer("B");                           // sorts before "a"
   BOOST_TEST(first->take<msg::ShutdownReady>().size() == 1U);
   first->die();
   BOOST_TEST(other->take<msg::ShutdownReady>().size() == 1U);
   other->say("m", "membership", msg::ShutdownAgreed{1});
   BOOST_TEST(text_of(disagreement()) == "nothing");
-  BOOST_TEST(other->take<msg::ShutdownReady>().empty());  // it is over: nothing more to say
+  BOOST_TEST(other->take<msg::ShutdownReady>().empty());  // the agreement is complete: no further message
 }
 
 BOOST_AUTO_TEST_CASE(who_is_counted_says_what_it_has_begun_and_not_ended) {

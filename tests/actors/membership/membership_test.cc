@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using detail::MemberPlace;
 using detail::Membership;
 
-/// A node that waits for members, and what happens meanwhile.
+/// A node that waits for members while `act` runs.
 struct Waiting : AmongBarePeers {
   using Until = Membership::Until;
 
@@ -31,7 +31,7 @@ struct Waiting : AmongBarePeers {
 
   [[nodiscard]] Membership& membership() { return core().membership(); }
 
-  /// "nothing" if they are there, else why not; then `error` says it all.
+  /// Returns "nothing" if they are present, else the reason; `error` then has the details.
   std::string wait_for_members(std::size_t count, std::function<void()> act, Until until = Until::they_are_up) {
     return outcome(std::move(act), [&] { return membership().wait_for_members(count, clock->now() + 1h, until); });
   }
@@ -39,7 +39,7 @@ struct Waiting : AmongBarePeers {
     return outcome(std::move(act), [&] { return membership().wait_for_agreement(clock->now() + 1h); });
   }
 
-  /// Asks the seed, and is answered with `members` and its own place once it waits.
+  /// Asks the seed, which answers with `members` and the node's own place once the node waits.
   std::string join_through(BarePeer& seed, std::vector<msg::Member> members, MemberPlace place, std::size_t count,
                            Until until = Until::they_are_up) {
     membership().join({{seed.self().address}}, std::move(place));
@@ -50,7 +50,8 @@ struct Waiting : AmongBarePeers {
     return wait_for_members(count, answer, until);
   }
 
-  /// Of the wait for a member whose connection fails with an error that names `endpoint`.
+  /// Returns the endpoint in the error of a wait for a member whose connection fails with an error that names
+  /// `endpoint`.
   std::string endpoint_of_failure(const std::string& endpoint) {
     membership().found({{}, "trainer", 2});
     Error why;

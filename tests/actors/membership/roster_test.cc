@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(whoever_has_been_in_longest_lets_others_in) {
     BOOST_TEST(!roster->coordinator({"unknown"}));
   }
   BOOST_TEST(second.remove("z", {1, 0}));
-  BOOST_TEST(!second.admit(join("c", {})));  // goes on where the first one ended
+  BOOST_TEST(!second.admit(join("c", {})));  // continues after the first roster's last epoch
   BOOST_TEST(second.find("c")->epoch == 4U);
   BOOST_TEST(second.find("c")->rank == 0U);
 }

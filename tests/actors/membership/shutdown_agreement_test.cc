@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(nobody_is_counted_before_all_are_ready) {
   BOOST_TEST((agreement.missing(kTwo) == std::vector<NodeName>{"a"}));
   agreement.ready("a");
   BOOST_TEST((agreement.next(kTwo) == Verdict::count));
-  BOOST_TEST((agreement.next(kTwo) == Verdict::wait));  // for their counts
+  BOOST_TEST((agreement.next(kTwo) == Verdict::wait));  // waits for their counts
 }
 
 BOOST_AUTO_TEST_CASE(two_idle_rounds_with_the_same_sum_agree) {
@@ -137,11 +137,11 @@ BOOST_AUTO_TEST_CASE(requests_of_a_member_that_dies_between_two_rounds_do_not_st
 
 // --- every order -----------------------------------------------------------------------------------------------------
 
-/// Two members that work, and a coordinator that counts them meanwhile.
+/// Two members that work, and a coordinator that counts them at the same time.
 struct Model {
   struct Step {
     std::size_t node;
-    std::int64_t active;  // what the step adds
+    std::int64_t active;  // the change by this step
     std::uint64_t started;
   };
 
@@ -149,7 +149,7 @@ struct Model {
   std::array<std::int64_t, 2> active{};
   std::array<std::uint64_t, 2> started{};
   std::array<bool, 2> asked{};
-  std::size_t done = 0;  // steps
+  std::size_t done = 0;  // number of completed steps
 
   void begin_round() { asked = {true, true}; }
   void sample(std::size_t node) {
@@ -158,8 +158,8 @@ struct Model {
   }
 };
 
-/// `a` serves a function that calls the other node, and so on `hops` times, and all wait: request by request down the
-/// chain and answer by answer back up. Each is one step of one node.
+/// `a` serves a function that calls the other node, and so on for `hops` calls, and all wait: requests travel down the
+/// chain and answers back up. Each is one step of one node.
 std::vector<Model::Step> chain(std::size_t hops) {
   std::vector<Model::Step> steps;
   for (std::size_t i = 0; i < hops; ++i) {
@@ -174,13 +174,13 @@ std::vector<Model::Step> chain(std::size_t hops) {
   return steps;
 }
 
-/// Likewise, but nobody waits: each function makes the next one begin (`remote`) and ends.
+/// As chain(), but no caller waits: each function starts the next one (`remote`) and ends.
 std::vector<Model::Step> relay(std::size_t hops) {
   std::vector<Model::Step> steps;
   for (std::size_t i = 0; i < hops; ++i) {
     steps.push_back({i % 2, 1, 1});        // sends
-    steps.push_back({(i + 1) % 2, 1, 0});  // serves, and says so
-    steps.push_back({i % 2, -1, 0});       // has been told
+    steps.push_back({(i + 1) % 2, 1, 0});  // serves, and acknowledges
+    steps.push_back({i % 2, -1, 0});       // has the acknowledgement
     steps.push_back({i % 2, -1, 0});       // ends
   }
   steps.push_back({hops % 2, -1, 0});
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(agreement_never_comes_before_the_end_whenever_members_are_c
   for (const std::vector<Model::Step>& steps : {chain(1), chain(3), relay(1), relay(2), relay(3)}) {
     Explorer explorer{steps, 3};
     Model model;
-    model.active[0] = 1;  // the function that begins it all
+    model.active[0] = 1;  // the function that starts the chain
     explorer.explore(model);
     BOOST_TEST(explorer.agreed > 0U);
   }

@@ -1,4 +1,4 @@
-// A node among bare peers that make, hold and use values of each other.
+// A node among bare peers that create, hold and use each other's values.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct AmongValues : AmongBarePeers {
 
   [[nodiscard]] detail::References& references() { return core().references(); }
 
-  /// As the router does first.
+  /// Ends the peer's life, which is the router's first step when a peer goes down.
   void is_over(const BarePeer& peer) { core().lives().end(peer.life(), gone(peer)); }
 
   static Error gone(const BarePeer& peer) {
@@ -33,7 +33,7 @@ struct AmongValues : AmongBarePeers {
     return why;
   }
 
-  /// A handle of value `serial` of p1, which p2 passes on.
+  /// Returns a handle of value `serial` of p1, as p2 passes it on.
   msg::RRefHandout of_p1(std::uint64_t serial, std::uint64_t fork) {
     return {{"p1", 1, serial}, {"p2", 2, fork}, "p1", p1->self().incarnation, "p2", "i64"};
   }
@@ -42,7 +42,7 @@ struct AmongValues : AmongBarePeers {
     return references().received(of_p1(serial, fork), "p2");
   }
 
-  /// One that p1 counts.
+  /// Returns a handle that p1 has confirmed.
   std::shared_ptr<detail::RRefHandle> confirmed() {
     auto handle = received();
     p1->say("m", "references", msg::RRefForkAck{handle->id(), {"p2", 2, 9}});
@@ -58,7 +58,7 @@ struct AmongValues : AmongBarePeers {
   std::unique_ptr<BarePeer> p2 = peer("p2", 2);
 };
 
-/// "waits", "ok" or the error.
+/// Returns "waits", "ok" or the error.
 inline std::string outcome(const Asked& asked) {
   if (!*asked) return "waits";
   return (*asked)->ok() ? "ok" : std::string(name_of((*asked)->error().code));

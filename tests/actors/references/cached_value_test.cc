@@ -12,7 +12,7 @@ BOOST_AUTO_TEST_CASE(copy_is_kept_until_it_is_out_of_date) {
   const auto first = std::make_shared<int>(1);
   kept.keep(first, 5);
   BOOST_TEST(kept.get() == first);
-  kept.changed(5);  // older ones are out of date
+  kept.changed(5);  // older versions are stale
   BOOST_TEST(kept.get() == first);
   kept.changed(6);
   BOOST_TEST(kept.get() == nullptr);

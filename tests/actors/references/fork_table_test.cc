@@ -20,7 +20,7 @@ const RRefId kRRef{"trainer", 10, 1};
 ForkId of_trainer(std::uint64_t serial) { return {"trainer", 10, serial}; }
 ForkId of_owner(std::uint64_t serial) { return {"ps0", 30, serial}; }
 
-// A value that the trainer created on ps0 and holds with its fork 1.
+// Returns the table of a value that the trainer created on ps0 and holds with its fork 1.
 ForkTable created_table() {
   ForkTable table(kRRef, "ps0");
   BOOST_TEST_REQUIRE(table.created(of_trainer(1), kTrainer) == ForkOutcome::known);
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(the_token_of_a_fork_is_kept_as_long_as_the_fork_is_counted_
   BOOST_TEST(table.forked(of_trainer(2), kWorker, token) == ForkOutcome::known);
   BOOST_TEST(!table.is_new(of_trainer(2), kWorker));
   BOOST_TEST(token.use_count() == 2);
-  BOOST_TEST(table.forked(of_trainer(2), kWorker, token) == ForkOutcome::known);  // again: counted once
+  BOOST_TEST(table.forked(of_trainer(2), kWorker, token) == ForkOutcome::known);  // a duplicate: counted once
   BOOST_TEST(token.use_count() == 2);
   BOOST_TEST(table.created(of_trainer(1), kTrainer, token) == ForkOutcome::known);
   BOOST_TEST(table.hand_out(of_owner(1), kWorker, token));
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(the_token_of_a_fork_is_kept_as_long_as_the_fork_is_counted_
   table.undo(of_owner(1));
   BOOST_TEST(token.use_count() == 2);
   BOOST_TEST(table.is_new(of_trainer(3), kWorker));
-  BOOST_TEST(table.deleted(of_trainer(3), kWorker, token));  // awaited
+  BOOST_TEST(table.deleted(of_trainer(3), kWorker, token));  // it awaits its fork
   BOOST_TEST(!table.is_new(of_trainer(3), kWorker));
   BOOST_TEST(token.use_count() == 3);
   BOOST_TEST(table.forked(of_trainer(3), kWorker, token) == ForkOutcome::revoked);
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_delete_that_overtakes_its_fork_is_remembered_until_the_fo
   ForkTable table = created_table();
   BOOST_TEST(table.deleted(of_trainer(2), kWorker));
   BOOST_TEST(table.deleted(of_trainer(1), kTrainer));
-  BOOST_TEST(!table.ended());  // fork 2 is on its way: a table made anew for it would never end
+  BOOST_TEST(!table.ended());  // fork 2 is in flight: a new table for it would never end
   BOOST_TEST(table.forked(of_trainer(2), kWorker) == ForkOutcome::revoked);
   BOOST_TEST(table.ended());
 }
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_fork_handed_out_to_a_life_that_is_over_goes_when_that_is_
   BOOST_TEST(table.hold());
   table.drop_node(kWorker);
   BOOST_TEST(table.hand_out(of_owner(1), kWorker));
-  BOOST_TEST(table.hand_out(of_owner(2), NodeLife{"worker", {1, 21}}));  // its next life
+  BOOST_TEST(table.hand_out(of_owner(2), NodeLife{"worker", {1, 21}}));  // the node's next life
   table.drop_node(kWorker);
   BOOST_TEST(table.fork_count() == 1U);
 }
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(a_table_tells_its_state_in_one_line) {
 BOOST_AUTO_TEST_CASE(an_id_without_a_table_has_ended_if_its_value_has_or_is_of_the_owners_own_making) {
   EndedRRefs ended("ps0");
   const auto is_over = [&](const RRefId& rref) { return ended.recall(rref) == detail::Recall::ended; };
-  BOOST_TEST(!is_over(kRRef));                // its creation may be on its way
+  BOOST_TEST(!is_over(kRRef));                // its creation may be in flight
   BOOST_TEST(is_over(RRefId{"ps0", 30, 7}));  // this node would have a table
   ended.add(kRRef);
   BOOST_TEST(is_over(kRRef));

@@ -43,7 +43,7 @@ void expect(const RRefNotices& got, const RRefNotices& wanted) {
   BOOST_CHECK_EQUAL_COLLECTIONS(got.begin(), got.end(), wanted.begin(), wanted.end());
 }
 
-// A handle that the owner gave: confirmed from birth.
+// Returns the table of a handle that the owner gave: confirmed from the start.
 HandleTable table_with_confirmed_handle() {
   HandleTable table(kSelf);
   expect(table.received({kRRef, of_owner(1), kOwner}, kOwner), {});

@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(a_value_stays_while_a_peer_holds_what_was_handed_to_it) {
   auto handle = own();
   BOOST_TEST((handle->owner() == life()));
   BOOST_TEST(references().is_confirmed(*handle));
-  BOOST_TEST(references().held().empty());  // of other nodes' values
+  BOOST_TEST(references().held().empty());  // it lists only values of other nodes
   BOOST_TEST(references().forks() == 0U);
   const msg::RRefHandout out = references().hand_out(handle, p2->life());
   BOOST_TEST((out.owner_incarnation == core().incarnation()));
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(a_value_stays_while_a_peer_holds_what_was_handed_to_it) {
   BOOST_TEST(references().handles() == 0U);
   BOOST_TEST(references().owned_values() == 1U);
   BOOST_TEST(outcome(fetch(*p2, out.rref)) == "ok");
-  p1->say("m", "rref/" + out.rref.text(), msg::RRefDeleted{out.rref, out.fork});  // not its own
+  p1->say("m", "rref/" + out.rref.text(), msg::RRefDeleted{out.rref, out.fork});  // not its own fork
   BOOST_TEST(references().owned_values() == 1U);
   p2->say("m", "rref/" + out.rref.text(), msg::RRefDeleted{out.rref, out.fork});
   BOOST_TEST(references().owned_values() == 0U);
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(a_handle_that_comes_home_stands_for_the_value_itself) {
   BOOST_TEST(references().owned_values() == 1U);
   home.reset();
   BOOST_TEST(references().owned_values() == 0U);
-  // The value is gone: who passed the handle on need not wait.
+  // The value is gone: the node that passed the handle on need not wait.
   const auto late = references().received({rref, {"p2", 2, 31}, "m", core().incarnation(), "p2", "i64"}, "p2");
   const auto again = p2->take<msg::RRefForkAck>();
   BOOST_REQUIRE(again.size() == 1U);

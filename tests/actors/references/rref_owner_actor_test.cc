@@ -30,7 +30,7 @@ struct Owner {
   [[nodiscard]] detail::NodeCore& core() { return cluster.node("ps0").core(); }
   [[nodiscard]] detail::References& references() { return core().references(); }
 
-  /// As the router does: the table of lives hears of it first.
+  /// The router's first step: the table of lives learns of the life.
   void came(const NodeLife& life) { BOOST_REQUIRE(core().lives().begin({life.name, life.incarnation, {}})); }
   void went(const NodeLife& life) {
     core().lives().end(life, Error{});
@@ -44,7 +44,7 @@ struct Owner {
 
 BOOST_AUTO_TEST_SUITE(rref_owner_actor)
 
-// The use is put into the owner's mailbox by the owner's own last turn: behind the words that end the value's life.
+// The owner's last turn puts the use into the owner's mailbox, behind the messages that end the value's life.
 BOOST_FIXTURE_TEST_CASE(a_use_that_comes_behind_the_last_release_is_told_that_the_value_is_gone, Owner) {
   auto handle = references().own(detail::ValueBox::of(7), "i32", SourceLocation::current());
   const RRefId rref = handle->id();
@@ -84,7 +84,7 @@ BOOST_FIXTURE_TEST_CASE(a_use_that_comes_behind_the_stop_is_told_why, Owner) {
   BOOST_TEST((*told == ErrorCode::shutting_down));
 }
 
-/// What a use was told: that it begins, or why it never will.
+/// The answer to a use: it begins, or why it never will.
 struct Told {
   std::optional<ErrorCode> error;
   std::shared_ptr<detail::ValueUse> use;
@@ -175,7 +175,7 @@ BOOST_FIXTURE_TEST_CASE(use_that_waits_for_its_turn_ends_with_who_asked_and_the_
   references().use(handle->id(), {detail::UseKind::reads, "first", life_of_user(1)}, telling(of_first));
   references().use(handle->id(), {detail::UseKind::reads, "second", life_of_user(2)}, telling(of_second));
   references().peer_down({"user", {1, 0}, {}}, Error{});
-  BOOST_TEST((running->use != nullptr));  // it has begun: its stop_token tells it
+  BOOST_TEST((running->use != nullptr));  // the use has begun: its stop_token is set
   BOOST_TEST((of_first->error == ErrorCode::cancelled));
   BOOST_TEST(of_second->waits());
   running->use.reset();
@@ -192,7 +192,7 @@ BOOST_FIXTURE_TEST_CASE(use_that_is_withdrawn_before_it_begins_is_told_so_and_th
   references().use(handle->id(), first, detail::UseKind::reads, telling(running));
   references().use(handle->id(), second, detail::UseKind::reads, telling(withdrawn));
   references().use(handle->id(), detail::UseKind::reads, telling(last));
-  references().withdraw(handle->id(), first);  // has begun: nothing
+  references().withdraw(handle->id(), first);  // it has begun: no effect
   BOOST_TEST((running->use != nullptr));
   references().withdraw(handle->id(), second);
   BOOST_TEST((withdrawn->error == ErrorCode::cancelled));
@@ -210,7 +210,7 @@ BOOST_FIXTURE_TEST_CASE(uses_of_a_value_that_is_shared_do_not_wait_for_each_othe
   BOOST_TEST((second->use != nullptr));
 }
 
-// The directory said nothing to an owner that it did not have yet: the owner looks at the life itself.
+// The directory told nothing to an owner that did not exist yet: the owner checks the life itself.
 BOOST_FIXTURE_TEST_CASE(words_about_a_life_that_is_over_leave_nothing_at_the_owner, Owner) {
   const NodeLife dead = life_of_user(1);
   came(dead);
@@ -229,7 +229,7 @@ BOOST_FIXTURE_TEST_CASE(words_about_a_life_that_is_over_leave_nothing_at_the_own
 BOOST_FIXTURE_TEST_CASE(a_word_of_a_life_that_is_over_makes_no_owner, Owner) {
   const NodeLife dead{"user", {1, 5}};
   came(dead);
-  core().lives().end(dead, Error{});  // the references have not heard of it yet
+  core().lives().end(dead, Error{});  // the references have not been told yet
   references().use(RRefId{"user", 5, 1}, detail::UseKind::looks, telling(std::make_shared<Told>()));
   BOOST_TEST(references().owned_values() == 0U);
 }

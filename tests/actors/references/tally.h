@@ -1,4 +1,4 @@
-// What tests of values keep on a node: a number with a member function.
+// The value that tests keep on a node: a number with a member function.
 #pragma once
 
 #include <cstdint>

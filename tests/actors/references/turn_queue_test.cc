@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_call_back_into_an_object_that_waits_for_it_does_not_deadl
   TurnQueue queue;
   BOOST_TEST(queue.request(kFirst));  // A's function on the object calls B and waits
   expect(queue.suspend(kFirst), std::nullopt);
-  BOOST_TEST(queue.request(kSecond));  // B calls the object
+  BOOST_TEST(queue.request(kSecond));  // B calls the same object
   expect(queue.release(kSecond), std::nullopt);
   BOOST_TEST(queue.resume(kFirst));
   expect(queue.release(kFirst), std::nullopt);
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_use_that_is_given_up_leaves_from_wherever_it_is) {
   BOOST_TEST(!queue.request(kFourth));
   expect(queue.suspend(kThird), kFourth);
   BOOST_TEST(!queue.resume(kThird));
-  expect(queue.release(kThird), std::nullopt);  // waits to go on
+  expect(queue.release(kThird), std::nullopt);  // it awaits its turn again
   expect(queue.release(kFourth), std::nullopt);
   BOOST_TEST(queue.empty());
 }
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(at_most_one_use_has_the_turn_and_none_is_left_behind) {
           ++finished;
           grant(queue.release(*std::exchange(running, std::nullopt)));
         }
-        BOOST_TEST_REQUIRE((running.has_value() || queue.waiting_count() == 0U));  // nobody waits for a free turn
+        BOOST_TEST_REQUIRE((running.has_value() || queue.waiting_count() == 0U));  // no use waits for a free turn
         BOOST_TEST_REQUIRE(step < 1000000);
       }
       BOOST_TEST(finished == arrived);

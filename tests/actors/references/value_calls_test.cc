@@ -19,7 +19,7 @@ using detail::ValueBox;
 
 std::int64_t none_of(const RRef<Tally>&) { return 0; }
 
-/// What the node itself says to p1, peers say back: calls as they are encoded.
+/// The node's own messages to p1, which peers send back: calls exactly as they are encoded.
 struct Echo : AmongValues {
   Echo()
       : AmongValues({{"twice", &twice},
@@ -34,7 +34,7 @@ struct Echo : AmongValues {
     return std::move(calls[0]);
   }
 
-  /// "twice(3)", to be the value `rref`.
+  /// Returns the call "twice(3)" that creates the value `rref`.
   msg::RemoteCall make_twice(const RRefId& rref) {
     const RRef<std::int64_t> theirs = node->remote("p1", &twice, 3);
     auto call = heard<msg::RemoteCall>();
@@ -55,7 +55,7 @@ struct Echo : AmongValues {
   [[nodiscard]] std::size_t owned_values() { return core().references().owned_values(); }
 };
 
-/// "waits", "ok" or the error and what it says.
+/// Returns "waits", "ok", or the error with its text.
 std::string said(const Asked& asked) {
   const std::string what = outcome(asked);
   return *asked && !(*asked)->ok() ? what + ": " + (*asked)->error().message : what;
@@ -136,7 +136,8 @@ BOOST_AUTO_TEST_CASE(the_result_of_a_member_function_may_stay_as_a_value) {
   msg::ValueCall call = total_of(tally->id());
   const RRefId rref{"p1", 1, 80};
   call.keep_as = msg::NewRRef{rref, {"p1", 1, 81}};
-  core().accounts().answers.sent(p1->life(), PeerLimits{}.answer_bytes_max + 1);  // it takes none: its calls wait
+  core().accounts().answers.sent(p1->life(),
+                                 PeerLimits{}.answer_bytes_max + 1);  // no more answers to p1: its calls wait
   const Asked asked = p1->ask("m", "worker", call);
   BOOST_REQUIRE(outcome(asked) == "ok");
   BOOST_TEST((std::get<msg::RRefCreated>((*asked)->value()).rref == rref));
@@ -254,7 +255,7 @@ BOOST_AUTO_TEST_CASE(what_others_say_of_a_handle_is_nothing) {
   handle.reset();
   p3->say("m", "references", msg::RRefForkAck{rref, out.fork});
   BOOST_TEST(p1->take<msg::RRefDeleted>().empty());
-  p2->say("m", "references", msg::RRefForkAck{rref, out.fork});  // it had a handle, and gives this one back
+  p2->say("m", "references", msg::RRefForkAck{rref, out.fork});  // it had a handle, and returns this one
   BOOST_TEST(p1->take<msg::RRefDeleted>().size() == 1U);
 }
 

@@ -13,7 +13,7 @@ using boost::unit_test::label;
 const NodeLife kSlow{"slow", {1, 1}};
 const NodeLife kOther{"other", {2, 2}};
 
-/// Calls that say their name when they begin.
+/// Calls that report their name when they begin.
 struct Calls {
   [[nodiscard]] bool keep(const NodeLife& peer, const std::string& name) {
     AnswerBacklog::Begin begin = [this, name] { begun.push_back(name); };

@@ -16,7 +16,7 @@ const NodeLife kServer{"ps0", {1, 10}};
 const NodeLife kOther{"ps1", {1, 20}};
 constexpr TimePoint kStart{};
 
-// What keeps a promise can be moved and not copied.
+// A promise can be moved but not copied, like this entry.
 using Entry = std::unique_ptr<int>;
 using Table = CallTable<Entry>;
 
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(every_call_leaves_the_table_exactly_once) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       std::mt19937 random(seed);
       CallTable<int> table;
-      std::map<int, TimePoint> pending;  // what a table must hold, by entry
+      std::map<int, TimePoint> pending;  // the expected contents of a table, by entry
       std::vector<RequestId> made;
       TimePoint now = kStart;
       const auto left = [&](const CallTable<int>::Call& call) { BOOST_TEST_REQUIRE(pending.erase(call.entry) == 1U); };

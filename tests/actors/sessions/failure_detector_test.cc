@@ -26,7 +26,7 @@ constexpr Duration kLease = 10s;
 
 TimePoint at(Duration since_start) { return TimePoint{1h} + since_start; }
 
-/// Ticks as asked, each `late` after the time asked for, from `from` to `to`, and returns every event.
+/// Ticks as requested from `from` to `to`, each `late` after the requested time. Returns every event.
 std::vector<Event> run(FailureDetector& detector, Duration from, Duration to, Duration late = 0ms) {
   std::vector<Event> events;
   TimePoint now = at(from);
@@ -38,7 +38,7 @@ std::vector<Event> run(FailureDetector& detector, Duration from, Duration to, Du
   }
 }
 
-/// From 0 ms on, with a peer that promises 100 ms and to whom the first heartbeat was sent.
+/// Watches from 0 ms a peer that promises 100 ms. The first heartbeat to it was sent.
 void watch(FailureDetector& detector, const NodeName& peer, Incarnation incarnation = kFirst, Duration lease = kLease) {
   detector.watch(peer, incarnation, lease, at(0ms));
   BOOST_TEST(!detector.heard(peer, incarnation, {100ms, 0ms}, at(0ms)).has_value());
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(heartbeats_that_are_nearly_due_go_with_one_that_is) {
               std::vector<FailureDetector::Heartbeat>{{"ps0", {100ms, 0ms}}, {"ps1", {100ms, 0ms}}}));
 }
 
-/// Heartbeats that a node with so many peers, who are all heard all the time, sends in ten seconds.
+/// Returns the heartbeats that a node with `peers` peers, all of them heard constantly, sends in ten seconds.
 std::size_t heartbeats_in_ten_seconds(int peers) {
   FailureDetector detector;
   for (int i = 0; i < peers; ++i) detector.watch(fmt::format("n{}", i), kFirst, kLease, at(0ms));
@@ -219,7 +219,8 @@ BOOST_AUTO_TEST_CASE(silence_before_and_after_an_own_stall_adds_up) {
   FailureDetector detector;
   watch(detector, "ps0");
   BOOST_TEST(run(detector, 0ms, 200ms).empty());
-  // Asked for 300 ms, came at 5300 ms: the silence is 300 ms there, which is judged one look later, 20 ms on.
+  // Requested for 300 ms, arrived at 5300 ms: the silence is 300 ms there, and is judged at the next check, 20 ms
+  // later.
   const std::vector<Event> events = run(detector, 5300ms, 20s);
   BOOST_REQUIRE_EQUAL(events.size(), 2U);
   BOOST_TEST((events[0] == Event{"ps0", kFirst, Reach::unreachable, 320ms}));
@@ -247,7 +248,7 @@ BOOST_AUTO_TEST_CASE(ticks_that_are_always_late_condemn_nobody_who_is_heard, *la
       const FailureDetector::Verdicts verdicts = detector.tick(now);
       BOOST_TEST(verdicts.events.empty());
       now = verdicts.next.value() + late;
-      BOOST_TEST(!detector.heard("ps0", kFirst, {100ms, 0ms}, now).has_value());  // all that came is read first
+      BOOST_TEST(!detector.heard("ps0", kFirst, {100ms, 0ms}, now).has_value());  // arrived messages are read first
     }
   }
 }
@@ -275,14 +276,14 @@ BOOST_AUTO_TEST_CASE(forgotten_peer_needs_no_tick) {
   BOOST_TEST(!verdicts.next.has_value());
 }
 
-/// Two detectors over a wire that loses, delays and is cut now and then, on machines that stall at random; time is
-/// simulated. What arrives waits until its receiver runs.
+/// Two detectors over a wire that loses, delays and is sometimes cut, on machines that stall at random; time is
+/// simulated. Arrived messages wait until their receiver runs.
 struct Explored {
   explicit Explored(unsigned seed) : random(seed) {}
 
   struct Side {
     FailureDetector detector{{.peers_min = 0}};
-    std::deque<std::pair<TimePoint, Said>> coming;  // arrives then, in order
+    std::deque<std::pair<TimePoint, Said>> coming;  // pending arrivals, in order
     TimePoint wake;
     std::vector<Event> events;
   };
@@ -292,7 +293,7 @@ struct Explored {
   }
   bool chance(double of) { return std::bernoulli_distribution(of)(random); }
 
-  /// Lets both run until `end`. `cut(i)`: whether what side i sends is lost. `stall`: at most so late is a tick.
+  /// Runs both until `end`. `cut(i)`: whether messages of side i are lost. `stall`: the maximum delay of a tick.
   template <class Cut>
   void run(TimePoint end, Duration stall, Cut cut) {
     while (true) {

@@ -1,4 +1,4 @@
-// For tests and benchmarks of a router alone.
+// Callbacks for tests and benchmarks of a router alone.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace troupe::detail {
 
-/// A node that does nothing.
+/// Ignores every callback.
 struct NoCallbacks : Router::Callbacks {
   void transmit(const NodeName&, LinkLane, Frames) override {}
   void deliver(const Peer&, msg::Envelope, msg::AnyMessage, std::optional<TimePoint>,

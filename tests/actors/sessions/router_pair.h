@@ -1,4 +1,4 @@
-// Two routers, and the wire between them in a test's hands.
+// Two routers, joined by a wire that the test controls.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ namespace troupe::detail {
 
 [[nodiscard]] inline TimePoint at(Duration since_start) { return TimePoint{std::chrono::hours(1)} + since_start; }
 
-/// One node that is only a router; what it sends waits in `wire` until the test moves it.
+/// A node that is only a router. Its packets wait in `wire` until the test moves them.
 struct TestNode final : Router::Callbacks {
   struct Arrived {
     NodeName from;
@@ -63,7 +63,7 @@ struct TestNode final : Router::Callbacks {
     return [this, peer] { to_grant.push_back(peer); };
   }
 
-  // What a node does before its router has its turn.
+  // The work of a node before it calls its router.
   void request(TimePoint now, Request request, AnswerHandler done) {
     PackedRequest packed{{}, RequestId{++last_request}, posting_of(request.message, request.actor, request.nested), {}};
     if (request.to != self.name) {
@@ -87,7 +87,7 @@ struct TestNode final : Router::Callbacks {
 
   Peer self;
   Lives lives;
-  std::vector<NodeLife> to_grant;  // told by credits in `arrived`
+  std::vector<NodeLife> to_grant;  // lives granted by credits in `arrived`
   Router router;
   std::deque<std::pair<NodeName, Frames>> wire;
   std::vector<Arrived> arrived;
@@ -99,7 +99,7 @@ struct TestNode final : Router::Callbacks {
   std::size_t pending = 0;
 };
 
-/// What a requester was told, each time it was told.
+/// The answers to a requester, one entry for each time it was answered.
 using Answers = std::vector<Result<msg::AnyMessage>>;
 
 [[nodiscard]] inline AnswerHandler into(Answers& answers) {
@@ -112,14 +112,14 @@ using Answers = std::vector<Result<msg::AnyMessage>>;
   return {to, "worker", "rpc project", due, std::move(call)};
 }
 
-/// Two routers that are up with each other.
+/// Two routers that are connected.
 struct Pair {
   Pair() {
     a.router.link_up(at({}), b.self);
     b.router.link_up(at({}), a.self);
   }
 
-  /// Moves all that waits from one to the other, both ways, until nothing does.
+  /// Moves all waiting packets, both ways, until none waits.
   void exchange(TimePoint now) {
     while (!a.wire.empty() || !b.wire.empty()) {
       move(a, b, now);

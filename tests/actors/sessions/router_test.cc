@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(request_arrives_and_its_answer_comes_back) {
   BOOST_TEST(b.arrived[0].from == "a");
   BOOST_TEST(b.arrived[0].envelope.to == "b/worker");
   BOOST_TEST(std::get<msg::Call>(b.arrived[0].message).function_name == "project");
-  BOOST_TEST((b.arrived[0].due == at(10s) + 1ms));  // what was left when it was sent, from its arrival on
+  BOOST_TEST((b.arrived[0].due == at(10s) + 1ms));  // the time left at sending, counted from the arrival
   b.answer(at(2ms), a.life(), b.arrived[0].envelope.request, msg::Reply{});
   exchange(at(3ms));
   BOOST_REQUIRE(answers.size() == 1U);
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(request_without_an_answer_times_out_and_the_peer_is_told, *
   b.answer(at(60ms), a.life(), b.arrived[0].envelope.request, msg::Reply{});  // late
   exchange(at(61ms));
   BOOST_TEST(answers.size() == 1U);
-  BOOST_TEST(a.events.back() == "late Reply from b");  // it may carry references
+  BOOST_TEST(a.events.back() == "late Reply from b");  // the answer may carry references
 }
 
 BOOST_AUTO_TEST_CASE(cancelled_request_ends_once_and_the_peer_is_told, *label("fault-F37")) {
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(request_that_never_left_certainly_did_not_run) {
   Answers answers;
   const std::size_t granted = SessionOptions{}.first_grants.calls;
   for (std::size_t i = 0; i <= granted; ++i) a.request(at(0ms), call_to("b"), into(answers));
-  BOOST_TEST(a.wire.size() == granted);  // the last one waits for the peer
+  BOOST_TEST(a.wire.size() == granted);  // the last one waits for the peer's grant
   a.router.link_down(at(1ms), "b", b.self.incarnation, Error{});
   BOOST_REQUIRE(answers.size() == granted + 1);
   BOOST_TEST((answers.front().error().execution == Execution::maybe));
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(load_of_a_peer_is_told_when_it_changes, *label("fault-F06")
   BOOST_TEST(b.loads.at("a").queued() == granted);
   b.arrived.front().credit->begin();
   BOOST_TEST(b.loads.at("a").queued() == granted - 1);
-  exchange(at(1s));  // b has granted more meanwhile
+  exchange(at(1s));  // b has granted more by now
   BOOST_TEST(a.loads.at("b").waiting_calls == 0U);
   BOOST_TEST(a.loads.at("b").waiting_bytes == 0U);
   BOOST_TEST(b.loads.at("a").queued() == granted + 2);
@@ -378,7 +378,7 @@ BOOST_AUTO_TEST_CASE(life_before_the_last_is_not_let_in_again, *label("fault-F15
   a.events.clear();
   a.router.link_up(at(4ms), first);
   a.router.link_up(at(4ms), second);
-  BOOST_TEST(a.events.size() == 2U);  // and the present life stays up
+  BOOST_TEST(a.events.size() == 2U);  // the present life stays up
   for (const std::string& event : a.events) BOOST_TEST(event.starts_with("give up b"));
 }
 
@@ -406,7 +406,7 @@ BOOST_AUTO_TEST_CASE(call_that_times_out_while_its_peer_is_unreachable_says_so, 
   a.request(at(0ms), call_to("b", at(2s)), into(answers));
   a.request(at(0ms), call_to("b", at(4s)), into(answers));
   a.router.reach(at(1s), "b", b.self.incarnation, Reach::unreachable, 300ms);
-  BOOST_TEST(answers.empty());  // nothing ends while it may come back
+  BOOST_TEST(answers.empty());  // no request ends while the peer may return
   a.router.tick(at(2s));
   BOOST_REQUIRE(answers.size() == 1U);
   BOOST_TEST(answers[0].error().message.ends_with(", b has been unreachable for 1.3 s"), answers[0].error().message);
@@ -429,7 +429,7 @@ BOOST_AUTO_TEST_CASE(call_that_does_not_wait_fails_once_its_peer_is_unreachable,
   BOOST_REQUIRE(answers.size() == 1U);
   BOOST_TEST((answers[0].error().code == ErrorCode::peer_unreachable));
   BOOST_TEST(answers[0].error().message == "b has been unreachable for 0.3 s");
-  BOOST_TEST((answers[0].error().execution == Execution::maybe));  // it had left
+  BOOST_TEST((answers[0].error().execution == Execution::maybe));  // the request had left
   a.request(at(2s), impatient, into(answers));
   BOOST_REQUIRE(answers.size() == 2U);
   BOOST_TEST((answers[1].error().code == ErrorCode::peer_unreachable));
@@ -439,7 +439,7 @@ BOOST_AUTO_TEST_CASE(call_that_does_not_wait_fails_once_its_peer_is_unreachable,
   BOOST_TEST(waiting.empty());
   a.router.reach(at(3s), "b", b.self.incarnation, Reach::reachable, 2300ms);
   a.request(at(3s), impatient, into(answers));
-  BOOST_TEST(answers.size() == 2U);  // it waits for its answer, as the first does
+  BOOST_TEST(answers.size() == 2U);  // it awaits its answer, as the first does
   BOOST_TEST(a.router.oldest(8).size() == 2U);
 }
 
@@ -462,7 +462,7 @@ BOOST_AUTO_TEST_CASE(peer_that_the_link_judges_dead_is_lost_and_told_so_and_its_
 BOOST_AUTO_TEST_CASE(bytes_that_are_no_message_change_nothing_or_end_the_connection) {
   a.router.frames(at(0ms), "b", b.self.incarnation, {make_frame(std::vector<std::byte>(3))});
   BOOST_TEST(a.events.back().starts_with("warn dropped bytes from b: "));
-  a.router.frames(at(0ms), "nobody", {7, 7}, {make_frame(std::vector<std::byte>(3))});  // silently
+  a.router.frames(at(0ms), "nobody", {7, 7}, {make_frame(std::vector<std::byte>(3))});  // ignored silently
   BOOST_TEST(a.arrived.empty());
 }
 
@@ -483,7 +483,7 @@ BOOST_AUTO_TEST_CASE(oldest_requests_come_first_and_say_where_they_were_made) {
   BOOST_TEST(a.router.oldest(1).size() == 1U);
 }
 
-/// CT-1: whatever happens, and in whatever order, a request has exactly one answer, and the first event decides which.
+/// CT-1: in every order of events, a request gets exactly one answer, decided by the first event.
 BOOST_AUTO_TEST_CASE(every_order_of_events_gives_exactly_one_answer, *label("fault-F37")) {
   std::vector<std::string> order{"answer", "deadline", "loss", "stop"};
   std::set<ErrorCode> codes;

@@ -32,7 +32,7 @@ Frame frame(std::string text) {
 
 std::string text(const Frame& of) { return {reinterpret_cast<const char*>(of.bytes.data()), of.bytes.size()}; }
 
-/// What a message says is in its frame 0; the other frames are as many bytes.
+/// Frame 0 holds the message's name; the other frames are padding.
 std::string name_of_message(const Frames& frames) { return text(frames.at(0)); }
 
 constexpr Packing kSmallPieces{.whole_bytes_max = 100, .piece_bytes_max = 50};
@@ -46,7 +46,7 @@ Parcel parcel(const std::string& name, std::size_t bytes) {
 BOOST_AUTO_TEST_SUITE(session_random)
 
 /// Two sessions over links that lose, repeat and reorder, with messages of every class and size, small grants, calls
-/// that begin in any order, and some that are taken back.
+/// that begin in any order, and some that are withdrawn.
 class World {
  public:
   explicit World(unsigned seed)

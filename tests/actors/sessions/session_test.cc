@@ -38,7 +38,7 @@ std::vector<Frames> frames_of(Session::Packets packets) {
   return frames;
 }
 
-/// Sends one message that must be accepted and returns what goes on the link.
+/// Sends one message that must be accepted. Returns the packets for the link.
 std::vector<Frames> send(Session& session, Duration t, std::string_view body, Posting posting = {}) {
   return frames_of(session.send(at(t), pack(message(body)), std::move(posting)).value());
 }
@@ -47,7 +47,7 @@ Session::Received receive(Session& session, Duration t, const Frames& frames) {
   return session.receive(at(t), frames).value();
 }
 
-/// Brings `to` what `of` acknowledges later than at once. Returns what that makes it send.
+/// Delivers the delayed acknowledgements of `of` to `to`. Returns the packets that `to` sends in response.
 Session::Packets acknowledge(Session& of, Session& to, Duration t) {
   Session::Packets on_link;
   for (const Session::Packet& packet : of.tick(at(1h))) {
@@ -239,10 +239,10 @@ BOOST_AUTO_TEST_CASE(with_much_in_flight_the_peer_is_asked_before_anything_is_re
   const auto due = frames_of(pair.alice.tick(at(200ms)));
   BOOST_REQUIRE_EQUAL(due.size(), 1U);
   BOOST_TEST((header_of(due[0]).kind == SessionKind::probe));
-  BOOST_TEST(due[0].size() == 2U);  // a second frame keeps it behind the data
+  BOOST_TEST(due[0].size() == 2U);  // a second frame keeps the packet behind the data
   BOOST_TEST((pair.alice.next_due() == at(400ms)));
 
-  // The messages were only slow: they arrive before the probe, whose answer then says so.
+  // The messages were only slow: they arrive before the probe, whose answer confirms them.
   for (const Frames& packet : big) (void)receive(pair.bob, 300ms, packet);
   const auto answer = frames_of(receive(pair.bob, 300ms, due[0]).on_link);
   BOOST_REQUIRE_EQUAL(answer.size(), 1U);
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(what_a_probe_overtook_was_lost_and_is_resent_once, *boost::
   const Frames second_answer = receive(pair.bob, 410ms, second_probe).on_link[0].frames;
   const auto resend = frames_of(receive(pair.alice, 420ms, first_answer).on_link);
   BOOST_REQUIRE_EQUAL(resend.size(), 5U);
-  // They left again after the second probe, whose answer therefore says nothing about them.
+  // They were sent again after the second probe, whose answer therefore does not cover them.
   BOOST_TEST(receive(pair.alice, 421ms, second_answer).on_link.empty());
   for (const Frames& packet : resend) BOOST_TEST(receive(pair.bob, 430ms, packet).delivered.size() == 1U);
 }
@@ -317,7 +317,7 @@ BOOST_AUTO_TEST_CASE(acknowledging_what_was_never_sent_is_a_protocol_violation, 
   long_ack.push_back(frame("x"));
   BOOST_TEST((refused(pair.bob, long_ack) == ErrorCode::protocol_violation));
   BOOST_TEST(!pair.bob.flushed());
-  // Bits about messages that were never sent mean nothing; a number far ahead is not kept.
+  // Bits for messages that were never sent are ignored. A number far ahead is not stored.
   (void)receive(pair.bob, 0ms, forged({.kind = SessionKind::ack, .ahead = ~0ULL}));
   (void)receive(pair.bob, 0ms, forged({.kind = SessionKind::data, .number = ~0ULL}));
   BOOST_TEST(pair.bob.early_packets() == 0U);
@@ -364,8 +364,8 @@ BOOST_AUTO_TEST_CASE(close_returns_the_calls_that_were_not_acknowledged_and_whet
   };
   const auto first = call(1);
   (void)call(2);
-  (void)call(3);  // kept back until the first is acknowledged
-  (void)call(4);  // never left
+  (void)call(3);  // held back until the first is acknowledged
+  (void)call(4);  // never sent
   (void)send(pair.alice, 0ms, "a word that nobody waits for");
   (void)receive(pair.bob, 0ms, first[0]);
   (void)acknowledge(pair.bob, pair.alice, 0ms);

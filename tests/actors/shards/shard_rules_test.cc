@@ -35,13 +35,13 @@ const std::vector<NodeLife> kOwners{kSelf, kOther};
 
 StepId step_id(std::uint64_t serial) { return {"trainer", 7, serial}; }
 
-/// Two parameters, both 1, with rate 0.5.
+/// Two parameters of value 1, with rate 0.5.
 struct Fixture {
   Variable a{full({2}, 1.0), RequiresGrad::yes};
   Variable b{full({2}, 1.0), RequiresGrad::yes};
   ShardRules shard{kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {a, b}};
 
-  /// Gradient `value` for `a` alone.
+  /// Returns the gradient `value` for `a` only.
   [[nodiscard]] Gradients gradients(double value) const {
     Gradients found;
     found.add(a, full({2}, value));
@@ -49,7 +49,7 @@ struct Fixture {
   }
 };
 
-/// Gradients of 1 for these rows of `table`, as rows.
+/// Returns a gradient of 1 for these rows of `table`, as rows.
 Gradients of_rows(const Variable& table, const std::vector<std::int64_t>& rows) {
   const Tensor index = from_values<std::int64_t>(rows, {static_cast<std::int64_t>(rows.size())});
   return backward(sum(embedding(table, index, {.sparse = true})));
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_step_that_comes_again_is_answered_again_and_changes_nothi
 BOOST_AUTO_TEST_CASE(an_aborted_step_is_never_applied_whenever_the_abort_comes) {
   BOOST_TEST(shard.prepare(step_id(1), gradients(1.0)).ok());
   shard.abort(step_id(1));
-  shard.abort(step_id(2));  // overtook its prepare
+  shard.abort(step_id(2));  // the abort overtook its prepare
   BOOST_TEST((shard.commit(step_id(1)).error().code == ErrorCode::step_not_applied));
   BOOST_TEST(shard.prepare(step_id(2), gradients(1.0)).error().message == "step trainer.2 was aborted");
   BOOST_TEST((shard.step(step_id(2), gradients(1.0)).error().code == ErrorCode::step_not_applied));
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_commit_starts_from_the_value_that_others_left_since_the_p
   BOOST_TEST(shard.prepare(step_id(2), gradients(2.0)).ok());
   BOOST_TEST(shard.commit(step_id(1)).ok());
   BOOST_TEST(first(a) == 0.5F);  // 1 - 0.5 * 1
-  a.set_value(full({2}, 8.0));   // another optimizer's shard
+  a.set_value(full({2}, 8.0));   // by another optimizer's shard
   BOOST_TEST(shard.commit(step_id(2)).ok());
   BOOST_TEST(first(a) == 7.0F);  // 8 - 0.5 * 2
 }
@@ -185,14 +185,14 @@ BOOST_AUTO_TEST_CASE(a_step_by_rows_touches_no_others_in_either_buffer) {
   ShardRules of_table(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {table});
   auto* const memory = reinterpret_cast<float*>(const_cast<std::byte*>(table.value().bytes()));
   BOOST_TEST(of_table.step(step_id(1), of_rows(table, {3, 1})).ok());
-  memory[0] = 7.0F;  // past the tensor, which is the second buffer now
+  memory[0] = 7.0F;  // beyond the tensor, which is now the second buffer
   BOOST_TEST(of_table.prepare(step_id(2), of_rows(table, {1})).ok());
   of_table.abort(step_id(2));
   BOOST_TEST(of_table.step(step_id(3), of_rows(table, {2})).ok());
   BOOST_TEST(same_bytes(table.value(), from_values<float>({7.0F, -0.5F, -0.5F, -0.5F}, {4, 1})));
 }
 
-/// SGD that has no memory when it is told so.
+/// SGD that fails to allocate on request.
 class Starving final : public optim::Optimizer {
  public:
   Starving() : Optimizer({}) {}
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(a_commit_that_fails_keeps_the_step_prepared_and_a_later_one
   Starving& starving = *rule;
   ShardRules short_of_memory(kSelf, std::move(rule), {a, b});
   BOOST_TEST(short_of_memory.prepare(step_id(1), gradients(1.0), kOwners).ok());
-  BOOST_TEST(short_of_memory.prepare(step_id(2), gradients(2.0), kOwners).ok());  // takes the second buffers
+  BOOST_TEST(short_of_memory.prepare(step_id(2), gradients(2.0), kOwners).ok());  // uses the second buffers
   starving.starves = true;
   BOOST_TEST((short_of_memory.commit(step_id(1)).error().code == ErrorCode::resource_exhausted));
   BOOST_TEST((short_of_memory.outcome(step_id(1)).state == msg::StepState::prepared));
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(what_another_owner_has_applied_is_applied_here_when_the_dri
   const ShardRules::Words words = alone.go_on();
   BOOST_TEST(!words.again);
   BOOST_TEST(words.changed);
-  BOOST_TEST(first(a) == 0.5F);  // step 1 alone
+  BOOST_TEST(first(a) == 0.5F);  // step 1 only
   BOOST_TEST(alone.over());
 }
 
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_a_step_are_given_back_however_it_ends) {
   const auto ways = std::to_array<std::function<void(ShardRules&)>>({
       [](ShardRules& part) { BOOST_TEST(part.commit(step_id(1)).ok()); },
       [](ShardRules& part) { part.abort(step_id(1)); },
-      [](ShardRules& part) { part.settled(2); },  // the abort is still under way
+      [](ShardRules& part) { part.settled(2); },  // the abort is still in flight
       [](ShardRules& part) {
         part.driver_gone();
         static_cast<void>(part.go_on());
@@ -303,8 +303,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_parameter_is_refused) {
                         says("[optimizer] parameter 0 is not a leaf that requires a gradient"));
 }
 
-/// Makes the rule that travelled as these options, and checks that it has them; what arrives cut short, or of numbers
-/// that the rule refuses, is an error.
+/// Creates the rule from transferred options, and checks that it has them. Truncated options, or numbers that the rule
+/// refuses, are an error.
 template <class Rule, class Options>
 void travels(Options options) {
   options.lr = 0.25;

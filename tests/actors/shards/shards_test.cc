@@ -31,7 +31,7 @@ struct Among : AmongBarePeers {
     return {{"p1", 1, serial}, rule.name, rule.options, std::move(parameters)};
   }
 
-  /// A shard of p1's optimizer; parameters wait for their value.
+  /// Requests a shard of p1's optimizer. Its parameters wait for their values.
   Asked create(std::uint64_t serial, std::vector<RRefId> parameters) {
     return p1->ask("m", "worker", word_to_create(serial, std::move(parameters)));
   }
@@ -40,7 +40,8 @@ struct Among : AmongBarePeers {
   std::unique_ptr<BarePeer> p2 = peer("p2", 2);
 };
 
-/// One whose driver dies when it has prepared a step that p2 takes as well: its name is before p2's, so it asks p2.
+/// A shard whose driver dies after it has prepared a step that p2 takes as well. Its name sorts before p2's, so it asks
+/// p2.
 struct Orphaned : Among {
   Orphaned() {
     static_cast<void>(create(4, {}));
@@ -50,10 +51,10 @@ struct Orphaned : Among {
     p1->die();
   }
 
-  /// What p2 was asked just now.
+  /// Returns the questions that p2 just got.
   std::vector<BarePeer::Heard> questions() { return p2->take_heard<msg::ShardQuery>(); }
 
-  /// p2 lives, and cannot tell.
+  /// p2 lives but cannot answer.
   void refuse(const BarePeer::Heard& question) {
     Error full;
     full.code = ErrorCode::resource_exhausted;
@@ -77,10 +78,10 @@ BOOST_AUTO_TEST_CASE(a_shard_that_gets_no_memory_leaves_nothing_of_itself) {
     ++serial;
     {
       detail::Delivery delivery{"p1", p1->self().incarnation, {}, word_to_create(serial, {}), {}, {}};
-      const RefusedAllocation refused(serial - 100);  // the first, the second, ... until there are no more
+      const RefusedAllocation refused(serial - 100);  // the first allocation, then the second, ...
       try {
         shards().handle(std::move(delivery));
-      } catch (const std::bad_alloc&) {  // nothing was sent
+      } catch (const std::bad_alloc&) {  // no message was sent
       }
       is_refused = refused.happened();
     }
@@ -139,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_shard_that_cannot_be_made_says_why_until_it_is_released) 
   BOOST_TEST(shards().size() == 1U);
   const Asked step = p1->ask("m", "shard/p1.4", msg::ShardPrepare{{"p1", 1, 4}, {"p1", 1, 5}, {"p1", 1, 6}, {}, 0});
   BOOST_TEST(outcome(step) == outcome(no_rule));
-  p2->say("m", "shard/p1.4", msg::ShardReleased{{"p1", 1, 4}, 0});  // not its own
+  p2->say("m", "shard/p1.4", msg::ShardReleased{{"p1", 1, 4}, 0});  // not its own optimizer
   BOOST_TEST(shards().size() == 1U);
   p1->say("m", "shard/p1.4", msg::ShardReleased{{"p1", 1, 4}, 0});
   BOOST_TEST(shards().size() == 0U);

@@ -26,7 +26,7 @@ const std::vector<NodeLife> kOwners{kA, kB, kC};
 StepId step_id(std::uint64_t serial) { return {"trainer", 7, serial}; }
 const StepId kStep = step_id(5);
 
-/// An owner that has prepared kStep with the others and whose driver is gone.
+/// Returns the ledger of an owner that has prepared kStep with the others and whose driver is gone.
 StepLedger left_alone(const NodeLife& self) {
   StepLedger ledger(self);
   ledger.prepared(kStep, kOwners);
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(first_of_the_living_asks_all_others_and_aborts_when_nobody_
       (ledger.todo().questions == Questions{{kB, kStep, StepState::prepared}, {kC, kStep, StepState::prepared}}));
   ledger.answered(kB, kStep, StepState::prepared);
   BOOST_TEST(ledger.todo().abort.empty());
-  ledger.answered(kC, kStep, std::nullopt);  // is gone
+  ledger.answered(kC, kStep, std::nullopt);  // the owner is gone
   BOOST_TEST((ledger.todo().abort == std::vector{kStep}));
   BOOST_TEST(ledger.over());
 }
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(first_of_the_living_applies_what_one_other_has_applied_and_
   ledger.answered(kB, kStep, StepState::prepared);
   ledger.answered(kC, kStep, StepState::applied);
   BOOST_TEST((ledger.todo().apply == std::vector{kStep}));
-  BOOST_TEST((ledger.todo().apply == std::vector{kStep}));  // until it is done
+  BOOST_TEST((ledger.todo().apply == std::vector{kStep}));  // until it has been applied
   ledger.applied(kStep, 3);
   BOOST_TEST((ledger.todo().questions == Questions{{kB, kStep, StepState::applied}}));
   BOOST_TEST(!ledger.over());
@@ -148,8 +148,8 @@ BOOST_AUTO_TEST_CASE(step_of_one_owner_alone_is_forgotten_with_its_driver) {
 
 // --- every order -----------------------------------------------------------------------------------------------------
 
-/// One step of a driver and its owners, with everything that is under way. Node 0 is the driver, node i owns as
-/// kOwners[i - 1].
+/// One step of a driver and its owners, with all messages in flight. Node 0 is the driver; node i is owner kOwners[i -
+/// 1].
 struct World {
   static constexpr std::size_t kNodesMax = 4;
   enum class What : std::uint8_t {
@@ -174,7 +174,7 @@ struct World {
     friend auto operator<=>(const Word&, const Word&) = default;
   };
   struct Owner {
-    std::optional<StepLedger> ledger;  // nothing: its shard has ended
+    std::optional<StepLedger> ledger;  // nothing after its shard has ended
     bool applied = false;
     friend auto operator<=>(const Owner&, const Owner&) = default;
   };
@@ -182,15 +182,15 @@ struct World {
 
   std::size_t owners = 2;
   std::size_t deaths_left = 0;
-  std::size_t cuts_left = 0;             // of the driver from one owner
-  std::size_t failures_left = 0;         // of applying
+  std::size_t cuts_left = 0;             // of the connection between the driver and one owner
+  std::size_t failures_left = 0;         // number of failing applications
   std::vector<Word> under_way;           // sorted
-  std::array<Owner, kNodesMax> nodes{};  // [0] is not used
+  std::array<Owner, kNodesMax> nodes{};  // [0] is unused
   std::array<bool, kNodesMax> alive{};
-  std::array<std::array<bool, kNodesMax>, kNodesMax> news{};  // [who][of whom]: will hear that it is gone
-  std::array<std::array<bool, kNodesMax>, kNodesMax> gone{};  // [who][of whom]: has heard
+  std::array<std::array<bool, kNodesMax>, kNodesMax> news{};  // [observer][node]: will be told that the node is gone
+  std::array<std::array<bool, kNodesMax>, kNodesMax> gone{};  // [observer][node]: was told
   Driver driver = Driver::prepares;
-  std::array<bool, kNodesMax> answered{};  // to the driver, in its present phase
+  std::array<bool, kNodesMax> answered{};  // the driver's present phase
   bool refused = false;
   bool lost = false;
   friend auto operator<=>(const World&, const World&) = default;
@@ -201,7 +201,7 @@ std::size_t node_of(const NodeLife& owner) {
   return static_cast<std::size_t>(std::ranges::find(kOwners, owner) - kOwners.begin()) + 1;
 }
 
-/// What happens in a World; each call is one event and what follows from it at once.
+/// The possible events of a World. Each call is one event with its immediate consequences.
 class Events {
  public:
   explicit Events(World& world) : w_(world) {}
@@ -234,7 +234,7 @@ class Events {
     w_.news[owner][0] = !w_.gone[owner][0];
   }
 
-  /// `who` hears that `whom` is gone: nothing of it comes any more.
+  /// `who` learns that `whom` is gone: no message of it arrives any more.
   void hear(std::size_t who, std::size_t whom) {
     w_.news[who][whom] = false;
     w_.gone[who][whom] = true;
@@ -272,7 +272,7 @@ class Events {
       w_.driver = World::Driver::commits;
       w_.answered = {};
       for (std::size_t i = 1; i <= w_.owners; ++i) {
-        // Gone since it has prepared.
+        // It may have gone since it prepared.
         w_.answered[i] = w_.gone[0][i];
         w_.lost |= w_.gone[0][i];
         say(0, i, World::What::commit);
@@ -356,7 +356,7 @@ class Events {
   World& w_;
 };
 
-/// Visits every order of events, each state of the world once.
+/// Visits every order of events, and each state of the world once.
 class Explorer {
  public:
   std::size_t applied = 0;
@@ -405,7 +405,7 @@ class Explorer {
     }
     BOOST_REQUIRE_MESSAGE(applied_by.size() <= 1, "the owners that live did different things");
     const bool has_applied = applied_by.contains(true);
-    // A driver that lost an owner says so: what it decided holds for the others.
+    // A driver that lost an owner reports it: its decision holds for the others.
     if (world.alive[0] && !world.lost && !applied_by.empty()) BOOST_REQUIRE(has_applied == !world.refused);
     ++(has_applied ? applied : aborted);
   }
@@ -433,7 +433,7 @@ BOOST_AUTO_TEST_CASE(all_living_owners_do_the_same_whoever_dies_when, *boost::un
   explore(2, 0, 0, 1);
   explore(2, 3, 0, 1);
   explore(3, 1, 0, 0);
-  explore(3, 2, 0, 0);  // after a third death there is nobody to agree with
+  explore(3, 2, 0, 0);  // after a third death no owner is left to agree with
 }
 
 BOOST_AUTO_TEST_CASE(owner_that_loses_its_driver_alone_does_what_the_driver_decides,

@@ -18,7 +18,7 @@ Variable random(const Shape& shape, std::uint64_t seed = 5) {
 
 constexpr nn::AttentionOptions kF64{.dtype = DType::f64};
 
-/// One head of width 1 that passes everything through: scores are products of query and key.
+/// Makes all projections of one head of width 1 the identity: scores are products of query and key.
 nn::MultiheadAttention& identity_of(nn::MultiheadAttention& layer) {
   layer.parameters()[0].set_value(ones({3, 1}, DType::f64));
   layer.parameters()[2].set_value(ones({1, 1}, DType::f64));
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(the_output_is_the_same_whether_weights_are_asked_for_or_not
                                             {.attention = hidden, .padding = padding}};
   for (const nn::AttentionMasks& masks : all) {
     const auto output = [&](nn::AttentionWeights wanted) {
-      Generator generator(3);  // for equal parameters, and equal draws of dropout
+      Generator generator(3);  // for equal parameters and equal draws of dropout
       nn::MultiheadAttention layer(6, 2, generator, {.dropout = 0.3, .dtype = DType::f64});
       static_cast<void>(layer.forward(x, x, x, masks, wanted));
       return layer.forward(x, x, x, masks, wanted).output.value();

@@ -15,7 +15,7 @@ std::vector<std::string> names_of(const nn::Module& module) {
   return names;
 }
 
-// Whether the largest magnitude is below `bound`, but not by much.
+// Returns whether the largest magnitude is below `bound`, but close to it.
 bool fills(const Variable& values, double bound) {
   const double largest = max(abs(values.value())).item();
   return largest <= bound && largest > 0.8 * bound;

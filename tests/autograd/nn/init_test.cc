@@ -13,8 +13,8 @@ double mean_of(const Tensor& x) { return mean(x.to(DType::f64)).item(); }
 double std_of(const Tensor& x) { return std::sqrt(mean(pow(x.to(DType::f64) - mean_of(x), 2.0)).item()); }
 double largest(const Tensor& x) { return max(abs(x)).item(); }
 
-/// 20,000 numbers: a mean is off by std / 141 and a standard deviation by std / 200 as a rule. Five times as much
-/// passes.
+/// 20,000 numbers: the standard error is std / 141 for a mean and std / 200 for a standard deviation. The tests allow
+/// five times as much.
 const Shape kMany{100, 200};
 
 void expect_normal(const Tensor& x, double mean, double std) {
@@ -28,7 +28,7 @@ void expect_normal(const Tensor& x, double mean, double std) {
 void expect_uniform(const Tensor& x, double bound) {
   BOOST_TEST(std::abs(mean_of(x)) < 5.0 * bound / std::sqrt(3.0) / 141.0);
   BOOST_TEST(largest(x) <= bound * (1.0 + 1e-6));
-  BOOST_TEST(largest(x) > 0.999 * bound);  // all below with probability 0.999^20000
+  BOOST_TEST(largest(x) > 0.999 * bound);  // all are smaller with probability 0.999^20000
   BOOST_TEST(std::abs(std_of(x) - bound / std::sqrt(3.0)) < bound / 100.0);
 }
 
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(kaiming_values_have_the_spread_of_one_fan) {
 
 BOOST_AUTO_TEST_CASE(orthogonal_rows_or_columns_have_length_gain) {
   Generator generator(3);
-  const Tensor wide = nn::orthogonal({70, 90}, generator, 2.0, DType::f64);  // more rows than a block
+  const Tensor wide = nn::orthogonal({70, 90}, generator, 2.0, DType::f64);  // more rows than one block
   BOOST_CHECK(allclose(matmul(wide, wide.transpose()), eye(70, DType::f64) * 4.0, 0.0, 1e-13));
   const Tensor tall = nn::orthogonal({8, 3, 2}, generator, 1.0, DType::f64);
   const Tensor columns = tall.view({8, 6});

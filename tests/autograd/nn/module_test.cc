@@ -14,7 +14,7 @@ using namespace troupe::testing;
 
 namespace {
 
-/// Counts its forwards, and has a mask that is not saved.
+/// Counts its forwards, and has a buffer `mask` that is not saved.
 class Counting final : public nn::Layer {
  public:
   Counting()
@@ -35,7 +35,7 @@ class Counting final : public nn::Layer {
   Variable mask_;
 };
 
-/// Two layers that are one, and a parameter that is another module's.
+/// A module that contains one layer twice, and shares a parameter of another module.
 class Shared final : public nn::Module {
  public:
   explicit Shared(Generator& generator) : layer_(std::make_shared<nn::Linear>(2, 2, generator)) {

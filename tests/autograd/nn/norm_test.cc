@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_SUITE(nn_norm)
 
 BOOST_AUTO_TEST_CASE(batch_norm_takes_in_each_batch_while_training_and_uses_what_it_has_in_eval_mode) {
   nn::BatchNorm1d layer(1, kF64);
-  const Variable x = from_values<double>({1.0, 3.0, 5.0, 7.0}, {4, 1});  // mean 4, variance 5, of the population 20/3
+  const Variable x = from_values<double>({1.0, 3.0, 5.0, 7.0}, {4, 1});  // mean 4, variance 5, unbiased variance 20/3
   const double scale = 1.0 / std::sqrt(5.0 + 1e-5);
   expect(layer(x).value(), {-3.0 * scale, -scale, scale, 3.0 * scale}, {4, 1});
   expect(value_of(layer, "running_mean"), {0.4});                    // 0.9 * 0 + 0.1 * 4
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_layer_that_tracks_nothing_normalises_by_the_batch_in_ever
 BOOST_AUTO_TEST_CASE(running_statistics_lose_no_batch_of_forwards_that_run_at_once) {
   constexpr int kForwards = 2000;
   nn::BatchNorm1d layer(1, {.momentum = 1e-4, .dtype = DType::f64});
-  // All batches are the same, so that their order does not matter: after n of them the mean is 2 (1 - 0.9999^n).
+  // All batches are equal, so that their order has no effect: after n of them the mean is 2 (1 - 0.9999^n).
   const Variable x = from_values<double>({1.0, 3.0}, {2, 1});
   const auto run = [&] {
     for (int i = 0; i < kForwards; ++i) (void)layer(x);

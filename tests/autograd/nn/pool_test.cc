@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_CASE(pools_take_their_windows_from_their_options) {
   expect(nn::AdaptiveAvgPool1d(1)(line).value(), {4.2}, {1, 1, 1});  // 21 / 5
   const Variable image = leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0}, {1, 1, 2, 4});
   expect(nn::MaxPool2d()(image).value(), {6.0, 8.0}, {1, 1, 1, 2});
-  expect(nn::MaxPool2d({.kernel = {1, 2}})(image).value(), {2.0, 4.0, 6.0, 8.0}, {1, 1, 2, 2});  // the stride follows
+  expect(nn::MaxPool2d({.kernel = {1, 2}})(image).value(), {2.0, 4.0, 6.0, 8.0}, {1, 1, 2, 2});  // stride = kernel
   expect(nn::AvgPool2d()(image).value(), {3.5, 5.5}, {1, 1, 1, 2});
   expect(nn::AvgPool2d({.kernel = {2, 2}, .padding = {1, 1}, .count_include_pad = false})(image).value(),
          {1.0, 2.5, 4.0, 5.0, 6.5, 8.0}, {1, 1, 2, 3});

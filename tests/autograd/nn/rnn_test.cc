@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(parameters_have_torchs_names_and_shapes_and_start_within_th
       "weight_ih_l1_reverse", "weight_hh_l1_reverse", "bias_ih_l1_reverse", "bias_hh_l1_reverse"};
   BOOST_TEST(names == expected, boost::test_tools::per_element());
   BOOST_CHECK(model.parameters()[0].shape() == (Shape{16, 3}));
-  BOOST_CHECK(model.parameters()[8].shape() == (Shape{16, 8}));  // both directions of the layer below
+  BOOST_CHECK(model.parameters()[8].shape() == (Shape{16, 8}));  // both directions of the previous layer
   BOOST_CHECK_EQUAL(nn::Gru(3, 4, generator, {.bias = nn::Bias::no}).parameters().size(), 2U);
 }
 

@@ -20,7 +20,7 @@ std::shared_ptr<nn::Sequential> network(unsigned seed) {
                         std::make_shared<nn::Linear>(2, 1, generator));
 }
 
-/// Its state is a buffer alone.
+/// A module whose only state is a buffer.
 class Counter final : public nn::Module {
  public:
   void count() { count_.set_value(count_.value() + 1.0); }

@@ -13,7 +13,7 @@ using namespace troupe::testing;
 
 namespace {
 
-/// A parameter of its own, a part with parts, and a part that is there twice.
+/// A model with a parameter of its own, a part with parts, and a part that occurs twice.
 class Model final : public nn::Module {
  public:
   explicit Model(Generator& generator) {

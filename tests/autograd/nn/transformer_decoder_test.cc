@@ -10,7 +10,7 @@ using namespace troupe::testing;
 
 namespace {
 
-/// The first four steps that a decoder gives for x (1, 5, 8) and its memory.
+/// Returns the first four steps of the decoder's result for x (1, 5, 8) and its memory.
 Tensor first_four(nn::TransformerDecoder& decoder, const Tensor& x, const Tensor& memory, bool causal) {
   return decoder.forward(x, memory, {.causal = causal}).value().slice(1, 0, 4).clone();
 }

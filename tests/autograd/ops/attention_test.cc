@@ -19,7 +19,7 @@ Variable random(const Shape& shape, std::uint64_t seed) {
   return Variable(randn(shape, generator, DType::f64), RequiresGrad::yes);
 }
 
-/// The formula out of other operations.
+/// The formula, composed of other operations.
 Variable composed(Inputs v, const ScaledDotProductOptions& options, Generator& generator) {
   Variable scores = matmul(v[0], transpose(v[1])) * (1.0 / std::sqrt(static_cast<double>(v[0].shape().back())));
   const double out = -std::numeric_limits<double>::infinity();
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_mask_that_is_learned_has_a_gradient_of_its_shape) {
     expect_gradcheck(plain, with_mask(mask));
     expect_gradcheck(causal, with_mask(mask));
   }
-  // What raises all scores of a query has a gradient of 0, of which 16 bits see the rounding alone.
+  // A mask that raises all scores of a query equally has a gradient of 0. In 16 bits only its rounding remains.
   for (const Shape& mask : {Shape{1, 3, 1}, Shape{}}) {
     for (const auto& found : {gradcheck(plain, with_mask(mask)), gradcheck(causal, with_mask(mask))})
       BOOST_TEST(found.ok, found.worst);

@@ -9,7 +9,7 @@ using namespace troupe::testing;
 
 namespace {
 
-/// A leaf with different values in every element, no two closer than the steps of a gradcheck.
+/// A leaf with distinct elements, further apart than the steps of a gradcheck.
 Variable filled(const Shape& shape) {
   Generator generator(11);
   const Tensor order = permutation(shape.numel(), generator).to(DType::f64);
@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(convolution_has_the_gradients_worked_out_by_hand) {
   const Gradients gradients = backward(sum(y));
   expect(gradients.of(weight), {12.0, 16.0, 24.0, 28.0}, {1, 1, 2, 2});  // 1+2+4+5, 2+3+5+6, ...
   expect(gradients.of(bias), {4.0});
-  // how often each pixel meets each weight: corners one, edges two, the centre all four
+  // The number of weights that each pixel meets: corners one, edges two, the centre all four.
   expect(gradients.of(x), {1.0, 3.0, 2.0, 4.0, 10.0, 6.0, 3.0, 7.0, 4.0}, {1, 1, 3, 3});
 }
 

@@ -13,7 +13,7 @@ using namespace troupe::testing;
 
 namespace {
 
-/// Value and gradient of a function of one number.
+/// Checks value and gradient of a function of one number.
 void expect_at(const std::function<Variable(const Variable&)>& function, double x, double value, double gradient) {
   const Variable variable = leaf(x);
   const Variable result = function(variable);

@@ -13,12 +13,12 @@ constexpr std::array kModes{BagMode::sum, BagMode::mean, BagMode::max};
 Tensor numbers(std::initializer_list<std::int64_t> values) { return from_values<std::int64_t>(values); }
 Variable table() { return leaf({1.0, 10.0, 2.0, 20.0, 3.0, 30.0, 4.0, 40.0}, {4, 2}); }
 
-/// Of the bags {0, 2}, {} and {3, 3}.
+/// Returns the bags {0, 2}, {} and {3, 3}.
 Variable bags_of(const Variable& weight, const EmbeddingBagOptions& options, const Variable& samples = {}) {
   return embedding_bag(weight, numbers({0, 2, 3, 3}), numbers({0, 2, 2}), options, samples);
 }
 
-/// The gradients that arrive if element i of `result` counts i + 1 times.
+/// Returns the gradients if element i of `result` has weight i + 1.
 Gradients weighted_gradients(const Variable& result) {
   const Tensor weights = add(arange(result.shape().numel(), DType::f64), 1.0);
   return backward(sum(result * Variable(weights.reshape(result.shape()))));

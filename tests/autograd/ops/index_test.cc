@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(gathered_elements_give_their_gradients_back_and_added_ones_
   expect(gather(x, 1, index).value(), {3.0, 3.0, 4.0, 5.0}, {2, 2});
   expect(gradient_of(x, gather(x, 1, index)), {0.0, 0.0, 3.0, 3.0, 4.0, 0.0}, {2, 3});
 
-  const Variable source = leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});  // of which the index takes two columns
+  const Variable source = leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});  // the index takes two columns of it
   const Variable sums = scatter_add(x, 1, index, source);
   expect(sums.value(), {1.0, 2.0, 6.0, 8.0, 10.0, 6.0}, {2, 3});  // 3+1+2, 4+4, 5+5
   expect(gradient_of(x, sums), {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(gathered_elements_give_their_gradients_back_and_added_ones_
 BOOST_AUTO_TEST_CASE(of_elements_scattered_to_one_place_the_one_that_stayed_gets_the_gradient) {
   const Variable x = matrix();
   const Tensor index = from_values<std::int64_t>({2, 2, 0, 1}, {2, 2});
-  const Variable source = leaf({7.0, 8.0, 9.0, 10.0, 11.0, 12.0}, {2, 3});  // of which the index takes two columns
+  const Variable source = leaf({7.0, 8.0, 9.0, 10.0, 11.0, 12.0}, {2, 3});  // the index takes two columns of it
   const Variable y = scatter(x, 1, index, source);
   expect(y.value(), {1.0, 2.0, 8.0, 10.0, 11.0, 6.0}, {2, 3});
   expect(gradient_of(x, y), {1.0, 2.0, 0.0, 0.0, 0.0, 6.0}, {2, 3});

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(the_loss_of_a_right_class_has_gradient_in_that_class_only) 
   expect(backward(nll_loss(log_probs, target)).of(log_probs), {0.0, -0.5, -0.5, 0.0}, {2, 2});
   expect(backward(nll_loss(log_probs, target, Reduction::sum)).of(log_probs), {0.0, -1.0, -1.0, 0.0}, {2, 2});
   expect(gradient_of(log_probs, nll_loss(log_probs, target, Reduction::none)), {0.0, -1.0, -2.0, 0.0}, {2, 2});
-  // Weights 3 and 1 of the right classes: a mean divides by 4. What is ignored has no gradient.
+  // Weights 3 and 1 of the target classes: the mean divides by 4. An ignored example has no gradient.
   const Tensor weight = from_values<double>({1.0, 3.0});
   expect(backward(nll_loss(log_probs, target, {.weight = weight})).of(log_probs), {0.0, -0.75, -0.25, 0.0}, {2, 2});
   expect(backward(nll_loss(log_probs, target, {.ignore_index = 0})).of(log_probs), {0.0, -1.0, 0.0, 0.0}, {2, 2});
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(the_gradient_of_cross_entropy_is_the_probability_less_one_f
   const Tensor target = classes({0});
   expect(cross_entropy(logits, target).value(), std::log(4.0));
   expect(backward(cross_entropy(logits, target)).of(logits), {-0.75, 0.75}, {1, 2});
-  // Wanted are 0.9 and 0.1: 1/4 - 0.9, 3/4 - 0.1
+  // Targets 0.9 and 0.1: 1/4 - 0.9, 3/4 - 0.1
   expect(backward(cross_entropy(logits, target, {.label_smoothing = 0.2})).of(logits), {-0.65, 0.65}, {1, 2});
   expect(backward(cross_entropy(logits, classes({-100}), Reduction::sum)).of(logits), {0.0, 0.0}, {1, 2});
   expect(backward(cross_entropy(logits, from_values<double>({0.5, 0.5}, {1, 2}))).of(logits), {-0.25, 0.25}, {1, 2});

@@ -9,7 +9,7 @@ using namespace troupe::testing;
 
 namespace {
 
-/// A leaf with different values in every element.
+/// A leaf with distinct elements.
 Variable filled(const Shape& shape) {
   Generator generator(7);
   return Variable(uniform(shape, -1.0, 1.0, generator, DType::f64), RequiresGrad::yes);

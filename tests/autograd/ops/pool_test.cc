@@ -9,7 +9,7 @@ using namespace troupe::testing;
 
 namespace {
 
-/// A leaf with different values in every element, no two closer than the steps of a gradcheck.
+/// A leaf with distinct elements, further apart than the steps of a gradcheck.
 Variable filled(const Shape& shape) {
   Generator generator(11);
   const Tensor order = permutation(shape.numel(), generator).to(DType::f64);

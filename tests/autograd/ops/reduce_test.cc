@@ -11,7 +11,7 @@ namespace {
 
 Variable matrix() { return leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3}); }
 
-/// A leaf with different values in every element.
+/// A leaf with distinct elements.
 Variable filled(const Shape& shape) {
   Generator generator(7);
   return Variable(uniform(shape, -1.0, 1.0, generator, DType::f64), RequiresGrad::yes);
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(running_products_have_their_gradients_beside_zeros_too) {
   expect(cumprod(x, 0).value(), {2.0, 6.0, 24.0});
   expect(gradient_of(x, cumprod(x, 0)), {43.0, 28.0, 18.0});  // 1 + 2*3 + 3*12, 2*2 + 3*8, 3*6
   const Variable zero = leaf({2.0, 0.0, 4.0, 0.0, 5.0});
-  // Of the first 0: 2*2 + 3*8, then the second 0 is in every product.
+  // By the first 0: 2*2 + 3*8; later products contain the second 0.
   expect(gradient_of(zero, cumprod(zero, 0)), {1.0, 28.0, 0.0, 0.0, 0.0});
   const std::vector<Variable> with_zeros{leaf({0.5, 0.0, 2.0, 1.5, 3.0, 0.0, 0.0, 2.0, 1.0}, {3, 3})};
   expect_gradcheck([](Inputs v) { return cumprod(v[0], 0) * 0.25; }, with_zeros);

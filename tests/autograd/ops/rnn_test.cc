@@ -12,7 +12,7 @@ struct Random {
   Variable operator()(const Shape& shape) {
     return Variable(uniform(shape, -0.8, 0.8, generator, DType::f64), RequiresGrad::yes);
   }
-  /// x (3, 2, 3), parameters of `gates` blocks of 2, a hidden state and a cell.
+  /// Returns x (3, 2, 3), the parameters of `gates` blocks of 2, a hidden state and a cell.
   std::vector<Variable> inputs(std::int64_t gates) {
     return {(*this)({3, 2, 3}),   (*this)({gates * 2, 3}), (*this)({gates * 2, 2}), (*this)({gates * 2}),
             (*this)({gates * 2}), (*this)({2, 2}),         (*this)({2, 2})};
@@ -21,7 +21,7 @@ struct Random {
 
 RnnParameters parameters(Inputs v) { return {v[1], v[2], v[3], v[4]}; }
 
-/// All results as one, so that each has a gradient.
+/// Returns all results as one variable, so that each has a gradient.
 Variable joined(const RnnOutputs& outputs) {
   std::vector<Variable> parts{outputs.output, unsqueeze(outputs.hidden, 0)};
   if (outputs.cell.defined()) parts.push_back(unsqueeze(outputs.cell, 0));

@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(rearranged_elements_get_their_gradients_back_in_place) {
   expect(gradient_of(x, unsqueeze(x, 1)), {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});
   expect(gradient_of(x, squeeze(reshape(x, {2, 1, 3}), 1)), {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});
   expect(gradient_of(x, transpose(x)), {1.0, 3.0, 5.0, 2.0, 4.0, 6.0}, {2, 3});
-  // (1, 2, 3) -> (3, 1, 2): element (i, j) goes to place j * 2 + i
+  // (1, 2, 3) -> (3, 1, 2): element (i, j) moves to place j * 2 + i
   expect(gradient_of(x, permute(unsqueeze(x, 0), order)), {1.0, 3.0, 5.0, 2.0, 4.0, 6.0}, {2, 3});
 }
 

@@ -1,4 +1,4 @@
-// Networks whose training steps are measured.
+// Networks for the benchmarks of training steps.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class MnistNet final : public nn::Layer {
   std::shared_ptr<nn::Linear> dense1_, dense2_;
 };
 
-/// Convolutions 1x1, 3x3 and 1x1 beside a shortcut, which is a convolution where sizes change.
+/// Convolutions 1x1, 3x3 and 1x1 with a shortcut, which is a convolution where sizes change.
 class Bottleneck final : public nn::Layer {
  public:
   static constexpr std::int64_t kExpansion = 4;
@@ -39,8 +39,8 @@ class Bottleneck final : public nn::Layer {
   std::shared_ptr<nn::BatchNorm2d> norm1_, norm2_, norm3_, shortcut_norm_;
 };
 
-/// ResNet-50: images (n, 3, h, w) -> scores (n, 1000). Source: He et al., "Deep residual learning for image
-/// recognition", 2016, table 1; the stride is in the 3x3 convolution, as in torchvision.
+/// ResNet-50: images (n, 3, h, w) -> scores (n, 1000). The stride is in the 3x3 convolution, as in torchvision.
+/// Source: He et al., "Deep residual learning for image recognition", 2016, table 1.
 class ResNet50 final : public nn::Layer {
  public:
   explicit ResNet50(Generator& generator);

@@ -1,4 +1,4 @@
-"""The rows of tensor_bench.cc in PyTorch. Reads and answers what `tensor --serve` does."""
+"""The rows of tensor_bench.cc in PyTorch. Reads and answers the same lines as `tensor --serve`."""
 
 import itertools
 import sys
@@ -46,7 +46,7 @@ def add_small(name, f):
 
 
 def gradients(roots, inputs, grads=None):
-    """As Troupe's backward: gradients are returned, not added to what leaves hold."""
+    """As Troupe's backward: returns gradients, and does not add them to those of the leaves."""
     return torch.autograd.grad(roots, inputs, grads)
 
 
@@ -125,7 +125,7 @@ def lstm():
 
 @row("attention/8x1024x64", "forward + backward")
 def attention():
-    """Composed: what 1.13 has of it, torch._scaled_dot_product_attention, is private, of the same operations, and no faster."""
+    """Composed of operations: torch._scaled_dot_product_attention of 1.13 is private, uses the same ones, and is no faster."""
     q, k, v = (torch.randn(8, 1024, 64, requires_grad=True) for _ in range(3))
     later, g = torch.full((1024, 1024), -torch.inf).triu(1), torch.ones(8, 1024, 64)
 

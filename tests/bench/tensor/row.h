@@ -1,4 +1,4 @@
-// One thing that is measured, on Troupe's side of the benchmark of values and gradients. peer.py has the same rows.
+// One row of the benchmark of values and gradients, computed by Troupe. peer.py has the same rows.
 #pragma once
 
 #include <functional>
@@ -7,13 +7,13 @@
 
 namespace troupe::bench {
 
-/// Does the work once. Owns what it works on.
+/// Runs the measured work once. Owns its operands.
 using Work = std::function<void()>;
 
 struct Row {
   std::string name;               ///< "conv2d/32x64x28/backward"
   std::string autograd;           ///< what is recorded: "none", "forward", "forward + backward", "training step"
-  std::function<Work()> prepare;  ///< makes the operands; not measured
+  std::function<Work()> prepare;  ///< creates the operands; not measured
   bool large = false;             ///< takes seconds
 };
 

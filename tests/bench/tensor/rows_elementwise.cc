@@ -1,4 +1,4 @@
-// Chains of additions and operations so small that the call is all they cost.
+// Chains of additions, and operations so small that the call dominates their cost.
 #include <fmt/core.h>
 
 #include <utility>
@@ -22,13 +22,13 @@ Row chain(const std::string& size, std::int64_t elements) {
             return [x = randn({elements}, generator), y = randn({elements}, generator)] {
               Tensor sum = x + y;
               for (int i = 1; i < kAdds; ++i) sum = std::move(sum) + y;
-              (void)sum.bytes();  // large sums wait until somebody looks
+              (void)sum.bytes();  // large sums are deferred until their elements are read
             };
           },
           elements > 10'000'000};
 }
 
-/// `f` on two matrices of 5 x 2, without and with a graph.
+/// Rows of `f` on two matrices of 5 x 2, without and with a graph.
 template <class F>
 void add_small(std::vector<Row>& rows, const std::string& name, const F& f) {
   rows.push_back({"small/" + name, "none", [f] {

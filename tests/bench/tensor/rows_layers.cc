@@ -1,4 +1,4 @@
-// Softmax and the loss of a classifier, and what language models are made of.
+// Softmax, a classifier's loss, and the layers of language models.
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t kBatch = 128;
 constexpr std::int64_t kClasses = 1000;
 
-// A table of 10,000 rows of 64, from which 512 bags of 20 take.
+// A table of 10,000 rows of 64, from which 512 bags select 20 rows each.
 constexpr std::int64_t kRows = 10'000;
 constexpr std::int64_t kWidth = 64;
 const Shape kBags{512, 20};
@@ -38,7 +38,8 @@ Row bags(const std::string& gradient, bool sparse) {
           }};
 }
 
-/// The table learns: rows of the gradient are summed and step the rows of the table, others in every batch.
+/// The table is trained: the gradient's rows are summed and update their rows of the table, different ones in every
+/// batch.
 Row bags_step() {
   return {"embedding_bag/512x20/sparse/step", "training step", [] {
             Generator generator(3);

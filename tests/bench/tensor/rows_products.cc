@@ -1,4 +1,4 @@
-// Products of matrices, convolutions and pools.
+// Matrix products, convolutions and pools.
 #include <fmt/core.h>
 
 #include "autograd/engine.h"
@@ -53,7 +53,7 @@ void add_convolution(std::vector<Row>& rows, const Convolution& c) {
 std::vector<Row> product_rows() {
   std::vector<Row> rows;
   for (std::int64_t n = 64; n <= 2048; n *= 2) rows.push_back(sgemm(n));
-  // The MNIST network's, and one of each size of ResNet-50's for images of 64 x 64.
+  // The convolutions of the MNIST network, and one of each size of ResNet-50 for images of 64 x 64.
   for (const Convolution& c : {Convolution{"1x32x28", 32, 1, 32, 28, 3, 1, 0},
                                {"32x64x28", 32, 32, 64, 28, 3, 1, 0},
                                {"resnet/7x7_3x64", 8, 3, 64, 64, 7, 2, 3},

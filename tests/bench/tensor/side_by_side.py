@@ -17,7 +17,7 @@ import numpy
 
 REPETITION_SECONDS = 0.05  # at least: below, the clock and the scheduler show
 
-# glibc gives large blocks back to the system at once, and each use of fresh pages costs a fault; this makes it keep them.
+# glibc returns large blocks to the system at once, and fresh pages cost page faults; this makes it keep the blocks.
 ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_MMAP_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(64 << 20)}
 
 
@@ -40,7 +40,7 @@ class Side:
         return float(self.ask(name, times))
 
     def times_for(self, name):
-        """How often the work is done in one repetition."""
+        """Returns the number of runs in one repetition."""
         times = 1
         self.seconds(name, times)
         while self.seconds(name, times) < REPETITION_SECONDS:
@@ -48,7 +48,7 @@ class Side:
         return times
 
     def peak_mib(self):
-        """The most memory that this process has ever had."""
+        """Returns the peak memory of this process."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) / 1024
 
@@ -64,7 +64,7 @@ class Side:
 
 
 def memory_of(command, name, threads):
-    """What a fresh process takes for the row above what it takes to start."""
+    """Returns the memory that a fresh process uses for the row, minus the memory at its start."""
     side = Side(command, threads)
     before = side.peak_mib()
     side.ask(name, 3)

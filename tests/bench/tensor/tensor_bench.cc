@@ -1,8 +1,8 @@
-// What operations, layers, update rules and training steps take on the CPU. One JSON line each:
+// Measures operations, layers, update rules and training steps on the CPU. One JSON line each:
 //   {"name": "sgemm/512", "unit": "us", "median": 1404, "p99": 1422, "n": 15}
-// `--quick` does each once but the large ones, `--only <text>` those with this text in their names. With `--serve` it
-// does what it reads: lines "<name> <times>", and answers each with the seconds that this took, "<name> - " with what
-// is recorded; so side_by_side.py compares it with peer.py. As many threads as OMP_NUM_THREADS says.
+// `--quick` runs each row once, except large ones. `--only <text>` selects rows whose name contains the text. `--serve`
+// reads lines "<name> <times>" and answers each with the seconds that this took, or "<name> - " with the kind of
+// recording; side_by_side.py thus compares it with peer.py. Uses OMP_NUM_THREADS threads.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace troupe::bench {
 namespace {
 
 constexpr int kRepetitions = 15;
-constexpr double kRepetitionSeconds = 0.05;  // at least: below, the clock and the scheduler show
+constexpr double kRepetitionSeconds = 0.05;  // minimum: below it, the clock and the scheduler dominate
 
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
@@ -47,7 +47,7 @@ void measure(const Row& row, bool quick) {
   print(row.name, "us", std::move(samples));
 }
 
-/// Keeps the operands of the row asked for last, as its peer does.
+/// Keeps the operands of the last requested row, as its peer does.
 void serve(const std::vector<Row>& rows) {
   for (const Row& row : rows) fmt::print("{} ", row.name);
   fmt::print("\n");
@@ -58,7 +58,7 @@ void serve(const std::vector<Row>& rows) {
     if (current == nullptr || current->name != name) {
       const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.name == name; });
       if (found == rows.end()) throw std::invalid_argument("no row " + name);
-      work = nullptr;  // before the next operands are made
+      work = nullptr;  // releases its operands before the next ones are created
       current = &*found;
       work = current->prepare();
     }

@@ -16,7 +16,7 @@ int main() {
   // 1*1 + 2*2 + 3*3 and 4*1 + 5*2 + 6*3
   for (const float value : y.value().data<float>()) std::cout << value << '\n';
 
-  // Reports name the lines of whoever uses the library, as their compiler knows them.
+  // Reports name the source lines of the library's user.
   troupe::Node& trainer = cluster.node("trainer");
   const auto held = trainer.remote("ps0", &project, x, w);
   const std::string line = __FILE__ ":" + std::to_string(__LINE__ - 1);

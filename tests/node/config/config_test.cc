@@ -1,4 +1,4 @@
-// What a cluster file may say, who overrides it, and the one line for each thing that is wrong.
+// The contents of a cluster file, what overrides them, and one line for each error.
 #include "node/config/config.h"
 
 #include <boost/test/unit_test.hpp>
@@ -31,7 +31,7 @@ struct Files : TemporaryDirectory {
     return load_config(write(text), variables, sets);
   }
 
-  /// The error lines for `text`, with the directory of the file cut off.
+  /// Returns the error lines for `text`, without the directory of the file.
   std::vector<std::string> errors(std::string_view text, const Variables& variables = {},
                                   std::vector<std::string> sets = {}) {
     return errors_of(write(text), variables, sets);

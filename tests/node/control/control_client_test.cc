@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_silent_costs_its_patience_once_and_hides_no_oth
   const ControlName mute = fresh_control_name("mute");
   const ControlName deaf = fresh_control_name("deaf");
   const ControlName well = fresh_control_name("well");
-  const detail::FileDescriptor listening = detail::listen_at(mute);  // nobody accepts
+  const detail::FileDescriptor listening = detail::listen_at(mute);  // no process accepts the connection
   const detail::FileDescriptor other = detail::listen_at(deaf);
   const detail::ControlServer server(well, [](std::string_view) { return "fine"; });
   const auto begin = std::chrono::steady_clock::now();

@@ -38,7 +38,7 @@ struct Listener {
   }
   void work() { listener.work(now); }
 
-  /// What came so far.
+  /// Returns the data received so far.
   static std::string heard(const FileDescriptor& socket) {
     std::string text;
     std::array<char, 4096> buffer{};
@@ -46,7 +46,7 @@ struct Listener {
       text.append(buffer.data(), static_cast<std::size_t>(size));
     return text;
   }
-  /// Whether the other side has closed the connection; reads what is left.
+  /// Returns whether the other side has closed the connection. Reads the remaining data.
   static bool is_over(const FileDescriptor& socket) {
     char byte = 0;
     static_cast<void>(heard(socket));
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(who_says_nothing_or_does_not_read_is_dropped_in_time) {
   BOOST_TEST(!listener.next_due().has_value());
   const FileDescriptor silent = connect();
   const FileDescriptor deaf = connect();
-  answer.assign(8 << 20, 'x');  // more than the kernel keeps
+  answer.assign(8 << 20, 'x');  // more than the kernel buffers
   say(deaf, "status\n");
   work();
   BOOST_TEST(listener.connections() == 2U);
@@ -136,8 +136,7 @@ BOOST_AUTO_TEST_CASE(those_beyond_the_limit_wait_until_somebody_is_done) {
   BOOST_TEST(questions.empty());
   std::vector<pollfd> polled;
   listener.add_polled(polled);
-  BOOST_TEST(polled.size() ==
-             ControlListener::kConnectionsMax);  // and not who listens: that would be readable all the time
+  BOOST_TEST(polled.size() == ControlListener::kConnectionsMax);  // without the (readable) listening socket
   silent.pop_back();
   work();
   work();
@@ -150,7 +149,7 @@ BOOST_AUTO_TEST_CASE(without_descriptors_it_pauses_instead_of_turning_in_circles
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   rlimit none = limit;
-  none.rlim_cur = 0;  // those that are open stay
+  none.rlim_cur = 0;  // open descriptors stay open
   setrlimit(RLIMIT_NOFILE, &none);
   work();
   setrlimit(RLIMIT_NOFILE, &limit);

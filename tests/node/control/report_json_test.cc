@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What parsing `text` as a stack complains of.
+/// Returns the error of parsing `text` as a stack.
 std::string complaint(const std::string& text) {
   try {
     static_cast<void>(parse_stack_report(text));
@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(reports_come_back_as_they_were) {
   BOOST_TEST((parse_node_report(json_of(testing::sample_node_report())) == testing::sample_node_report()));
   BOOST_TEST((parse_stack_report(json_of(testing::sample_stack_report())) == testing::sample_stack_report()));
   BOOST_TEST((parse_launch_report(json_of(testing::sample_launch_report())) == testing::sample_launch_report()));
-  NodeReport joining;  // nothing is known yet, and traffic is not counted
+  NodeReport joining;  // all fields unknown, no traffic counts
   BOOST_TEST((parse_node_report(json_of(joining)) == joining));
 }
 
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(each_missing_or_wrong_field_is_nonsense_and_an_unknown_one_
     json part = whole;
     part.erase(key);
     BOOST_CHECK_THROW(static_cast<void>(parse_node_report(part.dump())), ReportError);
-    if (key == "phase") continue;  // an unknown one reads as the first, as enumerations do here
+    if (key == "phase") continue;  // an unknown phase reads as the first one, as enumerations do here
     part[key] = "wrong";
     BOOST_CHECK_THROW(static_cast<void>(parse_node_report(part.dump())), ReportError);
   }

@@ -1,4 +1,4 @@
-// Reports of a cluster in which everything that can be said is said.
+// Sample reports of a cluster in which every field is set.
 #pragma once
 
 #include <chrono>

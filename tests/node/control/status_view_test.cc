@@ -31,7 +31,7 @@ ControlAnswer silent(const NodeName& name) {
   return {{"4f2a", name}, 8, "", "no answer within 2000 ms: its process is stopped"};
 }
 
-/// "ps0: no answer", "trainer: up" of each.
+/// Returns "ps0: no answer" or "trainer: up" for each node.
 std::vector<std::string> states(const ClusterView& cluster) {
   std::vector<std::string> texts;
   for (const NodeView& node : cluster.nodes)
@@ -54,8 +54,8 @@ BOOST_AUTO_TEST_CASE(nodes_stand_in_the_order_of_their_launcher_with_what_became
                                        "w: no answer within 2000 ms: its process is stopped", "guest: answers",
                                        "ps0: cannot be asked from here; z sees it up",
                                        "trainer: cannot be asked from here; z sees it up"}));
-  BOOST_TEST(cluster.nodes[0].pid == 7);    // who answered
-  BOOST_TEST(cluster.nodes[1].pid == 102);  // as its launcher says
+  BOOST_TEST(cluster.nodes[0].pid == 7);    // from its own answer
+  BOOST_TEST(cluster.nodes[1].pid == 102);  // from its launcher
   BOOST_TEST(!cluster.all_answer());
 }
 

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(times_have_the_unit_that_people_would_take) {
   BOOST_TEST(shown(250s) == "4 min 10 s");
   BOOST_TEST(shown(2h + 5min + 59s) == "2 h 5 min");
   BOOST_TEST(shown(24h * 3 + 4h) == "3 d 4 h");
-  BOOST_TEST(shown(-3s) == "-3000 ms");  // a deadline that has passed
+  BOOST_TEST(shown(-3s) == "-3000 ms");  // a past deadline
 }
 
 BOOST_AUTO_TEST_CASE(bytes_have_the_unit_that_people_would_take) {

@@ -29,12 +29,12 @@ Peer node(const std::string& name, std::uint64_t life = 1) {
   return {.name = name, .incarnation = {.high = life, .low = 0xabc}, .address = "test://" + name};
 }
 
-/// A file that nobody has written yet, and the addresses where somebody listens.
+/// A file that does not exist yet, and the addresses with a listener.
 struct Place {
   [[nodiscard]] RendezvousFile file(const std::string& cluster = "mnist") const {
     return {path, cluster, [this](const std::string& address) { return listening.contains(address); }};
   }
-  /// What `self` is told when it comes; it listens from then on.
+  /// Returns the answer to `self` when it joins. From then on its address has a listener.
   [[nodiscard]] Result<std::vector<Peer>> come(const Peer& self, const std::string& cluster = "mnist") {
     listening.insert(self.address);
     return file(cluster).join_or_found(self, in(5s));

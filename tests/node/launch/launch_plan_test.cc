@@ -1,4 +1,4 @@
-// What is going to be started: addresses over tcp, and a port that stays free for the seed.
+// The launch plan: addresses over tcp, and a port that stays free for the seed.
 #include "node/launch/launch_plan.h"
 
 #include <arpa/inet.h>

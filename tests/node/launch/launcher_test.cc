@@ -1,4 +1,4 @@
-// `troupe up` with real processes: what it shows, in which order it ends them, and that nothing is left of them.
+// `troupe up` with real processes: its output, the order in which it ends them, and that none of them is left.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -21,14 +21,14 @@ using troupe::testing::TroupeRun;
 
 namespace {
 
-/// A role whose processes run `script` in a shell; `more` are further lines.
+/// Returns a role whose processes run `script` in a shell; `more` are further lines of the role.
 std::string role(const std::string& name, const std::string& script, const std::string& more = "") {
   return "[[role]]\nname = \"" + name + "\"\ncommand = [\"sh\", \"-c\", '''" + script + "''']\n" + more + "\n";
 }
 
-// Says that it is ready, and leaves with a word when it is asked to.
+// Prints that it is ready, and prints a word when it is asked to end.
 const std::string kPolite = "trap 'echo bye; exit 0' TERM; echo ready; sleep 1000 & wait";
-// Hears nothing but SIGKILL, nor do its children.
+// It and its children end only at SIGKILL.
 const std::string kStubborn = "trap '' TERM; echo ready; while :; do sleep 1000; done";
 
 struct Directory : TemporaryDirectory {
@@ -44,7 +44,7 @@ struct Directory : TemporaryDirectory {
   }
 };
 
-/// The lines that contain `text`, in order.
+/// Returns the lines that contain `text`, in order.
 std::vector<std::string> with(const std::vector<std::string>& lines, const std::string& text) {
   std::vector<std::string> result;
   std::copy_if(lines.begin(), lines.end(), std::back_inserter(result),
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_does_not_stop_in_time_is_killed) {
 }
 
 BOOST_AUTO_TEST_CASE(nothing_outlives_a_launcher_that_is_killed) {
-  // The node, its child and its grandchild; none listens to anything but SIGKILL.
+  // The node, its child and its grandchild. All of them ignore every signal but SIGKILL.
   auto run = up(role("ps", "trap '' TERM HUP INT; sh -c 'sleep 1000 & echo ready; wait' & wait", "count = 3"));
   for (int i = 0; i < 3; ++i) run.wait_for("ready");
   run.signal(SIGKILL);
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_goes_away_ends_the_run) {
 }
 
 BOOST_AUTO_TEST_CASE(a_node_finds_its_secret_once_and_no_other_descriptor) {
-  // 3 is the descriptor that this test hands down itself; od reads one byte more than there is.
+  // 3 is the descriptor that this test passes down itself; od reads one byte more than exists.
   auto run =
       up(role("ps",
               "fds=; i=0; while [ $i -lt 64 ]; do [ -e /proc/$$/fd/$i ] && fds=\"$fds $i\"; i=$((i+1)); done; "

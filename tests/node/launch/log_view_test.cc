@@ -1,4 +1,4 @@
-// Lines with their node's name, bars in the last rows of a terminal.
+// Lines with their node's name, and progress bars in the last rows of a terminal.
 #include "node/launch/log_view.h"
 
 #include <boost/test/unit_test.hpp>
@@ -13,7 +13,7 @@ LogView view(LogView::Options options = {}) { return LogView({"ps", "trainer/0",
 
 constexpr LogView::Options kTerminal{.is_terminal = {true, true}, .colours = false, .columns = 24};
 
-/// What was shown, on both streams together.
+/// Returns the output on both streams together.
 std::string shown(LogView& view) {
   std::string text;
   for (const ShownText& piece : view.take()) text += piece.text;

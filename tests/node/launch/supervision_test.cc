@@ -1,4 +1,4 @@
-// Which process is told what: all orders of ends, interrupts and deadlines, without a process.
+// The signals to each process: all orders of ends, interrupts and deadlines, without real processes.
 #include "node/launch/supervision.h"
 
 #include <signal.h>
@@ -22,7 +22,7 @@ const ExitStatus kStatus3{3 << 8};
 const ExitStatus kKilled{SIGKILL};
 const SupervisionTime kStart{};
 
-/// Three nodes, 900 ms to stop: the share of each is 300 ms.
+/// Three nodes with 900 ms to stop: each has a share of 300 ms.
 Supervision three(OnExit last = OnExit::stop_all) {
   return Supervision({OnExit::stop_all, OnExit::stop_all, last}, 900ms);
 }
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_slow_node_delays_the_next_by_its_share_and_is_killed_at_i
   BOOST_CHECK(rules.next_time() == kStart + 300ms);
   check_orders(rules.on_time(kStart + 299ms), {});
   check_orders(rules.on_time(kStart + 300ms), {{1, SIGTERM}});
-  check_orders(rules.on_exit(1, kSuccess, kStart + 400ms), {{0, SIGTERM}});  // node 2 has had its share, too
+  check_orders(rules.on_exit(1, kSuccess, kStart + 400ms), {{0, SIGTERM}});  // node 2 has used its share, too
   check_orders(rules.on_exit(0, kSuccess, kStart + 500ms), {});
   check_orders(rules.on_time(kStart + 900ms), {{2, SIGKILL}});
 }
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_second_interrupt_kills_at_once) {
 BOOST_AUTO_TEST_CASE(an_interrupt_while_stopping_for_a_failure_keeps_the_failure) {
   Supervision rules = three();
   (void)rules.on_exit(0, kStatus3, kStart);
-  check_orders(rules.on_interrupt(SIGTERM, kStart), {});  // node 2 was told already
+  check_orders(rules.on_interrupt(SIGTERM, kStart), {});  // node 2 already got its signal
   check_orders(rules.on_interrupt(SIGTERM, kStart), {{2, SIGKILL}, {1, SIGKILL}});
   BOOST_TEST(rules.status() == 3);
 }

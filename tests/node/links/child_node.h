@@ -23,7 +23,7 @@ extern char** environ;
 
 namespace troupe::testing {
 
-/// This test program once more, as a node "child" in a process of its own that can be killed: the suite zmq_link_child.
+/// This test program again, as node "child" in a process of its own that a test can kill: the suite zmq_link_child.
 class ChildNode {
  public:
   ChildNode(const ClusterSecret& secret, const std::string& bind, std::uint64_t incarnation,

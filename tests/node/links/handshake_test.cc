@@ -29,7 +29,7 @@ std::string text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// A trainer that connects to ps0, with the same secret unless told otherwise.
+/// A trainer that connects to ps0, by default with the same secret.
 struct Barrier {
   ClusterSecret secret = ClusterSecret::random();
   HandshakeIdentity trainer = identity("trainer", 1);
@@ -39,7 +39,7 @@ struct Barrier {
   HandshakeClient client() { return {trainer, trainers_secret, random_nonce()}; }
   HandshakeServer server() { return {ps0, secret, random_nonce()}; }
 
-  /// The code with which the server refuses the client's hello, after checking that the client learns the same.
+  /// Returns the code with which the server refuses the client's hello, and checks that the client gets the same code.
   ErrorCode refused_at_hello() {
     HandshakeClient c = client();
     const HandshakeStep at_server = server().take(c.hello());
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(client_that_goes_on_without_the_secret_is_refused) {
 BOOST_AUTO_TEST_CASE(server_that_echoes_the_clients_own_words_is_refused) {
   Barrier barrier;
   HandshakeClient client = barrier.client();
-  // The attacker relays our hello to another node of the cluster and its challenge back: the nonce is another one.
+  // The attacker relays our hello to another node of the cluster, and its challenge back to us: the nonce differs.
   HandshakeClient other = barrier.client();
   const HandshakeStep step = client.take(barrier.server().take(other.hello()).reply);
   BOOST_REQUIRE(step.failed.has_value());
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(every_changed_byte_of_a_challenge_or_welcome_is_refused) {
     BOOST_TEST_CONTEXT("byte " << i) {
       const auto failed = copy.take(changed).failed;
       BOOST_TEST_REQUIRE(failed.has_value());
-      BOOST_TEST((failed->code == ErrorCode::decode));  // damage, not another secret
+      BOOST_TEST((failed->code == ErrorCode::decode));  // the bytes are damaged; the secret is the same
     }
   }
   (void)server.take(client.take(challenge).reply);
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(versions_without_overlap_are_a_version_mismatch_on_both_sid
 
 BOOST_AUTO_TEST_CASE(node_of_protocol_version_1_is_a_version_mismatch, *boost::unit_test::label("fault-F39")) {
   Barrier barrier;
-  // Version 1: no pulse and no checksum; refused has the same bytes in every version.
+  // Version 1 has neither pulse nor checksum. `refused` has the same bytes in every version.
   const Bytes hello{std::byte{'T'}, std::byte{'R'}, std::byte{'P'}, std::byte{'H'}, std::byte{1},
                     std::byte{1},   std::byte{0},   std::byte{1},   std::byte{0},   std::byte{0xFF}};
   HandshakeServer server = barrier.server();
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(both_learn_where_heartbeats_go_the_lease_and_a_key_that_is_
 
 BOOST_AUTO_TEST_CASE(versions_come_before_everything_else_in_a_hello) {
   Barrier barrier;
-  // "TRPH", hello, versions 9 to 9, then a layout nobody knows today.
+  // "TRPH", hello, versions 9 to 9, then an unknown layout.
   const Bytes hello{std::byte{'T'}, std::byte{'R'}, std::byte{'P'}, std::byte{'H'}, std::byte{1},
                     std::byte{9},   std::byte{0},   std::byte{9},   std::byte{0},   std::byte{0xFF}};
   HandshakeServer server = barrier.server();

@@ -1,4 +1,4 @@
-// What every link does, whatever carries it: memory, ZeroMQ over TCP, ZeroMQ over unix sockets.
+// Properties of every link: over memory, ZeroMQ over TCP, ZeroMQ over unix sockets.
 #include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -75,7 +75,7 @@ struct IpcLinks final : ZmqLinks {
   const std::string prefix = "ipc://@troupe-test-" + std::to_string(fresh_incarnation().low) + "-";
 };
 
-/// A node that is only a link and remembers what its link says.
+/// A node that is only a link and records its link's events.
 struct TestNode {
   TestNode(auto& links, const NodeName& named) : name(named), incarnation(fresh_incarnation()) {
     link = links.make(name, incarnation);
@@ -91,7 +91,7 @@ struct TestNode {
   std::unique_ptr<Link> link;
 };
 
-/// Two nodes that are up with each other.
+/// Two connected nodes.
 template <class Links>
 struct Two {
   Two() {
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(packet_of_3_mib_arrives_whole_and_its_memory_is_re
   two.b.sink.wait_messages(1);
   BOOST_TEST((text_of(two.b.sink.messages()[0].frames[1]) == copy));
   two.b.sink.forget_messages();
-  two.a.link.reset();  // releases at the latest what the link still holds
+  two.a.link.reset();  // releases all data that the link still holds
   BOOST_TEST(held.expired());
 }
 
@@ -323,7 +323,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(stop_while_other_threads_send_ends_in_time_and_sil
   senders.clear();
   two.a.link->stop();
   BOOST_TEST(two.b.sink.messages().size() == seen);
-  two.a.link->stop();  // again: nothing happens
+  two.a.link->stop();  // a second stop has no effect
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(answers_sent_from_within_the_sink_arrive, Links, AllLinks) {

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A system that takes its time to look names up. Whoever asks on the test's own thread is not kept.
+/// A system whose name look-ups take time. Calls on the test's own thread do not wait.
 class SlowSystem {
  public:
   [[nodiscard]] OnThisHost::LookUp look_up() {
@@ -34,7 +34,7 @@ class SlowSystem {
     };
   }
 
-  /// One look-up ends so.
+  /// Ends one look-up with this answer.
   void find(std::optional<bool> answer) {
     state_->changes.change([&] {
       ++state_->answers;
@@ -55,7 +55,7 @@ class SlowSystem {
  private:
   struct State {
     testing::Changes changes;
-    int asked = 0;  // guarded by changes, as all below
+    int asked = 0;  // guarded by changes, as all members below
     int asked_by_tester = 0;
     int answers = 0;
     std::optional<bool> answer;
@@ -63,7 +63,7 @@ class SlowSystem {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-/// Tries until it is so, or there was time enough.
+/// Retries until `predicate` holds or enough time has passed.
 template <class Predicate>
 bool comes_true(Predicate predicate) {
   const auto deadline = std::chrono::steady_clock::now() + 10s;

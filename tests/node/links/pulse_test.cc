@@ -31,7 +31,7 @@ PulseKey some_key() {
   return PulseKey(std::span{random}.first<PulseKey::kBytes>());
 }
 
-/// A pulse that watches "b" and believes what is proved with `key`, and the beats that b sends.
+/// A pulse that watches "b" and accepts beats authenticated with `key`, and b's beats.
 struct Watching {
   Watching() {
     (void)pulse.tick(at(0ms));
@@ -43,7 +43,7 @@ struct Watching {
   [[nodiscard]] Beat::Bytes beat(std::uint64_t number) const {
     return encode({.slot = kSlot, .number = number, .said = {100ms, 0ms}}, key);
   }
-  /// Whether b is still reachable after a second in which `datagram` came at every tick.
+  /// Returns whether b is still reachable after a second in which `datagram` arrived at every tick.
   [[nodiscard]] bool counts(const Beat::Bytes& datagram) {
     for (Duration t = 100ms; t < 1500ms; t += 100ms) {
       if (const auto event = pulse.take(datagram, at(t))) return event->change == Reach::reachable;
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(beats_go_to_whom_they_are_aimed_at_with_growing_numbers) {
   const PulseKey key = some_key();
   const auto place = DatagramSocket::parse("udp://127.0.0.1:7").value();
   sender.aim("b", {.address = place, .slot = kSlot, .key = key}, 7);
-  sender.aim("b", {.address = place, .slot = kSlot + 1, .key = some_key()}, 6);  // of an earlier session, told late
+  sender.aim("b", {.address = place, .slot = kSlot + 1, .key = some_key()}, 6);  // of an earlier session, reported late
   BOOST_TEST(sender.tick(at(0ms)).beats.empty());                                // not watched
   sender.watch("b", kLife, 10s, at(0ms));
   for (std::uint64_t number = 1; number <= 3; ++number) {
@@ -157,7 +157,7 @@ void check_datagrams_arrive(const std::string& beside, const std::string& told, 
   const std::array<std::byte, 3> sent{std::byte{1}, std::byte{2}, std::byte{3}};
   from.send(*address, sent);
   std::array<std::byte, 2> buffer{};
-  const auto received = to.receive(buffer);  // on one machine it has arrived when it was sent
+  const auto received = to.receive(buffer);  // on one machine a datagram has arrived when it was sent
   BOOST_TEST_REQUIRE(received.has_value());
   BOOST_TEST((received->size() == 2U && (*received)[1] == std::byte{2}));
   BOOST_TEST(!to.receive(buffer).has_value());
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(addresses_of_this_machine_are_told_from_others) {
   for (const std::string here : {"tcp://127.0.0.1:9", "tcp://localhost:9", "ipc://@anything"}) {
     BOOST_TEST((is_of_this_host(here, HostNames::look_up) == true));
   }
-  BOOST_TEST((is_of_this_host("tcp://192.0.2.1:9") == false));  // reserved for documents
+  BOOST_TEST((is_of_this_host("tcp://192.0.2.1:9") == false));  // reserved for documentation
   BOOST_TEST(!is_of_this_host("tcp://localhost:9").has_value());
 }
 

@@ -43,7 +43,7 @@ Error refusal(const NodeOptions& options) {
   return {};
 }
 
-/// What a user writes who has a network of his own: here memory, under another scheme. Counts what goes through it.
+/// A user-defined transport: memory under another scheme. Counts its messages.
 class CarrierLink final : public Link {
  public:
   CarrierLink(MemoryHub& hub, const LinkRequest& request, std::atomic<int>& sent)
@@ -66,7 +66,7 @@ class CarrierLink final : public Link {
   std::atomic<int>& sent_;
 };
 
-/// Transports with "carrier" among them, and what was asked of it.
+/// Transports that include "carrier", and the calls that it got.
 struct Carrier {
   Carrier() {
     transports.add("carrier", {[this](const LinkRequest& request) -> Result<std::unique_ptr<Link>> {
@@ -79,7 +79,7 @@ struct Carrier {
   MemoryHub hub;
   std::atomic<int> opened = 0;
   std::atomic<int> sent = 0;
-  std::map<std::string, std::string> seen;  // by the thread that joins
+  std::map<std::string, std::string> seen;  // written by the joining thread
   Transports transports;
 };
 
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(nodes_reach_each_other_through_a_transport_of_the_user, *la
   BOOST_TEST(carrier.opened == 2);
   const int before = carrier.sent;
   BOOST_TEST(b.rpc_sync("a", &square, 7) == 49);
-  BOOST_TEST(carrier.sent >= before + 2);  // the call and its answer at least
+  BOOST_TEST(carrier.sent >= before + 2);  // at least the call and its answer
 }
 
 BOOST_AUTO_TEST_CASE(second_transport_under_one_scheme_is_refused_and_the_first_stays, *label("I-16")) {
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(second_transport_under_one_scheme_is_refused_and_the_first_
 }
 
 BOOST_AUTO_TEST_CASE(transport_that_a_node_was_not_given_is_unknown_to_it, *label("I-14") * label("I-16")) {
-  const Carrier carrier;  // not global: two nodes of one process may have different ones
+  const Carrier carrier;  // not global: two nodes of one process may have different transports
   const Error unknown = refusal(options("a", "carrier://"));
   BOOST_TEST((unknown.code == ErrorCode::bad_argument));
   BOOST_TEST(unknown.message == "cannot listen at \"carrier://\": no transport \"carrier\", there are ipc, tcp");

@@ -1,4 +1,4 @@
-// Attempts to connect that are given up.
+// Cancelled attempts to connect.
 #include "node/links/zmq_link_core.h"
 
 #include <unistd.h>
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(connect_that_is_given_up_is_answered_at_once_and_may_be_rep
   a.sink.wait_failures(1);
   BOOST_TEST((a.sink.failures()[0].why.code == ErrorCode::cancelled));
   BOOST_TEST(a.sink.failures()[0].address == place);
-  a.link->stop_connecting(place);  // it was answered
+  a.link->stop_connecting(place);  // the attempt was already answered
   LinkOfTest b("b", 2, secret, place);
   a.link->connect(place);
   a.sink.wait_ups(1);

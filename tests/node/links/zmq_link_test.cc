@@ -1,4 +1,5 @@
-// What only links between processes do: prove the secret, survive hostile bytes, notice dead processes, reconnect.
+// Properties of links between processes only: they prove the secret, survive hostile bytes, notice dead processes,
+// reconnect.
 #include "node/links/zmq_link.h"
 
 #include <boost/test/unit_test.hpp>
@@ -63,7 +64,7 @@ struct TestNode {
   std::unique_ptr<ZmqLink> link;
 };
 
-/// Nodes a and b with one secret, up with each other.
+/// Nodes a and b with one secret, connected to each other.
 struct Two {
   explicit Two(const std::function<void(ZmqLinkOptions&)>& change = [](ZmqLinkOptions&) {})
       : a(changed("a", 1, change)), b(changed("b", 2, change)) {
@@ -91,7 +92,7 @@ struct Two {
   TestNode b;
 };
 
-/// A ZeroMQ client that knows nothing of Troupe.
+/// A ZeroMQ client that does not know Troupe's protocol.
 struct Stranger {
   explicit Stranger(const std::string& address) {
     BOOST_REQUIRE(socket.tell(ready, 0).ok());
@@ -117,7 +118,7 @@ struct Stranger {
     }
     return std::nullopt;
   }
-  /// Says hello, which everybody may, and waits for the challenge: what was sent before has been read by then.
+  /// Sends hello, which needs no secret, and waits for the challenge: earlier data has been read by then.
   void wait_until_everything_was_read() {
     const HandshakeClient client({.peer = {.name = "stranger", .address = "tcp://127.0.0.1:1"}, .cluster_id = "test"},
                                  ClusterSecret::random(), random_nonce());
@@ -136,7 +137,7 @@ struct Stranger {
   ZmqSocket socket = ZmqSocket::open(context, ZmqSocket::Kind::watched_dealer, kNoLimits).value();
 };
 
-/// Cuts every TCP connection that this process made to `address`, as a firewall or `ss -K` does. Returns how many.
+/// Cuts every TCP connection that this process made to `address`, as a firewall or `ss -K` does. Returns their number.
 int cut_connections(const std::string& address) {
   int cut = 0;
   const auto port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
@@ -151,14 +152,14 @@ int cut_connections(const std::string& address) {
 
 BOOST_AUTO_TEST_SUITE(zmq_link_child, *boost::unit_test::disabled())
 
-/// Not a test: the process that ChildNode starts. Ends when its parent does.
+/// Not a test: the process that ChildNode starts. It ends with its parent.
 BOOST_AUTO_TEST_CASE(run_a_node_until_killed) {
   const auto& suite = boost::unit_test::framework::master_test_suite();
   if (suite.argc < 7) return;
   const std::vector<std::string> words(suite.argv + 1, suite.argv + 7);
   const ClusterSecret secret = ClusterSecret::from_descriptor(std::stoi(words[2])).value();
   ZmqLinkOptions with = options("child", std::stoull(words[1]), secret);
-  const bool has_name = words[0].starts_with("tcp://localhost");  // which peers are told, with the port
+  const bool has_name = words[0].starts_with("tcp://localhost");  // an address by name, which peers get with the port
   with.bind = has_name ? "tcp://127.0.0.1:*" : words[0];
   with.advertise = has_name ? words[0] : "";
   with.silence.lease = std::chrono::milliseconds(std::stoll(words[5]));
@@ -179,7 +180,7 @@ void check_killed_is_down(TestNode& node, ChildNode& child) {
   node.sink.wait_downs(1);
   const std::chrono::duration<double, std::milli> noticed = std::chrono::steady_clock::now() - killed;
   BOOST_TEST_MESSAGE("noticed after " << noticed.count() << " ms");
-  BOOST_TEST((noticed < 1s));  // 100 ms are asked for where nothing else runs: tests/chaos
+  BOOST_TEST((noticed < 1s));  // the goal is 100 ms on an idle machine: tests/chaos
   BOOST_TEST((node.sink.downs()[0].why.code == ErrorCode::peer_down));
   BOOST_TEST(node.sink.downs()[0].why.message == "connection closed");
   BOOST_TEST(node.sink.downs()[0].peer == "child");
@@ -217,7 +218,7 @@ BOOST_AUTO_TEST_CASE(process_that_came_back_before_its_death_was_noticed_is_rest
   auto child = std::make_unique<ChildNode>(secret, "tcp://127.0.0.1:*", 2);
   const std::string address = child->address();
 
-  // Another node makes the survivor's link thread wait while the child is killed and comes back.
+  // Another node makes the survivor's link thread wait while the child is killed and restarted.
   std::promise<void> holding;
   std::promise<void> go_on;
   node.sink.answer_with([&](const NodeName&, const Frames&) {
@@ -257,7 +258,7 @@ void check_stopped_process_goes_on(const std::string& bind) {
   BOOST_TEST(
       (node.sink.reaches()[0].change == Reach::unreachable && node.sink.reaches()[1].change == Reach::reachable));
   BOOST_TEST(node.sink.downs().empty());
-  check_killed_is_down(node, child);  // also of a connection that was made some time ago
+  check_killed_is_down(node, child);  // also for a connection made some time ago
 }
 
 BOOST_AUTO_TEST_CASE(stopped_process_is_unreachable_until_it_goes_on_and_down_when_it_ends,
@@ -278,7 +279,7 @@ BOOST_AUTO_TEST_CASE(stopped_process_is_down_after_the_longer_lease_of_both, *bo
   node.sink.wait([&] { return node.sink.reaches().size() == 2U; });
   BOOST_TEST((node.sink.reaches()[1].change == Reach::down));
   BOOST_TEST((node.sink.reaches()[1].silence >= 2s));
-  BOOST_TEST(node.sink.downs().empty());  // ends nothing by itself
+  BOOST_TEST(node.sink.downs().empty());  // the link ends nothing by itself
 }
 
 BOOST_AUTO_TEST_CASE(heartbeats_go_out_while_the_links_thread_is_held_up, *boost::unit_test::label("fault-F33")) {
@@ -299,7 +300,7 @@ BOOST_AUTO_TEST_CASE(heartbeats_go_out_while_the_links_thread_is_held_up, *boost
 BOOST_AUTO_TEST_CASE(connection_that_is_cut_is_made_again_and_not_reported, *boost::unit_test::label("fault-F05")) {
   Two two;
   BOOST_TEST(cut_connections(two.b.link->address()) >= 1);
-  // What was sent while nobody had noticed is lost: the session's business.
+  // Data sent before the death was noticed is lost: the session repeats it.
   for (int attempt = 0; attempt < 200; ++attempt) {
     two.a.send("b", "again");
     if (two.b.sink.changes.wait(50ms, [&] { return !two.b.sink.messages().empty(); })) break;
@@ -441,7 +442,7 @@ BOOST_AUTO_TEST_CASE(message_of_too_many_frames_is_refused) {
 BOOST_AUTO_TEST_CASE(express_packets_overtake_bulk_ones) {
   Two two;
   auto bulk = std::make_shared<const std::string>(2 << 20, 'x');
-  // The bulk connection is made with its first packet; packets leave on both as the machine finds time.
+  // The first bulk packet makes the bulk connection. Packets leave on both connections in any order.
   for (int attempt = 0; attempt < 20; ++attempt) {
     const std::size_t before = two.b.sink.messages().size();
     for (int i = 0; i < 16; ++i) {
@@ -457,15 +458,15 @@ BOOST_AUTO_TEST_CASE(express_packets_overtake_bulk_ones) {
   BOOST_FAIL("the small packet was the last to arrive, 20 times");
 }
 
-/// A connection that is made anew waits without having looked: the end of a process would be noticed by its silence
-/// only.
+/// A new connection is waited for before its events were ever read. If it were not signalled, the end of a process
+/// would be noticed by its silence only.
 BOOST_AUTO_TEST_CASE(refused_connection_is_told_of_before_anybody_has_looked, *boost::unit_test::label("fault-F12")) {
   ReadySet ready;
   ZmqContext context;
   ZmqSocket socket = ZmqSocket::open(context, ZmqSocket::Kind::watched_dealer, kNoLimits).value();
   BOOST_REQUIRE(socket.connect("ipc://@troupe-test-nobody-" + std::to_string(::getpid())).ok());
   BOOST_REQUIRE(socket.tell(ready, 1).ok());
-  // News of the connection itself are taken, those of its end are not: they are told again and again.
+  // has_news() consumes events of the connection itself but not of its end, which is signalled again and again.
   for (int i = 0; i < 100; ++i) {
     BOOST_TEST_REQUIRE(!ready.wait(10s).empty());
     static_cast<void>(socket.has_news(true));
@@ -504,7 +505,7 @@ BOOST_AUTO_TEST_CASE(two_spellings_of_an_address_are_one_peer) {
   BOOST_TEST(b.sink.ups().size() == 1U);
 }
 
-/// A peer takes up to two connections, each watched by one socket more.
+/// A peer has up to two connections, each watched by another socket.
 BOOST_AUTO_TEST_CASE(one_context_has_sockets_for_more_than_340_peers) {
   const ClusterSecret secret = ClusterSecret::random();
   const TestNode raises_the_limit_of_descriptors(options("a", 1, secret));
@@ -513,7 +514,7 @@ BOOST_AUTO_TEST_CASE(one_context_has_sockets_for_more_than_340_peers) {
   BOOST_TEST(limit.rlim_cur == limit.rlim_max);
   ZmqContext context;
   std::vector<ZmqSocket> sockets;
-  constexpr int kSockets = 700;  // and as many that watch
+  constexpr int kSockets = 700;  // and as many monitors
   for (int i = 0; i < kSockets; ++i) {
     Result<ZmqSocket> opened = ZmqSocket::open(context, ZmqSocket::Kind::watched_dealer, kNoLimits);
     BOOST_TEST_REQUIRE(opened.ok(), i << " sockets");
@@ -521,8 +522,8 @@ BOOST_AUTO_TEST_CASE(one_context_has_sockets_for_more_than_340_peers) {
   }
 }
 
-/// The undefined behaviour sanitizer looks at an exception's type through a pipe: without a descriptor it takes any for
-/// a wrong one.
+/// The undefined behaviour sanitizer checks an exception's type through a pipe: without a descriptor it reports every
+/// type.
 boost::test_tools::assertion_result no_sanitizer_needs_descriptors(boost::unit_test::test_unit_id) {
 #ifdef __SANITIZE_ADDRESS__
   boost::test_tools::assertion_result no(false);

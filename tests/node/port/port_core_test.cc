@@ -1,4 +1,4 @@
-// What a port leaves behind: peers that die, stops that race with answers, and a process that lives on.
+// Leftovers of a port: peers that die, stops that race with answers, and a process that continues.
 #include "node/port/port_core.h"
 
 #include <fcntl.h>
@@ -50,14 +50,14 @@ std::size_t entries(const std::string& folder) {
   return count;
 }
 
-/// Threads that have been told to end leave the kernel's list a moment later.
+/// Waits for `holds`: a thread leaves the kernel's list shortly after it was told to end.
 bool soon(const std::function<bool()>& holds) {
   const auto due = std::chrono::steady_clock::now() + kPatience;
   while (!holds() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
   return holds();
 }
 
-/// This program once more, as port "child" in a process of its own: echoes, and never answers kNeverAnswered.
+/// This program again, as port "child" in a process of its own: echoes calls, and never answers kNeverAnswered.
 class ChildProcess {
  public:
   explicit ChildProcess(const std::string& secret) {
@@ -102,7 +102,7 @@ class ChildProcess {
 
 BOOST_AUTO_TEST_SUITE(port_child, *boost::unit_test::disabled())
 
-/// Not a test: the process that ChildProcess starts. Ends when its parent does.
+/// Not a test: the process that ChildProcess starts. It ends with its parent.
 BOOST_AUTO_TEST_CASE(run_a_port_until_killed) {
   std::string secret(32, '\0');
   if (::fcntl(3, F_GETFD) < 0 || ::read(0, secret.data(), secret.size()) != static_cast<ssize_t>(secret.size())) return;
@@ -123,11 +123,11 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(port_core)
 
-/// The first case: later ones may still see threads of earlier ones end.
+/// Runs first: later cases may still see threads of earlier ones end.
 BOOST_AUTO_TEST_CASE(ports_come_and_go_five_times_and_leave_the_process_as_it_was) {
   struct sigaction before[32];
   for (int number = 1; number < 32; ++number) ::sigaction(number, nullptr, &before[number]);
-  std::thread([] {}).join();  // a sanitizer's own thread comes with the first
+  std::thread([] {}).join();  // creates the sanitizer's own thread, if any
   const std::size_t threads = entries("/proc/self/task");
   std::size_t descriptors = 0;
   for (int round = 0; round < 5; ++round) {
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(peer_that_dies_while_a_send_is_under_way_ends_all_calls_to_
   a.connect("child", child.address());
   BOOST_REQUIRE_EQUAL(call(a, "child", "hello"), "hello");
   Pending asked = start_call(a, "child", "x", kNeverAnswered, Port::kNoDeadline);
-  child.signal(SIGSTOP);  // reads no more, so that what follows cannot be sent to its end
+  child.signal(SIGSTOP);  // stops reading, so that the following data cannot be sent completely
   Pending sending;
   a.call("child", kEcho, {std::exchange(large, {})}, Port::kNoDeadline, sending.done());
   BOOST_REQUIRE_EQUAL(a.counts().open, 2U);
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(peer_that_dies_while_a_send_is_under_way_ends_all_calls_to_
   BOOST_TEST(asked.get() == "peer_lost: child is gone: connection closed");
   const std::chrono::duration<double, std::milli> noticed = std::chrono::steady_clock::now() - killed;
   BOOST_TEST_MESSAGE("noticed after " << noticed.count() << " ms");
-  BOOST_TEST(noticed.count() < 700);  // before silence could tell
+  BOOST_TEST(noticed.count() < 700);  // before silence could be noticed
   BOOST_TEST(sending.get() == "peer_lost: child is gone: connection closed");
   BOOST_TEST(call(a, "child", "x") == "peer_lost: child is gone: connection closed");
   testing::eventually(
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(forked_child_that_exits_does_not_hang_and_the_parents_ports
   kept.wait(1);
   const pid_t child = ::fork();
   BOOST_REQUIRE(child >= 0);
-  if (child == 0) {  // what it finds goes into its exit status: this test's report is the parent's
+  if (child == 0) {  // reports by its exit status, because the test's report is the parent's
     bool stopped = false;
     two->a.call("b", kEcho, {part_of("x")}, kPatience,
                 [&](const Port::Result& result) { stopped = result.outcome == Port::Outcome::stopped; });
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(forked_child_that_exits_does_not_hang_and_the_parents_ports
     kept.answers.clear();
     const bool counted = two->a.counts().threads == 0;
     const bool ended = two->a.stop();
-    two.reset();  // as it goes when a program that holds it ends
+    two.reset();  // as when a program that owns it ends
     ::_exit(stopped && counted && ended ? 0 : 1);
   }
   int status = -1;
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(stop_ends_open_calls_here_and_at_the_peers_and_the_process_
   kept.wait(1);
   Pending at_peer = start_call(two.b, "a", "x");
   BOOST_TEST(two.a.stop());
-  BOOST_TEST(two.a.stop());  // the same again
+  BOOST_TEST(two.a.stop());  // a second stop
   BOOST_TEST(open.get() == "stopped: the port has stopped");
   BOOST_TEST(call(two.a, "b", "x") == "stopped: the port has stopped");
   BOOST_TEST(call(two.a, "a", "x") == "stopped: the port has stopped");

@@ -1,4 +1,4 @@
-// The rules of a port by themselves: time and the link are this test's.
+// The rules of a port alone: the test controls time and link.
 #include "node/port/port_router.h"
 
 #include <boost/test/unit_test.hpp>
@@ -23,7 +23,7 @@ const Peer kSelf{"a", {1, 1}, "test://a"};
 const Peer kPeer{"b", {2, 2}, "test://b"};
 const Error kCut{.code = ErrorCode::peer_down, .message = "connection closed"};
 
-/// A port's router, and what it asked for as one line each.
+/// A port's router, and its requests as one line each.
 struct World : private port::Router::Callbacks {
   void call(const std::string& to, Duration deadline, std::uint64_t tag = 1) {
     router.call(now, {to, tag, {}, now, now + deadline, [](const Port::Result&) {}});
@@ -50,14 +50,14 @@ struct World : private port::Router::Callbacks {
   }
   void warn(const std::string& line) override { lines.push_back("warn " + line); }
 
-  /// A call with one part of so many bytes.
+  /// Makes a call with one part of `bytes` bytes.
   void call_with(std::size_t bytes, std::uint64_t tag, std::optional<Duration> deadline = {}) {
     const Frame part = make_frame(std::vector<std::byte>(bytes));
     const auto due = deadline ? std::optional(now + *deadline) : std::nullopt;
     router.call(now, {"b", tag, {{bytes}, {part}}, now, due, {}});
   }
-  /// Carries packets between the router and `peer`, which is kPeer, until none is left; returns the tags of calls that
-  /// came.
+  /// Carries packets between the router and kPeer's session `peer` until none is left. Returns the tags of the received
+  /// calls.
   std::vector<std::uint64_t> deliver_to(Session& peer) {
     std::vector<std::uint64_t> tags;
     while (!packets.empty()) {
@@ -74,7 +74,7 @@ struct World : private port::Router::Callbacks {
 
   TimePoint now{1000s};
   Frames sent;
-  std::deque<Frames> packets;  ///< all that was sent
+  std::deque<Frames> packets;  ///< all sent packets
   std::vector<port::Request> served;
   std::vector<std::string> lines;
   port::Router router{kSelf, 10s, *this};
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(call_delayed_past_its_deadline_is_not_sent_however_late_the
   world.router.set_fault(1, {.delay = 2s});
   world.call("b", 3s, 1);
   world.call("b", 2s, 1);
-  world.call("a", 3s, 1);  // to the port itself: not served
+  world.call("a", 3s, 1);  // a call to the port itself: not served
   world.now += 4s;         // one late tick for all of them
   world.router.tick(world.now);
   BOOST_TEST(world.take() == (Lines{"timeout: no answer within 2000 ms", "timeout: no answer within 3000 ms",
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(call_that_waits_behind_others_past_its_deadline_is_not_sent
   World world;
   world.router.link_up(world.now, kPeer);
   Session peer(kPeer.incarnation, kSelf.incarnation);
-  for (std::uint64_t tag = 1; tag <= 3; ++tag) world.call_with(8 << 20, tag);  // more than is under way at a time
+  for (std::uint64_t tag = 1; tag <= 3; ++tag) world.call_with(8 << 20, tag);  // more than may be in flight at a time
   world.call_with(8 << 20, 4, 1s);
   world.call_with(8 << 20, 5, 60s);
   world.now += 1s;
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(request_says_when_its_caller_stops_waiting) {
   for (const std::optional<TimePoint>& due : {std::optional<TimePoint>(world.now + 5s), std::optional<TimePoint>()}) {
     Frames request = port::encode({.kind = port::Message::Kind::call, .request = {1}, .tag = 1, .body = {}});
     auto sent = peer.send(world.now, pack(std::move(request)), {.due = due});
-    world.now += 1s;  // on its way
+    world.now += 1s;  // still in flight
     world.router.frames(world.now, "b", kPeer.incarnation, sent.value().at(0).frames);
     BOOST_REQUIRE_EQUAL(world.served.size(), 1U);
     BOOST_TEST((world.served.front().due == (due ? std::optional(world.now + 5s) : std::nullopt)));
@@ -210,12 +210,12 @@ BOOST_AUTO_TEST_CASE(removed_name_is_free_for_a_new_life_and_the_old_one_stays_o
   world.router.link_up(world.now, kPeer);
   world.call("b", 60s);
   BOOST_TEST(world.take() == (Lines{"disconnect b", "peer_lost: b was removed by this port"}), per_element);
-  world.router.link_up(world.now, {"b", {2, 3}, "test://b"});  // by itself
+  world.router.link_up(world.now, {"b", {2, 3}, "test://b"});  // b connects by itself
   world.call("b", 60s);
   BOOST_TEST(world.take() == Lines{"send b"}, per_element);
   world.router.link_down("b", {2, 3}, kCut);
   world.take();
-  world.router.link_up(world.now, kPeer);  // the one before the last
+  world.router.link_up(world.now, kPeer);  // the life before the last
   BOOST_TEST(world.take() == Lines{"disconnect b"}, per_element);
 }
 
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(name_removed_while_it_is_connected_to_is_free_once_the_atte
   world.router.remove("c");
   world.router.connect(world.now, "c", "test://c");
   world.take();
-  world.router.connect_failed("test://c", given_up);  // the attempt before
+  world.router.connect_failed("test://c", given_up);  // an earlier attempt
   world.router.link_up(world.now, {"c", {3, 3}, "test://c"});
   world.call("c", 60s);
   BOOST_TEST(world.take() == Lines{"send c"}, per_element);
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(peer_that_an_attempt_reaches_after_its_removal_stays_out_un
   world.take();
   world.router.remove("b");
   BOOST_TEST(world.take() == (Lines{"peer_lost: b was removed by this port", "stop connecting test://b"}), per_element);
-  world.router.link_up(world.now, kPeer);  // the attempt was faster
+  world.router.link_up(world.now, kPeer);  // this attempt was faster
   BOOST_TEST(world.take() == Lines{"disconnect b"}, per_element);
   world.router.connect(world.now, "b", "test://b");
   world.router.link_up(world.now, kPeer);
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(place_that_belongs_to_another_name_ends_the_wait_whoever_co
   world.take();
   world.router.link_up(world.now, kPeer);
   BOOST_TEST(world.take() == Lines{why}, per_element);
-  world.router.connect(world.now, "c", "test://b");  // b is up now: the link would have nothing to tell
+  world.router.connect(world.now, "c", "test://b");  // b is up: the link would report nothing
   world.call("c", 60s);
   BOOST_TEST(world.take() == Lines{why}, per_element);
 }
@@ -324,7 +324,7 @@ BOOST_AUTO_TEST_CASE(peer_that_sends_what_cannot_be_read_is_lost) {
   const std::string why = "b sent a message that cannot be read: raw header of 8 bytes";
   BOOST_TEST(world.take() == (Lines{"disconnect b", "peer_lost: " + why}), per_element);
   world.router.link_up(world.now, {"c", {3, 3}, "test://c"});
-  world.router.frames(world.now, "c", {3, 3}, {frame_of("noise")});  // no session message: changes nothing
+  world.router.frames(world.now, "c", {3, 3}, {frame_of("noise")});  // no session message: ignored
   BOOST_TEST(world.take() == Lines{"warn dropped bytes from c: session header of 5 bytes, expected 128"}, per_element);
 }
 
@@ -362,7 +362,7 @@ BOOST_AUTO_TEST_CASE(no_call_is_refused_for_what_already_waits_to_be_sent) {
   for (int i = 0; i < 4; ++i) {
     world.router.call(world.now, {"b", 1, {{large.bytes.size()}, {large}}, world.now, {}, {}});
   }
-  const Lines lines = world.take();  // what the first grant allows of the first; the others wait
+  const Lines lines = world.take();  // the first grant's share of the first call; the others wait
   BOOST_TEST(std::ranges::count(lines, "send b") == static_cast<long>(lines.size()));
 }
 

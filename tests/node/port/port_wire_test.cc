@@ -1,4 +1,4 @@
-// The bytes of raw calls: one message by hand, sizes beyond memory, and bytes that nobody should have sent.
+// The bytes of raw calls: one message by hand, sizes beyond memory, and malformed bytes.
 #include "node/port/port_wire.h"
 
 #include <sys/mman.h>
@@ -37,7 +37,7 @@ std::string refused(Frames frames) {
   return decoded.error().message;
 }
 
-/// Addresses without memory behind them: nothing may read or write there.
+/// Addresses without memory: they must not be read or written.
 class HugeSpan {
  public:
   explicit HugeSpan(std::size_t size)
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_SUITE(port_wire)
 
 BOOST_AUTO_TEST_CASE(header_has_the_bytes_that_the_wire_document_shows) {
   const Frames frames = port::encode(message({part_of("ab"), {}}));
-  BOOST_REQUIRE_EQUAL(frames.size(), 2U);  // header, "ab"; an empty part has no frame
+  BOOST_REQUIRE_EQUAL(frames.size(), 2U);  // header and "ab"; an empty part has no frame
   const std::string expected(
       "TRPP\x01\x01\0\0"    // magic, version 1, kind: call
       "\x09\0\0\0\0\0\0\0"  // request 9
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(more_parts_than_a_message_holds_are_a_length_error) {
   BOOST_CHECK_EXCEPTION(port::to_body(Port::Parts(port::kFramesMax + 1)), std::length_error, [](const auto& error) {
     return std::string(error.what()) == "[port] 65001 parts: more than 65000 in one message";
   });
-  // 2^64 - 1 bytes are 2^34 frames of a GiB: refused before anything is cut.
+  // 2^64 - 1 bytes would be 2^34 frames of a GiB: refused before any frame is made.
   BOOST_CHECK_THROW(port::to_body({{nullptr, std::numeric_limits<std::size_t>::max(), nullptr}}), std::length_error);
 }
 

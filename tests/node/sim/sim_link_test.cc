@@ -21,7 +21,7 @@ using sim::SimLink;
 using sim::SimNetwork;
 using testing::RecordingSink;
 
-/// Two links that are up with each other.
+/// Two connected links.
 struct Pair {
   explicit Pair(std::uint64_t seed, LinkFaults faults = {})
       : schedule(std::make_shared<Schedule>(seed, 0ns)), network(std::make_shared<SimNetwork>(schedule, faults)) {
@@ -40,7 +40,7 @@ struct Pair {
     }
   }
 
-  /// a sends "0", "1", ... to b.
+  /// Sends "0", "1", ... from a to b.
   void send(int count) {
     for (int i = 0; i < count; ++i) a.send("b", LinkLane::express, {testing::frame_of(std::to_string(i))});
   }
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_silent_death_is_told_to_nobody) {
   pair.send(10);
   pair.b.send("a", LinkLane::express, {testing::frame_of("anybody?")});
   pair.pass(10s);
-  BOOST_TEST(pair.arrived().size() == 10U);  // those that had left
+  BOOST_TEST(pair.arrived().size() == 10U);  // packets already in flight
   BOOST_TEST(pair.sink_b.downs().empty());
   BOOST_TEST(pair.sink_a.messages().empty());
 }

@@ -25,7 +25,7 @@ using sim::World;
 using sim::WorldCounts;
 using sim::WorldOptions;
 
-/// Passes virtual time, as a computation passes real time.
+/// Advances virtual time, as a computation takes real time.
 void pass(const Scope& scope, Duration time) {
   const Clock& clock = scope.state().node->clock();
   detail::WaitPoint never;
@@ -73,7 +73,7 @@ const sim::LinkFaults kBadLinks{.drop = 0.1, .duplicate = 0.1, .reorder = 0.2, .
 
 WorldOptions bad_links(std::uint64_t seed) { return {.seed = seed, .link = kBadLinks}; }
 
-/// A little of everything; returns the trace's hash.
+/// Exercises all features a little. Returns the trace's hash.
 std::uint64_t busy_run(World& world) {
   std::vector<Future<std::int64_t>> sums;
   for (const NodeName& name : kNames) {
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_run_and_another_seed_another) 
     BOOST_TEST(counts.steps > 500U);
     std::optional<World> second;
     {
-      // The second comes while the memory of the first is taken: no address reaches a decision.
+      // The second world exists while the memory of the first is in use: no address may influence a decision.
       second.emplace(bad_links(seed), kNames, functions());
       BOOST_TEST(busy_run(*second) == hash);
     }
@@ -210,10 +210,10 @@ BOOST_AUTO_TEST_CASE(a_silent_death_is_found_out_by_silence) {
   world.kill("b", Death::silent);
   BOOST_TEST((code_of(answer) == ErrorCode::peer_down));
   const Duration took = world.now() - died;
-  BOOST_TEST((took > 9800ms && took < 10100ms));  // heartbeats come every 100 ms, 10 s without any is death
+  BOOST_TEST((took > 9800ms && took < 10100ms));  // heartbeats arrive every 100 ms; 10 s without any mean death
 }
 
-/// What `name` says of peers that it cannot hear.
+/// Returns what `name` reports about peers that it cannot hear.
 std::string cannot_hear(World& world, const NodeName& name) {
   std::string peers;
   for (const auto& [peer, silence] : world.node(name).debug_info().unreachable) peers += peer;

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(large_blocks_of_many_sizes_share_a_segment) {
 BOOST_AUTO_TEST_CASE(segments_beyond_the_limit_go_back) {
   constexpr std::size_t kMiB = std::size_t{1} << 20U;
   CachingAllocator allocator(100 * kMiB);
-  std::byte* const small = allocator.allocate(2 * kMiB);  // keeps its segment
+  std::byte* const small = allocator.allocate(2 * kMiB);  // keeps its segment in use
   std::byte* const large = allocator.allocate(200 * kMiB);
   allocator.deallocate(large, 200 * kMiB);
   BOOST_CHECK_EQUAL(allocator.statistics().bytes_cached, 62 * kMiB);
@@ -105,8 +105,7 @@ BOOST_AUTO_TEST_CASE(blocks_that_nobody_needs_go_back_after_a_while) {
   allocator.release_unused(kBegin, seconds(5));
   allocator.release_unused(kBegin + seconds(4), seconds(5));
   BOOST_TEST(allocator.statistics().bytes_cached == all);
-  allocator.release_unused(kBegin + seconds(5),
-                           seconds(5));  // what was new when the watch began is watched from now on
+  allocator.release_unused(kBegin + seconds(5), seconds(5));  // memory that was new then is watched from now on
   BOOST_TEST(allocator.statistics().bytes_cached == all);
   allocator.deallocate(allocator.allocate(2 * kMiB), 2 * kMiB);
   allocator.deallocate(allocator.allocate(2048), 2048);

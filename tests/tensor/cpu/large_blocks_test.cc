@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20U;
 
-// Addresses only; nobody reads or writes there.
+// An address only; it is never read or written.
 std::byte* at(std::size_t address) { return reinterpret_cast<std::byte*>(address); }
 
 BOOST_AUTO_TEST_SUITE(large_blocks)
@@ -98,12 +98,12 @@ BOOST_AUTO_TEST_CASE(segments_that_nobody_used_since_the_last_time_are_given_bac
   BOOST_TEST(blocks.remove_unused().empty());
   BOOST_TEST(blocks.remove_unused().empty());
   blocks.give(lasting->begin);
-  BOOST_TEST(blocks.remove_unused().empty());  // it was in use when this time began
+  BOOST_TEST(blocks.remove_unused().empty());  // it was in use when this period began
   BOOST_TEST(blocks.remove_unused().size() == 1U);
   BOOST_TEST(!blocks.take(kMiB));
 }
 
-// Blocks in use never overlap, lie in their segments, and all is whole again at the end.
+// Blocks in use never overlap and lie in their segments. At the end all memory is free again.
 BOOST_AUTO_TEST_CASE(random_requests_never_get_what_is_in_use) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     BOOST_TEST_INFO_SCOPE("seed " << seed);

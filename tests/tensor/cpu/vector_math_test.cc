@@ -17,14 +17,14 @@ struct Named {
   const char* name;
   RealFunction<T> computed;
   long double (*exact)(long double);
-  double low, high;   ///< where it is tried
-  long double units;  ///< in the last place, at most
+  double low, high;   ///< the tested range
+  long double units;  ///< maximum error in units in the last place
 };
 
 template <class T>
 std::vector<Named<T>> all_functions() {
   const RealFunctions<T>& f = real_functions<T>();
-  // SLEEF promises 1 unit, 1.5 for erfc; half a unit more for the rounding of the exact value.
+  // SLEEF guarantees 1 unit, 1.5 for erfc. The exact value's rounding adds half a unit.
   return {{"exp", f.exp, [](long double x) { return std::exp(x); }, -80, 80, 1.5L},
           {"expm1", f.expm1, [](long double x) { return std::expm1(x); }, -30, 80, 1.5L},
           {"log", f.log, [](long double x) { return std::log(x); }, 1e-30, 1e30, 1.5L},
@@ -56,7 +56,7 @@ long double units_between(T computed, long double exact) {
          (static_cast<long double>(next) - std::abs(static_cast<long double>(rounded)));
 }
 
-// Both signs, and as many small as large ones.
+// Both signs, with equally many small and large magnitudes.
 template <class T>
 std::vector<T> spread_over(double low, double high) {
   std::mt19937_64 random(7);
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(limits_are_reached_and_nan_stays) {
   }
 }
 
-// Of all sizes and both signs, quotients up to 2^100.
+// All magnitudes and both signs, with quotients up to 2^100.
 template <class T>
 void check_pairs() {
   std::mt19937_64 random(11);

@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(a_loop_gives_the_same_bits_with_all_vector_instructions) {
     const auto loop = [ to = out.data(), size = out.size() ]() __attribute__((always_inline)) {
       for (std::size_t i = 0; i < size; ++i) {
         const float x = 0.1F * static_cast<float>(i);
-        to[i] = x * x + 0.3F / (x + 1.0F);  // would differ if the product and the sum were fused
+        to[i] = x * x + 0.3F / (x + 1.0F);  // differs if product and sum are fused
       }
     };
     run(loop);

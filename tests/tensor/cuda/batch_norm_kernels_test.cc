@@ -1,4 +1,4 @@
-// The bodies of the kernels, run on the CPU, against the kernels of the CPU.
+// Runs the bodies of the GPU kernels on the CPU and compares them with the CPU kernels.
 #include "tensor/cuda/batch_norm_kernels.h"
 
 #include "tensor/create.h"
@@ -19,7 +19,7 @@ constexpr double kEps = 1e-5;
 
 double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-12 : 2e-5; }
 
-/// Those of a channel, and a part with a number for each channel.
+/// The sums of a channel, and a part with one number per channel.
 struct Sums {
   Tensor first;
   Tensor second;
@@ -28,7 +28,7 @@ struct Sums {
 };
 
 void expect_as_on_cpu(const Shape& shape, DType dtype, Moments moments) {
-  // Far from 0: what is summed are distances.
+  // Far from 0: the kernels sum differences from the mean.
   const Tensor x = random_values(shape, dtype, 1, 90.0, 110.0);
   const Tensor weight = random_values({shape[1]}, dtype, 2);
   const Tensor bias = random_values({shape[1]}, dtype, 3);
@@ -90,11 +90,11 @@ BOOST_AUTO_TEST_CASE(a_channel_of_equal_elements_becomes_the_bias) {
 
 BOOST_AUTO_TEST_CASE(parts_cover_a_channel_and_there_is_work_for_every_multiprocessor) {
   const auto parts_of = [](const Shape& shape) { return ChannelParts(ChannelSizes(zeros({1}).expand(shape))); };
-  // 32 channels of 2 runs of 2^18 elements: 64 parts wanted, 2 along the outer and 32 along the inner.
+  // 32 channels of 2 runs of 2^18 elements: 64 parts are needed, 2 along the outer and 32 along the inner dimension.
   const ChannelParts large = parts_of({2, 32, 1 << 18});
   BOOST_TEST((!large.by_columns && large.outer_step == 1 && large.inner_step == 1 << 13 && large.across == 32 &&
               large.count == 64));
-  // No part is below 4096 of the inner.
+  // No part has fewer than 4096 inner elements.
   BOOST_TEST(parts_of({1, 2, 9000}).inner_step == 3000);
   // 4096 rows of 8 channels: 256 parts of 16 rows each.
   const ChannelParts columns = parts_of({4096, 8, 1});

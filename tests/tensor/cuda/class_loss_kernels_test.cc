@@ -1,4 +1,4 @@
-// The bodies of the kernels, run on the CPU, against the kernels of the CPU.
+// Runs the bodies of the GPU kernels on the CPU and compares them with the CPU kernels.
 #include "tensor/cuda/class_loss_kernels.h"
 
 #include <limits>
@@ -21,7 +21,7 @@ constexpr auto kBoth = {DType::f32, DType::f64};
 
 double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-14 : 2e-6; }
 
-/// Of `rows` rows, every third ignored by the number -100, with and without weights and smoothing.
+/// Returns targets of `rows` rows, every third ignored by the number -100, with and without weights and smoothing.
 std::vector<RightClasses> all_kinds(std::int64_t rows, std::int64_t classes, DType dtype) {
   Generator generator(5);
   Tensor target = randint(0, classes, {rows}, generator);

@@ -1,4 +1,4 @@
-// What cuDNN makes of our plans: it can be asked without a GPU, where it is.
+// Checks that cuDNN accepts our plans. This needs cuDNN but no GPU.
 #include "tensor/cuda/convolution_descriptors.h"
 
 #include <boost/test/unit_test.hpp>

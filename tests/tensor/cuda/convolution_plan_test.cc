@@ -17,7 +17,7 @@ using cuda::strides_of;
 using cuda::Target;
 using testing::whole_values;
 
-/// What cuDNN does, of f64: one product after the other, at the places that a plan says.
+/// Computes in f64 what cuDNN computes: one product after the other, at the places of a plan.
 class SlowLibrary {
  public:
   explicit SlowLibrary(std::int64_t elements_max = 1 << 30) : elements_max_(elements_max) {}
@@ -61,7 +61,7 @@ class SlowLibrary {
     BOOST_REQUIRE(p.x[1] == p.weight[1] * p.groups);
     BOOST_REQUIRE(p.y[0] == p.x[0]);
     BOOST_REQUIRE(p.y[1] == p.weight[0]);
-    for (std::size_t d = 0; d < 2; ++d) {  // what cudnnGetConvolutionNdForwardOutputDim says
+    for (std::size_t d = 0; d < 2; ++d) {  // as cudnnGetConvolutionNdForwardOutputDim returns it
       BOOST_REQUIRE(p.y[d + 2] ==
                     (p.x[d + 2] + 2 * p.padding[d] - p.dilation[d] * (p.weight[d + 2] - 1) - 1) / p.stride[d] + 1);
     }
@@ -102,7 +102,7 @@ struct Case {
   Conv2dOptions options;
 };
 
-/// The last two are what transposed convolutions with an output padding of their stride and more ask for.
+/// The last two come from transposed convolutions whose output padding is at least their stride.
 std::vector<Case> cases() {
   return {{{3, 2, 5, 6}, {4, 2, 3, 2}, {3, 4, 3, 5}, {}},
           {{3, 6, 7, 8}, {4, 3, 3, 2}, {3, 4, 4, 5}, {{2, 1}, {1, 0}, {1, 3}, 2}},
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(calls_make_the_convolutions_of_the_cpu) {
     const Tensor x = whole_values(c.x, DType::f64);
     const Tensor weight = whole_values(c.weight, DType::f64);
     const Tensor dy = whole_values(c.y, DType::f64);
-    // Whole numbers: exact in any order.
+    // Whole numbers: sums are exact in any order.
     const auto expect = [&](const Shape& shape, const auto& on_cpu, const auto& with) {
       Tensor expected = Tensor::empty(shape, DType::f64);
       Tensor got = full(shape, -1.0, DType::f64);

@@ -14,7 +14,7 @@ using testing::kFloats;
 using testing::NeedsGpus;
 using testing::whole_values;
 
-// Whole numbers so small that sums of products are exact, in 16 bits too.
+// Whole numbers so small that sums of products are exact, also in 16 bits.
 struct Case {
   Shape x;
   Shape weight;
@@ -33,7 +33,7 @@ std::vector<Case> cases() {
 
 BOOST_AUTO_TEST_SUITE(cuda_convolution, *boost::unit_test::precondition(NeedsGpus{1}))
 
-// Algorithms that transform images and filters first round on the way: close is what is promised.
+// Algorithms that transform images and filters first round intermediate values, so only closeness is guaranteed.
 BOOST_AUTO_TEST_CASE(images_are_convolved_as_on_the_cpu_and_so_are_gradients) {
   for (const DType dtype : kFloats) {
     const double rtol = testing::tolerance_of(dtype);

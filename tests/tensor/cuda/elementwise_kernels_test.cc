@@ -1,4 +1,4 @@
-// The bodies of the kernels, run on the CPU, against the kernels of the CPU.
+// Runs the bodies of the GPU kernels on the CPU and compares them with the CPU kernels.
 #include "tensor/cuda/elementwise_kernels.h"
 
 #include <cmath>
@@ -21,7 +21,7 @@ using testing::layouts_of;
 
 const HostLauncher kHost;
 
-// (2, 3, 5) of values from -3 to 4 that 16-bit floats hold; integers are rounded toward 0.
+// (2, 3, 5) values from -3 to 4 that 16-bit floats represent exactly; integers are rounded toward 0.
 Tensor values(DType dtype, double shift = 0.0) {
   Tensor x = arange(-3.0, 4.5, 0.25, DType::f64).view({2, 3, 5});
   return (x + shift).to(dtype);
@@ -35,7 +35,7 @@ double tolerance(DType dtype) {
     case DType::f64: return 1e-15;
     case DType::f32: return 5e-7;
     case DType::f16: return 2e-3;
-    default: return 1.6e-2;  // one step of bf16, where the f32 are at a tie
+    default: return 1.6e-2;  // one step of bf16, where the f32 value is at a tie
   }
 }
 

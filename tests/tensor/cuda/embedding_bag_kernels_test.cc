@@ -1,4 +1,4 @@
-// The bodies of the kernels, run on the CPU, against the kernels of the CPU.
+// Runs the bodies of the GPU kernels on the CPU and compares them with the CPU kernels.
 #include "tensor/cuda/embedding_bag_kernels.h"
 
 #include <limits>
@@ -23,7 +23,7 @@ constexpr std::int64_t kBags = 5;
 constexpr std::int64_t kEntries = 40;
 constexpr auto kBoth = {DType::f32, DType::f64};
 
-/// Bags of 7, 0, 32, 1 and 0 entries: with and without scales, with and without a row that is left out.
+/// Bags of 7, 0, 32, 1 and 0 entries, with and without scales, with and without a padding row.
 std::vector<Bags> all_kinds(DType dtype) {
   Generator generator(3);
   const Tensor index = randint(0, kRows, {kEntries}, generator);
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(sums_and_extremes_have_the_bits_of_the_cpus) {
       for (const Bags& bags : all_kinds(dtype)) {
         Tensor got = Tensor::empty({kBags, width}, dtype);
         Tensor expected = Tensor::empty({kBags, width}, dtype);
-        const auto expect_same_numbers = [&] {  // a NaN may have any bits
+        const auto expect_same_numbers = [&] {  // the bits of a NaN may differ
           expect_same(masked_fill(got, ne(got, got), 99.0), masked_fill(expected, ne(expected, expected), 99.0));
         };
         cuda::bag_sum_with(kHost, got, weight, bags);

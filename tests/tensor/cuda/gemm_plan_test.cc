@@ -12,13 +12,13 @@ using cuda::GemmCall;
 using cuda::GemmOperand;
 using testing::whole_values;
 
-// Element (row, column) of matrix b, counted by columns as cuBLAS does.
+// Element (row, column) of matrix b in column-major order, as in cuBLAS.
 double& element(const GemmOperand& m, std::int64_t b, std::int64_t row, std::int64_t column) {
   const std::int64_t at = m.transposed ? row * m.leading + column : column * m.leading + row;
   return reinterpret_cast<double*>(m.data.data)[b * m.stride + at];
 }
 
-// What cuBLAS does with a call.
+// Computes what cuBLAS computes for a call.
 void multiply(const GemmCall& call) {
   BOOST_TEST(call.left.leading >= (call.left.transposed ? call.inner : call.rows));
   BOOST_TEST(call.right.leading >= (call.right.transposed ? call.columns : call.inner));
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_batch_is_one_call_where_its_matrices_are_evenly_apart) {
   BOOST_TEST(expect_product(whole_values({6, 3, 4}, DType::f64), whole_values({4, 2}, DType::f64).expand({6, 4, 2})) ==
              1);
   BOOST_TEST(expect_product(whole_values({6, 4, 3}, DType::f64).transpose(), whole_values({6, 4, 2}, DType::f64)) == 1);
-  // One call for each of the two that the second operand does not repeat.
+  // One call for each of the two matrices that the second operand does not repeat.
   BOOST_TEST(expect_product(whole_values({2, 3, 3, 4}, DType::f64),
                             whole_values({2, 1, 4, 2}, DType::f64).expand({2, 3, 4, 2})) == 2);
   BOOST_TEST(expect_product(whole_values({3, 2, 3, 4}, DType::f64).permute({1, 0, 2, 3}),

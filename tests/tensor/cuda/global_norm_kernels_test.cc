@@ -1,4 +1,4 @@
-// The bodies of the kernels, run on the CPU, against the kernels of the CPU.
+// Runs the bodies of the GPU kernels on the CPU and compares them with the CPU kernels.
 #include "tensor/cuda/global_norm_kernels.h"
 
 #include <limits>
@@ -14,7 +14,7 @@ namespace {
 
 const testing::HostLauncher kHost;
 
-/// Of all floating dtypes, one without elements, one of several parts, one that is not contiguous.
+/// Tensors of all floating dtypes: an empty one, one of several parts, one that is not contiguous.
 std::vector<Tensor> values() {
   Generator generator(3);
   const auto some = [&](const Shape& shape, DType dtype) { return uniform(shape, -3.0, 2.0, generator, dtype); };

@@ -1,4 +1,4 @@
-// Runs the bodies of GPU kernels on the CPU, in an order that no GPU promises: last to first.
+// Runs the bodies of GPU kernels on the CPU, last to first: an order that no GPU guarantees.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace troupe::testing {
 
-/// The members that kernels use of cuda::Launcher.
+/// The members of cuda::Launcher that kernels use.
 class HostLauncher {
  public:
   template <class Body>
@@ -53,7 +53,7 @@ class HostLauncher {
                            [&](std::size_t i) { return key[i]; });
     std::ranges::transform(order, sorted_values.mutable_data<std::int64_t>().begin(),
                            [&](std::size_t i) { return value[i]; });
-    keys = sorted_keys;  // in other memory, as a GPU may do
+    keys = sorted_keys;  // the result is in other memory, as it may be on a GPU
     values = sorted_values;
   }
 

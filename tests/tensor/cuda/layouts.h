@@ -1,4 +1,4 @@
-// One tensor in every layout that kernels of GPUs must read.
+// One tensor in every layout that GPU kernels must read.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace troupe::testing {
 
-/// `x` (a, b, c), its values in other layouts: as it is, transposed in memory, with gaps, and from an odd offset on.
+/// Returns the values of `x` (a, b, c) in several layouts: as given, transposed in memory, with gaps, from an odd
+/// offset.
 inline std::vector<Tensor> layouts_of(const Tensor& x) {
   const Tensor turned = x.permute({2, 0, 1}).clone().permute({1, 2, 0});
   Tensor wide = zeros({x.size(0), x.size(1), 2 * x.size(2) + 1}, x.dtype(), x.device());

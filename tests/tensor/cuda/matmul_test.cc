@@ -14,7 +14,7 @@ using testing::kFloats;
 using testing::NeedsGpus;
 using testing::whole_values;
 
-// Whole numbers so small that products and sums are exact in every dtype but for the last rounding.
+// Whole numbers so small that products and sums are exact in every dtype except for the last rounding.
 const auto kProduct = [](const Tensor& a, const Tensor& b) { return matmul(a, b); };
 
 }  // namespace

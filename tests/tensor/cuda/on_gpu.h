@@ -1,4 +1,4 @@
-// What operations give on a GPU and on the CPU, of the same values.
+// Compares the results of operations on a GPU and on the CPU for equal values.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -10,7 +10,7 @@ namespace troupe::testing {
 
 inline const Device kGpu = Device::cuda();
 
-/// Fails unless `f` gives the same bits on both.
+/// Fails unless `f` returns the same bits on both devices.
 template <class F, class... Tensors>
 void expect_same_on_gpu(const F& f, const Tensors&... x) {
   const Tensor there = f(x.to(kGpu)...);
@@ -18,7 +18,7 @@ void expect_same_on_gpu(const F& f, const Tensors&... x) {
   expect_same(there.to(Device::cpu()), f(x...));
 }
 
-/// Fails unless `f` gives values on the GPU within `rtol` and `atol` of the CPU's.
+/// Fails unless the values of `f` on the GPU are within `rtol` and `atol` of the CPU's.
 template <class F, class... Tensors>
 void expect_close_on_gpu(double rtol, double atol, const F& f, const Tensors&... x) {
   const Tensor there = f(x.to(kGpu)...);
@@ -26,7 +26,8 @@ void expect_close_on_gpu(double rtol, double atol, const F& f, const Tensors&...
   expect_close(there.to(Device::cpu()), f(x...), rtol, atol);
 }
 
-/// How far functions of reals may be off: twice what either mathematics library promises, one step of a 16-bit float.
+/// Returns the tolerance for functions of reals: twice the error bound of either mathematics library, or one step of a
+/// 16-bit float.
 inline double tolerance_of(DType dtype) {
   switch (dtype) {
     case DType::f64: return 2e-15;

@@ -1,4 +1,4 @@
-// The bodies of the kernels, run on the CPU, against the kernels of the CPU.
+// Runs the bodies of the GPU kernels on the CPU and compares them with the CPU kernels.
 #include "tensor/cuda/order_kernels.h"
 
 #include <cmath>
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_SUITE(cuda_order_kernels)
 
 BOOST_AUTO_TEST_CASE(rows_are_sorted_as_on_the_cpu) {
   Generator generator(1);
-  const Tensor numbers = floor(uniform({3, 4, 40}, -20.0, 20.0, generator, DType::f64));  // many are equal
+  const Tensor numbers = floor(uniform({3, 4, 40}, -20.0, 20.0, generator, DType::f64));  // many elements are equal
   for (const DType dtype : {DType::i32, DType::i64, DType::f32, DType::f64}) {
     for (const Tensor& x : layouts_of(numbers.to(dtype))) {
       expect_as_cpu(x, 40);

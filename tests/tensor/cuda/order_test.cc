@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(cuda_order, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(rows_are_sorted_as_on_the_cpu) {
   Generator generator(1);
-  const Tensor numbers = floor(uniform({7, 5, 300}, -90.0, 90.0, generator, DType::f64));  // many are equal
+  const Tensor numbers = floor(uniform({7, 5, 300}, -90.0, 90.0, generator, DType::f64));  // many elements are equal
   for (const DType dtype : kDTypes) {
     for (const Tensor& x : layouts_of(numbers.to(dtype))) {
       for (const Order order : {Order::ascending, Order::descending}) {

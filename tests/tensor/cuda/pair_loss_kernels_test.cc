@@ -1,4 +1,4 @@
-// The bodies of the kernels, run on the CPU, against the kernels of the CPU.
+// Runs the bodies of the GPU kernels on the CPU and compares them with the CPU kernels.
 #include "tensor/cuda/pair_loss_kernels.h"
 
 #include <limits>
@@ -20,7 +20,7 @@ constexpr auto kBoth = {DType::f32, DType::f64};
 
 double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-14 : 4e-6; }
 
-/// Probabilities, 0 and 1 and an equal pair among them.
+/// Probabilities that include 0, 1 and an equal pair.
 struct Pairs {
   Tensor x;
   Tensor y;

@@ -1,4 +1,4 @@
-// The bodies of the kernels, run on the CPU, against the kernels of the CPU.
+// Runs the bodies of the GPU kernels on the CPU and compares them with the CPU kernels.
 #include "tensor/cuda/piecewise_kernels.h"
 
 #include <limits>
@@ -15,7 +15,7 @@ using testing::HostLauncher;
 
 const HostLauncher kHost;
 
-/// 0, the bounds of `between` and no number among them.
+/// Returns values that include 0 and the bounds of `between`, and no NaN.
 Tensor values(std::int64_t size, DType dtype) {
   Generator generator(3);
   Tensor x = uniform({size}, -4.0, 4.0, generator, dtype);

@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(bytes_go_to_the_gpu_and_back_without_waiting_in_between) {
   std::byte* const there = cuda::allocate(0, kSize);
   const cuda::Event sent = from.copy_to(0, there, kSize);
   const cuda::Event back = to.copy_from(0, there, kSize);
-  cuda::deallocate(0, there);  // in the order of the stream: after both copies
+  cuda::deallocate(0, there);  // in stream order: after both copies
   back.synchronize();
   BOOST_TEST(sent.done());
   BOOST_TEST(back.done());

@@ -21,7 +21,7 @@ void expect_lists(const PoolAxis& axis, const kernels::PoolWindows& windows) {
   }
 }
 
-// Every position of the image, and every window: from its first position, in the padding too, to its last.
+// Checks every position of the image, and every window from its first to its last position, padding included.
 void expect_windows_of_positions(const PoolAxis& axis) {
   for (std::int64_t at = 0; at < axis.size; ++at) {
     for (std::int64_t i = 0; i < axis.count; ++i) {

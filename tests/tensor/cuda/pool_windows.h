@@ -1,4 +1,4 @@
-// Windows of pooling as lists, made the slow way.
+// Lists of pooling windows, computed by a slow reference.
 #pragma once
 
 #include <algorithm>
@@ -7,15 +7,15 @@
 
 namespace troupe::testing {
 
-/// How windows lie along one dimension.
+/// The arrangement of windows along one dimension.
 struct PoolCase {
   std::int64_t size;
   std::int64_t kernel;
   std::int64_t stride;
   std::int64_t padding = 0;
   std::int64_t dilation = 1;
-  bool partial = false;         ///< the last window may reach behind the padding
-  bool counts_padding = false;  ///< a mean divides by what is in the padding, too
+  bool partial = false;         ///< the last window may extend beyond the padding
+  bool counts_padding = false;  ///< a mean divides by a count that includes the padding
 };
 
 inline kernels::PoolWindows windows_of(const PoolCase& c) {
@@ -40,7 +40,7 @@ inline kernels::PoolWindows windows_of(const PoolCase& c) {
   return windows;
 }
 
-/// As adaptive pooling has them; regular ones where the parts are equal.
+/// Returns the windows of adaptive pooling; regular windows if the parts are equal.
 inline kernels::PoolWindows parts_of(std::int64_t size, std::int64_t count) {
   kernels::PoolWindows windows;
   if (size % count == 0) windows.stride = windows.kernel = size / count;

@@ -1,4 +1,4 @@
-// The bodies of the kernels, run on the CPU, against the kernels of the CPU.
+// Runs the bodies of the GPU kernels on the CPU and compares them with the CPU kernels.
 #include "tensor/cuda/pooling_kernels.h"
 
 #include <limits>
@@ -18,7 +18,7 @@ using testing::windows_of;
 
 const testing::HostLauncher kHost;
 
-/// Windows over an image.
+/// The windows over an image, along both dimensions.
 struct Both {
   kernels::PoolWindows rows;
   kernels::PoolWindows columns;
@@ -33,7 +33,7 @@ Both parts(std::int64_t height, std::int64_t rows, std::int64_t width, std::int6
   return {parts_of(height, rows), parts_of(width, columns), height, width};
 }
 
-/// Of which means can be taken.
+/// Cases for which means are defined.
 std::vector<Both> cases() {
   return {regular({.size = 6, .kernel = 2, .stride = 2}, {.size = 8, .kernel = 2, .stride = 2}),
           regular({.size = 7, .kernel = 3, .stride = 1, .padding = 1}, {.size = 5, .kernel = 2, .stride = 3}),
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(of_equal_elements_the_first_is_taken_and_nan_before_all) {
 
 BOOST_AUTO_TEST_CASE(means_and_their_gradients_are_the_cpus_but_for_the_last_digit) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    const double step = dtype == DType::f64 ? 1e-15 : 3e-7;  // a few roundings, of elements below 2
+    const double step = dtype == DType::f64 ? 1e-15 : 3e-7;  // a few roundings of elements below 2
     for (const Both& c : cases()) {
       const Tensor x = images(c, dtype);
       Tensor y = Tensor::empty(results(c), dtype);

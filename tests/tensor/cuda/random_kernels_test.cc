@@ -1,4 +1,4 @@
-// The bodies of the kernels, run on the CPU, against the draws of a generator one after the other.
+// Runs the bodies of the GPU kernels on the CPU and compares them with a generator's draws in sequence.
 #include "tensor/cuda/random_kernels.h"
 
 #include <vector>
@@ -16,7 +16,7 @@ using testing::HostLauncher;
 const HostLauncher kHost;
 constexpr std::int64_t kMany = 1001;
 
-/// Somewhere in a stream, where the number of a block is about to leave 32 bits.
+/// Returns a generator whose block number is about to exceed 32 bits.
 Generator generator() {
   Generator result(0x1'2345'6789, 0x7'0000'0001);
   result.skip(0xFFFF'FF00);

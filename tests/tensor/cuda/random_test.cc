@@ -11,8 +11,7 @@ using testing::kFloats;
 using testing::kGpu;
 using testing::NeedsGpus;
 
-/// Fails unless `draw(generator, device)` gives the same bits on both devices, and leaves the generator at the same
-/// place.
+/// Fails unless `draw(generator, device)` returns the same bits on both devices and advances the generator equally.
 template <class F>
 void expect_same_draws(const F& draw) {
   Generator here(11, 12);

@@ -1,4 +1,4 @@
-// The bodies of the kernels, run on the CPU, against the kernels of the CPU.
+// Runs the bodies of the GPU kernels on the CPU and compares them with the CPU kernels.
 #include "tensor/cuda/recurrent_kernels.h"
 
 #include <cmath>
@@ -18,7 +18,7 @@ constexpr std::int64_t kSteps = 4;
 constexpr std::int64_t kExamples = 3;
 constexpr std::int64_t kHidden = 5;
 
-/// A layer with all its numbers.
+/// A layer with all its values.
 struct Layer {
   RnnCell cell;
   DType dtype;
@@ -28,7 +28,7 @@ struct Layer {
   Tensor numbers(const Shape& shape) { return uniform(shape, -1.0, 1.0, generator, dtype); }
   Tensor steps(bool wanted) { return wanted ? numbers({kSteps, kExamples, kHidden}) : Tensor(); }
 
-  /// What is to be filled has other numbers before.
+  /// Output tensors contain other numbers before the call.
   RnnTape tape(TimeDirection direction, bool first) {
     const bool is_lstm = cell == RnnCell::lstm;
     return {.cell = cell,
@@ -79,7 +79,7 @@ void expect_as_on_cpu(Layer layer, TimeDirection direction, bool first, bool bia
   expect_near(got.cells, expected.cells);
   expect_near(got.tanh_cells, expected.tanh_cells);
   expect_near(got.candidates, expected.candidates);
-  if (layer.cell == RnnCell::tanh || layer.cell == RnnCell::relu) expected.gates = {};  // as ops_rnn.cc does
+  if (layer.cell == RnnCell::tanh || layer.cell == RnnCell::relu) expected.gates = {};  // as tensor/ops/rnn.cc does
   for (const bool by_output : {false, true}) {
     kernels::RecurrentGradients by = layer.gradients(by_output);
     kernels::RecurrentGradients expected_by = copy(by);

@@ -1,4 +1,4 @@
-// The bodies of the kernels, run on the CPU, against the kernels of the CPU.
+// Runs the bodies of the GPU kernels on the CPU and compares them with the CPU kernels.
 #include "tensor/cuda/reduce_kernels.h"
 
 #include <cmath>
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(every_choice_of_dimensions_gives_what_the_cpu_gives) {
 }
 
 BOOST_AUTO_TEST_CASE(long_rows_and_long_columns_are_cut_into_parts) {
-  // Sums of whole numbers: exact in f64 in any order. Products of more than a few would not be.
+  // Sums of whole numbers are exact in f64 in any order. Products of more than a few would not be.
   for (const DType dtype : {DType::i32, DType::f32}) {
     const Tensor flat = values({3, 20000}, dtype);
     for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::min}) {

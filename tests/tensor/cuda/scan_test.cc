@@ -12,7 +12,7 @@ BOOST_AUTO_TEST_SUITE(cuda_scan, *boost::unit_test::precondition(testing::NeedsG
 BOOST_AUTO_TEST_CASE(running_sums_are_those_of_the_cpu) {
   Generator generator(1);
   for (const DType dtype : kDTypes) {
-    // Whole numbers: sums are exact however they are cut.
+    // Whole numbers: sums are exact for every partition.
     const Tensor numbers = floor(uniform({3, 5, 1100}, -3.0, 4.0, generator, DType::f64)).to(dtype);
     for (const Tensor& x : testing::layouts_of(numbers)) {
       for (const int dim : {0, 1, 2}) {

@@ -1,4 +1,4 @@
-// The body of the kernel, run on the CPU, against the kernel of the CPU.
+// Runs the body of the GPU kernel on the CPU and compares it with the CPU kernel.
 #include "tensor/cuda/search_kernels.h"
 
 #include "tensor/create.h"
@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_CASE(values_belong_where_the_cpu_has_them) {
   Generator generator(1);
   for (const DType dtype : {DType::i32, DType::i64, DType::f32, DType::f64}) {
     for (const std::int64_t size : {0, 1, 2, 37}) {
-      // Whole numbers, of which some are equal.
+      // Whole numbers, some of them equal.
       const Tensor sorted = sort(floor(uniform({3, size}, -9.0, 9.0, generator, DType::f64))).values.to(dtype);
       const Tensor values = floor(uniform({3, 50}, -10.0, 11.0, generator, DType::f64)).to(dtype);
       for (const Side side : {Side::left, Side::right}) {

@@ -1,4 +1,4 @@
-// The bodies of the kernels, run on the CPU, against the kernels of the CPU.
+// Runs the bodies of the GPU kernels on the CPU and compares them with the CPU kernels.
 #include "tensor/cuda/update_kernels.h"
 
 #include <vector>
@@ -45,7 +45,7 @@ const std::vector<UpdateFormula>& formulas() {
   return all;
 }
 
-/// One parameter with all that its step reads and writes.
+/// One parameter with all tensors that its step reads and writes.
 struct Parameter {
   Tensor value;
   Tensor gradient;
@@ -60,7 +60,7 @@ struct Parameter {
     const DType wide = compute_dtype(dtype);
     for (std::size_t k = 0; k < state_count(formula); ++k) states.push_back((rand({size}, generator) + 1.0).to(wide));
     if (wide == dtype) return;
-    // The first value was written by someone else; the others are what their master rounds to.
+    // The first value was changed by other code; the others are rounded from their master copies.
     states.push_back(value.to(wide) * 1.0001);
     if (size > 0) states.back().slice(0, 0, 1).fill(99.0);
   }

@@ -11,7 +11,7 @@ namespace {
 
 using testing::kGpu;
 
-// The next value after one step of Adam on `device`.
+// Returns the value after one step of Adam on `device`.
 Tensor after_adam(DType dtype, Device device) {
   constexpr UpdateFormula kAdam =
       AdamFormula{.rate = 0.01, .decay = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .amsgrad = true};

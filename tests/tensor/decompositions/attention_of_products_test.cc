@@ -1,4 +1,4 @@
-// Against the kernels of the CPU.
+// Compares attention composed of matrix products with the CPU kernels.
 #include "tensor/decompositions/attention_of_products.h"
 
 #include <vector>
@@ -15,10 +15,10 @@ Tensor values(const Shape& shape, DType dtype, std::uint64_t seed) {
   return uniform(shape, -2.0, 3.0, generator, dtype);
 }
 
-/// Of scores (2, 6, 7): plain, masked by hiding and by adding, causal, with weights left out.
+/// Returns scores (2, 6, 7): plain, with a boolean mask, with an added mask, causal, with dropout.
 std::vector<kernels::AttentionScores> all_kinds(DType dtype) {
   Tensor shown = gt(values({2, 6, 7}, DType::f32, 8), 0.0);
-  shown.slice(2, 0, 1).fill(1.0);  // no query sees nothing
+  shown.slice(2, 0, 1).fill(1.0);  // every query keeps at least one key
   const kernels::WeightDropout dropout{Generator(5), std::uint64_t{1} << 30U, 1.0 / 0.75};
   return {{0.5, false, {}, {}},
           {0.5, false, shown, {}},

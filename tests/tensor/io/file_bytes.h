@@ -1,4 +1,4 @@
-// What the tests of files share: a file's bytes, and what a reader says about wrong ones.
+// Helpers that the file tests share: a file with given bytes, and the errors of a reader for malformed bytes.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
@@ -25,15 +25,15 @@ inline std::string from_hex(std::string_view hex) {
   return bytes;
 }
 
-/// A directory with one file, whose bytes come and go.
+/// A directory with one file, whose bytes the test replaces.
 class FileOfBytes {
  public:
   explicit FileOfBytes(const std::string& name) : path_(directory_.path() / name) {}
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-  /// Always a new file: who has mapped the last one keeps it, and no file system waits for the disk, as some do where
-  /// a file is emptied and filled again.
+  /// Always creates a new file: a reader that has mapped the previous one keeps it, and the file system need not wait
+  /// for the disk, as some do when a file is truncated and rewritten.
   const std::filesystem::path& set(std::string_view bytes) const {
     std::filesystem::remove(path_);
     std::ofstream(path_, std::ios::binary).write(bytes.data(), std::ssize(bytes));
@@ -43,7 +43,7 @@ class FileOfBytes {
     std::ifstream in(path_, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  /// The names of all files beside it and itself.
+  /// Returns the names of all files in the directory.
   [[nodiscard]] std::set<std::string> names() const {
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
@@ -63,7 +63,7 @@ void expect_refused(const FileOfBytes& file, std::string_view format, std::strin
   expect_error<FileError>("[" + std::string(format) + "] " + file.path().string() + std::string(text), read);
 }
 
-/// Fails unless every beginning of `bytes` is refused.
+/// Fails unless every proper prefix of `bytes` is refused.
 template <class Read>
 void expect_all_beginnings_refused(const FileOfBytes& file, std::string_view bytes, const Read& read) {
   for (std::size_t size = 0; size < bytes.size(); ++size) {
@@ -72,8 +72,8 @@ void expect_all_beginnings_refused(const FileOfBytes& file, std::string_view byt
   }
 }
 
-/// Overwrites 1 to 4 bytes at a time. Fails if `read()` ends in anything else than a value or FileError. Returns how
-/// often it was a value.
+/// Overwrites 1 to 4 bytes at a time. Fails if `read()` throws anything but FileError. Returns how often `read()`
+/// returned a value.
 template <class Read>
 int count_values_of_damaged(const FileOfBytes& file, const std::string& bytes, unsigned seeds, const Read& read) {
   int values = 0;

@@ -20,7 +20,7 @@ constexpr std::string_view kRowMajor =
     "202020202020202020202020202020202020202020202020202020202020200a"
     "000000000000803f0000004000004040000080400000a040";
 
-// The same of numpy.asfortranarray.
+// The same array saved from numpy.asfortranarray.
 constexpr std::string_view kColumnMajor =
     "934e554d5059010076007b276465736372273a20273c6634272c2027666f7274"
     "72616e5f6f72646572273a20547275652c20277368617065273a2028322c2033"
@@ -36,7 +36,7 @@ constexpr std::string_view kVersion3 =
     "202020202020202020202020202020202020202020202020202020202020200a"
     "0100";
 
-/// A version 1 file of this header and so many zeros.
+/// Returns a version 1 file with this header and `data_size` zero bytes.
 std::string npy(const std::string& header, std::size_t data_size) {
   std::string bytes("\x93NUMPY\x01\0", 8);
   bytes += static_cast<char>(header.size() % 256);
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(sizes_whose_product_lies_are_refused_before_anything_is_all
   refused("(4294967296, 4294967296)", 0, ": at byte 86: elements of 0 bytes for f32 (4294967296, 4294967296)");
   refused("(1152921504606846976,)", 40,  // 2^60
           ": at byte 84: elements of 40 bytes for f32 (1152921504606846976)");
-  refused("(0, 4294967296, 4294967296)", 0,  // no element, but no stride either
+  refused("(0, 4294967296, 4294967296)", 0,  // no elements, but the strides overflow
           ": at byte 89: elements of 0 bytes for f32 (0, 4294967296, 4294967296)");
   expect_same(read_npy(file.set(npy(header_of_shape("(2L,)"), 8))), zeros({2}));  // as Python 2 wrote it
 }
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_file_is_a_value_or_an_error) {
   const FileOfBytes file("w.npy");
   const std::string bytes = from_hex(kRowMajor);
   const int values = count_values_of_damaged(file, bytes, 3000, [&] { (void)read_npy(file.path()); });
-  BOOST_TEST(values > 30);  // damage to elements and to padding that stays blank is none that can be seen
+  BOOST_TEST(values > 30);  // damage to elements, or to padding that stays blank, is undetectable
   BOOST_TEST(values < 1500);
 }
 

@@ -31,7 +31,7 @@ constexpr std::string_view kStored =
     "00900000000500000000000000000000008001cf0000006e2e6e7079504b0506"
     "000000000200020066000000960100000000";
 
-// The same of numpy.savez_compressed.
+// The same arrays from numpy.savez_compressed.
 constexpr std::string_view kDeflated =
     "504b0304140000000800000021004fe9002a550000009800000005001400772e"
     "6e707901001000980000000000000055000000000000009bec17ea1b10c9c850"
@@ -47,8 +47,7 @@ constexpr std::string_view kDeflated =
     "000000000000000080018c0000006e2e6e7079504b0506000000000200020066"
     "0000000d0100000000";
 
-// Deflated, of n = int64 [1, 2]: 8 bytes more than that, and 8 fewer, and the sizes of the headers are those of the
-// whole.
+// n = int64 [1, 2], deflated with 8 bytes too many and 8 too few. The headers state the sizes of the correct data.
 constexpr std::string_view kLonger =
     "504b030414000000080000002100c5fd83c04b00000090000000050000006e2e"
     "6e70799bec17ea1b10c9c850c650ad9e925a9c5ca46ea5a06e9369a1aea3a09e"
@@ -64,7 +63,7 @@ constexpr std::string_view kShorter =
     "000000900000000500000000000000000000008001000000006e2e6e7079504b"
     "05060000000001000100330000006b0000000000";
 
-// numpy.savez of nothing.
+// numpy.savez without arrays.
 constexpr std::string_view kEmpty = "504b0506000000000000000000000000000000000000";
 
 void expect_arrays(const NamedTensors& got) {
@@ -106,7 +105,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_comes_back_and_equal_arrays_give_equal_file
     const std::string first = file.get();
     write_npz(file.path(), arrays(), compression);
     BOOST_CHECK(file.get() == first);
-    BOOST_CHECK(first.substr(10, 4) == std::string("\0\0\x21\0", 4));  // no time of day, the first day there is
+    BOOST_CHECK(first.substr(10, 4) == std::string("\0\0\x21\0", 4));  // no time of day, the earliest date
     BOOST_CHECK(file.names() == std::set<std::string>{"a.npz"});
   }
   write_npz(file.path(), {});
@@ -162,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_checksum_is_an_error) {
 
 BOOST_AUTO_TEST_CASE(more_bytes_than_the_packed_ones_can_stand_for_are_refused) {
   const FileOfBytes file("a.npz");
-  // Size 0x98 of the first member, in its local header's extra field and in the directory, becomes 0x7fffff98.
+  // The size 0x98 of the first member becomes 0x7fffff98, in its local header's extra field and in the directory.
   std::string bytes = from_hex(kDeflated);
   for (const std::size_t at : {bytes.find("w.npy") + 9, bytes.rfind("w.npy") - 22}) {
     BOOST_TEST_REQUIRE(bytes.substr(at, 4) == std::string("\x98\0\0\0", 4));
@@ -183,7 +182,8 @@ BOOST_AUTO_TEST_CASE(more_or_fewer_bytes_than_the_archive_says_are_refused) {
 
 BOOST_AUTO_TEST_CASE(members_that_share_their_packed_bytes_are_refused) {
   const FileOfBytes file("a.npz");
-  // The place of n in the directory, its last four bytes before the name, becomes that of w; names in files agree.
+  // The offset of n in the directory (its last four bytes before the name) becomes that of w; the names in both headers
+  // agree.
   std::string bytes = replaced(from_hex(kStored), "n.npy", "w.npy");
   bytes.replace(bytes.rfind("w.npy") - 4, 4, std::string(4, '\0'));
   file.set(bytes);
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_file_is_a_value_or_an_error) {
   const FileOfBytes file("a.npz");
   for (const std::string_view hex : {kStored, kDeflated}) {
     const int values = count_values_of_damaged(file, from_hex(hex), 2000, [&] { (void)read_npz(file.path()); });
-    BOOST_TEST(values > 20);  // dates, versions and the like
+    BOOST_TEST(values > 20);  // dates, versions and similar fields
     BOOST_TEST(values < 1000);
   }
 }

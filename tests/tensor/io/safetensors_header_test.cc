@@ -10,12 +10,12 @@ using detail::SafetensorsHeader;
 
 namespace {
 
-/// Checks that the header is refused with this text, places counted from the file's first byte.
+/// Checks that the header is refused with this text. Places count from the file's first byte.
 void refused(const std::string& json, const std::string& text) {
   expect_error<FileError>("w: at byte " + text, [&] { (void)parse_safetensors_header("w", json); });
 }
 
-/// A header of one tensor with these fields.
+/// Returns a header of one tensor with these fields.
 std::string tensor(const std::string& fields) { return R"({"w":{)" + fields + "}}"; }
 
 }  // namespace

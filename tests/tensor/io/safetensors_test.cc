@@ -12,7 +12,7 @@ using namespace troupe::testing;
 
 namespace {
 
-/// A file of this header and so many bytes 0, 1, 2, ...
+/// Returns a file with this header and `data_size` bytes 0, 1, 2, ...
 std::string file_of(const std::string& json, std::size_t data_size) {
   const std::uint64_t length = json.size();
   std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
@@ -27,8 +27,8 @@ std::string entry(const std::string& name, const std::string& dtype, const std::
          std::to_string(begin) + "," + std::to_string(end) + "]}";
 }
 
-// Bytes of n = int64 [1, 2] and w = float32 [[0, 1, 2], [3, 4, 5]], elements by NumPy, between them what the format's
-// description says: the length (0x90), the JSON padded to a multiple of 8, and the elements, wide ones first.
+// The file of n = int64 [1, 2] and w = float32 [[0, 1, 2], [3, 4, 5]]. Elements by NumPy, the rest by the format's
+// description: the length (0x90), the JSON padded to a multiple of 8, and the elements, wide dtypes first.
 constexpr std::string_view kGolden =
     "9000000000000000"
     "7b225f5f6d657461646174615f5f223a7b2273746570223a223132227d2c226e"  // {"__metadata__":{"step":"12"},"n
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(every_dtype_and_layout_comes_back_aligned) {
     BOOST_TEST_REQUIRE((found != got.end()));
     BOOST_TEST_CONTEXT(name) {
       expect_same(found->second, x.contiguous());
-      BOOST_TEST(found->second.storage().frozen() == (x.numel() > 0));  // where it lies in the file
+      BOOST_TEST(found->second.storage().frozen() == (x.numel() > 0));  // in the mapped file
     }
   }
   write_safetensors(file.path(), {});
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(each_dtype_is_what_the_format_calls_so) {
   expect_same(read_one("U8", "\xff"), from_values<std::uint8_t>({255}));
   expect_same(read_one("I8", "\xff"), from_values<std::int8_t>({-1}));
   expect_same(read_one("I16", "\xfe\xff"), from_values<std::int16_t>({-2}));
-  expect_same(read_one("F16", std::string("\x00\x3c", 2)), ones({1}, DType::f16));    // exponent 15, its bias
+  expect_same(read_one("F16", std::string("\x00\x3c", 2)), ones({1}, DType::f16));    // exponent 15, equal to its bias
   expect_same(read_one("BF16", std::string("\x80\x3f", 2)), ones({1}, DType::bf16));  // the upper half of an f32
   expect_same(read_one("F32", std::string("\x00\x00\x80\x3f", 4)), ones({1}));
 }
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(places_that_lie_are_refused_with_the_byte) {
     file.set(bytes);
     expect_refused(file, "safetensors", text, [&] { (void)read_safetensors(file.path()); });
   };
-  // The entries below make a header of 53, 105 or 56 bytes and so on; the first element is at 8 + that.
+  // The entries below make headers of 53, 105, 56 and other lengths; the first element is at 8 plus that.
   const auto one = [](const std::string& shape, std::uint64_t begin, std::uint64_t end) {
     return "{" + entry("w", "F32", shape, begin, end) + "}";
   };
@@ -184,9 +184,9 @@ BOOST_AUTO_TEST_CASE(places_that_lie_are_refused_with_the_byte) {
   refused(file_of(json, 8), at(json, 8) + "tensor \"w\" ends at 0, before it begins");
   json = one("[3]", 0, 8);
   refused(file_of(json, 8), at(json, 0) + "tensor \"w\" has 8 bytes for f32 (3)");
-  json = one("[4294967296,4294967296]", 0, 8);  // 2^66 bytes, 0 in 64 bits
+  json = one("[4294967296,4294967296]", 0, 8);  // 2^66 bytes, which is 0 in 64 bits
   refused(file_of(json, 8), at(json, 0) + "tensor \"w\" has 8 bytes for f32 (4294967296, 4294967296)");
-  json = one("[0,4294967296,4294967296]", 0, 0);  // no element, but no stride either
+  json = one("[0,4294967296,4294967296]", 0, 0);  // no elements, but the strides overflow
   refused(file_of(json, 0), at(json, 0) + "tensor \"w\" has 0 bytes for f32 (0, 4294967296, 4294967296)");
   json = one("[2]", 18446744073709551612U, 18446744073709551615U);
   refused(file_of(json, 8), at(json, 8) + "tensor \"w\" ends at 18446744073709551615 of 8");
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_file_is_a_value_or_an_error) {
   const int values = count_values_of_damaged(file, from_hex(kGolden), 4000, [&] {
     for (const auto& [name, x] : read_safetensors(file.path()).tensors) (void)sum(x);  // reads every element
   });
-  BOOST_TEST(values > 40);  // damage to elements and names is none that can be seen
+  BOOST_TEST(values > 40);  // damage to elements and names is undetectable
   BOOST_TEST(values < 2000);
 }
 

@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-/// A table is made of pointers to functions alone.
+/// Returns whether every pointer of the table is set. REQUIRES: a table consists of function pointers only.
 bool is_complete(const kernels::KernelTable& table) {
   using Kernel = void (*)();
   static_assert(sizeof(table) % sizeof(Kernel) == 0);

@@ -11,7 +11,7 @@ BOOST_AUTO_TEST_SUITE(ops_activation)
 
 BOOST_AUTO_TEST_CASE(activations_have_their_known_values) {
   const Tensor x = from_values<double>({-1, 0, 1});
-  // 1 times the probability of a normal number below 1, 0.8413447460685429.
+  // x * P(normal < x): for 1, 0.8413447460685429.
   expect_close(gelu(x), from_values<double>({-0.15865525393145707, 0, 0.8413447460685429}), 1e-14);
   expect_close(gelu(x, Gelu::tanh), from_values<double>({-0.15880800939172324, 0, 0.8411919906082768}), 1e-14);
   expect_close(silu(x), from_values<double>({-0.2689414213699951, 0, 0.7310585786300049}), 1e-14);
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(functions_of_two_pieces_give_the_hand_values) {
   expect_same(hardtanh_backward(x, x, -4, 2), from_values<float>({0, -0.5, 0, 0, 0}));
   expect_same(relu6(x), from_values<float>({0, 0, 0, 2, 6}));
   expect_same(relu6(from_values<std::int32_t>({-3, 7})), from_values<std::int32_t>({0, 6}));
-  // e^-1 - 1 and e^-0.5 - 1, twice; the slope is 2 e^x below 0.
+  // e^-1 - 1 and e^-0.5 - 1, times 2; below 0 the gradient is 2 e^x.
   const Tensor y = from_values<double>({-1, -0.5, 0, 3});
   expect_close(elu(y, 2.0), from_values<double>({-1.2642411176571153, -0.7869386805747332, 0, 3}), 1e-14);
   expect_close(elu_backward(ones({4}, DType::f64), y, 2.0),

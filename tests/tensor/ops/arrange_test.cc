@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(diagonal_is_a_view_of_places_that_differ_by_the_offset) {
   expect_same(diagonal(x, 1), from_values<float>({2, 6}));
   expect_same(diagonal(x, 2), from_values<float>({3}));
   expect_same(diagonal(x, -1), from_values<float>({4}));
-  expect_same(diagonal(x, 1, 1, 0), from_values<float>({4}));  // places (row, column) with row = column + 1
+  expect_same(diagonal(x, 1, 1, 0), from_values<float>({4}));  // elements (row, column) with row = column + 1
   expect_same(diagonal(x.transpose(), -1), from_values<float>({2, 6}));
   Tensor written = x.clone();
   diagonal(written, 1).fill(0);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// The formula, with all scores at once.
+/// The formula, which holds all scores at once.
 Tensor composed(const Tensor& query, const Tensor& key, const Tensor& value,
                 const ScaledDotProductOptions& options = {}, Generator* generator = nullptr) {
   const double scale = options.scale.value_or(1.0 / std::sqrt(static_cast<double>(query.size(-1))));
@@ -48,7 +48,7 @@ Inputs random_inputs(const Shape& query, const Shape& key, const Shape& value, D
   return {random(query, 1, dtype), random(key, 2, dtype), random(value, 3, dtype)};
 }
 
-/// Fails unless the operation gives what the formula gives: in f64 and f32, on one thread and on two.
+/// Fails unless the operation equals the formula, in f64 and f32, on one thread and on two.
 void expect_composed(const Inputs& in, const ScaledDotProductOptions& options = {}) {
   const Tensor expected = composed(in.query, in.key, in.value, options);
   for (const int threads : {1, 2}) {
@@ -56,7 +56,7 @@ void expect_composed(const Inputs& in, const ScaledDotProductOptions& options = 
     expect_close(scaled_dot_product_attention(in.query, in.key, in.value, options), expected, 1e-11, 1e-13);
     const DType f32 = DType::f32;
     expect_close(scaled_dot_product_attention(in.query.to(f32), in.key.to(f32), in.value.to(f32), options),
-                 expected.to(f32), 1e-4, 1e-5);  // of some thousand products, each off by 6e-8
+                 expected.to(f32), 1e-4, 1e-5);  // sums of some thousand products, each with an error of 6e-8
   }
 }
 
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(batches_and_masks_broadcast) {
 
 BOOST_AUTO_TEST_CASE(the_layout_of_the_arguments_does_not_matter) {
   const Inputs in = random_inputs({5, 4, 2, 6}, {6, 4, 7, 2}, {14, 2, 4, 3});
-  // Heads between steps and elements, matrices transposed, every other row.
+  // Heads between steps and elements, transposed matrices, every other row.
   const Inputs views{in.query.permute({2, 1, 0, 3}), in.key.permute({3, 1, 2, 0}),
                      in.value.slice(0, 0, 14, 2).permute({1, 2, 0, 3})};
   expect_composed(views);
@@ -216,8 +216,7 @@ BOOST_AUTO_TEST_CASE(the_gradient_of_a_mask_is_that_of_the_scores) {
   expect_close(by_mask(zeros({2, 2}, DType::f64)), from_values<double>({0.75, -0.75, 0.75, -0.75}, {2, 2}), 1e-15);
   expect_close(by_mask(zeros({2}, DType::f64)), from_values<double>({1.5, -1.5}), 1e-15);
   expect_close(by_mask(zeros({2})), from_values<float>({1.5, -1.5}), 1e-7);
-  expect_close(by_mask(zeros({}, DType::f64)), zeros({}, DType::f64), 0.0,
-               1e-14);  // no more for one key, no less for another
+  expect_close(by_mask(zeros({}, DType::f64)), zeros({}, DType::f64), 0.0, 1e-14);  // the gradients by the keys cancel
   expect_error<DTypeError>("[scaled_dot_product_attention_backward] no gradient of a mask that is boolean",
                            [&] { (void)by_mask(ones({2}, DType::boolean)); });
   expect_error<TensorError>("[scaled_dot_product_attention_backward] tensor is undefined", [&] { (void)by_mask({}); });

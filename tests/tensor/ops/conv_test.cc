@@ -28,18 +28,18 @@ const std::vector<ConvCase> kConvCases = {
     {{2, 16, 8, 8}, {16, 16, 3, 3}, {.stride = {1, 1}, .padding = {1, 1}, .dilation = {2, 1}}},
     {{1, 2, 5, 5}, {1, 2, 5, 5}, {}},
     {{3, 2, 4, 4}, {2, 2, 1, 1}, {.stride = {3, 3}, .padding = {0, 0}, .dilation = {1, 1}}},
-    // Groups, and filters of its own for each channel.
+    // Groups, and one filter per channel.
     {{2, 4, 7, 6}, {6, 2, 3, 3}, {.padding = {1, 0}, .groups = 2}},
     {{3, 6, 5, 5}, {6, 1, 3, 3}, {.stride = {2, 1}, .padding = {1, 1}, .groups = 6}},
     {{2, 3, 6, 6}, {6, 1, 2, 2}, {.groups = 3}},
     {{2, 32, 6, 6}, {32, 1, 3, 3}, {.padding = {1, 1}, .groups = 32}},
     {{2, 32, 5, 5}, {32, 16, 3, 3}, {.padding = {1, 1}, .groups = 2}},
-    // One pixel under each filter: large images, several small ones, and groups.
+    // 1 x 1 filters: large images, several small ones, and groups.
     {{3, 5, 20, 20}, {7, 5, 1, 1}, {}},
     {{9, 20, 2, 2}, {18, 20, 1, 1}, {}},
     {{2, 8, 3, 3}, {4, 4, 1, 1}, {.groups = 2}},
     {{70, 3, 2, 2}, {4, 3, 3, 3}, {.padding = {1, 1}}},
-    // A few pixels of many channels, and one image that is taken in parts.
+    // Few pixels of many channels, and one image that is processed in parts.
     {{4, 24, 2, 2}, {40, 24, 3, 3}, {.padding = {1, 1}}},
     {{1, 20, 50, 50}, {2, 20, 3, 3}, {.padding = {1, 1}}},
 };
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_SUITE(ops_conv)
 BOOST_AUTO_TEST_CASE(a_convolution_gives_the_hand_values) {
   const Tensor x = arange(0.0, 9.0, 1.0).reshape({1, 1, 3, 3});
   const Tensor w = from_values<float>({1, 0, 0, -1}, {1, 1, 2, 2});
-  // Each pixel minus its lower right neighbour, 4 further on, plus a bias of 10.
+  // Each pixel minus its lower right neighbour, which is 4 larger, plus a bias of 10.
   expect_same(conv2d(x, w, from_values<float>({10})), full({1, 1, 2, 2}, 6.0));
   expect_same(conv2d(x, w), full({1, 1, 2, 2}, -4.0));
   expect_same(conv2d(x.to(DType::f64), w.to(DType::f64)), full({1, 1, 2, 2}, -4.0, DType::f64));
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(convolutions_follow_the_definition) {
     const Tensor b = randn({c.weight[0]}, g, DType::f64);
     const Tensor y = conv2d(x, w, b, c.options);
     expect_close(y, conv_by_definition(x, w, b, c.options, {y.size(2), y.size(3)}), 1e-12, 1e-13);
-    // f32: sums of up to 289 terms of about 1, each off by 2^-24.
+    // f32: sums of up to 289 terms of about 1, each with an error of 2^-24.
     expect_close(conv2d(as_f32(x), as_f32(w), as_f32(b), c.options).to(DType::f64), y, 0, 3e-5);
   }
 }
@@ -113,14 +113,14 @@ BOOST_AUTO_TEST_CASE(gradients_are_the_adjoints_of_the_convolution) {
     const Tensor dw = conv2d_backward_weight(dy, x, w.shape(), c.options);
     expect_close(sum(dx * x), sum(dy * y), 1e-11, 1e-11);
     expect_close(sum(dw * w), sum(dy * y), 1e-11, 1e-11);
-    // f32 agrees with them element by element; sums of up to 2500 terms.
+    // The f32 gradients agree element by element; sums of up to 2500 terms.
     const Tensor g32 = as_f32(dy);
     expect_close(conv2d_backward_input(g32, as_f32(w), x.shape(), c.options).to(DType::f64), dx, 0, 1e-4);
     expect_close(conv2d_backward_weight(g32, as_f32(x), w.shape(), c.options).to(DType::f64), dw, 0, 2e-4);
   }
 }
 
-// Batches that the f32 kernels cut into several pieces, and one image more than a whole number of them.
+// Batches that the f32 kernels split into several pieces, with one image more than a whole number of them.
 BOOST_AUTO_TEST_CASE(images_that_are_taken_some_at_a_time_give_the_same) {
   Generator g(9);
   for (const std::int64_t images : {12, 7}) {
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(images_that_are_taken_some_at_a_time_give_the_same) {
     expect_close(conv2d(x32, w32).to(DType::f64), conv2d(x, w), 0, 1e-4);
     expect_close(dx32.to(DType::f64), conv2d_backward_input(dy, w, x.shape()), 0, 1e-4);
     expect_close(dw32.to(DType::f64), conv2d_backward_weight(dy, x, w.shape()), 0, 3e-3);
-    // Both gradients at once share what they rearrange.
+    // Computed together, both gradients share rearranged data.
     const detail::ConvolutionGradients both = detail::convolve_backward("conv2d", detail::Convolution(Conv2dOptions{}),
                                                                         dy32, {x.shape(), w.shape(), x32, w32});
     expect_same(both.x, dx32);
@@ -404,14 +404,14 @@ BOOST_AUTO_TEST_CASE(sizes_beyond_64_bits_are_refused) {
 
 BOOST_AUTO_TEST_CASE(padding_may_keep_the_size) {
   const Tensor x = from_values<float>({1, 2, 3}, {1, 1, 3});
-  // Of an even filter the one zero more is behind: 1 + 2, 2 + 3, 3 + 0.
+  // With an even filter the extra zero is at the end: 1 + 2, 2 + 3, 3 + 0.
   expect_same(conv1d(x, ones({1, 1, 2}), {}, {.padding = kSame}), from_values<float>({3, 5, 3}, {1, 1, 3}));
   expect_same(conv1d(x, ones({1, 1, 3}), {}, {.padding = kSame}), from_values<float>({3, 6, 5}, {1, 1, 3}));
   Generator g(3);
   const Tensor image = randn({2, 2, 5, 4}, g);
   const Tensor weight = randn({3, 2, 4, 3}, g);
   const Conv2dOptions same{.padding = {kSame, kSame}, .dilation = {1, 2}};
-  // Rows: 3 zeros, 1 before and 2 behind; columns: 4 zeros.
+  // Rows: 3 zeros, 1 before and 2 after; columns: 4 zeros.
   const Tensor padded = pad(image, {2, 2, 1, 2});
   expect_close(conv2d(image, weight, {}, same), conv2d(padded, weight, {}, {.dilation = {1, 2}}), 1e-5, 1e-5);
   const Tensor mixed = conv2d(image, weight, {}, {.stride = {1, 2}, .padding = {kSame, 1}});

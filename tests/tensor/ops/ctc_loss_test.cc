@@ -19,7 +19,8 @@ constexpr Reduction kNone = Reduction::none;
 Tensor numbers(std::initializer_list<std::int64_t> values) { return from_values<std::int64_t>(values); }
 Tensor number(std::int64_t value) { return from_values<std::int64_t>({value}, Shape{}); }
 
-/// The sum of the probabilities of all paths of classes that spell `target`: without blanks and repetitions.
+/// Returns the sum of the probabilities of all paths of classes that spell `target` when repetitions and blanks are
+/// removed.
 double probability(const Tensor& probs, const std::vector<std::int64_t>& target, std::int64_t blank) {
   const std::int64_t steps = probs.size(0);
   const std::int64_t classes = probs.size(1);
@@ -47,12 +48,12 @@ BOOST_AUTO_TEST_CASE(a_target_is_spelt_by_all_paths_with_blanks_and_repetitions)
   // Two steps spell "1" as 11, 1- and -1: 0.6 0.5 + 0.6 0.5 + 0.4 0.5
   const Tensor log_probs = log(from_values<double>({0.4, 0.6, 0.5, 0.5}, {2, 2}));
   expect_close(ctc_loss(log_probs, numbers({1}), number(2), number(1)), scalar(-std::log(0.8)), 1e-14);
-  // "11" needs a blank between; nothing is blanks alone.
+  // "11" needs a blank between; the empty target needs only blanks.
   expect_same(ctc_loss(log_probs, numbers({1, 1}), number(2), number(2)), scalar(kInfinity));
   expect_same(ctc_loss(log_probs, numbers({1, 1}), number(2), number(2), {.zero_infinity = true}), scalar(0.0));
   expect_close(ctc_loss(log_probs, numbers({}), number(2), number(0)), scalar(-std::log(0.2)), 1e-14);
   expect_same(ctc_loss(log_probs, numbers({}), number(0), number(0)), scalar(0.0));
-  // By step 1: 1 - P(blank, 1 | spelt) = 0.6 / 0.8
+  // Gradient by step 1: 1 - P(blank, 1 | spelled) = 0.6 / 0.8
   const Tensor by = ctc_loss_backward(ones({}, DType::f64), log_probs, numbers({1}), number(2), number(1));
   expect_close(by, from_values<double>({-0.25, -0.75, -0.375, -0.625}, {2, 2}), 1e-14);
 }
@@ -91,10 +92,10 @@ BOOST_AUTO_TEST_CASE(examples_are_padded_or_in_a_row_and_reduced) {
   expect_close(ctc_loss(x.to(DType::f32), padded, steps, lengths), ctc_loss(x, padded, steps, lengths).to(DType::f32),
                1e-5);
   BOOST_CHECK(ctc_loss(x.to(DType::f16), padded, steps, lengths).dtype() == DType::f16);
-  // Steps after an example's end have no gradient.
+  // Steps after the end of an example have no gradient.
   const Tensor by = ctc_loss_backward(ones({3}, DType::f64), x, padded, steps, lengths, {.reduction = kNone});
   expect_same(by.select(1, 1).slice(0, 4), zeros({2, 4}, DType::f64));
-  expect_close(sum(by, 2).select(1, 0), neg(ones({6}, DType::f64)), 1e-13);  // somewhere in each step
+  expect_close(sum(by, 2).select(1, 0), neg(ones({6}, DType::f64)), 1e-13);  // the probabilities of each step sum to 1
   BOOST_CHECK_EQUAL(
       ctc_loss(zeros({4, 0, 3}), zeros({0, 2}, DType::i64), numbers({}), numbers({}), {.reduction = kNone}).numel(), 0);
 }

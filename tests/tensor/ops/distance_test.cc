@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(many_rows_have_the_distances_of_few) {
   for (const double p : {1.0, 2.0, 3.0}) {
     const Tensor all = cdist(a, b, p);
     for (const std::int64_t i : {0, 111, 280}) {
-      // Sums of 17 terms in another order, or of products.
+      // Sums of 17 terms in another order, or computed by products.
       expect_close(all.slice(0, i, i + 20).slice(1, 0, 20), cdist(a.slice(0, i, i + 20), b.slice(0, 0, 20), p), 1e-13);
     }
   }

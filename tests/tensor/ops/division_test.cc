@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(reals_divided_by_0_are_infinite_and_leave_nan) {
     BOOST_CHECK(all(isnan(f(full({2}, kInf, DType::f64), 2.0))).item<bool>());
   }
   expect_same(fmod(a, kInf), a);
-  expect_same(remainder(a, kInf), from_values<double>({1, kInf, 0}));  // as Python's: the sign of the divisor
+  expect_same(remainder(a, kInf), from_values<double>({1, kInf, 0}));  // as in Python: the sign of the divisor
   expect_same(floor_divide(a, kInf), from_values<double>({0, -1, 0}));
 }
 
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(remainders_of_huge_quotients_and_tiny_divisors_are_exact) {
 }
 
 BOOST_AUTO_TEST_CASE(a_quotient_is_rounded_down_before_it_is_rounded) {
-  // 1 / 0.1 is 10 rounded, yet the double 0.1 goes 9 times into 1: it is above a tenth.
+  // 1 / 0.1 rounds to 10, but the double 0.1 is above a tenth, so it fits 9 times into 1.
   expect_same(floor_divide(from_values<double>({1}), 0.1), from_values<double>({9}));
   expect_same(floor_divide(from_values<double>({-0.5, 0.5}), -4), from_values<double>({0, -1}));
 }

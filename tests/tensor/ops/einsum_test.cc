@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_CASE(equations_give_the_hand_values) {
   expect_same(einsum("ij,j->i", {a, b}), from_values<float>({140, 320}));  // 1*10 + 2*20 + 3*30, 4*10 + 5*20 + 6*30
   expect_same(einsum("ij,j->ij", {a, b}), from_values<float>({10, 40, 90, 40, 100, 180}, {2, 3}));
   expect_same(einsum("i,j->ji", {b.slice(0, 0, 2), b}), from_values<float>({100, 200, 200, 400, 300, 600}, {3, 2}));
-  // Sum over i of a[i][j], times the sum over k of b.
+  // The sum over i of a[i][j], times the sum over k of b.
   expect_same(einsum("ij,k->j", {a, b}), from_values<float>({300, 420, 540}));
   expect_same(einsum("", {scalar(3.0F)}), scalar(3.0F));
   expect_same(einsum("ij, j -> i", {a.to(DType::i64), b.to(DType::i16)}), from_values<std::int64_t>({140, 320}));
@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(without_an_arrow_labels_that_occur_once_stay_in_alphabetica
   const Tensor a = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
   expect_same(einsum("ba", {a}), a.transpose().contiguous());
   expect_same(einsum("ij,ij", {a, a}), scalar(91.0F));                            // 1 + 4 + 9 + 16 + 25 + 36
-  BOOST_CHECK_EQUAL(einsum("bi,iZ", {a, zeros({3, 5})}).shape(), (Shape{5, 2}));  // capitals first
+  BOOST_CHECK_EQUAL(einsum("bi,iZ", {a, zeros({3, 5})}).shape(), (Shape{5, 2}));  // capitals sort first
   BOOST_CHECK_EQUAL(einsum("x...,y", {zeros({2, 3, 4}), zeros({5})}).shape(), (Shape{3, 4, 2, 5}));
 }
 
@@ -40,13 +40,13 @@ BOOST_AUTO_TEST_CASE(equations_agree_with_the_operations_they_stand_for) {
   close(einsum("bij,bjk->kib", {a, b}), permute(bmm(a, b), std::vector<int>{2, 1, 0}));
   close(einsum("bij,bjk->ik", {a, b}), sum(bmm(a, b), 0));
   close(einsum("bij,bik->", {a, permute(a, std::vector<int>{0, 1, 2})}), sum(sum(a, 2) * sum(a, 2)));
-  // Several labels in each role: batch (b, h), summed (d, e), left (q), right (k).
+  // Several labels of each kind: batch (b, h), summed (d, e), left (q), right (k).
   const Tensor q = randn({2, 4, 3, 2, 5}, g, DType::f64);
   const Tensor k = randn({2, 6, 3, 2, 5}, g, DType::f64);
   close(einsum("bqhde,bkhde->bhqk", {q, k}),
         matmul(permute(q, std::vector<int>{0, 2, 1, 3, 4}).reshape({2, 3, 4, 10}),
                permute(k, std::vector<int>{0, 2, 1, 3, 4}).reshape({2, 3, 6, 10}).transpose()));
-  // Three operands, one of which only scales.
+  // Three operands, one of which is only a factor.
   const Tensor s = randn({5}, g, DType::f64);
   close(einsum("bij,bjk,k->bi", {a, b, s}), matmul(bmm(a, b), s));
   close(einsum("i,i,i->i", {s, s, s}), s * s * s);

@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(axpby_writes_into_existing_memory) {
   axpby_into(out, 0.5, out, -3.0, from_values<double>({10, 20}));  // 0.5 * 1 - 30, 0.5 * 2 - 60
   expect_same(alias, from_values<double>({-29.5, -59}));
   Tensor x = arange(0.0, 4.0, 1.0).reshape({2, 2});
-  axpby_into(x, 1.0, x.transpose(), 0.0, x);  // an overlapping operand of another layout
+  axpby_into(x, 1.0, x.transpose(), 0.0, x);  // an overlapping operand in another layout
   expect_same(x, from_values<float>({0, 2, 1, 3}, {2, 2}));
   expect_error<ShapeError>("[axpby_into] shapes differ: (2) and (3)",
                            [&] { axpby_into(out, 1, zeros({3}, DType::f64), 1, out); });
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(large_tensors_give_the_same_bits_on_any_number_of_threads) 
 
 BOOST_AUTO_TEST_CASE(floats_of_16_bits_are_computed_in_f32_and_rounded_once) {
   Generator g(3);
-  // More than one block, and of layouts that repeat, skip and transpose.
+  // More than one block, in layouts that repeat, skip and transpose elements.
   const Tensor x = uniform({3, 1, 301}, 0.25, 2.0, g);
   const Tensor y = uniform({2, 301}, -3.0, 3.0, g);
   expect_rounded([](const Tensor& a, const Tensor& b) { return a + b; }, x, y);
@@ -310,7 +310,7 @@ BOOST_AUTO_TEST_CASE(floats_of_16_bits_are_computed_in_f32_and_rounded_once) {
 BOOST_AUTO_TEST_CASE(a_scalar_beside_16_bits_is_an_f32_in_arithmetic_and_one_of_the_dtype_in_comparisons) {
   const Tensor x = from_values<Half>({Half(0x1p-24F)});
   expect_same(x / 1e-8, full({1}, static_cast<double>(0x1p-24F / 1e-8F), DType::f16));  // 1e-8 would be 0 in f16
-  expect_same(full({1}, 1000.0, DType::f16) / 1e5, full({1}, 0.01, DType::f16));        // and 1e5 infinite
+  expect_same(full({1}, 1000.0, DType::f16) / 1e5, full({1}, 0.01, DType::f16));        // 1e5 would be infinite in f16
   expect_same(full({1}, 0.1, DType::f16) == 0.1, from_values<bool>({true}));
   expect_same(full({1}, 0.1, DType::bf16) < 0.1, from_values<bool>({false}));
 }
@@ -418,7 +418,7 @@ BOOST_AUTO_TEST_CASE(numbers_take_the_place_of_nan_and_infinities) {
     const Tensor plain = nan_to_num(x);
     BOOST_CHECK(plain.dtype() == dtype);
     BOOST_CHECK(all(isfinite(plain)).item<bool>());
-    // The largest number: its double is not one any more.
+    // The largest number of the dtype: twice its value is infinite.
     BOOST_CHECK(isinf(plain.select(0, 2) * 2.0).item<bool>());
     expect_same(plain.select(0, 3), -plain.select(0, 2));
     expect_same(plain.slice(0, 0, 2), from_values<double>({1.5, 0}).to(dtype));

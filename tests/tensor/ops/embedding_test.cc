@@ -16,7 +16,7 @@ constexpr std::array kModes{BagMode::sum, BagMode::mean, BagMode::max};
 Tensor numbers(std::initializer_list<std::int64_t> values) { return from_values<std::int64_t>(values); }
 Tensor table() { return from_values<float>({1, 10, 2, 20, 3, 30, 4, 40}, {4, 2}); }
 
-/// Of the bags {0, 2}, {} and {3, 3}.
+/// Returns the bags {0, 2}, {} and {3, 3}.
 Tensor bags_of(const EmbeddingBagOptions& options, const Tensor& samples = {}) {
   return embedding_bag(table(), numbers({0, 2, 3, 3}), numbers({0, 2, 2}), options, samples);
 }

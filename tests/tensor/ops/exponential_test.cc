@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(logit_with_eps_is_limited) {
   expect_close(logit(from_values<double>({-1, 0, 0.5, 1, 7}), 0.25), from_values<double>({-log3, -log3, 0, log3, log3}),
                1e-15);
   expect_same(logit(from_values<double>({0.2}), 0.0), logit(from_values<double>({0.2})));
-  // 1 - 1e-6 would be 1 in f16, and the result infinite.
+  // In f16, 1 - 1e-6 would round to 1 and the result would be infinite.
   expect_same(logit(from_values<Half>({Half(1)}), 1e-6), logit(from_values<float>({1}), 1e-6).to(DType::f16));
   BOOST_CHECK(isnan(logit(full({}, std::nan("")), 0.1)).item<bool>());
   for (const double eps : {0.7, -0.1}) {

@@ -19,7 +19,7 @@ Tensor line(std::initializer_list<double> values) {
   return from_values<double>(values, {1, 1, static_cast<std::int64_t>(values.size())});
 }
 
-/// The same values in memory that does not follow the order of the dimensions.
+/// Returns the same values in memory that does not follow the order of the dimensions.
 Tensor turned(const Tensor& x) { return x.transpose().contiguous().transpose(); }
 
 }  // namespace
@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_SUITE(ops_image)
 
 BOOST_AUTO_TEST_CASE(channels_become_pixels_and_back) {
   const Tensor x = arange(8).reshape({1, 4, 1, 2});
-  // Channels 0 and 1 are the upper left and right, 2 and 3 the lower ones.
+  // Channels 0 and 1 become the upper left and right pixels, 2 and 3 the lower ones.
   expect_same(pixel_shuffle(x, 2), from_values<std::int64_t>({0, 2, 1, 3, 4, 6, 5, 7}, {1, 1, 2, 4}));
   expect_same(pixel_unshuffle(pixel_shuffle(x, 2), 2), x);
   Generator g(1);
@@ -66,12 +66,12 @@ BOOST_AUTO_TEST_CASE(the_nearest_pixel_is_the_one_before) {
 
 BOOST_AUTO_TEST_CASE(pixels_between_two_or_four_are_their_weighted_mean) {
   const Tensor x = line({0, 4});
-  // Pixels are at 1/4, 3/4, 5/4 and 7/4 of the line, those of before at 1/2 and 3/2.
+  // The new pixels are at 1/4, 3/4, 5/4 and 7/4 of the line, the old ones at 1/2 and 3/2.
   expect_close(interpolate(x, {.size = {4}, .mode = kLinear}), line({0, 1, 3, 4}), 1e-15);
   expect_close(interpolate(x, {.size = {5}, .mode = kLinear, .align_corners = true}), line({0, 1, 2, 3, 4}), 1e-15);
   expect_close(interpolate(line({0, 4, 8, 12}), {.size = {2}, .mode = kLinear}), line({2, 10}), 1e-15);
   expect_close(interpolate(line({0, 4, 8}), {.size = {1}, .mode = kLinear, .align_corners = true}), line({0}), 1e-15);
-  // One and a half times as many; a step is 1/1.5: at -1/6, 1/2 and 7/6
+  // 1.5 times as many pixels with a step of 1/1.5: at -1/6, 1/2 and 7/6
   expect_close(interpolate(x, {.scale = {1.5}, .mode = kLinear}), line({0, 2, 4}), 1e-14);
   const Tensor image = from_values<double>({0, 2, 4, 6}, {1, 1, 2, 2});
   const Tensor expected = from_values<double>({0, 1, 2, 2, 3, 4, 4, 5, 6}, {1, 1, 3, 3});
@@ -123,12 +123,12 @@ BOOST_AUTO_TEST_CASE(interpolation_that_does_not_fit_is_named) {
 BOOST_AUTO_TEST_CASE(windows_become_columns_and_add_up_to_images) {
   const Tensor x = arange(1.0, 7.0, 1.0, DType::f64).reshape({1, 1, 2, 3});
   const UnfoldOptions two{.kernel = {2, 2}};
-  // 1 2 4 5 and 2 3 5 6, from top to bottom
+  // Windows 1 2 4 5 and 2 3 5 6, as columns.
   const Tensor columns = from_values<double>({1, 2, 2, 3, 4, 5, 5, 6}, {1, 4, 2});
   expect_same(unfold(x, two), columns);
   expect_same(fold(columns, {2, 3}, two), from_values<double>({1, 4, 3, 4, 10, 6}, {1, 1, 2, 3}));
   const UnfoldOptions wide{.kernel = {1, 2}, .dilation = {1, 2}, .padding = {0, 1}, .stride = {1, 2}};
-  // 0 1 2 3 0: pixels 0 and 2, 2 and 4
+  // Padded: 0 1 2 3 0. Windows: elements 0 and 2, 2 and 4.
   expect_same(unfold(x.slice(2, 0, 1), wide), from_values<double>({0, 2, 2, 0}, {1, 2, 2}));
   expect_same(fold(ones({1, 2, 2}), {1, 3}, wide), from_values<float>({0, 2, 0}, {1, 1, 1, 3}));
   expect_same(unfold(arange(6).reshape({1, 2, 1, 3}), {.kernel = {1, 2}}),

@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(index_select_picks_in_the_order_of_the_index) {
 
 BOOST_AUTO_TEST_CASE(index_select_backward_adds_what_came_from_one_place) {
   const Tensor grad = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
-  // Column 2 was picked twice: 1 + 3, 4 + 6; column 0 once; column 1 never.
+  // Column 2 was selected twice: 1 + 3, 4 + 6; column 0 once; column 1 never.
   expect_same(index_select_backward(grad, 1, indices({2, 0, 2}), {2, 3}),
               from_values<float>({2, 0, 4, 5, 0, 10}, {2, 3}));
   expect_error<ShapeError>("[index_select_backward] gradient does not fit: (2, 3) for (2, 1)", [&] {
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(gather_takes_one_element_for_each_of_the_index) {
   const Tensor index = from_values<std::int64_t>({2, 0, 0, 1}, {2, 2});
   expect_same(gather(x, 1, index), from_values<float>({3, 1, 4, 5}, {2, 2}));
   expect_same(gather(x, 0, from_values<std::int32_t>({1, 0}, {1, 2})), from_values<float>({4, 2}, {1, 2}));
-  // Any layout, any size of element: the transposed rows are (1, 4), (2, 5), (3, 6).
+  // Any layout, any element size: the transposed rows are (1, 4), (2, 5), (3, 6).
   expect_same(gather(x.to(DType::f64).transpose(), 1, from_values<std::int64_t>({1, 1, 0}, {3, 1})),
               from_values<double>({4, 5, 3}, {3, 1}));
   expect_same(gather(from_values<bool>({true, false}), 0, indices({1, 0, 0})), from_values<bool>({false, true, true}));
@@ -65,15 +65,15 @@ BOOST_AUTO_TEST_CASE(scatter_add_adds_to_the_places_of_the_index) {
   const Tensor x = full({2, 3}, 10);
   const Tensor index = from_values<std::int64_t>({2, 2, 0, 1}, {2, 2});
   const Tensor source = from_values<float>({1, 2, 3, 4}, {2, 2});
-  // Place (0, 2) got 1 and 2.
+  // Element (0, 2) receives 1 and 2.
   expect_same(scatter_add(x, 1, index, source), from_values<float>({10, 10, 13, 13, 14, 10}, {2, 3}));
   expect_same(x, full({2, 3}, 10));
-  // Of a larger source, only what the index names: 1 to (1, 0), 2 to (0, 1).
+  // Of a larger source, only the elements under the index: 1 to (1, 0), 2 to (0, 1).
   expect_same(scatter_add(zeros({2, 2}), 0, from_values<std::int64_t>({1, 0}, {1, 2}), source),
               from_values<float>({0, 2, 1, 0}, {2, 2}));
   expect_same(scatter_add(zeros({3}, DType::u8), 0, indices({0, 0}), from_values<std::uint8_t>({200, 100})),
               from_values<std::uint8_t>({44, 0, 0}));  // 300 - 256
-  // 2048 + 1 is no f16 and would be rounded down twice; 2048 + 2 is one.
+  // f16 cannot represent 2048 + 1: two additions of 1 would round down twice. It represents 2048 + 2.
   const Tensor ones16 = ones({2}, DType::f16);
   expect_same(scatter_add(full({1}, 2048, DType::f16), 0, indices({0, 0}), ones16), full({1}, 2050, DType::f16));
   expect_same(gather(from_values<float>({1, 2}).to(DType::bf16), 0, indices({1})), full({1}, 2, DType::bf16));
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(scatter_add_adds_to_the_places_of_the_index) {
 BOOST_AUTO_TEST_CASE(scatter_puts_elements_to_the_places_of_the_index) {
   const Tensor x = full({2, 3}, 10);
   const Tensor index = from_values<std::int64_t>({2, 0, 1, 0}, {2, 2});
-  const Tensor source = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});  // of which the index takes two columns
+  const Tensor source = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});  // the index takes two columns of it
   expect_same(scatter(x, 1, index, source), from_values<float>({2, 10, 1, 5, 4, 10}, {2, 3}));
   expect_same(x, full({2, 3}, 10));
   expect_same(scatter(x, 1, index, 7), from_values<float>({7, 10, 7, 7, 7, 10}, {2, 3}));
@@ -94,10 +94,10 @@ BOOST_AUTO_TEST_CASE(scatter_puts_elements_to_the_places_of_the_index) {
 
 BOOST_AUTO_TEST_CASE(of_several_elements_for_one_place_the_last_stays) {
   const Tensor source = from_values<float>({1, 2, 3, 4}, {2, 2});
-  // Place 0 of column 0 gets 1, then 3; place 1 of column 1 gets 2, place 0 gets 4.
+  // Element 0 of column 0 receives 1, then 3; element 1 of column 1 receives 2, element 0 receives 4.
   expect_same(scatter(zeros({2, 2}), 0, from_values<std::int64_t>({0, 1, 0, 0}, {2, 2}), source),
               from_values<float>({3, 4, 0, 2}, {2, 2}));
-  // Row-major order of the index, also where that lies otherwise in memory.
+  // The row-major order of the index decides, also if its memory order differs.
   const Tensor index = zeros({3, 2}, DType::i64).transpose().contiguous().transpose();
   expect_same(scatter(zeros({1, 2}), 0, index, arange(6, DType::f32).view({3, 2})), from_values<float>({4, 5}, {1, 2}));
   expect_same(index_copy(zeros({2}), 0, indices({1, 1, 1}), from_values<float>({5, 6, 7})), from_values<float>({0, 7}));
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(every_dtype_is_picked_and_placed) {
 }
 
 BOOST_AUTO_TEST_CASE(gradients_that_meet_at_one_place_are_rounded_once) {
-  // One by one in f16, 2048 + 1 + 1 is 2048; in bf16 it is 2048 and 2050 does not exist.
+  // Added one by one in f16, 2048 + 1 + 1 is 2048. bf16 cannot represent 2050.
   const Tensor grad = from_values<float>({2048, 1, 1}, {3, 1});
   const Tensor index = indices({1, 1, 1});
   expect_same(embedding_backward(grad.to(DType::f16), index, 2), from_values<Half>({Half(0), Half(2050)}, {2, 1}));
@@ -245,13 +245,13 @@ BOOST_AUTO_TEST_CASE(gradients_that_meet_at_one_place_are_rounded_once) {
 BOOST_AUTO_TEST_CASE(index_add_adds_parts_to_their_places) {
   const Tensor x = full({3, 2}, 10);
   const Tensor source = from_values<float>({1, 2, 3, 4, 5, 6}, {3, 2});
-  // Row 2 got rows 0 and 2 of the source, row 0 row 1.
+  // Row 2 receives rows 0 and 2 of the source, row 0 receives row 1.
   expect_same(index_add(x, 0, indices({2, 0, 2}), source), from_values<float>({13, 14, 10, 10, 16, 18}, {3, 2}));
   expect_same(x, full({3, 2}, 10));
   const Tensor line = from_values<float>({1, 2, 3}, {3, 1});
   expect_same(index_add(x.transpose().contiguous().transpose(), 1, indices({1}), line),
               from_values<float>({10, 11, 10, 12, 10, 13}, {3, 2}));
-  // 1024 + 0.5 + 0.5 in f16, whose next number is 1025: rounded once.
+  // 1024 + 0.5 + 0.5 in f16, where the next number after 1024 is 1025: rounded once.
   expect_same(index_add(full({1}, 1024, DType::f16), 0, indices({0, 0}), full({2}, 0.5, DType::f16)),
               full({1}, 1025, DType::f16));
   expect_same(index_add(x, 0, indices({}), zeros({0, 2})), x);

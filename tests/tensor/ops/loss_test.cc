@@ -20,7 +20,7 @@ constexpr std::array kReductions{Reduction::none, Reduction::sum, Reduction::mea
 
 Tensor classes(std::initializer_list<std::int64_t> numbers) { return from_values<std::int64_t>(numbers); }
 
-/// The probabilities 1/8, 2/8 and 5/8.
+/// Returns logits of the probabilities 1/8, 2/8 and 5/8.
 Tensor logits() { return log(from_values<double>({1, 2, 5}, {1, 3})); }
 const double kLog8 = std::log(0.125);
 const double kLog4 = std::log(0.25);
@@ -28,7 +28,7 @@ const double kLog58 = std::log(0.625);
 
 void expect_value(const Tensor& got, double expected) { expect_close(got, scalar(expected), 1e-14, 1e-15); }
 
-/// Each loss of pairs, of elements that are probabilities.
+/// Each loss of pairs, for elements that are probabilities.
 const std::vector<std::function<Tensor(const Tensor&, const Tensor&, Reduction)>> kPairLosses{
     [](const Tensor& x, const Tensor& y, Reduction r) { return mse_loss(x, y, r); },
     [](const Tensor& x, const Tensor& y, Reduction r) { return l1_loss(x, y, r); },
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(nll_loss_picks_sums_and_averages) {
   expect_same(nll_loss(x, target), scalar(3.5F));
   expect_same(nll_loss(x.to(DType::f64), target.to(DType::i32)), scalar(3.5));
   expect_same(nll_loss(x.transpose().contiguous().transpose(), target), scalar(3.5F));
-  // One example without a dimension for it, and one loss for each place.
+  // One example without a batch dimension, and one loss per position.
   expect_same(nll_loss(x.select(0, 0), scalar(std::int64_t{1})), scalar(2.0F));
   expect_same(nll_loss(x.view({1, 2, 3}), from_values<std::int64_t>({0, 1, 0}, {1, 3}), Reduction::none),
               from_values<float>({1, 5, 3}, {1, 3}));
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(classes_count_what_they_weigh_and_ignored_ones_nothing) {
 
 BOOST_AUTO_TEST_CASE(cross_entropy_gives_the_hand_values) {
   expect_value(cross_entropy(logits(), classes({2})), -kLog58);
-  // 0.7 for the right class, 0.1 for each
+  // 0.7 for the target class, 0.1 for every class
   const CrossEntropyOptions smooth{.label_smoothing = 0.3};
   expect_value(cross_entropy(logits(), classes({2}), smooth), -(0.7 * kLog58 + 0.1 * (kLog8 + kLog4 + kLog58)));
   const Tensor weight = from_values<double>({2, 3, 4});
@@ -95,12 +95,12 @@ BOOST_AUTO_TEST_CASE(cross_entropy_gives_the_hand_values) {
       -(0.7 * 4 * kLog58 + 0.1 * (2 * kLog8 + 3 * kLog4 + 4 * kLog58)));
   expect_value(cross_entropy(logits(), classes({2}), {.weight = weight}), -kLog58);  // -4 log(5/8) / 4
   expect_value(cross_entropy(logits().select(0, 0), scalar(std::int64_t{0})), -kLog8);
-  // Probabilities as targets: 1/4 and 3/4, smoothed by 0.3 to 0.275, 0.625 and 0.1.
+  // Probabilities 1/4 and 3/4 as targets, smoothed by 0.3 to 0.275, 0.625 and 0.1.
   const Tensor wanted = from_values<double>({0.25, 0.75, 0}, {1, 3});
   expect_value(cross_entropy(logits(), wanted), -(0.25 * kLog8 + 0.75 * kLog4));
   expect_value(cross_entropy(logits(), wanted, smooth), -(0.275 * kLog8 + 0.625 * kLog4 + 0.1 * kLog58));
   expect_value(cross_entropy(logits(), wanted, {.weight = weight}), -(0.25 * 2 * kLog8 + 0.75 * 3 * kLog4));
-  // Neither end overflows.
+  // Neither exponential overflows.
   expect_close(cross_entropy(from_values<float>({1000, 0, 1000, 0}, {2, 2}), classes({0, 1}), Reduction::none),
                from_values<float>({0, 1000}), 0.0);
 }
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(cross_entropy_is_nll_loss_of_log_softmax) {
             nll_loss(log_softmax(x, dim), target, {.weight = weight, .ignore_index = ignored, .reduction = reduction}),
             1e-12);
       }
-      // A target of probabilities that are 1 for the right class is that class.
+      // A target with probability 1 for one class equals that class number.
       const int last = shape.size() - 1;
       Tensor certain = one_hot(target, shape[dim], DType::f64);
       for (int d = last; d > dim; --d) certain = certain.transpose(d - 1, d);
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(losses_of_pairs_give_the_hand_values) {
   expect_same(bce_loss(each(0, 1), each(1, 0), {.reduction = Reduction::none}), each(100, 100));
   expect_close(bce_loss(each(0, 1), each(0, 1), {.reduction = Reduction::none}), each(0, 0), 0.0);
 
-  const Tensor z = from_values<double>({std::log(3.0), -1000});  // 3/4 and, almost, 0
+  const Tensor z = from_values<double>({std::log(3.0), -1000});  // 3/4 and nearly 0
   expect_close(bce_with_logits(z, each(0, 1), {.reduction = Reduction::none}), each(-kLog4, 1000), 1e-15);
   expect_close(bce_with_logits(z, each(1, 0), {.reduction = Reduction::none}), each(-std::log(0.75), 0), 1e-15);
   expect_close(
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(counts_and_numbers_are_compared_with_what_was_predicted) {
   plain.log_input = false;
   plain.eps = 0.0;
   expect_close(poisson_nll_loss(rates, counts, plain), poisson_nll_loss(log(rates), counts, each), 1e-14);
-  plain.full = true;  // 2 log 2 - 2 + log(4 pi) / 2 of the last alone
+  plain.full = true;  // 2 log 2 - 2 + log(4 pi) / 2 for the last one only
   const double stirling = 2 * std::log(2.0) - 2 + 0.5 * std::log(4 * std::numbers::pi);
   expect_close(poisson_nll_loss(rates, counts, plain),
                add(poisson_nll_loss(log(rates), counts, each), from_values<double>({0, 0, stirling})), 1e-14);

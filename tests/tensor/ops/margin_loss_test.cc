@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(cosine_embedding_wants_directions_to_agree_or_not) {
   const Tensor a = from_values<double>({3, 4, 1, 0, 1, 0}, {3, 2});
   const Tensor b = from_values<double>({4, 3, 1, 1, 0, 2}, {3, 2});
   const Tensor target = row({1, -1, -1});
-  // 1 - 24/25; 1/sqrt(2) - 1/2; the last stands at right angles
+  // 1 - 24/25; 1/sqrt(2) - 1/2; the last pair is orthogonal
   expect_close(cosine_embedding_loss(a, b, target, {.margin = 0.5, .reduction = kNone}),
                row({0.04, std::sqrt(0.5) - 0.5, 0}), 1e-11, 1e-12);
   expect_close(cosine_embedding_loss(a.select(0, 0), b.select(0, 0), scalar(1.0)), scalar(0.04), 1e-11);
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(triplet_margin_wants_the_negative_farther_away) {
   other.p = 1.0;
   other.margin = 15.0;
   expect_same(triplet_margin_loss(anchor, positive, negative, other), row({21, 2}));  // 7 - 1 + 15, 1 - 14 + 15
-  other.swap = true;  // from the positive: 3 + 3 is not below 1, 5 + 8 is below 14
+  other.swap = true;  // distances from the positive: 3 + 3 is not below 1, 5 + 8 is below 14
   expect_same(triplet_margin_loss(anchor, positive, negative, other), row({21, 3}));
   // eps is added to each difference: |(1, 1)| - |(1, 1)| + 1
   expect_same(triplet_margin_loss(anchor, anchor, anchor, {.eps = 1.0}), scalar(1.0));

@@ -10,7 +10,7 @@ using namespace troupe;
 
 namespace {
 
-// The definition, in f64.
+// The product by its definition, in f64.
 Tensor product_by_definition(const Tensor& a, const Tensor& b) {
   const Tensor x = a.to(DType::f64).unsqueeze(-1);  // (m, k, 1)
   const Tensor y = b.to(DType::f64).unsqueeze(0);   // (1, k, n)
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(batches_broadcast) {
 
 BOOST_AUTO_TEST_CASE(every_layout_gives_the_product) {
   Generator g(2);
-  for (const std::int64_t size : {3, 50}) {  // OpenBLAS and oneDNN
+  for (const std::int64_t size : {3, 50}) {  // sizes for OpenBLAS and for oneDNN
     for (const DType dtype : {DType::f32, DType::f64}) {
       const Tensor a = randn({size, size + 1}, g, dtype);
       const Tensor b = randn({size + 1, size + 2}, g, dtype);
@@ -118,12 +118,12 @@ BOOST_AUTO_TEST_CASE(products_of_a_batch_are_the_same_on_any_number_of_threads) 
       return matmul(a, b);
     };
     const Tensor on_one = products(1);
-    // With more threads than products, each product is one thread's as well, for it is small.
+    // With more threads than products, each product still runs on one thread because it is small.
     for (const int threads : {2, 3, 43}) expect_same(products(threads), on_one);
     expect_close(on_one.select(0, 5).select(0, 6), matmul(a.select(0, 5).select(0, 0), b.select(0, 0).select(0, 6)),
                  1e-5, 1e-6);
   }
-  const Tensor large = randn({5, 90, 90}, g);  // oneDNN's, inside of a thread of ours
+  const Tensor large = randn({5, 90, 90}, g);  // oneDNN computes it, inside one of our threads
   const auto squares = [&](int threads) {
     const MathThreads guard(threads);
     return bmm(large, large);

@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_mask_of_16_bits_drops_what_one_of_f32_drops) {
 
 BOOST_AUTO_TEST_CASE(cosine_similarity_gives_the_hand_values) {
   const Tensor a = from_values<double>({3, 4, 1, 0, 0, 0}, {3, 2});
-  // (3*4 + 4*3) / (5*5), (0*1 + 2*0), and nothing of nothing.
+  // (3*4 + 4*3) / (5*5), (0*1 + 2*0), and 0 for zero vectors.
   expect_close(cosine_similarity(a, from_values<double>({4, 3, 0, 2, 0, 0}, {3, 2})), from_values<double>({0.96, 0, 0}),
                1e-15);
   expect_close(cosine_similarity(a, from_values<double>({0, 1}, {1, 2})), from_values<double>({0.8, 0, 0}), 1e-15);
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(local_response_norm_divides_by_the_channels_around) {
   // Mean squares of 3 channels: (0 + 1 + 4) / 3, (1 + 4 + 9) / 3, (4 + 9 + 16) / 3, (9 + 16 + 0) / 3.
   const Tensor means = from_values<double>({5.0 / 3, 14.0 / 3, 29.0 / 3, 25.0 / 3}, {1, 4, 1});
   expect_close(local_response_norm(x, 3, 0.5, 2.0, 1.5), div(x, square(add(mul(means, 0.5), 1.5))), 1e-14);
-  // Of 2 channels: the one before, and its own.
+  // Windows of 2 channels: the previous one and its own.
   const Tensor of_two = from_values<double>({0.5, 2.5, 6.5, 12.5}, {1, 4, 1});
   expect_close(local_response_norm(x, 2, 1.0, 1.0, 1.0), div(x, add(of_two, 1.0)), 1e-14);
   Generator g(1);

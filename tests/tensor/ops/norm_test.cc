@@ -11,7 +11,7 @@ namespace {
 
 constexpr BatchNormOptions kRunning{.statistics = NormStatistics::running};
 
-/// The same from elementwise operations and reductions: x (n, c, inner) over `axes`.
+/// The normalisation of x (n, c, inner) over `axes`, composed of elementwise operations and reductions.
 Tensor normalised_plainly(const Tensor& x, const Axes& axes, const Tensor& weight, const Tensor& bias, double eps) {
   const Tensor centred = x - mean(x, axes, KeepDim::yes);
   return centred * rsqrt(add(var(x, axes, 0, KeepDim::yes), eps)) * weight + bias;
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_batch_gives_its_gradients_worked_out_by_hand) {
   expect_close(found.x, from_values<double>({-1.0 / 3, 1.0 / 3, -1.0 / 3, 1.0 / 3}, {4, 1}), 1e-14);
   expect_same(found.weight, from_values<double>({4}));
   expect_same(found.bias, from_values<double>({10}));
-  // Running statistics do not move: g * weight / deviation.
+  // Running statistics are constants: the gradient is g * weight / deviation.
   const RunningStatistics running{from_values<double>({1.5}), from_values<double>({4})};
   const BatchNormOptions given{.statistics = NormStatistics::running, .eps = 0.0};
   const Tensor weight = from_values<double>({3});
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(rows_are_normalised_with_a_weight_for_each_element) {
   const Tensor weight = from_values<double>({1, 2, 3, 4});
   const NormResult result = layer_norm(x, {4}, weight, from_values<double>({0, 0, 0, 1}), 0.0);
   expect_same(result.output, from_values<double>({-1, -2, 3, 5}, {1, 4}));
-  // g weight = 1, 4, 9, 16: sum 30, with y 20; (g weight - 30/4 - y * 20/4) / 1.5
+  // g weight = 1, 4, 9, 16: the sum is 30, with y 20; (g weight - 30/4 - y * 20/4) / 1.5
   const NormGradients found =
       layer_norm_backward(from_values<double>({1, 2, 3, 4}, {1, 4}), x, result, {4}, weight, 0.0);
   expect_close(found.x, from_values<double>({-1, 1, -7.0 / 3, 7.0 / 3}, {1, 4}), 1e-14);
@@ -94,12 +94,12 @@ BOOST_AUTO_TEST_CASE(channels_are_normalised_in_groups) {
   const NormResult result = group_norm(x, 2, weight, bias, 0.0);
   expect_same(result.output, expected);
   expect_same(result.mean, from_values<double>({1.5, 25}, {1, 2}));
-  // Group 0, g weight = 1, 1, 2, 2: sum 6, with y 2; (g weight - 6/4 - y * 2/4) / 1.5 = 0. Group 1 likewise.
+  // Group 0, g weight = 1, 1, 2, 2: the sum is 6, with y 2; (g weight - 6/4 - y * 2/4) / 1.5 = 0. Group 1 likewise.
   const NormGradients found = group_norm_backward(ones({1, 4, 2}, DType::f64), x, result, 2, weight, 0.0);
   expect_close(found.x, zeros({1, 4, 2}, DType::f64), 0.0, 1e-15);
   expect_same(found.weight, from_values<double>({-2, 2, -2, 2}));
   expect_same(found.bias, from_values<double>({2, 2, 2, 2}));
-  // Channels of their own: equal elements are at their mean, where what is left is the bias.
+  // One group per channel: equal elements are at their mean, so only the bias remains.
   expect_same(instance_norm(x, weight, bias).output, from_values<double>({0, 0, 0, 0, 0, 0, 1, 1}, {1, 4, 2}));
   expect_same(instance_norm(from_values<double>({1, 3}, {1, 1, 2}), {}, {}, 0.0).output,
               from_values<double>({-1, 1}, {1, 1, 2}));
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(any_sizes_give_what_elementwise_operations_give) {
 
     const Tensor layer = layer_norm(rows, {flat[2]}, {}, {}).output;
     expect_close(layer, normalised_plainly(rows, {2}, ones({}, DType::f64), zeros({}, DType::f64), 1e-5), 1e-11, 1e-12);
-    // The layout does not matter, nor does the dtype of the weight.
+    // Neither the layout nor the dtype of the weight has an influence.
     const Tensor strided = stack(std::vector{x, grad}, -1).select(-1, 0);
     BOOST_TEST(!strided.is_contiguous());
     expect_same(batch_norm(strided, {}, weight, bias).norm.output, batch.norm.output);
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(many_rows_add_up_to_the_gradients_of_weight_and_bias) {
     expect_close(found.x, gradient_plainly(grad, x, {1}, weight, 1e-5), 1e-11, 1e-12);
     expect_close(found.weight, sum(grad * y, 0), 1e-11, 1e-12);
     expect_close(found.bias, sum(grad, 0), 1e-11, 1e-12);
-    // In groups a row of weights belongs to each.
+    // With groups, each group has its own row of weights.
     const NormResult groups = group_norm(concat(std::vector{x, grad}, 1), 2, concat(std::vector{weight, weight}));
     const Tensor both = concat(std::vector{grad, grad}, 1);
     const NormGradients of_groups =
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(many_rows_add_up_to_the_gradients_of_weight_and_bias) {
 }
 
 BOOST_AUTO_TEST_CASE(elements_far_from_0_keep_their_variance) {
-  // 2^30 + 0, 1, 2, 3: mean 2^30 + 1.5, variance 1.25; squares of the elements would have no digit left for it.
+  // 2^30 + 0, 1, 2, 3: mean 2^30 + 1.5, variance 1.25. A sum of squares would lose all digits of it.
   const Tensor x = add(arange(4, DType::f64), 0x1p30).view({4, 1});
   expect_same(batch_norm(x).norm.var, from_values<double>({1.25}));
   expect_same(layer_norm(x.view({1, 4}), {4}).var, from_values<double>({1.25}, {1, 1}));
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(floats_of_16_bits_are_rounded_once) {
   for (const DType dtype : kDTypesOf16BitFloats) {
     const NormResult result = batch_norm(x.to(dtype)).norm;
     BOOST_CHECK(batch_norm_backward(grad.to(dtype), x.to(dtype), result).weight.dtype() == DType::f32);
-    // Running statistics keep the dtype they have.
+    // Running statistics keep their dtype.
     const RunningStatistics running{zeros({4}), ones({4})};
     BOOST_CHECK(batch_norm(x.to(dtype), running).running.var.dtype() == DType::f32);
   }
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(nothing_and_single_elements_are_normalised) {
   BOOST_TEST(layer_norm(zeros({4, 0}), {0}).output.shape() == (Shape{4, 0}));
   BOOST_TEST(group_norm(zeros({0, 4, 2}), 2).output.shape() == (Shape{0, 4, 2}));
   BOOST_TEST(instance_norm(zeros({2, 0, 2})).output.shape() == (Shape{2, 0, 2}));
-  // One element is its mean.
+  // One element equals its mean.
   expect_same(layer_norm(from_values<float>({5}), {1}, from_values<float>({2}), from_values<float>({3})).output,
               from_values<float>({3}));
   expect_close(batch_norm(from_values<float>({3, 5}, {1, 2}), {zeros({2}), ones({2})}, {}, {}, kRunning).norm.output,

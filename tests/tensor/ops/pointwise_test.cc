@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(lerp_is_exact_at_both_ends_and_between_equals) {
   Generator g(5);
   const Tensor a = uniform({300}, -1.0, 1.0, g);
   const Tensor b = uniform({300}, -1e6, 1e6, g);
-  // a + (b - a) would lose digits where the end is the smaller one.
+  // a + (b - a) would lose digits if the end is the smaller operand.
   expect_same(lerp(b, a, 0.0), b);
   expect_same(lerp(b, a, 1.0), a);
   expect_same(lerp(b, a, ones({1})), a);

@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(of_equal_elements_the_first_is_the_largest) {
               from_values<std::int32_t>({1, 1, 3, 5}, {1, 1, 2, 2}));
   const Tensor diagonal = from_values<float>({0, 7, 7, 0}, {1, 1, 2, 2});
   expect_same(max_pool2d(diagonal).where_max, from_values<std::int32_t>({1}, {1, 1, 1, 1}));
-  // Not the padding, though nothing is larger.
+  // Padding is never the maximum, even if no element is larger.
   const MaxPool2dOptions padded{.kernel = {2, 3}, .stride = {1, 1}, .padding = {1, 1}};
   expect_same(max_pool2d(full({1, 1, 2, 2}, -kInfinity), padded).where_max,
               from_values<std::int32_t>({0, 0, 0, 0, 2, 2}, {1, 1, 3, 2}));
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(of_equal_elements_the_first_is_the_largest) {
 BOOST_AUTO_TEST_CASE(max_pooling_follows_the_definition) {
   Generator g(5);
   for (const MaxPool2dOptions& o : kMaxCases) {
-    // The second has more rows than are taken at once.
+    // The second image has more rows than are processed at once.
     const Tensor x = randn(o.stride[0] == 1 ? Shape{1, 2, 97, 90} : Shape{2, 3, 9, 8}, g, DType::f64);
     const auto [y, where_max] = max_pool2d(x, o);
     const Tensor image = pad(x, {o.padding[1], o.padding[1], o.padding[0], o.padding[0]}, -kInfinity);
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(max_pooling_follows_the_definition) {
     expect_same(y, expected);
     const auto [y32, where_max32] = max_pool2d(x.to(DType::f32), o);
     expect_same(y32, expected.to(DType::f32));
-    // Whole numbers, so that sums are exact in any order.
+    // Whole numbers, whose sums are exact in any order.
     const Tensor grad = randint(1, 100, y.shape(), g).to(DType::f64);
     const Tensor dx = max_pool_backward(grad, where_max, x.shape());
     expect_close(sum(dx * x), sum(grad * y), 1e-12);
@@ -167,11 +167,11 @@ BOOST_AUTO_TEST_CASE(a_partial_last_window_counts_in_ceil_mode) {
   const Tensor x = from_values<float>({1, 2, 3, 4, 5}, {1, 1, 5});
   expect_same(max_pool1d(x).output, from_values<float>({2, 4}, {1, 1, 2}));
   expect_same(max_pool1d(x, {.ceil_mode = true}).output, from_values<float>({2, 4, 5}, {1, 1, 3}));
-  // What is beyond the image and its padding never counts: 5 / 1, not 5 / 2.
+  // Elements beyond the image and its padding never count: 5 / 1, not 5 / 2.
   expect_same(avg_pool1d(x, {.ceil_mode = true}), from_values<float>({1.5, 3.5, 5}, {1, 1, 3}));
-  // (0 + 1) / 2, (2 + 3) / 2, (4 + 5) / 2: a fourth window would begin in the padding behind.
+  // (0 + 1) / 2, (2 + 3) / 2, (4 + 5) / 2: a fourth window would begin in the padding after the line.
   expect_same(avg_pool1d(x, {.padding = 1, .ceil_mode = true}), from_values<float>({0.5, 2.5, 4.5}, {1, 1, 3}));
-  // (4 + 5 + 0) / 3: the third window reaches one beyond the padding, so two places of four do not count.
+  // (4 + 5 + 0) / 3: the third window extends one beyond the padding, so two of its four elements do not count.
   expect_same(avg_pool1d(x, {.kernel = 4, .stride = 4, .padding = 1, .ceil_mode = true}),
               from_values<float>({1.5, 3}, {1, 1, 2}));
 }
@@ -194,11 +194,11 @@ BOOST_AUTO_TEST_CASE(a_line_pools_like_an_image_of_one_row) {
 
 BOOST_AUTO_TEST_CASE(adaptive_windows_cover_the_image) {
   const Tensor x = from_values<float>({1, 2, 3, 4, 5}, {1, 1, 5});
-  // 5 in 3 parts: [0, 2), [1, 4), [3, 5)
+  // 5 elements in 3 parts: [0, 2), [1, 4), [3, 5)
   expect_same(adaptive_avg_pool1d(x, 3), from_values<float>({1.5, 3, 4.5}, {1, 1, 3}));
   expect_same(adaptive_avg_pool1d_backward(from_values<float>({2, 6, 10}, {1, 1, 3}), x.shape()),
               from_values<float>({1, 3, 2, 7, 5}, {1, 1, 5}));  // 2/2, 2/2 + 6/3, 6/3, 6/3 + 10/2, 10/2
-  // 2 in 3 parts: [0, 1), [0, 2), [1, 2)
+  // 2 elements in 3 parts: [0, 1), [0, 2), [1, 2)
   expect_same(adaptive_avg_pool1d(x.slice(2, 0, 2), 3), from_values<float>({1, 1.5, 2}, {1, 1, 3}));
   const Tensor pixel = full({1, 1, 1, 1}, 3.0);
   expect_same(adaptive_avg_pool2d(pixel, {2, 2}), full({1, 1, 2, 2}, 3.0));
@@ -349,17 +349,18 @@ BOOST_AUTO_TEST_CASE(memory_follows_the_result_and_not_the_stride_or_the_kernel)
     expect_same(spread.slice(2, 0, 2).slice(3, 0, 2), ones({1, 1, 2, 2}, dtype));
     expect_same(sum(spread), full({}, 4.0, dtype));
   }
-  // Five windows of 2^40 columns over a line of 4, with 2^39 of padding: all have the line, but for those at the ends.
+  // Five windows of 2^40 columns over a line of 4, with 2^39 of padding: all contain the line, except those at the
+  // ends.
   const Tensor line = from_values<float>({1, 2, 3, 4}, {1, 1, 4});
   const MaxPool1dOptions wide{.kernel = kFar, .stride = 1, .padding = kFar / 2};
   expect_same(max_pool1d(line, wide).output, from_values<float>({4, 4, 4, 4, 4}, {1, 1, 5}));
   const AvgPool1dOptions inside{.kernel = kFar, .stride = 1, .padding = kFar / 2, .count_include_pad = false};
   expect_same(avg_pool1d(line, inside),
               from_values<float>({2.5, 2.5, 2.5, 2.5, 2.5}, {1, 1, 5}));  // (1 + 2 + 3 + 4) / 4
-  // 10 / 2^80 where the padding counts: beyond 64 bits, not beyond f32.
+  // 10 / 2^80 if the padding counts: it overflows 64 bits, but not f32.
   const AvgPool2dOptions with_padding{.kernel = {kFar, kFar}, .stride = {kFar, kFar}, .padding = {kFar / 2, kFar / 2}};
   expect_same(avg_pool2d(line.unsqueeze(2), with_padding), full({1, 1, 1, 1}, 0x1.4p-77));
-  // No image has no window, however many it would have.
+  // Without images there are no windows, whatever their number per image.
   expect_same(adaptive_avg_pool1d(zeros({0, 1, 4}), kFar), zeros({0, 1, kFar}));
 }
 
@@ -389,7 +390,7 @@ BOOST_AUTO_TEST_CASE(sizes_beyond_64_bits_are_refused) {
       "[avg_pool2d] window larger than the padded image: (9223372036854775800, 1) over (1, 1, 4, 4)", [&] {
         (void)avg_pool2d(x, {.kernel = {kLargest - 7, 1}, .stride = {1, 1}});
       });
-  // A window of one element has no dilation.
+  // A window of one element has no use for its dilation.
   expect_same(max_pool1d(line, {.kernel = 1, .dilation = kLargest}).output, line);
 }
 

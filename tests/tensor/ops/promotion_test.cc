@@ -20,7 +20,7 @@ DType of(const Tensor& a, const Tensor& b) { return (a + b).dtype(); }
 
 BOOST_AUTO_TEST_SUITE(promotion)
 
-// The table is torch.result_type's.
+// The table of torch.result_type.
 BOOST_AUTO_TEST_CASE(a_scalar_counts_where_it_is_of_a_higher_kind_than_all_with_dimensions) {
   for (const DType wide : kDTypes) {
     for (const DType narrow : kDTypes) {
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(every_operation_of_elements_takes_scalars_so) {
   expect_same(add_(x.clone(), scalar64), from_values<float>({3.5, 4.5}));
   expect_same(from_values<std::int32_t>({1, 2}) + scalar64, from_values<double>({3.5, 4.5}));
   expect_same(from_values<std::uint8_t>({255, 2}) + scalar(std::int64_t{3}), from_values<std::uint8_t>({2, 5}));
-  // Rounded to f32 before it is compared, as it would be before it is added.
+  // The scalar is rounded to f32 before the comparison, as before an addition.
   expect_same(eq(from_values<float>({0.1F, 0.2F}), scalar(0.1)), from_values<bool>({true, false}));
   BOOST_CHECK(of(ones({2, 1}), ones({1}, DType::f64)) == DType::f64);
 }
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(powers_of_integers_are_integers) {
               from_values<std::uint8_t>({243, 217}));
   expect_same(pow(full({}, 3, DType::i64), 41.0),
               full({}, 0, DType::i64) + pow(full({}, 3, DType::i64), 40.0) * 3.0);  // wraps around
-  // Broadcast: each base to each exponent; of negative ones 1 / x toward 0.
+  // Broadcast of bases and exponents. For negative exponents, 1 / x is rounded toward 0.
   const Tensor bases = from_values<std::int32_t>({-1, 0, 1, 2}, {4, 1});
   const Tensor exponents = from_values<std::int32_t>({-2, -1, 0, 5});
   expect_same(pow(bases, exponents), from_values<std::int32_t>({1, -1, 1, -1,  //
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(products_of_integers_are_integers) {
   expect_same(matmul(a, a.transpose()), from_values<std::int64_t>({5, 11, 11, 25}, {2, 2}));  // 1*1 + 2*2, ...
   expect_same(dot(from_values<std::int32_t>({1, 2}), from_values<std::int32_t>({3, 4})), full({}, 11, DType::i32));
   expect_same(mv(a, from_values<std::int64_t>({1, -1})), from_values<std::int64_t>({-1, -1}));
-  // Batches that broadcast: [[1, 2], [3, 4]] by [[1], [1]] and by [[0], [2]].
+  // Batches that broadcast: [[1, 2], [3, 4]] times [[1], [1]] and [[0], [2]].
   expect_same(matmul(a, from_values<std::int64_t>({1, 1, 0, 2}, {2, 2, 1})),
               from_values<std::int64_t>({3, 7, 4, 8}, {2, 2, 1}));
   // 200 * 200 + 2 * 3 = 40006 = 156 * 256 + 70

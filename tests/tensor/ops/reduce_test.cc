@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(sums_have_the_same_bits_for_every_layout_and_number_of_thre
 }
 
 BOOST_AUTO_TEST_CASE(long_f32_sums_do_not_lose_small_elements) {
-  // In f32 alone the sum would stay at 2^24.
+  // A sum in f32 would stay at 2^24.
   expect_same(sum(ones({(1 << 24) + 10})), scalar(16777226.0F));
 }
 
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(floats_of_16_bits_are_summed_wide_and_rounded_once) {
   expect_same(mean(ones({5000}, DType::bf16)), scalar(BFloat16(1)));
   expect_same(sum(full({3}, 40000.0, DType::f16)), scalar(Half(std::numeric_limits<float>::infinity())));
   expect_same(mean(full({3}, 40000.0, DType::f16)), scalar(Half(40000)));
-  // 2049 and a little; as an f32 it would be 2049, half way, and then 2048.
+  // The sum is slightly above 2049. An f32 would round it to 2049, a tie, and then to 2048.
   expect_same(sum(from_values<Half>({Half(2048), Half(1), Half(0x1p-24)})), scalar(Half(2050)));
   Generator g(5);
   const Tensor x = randn({5, 301, 7}, g);

@@ -15,7 +15,7 @@ Tensor column(std::initializer_list<double> values) {
   return from_values<double>(values, {static_cast<std::int64_t>(values.size()), 1});
 }
 
-/// One number in, one hidden, blocks given one by one; no biases.
+/// Returns weights for one input and one hidden number, block by block; no biases.
 RnnWeights weights(std::initializer_list<double> input, std::initializer_list<double> hidden) {
   return {column(input), column(hidden), {}, {}};
 }
@@ -39,7 +39,7 @@ RnnWeights to(const RnnWeights& w, DType dtype) {
   return {w.input.to(dtype), w.hidden.to(dtype), w.input_bias.to(dtype), w.hidden_bias.to(dtype)};
 }
 
-/// What torch's documentation writes, one step after the other, of a layer with biases.
+/// The formulas of torch's documentation, step by step, for a layer with biases.
 Tensor lstm_by_definition(const Tensor& x, const RnnWeights& w, Tensor h, Tensor c) {
   std::vector<Tensor> outputs;
   for (std::int64_t t = 0; t < x.size(0); ++t) {

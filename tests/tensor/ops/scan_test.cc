@@ -20,9 +20,9 @@ BOOST_AUTO_TEST_CASE(cumsum_adds_up_along_a_dimension) {
 BOOST_AUTO_TEST_CASE(integers_sum_to_i64_and_f32_sums_run_in_f64) {
   expect_same(cumsum(from_values<std::uint8_t>({200, 100}), 0), from_values<std::int64_t>({200, 300}));
   expect_same(cumsum(from_values<bool>({true, true}), 0), from_values<std::int64_t>({1, 2}));
-  // 2^24 + 1 is no f32; a sum in f32 would stay at 2^24.
+  // f32 cannot represent 2^24 + 1: a sum in f32 would stay at 2^24.
   expect_same(cumsum(from_values<float>({16777216, 1, 1}), 0), from_values<float>({16777216, 16777216, 16777218}));
-  // The same in f16, whose integers end at 2^11.
+  // The same in f16, where consecutive integers end at 2^11.
   expect_same(cumsum(from_values<float>({2048, 1, 1}).to(DType::f16), 0),
               from_values<float>({2048, 2048, 2050}).to(DType::f16));
 }
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(cumprod_multiplies_along_a_dimension) {
   // 16e18 - 2^64; -64e27 modulo 2^64.
   expect_same(cumprod(full({3}, -4e9, DType::i64), 0),
               from_values<std::int64_t>({-4000000000, -2446744073709551616, 855667187417874432}));
-  // In f32 the last one would be infinite too.
+  // In f32 the last product would be infinite too.
   expect_same(cumprod(from_values<float>({0x1p100F, 0x1p100F, 0x1p-100F}), 0),
               from_values<float>({0x1p100F, std::numeric_limits<float>::infinity(), 0x1p100F}));
 }
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(cumprod_multiplies_along_a_dimension) {
 BOOST_AUTO_TEST_CASE(cummax_and_cummin_say_the_largest_so_far_and_where) {
   const Tensor x = from_values<float>({2, 1, 2, 3, 5, 4}, {2, 3});
   expect_same(cummax(x, 1).values, from_values<float>({2, 2, 2, 3, 5, 5}, {2, 3}));
-  expect_same(cummax(x, 1).indices, from_values<std::int64_t>({0, 0, 2, 0, 1, 1}, {2, 3}));  // of equal ones the last
+  expect_same(cummax(x, 1).indices, from_values<std::int64_t>({0, 0, 2, 0, 1, 1}, {2, 3}));  // the last of equal ones
   expect_same(cummin(x, -1).values, from_values<float>({2, 1, 1, 3, 3, 3}, {2, 3}));
   expect_same(cummin(x, -1).indices, from_values<std::int64_t>({0, 1, 1, 0, 0, 0}, {2, 3}));
   expect_same(cummax(x.transpose(), 1).indices, from_values<std::int64_t>({0, 1, 0, 1, 0, 1}, {3, 2}));

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(parts_are_views_of_the_whole) {
   BOOST_CHECK_EQUAL(columns[0].shape(), (Shape{5, 0}));
   expect_same(columns[1], x);
   BOOST_TEST(chunk(x, 3).size() == 3U);  // 2, 2, 1
-  BOOST_TEST(chunk(x, 4).size() == 3U);  // of 2, which gives no fourth
+  BOOST_TEST(chunk(x, 4).size() == 3U);  // parts of 2, so there is no fourth
   BOOST_TEST(chunk(x, 9).size() == 5U);
   BOOST_CHECK_EQUAL(split(zeros({0, 2}), 3)[0].shape(), (Shape{0, 2}));
   expect_same(narrow(x, 0, -2, 2), from_values<std::int64_t>({6, 7, 8, 9}, {2, 2}));
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(flip_reverses_along_each_axis) {
 BOOST_AUTO_TEST_CASE(roll_moves_elements_around_the_end) {
   const Tensor x = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
   expect_same(roll(x, 1, 1), from_values<float>({3, 1, 2, 6, 4, 5}, {2, 3}));
-  expect_same(roll(x, -4, -1), from_values<float>({2, 3, 1, 5, 6, 4}, {2, 3}));  // -4 is -1
+  expect_same(roll(x, -4, -1), from_values<float>({2, 3, 1, 5, 6, 4}, {2, 3}));  // -4 is equivalent to -1
   expect_same(roll(x.transpose(), 3, 1), from_values<float>({4, 1, 5, 2, 6, 3}, {3, 2}));
   expect_same(roll(x, 6, 1), x);
   BOOST_CHECK_EQUAL(roll(zeros({2, 0}), 5, 1).shape(), (Shape{2, 0}));
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(triangles_keep_one_side_of_a_diagonal) {
   expect_same(tril(x, 1), from_values<float>({1, 2, 0, 4, 5, 6}, {2, 3}));
   expect_same(tril(x, -2), zeros({2, 3}));
   expect_same(triu(x, 5), zeros({2, 3}));
-  // Each matrix of a batch, whatever the layout: [[1, 3], [5, 7]] and [[2, 4], [6, 8]].
+  // Each matrix of a batch, in any layout: [[1, 3], [5, 7]] and [[2, 4], [6, 8]].
   const Tensor batch = from_values<float>({1, 2, 3, 4, 5, 6, 7, 8}, {2, 2, 2}).permute({2, 0, 1});
   expect_same(triu(batch, 1), from_values<float>({0, 3, 0, 0, 0, 4, 0, 0}, {2, 2, 2}));
 }
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(sizes_beyond_64_bits_are_refused) {
 BOOST_AUTO_TEST_CASE(roll_takes_several_dimensions_or_none) {
   const Tensor x = arange(6).reshape({2, 3});
   expect_same(roll(x, {1, 1}, {0, 1}), from_values<std::int64_t>({5, 3, 4, 2, 0, 1}, {2, 3}));
-  expect_same(roll(x, {1, -4}, {1, 1}), x);  // 1 - 4 is once around
+  expect_same(roll(x, {1, -4}, {1, 1}), x);  // 1 - 4 is one full turn
   expect_same(roll(x, 1), from_values<std::int64_t>({5, 0, 1, 2, 3, 4}, {2, 3}));
   expect_same(roll(x, -7), from_values<std::int64_t>({1, 2, 3, 4, 5, 0}, {2, 3}));
   expect_same(roll(x, std::numeric_limits<std::int64_t>::min(), 1), roll(x, -2, 1));  // 2^63 = 3 * k + 2

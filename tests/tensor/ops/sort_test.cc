@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(equal_elements_keep_their_order_and_nan_is_the_largest) {
 BOOST_AUTO_TEST_CASE(long_rows_are_ordered_as_their_definition_says) {
   Generator generator(8);
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const Tensor numbers = floor(uniform({2, 5000}, -900.0, 900.0, generator, DType::f64));  // with equal ones
+  const Tensor numbers = floor(uniform({2, 5000}, -900.0, 900.0, generator, DType::f64));  // some elements are equal
   for (const DType dtype : {DType::i32, DType::i64, DType::f32, DType::f64, DType::i8}) {
     Tensor x = numbers.to(dtype);
     if (is_floating(dtype))
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(long_rows_are_ordered_as_their_definition_says) {
       const Tensor first = sorted.values.slice(1, 0, 4999);
       const Tensor second = sorted.values.slice(1, 1);
       const Tensor rises = order == Order::ascending ? lt(first, second) : gt(first, second);
-      // NaN is the largest: where the comparison fails for it, it stands where it should.
+      // NaN is the largest: where a comparison with it is false, it is in its correct place.
       const Tensor towards_nan = order == Order::ascending ? logical_and(isnan(second), logical_not(isnan(first)))
                                                            : logical_and(isnan(first), logical_not(isnan(second)));
       const Tensor equal = logical_or(eq(first, second), logical_and(isnan(first), isnan(second)));

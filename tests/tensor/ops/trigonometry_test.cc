@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(values_outside_the_domain_are_nan) {
   }
 }
 
-// Beyond 88 exp(x) is infinite in f32, beyond 2e19 the square of x.
+// In f32, exp(x) overflows beyond 88, the square of x beyond 2e19.
 BOOST_AUTO_TEST_CASE(hyperbolic_functions_are_finite_as_long_as_the_result_is) {
   const Tensor x = from_values<float>({89, -89, 0.5F, 88.0F, 90});
   const auto inf = std::numeric_limits<float>::infinity();

@@ -17,7 +17,7 @@ using namespace troupe::testing;
 
 namespace {
 
-/// One parameter of f64 and its states, stepped where they are.
+/// One f64 parameter and its states, updated in place.
 struct One {
   Tensor value;
   std::vector<Tensor> states;
@@ -38,7 +38,7 @@ void expect(const Tensor& actual, std::initializer_list<double> values) {
 
 constexpr AdamFormula kAdam{.rate = 0.01, .decay = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .amsgrad = true};
 
-/// Random parameters of sizes around those of blocks and vectors, with their states.
+/// Random parameters with sizes around those of blocks and vectors, with their states.
 struct Many {
   std::vector<Tensor> values, gradients, nexts;
   std::vector<std::vector<Tensor>> states, next_states;
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(adam_follows_its_formula) {
   p.step(formula, f64({4.0}));
   expect(p.states[0], {3.0});          // 0.5*2 + 0.5*4
   expect(p.states[1], {7.0});          // 0.75*4 + 0.25*16
-  expect(p.states[2], {16.0});         // the larger one
+  expect(p.states[2], {16.0});         // the maximum
   expect(p.value, {1.5 - 0.5 / 3.0});  // 0.5*3 - 0.5 * 3 / (2*4 + 1)
 }
 
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(adamax_follows_its_formula) {
 }
 
 BOOST_AUTO_TEST_CASE(rprop_follows_its_formula) {
-  // the same direction, another one, none before, none now, and sizes at their bounds
+  // Same direction, reversed direction, no previous gradient, no present gradient, and step sizes at their limits.
   One p{f64({1, 1, 1, 1, 1, 1}), {f64({2, -2, 0, 2, 1, -1}), f64({2, 2, 2, 2, 8, 0.5})}};
   const RpropFormula formula{.eta_minus = 0.5, .eta_plus = 1.5, .size_min = 0.5, .size_max = 10.0};
   p.step(formula, f64({3, 3, -3, 0, 3, 3}));
