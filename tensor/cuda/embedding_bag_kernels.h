@@ -1,7 +1,6 @@
 // The kernels of tensor/kernels/embedding_bag.h for any launcher, see launcher.h.
 //
-// What goes to one row of a table is added in the order of the entries, by one thread for each column; for that the
-// entries are sorted by their rows, stably.
+// One thread per column adds what belongs to a row, in the order of the entries: they are sorted by row, stably.
 #pragma once
 
 #include <bit>
