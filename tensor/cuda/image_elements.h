@@ -6,6 +6,7 @@
 
 #include "tensor/cuda/strided.h"
 #include "tensor/error.h"
+#include "tensor/tensor.h"
 
 namespace troupe::cuda {
 
