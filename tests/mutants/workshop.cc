@@ -216,7 +216,7 @@ fs::path Workshop::link(const Suite& suite) {
   const std::size_t at = command.find(out + " ");
   if (at == std::string::npos) throw std::runtime_error("not a linker's command: " + command);
   // What is not mutated comes from the build's libraries; functions of the program come before those of shared ones.
-  const std::string libraries = " -Wl,-rpath," + (folders_.build / "lib").string();
+  const std::string libraries = " -Wl,--copy-dt-needed-entries,-rpath," + (folders_.build / "lib").string();
   command.replace(at, out.size(), objects + libraries + " -o " + program.string());
   const fs::path output = folders_.work / (suite.name + ".errors");
   if (!run({{"sh", "-c", command}, folders_.build, output}).succeeded()) {
