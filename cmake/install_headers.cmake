@@ -1,5 +1,6 @@
 # Part of `cmake --install`: copies what users include, and what that includes, from `source` into `destination`.
 # Set before: source, destination, roots.
+cmake_minimum_required(VERSION 3.25)  # an install script starts with the oldest policies
 set(headers)
 set(waiting ${roots})
 while(waiting)
