@@ -107,9 +107,10 @@ struct Reply {
 struct Failure {
   static constexpr MessageInfo kInfo{0x0105, "Failure", Kind::reply};
   Error error;
+  bool unread = false;  ///< the request's payload was thrown away unread: its sender takes the references in it back
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(error);
+    ar(error, unread);
   }
 };
 

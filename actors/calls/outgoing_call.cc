@@ -23,12 +23,14 @@ struct CallAnswer {
   void handle(Result<msg::AnyMessage> answer) const {
     const std::shared_ptr<NodeCore>& node = call.scope_->node;
     if (!answer) {
-      // A callee that refused the call has released them: taking them back as well is harmless.
+      // A callee that read the call has counted its references and returns them itself. It may rely on one of them for
+      // other handles of the value, even if it refused the call.
       if (answer.error().execution == Execution::never) {
         for (const msg::RRefHandout& handout : call.handed_out) node->references().take_back(handout);
       }
       return call.end(answer.error());
     }
+    if (auto* failure = std::get_if<msg::Failure>(&answer.value())) return call.end(std::move(failure->error));
     if (call.makes_value) return call.end(std::shared_ptr<PayloadReader>());
     auto* reply = std::get_if<msg::Reply>(&answer.value());
     if (reply == nullptr)
@@ -48,6 +50,7 @@ void OutgoingCall::send(Request request) {
   to_ = request.to;
   operation_ = request.operation;
   request.cancelled_by = std::move(cancelled_by);
+  request.failure_as_message = !handed_out.empty();
   const bool is_plain = std::holds_alternative<msg::Call>(request.message);  // others are never repeated
   if (!is_plain || scope_->idempotency == Idempotency::at_most_once)
     return scope_->node->request(std::move(request), CallAnswer::handler(*this));

@@ -87,7 +87,7 @@ struct NodeCore::RouterCallbacks final : Router::Callbacks {
     const PayloadReader unread(node.shared_from_this(), from.name, std::move(reply->value));
   }
   void no_memory_for(const NodeLife& from, RequestId request, Error why) override {
-    node.send_answer(from, request, msg::Failure{std::move(why)});
+    node.send_answer(from, request, msg::Failure{.error = std::move(why), .unread = true});
   }
   void answers_taken(const NodeLife& by, std::size_t bytes) override {
     for (const AnswerBacklog::Begin& begin : node.accounts_->answers.taken(by, bytes)) begin();

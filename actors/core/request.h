@@ -36,9 +36,12 @@ struct Request {
   std::optional<Incarnation> life = {};            ///< only this life of `to` may receive the request; nullopt: any
   bool nested = false;                             ///< made inside a served function
   bool fails_if_unreachable = false;               ///< otherwise waits until the peer is heard again or is dead
+  bool failure_as_message = false;  ///< the handler gets the msg::Failure of a peer that read the request
 };
 
-/// Called exactly once, on the thread that receives the answer. REQUIRES: does not block and runs no user code.
+/// Called exactly once, on the thread that receives the answer. REQUIRES: does not block and runs no user code. An
+/// error of which `execution` is `never` says that the peer has not read the request, or never got it; with
+/// `failure_as_message` that is certain.
 using AnswerHandler = std::function<void(Result<msg::AnyMessage>)>;
 
 /// Sends answers to requesting nodes. Thread rule: any thread may call any member; none blocks.

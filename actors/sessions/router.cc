@@ -15,13 +15,17 @@ namespace {
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-void fail(CallTable<WaitingRequest>::Call& call, Error error, TimePoint now) {
+void describe(Error& error, const CallTable<WaitingRequest>::Call& call, TimePoint now) {
   if (error.peer.empty()) {
     error.peer = call.peer.name;
     error.incarnation = call.peer.incarnation;
   }
   if (error.operation.empty()) error.operation = call.operation;
   error.elapsed_us = std::chrono::duration_cast<std::chrono::microseconds>(now - call.started).count();
+}
+
+void fail(CallTable<WaitingRequest>::Call& call, Error error, TimePoint now) {
+  describe(error, call, now);
   call.entry.done(std::move(error));
 }
 
@@ -71,7 +75,7 @@ void Router::request(TimePoint now, PackedRequest packed, AnswerHandler done) {
     return done(std::move(silent));
   }
   calls_.add(id, {peer.name, peer.incarnation}, request.due, request.operation, now,
-             {std::move(done), nullptr, request.fails_if_unreachable}, request.site);
+             {std::move(done), nullptr, request.fails_if_unreachable, request.failure_as_message}, request.site);
   callbacks_.pending_changed(calls_.size());
   if (!request.cancelled_by.empty()) {
     auto watch = std::make_unique<StopWatch>(request.cancelled_by, [this, id] { callbacks_.cancel_soon(id); });
@@ -341,10 +345,10 @@ void Router::complete(TimePoint now, RequestId request, const NodeLife& from, ms
     put_on_link(peer->second, peer->second.session->take_back(now, request).on_link);
   }
   if (auto* failure = std::get_if<msg::Failure>(&message)) {
-    fail(*call, std::move(failure->error), now);
-  } else {
-    call->entry.done(std::move(message));
+    describe(failure->error, *call, now);
+    if (failure->unread || !call->entry.failure_as_message) return call->entry.done(std::move(failure->error));
   }
+  call->entry.done(std::move(message));
 }
 
 void Router::tick(TimePoint now) {

@@ -43,6 +43,7 @@ struct WaitingRequest {
   AnswerHandler done;
   std::unique_ptr<StopWatch> watch;  ///< null if no token can cancel it
   bool fails_if_unreachable = false;
+  bool failure_as_message = false;
 };
 
 /// A request ready to be sent.

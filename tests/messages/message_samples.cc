@@ -60,7 +60,7 @@ std::vector<AnyMessage> rpc_messages() {
                 id<RRefId>(4),
                 NewRRef{id<RRefId>(8), id<ForkId>(9), Sharing::turns}},
       Reply{to_payload(nullptr, std::int32_t{5}, from_values<std::uint8_t>({10, 20}))},
-      Failure{sample_error()},
+      Failure{sample_error(), true},
       CallCancelled{{7}},
   };
 }

@@ -1,0 +1,76 @@
+#include "actors/calls/outgoing_call.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <vector>
+
+#include "actors/references/references.h"
+#include "tests/actors/references/among_values.h"
+
+namespace troupe::testing {
+namespace {
+
+std::int64_t count_of(const std::vector<RRef<std::int64_t>>& values) {
+  return static_cast<std::int64_t>(values.size());
+}
+
+/// A node that calls p1 with a reference to a value of its own, which nothing else holds.
+struct Handing : AmongValues {
+  Handing() : AmongValues({{"count_of", &count_of}}) {}
+
+  Future<std::int64_t> call_of_p1() {
+    const std::vector<RRef<std::int64_t>> values{RRef<std::int64_t>(*node, 7)};
+    return node->rpc_async("p1", &count_of, values);
+  }
+
+  /// Returns the error of a call that has failed.
+  static Error error_of(const Future<std::int64_t>& call) {
+    const auto end = call.get_for(Duration{});
+    BOOST_REQUIRE(end.has_value());
+    BOOST_REQUIRE(!end->ok());
+    return end->error();
+  }
+
+  void refuse(const BarePeer::Heard& call, bool unread) {
+    Error refused;
+    refused.code = ErrorCode::no_such_function;
+    refused.execution = Execution::never;
+    p1->answer("m", call, msg::Failure{refused, unread});
+  }
+};
+
+BOOST_AUTO_TEST_SUITE(outgoing_call)
+
+BOOST_FIXTURE_TEST_CASE(a_reference_in_a_refused_call_stays_until_the_callee_that_read_it_returns_it, Handing) {
+  const Future<std::int64_t> count = call_of_p1();
+  const auto calls = p1->take_heard<msg::Call>();
+  BOOST_REQUIRE(calls.size() == 1U);
+  const msg::RRefHandout out = std::get<msg::Call>(calls[0].message).arguments.refs.at(0);
+  refuse(calls[0], false);
+  BOOST_TEST((error_of(count).code == ErrorCode::no_such_function));
+  BOOST_TEST(references().owned_values() == 1U);  // p1 may rely on this fork for another handle of the value
+  p1->say("m", "rref/" + out.rref.text(), msg::RRefDeleted{out.rref, out.fork});
+  BOOST_TEST(references().owned_values() == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_reference_that_the_callee_could_not_read_is_taken_back, Handing) {
+  const Future<std::int64_t> count = call_of_p1();
+  const auto calls = p1->take_heard<msg::Call>();
+  BOOST_REQUIRE(calls.size() == 1U);
+  refuse(calls[0], true);
+  BOOST_TEST((error_of(count).code == ErrorCode::no_such_function));
+  BOOST_TEST(references().owned_values() == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_reference_in_a_call_that_never_left_is_taken_back, Handing) {
+  p1->die();
+  const Future<std::int64_t> count = call_of_p1();
+  BOOST_TEST((error_of(count).execution == Execution::never));
+  BOOST_TEST(references().owned_values() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
