@@ -36,6 +36,8 @@ Scope Scope::with(CallOptions options) const {
   return Scope(std::move(state));
 }
 
+NodeLife Scope::node_life() const { return {state_->node->name(), state_->node->incarnation()}; }
+
 const NodeName& Scope::node_name() const { return state_->node->name(); }
 
 std::uint64_t Scope::trace() const { return state_->trace; }

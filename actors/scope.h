@@ -97,6 +97,9 @@ class Scope {
 
   /// Returns the name of the node of this scope.
   [[nodiscard]] const NodeName& node_name() const;
+  /// Returns this node's life: unlike its name, no other node has or had it. A key for state that a program keeps for
+  /// each of its nodes.
+  [[nodiscard]] NodeLife node_life() const;
 
   /// Returns the node whose call is served in this scope; outside of served functions, this node.
   [[nodiscard]] const NodeName& caller() const;

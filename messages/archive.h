@@ -294,6 +294,5 @@ CEREAL_SETUP_ARCHIVE_TRAITS(troupe::InArchive, troupe::OutArchive)
 
 #include "messages/wire_basic.h"       // IWYU pragma: export
 #include "messages/wire_containers.h"  // IWYU pragma: export
-#include "messages/wire_device.h"      // IWYU pragma: export
-#include "messages/wire_sparse.h"      // IWYU pragma: export
+#include "messages/wire_tensors.h"     // IWYU pragma: export
 #include "messages/wire_vocabulary.h"  // IWYU pragma: export

@@ -1,6 +1,7 @@
-// The pieces of a message in transit.
+// The pieces of a message in transit, and the integers at fixed offsets of their headers.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -22,5 +23,23 @@ using Frames = std::vector<Frame>;
 
 /// Returns a frame that owns `bytes`.
 [[nodiscard]] Frame make_frame(std::vector<std::byte> bytes);
+
+namespace detail {
+
+/// Writes `value` to the first sizeof(value) bytes of `to`. REQUIRES: they exist.
+template <std::unsigned_integral T>
+void store_little_endian(std::span<std::byte> to, T value) {
+  for (std::size_t i = 0; i < sizeof(T); ++i) to[i] = static_cast<std::byte>(value >> (8 * i));
+}
+
+/// Reads a T from the first sizeof(T) bytes of `from`. REQUIRES: they exist.
+template <std::unsigned_integral T>
+[[nodiscard]] T load_little_endian(std::span<const std::byte> from) {
+  T value = 0;
+  for (std::size_t i = 0; i < sizeof(T); ++i) value = static_cast<T>(value | (static_cast<T>(from[i]) << (8 * i)));
+  return value;
+}
+
+}  // namespace detail
 
 }  // namespace troupe

@@ -23,6 +23,14 @@ struct Incarnation {
   }
 };
 
+/// One life of a node. A restarted node has the same name and another incarnation: tables that must not confuse the
+/// two have this as their key.
+struct NodeLife {
+  NodeName name;
+  Incarnation incarnation;
+  friend auto operator<=>(const NodeLife&, const NodeLife&) = default;
+};
+
 namespace detail {
 /// A serial number made by the node `creator`; unique over the cluster's life because it includes the incarnation.
 template <class Tag>
@@ -47,7 +55,7 @@ using BoundaryId = detail::SerialId<struct BoundaryTag>;  ///< one SendFn / Recv
 using PassId = detail::SerialId<struct PassTag>;          ///< one backward pass over a context
 using OptimizerId = detail::SerialId<struct OptimizerTag>;
 using StepId = detail::SerialId<struct StepTag>;                  ///< one optimizer step; repeated delivery is ignored
-using BarrierEntryId = detail::SerialId<struct MeetingEntryTag>;  ///< one entry of one member at a barrier
+using BarrierEntryId = detail::SerialId<struct BarrierEntryTag>;  ///< one entry of one member at a barrier
 
 /// Matches a reply to its request. Chosen by the requester; only the requester interprets it. 0: no reply expected.
 struct RequestId {

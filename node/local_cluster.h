@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "actors/core/leaks.h"
+#include "actors/core/reports.h"
 #include "actors/function_registry.h"
 #include "node/links/memory_link.h"
 #include "node/node.h"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "actors/core/leaks.h"
+#include "actors/core/reports.h"
 #include "actors/deadline.h"
 #include "actors/debug_info.h"
 #include "actors/executor.h"

@@ -14,10 +14,10 @@
 
 #include "actors/calls/scope_state.h"
 #include "actors/calls/variable_wire.h"
-#include "actors/core/node_life.h"
 #include "autograd/boundary.h"
 #include "autograd/variable.h"
 #include "messages/archive.h"
+#include "messages/ids.h"
 #include "messages/payload.h"
 
 namespace troupe::detail {

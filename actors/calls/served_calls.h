@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "actors/clock.h"
-#include "actors/core/node_life.h"
 #include "actors/core/reports.h"
 #include "actors/executor.h"
 #include "messages/ids.h"

@@ -217,46 +217,36 @@ Future<Tensor> Contexts::gradient(const ContextId& context, const Variable& leaf
   });
 }
 
-void Contexts::handle(Delivery delivery) {
-  const NodeName from = delivery.from;
-  if (const auto* released = std::get_if<msg::ContextReleased>(&delivery.message)) {
-    const ContextId id = released->context;
-    // A peer that has forgotten one of this node's contexts ends it for all: only the creator releases it.
-    if (id.creator == directory_->node().name())
-      return directory_->send(directory_->find(id), AbortContext{not_alive(id), from});
-    return directory_->send(directory_->end(id), ReleaseContext{from});
-  }
-  if (const auto* aborted = std::get_if<msg::ContextAborted>(&delivery.message)) {
-    const ContextId id = aborted->context;
-    const bool creator_died = aborted->error.peer == id.creator && id.creator != directory_->node().name();
-    const ContextActor actor = creator_died ? directory_->end(id) : directory_->enter_to_end(id, from);
-    if (!actor && !creator_died) directory_->tell_of_end(id, from);
-    directory_->send(actor, AbortContext{aborted->error, from});
-    if (creator_died) directory_->send(actor, StopContext{aborted->error});
-    return;
-  }
-  if (const auto* entered = std::get_if<msg::ContextEntered>(&delivery.message)) {
-    std::ignore = joined(entered->context, from);
-    return;
-  }
-  if (const auto* mark = std::get_if<msg::BackwardMark>(&delivery.message)) {
-    const auto entered = directory_->enter_for(mark->context, from);
-    if (!entered) return delivery.answer.fail(entered.error());
-    if (!entered.value())
-      return delivery.answer.fail(directory_->why_not(mark->context).value_or(not_alive(mark->context)));
-    return directory_->send(entered.value(), ContextMessage{std::move(delivery)});
-  }
-  const auto context = std::visit(
-      [](const auto& message) -> std::optional<ContextId> {
-        if constexpr (requires {
-                        message.pass;
-                        message.context;
-                      })
-          return message.context;
-        return std::nullopt;
-      },
-      delivery.message);
-  if (context) directory_->send(directory_->find(*context), ContextMessage{std::move(delivery)});
+void Contexts::handle(const NodeName& from, const msg::ContextReleased& released) {
+  const ContextId& id = released.context;
+  // A peer that has forgotten one of this node's contexts ends it for all: only the creator releases it.
+  if (id.creator == directory_->node().name())
+    return directory_->send(directory_->find(id), AbortContext{not_alive(id), from});
+  directory_->send(directory_->end(id), ReleaseContext{from});
+}
+
+void Contexts::handle(const NodeName& from, const msg::ContextAborted& aborted) {
+  const ContextId& id = aborted.context;
+  const bool creator_died = aborted.error.peer == id.creator && id.creator != directory_->node().name();
+  const ContextActor actor = creator_died ? directory_->end(id) : directory_->enter_to_end(id, from);
+  if (!actor && !creator_died) directory_->tell_of_end(id, from);
+  directory_->send(actor, AbortContext{aborted.error, from});
+  if (creator_died) directory_->send(actor, StopContext{aborted.error});
+}
+
+void Contexts::handle(const NodeName& from, const msg::ContextEntered& entered) {
+  std::ignore = joined(entered.context, from);
+}
+
+void Contexts::mark(const ContextId& context, Delivery delivery) {
+  const auto entered = directory_->enter_for(context, delivery.from);
+  if (!entered) return delivery.answer.fail(entered.error());
+  if (!entered.value()) return delivery.answer.fail(directory_->why_not(context).value_or(not_alive(context)));
+  directory_->send(entered.value(), ContextMessage{std::move(delivery)});
+}
+
+void Contexts::hand_on(const ContextId& context, Delivery delivery) {
+  directory_->send(directory_->find(context), ContextMessage{std::move(delivery)});
 }
 
 void Contexts::peer_down(const Peer& peer, const Error& why) {

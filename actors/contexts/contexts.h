@@ -22,6 +22,7 @@
 #include "actors/link.h"
 #include "autograd/boundary.h"
 #include "autograd/gradients.h"
+#include "messages/autograd.h"
 #include "messages/ids.h"
 
 namespace troupe::detail {
@@ -73,8 +74,15 @@ class Contexts {
   /// Returns the gradient of one leaf; undefined if none reached it. Errors as gradients.
   [[nodiscard]] Future<Tensor> gradient(const ContextId& context, const Variable& leaf);
 
-  /// Handles a message for a context actor: Backward... and Context...
-  void handle(Delivery delivery);
+  void handle(const NodeName& from, const msg::ContextReleased& released);
+  void handle(const NodeName& from, const msg::ContextAborted& aborted);
+  void handle(const NodeName& from, const msg::ContextEntered& entered);
+
+  /// Hands a BackwardMark to the context's actor. Its sender joins the context; an error answers it.
+  void mark(const ContextId& context, Delivery delivery);
+
+  /// Hands a BackwardRun, BackwardGradients or BackwardFinished to the context's actor, if there is one.
+  void hand_on(const ContextId& context, Delivery delivery);
 
   /// Ends the contexts that `peer` created and aborts those in which it participates.
   void peer_down(const Peer& peer, const Error& why);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "actors/core/actor_directory.h"
-#include "actors/core/node_life.h"
 #include "messages/ids.h"
 
 namespace troupe {

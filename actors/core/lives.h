@@ -14,7 +14,6 @@
 #include <optional>
 #include <vector>
 
-#include "actors/core/node_life.h"
 #include "actors/link.h"
 #include "messages/error.h"
 #include "messages/ids.h"

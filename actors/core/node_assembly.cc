@@ -234,13 +234,24 @@ void NodeCore::hand_on(Delivery delivery) {
         } else if constexpr (std::is_same_v<M, RRefFetch>) {
           serve_fetch(*this, delivery, std::move(message));
         } else if constexpr (is_one_of<M, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked, RRefChanged>) {
-          references_->handle(std::move(delivery));
-        } else if constexpr (is_one_of<M, BackwardMark, BackwardRun, BackwardGradients, BackwardFinished,
-                                       ContextAborted, ContextReleased, ContextEntered>) {
-          contexts_->handle(std::move(delivery));
-        } else if constexpr (is_one_of<M, ShardCreate, ShardPrepare, ShardCommit, ShardAbort, ShardStep, ShardQuery,
-                                       ShardReleased>) {
-          shards_->handle(std::move(delivery));
+          references_->handle({delivery.from, delivery.incarnation}, message);
+        } else if constexpr (is_one_of<M, ContextAborted, ContextReleased, ContextEntered>) {
+          contexts_->handle(delivery.from, message);
+        } else if constexpr (std::is_same_v<M, BackwardMark>) {
+          const ContextId context = message.context;
+          contexts_->mark(context, std::move(delivery));
+        } else if constexpr (is_one_of<M, BackwardRun, BackwardGradients, BackwardFinished>) {
+          const ContextId context = message.context;
+          contexts_->hand_on(context, std::move(delivery));
+        } else if constexpr (std::is_same_v<M, ShardCreate>) {
+          const OptimizerId optimizer = message.optimizer;
+          shards_->create(optimizer, std::move(delivery));
+        } else if constexpr (std::is_same_v<M, ShardQuery>) {
+          const auto [optimizer, step] = std::pair(message.optimizer, message.step);
+          shards_->query(optimizer, step, std::move(delivery));
+        } else if constexpr (is_one_of<M, ShardPrepare, ShardCommit, ShardAbort, ShardStep, ShardReleased>) {
+          const OptimizerId optimizer = message.optimizer;
+          shards_->hand_on(optimizer, std::move(delivery));
         } else if constexpr (is_one_of<M, MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady,
                                        ShutdownCount, ShutdownAgreed, BarrierEntered, BarrierLeft>) {
           membership_->handle(std::move(delivery));

@@ -25,10 +25,9 @@
 #include "actors/calls/waiting_calls.h"
 #include "actors/clock.h"
 #include "actors/core/gate.h"
-#include "actors/core/leaks.h"
 #include "actors/core/lives.h"
-#include "actors/core/node_life.h"
 #include "actors/core/query.h"
+#include "actors/core/reports.h"
 #include "actors/core/request.h"
 #include "actors/deadline.h"
 #include "actors/executor.h"
@@ -41,6 +40,7 @@
 #include "actors/sessions/traffic.h"
 #include "actors/source_location.h"
 #include "messages/all.h"
+#include "messages/ids.h"
 
 namespace troupe::detail {
 

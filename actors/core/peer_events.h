@@ -2,9 +2,9 @@
 #pragma once
 
 #include "actors/core/caf.h"
-#include "actors/core/node_life.h"
 #include "actors/link.h"
 #include "messages/error.h"
+#include "messages/ids.h"
 
 namespace troupe::detail {
 

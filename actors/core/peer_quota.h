@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "actors/core/node_life.h"
 #include "messages/error.h"
+#include "messages/ids.h"
 
 namespace troupe::detail {
 

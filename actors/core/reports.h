@@ -14,6 +14,12 @@
 
 namespace troupe {
 
+/// What shutdown does about references to other nodes' values that the program still holds.
+enum class Leaks : std::uint8_t {
+  warn,  ///< logs one line for each
+  fail,  ///< Node::shutdown throws at its end
+};
+
 /// A request of this node that waits for its answer.
 struct WaitingCall {
   std::string operation;  ///< "rpc project"

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "actors/clock.h"
-#include "actors/core/node_life.h"
 #include "actors/sessions/call_credit.h"
 #include "actors/source_location.h"
 #include "messages/all.h"
 #include "messages/envelope.h"
+#include "messages/ids.h"
 
 namespace troupe::detail {
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "actors/core/node_core.h"
-#include "actors/core/node_life.h"
 #include "actors/core/reports.h"
 #include "actors/worker_info.h"
+#include "messages/ids.h"
 #include "messages/membership.h"
 
 namespace troupe::detail {

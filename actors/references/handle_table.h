@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "actors/core/node_life.h"
 #include "messages/error.h"
 #include "messages/ids.h"
 

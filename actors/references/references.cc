@@ -72,8 +72,6 @@ struct References::State {
            CopyHandler begin);
   [[nodiscard]] bool is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const;
   void never_created(const msg::RRefRevoked& revoked, const NodeLife& creator);
-  void forked(const msg::RRefForked& forked, const NodeLife& holder);
-  void copy_is_out_of_date(const msg::RRefChanged& message, const NodeLife& owner);
   [[nodiscard]] Error revoked(const RRefId& rref) const;
 };
 
@@ -370,47 +368,48 @@ void References::State::never_created(const msg::RRefRevoked& revoked, const Nod
   node.references().refuse_value(revoked.rref, revoked.fork, creator, revoked.error);
 }
 
-void References::State::copy_is_out_of_date(const msg::RRefChanged& message, const NodeLife& owner) {
+void References::handle(const NodeLife& from, const msg::RRefForked& forked) {
+  State& state = *state_;
+  const auto entered = state.owners.enter(forked.rref, from, state.node.accounts().owners);
+  if (entered.actor) return state.node.host().send(entered.actor, OwnerForked{forked.fork, from, forked.parent});
+  state.node.notify(forked.parent, "references", msg::RRefForkAck{forked.rref, forked.fork});
+  state.node.notify(from, "references",
+                    msg::RRefRevoked{forked.rref, forked.fork, entered.refused.value_or(state.revoked(forked.rref))});
+}
+
+void References::handle(const NodeLife& from, const msg::RRefDeleted& deleted) {
+  state_->tell_owner(deleted.rref, from, OwnerDeleted{deleted.fork, from});
+}
+
+void References::handle(const NodeLife& from, const msg::RRefForkAck& known) {
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    if (!state_->table.may_acknowledge(known.rref, known.fork, from)) return;
+    notices = state_->table.acknowledged(known.rref, known.fork);
+  }
+  state_->send(notices);
+}
+
+void References::handle(const NodeLife& from, const msg::RRefRevoked& revoked) {
+  if (state_->is_owner_of(revoked, from)) return state_->never_created(revoked, from);
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    if (!state_->table.is_owner(revoked.rref, from)) return;
+    notices = state_->table.revoked(revoked.rref, revoked.fork, revoked.error);
+  }
+  state_->send(notices);
+}
+
+void References::handle(const NodeLife& from, const msg::RRefChanged& changed) {
   std::shared_ptr<RRefHandle> handle;
   {
-    std::lock_guard lock(mutex);
-    if (const auto known = handles.find(message.rref); known != handles.end()) handle = known->second.lock();
+    std::lock_guard lock(state_->mutex);
+    if (const auto known = state_->handles.find(changed.rref); known != state_->handles.end())
+      handle = known->second.lock();
   }
-  if (handle && handle->owner() == owner) handle->copies().changed(message.version);
-}
-
-void References::State::forked(const msg::RRefForked& forked, const NodeLife& holder) {
-  const auto entered = owners.enter(forked.rref, holder, node.accounts().owners);
-  if (entered.actor) return node.host().send(entered.actor, OwnerForked{forked.fork, holder, forked.parent});
-  node.notify(forked.parent, "references", msg::RRefForkAck{forked.rref, forked.fork});
-  node.notify(holder, "references",
-              msg::RRefRevoked{forked.rref, forked.fork, entered.refused.value_or(revoked(forked.rref))});
-}
-
-void References::handle(Delivery delivery) {
-  State& state = *state_;
-  const NodeLife from{delivery.from, delivery.incarnation};
-  RRefNotices notices;
-  if (const auto* forked = std::get_if<msg::RRefForked>(&delivery.message)) {
-    state.forked(*forked, from);
-  } else if (const auto* deleted = std::get_if<msg::RRefDeleted>(&delivery.message)) {
-    state.tell_owner(deleted->rref, from, OwnerDeleted{deleted->fork, from});
-  } else if (const auto* known = std::get_if<msg::RRefForkAck>(&delivery.message)) {
-    std::lock_guard lock(state.mutex);
-    if (state.table.may_acknowledge(known->rref, known->fork, from))
-      notices = state.table.acknowledged(known->rref, known->fork);
-  } else if (const auto* changed = std::get_if<msg::RRefChanged>(&delivery.message)) {
-    state.copy_is_out_of_date(*changed, from);
-  } else if (const auto* revoked = std::get_if<msg::RRefRevoked>(&delivery.message)) {
-    if (!state.is_owner_of(*revoked, from)) {
-      std::lock_guard lock(state.mutex);
-      if (state.table.is_owner(revoked->rref, from))
-        notices = state.table.revoked(revoked->rref, revoked->fork, revoked->error);
-    } else {
-      state.never_created(*revoked, from);
-    }
-  }
-  state.send(notices);
+  if (handle && handle->owner() == from) handle->copies().changed(changed.version);
 }
 
 void References::peer_up(const Peer& peer) {

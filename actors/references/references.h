@@ -12,16 +12,15 @@
 
 #include "actors/calls/value_box.h"
 #include "actors/core/node_core.h"
-#include "actors/core/node_life.h"
 #include "actors/core/promise_guard.h"
 #include "actors/core/query.h"
 #include "actors/core/reports.h"
 #include "actors/core/wait_point.h"
 #include "actors/references/rref_handle.h"
 #include "actors/references/turn_queue.h"
-#include "actors/references/use_kind.h"
 #include "messages/ids.h"
 #include "messages/payload.h"
+#include "messages/rref.h"
 
 namespace troupe::detail {
 
@@ -126,8 +125,11 @@ class References {
   /// That call is refused. Its creator undoes its handle and deletes nothing.
   void refuse_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator, const Error& why);
 
-  /// Handles RRefForked, RRefDeleted, RRefForkAck, RRefRevoked and RRefChanged.
-  void handle(Delivery delivery);
+  void handle(const NodeLife& from, const msg::RRefForked& forked);
+  void handle(const NodeLife& from, const msg::RRefDeleted& deleted);
+  void handle(const NodeLife& from, const msg::RRefForkAck& known);
+  void handle(const NodeLife& from, const msg::RRefRevoked& revoked);
+  void handle(const NodeLife& from, const msg::RRefChanged& changed);
 
   void peer_up(const Peer& peer);
   void peer_down(const Peer& peer, const Error& why);

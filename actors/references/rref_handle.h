@@ -9,7 +9,6 @@
 #include <string>
 #include <variant>
 
-#include "actors/core/node_life.h"
 #include "actors/references/cached_value.h"
 #include "actors/source_location.h"
 #include "messages/error.h"

@@ -16,7 +16,6 @@
 #include "actors/core/reports.h"
 #include "actors/references/fork_table.h"
 #include "actors/references/turn_queue.h"
-#include "actors/references/use_kind.h"
 
 namespace troupe::detail {
 

@@ -1,5 +1,5 @@
-// The turns on the value of one RRef. Rules TQ-1 to TQ-4 of PROTOCOLS.md. Plain state: no CAF, no clock; one thread at
-// a time.
+// The uses of the value of one RRef, and their turns. Rules TQ-1 to TQ-4 of PROTOCOLS.md. Plain state: no CAF, no
+// clock; one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,12 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "actors/core/reports.h"
+#include "messages/ids.h"
 #include "messages/rpc.h"
 
 namespace troupe {
@@ -22,6 +24,26 @@ struct TurnId {
   std::uint64_t value = 0;
   friend auto operator<=>(const TurnId&, const TurnId&) = default;
 };
+
+namespace detail {
+
+enum class UseKind : std::uint8_t {
+  looks,    ///< reads only what never changes: takes no turn
+  reads,    ///< in turn
+  changes,  ///< in turn; afterwards copies of the value are out of date
+};
+
+/// A use, as the value's owner sees it.
+struct UsePurpose {
+  UsePurpose(UseKind k, std::string w = {}, std::optional<NodeLife> asker = {})
+      : kind(k), what(std::move(w)), asked_by(std::move(asker)) {}
+  UseKind kind;
+  std::string what;                                ///< for reports: "rpc forward for trainer0"
+  std::optional<NodeLife> asked_by;                ///< the requester; a use that has not started ends with its life
+  std::optional<NodeLife> counted_for = asked_by;  ///< the requester in whose quota things made for the use count
+};
+
+}  // namespace detail
 
 /// Grants turns in order of arrival. A use that waits for something else gives its turn up; when the wait is over, it
 /// gets a turn again before uses that have not started. Throws BrokenInvariant on an event that its use cannot have.

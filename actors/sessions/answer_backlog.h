@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "actors/core/node_life.h"
+#include "messages/ids.h"
 
 namespace troupe::detail {
 

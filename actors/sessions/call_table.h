@@ -12,7 +12,6 @@
 
 #include "actors/clock.h"
 #include "actors/core/assert.h"
-#include "actors/core/node_life.h"
 #include "actors/source_location.h"
 #include "messages/ids.h"
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "actors/core/little_endian.h"
+#include "messages/frame.h"
 
 namespace troupe {
 namespace {

@@ -10,13 +10,6 @@
 #include "actors/shards/shard_actor.h"
 
 namespace troupe::detail {
-namespace {
-
-bool is_of(const OptimizerId& optimizer, const NodeName& name, Incarnation incarnation) {
-  return optimizer.creator == name && optimizer.incarnation == incarnation.low;
-}
-
-}  // namespace
 
 class Shards::Directory {
  public:
@@ -31,6 +24,21 @@ class Shards::Directory {
   template <class Message>
   void send(const ShardActor& actor, Message&& message) const {
     if (actor) node_.host().send(actor, std::forward<Message>(message));
+  }
+
+  /// Returns whether the optimizer is of the message's sender; if not, answers with the error.
+  [[nodiscard]] bool is_of(const OptimizerId& optimizer, const Delivery& delivery) const {
+    if (optimizer.creator == delivery.from && optimizer.incarnation == delivery.incarnation.low) return true;
+    delivery.answer.fail(node_.error(ErrorCode::protocol_violation, node_.name(), "step",
+                                     fmt::format("optimizer {} is not of {}", optimizer.text(), delivery.from)));
+    return false;
+  }
+
+  void no_shard(const OptimizerId& optimizer, const Delivery& delivery) const {
+    Error error = node_.error(ErrorCode::step_not_applied, node_.name(), "step",
+                              fmt::format("optimizer {} has no shard on {}", optimizer.text(), node_.name()));
+    error.execution = Execution::never;
+    delivery.answer.fail(std::move(error));
   }
 
  private:
@@ -50,31 +58,22 @@ class Shards::Directory {
 Shards::Shards(NodeCore& node) : directory_(std::make_unique<Directory>(node)) {}
 Shards::~Shards() = default;
 
-void Shards::handle(Delivery delivery) {
-  const auto optimizer = std::visit(
-      [](const auto& message) -> std::optional<OptimizerId> {
-        if constexpr (requires { message.optimizer; }) return message.optimizer;
-        return std::nullopt;
-      },
-      delivery.message);
-  if (!optimizer) return;
-  const NodeCore& node = directory_->node();
-  if (!std::holds_alternative<msg::ShardQuery>(delivery.message) &&
-      !is_of(*optimizer, delivery.from, delivery.incarnation)) {
-    return delivery.answer.fail(node.error(ErrorCode::protocol_violation, node.name(), "step",
-                                           fmt::format("optimizer {} is not of {}", optimizer->text(), delivery.from)));
-  }
-  const bool creates = std::holds_alternative<msg::ShardCreate>(delivery.message);
-  auto& actors = directory_->actors();
-  const ShardActor actor = creates ? actors.enter(*optimizer).actor : actors.find(*optimizer);
+void Shards::create(const OptimizerId& optimizer, Delivery delivery) {
+  if (!directory_->is_of(optimizer, delivery)) return;
+  const ShardActor actor = directory_->actors().enter(optimizer).actor;
+  actor ? directory_->send(actor, ShardMessage{std::move(delivery)}) : directory_->no_shard(optimizer, delivery);
+}
+
+void Shards::query(const OptimizerId& optimizer, const StepId& step, Delivery delivery) {
+  const ShardActor actor = directory_->actors().find(optimizer);
   if (actor) return directory_->send(actor, ShardMessage{std::move(delivery)});
-  if (const auto* query = std::get_if<msg::ShardQuery>(&delivery.message)) {
-    return delivery.answer.answer(msg::ShardOutcome{query->step, msg::StepState::unknown, 0});
-  }
-  Error error = node.error(ErrorCode::step_not_applied, node.name(), "step",
-                           fmt::format("optimizer {} has no shard on {}", optimizer->text(), node.name()));
-  error.execution = Execution::never;
-  delivery.answer.fail(std::move(error));
+  delivery.answer.answer(msg::ShardOutcome{step, msg::StepState::unknown, 0});
+}
+
+void Shards::hand_on(const OptimizerId& optimizer, Delivery delivery) {
+  if (!directory_->is_of(optimizer, delivery)) return;
+  const ShardActor actor = directory_->actors().find(optimizer);
+  actor ? directory_->send(actor, ShardMessage{std::move(delivery)}) : directory_->no_shard(optimizer, delivery);
 }
 
 void Shards::peer_down(const Peer& peer, const Error& why) {

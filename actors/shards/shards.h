@@ -9,6 +9,7 @@
 #include "actors/core/node_core.h"
 #include "actors/shards/step_ledger.h"
 #include "autograd/variable.h"
+#include "messages/ids.h"
 
 namespace troupe::detail {
 
@@ -22,8 +23,14 @@ class Shards {
   Shards(const Shards&) = delete;
   Shards& operator=(const Shards&) = delete;
 
-  /// Handles all messages named Shard...
-  void handle(Delivery delivery);
+  /// Hands a ShardCreate to the shard's actor, which it makes.
+  void create(const OptimizerId& optimizer, Delivery delivery);
+
+  /// Hands a ShardQuery, which any node may send, to the shard's actor. Without one the outcome of `step` is unknown.
+  void query(const OptimizerId& optimizer, const StepId& step, Delivery delivery);
+
+  /// Hands any other message of the optimizer's node to the shard's actor.
+  void hand_on(const OptimizerId& optimizer, Delivery delivery);
 
   /// Ends the shards of optimizers that lived there, as soon as no other owner needs to know of a step.
   void peer_down(const Peer& peer, const Error& why);

@@ -16,7 +16,6 @@
 #include <optional>
 #include <vector>
 
-#include "actors/core/node_life.h"
 #include "messages/ids.h"
 #include "messages/optim.h"
 

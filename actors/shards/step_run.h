@@ -11,9 +11,9 @@
 
 #include "actors/calls/waiting_calls.h"
 #include "actors/core/node_core.h"
-#include "actors/core/node_life.h"
 #include "actors/future.h"
 #include "actors/shards/step_outcome.h"
+#include "messages/ids.h"
 
 namespace troupe::detail {
 

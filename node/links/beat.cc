@@ -6,7 +6,7 @@
 #include <chrono>
 #include <limits>
 
-#include "actors/core/little_endian.h"
+#include "messages/frame.h"
 
 namespace troupe {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "actors/core/little_endian.h"
+#include "messages/frame.h"
 
 namespace troupe {
 namespace {

@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "actors/core/little_endian.h"
 #include "actors/sessions/failure_detector.h"
+#include "messages/frame.h"
 
 namespace troupe::handshake {
 namespace {

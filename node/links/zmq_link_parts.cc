@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "actors/core/little_endian.h"
+#include "messages/frame.h"
 
 namespace troupe {
 namespace {

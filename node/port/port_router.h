@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "actors/core/node_life.h"
 #include "actors/link.h"
 #include "actors/sessions/call_table.h"
 #include "actors/sessions/session.h"
+#include "messages/ids.h"
 #include "node/port.h"
 #include "node/port/port_wire.h"
 

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "actors/core/little_endian.h"
+#include "messages/frame.h"
 
 namespace troupe::port {
 namespace {

@@ -3,8 +3,7 @@
 #include <map>
 #include <mutex>
 
-#include "actors/core/node_core.h"
-#include "actors/core/node_life.h"
+#include "messages/ids.h"
 
 namespace samples {
 namespace {
@@ -16,10 +15,14 @@ class NetOfEachNode {
  public:
   troupe::RRef<DigitNet> of(troupe::Scope& scope) {
     constexpr std::uint64_t kSeed = 1;
+    const troupe::NodeLife node = scope.node_life();
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto net = nets_.find(node); net != nets_.end()) return net->second;
+    }
+    const auto made = scope.remote(node.name, &make_net, kSeed);
     const std::lock_guard lock(mutex_);
-    auto& net = nets_[{scope.node_name(), scope.state().node->incarnation()}];
-    if (!net.defined()) net = scope.remote(scope.node_name(), &make_net, kSeed);
-    return net;
+    return nets_.try_emplace(node, made).first->second;  // another call may have been first
   }
 
  private:

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_shard_that_gets_no_memory_leaves_nothing_of_itself) {
       detail::Delivery delivery{"p1", p1->self().incarnation, {}, word_to_create(serial, {}), {}, {}};
       const RefusedAllocation refused(serial - 100);  // the first allocation, then the second, ...
       try {
-        shards().handle(std::move(delivery));
+        shards().create({"p1", 1, serial}, std::move(delivery));
       } catch (const std::bad_alloc&) {  // no message was sent
       }
       is_refused = refused.happened();

@@ -1,10 +1,15 @@
-#include "messages/wire_sparse.h"
+#include "messages/wire_tensors.h"
+
+#include <fmt/format.h>
 
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "messages/tensor_wire.h"
 
 namespace troupe {
 namespace {
@@ -17,6 +22,23 @@ void require_all_came(const Tensor& part) {
 }
 
 }  // namespace
+
+void WireFormat<Device>::save(OutArchive& ar, const Device& device) { ar(detail::wire_number(device)); }
+
+void WireFormat<Device>::load(InArchive& ar, Device& device) { device = detail::device_of(ar.number<std::uint16_t>()); }
+
+void WireFormat<DeviceMap>::save(OutArchive& ar, const DeviceMap& map) { ar(map.pairs()); }
+
+void WireFormat<DeviceMap>::load(InArchive& ar, DeviceMap& map) {
+  std::vector<DeviceMap::Pair> pairs;
+  ar(pairs);
+  map = {};
+  try {
+    for (const auto& [here, there] : pairs) map.add(here, there);
+  } catch (const std::invalid_argument& error) {
+    throw DecodeError(fmt::format("[decode] {}", error.what()));
+  }
+}
 
 void WireFormat<SparseTensor>::save(OutArchive& ar, const SparseTensor& value) {
   ar(value.defined());

@@ -1,9 +1,10 @@
-// Wire formats of devices and device maps. Included by archive.h.
+// Wire formats of devices, device maps and sparse tensors. Included by archive.h.
 #pragma once
 
 #include "messages/archive.h"
 #include "messages/device_map.h"
 #include "tensor/device.h"
+#include "tensor/sparse.h"
 
 namespace troupe {
 
@@ -28,6 +29,18 @@ struct WireFormat<DeviceMap> {
   template <class Schema>
   static void describe(Schema& schema) {
     schema.token("device_map");
+  }
+};
+
+/// A boolean for presence; then its two tensors, its shape and whether it is coalesced.
+template <>
+struct WireFormat<SparseTensor> {
+  static constexpr bool kTravels = true;
+  static void save(OutArchive& ar, const SparseTensor& value);
+  static void load(InArchive& ar, SparseTensor& value);
+  template <class Schema>
+  static void describe(Schema& schema) {
+    schema.token("sparse");
   }
 };
 
