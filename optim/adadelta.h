@@ -1,4 +1,4 @@
-// Adadelta: steps by the gradient times the ratio of the sizes of past steps and gradients.
+// Adadelta: steps by the gradient times the ratio of the root mean squares of past steps and past gradients.
 #pragma once
 
 #include <string_view>
@@ -12,16 +12,16 @@ struct AdadeltaOptions {
   static constexpr std::string_view kRule = "adadelta";
 
   double lr = 1.0;            ///< factor of the step, >= 0
-  double rho = 0.9;           ///< share of the means of squares that is kept, in [0, 1]
+  double rho = 0.9;           ///< share of the means of squares that a step keeps, in [0, 1]
   double eps = 1e-6;          ///< added under the roots, >= 0
   double weight_decay = 0.0;  ///< L2 penalty, >= 0
-  bool maximize = false;      ///< go along the gradient
+  bool maximize = false;      ///< step along the gradient
 
   /// Throws ValueError, for example `[adadelta] rho is not a number in [0, 1]: 2`.
   void check() const;
 
   friend bool operator==(const AdadeltaOptions&, const AdadeltaOptions&) = default;
-  /// Calls `visit` with name and value of each.
+  /// Calls `visit` with the name and value of each option.
   template <class Visit>
   void each(const Visit& visit) {
     visit("lr", lr);

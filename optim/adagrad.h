@@ -1,4 +1,4 @@
-// Adagrad: steps by the gradient over the root of the sum of all squares so far.
+// Adagrad: steps by the gradient divided by the root of the sum of all squared gradients so far.
 #pragma once
 
 #include <string_view>
@@ -12,17 +12,17 @@ struct AdagradOptions {
   static constexpr std::string_view kRule = "adagrad";
 
   double lr = 1e-2;                        ///< step size, >= 0
-  double lr_decay = 0.0;                   ///< how fast it shrinks, >= 0
+  double lr_decay = 0.0;                   ///< how fast the step size shrinks, >= 0
   double weight_decay = 0.0;               ///< L2 penalty, >= 0
   double initial_accumulator_value = 0.0;  ///< the sum before the first step, >= 0
   double eps = 1e-10;                      ///< added to the root, >= 0
-  bool maximize = false;                   ///< go along the gradient
+  bool maximize = false;                   ///< step along the gradient
 
   /// Throws ValueError, for example `[adagrad] lr_decay is not a number >= 0: -1`.
   void check() const;
 
   friend bool operator==(const AdagradOptions&, const AdagradOptions&) = default;
-  /// Calls `visit` with name and value of each.
+  /// Calls `visit` with the name and value of each option.
   template <class Visit>
   void each(const Visit& visit) {
     visit("lr", lr);

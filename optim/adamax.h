@@ -1,4 +1,4 @@
-// Adamax: steps by the mean of gradients over the largest of them, which fades.
+// Adamax: steps by the running mean of gradients divided by a decaying maximum of their sizes.
 #pragma once
 
 #include <string_view>
@@ -12,17 +12,17 @@ struct AdamaxOptions {
   static constexpr std::string_view kRule = "adamax";
 
   double lr = 2e-3;           ///< step size, >= 0
-  double beta1 = 0.9;         ///< share of the mean of gradients that is kept, in [0, 1)
-  double beta2 = 0.999;       ///< share of the largest one that is kept, in [0, 1)
+  double beta1 = 0.9;         ///< share of the mean of gradients that a step keeps, in [0, 1)
+  double beta2 = 0.999;       ///< share of the largest size that a step keeps, in [0, 1)
   double eps = 1e-8;          ///< added to the size of each gradient, >= 0
   double weight_decay = 0.0;  ///< L2 penalty, >= 0
-  bool maximize = false;      ///< go along the gradient
+  bool maximize = false;      ///< step along the gradient
 
   /// Throws ValueError, for example `[adamax] beta1 is not a number in [0, 1): 1`.
   void check() const;
 
   friend bool operator==(const AdamaxOptions&, const AdamaxOptions&) = default;
-  /// Calls `visit` with name and value of each.
+  /// Calls `visit` with the name and value of each option.
   template <class Visit>
   void each(const Visit& visit) {
     visit("lr", lr);

@@ -1,4 +1,4 @@
-// Adam whose decay is no part of the gradient.
+// AdamW: Adam with a weight decay that is not part of the gradient.
 #pragma once
 
 #include <string_view>
@@ -12,18 +12,18 @@ struct AdamWOptions {
   static constexpr std::string_view kRule = "adamw";
 
   double lr = 1e-3;            ///< step size, >= 0
-  double beta1 = 0.9;          ///< share of the mean of gradients that is kept, in [0, 1)
-  double beta2 = 0.999;        ///< share of the mean of their squares that is kept, in [0, 1)
+  double beta1 = 0.9;          ///< share of the mean of gradients that a step keeps, in [0, 1)
+  double beta2 = 0.999;        ///< share of the mean of squares that a step keeps, in [0, 1)
   double eps = 1e-8;           ///< added to the root, >= 0
-  double weight_decay = 1e-2;  ///< share of the value that a step of size 1 takes away, >= 0
+  double weight_decay = 1e-2;  ///< share of the value that a step subtracts per unit of lr, >= 0
   bool amsgrad = false;        ///< divide by the largest mean of squares so far
-  bool maximize = false;       ///< go along the gradient
+  bool maximize = false;       ///< step along the gradient
 
   /// Throws ValueError, for example `[adamw] beta1 is not a number in [0, 1): 1`.
   void check() const;
 
   friend bool operator==(const AdamWOptions&, const AdamWOptions&) = default;
-  /// Calls `visit` with name and value of each.
+  /// Calls `visit` with the name and value of each option.
   template <class Visit>
   void each(const Visit& visit) {
     visit("lr", lr);

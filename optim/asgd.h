@@ -1,4 +1,4 @@
-// ASGD: gradient descent that keeps the mean of where it was.
+// ASGD: gradient descent that also keeps the mean of the values.
 #pragma once
 
 #include <string_view>
@@ -12,17 +12,17 @@ struct AsgdOptions {
   static constexpr std::string_view kRule = "asgd";
 
   double lr = 1e-2;           ///< step size, >= 0
-  double lambda = 1e-4;       ///< how soon the rate falls, and what a step takes off the value, >= 0
-  double alpha = 0.75;        ///< power with which the rate falls, >= 0
-  double t0 = 1e6;            ///< step from which on the mean is one, >= 0
+  double lambda = 1e-4;       ///< speed of the rate's decay, and decay of the value, >= 0
+  double alpha = 0.75;        ///< exponent of the rate's decay, >= 0
+  double t0 = 1e6;            ///< step after which averaging begins, >= 0
   double weight_decay = 0.0;  ///< L2 penalty, >= 0
-  bool maximize = false;      ///< go along the gradient
+  bool maximize = false;      ///< step along the gradient
 
   /// Throws ValueError, for example `[asgd] alpha is not a number >= 0: -1`.
   void check() const;
 
   friend bool operator==(const AsgdOptions&, const AsgdOptions&) = default;
-  /// Calls `visit` with name and value of each.
+  /// Calls `visit` with the name and value of each option.
   template <class Visit>
   void each(const Visit& visit) {
     visit("lr", lr);

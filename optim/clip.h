@@ -1,5 +1,5 @@
-// Clipping of gradients: how large they are together, and the factor that makes them small enough. Gradients are shared
-// and never written; the factor, and a limit for each element, go into the step (StepOptions).
+// Clipping of gradients: their global norm, and the factor that limits it. Gradients are shared and never written; the
+// step applies the factor, or a limit for each element (StepOptions).
 //
 //   const double norm = optim::global_norm(gradients);
 //   optimizer.step(gradients, {.gradient_scale = optim::clip_scale(norm, 1.0)});  // by global norm
@@ -14,9 +14,9 @@
 
 namespace troupe::optim {
 
-/// Returns the norm of all gradients that were found taken as one vector: (sum |g|^p)^(1/p), the largest |g| for a `p`
-/// of infinity. Each is read once, sums run in f64; not finite if an element is not. Of gradients that are rows only
-/// these are read, those of one place summed. Throws as troupe::global_norm().
+/// Returns the norm of all gradients taken as one vector: (sum |g|^p)^(1/p), or the largest |g| if `p` is infinite.
+/// Reads each gradient once and sums in f64. Not finite if an element is not. Of a sparse gradient only its rows are
+/// read; entries of the same row are summed first. Throws as troupe::global_norm().
 template <TensorsByParameter Gradients>
 [[nodiscard]] double global_norm(const Gradients& gradients, double p = 2.0) {
   std::vector<Tensor> tensors;
@@ -31,9 +31,9 @@ template <TensorsByParameter Gradients>
   return troupe::global_norm(tensors, p);
 }
 
-/// Returns the factor after which gradients of this norm have at most `max_norm`: max_norm / (norm + 1e-6), at most 1,
-/// as torch.nn.utils.clip_grad_norm_. Throws ValueError `[clip_scale] the norm is not finite: nan`, so that no step is
-/// taken with such gradients, `[clip_scale] max_norm is not a number above 0: -1`.
+/// Returns the factor that limits gradients of this norm to `max_norm`: max_norm / (norm + 1e-6), at most 1, as
+/// torch.nn.utils.clip_grad_norm_. Throws ValueError `[clip_scale] the norm is not finite: nan`, so that no step uses
+/// such gradients, or `[clip_scale] max_norm is not a number above 0: -1`.
 [[nodiscard]] double clip_scale(double norm, double max_norm);
 
 }  // namespace troupe::optim

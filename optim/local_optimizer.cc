@@ -20,7 +20,8 @@ std::vector<ParameterGroup> one_group(Parameters parameters, const RuleOptions& 
   return groups;
 }
 
-/// Whether a value in its place keeps no more memory than it needs, and no write has to copy first.
+/// Returns whether a value stored in place of `x` would use exactly its memory, and no write would have to copy it
+/// first.
 bool fills_its_memory(const Tensor& x) {
   return x.is_contiguous() && x.storage().size() == x.nbytes() && !x.storage().frozen();
 }

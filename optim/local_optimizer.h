@@ -1,4 +1,4 @@
-// Steps on parameters of this process, from gradients of a backward pass.
+// Optimizer steps for parameters of this process, from the gradients of a backward pass.
 //
 //   optim::LocalOptimizer optimizer(model.parameters(), optim::AdamOptions{.lr = 1e-3});
 //   for (const Batch& batch : batches) {
@@ -24,15 +24,14 @@
 
 namespace troupe::optim {
 
-/// Parameters that are stepped by one rule with one set of options.
+/// Parameters that share one rule and one set of options.
 struct ParameterGroup {
   Parameters parameters;
   RuleOptions options;
 };
 
-/// Rules, their states and the second buffers of parameters. A step replaces values, so forwards that began before it,
-/// and graphs that saved a value, keep the old ones. Not safe for several threads at once; others may read the
-/// parameters.
+/// Holds the rules, states and second buffers of groups of parameters. A step replaces values: forwards that began
+/// before it, and graphs that saved a value, keep the old one. Not thread-safe; other threads may read the parameters.
 class LocalOptimizer {
  public:
   LocalOptimizer(Parameters parameters, const RuleOptions& options);
@@ -43,19 +42,19 @@ class LocalOptimizer {
   /// if an option is out of range; TensorError `[optimizer] parameter 2 of group 1 is not a leaf`.
   explicit LocalOptimizer(std::vector<ParameterGroup> groups);
 
-  /// Steps every parameter that has a gradient in `gradients`; gradients of others are left alone. A gradient of rows
-  /// steps these alone, in time that does not depend on the others once there is a second buffer, where the rule
-  /// changes nothing else (Optimizer::zero_changes_nothing); else it is made a tensor. The bits are the same, but of
-  /// SparseAdam, which is there to leave rows out. Throws before any value or state changes: what Optimizer::step()
-  /// throws of gradients that do not fit.
+  /// Steps every parameter that has a gradient in `gradients`; gradients of other Variables are ignored. A gradient of
+  /// rows steps only these rows if the rule allows it (Optimizer::zero_changes_nothing); once a second buffer exists on
+  /// the CPU, the time does not depend on the other rows. For other rules the gradient is made dense. Both ways give
+  /// the same bits, except for SparseAdam, which leaves rows out on purpose. Throws, before any value or state changes,
+  /// the errors of Optimizer::step().
   template <TensorsByParameter Gradients>
   void step(const Gradients& gradients, const StepOptions& options = {}) {
     step_found(find(gradients, GivenUp::no), options);
   }
 
-  /// The same with gradients that are given up: a new value may be written where its gradient was, and the memory of
-  /// the old one is let go, so that a parameter has no second buffer, unless its gradient is of rows. Gradients that
-  /// others hold are left as they are.
+  /// The same, but the caller gives up `gradients`. A new value may be written over its gradient; then the old value is
+  /// released and the parameter has no second buffer. Gradients that have other handles, and gradients of rows, are not
+  /// written.
   template <class Gradients>
     requires(TensorsByParameter<Gradients> && !std::is_reference_v<Gradients> && !std::is_const_v<Gradients>)
   void step(Gradients&& gradients, const StepOptions& options = {}) {
@@ -64,28 +63,28 @@ class LocalOptimizer {
 
   [[nodiscard]] std::size_t group_count() const noexcept { return groups_.size(); }
 
-  /// The rule of a group, with the states of its parameters by their place in it.
-  /// Throws IndexError `[optimizer] no group 2 of 2`, as every function that takes a group.
+  /// Returns the rule of a group; it numbers parameters by their position in the group. Throws IndexError `[optimizer]
+  /// no group 2 of 2`, as every function with a group argument.
   [[nodiscard]] const Optimizer& rule(std::size_t group = 0) const;
 
   [[nodiscard]] double lr(std::size_t group = 0) const { return rule(group).lr(); }
   /// Throws ValueError `[adam] lr is not a number >= 0: -0.1`.
   void set_lr(std::size_t group, double lr);
-  /// Of all groups.
+  /// Sets the step size of all groups.
   void set_lr(double lr);
 
   [[nodiscard]] double momentum(std::size_t group = 0) const { return rule(group).momentum(); }
   /// Throws as Optimizer::set_momentum().
   void set_momentum(std::size_t group, double momentum);
 
-  /// Options and states of all groups for write_safetensors(): "groups.0.adam.lr", "groups.0.parameters.3.exp_avg".
-  /// Values of parameters are not among them. Nothing is copied; later steps do not change what is returned.
+  /// Returns options and states of all groups for write_safetensors(): "groups.0.adam.lr",
+  /// "groups.0.parameters.3.exp_avg". The values of parameters are not included. Nothing is copied on the CPU; later
+  /// steps do not change the returned tensors.
   [[nodiscard]] NamedTensors state() const;
 
-  /// Goes on from a state that was saved, with the step sizes that it had. With the same values of parameters all that
-  /// follows is what would have followed there, to the bit.
-  /// Throws ValueError that names what does not fit, and changes nothing: as Optimizer::load_state(), and
-  /// `[load_state] unexpected: groups.2.adam.lr`.
+  /// Restores a saved state, including the step sizes. If the parameters have the same values, all later steps give the
+  /// same bits as in the saved run. On an error nothing changes. Throws ValueError that lists every mismatch, as
+  /// Optimizer::load_state(), or `[load_state] unexpected: groups.2.adam.lr`.
   void load_state(const NamedTensors& state);
 
  private:
@@ -94,7 +93,7 @@ class LocalOptimizer {
     const void* parameter;
     Tensor gradient;
     GivenUp given_up;
-    Tensor rows{};  ///< to which the gradient belongs, as in ParameterUpdate
+    Tensor rows{};  ///< as in ParameterUpdate
   };
   using Found = std::vector<FoundGradient>;
   struct Group {
@@ -124,7 +123,7 @@ class LocalOptimizer {
         if (rows.defined() && are_rows(parameter.id(), rows)) {
           found.push_back({parameter.id(), rows.values(), GivenUp::no, rows.indices().select(0, 0)});
         } else {
-          add(parameter.id(), gradients.of(parameter), 2);  // of the gradients, and the one that is asked here
+          add(parameter.id(), gradients.of(parameter), 2);  // the handle in `gradients`, and the one returned here
         }
       }
     } else {
@@ -133,9 +132,9 @@ class LocalOptimizer {
     return found;
   }
 
-  /// Whether the rule of a parameter that is ours takes gradients of rows.
+  /// Returns whether the parameter's rule steps by rows. REQUIRES: the parameter belongs to this optimizer.
   [[nodiscard]] bool steps_by_rows(const void* parameter) const;
-  /// Whether a gradient consists of rows of its value.
+  /// Returns whether `gradient` consists of rows of the parameter's value. REQUIRES: as steps_by_rows().
   [[nodiscard]] bool are_rows(const void* parameter, const SparseTensor& gradient) const;
   void step_found(const Found& found, const StepOptions& options);
   void require_group(std::size_t number) const;

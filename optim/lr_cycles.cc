@@ -22,7 +22,7 @@ void require_above_0(std::string_view option, double value) {
   throw ValueError(fmt::format("[{}] {} is not above 0: {}", kOneCycle, option, value));
 }
 
-/// A number that reaches `target` at step `end`, from that of the phase before.
+/// A phase of a schedule: the number moves from the previous phase's target to `target`, reached at step `end`.
 struct Phase {
   double end;
   double target;
@@ -33,7 +33,7 @@ double between(Anneal anneal, double from, double to, double way) {
   return to + (from - to) / 2.0 * (1.0 + std::cos(std::numbers::pi * way));
 }
 
-/// The number at `step` on a way that begins at `first`.
+/// Returns the number at `step` of a schedule that begins at `first`.
 double along(const std::vector<Phase>& phases, Anneal anneal, double first, double step) {
   double from = first;
   double begin = 0.0;
@@ -45,7 +45,8 @@ double along(const std::vector<Phase>& phases, Anneal anneal, double first, doub
   return from;
 }
 
-/// Where `step` is in its cycle: 0 at the ends, 1 at the highest rate, times what is left of the height.
+/// Returns the height at `step`: 0 at the ends of a cycle and 1 at the highest rate, times the remaining height of the
+/// mode.
 double height_at(const CyclicOptions& o, std::int64_t step) {
   const auto up = static_cast<double>(o.step_size_up);
   const double total = up + static_cast<double>(o.step_size_down.value_or(o.step_size_up));

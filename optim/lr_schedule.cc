@@ -96,7 +96,7 @@ CosineAnnealingWarmRestarts::CosineAnnealingWarmRestarts(const CosineAnnealingWa
 double CosineAnnealingWarmRestarts::operator()(double base, std::int64_t step) const {
   std::int64_t length = options_.t_0;
   std::int64_t left = options_.t_mult == 1 ? step % length : step;
-  // A cycle that would be longer than 64 bits count has not begun at any step.
+  // A cycle whose length overflows 64 bits has not ended at any step.
   while (left >= length) {
     left -= length;
     if (__builtin_mul_overflow(length, options_.t_mult, &length)) length = std::numeric_limits<std::int64_t>::max();

@@ -1,13 +1,12 @@
-// Learning rates as functions of how far training is.
+// Learning rates as functions of the step.
 //
 //   const optim::LrSchedule schedule = optim::SequentialLr(
 //       {optim::LinearLr({.start_factor = 0.01, .total_iters = 500}), optim::CosineAnnealingLr({.t_max = 10'000})},
 //       {500});
 //   optim::LrScheduler scheduler(optimizer, schedule);   // lr_scheduler.h
 //
-// `step` counts from 0 what the caller counts, steps or epochs; `base` is the rate that a group began with. Every
-// schedule is in closed form: the rate of any step can be asked for, in any order. Equations are those of
-// torch.optim.lr_scheduler.
+// `step` counts steps or epochs, as the caller chooses, from 0. `base` is the initial rate of a group. Every schedule
+// is in closed form: it returns the rate of any step, in any order. Equations are those of torch.optim.lr_scheduler.
 #pragma once
 
 #include <concepts>
@@ -18,7 +17,7 @@
 
 namespace troupe::optim {
 
-/// Any schedule: one of those below, or a function (double base, std::int64_t step) -> double.
+/// Holds any schedule: one of those below, or a function (double base, std::int64_t step) -> double.
 class LrSchedule {
  public:
   template <class S>
@@ -87,7 +86,7 @@ struct CosineAnnealingLrOptions {
   double eta_min = 0.0;    ///< the lowest rate, >= 0
 };
 
-/// eta_min + (base - eta_min) * (1 + cos(pi * step / t_max)) / 2; beyond t_max it rises again.
+/// eta_min + (base - eta_min) * (1 + cos(pi * step / t_max)) / 2; after t_max the rate rises again.
 /// Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017, equation 5.
 class CosineAnnealingLr {
  public:
@@ -102,9 +101,9 @@ class CosineAnnealingLr {
 
 /// Settings of LinearLr.
 struct LinearLrOptions {
-  double start_factor = 1.0 / 3.0;  ///< of step 0, >= 0
-  double end_factor = 1.0;          ///< of step total_iters and all that follow, >= 0
-  std::int64_t total_iters = 5;     ///< above 0
+  double start_factor = 1.0 / 3.0;  ///< factor of step 0, >= 0
+  double end_factor = 1.0;          ///< factor from step total_iters on, >= 0
+  std::int64_t total_iters = 5;     ///< step at which end_factor is reached, above 0
 };
 
 /// Warm-up: base * (start_factor + (end_factor - start_factor) * min(step, total_iters) / total_iters)
@@ -121,8 +120,8 @@ class LinearLr {
 
 /// Settings of ConstantLr.
 struct ConstantLrOptions {
-  double factor = 1.0 / 3.0;     ///< of the first steps, >= 0
-  std::int64_t total_iters = 5;  ///< how many these are, above 0
+  double factor = 1.0 / 3.0;     ///< factor of the first total_iters steps, >= 0
+  std::int64_t total_iters = 5;  ///< number of these steps, above 0
 };
 
 /// base * factor before step total_iters, then base
@@ -138,7 +137,7 @@ class ConstantLr {
 
 /// Settings of PolynomialLr.
 struct PolynomialLrOptions {
-  std::int64_t total_iters = 5;  ///< steps to the rate 0, above 0
+  std::int64_t total_iters = 5;  ///< steps until the rate is 0, above 0
   double power = 1.0;            ///< >= 0
 };
 
@@ -157,11 +156,11 @@ class PolynomialLr {
 /// Settings of CosineAnnealingWarmRestarts.
 struct CosineAnnealingWarmRestartsOptions {
   std::int64_t t_0 = 1;     ///< steps of the first cycle, above 0
-  std::int64_t t_mult = 1;  ///< how many times as long each cycle is as the one before, above 0
-  double eta_min = 0.0;     ///< to which a cycle falls, >= 0
+  std::int64_t t_mult = 1;  ///< length of a cycle divided by that of the one before, above 0
+  double eta_min = 0.0;     ///< lowest rate of a cycle, >= 0
 };
 
-/// eta_min + (base - eta_min) * (1 + cos(pi * n / t)) / 2, of step n of a cycle of t steps.
+/// eta_min + (base - eta_min) * (1 + cos(pi * n / t)) / 2 at step n of a cycle of t steps.
 /// Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017.
 class CosineAnnealingWarmRestarts {
  public:
@@ -173,8 +172,8 @@ class CosineAnnealingWarmRestarts {
   CosineAnnealingWarmRestartsOptions options_;
 };
 
-/// Each schedule applied to what the one before gives: the product of their factors. (A cosine with eta_min above 0,
-/// which has no factor, ends at eta_min; torch's recursion ends elsewhere.)
+/// Applies each schedule to the rate that the schedule before it returns: the product of their factors. (A cosine with
+/// eta_min above 0 is not a factor. It ends at eta_min here, but not in torch's recursion.)
 class ChainedLr {
  public:
   /// Throws ValueError `[chained_lr] no schedules`.
@@ -185,7 +184,7 @@ class ChainedLr {
   std::vector<LrSchedule> schedules_;
 };
 
-/// One schedule after the other: number i begins at step milestones[i - 1], from its own step 0.
+/// Runs schedules one after the other: schedule i begins at step milestones[i - 1] and counts its own steps from 0.
 class SequentialLr {
  public:
   /// Throws ValueError `[sequential_lr] 3 schedules have 2 milestones between them, not 1`, `[sequential_lr] milestones

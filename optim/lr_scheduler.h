@@ -11,33 +11,33 @@
 
 namespace troupe::optim {
 
-/// Gives each group the rate of its schedule, and the momentum if there is a schedule of it; what a group has when this
-/// is made is its base. Not safe for several threads at once.
+/// Sets each group's rate, and its momentum if a momentum schedule is given, from its schedule. The base of a group is
+/// the rate and momentum that it has when the scheduler is constructed. Not thread-safe.
 class LrScheduler {
  public:
-  /// Sets the rates of step 0. `optimizer` outlives this; no other scheduler sets its rates.
-  /// Throws ValueError of a schedule that gives a rate which is not a number >= 0, as step() does.
+  /// Sets the rates of step 0. REQUIRES: `optimizer` outlives the scheduler, and no other scheduler sets its rates.
+  /// Throws ValueError, as step() does, if a schedule returns a rate that is not a number >= 0.
   LrScheduler(LocalOptimizer& optimizer, LrSchedule schedule);
 
-  /// With a schedule of the momentum too (lr_cycles.h), of the rules that have one. Throws as
-  /// LocalOptimizer::set_momentum().
+  /// The same, with a schedule of the momentum (lr_cycles.h). Throws as LocalOptimizer::set_momentum(), so every
+  /// group's rule must have a momentum.
   LrScheduler(LocalOptimizer& optimizer, LrSchedule schedule, LrSchedule momentum);
 
-  /// With a schedule for each group. Throws ValueError `[lr_scheduler] 1 schedules for 2 groups`.
+  /// The same with one schedule per group. Throws ValueError `[lr_scheduler] 1 schedules for 2 groups`.
   LrScheduler(LocalOptimizer& optimizer, std::vector<LrSchedule> schedules);
 
-  /// One step, or epoch, is done: sets the rates of the next one.
+  /// Counts one finished step or epoch and sets the rates of the next.
   void step();
 
-  /// How many are done.
+  /// Returns the number of finished steps or epochs.
   [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
 
-  /// For write_safetensors(): "lr_scheduler.steps" (i64) and "lr_scheduler.base" (f64, one per group). The base of the
-  /// momentum is that of the options with which the rules are made.
+  /// Returns the state for write_safetensors(): "lr_scheduler.steps" (i64) and "lr_scheduler.base" (f64, one per
+  /// group). The base of the momentum is not included: it is in the options that construct the rules.
   [[nodiscard]] NamedTensors state() const;
 
-  /// Goes on from there, and sets its rates. Reads the names that begin with "lr_scheduler."; throws ValueError
-  /// `[load_state] missing: lr_scheduler.steps` and changes nothing if they do not fit.
+  /// Restores a saved state and sets its rates. Reads the names that begin with "lr_scheduler.". If they do not fit,
+  /// throws ValueError `[load_state] missing: lr_scheduler.steps` and changes nothing.
   void load_state(const NamedTensors& state);
 
  private:

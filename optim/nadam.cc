@@ -12,7 +12,7 @@ double share_at(const NAdamOptions& options, std::int64_t step) {
   return options.beta1 * (1.0 - 0.5 * std::pow(0.96, static_cast<double>(step) * options.momentum_decay));
 }
 
-// U(t). A product that 1 swallows needs no more factors.
+// U(t). Stops once 1 - product rounds to 1: further factors change nothing.
 double product_of_shares(const NAdamOptions& options, std::int64_t step) {
   double product = 1.0;
   for (std::int64_t i = 1; i <= step && 1.0 - product != 1.0; ++i) product *= share_at(options, i);

@@ -1,4 +1,4 @@
-// NAdam: Adam that looks ahead as Nesterov's momentum does.
+// NAdam: Adam with Nesterov momentum.
 #pragma once
 
 #include <string_view>
@@ -12,18 +12,18 @@ struct NAdamOptions {
   static constexpr std::string_view kRule = "nadam";
 
   double lr = 2e-3;              ///< step size, >= 0
-  double beta1 = 0.9;            ///< share of the mean of gradients that is kept, in [0, 1)
-  double beta2 = 0.999;          ///< share of the mean of their squares that is kept, in [0, 1)
+  double beta1 = 0.9;            ///< share of the mean of gradients that a step keeps, in [0, 1)
+  double beta2 = 0.999;          ///< share of the mean of squares that a step keeps, in [0, 1)
   double eps = 1e-8;             ///< added to the root, >= 0
   double weight_decay = 0.0;     ///< L2 penalty, >= 0
-  double momentum_decay = 4e-3;  ///< how soon beta1 grows to itself, >= 0
-  bool maximize = false;         ///< go along the gradient
+  double momentum_decay = 4e-3;  ///< speed of u(i)'s growth from beta1 / 2 to beta1, >= 0
+  bool maximize = false;         ///< step along the gradient
 
   /// Throws ValueError, for example `[nadam] beta1 is not a number in [0, 1): 1`.
   void check() const;
 
   friend bool operator==(const NAdamOptions&, const NAdamOptions&) = default;
-  /// Calls `visit` with name and value of each.
+  /// Calls `visit` with the name and value of each option.
   template <class Visit>
   void each(const Visit& visit) {
     visit("lr", lr);
@@ -47,8 +47,8 @@ struct NAdamOptions {
 ///   u(i) = beta1 * (1 - 0.96^(i * momentum_decay) / 2), and U(t) is the product of u(1) ... u(t)
 ///   d  = sqrt(v / (1 - beta2^t)) + eps
 ///   p  = p - lr * (1 - u(t)) / (1 - U(t)) * g' / d - lr * u(t + 1) / (1 - U(t) u(t) u(t + 1)) * m / d
-/// Source: Dozat, "Incorporating Nesterov momentum into Adam", 2016, in the form of torch.optim.NAdam 1.13: the paper
-/// has u(t) once less in the last product. States: "exp_avg" is m, "exp_avg_sq" is v.
+/// Source: Dozat, "Incorporating Nesterov momentum into Adam", 2016, in the form of torch.optim.NAdam 1.13. That form
+/// has one factor u(t) more in the last product than the paper. States: "exp_avg" is m, "exp_avg_sq" is v.
 class NAdam final : public Rule<NAdamOptions> {
  public:
   /// Throws ValueError as NAdamOptions::check().

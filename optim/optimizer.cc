@@ -14,7 +14,8 @@
 namespace troupe::optim {
 namespace {
 
-/// Throws unless `tensor`, called `role`, has this shape, and dtype and device of the parameter's current value.
+/// Throws unless `tensor`, named `role` in the error, has the shape `shape` and the dtype and device of the current
+/// value.
 void require_like(const Tensor& tensor, std::string_view role, const Shape& shape, const ParameterUpdate& update,
                   std::string_view rule) {
   const Tensor& current = update.current;
@@ -32,7 +33,7 @@ void require_like(const Tensor& tensor, std::string_view role, const Shape& shap
   }
 }
 
-/// Throws unless the gradient is of ascending rows of the value.
+/// Throws unless `rows` are ascending rows of the value and the gradient has their shape.
 void check_rows(const ParameterUpdate& update, std::string_view rule) {
   const Tensor& rows = update.rows;
   const Shape& shape = update.current.shape();

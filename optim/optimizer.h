@@ -1,4 +1,4 @@
-// What every update rule is: a function from values and gradients to new values, with a state per parameter.
+// The interface of every update rule: it computes new values from values and gradients, with states per parameter.
 #pragma once
 
 #include <cstddef>
@@ -18,34 +18,36 @@ namespace troupe::optim {
 
 /// One parameter in one step.
 struct ParameterUpdate {
-  std::size_t index = 0;  ///< names the parameter's state; the caller numbers its parameters once and for all
-  Tensor current;         ///< the value now; only read
-  Tensor gradient;        ///< of the same shape and dtype; only read, unless it is `next`
-  /// Receives the new value: same shape and dtype, contiguous, memory that the others do not use; or a contiguous
-  /// gradient that nobody needs any more.
+  std::size_t index = 0;  ///< names the parameter's state; the caller gives each parameter one number for good
+  Tensor current;         ///< the present value; only read
+  Tensor gradient;        ///< same shape and dtype; only read, unless it is `next`
+  /// Receives the new value. Same shape and dtype, contiguous, in memory that neither `current` nor `gradient` uses. It
+  /// may also be the gradient itself, if that is contiguous and the caller gives it up.
   Tensor next;
-  /// Numbers of rows, i64 (n), ascending: the gradient, (n, ...), is of these alone, and 0 in all others. Then `next`
-  /// has the elements of `current` already, and only these rows of it are written. Undefined: the gradient is of all.
+  /// Row numbers, i64 (n), ascending. If defined, the gradient (n, ...) belongs to these rows and is 0 in all others;
+  /// only these rows of `next` are written. REQUIRES: `next` already holds the elements of `current`. If undefined, the
+  /// gradient covers the whole value.
   Tensor rows = {};
 };
 
-/// What a step makes of every element of a gradient before the rule sees it, in the dtype that the rule computes in.
-/// The gradient itself is not written.
+/// How a step changes every element of a gradient before the rule reads it, in the dtype of the computation. The
+/// gradient tensor itself is not written.
 struct StepOptions {
-  double gradient_scale = 1.0;                                      ///< it is multiplied by this, then
-  double gradient_limit = std::numeric_limits<double>::infinity();  ///< brought into [-limit, limit]; a NaN stays one
+  double gradient_scale = 1.0;                                      ///< first, each element is multiplied by this
+  double gradient_limit = std::numeric_limits<double>::infinity();  ///< then clamped to [-limit, limit]; NaN stays NaN
 };
 
-/// An update rule. It never writes into a value: the new one goes to a second buffer, or where the gradient was, so
-/// forwards that read the old one are not disturbed. A step has two halves, so that several owners can take it together
-/// or not at all. Parameters that got no gradient are left out of a step by the caller; nothing of theirs changes. All
-/// parameters of a step are computed in one pass over their memory, in f64 for f64, else in f32, on the CPU.
+/// An update rule. It never writes into a value: the new value goes to a second buffer or replaces the gradient, so
+/// forwards that read the old value are not disturbed. A step has two halves, prepare() and commit(), so that several
+/// owners can take it together or not at all. The caller leaves parameters without a gradient out of a step; their
+/// values and states do not change. Values of f64 are computed in f64, all others in f32. On the CPU one parallel loop
+/// covers all parameters of a step; on a GPU one kernel covers each parameter.
 ///
-/// A value of f16 or bf16 has a master copy in f32 among its states, made at its first step. Steps are taken from the
-/// master copy and the new value is what it rounds to, so steps below half the last digit add up. Elements that someone
-/// else changed between two steps (set_value, a loaded model) count as they are.
+/// A value of f16 or bf16 has a master copy in f32 among its states, made at its first step. A step starts from the
+/// master copy and rounds it to the new value, so steps smaller than half the last digit add up. If other code changed
+/// elements between two steps (set_value, a loaded model), the step starts from the changed elements.
 ///
-/// One owner at a time: not safe for several threads at once.
+/// Not thread-safe: one owner at a time.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -55,72 +57,73 @@ class Optimizer {
   /// The rule's name: "sgd".
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
-  /// The step size, of steps that are prepared from now on.
+  /// Returns the step size of steps prepared from now on.
   [[nodiscard]] virtual double lr() const noexcept = 0;
   /// Throws ValueError `[sgd] lr is not a number >= 0: -0.1`.
   virtual void set_lr(double lr) = 0;
 
-  /// The momentum of steps that are prepared from now on: the share of the direction, or of the mean of gradients, that
-  /// is kept. 0 of a rule that has none.
+  /// Returns the momentum of steps prepared from now on: the share of the direction, or of the mean of gradients, that
+  /// a step keeps. 0 if the rule has no momentum.
   [[nodiscard]] virtual double momentum() const noexcept = 0;
-  /// What a schedule sets is not saved with the options: a schedule that is loaded sets it again. Throws ValueError
-  /// `[adagrad] has no momentum`, `[sgd] momentum is not a number >= 0: -1`, `[sgd] momentum 0.5 for a rule that was
-  /// made without`.
+  /// Sets the momentum. state() does not save it: a schedule that is loaded sets it again. Throws ValueError `[adagrad]
+  /// has no momentum`, `[sgd] momentum is not a number >= 0: -1`, `[sgd] momentum 0.5 for a rule that was made
+  /// without`.
   virtual void set_momentum(double momentum) = 0;
 
-  /// Whether an element whose gradient is 0 keeps value and states, so that steps can be taken by rows; or the rule
-  /// leaves out rows that a gradient does not have (SparseAdam).
+  /// Returns whether the rule can step by rows: an element with gradient 0 keeps its value and states, or the rule
+  /// leaves out the rows that the gradient lacks (SparseAdam).
   [[nodiscard]] virtual bool zero_changes_nothing() const noexcept { return false; }
 
-  /// Writes every `next` and keeps the states that belong to them aside. commit() or rollback() must follow.
-  /// Throws before anything is written: TensorError `[sgd] parameter 3 has no gradient`; ShapeError, DTypeError and
-  /// DeviceError where tensors of one parameter do not fit each other or the steps before; ValueError if an index
-  /// occurs twice, `next` is not memory of its own, an option is not a number, or rows are not ascending or not for
-  /// this rule; std::logic_error if a prepared step is still open.
+  /// Writes every `next` and stores the states after the step beside the present ones. REQUIRES: commit() or rollback()
+  /// follows. Throws before any write: TensorError `[sgd] parameter 3 has no gradient`; ShapeError, DTypeError and
+  /// DeviceError if tensors of one parameter do not fit each other or its states; ValueError if an index occurs twice,
+  /// `next` is not contiguous or is memory that the step reads, an option is not a number, rows are not ascending, or
+  /// the rule does not step by rows; std::logic_error if a prepared step is still open.
   void prepare(std::span<const ParameterUpdate> updates, const StepOptions& options = {});
 
-  /// Makes the states of the prepared step the present ones. Throws std::logic_error if there is none.
+  /// Makes the states of the prepared step the present ones. Throws std::logic_error if no step is prepared.
   void commit();
 
-  /// Forgets the prepared step, as if prepare() had not been called. Throws std::logic_error if there is none.
+  /// Discards the prepared step, as if prepare() had not been called. Throws std::logic_error if no step is prepared.
   void rollback();
 
-  /// What prepare() and commit() do, with states updated where they are: a third less memory, and faster.
-  /// Throws as prepare().
+  /// Does the same as prepare() and commit(), but updates states in place: a third less memory, and faster. Throws as
+  /// prepare().
   void step(std::span<const ParameterUpdate> updates, const StepOptions& options = {});
 
-  /// Throws what step() would throw of these arguments.
+  /// Throws the error that step() would throw for these arguments.
   void check(std::span<const ParameterUpdate> updates, const StepOptions& options = {}) const;
 
-  /// How many steps parameter `index` has taken.
+  /// Returns the number of steps that parameter `index` has taken.
   [[nodiscard]] std::int64_t steps(std::size_t index) const { return states_.steps(index); }
 
-  /// The state of this name of parameter `index` as it is now; "master" is the master copy. Undefined before its first
-  /// step, and where the rule keeps none of this name.
+  /// Returns the present state `name` of parameter `index`; "master" is the master copy. Undefined before the
+  /// parameter's first step, and if the rule has no such state. Later steps do not change the returned tensor.
   [[nodiscard]] Tensor state(std::size_t index, std::string_view name) const { return states_.find(index, name); }
 
-  /// Options and states by name, for write_safetensors(): "adam.lr" (f64), "parameters.3.exp_avg", "parameters.3.step"
-  /// (i64). Nothing is copied; later steps do not change what is returned.
+  /// Returns options and states by name for write_safetensors(): "adam.lr" (f64), "parameters.3.exp_avg",
+  /// "parameters.3.step" (i64). Nothing is copied on the CPU; later steps do not change the returned tensors.
   [[nodiscard]] NamedTensors state() const;
 
-  /// Goes on from a state that was saved: steps that follow give the bits that they would have given there. The step
-  /// size is taken over, all other options must be what they were. Reads the names that begin with `prefix`, and
-  /// copies. Unless `values` is empty, a parameter's state must fit the value at its number, and goes to that one's
-  /// device. Throws ValueError that names all that does not fit, and changes nothing: `[load_state] missing: adam.lr;
-  /// unexpected: sgd.lr; given twice: parameters.0.step; adam.eps is 0.1, not 1e-08; parameters.0.exp_avg is f32 (2),
-  /// not f32 (3)`; std::logic_error if a prepared step is open.
+  /// Restores a saved state: later steps give the same bits as in the saved run. The step size is taken from `state`;
+  /// all other options must equal those saved. Reads the names that begin with `prefix` and copies their tensors.
+  /// Unless `values` is empty, the states of parameter i must fit values[i] and are copied to its device. On an error
+  /// nothing changes. Throws ValueError that lists every mismatch: `[load_state] missing: adam.lr; unexpected: sgd.lr;
+  /// given twice: parameters.0.step; adam.eps is 0.1, not 1e-08; parameters.0.exp_avg is f32 (2), not f32 (3)`;
+  /// std::logic_error if a prepared step is open.
   void load_state(const NamedTensors& state, std::span<const Tensor> values = {}, const std::string& prefix = {});
 
  protected:
   explicit Optimizer(std::vector<StateKind> kinds) : states_(std::move(kinds)) {}
 
-  /// The formula of a parameter's step number `step`, from 1 on. Its states are the kinds that the rule was made with.
+  /// Returns the formula of a parameter's step number `step`, counted from 1. Its states are the kinds given to the
+  /// constructor.
   [[nodiscard]] virtual UpdateFormula formula(std::int64_t step) const = 0;
 
-  /// All options by name; flags are 0 or 1.
+  /// Returns all options by name; flags are 0 or 1.
   [[nodiscard]] virtual std::vector<std::pair<std::string, double>> named_options() const = 0;
 
-  /// Whether steps go along the gradient.
+  /// Returns whether steps go along the gradient instead of against it.
   [[nodiscard]] virtual bool maximizes() const noexcept = 0;
 
  private:

@@ -15,13 +15,14 @@ void require_share(std::string_view rule, std::string_view option, double value)
 /// Throws ValueError `[rmsprop] alpha is not a number in [0, 1]: 2` unless 0 <= value <= 1.
 void require_part(std::string_view rule, std::string_view option, double value);
 
-/// Throws ValueError `[step_lr] step_size is not above 0: 0` unless it is.
+/// Throws ValueError `[step_lr] step_size is not above 0: 0` unless value > 0.
 void require_positive(std::string_view rule, std::string_view option, std::int64_t value);
 
-/// Throws ValueError `[sgd] dampening is not a number: inf` unless it is finite.
+/// Throws ValueError `[sgd] dampening is not a number: inf` unless `value` is finite.
 void require_number(std::string_view rule, std::string_view option, double value);
 
-/// Throws ValueError `[sgd] momentum 0.5 for a rule that was made without` if only one of both has some.
+/// Throws ValueError `[sgd] momentum 0.5 for a rule that was made without` unless `momentum` is not 0 exactly if
+/// `had_momentum`. The message ends in `made with` if the rule had momentum.
 void require_momentum_or_none(std::string_view rule, bool had_momentum, double momentum);
 
 /// Throws ValueError `[adagrad] has no momentum`.

@@ -1,4 +1,4 @@
-// What an optimizer needs of the parameters that it steps; this folder does not know Variable.
+// The interface that optimizers require of parameters. This folder does not know Variable.
 #pragma once
 
 #include <concepts>
@@ -12,7 +12,7 @@
 
 namespace troupe::optim {
 
-/// A handle of one place that holds a value: a Variable. Copies are the same parameter.
+/// A handle of a parameter, such as a Variable. Copies refer to the same parameter.
 template <class P>
 concept ParameterHandle = std::copyable<P> && requires(const P& parameter, Tensor value) {
   { parameter.value() } -> std::same_as<Tensor>;
@@ -21,7 +21,7 @@ concept ParameterHandle = std::copyable<P> && requires(const P& parameter, Tenso
   { parameter.is_leaf() } -> std::same_as<bool>;
 };
 
-/// What was found about parameters, as (parameter, tensor): Gradients.
+/// A range of pairs (parameter, tensor), such as Gradients.
 template <class G>
 concept TensorsByParameter =
     std::ranges::input_range<const G> && requires(std::ranges::range_reference_t<const G> entry) {
@@ -29,7 +29,7 @@ concept TensorsByParameter =
       { entry.second } -> std::convertible_to<const Tensor&>;
     };
 
-/// The same that can tell of which parameters it has no more than some rows of the gradient.
+/// A TensorsByParameter that also returns a sparse gradient where only some rows of a parameter have one.
 template <class G>
 concept RowsByParameter =
     TensorsByParameter<G> &&
@@ -39,7 +39,7 @@ concept RowsByParameter =
       { gradients.sparse_of(parameter) } -> std::same_as<SparseTensor>;
     };
 
-/// A parameter of any type.
+/// Type-erased ParameterHandle. Holds a copy of the handle.
 class Parameter {
  public:
   template <class P>
@@ -62,7 +62,7 @@ class Parameter {
   std::function<void(Tensor)> set_value_;
 };
 
-/// Several, from a vector of Variables.
+/// A list of parameters, made from a vector of Variables.
 class Parameters {
  public:
   template <ParameterHandle P>

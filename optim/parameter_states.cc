@@ -16,7 +16,7 @@ constexpr std::string_view kStep = "step";
 
 bool has_master(const Tensor& value) { return compute_dtype(value.dtype()) != value.dtype(); }
 
-/// Whether states that were made for some value are right for this one.
+/// Returns whether `states` have the count, shape, dtype and device that `value` needs.
 bool fits(const std::vector<Tensor>& states, std::size_t kinds, const Tensor& value) {
   if (states.size() != kinds + (has_master(value) ? 1 : 0)) return false;
   return std::ranges::all_of(states, [&](const Tensor& state) {
@@ -29,7 +29,7 @@ std::string name_of_state(std::size_t index, std::string_view name) {
   return fmt::format("parameters.{}.{}", index, name);
 }
 
-/// The number in "parameters.3.exp_avg", if `name` is written like that.
+/// Returns the number in "parameters.3.exp_avg", or nullopt for a name of another form.
 std::optional<std::size_t> index_in(std::string_view name) {
   constexpr std::string_view kBegin = "parameters.";
   if (!name.starts_with(kBegin)) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<std::size_t> index_in(std::string_view name) {
   return index;
 }
 
-/// The same elements in memory that later writes to `x` leave alone; nothing is copied before there is such a write.
+/// Returns the elements of `x`, safe from later writes to `x`. On the CPU they are copied only at such a write.
 Tensor snapshot(const Tensor& x) {
   if (x.device().kind != DeviceKind::cpu || x.numel() == 0) return x.clone();
   return Tensor::from_storage(Storage::adopt(x.freeze()), x.shape(), x.strides(), 0, x.dtype());
@@ -77,7 +77,7 @@ ParameterState& ParameterStates::ready_with_next(std::size_t index, const Tensor
   ParameterState& state = ready(index, value);
   state.next.resize(state.present.size());
   for (std::size_t k = 0; k < state.next.size(); ++k) {
-    // Writing into frozen memory would first copy what nobody needs.
+    // Writing into frozen memory would first copy elements that are about to be overwritten.
     if (state.next[k].defined() && !state.next[k].storage().frozen()) continue;
     state.next[k] = Tensor::empty(value.shape(), compute_dtype(value.dtype()), value.device());
   }
@@ -119,19 +119,19 @@ ParameterStates ParameterStates::loaded(SavedState& saved, std::span<const Tenso
   ParameterStates result(kinds_);
   for (const std::string& name : saved.names()) {
     const std::optional<std::size_t> index = index_in(name);
-    // Others are not taken, hence unexpected.
+    // Other names are not taken, so finish() reports them as unexpected.
     if (index && name == name_of_state(*index, kStep)) result.load_one(*index, saved, values);
   }
   return result;
 }
 
 void ParameterStates::load_one(std::size_t index, SavedState& saved, std::span<const Tensor> values) {
-  if (!values.empty() && index >= values.size()) return;  // unexpected
+  if (!values.empty() && index >= values.size()) return;  // not taken: reported as unexpected
   const std::string step = name_of_state(index, kStep);
   const std::int64_t steps = saved.take_integer(step).value_or(1);
   if (steps < 1) saved.complain(step, fmt::format("is {}, not above 0", steps));
 
-  // Without values the first state says what the others are.
+  // Without values, the shape, dtype and device of the first state are required of the others.
   Tensor like = values.empty() ? Tensor() : values[index];
   const auto load = [&](std::string_view name, const Tensor& tensor) -> Tensor {
     if (!tensor.defined()) return {};
@@ -155,7 +155,7 @@ void ParameterStates::load_one(std::size_t index, SavedState& saved, std::span<c
   states_[index] = {.steps = steps, .present = std::move(present), .next = {}};
 }
 
-/// Where the state of this name is in the list; past its end if there is none.
+/// Returns the position of the state `name` in the list, or a position past its end if there is none.
 std::size_t ParameterStates::place_of(std::string_view name) const {
   if (name == kMaster) return kinds_.size();
   const auto found = std::ranges::find(kinds_, name, &StateKind::name);

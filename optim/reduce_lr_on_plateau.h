@@ -1,4 +1,4 @@
-// Smaller steps once a metric no longer gets better.
+// Reduces learning rates when a metric stops improving.
 #pragma once
 
 #include <cstdint>
@@ -14,45 +14,45 @@ enum class PlateauMode : std::uint8_t {
   max,  ///< larger is better
 };
 
-/// What a threshold is measured by.
+/// The unit of the threshold.
 enum class Threshold : std::uint8_t {
-  rel,  ///< a share of the best value so far
-  abs,  ///< the metric itself
+  rel,  ///< relative to the best value so far
+  abs,  ///< in units of the metric
 };
 
 /// Settings of ReduceLrOnPlateau.
 struct PlateauOptions {
   PlateauMode mode = PlateauMode::min;
-  double factor = 0.1;         ///< of the rate at each reduction, in [0, 1)
-  std::int64_t patience = 10;  ///< steps without improvement that are waited for, >= 0
-  double threshold = 1e-4;     ///< by how much a value must be better to count, >= 0
+  double factor = 0.1;         ///< factor of the rate at each reduction, in [0, 1)
+  std::int64_t patience = 10;  ///< steps without improvement before a reduction, >= 0
+  double threshold = 1e-4;     ///< by how much an improvement must exceed the best value, >= 0
   Threshold threshold_mode = Threshold::rel;
-  std::int64_t cooldown = 0;  ///< steps after a reduction that do not count, >= 0
-  double min_lr = 0.0;        ///< the rate goes no lower, >= 0
-  double eps = 1e-8;          ///< smaller changes of the rate are left out, >= 0
+  std::int64_t cooldown = 0;  ///< steps after a reduction that are not counted, >= 0
+  double min_lr = 0.0;        ///< lowest rate, >= 0
+  double eps = 1e-8;          ///< a change of the rate of at most eps is skipped, >= 0
 };
 
-/// Multiplies the rates of all groups by `factor` when `patience` + 1 steps in a row brought no value better than the
-/// best by the threshold. A value that is not a number is not better. As torch.optim.lr_scheduler.ReduceLROnPlateau.
-/// Not safe for several threads at once.
+/// Multiplies the rates of all groups by `factor` after `patience` + 1 steps in a row without improvement. A value is
+/// an improvement if it is better than the best one by more than the threshold; NaN is none. Follows
+/// torch.optim.lr_scheduler.ReduceLROnPlateau. Not thread-safe.
 class ReduceLrOnPlateau {
  public:
-  /// `optimizer` outlives this. Throws ValueError, for example `[reduce_lr_on_plateau] factor is not a number in [0,
-  /// 1): 1`.
+  /// REQUIRES: `optimizer` outlives this object. Throws ValueError, for example `[reduce_lr_on_plateau] factor is not a
+  /// number in [0, 1): 1`.
   ReduceLrOnPlateau(LocalOptimizer& optimizer, const PlateauOptions& options);
 
-  /// The value of the metric after one more step, or epoch.
+  /// Records the metric after one more step or epoch, and reduces the rates if it is time.
   void step(double metric);
 
-  /// The best value so far; infinite before the first.
+  /// Returns the best value so far; before the first, infinity with the sign of the worst value.
   [[nodiscard]] double best() const noexcept { return best_; }
 
-  /// For write_safetensors(): "plateau.best" (f64), "plateau.bad_steps" and "plateau.cooldown" (i64). Rates are saved
-  /// with the optimizer.
+  /// Returns the state for write_safetensors(): "plateau.best" (f64), "plateau.bad_steps" and "plateau.cooldown" (i64).
+  /// The rates are saved with the optimizer.
   [[nodiscard]] NamedTensors state() const;
 
-  /// Goes on from there. Reads the names that begin with "plateau."; throws ValueError
-  /// `[load_state] missing: plateau.best` and changes nothing if they do not fit.
+  /// Restores a saved state. Reads the names that begin with "plateau.". If they do not fit, throws ValueError
+  /// `[load_state] missing: plateau.best` and changes nothing.
   void load_state(const NamedTensors& state);
 
  private:
@@ -62,8 +62,8 @@ class ReduceLrOnPlateau {
   LocalOptimizer& optimizer_;
   PlateauOptions options_;
   double best_;
-  std::int64_t bad_steps_ = 0;  ///< without improvement since the last one, or since the last reduction
-  std::int64_t cooldown_ = 0;   ///< steps that it still lasts
+  std::int64_t bad_steps_ = 0;  ///< steps since the last improvement or reduction
+  std::int64_t cooldown_ = 0;   ///< remaining steps of the cooldown
 };
 
 }  // namespace troupe::optim

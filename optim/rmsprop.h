@@ -1,4 +1,4 @@
-// RMSprop: steps by the gradient over the root of the mean of squares.
+// RMSprop: steps by the gradient divided by the root of the running mean of squared gradients.
 #pragma once
 
 #include <string_view>
@@ -12,18 +12,18 @@ struct RMSpropOptions {
   static constexpr std::string_view kRule = "rmsprop";
 
   double lr = 1e-2;           ///< step size, >= 0
-  double alpha = 0.99;        ///< share of the means that is kept, in [0, 1]
+  double alpha = 0.99;        ///< share of the means that a step keeps, in [0, 1]
   double eps = 1e-8;          ///< added to the root, >= 0
   double weight_decay = 0.0;  ///< L2 penalty, >= 0
-  double momentum = 0.0;      ///< share of the last step's direction that is kept, >= 0
-  bool centered = false;      ///< divide by the deviation from the mean of gradients instead
-  bool maximize = false;      ///< go along the gradient
+  double momentum = 0.0;      ///< share of the last step's direction that a step keeps, >= 0
+  bool centered = false;      ///< divide by the standard deviation of gradients instead
+  bool maximize = false;      ///< step along the gradient
 
   /// Throws ValueError, for example `[rmsprop] alpha is not a number in [0, 1]: -1`.
   void check() const;
 
   friend bool operator==(const RMSpropOptions&, const RMSpropOptions&) = default;
-  /// Calls `visit` with name and value of each.
+  /// Calls `visit` with the name and value of each option.
   template <class Visit>
   void each(const Visit& visit) {
     visit("lr", lr);

@@ -1,4 +1,5 @@
-// What rules are made of besides their equations: options that can be asked for, and a step size that can change.
+// The base class of rules with everything except their equations: options that can be read, and a step size that can
+// change.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@
 namespace troupe::optim {
 
 /// A rule with these options. `Options` has `kRule`, the rule's name, `lr`, `maximize`, `each()`, and `check()`, which
-/// throws ValueError if they make no sense.
+/// throws ValueError for invalid options.
 template <class Options>
 class Rule : public Optimizer {
  public:
@@ -33,7 +34,7 @@ class Rule : public Optimizer {
   }
   void set_momentum(double momentum) final {
     if constexpr (kHasMomentum) {
-      // Which states there are was settled when the rule was made.
+      // The constructor decided which states exist; a later momentum cannot add or remove one.
       const bool had_buffer = momentum_in(options_) != 0.0;
       if constexpr (requires { options_.momentum; }) require_momentum_or_none(Options::kRule, had_buffer, momentum);
       Options changed = options_;
@@ -70,7 +71,7 @@ class Rule : public Optimizer {
   [[nodiscard]] bool maximizes() const noexcept final { return options_.maximize; }
 
   Options options_;
-  double first_momentum_;  ///< with which the rule was made
+  double first_momentum_;  ///< from the constructor; saved instead of what a schedule set
 };
 
 }  // namespace troupe::optim

@@ -1,4 +1,4 @@
-// Which update rule, said by its options.
+// Selects an update rule by the type of its options.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@
 
 namespace troupe::optim {
 
-/// The options of one rule: what is asked for by whoever does not make the rule himself.
+/// The options of any one rule, for callers that do not construct the rule themselves.
 using RuleOptions =
     std::variant<SgdOptions, AdamOptions, AdamWOptions, AdagradOptions, AdadeltaOptions, RMSpropOptions, AdamaxOptions,
                  RpropOptions, NAdamOptions, RAdamOptions, AsgdOptions, SparseAdamOptions>;

@@ -1,4 +1,4 @@
-// Reading a state that was saved by name, with all that is wrong with it said at once.
+// Reads a saved state by name and reports all its errors at once.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@
 
 namespace troupe::optim {
 
-/// The tensors of a saved state whose names begin with some prefix, each to be taken once. One thread at a time.
+/// The tensors of a saved state whose names begin with `prefix`. Each can be taken once. Not thread-safe.
 class SavedState {
  public:
   SavedState(const NamedTensors& tensors, std::string prefix);
 
-  /// Returns the tensor of this name (without the prefix); undefined if it is missing, which is then a complaint.
+  /// Returns the tensor `name`, given without the prefix. If it is missing, returns an undefined tensor and records
+  /// that.
   [[nodiscard]] Tensor take(const std::string& name);
 
-  /// The same for one that need not be there.
+  /// The same for an optional tensor: records nothing if it is missing.
   [[nodiscard]] Tensor take_if_there(const std::string& name);
 
-  /// Returns the only element of a tensor of f64 and no dimensions; nothing if it is missing or another tensor, which
-  /// is then a complaint.
+  /// Returns the element of a scalar of f64. If it is missing or not such a scalar, returns nullopt and records that.
   [[nodiscard]] std::optional<double> take_number(const std::string& name);
   /// The same of i64.
   [[nodiscard]] std::optional<std::int64_t> take_integer(const std::string& name);
 
-  /// The names, without the prefix, of what was not taken yet.
+  /// Returns the names, without the prefix, of the tensors that were not taken yet.
   [[nodiscard]] std::vector<std::string> names() const;
 
-  /// Adds `<prefix><name> <what>` to what is wrong.
+  /// Records the error `<prefix><name> <what>`.
   void complain(const std::string& name, const std::string& what);
 
-  /// Throws ValueError unless everything was taken and nobody complained:
-  /// `[load_state] missing: a, b; unexpected: c; given twice: d; adam.lr is f32 (2), not f64 ()`.
+  /// Throws ValueError if an error was recorded or a tensor was not taken: `[load_state] missing: a, b; unexpected: c;
+  /// given twice: d; adam.lr is f32 (2), not f64 ()`.
   void finish() const;
 
  private:

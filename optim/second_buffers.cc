@@ -11,19 +11,19 @@
 namespace troupe::optim {
 namespace {
 
-/// Whether the next value like `current` may be written there.
+/// Returns whether a next value like `current` may be written to `spare`.
 bool is_usable(const Tensor& spare, const Tensor& current) {
-  // A write into frozen memory would first copy what nobody needs.
+  // A write into frozen memory would first copy elements that are about to be overwritten.
   const bool usable = spare.defined() && spare.shape() == current.shape() && spare.dtype() == current.dtype() &&
                       spare.device() == current.device() && spare.is_contiguous() &&
                       spare.storage().size() == spare.nbytes() && spare.storage().handle_count() == 1 &&
                       !spare.storage().frozen();
-  // The last reader's reads come before what is written next.
+  // Orders the reads of a handle that another thread released before the coming writes.
   if (usable) std::atomic_thread_fence(std::memory_order_acquire);
   return usable;
 }
 
-/// Those of `rows` that are not among `others`; both ascend.
+/// Returns the elements of `rows` that are not in `others`. REQUIRES: both ascend.
 Tensor without(const Tensor& rows, const Tensor& others) {
   const Tensor all = rows.to(Device::cpu());
   const Tensor left_out = others.to(Device::cpu());

@@ -1,4 +1,4 @@
-// The memory that next values are written into.
+// The memory that receives next values.
 #pragma once
 
 #include <cstddef>
@@ -10,30 +10,31 @@
 
 namespace troupe::optim {
 
-/// For each parameter its last value, whose memory is used again once nobody reads it. One owner at a time: not safe
-/// for several threads at once.
+/// Keeps the last value of each parameter and reuses its memory when no other handle of it exists. Not thread-safe: one
+/// owner at a time.
 class SecondBuffers {
  public:
   explicit SecondBuffers(std::size_t parameters) : spare_(parameters) {}
 
-  /// Returns a contiguous tensor like `current` in memory that nobody else sees; its elements are anything.
+  /// Returns a contiguous tensor of the shape, dtype and device of `current`, whose memory no other handle shares. Its
+  /// elements are uninitialized.
   [[nodiscard]] Tensor take(std::size_t index, const Tensor& current);
 
-  /// The same with the elements of `current`, but in `rows` (i64 (n), ascending), which the caller writes. If `current`
-  /// is what followed the kept value, and nobody wrote to either, only the rows are copied in which they differ.
+  /// The same with the elements of `current`, except in `rows` (i64 (n), ascending), which the caller writes. If
+  /// `current` followed the kept value and neither was written since, copies only the rows in which they differ.
   [[nodiscard]] Tensor take_equal(std::size_t index, const Tensor& current, const Tensor& rows);
 
-  /// Keeps `last`, which was read until now, and perhaps still is.
+  /// Keeps `last`, the value that a step replaced. Other handles may still read it.
   void give(std::size_t index, Tensor last) { spare_[index] = {.last = std::move(last)}; }
 
-  /// The same, of which `following` differs in these rows alone: i64 (n), ascending.
+  /// The same, and records that `following` differs from `last` only in `rows`, i64 (n), ascending.
   void give(std::size_t index, Tensor last, const Tensor& following, const Tensor& rows);
 
  private:
   struct Spare {
     Tensor last;
     std::uint64_t last_version = 0;
-    Tensor following{};  ///< undefined: anything may have
+    Tensor following{};  ///< the value after `last`; undefined: not known
     std::uint64_t following_version = 0;
     Tensor rows{};
   };

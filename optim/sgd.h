@@ -12,17 +12,17 @@ struct SgdOptions {
   static constexpr std::string_view kRule = "sgd";
 
   double lr = 1e-3;           ///< step size, >= 0
-  double momentum = 0.0;      ///< share of the last step's direction that is kept, >= 0
-  double dampening = 0.0;     ///< share of the gradient that does not enter the direction
+  double momentum = 0.0;      ///< share of the last step's direction that a step keeps, >= 0
+  double dampening = 0.0;     ///< share of the gradient left out of the direction
   double weight_decay = 0.0;  ///< L2 penalty, >= 0
   bool nesterov = false;      ///< look ahead along the direction; needs momentum > 0 and dampening = 0
-  bool maximize = false;      ///< go along the gradient
+  bool maximize = false;      ///< step along the gradient
 
   /// Throws ValueError, for example `[sgd] lr is not a number >= 0: -0.1`.
   void check() const;
 
   friend bool operator==(const SgdOptions&, const SgdOptions&) = default;
-  /// Calls `visit` with name and value of each.
+  /// Calls `visit` with the name and value of each option.
   template <class Visit>
   void each(const Visit& visit) {
     visit("lr", lr);
