@@ -1,6 +1,7 @@
-// Attention of matrices: the scores of a block of queries at a time, so that they are never all there at once.
+// Scaled dot-product attention. It computes the scores of one block of queries at a time, so that the full score matrix
+// never exists.
 //
-// For the CPU alone: tensors of GPUs are refused where their bytes are asked for (Tensor::bytes).
+// CPU only: Tensor::bytes throws for tensors on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -11,44 +12,45 @@
 
 namespace troupe::kernels {
 
-/// Which weights are left out: element i of all (..., l, s) if word i mod 4 of block i / 4 from `start` on is below
-/// `limit`.
+/// Dropout of weights: element i of all (..., l, s) becomes 0 if word i mod 4 of random block i / 4, counted from
+/// `start`, is below `limit`.
 struct WeightDropout {
   Generator start;
   std::uint64_t limit;
-  double kept;  ///< what the others are multiplied by
+  double kept;  ///< factor of the other weights
 };
 
-/// What happens to the products of queries and keys on the way to weights.
+/// How products of queries and keys become weights.
 struct AttentionScores {
   double scale;
-  bool causal;  ///< query i has the keys up to i alone
-  Tensor mask;  ///< undefined, or (..., l, s) whose rows have no gaps: boolean, false hides; or of the dtype, added
+  bool causal;  ///< query i uses only keys 0 to i
+  Tensor mask;  ///< undefined, or (..., l, s) with contiguous rows: boolean, where false hides; else added
   std::optional<WeightDropout> dropout;
 };
 
-// All tensors are of one dtype, f32 or f64, and of the same batch (...); no size is 0; the matrices of those that are
-// read have a gemm layout (matmul.h), those that are written are contiguous.
+// REQUIRES: all tensors have one dtype, f32 or f64, and one batch shape (...); no size is 0. Matrices that are read
+// have a gemm layout (matmul.h); those that are written are contiguous.
 
 struct AttentionForward {
-  Tensor query, key, value;  ///< what attention() was given
-  Tensor output, logsumexp;  ///< and what it made
+  Tensor query, key, value;  ///< the arguments of attention()
+  Tensor output, logsumexp;  ///< its results
 };
 
-/// Contiguous and zeros before; undefined: not asked for.
+/// The gradients to compute. Each is contiguous and holds zeros, or is undefined if not wanted.
 struct AttentionGradients {
-  Tensor query, key, value;  ///< of the shapes of what attention() was given
-  Tensor mask;               ///< of a shape that broadcasts to the scores (..., l, s)
+  Tensor query, key, value;  ///< shapes of the arguments of attention()
+  Tensor mask;               ///< a shape that broadcasts to the scores (..., l, s)
 };
 
-/// What a device implements for scaled dot-product attention.
+/// The attention kernels of a device.
 struct AttentionKernels {
-  /// out (..., l, v) = softmax(scores) value, and logsumexp (..., l) of the scores. Shapes: query (..., l, e), key
-  /// (..., s, e), value (..., s, v).
+  /// out (..., l, v) = softmax(scores) value; logsumexp (..., l) = log(sum(exp(scores))) of each query. Shapes: query
+  /// (..., l, e), key (..., s, e), value (..., s, v).
   void (*attention)(Tensor& out, Tensor& logsumexp, const Tensor& query, const Tensor& key, const Tensor& value,
                     const AttentionScores& scores);
 
-  /// Gradients from `grad` by the output. That of the mask is made in a pass of its own over the scores.
+  /// Adds to the gradients in `to`. `grad` is the gradient by the output. The gradient by the mask takes a second pass
+  /// over the scores.
   void (*attention_backward)(AttentionGradients& to, const Tensor& grad, const AttentionForward& forward,
                              const AttentionScores& scores);
 };

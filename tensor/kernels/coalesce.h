@@ -1,5 +1,4 @@
-// Rows under the same number brought together and summed: what coalesce() of a sparse tensor does. A GPU gives the same
-// bits as the CPU.
+// Kernels of coalesce() of a sparse tensor: rows with equal numbers are summed. A GPU gives the same bits as the CPU.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +7,20 @@
 
 namespace troupe::kernels {
 
-/// Numbers that ascend, none twice, and the sum of the rows of each.
+/// Distinct ascending numbers, and the sum of the rows with each number.
 struct SummedRows {
   Tensor numbers;  ///< (m), i64
   Tensor rows;     ///< (m, width)
 };
 
-/// What a device implements for sparse rows that add up.
+/// The coalesce kernels of a device.
 struct CoalesceKernels {
-  /// The rows of `x` (n, width), contiguous, of a dtype that is computed in, summed by `numbers` (n): contiguous i64 in
-  /// [0, limit). The rows of a number are summed one after the other from the first on, which no number of threads
-  /// changes. Time: n times the digits of `limit`. Waits for the GPU.
+  /// Returns the rows of `x` (n, width) summed by `numbers` (n). REQUIRES: `x` is contiguous and of a compute dtype;
+  /// `numbers` are contiguous i64 in [0, limit). Rows of one number are summed in order from the first, whatever the
+  /// number of threads. Time: n times the digits of `limit`. Waits for the GPU.
   SummedRows (*sum_by_number)(const Tensor& numbers, const Tensor& x, std::int64_t limit);
 
-  /// Whether each of `numbers` (n), contiguous i64, is above the one before. Waits for the GPU.
+  /// Returns whether `numbers` (n), contiguous i64, are strictly ascending. Waits for the GPU.
   bool (*ascends)(const Tensor& numbers);
 };
 

@@ -1,8 +1,9 @@
-// Convolution kernels. All tensors are contiguous, of one dtype (f32 or f64), not empty; shapes and options fit.
+// Convolution kernels. REQUIRES: all tensors are contiguous, of one dtype (f32 or f64) and not empty; shapes and
+// options fit.
 //
-// GPUs use cuDNN, which is loaded when the first convolution is asked for. f16 and bf16 are taken as they are, too,
-// with sums in f32 and a result that is rounded to 16 bits before the bias is added. f32 runs without TF32. Results do
-// not change from run to run: only algorithms that cuDNN calls deterministic are used. Their kernels throw
+// GPUs use cuDNN, loaded at the first convolution. They also accept f16 and bf16: sums run in f32, and the result is
+// rounded to 16 bits before the bias is added. f32 runs without TF32. Results do not change from run to run: only
+// algorithms that cuDNN calls deterministic are used. Kernels of GPUs throw
 //   DeviceError `[convolution] libcudnn.so.9: cannot open shared object file: No such file or directory`,
 //     `[convolution] cuDNN was not found when Troupe was built`, `[convolution] cuda:0: CUDNN_STATUS_EXECUTION_FAILED`,
 //     `[convolution] cuda:0: cuDNN has no deterministic algorithm for x (1, 3, 8, 8) and weight (4, 3, 3, 3)`,
@@ -16,12 +17,12 @@
 
 namespace troupe {
 
-/// How filters move over an image, in elements.
+/// The geometry of a convolution, in elements.
 struct Conv2dOptions {
   Size2d stride{1, 1};
-  Size2d padding{0, 0};  ///< zeros added on each side, or kSame (ops/conv.h), which no kernel sees
+  Size2d padding{0, 0};  ///< zeros added on each side; ops/conv.h replaces its kSame before a kernel runs
   Size2d dilation{1, 1};
-  std::int64_t groups = 1;  ///< channels are cut into so many parts, each with filters of its own
+  std::int64_t groups = 1;  ///< number of groups of channels; each group has filters of its own
   friend bool operator==(const Conv2dOptions&, const Conv2dOptions&) = default;
 };
 
@@ -29,14 +30,14 @@ struct Conv2dOptions {
 
 namespace troupe::kernels {
 
-/// What a device implements for convolutions and their gradients.
+/// The kernels of a device for convolutions and their gradients.
 struct ConvolutionKernels {
-  /// y (n, o, oh, ow) from x (n, c, h, w), weight (o, c / groups, kh, kw) and bias (o) or undefined.
+  /// Writes y (n, o, oh, ow). Shapes: x (n, c, h, w), weight (o, c / groups, kh, kw), bias (o) or undefined.
   void (*convolve)(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options);
   void (*convolve_backward_input)(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options);
   void (*convolve_backward_weight)(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options);
 
-  /// Both at once, which saves work.
+  /// Computes both gradients in one call, which saves work.
   void (*convolve_backward)(Tensor& dx, Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& weight,
                             const Conv2dOptions& options);
 };

@@ -1,6 +1,6 @@
-// Connectionist temporal classification: the sum over all ways in which steps can spell a target, in logarithms.
+// Connectionist temporal classification: the sum over all alignments of a target to time steps, in logarithms.
 //
-// For the CPU alone: tensors of GPUs are refused where their bytes are asked for (Tensor::bytes).
+// CPU only: Tensor::bytes throws for tensors on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,22 @@
 
 namespace troupe::kernels {
 
-/// Examples of which none is longer than what it is cut from; all classes are in range.
+/// A batch of examples. REQUIRES: `targets` and `steps` hold n entries; no example has more steps than `log_probs`; all
+/// classes are in range.
 struct CtcExamples {
   Tensor log_probs;                                ///< (t, n, classes), contiguous, f32 or f64
-  std::vector<std::vector<std::int64_t>> targets;  ///< of each example
-  std::vector<std::int64_t> steps;                 ///< of each example
+  std::vector<std::vector<std::int64_t>> targets;  ///< the classes of each example
+  std::vector<std::int64_t> steps;                 ///< the number of time steps of each example
   std::int64_t blank;
 };
 
-/// What a device implements for the CTC loss.
+/// The CTC kernels of a device.
 struct CtcKernels {
-  /// losses (n), f64: minus the logarithm of the probability of each target; infinite if no way spells it.
+  /// losses (n), f64 = -log(the probability of each target); infinite if no alignment exists.
   void (*ctc)(Tensor& losses, const CtcExamples& examples);
 
-  /// out, of the shape and dtype of log_probs and zeros before: the gradients, from `grad` (n), f64, by the losses.
-  /// Where that is 0 they stay 0.
+  /// Writes the gradients by log_probs to `out`, of its shape and dtype. `grad` (n), f64, is the gradient by the
+  /// losses; where it is 0, `out` is not written. REQUIRES: `out` holds zeros.
   void (*ctc_backward)(Tensor& out, const Tensor& grad, const CtcExamples& examples, const Tensor& losses);
 };
 

@@ -1,9 +1,9 @@
-// Kernels that compute each element from the elements at the same place. Operands have the shape of `out` (expanded
-// views included) and any layout; `out` repeats no element and shares memory with an operand only if it is the same
-// view. Dtypes are checked by the callers.
+// Kernels that compute each element from the elements at the same place. REQUIRES: operands have the shape of `out`
+// (expanded views included) and any layout; `out` repeats no element, and shares memory with an operand only if both
+// are the same view. The callers check dtypes.
 //
-// On a GPU sums, differences, products, quotients and roots have the bits of the CPU's. Functions of reals are those of
-// CUDA's mathematics library, at most 2 units in the last place off (pow 4).
+// On a GPU, sums, differences, products, quotients and roots have the bits of the CPU. Other functions of reals come
+// from CUDA's mathematics library; their error is at most 2 units in the last place (pow: 4).
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ enum class UnaryOp : std::uint8_t {
   erf, erfc, sigmoid, gelu, gelu_tanh, silu, mish, softplus
 };
 // clang-format on
-/// Those called `..._backward` take the gradient by the output, and the input or output of the operation
+/// Functions of two elements. `..._backward` take the gradient by the output, and the input or output of the operation
 /// (ops/activation.h).
 // clang-format off
 enum class BinaryOp : std::uint8_t {
@@ -34,25 +34,25 @@ enum class BinaryOp : std::uint8_t {
 // clang-format on
 enum class CompareOp : std::uint8_t { eq, ne, lt, le };
 
-/// Where the elements of an operand lie. The stride, 0 or 1, is in elements.
+/// The elements of an operand. The stride, 0 or 1, is in elements. Does not own `data`.
 struct Stretch {
   const std::byte* data;
   std::int64_t stride;
 };
 
-/// What a device implements for functions of one element.
+/// The kernels of a device for functions of one element.
 struct UnaryKernels {
-  /// Dtypes of `out` and `x` are equal, not boolean; floating for exp and those after it.
+  /// REQUIRES: `out` and `x` have one dtype, not boolean; it is floating for exp and all later operations.
   void (*unary)(UnaryOp op, Tensor& out, const Tensor& x);
 };
 
-/// What a device implements for functions of two elements.
+/// The kernels of a device for functions of two elements.
 struct BinaryKernels {
-  /// Dtypes of all three are equal, or that of an operand is compute_dtype of them. Not boolean; floating for div and
-  /// those after it, integers for those of bits. Integers wrap around; a divisor of integers is not 0.
+  /// REQUIRES: all three have one dtype, or an operand has its compute_dtype. It is not boolean; floating for div and
+  /// all later operations, integer for those of bits. Integers wrap around. No integer divisor is 0.
   void (*binary_tensors)(BinaryOp op, Tensor& out, const Tensor& a, const Tensor& b);
 
-  /// A number on one side: the same as a tensor of this one element of compute_dtype.
+  /// The same with a number as one operand: as a tensor of this element with the compute_dtype.
   void (*binary_number_right)(BinaryOp op, Tensor& out, const Tensor& a, double b);
   void (*binary_number_left)(BinaryOp op, Tensor& out, double a, const Tensor& b);
 
@@ -61,30 +61,31 @@ struct BinaryKernels {
   void binary(BinaryOp op, Tensor& out, double a, const Tensor& b) const { binary_number_left(op, out, a, b); }
 };
 
-/// For the CPU alone.
+/// CPU only.
 struct StretchKernels {
-  /// binary() of `count` elements of `dtype`, one that is computed in.
+  /// Computes binary() on `count` elements of `dtype`, a compute dtype.
   void (*binary)(BinaryOp op, DType dtype, std::byte* out, const Stretch& a, const Stretch& b, std::int64_t count);
 };
 
-/// What a device implements for choices between elements.
+/// The kernels of a device for comparisons and selections.
 struct SelectKernels {
-  /// `out` is boolean, `a` and `b` have one dtype.
+  /// REQUIRES: `out` is boolean; `a` and `b` have one dtype.
   void (*compare)(CompareOp op, Tensor& out, const Tensor& a, const Tensor& b);
 
-  /// `condition` is boolean, all others have one dtype.
+  /// out = condition ? a : b. REQUIRES: `condition` is boolean; all others have one dtype.
   void (*select)(Tensor& out, const Tensor& condition, const Tensor& a, const Tensor& b);
 
-  /// out = alpha * a + beta * b; all of one floating dtype.
+  /// out = alpha * a + beta * b. REQUIRES: all have one floating dtype.
   void (*axpby)(Tensor& out, double alpha, const Tensor& a, double beta, const Tensor& b);
 };
 
-/// What a device implements for conversions between dtypes.
+/// The kernels of a device for conversions between dtypes.
 struct ConvertKernels {
-  /// out = x, converted as Tensor::to says. Any layouts of one shape; `out` repeats no element and shares no memory.
+  /// out = x, converted as by Tensor::to. REQUIRES: one shape, any layouts; `out` repeats no element and shares no
+  /// memory with `x`.
   void (*convert)(Tensor& out, const Tensor& x);
 
-  /// Every element of `out`, which is contiguous, becomes `value`, which is a value of its dtype.
+  /// Sets every element of `out` to `value`. REQUIRES: `out` is contiguous, and its dtype can represent `value`.
   void (*fill)(Tensor& out, double value);
 };
 

@@ -1,5 +1,5 @@
-// Kernels that move single elements between places given by an index of the same rank. `index` is contiguous i64 and
-// already checked; `dim` is counted from the front. A GPU gives the same bits as the
+// Kernels that move single elements between places given by an index of the same rank. REQUIRES: `index` is contiguous
+// i64 and checked; `dim` counts from the front. A GPU gives the same bits as the CPU.
 // CPU.
 #pragma once
 
@@ -7,19 +7,19 @@
 
 namespace troupe::kernels {
 
-/// What a device implements for rows and elements picked by index.
+/// The gather and scatter kernels of a device.
 struct GatherKernels {
-  /// out[..., j, ...] = x[..., index[..., j, ...], ...] along `dim`. `out` is contiguous and has the shape of `index`;
-  /// no other size of `x` is smaller. Dtypes of `out` and `x` are equal.
+  /// out[..., j, ...] = x[..., index[..., j, ...], ...] along `dim`. REQUIRES: `out` is contiguous, with the shape of
+  /// `index` and the dtype of `x`; every other size of `x` is at least that of `index`.
   void (*gather)(Tensor& out, const Tensor& x, int dim, const Tensor& index);
 
-  /// out[..., index[..., j, ...], ...] += x[..., j, ...] for each element of `index`, in row-major order. Dtypes of
-  /// `out` and `x` are equal and ones that operations are computed in; no size of `x` and, beside `dim`, of `out` is
-  /// below that of `index`.
+  /// out[..., index[..., j, ...], ...] += x[..., j, ...] for each element of `index`, in row-major order. REQUIRES:
+  /// `out` and `x` have one compute dtype; every size of `x`, and of `out` except along `dim`, is at least that of
+  /// `index`.
   void (*scatter_add)(Tensor& out, int dim, const Tensor& index, const Tensor& x);
 
-  /// out[..., index[..., j, ...], ...] = x[..., j, ...] for each element of `index`, in row-major order: of several for
-  /// one place the last stays. Dtypes of `out` and `x` are equal; sizes as for scatter_add.
+  /// out[..., index[..., j, ...], ...] = x[..., j, ...] for each element of `index`, in row-major order: the last write
+  /// to a place wins. REQUIRES: `out` and `x` have one dtype; sizes as for scatter_add.
   void (*scatter)(Tensor& out, int dim, const Tensor& index, const Tensor& x);
 };
 

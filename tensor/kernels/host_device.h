@@ -1,4 +1,4 @@
-// Code that is compiled for GPUs by nvcc, and for the CPU by every compiler: there the tests run it.
+// Marks code that nvcc compiles for GPUs and every compiler compiles for the CPU, where the tests run it.
 #pragma once
 
 #ifdef __CUDACC__

@@ -1,5 +1,5 @@
-// Kernels that move elements to and from places given by index. `index` is contiguous i64 and already checked; all
-// tensors are contiguous; element types of source and target are equal. A GPU gives the same bits as the CPU.
+// Kernels that move elements to and from places given by an index. REQUIRES: all tensors are contiguous; `index` is i64
+// and checked; source and target have one dtype. A GPU gives the same bits as the CPU.
 #pragma once
 
 #include <cstdint>
@@ -8,28 +8,27 @@
 
 namespace troupe::kernels {
 
-/// What a device implements for elements picked by index tensors.
+/// The index kernels of a device.
 struct IndexKernels {
-  /// out (outer, count, inner) = x (outer, size, inner) at `index` (count) along the middle.
+  /// out (outer, count, inner) = x (outer, size, inner) at `index` (count) along the middle dimension.
   void (*take)(Tensor& out, const Tensor& x, const Tensor& index);
 
-  /// out (outer, size, inner) at `index` += x (outer, count, inner), in the order of `index`. Their dtype is one
-  /// that is computed in.
+  /// out (outer, size, inner) at `index` += x (outer, count, inner), in the order of `index`. Dtype: a compute dtype.
   void (*put_add)(Tensor& out, const Tensor& x, const Tensor& index);
 
-  /// out (n) = x (n, classes) at `index` (n) of each row.
+  /// out (n) = x (n, classes) at place `index` (n) of each row.
   void (*pick)(Tensor& out, const Tensor& x, const Tensor& index);
 
-  /// out (n, classes) at `index` (n) of each row = x (n).
+  /// Writes x (n) to place `index` (n) of each row of out (n, classes).
   void (*place)(Tensor& out, const Tensor& x, const Tensor& index);
 
-  /// Whether all elements of `index` are in [0, size). Waits for the GPU.
+  /// Returns whether all elements of `index` are in [0, size). Waits for the GPU.
   bool (*all_inside)(const Tensor& index, std::int64_t size);
 };
 
-/// For the CPU alone.
+/// CPU only.
 struct RowKernels {
-  /// The rows of `out` (size, ...) at `index`, where none is twice, = those of `x` (size, ...).
+  /// Copies the rows `index` of `x` (size, ...) to the same rows of `out`. REQUIRES: `index` has no element twice.
   void (*copy_rows)(Tensor& out, const Tensor& x, const Tensor& index);
 };
 

@@ -1,5 +1,5 @@
-// What the kernels of normalisation share, those of GPUs too: sums of pairs, mean and variance, and the maps that these
-// make.
+// Formulas shared by the normalization kernels of all devices: sums of pairs, mean and variance, and the maps made from
+// them.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct PairSums {
   }
 };
 
-/// Sums u(i) and u(i) v(i) for i below `count`. For vectorized(): u and v hold numbers by value.
+/// Sums u(i) and u(i) * v(i) for i < count. REQUIRES, for vectorized(): u and v hold numbers by value.
 template <class U, class V>
 [[gnu::always_inline]] inline PairSums pair_sums(std::int64_t count, const U& u, const V& v) {
   constexpr std::int64_t kLanes = 32;
@@ -52,8 +52,8 @@ template <class U, class V>
   return rest;
 }
 
-/// Mean and variance of `count` elements whose distances from `origin` have the sums given. From an origin among them,
-/// the difference of squares cancels no more than their spread.
+/// Mean and variance of `count` elements, from the sums of their distances from `origin` and of the squares of these.
+/// If `origin` is one of the elements, cancellation in the difference of squares is bounded by their spread.
 struct MeanAndVar {
   double mean;
   double var;
@@ -85,7 +85,8 @@ struct Slope {
 
 TROUPE_HOST_DEVICE inline double inverse_std(double var, double eps) { return 1.0 / std::sqrt(var + eps); }
 
-/// Of one channel or group: `sums` are those of grad * weight and of that times (x - mean), over `count` elements.
+/// Returns the slope of one channel or group. `sums` are those of grad * weight and of grad * weight * (x - mean) over
+/// `count` elements.
 template <class T>
 TROUPE_HOST_DEVICE Slope<T> slope_of(double mean, double inverse, const PairSums& sums, double count, double weight) {
   const double inverse_cubed = inverse * inverse * inverse;

@@ -1,5 +1,5 @@
-// Kernels that sort. Rows are the last dimension of `x`, of any layout; a NaN counts as the largest, equal elements
-// keep their order. A GPU finds the same places as the CPU.
+// Kernels that sort. Rows are the last dimension of `x`, of any layout. NaN is largest; equal elements keep their
+// order. A GPU finds the same places as the CPU.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ enum class Order : std::uint8_t { ascending, descending };
 
 namespace troupe::kernels {
 
-/// What a device implements for sorting and top-k.
+/// The kernels of a device for sorting and top-k.
 struct OrderKernels {
-  /// `out` (..., k) = the places of the first k elements of each row of `x` (..., n) in `order`. `out` is contiguous
-  /// i64, the dtype of `x` one that operations are computed in (compute_dtype).
+  /// out (..., k) = the places of the first k elements of each row of `x` (..., n) in `order`. REQUIRES: `out` is
+  /// contiguous i64; `x` has a compute dtype (i32, i64, f32 or f64).
   void (*order_last)(Tensor& out, const Tensor& x, Order order);
 };
 

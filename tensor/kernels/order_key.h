@@ -1,4 +1,4 @@
-// Numbers in the order of elements, the same on the CPU and on GPUs.
+// Integer sort keys with the order of elements, the same on the CPU and on GPUs.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,8 @@
 
 namespace troupe::kernels {
 
-/// A number as large as `x` among others of its type, and the largest for a NaN. Both zeros are equal.
+/// Returns a key that compares as `x` does among elements of its type. NaN has the largest key; both zeros have the
+/// same.
 template <class T>
 TROUPE_HOST_DEVICE inline std::uint64_t order_key(T x) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;

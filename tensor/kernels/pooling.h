@@ -1,7 +1,7 @@
-// Pooling kernels. All tensors are contiguous, of one dtype (f32 or f64), not empty; the windows fit.
+// Pooling kernels. REQUIRES: all tensors are contiguous, of one dtype (f32 or f64) and not empty; the windows fit.
 //
-// On a GPU what is not integer may also be f16 or bf16, computed in f32 and rounded once. Images there have fewer than
-// 2^31 elements: else the kernels throw ShapeError `[pooling] 2^31 elements or more in an image: (1, 1, 65536, 65536)`.
+// On a GPU floating tensors may also be f16 or bf16, computed in f32 and rounded once. Images on a GPU have fewer than
+// 2^31 elements; else the kernels throw ShapeError `[pooling] 2^31 elements or more in an image: (1, 1, 65536, 65536)`.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace troupe::kernels {
 
-/// Where the windows lie along one dimension: window i has positions begin[i], begin[i] + step, ... below end[i].
+/// The windows along one dimension. Window i has the positions begin[i], begin[i] + step, ... below end[i].
 struct PoolWindows {
   std::vector<std::int64_t> begin;
   std::vector<std::int64_t> end;
-  std::vector<std::int64_t> counted;  ///< by how much a mean divides
+  std::vector<std::int64_t> counted;  ///< divisor of a mean, per window
   std::int64_t step = 1;
-  /// Windows of `kernel` positions at a distance of `stride`, the first at `first`, of which begin and end leave out
-  /// what is not in the image. A stride of 0: they are not regular.
+  /// If the windows are regular: they have `kernel` positions each, begin `stride` apart, the first at `first`; `begin`
+  /// and `end` cut off positions outside the image. A stride of 0 means that they are not regular.
   std::int64_t first = 0;
   std::int64_t stride = 0;
   std::int64_t kernel = 0;
@@ -26,27 +26,28 @@ struct PoolWindows {
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(begin.size()); }
 };
 
-/// What a device implements for max pooling.
+/// The max pooling kernels of a device.
 struct MaxPoolKernels {
-  /// Fills y (n, c, rows, columns) with the largest of each window of x (n, c, h, w), and `where_max` (i32) with its
-  /// offset in the image.
+  /// y (n, c, rows, columns) = the largest element of each window of x (n, c, h, w). `where_max` (i32) = its offset in
+  /// the image.
   void (*max_pool)(Tensor& y, Tensor& where_max, const Tensor& x, const PoolWindows& rows, const PoolWindows& columns);
 
-  /// Adds each element of dy to that of dx (zeros so far) which `where_max` names. Every offset is one of an image.
+  /// Adds each element of dy to the element of dx at the offset `where_max`. REQUIRES: dx holds zeros; every offset is
+  /// inside the image.
   void (*max_pool_backward)(Tensor& dx, const Tensor& dy, const Tensor& where_max);
 
-  /// The same of a result of these windows: every element of dx is written, whatever it was. A GPU need not sort for
-  /// it, and takes f16 and bf16.
+  /// The same gradient for a result of the given windows. Writes every element of dx. With known windows a GPU needs no
+  /// sort, and accepts f16 and bf16.
   void (*max_pool_backward_of_windows)(Tensor& dx, const Tensor& dy, const Tensor& where_max, const PoolWindows& rows,
                                        const PoolWindows& columns);
 };
 
-/// What a device implements for average pooling.
+/// The average pooling kernels of a device.
 struct AvgPoolKernels {
-  /// Fills y with the mean of each window; the steps are 1. Windows are summed in f64.
+  /// y = the mean of each window, summed in f64. REQUIRES: the windows' steps are 1.
   void (*avg_pool)(Tensor& y, const Tensor& x, const PoolWindows& rows, const PoolWindows& columns);
 
-  /// Adds to dx, zeros so far. A GPU writes every element.
+  /// Adds the gradient by x to dx. REQUIRES: dx holds zeros. A GPU writes every element instead.
   void (*avg_pool_backward)(Tensor& dx, const Tensor& dy, const PoolWindows& rows, const PoolWindows& columns);
 };
 

@@ -1,4 +1,5 @@
-// Kernels that fill tensors with random numbers. `out` is contiguous; element i is made of block i of `draws`.
+// Kernels that fill tensors with random numbers. REQUIRES: `out` is contiguous. Element i is made of block i of
+// `draws`, unless stated otherwise.
 //
 // A GPU draws the same bits as the CPU.
 #pragma once
@@ -11,21 +12,22 @@
 
 namespace troupe::kernels {
 
-/// The next `count` blocks of `generator`, which passes over them.
+/// Returns the next `count` blocks of `generator` and advances it past them.
 inline Draws next_draws(Generator& generator, std::int64_t count) {
   return {generator.seed(), generator.stream(), generator.skip(static_cast<std::uint64_t>(count))};
 }
 
-/// What a device implements for random numbers.
+/// The random number kernels of a device.
 struct RandomKernels {
-  /// Of f32 or f64.
+  /// Fills `out`, f32 or f64, with draws from `distribution`.
   void (*draw_reals)(Tensor& out, const RealDistribution& distribution, const Draws& draws);
 
-  /// low + (an integer below `range`), of i64. Returns false if a draw of Generator::below() would have been repeated:
-  /// then `out` holds nothing of use.
+  /// Fills `out`, i64, with low + (an integer in [0, range)). Returns false if Generator::below() would have repeated a
+  /// draw; then the elements of `out` are not valid.
   bool (*draw_integers)(Tensor& out, std::int64_t low, std::uint64_t range, const Draws& draws);
 
-  /// 0 with `probability`, else 1 / (1 - probability), of f32 or f64. Elements 4 i ... 4 i + 3 are made of block i.
+  /// Fills `out`, f32 or f64, with 0 with `probability`, else 1 / (1 - probability). Elements 4 i ... 4 i + 3 are made
+  /// of block i.
   void (*draw_dropout_mask)(Tensor& out, double probability, const Draws& draws);
 };
 

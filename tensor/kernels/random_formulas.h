@@ -1,6 +1,6 @@
-// What becomes of the bits of a generator, the same on the CPU and on GPUs: made of sums, products, quotients and roots
-// alone, each rounded as IEEE 754 says, in one order. No mathematics library takes part, and no product is fused with a
-// sum.
+// Formulas that turn a generator's bits into random numbers, the same on the CPU and on GPUs. They use only sums,
+// products, quotients and roots, each rounded as IEEE 754 says, in a fixed order: no mathematics library, and no
+// product fused with a sum.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ TROUPE_HOST_DEVICE inline RandomBlock philox_block(RandomBlock counter, std::uin
   return counter;
 }
 
-/// Blocks of a generator, each by its number.
+/// Blocks of a generator by number: block(i) is number first + i.
 struct Draws {
   std::uint64_t seed;
   std::uint64_t stream;
@@ -48,12 +48,12 @@ TROUPE_HOST_DEVICE inline std::uint64_t high_bits(const RandomBlock& block) {
   return (std::uint64_t{block[3]} << 32U) | block[2];
 }
 
-/// In [0, 1), a multiple of 2^-53.
+/// Returns a multiple of 2^-53 in [0, 1).
 TROUPE_HOST_DEVICE inline double unit_of(std::uint64_t bits) { return static_cast<double>(bits >> 11U) * 0x1p-53; }
 
-/// log(v) for v in [2^-53, 1], at most 4 units in the last place off.
+/// Returns log(v) for v in [2^-53, 1]. Error: at most 4 units in the last place.
 TROUPE_HOST_DEVICE inline double log_of_share(double v) {
-  // v = 2^exponent m, m between the roots of 1/2 and 2.
+  // v = 2^exponent * m, where m is between sqrt(1/2) and sqrt(2).
   const auto bits = std::bit_cast<std::uint64_t>(v);
   int exponent = static_cast<int>(bits >> 52U) - 1023;
   double m = std::bit_cast<double>((bits & 0x000F'FFFF'FFFF'FFFFU) | 0x3FF0'0000'0000'0000U);
@@ -75,12 +75,12 @@ TROUPE_HOST_DEVICE inline double log_of_share(double v) {
   sum = sum * z + 1.0 / 5.0;
   sum = sum * z + 1.0 / 3.0;
   const double log_m = 2.0 * s + 2.0 * s * (z * sum);
-  // log(2) in two parts, of which the first times any exponent here is exact.
+  // log(2) in two parts; the product of the first and any exponent here is exact.
   const auto scale = static_cast<double>(exponent);
   return scale * 0x1.62e42feep-1 + (log_m + scale * 0x1.a39ef35793c76p-33);
 }
 
-/// cos(2 pi u) for u in [0, 1), a multiple of 2^-53; at most 2^-52 off.
+/// Returns cos(2 pi u) for u in [0, 1), a multiple of 2^-53. Error: at most 2^-52.
 TROUPE_HOST_DEVICE inline double cos_of_turns(double u) {
   const double quarters = u * 4.0;
   const auto nearest = static_cast<int>(quarters + 0.5);  // NOLINT(bugprone-incorrect-roundings): it is not negative
@@ -108,17 +108,17 @@ TROUPE_HOST_DEVICE inline double cos_of_turns(double u) {
   return nearest == 1 || nearest == 2 ? -magnitude : magnitude;
 }
 
-/// Box and Muller, "A note on the generation of random normal deviates", 1958.
+/// Returns a normal number. Source: Box and Muller, "A note on the generation of random normal deviates", 1958.
 TROUPE_HOST_DEVICE inline double normal_of(const RandomBlock& block) {
   const double radius = std::sqrt(-2.0 * log_of_share(1.0 - unit_of(low_bits(block))));
   return radius * cos_of_turns(unit_of(high_bits(block)));
 }
 
-// What one element is, from its block. T: float or double.
+// The formulas of one element from its block. T: float or double.
 
 template <class T>
 struct UnitFormula {
-  // Rounding a double to f32 could give 1: take its upper 24 bits instead.
+  // Rounding a double to f32 could give 1, so f32 uses the upper 24 bits.
   TROUPE_HOST_DEVICE T operator()(const RandomBlock& block) const {
     if constexpr (sizeof(T) == sizeof(float)) return static_cast<float>(low_bits(block) >> 40U) * 0x1p-24F;
     else return unit_of(low_bits(block));
@@ -144,7 +144,7 @@ struct NormalFormula {
   TROUPE_HOST_DEVICE T operator()(const RandomBlock& block) const { return static_cast<T>(normal_of(block)); }
 };
 
-/// Which numbers: from 0 to 1, from `low` to `high`, normal ones.
+/// A distribution of reals: in [0, 1), in [low, high), or normal with mean 0 and variance 1.
 struct RealDistribution {
   enum class Kind : std::uint8_t { unit, uniform, normal };
   Kind kind;
@@ -152,7 +152,7 @@ struct RealDistribution {
   double high = 1.0;
 };
 
-/// f(formula) with what makes a T of a block.
+/// Calls f(formula) with the formula that makes a T from a block.
 template <class T, class F>
 void with_formula(const RealDistribution& distribution, const F& f) {
   switch (distribution.kind) {
@@ -162,7 +162,7 @@ void with_formula(const RealDistribution& distribution, const F& f) {
   }
 }
 
-/// Four elements of a mask of dropout: 0 where a word is below `limit`, else `kept`.
+/// Elements of a dropout mask, one per word of a block: 0 if the word is below `limit`, else `kept`.
 template <class T>
 struct DropoutFormula {
   std::uint64_t limit;
@@ -174,8 +174,8 @@ struct DropoutFormula {
   [[nodiscard]] TROUPE_HOST_DEVICE T of(std::uint32_t word) const { return word < limit ? T{0} : kept; }
 };
 
-/// One draw of Generator::below(): the upper half of a product of 128 bits, or nothing if the lower one is below the
-/// threshold.
+/// One draw of Generator::below(): the upper half of a 128-bit product. The draw is rejected if the lower half is below
+/// the threshold.
 struct BelowFormula {
   std::uint64_t bound;
   std::uint64_t threshold;

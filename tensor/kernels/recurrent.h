@@ -1,8 +1,8 @@
 // Kernels of recurrent layers: all steps of one layer in one direction.
 //
-// On a GPU each step is a product by cuBLAS and one kernel for the gates. cuDNN's layers are not used: what they keep
-// for the gradient is opaque and their weights lie in an order of their own, while a tape keeps the gates, of which one
-// product makes the gradient of a weight over all steps.
+// On a GPU each step is one product by cuBLAS and one kernel for the gates. cuDNN's recurrent layers are not used:
+// their saved state is opaque and their weights have a layout of their own. Our tape keeps the gates, so one product
+// over all steps gives the gradient of a weight.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace troupe {
 
-/// Which way a layer goes through time. A reverse one begins with the last step, whose place its result keeps.
+/// The order of the time steps. A reverse layer starts at the last step; the result of a step is stored at that step.
 enum class TimeDirection : std::uint8_t { forward, reverse };
 
 enum class RnnCell : std::uint8_t { lstm, gru, tanh, relu };
 
-/// What a layer keeps for its gradient: opaque. In the dtype in which it was computed.
+/// The tensors that a layer saves for its backward pass. Opaque to users. Dtype: that of the computation.
 struct RnnTape {
   RnnCell cell = RnnCell::lstm;
   TimeDirection direction = TimeDirection::forward;
@@ -34,7 +34,7 @@ struct RnnTape {
 
 namespace troupe::kernels {
 
-/// How many blocks of hidden size the weights of a cell have.
+/// Returns the number of gates of a cell: its weights are so many blocks of the hidden size.
 [[nodiscard]] constexpr std::int64_t gate_count(RnnCell cell) noexcept {
   switch (cell) {
     case RnnCell::lstm: return 4;
@@ -43,26 +43,28 @@ namespace troupe::kernels {
   }
 }
 
-// All tensors are contiguous and of one dtype, f32 or f64. Sizes: t steps, n examples, h hidden, g gates, none of them
-// 0. Of a tape: hidden_weight (g * h, h); first_hidden and, of LSTM, first_cell (n, h) or undefined for zeros.
+// REQUIRES: all tensors are contiguous and of one dtype, f32 or f64. Sizes: t steps, n examples, h hidden units, g
+// gates, none 0. Tape: hidden_weight is (g * h, h); first_hidden, and for LSTM first_cell, is (n, h) or undefined for
+// zeros.
 
-/// Gradients of a layer.
+/// Gradients of a layer. "by x" is the gradient of the loss with respect to x.
 struct RecurrentGradients {
   Tensor by_output;       ///< in: (t, n, h) or undefined
-  Tensor by_hidden;       ///< (n, h), in: by the last hidden; out: by the first
-  Tensor by_cell;         ///< LSTM: likewise
-  Tensor by_gates;        ///< out: (t, n, g * h), by what the input gives to the sums
-  Tensor by_from_hidden;  ///< GRU, out: (t, n, g * h), by what the hidden state gives to them
+  Tensor by_hidden;       ///< (n, h); in: by the last hidden state; out: by the first one
+  Tensor by_cell;         ///< LSTM: the same of the cell state
+  Tensor by_gates;        ///< out: (t, n, g * h), by the input's part of the sums
+  Tensor by_from_hidden;  ///< GRU, out: (t, n, g * h), by the hidden state's part of the sums
 };
 
-/// What a device implements for recurrent layers.
+/// The recurrent kernels of a device.
 struct RecurrentKernels {
-  /// Runs all steps. In: the tape's `gates` (t, n, g * h), what the input gives to the sums. Out: the gates (of plain
-  /// cells the sums), `output` (t, n, h), of LSTM `cells` and `tanh_cells` likewise, of GRU `candidates`. `bias` (g *
-  /// h) is added to the sums, `candidate_bias` (h) to the hidden side of GRU's candidate; either may be undefined.
+  /// Runs all steps. In: the tape's `gates` (t, n, g * h), the input's part of the sums. Out: `gates` (of plain cells
+  /// the sums) and `output` (t, n, h); for LSTM also `cells` and `tanh_cells`, for GRU `candidates`, all (t, n, h).
+  /// `bias` (g * h) is added to the sums, `candidate_bias` (h) to the hidden state's part of GRU's candidate; either
+  /// may be undefined.
   void (*recurrent)(RnnTape& tape, const Tensor& bias, const Tensor& candidate_bias);
 
-  /// Runs all steps backwards, after recurrent(): fills what is called "out".
+  /// Runs all steps in reverse order and writes the gradients marked "out". REQUIRES: recurrent() filled `tape`.
   void (*recurrent_backward)(const RnnTape& tape, RecurrentGradients& gradients);
 };
 

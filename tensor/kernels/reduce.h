@@ -1,8 +1,10 @@
-// Kernels that fold dimensions. Elements are taken in row-major order into four running results, element k into the
+// Kernels that fold dimensions. On the CPU element k in row-major order is always folded into running result k mod 16,
+// so results depend neither on layout nor on threads. Sums of floating elements run in f64, those of integers in 64
+// bits; each is rounded or wrapped once, to the result.
 // (k mod 4)th: so the result depends neither on layout nor on threads. Floating sums run in f64, of integers
 // in i64, and are rounded to the result once.
 //
-// On a GPU the order of floating sums follows from sizes and layout.
+// On a GPU the order of floating sums depends only on sizes and layout.
 #pragma once
 
 #include <array>
@@ -14,19 +16,21 @@ namespace troupe::kernels {
 
 enum class ReduceOp : std::uint8_t { sum, mean, prod, max, min };
 
-/// Which dimensions are folded.
+/// True for each dimension that is folded.
 using AxisSet = std::array<bool, kDimsMax>;
 
-/// Which end of the order argument_last looks for.
+/// The element that argument_last looks for.
 enum class Extreme : std::uint8_t { largest, smallest };
 
-/// What a device implements for reductions.
+/// The reduction kernels of a device.
 struct ReduceKernels {
-  /// `out` is contiguous and has the sizes of the dimensions that stay. Its dtype is that of `x`, for sums and products
-  /// of integers i64. Floating for mean; not empty along `axes` for max and min.
+  /// Folds `x` along `axes`. REQUIRES: `out` is contiguous, with the sizes of the other dimensions and the dtype of
+  /// `x`, or i64 for sums and products of integers. `x` is floating for mean, and not empty along `axes` for max and
+  /// min.
   void (*reduce)(ReduceOp op, Tensor& out, const Tensor& x, const AxisSet& axes);
 
-  /// Index of the first such element along the last dimension, or of the first NaN. `out` is contiguous i64.
+  /// out = the index, along the last dimension, of the first largest or smallest element, or of the first NaN.
+  /// REQUIRES: `out` is contiguous i64.
   void (*argument_last)(Extreme extreme, Tensor& out, const Tensor& x);
 };
 

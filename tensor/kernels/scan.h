@@ -1,4 +1,4 @@
-// Kernels of running results.
+// Kernels of cumulative results.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@ namespace troupe::kernels {
 
 enum class Direction : std::uint8_t { forward, backward };
 
-/// What a device implements for cumulative sums and products.
+/// The scan kernels of a device.
 struct ScanKernels {
-  /// out (outer, size, inner) = the sums of `x` (outer, size, inner) along the middle, from its beginning or its end
-  /// on. Both contiguous, of one dtype: i64 (wraps around), f32 or f64 (sums run in f64).
+  /// out (outer, size, inner) = the cumulative sums of `x` (outer, size, inner) along the middle dimension, from its
+  /// beginning or its end. REQUIRES: both are contiguous, of one dtype: i64 (wraps around), f32 or f64 (summed in f64).
   void (*cumsum)(Tensor& out, const Tensor& x, Direction direction);
 
-  /// The same of products, from the beginning on; floating ones run in f64.
+  /// The same with products, from the beginning; floating products run in f64.
   void (*cumprod)(Tensor& out, const Tensor& x);
 
-  /// out (outer, size, inner), i64 = where along the middle the largest (smallest) of the elements of `x` from the
-  /// beginning on is: of equal ones the last; a NaN, once there is one. Both contiguous, `x` of a dtype that is
-  /// computed in.
+  /// out (outer, size, inner), i64 = the position, along the middle dimension, of the largest (smallest) element of `x`
+  /// so far: the last of equal ones; after a NaN, the last NaN. REQUIRES: both are contiguous; `x` has a compute dtype
+  /// (i32, i64, f32 or f64).
   void (*cumulative_argument)(Extreme extreme, Tensor& out, const Tensor& x);
 };
 

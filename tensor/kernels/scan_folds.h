@@ -1,5 +1,5 @@
-// What running results are made of, the same on the CPU and on GPUs. A fold has a state: of no elements, of one more
-// element, of one stretch and the stretch behind it; and the result that belongs to a state.
+// The folds of cumulative results, the same on the CPU and on GPUs. A fold has a state and functions on it: none() of
+// no elements, with() one more element, joined() of two adjacent stretches, and result().
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace troupe::kernels {
 
-/// Total wraps around or is wider than T.
+/// REQUIRES: Total wraps around or is wider than T.
 template <class T, class Total>
 struct SumFold {
   using In = T;
@@ -35,14 +35,14 @@ struct ProductFold {
   [[nodiscard]] TROUPE_HOST_DEVICE static Out result(State total) { return static_cast<T>(total); }
 };
 
-/// Where the largest (or smallest) element is: of equal ones the last; a NaN counts as both.
+/// The position of the largest (or smallest) element: the last of equal ones. NaN counts as largest and smallest.
 template <class T, bool largest>
 struct ExtremeFold {
   using In = T;
   using Out = std::int64_t;
   struct State {
     T value;
-    std::int64_t at;  ///< -1: nowhere
+    std::int64_t at;  ///< -1: no element yet
   };
   [[nodiscard]] TROUPE_HOST_DEVICE static State none() { return {T{}, -1}; }
   [[nodiscard]] TROUPE_HOST_DEVICE static State with(State best, T x, std::int64_t at) {

@@ -1,4 +1,4 @@
-// Kernel that looks values up among sorted ones.
+// Kernel that searches values in sorted rows.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,17 @@
 
 namespace troupe {
 
-/// Where a value goes that is there already: before its equals or behind them.
+/// The place of a value that equals elements of the row: before them or behind them.
 enum class Side : std::uint8_t { left, right };
 
 }  // namespace troupe
 
 namespace troupe::kernels {
 
-/// What a device implements for searches in sorted rows.
+/// The search kernels of a device.
 struct SearchKernels {
-  /// out (rows, n), i64 = the place of each element of `values` (rows, n) in the ascending `sorted` (rows, m). All
-  /// contiguous; `sorted` and `values` of one dtype that is computed in.
+  /// out (rows, n), i64 = the place of each element of `values` (rows, n) in the ascending `sorted` (rows, m).
+  /// REQUIRES: all are contiguous; `sorted` and `values` have one compute dtype (i32, i64, f32 or f64).
   void (*search)(Tensor& out, const Tensor& sorted, const Tensor& values, Side side);
 };
 

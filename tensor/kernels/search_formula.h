@@ -1,4 +1,4 @@
-// Where a value belongs among others, the same on the CPU and on GPUs.
+// The place of a value in a sorted row, the same on the CPU and on GPUs.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace troupe::kernels {
 
-/// How many of the `size` ascending elements of `row` are less than `value`, or, for its right side, not greater. A NaN
-/// is greater than all numbers; `value != value` holds for NaN only.
+/// Returns how many of the `size` ascending elements of `row` are less than `value`, or, if `right`, not greater. NaN
+/// is greater than all numbers; `value != value` holds only for NaN.
 template <class T>
 [[nodiscard]] TROUPE_HOST_DEVICE inline std::int64_t place_in(const T* row, std::int64_t size, T value, bool right) {
   std::int64_t begin = 0;

@@ -1,4 +1,5 @@
-// Softmax kernels on contiguous (outer, size, inner) tensors of one dtype, f32 or f64, along the middle.
+// Softmax kernels. REQUIRES: tensors are contiguous, (outer, size, inner), of one dtype, f32 or f64. Softmax runs along
+// the middle.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,11 @@ namespace troupe::kernels {
 
 enum class SoftmaxKind : std::uint8_t { plain, logarithm };
 
-/// What a device implements for softmax and log-softmax.
+/// The softmax kernels of a device.
 struct SoftmaxKernels {
   void (*softmax)(SoftmaxKind kind, Tensor& out, const Tensor& x);
 
-  /// `out` = gradient by the input, from `grad` by the output and the output `y`.
+  /// out = the gradient by the input. `grad` is the gradient by the output `y`.
   void (*softmax_backward)(SoftmaxKind kind, Tensor& out, const Tensor& grad, const Tensor& y);
 };
 

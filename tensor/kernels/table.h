@@ -1,8 +1,9 @@
-// The kernels that operations call: those of the device where the result is.
+// The table of kernels of a device. Operations call the kernels of the result's device.
 //
-// A kernel checks nothing and promotes nothing; the operation did. What each one does and requires is said in the
-// header of its family, and holds on every device; all operands are with the result. Kernels whose family is not part
-// of the table exist for the CPU alone and refuse other tensors (Tensor::bytes).
+// A kernel checks nothing and promotes nothing; the operation does both before the call. The header of a family states
+// what its kernels compute and require; this holds on every device. REQUIRES, for every kernel: all operands are on the
+// device of the result. Families outside the table exist only on the CPU and throw for tensors on a GPU
+// (Tensor::bytes). A compute dtype is one that compute_dtype() returns: i32, i64, f32 or f64.
 #pragma once
 
 #include "tensor/device.h"
@@ -31,7 +32,7 @@
 
 namespace troupe::kernels {
 
-/// Every family that each device has. A call costs one indirect call.
+/// All families that every device implements. A kernel call is one indirect call.
 struct KernelTable : ClassLossKernels,
                      CoalesceKernels,
                      ConvolutionKernels,
@@ -65,12 +66,11 @@ struct KernelTable : ClassLossKernels,
 
 namespace troupe {
 
-/// Returns the kernels of `device`. Any thread; the table lives as long as the process.
-/// Throws DeviceError `[data] on cuda:0: needs a tensor on the CPU, to(Device::cpu()) makes one` of a GPU in a build
-/// without CUDA.
+/// Returns the kernels of `device`. Thread-safe; the table lives as long as the process. For a GPU in a build without
+/// CUDA, throws DeviceError `[data] on cuda:0: needs a tensor on the CPU, to(Device::cpu()) makes one`.
 [[nodiscard]] const kernels::KernelTable& kernels_of(Device device);
 
-/// Returns the kernels of the device where `x` is.
+/// Returns the kernels of the device of `x`.
 [[nodiscard]] inline const kernels::KernelTable& kernels_of(const Tensor& x) { return kernels_of(x.device()); }
 
 }  // namespace troupe
@@ -79,6 +79,6 @@ namespace troupe::cpu {
 [[nodiscard]] const kernels::KernelTable& kernel_table();
 }  // namespace troupe::cpu
 namespace troupe::cuda {
-/// The same for all GPUs; `device` is for the error.
+/// Returns the kernels of all GPUs; `device` is only named in the error.
 [[nodiscard]] const kernels::KernelTable& kernel_table(Device device);
 }  // namespace troupe::cuda

@@ -9,12 +9,12 @@
 
 namespace troupe {
 
-// The formulas. p is the value, s0, s1, s2 are the states, g is the gradient:
+// The formulas. p is the value, g the gradient, and s0, s1, s2 are the states:
 //   g = clamp(gradient_scale * gradient, -gradient_limit, gradient_limit)
 //   g = g + decay * p                              if decay is not 0
 
 /// s0 = momentum * s0 + share * g   d = g + momentum * s0 with nesterov, else s0   p = p - rate * d
-/// Without `has_direction` there is no state, and d = g.
+/// Without `has_direction` there is no state and d = g.
 struct SgdFormula {
   double rate = 0.0;
   double decay = 0.0;
@@ -57,7 +57,7 @@ struct AdadeltaFormula {
 /// s0 = alpha * s0 + (1 - alpha) * g * g   v = s0
 /// s1 = alpha * s1 + (1 - alpha) * g       v = s0 - s1 * s1   with centered
 /// d = g / (sqrt(v) + eps)
-/// last state = momentum * it + d          d = it             with momentum other than 0
+/// b = momentum * b + d   d = b            if momentum is not 0; b is the last state
 /// p = p - rate * d
 struct RmspropFormula {
   double rate = 0.0;
@@ -100,7 +100,7 @@ struct RAdamFormula {
   bool is_rectified = false;
 };
 
-/// p = keep * p - rate * g   s0 = s0 + share * (p - s0), of the next p; s0 = p with replaces_mean
+/// p = keep * p - rate * g   s0 = s0 + share * (p - s0), with the next p; s0 = p with replaces_mean
 struct AsgdFormula {
   double rate = 0.0;
   double decay = 0.0;
@@ -121,34 +121,34 @@ struct RpropFormula {
   bool is_first = false;
 };
 
-/// Any of them.
+/// Any of the formulas.
 using UpdateFormula = std::variant<SgdFormula, AdamFormula, AdagradFormula, AdadeltaFormula, RmspropFormula,
                                    AdamaxFormula, RpropFormula, NAdamFormula, RAdamFormula, AsgdFormula>;
 
-/// One parameter in one step. All tensors are contiguous, of one shape, on one device; value, gradient and next of one
-/// floating dtype, states of its compute_dtype. A parameter of 16 bits has one more state, the last: its value in f32,
-/// from which the step is taken and of which `next` is the rounded one. Where the value is not what that state rounds
-/// to, someone else wrote it, and the value counts.
+/// One parameter in one step. REQUIRES: all tensors are contiguous, of one shape and on one device; value, gradient and
+/// next have one floating dtype, the states its compute_dtype. A value of 16 bits has one more state, the last: its
+/// master copy in f32. The step starts from the master copy, and `next` is the new master copy rounded. Where the value
+/// differs from the rounded master copy, other code wrote it, and the step starts from the value.
 struct UpdateItem {
   Tensor value;
   Tensor gradient;
-  Tensor next;                     ///< in memory of its own, or the gradient
-  std::span<const Tensor> states;  ///< of the caller, like the next ones, until the call returns
-  std::span<Tensor> next_states;   ///< may be the states: then these are replaced where they are
+  Tensor next;                     ///< in memory that no other tensor here uses, or the gradient
+  std::span<const Tensor> states;  ///< owned by the caller, as next_states, until the call returns
+  std::span<Tensor> next_states;   ///< may be `states`: then they are updated in place
   UpdateFormula formula;
   double gradient_scale = 1.0;
   double gradient_limit = std::numeric_limits<double>::infinity();
-  Tensor rows = {};  ///< i64 (n), ascending: the gradient (n, ...) is of these rows alone, and no others are written
+  Tensor rows = {};  ///< i64 (n), ascending: the gradient is (n, ...), and only these rows are written
 };
 
 }  // namespace troupe
 
 namespace troupe::kernels {
 
-/// What a device implements for optimizer steps.
+/// The update kernels of a device.
 struct UpdateKernels {
-  /// Computes every item, as troupe::update() says. REQUIRES: at least one item; all have been checked.
-  /// Throws DeviceError before anything is written if tensors are on different devices.
+  /// Computes every item as troupe::update(). REQUIRES: at least one item; all are checked. Throws DeviceError before
+  /// any write if tensors are on different devices.
   void (*update)(std::span<UpdateItem> items);
 };
 

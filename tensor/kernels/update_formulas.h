@@ -1,5 +1,5 @@
-// The formulas of tensor/kernels/update.h for one element: from value, gradient and states to the next value, states
-// replaced.
+// The formulas of tensor/kernels/update.h for one element: each returns the next value from value p, gradient g and
+// states s, and updates s in place.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace troupe::kernels {
 
-/// The number as T, so that no product is computed in double.
+/// Returns `value` as T, so that no product is computed in double.
 template <class T>
 T number(double value) {
   return static_cast<T>(value);
@@ -215,7 +215,7 @@ struct AsgdElement {
   }
 };
 
-/// Calls `f(element)` with the formula's element for T.
+/// Calls `f(element)` with the element formula of `formula` for T.
 template <class T, class F>
 void with_element(const UpdateFormula& formula, const F& f) {
   struct Choice {

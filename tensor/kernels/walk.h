@@ -1,4 +1,4 @@
-// Several strided operands of one shape, with as few dimensions as possible.
+// A walk over several strided operands of one shape, with as few dimensions as possible.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace troupe::kernels {
 
-/// A shape and the strides of N operands over it, with as few dimensions as possible; the last is the row.
+/// A shape, and the strides of N operands over it. The last dimension is the row.
 template <std::size_t N>
 struct Walk {
   int rank = 1;  ///< at least 1
@@ -22,7 +22,7 @@ struct Walk {
   }
 };
 
-/// Returns the walk over `shape`; neighbouring dimensions are joined where every operand allows it.
+/// Returns the walk over `shape`. Adjacent dimensions are joined where every operand's strides allow it.
 template <std::size_t N>
 Walk<N> make_walk(const Shape& shape, const std::array<const Strides*, N>& strides) {
   Walk<N> walk;
