@@ -23,11 +23,11 @@ namespace {
 
 constexpr std::size_t kSmallMax = 1024;
 constexpr std::size_t kSmallClasses = kSmallMax / CachingAllocator::kAlignment;
-/// So many bytes given back are worth a walk over malloc's lists.
+/// From this many returned bytes on, malloc_trim() is worth its walk over malloc's lists.
 constexpr std::size_t kTrimMin = std::size_t{1} << 20U;
 constexpr std::size_t kSizeMax = std::size_t{1} << 62U;
 
-// A kept block, and the bytes beyond what was asked for, are as forbidden to AddressSanitizer as freed memory.
+// AddressSanitizer treats kept blocks, and the bytes after the requested size, as freed memory.
 void forbid([[maybe_unused]] const std::byte* begin, [[maybe_unused]] std::size_t size) {
 #ifdef __SANITIZE_ADDRESS__
   __asan_poison_memory_region(begin, size);
@@ -156,7 +156,7 @@ void CachingAllocator::deallocate(std::byte* block, std::size_t size) noexcept {
       list.blocks.push_back(block);
       return;
     } catch (const std::bad_alloc&) {
-      // No room to remember it: give it back instead.
+      // No memory for the list entry: return the block to the system.
     }
   }
   bytes_cached_.fetch_sub(bytes, std::memory_order_relaxed);
@@ -191,7 +191,7 @@ void CachingAllocator::release_unused(std::chrono::steady_clock::time_point now,
     try {
       segments = large_.remove_unused();
     } catch (const std::bad_alloc&) {
-      // They stay until the next time.
+      // The segments stay until the next call.
     }
     for (const auto& segment : segments) bytes_cached_.fetch_sub(segment.size, std::memory_order_relaxed);
   }
@@ -206,8 +206,8 @@ void CachingAllocator::release_unused(std::chrono::steady_clock::time_point now,
     released += release_first(list, list.unused, size_of_class(i));
     list.unused = list.blocks.size();
   }
-  // Small blocks lie among others, and so do the pieces in which large ones came over a socket: malloc keeps what is
-  // freed there unless it is told.
+  // Freed small blocks, and received pieces of large ones, lie between used memory. malloc keeps them until told
+  // otherwise.
   if (released >= kTrimMin) malloc_trim(0);
 }
 

@@ -22,12 +22,12 @@ using kernels::WeightDropout;
 
 namespace {
 
-/// The scores of one block: so many stay in a core's second cache, and make products large enough.
+/// The number of scores of one block: they fit into a core's second-level cache and make products large enough.
 constexpr std::int64_t kScoreElements = 1 << 16;
 
 std::int64_t rows_of_block(std::int64_t keys) { return std::clamp<std::int64_t>(kScoreElements / keys, 16, 256); }
 
-/// The matrices of a tensor (..., rows, cols), by their number.
+/// The matrices of a tensor (..., rows, cols), by number.
 template <class T>
 class Matrices {
  public:
@@ -56,7 +56,7 @@ Matrices<const T> matrices(const Tensor& x) {
   return {x, elements<T>(x)};
 }
 
-/// To write; of an undefined tensor, matrices of no data.
+/// Returns the matrices of `x` for writing; without data if `x` is undefined.
 template <class T>
 Matrices<T> written(Tensor& x) {
   return x.defined() ? Matrices<T>(x, mutable_elements<T>(x)) : Matrices<T>();
@@ -77,15 +77,15 @@ MatrixRef<const T> to_read(const MatrixRef<T>& m) {
   return {m.data, m.rows, m.cols, m.row_stride, m.col_stride};
 }
 
-/// A block of queries of one matrix with the keys that any of them sees.
+/// A block of queries of one matrix, and the keys that any of them uses.
 struct Block {
   std::int64_t matrix;
-  std::int64_t first;  ///< query
+  std::int64_t first;  ///< the first query
   std::int64_t rows;
   std::int64_t keys;
 };
 
-/// The scores of a block; rows without gaps.
+/// Computes the scores of a block. Their rows are contiguous.
 template <class T>
 class ScoreBlock {
  public:
@@ -101,12 +101,12 @@ class ScoreBlock {
     return {matrix, first, count, scores_.causal ? std::min(keys_, first + count) : keys_};
   }
 
-  /// How many keys query `row` of the block sees: the first ones.
+  /// Returns how many keys query `row` of the block uses: the first ones.
   [[nodiscard]] std::int64_t seen(const Block& b, std::int64_t row) const {
     return scores_.causal ? std::min(b.keys, b.first + row + 1) : b.keys;
   }
 
-  /// Turns products into scores, as far as they are seen.
+  /// Turns the products of the used keys into scores.
   void finish(T* x, const Block& b, std::int64_t row) const {
     const std::int64_t count = seen(b, row);
     const T scale = static_cast<T>(scores_.scale);
@@ -122,7 +122,7 @@ class ScoreBlock {
     }
   }
 
-  /// Leaves some of the weights out.
+  /// Applies dropout to the weights.
   void drop(T* x, const Block& b, std::int64_t row) const {
     if (!scores_.dropout) return;
     const WeightDropout& dropout = *scores_.dropout;
@@ -148,7 +148,7 @@ class ScoreBlock {
   std::optional<Matrices<const T>> added_;
 };
 
-/// Turns scores into exp(score - the largest). Returns the sum of these; `top` becomes the largest.
+/// Replaces each score by exp(score - top), where `top` is set to the largest score. Returns the sum of the results.
 template <class T>
 double exponentials(T* x, std::int64_t count, T& top) {
   top = largest(x, count);
@@ -157,7 +157,7 @@ double exponentials(T* x, std::int64_t count, T& top) {
   return sum_of(count, [x](std::int64_t i) { return x[i]; });
 }
 
-/// The output of a block of queries. `x` has room for its scores.
+/// Computes the output of a block of queries. `x` is scratch memory for its scores.
 template <class T>
 void attend(const ScoreBlock<T>& scores, const Block& b, T* x, const MatrixRef<T>& out, T* logsumexp,
             const MatrixRef<const T>& query, const MatrixRef<const T>& key, const MatrixRef<const T>& value) {
@@ -182,14 +182,14 @@ void attend(const ScoreBlock<T>& scores, const Block& b, T* x, const MatrixRef<T
   }
 }
 
-/// Matrices of one number: what a gradient is computed from.
+/// The matrices with one number that the gradients are computed from.
 template <class T>
 struct BackwardMatrices {
   MatrixRef<const T> grad, output, query, key, value;
   const T* logsumexp;
 };
 
-/// All of them.
+/// The operands of the backward pass.
 template <class T>
 class BackwardOperands {
  public:
@@ -212,14 +212,14 @@ class BackwardOperands {
   std::int64_t queries_;
 };
 
-/// The gradients by query, key and value that a matrix adds to; no data where none is asked for.
+/// The gradients by query, key and value that a matrix adds to; without data if not wanted.
 template <class T>
 struct WrittenMatrices {
   MatrixRef<T> query, key, value;
 };
 
-/// The weights of a block after dropout in `x` and, unless that is null, `factor` times the gradients by its scores in
-/// `slopes`; both have room for them.
+/// Writes the weights of a block after dropout to `x`, and, unless `slopes` is null, `factor` times the gradients by
+/// its scores to `slopes`. REQUIRES: both have room for the block's scores.
 template <class T>
 void weights_and_slopes(const ScoreBlock<T>& scores, const Block& b, T* x, T* slopes, T factor,
                         const BackwardMatrices<T>& m) {
@@ -250,7 +250,7 @@ void weights_and_slopes(const ScoreBlock<T>& scores, const Block& b, T* x, T* sl
   }
 }
 
-/// Adds what a block of queries has to do with the gradients. `x` and `slopes` have room for its scores.
+/// Adds a block's contributions to the gradients. `x` and `slopes` are scratch memory for its scores.
 template <class T>
 void attend_backward(const ScoreBlock<T>& scores, const Block& b, T* x, T* slopes, T scale,
                      const BackwardMatrices<T>& m, const WrittenMatrices<T>& to) {
@@ -267,7 +267,7 @@ void attend_backward(const ScoreBlock<T>& scores, const Block& b, T* x, T* slope
   }
 }
 
-/// Adds the gradients by the scores of a block to those by the mask, whose strides may be 0.
+/// Adds the gradients by the scores of a block to the gradient by the mask, whose strides may be 0.
 template <class T>
 void add_slopes(const MatrixRef<T>& mask, const Block& b, const T* slopes) {
   for (std::int64_t row = 0; row < b.rows; ++row) {
@@ -281,7 +281,7 @@ void add_slopes(const MatrixRef<T>& mask, const Block& b, const T* slopes) {
   }
 }
 
-/// The numbers of the matrices in lists of those that share their memory.
+/// Groups the numbers of the matrices: one list for the matrices that share memory.
 template <class T>
 std::vector<std::vector<std::int64_t>> numbers_by_memory(const Matrices<T>& all, std::int64_t count) {
   std::vector<std::vector<std::int64_t>> lists;
@@ -294,8 +294,8 @@ std::vector<std::vector<std::int64_t>> numbers_by_memory(const Matrices<T>& all,
   return lists;
 }
 
-/// Adds to the gradient of the mask, which has the shape of the scores and strides of 0 where it broadcasts. Each of
-/// its elements is summed by one thread, in the order of the matrices.
+/// Adds to the gradient by the mask. `mask` has the shape of the scores, with strides of 0 where it broadcasts. One
+/// thread sums each of its elements, in the order of the matrices.
 template <class T>
 void mask_backward(Tensor& mask, const ScoreBlock<T>& of, const BackwardOperands<T>& operands) {
   const std::int64_t queries = mask.size(-2);
@@ -305,7 +305,7 @@ void mask_backward(Tensor& mask, const ScoreBlock<T>& of, const BackwardOperands
   const std::int64_t room = std::min(rows, queries) * keys;
   const Matrices<T> to = written<T>(mask);
   const auto lists = numbers_by_memory(to, mask.numel() / (queries * keys));
-  const std::int64_t parts = mask.strides()[mask.dim() - 2] == 0 ? 1 : blocks;  // of the queries
+  const std::int64_t parts = mask.strides()[mask.dim() - 2] == 0 ? 1 : blocks;  // parts of the queries
   parallel_for(std::ssize(lists) * parts, room * 16, [&](std::int64_t begin, std::int64_t end) {
     const auto x = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(2 * room));
     for (std::int64_t i = begin; i < end; ++i) {
@@ -364,7 +364,7 @@ void attention_backward(AttentionGradients& to, const Tensor& grad, const Attent
     const auto to_query = written<T>(to.query);
     const auto to_key = written<T>(to.key);
     const auto to_value = written<T>(to.value);
-    // One matrix's gradients of keys and values are sums over its queries, in their order.
+    // One thread computes a matrix: its gradients by keys and values are sums over its queries, in their order.
     parallel_for(forward.logsumexp.numel() / queries, queries * keys * 16, [&](std::int64_t begin, std::int64_t end) {
       const auto x = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(2 * room));
       for (std::int64_t n = begin; n < end; ++n) {

@@ -15,18 +15,18 @@ namespace {
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// What a mean divides by. With padding that counts, the product may be beyond 64 bits.
+/// Returns the divisor of a mean. A double, because with padding the product may exceed 64 bits.
 double product(std::int64_t rows, std::int64_t columns) {
   return static_cast<double>(rows) * static_cast<double>(columns);
 }
 
-/// Whether the only window is the whole image.
+/// Returns whether the only window covers the whole image.
 bool is_global(const PoolPlanes& p, const PoolWindows& rows, const PoolWindows& columns) {
   return p.out_size() == 1 && rows.begin[0] == 0 && rows.end[0] == p.height && columns.begin[0] == 0 &&
          columns.end[0] == p.width;
 }
 
-/// The sum of `count` elements; element i goes to running sum i mod 8, whatever the vectors.
+/// Returns the sum of `count` elements. Element i is added to running sum i mod 8, whatever the vector width.
 template <class T>
 [[gnu::always_inline]] inline double sum_of(const T* __restrict x, std::int64_t count) {
   double lanes[8] = {};
@@ -50,7 +50,7 @@ template <class T>
   }
 }
 
-/// totals[j] = the sum of `kernel` sums from position j * stride on.
+/// totals[j] = the sum of `kernel` elements of `sums` from position j * stride on.
 [[gnu::always_inline]] inline void sum_windows(double* __restrict totals, const double* __restrict sums,
                                                std::int64_t stride, std::int64_t kernel, std::int64_t count) {
   for (std::int64_t j = 0; j < count; ++j) totals[j] = sums[j * stride];
@@ -59,8 +59,8 @@ template <class T>
   }
 }
 
-/// Position stride * q + phase of a line is in the windows q, q - 1, ...: it gets the sum of their shares. `shares` has
-/// as many zeros before it as a window has strides.
+/// Position stride * q + phase of a line is in the windows q, q - 1, ...; its gradient is the sum of their shares.
+/// REQUIRES: `shares` is preceded by as many zeros as a window has strides.
 template <int kStride, class T>
 [[gnu::always_inline]] inline void spread_windows(T* __restrict line, const T* __restrict shares,
                                                   std::int64_t any_stride, std::int64_t kernel, std::int64_t slots) {
@@ -80,7 +80,8 @@ template <int kStride, class T>
   }
 }
 
-/// What a mean multiplies or divides by: with f64 in between, a product is exact to f32's last digit.
+/// Returns the factor (f32) or the divisor (f64) of a mean. An f32 mean needs only a product in f64 to be exact to its
+/// last digit.
 template <class T>
 double factor_of(std::int64_t counted) {
   return sizeof(T) == 4 ? 1.0 / static_cast<double>(counted) : static_cast<double>(counted);
@@ -133,7 +134,7 @@ struct AvgPool {
   void regular(std::int64_t first, std::int64_t last) const {
     const PoolLines lines(columns, planes.width);
     const std::int64_t at_once = lines.lines_at_once(planes.rows);
-    // Zeros stay where the padding is.
+    // The padding stays 0.
     std::vector<double> sums(index(at_once * lines.length + lines.reach));
     std::vector<double> totals(index(at_once * lines.slots()));
     const std::vector<double> row_factors = factors_of<T>(rows.counted);
@@ -151,7 +152,7 @@ struct AvgPool {
     const double* column_factors;
   };
 
-  /// A stride of 0 stands for any.
+  /// kStride: the stride, or 0 if it is known only at run time.
   template <int kStride>
   void take_planes(Memory memory, PoolLines lines, std::int64_t at_once, std::int64_t first, std::int64_t last) const {
     vectorized([ pool = *this, memory, lines, at_once, first, last ]() __attribute__((always_inline)) {
@@ -263,7 +264,7 @@ struct AvgPoolBackward {
   }
 };
 
-/// Runs the fastest form that serves these windows over all planes.
+/// Runs the fastest variant for these windows over all planes.
 template <class Pool>
 void run(const Pool& pool) {
   const bool global = is_global(pool.planes, pool.rows, pool.columns);

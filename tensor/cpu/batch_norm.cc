@@ -20,7 +20,8 @@ using kernels::slope_of;
 
 namespace {
 
-// How channels lie: each has a run of `inner` elements in each of `outer`, and runs of one are `step` apart.
+// The layout of channels: each has a run of `inner` elements in each of `outer`, and its runs are `step` elements
+// apart.
 struct Layout {
   std::int64_t outer;
   std::int64_t channels;
@@ -31,7 +32,7 @@ struct Layout {
   [[nodiscard]] double count() const { return static_cast<double>(outer * inner); }
 };
 
-// Channels whose runs are one element are computed side by side, so many at a time.
+// Channels with runs of one element are computed side by side, this many at a time.
 constexpr std::int64_t kColumns = 256;
 template <class T>
 using Columns = std::array<T, static_cast<std::size_t>(kColumns)>;
@@ -55,7 +56,7 @@ template <class T>
   }
 }
 
-// Of grad, and of grad * (x - mean).
+// Returns the sums of grad and of grad * (x - mean).
 template <class T>
 [[gnu::always_inline]] inline PairSums gradient_sums_of_channel(const T* grad, const T* x, Layout at, double mean) {
   PairSums sums;
@@ -76,7 +77,8 @@ template <class T>
   }
 }
 
-// For `count` channels side by side: sums[j] of u(place, j) and u(place, j) v(place, j).
+// For `count` adjacent channels: firsts[j] = the sum of u(place, j), products[j] = the sum of u(place, j) * v(place,
+// j).
 template <class U, class V>
 [[gnu::always_inline]] inline void sum_columns(Columns<double>& firsts, Columns<double>& products, Layout at,
                                                std::size_t count, const U& u, const V& v) {
@@ -151,7 +153,7 @@ template <class T>
   }
 }
 
-// Calls one(channel) for channels with runs, else several(first channel, how many), compiled for the processor.
+// Calls one(channel) if runs have several elements, else several(first channel, count), compiled for the processor.
 template <class One, class Several>
 void for_each_channel(Layout at, const One& one, const Several& several) {
   if (at.inner > 1) {
@@ -211,7 +213,7 @@ void batch_norm_backward_of(Moments moments, Tensor& grad_x, Tensor& grad_weight
   const double* const vars = elements<double>(var);
   const T* const w = elements<T>(weight);
   const Layout at(x);
-  // Takes in the sums of a channel and gives how its gradient depends on them. Given moments do not move with x.
+  // Stores the sums of a channel and returns the slope of its gradient. Given moments do not depend on x.
   const auto take_in = [&](std::int64_t c, const PairSums& sums) {
     const double inverse = inverse_std(vars[c], eps);
     by_weight[c] = sums.product * inverse;

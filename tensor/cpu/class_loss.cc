@@ -14,7 +14,7 @@ using kernels::RightClasses;
 
 namespace {
 
-// RightClasses as the loops read it.
+// RightClasses with typed addresses.
 template <class T>
 struct Right {
   const std::int64_t* target;
@@ -37,7 +37,7 @@ struct Right {
   }
 };
 
-// Calls f(begin, block, count) with exp(x[begin + i] - top) in block, for blocks that make up the row.
+// Calls f(begin, block, count) for blocks that cover the row, where block[i] = exp(x[begin + i] - top).
 template <class T, class F>
 void for_each_exp(const T* x, T top, std::int64_t classes, const F& f) {
   RealBlock<T> block;
@@ -50,7 +50,7 @@ void for_each_exp(const T* x, T top, std::int64_t classes, const F& f) {
   }
 }
 
-// The loss of one row whose right class is `target`, given log(sum(exp(x - top))).
+// Returns the loss of one row with class `target`, given log_sum = log(sum(exp(x - top))).
 template <class T>
 double loss_of_row(const T* x, std::int64_t classes, std::int64_t target, T top, double log_sum, const Right<T>& right,
                    double weight_of_all) {
@@ -66,8 +66,8 @@ double loss_of_row(const T* x, std::int64_t classes, std::int64_t target, T top,
   return (1.0 - right.smoothing) * of_target + right.smoothing / static_cast<double>(classes) * of_all;
 }
 
-// out = grad times the gradient of loss_of_row: p sum(q) - q, where p are the probabilities, and q what each class
-// should have: its weight times the share of the smoothing, and for the target also the rest.
+// out = grad times the gradient of loss_of_row: p sum(q) - q. p are the probabilities; q is each class's weight times
+// its share of the smoothing, for the target plus the rest.
 template <class T>
 void gradient_of_row(T* out, double grad, const T* x, std::int64_t classes, std::int64_t target, T top, double sum,
                      const Right<T>& right, double weight_of_all) {

@@ -15,17 +15,18 @@
 namespace troupe::cpu {
 namespace {
 
-constexpr int kDigitBits = 11;              // at most: the counts of all digits fit the innermost cache
-constexpr std::int64_t kRowsAhead = 8;      // are fetched
+constexpr int kDigitBits = 11;              // at most: then the counts of all digit values fit into the first-level cache
+constexpr std::int64_t kRowsAhead = 8;      // rows prefetched ahead
 constexpr std::size_t kLineBytes = 64;      // of a cache line
-constexpr std::size_t kFetchedBytes = 512;  // of a row at most; the processor sees what follows by itself
+constexpr std::size_t kFetchedBytes = 512;  // prefetched of a row at most; the processor prefetches the rest
 
-/// The rows by number, sorted by the least significant digit first; equal ones keep their order.
+/// Returns the row indices sorted by number, with a radix sort from the least significant digit. Equal numbers keep
+/// their order.
 Tensor sorted(const Tensor& numbers, std::int64_t limit) {
   const std::int64_t count = numbers.numel();
   const auto* const number = elements<std::int64_t>(numbers);
   const int all = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(limit - 1, 1))));
-  // Few numbers take more and smaller digits, whose counts are soon cleared.
+  // Few numbers use more and smaller digits, whose counts are quick to clear.
   const int most = std::clamp(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count))), 4, kDigitBits);
   const int passes = (all + most - 1) / most;
   const int bits = (all + passes - 1) / passes;
@@ -51,7 +52,7 @@ Tensor sorted(const Tensor& numbers, std::int64_t limit) {
   return now;
 }
 
-/// What sum_runs reads and writes.
+/// The operands of sum_runs.
 template <class T>
 struct Rows {
   T* to;
@@ -89,11 +90,11 @@ void sum_range(const Rows<T>& rows, std::int64_t first, std::int64_t last) {
   });
 }
 
-/// Which of n rows have the same number. All are i64 of one dimension.
+/// The groups of n rows with equal numbers. All tensors are i64 (size).
 struct Runs {
-  Tensor numbers;  ///< ascending, none twice
-  Tensor begins;   ///< of each number in `order`; n at the end
-  Tensor order;    ///< the rows by number, those of one number as they were given
+  Tensor numbers;  ///< distinct, ascending
+  Tensor begins;   ///< position in `order` of each number's first row; n at the end
+  Tensor order;    ///< rows sorted by number; equal numbers keep their order
 };
 
 Runs runs_of(const Tensor& numbers, std::int64_t limit) {
@@ -107,7 +108,7 @@ Runs runs_of(const Tensor& numbers, std::int64_t limit) {
   std::int64_t last = -1;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t here = number[order[i]];
-    begin[distinct] = i;  // stays if the number is new, else the next one takes its place
+    begin[distinct] = i;  // kept if the number is new, else overwritten by the next
     distinct += here != last ? 1 : 0;
     last = here;
   }

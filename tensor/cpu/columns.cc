@@ -9,11 +9,11 @@
 namespace troupe::cpu {
 namespace {
 
-/// Where one tap of a filter reads along one dimension: result i sees position start + i * stride.
+/// The positions that one filter tap reads along one dimension: result i reads position start + i * stride.
 struct Reach {
   std::int64_t start;
   std::int64_t stride;
-  std::int64_t first;  ///< results in [first, last) see the image, the others its padding
+  std::int64_t first;  ///< results in [first, last) read the image, the others its padding
   std::int64_t last;
 };
 
@@ -26,7 +26,7 @@ Reach reach_of(const ConvSizes& s, std::size_t dim, std::int64_t tap) {
   return {start, stride, std::min(first, s.out[dim]), std::clamp(last, std::min(first, s.out[dim]), s.out[dim])};
 }
 
-/// The reach of every tap, found once.
+/// The reach of every tap, computed once.
 struct Taps {
   explicit Taps(const ConvSizes& s) {
     for (std::int64_t i = 0; i < s.kernel[0]; ++i) down.push_back(reach_of(s, 0, i));
@@ -36,7 +36,7 @@ struct Taps {
   std::vector<Reach> across;
 };
 
-/// Calls `row(element of the columns, its pixel in x, reach)` for each row of results of the lines of one channel.
+/// Calls `row(offset in columns, offset in x, reach)` for each row of results of one channel's lines.
 template <class Row>
 void for_each_row(const ConvSizes& s, const Taps& taps, std::int64_t group, const ConvPart& part, std::int64_t channel,
                   const Row& row) {
@@ -78,7 +78,7 @@ void fill_rows(T* columns, const T* x, const ConvSizes& s, std::int64_t group, c
 template <class T>
 void add_rows(T* x, const T* columns, const ConvSizes& s, std::int64_t group, const ConvPart& part) {
   const Taps taps(s);
-  // Taps of one channel write the same pixels: one thread takes them all, in their order.
+  // Taps of one channel add to the same pixels, so one thread handles them all, in order.
   parallel_for(s.inputs, s.taps() * part.pixels(s), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t channel = begin; channel < end; ++channel) {
       for_each_row(s, taps, group, part, channel, [&](std::int64_t at, std::int64_t to, const Reach& across) {
@@ -94,8 +94,7 @@ void add_rows(T* x, const T* columns, const ConvSizes& s, std::int64_t group, co
   });
 }
 
-/// Small images, of which a row is too short for a loop of its own: a table says which pixel each result of each tap
-/// sees.
+/// For small images, whose rows are too short for a loop: a table of the pixel that each result of each tap reads.
 class SmallImage {
  public:
   static constexpr std::int64_t kPixelsMax = 256;
@@ -113,7 +112,7 @@ class SmallImage {
             const bool inside = i >= down.first && i < down.last && j >= across.first && j < across.last;
             const std::int64_t h = down.start + i * down.stride;
             const std::int64_t w = across.start + j * across.stride;
-            // One more pixel, behind the image, is what all padding sees.
+            // All padding reads one extra pixel behind the image.
             pixel_.push_back(static_cast<std::int32_t>(inside ? h * s.in[1] + w : s.in_pixels()));
           }
         }
@@ -121,8 +120,8 @@ class SmallImage {
     }
   }
 
-  /// Calls `f(element, pixel)` for every element of the columns that one image has, of `size` results; those of two
-  /// taps are `distance` apart.
+  /// Calls `f(element, pixel)` for every column element of one image of `size` results. The elements of two taps are
+  /// `distance` apart.
   template <class F>
   void for_each(std::int64_t size, std::int64_t distance, const F& f) const {
     const auto taps = static_cast<std::int64_t>(pixel_.size()) / size;
@@ -136,7 +135,7 @@ class SmallImage {
   std::vector<std::int32_t> pixel_;
 };
 
-/// Calls `f(image of one channel, its results in the columns)` with the offsets of both.
+/// Calls `f` with the offsets of each channel's image and of its results in the columns.
 template <class F>
 void for_each_image(const ConvSizes& s, std::int64_t group, const ConvPart& part, const F& f) {
   parallel_for(s.inputs, s.taps() * part.pixels(s), [&](std::int64_t begin, std::int64_t end) {

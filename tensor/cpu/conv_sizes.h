@@ -1,4 +1,4 @@
-// The sizes of a convolution, as its kernels count them.
+// The sizes of a convolution in the form that its kernels use.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace troupe::cpu {
 
-/// Images (n, c, h, w) and filters (o, c / groups, kh, kw) make (n, o, oh, ow). What the options leave over of an image
-/// at its far side is not read.
+/// Images (n, c, h, w) and filters (o, c / groups, kh, kw) give (n, o, oh, ow). Pixels at the far side of an image that
+/// no window reaches are not read.
 struct ConvSizes {
   ConvSizes(const Shape& x, const Shape& weight, const Shape& y, const Conv2dOptions& options)
       : images(x[0]),
@@ -29,11 +29,11 @@ struct ConvSizes {
   Size2d in, kernel, out, stride, padding, dilation;
 
   [[nodiscard]] std::int64_t taps() const { return kernel[0] * kernel[1]; }
-  /// How many products one result sums up.
+  /// Returns the number of products in one result.
   [[nodiscard]] std::int64_t depth() const { return inputs * taps(); }
   [[nodiscard]] std::int64_t in_pixels() const { return in[0] * in[1]; }
   [[nodiscard]] std::int64_t out_pixels() const { return out[0] * out[1]; }
-  /// Whether each result sees one pixel, at its own place: then a convolution is a product of matrices.
+  /// Returns whether each result depends on one pixel at its own place. Then the convolution is a matrix product.
   [[nodiscard]] bool is_pointwise() const { return taps() == 1 && in == out && padding == Size2d{0, 0}; }
 };
 

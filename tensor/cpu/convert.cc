@@ -20,7 +20,7 @@ To convert_value(From value) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From{0};
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // 2^(bits) as a From: the first value above the range.
+    // 2^digits as a From: the first value above the range.
     constexpr auto kHigh = static_cast<From>(std::uint64_t{1} << std::numeric_limits<To>::digits);
     if (value >= kHigh) return std::numeric_limits<To>::max();
     if (value >= static_cast<From>(std::numeric_limits<To>::min())) return static_cast<To>(value);
@@ -41,7 +41,7 @@ void convert_row(const Row<std::byte>& out, const Row<const std::byte>& x, std::
   }
 }
 
-// To compute_dtype of what is stored.
+// Converts to the compute_dtype of the stored dtype.
 void widen(const Row<std::byte>& out, const Row<const std::byte>& x, std::int64_t count) {
   switch (x.dtype) {
     case DType::boolean: return convert_row<std::int32_t, bool>(out, x, count);
@@ -53,7 +53,7 @@ void widen(const Row<std::byte>& out, const Row<const std::byte>& x, std::int64_
   }
 }
 
-// Elements of one dtype, which are moved as they are.
+// Copies elements of one dtype without conversion.
 void copy(Tensor& out, const Tensor& x) {
   const auto walk = make_walk<2>(out.shape(), {&out.strides(), &x.strides()});
   const auto [so, sx] = walk.row_strides();
@@ -84,7 +84,7 @@ void convert(const Row<std::byte>& out, const Row<const std::byte>& x, std::int6
     });
   }
   if (between == out.dtype) return widen(out, x, count);
-  // Fewer functions than one for each pair, and exact: `between` holds every value.
+  // In two exact steps, because a function for each pair of dtypes would be many: `between` holds every value.
   alignas(64) std::array<std::byte, kBlockElements * 4> block;
   for (std::int64_t begin = 0; begin < count; begin += kBlockElements) {
     const std::int64_t size = std::min(kBlockElements, count - begin);
@@ -139,7 +139,7 @@ void for_each_block(const Walk<N>& walk, const std::array<Operand, N>& operands,
         data[n] = operand.data + (at[n] + begin * strides[n]) * bytes_of(operand.stored);
         if (operand.stored == operand.known) continue;
         const Row<const std::byte> stored{data[n], operand.stored, strides[n]};
-        // What is repeated is converted once.
+        // Repeated elements are converted once.
         block.strides[0][n] = strides[n] == 0 ? 0 : 1;
         data[n] = blocks[n].data();
         if (n > 0) convert({data[n], operand.known, 1}, stored, strides[n] == 0 ? 1 : block.numel);

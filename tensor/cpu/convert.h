@@ -1,8 +1,9 @@
-// Conversion between dtypes, and the blocks in which the other kernels convert.
+// Conversion between dtypes, and the block-wise conversion that other kernels use.
 //
-// Kernels exist for the dtypes that operations are computed in (compute_dtype): i32, i64, f32 and f64. What is stored
-// in another is converted to one of these a block at a time, on the stack, and the result back. So a result of 16 bits
-// is that of the f32 kernel rounded once, and one of fewer than 32 bits that of the i32 kernel wrapped around.
+// Kernels exist only for the compute dtypes: i32, i64, f32 and f64. Elements of other dtypes are converted to their
+// compute_dtype block by block, on the stack, and the result is converted back. So a 16-bit floating result is the
+// result of the f32 kernel rounded once, and an integer result of fewer than 32 bits is that of the i32 kernel wrapped
+// around.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 
 namespace troupe::cpu {
 
-/// A stretch of elements somewhere in memory; the stride is in elements.
+/// A stretch of elements in memory. The stride is in elements. Does not own `data`.
 template <class Byte>
 struct Row {
   Byte* data;
@@ -24,43 +25,45 @@ struct Row {
   std::int64_t stride;
 };
 
-/// out = x, converted as Tensor::to says, `count` elements.
+/// out = x for `count` elements, converted as by Tensor::to.
 void convert(const Row<std::byte>& out, const Row<const std::byte>& x, std::int64_t count);
 
-/// How many elements are converted at a time.
+/// The number of elements converted at a time.
 inline constexpr std::int64_t kBlockElements = 256;
 
-/// An operand of a kernel: as it is stored, and as the kernel knows it, which is the same dtype or compute_dtype of it.
+/// An operand of a kernel. `stored` is its dtype in memory; `known` is the dtype that the kernel reads or writes:
+/// `stored` or its compute_dtype.
 struct Operand {
   std::byte* data;
   DType stored;
   DType known;
 };
 
-/// `x` as an operand of which a kernel knows compute_dtype. Operands that are read are not written.
+/// Returns `x` as an operand that a kernel reads as its compute_dtype. Kernels do not write such operands.
 inline Operand computed(const Tensor& x) {
   return {const_cast<std::byte*>(x.bytes()), x.dtype(), compute_dtype(x.dtype())};
 }
-/// To be made before those that are read (see mutable_elements).
+/// Returns `x` as the operand that a kernel writes. REQUIRES: called before computed() of the operands that are read
+/// (see mutable_elements).
 inline Operand computed_into(Tensor& x) { return {x.mutable_bytes(), x.dtype(), compute_dtype(x.dtype())}; }
 
 template <std::size_t N>
 using BlockKernel = std::function<void(const kernels::Walk<N>& walk, const std::array<std::byte*, N>& data)>;
 
-/// Calls `kernel` for parts of `walk` that make up all of it, with addresses of what the kernel knows: the whole at
-/// once where nothing is converted, else blocks. Operand 0 is written, the others are read. Parts run in parallel.
-/// Instantiated for 2 and 3 operands. `kernel` must not throw.
+/// Calls `kernel` for parts that cover `walk`, with addresses of elements of the known dtypes: once for the whole walk
+/// if no operand is converted, else block by block. Operand 0 is written, the others are read. Parts run in parallel.
+/// Instantiated for 2 and 3 operands. REQUIRES: `kernel` does not throw.
 template <std::size_t N>
 void for_each_block(const kernels::Walk<N>& walk, const std::array<Operand, N>& operands, const BlockKernel<N>& kernel);
 
-/// Strided elements of `dtype`, read as T: its own type, or that of compute_dtype.
+/// Strided elements of `dtype`, read as T, the type of `dtype` or of its compute_dtype.
 template <class T>
 struct Source {
   const std::byte* data;
   DType dtype;
 
-  /// Calls f(first, stride, count) for stretches that make up, in order, the `count` elements from `offset` on.
-  /// Up to kBlockElements are one stretch.
+  /// Calls f(first, stride, count) for consecutive stretches that cover the `count` elements from `offset` on. Up to
+  /// kBlockElements elements are one stretch.
   template <class F>
   void read(std::int64_t offset, std::int64_t stride, std::int64_t count, const F& f) const {
     const bool converts = dtype != dtype_of<T>;

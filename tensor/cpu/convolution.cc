@@ -8,7 +8,7 @@
 namespace troupe::cpu {
 namespace {
 
-// oneDNN refuses an image of which a stride or more is left over at the far side.
+// oneDNN rejects images of which a stride or more at the far side is unused.
 bool dnnl_takes(const ConvSizes& s, DType dtype) {
   if (dtype != DType::f32) return false;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -18,15 +18,15 @@ bool dnnl_takes(const ConvSizes& s, DType dtype) {
   return true;
 }
 
-// Where a product of matrices is faster than oneDNN, which brings images and filters into layouts of its own. The
-// limits are measured, on one thread of a processor with AVX-512.
+// Cases in which a matrix product is faster than oneDNN, which reorders images and filters. The limits are measured on
+// one thread of a processor with AVX-512.
 
 bool is_product(const ConvSizes& s) { return s.groups == 1 && s.taps() == 1; }
 
-// oneDNN's vectors lie along the channels.
+// oneDNN vectorizes over channels.
 bool has_few_inputs(const ConvSizes& s, std::int64_t limit) { return s.groups == 1 && s.inputs <= limit; }
 
-// With few pixels for large filters it takes longer to lay the filters out than to use them.
+// With few pixels and large filters, reordering the filters takes longer than using them.
 bool has_few_pixels(const ConvSizes& s, std::int64_t limit) {
   return s.groups == 1 && s.images * s.out_pixels() <= limit;
 }

@@ -16,13 +16,13 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-/// log(exp(a) + exp(b)) of logarithms, of which both may be those of 0.
+/// Returns log(exp(a) + exp(b)). Both may be log(0).
 double log_sum(double a, double b) {
   const double top = std::max(a, b);
   return top == kNever ? kNever : top + std::log1p(std::exp(std::min(a, b) - top));
 }
 
-/// The ways of one example. They walk over its labels with a blank before, between and behind: 2 s + 1 places.
+/// The alignments of one example: paths over its labels with a blank before, between and after them, 2 s + 1 places.
 template <class T>
 class Ways {
  public:
@@ -35,7 +35,7 @@ class Ways {
         first_(number * examples.log_probs.size(2)),
         log_probs_(elements<T>(examples.log_probs) + first_) {}
 
-  /// The logarithms of the probabilities to have come to each place after each step, that step included.
+  /// Returns the log probability of reaching each place at each step, that step included.
   [[nodiscard]] std::vector<double> forward() const {
     std::vector<double> sums(size(), kNever);
     for (std::int64_t t = 0; t < steps_; ++t) {
@@ -49,7 +49,7 @@ class Ways {
     return sums;
   }
 
-  /// The same of going on from each place to the end, the step there left out.
+  /// Returns the log probability of continuing from each place to the end, that step excluded.
   [[nodiscard]] std::vector<double> onward() const {
     std::vector<double> sums(size(), kNever);
     for (std::int64_t t = steps_ - 1; t >= 0; --t) {
@@ -75,7 +75,7 @@ class Ways {
     return -(places_ == 1 ? last : log_sum(last, at(sums, steps_ - 1, places_ - 2)));
   }
 
-  /// Adds `grad` times the gradient by the logarithms of probabilities: minus the probability to be at a class.
+  /// Adds `grad` times the gradient by the log probabilities: minus the probability of being at a class.
   void add_gradient(T* out, double grad, double loss) const {
     const std::vector<double> before = forward();
     const std::vector<double> after = onward();
@@ -97,7 +97,7 @@ class Ways {
   [[nodiscard]] std::int64_t label(std::int64_t s) const {
     return s % 2 == 0 ? blank_ : target_[static_cast<std::size_t>(s / 2)];
   }
-  /// Whether a way may come to `s` from two places before: not over the blank between equal labels.
+  /// Returns whether a path may reach `s` from place s - 2: not across the blank between equal labels.
   [[nodiscard]] bool may_skip(std::int64_t s) const { return s % 2 == 1 && label(s) != label(s - 2); }
   [[nodiscard]] double log_prob(std::int64_t t, std::int64_t s) const {
     return static_cast<double>(log_probs_[t * step_stride_ + label(s)]);
@@ -112,7 +112,7 @@ class Ways {
   const T* log_probs_;
 };
 
-/// How much work an example is, in elements.
+/// Returns the cost of an example, in elements.
 std::int64_t cost_of(const CtcExamples& examples) {
   std::int64_t longest = 1;
   for (const auto& target : examples.targets) longest = std::max(longest, 2 * std::ssize(target) + 1);

@@ -14,7 +14,7 @@ using dnnl::memory;
 
 enum class Pass : std::uint8_t { forward = 1, forward_bias, backward_input, backward_weight };
 
-/// Of one run of a plan.
+/// The shapes of one run of a plan.
 struct Shapes {
   Shape x;
   Shape weight;
@@ -26,7 +26,7 @@ DnnlPlanCache::Key make_key(Pass pass, const Shapes& shapes, const Conv2dOptions
   const Shape& w = shapes.weight;
   return {static_cast<std::int64_t>(pass), MathThreads::current(), x[0], x[1], x[2], x[3], w[0], w[1], w[2], w[3],
           o.stride[0], o.stride[1], o.padding[0], o.padding[1], o.dilation[0], o.dilation[1],
-          // What is left over at the far side depends on it, too.
+          // The unused far side depends on the sizes of y too.
           shapes.y[2], shapes.y[3]};
 }
 
@@ -40,7 +40,7 @@ memory::desc any_layout(const Shape& shape) {
   return {dims_of(shape), memory::data_type::f32, memory::format_tag::any};
 }
 
-// oneDNN wants a dimension for the groups.
+// oneDNN requires a dimension for groups.
 memory::desc filters(const Shape& shape, std::int64_t groups, memory::format_tag grouped) {
   if (groups == 1) return grouped == memory::format_tag::any ? any_layout(shape) : plain(shape);
   return {{groups, shape[0] / groups, shape[1], shape[2], shape[3]}, memory::data_type::f32, grouped};
@@ -52,7 +52,7 @@ memory::desc plain_filters(const Shape& shape, std::int64_t groups) {
   return filters(shape, groups, memory::format_tag::abcde);
 }
 
-/// Options as oneDNN counts them: dilation 0 is dense, and a far padding so that the sizes work out exactly.
+/// Options in oneDNN's form: dilation 0 is dense, and the far padding makes the sizes exact.
 struct Window {
   Window(const Shapes& s, const Conv2dOptions& o) {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -118,7 +118,7 @@ DnnlPlan plan_backward_weight(const Shapes& s, const Conv2dOptions& o) {
   return plan;
 }
 
-// A convolution as runs over some of its images each, so that what is reordered stays in a core's second cache.
+// A convolution split into runs over some images each, so that reordered data stays in a core's second-level cache.
 class Images {
  public:
   Images(const Shape& x, const Shape& weight, const Shape& y, const Conv2dOptions& options)
@@ -128,7 +128,7 @@ class Images {
   }
 
   [[nodiscard]] std::int64_t runs() const { return runs_; }
-  /// The address of what run `i` takes of x, of y.
+  /// Returns the address of run i's part of x or y.
   [[nodiscard]] void* x_of(std::byte* x, std::int64_t i) const { return part(x, shapes_.x, i); }
   [[nodiscard]] void* y_of(std::byte* y, std::int64_t i) const { return part(y, shapes_.y, i); }
 
@@ -150,13 +150,13 @@ class Images {
     return data + static_cast<std::size_t>(i * shape.numel()) * sizeof(float);
   }
 
-  // Images of one run are read and written in both layouts. Runs are equal: they have one plan.
+  // Each run reads and writes its images in both layouts. All runs have equal sizes and so one plan.
   static std::int64_t runs_of(const Shapes& s) {
     constexpr std::int64_t kBytes = 3 << 19;
     const std::int64_t images = s.x[0];
     const std::int64_t bytes = 2 * static_cast<std::int64_t>(sizeof(float)) * (s.x.numel() + s.y.numel());
     const std::int64_t wanted = (bytes + kBytes - 1) / kBytes / MathThreads::current();
-    // A number that has few divisors may leave runs too short to be worth their calls.
+    // If the number of images has few divisors, runs could become too short to be worth their calls.
     for (std::int64_t runs = std::max<std::int64_t>(wanted, 1); runs <= std::min(images, 4 * wanted); ++runs) {
       if (images % runs == 0) return runs;
     }
@@ -168,7 +168,7 @@ class Images {
   std::int64_t runs_;
 };
 
-// oneDNN takes every address as writable; inputs are not written.
+// oneDNN takes only non-const addresses, but does not write inputs.
 std::byte* input(const Tensor& x) { return const_cast<std::byte*>(x.bytes()); }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace troupe::cpu {
 namespace {
 
-// A primitive's own call takes a map of arguments; this takes them as they lie.
+// primitive::execute() takes a map of arguments; this takes the array that oneDNN uses.
 void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
              const std::vector<dnnl_exec_arg_t>& arguments) {
   dnnl::error::wrap_c_api(
@@ -15,7 +15,7 @@ void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
       "could not execute a primitive");
 }
 
-// Memory of `desc`, with its bytes; they are kept by the pool of the allocator between runs.
+// Allocates memory for `desc`. The allocator's cache keeps the bytes between runs.
 std::pair<dnnl::memory, Storage> new_memory(const dnnl::memory::desc& desc) {
   Storage bytes = Storage::allocate(desc.get_size());
   dnnl::memory memory(desc, dnnl_engine(), bytes.mutable_data());
@@ -29,7 +29,7 @@ void reorder(const dnnl::primitive& primitive, const dnnl::memory::desc& scratch
           {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}, {DNNL_ARG_SCRATCHPAD, scratch.get()}});
 }
 
-// sum += part, of one layout.
+// sum += part. REQUIRES: both have one layout.
 void add_memory(const dnnl::memory& sum, const dnnl::memory& part) {
   const auto count = static_cast<std::int64_t>(sum.get_desc().get_size() / sizeof(float));
   vectorized_for(count,
@@ -159,7 +159,7 @@ std::shared_ptr<const DnnlPlan> DnnlPlanCache::get(const Key& key, const std::fu
     const std::lock_guard lock(mutex_);
     if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
   }
-  // Built without the lock, as it takes milliseconds; of two threads that build the same one wins.
+  // The lock is not held here: building takes milliseconds. If two threads build the same plan, the first one is kept.
   auto plan = std::make_shared<const DnnlPlan>(build());
   const std::lock_guard lock(mutex_);
   if (plans_.size() >= kPlansMax) plans_.clear();

@@ -1,4 +1,4 @@
-// oneDNN operations prepared for one set of shapes, and a cache of them. For the sources in this folder.
+// oneDNN primitives prepared for one set of shapes, and their cache. For the sources in this folder.
 #pragma once
 
 #include <array>
@@ -19,16 +19,18 @@ namespace troupe::cpu {
 /// Returns the CPU engine of this process.
 [[nodiscard]] const dnnl::engine& dnnl_engine();
 
-/// Attributes of every primitive: scratch memory comes from the caller, so that threads can share the primitive.
+/// Returns the attributes of every primitive: the caller provides scratch memory, so that threads can share the
+/// primitive.
 [[nodiscard]] dnnl::primitive_attr dnnl_attributes();
 
-/// What several runs of plans have in common; of one thread. See DnnlPlan::run().
+/// Reordered inputs and sums that several runs of plans share. Not thread-safe. See DnnlPlan::run().
 class DnnlRuns {
  public:
-  /// The input at `address` in the layout `wanted`, or null. Nobody writes an input meanwhile.
+  /// Returns the input at `address` in the layout `wanted`, or null if it was not reordered. REQUIRES: no thread writes
+  /// the input while this object exists.
   [[nodiscard]] const dnnl::memory* find(const void* address, const dnnl::memory::desc& wanted) const;
   void add(const void* address, dnnl::memory memory, Storage bytes);
-  /// The input at `address` will not be asked for again: its memory can serve the next.
+  /// Makes the memory of the input at `address` reusable. REQUIRES: no later run uses that input.
   void forget(const void* address);
 
  private:
@@ -47,24 +49,25 @@ class DnnlRuns {
   std::vector<Sum> sums_;
 };
 
-/// A primitive and how its arguments are laid out on either side: as the caller has them (`plain`) and as the
-/// primitive wants them. Arguments that differ are reordered on the way. Immutable once built; any thread may run it.
+/// A primitive with two layouts of each argument: that of the caller (`plain`) and that of the primitive (`wanted`).
+/// Arguments whose layouts differ are reordered around a run. Immutable after it is built; then run() and finish() are
+/// thread-safe.
 class DnnlPlan {
  public:
   DnnlPlan(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad);
 
-  /// Adds argument `id` (DNNL_ARG_...), read or written by the primitive.
+  /// Adds argument `id` (DNNL_ARG_...), which the primitive reads or writes.
   void add_input(int id, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted);
   void add_output(int id, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted);
-  /// An output, of f32, of which the caller wants the sum over all runs: finish() writes it.
+  /// Adds an f32 output that is summed over all runs; finish() writes the sum.
   void add_summed_output(int id, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted);
 
   using Addresses = std::vector<std::pair<int, void*>>;
-  /// Runs on `arguments`, one address for each id added but for summed outputs; inputs are not written. What is in
-  /// `runs` already is not reordered again.
+  /// Runs the primitive. REQUIRES: `arguments` has one address for each added id, except summed outputs. Inputs are not
+  /// written. Inputs that `runs` holds are not reordered again.
   void run(const Addresses& arguments, DnnlRuns& runs) const;
 
-  /// Writes a summed output after the last run.
+  /// Writes the summed outputs. REQUIRES: called after the last run.
   void finish(const Addresses& arguments, DnnlRuns& runs) const;
 
  private:
@@ -89,12 +92,13 @@ class DnnlPlan {
   std::vector<Argument> arguments_;
 };
 
-/// Plans by shapes, options and number of threads; a plan is built once. Any thread.
+/// A cache of plans by shapes, options and number of threads. A plan is built once, except by threads that miss it at
+/// the same time. Thread-safe.
 class DnnlPlanCache {
  public:
   using Key = std::array<std::int64_t, 20>;
 
-  /// Returns the plan of `key`, made by `build` if it is new.
+  /// Returns the plan of `key`. If it is new, calls `build` to make it.
   [[nodiscard]] std::shared_ptr<const DnnlPlan> get(const Key& key, const std::function<DnnlPlan()>& build);
 
  private:
@@ -104,7 +108,7 @@ class DnnlPlanCache {
   std::map<Key, std::shared_ptr<const DnnlPlan>> plans_;
 };
 
-/// Returns the cache of this process. It never goes away.
+/// Returns the cache of this process. It is never destroyed.
 [[nodiscard]] DnnlPlanCache& dnnl_plans();
 
 }  // namespace troupe::cpu

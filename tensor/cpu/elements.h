@@ -13,19 +13,19 @@ const T* elements(const Tensor& x) {
   return reinterpret_cast<const T*>(x.bytes());
 }
 
-/// Take it before the `elements` of whatever may share the memory: a write may move it (storage.h).
+/// REQUIRES: called before `elements` of any tensor that may share the memory, because a write may move it (storage.h).
 template <class T>
 T* mutable_elements(Tensor& x) {
   return reinterpret_cast<T*>(x.mutable_bytes());
 }
 
-/// An element of `size` bytes that is moved and not looked at.
+/// An element of `size` bytes that is copied without being interpreted.
 template <std::size_t size>
 struct alignas(size) Opaque {
   std::array<std::byte, size> bytes;
 };
 
-/// Calls `f(std::type_identity<Opaque<n>>{})` for the n bytes of an element of `dtype`.
+/// Calls `f(std::type_identity<Opaque<n>>{})`, where n is the size of an element of `dtype` in bytes.
 template <class F>
 void dispatch_opaque(DType dtype, const F& f) {
   switch (size_of(dtype)) {

@@ -21,17 +21,17 @@ using kernels::Walk;
 
 namespace {
 
-// Integers are whole already.
+// Integers need no rounding.
 template <class T, class F>
 T whole(T value, const F& rounded) {
   if constexpr (std::is_floating_point_v<T>) return rounded(value);
   return value;
 }
 
-/// Operations that cost as much as this many additions.
+/// The cost of a function of reals, in additions.
 constexpr std::int64_t kFunctionCost = 8;
 
-/// f(out, x, count) for blocks of contiguous elements.
+/// Calls f(out, x, count) for blocks of contiguous elements.
 template <class T, class F>
 void map_blocks(const Walk<2>& walk, T* out, const T* x, const F& f) {
   const auto [so, sx] = walk.row_strides();
@@ -116,7 +116,7 @@ void unary_real(UnaryOp op, const Walk<2>& walk, T* out, const T* x) {
   }
 }
 
-/// The gradient `g` times the slope at `x`.
+/// out = the gradient `g` times the derivative at `x`.
 template <class T>
 void multiply_slope(const Walk<3>& walk, T* out, const T* g, const T* x, RealFunction<T> slope) {
   map_blocks(walk, out, g, x, [&](T* o, const T* gradient, const T* at, std::int64_t count) {
@@ -162,7 +162,7 @@ void binary_whole(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T*
     case BinaryOp::bit_and: return map_rows(walk, out, a, b, [](T x, T y) { return x & y; });
     case BinaryOp::bit_or: return map_rows(walk, out, a, b, [](T x, T y) { return x | y; });
     case BinaryOp::bit_xor: return map_rows(walk, out, a, b, [](T x, T y) { return x ^ y; });
-    // Beyond all places nothing but the sign is left.
+    // A shift by the width or more leaves only the sign.
     case BinaryOp::left_shift:
       return map_rows(walk, out, a, b, [](T x, T y) {
         return y < 0 || y >= kPlaces ? T{0} : static_cast<T>(static_cast<Unsigned>(x) << y);
@@ -192,7 +192,7 @@ void unary_number(UnaryOp op, const Walk<2>& walk, T* out, const T* x) {
       return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::nearbyint(r); }); });
     case UnaryOp::trunc:
       return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::trunc(r); }); });
-    // Written so that NaN, which compares false, passes through.
+    // NaN compares false, so it passes through.
     case UnaryOp::relu: return map_rows(walk, out, x, [](T v) { return v <= T{0} ? T{0} : v; });
     default:
       if constexpr (std::is_floating_point_v<T>) unary_real(op, walk, out, x);
@@ -207,7 +207,7 @@ void binary_number(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T
       return map_rows(walk, out, a, b, [](T x, T y) { return wrapping(x, y, [](auto v, auto w) { return v - w; }); });
     case BinaryOp::mul:
       return map_rows(walk, out, a, b, [](T x, T y) { return wrapping(x, y, [](auto v, auto w) { return v * w; }); });
-    // `x != x` holds for NaN only.
+    // `x != x` holds only for NaN.
     case BinaryOp::maximum: return map_rows(walk, out, a, b, [](T x, T y) { return x > y || x != x ? x : y; });
     case BinaryOp::minimum: return map_rows(walk, out, a, b, [](T x, T y) { return x < y || x != x ? x : y; });
     default:
@@ -256,7 +256,7 @@ void binary(BinaryOp op, Tensor& out, const Tensor& a, const Tensor& b) {
   });
 }
 
-// A number as operand `side` of the kernel; the other is `x`.
+// Computes op with `number` as operand `side`; `x` is the other operand.
 void binary_with_number(BinaryOp op, Tensor& out, const Tensor& x, double number, std::size_t side) {
   if (out.numel() == 0) return;
   Strides same;

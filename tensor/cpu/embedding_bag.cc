@@ -16,20 +16,20 @@ using kernels::Bags;
 
 namespace {
 
-constexpr std::int64_t kPrefetched = 8;         // entries ahead
-constexpr std::int64_t kLineBytes = 64;         // of the cache
-constexpr int kSecondCache = 2;                 // is where rows are fetched to: the first has few ways for misses
+constexpr std::int64_t kPrefetched = 8;         // entries prefetched ahead
+constexpr std::int64_t kLineBytes = 64;         // of a cache line
+constexpr int kSecondCache = 2;                 // prefetch target: the first-level cache tracks few misses
 constexpr std::int64_t kTile = 64;              // columns summed at once
-constexpr std::int64_t kColumnsPerThread = 16;  // that one thread adds to at least
+constexpr std::int64_t kColumnsPerThread = 16;  // at least, per thread
 
-// Bags as the loops read them.
+// Bags with typed addresses.
 template <class T>
 struct Entries {
   const std::int64_t* index;
   const std::int64_t* offsets;
   const T* scales;  // null: all 1
   std::int64_t padding;
-  std::int64_t count;  // of bags
+  std::int64_t count;  // number of bags
 
   explicit Entries(const Bags& bags)
       : index(elements<std::int64_t>(bags.index)),
@@ -38,7 +38,7 @@ struct Entries {
         padding(bags.padding),
         count(bags.count()) {}
 
-  /// Of all bags.
+  /// Returns the number of entries of all bags.
   [[nodiscard, gnu::always_inline]] std::int64_t total() const { return offsets[count]; }
   [[nodiscard, gnu::always_inline]] bool has(std::int64_t entry) const { return index[entry] != padding; }
   [[nodiscard, gnu::always_inline]] T scale(std::int64_t entry) const {
@@ -46,7 +46,7 @@ struct Entries {
   }
 };
 
-// Rows of a table, as T. Those of 16 bits are converted into `block`.
+// Rows of a table, read as T. Rows of 16 bits are converted into `block`.
 template <class T>
 struct Rows {
   const std::byte* data;
@@ -68,7 +68,7 @@ struct Rows {
   }
 };
 
-// Calls f(bag, first column, columns) for parts of (bags, width) of at most a block, several at a time.
+// Calls f(bag, first column, columns) for parts of (bags, width) of at most one block. Parts run in parallel.
 template <class F>
 void for_each_part(std::int64_t bags, std::int64_t width, std::int64_t entries, const F& f) {
   parallel_for(bags, width * (entries / std::max<std::int64_t>(bags, 1) + 1) * 2,
@@ -81,8 +81,8 @@ void for_each_part(std::int64_t bags, std::int64_t width, std::int64_t entries, 
                });
 }
 
-// Calls f(entry, bag, its row, first column, columns) for every entry that counts, in their order; threads share the
-// columns.
+// Calls f(entry, bag, row, first column, columns) for every entry that is not left out, in order. Each thread handles
+// some of the columns.
 template <class T, class F>
 void for_each_entry(const Entries<T>& entries, std::int64_t width, const F& f) {
   const std::int64_t parts = (width + kColumnsPerThread - 1) / kColumnsPerThread;
@@ -97,7 +97,7 @@ void for_each_entry(const Entries<T>& entries, std::int64_t width, const F& f) {
   });
 }
 
-// One bag's sum of rows `from`, of these columns, in registers if their count is a constant.
+// Sums the rows of one bag in these columns; in registers if their number is a constant.
 template <class T, class Columns>
 [[gnu::always_inline]] inline void sum_tile(T* to, const T* from, std::int64_t width, Columns columns,
                                             const Entries<T>& at, std::int64_t bag, std::int64_t total) {
@@ -117,7 +117,7 @@ template <class T, class Columns>
   for (std::int64_t j = 0; j < columns; ++j) to[j] = sums[j];
 }
 
-// The sums of bags [begin, end) of rows in T.
+// Computes the sums of bags [begin, end). The rows are stored as T.
 template <class T>
 void sum_bags(T* to, const T* from, std::int64_t width, const Entries<T>& entries, std::int64_t begin,
               std::int64_t end) {
@@ -133,7 +133,7 @@ void sum_bags(T* to, const T* from, std::int64_t width, const Entries<T>& entrie
   });
 }
 
-// to[entry] = scale * from[bag] for the entries of bags [begin, end) that count.
+// to[entry] = scale * from[bag] for the entries of bags [begin, end) that are not left out.
 template <class T>
 void put_values(T* to, const T* from, std::int64_t width, const Entries<T>& entries, std::int64_t begin,
                 std::int64_t end) {
@@ -227,7 +227,7 @@ void bag_max(Tensor& out, Tensor& where, const Tensor& weight, const Bags& bags)
                       if (!entries.has(e)) continue;
                       const T* const row = rows.read(converted, entries.index[e], column, columns);
                       vectorized_for(columns, [top, place, row, e](std::int64_t j) {
-                        // `x != x` holds for NaN only, than which nothing is larger.
+                        // `x != x` holds only for NaN, which is larger than all.
                         const bool larger = place[j] < 0 || row[j] > top[j] || row[j] != row[j];
                         top[j] = larger ? row[j] : top[j];
                         place[j] = larger ? e : place[j];

@@ -13,13 +13,13 @@ using kernels::make_walk;
 
 namespace {
 
-// `strides` without a step along `dim`: that one comes from the index.
+// Returns `strides` with stride 0 along `dim`: the index provides the step there.
 Strides still_along(Strides strides, int dim) {
   strides[dim] = 0;
   return strides;
 }
 
-/// put(place, value) for each index in row-major order, of what it names in `out` along `dim` and of the value in `x`.
+/// Calls put(place in `out`, element of `x`) for each index in row-major order.
 template <class T, class Put>
 void put_by_index(Tensor& out, int dim, const Tensor& index, const Tensor& x, const Put& put) {
   if (index.numel() == 0) return;
@@ -30,7 +30,7 @@ void put_by_index(Tensor& out, int dim, const Tensor& index, const Tensor& x, co
   T* const to = mutable_elements<T>(out);
   const T* const from = elements<T>(x);
   const auto* const at = elements<std::int64_t>(index);
-  // In one thread: two indices may name the same place.
+  // Runs on one thread: two indices may name the same place.
   walk_range(
       walk, 0, walk.numel,
       [&, is = index_step, ts = to_step, fs = from_step](const std::array<std::int64_t, 3>& begin, std::int64_t count) {
@@ -52,7 +52,7 @@ void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) {
     const auto* const at = elements<std::int64_t>(index);
     for_each_row(walk, [&, ts = steps[0], fs = steps[1]](const std::array<std::int64_t, 2>& begin, std::int64_t count) {
       for (std::int64_t i = 0; i < count; ++i) {
-        const std::int64_t place = begin[0] + i * ts;  // `out` and `index` lie alike
+        const std::int64_t place = begin[0] + i * ts;  // `out` and `index` have one layout
         to[place] = from[begin[1] + i * fs + at[place] * step];
       }
     });

@@ -13,28 +13,28 @@
 #include "tensor/error.h"
 #include "tensor/kernels/matmul.h"
 
-// Declared here because Debian's <cblas.h> may be that of another BLAS.
+// Declared here because Debian's <cblas.h> may belong to another BLAS.
 extern "C" void openblas_set_num_threads(int count);
 extern "C" char* openblas_get_corename();
 
 namespace troupe::cpu {
 namespace {
 
-// Up to this many multiplications oneDNN's 0.5 us per call outweigh its faster kernels. OpenBLAS has kernels of its own
-// for small products where it knows AVX-512: there they are as fast as oneDNN's up to 64 x 64 x 64.
+// Up to this many multiplications, oneDNN's 0.5 us per call outweigh its faster kernels. With AVX-512, OpenBLAS has its
+// own kernels for small products: they are as fast as oneDNN's up to 64 x 64 x 64.
 std::int64_t small_product() {
   static const std::int64_t product = std::string_view(openblas_get_corename()) == "SkylakeX" ? 1 << 18 : 1 << 15;
   return product;
 }
 
-// Debian's OpenBLAS has its own threads and one setting for the process, which no scoped guard could respect: it is
-// held at one thread, and the threads of MathThreads come from oneDNN.
+// Debian's OpenBLAS has its own threads and one number of threads for the process, which a guard of one thread cannot
+// change safely. So it is held at one thread; oneDNN uses the threads of MathThreads.
 void hold_openblas_at_one_thread() {
   static std::once_flag once;
   std::call_once(once, [] { openblas_set_num_threads(1); });
 }
 
-// An operand as BLAS takes it: row-major, perhaps transposed, with a distance between rows.
+// An operand in the form of BLAS: row-major, perhaps transposed, with a distance between rows.
 struct Operand {
   bool transposed;
   std::int64_t leading;

@@ -5,7 +5,7 @@
 
 namespace troupe::cpu {
 
-/// A matrix somewhere in memory; strides in elements.
+/// A matrix in memory that it does not own. Strides are in elements.
 template <class T>
 struct MatrixRef {
   T* data;
@@ -15,8 +15,8 @@ struct MatrixRef {
   std::int64_t col_stride;
 };
 
-/// c = a * b. `c` has rows without gaps, `a` and `b` a gemm layout; sizes fit, none is 0.
-/// Large f32 products run on the math threads of the calling thread (oneDNN), all others on one (OpenBLAS).
+/// c = a * b. REQUIRES: `c` has contiguous rows, `a` and `b` a gemm layout; the sizes fit and none is 0. Large f32
+/// products run on the math threads of the calling thread (oneDNN), all others on one thread (OpenBLAS).
 void gemm(const MatrixRef<float>& c, const MatrixRef<const float>& a, const MatrixRef<const float>& b);
 void gemm(const MatrixRef<double>& c, const MatrixRef<const double>& a, const MatrixRef<const double>& b);
 

@@ -10,9 +10,9 @@
 namespace troupe::cpu {
 namespace {
 
-// Columns of this many elements stay in a core's second cache.
+// Columns of this many elements fit into a core's second-level cache.
 constexpr std::int64_t kColumnElements = 1 << 18;
-// A product with fewer columns than this is worth joining those of several images.
+// A product with fewer columns than this is joined with those of other images.
 constexpr std::int64_t kPixelsWanted = 256;
 
 /// Calls `f(part)` for parts that cover all results.
@@ -32,11 +32,11 @@ void for_each_part(const ConvSizes& s, const F& f) {
   for (std::int64_t n = 0; n < s.images; n += images) f(ConvPart{n, std::min(images, s.images - n), 0, s.out[0]});
 }
 
-/// The channels of one group of the images that a part is of, as one matrix (channels, pixels of the part).
+/// The channels of one group of a part's images, as one matrix (channels, pixels of the part).
 template <class T>
 class ChannelMatrix {
  public:
-  /// Of `data` (n, groups * channels, pixels). Only a part of one image is a matrix as it lies.
+  /// `data` is (n, groups * channels, pixels). Only a part of one image is a matrix without a copy.
   ChannelMatrix(T* data, std::int64_t channels, std::int64_t group, const ConvSizes& s, const ConvPart& part)
       : channels_(channels),
         images_(part.images),
@@ -48,7 +48,8 @@ class ChannelMatrix {
   [[nodiscard]] bool lies_as_matrix() const { return images_ == 1; }
   [[nodiscard]] MatrixRef<T> as_it_lies() const { return {first_, channels_, pixels_, plane_, 1}; }
 
-  /// Calls `f(pixels, matrix, count)` for each row of one image: where it is, and where in a matrix without gaps.
+  /// Calls `f(channel, pixels, row, count)` for each channel of each image: the address of its pixels, and of their row
+  /// in a contiguous matrix.
   template <class M, class F>
   void for_each_stretch(M* matrix, const F& f) const {
     parallel_for(channels_, images_ * pixels_, [&](std::int64_t begin, std::int64_t end) {
@@ -137,7 +138,7 @@ class GemmConvolution {
     return {weight + group * s_.outputs * s_.depth(), s_.outputs, s_.depth(), s_.depth(), 1};
   }
 
-  // Memory for a matrix of so many rows and the pixels of a part, allocated for the largest part once.
+  // Returns scratch memory for a matrix (rows, pixels of the part). Allocated once, for the largest part.
   [[nodiscard]] MatrixRef<T> scratch(Tensor& memory, std::int64_t rows, const ConvPart& part) const {
     if (!memory.defined()) memory = Tensor::empty({rows * pixels_max_}, dtype_of<T>);
     const std::int64_t pixels = part.pixels(s_);

@@ -1,4 +1,4 @@
-// Convolution as products of matrices: for f64, and where it is faster than what oneDNN has for f32.
+// Convolution as matrix products: for f64, and for f32 where that is faster than oneDNN.
 #pragma once
 
 #include "tensor/cpu/conv_sizes.h"
@@ -6,7 +6,7 @@
 
 namespace troupe::cpu {
 
-/// As those of convolution.h, of f32 or f64; `bias` may be undefined.
+/// As the kernels of kernels/convolution.h, for f32 and f64; `bias` may be undefined.
 void gemm_convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvSizes& sizes);
 void gemm_convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const ConvSizes& sizes);
 void gemm_convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const ConvSizes& sizes);

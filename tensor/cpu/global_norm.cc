@@ -36,19 +36,19 @@ struct Powers {
 };
 
 struct Largest {
-  // A NaN is larger than all, and stays.
+  // NaN is larger than all numbers, and stays.
   [[nodiscard]] double step(double total, double x) const { return join(total, std::abs(x)); }
   [[nodiscard]] double join(double a, double b) const { return b > a || b != b ? b : a; }
 };
 
-/// Neighbouring elements of one tensor.
+/// Adjacent elements of one tensor.
 struct Part {
   const std::byte* data;
   DType dtype;
   std::int64_t count;
 };
 
-// Element k goes to lane k mod kLanes.
+// Element k is folded into lane k mod kLanes.
 template <class T, class Fold>
 void fold_block(Lanes& lanes, const T* row, std::int64_t count, const Fold& fold) {
   const std::int64_t whole = count - count % kLanes;
@@ -82,7 +82,7 @@ double fold_part(const Part& part, const Fold& fold) {
 
 template <class Fold>
 double fold_all(std::span<const Tensor> xs, const Fold& fold) {
-  std::vector<Tensor> contiguous;  // keeps what the parts point to
+  std::vector<Tensor> contiguous;  // owns the memory of the parts
   std::vector<Part> parts;
   for (const Tensor& x : xs) {
     contiguous.push_back(x.contiguous());

@@ -19,10 +19,10 @@ using kernels::slope_of;
 
 namespace {
 
-constexpr std::int64_t kParts = 16;  // of the rows whose gradients of weight and bias are summed apart
-constexpr std::int64_t kRows = 4;    // that meet, in the dtype of x, before they go into a sum in f64
+constexpr std::int64_t kParts = 16;  // parts of the rows; each sums the gradients by weight and bias separately
+constexpr std::int64_t kRows = 4;    // rows summed in the dtype of x before they are added in f64
 
-// The sizes of x (outer, groups, channels, inner): a row is one group of one of the outer.
+// The sizes of x (outer, groups, channels, inner). A row is one group of one outer element.
 struct Groups {
   std::int64_t outer;
   std::int64_t groups;
@@ -78,7 +78,7 @@ void group_norm_of(Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, cons
   });
 }
 
-// What the backward pass reads of one row, and where it puts the gradient.
+// One row in the backward pass: its inputs and the address of its gradient.
 template <class T>
 struct BackwardRow {
   T* to;
@@ -89,7 +89,7 @@ struct BackwardRow {
   [[nodiscard]] double distance(std::int64_t i) const { return static_cast<double>(x[i]) - mean; }
 };
 
-// The gradient by `row`, each element of which has a weight of its own.
+// Computes the gradient by `row` if each element has its own weight.
 template <class T>
 [[gnu::always_inline]] inline void backward_by_element(BackwardRow<T> row, const T* weight, std::int64_t size) {
   const PairSums sums = pair_sums(
@@ -99,7 +99,7 @@ template <class T>
   for (std::int64_t i = 0; i < size; ++i) row.to[i] = slope(row.grad[i] * weight[i], row.x[i]);
 }
 
-// Adds to by_weight and by_bias what kRows rows, or one, contribute to each element.
+// Adds the contributions of `rows` rows to each element of by_weight and by_bias.
 template <std::size_t rows, class T>
 [[gnu::always_inline]] inline void add_by_element(double* by_weight, double* by_bias, const BackwardRow<T>* row,
                                                   std::int64_t size) {
@@ -126,7 +126,7 @@ template <std::size_t rows, class T>
   }
 }
 
-// The gradient by `row` where a weight is that of `inner` elements, and what it contributes to those of weight and
+// Computes the gradient by `row` if each weight belongs to `inner` elements, and adds to the gradients by weight and
 // bias.
 template <class T>
 [[gnu::always_inline]] inline void backward_by_channel(double* by_weight, double* by_bias, BackwardRow<T> row,
@@ -149,7 +149,7 @@ template <class T>
   }
 }
 
-// The whole of a backward pass.
+// A backward pass over all rows.
 template <class T>
 struct Backward {
   T* to;
@@ -166,7 +166,7 @@ struct Backward {
     return {to + at, grad + at, x + at, mean[i], inverse_std(var[i], eps)};
   }
 
-  // Rows [i, end); by_weight and by_bias have a place for every channel.
+  // Processes rows [i, end). by_weight and by_bias have one element per channel.
   [[gnu::always_inline]] void run(double* by_weight, double* by_bias, std::int64_t i, std::int64_t end) const {
     const std::int64_t size = sizes.row_size();
     for (; sizes.inner == 1 && sizes.groups == 1 && i + kRows <= end; i += kRows) {
@@ -187,7 +187,7 @@ struct Backward {
   }
 };
 
-// sums[i] = the i-th element of every part, added in their order.
+// sums[i] = the sum of element i of all parts, in their order.
 void join_parts(double* sums, const std::vector<double>& parts, std::int64_t size) {
   std::fill(sums, sums + size, 0.0);
   for (std::size_t at = 0; at < parts.size(); at += static_cast<std::size_t>(size)) {

@@ -1,5 +1,6 @@
-// Hyperbolic functions of blocks and their inverses, wherever the result is finite: SLEEF's are infinite as soon as
-// exp(x) is, or the square of x. `out` may be the argument; count <= kBlockElements. T: float or double.
+// Hyperbolic functions and their inverses on blocks, correct wherever the result is finite. SLEEF's are infinite as
+// soon as exp(x), or the square of x, is. `out` may be the argument. REQUIRES: count <= kBlockElements. T: float or
+// double.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +12,14 @@
 
 namespace troupe::cpu {
 
-/// Up to where exp and the square are finite, and beyond which sinh and cosh are exp(|x|) / 2, asinh and acosh log(2
-/// |x|), in every digit.
+/// The limits up to which exp and the square are finite. Beyond them, sinh and cosh equal exp(|x|) / 2, and asinh and
+/// acosh equal log(2 |x|), in every digit.
 template <class T>
 inline constexpr T kFarForExp = static_cast<T>(sizeof(T) == sizeof(float) ? 88 : 709);
 template <class T>
 inline constexpr T kFarForSquare = static_cast<T>(sizeof(T) == sizeof(float) ? 1e19 : 1e154);
 
-/// exp(|x|) / 2 of large x. The difference is exact.
+/// exp(|x|) / 2 for large x. |x| - 1 is exact there.
 template <class T>
 void half_exp(T* out, const T* x, std::int64_t count) {
   vectorized_for(count, [=](std::int64_t i) { out[i] = std::abs(x[i]) - T{1}; });
@@ -31,7 +32,7 @@ void signed_half_exp(T* out, const T* x, std::int64_t count) {
   vectorized_for(count, [=](std::int64_t i) { out[i] = std::copysign(out[i], x[i]); });
 }
 
-/// log(2 x) of large x.
+/// log(2 x) for large x.
 template <class T>
 void log_of_double(T* out, const T* x, std::int64_t count) {
   real_functions<T>().log(out, x, count);
@@ -44,7 +45,7 @@ void signed_log_of_double(T* out, const T* x, std::int64_t count) {
   vectorized_for(count, [=](std::int64_t i) { out[i] = std::copysign(out[i], x[i]); });
 }
 
-/// `far` where |x| > limit, else `near`. Few blocks have any that is far.
+/// Computes `far` where |x| > limit, else `near`. Few blocks have an element beyond the limit.
 template <class T>
 void near_or_far(T* out, const T* x, std::int64_t count, T limit, RealFunction<T> near, RealFunction<T> far) {
   if (std::none_of(x, x + count, [=](T v) { return std::abs(v) > limit; })) return near(out, x, count);

@@ -34,7 +34,7 @@ void put_add(Tensor& out, const Tensor& x, const Tensor& index) {
   dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
     T* const to = mutable_elements<T>(out);
     const T* const from = elements<T>(x);
-    // In one thread: two indices may name the same place.
+    // Runs on one thread: two indices may name the same place.
     for (std::int64_t outer = 0; outer < x.size(0); ++outer) {
       for (std::int64_t i = 0; i < count; ++i) {
         T* const row = to + (outer * size + at[i]) * inner;
@@ -82,7 +82,7 @@ void place(Tensor& out, const Tensor& x, const Tensor& index) {
 
 bool all_inside(const Tensor& index, std::int64_t size) {
   const auto* const at = elements<std::int64_t>(index);
-  // The highest bit is set of what is outside, or of what the last number inside lacks to it.
+  // For an index outside [0, size), the highest bit of the index or of last - index is set.
   const std::uint64_t last = static_cast<std::uint64_t>(size) - 1;
   std::uint64_t outside = 0;
   for (std::int64_t i = 0; i < index.numel(); ++i) {

@@ -10,8 +10,8 @@
 
 namespace troupe::cpu {
 
-/// join(... join(start, of(0)) ..., of(count - 1)), where element i goes to lane i mod 32 and lanes are joined
-/// pairwise. `of` and `join` should hold numbers by value, as for vectorized().
+/// Returns join(... join(start, of(0)) ..., of(count - 1)), where element i is joined in lane i mod 32 and the lanes
+/// are joined pairwise. `of` and `join` should hold numbers by value, as for vectorized().
 template <class T, class Of, class Join>
 T folded(std::int64_t count, T start, const Of& of, const Join& join) {
   constexpr std::int64_t kLanes = 32;
@@ -38,7 +38,7 @@ T folded(std::int64_t count, T start, const Of& of, const Join& join) {
   return result;
 }
 
-/// The largest of `count` elements; if there is a NaN, any of them.
+/// Returns the largest of `count` elements. Skips NaN; -infinity if no other element is left.
 template <class T>
 T largest(const T* x, std::int64_t count) {
   return folded(
@@ -46,7 +46,7 @@ T largest(const T* x, std::int64_t count) {
       [](T a, T b) { return b > a ? b : a; });
 }
 
-/// The sum of f(i) for i < count, in f64.
+/// Returns the sum of f(i) for i < count, in f64.
 template <class F>
 double sum_of(std::int64_t count, const F& f) {
   return folded(

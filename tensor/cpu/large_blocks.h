@@ -1,6 +1,5 @@
-// Large blocks of memory, cut from segments: a free part is split when a smaller block is asked for, and joined with
-// its free neighbours when it comes back. So a training step, whose tensors have many sizes, takes little more than it
-// uses.
+// Large blocks of memory, cut from segments. A request splits a free part; a freed part joins its free neighbours. So a
+// training step, whose tensors have many sizes, needs little more memory than it uses.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,7 @@
 
 namespace troupe {
 
-/// Bookkeeping only: reads and writes none of the memory. One owner at a time: not safe for several threads at once.
+/// Bookkeeping only: does not access the memory. Not thread-safe: one owner at a time.
 class LargeBlocks {
  public:
   struct Segment {
@@ -22,36 +21,38 @@ class LargeBlocks {
 
   /// Sizes are multiples of this.
   static constexpr std::size_t kUnit = 4096;
-  /// Segments of up to this size are split; a larger one is one block, for requests of at least half its size.
+  /// Segments up to this size are split into blocks. A larger segment is one block, for requests of at least half its
+  /// size.
   static constexpr std::size_t kSharedMax = std::size_t{64} << 20U;
 
-  /// The size of a segment to add when no free part serves a request of `size`.
+  /// Returns the size of the segment to add if no free part serves a request of `size`.
   [[nodiscard]] static std::size_t segment_size(std::size_t size) noexcept;
 
-  /// Takes a segment in; all of it is free.
+  /// Adds a segment that is free as a whole.
   void add(const Segment& segment);
 
-  /// Returns the smallest free part that serves a request of `size`, or nothing.
+  /// Allocates `size` bytes, rounded up, from the smallest free part that serves them. Returns nullopt if there is
+  /// none.
   [[nodiscard]] std::optional<Segment> take(std::size_t size);
 
   /// Frees a block that take() returned, and returns its size.
   std::size_t give(std::byte* block);
 
-  /// Returns a segment of which nothing is in use, the largest, and forgets it.
+  /// Removes and returns the largest segment of which no part is in use, or returns nullopt.
   [[nodiscard]] std::optional<Segment> remove_free();
 
-  /// Returns the segments of which nothing was in use since the last call, and forgets them. Throws std::bad_alloc, and
-  /// then forgets none.
+  /// Removes and returns the segments of which no part was in use since the last call. If it throws std::bad_alloc, it
+  /// removes none.
   [[nodiscard]] std::vector<Segment> remove_unused();
 
  private:
   struct SegmentUse {
     std::size_t size;
-    bool used;  ///< since the last remove_unused()
+    bool used;  ///< whether a part was in use since the last remove_unused()
   };
   struct Part {
     std::size_t size;
-    std::byte* segment;  ///< its begin: neighbours of two segments are not joined
+    std::byte* segment;  ///< begin of its segment; parts of two segments are never joined
     bool shared;
     bool free;
   };
@@ -59,7 +60,7 @@ class LargeBlocks {
 
   void insert_free(Parts::iterator part) { free_.emplace(part->second.size, part->first); }
   void erase_free(Parts::iterator part) { free_.erase({part->second.size, part->first}); }
-  /// Appends the part behind `part`.
+  /// Joins the part that follows `part` to it.
   void join_next(Parts::iterator part);
 
   Parts parts_;

@@ -1,4 +1,4 @@
-// Walking several strided operands of one shape together.
+// Walks over several strided operands of one shape.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 namespace troupe::cpu {
 
 /// Calls `row(offsets, count)` for stretches of rows that cover elements [begin, end) of the walk in order. `offsets`
-/// are those of the stretch's first element for each operand; along it they grow by `walk.row_strides()`.
+/// holds the offset of the stretch's first element in each operand; within the stretch the offsets grow by
+/// `walk.row_strides()`.
 template <std::size_t N, class Row>
 void walk_range(const kernels::Walk<N>& walk, std::int64_t begin, std::int64_t end, const Row& row) {
   if (begin >= end) return;
@@ -41,7 +42,8 @@ void walk_range(const kernels::Walk<N>& walk, std::int64_t begin, std::int64_t e
   }
 }
 
-/// As walk_range over all elements, several stretches at a time if numel * cost is large. `row` must not throw.
+/// As walk_range over all elements, but several stretches run in parallel if numel * cost is large. REQUIRES: `row`
+/// does not throw.
 template <std::size_t N, class Row>
 void for_each_row(const kernels::Walk<N>& walk, const Row& row, std::int64_t cost = 1) {
   parallel_for(walk.numel, cost, [&](std::int64_t begin, std::int64_t end) { walk_range(walk, begin, end, row); });

@@ -29,7 +29,7 @@ Dims without_matrix(const Dims& dims) {
   return Dims(std::span<const std::int64_t>(dims.begin(), static_cast<std::size_t>(dims.size() - 2)));
 }
 
-/// c = a * b of integers, of any layout; `c` has rows without gaps.
+/// c = a * b for integers of any layout. REQUIRES: `c` has contiguous rows.
 template <class T>
 void multiply(const MatrixRef<T>& c, const MatrixRef<const T>& a, const MatrixRef<const T>& b) {
   const auto times = [](auto p, auto q) { return p * q; };
@@ -49,25 +49,25 @@ void multiply(const MatrixRef<T>& c, const MatrixRef<const T>& a, const MatrixRe
   gemm(c, a, b);
 }
 
-/// What a product costs, in elements of other loops: for being called, and for its multiplications.
+/// The cost of a product in elements of other loops: for the call, and for its multiplications.
 constexpr std::int64_t kElementsOfCall = 32;
 constexpr std::int64_t kMultiplicationsPerElement = 16;
 
-/// Multiplications of a product that one thread computes, where there are as many products as threads: larger ones keep
-/// all threads of oneDNN busy.
+/// The most multiplications of a product that one thread computes if there are as many products as threads. Larger
+/// products keep all threads of oneDNN busy.
 constexpr std::int64_t kMultiplicationsOfOneThread = 1 << 24;
 
-/// Whether gemm takes sizes and strides of the matrices: no thread of a loop may throw that it does not.
+/// Returns whether gemm accepts the sizes and strides. Checked before the loop, because its threads must not throw.
 bool is_ordinary(const Tensor& x) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const int r = x.dim() - 2;
   return std::max({x.shape()[r], x.shape()[r + 1], x.strides()[r], x.strides()[r + 1]}) <= kMost;
 }
 
-/// Whether the products of a batch go to threads, instead of each one to all of them.
+/// Returns whether each product of a batch runs on one thread instead of on all threads.
 bool goes_to_threads(const Tensor& x, const Tensor& y, std::int64_t batch, std::int64_t multiplications) {
   if (batch < MathThreads::current() || !is_ordinary(x) || !is_ordinary(y)) return false;
-  // Products of f64 are OpenBLAS's, which has one thread, and those of integers are ours, which have one too.
+  // Products of f64 (OpenBLAS) and of integers (our loop) always use one thread.
   return x.dtype() != DType::f32 || multiplications <= kMultiplicationsOfOneThread;
 }
 

@@ -16,18 +16,18 @@ using kernels::PoolWindows;
 
 namespace {
 
-// As wide as the elements, so that both fill a vector.
+// As wide as the elements, so that vectors of both have equally many.
 template <class T>
 using Offset = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
-/// Whether a number `a` at offset `i` is to replace `b` at `j`: NaN is largest of all, of equal ones the first.
+/// Returns whether `a` at offset `i` replaces `b` at `j`: NaN is largest; of equal numbers the first counts.
 template <class T>
 [[gnu::always_inline]] inline bool replaces(T a, Offset<T> i, T b, Offset<T> j) {
   return (static_cast<int>(!(a <= b)) & static_cast<int>(b == b)) |
          (static_cast<int>(a == b) & static_cast<int>(i < j));
 }
 
-/// Elements of one column, `step` rows from each other.
+/// The elements of a window along one dimension, `step` apart.
 struct ColumnReach {
   std::int64_t begin, end, step;
 };
@@ -37,7 +37,7 @@ ColumnReach reach_of(const PoolWindows& windows, std::int64_t i) {
   return {windows.begin[at], windows.end[at], windows.step};
 }
 
-/// Lines of values with their offsets, and the largest of each window: memory of one thread.
+/// Lines of values with their offsets, and the largest element of each window. Memory of one thread.
 template <class T>
 struct MaxLines {
   T* value;
@@ -46,7 +46,7 @@ struct MaxLines {
   Offset<T>* best_offset;
 };
 
-/// The largest of each column, and where it is, of `count` columns of `image`.
+/// Finds the largest element of each of `count` columns of `image`, and its offset.
 template <class T>
 [[gnu::always_inline]] inline void largest_of_columns(T* __restrict value, Offset<T>* __restrict offset,
                                                       const T* __restrict image, std::int64_t width, ColumnReach reach,
@@ -70,7 +70,7 @@ template <class T>
   }
 }
 
-/// best[j] = the largest of `kernel` elements from position j * stride on.
+/// best[j] = the largest of `kernel` elements from position j * stride on, `step` apart.
 template <class T>
 [[gnu::always_inline]] inline void largest_of_windows(MaxLines<T> lines, std::int64_t stride, std::int64_t kernel,
                                                       std::int64_t step, std::int64_t count) {
@@ -93,7 +93,7 @@ template <class T>
   }
 }
 
-/// One window of any kind: the offset in the image of its largest element.
+/// Returns the offset in the image of the largest element of any window.
 template <class T>
 std::int64_t largest_in(const T* image, std::int64_t width, const ColumnReach& down, const ColumnReach& across) {
   std::int64_t best = down.begin * width + across.begin;
@@ -132,7 +132,7 @@ struct MaxPool {
   void regular(std::int64_t first, std::int64_t last) const {
     const PoolLines lines(columns, planes.width);
     const std::int64_t at_once = lines.lines_at_once(planes.rows);
-    // Nothing in the padding is chosen: it is not larger than anything, and its offset is the last of all.
+    // Padding is never chosen: it is not larger than any element, and its offset is the last.
     std::vector<T> value(static_cast<std::size_t>(at_once * lines.length + lines.reach),
                          -std::numeric_limits<T>::infinity());
     std::vector<Offset<T>> offset(value.size(), std::numeric_limits<Offset<T>>::max());
@@ -144,7 +144,7 @@ struct MaxPool {
     else take_planes<0>(memory, lines, at_once, first, last);
   }
 
-  /// A stride of 0 stands for any.
+  /// kStride: the stride, or 0 if it is known only at run time.
   template <int kStride>
   void take_planes(MaxLines<T> memory, PoolLines lines, std::int64_t at_once, std::int64_t first,
                    std::int64_t last) const {

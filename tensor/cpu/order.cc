@@ -18,13 +18,13 @@ using kernels::order_key;
 
 namespace {
 
-// `value != value` holds for NaN only.
+// `value != value` holds only for NaN.
 template <class T>
 bool is_less(T a, T b) {
   return a < b || (b != b && a == a);
 }
 
-// The first `k` places of a row, in order. `places` is room for all of them.
+// Writes the first `k` places of a row, in order, to `places`, which has one element per element of the row.
 template <class T>
 void first_places(std::vector<std::int64_t>& places, const T* row, std::int64_t stride, std::int64_t k, Order order) {
   std::iota(places.begin(), places.end(), std::int64_t{0});
@@ -41,7 +41,7 @@ void first_places(std::vector<std::int64_t>& places, const T* row, std::int64_t 
 template <class T>
 using KeyBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-// An element, as a number in its order, and its place.
+// The sort key of an element, and its place.
 template <class Key>
 struct Entry {
   Key key;
@@ -51,8 +51,8 @@ struct Entry {
   }
 };
 
-// Sorts by key, digit after digit from the last; equal ones keep their order. Reads and writes each entry once per
-// digit.
+// Radix sort by key, from the least significant digit. Equal keys keep their order. Each digit reads and writes each
+// entry once.
 template <class Key>
 void sort_digits(std::vector<Entry<Key>>& entries, std::vector<Entry<Key>>& room) {
   constexpr int kDigit = 11;
@@ -65,14 +65,14 @@ void sort_digits(std::vector<Entry<Key>>& entries, std::vector<Entry<Key>>& room
   }
   for (std::size_t i = 0; i < kDigits; ++i) {
     std::size_t* const next = counts.data() + i * kBuckets;
-    if (next[digit(entries.front().key, i)] == entries.size()) continue;  // all have the same
+    if (next[digit(entries.front().key, i)] == entries.size()) continue;  // all keys have the same digit
     std::exclusive_scan(next, next + kBuckets, next, std::size_t{0});
     for (const Entry<Key>& entry : entries) room[next[digit(entry.key, i)]++] = entry;
     entries.swap(room);
   }
 }
 
-// Rows that are put in order one after the other, in the same room.
+// Sorts whole rows one after the other in the same memory.
 template <class T>
 class WholeRows {
  public:
@@ -102,7 +102,7 @@ void order_last(Tensor& out, const Tensor& x, Order order) {
   const std::int64_t size = x.shape()[last];
   const std::int64_t stride = x.strides()[last];
   const std::int64_t k = out.shape()[last];
-  const bool whole = k * 8 >= size;  // then sorting all is faster than finding the first
+  const bool whole = k * 8 >= size;  // sorting the whole row is faster then
   const Tensor first = x.select(last, 0);
   const auto walk = make_walk<1>(first.shape(), {&first.strides()});
   auto* const to = mutable_elements<std::int64_t>(out);

@@ -16,9 +16,9 @@ using kernels::PairLossKind;
 
 namespace {
 
-constexpr std::int64_t kPartElements = 1 << 14;  // whose losses are summed apart; a multiple of kBlockElements
+constexpr std::int64_t kPartElements = 1 << 14;  // elements of a separate sum; a multiple of kBlockElements
 
-// At most kBlockElements of every operand; pos_weight may be null.
+// At most kBlockElements elements of every operand. pos_weight may be null.
 template <class T>
 struct Block {
   const T* x;
@@ -154,7 +154,7 @@ void slopes(const PairLoss& loss, T* by_x, T* by_y, const Block<T>& in) {
   }
 }
 
-// The operands of a loss by the address of an element.
+// The operands of a loss, addressed by element.
 template <class T>
 struct Operands {
   const T* x;
@@ -175,7 +175,7 @@ struct Operands {
   }
 };
 
-// Calls f(place, count) for blocks that make up [begin, end).
+// Calls f(place, count) for blocks that cover [begin, end).
 template <class F>
 void for_each_block_of(std::int64_t begin, std::int64_t end, const F& f) {
   for (std::int64_t at = begin; at < end; at += kBlockElements) f(at, std::min(kBlockElements, end - at));

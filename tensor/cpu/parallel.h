@@ -1,4 +1,4 @@
-// Splitting a loop over the math threads of the calling thread.
+// Splits a loop over the math threads of the calling thread.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace troupe::cpu {
 
-/// Below this many elements a loop is not worth waking a thread.
+/// A loop over fewer elements runs on the calling thread only: waking threads would cost more.
 inline constexpr std::int64_t kParallelElements = 1 << 16;
 
-/// Calls `body(begin, end)` for ranges that cover [0, count) once, several at a time if count * cost is large, where
-/// `cost` is in elements. `body` must not throw, and its results must not depend on how the range is cut.
+/// Calls `body(begin, end)` for ranges that cover [0, count) once, in parallel if count * cost is large. `cost` is in
+/// elements. REQUIRES: `body` does not throw, and its results do not depend on how the range is split.
 template <class Body>
 void parallel_for(std::int64_t count, std::int64_t cost, const Body& body) {
   const int threads = MathThreads::current();

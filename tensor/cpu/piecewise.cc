@@ -15,10 +15,10 @@ using kernels::PiecewiseOp;
 
 namespace {
 
-// So many elements stay in a core's first cache between two passes.
+// This many elements stay in a core's first-level cache between two passes.
 constexpr std::int64_t kBlock = 1024;
 
-/// Calls `f(begin, count)` for blocks of all elements, several at a time.
+/// Calls `f(begin, count)` for blocks that cover all elements, in parallel.
 template <class F>
 void for_each_block(std::int64_t count, const F& f) {
   parallel_for(count, 1, [&](std::int64_t first, std::int64_t last) {
@@ -26,7 +26,7 @@ void for_each_block(std::int64_t count, const F& f) {
   });
 }
 
-/// Elu, celu and selu.
+/// elu, celu and selu.
 template <class T>
 void exponential_block(const ExponentialPieces& pieces, T* out, const T* x, std::int64_t count) {
   const T above = static_cast<T>(pieces.above);

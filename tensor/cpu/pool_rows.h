@@ -1,5 +1,5 @@
-// Rows of windows laid out for vectors: each row of windows becomes one line of numbers, with room for the padding, and
-// lines follow each other, so that one long loop serves all windows of several rows, however short a row is.
+// Rows of pooling windows in a layout for vectors. Each row of windows becomes one line of numbers that includes the
+// padding. Lines are adjacent, so one long loop handles all windows of several rows, even if a row is short.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace troupe::cpu {
 
 using kernels::PoolWindows;
 
-/// The sizes that a kernel runs over: images of single channels, which it takes one after the other.
+/// The sizes of a pooling kernel's loop. Every channel of every image is one plane.
 struct PoolPlanes {
   PoolPlanes(const Tensor& in, const Tensor& out)
       : count(in.size(0) * in.size(1)),
@@ -25,7 +25,7 @@ struct PoolPlanes {
   [[nodiscard]] std::int64_t out_size() const { return rows * columns; }
 };
 
-/// The lines that regular windows are taken from. Window j of a line starts at position j * stride of it.
+/// The lines that regular windows read. Window j of a line starts at its position j * stride.
 struct PoolLines {
   PoolLines(const PoolWindows& w, std::int64_t width)
       : windows(w.count()),
@@ -38,22 +38,22 @@ struct PoolLines {
         columns(std::min(width, w.first + length)),
         at(-w.first) {}
 
-  /// Whether lines for such windows are at most a few times as long as those of the image. The memory of others would
-  /// follow the stride or the kernel that somebody asked for; they are taken one by one.
+  /// Returns whether lines for such windows are at most a few times as long as the image's rows. Otherwise the caller's
+  /// stride or kernel would decide the amount of memory; such windows are computed one by one.
   [[nodiscard]] static bool serve(const PoolWindows& w, std::int64_t width) {
     const std::int64_t most = 4 * width + 64;
     return w.stride > 0 && w.stride <= most && (w.kernel - 1) * w.step < most;
   }
 
   std::int64_t windows, stride, kernel, step;
-  std::int64_t reach;    ///< positions from the first element of a window to behind its last
-  std::int64_t length;   ///< of a line, a multiple of the stride
-  std::int64_t columns;  ///< so many columns of the image are in a line ...
-  std::int64_t at;       ///< ... from this position on, behind the padding
+  std::int64_t reach;    ///< positions from a window's first element to one past its last
+  std::int64_t length;   ///< length of a line, a multiple of the stride
+  std::int64_t columns;  ///< number of image columns in a line
+  std::int64_t at;       ///< position of the first of them, after the padding
 
-  /// Windows of a line, with those that are begun in what its length was rounded up by.
+  /// Returns the number of windows of a line, including those that begin where its length was rounded up.
   [[nodiscard]] std::int64_t slots() const { return length / stride; }
-  /// How many lines stay in a core's first cache, at least one.
+  /// Returns how many lines fit into a core's first-level cache, at least 1.
   [[nodiscard]] std::int64_t lines_at_once(std::int64_t rows) const {
     constexpr std::int64_t kElements = 2048;
     return std::clamp<std::int64_t>(kElements / length, 1, rows);

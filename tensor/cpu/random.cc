@@ -18,7 +18,7 @@ using kernels::with_formula;
 
 namespace {
 
-constexpr std::int64_t kBlockCost = 16;  // of one block, in elements
+constexpr std::int64_t kBlockCost = 16;  // cost of one block, in elements
 
 void draw_reals(Tensor& out, const RealDistribution& distribution, const Draws& draws) {
   dispatch_floating("random", out.dtype(), [&]<class T>(std::type_identity<T>) {

@@ -1,4 +1,5 @@
-// Functions of reals and activations on blocks of contiguous elements, and the slopes that their gradients need.
+// Functions of reals and activations on blocks of contiguous elements, and the derivatives that gradients need. `out`
+// may be an argument. REQUIRES: count <= kBlockElements. T: float or double.
 // `out` may be an argument; count <= kBlockElements. T: float or double.
 #pragma once
 
@@ -17,7 +18,7 @@ namespace troupe::cpu {
 template <class T>
 struct alignas(64) RealBlock : std::array<T, kBlockElements> {};
 
-/// `exponential` is exp(-|x|), which never overflows.
+/// Returns sigmoid(x). `exponential` is exp(-|x|), which never overflows.
 template <class T>
 [[gnu::always_inline]] inline T sigmoid_from(T x, T exponential) {
   return (x >= T{0} ? T{1} : exponential) / (T{1} + exponential);
@@ -56,7 +57,7 @@ void logit(T* out, const T* x, std::int64_t count) {
   real_functions<T>().log(out, out, count);
 }
 
-/// log(exp(a) + exp(b)), without overflow. Equal infinities have no difference.
+/// log(exp(a) + exp(b)) without overflow. The difference of equal infinities counts as 0.
 template <class T>
 void logaddexp(T* out, const T* a, const T* b, std::int64_t count) {
   RealBlock<T> larger;
@@ -72,7 +73,7 @@ void logaddexp(T* out, const T* a, const T* b, std::int64_t count) {
   vectorized_for(count, [&](std::int64_t i) { out[i] = larger.data()[i] + rest.data()[i]; });
 }
 
-/// a log(b), 0 where a is 0 unless b is NaN.
+/// a log(b); 0 where a is 0 and b is not NaN.
 template <class T>
 void xlogy(T* out, const T* a, const T* b, std::int64_t count) {
   RealBlock<T> logarithm;
@@ -81,7 +82,7 @@ void xlogy(T* out, const T* a, const T* b, std::int64_t count) {
                  [&](std::int64_t i) { out[i] = a[i] == T{0} && b[i] == b[i] ? T{0} : a[i] * logarithm.data()[i]; });
 }
 
-/// tanh(log(1 + exp(x))) and 1 minus it, as shares of a sum. `e` is exp(-|x|), which never overflows.
+/// gate = tanh(log(1 + exp(x))) and rest = 1 - gate, as shares of a sum. `e` is exp(-|x|), which never overflows.
 template <class T>
 struct MishShares {
   T gate;
@@ -121,7 +122,7 @@ void softplus(T* out, const T* x, std::int64_t count) {
   });
 }
 
-/// The probability that a normal number is below x.
+/// The cumulative distribution function of the standard normal distribution.
 template <class T>
 void normal_cdf(T* out, const T* x, std::int64_t count) {
   constexpr T kScale = T{-1} / std::numbers::sqrt2_v<T>;

@@ -15,7 +15,7 @@ using kernels::RecurrentGradients;
 
 namespace {
 
-// What a function of a real costs, in elements.
+// The cost of a function of reals, in elements.
 constexpr std::int64_t kRealCost = 8;
 
 struct Sizes {
@@ -30,7 +30,7 @@ struct Sizes {
   std::int64_t wide;
 };
 
-// The elements of a (t, n, width) tensor, step by step; null if it is undefined.
+// The elements of a (t, n, width) tensor by step; null if it is undefined.
 template <class T>
 struct Steps {
   T* data;
@@ -49,7 +49,7 @@ Steps<T> write(Tensor& x) {
   return {mutable_elements<T>(x), x.size(1) * x.size(2)};
 }
 
-// The state before the first step: that of the caller, or zeros.
+// The state before the first step: the caller's, or zeros.
 template <class T>
 class FirstState {
  public:
@@ -70,7 +70,7 @@ MatrixRef<T> rows(T* data, std::int64_t count, std::int64_t width) {
   return {data, count, width, width, 1};
 }
 
-// The columns of `x` as rows in fresh memory: products that read it many times are faster.
+// Returns the columns of `x` as rows of a copy: products that read it many times are faster.
 template <class T>
 std::vector<T> transposed(const T* x, std::int64_t row_count, std::int64_t column_count) {
   constexpr std::int64_t kBlock = 16;
@@ -121,11 +121,11 @@ class Forward {
  private:
   static const T* optional(const Tensor& x) { return x.defined() ? elements<T>(x) : nullptr; }
 
-  // Adds what the hidden state gives to the sums of step `now`.
+  // Adds the hidden state's part to the sums of step `now`.
   void multiply(std::int64_t now, const T* hidden) {
     const auto weight = rows<const T>(weight_.data(), sizes_.hidden, sizes_.wide);
     const bool nothing = hidden == nullptr && first_hidden_.is_zero();
-    if (nothing) return;  // GRU's product starts as zeros
+    if (nothing) return;  // 0: the buffer of GRU's product starts as zeros
     const auto from = rows<const T>(hidden == nullptr ? first_hidden_.data() : hidden, sizes_.examples, sizes_.hidden);
     if (cell_ == RnnCell::gru) {
       gemm(rows(from_hidden_.data(), sizes_.examples, sizes_.wide), from, weight);
@@ -216,7 +216,7 @@ class Backward {
     }
   }
 
-  // The gradient by the hidden state before step `now`: what goes through the gates of that step.
+  // Adds the part through the gates of step `now` to the gradient by the hidden state before it.
   void multiply(std::int64_t now) {
     const auto to = rows(by_hidden_, sizes_.examples, sizes_.hidden);
     const auto weight = rows(weight_, sizes_.wide, sizes_.hidden);

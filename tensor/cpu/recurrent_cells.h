@@ -1,6 +1,5 @@
-// One step of a recurrent layer for one example, once the products are there: what happens to its gates, and the
-// gradients. T: float or double. Gates lie side by side, `size` numbers each; no two addresses overlap unless the
-// comment says so.
+// One step of a recurrent layer for one example, after the matrix products: the gates, and their gradients. T: float or
+// double. Gates are adjacent, `size` elements each. REQUIRES: no two addresses overlap, unless a comment says so.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 
 namespace troupe::cpu {
 
-/// vectorized_for() of many addresses: the compiler does not look whether one overlaps another.
+/// vectorized_for() for loops over many addresses: the compiler does not check whether they overlap.
 template <class F>
 void apart_for(std::int64_t count, const F& f) {
   vectorized([ count, f ]() __attribute__((always_inline)) {
@@ -42,7 +41,7 @@ void add_each(T* x, const T* added, std::int64_t count) {
 template <class T>
 struct LstmStep {
   std::int64_t size;
-  T* gates;  ///< in: sums; out: i, f, g, o
+  T* gates;  ///< in: the sums; out: i, f, g, o
   const T* previous_cell;
   T* cell;
   T* tanh_cell;
@@ -71,8 +70,8 @@ struct LstmStepBackward {
   const T* previous_cell;
   const T* tanh_cell;
   const T* by_hidden;
-  T* by_cell;   ///< in: by the cell; out: by the previous cell
-  T* by_gates;  ///< by the sums
+  T* by_cell;   ///< in: gradient by the cell; out: by the previous cell
+  T* by_gates;  ///< out: gradient by the sums
 };
 
 template <class T>
@@ -94,14 +93,14 @@ void lstm_step_backward(const LstmStepBackward<T>& s) {
   });
 }
 
-/// Gates r, z, n: n = tanh(its input + r * candidate), hidden = (1 - z) * n + z * previous hidden.
+/// Gates r, z, n: n = tanh(input of n + r * candidate), hidden = (1 - z) * n + z * previous hidden.
 template <class T>
 struct GruStep {
   std::int64_t size;
-  T* gates;                 ///< in: sums of r and z, input of n; out: r, z, n
-  const T* from_hidden;     ///< what the previous hidden adds to r and z, and to n before it is reset
-  const T* candidate_bias;  ///< of n, from the hidden side; may be null
-  T* candidate;             ///< out: the hidden side of n
+  T* gates;                 ///< in: sums of r and z, and the input of n; out: r, z, n
+  const T* from_hidden;     ///< the previous hidden state's part of r, z and n, n before r scales it
+  const T* candidate_bias;  ///< bias of the hidden state's part of n; may be null
+  T* candidate;             ///< out: the hidden state's part of n, with the bias
   const T* previous_hidden;
   T* hidden;
 };
@@ -127,9 +126,9 @@ struct GruStepBackward {
   const T* gates;
   const T* candidate;
   const T* previous_hidden;
-  T* by_hidden;       ///< in: by the hidden; out: by the previous hidden, but for what goes through the gates
-  T* by_gates;        ///< by the sums of r and z and the input of n
-  T* by_from_hidden;  ///< the same for r and z; by the candidate for n
+  T* by_hidden;       ///< in: gradient by hidden; out: by the previous hidden, without the part through the gates
+  T* by_gates;        ///< out: gradient by the sums of r and z and the input of n
+  T* by_from_hidden;  ///< out: the same for r and z; for n the gradient by the candidate
 };
 
 template <class T>
@@ -159,7 +158,7 @@ void relu_each(T* out, const T* x, std::int64_t count) {
   apart_for(count, [=](std::int64_t j) { out[j] = x[j] < T{0} ? T{0} : x[j]; });
 }
 
-/// Gradients by the sums, from those by the hidden and the hidden itself.
+/// The gradients by the sums, from the gradients by the hidden state and the hidden state itself.
 template <class T>
 void relu_backward_each(T* by_sums, const T* by_hidden, const T* hidden, std::int64_t count) {
   apart_for(count, [=](std::int64_t j) { by_sums[j] = hidden[j] > T{0} ? by_hidden[j] : T{0}; });

@@ -48,7 +48,7 @@ struct Max {
   using Total = T;
   using Limits = std::numeric_limits<T>;
   static T start() { return Limits::has_infinity ? -Limits::infinity() : Limits::lowest(); }
-  // `value != value` holds for NaN only, which then stays: nothing is larger.
+  // `value != value` holds only for NaN. NaN stays: no comparison with it is true.
   static T step(T total, T value) { return value > total || value != value ? value : total; }
   static T join(T a, T b) { return step(a, b); }
   [[nodiscard]] T finish(T total) const { return total; }
@@ -67,7 +67,7 @@ struct Min {
 template <class Fold>
 using Lanes = std::array<typename Fold::Total, kLanes>;
 
-// Folds whole rounds of the lanes.
+// Folds `rounds` times kLanes elements.
 template <class Fold, class T>
 void fold_rounds(Lanes<Fold>& lanes, const T* row, std::int64_t stride, std::int64_t rounds) {
   vectorized([ to = &lanes, row, stride, rounds ]() __attribute__((always_inline)) {
@@ -99,7 +99,7 @@ Total join_lanes(std::array<Total, kLanes> lanes) {
   return lanes[0];
 }
 
-// Folds everything that `folded` reaches from `start`: element k in lane k mod kLanes.
+// Folds the elements of `folded` from `start` on, element k in lane k mod kLanes.
 template <class Fold, class T>
 typename Fold::Total fold_one(const Source<T>& x, std::int64_t start, const Walk<1>& folded) {
   Lanes<Fold> lanes;
@@ -120,14 +120,14 @@ typename Fold::Total fold_one(const Source<T>& x, std::int64_t start, const Walk
   return join_lanes<Fold>(lanes);
 }
 
-// The same for `count` <= kColumns neighbouring results at once, reading memory in order.
+// The same for `count` <= kColumns adjacent results at once, so that memory is read in order.
 template <class Fold, class T, class R>
 void fold_columns(const Fold& fold, R* out, const Source<T>& x, std::int64_t start, std::int64_t count,
                   const Walk<1>& folded) {
   static_assert(kColumns <= kBlockElements);
   using Total = typename Fold::Total;
   std::array<std::array<Total, kColumns>, kLanes> lanes;
-  // A lane without elements changes nothing, so it is not there.
+  // Lanes without elements are left out: they would not change the result.
   const auto used =
       static_cast<std::size_t>(std::clamp(folded.numel, std::int64_t{1}, static_cast<std::int64_t>(kLanes)));
   const auto columns = static_cast<std::size_t>(count);
@@ -170,7 +170,7 @@ void fold_all(const Fold& fold, R* out, const Source<T>& x, const Walk<2>& kept,
   for_each_row(kept, row, folded.numel);
 }
 
-// What results are before they are rounded or wrapped to the dtype of the result.
+// Returns the dtype of results before they are rounded or wrapped to the dtype of `out`.
 DType dtype_of_total(ReduceOp op, DType dtype) {
   if (op == ReduceOp::max || op == ReduceOp::min) return compute_dtype(dtype);
   if (!is_floating(dtype)) return DType::i64;
@@ -203,7 +203,7 @@ void reduce(ReduceOp op, Tensor& out, const Tensor& x, const AxisSet& axes) {
     const auto fold_into = [&]<class R>(const auto& fold, std::type_identity<R>) {
       fold_all(fold, reinterpret_cast<R*>(to), from, kept, folded);
     };
-    // With fold_of<R>(), where R is the type of the result.
+    // Folds with fold_of(R), where R is the type of the result.
     const auto fold_to = [&](const auto& fold_of) {
       if constexpr (!std::is_floating_point_v<T>) {
         return fold_into(fold_of(std::type_identity<std::int64_t>{}), std::type_identity<std::int64_t>{});

@@ -1,4 +1,4 @@
-// Quotients and remainders: of reals in blocks, of integers one by one. `out` may be an argument; count <=
+// Quotients and remainders: of reals in blocks, of integers one by one. `out` may be an argument. REQUIRES: count <=
 // kBlockElements.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace troupe::cpu {
 
-// Of integers b is not 0, and -1 is apart, since the least integer divided by it does not fit.
+// Integers. REQUIRES: b is not 0. -1 is a separate case, because the least integer divided by -1 overflows.
 
 template <class T>
 T whole_fmod(T a, T b) {
@@ -31,7 +31,7 @@ T whole_floor_divide(T a, T b) {
   return a / b - (rest != T{0} && (rest < T{0}) != (b < T{0}) ? T{1} : T{0});
 }
 
-/// What is left of a when b was taken from its size as often as it goes, with the sign of a: exact.
+/// The exact remainder of the truncated division a / b, with the sign of a.
 template <class T>
 void fmod(T* out, const T* a, const T* b, std::int64_t count) {
   constexpr T kLargest = static_cast<T>(0x1p100);
@@ -43,7 +43,7 @@ void fmod(T* out, const T* a, const T* b, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = std::fmod(a[i], b[i]);
 }
 
-/// The same with the sign of b: a - b floor(a / b).
+/// The remainder with the sign of b: a - b floor(a / b).
 template <class T>
 void remainder(T* out, const T* a, const T* b, std::int64_t count) {
   RealBlock<T> rests;
@@ -54,14 +54,14 @@ void remainder(T* out, const T* a, const T* b, std::int64_t count) {
   });
 }
 
-/// floor(a / b), of the quotient before it is rounded.
+/// floor(a / b) of the exact quotient, not of the rounded one.
 template <class T>
 void floor_divide(T* out, const T* a, const T* b, std::int64_t count) {
   RealBlock<T> rests;
   fmod(rests.data(), a, b, count);
   vectorized_for(count, [&](std::int64_t i) {
     const T rest = rests.data()[i];
-    // Whole but for its own rounding.
+    // An integer except for rounding errors.
     const T quotient = (a[i] - rest) / b[i] - (rest != T{0} && (rest < T{0}) != (b[i] < T{0}) ? T{1} : T{0});
     const T below = std::floor(quotient);
     const T whole = quotient == T{0}            ? std::copysign(T{0}, a[i] / b[i])

@@ -18,7 +18,7 @@ using kernels::SumFold;
 
 namespace {
 
-// Folds rows of `inner` elements, `step` apart, each with the ones before.
+// Folds rows of `inner` elements, `step` apart, each row with those before it.
 template <class Fold>
 void fold_rows(typename Fold::Out* out, const typename Fold::In* x, std::int64_t rows, std::int64_t inner,
                std::int64_t step) {
@@ -31,7 +31,7 @@ void fold_rows(typename Fold::Out* out, const typename Fold::In* x, std::int64_t
   }
 }
 
-// Folds `count` lines of neighbouring elements side by side: each waits for its own element before, not for the others.
+// Folds `count` contiguous lines side by side, so that an element waits only for the one before it in its own line.
 template <class Fold, std::size_t count>
 void fold_lines(typename Fold::Out* out, const typename Fold::In* x, std::int64_t size, std::int64_t step) {
   std::array<typename Fold::State, count> states;

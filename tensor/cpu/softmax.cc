@@ -19,7 +19,7 @@ namespace {
 
 template <class T>
 void softmax_line(SoftmaxKind kind, T* y, const T* x, std::int64_t size) {
-  const T top = largest(x, size);  // NaN or not: the sum of the exponentials shows it
+  const T top = largest(x, size);  // skips NaN, which the exponentials propagate
   double total = 0.0;
   RealBlock<T> block;
   for (std::int64_t begin = 0; begin < size; begin += kBlockElements) {
@@ -56,11 +56,11 @@ void backward_line(SoftmaxKind kind, T* out, const T* g, const T* p, std::int64_
   }
 }
 
-// Lines that are neighbours, (outer, size, inner), are computed side by side: a row of a stripe has one element of
-// each. Elements of a stripe are copied to memory without gaps when they are read for the first time: rows that lie a
-// power of two apart would evict each other from the caches.
+// Adjacent lines of (outer, size, inner) are computed side by side: a row of a stripe has one element of each line. The
+// first read copies a stripe to contiguous memory, because rows that are a power of two apart would evict each other
+// from the caches.
 
-/// Of a stripe, unless its lines are long: what stays in a core's second cache.
+/// Elements of a stripe that fit into a core's second-level cache. Long lines may exceed it.
 constexpr std::int64_t kStripeElements = 1 << 15;
 constexpr std::int64_t kColumnsMax = 1024;
 constexpr std::int64_t kColumnsMin = 16;
@@ -73,12 +73,12 @@ struct Stripe {
   [[nodiscard]] std::int64_t elements() const { return rows * columns; }
 };
 
-/// A number for each line of a stripe.
+/// One number per line of a stripe.
 template <class T>
 struct alignas(64) OfLines : std::array<T, kColumnsMax> {};
 
-/// Calls f(where in the tensors, where in a copy, line) for each element of a stripe, row by row, in vectors. As for
-/// vectorized(), `f` should hold numbers by value.
+/// Calls f(offset in the tensors, offset in a copy, line) for each element of a stripe, row by row, in vectors. `f`
+/// should hold numbers by value, as for vectorized().
 template <class F>
 void for_each_element(const Stripe& stripe, const F& f) {
   vectorized([ rows = stripe.rows, columns = stripe.columns, step = stripe.step, f ]() __attribute__((always_inline)) {
@@ -88,14 +88,14 @@ void for_each_element(const Stripe& stripe, const F& f) {
   });
 }
 
-/// Calls f(where in a copy) for each row of a stripe.
+/// Calls f(offset in a copy) for each row of a stripe.
 template <class F>
 void for_each_row(const Stripe& stripe, const F& f) {
   for (std::int64_t i = 0; i < stripe.rows; ++i) f(i * stripe.columns);
 }
 
-/// Calls of_line(copy) for each line of a stripe that is too narrow for vectors across it, copied from `from`; what is
-/// in `copies` then goes to `to`.
+/// For each line of a stripe that is too narrow for vectors across it: copies the line from `from` to `copies`, calls
+/// of_line(copies), and copies the result to `to`.
 template <class T, std::size_t N, class OfLine>
 void for_each_narrow_line(const Stripe& stripe, T* to, const std::array<const T*, N>& from, T* copies,
                           const OfLine& of_line) {
@@ -109,7 +109,7 @@ void for_each_narrow_line(const Stripe& stripe, T* to, const std::array<const T*
   }
 }
 
-/// `e` has room for two stripes.
+/// REQUIRES: `e` has room for two stripes.
 template <class T>
 void softmax_stripe(SoftmaxKind kind, T* y, const T* x, const Stripe& stripe, T* e) {
   if (stripe.columns < kColumnsMin) {
@@ -147,7 +147,7 @@ void softmax_stripe(SoftmaxKind kind, T* y, const T* x, const Stripe& stripe, T*
   }
 }
 
-/// `copies` has room for two stripes.
+/// REQUIRES: `copies` has room for two stripes.
 template <class T>
 void backward_stripe(SoftmaxKind kind, T* out, const T* g, const T* p, const Stripe& stripe, T* copies) {
   if (stripe.columns < kColumnsMin) {
@@ -188,8 +188,8 @@ void backward_stripe(SoftmaxKind kind, T* out, const T* g, const T* p, const Str
   }
 }
 
-/// Calls line(where) for each line of (outer, size, 1), or of_stripe(where, stripe, memory) for stripes that cover
-/// (outer, size, inner), where `memory` has room for two of them.
+/// Calls line(offset) for each line of (outer, size, 1), or of_stripe(offset, stripe, memory) for stripes that cover
+/// (outer, size, inner). `memory` has room for two stripes.
 template <class T, class Line, class OfStripe>
 void for_each_line(const Tensor& shape, const Line& line, const OfStripe& of_stripe) {
   const std::int64_t size = shape.size(1);

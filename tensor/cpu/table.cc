@@ -1,4 +1,4 @@
-// The kernels of the CPU.
+// The kernel table of the CPU.
 #include "tensor/kernels/table.h"
 
 namespace troupe::cpu {

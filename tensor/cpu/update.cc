@@ -18,10 +18,10 @@ using kernels::with_element;
 
 namespace {
 
-/// States of a formula, and the master copy.
+/// The most states of a formula, plus the master copy.
 constexpr std::size_t kStatesMax = 4;
 
-/// An element costs about as much as this many of a sum.
+/// The cost of an element, in elements of a sum.
 constexpr std::int64_t kCost = 4;
 
 /// The addresses of one item.
@@ -33,7 +33,7 @@ struct Place {
   std::array<const std::byte*, kStatesMax> states;
 };
 
-/// Addresses for writing come first: taking one may move memory that the others read.
+/// Takes the addresses for writing first, because taking one may move memory that the others read.
 Place place_of(UpdateItem& item) {
   Place place{};
   place.next = item.next.mutable_bytes();
@@ -44,7 +44,7 @@ Place place_of(UpdateItem& item) {
   return place;
 }
 
-/// What happens to a gradient before the formula sees it.
+/// Scales, clamps and decays a gradient before the formula reads it.
 template <class T, class Element>
 struct WithGradient {
   Element element;
@@ -59,7 +59,7 @@ struct WithGradient {
   }
 };
 
-/// Addresses of elements of T.
+/// Addresses of the operands as elements of T.
 template <class T, std::size_t N>
 struct Elements {
   T* next;
@@ -69,7 +69,7 @@ struct Elements {
   std::array<const T*, N> states;
 };
 
-/// Where elements of a gradient belong: those of its row i, `width` each, to row numbers[i].
+/// The rows of a gradient in its value: row i of the gradient, `width` elements, is row numbers[i] of the value.
 struct RowNumbers {
   const std::int64_t* numbers;
   std::int64_t width;
@@ -77,11 +77,11 @@ struct RowNumbers {
 
 constexpr std::int64_t kFirstRow = 0;
 
-/// Of a gradient with all rows, up to element `end`.
+/// For a dense gradient, up to element `end`.
 RowNumbers all_rows(std::int64_t end) { return {&kFirstRow, std::max<std::int64_t>(end, 1)}; }
 
-// Elements [begin, end) of the gradient. Element i of one operand is never element j of another, though states may be
-// updated where they are.
+// Computes elements [begin, end) of the gradient. Operands overlap only element by element: states may be updated in
+// place.
 template <class T, class F, std::size_t... K>
 void run(const Elements<T, sizeof...(K)>& elements, const RowNumbers& rows, std::int64_t begin, std::int64_t end,
          const F& f, std::index_sequence<K...>) {
@@ -106,7 +106,7 @@ void run(const Elements<T, sizeof...(K)>& elements, const RowNumbers& rows, std:
   });
 }
 
-/// One formula on elements [begin, end) of the gradient of a parameter of T.
+/// Applies one formula to elements [begin, end) of the gradient of a parameter of T.
 template <class T, class F, std::size_t... K>
 void run_plain(const Place& place, const RowNumbers& rows, std::int64_t begin, std::int64_t end, const F& f,
                std::index_sequence<K...> states) {
@@ -117,7 +117,7 @@ void run_plain(const Place& place, const RowNumbers& rows, std::int64_t begin, s
       rows, begin, end, f, states);
 }
 
-/// value[i] = master[i] where the latter rounds to the former, whose bits are `stored`.
+/// value[i] = master[i] where master[i] rounds to `stored[i]`, the bits of the value.
 void prefer_master(float* value, const std::uint16_t* stored, const float* master, const std::uint16_t* rounded,
                    std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
@@ -126,7 +126,7 @@ void prefer_master(float* value, const std::uint16_t* stored, const float* maste
   }
 }
 
-/// The same of a parameter of 16 bits, a block at a time.
+/// The same for a parameter of 16 bits, block by block.
 template <class F, std::size_t... K>
 void run_master(const Place& place, DType dtype, std::int64_t begin, std::int64_t end, const F& f,
                 std::index_sequence<K...> states) {
@@ -178,7 +178,7 @@ void run_item(const UpdateItem& item, const Place& place, const RowNumbers& rows
   });
 }
 
-/// Where the elements of one row are, counted as those of the gradient's row.
+/// Returns the addresses shifted by `elements`, so that a row of the value has the index of its gradient's row.
 Place moved(const Place& place, std::int64_t elements, DType dtype) {
   const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t state_bytes = elements * static_cast<std::int64_t>(size_of(compute_dtype(dtype)));
@@ -190,7 +190,7 @@ Place moved(const Place& place, std::int64_t elements, DType dtype) {
   return result;
 }
 
-/// Elements [begin, end) of the gradient.
+/// Computes elements [begin, end) of the gradient.
 template <class T>
 void run_part(const UpdateItem& item, const Place& place, std::int64_t begin, std::int64_t end) {
   if (!item.rows.defined()) return run_item<T>(item, place, all_rows(end), begin, end);
@@ -198,7 +198,7 @@ void run_part(const UpdateItem& item, const Place& place, std::int64_t begin, st
   const std::int64_t width = item.gradient.numel() / item.rows.numel();
   const DType dtype = item.value.dtype();
   if (dtype == dtype_of<T>) return run_item<T>(item, place, {rows.data(), width}, begin, end);
-  while (begin < end) {  // of 16 bits: one row after the other
+  while (begin < end) {  // 16 bits: row by row
     const std::int64_t row = begin / width;
     const std::int64_t last = std::min(end, (row + 1) * width);
     const std::int64_t distance = (rows[static_cast<std::size_t>(row)] - row) * width;

@@ -4,7 +4,7 @@
 
 namespace troupe::cpu {
 
-// Each from a source of its own, compiled for its instructions.
+// Each is defined in a source of its own, compiled for its instruction set.
 extern const RealFunctions<float> baseline_floats, avx2_floats, avx512_floats;
 extern const RealFunctions<double> baseline_doubles, avx2_doubles, avx512_doubles;
 

@@ -1,7 +1,7 @@
-// Functions of reals for many elements at once, from SLEEF.
+// Functions of reals on many elements, from SLEEF.
 //
-// At most 1 unit in the last place off (erfc 1.5). An element's result does not depend on its place, nor on the vector
-// instructions; processors with and without fused multiply-add may differ in the last place.
+// Error: at most 1 unit in the last place (erfc: 1.5). The result of an element depends neither on its position nor on
+// the vector width. Processors with and without fused multiply-add may differ in the last place.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ using RealFunctionOfTwo = void (*)(T* out, const T* a, const T* b, std::int64_t 
 template <class T>
 struct RealFunctions {
   RealFunction<T> exp, expm1, exp2, log, log1p, log2, log10, sin, cos, tan, asin, acos, atan, tanh, atanh, erf, erfc;
-  /// Infinite also where the result is large but still finite, see hyperbolic.h.
+  /// Infinite also for some large finite results, see hyperbolic.h.
   RealFunction<T> sinh, cosh, asinh, acosh;
-  /// pow is a to the power of b. hypot has no overflow on the way.
+  /// pow is a to the power of b. hypot has no intermediate overflow.
   RealFunctionOfTwo<T> pow, atan2, hypot;
-  /// Exact, but wrong for quotients beyond 2^120 and subnormal divisors, see remainders.h.
+  /// Exact, except that quotients beyond 2^120 and subnormal divisors give wrong results, see remainders.h.
   RealFunctionOfTwo<T> fmod;
 };
 
-/// Those for this processor. T: float or double.
+/// Returns the functions for this processor. T: float or double.
 template <class T>
 [[nodiscard]] const RealFunctions<T>& real_functions() noexcept;
 

@@ -1,6 +1,5 @@
-// RealFunctions out of SLEEF's functions of one instruction set, for the sources that are compiled for that set.
-// Nothing here may have linkage, or call what has: the linker could give the code to processors without the
-// instructions.
+// RealFunctions made of SLEEF's functions for one instruction set, for sources compiled for that set. Code here must
+// not have linkage or call code that has: the linker could use it on processors without these instructions.
 #pragma once
 
 #include <cstring>

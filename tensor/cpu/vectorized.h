@@ -1,7 +1,7 @@
-// Loops compiled for the vector instructions of several processors, of which the present one's are chosen at run time.
+// Loops compiled for several instruction sets; the one of the present processor is chosen at run time.
 //
-// Products and sums are never fused (tensor/CMakeLists.txt), so a loop gives the same bits with all of them as long as
-// it does not leave the order of a sum to the compiler.
+// Products and sums are never fused (tensor/CMakeLists.txt), so a loop gives the same bits with every instruction set,
+// unless it leaves the order of a sum to the compiler.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace troupe::cpu {
 
 enum class InstructionSet : std::uint8_t { baseline, avx2, avx512 };
 
-/// The best that this processor has, but none above what TROUPE_MAX_CPU_ISA (baseline, avx2 or avx512) said when it was
-/// asked for the first time.
+/// Returns the best instruction set of this processor, limited by TROUPE_MAX_CPU_ISA (baseline, avx2 or avx512) as it
+/// was at the first call.
 [[nodiscard]] InstructionSet instruction_set() noexcept;
 
 #if defined(__x86_64__)
@@ -27,9 +27,9 @@ template <class Loop>
   loop();
 }
 
-/// Calls `loop` compiled for instruction_set(). It must be `always_inline`, as what it calls should be: what the
-/// compiler does not inline is compiled for the baseline. It should hold numbers by value: those behind a reference
-/// might be written by the loop, for all that the compiler knows, and then nothing becomes a vector.
+/// Calls `loop` compiled for instruction_set(). REQUIRES: `loop` is `always_inline`. The functions it calls should be
+/// too: the compiler compiles for the baseline whatever it does not inline. `loop` should hold numbers by value: the
+/// compiler must assume that the loop writes numbers behind a reference, and then cannot vectorize.
 template <class Loop>
 void vectorized(const Loop& loop) {
   switch (instruction_set()) {
@@ -45,8 +45,8 @@ void vectorized(const Loop& loop) {
 }
 #endif
 
-/// Calls f(i) for i = 0 ... count - 1, in vectors. The calls must not depend on each other.
-/// As for vectorized(), `f` should hold numbers by value.
+/// Calls f(i) for i = 0 ... count - 1, in vectors. REQUIRES: the calls do not depend on each other. `f` should hold
+/// numbers by value, as for vectorized().
 template <class F>
 void vectorized_for(std::int64_t count, const F& f) {
   vectorized([ count, f ]() __attribute__((always_inline)) {

@@ -1,11 +1,11 @@
-// Arithmetic of kernels: integers wrap around.
+// Arithmetic of kernels in which integers wrap around.
 #pragma once
 
 #include <type_traits>
 
 namespace troupe::cpu {
 
-/// f(a, b); of integers, computed without sign, where overflow is defined.
+/// Returns f(a, b). Integers are computed as unsigned, where overflow is defined.
 template <class T, class F>
 T wrapping(T a, T b, const F& f) {
   if constexpr (std::is_floating_point_v<T>) {
