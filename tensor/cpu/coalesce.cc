@@ -15,7 +15,7 @@
 namespace troupe::cpu {
 namespace {
 
-constexpr int kDigitBits = 11;              // at most: then the counts of all digit values fit into the first-level cache
+constexpr int kDigitBits = 11;              // at most: a digit's counts fit into the first-level cache
 constexpr std::int64_t kRowsAhead = 8;      // rows prefetched ahead
 constexpr std::size_t kLineBytes = 64;      // of a cache line
 constexpr std::size_t kFetchedBytes = 512;  // prefetched of a row at most; the processor prefetches the rest

@@ -1,4 +1,4 @@
-// Activations of one element, and the gradient through them, as in tensor/cpu/reals.h. T: float or double.
+// Activations of one element and their gradients, as in tensor/cpu/reals.h. T: float or double.
 #pragma once
 
 #include <cmath>
@@ -24,7 +24,7 @@ struct Silu {
   }
 };
 
-/// tanh(log(1 + exp(x))) and 1 minus it, as shares of a sum that does not overflow.
+/// gate = tanh(log(1 + exp(x))) and rest = 1 - gate, as shares of a sum that does not overflow.
 template <class T>
 struct MishShares {
   T gate;
@@ -56,7 +56,7 @@ struct Softplus {
   }
 };
 
-/// The probability that a normal number is below x.
+/// The cumulative distribution function of the standard normal distribution.
 struct NormalCdf {
   template <class T>
   TROUPE_HOST_DEVICE T operator()(T x) const {
@@ -71,7 +71,7 @@ struct Gelu {
   }
 };
 
-/// tanh(a (x + b x^3)), which stands for 2 NormalCdf - 1.
+/// tanh(a (x + b x^3)), the approximation of 2 NormalCdf - 1.
 struct GeluTanhInner {
   template <class T>
   static constexpr T kScale = std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
@@ -91,7 +91,7 @@ struct GeluTanh {
   }
 };
 
-// Gradients: (g by the output, y the output or x the input) -> by the input.
+// Gradients by the input. Arguments: g, the gradient by the output; y, the output, or x, the input.
 
 struct ReluBackward {
   template <class T>

@@ -11,13 +11,13 @@ namespace troupe::cuda {
 
 using kernels::Extreme;
 
-/// An element and where it is in its row.
+/// An element and its position in its row.
 template <class T>
 struct Candidate {
   T value;
-  std::int64_t place;  ///< below 0: none
+  std::int64_t place;  ///< negative: no element
 
-  /// Whether it comes before `other`: a NaN before all numbers, and of two that are as good the first.
+  /// Returns whether this candidate precedes `other`: NaN precedes all numbers; of equal candidates the first does.
   [[nodiscard]] TROUPE_HOST_DEVICE bool beats(const Candidate& other, Extreme extreme) const {
     if (place < 0 || other.place < 0) return other.place < 0;
     const bool is_nan = value != value;
@@ -28,14 +28,14 @@ struct Candidate {
   }
 };
 
-/// A team for each row of `size` elements, `stride` apart.
+/// One team per row of `size` elements, `stride` apart.
 template <class T, int lanes>
 struct ArgumentRows {
   struct Shared {
     Candidate<T> best[lanes];
   };
   Extreme extreme;
-  Strided<2> rows;  ///< in `out`, and where they begin in `x`
+  Strided<2> rows;  ///< offsets of the rows in `out` and in `x`
   Place out;
   Place x;
   std::int64_t size;

@@ -1,6 +1,6 @@
 // The kernels of tensor/kernels/normalization.h for any launcher, see launcher.h.
 //
-// What belongs to a channel is summed (channel_sums.h), then each element is mapped by numbers that its channel has.
+// First sums over each channel (channel_sums.h), then a map of each element with the numbers of its channel.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace troupe::cuda {
 
-/// Mean and variance of each channel.
+/// Computes the mean and variance of each channel.
 template <class T>
 struct JoinMoments {
   PartSums<Distances<T>> in;
@@ -28,7 +28,7 @@ struct JoinMoments {
   }
 };
 
-/// How each channel is mapped.
+/// Computes the affine map of each channel.
 template <class T>
 struct ChannelAffine {
   kernels::Affine<T>* to;
@@ -44,7 +44,7 @@ struct ChannelAffine {
   }
 };
 
-/// Gradients of weight and bias, and how the gradient by x depends on that by the output.
+/// Computes the gradients by weight and bias of a channel, and the slope of its gradient by x.
 template <class T>
 struct JoinGradients {
   PartSums<GradientPairs<T>> in;
@@ -62,7 +62,7 @@ struct JoinGradients {
     by_weight[c] = sums.product * inverse;
     by_bias[c] = sums.first;
     const auto factor = static_cast<double>(weight[c]);
-    // Given moments do not move with x.
+    // Given moments do not depend on x.
     const bool given = moments == kernels::Moments::given;
     const kernels::PairSums weighted{given ? 0.0 : sums.first * factor, given ? 0.0 : sums.product * factor};
     to[c] = kernels::slope_of<T>(in.pairs.means[c], inverse, weighted, in.sizes.count(), factor);
@@ -98,14 +98,14 @@ struct SlopeBody {
   TROUPE_HOST_DEVICE void put(std::uint32_t i, T value) const { out[walk.offsets(i)[0]] = value; }
 };
 
-/// Room for `count` of T, 256 bytes aligned on a GPU.
+/// Returns memory for `count` elements of T, aligned to 256 bytes on a GPU.
 template <class T>
 Tensor room_for(std::int64_t count, Device device) {
   static_assert(sizeof(T) % sizeof(float) == 0);
   return Tensor::empty({count * static_cast<std::int64_t>(sizeof(T) / sizeof(float))}, DType::f32, device);
 }
 
-/// Calls f(walk, first element, first channel) for parts of x (outer, channels, inner) that are small.
+/// Calls f(walk, first element, first channel) for small parts that cover x (outer, channels, inner).
 template <class F>
 void for_each_of_channels(const Tensor& x, const F& f) {
   const Strides channels{0, 1, 0};

@@ -1,4 +1,4 @@
-// What is done with the bits of one element. T: std::int32_t or std::int64_t.
+// Bit operations on one element. T: std::int32_t or std::int64_t.
 #pragma once
 
 #include <type_traits>
@@ -26,20 +26,20 @@ struct BitXor {
   }
 };
 
-/// Whether `places` are fewer than T has; then a shift is defined.
+/// Returns whether `places` is in [0, bits of T), so that a shift is defined.
 template <class T>
 TROUPE_HOST_DEVICE inline bool shifts_within(T places) {
   return static_cast<std::make_unsigned_t<T>>(places) < sizeof(T) * 8;
 }
 
-/// Beyond all places nothing is left.
+/// A shift by the width or more gives 0.
 struct LeftShift {
   template <class T>
   TROUPE_HOST_DEVICE T operator()(T a, T places) const {
     return shifts_within(places) ? static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) << places) : T{0};
   }
 };
-/// Beyond all places only the sign is left.
+/// A shift by the width or more leaves only the sign.
 struct RightShift {
   template <class T>
   TROUPE_HOST_DEVICE T operator()(T a, T places) const {

@@ -1,7 +1,6 @@
 // Sums over the elements of each channel of x (outer, channels, inner), for any launcher, see launcher.h.
 //
-// What belongs to a channel is summed in parts, and these are added up in their order: how many there are follows from
-// the sizes alone.
+// Each channel is summed in parts, and the parts are added in order. The number of parts depends only on the sizes.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +23,12 @@ struct ChannelSizes {
   [[nodiscard]] TROUPE_HOST_DEVICE double count() const { return static_cast<double>(outer * inner); }
 };
 
-/// How the elements of each channel are cut: part p has `outer_step` of the outer and `inner_step` of the inner.
+/// How each channel is split into parts of `outer_step` of the outer and `inner_step` of the inner dimension.
 struct ChannelParts {
-  bool by_columns;  ///< a thread sums a part, and its neighbours that of the next channels; else a team does
+  bool by_columns;  ///< one thread per part, adjacent threads for adjacent channels; else one team per part
   std::int64_t outer_step;
   std::int64_t inner_step;
-  std::int64_t across;  ///< parts along the inner
+  std::int64_t across;  ///< parts along the inner dimension
   std::int64_t count;
 
   explicit ChannelParts(const ChannelSizes& sizes) : by_columns(sizes.inner < 32) {
@@ -50,7 +49,7 @@ struct ChannelParts {
   }
 };
 
-/// Distances from the first element of the channel, and their squares.
+/// The distances from the channel's first element, and their squares.
 template <class T>
 struct Distances {
   const T* x;
@@ -65,7 +64,7 @@ struct Distances {
   }
 };
 
-/// Gradients, and they times the distance of x from the mean.
+/// The gradients, and gradient times the distance of x from the mean.
 template <class T>
 struct GradientPairs {
   const T* grad;
@@ -79,7 +78,7 @@ struct GradientPairs {
   }
 };
 
-/// Part p of channel c at p * channels + c.
+/// The sums of part p of channel c, at p * channels + c.
 template <class Pairs>
 struct PartSums {
   ChannelSizes sizes;
@@ -88,7 +87,7 @@ struct PartSums {
   double* firsts;
   double* products;
 
-  /// Of part `i`, every `step`th element of each run of the channel, from number `lane` on.
+  /// Returns the sums over every `step`th element of each run of part `i`, from element `lane` on.
   [[nodiscard]] TROUPE_HOST_DEVICE kernels::PairSums sums(std::int64_t i, std::int64_t lane, std::int64_t step) const {
     const std::int64_t channel = i % sizes.channels;
     const std::int64_t part = i / sizes.channels;
@@ -110,7 +109,7 @@ struct PartSums {
   }
 };
 
-/// A thread for each part.
+/// One thread per part.
 template <class Pairs>
 struct SumColumns {
   PartSums<Pairs> in;
@@ -122,7 +121,7 @@ struct SumColumns {
   }
 };
 
-/// A team for each part.
+/// One team per part.
 template <class Pairs, int lanes>
 struct SumRuns {
   struct Shared {
@@ -149,7 +148,7 @@ struct SumRuns {
   }
 };
 
-/// All parts of a channel.
+/// Returns the sum of all parts of a channel.
 template <class Pairs>
 TROUPE_HOST_DEVICE kernels::PairSums joined(const PartSums<Pairs>& in, std::int64_t channel) {
   kernels::PairSums total;
@@ -160,7 +159,7 @@ TROUPE_HOST_DEVICE kernels::PairSums joined(const PartSums<Pairs>& in, std::int6
   return total;
 }
 
-/// Makes the parts' sums in `room`, which lives as long as they are used.
+/// Computes the sums of all parts into `room`. REQUIRES: `room` lives as long as the result.
 template <class Launcher, class Pairs>
 PartSums<Pairs> sum_channels(const Launcher& launcher, const Tensor& x, const Pairs& pairs, Tensor& room) {
   const ChannelSizes sizes(x);

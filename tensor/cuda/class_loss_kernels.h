@@ -17,7 +17,7 @@ namespace troupe::cuda {
 
 using kernels::RightClasses;
 
-/// RightClasses as kernels read them.
+/// RightClasses with typed addresses.
 template <class T>
 struct Right {
   const std::int64_t* target;
@@ -36,7 +36,7 @@ struct Right {
   }
 };
 
-/// What target i counts; NaN if it is no class.
+/// The weight of target i; NaN if it is not a class.
 template <class T>
 struct TargetWeight {
   Right<T> right;
@@ -49,7 +49,7 @@ struct TargetWeight {
   }
 };
 
-/// Where the score of the right class of row i is, among (n, classes, inner).
+/// The place of the score of row i's target class in (n, classes, inner).
 struct ScorePlaces {
   std::int64_t classes;
   std::int64_t inner;
@@ -78,7 +78,7 @@ struct ZeroBody {
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const { out[i] = T{0}; }
 };
 
-/// Of `out`, which is 0 elsewhere.
+/// Writes the elements of `out` that are not 0.
 template <class T>
 struct NllBackwardBody {
   Right<T> right;
@@ -92,8 +92,8 @@ struct NllBackwardBody {
   }
 };
 
-/// A team for each row of logits: its largest, the sum of the exponentials, the loss. What all classes have evenly, if
-/// they have anything, is -sum(w (x - top - log(sum))), as in tensor/cpu/class_loss.cc.
+/// One team per row of logits computes the largest logit, the sum of the exponentials, and the loss. With smoothing,
+/// the share of all classes is -sum(w (x - top - log(sum))), as in tensor/cpu/class_loss.cc.
 template <class T, int lanes>
 struct CrossEntropyRows {
   struct Shared {
@@ -157,8 +157,7 @@ struct CrossEntropyRows {
   }
 };
 
-/// A team for each row: p sum(q) - q, where p are the probabilities and q what each class should have, times the
-/// gradient.
+/// One team per row computes grad * (p sum(q) - q). p are the probabilities, q the target shares of the classes.
 template <class T, int lanes>
 struct CrossEntropyBackwardRows {
   struct Shared {
@@ -204,7 +203,7 @@ struct CrossEntropyBackwardRows {
   }
 };
 
-/// Nothing if there is a NaN among the weights, too: then the CPU looks.
+/// If the sum is NaN, because of a wrong target or a weight of NaN, the CPU computes the result.
 template <class Launcher>
 std::optional<double> weight_of_targets_with(const Launcher& launcher, const RightClasses& right,
                                              std::int64_t classes) {

@@ -14,14 +14,14 @@
 
 namespace troupe::cuda {
 
-/// 1 where a run of equal keys begins.
+/// Writes 1 where a run of equal keys begins, else 0.
 struct RunStartBody {
   std::int64_t* to;
   const std::int64_t* keys;
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const { to[i] = i == 0 || keys[i - 1] != keys[i] ? 1 : 0; }
 };
 
-/// Where each run begins, and its key. `ranks` are the running sums of the starts.
+/// Writes the begin and the key of each run. `ranks` are the cumulative sums of the run starts.
 struct RunsBody {
   std::int64_t* begins;
   std::int64_t* numbers;
@@ -35,7 +35,7 @@ struct RunsBody {
   }
 };
 
-/// i: of (runs, width). Rows are added in the order they were given in, from the first on.
+/// i: element of (runs, width). Rows are added in their given order, from the first.
 template <class T>
 struct RunSums {
   T* out;
@@ -57,7 +57,7 @@ struct RunSums {
   }
 };
 
-/// 1 where a number is not below the next.
+/// 1 if a number is not less than the next, else 0.
 struct NotAscending {
   const std::int64_t* numbers;
   TROUPE_HOST_DEVICE double operator()(std::int64_t i) const { return numbers[i] < numbers[i + 1] ? 0.0 : 1.0; }

@@ -9,7 +9,7 @@
 
 namespace troupe::cuda {
 
-/// T is an unsigned integer: elements are moved as they are.
+/// Copies elements without conversion. T is an unsigned integer of their size.
 template <class T>
 struct CopyBody {
   Strided<2> walk;
@@ -20,7 +20,7 @@ struct CopyBody {
   TROUPE_HOST_DEVICE void put(std::uint32_t i, T value) const { element<T>(out, walk.offsets(i)[0]) = value; }
 };
 
-/// T: that in which the dtype of `x` is computed, which holds every value of it.
+/// Converts elements through T, the compute type of `x`, which holds every value of its dtype.
 template <class T>
 struct ConvertBody {
   Strided<2> walk;

@@ -21,7 +21,7 @@
 namespace troupe::cuda {
 namespace {
 
-/// What cuDNN does, and how it is asked which algorithms there are for it.
+/// A pass of a convolution, and cuDNN's functions that list its algorithms and their workspace.
 struct Forward {
   static constexpr int kNumber = 0;
   using Offer = cudnnConvolutionFwdAlgoPerf_t;
@@ -68,7 +68,7 @@ struct BackwardWeight {
   }
 };
 
-/// A convolution that is ready to be asked for.
+/// A convolution with its descriptors, algorithm and workspace.
 struct Prepared {
   Prepared(const DnnFunctions& functions, const ConvolutionPlan& plan) : descriptors(functions, plan) {}
   ConvolutionDescriptors descriptors;
@@ -107,18 +107,18 @@ std::unique_ptr<Prepared> prepare(const Dnn& dnn, const ConvolutionPlan& plan) {
   return prepared;
 }
 
-/// Convolutions that were asked for before: cuDNN's choice takes longer than a small convolution.
+/// Cache of prepared convolutions: cuDNN's choice of an algorithm takes longer than a small convolution.
 struct PreparedBefore {
   using Key = std::tuple<int, int, ConvolutionPlan>;  // GPU, pass
   std::mutex mutex;
   std::map<Key, std::shared_ptr<const Prepared>> all;
 };
 
-/// To be called, and its result used, with the mutex of `dnn` held.
+/// REQUIRES: the mutex of `dnn` is held during the call and while the result is used.
 template <class Pass>
 std::shared_ptr<const Prepared> prepared(const Dnn& dnn, const ConvolutionPlan& plan) {
   constexpr std::size_t kKeptMax = 1024;
-  // Never destroyed, as the handles.
+  // Never destroyed, like the handles.
   static PreparedBefore& before = *std::make_unique<PreparedBefore>().release();
   const std::lock_guard lock(before.mutex);
   const PreparedBefore::Key key{dnn.index, Pass::kNumber, plan};
@@ -130,7 +130,7 @@ std::shared_ptr<const Prepared> prepared(const Dnn& dnn, const ConvolutionPlan& 
   return made;
 }
 
-/// cuDNN on one GPU, as convolution_plan.h calls a library.
+/// cuDNN on one GPU, with the interface that convolution_plan.h requires of a library.
 class Cudnn {
  public:
   explicit Cudnn(Device device) : gpu_("convolution", device.index), device_(device), dnn_(dnn_of(device.index)) {}
@@ -163,7 +163,7 @@ class Cudnn {
   }
 
  private:
-  /// What every call has.
+  /// The arguments that all calls share.
   struct Call {
     const ConvolutionDescriptors& at;
     int algorithm;
@@ -175,10 +175,10 @@ class Cudnn {
 
   template <class Pass, class F>
   void run(const ConvolutionPlan& plan, const F& f) const {
-    // A handle serves one thread at a time.
+    // cuDNN allows one thread at a time per handle.
     const std::lock_guard lock(dnn_.mutex);
     const std::shared_ptr<const Prepared> ready = prepared<Pass>(dnn_, plan);
-    // What comes later on the stream may have the memory when this is over.
+    // Freed after the call; later work on the stream may reuse the memory.
     Tensor room = Tensor::empty({static_cast<std::int64_t>(ready->workspace)}, DType::u8, device_);
     const double one = 1.0;
     const double zero = 0.0;

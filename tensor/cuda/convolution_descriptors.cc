@@ -14,7 +14,7 @@ cudnnDataType_t data_type(DType dtype) {
   }
 }
 
-/// The kinds of mathematics that are allowed: f32 is never rounded to TF32.
+/// The allowed math types. f32 is never rounded to TF32.
 cudnnMathType_t math_type(DType dtype) {
   switch (dtype) {
     case DType::f32: return CUDNN_FMA_MATH;

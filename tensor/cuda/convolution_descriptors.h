@@ -1,4 +1,4 @@
-// A planned convolution in cuDNN's words.
+// A planned convolution as cuDNN's descriptors.
 #pragma once
 
 #include "tensor/cuda/convolution_plan.h"
@@ -6,10 +6,11 @@
 
 namespace troupe::cuda {
 
-/// What cuDNN is told of a convolution. Needs no GPU.
+/// Owns the descriptors of a convolution. Needs no GPU.
 class ConvolutionDescriptors {
  public:
-  /// Throws DeviceError `[convolution] CUDNN_STATUS_BAD_PARAM` and the like. Our count of windows is cuDNN's.
+  /// REQUIRES: the plan's `y` has the sizes that cuDNN computes (counted()). Throws DeviceError `[convolution]
+  /// CUDNN_STATUS_BAD_PARAM` and the like.
   ConvolutionDescriptors(const DnnFunctions& functions, const ConvolutionPlan& plan);
   ~ConvolutionDescriptors();
   ConvolutionDescriptors(const ConvolutionDescriptors&) = delete;
@@ -19,13 +20,12 @@ class ConvolutionDescriptors {
   [[nodiscard]] cudnnTensorDescriptor_t y() const noexcept { return y_; }
   [[nodiscard]] cudnnFilterDescriptor_t weight() const noexcept { return weight_; }
   [[nodiscard]] cudnnConvolutionDescriptor_t convolution() const noexcept { return convolution_; }
-  /// What cuDNN says that `y` must be.
+  /// Returns the sizes that cuDNN computes for `y`.
   [[nodiscard]] std::array<int, 4> counted() const;
 
-  /// Whether an algorithm of this kind of mathematics rounds no operand.
+  /// Returns whether an algorithm with this math type rounds no operand.
   [[nodiscard]] bool is_exact(cudnnMathType_t math) const noexcept;
-  /// Makes the kind of mathematics the one that the chosen algorithm was offered with; f32 stays FMA, whatever that
-  /// was.
+  /// Sets the math type with which cuDNN offered the chosen algorithm. For f32 it stays FMA in any case.
   void set_math(cudnnMathType_t math);
 
  private:

@@ -1,4 +1,4 @@
-// Convolutions as calls of a library that knows sizes as `int`, as cuDNN does, and which of its algorithms to take. No
+// Convolutions as calls of a library with `int` sizes, such as cuDNN, and the choice among its algorithms. Includes no
 // CUDA header.
 #pragma once
 
@@ -18,8 +18,8 @@
 
 namespace troupe::cuda {
 
-/// Images x (n, c, h, w) and filters (o, c / groups, kh, kw) make y (n, o, oh, ow), all of one dtype and without gaps,
-/// by rows. `y` has every window that fits.
+/// Images x (n, c, h, w) and filters (o, c / groups, kh, kw) give y (n, o, oh, ow). All have one dtype and are
+/// contiguous. `y` has every window that fits.
 struct ConvolutionPlan {
   DType dtype;
   std::array<int, 4> x;
@@ -32,7 +32,7 @@ struct ConvolutionPlan {
   friend auto operator<=>(const ConvolutionPlan&, const ConvolutionPlan&) = default;
 };
 
-/// How far elements lie apart that are next to each other along each dimension.
+/// Returns the strides of contiguous elements.
 inline std::array<int, 4> strides_of(const std::array<int, 4>& sizes) {
   return {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1};
 }
@@ -60,8 +60,8 @@ inline ConvolutionPlan plan_convolution(DType dtype, const Shape& x, const Shape
           .groups = library_int(options.groups)};
 }
 
-/// The shape of y with every window that fits. A transposed convolution whose output padding reaches its stride has
-/// fewer.
+/// Returns the shape of y with every window that fits. In a transposed convolution whose output padding reaches its
+/// stride, the tensor in the place of y is smaller.
 inline Shape all_windows(const Shape& x, const Shape& weight, const Conv2dOptions& options) {
   const auto count = [&](std::size_t i) {
     const auto dim = static_cast<int>(i) + 2;
@@ -70,7 +70,7 @@ inline Shape all_windows(const Shape& x, const Shape& weight, const Conv2dOption
   return {x[0], weight[0], count(0), count(1)};
 }
 
-/// `dy` for every window of `shape`: zeros for those that it has not.
+/// Returns `dy` extended to `shape`, with zeros for the windows it lacks.
 inline Tensor with_all_windows(const Tensor& dy, const Shape& shape) {
   if (dy.shape() == shape) return dy;
   Tensor all = Tensor::empty(shape, dy.dtype(), dy.device());
@@ -79,8 +79,8 @@ inline Tensor with_all_windows(const Tensor& dy, const Shape& shape) {
   return all;
 }
 
-/// Of how many images neither x nor y has more than `elements_max` elements.
-/// Throws ShapeError `[convolution] more than 2^31 - 1 elements in an image: (1, 65536, 256, 256)`.
+/// Returns the largest number of images for which neither x nor y has more than `elements_max` elements. Throws
+/// ShapeError `[convolution] more than 2^31 - 1 elements in an image: (1, 65536, 256, 256)`.
 inline std::int64_t images_at_once(const Shape& x, const Shape& y, std::int64_t elements_max) {
   std::int64_t images = x[0];
   for (const Shape& shape : {x, y}) {
@@ -92,10 +92,10 @@ inline std::int64_t images_at_once(const Shape& x, const Shape& y, std::int64_t 
   return images;
 }
 
-/// Whether a result replaces what is there or is added to it.
+/// Whether a result replaces the target's elements or is added to them.
 enum class Target : std::uint8_t { replaced, added_to };
 
-/// Calls f(plan, offset in x, offset in y, target) for parts of the batch that the library can count the elements of.
+/// Calls f(plan, offset in x, offset in y, target) for parts of the batch small enough for the library.
 template <class Library, class F>
 void for_each_part(const Library& library, DType dtype, const Shape& x, const Shape& weight, const Shape& y,
                    const Conv2dOptions& options, const F& f) {
@@ -109,7 +109,7 @@ void for_each_part(const Library& library, DType dtype, const Shape& x, const Sh
   }
 }
 
-/// Without the bias.
+/// Computes a convolution without the bias.
 template <class Library>
 void convolve_with(const Library& library, Tensor& y, const Tensor& x, const Tensor& weight,
                    const Conv2dOptions& options) {
@@ -134,7 +134,7 @@ void convolve_backward_input_with(const Library& library, Tensor& dx, const Tens
                 });
 }
 
-/// Parts of a batch are summed in the dtype of `dw`.
+/// Computes the gradient by the weight. Parts of a batch are summed in the dtype of `dw`.
 template <class Library>
 void convolve_backward_weight_with(const Library& library, Tensor& dw, const Tensor& dy, const Tensor& x,
                                    const Conv2dOptions& options) {
@@ -146,21 +146,21 @@ void convolve_backward_weight_with(const Library& library, Tensor& dw, const Ten
                 });
 }
 
-/// What the library says of one of its algorithms.
+/// The library's description of one algorithm.
 struct AlgorithmOffer {
   int number = 0;
-  bool works = false;  ///< for this convolution
+  bool works = false;  ///< supports this convolution
   bool deterministic = false;
-  bool exact = false;         ///< no operand is rounded first
+  bool exact = false;         ///< rounds no operand
   std::size_t workspace = 0;  ///< bytes
 };
 
-/// Memory that an algorithm may ask for if there is one that asks for less.
+/// The largest workspace, in bytes, that is accepted if another algorithm needs less.
 inline constexpr std::size_t kWorkspaceMax = std::size_t{512} << 20;
 
-/// Returns the place of the first of `offers`, which come fastest first, that works, gives the same result every time,
-/// is exact and keeps to kWorkspaceMax; or else of the one of these with the smallest workspace; nothing if none will
-/// do.
+/// Returns the index of the first of `offers`, sorted from the fastest, that works, is deterministic and exact, and
+/// needs at most kWorkspaceMax. If all of these need more, returns the one with the smallest workspace; nullopt if no
+/// offer qualifies.
 inline std::optional<std::size_t> choose_algorithm(std::span<const AlgorithmOffer> offers) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < offers.size(); ++i) {

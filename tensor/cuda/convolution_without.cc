@@ -1,4 +1,4 @@
-// Where there is no cuDNN.
+// Built with CUDA but without cuDNN: convolutions of GPUs throw.
 #include "tensor/error.h"
 #include "tensor/kernels/convolution.h"
 

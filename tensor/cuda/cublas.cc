@@ -36,14 +36,14 @@ void Blas::require_success(std::string_view op, cublasStatus_t status) const {
 }
 
 const Blas& blas_of(int index) {
-  // Never destroyed: the driver may have shut down before us.
+  // Never destroyed: the driver may have shut down earlier.
   static OneForEachGpu<Blas>& all = *std::make_unique<OneForEachGpu<Blas>>().release();
   return all.at(index, [index] {
     const OnGpu gpu("matmul", index);
     auto blas = std::make_unique<Blas>(functions(), index);
     blas->require_success("matmul", blas->functions.create(&blas->handle));
     blas->require_success("matmul", blas->functions.set_stream(blas->handle, stream_of(index)));
-    // Without TF32, and sums of 16-bit products stay in f32 to the end.
+    // No TF32; sums of 16-bit products stay in f32 to the end.
     const auto mode = static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
     blas->require_success("matmul", blas->functions.set_math_mode(blas->handle, mode));
     return blas;

@@ -1,4 +1,4 @@
-// cuBLAS, loaded when it is needed: a program that multiplies nothing on a GPU starts without it, also where it is not.
+// cuBLAS, loaded on demand: a program that multiplies no matrices on a GPU also starts without the library.
 #pragma once
 
 #include <cublas_v2.h>
@@ -8,7 +8,7 @@
 
 namespace troupe::cuda {
 
-/// What is used of it.
+/// The functions used.
 struct BlasFunctions {
   decltype(&cublasCreate_v2) create;
   decltype(&cublasSetStream_v2) set_stream;
@@ -17,7 +17,7 @@ struct BlasFunctions {
   decltype(&cublasGemmStridedBatchedEx_64) gemm;
 };
 
-/// A handle for one GPU, on its stream; whoever uses it holds the mutex.
+/// A handle for one GPU, on its stream. Guarded by `mutex`, which the caller holds.
 struct Blas {
   const BlasFunctions& functions;
   int index;
@@ -30,8 +30,8 @@ struct Blas {
   void require_success(std::string_view op, cublasStatus_t status) const;
 };
 
-/// Returns that of GPU `index`, made when it is asked for the first time, and never destroyed. Any thread.
-/// Throws DeviceError if there is no cuBLAS, or it does not work.
+/// Returns the handle of GPU `index`. It is created at the first call and never destroyed. Thread-safe. Throws
+/// DeviceError if cuBLAS is missing or fails.
 [[nodiscard]] const Blas& blas_of(int index);
 
 }  // namespace troupe::cuda

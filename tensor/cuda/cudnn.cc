@@ -59,7 +59,7 @@ void Dnn::require_success(cudnnStatus_t status) const {
 }
 
 const Dnn& dnn_of(int index) {
-  // Never destroyed: the driver may have shut down before us.
+  // Never destroyed: the driver may have shut down earlier.
   static OneForEachGpu<Dnn>& all = *std::make_unique<OneForEachGpu<Dnn>>().release();
   return all.at(index, [index] {
     const OnGpu gpu("convolution", index);

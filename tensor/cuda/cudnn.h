@@ -1,4 +1,4 @@
-// cuDNN, loaded when it is needed: a program that convolves nothing on a GPU starts without it, also where it is not.
+// cuDNN, loaded on demand: a program that computes no convolution on a GPU also starts without the library.
 #pragma once
 
 #include <cudnn.h>
@@ -8,7 +8,7 @@
 
 namespace troupe::cuda {
 
-/// What is used of it.
+/// The functions used.
 struct DnnFunctions {
   decltype(&cudnnCreate) create;
   decltype(&cudnnSetStream) set_stream;
@@ -36,14 +36,14 @@ struct DnnFunctions {
   decltype(&cudnnConvolutionBackwardFilter) backward_weight;
 };
 
-/// Loads cuDNN unless that is done. Any thread.
-/// Throws DeviceError `[convolution] libcudnn.so.9: cannot open shared object file: No such file or directory`.
+/// Returns the functions of cuDNN; loads it at the first call. Thread-safe. Throws DeviceError `[convolution]
+/// libcudnn.so.9: cannot open shared object file: No such file or directory`.
 [[nodiscard]] const DnnFunctions& dnn_functions();
 
 /// Throws DeviceError `[convolution] CUDNN_STATUS_BAD_PARAM` unless `status` is success.
 void require_success(const DnnFunctions& functions, cudnnStatus_t status);
 
-/// A handle for one GPU, on its stream; whoever uses it holds the mutex.
+/// A handle for one GPU, on its stream. Guarded by `mutex`, which the caller holds.
 struct Dnn {
   const DnnFunctions& functions;
   int index;
@@ -56,8 +56,8 @@ struct Dnn {
   void require_success(cudnnStatus_t status) const;
 };
 
-/// Returns that of GPU `index`, made when it is asked for the first time, and never destroyed. Any thread.
-/// Throws DeviceError if there is no cuDNN, or it does not work.
+/// Returns the handle of GPU `index`. It is created at the first call and never destroyed. Thread-safe. Throws
+/// DeviceError if cuDNN is missing or fails.
 [[nodiscard]] const Dnn& dnn_of(int index);
 
 }  // namespace troupe::cuda

@@ -1,5 +1,5 @@
-// Whole parts, quotients and remainders of one element. T: std::int32_t, std::int64_t, float or double; a divisor of
-// integers is not 0, and -1 is apart, since the least integer divided by it does not fit.
+// Integer quotients and remainders of one element. T: std::int32_t, std::int64_t, float or double. REQUIRES: an integer
+// divisor is not 0. -1 is a separate case, because the least integer divided by -1 overflows.
 #pragma once
 
 #include <cmath>
@@ -39,7 +39,7 @@ struct FloorDivide {
     if constexpr (std::is_floating_point_v<T>) {
       if (b == T{0}) return a / b;
       const T rest = std::fmod(a, b);
-      // Whole but for its own rounding.
+      // An integer except for rounding errors.
       const T quotient = (a - rest) / b - (rest != T{0} && (rest < T{0}) != (b < T{0}) ? T{1} : T{0});
       if (quotient == T{0}) return std::copysign(T{0}, a / b);
       const T below = std::floor(quotient);

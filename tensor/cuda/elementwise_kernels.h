@@ -12,10 +12,10 @@ namespace troupe::cuda {
 
 using kernels::CompareOp;
 
-/// A tensor that is read, or one number.
+/// An operand: a tensor, or one number.
 template <class T>
 struct Operand {
-  Place place;  ///< of nothing: then it is the number
+  Place place;  ///< null data: the operand is `number`
   T number = {};
 
   [[nodiscard]] TROUPE_HOST_DEVICE T at(std::uint32_t offset) const {
@@ -81,7 +81,7 @@ struct CompareBody {
   TROUPE_HOST_DEVICE void put(std::uint32_t i, bool value) const { element<bool>(out, walk.offsets(i)[0]) = value; }
 };
 
-/// T is an unsigned integer: elements are moved as they are.
+/// Copies elements without conversion. T is an unsigned integer of their size.
 template <class T>
 struct SelectBody {
   Strided<4> walk;
@@ -97,7 +97,7 @@ struct SelectBody {
   TROUPE_HOST_DEVICE void put(std::uint32_t i, T value) const { element<T>(out, walk.offsets(i)[0]) = value; }
 };
 
-/// Two products and a sum, each rounded.
+/// Two products and a sum, each rounded separately.
 template <class T>
 struct Axpby {
   T alpha;
@@ -140,14 +140,14 @@ void binary_with(const Launcher& launcher, BinaryOp op, Tensor& out, const Tenso
   });
 }
 
-/// Which operand is the number.
+/// The operand that is the number.
 enum class NumberSide : std::uint8_t { left, right };
 
 template <class Launcher>
 void binary_with_number(const Launcher& launcher, BinaryOp op, Tensor& out, const Tensor& x, double number,
                         NumberSide side) {
   if (out.numel() == 0) return;
-  // The number has no place, so any strides will do.
+  // The strides of the number are not used.
   const auto walk = kernels::make_walk<3>(out.shape(), {&out.strides(), &x.strides(), &x.strides()});
   const Place to = written(out);
   dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {

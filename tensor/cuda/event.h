@@ -1,12 +1,12 @@
-// A moment in what a GPU has been asked for.
+// An event: a point in the order of a GPU's work.
 #pragma once
 
-struct CUevent_st;  // what a cudaEvent_t points to
+struct CUevent_st;  // target of a cudaEvent_t
 
 namespace troupe::cuda {
 
-/// The moment when all is done that GPU `index` was asked for before the event was made. Any thread.
-/// Every member throws DeviceError `[event] cuda:0: ...` if something of that failed.
+/// Complete when all work requested of GPU `index` before the event's construction is done. Thread-safe. Every member
+/// throws DeviceError `[event] cuda:0: ...` if some of that work failed.
 class Event {
  public:
   explicit Event(int index);
@@ -14,11 +14,11 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
-  /// Whether it has come.
+  /// Returns whether the event is complete.
   [[nodiscard]] bool done() const;
-  /// Returns when it has come.
+  /// Waits until the event is complete.
   void synchronize() const;
-  /// Makes whatever is asked of GPU `index` from now on wait for it. Returns at once.
+  /// Makes all later work on GPU `index` wait for the event. Returns at once.
   void wait_on(int index) const;
 
  private:

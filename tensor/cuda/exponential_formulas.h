@@ -1,4 +1,4 @@
-// Exponential functions, logarithms and their kin, of one element. T: float or double.
+// Exponential functions, logarithms and related functions of one element. T: float or double.
 #pragma once
 
 #include <cmath>
@@ -41,7 +41,7 @@ struct Logit {
 
 // Two operands.
 
-/// log(exp(a) + exp(b)). Equal infinities have no difference.
+/// log(exp(a) + exp(b)). The difference of equal infinities counts as 0.
 struct LogAddExp {
   template <class T>
   TROUPE_HOST_DEVICE T operator()(T a, T b) const {
@@ -50,7 +50,7 @@ struct LogAddExp {
     return larger + std::log1p(std::exp(larger == smaller ? T{0} : smaller - larger));
   }
 };
-/// a log(b), 0 where a is 0 unless b is NaN.
+/// a log(b); 0 where a is 0 and b is not NaN.
 struct Xlogy {
   template <class T>
   TROUPE_HOST_DEVICE T operator()(T a, T b) const {

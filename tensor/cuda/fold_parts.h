@@ -1,5 +1,5 @@
-// One number of many elements, where the CPU wants it, or as a first step: what each of at most 1024 parts comes to.
-// Which element is in which part, and with which lane, follows from their number alone.
+// Folds many elements to one number on the CPU, or to the results of at most 1024 parts. The part and lane of an
+// element depend only on the number of elements.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace troupe::cuda {
 
-/// `count` elements in parts of `chunk`.
+/// `count` elements split into parts of `chunk`.
 struct PartSizes {
   std::int64_t count;
   std::int64_t chunk;
@@ -24,7 +24,7 @@ struct PartSizes {
         parts(std::max((count_in + chunk - 1) / chunk, std::int64_t{1})) {}
 };
 
-/// A team for each part: totals[p] = the numbers value(i), f64, of part p joined, from 0 on.
+/// One team per part: totals[p] = the values value(i), f64, of part p, joined from 0 on.
 template <class Value, class Join>
 struct FoldPart {
   static constexpr int kLanes = 256;
@@ -60,7 +60,7 @@ void fold_parts(const Launcher& launcher, const PartSizes& sizes, double* totals
   launcher.template teams<Body::kLanes>(sizes.parts, Body{value, join, sizes, totals});
 }
 
-/// The totals in `totals`, contiguous f64, joined in their order. Waits for the GPU.
+/// Returns the elements of `totals`, contiguous f64, joined in order. Waits for the GPU.
 template <class Join>
 double joined_here(const Tensor& totals, const Join& join) {
   const Tensor here = totals.to(Device::cpu());
@@ -69,7 +69,7 @@ double joined_here(const Tensor& totals, const Join& join) {
   return total;
 }
 
-/// value(0), ..., value(count - 1) joined, from 0 on. Waits for the GPU.
+/// Returns value(0), ..., value(count - 1) joined, from 0 on. Waits for the GPU.
 template <class Launcher, class Value, class Join>
 double folded_here(const Launcher& launcher, Device device, std::int64_t count, const Value& value, const Join& join) {
   const PartSizes sizes(count);

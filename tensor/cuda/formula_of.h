@@ -1,4 +1,4 @@
-// Which formula an elementwise operation is.
+// Maps elementwise operations to their formulas.
 #pragma once
 
 #include <type_traits>
@@ -16,7 +16,7 @@ namespace troupe::cuda {
 using kernels::BinaryOp;
 using kernels::UnaryOp;
 
-/// Calls f(formula) with what `op` does with a number of T.
+/// Calls f(formula) with the formula of `op` for T.
 template <class T, class F>
 void with_formula(UnaryOp op, const F& f) {
   switch (op) {

@@ -1,4 +1,4 @@
-// What elementwise operations do with one element, as in tensor/cpu/elementwise.cc. T: std::int32_t, std::int64_t,
+// Formulas of elementwise operations on one element, as in tensor/cpu/elementwise.cc. T: std::int32_t, std::int64_t,
 // float or double.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace troupe::cuda {
 
-/// f(a, b); of integers, computed without sign, where overflow is defined.
+/// Returns f(a, b). Integers are computed as unsigned, where overflow is defined.
 template <class T, class F>
 TROUPE_HOST_DEVICE inline T wrapping(T a, T b, const F& f) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -53,7 +53,7 @@ using Add = Wrapping<Plus>;
 using Sub = Wrapping<Minus>;
 using Mul = Wrapping<Times>;
 
-// `a != a` holds for NaN only.
+// `a != a` holds only for NaN.
 struct Maximum {
   template <class T>
   TROUPE_HOST_DEVICE T operator()(T a, T b) const {
@@ -102,13 +102,13 @@ struct Sign {
   }
 };
 struct Relu {
-  // NaN, which compares false, passes through.
+  // NaN compares false, so it passes through.
   template <class T>
   TROUPE_HOST_DEVICE T operator()(T x) const {
     return x <= T{0} ? T{0} : x;
   }
 };
-// Integers are whole already.
+// Integers need no rounding.
 struct Floor {
   template <class T>
   TROUPE_HOST_DEVICE T operator()(T x) const {

@@ -1,7 +1,7 @@
 // The kernels of tensor/kernels/gather.h for any launcher, see launcher.h.
 //
-// What is added to one place is added in the order of the index, by one thread: sums have the bits of the CPU's. For
-// that the index is sorted, stably.
+// One thread adds all elements of a place, in the order of the index, so sums have the bits of the CPU. For this the
+// index is sorted stably.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,8 @@
 
 namespace troupe::cuda {
 
-/// out = x at `index`, which moves along one dimension of `x` in steps of `step`. T is an unsigned integer.
+/// out = x at `index`, which selects along one dimension of `x` with stride `step`. T is an unsigned integer of the
+/// element's size.
 template <class T>
 struct GatherBody {
   Strided<3> walk;  ///< out, x without that dimension, index
@@ -30,7 +31,7 @@ struct GatherBody {
   TROUPE_HOST_DEVICE void put(std::uint32_t i, T value) const { element<T>(out, walk.offsets(i)[0]) = value; }
 };
 
-/// out at `index` = x. No two elements of `index` name the same place.
+/// out at `index` = x. REQUIRES: no two elements of `index` name the same place.
 template <class T>
 struct ScatterBody {
   Strided<3> walk;  ///< out without that dimension, x, index
@@ -46,7 +47,7 @@ struct ScatterBody {
   }
 };
 
-/// For each element of an index, where along the flattened target it goes.
+/// The place of each index element in the flattened target.
 struct DestinationBody {
   Strided<2> walk;  ///< index, target without the dimension of the index
   std::int64_t* to;
@@ -66,8 +67,8 @@ struct CountBody {
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const { to[i] = i; }
 };
 
-/// out (outer, size, inner) at keys += x (outer, count, inner) at places. Keys are sorted, those that are equal by
-/// place. The thread of the first of equal keys adds what belongs to all of them.
+/// out (outer, size, inner) at keys += x (outer, count, inner) at places. REQUIRES: keys are sorted, equal ones by
+/// place. The thread of the first of equal keys adds for all of them.
 template <class T>
 struct SegmentSums {
   T* out;
@@ -92,7 +93,7 @@ struct SegmentSums {
   }
 };
 
-/// out at keys = x at places. Keys are sorted, those that are equal by place, of which the last one stays.
+/// out at keys = x at places. REQUIRES: keys are sorted, equal ones by place; the last of these is written.
 template <class T>
 struct LastOfSegments {
   T* out;
@@ -158,7 +159,7 @@ void place_with(const Launcher& launcher, Tensor& out, const Tensor& x, const Te
   move_with<ScatterBody>(launcher, x.shape(), {&rows, &each, &each}, to, read(x), read(index), 1);
 }
 
-/// Sorts `keys`, which are below `size`. Returns where each was.
+/// Sorts `keys` and returns the former position of each. REQUIRES: keys are below `size`.
 template <class Launcher>
 Tensor sorted_places(const Launcher& launcher, Tensor& keys, std::int64_t size) {
   Tensor places = Tensor::empty({keys.numel()}, DType::i64, keys.device());
@@ -167,7 +168,7 @@ Tensor sorted_places(const Launcher& launcher, Tensor& keys, std::int64_t size) 
   return places;
 }
 
-/// `keys` (count) are sorted by this and no longer what they were.
+/// Adds x to `out` at `keys` (count). Sorts `keys`.
 template <class Launcher>
 void add_at_keys(const Launcher& launcher, Tensor& out, const Tensor& x, Tensor& keys) {
   const std::int64_t size = out.size(1);
@@ -188,7 +189,7 @@ void put_add_with(const Launcher& launcher, Tensor& out, const Tensor& x, const 
   add_at_keys(launcher, out, x, keys);
 }
 
-/// Where along the flattened `out` each element of `index` goes.
+/// Returns the place of each element of `index` in the flattened `out`.
 template <class Launcher>
 Tensor destinations(const Launcher& launcher, const Tensor& out, int dim, const Tensor& index) {
   Tensor keys = Tensor::empty({index.numel()}, DType::i64, out.device());
@@ -202,7 +203,7 @@ Tensor destinations(const Launcher& launcher, const Tensor& out, int dim, const 
   return keys;
 }
 
-/// The part of `x` that an index of `shape` takes.
+/// Returns the part of `x` that an index of `shape` selects.
 inline Tensor part_of(const Tensor& x, const Shape& shape) {
   Tensor part = x;
   for (int d = 0; d < x.dim(); ++d) part = part.slice(d, 0, shape[d]);
@@ -231,7 +232,7 @@ void scatter_with(const Launcher& launcher, Tensor& out, int dim, const Tensor& 
   });
 }
 
-/// Whether all elements of `index`, contiguous i64, are in [0, size). Waits for them.
+/// Returns whether all elements of `index`, contiguous i64, are in [0, size). Waits for the GPU.
 template <class Launcher>
 bool all_inside_with(const Launcher& launcher, const Tensor& index, std::int64_t size) {
   if (index.numel() == 0) return true;

@@ -1,4 +1,4 @@
-// Products of batches of matrices as calls of a library that counts columns first, as cuBLAS does. No CUDA header.
+// Products of batches of matrices as calls of a column-major library, such as cuBLAS. Includes no CUDA header.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace troupe::cuda {
 
-/// Matrices of a batch, `stride` elements apart, each with columns without gaps, `leading` elements apart.
+/// The matrices of a batch, `stride` elements apart. The columns of each are contiguous and `leading` elements apart.
 struct GemmOperand {
   Place data;
   bool transposed = false;
@@ -19,8 +19,8 @@ struct GemmOperand {
   std::int64_t stride = 0;
 };
 
-/// out (rows, columns) = left (rows, inner) times right (inner, columns), `batch` times, all counted by columns: so it
-/// is the product of our matrices, which lie by rows, from right to left.
+/// out (rows, columns) = left (rows, inner) times right (inner, columns), `batch` times, all column-major. So for our
+/// row-major matrices x times y, left is y and right is x.
 struct GemmCall {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -31,7 +31,7 @@ struct GemmCall {
   GemmOperand out;
 };
 
-/// A matrix that lies by rows, or by columns (kernels::is_gemm_layout), as the library sees it.
+/// Returns the library's view of a matrix with a gemm layout (kernels::is_gemm_layout).
 inline GemmOperand gemm_operand(const Place& data, std::int64_t rows, std::int64_t cols, std::int64_t row_stride,
                                 std::int64_t col_stride, std::int64_t stride) {
   const bool plain = (col_stride == 1 || cols == 1) && (row_stride >= cols || rows == 1);
@@ -39,8 +39,8 @@ inline GemmOperand gemm_operand(const Place& data, std::int64_t rows, std::int64
   return {data, true, col_stride, stride};
 }
 
-/// Calls f(GemmCall) until out (..., m, n) = x (..., m, k) times y (..., k, n) is done. Shapes of the batch are equal
-/// and not empty, `out` is contiguous, the matrices of `x` and `y` have a gemm layout.
+/// Calls f(GemmCall) until out (..., m, n) = x (..., m, k) times y (..., k, n) is complete. REQUIRES: batch shapes are
+/// equal and not empty; `out` is contiguous; the matrices of `x` and `y` have a gemm layout.
 template <class F>
 void for_each_gemm(Tensor& out, const Tensor& x, const Tensor& y, const F& f) {
   const int r = out.dim() - 2;

@@ -11,7 +11,7 @@
 
 namespace troupe::cuda {
 
-/// |x|^p of element i, whose dtype is computed in T. All threads take the same branch.
+/// |x|^p of element i. T is the type of its compute_dtype. All threads take the same branch.
 template <class T>
 struct MagnitudePower {
   Place x;
@@ -24,12 +24,12 @@ struct MagnitudePower {
   }
 };
 
-/// A NaN is larger than all, and stays.
+/// NaN is larger than all numbers, and stays.
 struct LargestOrNan {
   TROUPE_HOST_DEVICE double operator()(double a, double b) const { return b > a || b != b ? b : a; }
 };
 
-/// |x|^p of all elements joined, from 0 on.
+/// Returns |x|^p of all elements joined, from 0 on.
 template <class Launcher, class Join>
 double fold_powers_with(const Launcher& launcher, std::span<const Tensor> xs, double p, const Join& join) {
   std::int64_t parts = 0;

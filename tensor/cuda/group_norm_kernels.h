@@ -12,7 +12,7 @@
 
 namespace troupe::cuda {
 
-/// The sizes of x (outer, groups, channels, inner): a row is one group of one of the outer.
+/// The sizes of x (outer, groups, channels, inner). A row is one group of one outer element.
 struct GroupSizes {
   std::int64_t outer;
   std::int64_t groups;
@@ -23,13 +23,13 @@ struct GroupSizes {
   [[nodiscard]] std::int64_t rows() const { return outer * groups; }
   [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t row_size() const { return channels * inner; }
   [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t all_channels() const { return groups * channels; }
-  /// Whose weight belongs to element i of a row.
+  /// Returns the channel of element i of a row.
   [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t channel(std::int64_t row, std::int64_t i) const {
     return row % groups * channels + (inner == 1 ? i : i / inner);
   }
 };
 
-/// A team for each row.
+/// One team per row.
 template <class T, int lanes>
 struct NormRows {
   struct Shared {
@@ -80,7 +80,7 @@ struct NormRows {
   }
 };
 
-/// What the backward pass reads.
+/// The operands of the backward pass.
 template <class T>
 struct NormBackward {
   GroupSizes sizes;
@@ -92,7 +92,7 @@ struct NormBackward {
   const T* weight;
 };
 
-/// The gradient by x: a team for each row.
+/// The gradient by x: one team per row.
 template <class T, int lanes>
 struct NormBackwardRows {
   struct Shared {
@@ -133,7 +133,7 @@ struct NormBackwardRows {
   }
 };
 
-/// What part p of the outer, `chunk` of them, contributes to the gradients of weight and bias of channel c, at p *
+/// The contribution of part p, `chunk` outer elements, to the gradients by weight and bias of channel c, at p *
 /// channels + c.
 template <class T>
 struct AffineParts {
@@ -142,7 +142,7 @@ struct AffineParts {
   double* by_weight;
   double* by_bias;
 
-  /// Of the elements of the channel in the part from number `first` on, every `step`th.
+  /// Returns the sums over every `step`th element of the channel in the part, from element `first` on.
   [[nodiscard]] TROUPE_HOST_DEVICE kernels::PairSums sums(std::int64_t part, std::int64_t c, std::int64_t first,
                                                           std::int64_t step) const {
     const GroupSizes& sizes = in.sizes;
@@ -168,7 +168,7 @@ struct AffineParts {
   }
 };
 
-/// A thread for each channel and part: neighbouring threads read neighbouring channels.
+/// One thread per channel and part: adjacent threads read adjacent channels.
 template <class T>
 struct AffineColumns {
   AffineParts<T> parts;
@@ -180,7 +180,7 @@ struct AffineColumns {
   }
 };
 
-/// A team for each channel and part: neighbouring lanes read neighbouring elements of the channel.
+/// One team per channel and part: adjacent lanes read adjacent elements of the channel.
 template <class T>
 struct AffineTeams {
   static constexpr int kLanes = 32;
@@ -207,7 +207,7 @@ struct AffineTeams {
   }
 };
 
-/// Adds up what `count` parts have, in their order.
+/// Sums `count` parts in order.
 struct JoinAffineParts {
   double* to;
   const double* from;
@@ -237,7 +237,7 @@ void group_norm_with(const Launcher& launcher, Tensor& out, Tensor& mean, Tensor
   });
 }
 
-/// Gradients of weight and bias, cut so that there is work for every multiprocessor.
+/// Computes the gradients by weight and bias, in enough parts to give every multiprocessor work.
 template <class T, class Launcher>
 void affine_backward_with(const Launcher& launcher, const NormBackward<T>& in, Tensor& grad_weight, Tensor& grad_bias) {
   const GroupSizes& sizes = in.sizes;

@@ -1,4 +1,4 @@
-// The elements of a stretch of images, by their number.
+// Finds elements of several images by number.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@
 
 namespace troupe::cuda {
 
-/// Throws ShapeError `[pooling] 2^31 elements or more in an image: (1, 1, 65536, 65536)`.
+/// Returns the number of elements of an image. Throws ShapeError `[pooling] 2^31 elements or more in an image: (1, 1,
+/// 65536, 65536)`.
 inline std::int64_t image_size(const Tensor& x) {
   const std::int64_t size = x.size(2) * x.size(3);
   if (size < kSmallWalk) return size;
   throw ShapeError("[pooling] 2^31 elements or more in an image: " + to_string(x.shape()));
 }
 
-/// From the number of an element in a stretch of images like those of `x` to its image, row and column.
+/// Computes image, row and column of an element from its number in a stretch of images like those of `x`.
 struct ImageElements {
   FastDivisor width;
   FastDivisor size;

@@ -1,4 +1,4 @@
-// What teams of lanes share: joining what each has found.
+// Joins the results of a team's lanes.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace troupe::cuda {
 
-/// Joins what the lanes left in `values`, pairwise; all lanes see the result in values[0].
+/// Joins the lanes' elements of `values` pairwise. All lanes see the result in values[0].
 template <class Team, class T, class Join>
 TROUPE_HOST_DEVICE void join_lanes(const Team& team, T* values, const Join& join) {
   for (int width = Team::kLanes / 2; width > 0; width /= 2) {
@@ -21,11 +21,11 @@ TROUPE_HOST_DEVICE void join_lanes(const Team& team, T* values, const Join& join
 struct Larger {
   template <class T>
   TROUPE_HOST_DEVICE T operator()(T a, T b) const {
-    return b > a ? b : a;  // NaN or not: the sum of the exponentials shows it
+    return b > a ? b : a;  // skips NaN, which the exponentials propagate
   }
 };
 
-/// f(std::integral_constant<int, lanes>{}) with as many lanes as lines of `size` need.
+/// Calls f(std::integral_constant<int, lanes>{}) with the number of lanes for lines of `size` elements.
 template <class F>
 void with_lanes(std::int64_t size, const F& f) {
   if (size < 512) f(std::integral_constant<int, 32>{});

@@ -1,7 +1,8 @@
-// Starting kernels. Only for .cu files.
+// Starts kernels. Only for .cu files.
 //
-// A kernel is written once, as a body that says what one element or one team of lanes does, in a header without CUDA. A
-// Launcher runs bodies on a GPU; the tests have another with the same members that runs them on the CPU.
+// A kernel is written once, as a body: a struct that computes one element or the work of one team of lanes, in a header
+// without CUDA. A Launcher runs bodies on a GPU. The tests have a launcher with the same members that runs them on the
+// CPU.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,7 +23,7 @@ inline constexpr std::uint32_t kBlockThreads = 256;
 inline constexpr std::uint32_t kPerThread = 4;
 inline constexpr std::int64_t kBlocksMax = std::int64_t{1} << 30;
 
-// A thread reads several elements before it writes the first: more of them are under way together.
+// A thread reads several elements before it writes the first, so that more reads are in flight.
 template <class Body>
 __global__ void __launch_bounds__(kBlockThreads) map_kernel(const Body body, std::uint32_t count) {
   using Value = decltype(body.value(0U));
@@ -46,14 +47,14 @@ __global__ void __launch_bounds__(kBlockThreads) each_kernel(const Body body, st
   if (i < count) body(i);
 }
 
-/// The threads that work on one thing together.
+/// A team: threads that share memory and compute one item together.
 template <int lanes, class Shared>
 struct DeviceTeam {
   static constexpr int kLanes = lanes;
   Shared& shared;
   int lane;
 
-  /// f(lane) on every lane; returns when all are done and see what the others wrote into `shared`.
+  /// Runs f(lane) on every lane. Returns when all lanes are done and see each other's writes to `shared`.
   template <class F>
   TROUPE_HOST_DEVICE void each(const F& f) const {
     f(lane);
@@ -72,14 +73,14 @@ __global__ void __launch_bounds__(kBlockThreads) team_kernel(const Body body, st
   __shared__ alignas(16) unsigned char room[sizeof(Shared) * kTeams];
   const int team = static_cast<int>(threadIdx.x) / lanes;
   const std::int64_t i = base + std::int64_t{blockIdx.x} * kTeams + team;
-  if (i >= count) return;  // all lanes of the team together
+  if (i >= count) return;  // all lanes of a team return together
   body(DeviceTeam<lanes, Shared>{reinterpret_cast<Shared*>(room)[team], static_cast<int>(threadIdx.x) % lanes}, i);
 }
 
 }  // namespace detail
 
-/// Starts kernels on one GPU, in the order of its stream. Nothing waits for them. Throws DeviceError
-/// `[launch] cuda:0: invalid configuration argument`.
+/// Starts kernels on one GPU, in the order of its stream, without waiting for them. Throws DeviceError `[launch]
+/// cuda:0: invalid configuration argument`.
 class Launcher {
  public:
   explicit Launcher(Device device)
@@ -88,7 +89,8 @@ class Launcher {
   [[nodiscard]] int index() const noexcept { return index_; }
   [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
 
-  /// body.put(i, body.value(i)) for i < count < 2^31. Elements that are read are not written for another i.
+  /// Runs body.put(i, body.value(i)) for i < count < 2^31. REQUIRES: no value(i) reads an element that put() of another
+  /// i writes.
   template <class Body>
   void map(std::int64_t count, const Body& body) const {
     if (count == 0) return;
@@ -98,7 +100,7 @@ class Launcher {
     check();
   }
 
-  /// body(i) for i < count, in any order.
+  /// Runs body(i) for i < count, in any order.
   template <class Body>
   void each(std::int64_t count, const Body& body) const {
     for_blocks((count + detail::kBlockThreads - 1) / detail::kBlockThreads, [&](unsigned blocks, std::int64_t first) {
@@ -106,7 +108,7 @@ class Launcher {
     });
   }
 
-  /// body(team, i) for i < count, each with a team of `lanes` lanes, 32 or 256, that share a Body::Shared.
+  /// Runs body(team, i) for i < count. Each team has `lanes` lanes, 32 or 256, that share a Body::Shared.
   template <int lanes, class Body>
   void teams(std::int64_t count, const Body& body) const {
     constexpr std::int64_t kTeams = detail::kBlockThreads / lanes;

@@ -1,4 +1,4 @@
-// Libraries of NVIDIA that are loaded when they are needed, and what there is of them for each GPU.
+// NVIDIA libraries loaded on demand, and objects kept per GPU.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,14 @@
 
 namespace troupe::cuda {
 
-/// A shared library; loaded for the rest of the process.
+/// A shared library. It stays loaded until the process ends.
 class Library {
  public:
-  /// `op` is for errors: DeviceError `[matmul] libcublas.so.13: cannot open shared object file: No such file or
-  /// directory`.
+  /// Loads the library. Throws DeviceError `[matmul] libcublas.so.13: cannot open shared object file: No such file or
+  /// directory`, where matmul is `op`.
   Library(std::string_view op, const std::string& name);
 
-  /// Sets `function` to that of this name. Throws DeviceError if there is none.
+  /// Sets `function` to the library's function `name`. Throws DeviceError if it has none.
   template <class Function>
   void load(const char* name, Function& function) const {
     function = reinterpret_cast<Function>(find(name));
@@ -30,12 +30,12 @@ class Library {
   void* handle_;
 };
 
-/// One T for each GPU, made when it is asked for the first time. Any thread. Whoever has one of these never destroys
-/// it: the driver may have shut down before.
+/// One T per GPU, created at the first request. Thread-safe. REQUIRES: its owner never destroys it, because the driver
+/// may have shut down by then.
 template <class T>
 class OneForEachGpu {
  public:
-  /// `make()` gives a std::unique_ptr<T>.
+  /// Returns the T of GPU `index`. If there is none yet, `make()` creates it and returns a std::unique_ptr<T>.
   template <class Make>
   const T& at(int index, const Make& make) {
     const std::lock_guard lock(mutex_);

@@ -31,7 +31,7 @@ void matmul(Tensor& out, const Tensor& x, const Tensor& y) {
   const void* const alpha = is_f64 ? static_cast<const void*>(&one) : &one_f32;
   const void* const beta = is_f64 ? static_cast<const void*>(&zero) : &zero_f32;
   for_each_gemm(out, x, y, [&](const GemmCall& c) {
-    // A handle serves one thread at a time.
+    // cuBLAS allows one thread at a time per handle.
     const std::lock_guard lock(blas.mutex);
     blas.require_success(
         "matmul",

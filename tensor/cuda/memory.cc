@@ -12,13 +12,13 @@
 namespace troupe::cuda {
 namespace {
 
-/// The error stays with the thread otherwise, and a later, innocent call would return it.
+/// Also clears the thread's error, else a later call would return it.
 std::string text_of(cudaError_t error) {
   static_cast<void>(cudaGetLastError());
   return cudaGetErrorString(error);
 }
 
-// Between two GPUs: both streams wait for each other, so the copy is in the order of either.
+// Between two GPUs: each stream waits for the other, so the copy is in the order of both.
 cudaError_t copy_between(std::byte* to, int to_index, const std::byte* from, int from_index, std::size_t size) {
   Event(to_index).wait_on(from_index);
   const OnGpu gpu("copy", from_index);
@@ -27,8 +27,8 @@ cudaError_t copy_between(std::byte* to, int to_index, const std::byte* from, int
   return error;
 }
 
-// To or from the CPU. The CUDA runtime returns when pageable memory of the CPU was read, or written; of pinned memory
-// not.
+// To or from the CPU. For pageable memory cudaMemcpyAsync returns when the copy is done, for pinned memory before, so
+// this waits.
 cudaError_t copy_with_cpu(std::byte* to, const std::byte* from, std::size_t size, int index) {
   const OnGpu gpu("copy", index);
   const cudaError_t error = cudaMemcpyAsync(to, from, size, cudaMemcpyDefault, stream_of(index));
@@ -69,7 +69,7 @@ void deallocate(int index, std::byte* block) noexcept {
     const OnGpu gpu("deallocate", index);
     if (cudaFreeAsync(block, stream_of(index)) != cudaSuccess) static_cast<void>(cudaGetLastError());
   } catch (const DeviceError&) {
-    // The driver has shut down before us, and the memory with it.
+    // The driver has already shut down and released the memory.
   }
 }
 

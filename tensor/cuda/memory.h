@@ -1,4 +1,4 @@
-// Memory of GPUs. No CUDA header: memory.cc is built where the toolkit is, memory_without.cc elsewhere.
+// Memory of GPUs. Includes no CUDA header: memory.cc is built with the CUDA toolkit, memory_without.cc without it.
 #pragma once
 
 #include <cstddef>
@@ -8,22 +8,23 @@
 
 namespace troupe::cuda {
 
-/// Returns how many GPUs this process can use; 0 also where there is no driver or no CUDA in this build. Any thread.
+/// Returns the number of GPUs that this process can use; 0 without a driver or without CUDA in this build. Thread-safe.
 [[nodiscard]] int device_count();
 
-/// Returns why GPU `index` cannot be used, or nothing: "built without CUDA", "no CUDA-capable device is detected",
-/// "this process has 2 GPUs". Any thread.
+/// Returns why GPU `index` cannot be used, or an empty string: "built without CUDA", "no CUDA-capable device is
+/// detected", "this process has 2 GPUs". Thread-safe.
 [[nodiscard]] std::string why_unavailable(int index);
 
-/// Returns `size` uninitialised bytes of GPU `index`, aligned to 256; never null. Any thread.
-/// Throws DeviceError `[allocate] 4096 bytes on cuda:0: out of memory`.
+/// Returns `size` uninitialized bytes of GPU `index`, aligned to 256; never null. Thread-safe. Throws DeviceError
+/// `[allocate] 4096 bytes on cuda:0: out of memory`.
 [[nodiscard]] std::byte* allocate(int index, std::size_t size);
 
-/// Takes back what `allocate(index, ...)` returned. Any thread.
+/// Frees a block that `allocate(index, ...)` returned. Thread-safe.
 void deallocate(int index, std::byte* block) noexcept;
 
-/// Copies between memory of two devices, one or both of them GPUs, and waits until it is done. Any thread.
-/// Throws DeviceError `[copy] 4096 bytes from cuda:0 to cpu: invalid argument`.
+/// Copies between the memory of two devices, of which at least one is a GPU. A copy from or to the CPU waits until it
+/// is done; a copy within or between GPUs returns at once and keeps the order of their streams. Thread-safe. Throws
+/// DeviceError `[copy] 4096 bytes from cuda:0 to cpu: invalid argument`.
 void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device, std::size_t size);
 
 }  // namespace troupe::cuda

@@ -1,4 +1,4 @@
-// Where there is no CUDA toolkit: every GPU is unavailable, so nothing but the first two functions is ever called.
+// Built without the CUDA toolkit. Every GPU is unavailable, so only the first two functions are ever called.
 #include "tensor/cuda/memory.h"
 #include "tensor/error.h"
 

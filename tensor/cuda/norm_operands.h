@@ -1,11 +1,11 @@
-// What the backward passes of batch_norm_kernels.h and group_norm_kernels.h read.
+// The operands of the backward passes in batch_norm_kernels.h and group_norm_kernels.h.
 #pragma once
 
 #include "tensor/tensor.h"
 
 namespace troupe::cuda {
 
-/// All f32 or f64, but mean and var, which are f64.
+/// mean and var are f64; all others have one dtype, f32 or f64.
 struct NormBackwardOperands {
   const Tensor& grad;
   const Tensor& x;

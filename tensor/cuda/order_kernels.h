@@ -1,4 +1,4 @@
-// The kernels of tensor/kernels/order.h for any launcher, see launcher.h: sorts of numbers whose order is that of the
+// The kernels of tensor/kernels/order.h for any launcher, see launcher.h: they sort keys with the order of the
 // elements.
 #pragma once
 
@@ -14,15 +14,15 @@
 
 namespace troupe::cuda {
 
-/// The key of element `places[i]`, which is i at first, counted over all rows of `size`.
+/// Writes the key and the place of element i. Places count over all rows of `size` elements.
 template <class T>
 struct OrderKeys {
   Strided<1> rows;
   Place x;
-  std::int64_t first;  ///< of the rows here
+  std::int64_t first;  ///< number of the first row here
   std::int64_t size;
   std::int64_t stride;
-  std::uint64_t flip;  ///< exclusive-or: all bits of a T for descending order
+  std::uint64_t flip;  ///< exclusive-or of keys: all bits of a T for descending order
   std::uint64_t* keys;
   std::int64_t* places;
 
@@ -58,12 +58,12 @@ void order_last_with(const Launcher& launcher, Tensor& out, const Tensor& x, Ord
   const Tensor first = x.select(last, 0);
   Tensor keys = Tensor::empty({x.numel()}, DType::i64, x.device());
   Tensor places = Tensor::empty({x.numel()}, DType::i64, x.device());
-  // Anew after every sort, which may move them.
+  // Addresses are taken anew after every sort, because it may move the memory.
   const auto key = [&keys] { return address<std::uint64_t>(written(keys)); };
   const auto place = [&places] { return address<std::int64_t>(written(places)); };
   const int bits = static_cast<int>(size_of(x.dtype())) * 8;
   const std::uint64_t flip = order == Order::ascending ? 0 : ~std::uint64_t{0} >> static_cast<unsigned>(64 - bits);
-  // Rows that are cut off elsewhere than at the front would come in another order.
+  // Rows split along an inner dimension would be in another order.
   const Tensor plain = is_small(kernels::make_walk<1>(first.shape(), {&first.strides()}), kSmallWalk)
                            ? first
                            : x.contiguous().select(last, 0);
@@ -78,7 +78,7 @@ void order_last_with(const Launcher& launcher, Tensor& out, const Tensor& x, Ord
   });
   launcher.sort_pairs(keys, places, bits);
   if (rows > 1) {
-    // Stable: what was sorted stays so within each row.
+    // The sort is stable, so the order within each row stays.
     launcher.each(x.numel(), RowKeys{size, key(), place()});
     launcher.sort_pairs(keys, places, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows))));
   }

@@ -16,7 +16,7 @@ namespace troupe::cuda {
 using kernels::PairLoss;
 using kernels::PairLossKind;
 
-/// max(log(x), -100), where `log_x` may be any logarithm.
+/// Returns max(log_x, -100). `log_x` may be any logarithm.
 template <class T>
 TROUPE_HOST_DEVICE inline T limited(T log_x) {
   return log_x < T{-100} ? T{-100} : log_x;
@@ -29,7 +29,7 @@ struct Slopes {
   T by_y;
 };
 
-/// What tensor/cpu/pair_loss.cc does with one pair. All threads take the same branch.
+/// The loss of one pair, as in tensor/cpu/pair_loss.cc. All threads take the same branch.
 template <class T>
 struct PairFormula {
   PairLossKind kind;
@@ -82,7 +82,7 @@ struct PairFormula {
   [[nodiscard]] static TROUPE_HOST_DEVICE Slopes<T> opposite(T slope) { return {slope, -slope}; }
 };
 
-/// Loss i, times its weight.
+/// Loss i times its weight.
 template <class T>
 struct PairLosses {
   PairFormula<T> formula;
@@ -114,10 +114,10 @@ struct PairLossBody {
 template <class T>
 struct PairBackwardBody {
   PairLosses<T> losses;
-  T* by_x;  ///< null: nobody wants it
+  T* by_x;  ///< null: not wanted
   T* by_y;
   const T* grad;
-  std::int64_t grad_step;  ///< 0: one for all
+  std::int64_t grad_step;  ///< 0: one gradient for all losses
 
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
     const T g = grad[i * grad_step];
@@ -127,7 +127,7 @@ struct PairBackwardBody {
   }
 };
 
-/// 1 for what is no probability, NaN among them.
+/// 1 if an element is not in [0, 1], also for NaN; else 0.
 template <class T>
 struct NotProbability {
   const T* x;

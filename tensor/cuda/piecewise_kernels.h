@@ -1,4 +1,5 @@
-// The kernels of tensor/kernels/piecewise.h for any launcher, see launcher.h. All threads of one take the same branch.
+// The kernels of tensor/kernels/piecewise.h for any launcher, see launcher.h. All threads of a kernel take the same
+// branch.
 #pragma once
 
 #include <cmath>

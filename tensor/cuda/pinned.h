@@ -1,4 +1,4 @@
-// Memory of the CPU that GPUs copy from and to by themselves.
+// Page-locked CPU memory, which GPUs read and write directly.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace troupe::cuda {
 
-/// Page-locked memory of the CPU, freed with the object. The copies return at once: the bytes must stay as they are
-/// until the event has come.
+/// Owns page-locked CPU memory. The copies return at once. REQUIRES: until the event of a copy is complete, the object
+/// is not destroyed and its bytes are not written; those of copy_from() are also not read.
 class PinnedMemory {
  public:
   /// Throws DeviceError `[pinned] cuda:0: out of memory`.
@@ -21,9 +21,9 @@ class PinnedMemory {
 
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
 
-  /// Copies the first `size` bytes to memory of GPU `index`, after what was asked of it before. Throws DeviceError.
+  /// Copies the first `size` bytes to `to` on GPU `index`, in the order of its stream. Throws DeviceError.
   [[nodiscard]] Event copy_to(int index, std::byte* to, std::size_t size) const;
-  /// The other way.
+  /// Copies `size` bytes from `from` on GPU `index` to the first bytes of this memory.
   [[nodiscard]] Event copy_from(int index, const std::byte* from, std::size_t size) const;
 
  private:

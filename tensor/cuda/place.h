@@ -1,5 +1,5 @@
-// Elements in the memory of a device, in all dtypes, as kernels read and write them: as values of a dtype that
-// operations are computed in, of which there are four. Rounded or wrapped once, where they are stored.
+// Elements of all dtypes in the memory of a device. Kernels read and write them as values of a compute dtype (i32, i64,
+// f32, f64); a store rounds or wraps once.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace troupe::cuda {
 
-/// The first element of an operand, of any layout, on whichever device.
+/// The first element of an operand of any layout, on any device.
 struct Place {
   std::byte* data;
   DType dtype;
@@ -27,7 +27,8 @@ struct Place {
   }
 };
 
-/// To be taken before those that are read: a write may move the memory (storage.h).
+/// Returns the place for writing. REQUIRES: called before read() of the operands that are read, because a write may
+/// move the memory (storage.h).
 inline Place written(Tensor& x) {
   Storage storage = x.storage();
   return Place{storage.mutable_data(), x.dtype()}.from(x.offset());
@@ -36,13 +37,13 @@ inline Place read(const Tensor& x) {
   return Place{const_cast<std::byte*>(x.storage().data()), x.dtype()}.from(x.offset());
 }
 
-/// The address of the first element, which is a T.
+/// Returns the address of the first element. REQUIRES: its type is T.
 template <class T>
 TROUPE_HOST_DEVICE T* address(const Place& x) {
   return reinterpret_cast<T*>(x.data);
 }
 
-/// As Tensor::to(DType) says. On a GPU, 16-bit NaNs have no payload.
+/// Converts as Tensor::to(DType). On a GPU, 16-bit NaNs have no payload.
 template <class To, class From>
 TROUPE_HOST_DEVICE inline To convert_value(From value) {
   if constexpr (std::is_same_v<To, From>) {
@@ -62,7 +63,7 @@ TROUPE_HOST_DEVICE inline To convert_value(From value) {
     return BFloat16(value);
 #endif
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // 2^(bits) as a From: the first value above the range.
+    // 2^digits as a From: the first value above the range.
     constexpr auto kHigh = static_cast<From>(std::uint64_t{1} << std::numeric_limits<To>::digits);
     if (value >= kHigh) return std::numeric_limits<To>::max();
     if (value >= static_cast<From>(std::numeric_limits<To>::min())) return static_cast<To>(value);
@@ -86,7 +87,7 @@ TROUPE_HOST_DEVICE inline Stored& element(const Place& x, std::uint32_t i) {
   return reinterpret_cast<Stored*>(x.data)[i];
 }
 
-/// Element i, whose dtype is computed in T.
+/// Returns element i as T. REQUIRES: T is the type of its compute_dtype.
 template <class T>
 TROUPE_HOST_DEVICE inline T load(const Place& x, std::uint32_t i) {
   if constexpr (std::is_same_v<T, float>) {
@@ -105,7 +106,7 @@ TROUPE_HOST_DEVICE inline T load(const Place& x, std::uint32_t i) {
   return element<T>(x, i);
 }
 
-/// Writes element i, whose dtype is computed in T.
+/// Writes element i. REQUIRES: T is the type of its compute_dtype.
 template <class T>
 TROUPE_HOST_DEVICE inline void store(const Place& x, std::uint32_t i, T value) {
   if constexpr (std::is_same_v<T, float>) {
@@ -130,7 +131,7 @@ TROUPE_HOST_DEVICE inline void store(const Place& x, std::uint32_t i, T value) {
   element<T>(x, i) = value;
 }
 
-/// Writes element i of any dtype, converted.
+/// Writes element i, converted to its dtype, which may be any.
 template <class T>
 TROUPE_HOST_DEVICE inline void store_converted(const Place& x, std::uint32_t i, T value) {
   switch (x.dtype) {
@@ -147,7 +148,8 @@ TROUPE_HOST_DEVICE inline void store_converted(const Place& x, std::uint32_t i, 
   }
 }
 
-/// Calls f(std::type_identity<U>{}) with the unsigned integer of the size of an element, for what is moved as it is.
+/// Calls f(std::type_identity<U>{}), where U is the unsigned integer of an element's size, for copies without
+/// conversion.
 template <class F>
 void dispatch_bits(DType dtype, const F& f) {
   switch (size_of(dtype)) {

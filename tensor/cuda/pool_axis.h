@@ -1,4 +1,4 @@
-// Where the windows of a pooling lie along one dimension, as numbers that a kernel computes with.
+// The windows of a pooling along one dimension, in the form that a kernel computes with.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace troupe::cuda {
 
-/// A kernels::PoolWindows over `size` positions without its lists: windows that are regular, or parts of equal size.
+/// A kernels::PoolWindows over `size` positions without its lists. The windows are regular, or parts of equal size.
 struct PoolAxis {
   std::int64_t size;
   std::int64_t count;
   std::int64_t first;
-  std::int64_t stride;  ///< 0: window i of n is from floor(i size / n) to ceil((i + 1) size / n)
+  std::int64_t stride;  ///< 0: window i of n covers floor(i size / n) to ceil((i + 1) size / n)
   std::int64_t kernel;
   std::int64_t step;
-  bool counts_padding = false;  ///< whether a mean divides by the positions of the padding, too
+  bool counts_padding = false;  ///< a mean also counts the positions in the padding
 
   PoolAxis(const kernels::PoolWindows& windows, std::int64_t size_in)
       : size(size_in),
@@ -46,13 +46,13 @@ struct PoolAxis {
     return (start + kernel < padded ? start + kernel : padded) - start;
   }
 
-  /// The windows that reach over position `at`, and have it if the step is 1: from the first ...
+  /// Returns the first window whose span covers position `at`. If the step is 1, the window contains it.
   [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t first_with(std::int64_t at) const {
     if (stride == 0) return at * count / size;
-    const std::int64_t before = at - first - (kernel - 1) * step - 1;  // a window that starts here ends before it
+    const std::int64_t before = at - first - (kernel - 1) * step - 1;  // a window that starts here ends before `at`
     return before < 0 ? 0 : before / stride + 1;
   }
-  /// ... to that behind the last.
+  /// Returns one past the last such window.
   [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t last_with(std::int64_t at) const {
     if (stride == 0) return ((at + 1) * count + size - 1) / size;
     const std::int64_t behind = (at - first) / stride + 1;

@@ -1,7 +1,7 @@
 // The kernels of tensor/kernels/pooling.h for any launcher, see launcher.h.
 //
-// A gradient is gathered: the thread of an element of the image adds what the windows over it give, in their order.
-// That of max pooling is added by index (gather_kernels.h) if nobody says what the windows were.
+// Gradients are gathered: the thread of an image element adds the gradients of the windows over it, in their order. If
+// the windows of a max pooling are not given, its gradient is added by index (gather_kernels.h).
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace troupe::cuda {
 
-/// The windows over images of one size, and which of them an element of the result belongs to.
+/// The windows over images of one size, and the window of an element of the result.
 struct PoolSizes {
   PoolAxis rows;
   PoolAxis columns;
@@ -28,7 +28,7 @@ struct PoolSizes {
             const kernels::PoolWindows& columns_in)
       : rows(rows_in, images.size(2)), columns(columns_in, images.size(3)), in(images), out(results) {}
 
-  /// About how many elements a window has.
+  /// Returns the approximate number of elements of a window.
   [[nodiscard]] std::int64_t window_size() const {
     return (rows.end(0) - rows.begin(0)) * (columns.end(0) - columns.begin(0));
   }
@@ -37,7 +37,7 @@ struct PoolSizes {
   }
 };
 
-/// NaN is largest of all; of equal ones the first in row-major order.
+/// NaN is largest; of equal elements the first in row-major order counts.
 template <class T>
 struct MaxPoolBody {
   PoolSizes sizes;
@@ -67,7 +67,7 @@ struct MaxPoolBody {
   }
 };
 
-/// A thread for each mean.
+/// One thread per mean.
 template <class T>
 struct AvgPoolBody {
   PoolSizes sizes;
@@ -90,7 +90,7 @@ struct AvgPoolBody {
   }
 };
 
-/// A team for each mean of a large window.
+/// One team per mean of a large window.
 template <class T, int lanes>
 struct AvgPoolTeam {
   struct Shared {
@@ -151,7 +151,7 @@ struct AvgPoolBackwardBody {
   }
 };
 
-/// A thread for each element of an image. Bits are the CPU's.
+/// One thread per element of an image. The bits equal the CPU's.
 template <class T>
 struct MaxPoolBackwardBody {
   PoolSizes sizes;
@@ -177,7 +177,7 @@ struct MaxPoolBackwardBody {
   }
 };
 
-/// For each element of a result, which element of all images it was taken from.
+/// Writes, for each element of a result, the place of its source in all images.
 struct MaxPlaceBody {
   std::int64_t* to;
   const std::int32_t* where_max;
@@ -187,7 +187,7 @@ struct MaxPlaceBody {
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const { to[i] = i / out_size * in_size + where_max[i]; }
 };
 
-/// Calls f(first, count) for stretches of images that have fewer than 2^31 elements together, both of `x` and of `y`.
+/// Calls f(first, count) for stretches of images with fewer than 2^31 elements together, both in `x` and in `y`.
 template <class F>
 void for_each_stretch(const Tensor& x, const Tensor& y, const F& f, std::int64_t limit = kSmallWalk) {
   const std::int64_t images = x.size(0) * x.size(1);
@@ -221,7 +221,7 @@ void max_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& 
   add_at_keys(launcher, flat, dy.view({1, dy.numel(), 1}), keys);
 }
 
-/// The same, of a result of these windows.
+/// The same for a result of the given windows.
 template <class Launcher>
 void max_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& dy, const Tensor& where_max,
                             const kernels::PoolWindows& rows, const kernels::PoolWindows& columns) {

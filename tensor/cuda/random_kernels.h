@@ -26,7 +26,7 @@ struct DrawIntegersBody {
   kernels::BelowFormula below;
   std::int64_t low;
   std::int64_t* out;
-  std::int64_t* rejected;  ///< 0; everybody who is not content writes the same
+  std::int64_t* rejected;  ///< starts as 0; every rejected draw writes the same value
 
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
     const kernels::BelowFormula::Draw draw = below(draws.block(i));
@@ -47,7 +47,7 @@ struct DropoutBody {
   T* out;
   std::int64_t count;
 
-  /// i: of a block.
+  /// i: number of a block.
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
     const kernels::RandomBlock block = draws.block(i);
     for (std::int64_t k = 0; k < 4 && 4 * i + k < count; ++k)
@@ -74,7 +74,7 @@ bool draw_integers_with(const Launcher& launcher, Tensor& out, std::int64_t low,
   std::int64_t* const flag = address<std::int64_t>(written(rejected));
   launcher.each(1, ZeroNumber{flag});
   launcher.each(out.numel(), DrawIntegersBody{draws, below, low, address<std::int64_t>(to), flag});
-  // Nothing to ask where every draw is as good as another.
+  // With a threshold of 0 no draw is rejected, so the GPU is not asked.
   return below.threshold == 0 || rejected.to(Device::cpu()).template data<std::int64_t>()[0] == 0;
 }
 

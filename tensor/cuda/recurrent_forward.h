@@ -1,6 +1,6 @@
 // One step forward of each cell of tensor/kernels/recurrent.h, for any launcher, see launcher.h.
 //
-// A thread does one hidden number of one example. What is null is zeros.
+// One thread computes one hidden unit of one example. A null address stands for zeros.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,8 @@
 
 namespace troupe::cuda {
 
-/// Gates lie side by side: those of hidden number i % size of example i / size begin at `gate(i, 0)`, `count` of them.
+/// The layout of gates: element i is hidden unit i % size of example i / size, and gate `number` of it is at `gate(i,
+/// number)`.
 struct GateLayout {
   std::int64_t size;
   std::int64_t count;
@@ -19,7 +20,7 @@ struct GateLayout {
   [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t gate(std::int64_t i, std::int64_t number) const {
     return i / size * size * count + number * size + i % size;
   }
-  /// The same of a bias, which all examples share.
+  /// Returns the same for a bias, which all examples share.
   [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t bias(std::int64_t i, std::int64_t number) const {
     return number * size + i % size;
   }
@@ -30,12 +31,12 @@ TROUPE_HOST_DEVICE inline T or_zero(const T* x, std::int64_t i) {
   return x == nullptr ? T{0} : x[i];
 }
 
-/// One step of a layer; what its cell does not have is null.
+/// One forward step of a layer. Members that its cell does not have are null.
 template <class T>
 struct StepForward {
   GateLayout layout;
-  T* gates;              ///< in: what the input gives to the sums; out: the gates, of plain cells the sums
-  const T* from_hidden;  ///< what the hidden state before the step gives
+  T* gates;              ///< in: the input's part of the sums; out: the gates, of plain cells the sums
+  const T* from_hidden;  ///< the previous hidden state's part of the sums
   const T* bias;
   const T* candidate_bias;
   const T* previous_hidden;
@@ -45,7 +46,7 @@ struct StepForward {
   T* candidate;
   T* hidden;
 
-  /// What gate `number` is made of.
+  /// Returns the sum of gate `number` before its activation.
   [[nodiscard]] TROUPE_HOST_DEVICE T sum(std::int64_t i, std::int64_t number) const {
     const std::int64_t at = layout.gate(i, number);
     return gates[at] + or_zero(from_hidden, at) + or_zero(bias, layout.bias(i, number));
@@ -74,7 +75,7 @@ struct LstmForward {
   }
 };
 
-/// Gates r, z, n: n = tanh(its input + r * candidate), hidden = (1 - z) * n + z * previous hidden.
+/// Gates r, z, n: n = tanh(input of n + r * candidate), hidden = (1 - z) * n + z * previous hidden.
 template <class T>
 struct GruForward {
   StepForward<T> s;
@@ -93,7 +94,7 @@ struct GruForward {
   }
 };
 
-/// hidden = tanh(sum), or the sum where it is above 0.
+/// hidden = tanh(sum), or max(0, sum).
 template <class T>
 struct PlainForward {
   StepForward<T> s;

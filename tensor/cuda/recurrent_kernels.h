@@ -1,7 +1,7 @@
 // The kernels of tensor/kernels/recurrent.h for any launcher, see launcher.h, and any function that multiplies matrices
-// as matmul does.
+// like matmul.
 //
-// A thread does one hidden number of one example in one step. What is null is zeros.
+// One thread computes one hidden unit of one example in one step. A null address stands for zeros.
 #pragma once
 
 #include <cmath>
@@ -15,16 +15,16 @@
 
 namespace troupe::cuda {
 
-/// One step backwards; what its cell does not have is null.
+/// One backward step. Members that its cell does not have are null.
 template <class T>
 struct StepBackward {
   GateLayout layout;
-  T* by_hidden;  ///< in: by the hidden state after the step, but for the next two; out, of GRU: by that before, but for
-  const T* through;  ///< what goes through the gates of the step after
+  T* by_hidden;  ///< in: by the hidden state, without the next two; out, GRU: by the previous one, without the gates
+  const T* through;  ///< GRU: the part through the gates of the following step
   const T* by_output;
-  T* by_cell;         ///< in: by the cell; out: by the previous cell
-  T* by_gates;        ///< out: by what the input gives to the sums
-  T* by_from_hidden;  ///< GRU, out: by what the hidden state gives to them
+  T* by_cell;         ///< in: gradient by the cell; out: by the previous cell
+  T* by_gates;        ///< out: gradient by the input's part of the sums
+  T* by_from_hidden;  ///< GRU, out: gradient by the hidden state's part of the sums
   const T* gates;
   const T* output;
   const T* tanh_cell;
@@ -99,7 +99,7 @@ struct AddTo {
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const { to[i] += x[i]; }
 };
 
-/// Where step `at` of x (t, n, width) begins; null if `x` is undefined.
+/// Returns the address of step `at` of x (t, n, width); null if `x` is undefined.
 template <class T>
 const T* step_of(const Tensor& x, std::int64_t at) {
   return x.defined() ? address<T>(read(x)) + at * x.size(1) * x.size(2) : nullptr;
@@ -113,7 +113,7 @@ const T* all_of(const Tensor& x) {
   return x.defined() ? address<T>(read(x)) : nullptr;
 }
 
-/// The steps of a layer in its order: which is at place i, and which comes before it.
+/// The steps of a layer in its order: the step at place i, and the step before it.
 struct StepOrder {
   std::int64_t count;
   bool reverse;
@@ -182,7 +182,7 @@ void recurrent_backward_with(const Launcher& launcher, const Multiply& multiply,
   const GateLayout layout{tape.output.size(2), kernels::gate_count(tape.cell)};
   const StepOrder order(tape);
   const bool is_gru = tape.cell == RnnCell::gru;
-  // Of GRU the hidden state goes on past the gates, too.
+  // GRU's hidden state also bypasses the gates, so the part through the gates needs its own memory.
   Tensor through =
       is_gru ? Tensor::empty({examples, layout.size}, tape.output.dtype(), tape.output.device()) : Tensor();
   dispatch_floating("recurrent_backward", tape.output.dtype(), [&]<class T>(std::type_identity<T>) {

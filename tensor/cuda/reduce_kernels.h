@@ -1,7 +1,7 @@
 // The kernels of tensor/kernels/reduce.h for any launcher, see launcher.h.
 //
-// Each result is folded from parts of what belongs to it: in one pass where there is one part, else in two, over the
-// parts' totals. Which lane takes which element, and how many parts there are, follows from sizes and layout alone.
+// Each result is folded in parts: with one part in one pass, else in two, the second over the parts' totals. The lane
+// of an element and the number of parts depend only on sizes and layout.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using kernels::AxisSet;
 using kernels::Extreme;
 using kernels::ReduceOp;
 
-/// Sums of floating elements run in f64, those of integers wrap around in 64 bits.
+/// Sums of floating elements run in f64; those of integers wrap around in 64 bits.
 template <class T>
 using Wide = std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
 
@@ -50,7 +50,7 @@ struct ProductFold {
   }
 };
 
-// `b != b` holds for NaN only, which then stays: nothing is beyond it.
+// `b != b` holds only for NaN. NaN stays: no comparison with it is true.
 template <class T>
 struct MaxFold {
   using Total = T;
@@ -71,13 +71,13 @@ struct MinFold {
   [[nodiscard]] TROUPE_HOST_DEVICE T finish(T total) const { return total; }
 };
 
-/// Where the totals of parts go, or, where there is one part, the result: that of part p and result j is at p * results
+/// The target: the totals of the parts, or the results if there is only one part. Part p of result j is at p * results
 /// + j.
 template <class Fold>
 struct Totals {
   Fold fold;
   Place out;                     ///< contiguous
-  typename Fold::Total* totals;  ///< null if there is one part
+  typename Fold::Total* totals;  ///< null if there is only one part
 
   TROUPE_HOST_DEVICE void put(std::int64_t at, typename Fold::Total total) const {
     if (totals != nullptr) totals[at] = total;
@@ -85,19 +85,19 @@ struct Totals {
   }
 };
 
-/// Elements [chunk * p, chunk * (p + 1)) of `folded` for part p, of results `kept`.
+/// The elements of each part: [chunk * p, chunk * (p + 1)) of `folded` for part p of each result in `kept`.
 template <class Fold, class T>
 struct Parts {
-  Strided<2> kept;  ///< among the results, and in `x`
+  Strided<2> kept;  ///< offsets in the results, and in `x`
   Strided<1> folded;
   Place x;
   std::uint32_t chunk;
   Totals<Fold> to;
-  std::int64_t first;    ///< where in `to` result 0 of part 0 is
-  std::int64_t results;  ///< of the whole reduction
+  std::int64_t first;    ///< place in `to` of result 0 of part 0
+  std::int64_t results;  ///< number of results of the whole reduction
 };
 
-/// Joins what the lanes left in `totals`, pairwise; all lanes see the result in totals[0].
+/// Joins the lanes' elements of `totals` pairwise. All lanes see the result in totals[0].
 template <class Fold, class Team>
 TROUPE_HOST_DEVICE void join_lanes(const Team& team, typename Fold::Total* totals) {
   for (int width = Team::kLanes / 2; width > 0; width /= 2) {
@@ -107,7 +107,7 @@ TROUPE_HOST_DEVICE void join_lanes(const Team& team, typename Fold::Total* total
   }
 }
 
-/// A team for each result and part: neighbouring lanes read neighbouring elements of what is folded.
+/// One team per result and part: adjacent lanes read adjacent elements of the folded dimensions.
 template <class Fold, class T, int lanes>
 struct FoldRows {
   using Total = typename Fold::Total;
@@ -138,7 +138,7 @@ struct FoldRows {
   }
 };
 
-/// A thread for each result and part: neighbouring threads read neighbouring results.
+/// One thread per result and part: adjacent threads read adjacent results.
 template <class Fold, class T>
 struct FoldColumns {
   Parts<Fold, T> parts;
@@ -157,7 +157,7 @@ struct FoldColumns {
   }
 };
 
-/// The totals of the parts of one result, by a team: part p in lane p mod 32.
+/// One team per result joins the totals of its parts: part p in lane p mod 32.
 template <class Fold>
 struct JoinParts {
   static constexpr int kLanes = 32;
@@ -183,8 +183,8 @@ struct JoinParts {
   }
 };
 
-/// How a reduction is cut: work for every multiprocessor, but no part so small that joining it costs more than folding
-/// it.
+/// How a reduction is split: enough parts for every multiprocessor, but none so small that joining it costs more than
+/// folding it.
 struct ReducePlan {
   bool by_columns;
   std::uint32_t chunk;  ///< elements of a part, above 0
@@ -231,7 +231,7 @@ void fold_with(const Launcher& launcher, const Fold& fold, Tensor& out, const Te
     room = Tensor::empty({parts * kept.numel}, sizeof(Total) == 4 ? DType::i32 : DType::i64, out.device());
     totals.totals = address<Total>(written(room));
   }
-  kernels::Walk<2> results;  // in order, and in `x`
+  kernels::Walk<2> results;  // offsets in the results, and in `x`
   results.rank = kept.rank;
   results.numel = kept.numel;
   std::int64_t step = 1;

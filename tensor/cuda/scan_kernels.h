@@ -11,20 +11,20 @@ namespace troupe::cuda {
 
 using kernels::Direction;
 
-/// Elements of (outer, size, inner) along the middle, from either end.
+/// The lines of (outer, size, inner) along the middle dimension, from either end.
 struct ScanLines {
   std::int64_t size;
   std::int64_t inner;
   Direction direction;
 
-  /// Where element k of line i is.
+  /// Returns the offset of element k of line i.
   [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t at(std::int64_t i, std::int64_t k) const {
     const std::int64_t row = direction == Direction::forward ? k : size - 1 - k;
     return (i / inner * size + row) * inner + i % inner;
   }
 };
 
-/// A thread for each line.
+/// One thread per line.
 template <class Fold>
 struct FoldLines {
   ScanLines lines;
@@ -40,7 +40,8 @@ struct FoldLines {
   }
 };
 
-/// A team for each line: each lane folds a stretch of it, then goes over it again from the state of those before.
+/// One team per line: each lane folds a stretch of it, then folds it again from the joined state of the stretches
+/// before.
 template <class Fold>
 struct FoldLongLines {
   static constexpr int kLanes = 256;

@@ -14,18 +14,18 @@ namespace troupe::cuda {
 
 using kernels::SoftmaxKind;
 
-/// A line along the middle of contiguous (outer, size, inner).
+/// The lines along the middle of contiguous (outer, size, inner).
 struct Lines {
   std::int64_t size;
   std::int64_t inner;
 
-  /// Where element 0 of line i is.
+  /// Returns the offset of element 0 of line i.
   [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t start(std::int64_t i) const {
     return i / inner * size * inner + i % inner;
   }
 };
 
-/// A team for each line: its largest element, the sum of the exponentials in f64, the results.
+/// One team per line computes its largest element, the sum of the exponentials in f64, and the results.
 template <class T, int lanes>
 struct SoftmaxLines {
   struct Shared {

@@ -1,12 +1,12 @@
-// Sorting of numbers on GPUs, with what belongs to them.
+// Sorts keys on GPUs, together with their values.
 #pragma once
 
 #include "tensor/tensor.h"
 
 namespace troupe::cuda {
 
-/// Sorts `keys` (n), which are i64 and not negative or any u64 of `bits` bits, and `values` (n) of i64 with them; those
-/// of equal keys keep their order. Both are contiguous, with memory of their own.
+/// Sorts `keys` (n) by their lowest `bits` bits as unsigned integers, and `values` (n), i64, with them; equal keys keep
+/// their order. REQUIRES: keys are i64 and not negative, or u64 bits; both tensors are contiguous and share no memory.
 void sort_pairs(Tensor& keys, Tensor& values, int bits);
 
 }  // namespace troupe::cuda

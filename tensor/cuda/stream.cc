@@ -20,12 +20,12 @@ struct Streams {
 };
 
 Streams& streams() {
-  // Never destroyed: tensors in static variables may be freed after every static of ours.
+  // Never destroyed: tensors in static variables may be freed after all our statics.
   static Streams& all = *std::make_unique<Streams>().release();
   return all;
 }
 
-// Freed memory stays in the driver's pool of the GPU, which serves later requests of the stream from it.
+// Keeps freed memory in the GPU's pool of the driver, which serves later requests of the stream from it.
 void keep_freed_memory(int index) {
   cudaMemPool_t pool = nullptr;
   require_success("stream", index, cudaDeviceGetDefaultMemPool(&pool, index));
@@ -57,7 +57,7 @@ cudaStream_t stream_of(int index) {
 
 void require_success(std::string_view op, int index, int status) {
   if (status == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // a later, innocent call would return it otherwise
+  static_cast<void>(cudaGetLastError());  // clears the error, else a later call would return it
   const std::string gpu = to_string(Device::cuda(static_cast<std::int16_t>(index)));
   throw DeviceError(fmt::format("[{}] {}: {}", op, gpu, cudaGetErrorString(static_cast<cudaError_t>(status))));
 }

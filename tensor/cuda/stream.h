@@ -1,6 +1,6 @@
-// One stream for each GPU: everything that this process does there happens in the order in which it was asked for,
-// whichever thread asked. A tensor that one thread hands to another needs no event, and memory that is freed while
-// kernels still use it serves the kernels that come after them. Only what reads the bytes on the CPU waits.
+// One stream per GPU. All work of this process on a GPU runs in the order of the requests, whichever thread makes them.
+// So passing a tensor to another thread needs no event, and memory that is freed while kernels still use it can serve
+// later kernels. Only reads of the bytes on the CPU wait.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct CUstream_st;  // what a cudaStream_t points to
 
 namespace troupe::cuda {
 
-/// Makes a GPU the calling thread's own, and gives it back the former.
+/// Makes a GPU the calling thread's current device; the destructor restores the former one.
 class OnGpu {
  public:
   /// Throws DeviceError `[op] cuda:1: invalid device ordinal`.
@@ -25,16 +25,16 @@ class OnGpu {
   int former_ = 0;
 };
 
-/// Returns the stream of GPU `index`, made when it is asked for the first time, and never destroyed. Any thread.
-/// Throws DeviceError `[stream] cuda:0: out of memory`.
+/// Returns the stream of GPU `index`. It is created at the first call and never destroyed. Thread-safe. Throws
+/// DeviceError `[stream] cuda:0: out of memory`.
 [[nodiscard]] CUstream_st* stream_of(int index);
 
-/// Throws DeviceError `[op] cuda:0: invalid argument` unless `status`, a cudaError_t, is success; clears it for the
-/// thread.
+/// Throws DeviceError `[op] cuda:0: invalid argument` unless `status`, a cudaError_t, is success. Clears the thread's
+/// error.
 void require_success(std::string_view op, int index, int status);
 
-/// Waits until everything that was asked of GPU `index` before this call is done. Any thread.
-/// Throws DeviceError if something of that failed.
+/// Waits until all work requested of GPU `index` before this call is done. Thread-safe. Throws DeviceError if some of
+/// it failed.
 void synchronize(int index);
 
 }  // namespace troupe::cuda

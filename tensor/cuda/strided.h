@@ -1,4 +1,4 @@
-// From the number of an element to its place in each operand, in 32 bits and without divisions.
+// Computes the offset of an element in each operand from its number, in 32 bits and without divisions.
 #pragma once
 
 #include <algorithm>
@@ -13,28 +13,28 @@
 
 namespace troupe::cuda {
 
-/// Division by a number that is known before the kernel starts, as a multiplication and a shift (Granlund and
-/// Montgomery, "Division by invariant integers using multiplication", 1994).
+/// Division by a number known before the kernel starts, as a multiplication and a shift. Source: Granlund and
+/// Montgomery, "Division by invariant integers using multiplication", 1994.
 struct FastDivisor {
   std::uint32_t divisor = 1;
   std::uint32_t magic = 1;
   std::uint32_t shift = 0;
 
   FastDivisor() = default;
-  /// Requires 1 <= divisor < 2^31.
+  /// REQUIRES: 1 <= divisor < 2^31.
   explicit FastDivisor(std::uint32_t divisor_in)
       : divisor(divisor_in), shift(static_cast<std::uint32_t>(std::bit_width(divisor_in - 1))) {
     magic = static_cast<std::uint32_t>((((std::uint64_t{1} << shift) - divisor) << 32U) / divisor + 1);
   }
 
-  /// n / divisor, for n < 2^31.
+  /// Returns n / divisor. REQUIRES: n < 2^31.
   [[nodiscard]] TROUPE_HOST_DEVICE std::uint32_t quotient(std::uint32_t n) const {
     const auto high = static_cast<std::uint32_t>((std::uint64_t{n} * magic) >> 32U);
     return (high + n) >> shift;
   }
 };
 
-/// A Walk whose numbers fit into 32 bits, passed to kernels by value.
+/// A Walk whose numbers fit into 32 bits. Kernels take it by value.
 template <std::size_t N>
 struct Strided {
   std::int32_t rank = 1;
@@ -50,7 +50,7 @@ struct Strided {
     }
   }
 
-  /// Where element i < numel, in row-major order, is in each operand.
+  /// Returns the offset of element i < numel, in row-major order, in each operand.
   [[nodiscard]] TROUPE_HOST_DEVICE std::array<std::uint32_t, N> offsets(std::uint32_t i) const {
     std::array<std::uint32_t, N> result{};
     for (std::size_t d = static_cast<std::size_t>(rank) - 1; d > 0; --d) {
@@ -64,10 +64,10 @@ struct Strided {
   }
 };
 
-/// What Strided can hold.
+/// Strided holds walks with fewer elements, and with smaller offsets, than this.
 inline constexpr std::int64_t kSmallWalk = std::int64_t{1} << 31;
 
-/// How far the operand that reaches furthest goes along dimension `d`.
+/// Returns the largest offset of an operand along dimension `d`.
 template <std::size_t N>
 std::int64_t reach(const kernels::Walk<N>& walk, std::size_t d) {
   return (walk.sizes[d] - 1) * std::ranges::max(walk.strides[d]);
@@ -80,8 +80,8 @@ bool is_small(const kernels::Walk<N>& walk, std::int64_t limit) {
   return walk.numel < limit && last < limit;
 }
 
-/// Calls f(part, starts) for parts of `walk` that make up all of it and are small; `starts` is where the first element
-/// of the part is in each operand. Nearly always the whole is the only one. Requires walk.numel > 0.
+/// Calls f(part, starts) for small parts that cover `walk`. `starts` holds the offset of the part's first element in
+/// each operand. Almost always the whole walk is the only part. REQUIRES: walk.numel > 0.
 template <std::size_t N, class F>
 void for_each_small(const kernels::Walk<N>& walk, const F& f, std::int64_t limit = kSmallWalk) {
   struct Part {
@@ -96,8 +96,8 @@ void for_each_small(const kernels::Walk<N>& walk, const F& f, std::int64_t limit
       f(Strided<N>(part.walk), part.starts);
       continue;
     }
-    // In two along the dimension that reaches furthest; the second half waits, so that parts come in order where that
-    // is the outermost one.
+    // Splits the dimension that reaches furthest. The second half is handled later, so the parts are in order if that
+    // dimension is the outermost.
     std::size_t cut = 0;
     for (std::size_t d = 1; d < static_cast<std::size_t>(walk.rank); ++d) {
       if (reach(part.walk, d) > reach(part.walk, cut)) cut = d;

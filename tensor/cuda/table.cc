@@ -1,4 +1,4 @@
-// The kernels of GPUs.
+// The kernel table of GPUs.
 #include "tensor/kernels/table.h"
 
 namespace troupe::cuda {

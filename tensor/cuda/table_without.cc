@@ -1,4 +1,4 @@
-// Where there is no compiler for GPUs: no kernel of theirs can be had.
+// Built without a compiler for GPUs: there are no kernels for them.
 #include <fmt/format.h>
 
 #include "tensor/error.h"

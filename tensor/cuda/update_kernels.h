@@ -14,8 +14,7 @@
 
 namespace troupe::cuda {
 
-/// One element of a parameter: value, gradient and states are read, the next ones written, which may be in the same
-/// places.
+/// Updates one element of a parameter from value, gradient and states. The next ones may be stored in the same places.
 template <class T, class Element>
 struct UpdateBody {
   static constexpr std::size_t kStates = Element::kStates;
@@ -28,11 +27,11 @@ struct UpdateBody {
   Place gradient;
   std::array<T*, kStates + 1> next_states;
   std::array<const T*, kStates + 1> states;
-  bool has_master;           ///< the last state is the value of a parameter of 16 bits
-  const std::int64_t* rows;  ///< to which the gradient belongs, each of `width` elements; null: all of them
+  bool has_master;           ///< the last state is the master copy of a 16-bit value
+  const std::int64_t* rows;  ///< the gradient's rows, `width` elements each; null: all rows
   std::int64_t width;
 
-  /// i: of the gradient.
+  /// i: element of the gradient.
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
     step(rows == nullptr ? i : rows[i / width] * width + i % width, scale * load<T>(gradient.from(i), 0));
   }
@@ -51,7 +50,7 @@ struct UpdateBody {
     store<T>(next.from(i), 0, result);
   }
 
-  /// Whether the stored value is what `master` rounds to; if not, someone else wrote it.
+  /// Returns whether `master` rounds to the stored value; if not, other code wrote the value.
   [[nodiscard]] TROUPE_HOST_DEVICE bool is_rounded(T master, std::int64_t i) const {
     const std::uint16_t stored = cuda::element<std::uint16_t>(value.from(i), 0);
     return stored ==
@@ -82,7 +81,7 @@ void update_item(const Launcher& launcher, UpdateItem& item) {
                                 nullptr,
                                 1};
     body.has_master = item.value.dtype() != dtype_of<T>;
-    // Addresses for writing come first: taking one may move memory that the others read.
+    // Takes the addresses for writing first, because taking one may move memory that the others read.
     body.next = written(item.next);
     for (std::size_t k = 0; k < item.next_states.size(); ++k)
       body.next_states[k] = address<T>(written(item.next_states[k]));
