@@ -1,6 +1,6 @@
 // The kernels of tensor/kernels/embedding_bag.h for any launcher, see launcher.h.
 //
-// One thread per column adds what belongs to a row, in the order of the entries: they are sorted by row, stably.
+// One thread per column sums the entries of a row in their order, because the entries are stably sorted by row.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@ namespace troupe::cuda {
 
 using kernels::Bags;
 
-/// Bags as kernels read them.
+/// Bags with typed addresses.
 template <class T>
 struct Entries {
   const std::int64_t* index;
@@ -39,7 +39,7 @@ struct Entries {
     return scales == nullptr ? T{1} : scales[entry];
   }
 
-  /// Whose entry it is: the last bag that begins there or before, and has an entry.
+  /// Returns the bag of an entry: the last non-empty bag that begins at or before it.
   [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t bag_of(std::int64_t entry) const {
     std::int64_t low = 0;
     std::int64_t high = bags;  // offsets[low] <= entry < offsets[high]
@@ -52,7 +52,7 @@ struct Entries {
   }
 };
 
-/// One over the number of entries that count, for each entry of bag i.
+/// Writes 1 / the number of entries of bag i that are not left out, for each of its entries.
 template <class T>
 struct MeanScalesBody {
   Entries<T> entries;
@@ -66,7 +66,7 @@ struct MeanScalesBody {
   }
 };
 
-/// i: of (bags, width).
+/// i: element of (bags, width).
 template <class T>
 struct BagSumBody {
   Entries<T> entries;
@@ -103,7 +103,7 @@ struct BagMaxBody {
     for (std::int64_t e = entries.offsets[bag]; e < entries.offsets[bag + 1]; ++e) {
       if (!entries.has(e)) continue;
       const T value = load<T>(column.from(entries.index[e] * width), 0);
-      // `x != x` holds for NaN only, than which nothing is larger.
+      // `x != x` holds only for NaN, which is larger than all.
       if (place >= 0 && !(value > top) && value == value) continue;
       top = value;
       place = e;
@@ -113,7 +113,7 @@ struct BagMaxBody {
   }
 };
 
-/// The bag of each entry at `places`.
+/// Writes the bag of each entry at `places`.
 template <class T>
 struct BagNumbersBody {
   Entries<T> entries;
@@ -123,18 +123,18 @@ struct BagNumbersBody {
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const { to[i] = entries.bag_of(places[i]); }
 };
 
-/// out (rows, width) += what the entries of each row contribute. Keys are rows, sorted; the thread of the first entry
-/// of a row adds what all of them do. i: of (entries, width).
+/// out (rows, width) += the sum of each row's entries. Keys are the rows, sorted; the thread of a row's first entry
+/// adds all of its entries. i: element of (entries, width).
 template <class T>
 struct BagAddBody {
   Entries<T> entries;
   std::int64_t width;
   T* out;
   const T* grad;
-  const std::int64_t* where;  ///< the entries that are largest; null: all count, with their scales
+  const std::int64_t* where;  ///< the entries of the largest elements; null: all entries, with their scales
   const std::int64_t* keys;
   const std::int64_t* places;
-  const std::int64_t* bags;  ///< of the entries at these places
+  const std::int64_t* bags;  ///< bags of the entries at `places`
 
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
     const std::int64_t column = i % width;
@@ -152,7 +152,7 @@ struct BagAddBody {
   }
 };
 
-/// i: of (entries, width).
+/// i: element of (entries, width).
 template <class T>
 struct BagValuesBody {
   Entries<T> entries;
@@ -172,7 +172,7 @@ struct ZeroValues {
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const { values[i] = T{0}; }
 };
 
-/// i: of (bags, width); `values` are 0 elsewhere.
+/// i: element of (bags, width). REQUIRES: `values` are 0.
 template <class T>
 struct BagMaxValuesBody {
   std::int64_t width;
@@ -185,7 +185,7 @@ struct BagMaxValuesBody {
   }
 };
 
-/// A team for each entry: the product of its row and the gradient of its bag.
+/// One team per entry: the product of its row and the gradient of its bag.
 template <class T>
 struct BagScalesBody {
   static constexpr int kLanes = 32;
@@ -243,7 +243,7 @@ void bag_max_with(const Launcher& launcher, Tensor& out, Tensor& where, const Te
   });
 }
 
-/// `where`: undefined for the gradient of bag_sum.
+/// Computes bag_add, or bag_max_add if `where` is defined.
 template <class Launcher>
 void bag_add_with(const Launcher& launcher, Tensor& out, const Tensor& grad, const Tensor& where, const Bags& bags) {
   const std::int64_t count = bags.index.numel();

@@ -8,7 +8,7 @@
 
 #include "tensor/device.h"
 
-struct CUstream_st;  // what a cudaStream_t points to
+struct CUstream_st;  // target of a cudaStream_t
 
 namespace troupe::cuda {
 
