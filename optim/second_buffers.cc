@@ -18,7 +18,7 @@ bool is_usable(const Tensor& spare, const Tensor& current) {
                       spare.device() == current.device() && spare.is_contiguous() &&
                       spare.storage().size() == spare.nbytes() && spare.storage().handle_count() == 1 &&
                       !spare.storage().frozen();
-  // Orders the reads of a handle that another thread released before the coming writes.
+  // Reads through a handle that another thread released happen before the coming writes.
   if (usable) std::atomic_thread_fence(std::memory_order_acquire);
   return usable;
 }

@@ -66,7 +66,7 @@ class CachingAllocator {
   /// large_mutex_ is locked.
   void release_segments(std::size_t bytes_max) noexcept;
 
-  /// Returns the first `count` blocks of `list`, of `size` bytes each, to the system. Returns the number of bytes.
+  /// Releases the first `count` blocks of `list`, of `size` bytes each, to the system and returns their size in bytes.
   /// REQUIRES: list.mutex is locked.
   std::size_t release_first(FreeList& list, std::size_t count, std::size_t size) noexcept;
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kPrefetched = 8;         // entries prefetched ahead
 constexpr std::int64_t kLineBytes = 64;         // of a cache line
-constexpr int kSecondCache = 2;                 // prefetch target: the first-level cache tracks few misses
+constexpr int kSecondCache = 2;                 // prefetch into the second-level cache: the first tracks few misses
 constexpr std::int64_t kTile = 64;              // columns summed at once
 constexpr std::int64_t kColumnsPerThread = 16;  // at least, per thread
 

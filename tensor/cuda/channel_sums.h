@@ -64,7 +64,7 @@ struct Distances {
   }
 };
 
-/// The gradients, and gradient times the distance of x from the mean.
+/// The gradients, and the gradients times the distance of x from the mean.
 template <class T>
 struct GradientPairs {
   const T* grad;

@@ -36,7 +36,7 @@ struct Right {
   }
 };
 
-/// The weight of target i; NaN if it is not a class.
+/// The weight of target i: 0 if it is ignored, NaN if it is not a class.
 template <class T>
 struct TargetWeight {
   Right<T> right;

@@ -9,7 +9,7 @@ namespace troupe::cuda {
 /// Owns the descriptors of a convolution. Needs no GPU.
 class ConvolutionDescriptors {
  public:
-  /// REQUIRES: the plan's `y` has the sizes that cuDNN computes (counted()). Throws DeviceError `[convolution]
+  /// REQUIRES: plan.y equals counted(): plans count windows as cuDNN does. Throws DeviceError `[convolution]
   /// CUDNN_STATUS_BAD_PARAM` and the like.
   ConvolutionDescriptors(const DnnFunctions& functions, const ConvolutionPlan& plan);
   ~ConvolutionDescriptors();

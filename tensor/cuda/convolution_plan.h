@@ -155,7 +155,7 @@ struct AlgorithmOffer {
   std::size_t workspace = 0;  ///< bytes
 };
 
-/// The largest workspace, in bytes, that is accepted if another algorithm needs less.
+/// The workspace limit, in bytes. An algorithm above it is chosen only if no suitable one is within it.
 inline constexpr std::size_t kWorkspaceMax = std::size_t{512} << 20;
 
 /// Returns the index of the first of `offers`, sorted from the fastest, that works, is deterministic and exact, and

@@ -1,5 +1,5 @@
-// Integer quotients and remainders of one element. T: std::int32_t, std::int64_t, float or double. REQUIRES: an integer
-// divisor is not 0. -1 is a separate case, because the least integer divided by -1 overflows.
+// Truncation, quotients and remainders of one element. T: std::int32_t, std::int64_t, float or double. REQUIRES: an
+// integer divisor is not 0. -1 is a separate case, because the least integer divided by -1 overflows.
 #pragma once
 
 #include <cmath>

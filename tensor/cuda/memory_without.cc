@@ -1,4 +1,5 @@
-// Built without the CUDA toolkit. Every GPU is unavailable, so only the first two functions are ever called.
+// Built without the CUDA toolkit. Every GPU is unavailable, so only device_count() and why_unavailable() are ever
+// called.
 #include "tensor/cuda/memory.h"
 #include "tensor/error.h"
 

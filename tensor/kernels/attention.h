@@ -24,7 +24,7 @@ struct WeightDropout {
 struct AttentionScores {
   double scale;
   bool causal;  ///< query i uses only keys 0 to i
-  Tensor mask;  ///< undefined, or (..., l, s) with contiguous rows: boolean, where false hides; else added
+  Tensor mask;  ///< undefined, or (..., l, s) with contiguous rows: boolean, false hides; or of the dtype, added
   std::optional<WeightDropout> dropout;
 };
 

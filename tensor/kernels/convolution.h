@@ -37,7 +37,7 @@ struct ConvolutionKernels {
   void (*convolve_backward_input)(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options);
   void (*convolve_backward_weight)(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options);
 
-  /// Computes both gradients in one call, which saves work.
+  /// Computes both gradients in one call, which saves work on the CPU.
   void (*convolve_backward)(Tensor& dx, Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& weight,
                             const Conv2dOptions& options);
 };

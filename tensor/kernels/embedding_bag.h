@@ -9,8 +9,8 @@
 
 namespace troupe::kernels {
 
-/// Bag b has the entries offsets[b] ... offsets[b + 1] - 1 of `index`. `scales` has one element per entry, of a compute
-/// dtype; undefined: all 1.
+/// Bag b has the entries offsets[b] ... offsets[b + 1] - 1 of `index`. `scales` has one element per entry, f32 or f64;
+/// undefined: all 1.
 struct Bags {
   Tensor index;
   Tensor offsets;
@@ -22,7 +22,7 @@ struct Bags {
 
 /// The embedding bag kernels of a device.
 struct BagKernels {
-  /// scales (entries) = 1 / the number of entries of the same bag that are not left out. Dtype: a compute dtype.
+  /// scales (entries) = 1 / the number of entries of the same bag that are not left out. Dtype: f32 or f64.
   void (*bag_mean_scales)(Tensor& scales, const Bags& bags);
 
   /// out (bags, width) = the sum of scale * row over the entries of each bag, rounded once. `weight` (rows, width) has
@@ -35,7 +35,7 @@ struct BagKernels {
   void (*bag_max)(Tensor& out, Tensor& where, const Tensor& weight, const Bags& bags);
 
   /// The gradient of bag_sum: out (rows, width) += scale * grad[bag] for every entry, in the order of the entries. grad
-  /// (bags, width) and `out` have a compute dtype.
+  /// (bags, width) and `out` have one dtype, f32 or f64.
   void (*bag_add)(Tensor& out, const Tensor& grad, const Bags& bags);
 
   /// The same gradient in sparse form: values (entries, width) has one row per entry. Rows of entries left out are not

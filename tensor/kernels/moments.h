@@ -21,7 +21,7 @@ struct PairSums {
   }
 };
 
-/// Sums u(i) and u(i) * v(i) for i < count. REQUIRES, for vectorized(): u and v hold numbers by value.
+/// Sums u(i) and u(i) * v(i) for i < count. u and v should hold numbers by value, as for vectorized().
 template <class U, class V>
 [[gnu::always_inline]] inline PairSums pair_sums(std::int64_t count, const U& u, const V& v) {
   constexpr std::int64_t kLanes = 32;

@@ -12,7 +12,7 @@ namespace troupe::kernels {
 /// softshrink moves x towards 0 by factor. The hard ones change pieces at -3 and 3.
 enum class PiecewiseOp : std::uint8_t { leaky_relu, elu, celu, selu, softshrink, hardshrink, hardsigmoid, hardswish };
 
-/// f(x) = above * x if x > 0, else below * (exp(inner * x) - 1), with the derivative slope * exp(inner * x).
+/// f(x) = above * x if x > 0, else below * (exp(inner * x) - 1), whose derivative is slope * exp(inner * x).
 struct ExponentialPieces {
   double above, below, inner, slope;
 };
