@@ -221,7 +221,7 @@ std::size_t CachingAllocator::release_first(FreeList& list, std::size_t count, s
 }
 
 CachingAllocator& cpu_allocator() {
-  // Never destroyed: tensors in static variables may be freed after every static of ours.
+  // Never destroyed: tensors in static variables may be freed after all our statics.
   static CachingAllocator& allocator = *std::make_unique<CachingAllocator>().release();
   return allocator;
 }

@@ -162,7 +162,7 @@ void binary_whole(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T*
     case BinaryOp::bit_and: return map_rows(walk, out, a, b, [](T x, T y) { return x & y; });
     case BinaryOp::bit_or: return map_rows(walk, out, a, b, [](T x, T y) { return x | y; });
     case BinaryOp::bit_xor: return map_rows(walk, out, a, b, [](T x, T y) { return x ^ y; });
-    // A shift by the width or more leaves only the sign.
+    // A shift outside [0, width) gives 0 to the left, and leaves only the sign to the right.
     case BinaryOp::left_shift:
       return map_rows(walk, out, a, b, [](T x, T y) {
         return y < 0 || y >= kPlaces ? T{0} : static_cast<T>(static_cast<Unsigned>(x) << y);

@@ -1,6 +1,5 @@
 // Functions of reals and activations on blocks of contiguous elements, and the derivatives that gradients need. `out`
 // may be an argument. REQUIRES: count <= kBlockElements. T: float or double.
-// `out` may be an argument; count <= kBlockElements. T: float or double.
 #pragma once
 
 #include <array>

@@ -32,14 +32,14 @@ TROUPE_HOST_DEVICE inline bool shifts_within(T places) {
   return static_cast<std::make_unsigned_t<T>>(places) < sizeof(T) * 8;
 }
 
-/// A shift by the width or more gives 0.
+/// A shift outside [0, width) gives 0.
 struct LeftShift {
   template <class T>
   TROUPE_HOST_DEVICE T operator()(T a, T places) const {
     return shifts_within(places) ? static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) << places) : T{0};
   }
 };
-/// A shift by the width or more leaves only the sign.
+/// A shift outside [0, width) leaves only the sign.
 struct RightShift {
   template <class T>
   TROUPE_HOST_DEVICE T operator()(T a, T places) const {

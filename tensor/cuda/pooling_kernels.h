@@ -125,7 +125,7 @@ struct AvgPoolTeam {
   }
 };
 
-/// A thread for each element of an image.
+/// One thread per element of an image.
 template <class T>
 struct AvgPoolBackwardBody {
   PoolSizes sizes;

@@ -1,6 +1,5 @@
 // Kernels that move single elements between places given by an index of the same rank. REQUIRES: `index` is contiguous
 // i64 and checked; `dim` counts from the front. A GPU gives the same bits as the CPU.
-// CPU.
 #pragma once
 
 #include "tensor/tensor.h"

@@ -1,8 +1,6 @@
 // Kernels that fold dimensions. On the CPU element k in row-major order is always folded into running result k mod 16,
 // so results depend neither on layout nor on threads. Sums of floating elements run in f64, those of integers in 64
 // bits; each is rounded or wrapped once, to the result.
-// (k mod 4)th: so the result depends neither on layout nor on threads. Floating sums run in f64, of integers
-// in i64, and are rounded to the result once.
 //
 // On a GPU the order of floating sums depends only on sizes and layout.
 #pragma once

@@ -46,7 +46,7 @@ struct ExtremeFold {
   };
   [[nodiscard]] TROUPE_HOST_DEVICE static State none() { return {T{}, -1}; }
   [[nodiscard]] TROUPE_HOST_DEVICE static State with(State best, T x, std::int64_t at) {
-    // `x != x` holds for NaN only.
+    // `x != x` holds only for NaN.
     const bool better = best.at < 0 || x != x || (largest ? x >= best.value : x <= best.value);
     return better ? State{x, at} : best;
   }
