@@ -22,7 +22,7 @@ struct AdagradOptions {
   void check() const;
 
   friend bool operator==(const AdagradOptions&, const AdagradOptions&) = default;
-  /// Calls `visit` with the name and value of each option.
+  /// Calls `visit` with name and value of each option.
   template <class Visit>
   void each(const Visit& visit) {
     visit("lr", lr);

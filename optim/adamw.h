@@ -23,7 +23,7 @@ struct AdamWOptions {
   void check() const;
 
   friend bool operator==(const AdamWOptions&, const AdamWOptions&) = default;
-  /// Calls `visit` with the name and value of each option.
+  /// Calls `visit` with name and value of each option.
   template <class Visit>
   void each(const Visit& visit) {
     visit("lr", lr);

@@ -11,8 +11,8 @@
 
 namespace troupe::optim {
 
-/// Sets each group's rate, and its momentum if a momentum schedule is given, from its schedule. The base of a group is
-/// the rate and momentum that it has when the scheduler is constructed. Not thread-safe.
+/// Sets each group's rate, and with a momentum schedule its momentum. Their bases are the group's values at
+/// construction. Not thread-safe.
 class LrScheduler {
  public:
   /// Sets the rates of step 0. REQUIRES: `optimizer` outlives the scheduler, and no other scheduler sets its rates.
@@ -33,7 +33,7 @@ class LrScheduler {
   [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
 
   /// Returns the state for write_safetensors(): "lr_scheduler.steps" (i64) and "lr_scheduler.base" (f64, one per
-  /// group). The base of the momentum is not included: it is in the options that construct the rules.
+  /// group). The base of the momentum is in the options that construct the rules.
   [[nodiscard]] NamedTensors state() const;
 
   /// Restores a saved state and sets its rates. Reads the names that begin with "lr_scheduler.". If they do not fit,

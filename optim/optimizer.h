@@ -21,12 +21,11 @@ struct ParameterUpdate {
   std::size_t index = 0;  ///< names the parameter's state; the caller gives each parameter one number for good
   Tensor current;         ///< the present value; only read
   Tensor gradient;        ///< same shape and dtype; only read, unless it is `next`
-  /// Receives the new value. Same shape and dtype, contiguous, in memory that neither `current` nor `gradient` uses. It
-  /// may also be the gradient itself, if that is contiguous and the caller gives it up.
+  /// Receives the new value. Same shape and dtype, contiguous, in memory of its own; or the gradient itself, if it is
+  /// contiguous and the caller gives it up.
   Tensor next;
-  /// Row numbers, i64 (n), ascending. If defined, the gradient (n, ...) belongs to these rows and is 0 in all others;
-  /// only these rows of `next` are written. REQUIRES: `next` already holds the elements of `current`. If undefined, the
-  /// gradient covers the whole value.
+  /// Row numbers, i64 (n), ascending; undefined: all rows. The gradient, (n, ...), belongs to these rows and is 0 in
+  /// all others; only these rows of `next` are written. REQUIRES: `next` already holds the elements of `current`.
   Tensor rows = {};
 };
 
@@ -39,13 +38,13 @@ struct StepOptions {
 
 /// An update rule. It never writes into a value: the new value goes to a second buffer or replaces the gradient, so
 /// forwards that read the old value are not disturbed. A step has two halves, prepare() and commit(), so that several
-/// owners can take it together or not at all. The caller leaves parameters without a gradient out of a step; their
-/// values and states do not change. Values of f64 are computed in f64, all others in f32. On the CPU one parallel loop
-/// covers all parameters of a step; on a GPU one kernel covers each parameter.
+/// owners can take it together or not at all. The caller leaves out parameters without a gradient; nothing of them
+/// changes. Values of f64 are computed in f64, all others in f32, in one pass over memory: on the CPU one parallel loop
+/// over all parameters, on a GPU one kernel per parameter.
 ///
-/// A value of f16 or bf16 has a master copy in f32 among its states, made at its first step. A step starts from the
-/// master copy and rounds it to the new value, so steps smaller than half the last digit add up. If other code changed
-/// elements between two steps (set_value, a loaded model), the step starts from the changed elements.
+/// A value of f16 or bf16 has a master copy in f32 among its states, made at its first step. A step starts from it and
+/// rounds the result, so steps smaller than half the last digit add up. Where other code changed the value between two
+/// steps (set_value, a loaded model), the step starts from the changed elements.
 ///
 /// Not thread-safe: one owner at a time.
 class Optimizer {
@@ -87,8 +86,7 @@ class Optimizer {
   /// Discards the prepared step, as if prepare() had not been called. Throws std::logic_error if no step is prepared.
   void rollback();
 
-  /// Does the same as prepare() and commit(), but updates states in place: a third less memory, and faster. Throws as
-  /// prepare().
+  /// prepare() and commit() with states updated in place: a third less memory, and faster. Throws as prepare().
   void step(std::span<const ParameterUpdate> updates, const StepOptions& options = {});
 
   /// Throws the error that step() would throw for these arguments.
@@ -105,18 +103,18 @@ class Optimizer {
   /// "parameters.3.step" (i64). Nothing is copied on the CPU; later steps do not change the returned tensors.
   [[nodiscard]] NamedTensors state() const;
 
-  /// Restores a saved state: later steps give the same bits as in the saved run. The step size is taken from `state`;
-  /// all other options must equal those saved. Reads the names that begin with `prefix` and copies their tensors.
-  /// Unless `values` is empty, the states of parameter i must fit values[i] and are copied to its device. On an error
-  /// nothing changes. Throws ValueError that lists every mismatch: `[load_state] missing: adam.lr; unexpected: sgd.lr;
-  /// given twice: parameters.0.step; adam.eps is 0.1, not 1e-08; parameters.0.exp_avg is f32 (2), not f32 (3)`;
-  /// std::logic_error if a prepared step is open.
+  /// Restores a saved state: later steps give the same bits as in the saved run. Takes the step size from `state`; all
+  /// other options must equal the saved ones. Reads the names that begin with `prefix` and copies. Unless `values` is
+  /// empty, the states of parameter i must fit values[i] and go to its device. On an error changes nothing. Throws
+  /// ValueError that lists every mismatch: `[load_state] missing: adam.lr; unexpected: sgd.lr; given twice:
+  /// parameters.0.step; adam.eps is 0.1, not 1e-08; parameters.0.exp_avg is f32 (2), not f32 (3)`; std::logic_error if
+  /// a prepared step is open.
   void load_state(const NamedTensors& state, std::span<const Tensor> values = {}, const std::string& prefix = {});
 
  protected:
   explicit Optimizer(std::vector<StateKind> kinds) : states_(std::move(kinds)) {}
 
-  /// Returns the formula of a parameter's step number `step`, counted from 1. Its states are the kinds given to the
+  /// Returns the formula of step number `step` of a parameter, from 1 on. Its states are the kinds given to the
   /// constructor.
   [[nodiscard]] virtual UpdateFormula formula(std::int64_t step) const = 0;
 

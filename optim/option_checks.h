@@ -21,8 +21,8 @@ void require_positive(std::string_view rule, std::string_view option, std::int64
 /// Throws ValueError `[sgd] dampening is not a number: inf` unless `value` is finite.
 void require_number(std::string_view rule, std::string_view option, double value);
 
-/// Throws ValueError `[sgd] momentum 0.5 for a rule that was made without` unless `momentum` is not 0 exactly if
-/// `had_momentum`. The message ends in `made with` if the rule had momentum.
+/// Throws ValueError `[sgd] momentum 0.5 for a rule that was made without` unless `had_momentum` equals (momentum !=
+/// 0).
 void require_momentum_or_none(std::string_view rule, bool had_momentum, double momentum);
 
 /// Throws ValueError `[adagrad] has no momentum`.

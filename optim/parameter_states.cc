@@ -16,7 +16,7 @@ constexpr std::string_view kStep = "step";
 
 bool has_master(const Tensor& value) { return compute_dtype(value.dtype()) != value.dtype(); }
 
-/// Returns whether `states` have the count, shape, dtype and device that `value` needs.
+/// Returns whether `states` have the count, shape, dtype and device for `value`.
 bool fits(const std::vector<Tensor>& states, std::size_t kinds, const Tensor& value) {
   if (states.size() != kinds + (has_master(value) ? 1 : 0)) return false;
   return std::ranges::all_of(states, [&](const Tensor& state) {
@@ -77,7 +77,7 @@ ParameterState& ParameterStates::ready_with_next(std::size_t index, const Tensor
   ParameterState& state = ready(index, value);
   state.next.resize(state.present.size());
   for (std::size_t k = 0; k < state.next.size(); ++k) {
-    // Writing into frozen memory would first copy elements that are about to be overwritten.
+    // A write into frozen memory would first copy elements that it overwrites.
     if (state.next[k].defined() && !state.next[k].storage().frozen()) continue;
     state.next[k] = Tensor::empty(value.shape(), compute_dtype(value.dtype()), value.device());
   }
@@ -131,7 +131,7 @@ void ParameterStates::load_one(std::size_t index, SavedState& saved, std::span<c
   const std::int64_t steps = saved.take_integer(step).value_or(1);
   if (steps < 1) saved.complain(step, fmt::format("is {}, not above 0", steps));
 
-  // Without values, the shape, dtype and device of the first state are required of the others.
+  // Without values, all states must have the shape, dtype and device of the first.
   Tensor like = values.empty() ? Tensor() : values[index];
   const auto load = [&](std::string_view name, const Tensor& tensor) -> Tensor {
     if (!tensor.defined()) return {};
@@ -155,7 +155,7 @@ void ParameterStates::load_one(std::size_t index, SavedState& saved, std::span<c
   states_[index] = {.steps = steps, .present = std::move(present), .next = {}};
 }
 
-/// Returns the position of the state `name` in the list, or a position past its end if there is none.
+/// Returns the position of state `name`, past the end if there is none.
 std::size_t ParameterStates::place_of(std::string_view name) const {
   if (name == kMaster) return kinds_.size();
   const auto found = std::ranges::find(kinds_, name, &StateKind::name);

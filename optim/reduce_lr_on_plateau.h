@@ -32,9 +32,8 @@ struct PlateauOptions {
   double eps = 1e-8;          ///< a change of the rate of at most eps is skipped, >= 0
 };
 
-/// Multiplies the rates of all groups by `factor` after `patience` + 1 steps in a row without improvement. A value is
-/// an improvement if it is better than the best one by more than the threshold; NaN is none. Follows
-/// torch.optim.lr_scheduler.ReduceLROnPlateau. Not thread-safe.
+/// Multiplies all rates by `factor` after `patience` + 1 steps in a row whose value is not better than the best by more
+/// than the threshold. NaN is not better. As torch.optim.lr_scheduler.ReduceLROnPlateau. Not thread-safe.
 class ReduceLrOnPlateau {
  public:
   /// REQUIRES: `optimizer` outlives this object. Throws ValueError, for example `[reduce_lr_on_plateau] factor is not a
@@ -44,7 +43,7 @@ class ReduceLrOnPlateau {
   /// Records the metric after one more step or epoch, and reduces the rates if it is time.
   void step(double metric);
 
-  /// Returns the best value so far; before the first, infinity with the sign of the worst value.
+  /// Returns the best value so far; infinite before the first.
   [[nodiscard]] double best() const noexcept { return best_; }
 
   /// Returns the state for write_safetensors(): "plateau.best" (f64), "plateau.bad_steps" and "plateau.cooldown" (i64).

@@ -13,7 +13,7 @@ namespace {
 
 /// Returns whether a next value like `current` may be written to `spare`.
 bool is_usable(const Tensor& spare, const Tensor& current) {
-  // A write into frozen memory would first copy elements that are about to be overwritten.
+  // A write into frozen memory would first copy elements that it overwrites.
   const bool usable = spare.defined() && spare.shape() == current.shape() && spare.dtype() == current.dtype() &&
                       spare.device() == current.device() && spare.is_contiguous() &&
                       spare.storage().size() == spare.nbytes() && spare.storage().handle_count() == 1 &&

@@ -21,7 +21,7 @@ struct SparseAdamOptions {
   void check() const;
 
   friend bool operator==(const SparseAdamOptions&, const SparseAdamOptions&) = default;
-  /// Calls `visit` with the name and value of each option.
+  /// Calls `visit` with name and value of each option.
   template <class Visit>
   void each(const Visit& visit) {
     visit("lr", lr);

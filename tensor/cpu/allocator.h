@@ -43,9 +43,8 @@ class CachingAllocator {
   [[nodiscard]] Statistics statistics() const noexcept;
   /// Returns all kept blocks to the system; segments only when all of a segment is free.
   void release_cached() noexcept;
-  /// Returns to the system the kept blocks that were unused for `idle`; segments only when no part of a segment was in
-  /// use. Unused memory is returned after one to two `idle`. REQUIRES: called at least every `idle`, with the present
-  /// time. Any number of threads may call it.
+  /// Returns to the system the kept blocks unused for `idle`; segments only if no part was in use. That takes one to
+  /// two `idle`. REQUIRES: called at least every `idle`, with the present time; any number of threads may call.
   void release_unused(std::chrono::steady_clock::time_point now, std::chrono::steady_clock::duration idle) noexcept;
 
   /// Returns the size of the blocks that serve requests of `size`, below kLargeMin.

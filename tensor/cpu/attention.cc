@@ -22,7 +22,7 @@ using kernels::WeightDropout;
 
 namespace {
 
-/// The number of scores of one block: they fit into a core's second-level cache and make products large enough.
+/// Scores of one block: they fit a core's second-level cache and make products large enough.
 constexpr std::int64_t kScoreElements = 1 << 16;
 
 std::int64_t rows_of_block(std::int64_t keys) { return std::clamp<std::int64_t>(kScoreElements / keys, 16, 256); }
@@ -148,7 +148,7 @@ class ScoreBlock {
   std::optional<Matrices<const T>> added_;
 };
 
-/// Replaces each score by exp(score - top), where `top` is set to the largest score. Returns the sum of the results.
+/// Replaces each score by exp(score - top); `top` becomes the largest score. Returns the sum of the results.
 template <class T>
 double exponentials(T* x, std::int64_t count, T& top) {
   top = largest(x, count);
@@ -218,8 +218,8 @@ struct WrittenMatrices {
   MatrixRef<T> query, key, value;
 };
 
-/// Writes the weights of a block after dropout to `x`, and, unless `slopes` is null, `factor` times the gradients by
-/// its scores to `slopes`. REQUIRES: both have room for the block's scores.
+/// Writes a block's weights after dropout to `x`, and, unless null, `factor` times the gradients by its scores to
+/// `slopes`. REQUIRES: both have room for its scores.
 template <class T>
 void weights_and_slopes(const ScoreBlock<T>& scores, const Block& b, T* x, T* slopes, T factor,
                         const BackwardMatrices<T>& m) {
@@ -294,8 +294,8 @@ std::vector<std::vector<std::int64_t>> numbers_by_memory(const Matrices<T>& all,
   return lists;
 }
 
-/// Adds to the gradient by the mask. `mask` has the shape of the scores, with strides of 0 where it broadcasts. One
-/// thread sums each of its elements, in the order of the matrices.
+/// Adds to the gradient by the mask, which has the shape of the scores and strides of 0 where it broadcasts. One thread
+/// sums each element, in the order of the matrices.
 template <class T>
 void mask_backward(Tensor& mask, const ScoreBlock<T>& of, const BackwardOperands<T>& operands) {
   const std::int64_t queries = mask.size(-2);
@@ -364,7 +364,7 @@ void attention_backward(AttentionGradients& to, const Tensor& grad, const Attent
     const auto to_query = written<T>(to.query);
     const auto to_key = written<T>(to.key);
     const auto to_value = written<T>(to.value);
-    // One thread computes a matrix: its gradients by keys and values are sums over its queries, in their order.
+    // A thread computes whole matrices: gradients by keys and values are sums over the queries, in their order.
     parallel_for(forward.logsumexp.numel() / queries, queries * keys * 16, [&](std::int64_t begin, std::int64_t end) {
       const auto x = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(2 * room));
       for (std::int64_t n = begin; n < end; ++n) {

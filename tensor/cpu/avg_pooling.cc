@@ -59,8 +59,8 @@ template <class T>
   }
 }
 
-/// Position stride * q + phase of a line is in the windows q, q - 1, ...; its gradient is the sum of their shares.
-/// REQUIRES: `shares` is preceded by as many zeros as a window has strides.
+/// Position stride * q + phase of a line is in windows q, q - 1, ...: it gets the sum of their shares. REQUIRES:
+/// `shares` is preceded by as many zeros as a window has strides.
 template <int kStride, class T>
 [[gnu::always_inline]] inline void spread_windows(T* __restrict line, const T* __restrict shares,
                                                   std::int64_t any_stride, std::int64_t kernel, std::int64_t slots) {
@@ -80,8 +80,7 @@ template <int kStride, class T>
   }
 }
 
-/// Returns the factor (f32) or the divisor (f64) of a mean. An f32 mean needs only a product in f64 to be exact to its
-/// last digit.
+/// Returns the factor (f32) or divisor (f64) of a mean: a product in f64 is exact to f32's last digit.
 template <class T>
 double factor_of(std::int64_t counted) {
   return sizeof(T) == 4 ? 1.0 / static_cast<double>(counted) : static_cast<double>(counted);

@@ -1,9 +1,8 @@
 // Conversion between dtypes, and the block-wise conversion that other kernels use.
 //
-// Kernels exist only for the compute dtypes: i32, i64, f32 and f64. Elements of other dtypes are converted to their
-// compute_dtype block by block, on the stack, and the result is converted back. So a 16-bit floating result is the
-// result of the f32 kernel rounded once, and an integer result of fewer than 32 bits is that of the i32 kernel wrapped
-// around.
+// Kernels exist only for the compute dtypes: i32, i64, f32 and f64. Elements of other dtypes are converted block by
+// block, on the stack, and the result is converted back. So a 16-bit float result is that of the f32 kernel rounded
+// once, and an integer result of fewer than 32 bits is that of the i32 kernel wrapped around.
 #pragma once
 
 #include <algorithm>
@@ -50,9 +49,9 @@ inline Operand computed_into(Tensor& x) { return {x.mutable_bytes(), x.dtype(), 
 template <std::size_t N>
 using BlockKernel = std::function<void(const kernels::Walk<N>& walk, const std::array<std::byte*, N>& data)>;
 
-/// Calls `kernel` for parts that cover `walk`, with addresses of elements of the known dtypes: once for the whole walk
-/// if no operand is converted, else block by block. Operand 0 is written, the others are read. Parts run in parallel.
-/// Instantiated for 2 and 3 operands. REQUIRES: `kernel` does not throw.
+/// Calls `kernel` for parts that cover `walk`, with addresses in the known dtypes: the whole walk if no operand is
+/// converted, else blocks. Operand 0 is written, the others are read. Parts run in parallel. Instantiated for 2 and 3
+/// operands. REQUIRES: `kernel` does not throw.
 template <std::size_t N>
 void for_each_block(const kernels::Walk<N>& walk, const std::array<Operand, N>& operands, const BlockKernel<N>& kernel);
 

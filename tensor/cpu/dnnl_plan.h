@@ -26,11 +26,10 @@ namespace troupe::cpu {
 /// Reordered inputs and sums that several runs of plans share. Not thread-safe. See DnnlPlan::run().
 class DnnlRuns {
  public:
-  /// Returns the input at `address` in the layout `wanted`, or null if it was not reordered. REQUIRES: no thread writes
-  /// the input while this object exists.
+  /// Returns the input at `address` in the layout `wanted`, or null. REQUIRES: no thread writes the input meanwhile.
   [[nodiscard]] const dnnl::memory* find(const void* address, const dnnl::memory::desc& wanted) const;
   void add(const void* address, dnnl::memory memory, Storage bytes);
-  /// Makes the memory of the input at `address` reusable. REQUIRES: no later run uses that input.
+  /// Frees the memory of the input at `address` for reuse. REQUIRES: no later run uses it.
   void forget(const void* address);
 
  private:
@@ -49,9 +48,8 @@ class DnnlRuns {
   std::vector<Sum> sums_;
 };
 
-/// A primitive with two layouts of each argument: that of the caller (`plain`) and that of the primitive (`wanted`).
-/// Arguments whose layouts differ are reordered around a run. Immutable after it is built; then run() and finish() are
-/// thread-safe.
+/// A primitive, and the layout of each argument for the caller (`plain`) and for the primitive (`wanted`). Arguments
+/// that differ are reordered around a run. Immutable once built; then thread-safe.
 class DnnlPlan {
  public:
   DnnlPlan(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad);
@@ -63,8 +61,8 @@ class DnnlPlan {
   void add_summed_output(int id, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted);
 
   using Addresses = std::vector<std::pair<int, void*>>;
-  /// Runs the primitive. REQUIRES: `arguments` has one address for each added id, except summed outputs. Inputs are not
-  /// written. Inputs that `runs` holds are not reordered again.
+  /// Runs the primitive. REQUIRES: `arguments` has one address per added id, except summed outputs. Does not write
+  /// inputs; does not reorder those in `runs` again.
   void run(const Addresses& arguments, DnnlRuns& runs) const;
 
   /// Writes the summed outputs. REQUIRES: called after the last run.
@@ -92,8 +90,8 @@ class DnnlPlan {
   std::vector<Argument> arguments_;
 };
 
-/// A cache of plans by shapes, options and number of threads. A plan is built once, except by threads that miss it at
-/// the same time. Thread-safe.
+/// Plans by shapes, options and number of threads. A plan is built once, except by threads that miss it together.
+/// Thread-safe.
 class DnnlPlanCache {
  public:
   using Key = std::array<std::int64_t, 20>;

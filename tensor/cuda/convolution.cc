@@ -21,7 +21,7 @@
 namespace troupe::cuda {
 namespace {
 
-/// A pass of a convolution, and cuDNN's functions that list its algorithms and their workspace.
+/// A pass of a convolution: cuDNN's functions that list its algorithms and their workspace.
 struct Forward {
   static constexpr int kNumber = 0;
   using Offer = cudnnConvolutionFwdAlgoPerf_t;
@@ -107,7 +107,7 @@ std::unique_ptr<Prepared> prepare(const Dnn& dnn, const ConvolutionPlan& plan) {
   return prepared;
 }
 
-/// Cache of prepared convolutions: cuDNN's choice of an algorithm takes longer than a small convolution.
+/// Prepared convolutions: cuDNN's choice of an algorithm takes longer than a small convolution.
 struct PreparedBefore {
   using Key = std::tuple<int, int, ConvolutionPlan>;  // GPU, pass
   std::mutex mutex;

@@ -60,8 +60,8 @@ inline ConvolutionPlan plan_convolution(DType dtype, const Shape& x, const Shape
           .groups = library_int(options.groups)};
 }
 
-/// Returns the shape of y with every window that fits. In a transposed convolution whose output padding reaches its
-/// stride, the tensor in the place of y is smaller.
+/// Returns the shape of y with every window that fits. The y of a transposed convolution whose output padding reaches
+/// its stride is smaller.
 inline Shape all_windows(const Shape& x, const Shape& weight, const Conv2dOptions& options) {
   const auto count = [&](std::size_t i) {
     const auto dim = static_cast<int>(i) + 2;
@@ -158,9 +158,8 @@ struct AlgorithmOffer {
 /// The workspace limit, in bytes. An algorithm above it is chosen only if no suitable one is within it.
 inline constexpr std::size_t kWorkspaceMax = std::size_t{512} << 20;
 
-/// Returns the index of the first of `offers`, sorted from the fastest, that works, is deterministic and exact, and
-/// needs at most kWorkspaceMax. If all of these need more, returns the one with the smallest workspace; nullopt if no
-/// offer qualifies.
+/// Returns the index of the first of `offers`, fastest first, that works, is deterministic and exact, and keeps to
+/// kWorkspaceMax; else of the one of these with the smallest workspace; nullopt if none qualifies.
 inline std::optional<std::size_t> choose_algorithm(std::span<const AlgorithmOffer> offers) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < offers.size(); ++i) {

@@ -8,7 +8,7 @@
 
 namespace troupe::cuda {
 
-/// Returns the number of GPUs that this process can use; 0 without a driver or without CUDA in this build. Thread-safe.
+/// Returns the number of usable GPUs; 0 without a driver or without CUDA in this build. Thread-safe.
 [[nodiscard]] int device_count();
 
 /// Returns why GPU `index` cannot be used, or an empty string: "built without CUDA", "no CUDA-capable device is
@@ -22,9 +22,9 @@ namespace troupe::cuda {
 /// Frees a block that `allocate(index, ...)` returned. Thread-safe.
 void deallocate(int index, std::byte* block) noexcept;
 
-/// Copies between the memory of two devices, of which at least one is a GPU. A copy from or to the CPU waits until it
-/// is done; a copy within or between GPUs returns at once and keeps the order of their streams. Thread-safe. Throws
-/// DeviceError `[copy] 4096 bytes from cuda:0 to cpu: invalid argument`.
+/// Copies between two devices, at least one of them a GPU. A copy from or to the CPU waits until it is done; others
+/// return at once, in the order of the streams. Thread-safe. Throws DeviceError `[copy] 4096 bytes from cuda:0 to cpu:
+/// invalid argument`.
 void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device, std::size_t size);
 
 }  // namespace troupe::cuda

@@ -9,8 +9,8 @@
 
 namespace troupe::cuda {
 
-/// Owns page-locked CPU memory. The copies return at once. REQUIRES: until the event of a copy is complete, the object
-/// is not destroyed and its bytes are not written; those of copy_from() are also not read.
+/// Owns page-locked CPU memory. Copies return at once. REQUIRES: until a copy's event is complete, the object lives and
+/// its bytes are not written, nor read after copy_from().
 class PinnedMemory {
  public:
   /// Throws DeviceError `[pinned] cuda:0: out of memory`.

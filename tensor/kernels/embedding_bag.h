@@ -38,8 +38,7 @@ struct BagKernels {
   /// (bags, width) and `out` have one dtype, f32 or f64.
   void (*bag_add)(Tensor& out, const Tensor& grad, const Bags& bags);
 
-  /// The same gradient in sparse form: values (entries, width) has one row per entry. Rows of entries left out are not
-  /// written.
+  /// The same as values (entries, width), a row per entry. Rows of entries left out are not written.
   void (*bag_values)(Tensor& values, const Tensor& grad, const Bags& bags);
 
   /// The gradients of bag_max, in the forms of bag_add and bag_values.

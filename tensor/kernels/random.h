@@ -22,12 +22,11 @@ struct RandomKernels {
   /// Fills `out`, f32 or f64, with draws from `distribution`.
   void (*draw_reals)(Tensor& out, const RealDistribution& distribution, const Draws& draws);
 
-  /// Fills `out`, i64, with low + (an integer in [0, range)). Returns false if Generator::below() would have repeated a
-  /// draw; then the elements of `out` are not valid.
+  /// out, i64, = low + (an integer in [0, range)). Returns false if Generator::below() would have repeated a draw; then
+  /// `out` is not valid.
   bool (*draw_integers)(Tensor& out, std::int64_t low, std::uint64_t range, const Draws& draws);
 
-  /// Fills `out`, f32 or f64, with 0 with `probability`, else 1 / (1 - probability). Elements 4 i ... 4 i + 3 are made
-  /// of block i.
+  /// out, f32 or f64, = 0 with `probability`, else 1 / (1 - probability). Elements 4 i ... 4 i + 3 are made of block i.
   void (*draw_dropout_mask)(Tensor& out, double probability, const Draws& draws);
 };
 

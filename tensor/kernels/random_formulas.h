@@ -1,6 +1,5 @@
-// Formulas that turn a generator's bits into random numbers, the same on the CPU and on GPUs. They use only sums,
-// products, quotients and roots, each rounded as IEEE 754 says, in a fixed order: no mathematics library, and no
-// product fused with a sum.
+// Random numbers from a generator's bits, the same on the CPU and on GPUs: only sums, products, quotients and roots,
+// each rounded as IEEE 754 says, in a fixed order. No mathematics library, and no product fused with a sum.
 #pragma once
 
 #include <array>
@@ -144,7 +143,7 @@ struct NormalFormula {
   TROUPE_HOST_DEVICE T operator()(const RandomBlock& block) const { return static_cast<T>(normal_of(block)); }
 };
 
-/// A distribution of reals: in [0, 1), in [low, high), or normal with mean 0 and variance 1.
+/// Reals in [0, 1), in [low, high), or normal with mean 0 and variance 1.
 struct RealDistribution {
   enum class Kind : std::uint8_t { unit, uniform, normal };
   Kind kind;
@@ -162,7 +161,7 @@ void with_formula(const RealDistribution& distribution, const F& f) {
   }
 }
 
-/// Elements of a dropout mask, one per word of a block: 0 if the word is below `limit`, else `kept`.
+/// Elements of a dropout mask, one per word of a block: 0 below `limit`, else `kept`.
 template <class T>
 struct DropoutFormula {
   std::uint64_t limit;
@@ -174,8 +173,8 @@ struct DropoutFormula {
   [[nodiscard]] TROUPE_HOST_DEVICE T of(std::uint32_t word) const { return word < limit ? T{0} : kept; }
 };
 
-/// One draw of Generator::below(): the upper half of a 128-bit product. The draw is rejected if the lower half is below
-/// the threshold.
+/// One draw of Generator::below(): the upper half of a 128-bit product; rejected if the lower half is below the
+/// threshold.
 struct BelowFormula {
   std::uint64_t bound;
   std::uint64_t threshold;

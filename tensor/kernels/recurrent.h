@@ -11,12 +11,12 @@
 
 namespace troupe {
 
-/// The order of the time steps. A reverse layer starts at the last step; the result of a step is stored at that step.
+/// The order of the time steps. A reverse layer starts at the last step and stores each result at its step.
 enum class TimeDirection : std::uint8_t { forward, reverse };
 
 enum class RnnCell : std::uint8_t { lstm, gru, tanh, relu };
 
-/// The tensors that a layer saves for its backward pass. Opaque to users. Dtype: that of the computation.
+/// The tensors that a layer saves for backward, in the dtype of the computation. Opaque to users.
 struct RnnTape {
   RnnCell cell = RnnCell::lstm;
   TimeDirection direction = TimeDirection::forward;
@@ -34,7 +34,7 @@ struct RnnTape {
 
 namespace troupe::kernels {
 
-/// Returns the number of gates of a cell: its weights are so many blocks of the hidden size.
+/// Returns the number of gates of a cell, blocks of the hidden size in its weights.
 [[nodiscard]] constexpr std::int64_t gate_count(RnnCell cell) noexcept {
   switch (cell) {
     case RnnCell::lstm: return 4;

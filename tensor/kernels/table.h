@@ -1,9 +1,9 @@
 // The table of kernels of a device. Operations call the kernels of the result's device.
 //
-// A kernel checks nothing and promotes nothing; the operation does both before the call. The header of a family states
-// what its kernels compute and require; this holds on every device. REQUIRES, for every kernel: all operands are on the
-// device of the result. Families outside the table exist only on the CPU and throw for tensors on a GPU
-// (Tensor::bytes). A compute dtype is one that compute_dtype() returns: i32, i64, f32 or f64.
+// A kernel checks nothing and promotes nothing; the operation did both. The header of a family states what its kernels
+// compute and require, on every device. REQUIRES, always: all operands are on the device of the result. Families
+// outside the table are CPU only and throw for tensors on a GPU (Tensor::bytes). A compute dtype is one that
+// compute_dtype() returns: i32, i64, f32 or f64.
 #pragma once
 
 #include "tensor/device.h"
