@@ -27,27 +27,51 @@ LrScheduler::LrScheduler(LocalOptimizer& optimizer, std::vector<LrSchedule> sche
     throw ValueError(
         fmt::format("[lr_scheduler] {} schedules for {} groups", schedules_.size(), optimizer.group_count()));
   }
-  for (std::size_t g = 0; g < schedules_.size(); ++g) base_.push_back(optimizer.lr(g));
-  set_rates();
+  set_bases();
+  set_rates(0);
 }
 
 LrScheduler::LrScheduler(LocalOptimizer& optimizer, LrSchedule schedule, LrSchedule momentum)
-    : LrScheduler(optimizer, std::move(schedule)) {
-  momentum_ = std::move(momentum);
-  for (std::size_t g = 0; g < schedules_.size(); ++g) momentum_base_.push_back(optimizer.momentum(g));
-  set_rates();
+    : optimizer_(optimizer), schedules_(optimizer.group_count(), schedule), momentum_(std::move(momentum)) {
+  set_bases();
+  set_rates(0);
 }
 
-void LrScheduler::step() {
-  ++steps_;
-  set_rates();
-}
+void LrScheduler::step() { set_rates(steps_ + 1); }
 
-void LrScheduler::set_rates() {
+void LrScheduler::set_bases() {
   for (std::size_t g = 0; g < schedules_.size(); ++g) {
-    optimizer_.set_lr(g, schedules_[g](base_[g], steps_));
-    if (momentum_) optimizer_.set_momentum(g, (*momentum_)(momentum_base_[g], steps_));
+    base_.push_back(optimizer_.lr(g));
+    if (momentum_) momentum_base_.push_back(optimizer_.momentum(g));
   }
+}
+
+void LrScheduler::set_rates(std::int64_t steps) {
+  struct Rates {
+    double lr = 0.0;
+    double momentum = 0.0;
+  };
+  std::vector<Rates> before(schedules_.size());
+  std::vector<Rates> next(schedules_.size());
+  for (std::size_t g = 0; g < schedules_.size(); ++g) {
+    before[g].lr = optimizer_.lr(g);
+    next[g].lr = schedules_[g](base_[g], steps);
+    if (!momentum_) continue;
+    before[g].momentum = optimizer_.momentum(g);
+    next[g].momentum = (*momentum_)(momentum_base_[g], steps);
+  }
+  const auto set = [this](std::size_t group, const Rates& rates) {
+    optimizer_.set_lr(group, rates.lr);
+    if (momentum_) optimizer_.set_momentum(group, rates.momentum);
+  };
+  std::size_t g = 0;
+  try {
+    for (; g < next.size(); ++g) set(g, next[g]);
+  } catch (...) {
+    for (std::size_t i = 0; i <= g; ++i) set(i, before[i]);
+    throw;
+  }
+  steps_ = steps;
 }
 
 NamedTensors LrScheduler::state() const {
@@ -71,9 +95,13 @@ void LrScheduler::load_state(const NamedTensors& state) {
   if (std::ranges::any_of(values, [](double value) { return !(value >= 0.0) || !std::isfinite(value); })) {
     throw ValueError("[load_state] lr_scheduler.base are not numbers >= 0");
   }
-  base_.assign(values.begin(), values.end());
-  steps_ = steps;
-  set_rates();
+  const std::vector<double> base_before = std::exchange(base_, std::vector<double>(values.begin(), values.end()));
+  try {
+    set_rates(steps);
+  } catch (...) {
+    base_ = base_before;
+    throw;
+  }
 }
 
 }  // namespace troupe::optim

@@ -26,7 +26,7 @@ class LrScheduler {
   /// The same with one schedule per group. Throws ValueError `[lr_scheduler] 1 schedules for 2 groups`.
   LrScheduler(LocalOptimizer& optimizer, std::vector<LrSchedule> schedules);
 
-  /// Counts one finished step or epoch and sets the rates of the next.
+  /// Counts one finished step or epoch and sets the rates of the next. If it throws, it has changed nothing.
   void step();
 
   /// Returns the number of finished steps or epochs.
@@ -41,7 +41,8 @@ class LrScheduler {
   void load_state(const NamedTensors& state);
 
  private:
-  void set_rates();
+  void set_bases();
+  void set_rates(std::int64_t steps);
 
   LocalOptimizer& optimizer_;
   std::vector<LrSchedule> schedules_;

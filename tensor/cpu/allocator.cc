@@ -116,7 +116,12 @@ std::byte* CachingAllocator::allocate_large(std::size_t size) {
     }
     if (segment == nullptr) throw std::bad_alloc();
     forbid(segment, bytes);
-    large_.add({segment, bytes});
+    try {
+      large_.add({segment, bytes});
+    } catch (...) {
+      return_to_system(segment, bytes);
+      throw;
+    }
     bytes_cached_.fetch_add(bytes, std::memory_order_relaxed);
     block = large_.take(size);
   }

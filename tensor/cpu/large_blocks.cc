@@ -1,6 +1,7 @@
 #include "tensor/cpu/large_blocks.h"
 
 #include <iterator>
+#include <utility>
 
 namespace troupe {
 namespace {
@@ -17,9 +18,15 @@ std::size_t LargeBlocks::segment_size(std::size_t size) noexcept {
 }
 
 void LargeBlocks::add(const Segment& segment) {
-  segments_.emplace(segment.begin, SegmentUse{segment.size, true});
   const bool shared = segment.size <= kSharedMax;
-  insert_free(parts_.emplace(segment.begin, Part{segment.size, segment.begin, shared, true}).first);
+  const auto part = add_free(segment.begin, {segment.size, segment.begin, shared});
+  try {
+    segments_.emplace(segment.begin, SegmentUse{segment.size, true});
+  } catch (...) {
+    erase_free(part);
+    parts_.erase(part);
+    throw;
+  }
 }
 
 std::optional<LargeBlocks::Segment> LargeBlocks::take(std::size_t size) {
@@ -28,25 +35,23 @@ std::optional<LargeBlocks::Segment> LargeBlocks::take(std::size_t size) {
     const auto found = parts_.find(entry->second);
     Part& part = found->second;
     if (!part.shared && wanted < part.size / 2) continue;
-    free_.erase(entry);
-    part.free = false;
-    segments_.at(part.segment).used = true;
     if (part.shared && part.size > wanted) {
-      const Part rest{part.size - wanted, part.segment, true, true};
+      add_free(found->first + wanted, {part.size - wanted, part.segment, true});
       part.size = wanted;
-      insert_free(parts_.emplace(found->first + wanted, rest).first);
     }
+    part.entry = free_.extract(entry);
+    segments_.find(part.segment)->second.used = true;
     return Segment{found->first, part.size};
   }
   return std::nullopt;
 }
 
-std::size_t LargeBlocks::give(std::byte* block) {
+std::size_t LargeBlocks::give(std::byte* block) noexcept {
   auto part = parts_.find(block);
   const std::size_t size = part->second.size;
-  part->second.free = true;
+  FreeParts::node_type entry = std::move(part->second.entry);  // leaves it empty: the part is free
   const auto joins = [this](Parts::iterator left, Parts::iterator right) {
-    return right != parts_.end() && left->second.free && right->second.free &&
+    return right != parts_.end() && left->second.free() && right->second.free() &&
            left->second.segment == right->second.segment;
   };
   if (const auto next = std::next(part); joins(part, next)) {
@@ -60,7 +65,8 @@ std::size_t LargeBlocks::give(std::byte* block) {
       part = before;
     }
   }
-  insert_free(part);
+  entry.value() = {part->second.size, part->first};
+  free_.insert(std::move(entry));
   return size;
 }
 
@@ -82,7 +88,7 @@ std::vector<LargeBlocks::Segment> LargeBlocks::remove_unused() {
   unused.reserve(segments_.size());
   for (auto segment = segments_.begin(); segment != segments_.end();) {
     const auto part = parts_.find(segment->first);
-    const bool whole = part->second.free && part->second.size == segment->second.size;
+    const bool whole = part->second.free() && part->second.size == segment->second.size;
     if (whole && !segment->second.used) {
       unused.push_back({part->first, part->second.size});
       erase_free(part);
@@ -94,6 +100,18 @@ std::vector<LargeBlocks::Segment> LargeBlocks::remove_unused() {
     }
   }
   return unused;
+}
+
+LargeBlocks::Parts::iterator LargeBlocks::add_free(std::byte* begin, Part part) {
+  const std::size_t size = part.size;
+  const auto added = parts_.emplace(begin, std::move(part)).first;
+  try {
+    free_.emplace(size, begin);
+  } catch (...) {
+    parts_.erase(added);
+    throw;
+  }
+  return added;
 }
 
 void LargeBlocks::join_next(Parts::iterator part) {

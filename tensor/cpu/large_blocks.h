@@ -11,7 +11,8 @@
 
 namespace troupe {
 
-/// Bookkeeping only: does not access the memory. Not thread-safe: one owner at a time.
+/// Bookkeeping only: does not access the memory. Not thread-safe: one owner at a time. A function that throws
+/// std::bad_alloc has changed nothing.
 class LargeBlocks {
  public:
   struct Segment {
@@ -35,14 +36,13 @@ class LargeBlocks {
   /// none.
   [[nodiscard]] std::optional<Segment> take(std::size_t size);
 
-  /// Frees a block that take() returned, and returns its size.
-  std::size_t give(std::byte* block);
+  /// Frees a block that take() returned, and returns its size. Allocates nothing.
+  std::size_t give(std::byte* block) noexcept;
 
   /// Removes and returns the largest segment of which no part is in use, or returns nullopt.
   [[nodiscard]] std::optional<Segment> remove_free();
 
-  /// Removes and returns the segments of which no part was in use since the last call. If it throws std::bad_alloc, it
-  /// removes none.
+  /// Removes and returns the segments of which no part was in use since the last call.
   [[nodiscard]] std::vector<Segment> remove_unused();
 
  private:
@@ -50,21 +50,24 @@ class LargeBlocks {
     std::size_t size;
     bool used;  ///< whether a part was in use since the last remove_unused()
   };
+  using FreeParts = std::set<std::pair<std::size_t, std::byte*>>;  ///< by size, then address
   struct Part {
     std::size_t size;
     std::byte* segment;  ///< begin of its segment; parts of two segments are never joined
     bool shared;
-    bool free;
+    FreeParts::node_type entry = {};  ///< its entry in free_ while it is in use; empty while it is free
+
+    [[nodiscard]] bool free() const noexcept { return entry.empty(); }
   };
   using Parts = std::map<std::byte*, Part>;
 
-  void insert_free(Parts::iterator part) { free_.emplace(part->second.size, part->first); }
+  Parts::iterator add_free(std::byte* begin, Part part);
   void erase_free(Parts::iterator part) { free_.erase({part->second.size, part->first}); }
   /// Joins the part that follows `part` to it.
   void join_next(Parts::iterator part);
 
   Parts parts_;
-  std::set<std::pair<std::size_t, std::byte*>> free_;  ///< by size, then address
+  FreeParts free_;
   std::map<std::byte*, SegmentUse> segments_;
 };
 

@@ -6,7 +6,7 @@
 
 #include "messages/values.h"
 #include "tensor/create.h"
-#include "tests/messages/counting_new.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe {
 

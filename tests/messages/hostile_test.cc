@@ -6,8 +6,8 @@
 #include "messages/body.h"
 #include "messages/values.h"
 #include "tensor/create.h"
-#include "tests/messages/counting_new.h"
 #include "tests/messages/message_samples.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe {
 

@@ -59,6 +59,21 @@ BOOST_AUTO_TEST_CASE(a_rate_that_makes_no_sense_is_refused) {
   expect_throw<ValueError>([&] { LrScheduler(optimizer, nonsense); }, "[sgd] lr is not a number >= 0: -1");
 }
 
+BOOST_AUTO_TEST_CASE(a_step_or_momentum_that_is_refused_changes_nothing) {
+  const auto nonsense_later = [](double base, std::int64_t step) { return step < 1 ? base / 2 : -1.0; };
+  LrScheduler scheduler(optimizer, {halves, nonsense_later});
+  expect_rates(16.0, 0.5);
+  expect_throw<ValueError>([&] { scheduler.step(); }, "[sgd] lr is not a number >= 0: -1");
+  expect_rates(16.0, 0.5);
+  BOOST_TEST(scheduler.steps() == 0);
+
+  const auto negative = [](double, std::int64_t) { return -0.5; };
+  const auto quarter = [](double base, std::int64_t) { return base / 4; };
+  expect_throw<ValueError>([&] { LrScheduler(optimizer, quarter, negative); },
+                           "[sgd] momentum is not a number >= 0: -0.5");
+  expect_rates(16.0, 0.5);
+}
+
 BOOST_AUTO_TEST_CASE(a_saved_scheduler_goes_on_from_the_rates_that_it_began_with) {
   LrScheduler scheduler(optimizer, halves);
   for (int i = 0; i < 3; ++i) scheduler.step();

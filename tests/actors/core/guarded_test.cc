@@ -22,7 +22,7 @@
 #include "actors/references/rref_handle.h"
 #include "node/local_cluster.h"
 #include "tests/actors/bare_peer.h"
-#include "tests/messages/counting_new.h"
+#include "tests/support/counting_new.h"
 #include "tests/support/hold.h"
 
 namespace troupe {

@@ -14,7 +14,7 @@
 #include "actors/shards/update_rule.h"
 #include "optim/sgd.h"
 #include "tests/actors/bare_peer.h"
-#include "tests/messages/counting_new.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe::testing {
 namespace {

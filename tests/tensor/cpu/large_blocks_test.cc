@@ -3,8 +3,11 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <map>
+#include <new>
 #include <optional>
 #include <random>
+
+#include "tests/support/counting_new.h"
 
 namespace troupe {
 namespace {
@@ -143,6 +146,36 @@ BOOST_AUTO_TEST_CASE(random_requests_never_get_what_is_in_use) {
     while (const auto segment = blocks.remove_free()) returned += segment->size;
     BOOST_TEST(returned == next_segment - 64 * kMiB);
   }
+}
+
+BOOST_AUTO_TEST_CASE(refused_memory_for_an_entry_changes_nothing) {
+  LargeBlocks blocks;
+  for (std::size_t n = 1;; ++n) {
+    const testing::RefusedAllocation refused(n);
+    try {
+      blocks.add({at(64 * kMiB), 64 * kMiB});
+      break;
+    } catch (const std::bad_alloc&) {
+      BOOST_TEST(!blocks.remove_free());
+    }
+  }
+  std::optional<LargeBlocks::Segment> taken;
+  for (std::size_t n = 1; !taken; ++n) {
+    const testing::RefusedAllocation refused(n);
+    try {
+      taken = blocks.take(2 * kMiB);
+    } catch (const std::bad_alloc&) {
+      BOOST_TEST(n < 10U);
+    }
+  }
+  {
+    const testing::RefusedAllocation refused(1);
+    BOOST_TEST(blocks.give(taken->begin) == 2 * kMiB);
+    BOOST_TEST(!refused.happened());
+  }
+  const auto whole = blocks.take(64 * kMiB);
+  BOOST_REQUIRE(whole.has_value());
+  BOOST_TEST((whole->begin == at(64 * kMiB)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

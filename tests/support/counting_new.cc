@@ -1,4 +1,4 @@
-#include "tests/messages/counting_new.h"
+#include "tests/support/counting_new.h"
 
 #include <malloc.h>
 #include <algorithm>
