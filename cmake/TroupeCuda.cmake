@@ -8,8 +8,13 @@
 function(troupe_cuda_objects variable)
   set(flags -std=c++20 -O3 --expt-relaxed-constexpr -Xcompiler -fPIC,-Wall,-Wextra,-ffp-contract=off -I${PROJECT_SOURCE_DIR})
   # A product and a sum are never fused here either. PTX of the newest serves GPUs that come later.
-  list(APPEND flags --fmad=false -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90
-                    -gencode arch=compute_90,code=compute_90)
+  list(APPEND flags --fmad=false)
+  if(TROUPE_CUDA_PTX_ONLY)
+    list(APPEND flags -gencode arch=compute_80,code=compute_80)
+  else()
+    list(APPEND flags -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90
+                      -gencode arch=compute_90,code=compute_90)
+  endif()
   if(TROUPE_WERROR)
     list(APPEND flags -Werror all-warnings)
   endif()

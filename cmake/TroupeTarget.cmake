@@ -40,6 +40,10 @@ function(troupe_library folder)
                                                      $<INSTALL_INTERFACE:include>)
   target_link_libraries(troupe_${folder} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   troupe_compile_options(troupe_${folder})
+  if(TROUPE_UNITY)  # then GCC takes a source's own types for types of a header
+    set_target_properties(troupe_${folder} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+    target_compile_options(troupe_${folder} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
   if(NOT BUILD_SHARED_LIBS)  # a program keeps the functions that it can reach
     target_compile_options(troupe_${folder} PRIVATE -ffunction-sections -fdata-sections)
     target_link_options(troupe_${folder} INTERFACE LINKER:--gc-sections)

@@ -182,8 +182,6 @@ Outside outside_of(Header header) {
   return outside;
 }
 
-Error make_error(ErrorCode code, std::string text) { return Error{.code = code, .message = std::move(text)}; }
-
 /// Runs `read`; returns its exception as an Error.
 template <class T, class Read>
 Result<T> guarded(Read read) {

@@ -107,6 +107,11 @@ struct Error {
   [[nodiscard]] static std::string clipped(std::string_view text);
 };
 
+/// Returns an error with this code and text, and nothing else set.
+[[nodiscard]] inline Error make_error(ErrorCode code, std::string message) {
+  return Error{.code = code, .message = std::move(message)};
+}
+
 /// Thrown instead of returning a value: by Future::get, RRef::to_here, backward, step.
 class RemoteError : public std::runtime_error {
  public:

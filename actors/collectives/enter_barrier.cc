@@ -17,7 +17,7 @@ namespace {
 
 /// The leader of a barrier answers at the limit, so that all learn which members are missing. If that answer does not
 /// arrive, the request itself ends, this much later.
-constexpr std::chrono::milliseconds kGrace{250};
+constexpr std::chrono::milliseconds kAnswerGrace{250};
 
 }  // namespace
 
@@ -47,7 +47,7 @@ msg::BarrierPassed enter_barrier(const Scope& scope, const std::vector<NodeName>
     node.request({leader,
                   "membership",
                   operation,
-                  due ? std::optional(*due + kGrace) : std::nullopt,
+                  due ? std::optional(*due + kAnswerGrace) : std::nullopt,
                   msg::BarrierEntered{entry, operation, members, receiver, partial, limit, own},
                   {scope.stop_token()}},
                  [met](Result<msg::AnyMessage> result) { met.complete(std::move(result)); });
@@ -59,7 +59,7 @@ msg::BarrierPassed enter_barrier(const Scope& scope, const std::vector<NodeName>
           node.error(ErrorCode::protocol_violation, leader, operation, "the answer to a barrier is not BarrierPassed"));
     }
     const ErrorCode code = result.error().code;
-    const bool unanswered = code == ErrorCode::timeout && due && node.clock().now() >= *due + kGrace;
+    const bool unanswered = code == ErrorCode::timeout && due && node.clock().now() >= *due + kAnswerGrace;
     if (code == ErrorCode::cancelled || unanswered) node.notify(life, "membership", msg::BarrierLeft{entry});
     // The leader is gone: the living members meet at the next one.
     if (partial && receiver.empty() && leader == result.error().peer && !node.is_up(leader)) continue;

@@ -10,22 +10,16 @@
 #include "messages/frame.h"
 
 namespace troupe {
-namespace {
-
-Error failure(ErrorCode code, std::string message) { return Error{.code = code, .message = std::move(message)}; }
-
-}  // namespace
-
 Result<Assembly> Assembly::begin(std::span<const Frame> first, const AssemblyLimits& limits) {
   if (first.size() != 2) {
-    return failure(ErrorCode::protocol_violation,
-                   fmt::format("the first piece of a message has {} frames, not 2", first.size()));
+    return make_error(ErrorCode::protocol_violation,
+                      fmt::format("the first piece of a message has {} frames, not 2", first.size()));
   }
   const std::span<const std::byte> table = first[0].bytes;
   const std::size_t count = table.size() / sizeof(std::uint64_t);
   if (table.size() % sizeof(std::uint64_t) != 0 || count < 2 || count > limits.frames_max) {
-    return failure(ErrorCode::protocol_violation,
-                   fmt::format("a table of {} bytes for the frames of a message", table.size()));
+    return make_error(ErrorCode::protocol_violation,
+                      fmt::format("a table of {} bytes for the frames of a message", table.size()));
   }
   Assembly assembly;
   assembly.header_ = first[1];
@@ -33,11 +27,11 @@ Result<Assembly> Assembly::begin(std::span<const Frame> first, const AssemblyLim
     const auto size = detail::load_little_endian<std::uint64_t>(table.subspan(i * sizeof(std::uint64_t)));
     if (i == 0) {
       if (size == first[1].bytes.size()) continue;
-      return failure(ErrorCode::protocol_violation,
-                     fmt::format("frame 0 has {} bytes and announces {}", first[1].bytes.size(), size));
+      return make_error(ErrorCode::protocol_violation,
+                        fmt::format("frame 0 has {} bytes and announces {}", first[1].bytes.size(), size));
     }
     if (size > limits.bytes_max - assembly.bytes_) {
-      return failure(ErrorCode::too_large, fmt::format("a message of more than {} bytes", limits.bytes_max));
+      return make_error(ErrorCode::too_large, fmt::format("a message of more than {} bytes", limits.bytes_max));
     }
     assembly.sizes_.push_back(size);
     assembly.bytes_ += size;
@@ -62,7 +56,7 @@ Result<Unit> Assembly::reserve() {
     if (allocate(i)) continue;
     std::ranges::fill(frames_, Storage{});
     to_ = nullptr;
-    return failure(ErrorCode::resource_exhausted, fmt::format("no memory for a message of {} bytes", bytes_));
+    return make_error(ErrorCode::resource_exhausted, fmt::format("no memory for a message of {} bytes", bytes_));
   }
   return Unit{};
 }
@@ -70,8 +64,8 @@ Result<Unit> Assembly::reserve() {
 Result<Unit> Assembly::append(std::span<const Frame> piece) {
   for (const Frame& frame : piece) {
     if (frame.bytes.size() > missing_) {
-      return failure(ErrorCode::protocol_violation,
-                     fmt::format("{} bytes for a message of which {} are missing", frame.bytes.size(), missing_));
+      return make_error(ErrorCode::protocol_violation,
+                        fmt::format("{} bytes for a message of which {} are missing", frame.bytes.size(), missing_));
     }
     for (std::span<const std::byte> rest = frame.bytes; !rest.empty();) {
       while (filled_ == sizes_[current_]) {
@@ -80,7 +74,7 @@ Result<Unit> Assembly::append(std::span<const Frame> piece) {
         to_ = nullptr;
       }
       if (!allocate(current_)) {
-        return failure(ErrorCode::resource_exhausted, fmt::format("no memory for a message of {} bytes", bytes_));
+        return make_error(ErrorCode::resource_exhausted, fmt::format("no memory for a message of {} bytes", bytes_));
       }
       if (to_ == nullptr) to_ = frames_[current_].mutable_data();
       const std::size_t bytes = std::min<std::uint64_t>(rest.size(), sizes_[current_] - filled_);

@@ -27,8 +27,6 @@ SessionLane bulk_lane(const Outgoing& message) {
   return message.charge == Charge::nested ? SessionLane::nested : SessionLane::calls;
 }
 
-Error failure(ErrorCode code, std::string message) { return Error{.code = code, .message = std::move(message)}; }
-
 }  // namespace
 
 Session::Session(Incarnation self, Incarnation peer, SessionOptions options, std::function<void()> grants_changed)
@@ -51,7 +49,7 @@ Session::Session(Incarnation self, Incarnation peer, SessionOptions options, std
 // --- Sending ---------------------------------------------------------------------------------------------------------
 
 Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting posting) {
-  if (closed_) return failure(ErrorCode::shutting_down, "the session is closed");
+  if (closed_) return make_error(ErrorCode::shutting_down, "the session is closed");
   auto message = std::make_shared<Outgoing>();
   message->charge = charge_of(posting.of);
   if (message->charge != Charge::none) {
@@ -59,11 +57,11 @@ Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting pos
     const bool is_huge = parcel.bytes > options_.waiting_bytes_max;
     const bool too_large = is_huge ? huge_waiting_ : waiting_bytes_ + parcel.bytes > options_.waiting_bytes_max;
     if (too_many || too_large) {
-      return failure(ErrorCode::resource_exhausted,
-                     fmt::format("{} calls of {} bytes wait for the peer, at most {} of {} (peer.waiting_calls_max, "
-                                 "peer.waiting_bytes_max); one more has {} bytes",
-                                 waiting_calls_, waiting_bytes_, options_.waiting_calls_max, options_.waiting_bytes_max,
-                                 parcel.bytes));
+      return make_error(ErrorCode::resource_exhausted,
+                        fmt::format("{} calls of {} bytes wait for the peer, at most {} of {} (peer.waiting_calls_max, "
+                                    "peer.waiting_bytes_max); one more has {} bytes",
+                                    waiting_calls_, waiting_bytes_, options_.waiting_calls_max,
+                                    options_.waiting_bytes_max, parcel.bytes));
     }
   }
   message->parcel = std::move(parcel);

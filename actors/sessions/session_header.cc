@@ -25,8 +25,6 @@ constexpr std::size_t kChecksumAt = 120;
 
 std::uint64_t checksum(std::span<const std::byte> header) { return XXH3_64bits(header.data(), kChecksumAt); }
 
-Error failure(ErrorCode code, std::string message) { return Error{.code = code, .message = std::move(message)}; }
-
 bool is_session_kind(std::uint8_t kind) {
   switch (static_cast<SessionKind>(kind)) {
     case SessionKind::data:
@@ -61,32 +59,32 @@ Frame encode(const SessionHeader& header) {
 
 Result<SessionHeader> decode_session_header(std::span<const std::byte> bytes) {
   if (bytes.size() != SessionHeader::kBytes) {
-    return failure(ErrorCode::decode,
-                   fmt::format("session header of {} bytes, expected {}", bytes.size(), SessionHeader::kBytes));
+    return make_error(ErrorCode::decode,
+                      fmt::format("session header of {} bytes, expected {}", bytes.size(), SessionHeader::kBytes));
   }
   if (load_little_endian<std::uint32_t>(bytes) != kMagic) {
-    return failure(ErrorCode::decode, "session header without its magic number");
+    return make_error(ErrorCode::decode, "session header without its magic number");
   }
   if (const auto version = std::to_integer<unsigned>(bytes[4]); version != SessionHeader::kVersion) {
-    return failure(ErrorCode::version_mismatch,
-                   fmt::format("session version {}, expected {}", version, SessionHeader::kVersion));
+    return make_error(ErrorCode::version_mismatch,
+                      fmt::format("session version {}, expected {}", version, SessionHeader::kVersion));
   }
   if (load_little_endian<std::uint64_t>(bytes.subspan(kChecksumAt)) != checksum(bytes)) {
-    return failure(ErrorCode::decode, "session header with a wrong checksum");
+    return make_error(ErrorCode::decode, "session header with a wrong checksum");
   }
   const auto kind = std::to_integer<std::uint8_t>(bytes[5]);
   if (!is_session_kind(kind)) {
-    return failure(ErrorCode::decode, fmt::format("session message of unknown kind {}", kind));
+    return make_error(ErrorCode::decode, fmt::format("session message of unknown kind {}", kind));
   }
   const auto byte_at = [bytes](std::size_t offset) { return std::to_integer<std::uint8_t>(bytes[offset]); };
   const bool known = byte_at(6) < kSessionLanes && byte_at(7) <= static_cast<std::uint8_t>(Part::dropped) &&
                      byte_at(48) < kSessionLanes && byte_at(49) <= static_cast<std::uint8_t>(Charge::nested);
   if (!known) {
-    return failure(ErrorCode::decode, fmt::format("session message in lane {}, part {}, about lane {}, charge {}",
-                                                  byte_at(6), byte_at(7), byte_at(48), byte_at(49)));
+    return make_error(ErrorCode::decode, fmt::format("session message in lane {}, part {}, about lane {}, charge {}",
+                                                     byte_at(6), byte_at(7), byte_at(48), byte_at(49)));
   }
   if (std::ranges::any_of(bytes.subspan(50, 6), [](std::byte byte) { return byte != std::byte{0}; })) {
-    return failure(ErrorCode::decode, "session header with reserved bytes set");
+    return make_error(ErrorCode::decode, "session header with reserved bytes set");
   }
   const auto number_at = [bytes](std::size_t offset) {
     return load_little_endian<std::uint64_t>(bytes.subspan(offset));

@@ -18,14 +18,12 @@ std::string text(const Incarnation& incarnation) {
   return fmt::format("{:016x}{:016x}", incarnation.high, incarnation.low);
 }
 
-Error failure(ErrorCode code, std::string message) { return Error{.code = code, .message = std::move(message)}; }
-
-Error violation(std::string message) { return failure(ErrorCode::protocol_violation, std::move(message)); }
+Error violation(std::string message) { return make_error(ErrorCode::protocol_violation, std::move(message)); }
 
 }  // namespace
 
 Result<Session::Received> Session::receive(TimePoint now, Frames packet) {
-  if (closed_) return failure(ErrorCode::shutting_down, "the session is closed");
+  if (closed_) return make_error(ErrorCode::shutting_down, "the session is closed");
   const std::span<const std::byte> first = packet.empty() ? std::span<const std::byte>{} : packet.front().bytes;
   const Result<SessionHeader> decoded = decode_session_header(first);
   if (!decoded) {
@@ -82,9 +80,9 @@ Result<Session::Received> Session::receive(TimePoint now, Frames packet) {
 
 std::optional<Error> Session::refusal(const SessionHeader& header, std::size_t frames) const {
   if (header.from != peer_ || header.to != self_) {
-    return failure(ErrorCode::peer_restarted,
-                   fmt::format("message from incarnation {} to {} in the session from {} to {}", text(header.from),
-                               text(header.to), text(peer_), text(self_)));
+    return make_error(ErrorCode::peer_restarted,
+                      fmt::format("message from incarnation {} to {} in the session from {} to {}", text(header.from),
+                                  text(header.to), text(peer_), text(self_)));
   }
   const OutLane& acked = out_[index_of(header.acked_lane)];
   if (header.ack > acked.last_sent()) {

@@ -25,7 +25,7 @@ using Edges = std::span<const Edge>;
 Tensor value_or_undefined(const Variable& x) { return x.defined() ? x.value() : Tensor(); }
 
 /// Returns (..., n) as (rows, n).
-Tensor as_rows(const Tensor& x) { return x.dim() == 1 ? x.unsqueeze(0) : flatten(x, 0, -2); }
+Tensor flat_rows(const Tensor& x) { return x.dim() == 1 ? x.unsqueeze(0) : flatten(x, 0, -2); }
 
 /// Records dropout with a mask of shape `drawn`, which broadcasts to x.
 Variable dropped(std::string_view name, const Variable& x, const Shape& drawn, double probability,
@@ -58,7 +58,7 @@ Variable linear(const Variable& x, const Variable& weight, const Variable& bias)
                   std::vector<Tensor> gradients(3);
                   if (to[0]) gradients[0] = matmul(g, w.get()).to(x_layout.dtype);
                   if (to[1]) {
-                    gradients[1] = matmul(as_rows(g).transpose(), as_rows(in.get())).to(w_layout.dtype);
+                    gradients[1] = matmul(flat_rows(g).transpose(), flat_rows(in.get())).to(w_layout.dtype);
                   }
                   if (to[2]) gradients[2] = detail::reduce_to(b_layout, g);
                   return gradients;

@@ -294,7 +294,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return cost[a.size()][b.size()];
 }
 
-std::string quoted(std::string_view raw) {
+std::string in_quotes(std::string_view raw) {
   std::string result = "\"";
   for (const char c : raw) {
     if (c == '"' || c == '\\') result += '\\';
@@ -310,7 +310,7 @@ std::string quoted(std::string_view raw) {
 struct Show {
   std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
   std::string operator()(bool value) const { return fmt::format("{}", value); }
-  std::string operator()(const std::string& value) const { return quoted(value); }
+  std::string operator()(const std::string& value) const { return in_quotes(value); }
   std::string operator()(std::chrono::milliseconds value) const {
     for (auto unit = kUnits.rbegin(); unit != kUnits.rend(); ++unit) {
       if (value.count() % unit->milliseconds == 0) {
@@ -326,12 +326,12 @@ struct Show {
   }
   std::string operator()(const std::vector<std::string>& value) const {
     std::vector<std::string> items;
-    for (const std::string& item : value) items.push_back(quoted(item));
+    for (const std::string& item : value) items.push_back(in_quotes(item));
     return fmt::format("[{}]", fmt::join(items, ", "));
   }
   std::string operator()(const StringTable& value) const {
     std::vector<std::string> items;
-    for (const auto& [key, item] : value) items.push_back(fmt::format("{} = {}", key, quoted(item)));
+    for (const auto& [key, item] : value) items.push_back(fmt::format("{} = {}", key, in_quotes(item)));
     return fmt::format("{{{}}}", fmt::join(items, ", "));
   }
 };

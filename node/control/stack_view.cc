@@ -15,8 +15,6 @@ using detail::printable;
 using detail::shown;
 using detail::TextTable;
 
-constexpr auto kRight = TextTable::Align::right;
-
 /// Returns a heading, its table, and the number of unlisted entries; empty if there are none.
 std::string paragraph(std::string_view heading, const TextTable& table, std::size_t listed, std::size_t in_all) {
   if (listed == 0) return {};

@@ -119,7 +119,6 @@ PeerTraffic total(const DebugInfo& counts) {
 }
 
 TextTable node_table(const ClusterView& cluster) {
-  constexpr auto kRight = TextTable::Align::right;
   TextTable table({{"NODE"},
                    {"RANK", kRight},
                    {"PID", kRight},
@@ -164,7 +163,6 @@ void add_rows(TextTable& table, const NodeView& node, std::size_t all, PeersShow
 
 /// Returns the pending and kept items on each node, by peer; peers without any are omitted.
 TextTable holdings_table(const ClusterView& cluster, PeersShown shown_peers) {
-  constexpr auto kRight = TextTable::Align::right;
   TextTable table({{"NODE"},
                    {"PEER"},
                    {"WAITING", kRight},
@@ -194,7 +192,6 @@ TextTable holdings_table(const ClusterView& cluster, PeersShown shown_peers) {
 }
 
 TextTable traffic_table(const ClusterView& cluster, PeersShown shown_peers) {
-  constexpr auto kRight = TextTable::Align::right;
   TextTable table(
       {{"NODE"}, {"PEER"}, {"CALLS SENT", kRight}, {"RECEIVED", kRight}, {"BYTES SENT", kRight}, {"RECEIVED", kRight}});
   for (const NodeView& node : cluster.nodes) {

@@ -33,6 +33,9 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// The alignment of columns of numbers.
+inline constexpr TextTable::Align kRight = TextTable::Align::right;
+
 /// Returns "350 ms", "12.3 s", "4 min 10 s", "2 h 5 min", "3 d 4 h".
 [[nodiscard]] std::string shown(Duration time);
 

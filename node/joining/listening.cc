@@ -13,11 +13,11 @@
 namespace troupe {
 namespace {
 
-constexpr std::string_view kTcp = "tcp://";
+constexpr std::string_view kTcpPrefix = "tcp://";
 constexpr std::string_view kIpc = "ipc://";
 
 std::optional<SocketAddress> parse(std::string_view address) {
-  if (address.starts_with(kTcp)) return host_address(address.substr(kTcp.size()));
+  if (address.starts_with(kTcpPrefix)) return host_address(address.substr(kTcpPrefix.size()));
   if (address.starts_with(kIpc)) return unix_address(address.substr(kIpc.size()));
   return std::nullopt;
 }

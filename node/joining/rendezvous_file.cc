@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kFirstWords = "troupe-rendezvous 1 ";
 constexpr std::uintmax_t kBytesMax = 1 << 20;
-constexpr Duration kPause = std::chrono::milliseconds{5};
+constexpr Duration kLockPause = std::chrono::milliseconds{5};
 
 std::string system_text() { return std::error_code(errno, std::generic_category()).message(); }
 
@@ -78,7 +78,7 @@ class RendezvousFile::Lock {
       }
       if (errno != EWOULDBLOCK && errno != EINTR)
         return file.failure(ErrorCode::bad_argument, "cannot be locked: " + system_text());
-      const TimePoint again = std::chrono::steady_clock::now() + kPause;
+      const TimePoint again = std::chrono::steady_clock::now() + kLockPause;
       if (due && again >= *due) return file.failure(ErrorCode::timeout, "is locked by another process");
       std::this_thread::sleep_until(again);
     }

@@ -14,7 +14,6 @@ using cuda::ChannelSizes;
 using kernels::Moments;
 using testing::random_values;
 
-const testing::HostLauncher kHost;
 constexpr double kEps = 1e-5;
 
 double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-12 : 2e-5; }

@@ -13,10 +13,8 @@ namespace troupe {
 namespace {
 
 using kernels::RightClasses;
-using testing::HostLauncher;
 using testing::random_values;
 
-const HostLauncher kHost;
 constexpr auto kBoth = {DType::f32, DType::f64};
 
 double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-14 : 2e-6; }

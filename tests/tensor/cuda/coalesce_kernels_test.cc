@@ -7,13 +7,7 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
-namespace {
-
-using testing::HostLauncher;
-
-const HostLauncher kHost;
-
-}  // namespace
+namespace {}  // namespace
 
 BOOST_AUTO_TEST_SUITE(cuda_coalesce_kernels)
 

@@ -16,10 +16,7 @@ namespace {
 using kernels::BinaryOp;
 using kernels::CompareOp;
 using kernels::UnaryOp;
-using testing::HostLauncher;
 using testing::layouts_of;
-
-const HostLauncher kHost;
 
 // (2, 3, 5) values from -3 to 4 that 16-bit floats represent exactly; integers are rounded toward 0.
 Tensor values(DType dtype, double shift = 0.0) {

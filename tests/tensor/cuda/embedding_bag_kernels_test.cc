@@ -14,10 +14,8 @@ namespace troupe {
 namespace {
 
 using kernels::Bags;
-using testing::HostLauncher;
 using testing::random_values;
 
-const HostLauncher kHost;
 constexpr std::int64_t kRows = 6;
 constexpr std::int64_t kBags = 5;
 constexpr std::int64_t kEntries = 40;

@@ -11,10 +11,7 @@
 namespace troupe {
 namespace {
 
-using testing::HostLauncher;
 using testing::layouts_of;
-
-const HostLauncher kHost;
 
 Tensor values(const Shape& shape, DType dtype) {
   Generator generator(3);

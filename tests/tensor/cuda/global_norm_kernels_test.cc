@@ -12,8 +12,6 @@
 namespace troupe {
 namespace {
 
-const testing::HostLauncher kHost;
-
 /// Tensors of all floating dtypes: an empty one, one of several parts, one that is not contiguous.
 std::vector<Tensor> values() {
   Generator generator(3);

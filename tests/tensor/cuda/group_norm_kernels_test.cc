@@ -10,10 +10,8 @@
 namespace troupe {
 namespace {
 
-using testing::HostLauncher;
 using testing::random_values;
 
-const HostLauncher kHost;
 constexpr double kEps = 1e-5;
 
 double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-12 : 2e-5; }

@@ -71,3 +71,9 @@ class HostLauncher {
 };
 
 }  // namespace troupe::testing
+
+namespace troupe {
+
+inline const testing::HostLauncher kHost;
+
+}  // namespace troupe

@@ -13,10 +13,7 @@
 namespace troupe {
 namespace {
 
-using testing::HostLauncher;
 using testing::layouts_of;
-
-const HostLauncher kHost;
 
 void expect_as_cpu(const Tensor& x, std::int64_t k) {
   for (const Order order : {Order::ascending, Order::descending}) {

@@ -13,9 +13,7 @@ namespace {
 
 using kernels::PairLoss;
 using kernels::PairLossKind;
-using testing::HostLauncher;
 
-const HostLauncher kHost;
 constexpr auto kBoth = {DType::f32, DType::f64};
 
 double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-14 : 4e-6; }

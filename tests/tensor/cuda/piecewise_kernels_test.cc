@@ -11,9 +11,6 @@ namespace troupe {
 namespace {
 
 using kernels::PiecewiseOp;
-using testing::HostLauncher;
-
-const HostLauncher kHost;
 
 /// Returns values that include 0 and the bounds of `between`, and no NaN.
 Tensor values(std::int64_t size, DType dtype) {

@@ -16,8 +16,6 @@ using testing::parts_of;
 using testing::PoolCase;
 using testing::windows_of;
 
-const testing::HostLauncher kHost;
-
 /// The windows over an image, along both dimensions.
 struct Both {
   kernels::PoolWindows rows;

@@ -11,9 +11,7 @@ namespace troupe {
 namespace {
 
 using kernels::RealDistribution;
-using testing::HostLauncher;
 
-const HostLauncher kHost;
 constexpr std::int64_t kMany = 1001;
 
 /// Returns a generator whose block number is about to exceed 32 bits.

@@ -11,7 +11,6 @@
 namespace troupe {
 namespace {
 
-const testing::HostLauncher kHost;
 constexpr auto kMultiply = [](Tensor& out, const Tensor& x, const Tensor& y) { cpu::matmul_kernels.matmul(out, x, y); };
 
 constexpr std::int64_t kSteps = 4;

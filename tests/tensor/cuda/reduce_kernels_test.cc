@@ -16,10 +16,7 @@ namespace {
 using kernels::AxisSet;
 using kernels::Extreme;
 using kernels::ReduceOp;
-using testing::HostLauncher;
 using testing::layouts_of;
-
-const HostLauncher kHost;
 
 constexpr auto kOps = {ReduceOp::sum, ReduceOp::mean, ReduceOp::prod, ReduceOp::max, ReduceOp::min};
 

@@ -9,12 +9,6 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
-namespace {
-
-const testing::HostLauncher kHost;
-
-}  // namespace
-
 BOOST_AUTO_TEST_SUITE(cuda_scan_kernels)
 
 BOOST_AUTO_TEST_CASE(running_sums_are_those_of_the_cpu_from_either_end) {

@@ -11,9 +11,6 @@ namespace troupe {
 namespace {
 
 using kernels::SoftmaxKind;
-using testing::HostLauncher;
-
-const HostLauncher kHost;
 
 double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-14 : 2e-6; }
 

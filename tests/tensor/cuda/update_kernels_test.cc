@@ -12,8 +12,6 @@
 namespace troupe {
 namespace {
 
-const testing::HostLauncher kHost;
-
 const std::vector<UpdateFormula>& formulas() {
   static const std::vector<UpdateFormula> all{
       SgdFormula{.rate = 0.1, .decay = 0.01},
