@@ -11,6 +11,7 @@
 namespace troupe {
 namespace {
 
+using detail::kRight;
 using detail::printable;
 using detail::shown;
 using detail::TextTable;

@@ -18,6 +18,7 @@
 namespace troupe {
 namespace {
 
+using detail::kRight;
 using detail::printable;
 using detail::shown;
 using detail::shown_bytes;
