@@ -67,10 +67,10 @@ BOOST_AUTO_TEST_CASE(a_step_or_momentum_that_is_refused_changes_nothing) {
   expect_rates(16.0, 0.5);
   BOOST_TEST(scheduler.steps() == 0);
 
-  const auto negative = [](double, std::int64_t) { return -0.5; };
+  const auto some = [](double, std::int64_t) { return 0.5; };
   const auto quarter = [](double base, std::int64_t) { return base / 4; };
-  expect_throw<ValueError>([&] { LrScheduler(optimizer, quarter, negative); },
-                           "[sgd] momentum is not a number >= 0: -0.5");
+  expect_throw<ValueError>([&] { LrScheduler(optimizer, quarter, some); },
+                           "[sgd] momentum 0.5 for a rule that was made without");
   expect_rates(16.0, 0.5);
 }
 
