@@ -12,6 +12,14 @@ function(troupe_compile_options target)
   target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 endfunction()
 
+# Compiles a target's sources in groups of four where TROUPE_UNITY says so. For targets of many sources that share headers.
+function(troupe_compile_in_groups target)
+  if(TROUPE_UNITY)  # then GCC takes a source's own types for types of a header
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
 # What nearly every source includes. Precompiled only where TROUPE_PCH says so: elsewhere (release, tidy) a source that
 # forgets an include is found.
 set(TROUPE_STANDARD_HEADERS <algorithm> <array> <atomic> <chrono> <cstddef> <cstdint> <functional> <map> <memory> <mutex>
@@ -40,10 +48,7 @@ function(troupe_library folder)
                                                      $<INSTALL_INTERFACE:include>)
   target_link_libraries(troupe_${folder} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   troupe_compile_options(troupe_${folder})
-  if(TROUPE_UNITY)  # then GCC takes a source's own types for types of a header
-    set_target_properties(troupe_${folder} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
-    target_compile_options(troupe_${folder} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-  endif()
+  troupe_compile_in_groups(troupe_${folder})
   if(NOT BUILD_SHARED_LIBS)  # a program keeps the functions that it can reach
     target_compile_options(troupe_${folder} PRIVATE -ffunction-sections -fdata-sections)
     target_link_options(troupe_${folder} INTERFACE LINKER:--gc-sections)
@@ -99,6 +104,7 @@ function(troupe_test folder)
   target_link_libraries(${folder}_test PRIVATE ${arg_LINKS} troupe_test_main)
   target_compile_definitions(${folder}_test PRIVATE TROUPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   troupe_compile_options(${folder}_test)
+  troupe_compile_in_groups(${folder}_test)
   troupe_suite(${folder} ${arg_TIMEOUT} ${folder}_test --report_level=short)
 endfunction()
 
@@ -123,6 +129,7 @@ function(troupe_chaos)
   add_executable(chaos_test ${arg_SUITES} ${arg_SOURCES})
   target_link_libraries(chaos_test PRIVATE ${arg_LINKS} troupe_test_main)
   troupe_compile_options(chaos_test)
+  troupe_compile_in_groups(chaos_test)
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/chaos_results")
   foreach(file ${arg_SUITES})
     string(REPLACE "_test.cc" "" suite ${file})

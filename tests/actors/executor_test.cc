@@ -21,6 +21,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(elastic_pool)
+
 using namespace std::chrono_literals;
 using detail::WaitPoint;
 
@@ -63,8 +65,6 @@ struct Worker : Waiter {
 };
 
 void submit(Executor& pool, Job job) { BOOST_REQUIRE(!pool.submit(std::move(job))); }
-
-BOOST_AUTO_TEST_SUITE(elastic_pool)
 
 BOOST_AUTO_TEST_CASE(jobs_that_wait_for_a_thread_begin_by_priority_then_in_order) {
   ElasticPool pool({.threads = 1});

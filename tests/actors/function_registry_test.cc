@@ -12,6 +12,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(function_registry)
+
 int twice(int x) { return 2 * x; }
 int thrice(int x) noexcept { return 3 * x; }
 double twice(double x) { return 2 * x; }
@@ -48,8 +50,6 @@ constexpr auto cube = [](int x) { return x * x * x; };
 auto says(std::string_view text) {
   return [text](const std::invalid_argument& error) { return std::string_view(error.what()) == text; };
 }
-
-BOOST_AUTO_TEST_SUITE(function_registry)
 
 BOOST_AUTO_TEST_CASE(every_kind_of_callable_is_found_by_itself) {
   const FunctionRegistry registry{{"twice int", static_cast<int (*)(int)>(&twice)},

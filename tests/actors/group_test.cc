@@ -10,6 +10,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(group)
+
 using Names = std::vector<NodeName>;
 
 Error failure(const NodeName& peer) {
@@ -20,8 +22,6 @@ Error failure(const NodeName& peer) {
   error.operation = "rpc f";
   return error;
 }
-
-BOOST_AUTO_TEST_SUITE(group)
 
 BOOST_AUTO_TEST_CASE(group_keeps_the_order_of_its_names_and_refuses_one_given_twice) {
   BOOST_TEST((Group({"b", "a"}).names() == Names{"b", "a"}));

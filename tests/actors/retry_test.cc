@@ -5,6 +5,8 @@
 #include "actors/calls/retry_budget.h"
 
 namespace troupe::detail {
+BOOST_AUTO_TEST_SUITE(retry)
+
 namespace {
 
 Error failure(ErrorCode code, Execution execution) {
@@ -15,8 +17,6 @@ Error failure(ErrorCode code, Execution execution) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(retry)
 
 BOOST_AUTO_TEST_CASE(a_call_is_made_again_only_as_its_idempotency_allows) {
   const Error never = failure(ErrorCode::peer_down, Execution::never);

@@ -14,6 +14,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(sessions)
+
 using namespace std::chrono_literals;
 using boost::unit_test::label;
 
@@ -132,8 +134,6 @@ struct Talk {
 };
 
 using Names = std::vector<std::string>;
-
-BOOST_AUTO_TEST_SUITE(sessions)
 
 BOOST_AUTO_TEST_CASE(large_message_arrives_as_it_was_sent) {
   Talk talk;

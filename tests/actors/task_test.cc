@@ -15,6 +15,8 @@
 #include "tensor/ops.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(task)
+
 namespace {
 
 /// Runs a job at once, on the calling thread.
@@ -54,8 +56,6 @@ Stream<Tensor> of_growing_shapes(std::int64_t columns) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(task)
 
 BOOST_AUTO_TEST_CASE(a_shape_in_braces_can_be_awaited_with) {
   const Tensor result = doubled_twice().start_in(std::make_shared<detail::TaskPlace>(place())).get();

@@ -15,6 +15,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(anomaly)
+
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -44,8 +46,6 @@ std::string made_at(const Variable& x) {
 Variable root_of_zero(const Variable& x) { return sqrt(x * leaf({1.0, 0.0, 1.0})); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(anomaly)
 
 BOOST_AUTO_TEST_CASE(forward_names_the_operation_its_element_and_its_number) {
   const Variable x = leaf({1.0, -1.0, 4.0});

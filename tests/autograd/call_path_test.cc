@@ -6,6 +6,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(call_path)
+
 namespace {
 
 std::shared_ptr<const CallPath> path(std::vector<std::uint32_t> indices) {
@@ -13,8 +15,6 @@ std::shared_ptr<const CallPath> path(std::vector<std::uint32_t> indices) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(call_path)
 
 BOOST_AUTO_TEST_CASE(paths_order_lexicographically_and_a_caller_before_its_calls) {
   BOOST_CHECK(CallPath() < CallPath({0}));

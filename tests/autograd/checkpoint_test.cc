@@ -19,6 +19,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(checkpoint_itself)
+
 namespace {
 
 constexpr std::size_t kMegabyte = std::size_t{1} << 20U;
@@ -63,8 +65,6 @@ Tensor some_input() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(checkpoint_itself)
 
 BOOST_AUTO_TEST_CASE(values_and_gradients_are_the_same_bit_for_bit) {
   Net plain;

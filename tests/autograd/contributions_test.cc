@@ -10,6 +10,10 @@ using namespace troupe::testing;
 using detail::Contribution;
 using detail::sum_by_slot;
 
+// In f32 the neighbours of 1e8 are 8 apart, so 1e8 + 1 is 1e8: the sum of 1e8, -1e8 and 1 is 1 or 0, depending on the
+// order.
+BOOST_AUTO_TEST_SUITE(contributions)
+
 namespace {
 
 CreationMark mark(std::vector<std::uint32_t> path, std::uint64_t serial) {
@@ -30,10 +34,6 @@ void expect_in_every_order(const std::vector<std::pair<CreationMark, float>>& co
 }
 
 }  // namespace
-
-// In f32 the neighbours of 1e8 are 8 apart, so 1e8 + 1 is 1e8: the sum of 1e8, -1e8 and 1 is 1 or 0, depending on the
-// order.
-BOOST_AUTO_TEST_SUITE(contributions)
 
 BOOST_AUTO_TEST_CASE(inside_a_call_the_newest_comes_first) {
   // (1e8 - 1e8) + 1

@@ -8,6 +8,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(custom_op_itself)
+
 namespace {
 
 using Edges = std::span<const Edge>;
@@ -52,8 +54,6 @@ Variable gives(const Variable& x, std::vector<Tensor> gradients) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(custom_op_itself)
 
 BOOST_AUTO_TEST_CASE(a_users_operation_has_the_gradient_it_states) {
   const Variable x = leaf({2.0, -1.0});

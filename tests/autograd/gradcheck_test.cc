@@ -15,6 +15,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(gradcheck_itself)
+
 namespace {
 
 /// A graph of random operations in which any result is used any number of times, also not at all. All operations are
@@ -159,8 +161,6 @@ std::vector<Tensor> gradients_of_a_late_pass(const Variable& root, Inputs inputs
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(gradcheck_itself)
 
 BOOST_AUTO_TEST_CASE(a_right_gradient_passes_and_the_input_keeps_its_value) {
   const std::array<Variable, 1> inputs{leaf({0.5, -2.0})};

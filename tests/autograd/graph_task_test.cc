@@ -9,6 +9,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(graph_task)
+
 namespace {
 
 /// Whether the oldest or the newest pending message is delivered first.
@@ -103,8 +105,6 @@ struct Keep final : GradientSink {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(graph_task)
 
 BOOST_AUTO_TEST_CASE(a_diamond_over_two_nodes_has_the_gradient_of_the_local_one) {
   for (const Delivery delivery : kDeliveries) {

@@ -18,6 +18,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(nn_modules)
+
 namespace {
 
 /// A model with a parameter of its own and parts.
@@ -41,8 +43,6 @@ struct Naming final : nn::Module {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(nn_modules)
 
 BOOST_AUTO_TEST_CASE(parameters_are_listed_with_their_paths_own_ones_first) {
   Generator generator(1);

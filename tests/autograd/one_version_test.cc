@@ -31,6 +31,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(one_version)
+
 using detail::as_it_is;
 using detail::one_version_of;
 using Operation = std::function<Variable(const Variable&)>;
@@ -207,8 +209,6 @@ std::vector<Case> modules() {
        }},
   };
 }
-
-BOOST_AUTO_TEST_SUITE(one_version)
 
 BOOST_AUTO_TEST_CASE(operations_see_one_version_of_a_variable_that_is_set_meanwhile) {
   for (const Case& one : operations()) BOOST_TEST(sees_one_version(one.operation, one.shape), one.name);

@@ -22,6 +22,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops)
+
 namespace {
 
 constexpr std::int64_t kN = -1;  // in a shape: replaced by the size under test, which may be 0
@@ -421,8 +423,6 @@ void expect_near(const std::string& what, const Tensor& got, const Tensor& expec
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops)
 
 BOOST_AUTO_TEST_CASE(every_operation_gives_the_same_for_any_layout_of_its_inputs) {
   for (const Operation& operation : all_operations()) {

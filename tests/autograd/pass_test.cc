@@ -14,6 +14,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(pass)
+
 namespace {
 
 constexpr std::size_t kMegabyte = std::size_t{1} << 20U;
@@ -33,8 +35,6 @@ Variable saving_chain(const Variable& x, int count) {
 const char* const kReleasedMul = "[backward] mul: an earlier backward pass released its graph";
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(pass)
 
 BOOST_AUTO_TEST_CASE(a_released_graph_is_refused_before_anything_runs) {
   const Variable x = leaf(3.0);

@@ -10,6 +10,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(rows_fn)
+
 namespace {
 
 constexpr EmbeddingOptions kRows{.sparse = true};
@@ -20,8 +22,6 @@ Variable column(const Variable& table) { return reshape(table, {4, 1}); }
 Variable leaf_table() { return leaf({1.0, 2.0, 3.0, 4.0}, {4, 1}); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(rows_fn)
 
 BOOST_AUTO_TEST_CASE(all_uses_of_a_table_add_up_to_rows_that_ascend) {
   const Variable w = leaf_table();

@@ -20,6 +20,8 @@
 namespace troupe::testing {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(bulk, *boost::unit_test::label("chaos"))
+
 using namespace std::chrono_literals;
 using boost::unit_test::label;
 using boost::unit_test::precondition;
@@ -46,8 +48,6 @@ std::vector<T> results_of(const std::vector<Future<T>>& futures) {
   for (const Future<T>& future : futures) results.push_back(future.get());
   return results;
 }
-
-BOOST_AUTO_TEST_SUITE(bulk, *label("chaos"))
 
 BOOST_AUTO_TEST_CASE(eight_calls_of_16_mb_at_once_all_succeed) {
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1"}}});

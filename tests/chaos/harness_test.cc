@@ -32,6 +32,8 @@
 namespace troupe::testing {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(harness, *boost::unit_test::label("chaos"))
+
 using namespace std::chrono_literals;
 using boost::unit_test::label;
 using boost::unit_test::precondition;
@@ -121,8 +123,6 @@ std::vector<std::byte> zeros(std::size_t count) { return std::vector<std::byte>(
 std::ptrdiff_t harmed(const std::vector<std::byte>& bytes) {
   return std::ranges::count_if(bytes, [](std::byte byte) { return byte != std::byte{0}; });
 }
-
-BOOST_AUTO_TEST_SUITE(harness, *label("chaos"))
 
 BOOST_AUTO_TEST_CASE(proxy_forwards_both_ways) {
   ThroughProxy wire;

@@ -25,6 +25,8 @@
 namespace troupe::testing {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(liveness, *boost::unit_test::label("chaos"))
+
 using namespace std::chrono_literals;
 using boost::unit_test::label;
 using boost::unit_test::precondition;
@@ -64,8 +66,6 @@ void stop(TestCluster& cluster, const char* name) {
   const auto process = static_cast<id_t>(cluster.process(name).pid());
   BOOST_REQUIRE(::waitid(P_PID, process, &stopped, WSTOPPED | WNOWAIT) == 0);
 }
-
-BOOST_AUTO_TEST_SUITE(liveness, *label("chaos"))
 
 BOOST_AUTO_TEST_CASE(process_that_was_stopped_for_2_s_goes_on_where_it_was) {
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1"}, {.name = "p2"}}});

@@ -16,11 +16,11 @@
 namespace troupe::testing {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(shortage, *boost::unit_test::label("chaos"))
+
 using namespace std::chrono_literals;
 using boost::unit_test::label;
 using boost::unit_test::precondition;
-
-BOOST_AUTO_TEST_SUITE(shortage, *label("chaos"))
 
 BOOST_AUTO_TEST_CASE(call_that_does_not_fit_into_memory_fails_alone, *precondition(NeedsMemoryLimit{})) {
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1"}}});

@@ -21,6 +21,8 @@
 namespace troupe::testing {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(silence, *boost::unit_test::label("chaos"))
+
 using namespace std::chrono_literals;
 using boost::unit_test::label;
 using boost::unit_test::precondition;
@@ -35,8 +37,6 @@ int exit_status_within(pid_t process, std::chrono::milliseconds patience) {
   if (::waitid(P_PID, static_cast<id_t>(process), &end, WEXITED | WNOWAIT) != 0) return -1;
   return end.si_code == CLD_EXITED ? end.si_status : -1;
 }
-
-BOOST_AUTO_TEST_SUITE(silence, *label("chaos"))
 
 BOOST_AUTO_TEST_CASE(process_whose_router_throws_ends_by_itself_and_everybody_is_told) {
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .log_level = "off"}, {.name = "p2"}}});

@@ -29,6 +29,8 @@
 #include "tests/conformance/test_cluster.h"
 
 namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(soak, *boost::unit_test::disabled())
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -182,8 +184,6 @@ void report(const char* when, const Tally& tally, const std::map<std::string, st
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(soak, *boost::unit_test::disabled())
 
 BOOST_AUTO_TEST_CASE(loaded_cluster_that_stalls_and_breaks_loses_no_member_no_call_and_no_memory) {
   const std::chrono::seconds time = time_of_this_run();

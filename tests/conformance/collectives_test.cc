@@ -12,6 +12,8 @@
 namespace troupe::testing {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(collectives)
+
 using boost::unit_test::label;
 using Names = std::vector<NodeName>;
 
@@ -31,8 +33,6 @@ void interleave_three(Node& trainer) {
   BOOST_TEST(interleave(own, kThree, 2) == kTwoRounds, boost::test_tools::per_element());
   for (const auto& other : others) BOOST_TEST(other.get() == kTwoRounds, boost::test_tools::per_element());
 }
-
-BOOST_AUTO_TEST_SUITE(collectives)
 
 BOOST_AUTO_TEST_CASE(collective_formed_first_works_and_so_do_calls_beside_it, *label("I-10")) {
   TestCluster cluster({"p1", "p2"});

@@ -12,11 +12,11 @@
 namespace troupe::testing {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(load)
+
 using boost::unit_test::label;
 
 constexpr std::int64_t kCalls = 10'000;
-
-BOOST_AUTO_TEST_SUITE(load)
 
 BOOST_AUTO_TEST_CASE(thousand_nested_calls_that_block_need_a_pool_of_four, *label("fault-F38")) {
   TestCluster cluster({"p1"}, {.threads = 4});

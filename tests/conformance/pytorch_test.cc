@@ -11,6 +11,8 @@
 #include "tests/conformance/table.h"
 
 namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(pytorch_names)
+
 namespace {
 
 std::string text_of(const std::string& path) {
@@ -84,8 +86,6 @@ std::set<std::string> compiled_lines(const std::string& path) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(pytorch_names)
 
 BOOST_AUTO_TEST_CASE(every_name_of_pytorch_has_its_line) {
   for (const Page& page : kPages) {

@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::int64_t kModulus = 1'000'003;
-constexpr Duration kPatience = 30s;  // limit for one step: a longer step counts as hanging
+constexpr Duration kStepPatience = 30s;  // limit for one step: a longer step counts as hanging
 
 // --- served functions ------------------------------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ struct BagCell : KnownCell {
 class RandomProgram {
  public:
   RandomProgram(Scope& scope, const ProgramScript& script, const std::vector<KnownCell>& given)
-      : scope_(scope.with({.deadline = kPatience})), script_(script), random_(script.seed) {
+      : scope_(scope.with({.deadline = kStepPatience})), script_(script), random_(script.seed) {
     for (const KnownCell& known : given) bag_.push_back({known, nullptr});
   }
 
@@ -337,7 +337,7 @@ class RandomProgram {
     if (manner == Manner::cancelled && draw(2) == 0) future.cancel();  // otherwise when its outcome is checked
     pending_.push_back([this, kind = std::move(kind), manner, future, judge = std::move(judge)] {
       if (manner == Manner::cancelled) future.cancel();
-      const auto end = future.get_for(2 * kPatience);
+      const auto end = future.get_for(2 * kStepPatience);
       count(kind, end ? judge(*end) : End{"no end", false});
     });
   }

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+BOOST_AUTO_TEST_SUITE(refused_programs)
+
 namespace {
 
 using boost::unit_test::label;
@@ -43,8 +45,6 @@ void check_refused(int program, const std::string& reason) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(refused_programs)
 
 BOOST_AUTO_TEST_CASE(a_right_program_compiles) {
   const Verdict verdict = compile(0);

@@ -22,10 +22,10 @@
 namespace troupe::testing {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(shutdown)
+
 using namespace std::chrono_literals;
 using boost::unit_test::label;
-
-BOOST_AUTO_TEST_SUITE(shutdown)
 
 BOOST_AUTO_TEST_CASE(calls_after_shutdown_fail_and_say_why, *label("T-08")) {
   TestCluster cluster({"p1"});

@@ -7,6 +7,8 @@ namespace troupe::testing {
 
 static std::ostream& operator<<(std::ostream& out, Verdict verdict) { return out << static_cast<int>(verdict); }
 
+BOOST_AUTO_TEST_SUITE(acceptance_table)
+
 namespace {
 
 const std::vector<Entry> kRows{{"R-01", "the exact sum"}, {"R-02", "any name"}, {"I-12", "an error"}};
@@ -25,8 +27,6 @@ std::string last_line_of(const AcceptanceTable& table) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(acceptance_table)
 
 BOOST_AUTO_TEST_CASE(entries_are_lines_without_comments) {
   const std::vector<Entry> expected{{"R-01", "the exact  sum"}, {"R-02", ""}};

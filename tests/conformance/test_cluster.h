@@ -15,6 +15,7 @@
 #include "node/node.h"
 #include "tests/conformance/node_process.h"
 #include "tests/conformance/test_functions.h"
+#include "tests/support/error_of.h"
 
 namespace troupe::testing {
 
@@ -102,17 +103,6 @@ struct OnSharedCluster {
   TestCluster& cluster;
   Node& trainer;
 };
-
-/// Returns the Error that `call` throws. The test case fails if it throws none.
-template <class Call>
-[[nodiscard]] Error error_of(Call call) {
-  try {
-    static_cast<void>(call());
-  } catch (const RemoteError& error) {
-    return error.error();
-  }
-  throw std::logic_error("expected a RemoteError, nothing was thrown");
-}
 
 }  // namespace troupe::testing
 

@@ -25,13 +25,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TimePoint in(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
+TimePoint after(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
 
 /// Waits as served functions wait, until `stop` is requested or 20 s have passed.
 bool wait_for(const std::stop_token& stop) {
   detail::WaitPoint stopped;
   const std::stop_callback signal(stop, [&stopped] { stopped.signal(); });
-  return stopped.wait(in(20s));
+  return stopped.wait(after(20s));
 }
 
 }  // namespace
@@ -91,12 +91,12 @@ bool wait_until_stopped(Scope& scope) { return wait_for(scope.stop_token()); }
 bool wait_on(Scope& scope, const NodeName& other) { return scope.rpc_sync(other, &wait_until_stopped); }
 
 std::int32_t answer_after(std::int32_t ms) {
-  static_cast<void>(detail::WaitPoint().wait(in(std::chrono::milliseconds(ms))));
+  static_cast<void>(detail::WaitPoint().wait(after(std::chrono::milliseconds(ms))));
   return ms;
 }
 
 std::int32_t compute_for(std::int32_t ms) {
-  static_cast<void>(detail::WaitPoint().wait_here(in(std::chrono::milliseconds(ms))));
+  static_cast<void>(detail::WaitPoint().wait_here(after(std::chrono::milliseconds(ms))));
   return ms;
 }
 
@@ -107,7 +107,8 @@ Counts counts_here(Scope& scope) {
 }
 
 void await_world(Scope& scope, std::uint64_t nodes) {
-  if (const auto error = scope.state().node->membership().wait_for_members(nodes, in(20s))) throw RemoteError(*error);
+  if (const auto error = scope.state().node->membership().wait_for_members(nodes, after(20s)))
+    throw RemoteError(*error);
 }
 
 std::vector<NodeName> members_here(Scope& scope) {
@@ -215,7 +216,7 @@ Bundle keep_bundle(RRef<Tensor> rref) { return {"kept", std::move(rref), {}, {}}
 std::vector<RRef<Tensor>> give_back_too_late(Scope& scope, std::vector<RRef<Tensor>> rrefs) {
   const detail::Membership& members = scope.state().node->membership();
   const Incarnation first = members.life_of(scope.caller()).incarnation;
-  const auto due = in(20s);
+  const auto due = after(20s);
   for (NodeLife life{{}, first}; life.incarnation == first || life.incarnation == Incarnation{};
        life = members.life_of(scope.caller())) {
     if (std::chrono::steady_clock::now() > due) throw std::runtime_error(scope.caller() + " has no other life");

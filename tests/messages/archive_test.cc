@@ -10,6 +10,8 @@
 
 namespace troupe {
 
+BOOST_AUTO_TEST_SUITE(archive)
+
 namespace {
 
 struct Point {
@@ -176,8 +178,6 @@ std::vector<std::byte> little_endian(std::initializer_list<std::uint64_t> words)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(archive)
 
 BOOST_AUTO_TEST_CASE(numbers_of_every_width_survive) {
   check_round_trip(std::int8_t{-128});

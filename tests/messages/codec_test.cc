@@ -8,6 +8,8 @@
 
 namespace troupe {
 
+BOOST_AUTO_TEST_SUITE(codec)
+
 namespace {
 
 using namespace msg;
@@ -28,8 +30,6 @@ Frames flipped(Frames frames, std::size_t index, std::size_t position) {
 Reply reply_with(const Tensor& tensor) { return {to_payload(nullptr, tensor)}; }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(codec)
 
 BOOST_AUTO_TEST_CASE(every_message_survives_with_its_envelope, *boost::unit_test::label("R-35")) {
   const std::vector<AnyMessage> all = testing::every_message();

@@ -13,6 +13,8 @@
 #include "tests/support/gpu.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(device_map)
+
 namespace {
 
 using testing::expect_throw;
@@ -38,8 +40,6 @@ Tensor received(const Encoded& encoded) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(device_map)
 
 BOOST_AUTO_TEST_CASE(mapped_devices_go_where_it_says_and_only_the_cpu_goes_without_being_mapped) {
   const DeviceMap map{{gpu(0), gpu(1)}, {gpu(1), gpu(0)}};

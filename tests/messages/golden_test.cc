@@ -10,6 +10,8 @@
 
 namespace troupe {
 
+BOOST_AUTO_TEST_SUITE(golden)
+
 namespace {
 
 using namespace msg;
@@ -56,8 +58,6 @@ std::string file_text(const std::string& path) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(golden)
 
 BOOST_AUTO_TEST_CASE(every_message_has_the_bytes_that_were_written_down) {
   const auto by_hand = written_by_hand();

@@ -11,6 +11,8 @@
 
 namespace troupe {
 
+BOOST_AUTO_TEST_SUITE(hostile)
+
 namespace {
 
 using namespace msg;
@@ -67,8 +69,6 @@ void for_every_body(Check check) {
 Frame filled(std::size_t size) { return make_frame(Bytes(size, std::byte{1})); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(hostile)
 
 BOOST_AUTO_TEST_CASE(a_body_cut_at_any_byte_is_refused) {
   for_every_body([](Body body) {

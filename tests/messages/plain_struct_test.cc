@@ -15,6 +15,8 @@
 #include "tensor/create.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(plain_struct)
+
 namespace {
 
 struct Item {
@@ -116,8 +118,6 @@ T there_and_back(const T& value) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(plain_struct)
 
 BOOST_AUTO_TEST_CASE(a_plain_struct_travels_field_by_field) {
   BOOST_CHECK(there_and_back(Item{"pen", 3, 1.5}) == (Item{"pen", 3, 1.5}));

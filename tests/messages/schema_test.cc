@@ -4,6 +4,8 @@
 
 namespace troupe {
 
+BOOST_AUTO_TEST_SUITE(schema)
+
 namespace {
 
 struct Point {
@@ -62,8 +64,6 @@ struct Machine {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(schema)
 
 BOOST_AUTO_TEST_CASE(types_are_described_by_structure) {
   BOOST_TEST((schema_of<Tensor, int, const bool>() == "tensor,i32,bool"));

@@ -8,6 +8,8 @@
 
 namespace troupe {
 
+BOOST_AUTO_TEST_SUITE(tensor_wire)
+
 namespace {
 
 struct Batch {
@@ -49,8 +51,6 @@ msg::Payload with(msg::Payload payload, std::size_t position, T value) {
 using Sizes = std::vector<std::size_t>;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(tensor_wire)
 
 BOOST_AUTO_TEST_CASE(tensors_of_every_dtype_and_shape_survive, *boost::unit_test::label("R-32")) {
   Sizes sizes;

@@ -7,6 +7,8 @@
 #include "tests/models/backward_world.h"
 
 namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(backward_protocol)
+
 namespace {
 
 // A -> B: the result of a call, and its argument on the way back.
@@ -67,8 +69,6 @@ void fails_everywhere_or_nowhere(Pass pass) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(backward_protocol)
 
 BOOST_AUTO_TEST_CASE(a_chain_completes_in_every_order) { completes_always({.graph = kChain}); }
 BOOST_AUTO_TEST_CASE(a_deep_chain_completes_in_every_order) { completes_always({.graph = kDeep}); }

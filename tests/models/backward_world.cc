@@ -16,17 +16,17 @@ using Phase = BackwardTracker::Phase;
 constexpr char kRoot = 'A';
 constexpr char kOwnRoots = '*';
 
-enum class Kind : std::uint8_t { mark, marked, run, gradient, finished, failed, down };
+enum class BackwardKind : std::uint8_t { mark, marked, run, gradient, finished, failed, down };
 
-struct Message {
-  Kind kind = Kind::mark;
+struct BackwardMessage {
+  BackwardKind kind = BackwardKind::mark;
   char from = kRoot;
   char to = kRoot;
   std::uint64_t number = 0;  // of a mark
   std::string names;         // names of boundaries or of participants
   bool from_roots = false;
   char culprit = 0;  // of failed
-  friend auto operator<=>(const Message&, const Message&) = default;
+  friend auto operator<=>(const BackwardMessage&, const BackwardMessage&) = default;
 };
 
 NodeName name(char node) { return std::string(1, node); }
@@ -54,9 +54,9 @@ struct GraphTask {
   bool is_done = false;
 };
 
-class World {
+class BackwardWorld {
  public:
-  World(const Pass& pass, PassExploration& seen) : pass_(&pass), seen_(&seen), duplicates_(pass.duplicates) {
+  BackwardWorld(const Pass& pass, PassExploration& seen) : pass_(&pass), seen_(&seen), duplicates_(pass.duplicates) {
     std::set<char> nodes{kRoot};
     for (const ModelBoundary& edge : pass.graph) nodes.insert({edge.recv, edge.send});
     nodes.insert(pass.remote_roots.begin(), pass.remote_roots.end());
@@ -73,8 +73,8 @@ class World {
   struct Event {
     enum class What : std::uint8_t { deliver, repeat, walk, death };
     What what = What::deliver;
-    char node = 0;                     // walk, death
-    const Message* message = nullptr;  // for deliver and repeat: in the flight of the world that offers it
+    char node = 0;                             // walk, death
+    const BackwardMessage* message = nullptr;  // for deliver and repeat: in the flight of the world that offers it
   };
 
   [[nodiscard]] std::vector<Event> events() const {
@@ -83,7 +83,7 @@ class World {
     for (auto at = flight_.begin(); at != flight_.end(); at = flight_.upper_bound(*at)) {
       if (changes_nothing(*at)) return {{What::deliver, 0, &*at}};
       out.push_back({What::deliver, 0, &*at});
-      if (duplicates_ > 0 && at->kind != Kind::down) out.push_back({What::repeat, 0, &*at});
+      if (duplicates_ > 0 && at->kind != BackwardKind::down) out.push_back({What::repeat, 0, &*at});
     }
     for (const auto& [node, walks] : walks_) {
       if (!walks.empty()) out.push_back({What::walk, node, nullptr});
@@ -95,7 +95,7 @@ class World {
   }
 
   void apply(const Event& event) {
-    const Message message = event.message == nullptr ? Message{} : *event.message;
+    const BackwardMessage message = event.message == nullptr ? BackwardMessage{} : *event.message;
     switch (event.what) {
       case Event::What::deliver:
         flight_.erase(flight_.find(message));
@@ -120,7 +120,7 @@ class World {
 
   [[nodiscard]] std::string key() const {
     std::string out;
-    for (const Message& message : flight_) out += text(message) + "|";
+    for (const BackwardMessage& message : flight_) out += text(message) + "|";
     for (const auto& [node, tracker] : trackers_) out += name(node) + tracker.text();
     for (const auto& [node, task] : tasks_) {
       out += '|';
@@ -176,35 +176,35 @@ class World {
 
   // A receiver that has failed ignores the message. Its delivery commutes with every other event, so one order of it
   // represents all.
-  [[nodiscard]] bool changes_nothing(const Message& message) const {
-    return message.kind != Kind::mark && message.kind != Kind::down &&
+  [[nodiscard]] bool changes_nothing(const BackwardMessage& message) const {
+    return message.kind != BackwardKind::mark && message.kind != BackwardKind::down &&
            trackers_.at(message.to).phase() == Phase::failed;
   }
 
-  void deliver(const Message& message) {
-    if (message.kind == Kind::down) {
+  void deliver(const BackwardMessage& message) {
+    if (message.kind == BackwardKind::down) {
       fenced_.emplace(message.to, message.from);
       std::erase_if(flight_,
-                    [&](const Message& other) { return other.from == message.from && other.to == message.to; });
+                    [&](const BackwardMessage& other) { return other.from == message.from && other.to == message.to; });
     }
     BackwardTracker& tracker = trackers_.at(message.to);
     switch (message.kind) {
-      case Kind::mark: mark(message); break;
-      case Kind::marked: {
+      case BackwardKind::mark: mark(message); break;
+      case BackwardKind::marked: {
         std::vector<NodeName> participants;
         for (const char node : message.names) participants.push_back(name(node));
         act(message.to, tracker.mark_answered(message.number, participants));
         break;
       }
-      case Kind::run: act(message.to, tracker.run()); break;
-      case Kind::gradient: gradient(message); break;
-      case Kind::finished: act(message.to, tracker.reported(name(message.from))); break;
-      case Kind::failed: act(message.to, tracker.fail(death_of(message.culprit))); break;
-      case Kind::down: act(message.to, tracker.node_down(name(message.from), death_of(message.from))); break;
+      case BackwardKind::run: act(message.to, tracker.run()); break;
+      case BackwardKind::gradient: gradient(message); break;
+      case BackwardKind::finished: act(message.to, tracker.reported(name(message.from))); break;
+      case BackwardKind::failed: act(message.to, tracker.fail(death_of(message.culprit))); break;
+      case BackwardKind::down: act(message.to, tracker.node_down(name(message.from), death_of(message.from))); break;
     }
   }
 
-  void mark(const Message& message) {
+  void mark(const BackwardMessage& message) {
     BackwardTracker& tracker = trackers_.at(message.to);
     std::vector<BoundaryId> boundaries;
     for (const char id : message.names) boundaries.push_back(boundary(id));
@@ -213,7 +213,7 @@ class World {
     if (before == Phase::marked && tracker.phase() != Phase::failed) ++seen_->reengaged;
   }
 
-  void gradient(const Message& message) {
+  void gradient(const BackwardMessage& message) {
     const auto actions = trackers_.at(message.to).gradient(name(message.from), boundary(message.names.front()));
     const bool is_failed = trackers_.at(message.to).phase() == Phase::failed;
     if (actions.empty()) {
@@ -231,17 +231,18 @@ class World {
           Overloaded{
               [&](const backward_actions::Walk& walk_) { begin_walk(node, walk_); },
               [&](const backward_actions::SendMark& send_) {
-                Message message{Kind::mark, node, send_.to.front(), send_.number, {}, send_.from_roots, 0};
+                BackwardMessage message{BackwardKind::mark, node, send_.to.front(), send_.number, {},
+                                        send_.from_roots,   0};
                 for (const BoundaryId& id : send_.boundaries) message.names += letter(id);
                 send(message);
               },
               [&](const backward_actions::AnswerMark& answer) {
-                Message message{Kind::marked, node, answer.to.front(), answer.request, {}, false, 0};
+                BackwardMessage message{BackwardKind::marked, node, answer.to.front(), answer.request, {}, false, 0};
                 for (const NodeName& participant : answer.participants) message.names += participant;
                 send(message);
               },
               [&](const backward_actions::SendRun& run) {
-                send({Kind::run, node, run.to.front(), 0, {}, false, 0});
+                send({BackwardKind::run, node, run.to.front(), 0, {}, false, 0});
               },
               [&](const backward_actions::Run&) {
                 check_marking_is_complete();
@@ -253,10 +254,10 @@ class World {
                 advance(node);
               },
               [&](const backward_actions::SendFinished& done) {
-                send({Kind::finished, node, done.to.front(), 0, {}, false, 0});
+                send({BackwardKind::finished, node, done.to.front(), 0, {}, false, 0});
               },
               [&](const backward_actions::SendFailed& failed) {
-                send({Kind::failed, node, failed.to.front(), 0, {}, false, failed.error.peer.front()});
+                send({BackwardKind::failed, node, failed.to.front(), 0, {}, false, failed.error.peer.front()});
               },
               [&](const backward_actions::Complete&) {
                 for (const char other : nodes_) {
@@ -314,7 +315,7 @@ class World {
       });
       if (!is_complete) continue;
       task.sent.insert(edge.name);
-      send({Kind::gradient, node, edge.send, 0, std::string(1, edge.name), false, 0});
+      send({BackwardKind::gradient, node, edge.send, 0, std::string(1, edge.name), false, 0});
     }
     std::set<char> sources = task.sources;
     if (node == kRoot) sources.insert(kOwnRoots);
@@ -322,10 +323,11 @@ class World {
     act(node, pass_->throws == node ? trackers_.at(node).fail(death_of(node)) : trackers_.at(node).finished());
   }
 
-  void send(const Message& message) {
+  void send(const BackwardMessage& message) {
     if (fenced_.contains({message.from, message.to})) {
       // A request to a peer known to be down fails at once, without an answer.
-      if (message.kind == Kind::mark) flight_.insert({Kind::down, message.to, message.from, 0, {}, false, 0});
+      if (message.kind == BackwardKind::mark)
+        flight_.insert({BackwardKind::down, message.to, message.from, 0, {}, false, 0});
       return;
     }
     if (dead_ != message.to) flight_.insert(message);
@@ -336,11 +338,11 @@ class World {
     trackers_.erase(node);
     tasks_.erase(node);
     walks_.erase(node);
-    std::erase_if(flight_, [&](const Message& message) { return message.to == node; });
-    for (const auto& [other, tracker] : trackers_) flight_.insert({Kind::down, node, other, 0, {}, false, 0});
+    std::erase_if(flight_, [&](const BackwardMessage& message) { return message.to == node; });
+    for (const auto& [other, tracker] : trackers_) flight_.insert({BackwardKind::down, node, other, 0, {}, false, 0});
   }
 
-  static std::string text(const Message& message) {
+  static std::string text(const BackwardMessage& message) {
     static constexpr const char* kNames[] = {"mark", "marked", "run", "gradient", "finished", "failed", "down"};
     std::string out = std::string(1, message.from) + "->" + message.to + " " + kNames[static_cast<int>(message.kind)];
     return out + " " + std::to_string(message.number) + " " + message.names + (message.from_roots ? "*" : "") +
@@ -355,7 +357,7 @@ class World {
   std::map<char, BackwardTracker> trackers_;   // of the living nodes
   std::map<char, GraphTask> tasks_;
   std::map<char, std::deque<backward_actions::Walk>> walks_;
-  std::multiset<Message> flight_;
+  std::multiset<BackwardMessage> flight_;
   std::set<std::pair<char, char>> fenced_;  // (node, peer whose messages it refuses)
   std::set<char> decided_;
   char dead_ = 0;
@@ -365,7 +367,7 @@ class World {
 
 PassExploration explore(const Pass& pass) {
   PassExploration seen;
-  EveryOrder<World>(seen.states).visit(World(pass, seen));
+  EveryOrder<BackwardWorld>(seen.states).visit(BackwardWorld(pass, seen));
   return seen;
 }
 

@@ -6,6 +6,8 @@
 namespace troupe::testing {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(leaving_protocol)
+
 LeavingExploration prove(const LeavingScript& script) {
   const LeavingExploration seen = explore(script);
   BOOST_TEST_MESSAGE(seen.states << " states, " << seen.ends << " ends, " << seen.agreements << " agreements, "
@@ -15,8 +17,6 @@ LeavingExploration prove(const LeavingScript& script) {
   BOOST_TEST(seen.agreements > 0U);
   return seen;
 }
-
-BOOST_AUTO_TEST_SUITE(leaving_protocol)
 
 BOOST_AUTO_TEST_CASE(members_agree_when_the_last_call_has_ended_whatever_overtakes_it) {
   const auto waiting = prove({.members = "ab", .works = {{"aba"}}});

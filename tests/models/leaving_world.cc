@@ -15,7 +15,7 @@ namespace {
 using detail::ShutdownAgreement;
 using Verdict = ShutdownAgreement::Verdict;
 
-struct Message {
+struct LeavingMessage {
   enum class Kind : std::uint8_t { up, down, ready, count, counted, refused, agreed, call, answer };
   Kind kind = Kind::up;
   char from = 0;
@@ -31,9 +31,9 @@ struct Message {
   [[nodiscard]] auto fields() const {
     return std::tuple(kind, from, to, life, last, round, found.active, found.started, work, index);
   }
-  friend bool operator<(const Message& a, const Message& b) { return a.fields() < b.fields(); }
+  friend bool operator<(const LeavingMessage& a, const LeavingMessage& b) { return a.fields() < b.fields(); }
 };
-using Kind = Message::Kind;
+using LeavingKind = LeavingMessage::Kind;
 
 /// One part of a work, on one node.
 struct Frame {
@@ -58,9 +58,9 @@ struct Member {
   std::uint64_t started = 0;
 };
 
-class World {
+class LeavingWorld {
  public:
-  World(const LeavingScript& script, LeavingExploration& seen)
+  LeavingWorld(const LeavingScript& script, LeavingExploration& seen)
       : script_(&script), seen_(&seen), refusals_(script.refusals), newcomer_left_(!script.newcomer.empty()) {
     for (const char name : script.members) {
       Member& member = members_[name];
@@ -89,8 +89,8 @@ class World {
     };
     What what = What::deliver;
     char node = 0;
-    const Message* message = nullptr;  // for deliver and refuse: in the flight of the world that offers it
-    Frame frame = {};                  // for call and end
+    const LeavingMessage* message = nullptr;  // for deliver and refuse: in the flight of the world that offers it
+    Frame frame = {};                         // for call and end
     std::pair<char, std::uint64_t> asked = {};
   };
   using What = Event::What;
@@ -100,7 +100,7 @@ class World {
     for (auto at = flight_.begin(); at != flight_.end(); at = flight_.upper_bound(*at)) {
       if (!can_arrive(*at)) continue;
       out.push_back({What::deliver, 0, &*at});
-      if (refusals_ > 0 && at->kind == Kind::count) out.push_back({What::refuse, 0, &*at});
+      if (refusals_ > 0 && at->kind == LeavingKind::count) out.push_back({What::refuse, 0, &*at});
     }
     for (const auto& [name, member] : members_) {
       if (!member.alive) continue;
@@ -119,7 +119,7 @@ class World {
   }
 
   void apply(const Event& event) {
-    const Message message = event.message == nullptr ? Message{} : *event.message;
+    const LeavingMessage message = event.message == nullptr ? LeavingMessage{} : *event.message;
     switch (event.what) {
       case What::deliver:
         flight_.erase(flight_.find(message));
@@ -128,7 +128,7 @@ class World {
       case What::refuse:
         --refusals_;
         flight_.erase(flight_.find(message));
-        send(message.to, message.from, {.kind = Kind::refused, .round = message.round});
+        send(message.to, message.from, {.kind = LeavingKind::refused, .round = message.round});
         break;
       case What::get_ready:
         members_.at(event.node).ready = true;
@@ -180,7 +180,7 @@ class World {
       for (const auto& [work, index] : member.pending) out += "*" + std::to_string(work) + "." + std::to_string(index);
       out += "s" + std::to_string(member.started) + "|";
     }
-    for (const Message& message : flight_) out += text(message) + "|";
+    for (const LeavingMessage& message : flight_) out += text(message) + "|";
     if (lost_ != 0) out += "#" + std::string(1, lost_);
     return out + (newcomer_left_ ? "n" : "") + std::to_string(refusals_);
   }
@@ -213,18 +213,18 @@ class World {
   }
 
   // The session begins with `up` and ends with `down`. Between them messages have no order, but a goodbye is the last.
-  [[nodiscard]] bool can_arrive(const Message& message) const {
-    if (message.kind == Kind::up) return true;
+  [[nodiscard]] bool can_arrive(const LeavingMessage& message) const {
+    if (message.kind == LeavingKind::up) return true;
     const auto& up = members_.at(message.to).up;
     const auto known = up.find(message.from);
     if (known == up.end() || known->second != message.life) return false;
     if (!message.last) return true;
-    return std::count_if(flight_.begin(), flight_.end(), [&](const Message& other) {
+    return std::count_if(flight_.begin(), flight_.end(), [&](const LeavingMessage& other) {
              return other.from == message.from && other.to == message.to;
            }) == 1;
   }
 
-  void send(char from, char to, Message message) {
+  void send(char from, char to, LeavingMessage message) {
     const Member& sender = members_.at(from);
     const Member& receiver = members_.at(to);
     const auto known = sender.up.find(to);
@@ -236,43 +236,44 @@ class World {
     flight_.insert(message);
   }
 
-  void deliver(const Message& message) {
+  void deliver(const LeavingMessage& message) {
     Member& member = members_.at(message.to);
     switch (message.kind) {
-      case Kind::up: came(message.to, message.from, message.life); break;
-      case Kind::down: went(message.to, message.from); break;
-      case Kind::ready:
+      case LeavingKind::up: came(message.to, message.from, message.life); break;
+      case LeavingKind::down: went(message.to, message.from); break;
+      case LeavingKind::ready:
         member.agreement.ready({message.from});
         coordinate(message.to);
         break;
-      case Kind::count:
+      case LeavingKind::count:
         if (own_count(member).active == 0 && call_is_on_its_way(message)) ++seen_->overtaken;
-        send(message.to, message.from, {.kind = Kind::counted, .round = message.round, .found = own_count(member)});
+        send(message.to, message.from,
+             {.kind = LeavingKind::counted, .round = message.round, .found = own_count(member)});
         break;
-      case Kind::counted:
+      case LeavingKind::counted:
         answered(member, message);
         if (message.round != member.agreement.round()) ++seen_->late_counts;
         member.agreement.counted({message.from}, message.round, message.found);
         coordinate(message.to);
         break;
-      case Kind::refused:
+      case LeavingKind::refused:
         answered(member, message);
         member.ask_again.emplace(message.from, message.round);
         break;
-      case Kind::agreed: member.agreed = true; break;
-      case Kind::call: serve(message); break;
-      case Kind::answer: member.pending.erase({message.work, message.index}); break;
+      case LeavingKind::agreed: member.agreed = true; break;
+      case LeavingKind::call: serve(message); break;
+      case LeavingKind::answer: member.pending.erase({message.work, message.index}); break;
     }
   }
 
-  static void answered(Member& member, const Message& message) {
+  static void answered(Member& member, const LeavingMessage& message) {
     const auto asked = member.counting.find({message.from, message.round});
     if (asked != member.counting.end()) member.counting.erase(asked);
   }
 
-  [[nodiscard]] bool call_is_on_its_way(const Message& count) const {
-    return std::any_of(flight_.begin(), flight_.end(), [&](const Message& other) {
-      return other.kind == Kind::call && other.from == count.from && other.to == count.to &&
+  [[nodiscard]] bool call_is_on_its_way(const LeavingMessage& count) const {
+    return std::any_of(flight_.begin(), flight_.end(), [&](const LeavingMessage& other) {
+      return other.kind == LeavingKind::call && other.from == count.from && other.to == count.to &&
              other.number < count.number;
     });
   }
@@ -291,7 +292,7 @@ class World {
     Member& member = members_.at(at);
     const int life = member.up.at(who);
     member.up.erase(who);
-    std::erase_if(flight_, [&](const Message& message) {
+    std::erase_if(flight_, [&](const LeavingMessage& message) {
       return message.to == at && message.from == who && message.life == life;
     });
     member.agreement.gone({who});
@@ -314,7 +315,7 @@ class World {
     Member& member = members_.at(at);
     member.agreement.ready({at});
     const char first = living(at, member).front().front();
-    if (first != at) send(at, first, {.kind = Kind::ready});
+    if (first != at) send(at, first, {.kind = LeavingKind::ready});
   }
 
   void coordinate(char at) {
@@ -331,7 +332,7 @@ class World {
       case Verdict::count_later: member.count_again = true; return;
       case Verdict::agreed:
         check_agreement(at);
-        for (const auto& [name, life] : member.up) send(at, name, {.kind = Kind::agreed});
+        for (const auto& [name, life] : member.up) send(at, name, {.kind = LeavingKind::agreed});
         member.agreed = true;
     }
   }
@@ -346,7 +347,7 @@ class World {
   void ask(char at, char whom) {
     Member& member = members_.at(at);
     member.counting.emplace(whom, member.agreement.round());
-    send(at, whom, {.kind = Kind::count, .round = member.agreement.round()});
+    send(at, whom, {.kind = LeavingKind::count, .round = member.agreement.round()});
   }
 
   void ask_again(char at, std::pair<char, std::uint64_t> asked) {
@@ -390,10 +391,10 @@ class World {
     ++member.started;
     if (!member.up.contains(to)) return;  // the call fails at once
     member.pending.emplace(frame.work, frame.index);
-    send(at, to, {.kind = Kind::call, .work = frame.work, .index = frame.index});
+    send(at, to, {.kind = LeavingKind::call, .work = frame.work, .index = frame.index});
   }
 
-  void serve(const Message& message) {
+  void serve(const LeavingMessage& message) {
     members_.at(message.to).frames.insert({message.work, message.index + 1, false});
     if (!script_->works[message.work].waits) answer(message.to, message.from, message.work, message.index);
   }
@@ -405,7 +406,7 @@ class World {
   }
 
   void answer(char from, char to, std::size_t work, std::size_t index) {
-    send(from, to, {.kind = Kind::answer, .work = work, .index = index});
+    send(from, to, {.kind = LeavingKind::answer, .work = work, .index = index});
   }
 
   // --- crashes, returns and newcomers
@@ -416,14 +417,14 @@ class World {
     const int life = member.life;
     member = Member{};
     member.life = life;
-    std::erase_if(flight_, [&](const Message& message) {
-      return message.to == name || (message.from == name && message.kind == Kind::up);
+    std::erase_if(flight_, [&](const LeavingMessage& message) {
+      return message.to == name || (message.from == name && message.kind == LeavingKind::up);
     });
     for (auto& [other, survivor] : members_) {
       const auto known = survivor.up.find(name);
       if (!survivor.alive || known == survivor.up.end()) continue;
       flight_.insert(
-          {.kind = Kind::down, .from = name, .to = other, .life = life, .last = in_peace, .number = ++sent_});
+          {.kind = LeavingKind::down, .from = name, .to = other, .life = life, .last = in_peace, .number = ++sent_});
     }
   }
 
@@ -435,21 +436,22 @@ class World {
     member.life = returns ? 1 : 0;
     for (const auto& [other, peer] : members_) {
       if (other == name || !peer.alive) continue;
-      flight_.insert({.kind = Kind::up, .from = name, .to = other, .life = member.life, .number = ++sent_});
-      flight_.insert({.kind = Kind::up, .from = other, .to = name, .life = peer.life, .number = ++sent_});
+      flight_.insert({.kind = LeavingKind::up, .from = name, .to = other, .life = member.life, .number = ++sent_});
+      flight_.insert({.kind = LeavingKind::up, .from = other, .to = name, .life = peer.life, .number = ++sent_});
     }
   }
 
-  static std::string text(const Message& message) {
+  static std::string text(const LeavingMessage& message) {
     static constexpr const char* kNames[] = {"up",      "down",   "ready", "count", "counted",
                                              "refused", "agreed", "call",  "answer"};
     std::string out = std::string(1, message.from) + std::to_string(message.life) + "->" + message.to + " " +
                       kNames[static_cast<int>(message.kind)];
     if (message.last) out += " last";
     if (message.round != 0) out += " round " + std::to_string(message.round);
-    if (message.kind == Kind::counted)
+    if (message.kind == LeavingKind::counted)
       out += ": " + std::to_string(message.found.active) + "," + std::to_string(message.found.started);
-    if (message.kind >= Kind::call) out += " " + std::to_string(message.work) + "." + std::to_string(message.index);
+    if (message.kind >= LeavingKind::call)
+      out += " " + std::to_string(message.work) + "." + std::to_string(message.index);
     return out;
   }
 
@@ -459,7 +461,7 @@ class World {
   bool newcomer_left_;
   char lost_ = 0;
   std::map<char, Member> members_;
-  std::multiset<Message> flight_;
+  std::multiset<LeavingMessage> flight_;
   std::uint64_t sent_ = 0;
 };
 
@@ -467,7 +469,7 @@ class World {
 
 LeavingExploration explore(const LeavingScript& script) {
   LeavingExploration seen;
-  EveryOrder<World>(seen.states).visit(World(script, seen));
+  EveryOrder<LeavingWorld>(seen.states).visit(LeavingWorld(script, seen));
   return seen;
 }
 

@@ -5,6 +5,8 @@
 #include "tests/models/rref_world.h"
 
 namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(rref_protocol)
+
 namespace {
 
 using K = Step::Kind;
@@ -19,8 +21,6 @@ Exploration prove(const Script& script) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(rref_protocol)
 
 BOOST_AUTO_TEST_CASE(a_value_lives_until_its_creator_drops_it_and_a_delete_may_overtake_the_creation) {
   const auto seen = prove({.programs = {{'O', {}}, {'A', {{K::create}, {K::drop}}}},

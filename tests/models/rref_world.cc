@@ -21,9 +21,9 @@ Error error_of(ErrorCode code) {
   return error;
 }
 
-class World {
+class RRefWorld {
  public:
-  World(const Script& script, Exploration& seen)
+  RRefWorld(const Script& script, Exploration& seen)
       : script_(&script),
         seen_(&seen),
         duplicates_(script.duplicates),
@@ -519,7 +519,7 @@ class World {
 
 Exploration explore(const Script& script) {
   Exploration seen;
-  EveryOrder<World>(seen.states).visit(World(script, seen));
+  EveryOrder<RRefWorld>(seen.states).visit(RRefWorld(script, seen));
   return seen;
 }
 

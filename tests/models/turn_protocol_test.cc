@@ -6,6 +6,8 @@
 namespace troupe::testing {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(turn_protocol)
+
 TurnExploration prove(const TurnScript& script) {
   const TurnExploration seen = explore(script);
   BOOST_TEST_MESSAGE(seen.states << " states, " << seen.ends << " ends, " << seen.early_cancels << " early cancels, "
@@ -14,8 +16,6 @@ TurnExploration prove(const TurnScript& script) {
   BOOST_TEST(seen.ends > 0U);
   return seen;
 }
-
-BOOST_AUTO_TEST_SUITE(turn_protocol)
 
 BOOST_AUTO_TEST_CASE(uses_of_each_caller_begin_in_order_whatever_overtakes_what) {
   const auto seen = prove({.uses = {{'A', "."}, {'A', ""}, {'B', "."}, {'B', ""}, {'C', ""}}, .value_is_late = true});

@@ -27,9 +27,9 @@ struct Use {
   std::uint64_t sent = 0;
 };
 
-class World {
+class TurnWorld {
  public:
-  World(const TurnScript& script, TurnExploration& seen)
+  TurnWorld(const TurnScript& script, TurnExploration& seen)
       : script_(&script), seen_(&seen), has_value_(!script.value_is_late) {
     for (const TurnUse& use : script.uses) uses_.push_back({use.caller, use.waits, use.cancelled});
   }
@@ -314,7 +314,7 @@ class World {
 
 TurnExploration explore(const TurnScript& script) {
   TurnExploration seen;
-  EveryOrder<World>(seen.states).visit(World(script, seen));
+  EveryOrder<TurnWorld>(seen.states).visit(TurnWorld(script, seen));
   return seen;
 }
 

@@ -13,6 +13,8 @@
 #include "tests/mutants/source.h"
 
 namespace mutants {
+BOOST_AUTO_TEST_SUITE(mutants_of_a_source)
+
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -45,8 +47,6 @@ std::string mutated(const std::string& body) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(mutants_of_a_source)
 
 BOOST_AUTO_TEST_CASE(statements_are_deleted_and_declarations_are_not) {
   const auto per_element = boost::test_tools::per_element();

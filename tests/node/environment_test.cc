@@ -9,6 +9,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(environment)
+
 namespace {
 
 const Variables kTroupe{{"TROUPE_CLUSTER", "mnist"},
@@ -49,8 +51,6 @@ std::string error(const Variables& variables) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(environment)
 
 BOOST_AUTO_TEST_CASE(nothing_said_is_a_world_of_one) {
   const NodeEnvironment place = read_environment({});

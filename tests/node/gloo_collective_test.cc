@@ -25,6 +25,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(gloo_collectives)
+
 using namespace std::chrono_literals;
 using boost::unit_test::label;
 using Names = std::vector<NodeName>;
@@ -149,8 +151,6 @@ std::string wrong_reductions(Collective& collective, const Scope& scope) {
   }
   return wrong;
 }
-
-BOOST_AUTO_TEST_SUITE(gloo_collectives)
 
 // --- values ----------------------------------------------------------------------------------------------------------
 

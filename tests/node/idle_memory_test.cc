@@ -11,9 +11,9 @@
 namespace troupe::detail {
 namespace {
 
-using namespace std::chrono_literals;
-
 BOOST_AUTO_TEST_SUITE(idle_memory)
+
+using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_CASE(what_tensors_need_no_more_goes_back_while_nodes_run_and_what_they_use_stays) {
   constexpr std::size_t kSize = std::size_t{200} << 20U;

@@ -26,6 +26,8 @@
 std::string round_trip_in_cxx17();
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(port)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -43,8 +45,6 @@ using testing::Two;
 using Outcome = Port::Outcome;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(port)
 
 // --- Making ports and connecting them --------------------------------------------------------------------------------
 

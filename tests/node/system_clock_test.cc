@@ -11,12 +11,12 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(system_clock)
+
 using namespace std::chrono_literals;
 
 /// Waits for a timer that must fire.
 void wait(std::future<void>& done) { BOOST_REQUIRE((done.wait_for(10s) == std::future_status::ready)); }
-
-BOOST_AUTO_TEST_SUITE(system_clock)
 
 BOOST_AUTO_TEST_CASE(action_runs_at_its_time_and_not_before) {
   SystemClock clock;

@@ -12,6 +12,8 @@
 #include "tests/support/eventually.h"
 
 namespace troupe::detail {
+BOOST_AUTO_TEST_SUITE(watchdog)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -19,8 +21,6 @@ using namespace std::chrono_literals;
 const TimePoint kStart{1h};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(watchdog)
 
 BOOST_AUTO_TEST_CASE(silence_is_counted_while_the_process_runs) {
   OutstandingTime silent(1s);

@@ -22,6 +22,8 @@ using optim::AdamOptions;
 using optim::LocalOptimizer;
 using optim::SgdOptions;
 
+BOOST_AUTO_TEST_SUITE(local_optimizer)
+
 namespace {
 
 Variable leaf(std::initializer_list<double> values) { return {f64(values), RequiresGrad::yes}; }
@@ -63,8 +65,6 @@ NamedTensors with(NamedTensors state, const std::string& name, const Tensor& ten
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(local_optimizer)
 
 BOOST_AUTO_TEST_CASE(a_step_replaces_the_values_of_variables) {
   const Variable a = leaf({1.0, 2.0});

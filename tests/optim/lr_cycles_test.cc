@@ -15,6 +15,8 @@ using namespace troupe;
 using namespace troupe::testing;
 using optim::LrSchedule;
 
+BOOST_AUTO_TEST_SUITE(lr_cycles)
+
 namespace {
 
 // All numbers of these tests are exact except for a few roundings.
@@ -30,8 +32,6 @@ optim::LocalOptimizer sgd(double momentum) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(lr_cycles)
 
 BOOST_AUTO_TEST_CASE(one_cycle_rises_and_falls_below_where_it_began) {
   // 9 steps: up from 0.25 in 2 (a third of them, less one), down to 0.25 / 10 in 6; the momentum moves the other way.

@@ -9,6 +9,9 @@
 
 using namespace troupe;
 using namespace troupe::testing;
+
+BOOST_AUTO_TEST_SUITE(lr_schedule)
+
 using namespace troupe::optim;
 
 namespace {
@@ -22,8 +25,6 @@ void rates(const LrSchedule& schedule, const std::vector<double>& expected) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(lr_schedule)
 
 BOOST_AUTO_TEST_CASE(steps_multiply_the_rate_at_equal_distances) {
   rates(StepLr({.step_size = 2, .gamma = 0.5}), {16, 16, 8, 8, 4, 4});

@@ -22,6 +22,8 @@ using optim::Optimizer;
 using optim::ParameterUpdate;
 using optim::Sgd;
 
+BOOST_AUTO_TEST_SUITE(optimizer)
+
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -34,8 +36,6 @@ Tensor step_once(Optimizer& rule, const Tensor& value, const Tensor& gradient, c
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(optimizer)
 
 BOOST_AUTO_TEST_CASE(a_step_and_its_two_halves_give_the_same_bits) {
   Generator generator(1);

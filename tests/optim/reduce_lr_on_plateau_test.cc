@@ -20,7 +20,7 @@ using optim::Threshold;
 
 namespace {
 
-struct Fixture {
+struct OneGroup {
   LocalOptimizer optimizer{std::vector{Variable(f64({1.0}), RequiresGrad::yes)}, SgdOptions{.lr = 16.0}};
 
   /// Returns the rate after each value of the metric.
@@ -45,7 +45,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(reduce_lr_on_plateau, Fixture)
+BOOST_FIXTURE_TEST_SUITE(reduce_lr_on_plateau, OneGroup)
 
 BOOST_AUTO_TEST_CASE(the_rate_falls_when_patience_is_at_an_end) {
   expect_rates({.factor = 0.5, .patience = 1}, {5, 4, 4, 4, 4, 4, 3, 3}, {16, 16, 16, 8, 8, 4, 4, 4});

@@ -19,6 +19,8 @@ using optim::Optimizer;
 using optim::ParameterUpdate;
 using optim::RuleOptions;
 
+BOOST_AUTO_TEST_SUITE(rule_options)
+
 namespace {
 
 /// Every rule with all its state tensors.
@@ -56,8 +58,6 @@ Tensor step_once(Optimizer& rule, const Tensor& value, const Tensor& gradient) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(rule_options)
 
 BOOST_AUTO_TEST_CASE(every_rule_has_its_name) {
   std::vector<std::string> names;

@@ -19,6 +19,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(training)
+
 namespace {
 
 struct Examples {
@@ -49,8 +51,6 @@ double accuracy(nn::Layer& network, const Examples& examples) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(training)
 
 BOOST_AUTO_TEST_CASE(a_convolutional_network_learns_to_tell_bars_apart) {
   Generator generator(2024);

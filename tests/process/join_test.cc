@@ -34,6 +34,8 @@
 namespace troupe::testing {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(join)
+
 using namespace std::chrono_literals;
 using boost::unit_test::label;
 
@@ -65,8 +67,6 @@ void await_members(const Node& node, std::size_t count) {
   while (node.members().size() != count && std::chrono::steady_clock::now() < due) std::this_thread::yield();
   BOOST_TEST_REQUIRE(node.members().size() == count);
 }
-
-BOOST_AUTO_TEST_SUITE(join)
 
 BOOST_AUTO_TEST_CASE(newcomer_and_those_who_are_there_call_each_other, *label("I-21") * label("I-22")) {
   const World world;

@@ -13,6 +13,8 @@
 namespace troupe::testing {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(many_nodes)
+
 using Seconds = std::chrono::duration<double>;
 
 /// Starts `nodes` nodes, lets each call its neighbour, and ends them all. Reports the times of start and end.
@@ -37,8 +39,6 @@ void start_call_and_end(int nodes, Backend backend) {
                                  backend == Backend::local ? "one process" : "a process each", start.count(),
                                  shutdown.count()));
 }
-
-BOOST_AUTO_TEST_SUITE(many_nodes)
 
 BOOST_AUTO_TEST_CASE(sixty_four_nodes_of_one_process_start_call_and_end) { start_call_and_end(64, Backend::local); }
 

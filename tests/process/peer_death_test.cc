@@ -21,14 +21,14 @@
 namespace troupe::testing {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(peer_death)
+
 using namespace std::chrono_literals;
 using boost::unit_test::label;
 
 const auto backends = boost::unit_test::data::make({Backend::ipc, Backend::tcp});
 
 using Milliseconds = std::chrono::duration<double, std::milli>;
-
-BOOST_AUTO_TEST_SUITE(peer_death)
 
 /// Ten times over each kind of socket.
 BOOST_TEST_DECORATOR(*label("fault-F12"))

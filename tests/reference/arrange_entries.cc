@@ -4,11 +4,9 @@
 namespace troupe::reference {
 namespace {
 
-std::vector<Variable> both(const SortedVariables& sorted) { return {sorted.values, sorted.indices}; }
-
 Tensor two_rows(const Tensor& index) { return index.view({2, 3}); }
 
-std::vector<Variable> all(const Unique& found) { return {found.values, found.inverse, found.counts}; }
+std::vector<Variable> all_of(const Unique& found) { return {found.values, found.inverse, found.counts}; }
 
 Variable cdist_of_first(const Case& c) {
   return cdist(c.in(0), concat(std::vector<Variable>{slice(c.in(0), 0, 0, 1), c.in(1)}), c.number("p"));
@@ -44,7 +42,7 @@ Entries arrange_entries() {
       {"index_fill", [](const Case& c) { return index_fill(c.in(0), c.dim(), c.tensor(1), c.number("value")); }},
       {"index_copy", [](const Case& c) { return index_copy(c.in(0), c.dim(), c.tensor(1), c.in(2)); }},
       {"masked_scatter", [](const Case& c) { return masked_scatter(c.in(0), c.tensor(1), c.in(2)); }},
-      {"unique", [](const Case& c) { return all(unique(c.tensor(0))); }},
+      {"unique", [](const Case& c) { return all_of(unique(c.tensor(0))); }},
       {"bincount", [](const Case& c) { return bincount(c.tensor(0), {}, c.integer("length")); }},
       {"bincount_weights", [](const Case& c) { return bincount(c.tensor(0), c.tensor(1)); }},
       {"histc", [](const Case& c) { return histc(c.tensor(0), c.integer("bins"), c.number("low"), c.number("high")); }},
@@ -53,9 +51,9 @@ Entries arrange_entries() {
          return searchsorted(c.tensor(0), c.tensor(1), c.flag("right") ? Side::right : Side::left);
        }},
       {"cumprod", [](const Case& c) { return cumprod(c.in(0), c.dim()); }},
-      {"cummax", [](const Case& c) { return both(cummax(c.in(0), c.dim())); }},
-      {"cummin", [](const Case& c) { return both(cummin(c.in(0), c.dim())); }},
-      {"median", [](const Case& c) { return both(median(c.in(0), c.dim())); }},
+      {"cummax", [](const Case& c) { return Computed(cummax(c.in(0), c.dim())); }},
+      {"cummin", [](const Case& c) { return Computed(cummin(c.in(0), c.dim())); }},
+      {"median", [](const Case& c) { return Computed(median(c.in(0), c.dim())); }},
       {"median_of_all", [](const Case& c) { return median(c.in(0)); }},
       {"quantile", [](const Case& c) { return quantile(c.in(0), c.numbers("q"), c.dim()); }},
       {"count_nonzero", [](const Case& c) { return count_nonzero(c.tensor(0), c.dim()); }},

@@ -56,6 +56,11 @@ std::string Case::text(const std::string& name) const {
   return {bytes.begin(), bytes.end()};
 }
 
+Reduction Case::reduction() const {
+  const std::string name = text("reduction");
+  return name == "none" ? Reduction::none : name == "sum" ? Reduction::sum : Reduction::mean;
+}
+
 Tensor Case::find(const std::string& name) const {
   const auto found = arrays_.find(name);
   if (found == arrays_.end()) return {};

@@ -41,6 +41,8 @@ class Case {
   [[nodiscard]] Size2d size2d(const std::string& option) const;
   [[nodiscard]] Shape shape(const std::string& option) const;
   [[nodiscard]] std::string text(const std::string& option) const;
+  /// Returns the option "reduction": the mean, unless it is "none" or "sum".
+  [[nodiscard]] Reduction reduction() const;
 
   /// Returns the expected results as stored; the suite's matches() defines the tolerance for its dtype.
   [[nodiscard]] const Arrays& arrays() const { return arrays_; }

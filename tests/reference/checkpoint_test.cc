@@ -9,6 +9,8 @@
 using namespace troupe;
 using namespace troupe::reference;
 
+BOOST_AUTO_TEST_SUITE(checkpoint)
+
 namespace {
 
 Tensor take(NamedTensors& tensors, const std::string& name) {
@@ -20,8 +22,6 @@ Tensor take(NamedTensors& tensors, const std::string& name) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(checkpoint)
 
 BOOST_AUTO_TEST_CASE(a_checkpoint_of_torch_gives_the_results_that_it_gave_there) {
   NamedTensors state = read_safetensors(TROUPE_SOURCE_DIR "/tests/reference/data/checkpoint.safetensors").tensors;

@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/nn/linear.h"
 #include "autograd/nn/module.h"
 #include "autograd/nn/sequential.h"
+#include "autograd/ops.h"
 #include "tests/reference/case.h"
 
 namespace troupe::reference {
@@ -19,6 +21,8 @@ struct Computed {
   Computed(Variable result) : results{std::move(result)} {}          // NOLINT(google-explicit-constructor)
   Computed(Tensor result) : results{Variable(std::move(result))} {}  // NOLINT(google-explicit-constructor)
   Computed(std::vector<Variable> all) : results(std::move(all)) {}   // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Computed(const SortedVariables& sorted) : results{sorted.values, sorted.indices} {}
   // A module's parameters are compared as well.
   Computed(Variable result, std::shared_ptr<nn::Module> computed_by)
       : results{std::move(result)}, module(std::move(computed_by)) {}
@@ -31,6 +35,9 @@ struct Computed {
 
 using Entry = std::function<Computed(const Case&)>;
 using Entries = std::map<std::string, Entry>;
+
+/// Returns the option "bias" of a layer.
+[[nodiscard]] inline nn::Bias layer_bias(const Case& c) { return c.flag("bias") ? nn::Bias::yes : nn::Bias::no; }
 
 // One function per group of the data.
 [[nodiscard]] Entries elementwise_entries();

@@ -9,10 +9,10 @@ namespace troupe::reference {
 namespace {
 
 /// Creates a layer in the dtype of the case. Its initial values are overwritten.
-using Make = std::function<std::shared_ptr<nn::Layer>(const Case&)>;
+using MakeImageLayer = std::function<std::shared_ptr<nn::Layer>(const Case&)>;
 
 /// Loads the parameters of the case, then applies the layer to its first input.
-Entry layer(const Make& make) {
+Entry image_layer(const MakeImageLayer& make) {
   return [make](const Case& c) {
     const std::shared_ptr<nn::Layer> made = make(c);
     nn::load_state_dict(*made, c.all("parameter."));
@@ -89,28 +89,31 @@ std::shared_ptr<nn::Layer> avg_pool2d_layer(const Case& c) {
 
 Entries image_layer_entries() {
   return {
-      {"Conv1d", layer(conv1d_layer)},
-      {"GroupedConv2d", layer(conv2d_layer)},
-      {"ConvTranspose1d", layer(conv_transpose1d_layer)},
-      {"ConvTranspose2d", layer(conv_transpose2d_layer)},
-      {"MaxPool1d", layer(max_pool1d_layer)},
-      {"AvgPool1d", layer(avg_pool1d_layer)},
-      {"AvgPool2d", layer(avg_pool2d_layer)},
-      {"AdaptiveAvgPool1d", layer([](const Case& c) { return made<nn::AdaptiveAvgPool1d>(c.integer("output_size")); })},
-      {"AdaptiveAvgPool2d", layer([](const Case& c) { return made<nn::AdaptiveAvgPool2d>(c.size2d("output_size")); })},
-      {"AdaptiveMaxPool2d", layer([](const Case& c) { return made<nn::AdaptiveMaxPool2d>(c.size2d("output_size")); })},
+      {"Conv1d", image_layer(conv1d_layer)},
+      {"GroupedConv2d", image_layer(conv2d_layer)},
+      {"ConvTranspose1d", image_layer(conv_transpose1d_layer)},
+      {"ConvTranspose2d", image_layer(conv_transpose2d_layer)},
+      {"MaxPool1d", image_layer(max_pool1d_layer)},
+      {"AvgPool1d", image_layer(avg_pool1d_layer)},
+      {"AvgPool2d", image_layer(avg_pool2d_layer)},
+      {"AdaptiveAvgPool1d",
+       image_layer([](const Case& c) { return made<nn::AdaptiveAvgPool1d>(c.integer("output_size")); })},
+      {"AdaptiveAvgPool2d",
+       image_layer([](const Case& c) { return made<nn::AdaptiveAvgPool2d>(c.size2d("output_size")); })},
+      {"AdaptiveMaxPool2d",
+       image_layer([](const Case& c) { return made<nn::AdaptiveMaxPool2d>(c.size2d("output_size")); })},
       {"leaky_relu", [](const Case& c) { return leaky_relu(c.in(0), c.number("slope")); }},
       {"elu", [](const Case& c) { return elu(c.in(0), c.number("alpha")); }},
       {"hardtanh", [](const Case& c) { return hardtanh(c.in(0), c.number("low"), c.number("high")); }},
       {"relu6", [](const Case& c) { return relu6(c.in(0)); }},
-      {"Relu6", layer([](const Case&) { return made<nn::Relu6>(); })},
-      {"LeakyRelu", layer([](const Case& c) { return made<nn::LeakyRelu>(c.number("slope")); })},
-      {"Elu", layer([](const Case& c) { return made<nn::Elu>(c.number("alpha")); })},
-      {"Gelu", layer([](const Case&) { return made<nn::Gelu>(); })},
-      {"Silu", layer([](const Case&) { return made<nn::Silu>(); })},
-      {"Softplus", layer([](const Case& c) { return made<nn::Softplus>(c.number("beta")); })},
-      {"Hardtanh", layer([](const Case& c) { return made<nn::Hardtanh>(c.number("low"), c.number("high")); })},
-      {"Softmax", layer([](const Case& c) { return made<nn::Softmax>(c.dim()); })},
+      {"Relu6", image_layer([](const Case&) { return made<nn::Relu6>(); })},
+      {"LeakyRelu", image_layer([](const Case& c) { return made<nn::LeakyRelu>(c.number("slope")); })},
+      {"Elu", image_layer([](const Case& c) { return made<nn::Elu>(c.number("alpha")); })},
+      {"Gelu", image_layer([](const Case&) { return made<nn::Gelu>(); })},
+      {"Silu", image_layer([](const Case&) { return made<nn::Silu>(); })},
+      {"Softplus", image_layer([](const Case& c) { return made<nn::Softplus>(c.number("beta")); })},
+      {"Hardtanh", image_layer([](const Case& c) { return made<nn::Hardtanh>(c.number("low"), c.number("high")); })},
+      {"Softmax", image_layer([](const Case& c) { return made<nn::Softmax>(c.dim()); })},
   };
 }
 

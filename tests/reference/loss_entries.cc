@@ -4,14 +4,9 @@
 namespace troupe::reference {
 namespace {
 
-Reduction reduction(const Case& c) {
-  const std::string name = c.text("reduction");
-  return name == "none" ? Reduction::none : name == "sum" ? Reduction::sum : Reduction::mean;
-}
-
 KlDivReduction kl_reduction(const Case& c) {
   if (c.text("reduction") == "batchmean") return KlDivReduction::batchmean;
-  return static_cast<KlDivReduction>(reduction(c));
+  return static_cast<KlDivReduction>(c.reduction());
 }
 
 /// Returns input `i`, or an undefined tensor.
@@ -23,7 +18,7 @@ Computed cross_entropy_of(const Case& c) {
   return cross_entropy(c.in(0), c.tensor(1),
                        {.weight = tensor_or_none(c, 2),
                         .ignore_index = ignored(c),
-                        .reduction = reduction(c),
+                        .reduction = c.reduction(),
                         .label_smoothing = c.number("label_smoothing")});
 }
 
@@ -34,28 +29,28 @@ Entries loss_entries() {
       {"weighted_nll_loss",
        [](const Case& c) {
          return nll_loss(c.in(0), c.tensor(1),
-                         {.weight = tensor_or_none(c, 2), .ignore_index = ignored(c), .reduction = reduction(c)});
+                         {.weight = tensor_or_none(c, 2), .ignore_index = ignored(c), .reduction = c.reduction()});
        }},
       {"weighted_cross_entropy", cross_entropy_of},
       {"soft_cross_entropy", cross_entropy_of},
-      {"l1_loss", [](const Case& c) { return l1_loss(c.in(0), c.in(1), reduction(c)); }},
+      {"l1_loss", [](const Case& c) { return l1_loss(c.in(0), c.in(1), c.reduction()); }},
       {"smooth_l1_loss",
        [](const Case& c) {
-         return smooth_l1_loss(c.in(0), c.in(1), {.beta = c.number("beta"), .reduction = reduction(c)});
+         return smooth_l1_loss(c.in(0), c.in(1), {.beta = c.number("beta"), .reduction = c.reduction()});
        }},
       {"huber_loss",
        [](const Case& c) {
-         return huber_loss(c.in(0), c.in(1), {.delta = c.number("delta"), .reduction = reduction(c)});
+         return huber_loss(c.in(0), c.in(1), {.delta = c.number("delta"), .reduction = c.reduction()});
        }},
       {"bce_loss",
        [](const Case& c) {
-         return bce_loss(c.in(0), c.in(1), {.weight = tensor_or_none(c, 2), .reduction = reduction(c)});
+         return bce_loss(c.in(0), c.in(1), {.weight = tensor_or_none(c, 2), .reduction = c.reduction()});
        }},
       {"bce_with_logits",
        [](const Case& c) {
          return bce_with_logits(
              c.in(0), c.in(1),
-             {.weight = tensor_or_none(c, 2), .pos_weight = tensor_or_none(c, 3), .reduction = reduction(c)});
+             {.weight = tensor_or_none(c, 2), .pos_weight = tensor_or_none(c, 3), .reduction = c.reduction()});
        }},
       {"kl_div",
        [](const Case& c) {

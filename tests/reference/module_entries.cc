@@ -31,8 +31,6 @@ Entry plain() {
   return layer([](const Case&, Generator&) { return std::make_shared<L>(); });
 }
 
-nn::Bias bias(const Case& c) { return c.flag("bias") ? nn::Bias::yes : nn::Bias::no; }
-
 std::shared_ptr<nn::Linear> linear_layer(const Case& c, Generator& g, std::int64_t inputs, std::int64_t outputs) {
   return std::make_shared<nn::Linear>(inputs, outputs, g, nn::Bias::yes, c.dtype());
 }
@@ -42,12 +40,12 @@ std::shared_ptr<nn::Linear> linear_layer(const Case& c, Generator& g, std::int64
 Entries module_entries() {
   return {
       {"Linear", layer([](const Case& c, Generator& g) {
-         return std::make_shared<nn::Linear>(c.integer("inputs"), c.integer("outputs"), g, bias(c), c.dtype());
+         return std::make_shared<nn::Linear>(c.integer("inputs"), c.integer("outputs"), g, layer_bias(c), c.dtype());
        })},
       {"Conv2d", layer([](const Case& c, Generator& g) {
          const Size2d channels = c.size2d("channels");
          const Conv2dOptions options{c.size2d("stride"), c.size2d("padding"), {1, 1}};
-         return std::make_shared<nn::Conv2d>(channels[0], channels[1], c.size2d("kernel"), g, options, bias(c),
+         return std::make_shared<nn::Conv2d>(channels[0], channels[1], c.size2d("kernel"), g, options, layer_bias(c),
                                              c.dtype());
        })},
       {"MaxPool2d", layer([](const Case& c, Generator&) {

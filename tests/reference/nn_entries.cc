@@ -2,14 +2,7 @@
 #include "tests/reference/entries.h"
 
 namespace troupe::reference {
-namespace {
-
-Reduction reduction(const Case& c) {
-  const std::string name = c.text("reduction");
-  return name == "none" ? Reduction::none : name == "sum" ? Reduction::sum : Reduction::mean;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Entries nn_entries() {
   return {
@@ -31,9 +24,9 @@ Entries nn_entries() {
          Generator generator(1);
          return dropout(c.in(0), c.number("probability"), generator);
        }},
-      {"nll_loss", [](const Case& c) { return nll_loss(c.in(0), c.tensor(1), reduction(c)); }},
-      {"cross_entropy", [](const Case& c) { return cross_entropy(c.in(0), c.tensor(1), reduction(c)); }},
-      {"mse_loss", [](const Case& c) { return mse_loss(c.in(0), c.in(1), reduction(c)); }},
+      {"nll_loss", [](const Case& c) { return nll_loss(c.in(0), c.tensor(1), c.reduction()); }},
+      {"cross_entropy", [](const Case& c) { return cross_entropy(c.in(0), c.tensor(1), c.reduction()); }},
+      {"mse_loss", [](const Case& c) { return mse_loss(c.in(0), c.in(1), c.reduction()); }},
   };
 }
 

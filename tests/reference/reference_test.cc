@@ -15,6 +15,8 @@
 using namespace troupe;
 using namespace troupe::reference;
 
+BOOST_AUTO_TEST_SUITE(reference_suite)
+
 namespace {
 
 /// Returns the largest permitted relative error.
@@ -166,8 +168,6 @@ std::optional<double> error_of_case(const std::string& name, const Arrays& array
 std::string op_of(const std::string& name) { return name.substr(0, name.find('/')); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(reference_suite)
 
 BOOST_AUTO_TEST_CASE(every_entry_has_a_case) {
   std::set<std::string> ops;

@@ -6,11 +6,9 @@
 namespace troupe::reference {
 namespace {
 
-nn::Bias bias(const Case& c) { return c.flag("bias") ? nn::Bias::yes : nn::Bias::no; }
-
-nn::RnnOptions options(const Case& c) {
+nn::RnnOptions rnn_options(const Case& c) {
   return {.layers = c.integer("layers"),
-          .bias = bias(c),
+          .bias = layer_bias(c),
           .batch_first = c.flag("batch_first"),
           .bidirectional = c.flag("bidirectional"),
           .dtype = c.dtype()};
@@ -39,7 +37,7 @@ Entries rnn_entries() {
       {"Lstm",
        [](const Case& c) {
          const auto module = loaded(c, [&](Generator& g) {
-           return std::make_shared<nn::Lstm>(c.integer("inputs"), c.integer("hidden"), g, options(c));
+           return std::make_shared<nn::Lstm>(c.integer("inputs"), c.integer("hidden"), g, rnn_options(c));
          });
          const RnnOutputs out = module->forward(c.in(0), given(c, 1), given(c, 2));
          return Computed({out.output, out.hidden, out.cell}, module);
@@ -47,7 +45,7 @@ Entries rnn_entries() {
       {"Gru",
        [](const Case& c) {
          const auto module = loaded(c, [&](Generator& g) {
-           return std::make_shared<nn::Gru>(c.integer("inputs"), c.integer("hidden"), g, options(c));
+           return std::make_shared<nn::Gru>(c.integer("inputs"), c.integer("hidden"), g, rnn_options(c));
          });
          const RnnOutputs out = module->forward(c.in(0), given(c, 1));
          return Computed({out.output, out.hidden}, module);
@@ -55,7 +53,8 @@ Entries rnn_entries() {
       {"Rnn",
        [](const Case& c) {
          const auto module = loaded(c, [&](Generator& g) {
-           return std::make_shared<nn::Rnn>(c.integer("inputs"), c.integer("hidden"), g, options(c), nonlinearity(c));
+           return std::make_shared<nn::Rnn>(c.integer("inputs"), c.integer("hidden"), g, rnn_options(c),
+                                            nonlinearity(c));
          });
          const RnnOutputs out = module->forward(c.in(0), given(c, 1));
          return Computed({out.output, out.hidden}, module);
@@ -63,7 +62,7 @@ Entries rnn_entries() {
       {"LstmCell",
        [](const Case& c) {
          const auto module = loaded(c, [&](Generator& g) {
-           return std::make_shared<nn::LstmCell>(c.integer("inputs"), c.integer("hidden"), g, bias(c), c.dtype());
+           return std::make_shared<nn::LstmCell>(c.integer("inputs"), c.integer("hidden"), g, layer_bias(c), c.dtype());
          });
          const nn::LstmState out = module->forward(c.in(0), {given(c, 1), given(c, 2)});
          return Computed({out.hidden, out.cell}, module);
@@ -71,14 +70,14 @@ Entries rnn_entries() {
       {"GruCell",
        [](const Case& c) {
          const auto module = loaded(c, [&](Generator& g) {
-           return std::make_shared<nn::GruCell>(c.integer("inputs"), c.integer("hidden"), g, bias(c), c.dtype());
+           return std::make_shared<nn::GruCell>(c.integer("inputs"), c.integer("hidden"), g, layer_bias(c), c.dtype());
          });
          return Computed(module->forward(c.in(0), given(c, 1)), module);
        }},
       {"RnnCell",
        [](const Case& c) {
          const auto module = loaded(c, [&](Generator& g) {
-           return std::make_shared<nn::RnnCell>(c.integer("inputs"), c.integer("hidden"), g, bias(c), c.dtype());
+           return std::make_shared<nn::RnnCell>(c.integer("inputs"), c.integer("hidden"), g, layer_bias(c), c.dtype());
          });
          return Computed(module->forward(c.in(0), given(c, 1)), module);
        }},

@@ -6,8 +6,6 @@ namespace {
 
 Order order(bool descending) { return descending ? Order::descending : Order::ascending; }
 
-std::vector<Variable> both(const SortedVariables& sorted) { return {sorted.values, sorted.indices}; }
-
 }  // namespace
 
 Entries shape_entries() {
@@ -38,8 +36,9 @@ Entries shape_entries() {
       {"gather", [](const Case& c) { return gather(c.in(0), c.dim(), c.tensor(1)); }},
       {"scatter_add", [](const Case& c) { return scatter_add(c.in(0), c.dim(), c.tensor(1), c.in(2)); }},
       {"masked_fill", [](const Case& c) { return masked_fill(c.in(0), c.tensor(1), c.number("value")); }},
-      {"sort", [](const Case& c) { return both(sort(c.in(0), c.dim(), order(c.flag("descending")))); }},
-      {"topk", [](const Case& c) { return both(topk(c.in(0), c.integer("k"), c.dim(), order(c.flag("largest")))); }},
+      {"sort", [](const Case& c) { return Computed(sort(c.in(0), c.dim(), order(c.flag("descending")))); }},
+      {"topk",
+       [](const Case& c) { return Computed(topk(c.in(0), c.integer("k"), c.dim(), order(c.flag("largest")))); }},
       {"argsort", [](const Case& c) { return argsort(c.tensor(0), c.dim()); }},
   };
 }

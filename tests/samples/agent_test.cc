@@ -8,6 +8,8 @@
 
 using namespace samples;
 
+BOOST_AUTO_TEST_SUITE(agent)
+
 namespace {
 
 using Rewards = std::vector<double>;
@@ -27,8 +29,6 @@ double loss_for(const Rewards& first, const Rewards& second) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(agent)
 
 BOOST_AUTO_TEST_CASE(what_one_observer_got_counts_for_nothing_that_another_one_did) {
   const Rewards some{1, 0, 4};

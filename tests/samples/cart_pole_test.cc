@@ -6,14 +6,14 @@
 
 using namespace samples;
 
+BOOST_AUTO_TEST_SUITE(cart_pole)
+
 namespace {
 
 // a few roundings of f64
 const auto roundings = boost::test_tools::tolerance(1e-14);
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cart_pole)
 
 BOOST_AUTO_TEST_CASE(a_push_at_rest_moves_the_cart_with_it_and_tips_the_pole_against_it) {
   // Upright and at rest the equations are 10 / 1.1 = 100/11, then

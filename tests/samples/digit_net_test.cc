@@ -10,6 +10,8 @@
 #include "samples/parameter_server/glyphs.h"
 #include "tensor/ops.h"
 
+BOOST_AUTO_TEST_SUITE(digit_net)
+
 namespace {
 
 samples::Batch first_digits(std::int64_t count) {
@@ -19,8 +21,6 @@ samples::Batch first_digits(std::int64_t count) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(digit_net)
 
 BOOST_AUTO_TEST_CASE(it_has_1199882_parameters) {
   std::int64_t count = 0;

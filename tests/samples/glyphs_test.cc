@@ -12,6 +12,8 @@
 #include "tensor/ops.h"
 #include "tensor/ops/nn.h"
 
+BOOST_AUTO_TEST_SUITE(glyphs)
+
 namespace {
 
 using troupe::Tensor;
@@ -50,8 +52,6 @@ struct LinearSoftmax {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(glyphs)
 
 BOOST_AUTO_TEST_CASE(equal_seeds_draw_equal_images_and_others_do_not) {
   const samples::Digits digits = samples::draw_glyphs(50, 7);

@@ -11,6 +11,8 @@
 #include "tensor/create.h"
 #include "tensor/error.h"
 
+BOOST_AUTO_TEST_SUITE(mnist)
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -75,8 +77,6 @@ std::string complaint_after(const char* file, const std::function<void(std::stri
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(mnist)
 
 BOOST_AUTO_TEST_CASE(files_begin_with_the_published_header) {
   const Directory directory;

@@ -13,6 +13,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(moon_net)
+
 namespace {
 
 /// Returns the share of moons that `chances` classifies correctly.
@@ -21,8 +23,6 @@ double accuracy(const Tensor& chances, const samples::Moons& moons) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(moon_net)
 
 BOOST_AUTO_TEST_CASE(a_new_network_tells_moons_apart_that_it_has_not_seen) {
   const samples::Moons held_out = samples::draw_moons(1000, 2);

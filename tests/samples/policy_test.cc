@@ -15,6 +15,8 @@ using troupe::Generator;
 using troupe::Tensor;
 using troupe::Variable;
 
+BOOST_AUTO_TEST_SUITE(policy)
+
 namespace {
 
 /// Sets weight and bias of the hidden layer, then of the output, in the order of parameters().
@@ -25,8 +27,6 @@ void set_parameters(const Policy& policy, const std::vector<Tensor>& values) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(policy)
 
 BOOST_AUTO_TEST_CASE(it_has_898_parameters) {
   std::int64_t count = 0;

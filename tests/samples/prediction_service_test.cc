@@ -18,6 +18,8 @@
 #include "tests/support/hold.h"
 
 namespace samples::testing {
+BOOST_AUTO_TEST_SUITE(prediction_service)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -74,8 +76,6 @@ MoonNet learn_for_ever(Scope& scope, std::uint64_t seed) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(prediction_service)
 
 BOOST_AUTO_TEST_CASE(answers_are_those_of_an_equal_network_here) {
   LocalCluster cluster({"service", "model"}, model_functions());

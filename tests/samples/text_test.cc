@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(text)
+
 namespace {
 
 using Tokens = std::vector<std::string>;
@@ -27,8 +29,6 @@ std::string complaint(const std::string& file) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(text)
 
 BOOST_AUTO_TEST_CASE(words_are_lower_case_and_each_punctuation_mark_is_a_token) {
   BOOST_TEST(samples::tokenize("The GNU  GPL-3,\n(c) 2007.") ==

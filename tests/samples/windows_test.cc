@@ -6,6 +6,8 @@
 
 #include "tensor/create.h"
 
+BOOST_AUTO_TEST_SUITE(windows)
+
 namespace {
 
 using troupe::from_values;
@@ -14,8 +16,6 @@ using troupe::same_bytes;
 const std::vector<std::int64_t> kTokens{7, 8, 9, 10, 11};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(windows)
 
 BOOST_AUTO_TEST_CASE(every_run_of_words_comes_with_the_word_after_it) {
   const samples::Windows found = samples::windows_of(kTokens, 2);

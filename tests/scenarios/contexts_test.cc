@@ -13,6 +13,7 @@
 #include "tensor/create.h"
 #include "tensor/error.h"
 #include "tests/scenarios/training_functions.h"
+#include "tests/support/error_of.h"
 
 namespace troupe::testing {
 namespace {
@@ -41,18 +42,6 @@ struct Cluster {
     return true;
   }
 };
-
-/// Returns the error that `action` throws.
-template <class Action>
-Error error_of(Action action) {
-  try {
-    action();
-  } catch (const RemoteError& error) {
-    return error.error();
-  }
-  BOOST_FAIL("nothing was thrown");
-  return {};
-}
 
 template <class Exception>
 auto says(std::string text) {

@@ -14,8 +14,11 @@
 #include "actors/references/references.h"
 #include "actors/rref.h"
 #include "node/sim/faulty_link.h"
+#include "tests/support/error_of.h"
 
 namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(fault_rules)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -71,19 +74,7 @@ struct Faulty {
   Node& trainer;
 };
 
-template <class Call>
-Error error_of(Call call) {
-  try {
-    static_cast<void>(call());
-  } catch (const RemoteError& error) {
-    return error.error();
-  }
-  throw std::logic_error("expected a RemoteError, nothing was thrown");
-}
-
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(fault_rules)
 
 BOOST_AUTO_TEST_CASE(rules_that_were_set_are_read_back_and_wrong_ones_are_refused, *label("X-01")) {
   const FaultRules rules({{.message = "Call", .fail_first = 2, .delay = 5ms}, {.message = "RRefForked"}});

@@ -17,6 +17,7 @@
 #include "autograd/ops.h"
 #include "node/local_cluster.h"
 #include "tensor/create.h"
+#include "tests/support/error_of.h"
 #include "tests/support/hold.h"
 
 namespace troupe::testing {
@@ -118,17 +119,6 @@ FunctionRegistry functions() {
           {"twice", &twice}};
 }
 
-template <class Action>
-Error error_of(Action action) {
-  try {
-    action();
-  } catch (const RemoteError& error) {
-    return error.error();
-  }
-  BOOST_FAIL("nothing was thrown");
-  return {};
-}
-
 /// Returns whether `reached` becomes true within 10 s.
 template <class Reached>
 bool comes_true(Reached reached) {
@@ -140,7 +130,7 @@ bool comes_true(Reached reached) {
   return true;
 }
 
-struct Cluster {
+struct ThreeServers {
   LocalCluster nodes{{"trainer", "ps0", "ps1", "ps2"},
                      functions(),
                      {.pool = {.threads = 4}}};  // a function that does not wait through us keeps its thread
@@ -149,7 +139,7 @@ struct Cluster {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(glue, Cluster)
+BOOST_FIXTURE_TEST_SUITE(glue, ThreeServers)
 
 BOOST_AUTO_TEST_CASE(a_task_that_awaits_tasks_of_its_own_object_keeps_the_object) {
   const RRef<Tally> tally = trainer.remote("ps0", constructor<Tally>);
@@ -314,7 +304,7 @@ BOOST_AUTO_TEST_CASE(a_graph_that_a_call_without_a_context_cut_off_fails_a_backw
 
 BOOST_AUTO_TEST_CASE(a_value_that_was_made_for_a_caller_that_is_gone_does_not_stay) {
   for (int i = 0; i < 20; ++i) {
-    Cluster other;
+    ThreeServers other;
     served = 0;
     const auto call = other.trainer.rpc_async("ps0", &keep_for_the_dead);
     BOOST_TEST(comes_true([&] { return other.nodes.node("ps0").counts().served_calls == 1; }));

@@ -8,6 +8,8 @@
 #include "tests/scenarios/random_delays.h"
 
 namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(gradients_over_nodes)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -25,8 +27,6 @@ void check_same_bits(const NamedGradients& got, const NamedGradients& expected) 
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(gradients_over_nodes)
 
 BOOST_AUTO_TEST_CASE(equal_those_with_all_names_on_one_node_bit_for_bit_under_twenty_seeds_of_delays,
                      *boost::unit_test::label("B-09")) {

@@ -19,9 +19,12 @@
 #include "node/local_cluster.h"
 #include "node/sim/faulty_link.h"
 #include "tensor/create.h"
+#include "tests/support/error_of.h"
 #include "tests/support/hold.h"
 
 namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(quotas)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -69,16 +72,6 @@ bool comes_true(Condition holds) {
   return holds();
 }
 
-template <class Action>
-Error error_of(Action action) {
-  try {
-    static_cast<void>(action());
-  } catch (const RemoteError& error) {
-    return error.error();
-  }
-  throw std::logic_error("expected a RemoteError, nothing was thrown");
-}
-
 struct Cluster {
   explicit Cluster(PeerLimits limits, std::vector<sim::FaultRule> faults = {}, PoolOptions pool = {})
       : nodes({"trainer", "ps0", "ps1", "ps2"}, functions(), options(limits, std::move(faults), pool)),
@@ -116,8 +109,6 @@ struct Cluster {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(quotas)
 
 BOOST_AUTO_TEST_CASE(value_beyond_what_its_creator_may_have_is_refused_and_others_create_on, *label("fault-F46")) {
   Cluster cluster({.owners_max = 2});

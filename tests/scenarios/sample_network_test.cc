@@ -15,6 +15,8 @@
 #include "tests/scenarios/random_delays.h"
 
 namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(sample_network)
+
 namespace {
 
 using samples::DigitNet;
@@ -65,8 +67,6 @@ void check_same_bits(const std::vector<Tensor>& got, const std::vector<Tensor>& 
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sample_network)
 
 // Every parameter is used once, so plain calls add in the same order.
 BOOST_AUTO_TEST_CASE(its_gradients_are_those_on_one_node_and_of_plain_calls_bit_for_bit,

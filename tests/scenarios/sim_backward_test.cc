@@ -17,6 +17,8 @@
 #include "tests/scenarios/training_functions.h"
 
 namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(sim_backward)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -62,8 +64,6 @@ std::optional<NodeName> culprit(sim::World& world, const NodeName& name, const C
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sim_backward)
 
 BOOST_AUTO_TEST_CASE(gradients_over_bad_links_equal_those_without_faults_bit_for_bit,
                      *boost::unit_test::label("B-09")) {

@@ -12,6 +12,8 @@
 #include "tensor/create.h"
 
 namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(sim_leaving)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -24,8 +26,6 @@ Tensor large(std::int64_t mebibytes) { return zeros({mebibytes * 1024 * 1024}, D
 FunctionRegistry functions() { return {{"next", &next}, {"large", &large}}; }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sim_leaving)
 
 BOOST_AUTO_TEST_CASE(nodes_agree_to_leave_also_while_large_answers_are_under_way) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {

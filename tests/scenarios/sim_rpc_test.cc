@@ -12,6 +12,8 @@
 #include "tests/scenarios/sim_seeds.h"
 
 namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(sim_rpc)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -127,8 +129,6 @@ std::uint64_t run_calls(std::uint64_t seed, bool with_death, FaultsSeen& seen, s
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sim_rpc)
 
 BOOST_AUTO_TEST_CASE(calls_over_bad_links_run_at_most_once_and_end_once_in_time,
                      *boost::unit_test::label("fault-F01") * boost::unit_test::label("fault-F02") *

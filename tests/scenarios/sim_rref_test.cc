@@ -14,6 +14,8 @@
 #include "tests/scenarios/sim_seeds.h"
 
 namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(sim_rref)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -122,8 +124,6 @@ void run_references(std::uint64_t seed, const char* victim, FaultsSeen& seen) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sim_rref)
 
 BOOST_AUTO_TEST_CASE(references_handed_on_over_bad_links_stay_valid_and_leave_nothing,
                      *boost::unit_test::label("fault-F03") * boost::unit_test::label("fault-F04")) {

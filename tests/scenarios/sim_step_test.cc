@@ -15,6 +15,8 @@
 #include "tests/scenarios/training_functions.h"
 
 namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(sim_step)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -102,8 +104,6 @@ bool nothing_left(sim::World& world) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sim_step)
 
 BOOST_AUTO_TEST_CASE(steps_over_bad_links_are_each_applied_once, *boost::unit_test::label("fault-F03")) {
   FaultsSeen seen;

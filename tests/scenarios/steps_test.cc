@@ -20,6 +20,7 @@
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/scenarios/training_functions.h"
+#include "tests/support/error_of.h"
 
 namespace troupe::testing {
 namespace {
@@ -27,7 +28,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Two trainers and two owners; parameters of two elements, value 2 on ps0 and 3 on ps1.
-struct Cluster {
+struct TwoTrainers {
   LocalCluster nodes{{"a", "b", "ps0", "ps1"}, training_functions()};
   Node& a = nodes.node("a");
   Node& b = nodes.node("b");
@@ -71,20 +72,9 @@ OptimizerId next_optimizer_of(Node& node) {
   return id;
 }
 
-template <class Action>
-Error error_of(Action action) {
-  try {
-    action();
-  } catch (const RemoteError& error) {
-    return error.error();
-  }
-  BOOST_FAIL("nothing was thrown");
-  return {};
-}
-
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(steps, Cluster)
+BOOST_FIXTURE_TEST_SUITE(steps, TwoTrainers)
 
 BOOST_AUTO_TEST_CASE(a_step_is_answered_when_copies_are_out_of_date_also_while_their_owner_is_at_work) {
   for (const StepMode mode : {StepMode::atomic, StepMode::hogwild}) {

@@ -7,6 +7,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(float16)
+
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -67,8 +69,6 @@ int wrong_roundings(int exponent_bits) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(float16)
 
 BOOST_AUTO_TEST_CASE(every_pattern_means_what_the_format_says_and_survives_float) {
   BOOST_TEST(wrong_round_trips<Half>(5) == 0);

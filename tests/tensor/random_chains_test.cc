@@ -19,6 +19,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(random_chains)
+
 namespace {
 
 constexpr std::uint64_t kChains = 3000;
@@ -230,8 +232,6 @@ void expect_results_of(const std::string& name, const Counts& done) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(random_chains)
 
 BOOST_AUTO_TEST_CASE(operations_on_views_give_what_they_give_on_contiguous_copies) {
   const std::vector<RandomOp> ops = random_ops();

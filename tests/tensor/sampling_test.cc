@@ -10,6 +10,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(sampling)
+
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -33,8 +35,6 @@ void expect_shares(const Tensor& draws, const std::vector<double>& probabilities
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sampling)
 
 BOOST_AUTO_TEST_CASE(bernoulli_gives_ones_as_often_as_its_probability_says) {
   Generator g(1);

@@ -13,6 +13,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(sparse)
+
 namespace {
 
 Tensor places(std::initializer_list<std::int64_t> numbers, const Shape& shape) {
@@ -26,8 +28,6 @@ bool same(const Tensor& a, const Tensor& b) {
 bool has_text(const TensorError& error, std::string_view text) { return std::string_view(error.what()) == text; }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sparse)
 
 BOOST_AUTO_TEST_CASE(parts_at_one_place_add_up) {
   const SparseTensor rows(places({2, 0, 2}, {1, 3}), from_values<double>({1, 2, 3, 4, 5, 6}, {3, 2}), {3, 2});

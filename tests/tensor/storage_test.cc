@@ -12,13 +12,13 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(storage)
+
 namespace {
 
 float first_of(const FrozenBytes& frozen) { return *reinterpret_cast<const float*>(frozen.bytes().data()); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(storage)
 
 BOOST_AUTO_TEST_CASE(a_write_while_frozen_goes_to_a_fresh_block_that_all_views_see) {
   Tensor x = from_values<float>({1, 2, 3, 4}, {2, 2});

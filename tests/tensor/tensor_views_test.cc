@@ -5,14 +5,14 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(tensor_views)
+
 namespace {
 
 // 0 1 2 / 3 4 5
 Tensor two_by_three() { return arange(6).reshape({2, 3}); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(tensor_views)
 
 BOOST_AUTO_TEST_CASE(views_alias_the_elements) {
   const Tensor x = two_by_three();

@@ -6,6 +6,8 @@
 #include <string>
 
 namespace troupe::detail {
+BOOST_AUTO_TEST_SUITE(open_calls)
+
 namespace {
 
 Error failure(const std::string& text) {
@@ -15,8 +17,6 @@ Error failure(const std::string& text) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(open_calls)
 
 BOOST_AUTO_TEST_CASE(nothing_open_is_waited_for_at_once) {
   OpenCalls calls;

@@ -11,6 +11,8 @@
 namespace troupe::testing {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(outgoing_call)
+
 std::int64_t count_of(const std::vector<RRef<std::int64_t>>& values) {
   return static_cast<std::int64_t>(values.size());
 }
@@ -39,8 +41,6 @@ struct Handing : AmongValues {
     p1->answer("m", call, msg::Failure{refused, unread});
   }
 };
-
-BOOST_AUTO_TEST_SUITE(outgoing_call)
 
 BOOST_FIXTURE_TEST_CASE(a_reference_in_a_refused_call_stays_until_the_callee_that_read_it_returns_it, Handing) {
   const Future<std::int64_t> count = call_of_p1();

@@ -9,6 +9,8 @@
 namespace troupe::detail {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(collective_inbox)
+
 constexpr std::uint64_t kSlot = 7;
 const std::string kSum = "all_reduce sum of f32 (2)";
 
@@ -33,8 +35,6 @@ struct AtA {
   CollectiveInbox parts{{"a", "b", "c"}, 0};
   std::vector<std::string> heard;
 };
-
-BOOST_AUTO_TEST_SUITE(collective_inbox)
 
 BOOST_FIXTURE_TEST_CASE(part_is_taken_when_it_is_wanted_and_not_before, AtA) {
   BOOST_TEST(!parts.begin(kSum));

@@ -13,6 +13,8 @@ static std::ostream& operator<<(std::ostream& out, BackwardTracker::Phase phase)
   return out << static_cast<int>(phase);
 }
 
+BOOST_AUTO_TEST_SUITE(backward_tracker)
+
 namespace {
 
 const PassId kPass{"trainer", 1, 4};
@@ -46,8 +48,6 @@ BackwardTracker marked_server() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(backward_tracker)
 
 BOOST_AUTO_TEST_CASE(a_pass_without_boundaries_completes_on_its_root, *boost::unit_test::label("B-13")) {
   BackwardTracker root(kPass, "trainer");

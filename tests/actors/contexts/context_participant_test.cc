@@ -11,6 +11,8 @@
 #include "tests/actors/contexts/context_world.h"
 
 namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(context_participant)
+
 namespace {
 
 using Place = ContextWorld::Place;
@@ -122,8 +124,6 @@ void check_same_bits(const std::map<std::string, Tensor>& got, const std::map<st
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(context_participant)
 
 BOOST_AUTO_TEST_CASE(gradients_of_six_shapes_are_those_of_one_node_bit_for_bit_in_any_order_of_messages) {
   for (const GraphShape& shape : kShapes) {

@@ -22,8 +22,8 @@ using namespace std::chrono_literals;
 using detail::Contexts;
 using Asked = std::shared_ptr<std::optional<Result<msg::AnyMessage>>>;
 
-struct Among : AmongBarePeers {
-  explicit Among(const PeerLimits& limits = {}) : AmongBarePeers(0, {}, limits) {}
+struct AmongContexts : AmongBarePeers {
+  explicit AmongContexts(const PeerLimits& limits = {}) : AmongBarePeers(0, {}, limits) {}
 
   [[nodiscard]] Contexts& contexts() { return core().contexts(); }
 
@@ -62,8 +62,8 @@ struct Among : AmongBarePeers {
 };
 
 /// A node whose peers may bring one context each.
-struct AmongFew : Among {
-  AmongFew() : Among(PeerLimits{.contexts_max = 1}) {}
+struct AmongFew : AmongContexts {
+  AmongFew() : AmongContexts(PeerLimits{.contexts_max = 1}) {}
 };
 
 /// Returns the id of context `serial` of p1.
@@ -76,7 +76,7 @@ std::vector<ContextId> contexts_of(const std::vector<BarePeer::Heard>& heard) {
   return ids;
 }
 
-BOOST_FIXTURE_TEST_SUITE(contexts, Among)
+BOOST_FIXTURE_TEST_SUITE(contexts, AmongContexts)
 
 BOOST_AUTO_TEST_CASE(a_context_of_its_own_is_released_everywhere_it_went) {
   const ContextId first = contexts().open();

@@ -9,11 +9,11 @@
 namespace troupe::detail {
 namespace {
 
-const Peer kTrainer{"trainer", {1, 10}, {}};
+const Peer kTrainerPeer{"trainer", {1, 10}, {}};
 const RRefId kFirst{"trainer", 10, 1};
 const RRefId kOfOther{"worker", 20, 1};
 
-NodeLife of(const Peer& peer) { return {peer.name, peer.incarnation}; }
+NodeLife life_of(const Peer& peer) { return {peer.name, peer.incarnation}; }
 
 /// Remembers one ended id.
 struct OneEnded {
@@ -29,7 +29,7 @@ struct OneEnded {
 struct Directory {
   using Actor = std::shared_ptr<const RRefId>;
 
-  Directory() { BOOST_REQUIRE(lives.begin(kTrainer)); }
+  Directory() { BOOST_REQUIRE(lives.begin(kTrainerPeer)); }
 
   Lives lives;
   int made = 0;
@@ -55,20 +55,20 @@ BOOST_AUTO_TEST_CASE(an_actor_is_made_once_and_found_until_it_ends) {
 
 BOOST_AUTO_TEST_CASE(what_a_peers_word_makes_counts_for_it_until_it_ends) {
   PeerQuota quota("ps0", "values", "peer.owners_max", 1);
-  const auto first = actors.enter(kFirst, of(kTrainer), quota);
+  const auto first = actors.enter(kFirst, life_of(kTrainerPeer), quota);
   BOOST_REQUIRE(first.actor != nullptr);
-  BOOST_TEST(actors.enter(kFirst, of(kTrainer), quota).actor == first.actor);  // already present: no change
+  BOOST_TEST(actors.enter(kFirst, life_of(kTrainerPeer), quota).actor == first.actor);  // already present: no change
   BOOST_TEST(quota.counts().at("trainer") == 1U);
-  const auto refused = actors.enter(kOfOther, of(kTrainer), quota);
+  const auto refused = actors.enter(kOfOther, life_of(kTrainerPeer), quota);
   BOOST_TEST(refused.actor == nullptr);
   BOOST_REQUIRE(refused.refused.has_value());
   BOOST_TEST((refused.refused->code == ErrorCode::resource_exhausted));
   BOOST_TEST(made == 1);
   BOOST_TEST(!actors.has_ended(kOfOther));
-  BOOST_TEST(actors.enter(kOfOther, of(kTrainer), quota, Refusal::never).actor != nullptr);
+  BOOST_TEST(actors.enter(kOfOther, life_of(kTrainerPeer), quota, Refusal::never).actor != nullptr);
   BOOST_TEST(quota.counts().at("trainer") == 2U);
   actors.end(kFirst);
-  BOOST_TEST(!actors.enter(kFirst, of(kTrainer), quota).refused);  // ended, not refused
+  BOOST_TEST(!actors.enter(kFirst, life_of(kTrainerPeer), quota).refused);  // ended, not refused
   BOOST_TEST(quota.counts().at("trainer") == 1U);
   BOOST_TEST(actors.end_created_by({"worker", {2, 20}}).size() == 1U);
   BOOST_TEST(quota.counts().empty());
@@ -77,9 +77,10 @@ BOOST_AUTO_TEST_CASE(what_a_peers_word_makes_counts_for_it_until_it_ends) {
 BOOST_AUTO_TEST_CASE(who_keeps_to_no_rules_is_told_of_by_the_words_that_cannot_be_refused) {
   PeerQuota quota("ps0", "values", "peer.owners_max", 0);
   std::vector<PeerQuota::Token> tokens;
-  while (tokens.size() < PeerQuota::kUnrefusedMax - 1) tokens.push_back(quota.take_unrefused(of(kTrainer)).token);
-  BOOST_TEST(!actors.enter(kFirst, of(kTrainer), quota, Refusal::never).is_too_much);
-  BOOST_TEST(actors.enter(kOfOther, of(kTrainer), quota, Refusal::never).is_too_much);
+  while (tokens.size() < PeerQuota::kUnrefusedMax - 1)
+    tokens.push_back(quota.take_unrefused(life_of(kTrainerPeer)).token);
+  BOOST_TEST(!actors.enter(kFirst, life_of(kTrainerPeer), quota, Refusal::never).is_too_much);
+  BOOST_TEST(actors.enter(kOfOther, life_of(kTrainerPeer), quota, Refusal::never).is_too_much);
 }
 
 BOOST_AUTO_TEST_CASE(no_word_makes_an_actor_that_has_ended) {
@@ -99,7 +100,7 @@ BOOST_AUTO_TEST_CASE(one_that_may_have_ended_is_made_and_said_to_be_in_doubt_onc
 }
 
 BOOST_AUTO_TEST_CASE(no_word_makes_an_actor_whose_creator_is_gone_even_before_the_directory_hears_of_it) {
-  lives.end(of(kTrainer), Error{});
+  lives.end(life_of(kTrainerPeer), Error{});
   BOOST_TEST(actors.enter(kFirst).actor == nullptr);
   BOOST_TEST(actors.has_ended(kFirst));
   BOOST_TEST(made == 0);
@@ -109,8 +110,8 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_life_takes_out_what_it_created_and_nothing_els
   const Actor first = actors.enter(kFirst).actor;
   const Actor other = actors.enter(kOfOther).actor;
   const Actor of_next_life = actors.enter({"trainer", 11, 1}).actor;
-  lives.end(of(kTrainer), Error{});
-  const auto ended = actors.end_created_by(of(kTrainer));
+  lives.end(life_of(kTrainerPeer), Error{});
+  const auto ended = actors.end_created_by(life_of(kTrainerPeer));
   BOOST_REQUIRE(ended.size() == 1U);
   BOOST_TEST(ended[0].second == first);
   BOOST_TEST(actors.find(kOfOther) == other);
@@ -119,15 +120,15 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_life_takes_out_what_it_created_and_nothing_els
 
 BOOST_AUTO_TEST_CASE(what_ended_before_its_creator_is_not_remembered_either) {
   actors.end({"trainer", 10, 5});
-  lives.end(of(kTrainer), Error{});
-  BOOST_TEST(actors.end_created_by(of(kTrainer)).empty());
+  lives.end(life_of(kTrainerPeer), Error{});
+  BOOST_TEST(actors.end_created_by(life_of(kTrainerPeer)).empty());
   BOOST_TEST(!actors.enter({"trainer", 9, 0}).in_doubt);  // OneEnded would say so of serials below 5
 }
 
 BOOST_AUTO_TEST_CASE(what_ends_after_its_creator_needs_no_memory) {
   BOOST_TEST(actors.enter(kFirst).actor != nullptr);
-  lives.end(of(kTrainer), Error{});
-  actors.creator_gone(of(kTrainer));
+  lives.end(life_of(kTrainerPeer), Error{});
+  actors.creator_gone(life_of(kTrainerPeer));
   BOOST_TEST(actors.find(kFirst) != nullptr);  // others may use the actor that it created
   actors.end(kFirst);
   BOOST_TEST(!actors.enter({"trainer", 9, 0}).in_doubt);  // OneEnded would say so of serials below 1

@@ -7,14 +7,14 @@
 namespace troupe::detail {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(assertions)
+
 int made = 0;
 
 std::string text() {
   ++made;
   return "[test] of 3 values";
 }
-
-BOOST_AUTO_TEST_SUITE(assertions)
 
 BOOST_AUTO_TEST_CASE(broken_invariant_says_what_where_and_which_condition) {
   const int held = 0;

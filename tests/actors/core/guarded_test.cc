@@ -26,6 +26,8 @@
 #include "tests/support/hold.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(guarded)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -67,8 +69,6 @@ struct Pair {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(guarded)
 
 BOOST_AUTO_TEST_CASE(shortage_is_resource_exhausted_and_anything_else_is_internal) {
   BOOST_TEST((failure_of(std::bad_alloc()).code == ErrorCode::resource_exhausted));

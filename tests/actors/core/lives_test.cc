@@ -6,7 +6,7 @@ namespace troupe::detail {
 namespace {
 
 Peer life(std::uint64_t number) { return {"ps0", {number, 100 + number}, "memory://ps0"}; }
-NodeLife of(const Peer& peer) { return {peer.name, peer.incarnation}; }
+NodeLife node_life_of(const Peer& peer) { return {peer.name, peer.incarnation}; }
 
 Error closed(const Peer& peer) {
   Error error;
@@ -17,26 +17,26 @@ Error closed(const Peer& peer) {
 }
 
 /// The router's use of the table: each life comes up after the previous one has ended.
-struct Table {
+struct LivesInTurn {
   void pass(std::uint64_t number) {
     BOOST_REQUIRE(lives.begin(life(number)));
-    lives.end(of(life(number)), closed(life(number)));
+    lives.end(node_life_of(life(number)), closed(life(number)));
   }
   Lives lives;
 };
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(lives_of_nodes, Table)
+BOOST_FIXTURE_TEST_SUITE(lives_of_nodes, LivesInTurn)
 
 BOOST_AUTO_TEST_CASE(a_life_is_up_from_its_begin_to_its_end) {
   BOOST_TEST(!lives.up("ps0").has_value());
-  BOOST_TEST(!lives.is_over(of(life(1))));  // the life may still begin
+  BOOST_TEST(!lives.is_over(node_life_of(life(1))));  // the life may still begin
   BOOST_TEST(lives.begin(life(1)));
   BOOST_REQUIRE(lives.up("ps0").has_value());
   BOOST_TEST((lives.up("ps0")->incarnation == life(1).incarnation));
-  lives.end(of(life(1)), closed(life(1)));
-  BOOST_TEST(lives.is_over(of(life(1))));
+  lives.end(node_life_of(life(1)), closed(life(1)));
+  BOOST_TEST(lives.is_over(node_life_of(life(1))));
   BOOST_TEST(lives.up().empty());
   BOOST_TEST((lives.why_over("ps0")->code == ErrorCode::peer_down));
 }
@@ -52,28 +52,28 @@ BOOST_AUTO_TEST_CASE(the_life_before_the_last_does_not_come_up_again) {
   pass(3);
   BOOST_TEST(!lives.begin(life(1)));
   BOOST_TEST(!lives.begin(life(2)));
-  BOOST_TEST(lives.is_over(of(life(1))));
-  BOOST_TEST((lives.why_over(of(life(1)))->code == ErrorCode::peer_restarted));
-  BOOST_TEST(lives.why_over(of(life(1)))->peer == "ps0");
-  BOOST_TEST((lives.why_over(of(life(1)))->incarnation == life(1).incarnation));
-  BOOST_TEST(lives.why_over(of(life(1)))->message == "a later life has taken its name");
-  BOOST_TEST((lives.why_over(of(life(3)))->code == ErrorCode::peer_down));
+  BOOST_TEST(lives.is_over(node_life_of(life(1))));
+  BOOST_TEST((lives.why_over(node_life_of(life(1)))->code == ErrorCode::peer_restarted));
+  BOOST_TEST(lives.why_over(node_life_of(life(1)))->peer == "ps0");
+  BOOST_TEST((lives.why_over(node_life_of(life(1)))->incarnation == life(1).incarnation));
+  BOOST_TEST(lives.why_over(node_life_of(life(1)))->message == "a later life has taken its name");
+  BOOST_TEST((lives.why_over(node_life_of(life(3)))->code == ErrorCode::peer_down));
 }
 
 BOOST_AUTO_TEST_CASE(the_end_of_a_former_life_does_not_touch_the_present_one) {
   pass(1);
   BOOST_TEST(lives.begin(life(2)));
-  lives.end(of(life(1)), closed(life(1)));
+  lives.end(node_life_of(life(1)), closed(life(1)));
   BOOST_TEST(lives.up("ps0").has_value());
-  BOOST_TEST(!lives.is_over(of(life(2))));
+  BOOST_TEST(!lives.is_over(node_life_of(life(2))));
 }
 
 BOOST_AUTO_TEST_CASE(the_first_reason_of_an_end_stays) {
   pass(1);
   Error later = closed(life(1));
   later.code = ErrorCode::shutting_down;
-  lives.end(of(life(1)), later);
-  BOOST_TEST((lives.why_over(of(life(1)))->code == ErrorCode::peer_down));
+  lives.end(node_life_of(life(1)), later);
+  BOOST_TEST((lives.why_over(node_life_of(life(1)))->code == ErrorCode::peer_down));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_life_that_is_over_gave_an_id_to_is_known_by_the_id) {
@@ -87,44 +87,44 @@ BOOST_AUTO_TEST_CASE(what_a_life_that_is_over_gave_an_id_to_is_known_by_the_id) 
 
 BOOST_AUTO_TEST_CASE(a_life_let_in_before_the_last_is_over_however_many_came_between) {
   BOOST_TEST(lives.begin(life(1)));
-  BOOST_TEST(lives.let_in(of(life(1)), 5));
-  lives.end(of(life(1)), closed(life(1)));
+  BOOST_TEST(lives.let_in(node_life_of(life(1)), 5));
+  lives.end(node_life_of(life(1)), closed(life(1)));
   for (std::uint64_t number = 2; number < 2 + Lives::kFormerMax; ++number) pass(number);
-  BOOST_TEST(lives.is_over(of(life(1))));  // the 16th before the last
-  BOOST_TEST(lives.begin(life(100)));      // the 17th after it: the incarnation of life 1 is forgotten
-  BOOST_TEST(lives.let_in(of(life(100)), 40));
-  BOOST_TEST(!lives.is_over(of(life(1))));
-  BOOST_TEST(!lives.let_in(of(life(1)), 5));
-  lives.end(of(life(100)), closed(life(100)));
+  BOOST_TEST(lives.is_over(node_life_of(life(1))));  // the 16th before the last
+  BOOST_TEST(lives.begin(life(100)));                // the 17th after it: the incarnation of life 1 is forgotten
+  BOOST_TEST(lives.let_in(node_life_of(life(100)), 40));
+  BOOST_TEST(!lives.is_over(node_life_of(life(1))));
+  BOOST_TEST(!lives.let_in(node_life_of(life(1)), 5));
+  lives.end(node_life_of(life(100)), closed(life(100)));
   BOOST_TEST(lives.begin(life(1)));  // unknowable until its admission is reported
-  BOOST_TEST(!lives.let_in(of(life(1)), 5));
+  BOOST_TEST(!lives.let_in(node_life_of(life(1)), 5));
 }
 
 BOOST_AUTO_TEST_CASE(a_life_that_nobody_said_was_let_in_is_before_every_epoch) {
   pass(1);
   pass(2);
   BOOST_TEST(lives.begin(life(3)));
-  BOOST_TEST(lives.let_in(of(life(3)), 1));
+  BOOST_TEST(lives.let_in(node_life_of(life(3)), 1));
 }
 
 BOOST_AUTO_TEST_CASE(no_two_lives_were_let_in_at_once) {
   BOOST_TEST(lives.begin(life(1)));
-  BOOST_TEST(lives.let_in(of(life(1)), 5));
-  BOOST_TEST(!lives.let_in(of(life(2)), 5));
-  BOOST_TEST(lives.let_in(of(life(2)), 6));
-  lives.end(of(life(1)), closed(life(1)));
+  BOOST_TEST(lives.let_in(node_life_of(life(1)), 5));
+  BOOST_TEST(!lives.let_in(node_life_of(life(2)), 5));
+  BOOST_TEST(lives.let_in(node_life_of(life(2)), 6));
+  lives.end(node_life_of(life(1)), closed(life(1)));
   BOOST_TEST(lives.begin(life(2)));
-  BOOST_TEST(!lives.let_in(of(life(2)), 5));  // nor after it has come up
-  BOOST_TEST(lives.let_in(of(life(2)), 6));
+  BOOST_TEST(!lives.let_in(node_life_of(life(2)), 5));  // nor after it has come up
+  BOOST_TEST(lives.let_in(node_life_of(life(2)), 6));
 }
 
 BOOST_AUTO_TEST_CASE(a_life_of_a_world_without_epochs_is_ordered_by_when_it_came_up) {
   BOOST_TEST(lives.begin(life(1)));
-  BOOST_TEST(lives.let_in(of(life(1)), 0));
-  lives.end(of(life(1)), closed(life(1)));
+  BOOST_TEST(lives.let_in(node_life_of(life(1)), 0));
+  lives.end(node_life_of(life(1)), closed(life(1)));
   BOOST_TEST(lives.begin(life(2)));
-  BOOST_TEST(lives.let_in(of(life(2)), 0));
-  BOOST_TEST(!lives.let_in(of(life(1)), 0));
+  BOOST_TEST(lives.let_in(node_life_of(life(2)), 0));
+  BOOST_TEST(!lives.let_in(node_life_of(life(1)), 0));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

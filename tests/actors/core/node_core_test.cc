@@ -18,6 +18,8 @@ struct BlockHere {};
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::BlockHere)
 
 namespace troupe::detail {
+BOOST_AUTO_TEST_SUITE(node_core)
+
 namespace {
 
 struct Block {
@@ -37,8 +39,6 @@ BlockingActor::behavior_type blocking_actor(BlockingActor::pointer self, const s
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(node_core)
 
 BOOST_AUTO_TEST_CASE(a_node_that_an_actor_has_outlived_frees_nothing_that_the_actor_points_to) {
   const auto block = std::make_shared<Block>();

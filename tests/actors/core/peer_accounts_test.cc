@@ -10,13 +10,13 @@
 #include "tests/actors/bare_peer.h"
 
 namespace troupe::detail {
+BOOST_AUTO_TEST_SUITE(peer_accounts)
+
 namespace {
 
 const NodeLife kTrainer{"trainer", {1, 10}};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(peer_accounts)
 
 BOOST_AUTO_TEST_CASE(everything_of_a_peer_stands_in_one_line_and_peers_without_anything_in_none) {
   PeerAccounts accounts("ps0", {});

@@ -16,7 +16,7 @@
 namespace troupe::detail {
 namespace {
 
-const NodeLife kTrainer{"trainer", {1, 10}};
+const NodeLife kFirstLife{"trainer", {1, 10}};
 const NodeLife kRestarted{"trainer", {1, 11}};
 const NodeLife kWorker{"worker", {1, 20}};
 
@@ -34,9 +34,9 @@ struct Quota {
 BOOST_FIXTURE_TEST_SUITE(peer_quota, Quota)
 
 BOOST_AUTO_TEST_CASE(a_thing_counts_for_its_peer_until_the_last_copy_of_its_token_goes) {
-  std::optional first = values.take(kTrainer).value();
+  std::optional first = values.take(kFirstLife).value();
   auto copy = *first;
-  const auto second = values.take(kTrainer).value();
+  const auto second = values.take(kFirstLife).value();
   const auto of_other = values.take(kWorker).value();
   BOOST_TEST(count("trainer") == 2U);
   BOOST_TEST(count("worker") == 1U);
@@ -47,9 +47,9 @@ BOOST_AUTO_TEST_CASE(a_thing_counts_for_its_peer_until_the_last_copy_of_its_toke
 }
 
 BOOST_AUTO_TEST_CASE(one_more_than_may_be_is_refused_and_counts_nothing) {
-  auto first = values.take(kTrainer).value();
-  const auto second = values.take(kTrainer).value();
-  const auto refused = values.take(kTrainer);
+  auto first = values.take(kFirstLife).value();
+  const auto second = values.take(kFirstLife).value();
+  const auto refused = values.take(kFirstLife);
   BOOST_REQUIRE(!refused.ok());
   BOOST_TEST((refused.error().code == ErrorCode::resource_exhausted));
   BOOST_TEST((refused.error().execution == Execution::never));
@@ -58,11 +58,11 @@ BOOST_AUTO_TEST_CASE(one_more_than_may_be_is_refused_and_counts_nothing) {
   BOOST_TEST(count("trainer") == 2U);
   BOOST_TEST(values.take(kWorker).ok());
   first.reset();
-  BOOST_TEST(values.take(kTrainer).ok());
+  BOOST_TEST(values.take(kFirstLife).ok());
 }
 
 BOOST_AUTO_TEST_CASE(each_life_of_a_name_has_a_quota_of_its_own) {
-  const std::vector<PeerQuota::Token> former{values.take(kTrainer).value(), values.take(kTrainer).value()};
+  const std::vector<PeerQuota::Token> former{values.take(kFirstLife).value(), values.take(kFirstLife).value()};
   const auto next = values.take(kRestarted);
   BOOST_TEST(next.ok());
   BOOST_TEST(count("trainer") == 3U);
@@ -77,12 +77,12 @@ BOOST_AUTO_TEST_CASE(what_the_node_itself_has_is_not_counted) {
 BOOST_AUTO_TEST_CASE(words_that_cannot_be_refused_are_counted_beyond_the_bound_and_too_many_of_them_are_noticed) {
   std::vector<PeerQuota::Token> tokens;
   for (std::size_t i = 0; i < 2 + PeerQuota::kUnrefusedMax; ++i) {
-    auto counted = values.take_unrefused(kTrainer);
+    auto counted = values.take_unrefused(kFirstLife);
     BOOST_REQUIRE(!counted.is_too_much);
     tokens.push_back(std::move(counted.token));
   }
-  BOOST_TEST(values.take_unrefused(kTrainer).is_too_much);
-  BOOST_TEST(!values.take(kTrainer).ok());
+  BOOST_TEST(values.take_unrefused(kFirstLife).is_too_much);
+  BOOST_TEST(!values.take(kFirstLife).ok());
   BOOST_TEST(!values.take_unrefused(kWorker).is_too_much);
   BOOST_TEST(count("trainer") == tokens.size());
   tokens.clear();
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(words_that_cannot_be_refused_are_counted_beyond_the_bound_a
 
 BOOST_AUTO_TEST_CASE(a_token_may_outlive_what_it_was_taken_of) {
   auto brief = std::make_unique<PeerQuota>("ps0", "values", "peer.owners_max", 1);
-  const auto token = brief->take(kTrainer).value();
+  const auto token = brief->take(kFirstLife).value();
   brief.reset();
   BOOST_TEST(token != nullptr);
 }

@@ -10,6 +10,8 @@
 #include "node/system_clock.h"
 
 namespace troupe::detail {
+BOOST_AUTO_TEST_SUITE(promise_guard)
+
 namespace {
 
 /// Records the handler's arguments in order; -1 marks a handler that was never called.
@@ -18,8 +20,6 @@ ToldOnce<int> into(std::vector<int>& told) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(promise_guard)
 
 BOOST_AUTO_TEST_CASE(promise_that_nobody_kept_is_kept_when_the_guard_goes) {
   std::optional<PromiseGuard<int>> guard(

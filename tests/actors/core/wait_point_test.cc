@@ -22,7 +22,7 @@ using detail::WaitPoint;
 
 std::int64_t twice(std::int64_t x) { return 2 * x; }
 
-struct Tally {
+struct Relay {
   std::int64_t value = 0;
   [[nodiscard]] std::int64_t ask_p2(Scope& scope) const { return scope.rpc_sync("p2", &twice, value); }
   template <class Archive>
@@ -32,7 +32,7 @@ struct Tally {
 };
 
 FunctionRegistry functions() {
-  return {{"twice", &twice}, {"Tally", constructor<Tally>}, {"Tally::ask_p2", &Tally::ask_p2}};
+  return {{"twice", &twice}, {"Relay", constructor<Relay>}, {"Relay::ask_p2", &Relay::ask_p2}};
 }
 
 struct Used : AmongBarePeers {
@@ -51,7 +51,7 @@ struct Used : AmongBarePeers {
   std::unique_ptr<BarePeer> p1 = peer("p1", 1);
   std::unique_ptr<BarePeer> p2 = peer("p2", 2);
   std::shared_ptr<detail::RRefHandle> value =
-      references().own(ValueBox::of(Tally{4}), "Tally", SourceLocation::current());
+      references().own(ValueBox::of(Relay{4}), "Relay", SourceLocation::current());
 };
 
 BOOST_FIXTURE_TEST_SUITE(waits_of_uses, Used)
@@ -78,8 +78,8 @@ BOOST_AUTO_TEST_CASE(who_takes_its_turn_again_waits_for_it_as_its_thread_waits) 
 }
 
 BOOST_AUTO_TEST_CASE(a_function_that_waited_goes_on_when_who_used_its_value_meanwhile_has_ended) {
-  const RRef<Tally> theirs = node->remote("p1", constructor<Tally>);
-  static_cast<void>(theirs.rpc_async(*node, &Tally::ask_p2));
+  const RRef<Relay> theirs = node->remote("p1", constructor<Relay>);
+  static_cast<void>(theirs.rpc_async(*node, &Relay::ask_p2));
   auto call = std::move(p1->take<msg::ValueCall>().at(0));  // as the node encodes it
   call.rref = value->id();
   std::shared_ptr<ValueUse> second;

@@ -18,6 +18,8 @@
 namespace troupe::detail {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(barriers)
+
 using namespace std::chrono_literals;
 using boost::unit_test::label;
 
@@ -77,8 +79,6 @@ struct Place {
 };
 
 #define CHECK_TOLD(place, ...) BOOST_TEST(((place).told == std::vector<std::string>{__VA_ARGS__}))
-
-BOOST_AUTO_TEST_SUITE(barriers)
 
 BOOST_AUTO_TEST_CASE(nobody_passes_before_all_are_there, *label("S-03")) {
   Place place;

@@ -10,6 +10,7 @@
 
 #include "actors/core/node_core.h"
 #include "tests/actors/bare_peer.h"
+#include "tests/actors/membership/members.h"
 
 namespace troupe::testing {
 namespace {
@@ -43,14 +44,6 @@ struct Newcomer : AmongBarePeers {
     return {"m", core().incarnation(), "memory://m", "trainer", rank, epoch};
   }
 };
-
-msg::Member place_of(const BarePeer& peer, std::uint32_t rank, std::uint64_t epoch) {
-  return {peer.self().name, peer.self().incarnation, peer.self().address, "ps", rank, epoch};
-}
-
-msg::MemberJoin join_of(const BarePeer& peer, std::optional<std::uint32_t> rank = {}, std::uint32_t world_size = 0) {
-  return {peer.self().name, peer.self().incarnation, peer.self().address, "ps", rank, world_size};
-}
 
 std::string names(const std::vector<msg::Member>& members) {
   std::string text;

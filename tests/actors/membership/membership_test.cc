@@ -14,6 +14,7 @@
 
 #include "actors/core/node_core.h"
 #include "tests/actors/bare_peer.h"
+#include "tests/actors/membership/members.h"
 #include "tests/support/meanwhile.h"
 
 namespace troupe::testing {
@@ -73,14 +74,6 @@ struct Waiting : AmongBarePeers {
   }
 };
 
-msg::Member place_of(const BarePeer& peer, std::uint32_t rank, std::uint64_t epoch) {
-  return {peer.self().name, peer.self().incarnation, peer.self().address, "ps", rank, epoch};
-}
-
-msg::MemberJoin join_of(const BarePeer& peer, std::uint32_t world_size = 0) {
-  return {peer.self().name, peer.self().incarnation, peer.self().address, "ps", {}, world_size};
-}
-
 const msg::Member kNobody{"p2", {2, 2}, "memory://nobody", "ps", 1, 2};
 
 Error node_ends() {
@@ -126,7 +119,7 @@ BOOST_AUTO_TEST_CASE(link_names_the_endpoint_that_it_did_not_reach) {
 BOOST_AUTO_TEST_CASE(founder_that_waits_is_told_when_its_world_is_complete) {
   membership().found({{}, "trainer", 2});
   const auto first = peer("p1");
-  const auto join = [&] { static_cast<void>(first->ask("m", "membership", join_of(*first, 2))); };
+  const auto join = [&] { static_cast<void>(first->ask("m", "membership", join_of(*first, {}, 2))); };
   BOOST_TEST(wait_for_members(2, join) == "nothing");
 }
 
@@ -161,7 +154,7 @@ BOOST_AUTO_TEST_CASE(who_waits_in_a_meeting_is_told_why_the_membership_ends) {
 BOOST_AUTO_TEST_CASE(who_asked_to_be_let_in_is_told_why_the_membership_ends) {
   membership().found({{}, "trainer", 3});
   const auto first = peer("p1");
-  const auto asked = first->ask("m", "membership", join_of(*first, 3));
+  const auto asked = first->ask("m", "membership", join_of(*first, {}, 3));
   BOOST_TEST(!asked->has_value());
   membership().stop(node_ends());
   BOOST_REQUIRE((asked->has_value() && !(*asked)->ok()));

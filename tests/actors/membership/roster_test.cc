@@ -10,6 +10,8 @@
 namespace troupe::detail {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(roster)
+
 using boost::unit_test::label;
 using Ranks = std::map<std::string, std::uint32_t>;
 
@@ -29,8 +31,6 @@ Ranks ranks(const Roster& roster) {
   for (const msg::Member& member : roster.members()) ranks[member.name] = member.rank;
   return ranks;
 }
-
-BOOST_AUTO_TEST_SUITE(roster)
 
 BOOST_AUTO_TEST_CASE(role_is_the_name_without_its_index) {
   BOOST_TEST(role_of_name("trainer12") == "trainer");

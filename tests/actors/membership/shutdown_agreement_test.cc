@@ -9,6 +9,8 @@
 namespace troupe::detail {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(shutdown_agreement)
+
 using Verdict = ShutdownAgreement::Verdict;
 
 const std::vector<NodeName> kTwo{"a", "b"};
@@ -24,8 +26,6 @@ ShutdownAgreement all_ready() {
   agreement.ready("b");
   return agreement;
 }
-
-BOOST_AUTO_TEST_SUITE(shutdown_agreement)
 
 BOOST_AUTO_TEST_CASE(nobody_is_counted_before_all_are_ready) {
   ShutdownAgreement agreement;

@@ -11,6 +11,8 @@ namespace troupe {
 
 static std::ostream& operator<<(std::ostream& out, ForkOutcome outcome) { return out << static_cast<int>(outcome); }
 
+BOOST_AUTO_TEST_SUITE(fork_table)
+
 namespace {
 
 const NodeLife kTrainer{"trainer", {1, 10}};
@@ -28,8 +30,6 @@ ForkTable created_table() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(fork_table)
 
 BOOST_AUTO_TEST_CASE(a_value_ends_when_its_last_fork_is_deleted) {
   ForkTable table = created_table();

@@ -14,6 +14,8 @@ static std::ostream& operator<<(std::ostream& out, const RRefNotice& notice) {
   return out << kNames[static_cast<int>(notice.kind)] << notice.fork.text() << " to " << notice.to.name;
 }
 
+BOOST_AUTO_TEST_SUITE(handle_table)
+
 namespace {
 
 using Kind = RRefNotice::Kind;
@@ -51,8 +53,6 @@ HandleTable table_with_confirmed_handle() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(handle_table)
 
 BOOST_AUTO_TEST_CASE(a_handle_from_the_owner_is_confirmed_from_birth_and_deleted_with_its_last_copy) {
   HandleTable table = table_with_confirmed_handle();

@@ -15,6 +15,8 @@
 #include "node/local_cluster.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(rref_owner_actor)
+
 namespace {
 
 template <class Condition>
@@ -41,8 +43,6 @@ struct Owner {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(rref_owner_actor)
 
 // The owner's last turn puts the use into the owner's mailbox, behind the messages that end the value's life.
 BOOST_FIXTURE_TEST_CASE(a_use_that_comes_behind_the_last_release_is_told_that_the_value_is_gone, Owner) {

@@ -10,6 +10,8 @@ namespace troupe {
 
 static std::ostream& operator<<(std::ostream& out, TurnId use) { return out << use.value; }
 
+BOOST_AUTO_TEST_SUITE(turn_queue)
+
 namespace {
 
 constexpr TurnId kFirst{1};
@@ -25,8 +27,6 @@ void expect(std::optional<TurnId> got, std::optional<TurnId> wanted) {
 void expect_misuse(const std::logic_error& error, const std::string& text) { BOOST_TEST(error.what() == text); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(turn_queue)
 
 BOOST_AUTO_TEST_CASE(uses_take_turns_in_the_order_they_arrive) {
   TurnQueue queue;

@@ -11,7 +11,7 @@ namespace {
 using boost::unit_test::label;
 
 const NodeLife kSlow{"slow", {1, 1}};
-const NodeLife kOther{"other", {2, 2}};
+const NodeLife kQuick{"other", {2, 2}};
 
 /// Calls that report their name when they begin.
 struct Calls {
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(calls_of_a_peer_that_does_not_wait_and_nobody_elses, *label
   backlog.sent(kSlow, 101);
   BOOST_TEST(keep(kSlow, "1"));
   BOOST_TEST(keep(kSlow, "2"));
-  BOOST_TEST(!keep(kOther, "3"));
+  BOOST_TEST(!keep(kQuick, "3"));
   taken(kSlow, 0);
   BOOST_TEST(begun.empty());
 }
@@ -60,12 +60,12 @@ BOOST_AUTO_TEST_CASE(they_begin_one_by_one_as_answers_are_taken_and_all_once_non
 BOOST_AUTO_TEST_CASE(bytes_are_listed_by_peer_until_they_are_taken) {
   backlog.sent(kSlow, 70);
   backlog.sent(kSlow, 5);
-  backlog.sent(kOther, 1);
+  backlog.sent(kQuick, 1);
   BOOST_TEST(backlog.bytes().at(kSlow) == 75U);
   taken(kSlow, 70);
-  taken(kOther, 1);
+  taken(kQuick, 1);
   BOOST_TEST(backlog.bytes().at(kSlow) == 5U);
-  BOOST_TEST(!backlog.bytes().contains(kOther));
+  BOOST_TEST(!backlog.bytes().contains(kQuick));
 }
 
 BOOST_AUTO_TEST_CASE(end_of_a_life_ends_what_waited_for_it) {
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(end_of_a_life_ends_what_waited_for_it) {
 }
 
 BOOST_AUTO_TEST_CASE(end_of_the_node_ends_all_that_waited) {
-  for (const NodeLife& peer : {kSlow, kOther}) {
+  for (const NodeLife& peer : {kSlow, kQuick}) {
     backlog.sent(peer, 101);
     BOOST_TEST(keep(peer, "1"));
   }

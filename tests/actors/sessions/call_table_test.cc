@@ -8,6 +8,8 @@
 #include <set>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(call_table)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -35,8 +37,6 @@ void expect(const std::vector<int>& got, const std::vector<int>& wanted) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(call_table)
 
 BOOST_AUTO_TEST_CASE(an_answer_takes_its_call_once) {
   Table table;

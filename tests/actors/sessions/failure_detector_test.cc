@@ -15,6 +15,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(failure_detector_rules)
+
 using namespace std::chrono_literals;
 using boost::unit_test::label;
 using Event = FailureDetector::Event;
@@ -44,8 +46,6 @@ void watch(FailureDetector& detector, const NodeName& peer, Incarnation incarnat
   BOOST_TEST(!detector.heard(peer, incarnation, {100ms, 0ms}, at(0ms)).has_value());
   BOOST_TEST_REQUIRE(detector.tick(at(0ms)).heartbeats.size() == 1U);
 }
-
-BOOST_AUTO_TEST_SUITE(failure_detector_rules)
 
 BOOST_AUTO_TEST_CASE(silent_peer_is_unreachable_after_300_ms_and_down_after_its_lease, *label("fault-F13")) {
   FailureDetector detector;

@@ -17,6 +17,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(session_random)
+
 using namespace std::chrono_literals;
 using boost::unit_test::label;
 
@@ -42,8 +44,6 @@ Parcel parcel(const std::string& name, std::size_t bytes) {
   return pack({frame(name), frame(std::string(bytes / 3, 'x')), frame(""), frame(std::string(bytes - bytes / 3, 'y'))},
               kSmallPieces);
 }
-
-BOOST_AUTO_TEST_SUITE(session_random)
 
 /// Two sessions over links that lose, repeat and reorder, with messages of every class and size, small grants, calls
 /// that begin in any order, and some that are withdrawn.

@@ -13,6 +13,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(session_rules)
+
 using namespace std::chrono_literals;
 
 constexpr Incarnation kAlice{.high = 0xA, .low = 1};
@@ -63,8 +65,6 @@ struct Pair {
   Session alice;
   Session bob;
 };
-
-BOOST_AUTO_TEST_SUITE(session_rules)
 
 BOOST_AUTO_TEST_CASE(header_has_the_documented_bytes) {
   const Frame encoded = encode({.kind = SessionKind::data,

@@ -9,13 +9,13 @@
 namespace troupe::detail {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(traffic)
+
 using boost::unit_test::label;
 
 Frames frames_of(std::size_t first, std::size_t second) {
   return {make_frame(std::vector<std::byte>(first)), make_frame(std::vector<std::byte>(second))};
 }
-
-BOOST_AUTO_TEST_SUITE(traffic)
 
 BOOST_AUTO_TEST_CASE(bytes_and_calls_are_counted_by_peer_and_direction) {
   Traffic traffic;

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using detail::Shards;
 using Asked = std::shared_ptr<std::optional<Result<msg::AnyMessage>>>;
 
-struct Among : AmongBarePeers {
+struct AmongShards : AmongBarePeers {
   [[nodiscard]] Shards& shards() { return core().shards(); }
 
   static msg::ShardCreate word_to_create(std::uint64_t serial, std::vector<RRefId> parameters) {
@@ -42,7 +42,7 @@ struct Among : AmongBarePeers {
 
 /// A shard whose driver dies after it has prepared a step that p2 takes as well. Its name sorts before p2's, so it asks
 /// p2.
-struct Orphaned : Among {
+struct Orphaned : AmongShards {
   Orphaned() {
     static_cast<void>(create(4, {}));
     const Asked prepared = p1->ask(
@@ -65,12 +65,12 @@ struct Orphaned : Among {
   const StepId step{"p1", 1, 5};
 };
 
-std::string outcome(const Asked& asked) {
+std::string answer_to(const Asked& asked) {
   if (!*asked) return "waits";
   return (*asked)->ok() ? "ok" : std::string(name_of((*asked)->error().code)) + " " + (*asked)->error().message;
 }
 
-BOOST_FIXTURE_TEST_SUITE(shards, Among)
+BOOST_FIXTURE_TEST_SUITE(shards, AmongShards)
 
 BOOST_AUTO_TEST_CASE(a_shard_that_gets_no_memory_leaves_nothing_of_itself) {
   std::uint64_t serial = 100;
@@ -85,25 +85,25 @@ BOOST_AUTO_TEST_CASE(a_shard_that_gets_no_memory_leaves_nothing_of_itself) {
       }
       is_refused = refused.happened();
     }
-    const std::string next = outcome(create(serial, {}));
+    const std::string next = answer_to(create(serial, {}));
     BOOST_TEST((next == "ok" || next.find("resource_exhausted") == 0U), next);
   }
   BOOST_TEST(serial > 105U);
 }
 
 BOOST_AUTO_TEST_CASE(only_the_life_that_made_an_optimizer_moves_it) {
-  BOOST_TEST(outcome(p2->ask("m", "worker", msg::ShardCreate{{"p1", 1, 4}, "sgd", {}, {}})) ==
+  BOOST_TEST(answer_to(p2->ask("m", "worker", msg::ShardCreate{{"p1", 1, 4}, "sgd", {}, {}})) ==
              "protocol_violation optimizer p1.4 is not of p2");
-  BOOST_TEST(outcome(p1->ask("m", "worker", msg::ShardCreate{{"p1", 3, 4}, "sgd", {}, {}})) ==
+  BOOST_TEST(answer_to(p1->ask("m", "worker", msg::ShardCreate{{"p1", 3, 4}, "sgd", {}, {}})) ==
              "protocol_violation optimizer p1.4 is not of p1");
-  BOOST_TEST(outcome(p2->ask("m", "shard/p1.4", msg::ShardPrepare{{"p1", 1, 4}, {"p1", 1, 5}, {"p1", 1, 6}, {}, 0}))
+  BOOST_TEST(answer_to(p2->ask("m", "shard/p1.4", msg::ShardPrepare{{"p1", 1, 4}, {"p1", 1, 5}, {"p1", 1, 6}, {}, 0}))
                  .find("protocol_violation") == 0U);
   BOOST_TEST(shards().size() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_step_of_an_optimizer_without_a_shard_is_not_applied) {
   const Asked asked = p1->ask("m", "shard/p1.4", msg::ShardPrepare{{"p1", 1, 4}, {"p1", 1, 5}, {"p1", 1, 6}, {}, 0});
-  BOOST_TEST(outcome(asked) == "step_not_applied optimizer p1.4 has no shard on m");
+  BOOST_TEST(answer_to(asked) == "step_not_applied optimizer p1.4 has no shard on m");
   BOOST_TEST(((*asked)->error().execution == Execution::never));
   BOOST_TEST((*asked)->error().operation == "step");
   BOOST_TEST((*asked)->error().peer == "m");
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_step_of_an_optimizer_without_a_shard_is_not_applied) {
 
 BOOST_AUTO_TEST_CASE(anybody_may_ask_what_became_of_a_step) {
   const Asked asked = p2->ask("m", "shard/p1.4", msg::ShardQuery{{"p1", 1, 4}, {"p1", 1, 5}});
-  BOOST_REQUIRE(outcome(asked) == "ok");
+  BOOST_REQUIRE(answer_to(asked) == "ok");
   const auto& known = std::get<msg::ShardOutcome>((*asked)->value());
   BOOST_TEST((known.step == StepId{"p1", 1, 5}));
   BOOST_TEST((known.state == msg::StepState::unknown));
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_shard_is_made_once_and_ends_with_its_optimizers_node) {
   p1->say("m", "rref/p1.50", msg::RRefForked{parameter, {"p1", 1, 51}, "p1"});
   const Asked first = create(4, {parameter});
   const Asked second = create(5, {parameter});
-  BOOST_TEST(outcome(first) == "waits");
+  BOOST_TEST(answer_to(first) == "waits");
   BOOST_TEST(shards().size() == 2U);
   static_cast<void>(create(4, {parameter}));
   BOOST_TEST(shards().size() == 2U);
@@ -136,10 +136,10 @@ BOOST_AUTO_TEST_CASE(a_shard_is_made_once_and_ends_with_its_optimizers_node) {
 
 BOOST_AUTO_TEST_CASE(a_shard_that_cannot_be_made_says_why_until_it_is_released) {
   const Asked no_rule = p1->ask("m", "worker", msg::ShardCreate{{"p1", 1, 4}, "no such rule", {}, {}});
-  BOOST_TEST(outcome(no_rule).find("bad_argument") == 0U, outcome(no_rule));
+  BOOST_TEST(answer_to(no_rule).find("bad_argument") == 0U, answer_to(no_rule));
   BOOST_TEST(shards().size() == 1U);
   const Asked step = p1->ask("m", "shard/p1.4", msg::ShardPrepare{{"p1", 1, 4}, {"p1", 1, 5}, {"p1", 1, 6}, {}, 0});
-  BOOST_TEST(outcome(step) == outcome(no_rule));
+  BOOST_TEST(answer_to(step) == answer_to(no_rule));
   p2->say("m", "shard/p1.4", msg::ShardReleased{{"p1", 1, 4}, 0});  // not its own optimizer
   BOOST_TEST(shards().size() == 1U);
   p1->say("m", "shard/p1.4", msg::ShardReleased{{"p1", 1, 4}, 0});
@@ -183,9 +183,9 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_node_fails_what_waits_and_makes_no_shard) {
   why.code = ErrorCode::shutting_down;
   why.message = "the node ends";
   shards().stop(why);
-  BOOST_TEST(outcome(waiting) == "shutting_down the node ends");
+  BOOST_TEST(answer_to(waiting) == "shutting_down the node ends");
   BOOST_TEST(shards().size() == 0U);
-  BOOST_TEST(outcome(create(5, {parameter})).find("step_not_applied") == 0U);
+  BOOST_TEST(answer_to(create(5, {parameter})).find("step_not_applied") == 0U);
   BOOST_TEST(shards().size() == 0U);
 }
 

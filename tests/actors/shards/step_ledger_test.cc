@@ -14,6 +14,8 @@
 namespace troupe::detail {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(step_ledger)
+
 using msg::StepState;
 using Questions = std::vector<StepLedger::Question>;
 using Answers = std::vector<StepLedger::Answer>;
@@ -33,8 +35,6 @@ StepLedger left_alone(const NodeLife& self) {
   ledger.driver_gone();
   return ledger;
 }
-
-BOOST_AUTO_TEST_SUITE(step_ledger)
 
 BOOST_AUTO_TEST_CASE(outcomes_are_kept_until_the_driver_knows_them) {
   StepLedger ledger(kA);

@@ -9,6 +9,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(nn_attention)
+
 namespace {
 
 Variable random(const Shape& shape, std::uint64_t seed = 5) {
@@ -26,8 +28,6 @@ nn::MultiheadAttention& identity_of(nn::MultiheadAttention& layer) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(nn_attention)
 
 BOOST_AUTO_TEST_CASE(a_query_gets_the_values_weighted_by_its_keys) {
   Generator generator(1);

@@ -7,6 +7,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(nn_conv)
+
 namespace {
 
 std::vector<std::string> names_of(const nn::Module& module) {
@@ -22,8 +24,6 @@ bool fills(const Variable& values, double bound) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(nn_conv)
 
 BOOST_AUTO_TEST_CASE(weights_have_the_shapes_of_torch_and_lie_in_their_bounds) {
   Generator g(1);

@@ -7,6 +7,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(nn_init)
+
 namespace {
 
 double mean_of(const Tensor& x) { return mean(x.to(DType::f64)).item(); }
@@ -33,8 +35,6 @@ void expect_uniform(const Tensor& x, double bound) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(nn_init)
 
 BOOST_AUTO_TEST_CASE(fans_count_the_receptive_field) {
   BOOST_TEST(nn::fan_in({8, 4, 5, 3}) == 60);    // 4 * 5 * 3

@@ -12,6 +12,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(nn_module)
+
 namespace {
 
 /// Counts its forwards, and has a buffer `mask` that is not saved.
@@ -67,8 +69,6 @@ using Names = std::vector<std::string>;
 const auto per_element = boost::test_tools::per_element();
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(nn_module)
 
 BOOST_AUTO_TEST_CASE(buffers_are_no_parameters_and_only_persistent_ones_belong_to_the_state) {
   const auto model = network();

@@ -11,6 +11,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(nn_norm)
+
 namespace {
 
 Tensor value_of(const nn::Module& module, const std::string& name) {
@@ -23,8 +25,6 @@ Tensor value_of(const nn::Module& module, const std::string& name) {
 constexpr nn::BatchNormLayerOptions kF64{.dtype = DType::f64};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(nn_norm)
 
 BOOST_AUTO_TEST_CASE(batch_norm_takes_in_each_batch_while_training_and_uses_what_it_has_in_eval_mode) {
   nn::BatchNorm1d layer(1, kF64);

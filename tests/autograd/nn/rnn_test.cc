@@ -9,6 +9,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(nn_rnn)
+
 namespace {
 
 Variable random(const Shape& shape) {
@@ -17,8 +19,6 @@ Variable random(const Shape& shape) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(nn_rnn)
 
 BOOST_AUTO_TEST_CASE(parameters_have_torchs_names_and_shapes_and_start_within_their_bound) {
   Generator generator(1);

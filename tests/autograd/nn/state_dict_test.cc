@@ -12,6 +12,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(state_dict)
+
 namespace {
 
 std::shared_ptr<nn::Sequential> network(unsigned seed) {
@@ -41,8 +43,6 @@ void expect_equal_states(const nn::Module& a, const nn::Module& b) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(state_dict)
 
 BOOST_AUTO_TEST_CASE(a_state_has_the_names_of_the_parameters_and_keeps_their_values) {
   const auto model = network(1);

@@ -11,6 +11,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(summary)
+
 namespace {
 
 /// A model with a parameter of its own, a part with parts, and a part that occurs twice.
@@ -28,8 +30,6 @@ class Model final : public nn::Module {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(summary)
 
 BOOST_AUTO_TEST_CASE(a_summary_lists_parameters_buffers_and_totals) {
   Generator generator(1);

@@ -8,6 +8,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(nn_transformer_decoder)
+
 namespace {
 
 /// Returns the first four steps of the decoder's result for x (1, 5, 8) and its memory.
@@ -16,8 +18,6 @@ Tensor first_four(nn::TransformerDecoder& decoder, const Tensor& x, const Tensor
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(nn_transformer_decoder)
 
 BOOST_AUTO_TEST_CASE(a_decoder_has_layers_of_its_own_and_a_last_norm_if_wanted) {
   Generator generator(1);

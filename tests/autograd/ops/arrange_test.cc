@@ -5,13 +5,13 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_arrange)
+
 namespace {
 
 Variable matrix() { return leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3}); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_arrange)
 
 BOOST_AUTO_TEST_CASE(gradients_of_a_diagonal_go_where_it_was) {
   const Variable x = matrix();

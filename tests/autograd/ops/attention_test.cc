@@ -12,6 +12,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_attention)
+
 namespace {
 
 Variable random(const Shape& shape, std::uint64_t seed) {
@@ -45,8 +47,6 @@ void expect_gradients_of_the_formula(const std::vector<Variable>& inputs, const 
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_attention)
 
 BOOST_AUTO_TEST_CASE(gradients_have_the_hand_values) {
   // Weights 1/4 and 3/4 of the values 8 and 4 give 5. By the scores: 1/4 (8 - 5) and 3/4 (4 - 5).

@@ -7,6 +7,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_conv)
+
 namespace {
 
 /// A leaf with distinct elements, further apart than the steps of a gradcheck.
@@ -17,8 +19,6 @@ Variable filled(const Shape& shape) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_conv)
 
 BOOST_AUTO_TEST_CASE(convolution_has_the_gradients_worked_out_by_hand) {
   const Variable x = leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0}, {1, 1, 3, 3});

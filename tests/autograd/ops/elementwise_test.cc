@@ -11,6 +11,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_elementwise)
+
 namespace {
 
 /// Checks value and gradient of a function of one number.
@@ -22,8 +24,6 @@ void expect_at(const std::function<Variable(const Variable&)>& function, double 
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_elementwise)
 
 BOOST_AUTO_TEST_CASE(arithmetic_of_two_variables_has_the_gradients_of_school) {
   const Variable a = leaf({6.0});

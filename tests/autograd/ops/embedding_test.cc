@@ -6,6 +6,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_embedding)
+
 namespace {
 
 constexpr std::array kModes{BagMode::sum, BagMode::mean, BagMode::max};
@@ -25,8 +27,6 @@ Gradients weighted_gradients(const Variable& result) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_embedding)
 
 BOOST_AUTO_TEST_CASE(padding_gets_no_gradient) {
   const Variable weight = table();

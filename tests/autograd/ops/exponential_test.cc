@@ -11,14 +11,14 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_exponential)
+
 namespace {
 
 using Function = Variable (*)(const Variable&);
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_exponential)
 
 BOOST_AUTO_TEST_CASE(functions_have_their_derivatives) {
   const double ln2 = 0.6931471805599453;

@@ -5,6 +5,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_image)
+
 namespace {
 
 Variable random(const Shape& shape) {
@@ -13,8 +15,6 @@ Variable random(const Shape& shape) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_image)
 
 BOOST_AUTO_TEST_CASE(gradients_of_images_agree_with_finite_differences) {
   expect_gradcheck([](Inputs v) { return pixel_shuffle(v[0], 2); }, {random({1, 4, 2, 1})});

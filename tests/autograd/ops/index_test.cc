@@ -5,13 +5,13 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_index)
+
 namespace {
 
 Variable matrix() { return leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3}); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_index)
 
 BOOST_AUTO_TEST_CASE(a_part_picked_twice_collects_both_gradients) {
   const Variable x = matrix();

@@ -8,6 +8,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_loss)
+
 namespace {
 
 constexpr std::array kReductions{Reduction::none, Reduction::sum, Reduction::mean};
@@ -20,8 +22,6 @@ Variable random_leaf(const Shape& shape, std::uint64_t seed, double low = -2.0, 
 Tensor classes(std::initializer_list<std::int64_t> numbers) { return from_values<std::int64_t>(numbers); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_loss)
 
 BOOST_AUTO_TEST_CASE(the_loss_of_a_right_class_has_gradient_in_that_class_only) {
   const Variable log_probs = leaf({-1.0, -2.0, -3.0, -4.0}, {2, 2});

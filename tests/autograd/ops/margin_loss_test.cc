@@ -9,6 +9,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_margin_loss)
+
 namespace {
 
 constexpr std::array kReductions{Reduction::none, Reduction::sum, Reduction::mean};
@@ -19,8 +21,6 @@ Variable random_leaf(const Shape& shape, std::uint64_t seed, double low = -2.0, 
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_margin_loss)
 
 BOOST_AUTO_TEST_CASE(losses_of_distances_agree_with_finite_differences) {
   const Tensor target = from_values<double>({1, -1, -1, 1});

@@ -7,6 +7,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_matmul)
+
 namespace {
 
 /// A leaf with distinct elements.
@@ -16,8 +18,6 @@ Variable filled(const Shape& shape) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_matmul)
 
 BOOST_AUTO_TEST_CASE(products_of_matrices_have_the_gradients_worked_out_by_hand) {
   const Variable a = leaf({1.0, 2.0, 3.0, 4.0}, {2, 2});

@@ -7,6 +7,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_nn)
+
 namespace {
 
 /// A leaf with distinct elements, further apart than the steps of a gradcheck.
@@ -17,8 +19,6 @@ Variable filled(const Shape& shape) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_nn)
 
 BOOST_AUTO_TEST_CASE(linear_multiplies_with_the_transposed_weight_and_adds_the_bias) {
   const Variable x = leaf({1.0, 2.0, 3.0, 4.0}, {2, 2});

@@ -5,6 +5,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_norm)
+
 namespace {
 
 Variable random_leaf(const Shape& shape, std::uint64_t seed) {
@@ -20,8 +22,6 @@ RunningStatistics running(std::int64_t channels) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_norm)
 
 BOOST_AUTO_TEST_CASE(a_batch_gives_the_gradients_worked_out_by_hand) {
   // Mean 1.5, deviation 1.5, so y = -1, -1, 1, 1. With g = 1, 2, 3, 4: sum(g) = 10, sum(g y) = 4.

@@ -7,6 +7,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_pool)
+
 namespace {
 
 /// A leaf with distinct elements, further apart than the steps of a gradcheck.
@@ -17,8 +19,6 @@ Variable filled(const Shape& shape) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_pool)
 
 BOOST_AUTO_TEST_CASE(pooling_passes_the_gradient_to_the_largest_element) {
   const Variable x = leaf({1.0, 5.0, 2.0, 0.0, 3.0, 4.0, 8.0, 7.0}, {1, 1, 2, 4});

@@ -7,6 +7,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_reduce)
+
 namespace {
 
 Variable matrix() { return leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3}); }
@@ -18,8 +20,6 @@ Variable filled(const Shape& shape) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_reduce)
 
 BOOST_AUTO_TEST_CASE(the_gradient_of_a_sum_is_the_same_for_every_summand) {
   const Variable x = matrix();

@@ -5,6 +5,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_rnn)
+
 namespace {
 
 struct Random {
@@ -31,8 +33,6 @@ Variable joined(const RnnOutputs& outputs) {
 constexpr std::array kDirections{TimeDirection::forward, TimeDirection::reverse};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_rnn)
 
 BOOST_AUTO_TEST_CASE(recurrent_layers_agree_with_finite_differences_in_both_directions) {
   for (const TimeDirection direction : kDirections) {

@@ -6,13 +6,13 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_shape)
+
 namespace {
 
 Variable matrix() { return leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3}); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_shape)
 
 BOOST_AUTO_TEST_CASE(rearranged_elements_get_their_gradients_back_in_place) {
   const Variable x = matrix();

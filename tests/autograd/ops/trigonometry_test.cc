@@ -11,6 +11,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(ops_trigonometry)
+
 namespace {
 
 using Function = Variable (*)(const Variable&);
@@ -23,8 +25,6 @@ double slope_at(Function f, double x) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_trigonometry)
 
 BOOST_AUTO_TEST_CASE(functions_have_their_derivatives) {
   const auto close = boost::test_tools::tolerance(1e-14);

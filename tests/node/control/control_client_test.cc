@@ -14,10 +14,10 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(control_client)
+
 using namespace std::chrono_literals;
 using testing::fresh_control_name;
-
-BOOST_AUTO_TEST_SUITE(control_client)
 
 BOOST_AUTO_TEST_CASE(one_that_is_silent_costs_its_patience_once_and_hides_no_other) {
   const ControlName mute = fresh_control_name("mute");

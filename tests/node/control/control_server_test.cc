@@ -13,10 +13,10 @@
 namespace troupe::detail {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(control_server)
+
 using namespace std::chrono_literals;
 using testing::fresh_control_name;
-
-BOOST_AUTO_TEST_SUITE(control_server)
 
 BOOST_AUTO_TEST_CASE(two_servers_of_one_process_answer_for_themselves) {
   const ControlName first = fresh_control_name("a");

@@ -15,11 +15,11 @@
 namespace troupe::detail {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(control_socket)
+
 using testing::fresh_control_name;
 
 const std::string kHeading = "Num       RefCount Protocol Flags    Type St Inode Path\n";
-
-BOOST_AUTO_TEST_SUITE(control_socket)
 
 BOOST_AUTO_TEST_CASE(name_and_text_stand_for_each_other) {
   const ControlName node{"4f2a", "trainer0"};

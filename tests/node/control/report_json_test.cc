@@ -10,6 +10,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(report_json)
+
 using nlohmann::json;
 
 /// Returns the error of parsing `text` as a stack.
@@ -21,8 +23,6 @@ std::string complaint(const std::string& text) {
   }
   return "";
 }
-
-BOOST_AUTO_TEST_SUITE(report_json)
 
 BOOST_AUTO_TEST_CASE(reports_come_back_as_they_were) {
   BOOST_TEST((parse_node_report(json_of(testing::sample_node_report())) == testing::sample_node_report()));

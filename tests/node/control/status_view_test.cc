@@ -16,6 +16,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(status_view)
+
 using namespace std::chrono_literals;
 
 ControlAnswer launcher(const LaunchReport& report, const std::string& id = "4f2a") {
@@ -40,8 +42,6 @@ std::vector<std::string> states(const ClusterView& cluster) {
 }
 
 using Texts = std::vector<std::string>;
-
-BOOST_AUTO_TEST_SUITE(status_view)
 
 BOOST_AUTO_TEST_CASE(nodes_stand_in_the_order_of_their_launcher_with_what_became_of_them) {
   const LaunchReport launch{

@@ -7,9 +7,9 @@
 namespace troupe::detail {
 namespace {
 
-using namespace std::chrono_literals;
-
 BOOST_AUTO_TEST_SUITE(text_table)
+
+using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_CASE(columns_are_as_wide_as_their_widest_cell) {
   TextTable table({{"NODE"}, {"CALLS", TextTable::Align::right}, {"STATE"}});

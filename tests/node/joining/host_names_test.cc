@@ -13,14 +13,14 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(host_names)
+
 using namespace std::chrono_literals;
 using Addresses = std::vector<std::string>;
 
 TimePoint in(Duration time) { return std::chrono::steady_clock::now() + time; }
 
 Error unknown_host() { return Error{.code = ErrorCode::peer_unreachable, .message = "nobody knows it"}; }
-
-BOOST_AUTO_TEST_SUITE(host_names)
 
 BOOST_AUTO_TEST_CASE(seed_without_a_host_name_is_taken_as_it_is) {
   const HostLookup never = [](const std::string& host) -> Result<Addresses> {

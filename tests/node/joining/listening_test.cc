@@ -16,6 +16,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(listening)
+
 using namespace std::chrono_literals;
 
 std::unique_ptr<ZmqLink> listen_at(const std::string& place) {
@@ -24,8 +26,6 @@ std::unique_ptr<ZmqLink> listen_at(const std::string& place) {
   options.bind = place;
   return ZmqLink::open(std::move(options)).value();
 }
-
-BOOST_AUTO_TEST_SUITE(listening)
 
 BOOST_AUTO_TEST_CASE(link_is_seen_from_its_opening_to_its_end) {
   const testing::TemporaryDirectory directory;

@@ -23,6 +23,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(rendezvous_file)
+
 using namespace std::chrono_literals;
 
 Peer node(const std::string& name, std::uint64_t life = 1) {
@@ -58,8 +60,6 @@ std::vector<NodeName> names_of(const Result<std::vector<Peer>>& nodes) {
   return names;
 }
 using Names = std::vector<NodeName>;
-
-BOOST_AUTO_TEST_SUITE(rendezvous_file)
 
 BOOST_AUTO_TEST_CASE(first_node_founds_and_the_next_joins_through_it) {
   Place place;

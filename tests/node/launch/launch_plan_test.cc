@@ -13,6 +13,8 @@
 using namespace troupe;
 using namespace troupe::detail;
 
+BOOST_AUTO_TEST_SUITE(launch_plan)
+
 namespace {
 
 ClusterConfig two_nodes() {
@@ -40,8 +42,6 @@ int listen_at(int port) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(launch_plan)
 
 BOOST_AUTO_TEST_CASE(the_seed_can_listen_at_the_port_that_was_found_for_it) {
   const LaunchPlan plan = plan_launch(two_nodes(), {.variables = {}, .cores = 5});

@@ -52,7 +52,7 @@ std::vector<std::string> with(const std::vector<std::string>& lines, const std::
   return result;
 }
 
-void check_lines(const std::vector<std::string>& found, const std::vector<std::string>& wanted) {
+void expect_lines(const std::vector<std::string>& found, const std::vector<std::string>& wanted) {
   BOOST_CHECK_EQUAL_COLLECTIONS(found.begin(), found.end(), wanted.begin(), wanted.end());
 }
 
@@ -68,10 +68,10 @@ BOOST_AUTO_TEST_CASE(lines_carry_their_node_and_success_of_all_is_status_0) {
   auto run = up(role("ps", "echo one; echo two >&2") + role("trainer", "echo $TROUPE_INDEX", "count = 2"));
   const auto result = run.finish();
   BOOST_TEST(result.status == 0);
-  check_lines(with(result.lines, "[ps] one"), {"[ps] one"});
-  check_lines(with(result.lines, "[ps] two"), {"[ps] two"});
-  check_lines(with(result.lines, "[trainer/0]"), {"[trainer/0] 0"});
-  check_lines(with(result.lines, "[trainer/1]"), {"[trainer/1] 1"});
+  expect_lines(with(result.lines, "[ps] one"), {"[ps] one"});
+  expect_lines(with(result.lines, "[ps] two"), {"[ps] two"});
+  expect_lines(with(result.lines, "[trainer/0]"), {"[trainer/0] 0"});
+  expect_lines(with(result.lines, "[trainer/1]"), {"[trainer/1] 1"});
   BOOST_TEST(with(result.lines, "[troupe] troupe: 3 nodes started in ").size() == 1u);
   BOOST_TEST(result.lines.size() == 5u);
   BOOST_TEST(run.all_gone());
@@ -101,9 +101,9 @@ BOOST_AUTO_TEST_CASE(the_first_failure_is_the_last_line_and_gives_the_status) {
   BOOST_TEST_REQUIRE(result.lines.size() > 5u);
   const std::string first_line = with(result.lines, "[trainer] exit status 3, pid ").at(0);
   const std::string pid = after(first_line, "pid ");
-  check_lines({result.lines.end() - 5, result.lines.end()},
-              {"[trainer] exit status 3, pid " + pid, "[troupe] stopping 2 other nodes", "[other] bye", "[ps] bye",
-               "[trainer] exit status 3, pid " + pid + "; its last line: broken"});
+  expect_lines({result.lines.end() - 5, result.lines.end()},
+               {"[trainer] exit status 3, pid " + pid, "[troupe] stopping 2 other nodes", "[other] bye", "[ps] bye",
+                "[trainer] exit status 3, pid " + pid + "; its last line: broken"});
   BOOST_TEST(run.all_gone());
 }
 
@@ -148,9 +148,9 @@ BOOST_AUTO_TEST_CASE(an_interrupt_stops_in_reverse_order) {
     const auto result = run.finish();
     BOOST_TEST(result.status == 128 + signal);
     const std::string name = signal == SIGINT ? "SIGINT" : "SIGTERM";
-    check_lines({result.lines.end() - 5, result.lines.end()},
-                {"[troupe] " + name + ": stopping 3 nodes, again to kill", "[trainer/1] bye", "[trainer/0] bye",
-                 "[ps] bye", "[troupe] ended by " + name});
+    expect_lines({result.lines.end() - 5, result.lines.end()},
+                 {"[troupe] " + name + ": stopping 3 nodes, again to kill", "[trainer/1] bye", "[trainer/0] bye",
+                  "[ps] bye", "[troupe] ended by " + name});
     BOOST_TEST(run.all_gone());
   }
 }
@@ -175,8 +175,8 @@ BOOST_AUTO_TEST_CASE(a_node_that_does_not_stop_in_time_is_killed) {
   run.signal(SIGTERM);
   const auto result = run.finish();
   BOOST_TEST(result.status == 143);
-  check_lines(with(result.lines, "did not end"), {"[trainer] did not end within 501 ms of SIGTERM: killed"});
-  check_lines(with(result.lines, "bye"), {"[ps] bye"});
+  expect_lines(with(result.lines, "did not end"), {"[trainer] did not end within 501 ms of SIGTERM: killed"});
+  expect_lines(with(result.lines, "bye"), {"[ps] bye"});
   BOOST_TEST(run.all_gone());
 }
 
@@ -250,10 +250,10 @@ BOOST_AUTO_TEST_CASE(a_node_learns_its_place_from_the_environment) {
   const auto lines = run.finish().lines;
   const std::string id = after(with(lines, "[trainer/1] id ").at(0), "id ");
   BOOST_TEST(id.size() == 16u);
-  check_lines(with(lines, "[trainer/1] "),
-              {"[trainer/1] mnist trainer1 trainer 1 2 ps,trainer0,trainer1",
-               "[trainer/1] seed ipc://@troupe-" + id + "-ps", "[trainer/1] own ipc://@troupe-" + id + "-trainer1",
-               "[trainer/1] id " + id, "[trainer/1] maths 3 passive debug digits"});
+  expect_lines(with(lines, "[trainer/1] "),
+               {"[trainer/1] mnist trainer1 trainer 1 2 ps,trainer0,trainer1",
+                "[trainer/1] seed ipc://@troupe-" + id + "-ps", "[trainer/1] own ipc://@troupe-" + id + "-trainer1",
+                "[trainer/1] id " + id, "[trainer/1] maths 3 passive debug digits"});
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_start_is_reported_before_anything_is_started) {
@@ -265,10 +265,11 @@ BOOST_AUTO_TEST_CASE(what_cannot_start_is_reported_before_anything_is_started) {
   const auto result = run.finish();
   BOOST_TEST(result.status == 2);
   const std::string here = path().string();
-  check_lines(result.lines, {"cluster.toml:9: role.command: no program \"./absent\" in " + here,
-                             "cluster.toml:12: role.command: no program \"no-such-program\" in " + here + " or on PATH",
-                             "cluster.toml:15: role.command: " + here + "/notes.txt is not executable (chmod +x)",
-                             "cluster.toml:16: role.working_dir: no directory " + here + "/nowhere"});
+  expect_lines(result.lines,
+               {"cluster.toml:9: role.command: no program \"./absent\" in " + here,
+                "cluster.toml:12: role.command: no program \"no-such-program\" in " + here + " or on PATH",
+                "cluster.toml:15: role.command: " + here + "/notes.txt is not executable (chmod +x)",
+                "cluster.toml:16: role.working_dir: no directory " + here + "/nowhere"});
   BOOST_TEST(!std::filesystem::exists(path() / "started"));
 }
 
@@ -288,7 +289,7 @@ BOOST_AUTO_TEST_CASE(programs_and_directories_are_relative_to_the_file) {
   chmod((path() / "tool").c_str(), 0755);
   auto run = up("[[role]]\nname = \"a\"\ncommand = [\"tool\", \"--fast\", \"two words\"]\nworking_dir = \"runs\"\n");
   const auto lines = run.finish().lines;
-  check_lines(with(lines, "[a] "), {"[a] " + path().string() + "/runs", "[a] --fast two words"});
+  expect_lines(with(lines, "[a] "), {"[a] " + path().string() + "/runs", "[a] --fast two words"});
 }
 
 BOOST_AUTO_TEST_CASE(a_taken_port_is_one_line) {
@@ -304,8 +305,8 @@ BOOST_AUTO_TEST_CASE(a_taken_port_is_one_line) {
   auto run = up("[cluster]\ntransport = \"tcp\"\nport = " + port + "\n" + role("ps", "touch started"));
   const auto result = run.finish();
   BOOST_TEST(result.status == 2);
-  check_lines(result.lines,
-              {"cluster.toml:3: cluster.port: cannot use port " + port + " of 127.0.0.1: Address already in use"});
+  expect_lines(result.lines,
+               {"cluster.toml:3: cluster.port: cannot use port " + port + " of 127.0.0.1: Address already in use"});
   BOOST_TEST(!std::filesystem::exists(path() / "started"));
 }
 
@@ -313,9 +314,9 @@ BOOST_AUTO_TEST_CASE(all_errors_of_a_file_are_shown_and_nothing_else) {
   auto run = up("[cluster]\nport = \"x\"\n[[role]]\nname = \"ps\"\ncomand = [\"./ps\"]\n");
   const auto result = run.finish();
   BOOST_TEST(result.status == 2);
-  check_lines(result.lines, {"cluster.toml:2: cluster.port: expected an integer, found string \"x\"",
-                             "cluster.toml:3: role.command: missing, e.g. command = [\"./trainer\"]",
-                             "cluster.toml:5: role.comand: unknown key, did you mean \"command\"?"});
+  expect_lines(result.lines, {"cluster.toml:2: cluster.port: expected an integer, found string \"x\"",
+                              "cluster.toml:3: role.command: missing, e.g. command = [\"./trainer\"]",
+                              "cluster.toml:5: role.comand: unknown key, did you mean \"command\"?"});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -7,6 +7,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(log_view)
+
 namespace {
 
 LogView view(LogView::Options options = {}) { return LogView({"ps", "trainer/0", "trainer/1"}, options); }
@@ -21,8 +23,6 @@ std::string shown(LogView& view) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(log_view)
 
 BOOST_AUTO_TEST_CASE(only_whole_lines_appear_however_the_bytes_come) {
   LogView logs = view();

@@ -15,6 +15,8 @@ std::ostream& operator<<(std::ostream& out, const SignalOrder& order) {
 }
 }  // namespace troupe
 
+BOOST_AUTO_TEST_SUITE(supervision)
+
 namespace {
 
 const ExitStatus kSuccess{0};
@@ -32,8 +34,6 @@ void check_orders(const SignalOrders& found, const SignalOrders& wanted) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(supervision)
 
 BOOST_AUTO_TEST_CASE(success_of_all_ends_with_status_0_and_no_signal) {
   Supervision rules = three();

@@ -20,6 +20,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(link_conformance)
+
 using testing::frame_of;
 using testing::RecordingSink;
 using testing::text_of;
@@ -107,8 +109,6 @@ struct Two {
 };
 
 using AllLinks = boost::mpl::list<MemoryLinks, TcpLinks, IpcLinks>;
-
-BOOST_AUTO_TEST_SUITE(link_conformance)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(both_sides_learn_who_is_up, Links, AllLinks) {
   Two<Links> two;

@@ -15,6 +15,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(memory_link)
+
 using testing::frame_of;
 using testing::RecordingSink;
 
@@ -24,8 +26,6 @@ struct MemoryNode {
   RecordingSink sink;
   MemoryLink link;
 };
-
-BOOST_AUTO_TEST_SUITE(memory_link)
 
 BOOST_AUTO_TEST_CASE(frames_change_hands_without_a_copy) {
   MemoryHub hub;

@@ -11,6 +11,8 @@
 #include "tests/support/eventually.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(on_this_host)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -79,8 +81,6 @@ bool comes_to_be_known(OnThisHost& place) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(on_this_host)
 
 BOOST_AUTO_TEST_CASE(numbers_and_paths_are_known_at_once) {
   SlowSystem system;

@@ -11,6 +11,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(ready_set)
+
 using namespace std::chrono_literals;
 using Keys = std::vector<ReadySet::Key>;
 
@@ -26,8 +28,6 @@ struct Event {
   }
   const int descriptor;
 };
-
-BOOST_AUTO_TEST_SUITE(ready_set)
 
 BOOST_AUTO_TEST_CASE(keys_of_readable_descriptors_are_told_until_they_have_been_read) {
   const Event first;

@@ -18,6 +18,8 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(transports)
+
 using namespace std::chrono_literals;
 using boost::unit_test::label;
 
@@ -82,8 +84,6 @@ struct Carrier {
   std::map<std::string, std::string> seen;  // written by the joining thread
   Transports transports;
 };
-
-BOOST_AUTO_TEST_SUITE(transports)
 
 BOOST_AUTO_TEST_CASE(unknown_transport_foreign_option_and_seed_of_another_transport_are_three_errors, *label("I-13")) {
   const Error unknown = refusal(options("a", "pigeon://loft"));

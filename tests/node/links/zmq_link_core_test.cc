@@ -12,6 +12,8 @@
 #include "tests/support/recording_sink.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(zmq_link_core)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -37,8 +39,6 @@ struct LinkOfTest {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(zmq_link_core)
 
 BOOST_AUTO_TEST_CASE(connect_that_is_given_up_is_answered_at_once_and_may_be_repeated) {
   const ClusterSecret secret = ClusterSecret::random();

@@ -14,6 +14,8 @@
 #include "tests/support/recording_sink.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(port_router)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -84,8 +86,6 @@ using Lines = std::vector<std::string>;
 const auto per_element = boost::test_tools::per_element();
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(port_router)
 
 BOOST_AUTO_TEST_CASE(calls_wait_for_the_connection_and_leave_in_order_but_for_those_that_have_ended) {
   World world;

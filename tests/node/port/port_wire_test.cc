@@ -13,6 +13,8 @@
 #include "tests/support/recording_sink.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(port_wire)
+
 namespace {
 
 using port::Message;
@@ -55,8 +57,6 @@ class HugeSpan {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(port_wire)
 
 BOOST_AUTO_TEST_CASE(header_has_the_bytes_that_the_wire_document_shows) {
   const Frames frames = port::encode(message({part_of("ab"), {}}));

@@ -12,6 +12,8 @@
 #include "tests/support/recording_sink.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(sim_link)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -61,8 +63,6 @@ struct Pair {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sim_link)
 
 BOOST_AUTO_TEST_CASE(both_ends_come_up_at_once_and_know_each_other) {
   const Pair pair(1);

@@ -17,6 +17,8 @@
 #include "tests/support/expect_throw.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(sim)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -99,8 +101,6 @@ ErrorCode code_of(const Future<std::int64_t>& future) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sim)
 
 BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_run_and_another_seed_another) {
   std::set<std::uint64_t> hashes;

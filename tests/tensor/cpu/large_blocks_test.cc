@@ -12,12 +12,12 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(large_blocks)
+
 constexpr std::size_t kMiB = std::size_t{1} << 20U;
 
 // An address only; it is never read or written.
 std::byte* at(std::size_t address) { return reinterpret_cast<std::byte*>(address); }
-
-BOOST_AUTO_TEST_SUITE(large_blocks)
 
 BOOST_AUTO_TEST_CASE(a_segment_is_split_and_joined_again) {
   LargeBlocks blocks;

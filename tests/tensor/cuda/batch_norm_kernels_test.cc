@@ -7,6 +7,8 @@
 #include "tests/tensor/random_values.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_batch_norm_kernels)
+
 namespace {
 
 using cuda::ChannelParts;
@@ -62,8 +64,6 @@ void expect_as_on_cpu(const Shape& shape, DType dtype, Moments moments) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_batch_norm_kernels)
 
 BOOST_AUTO_TEST_CASE(values_and_gradients_are_close_to_the_cpus) {
   for (const DType dtype : {DType::f32, DType::f64}) {

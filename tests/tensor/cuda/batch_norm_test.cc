@@ -6,6 +6,8 @@
 #include "tests/tensor/random_values.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_batch_norm, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::expect_close_on_gpu;
@@ -15,8 +17,6 @@ using testing::random_values;
 using testing::tolerance_of;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_batch_norm, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(values_running_statistics_and_gradients_are_close_to_the_cpus) {
   const Tensor weight = random_values({12}, DType::f32, 2);

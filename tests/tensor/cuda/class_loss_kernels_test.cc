@@ -10,6 +10,8 @@
 #include "tests/tensor/random_values.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_class_loss_kernels)
+
 namespace {
 
 using kernels::RightClasses;
@@ -29,8 +31,6 @@ std::vector<RightClasses> all_kinds(std::int64_t rows, std::int64_t classes, DTy
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_class_loss_kernels)
 
 BOOST_AUTO_TEST_CASE(cross_entropy_and_its_gradient_are_close_to_the_cpus_for_few_and_many_classes) {
   for (const DType dtype : kBoth) {

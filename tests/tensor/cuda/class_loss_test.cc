@@ -7,6 +7,8 @@
 #include "tests/tensor/random_values.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_class_loss, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::expect_close_on_gpu;
@@ -25,8 +27,6 @@ Tensor targets(const Shape& shape, std::int64_t classes) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_class_loss, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(losses_of_classes_and_their_gradients_are_close_to_the_cpus) {
   for (const DType dtype : kFloats) {

@@ -6,6 +6,8 @@
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_coalesce, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::expect_same_on_gpu;
@@ -23,8 +25,6 @@ Tensor values(const Shape& shape, DType dtype) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_coalesce, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(rows_come_together_with_the_bits_of_the_cpus) {
   for (const DType dtype : {DType::f16, DType::f32, DType::f64, DType::i8, DType::i64}) {

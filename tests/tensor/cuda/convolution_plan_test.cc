@@ -7,6 +7,8 @@
 #include "tests/tensor/random_values.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_convolution_plan)
+
 namespace {
 
 using cuda::AlgorithmOffer;
@@ -113,8 +115,6 @@ std::vector<Case> cases() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_convolution_plan)
 
 BOOST_AUTO_TEST_CASE(a_plan_says_what_the_shapes_and_options_say) {
   const ConvolutionPlan plan =

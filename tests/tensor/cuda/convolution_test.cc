@@ -6,6 +6,8 @@
 #include "tests/tensor/random_values.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_convolution, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::expect_close_on_gpu;
@@ -30,8 +32,6 @@ std::vector<Case> cases() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_convolution, *boost::unit_test::precondition(NeedsGpus{1}))
 
 // Algorithms that transform images and filters first round intermediate values, so only closeness is guaranteed.
 BOOST_AUTO_TEST_CASE(images_are_convolved_as_on_the_cpu_and_so_are_gradients) {

@@ -11,6 +11,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_elementwise_kernels)
+
 namespace {
 
 using kernels::BinaryOp;
@@ -70,8 +72,6 @@ constexpr auto kNumbers = {DType::u8,  DType::i8,   DType::i16, DType::i32, DTyp
                            DType::f16, DType::bf16, DType::f32, DType::f64};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_elementwise_kernels)
 
 BOOST_AUTO_TEST_CASE(functions_of_one_operand_are_those_of_the_cpu) {
   for (const DType dtype : kNumbers) {

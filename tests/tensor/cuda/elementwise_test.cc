@@ -9,6 +9,8 @@
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_elementwise, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::expect_close_on_gpu;
@@ -28,8 +30,6 @@ Tensor values(DType dtype, double shift = 0.0) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_elementwise, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(arithmetic_has_the_bits_of_the_cpus) {
   const std::vector<Binary> functions{add, sub, mul, maximum, minimum, div};

@@ -11,6 +11,8 @@
 #include "tests/tensor/random_values.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_embedding_bag_kernels)
+
 namespace {
 
 using kernels::Bags;
@@ -31,8 +33,6 @@ std::vector<Bags> all_kinds(DType dtype) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_embedding_bag_kernels)
 
 BOOST_AUTO_TEST_CASE(sums_and_extremes_have_the_bits_of_the_cpus) {
   for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {

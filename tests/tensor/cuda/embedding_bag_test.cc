@@ -6,6 +6,8 @@
 #include "tests/tensor/random_values.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_embedding_bag, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::expect_close_on_gpu;
@@ -23,8 +25,6 @@ Tensor places(const Shape& shape, std::int64_t size) {
 Tensor offsets() { return from_values<std::int64_t>({0, 700, 700, 2990}); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_embedding_bag, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(bags_and_their_gradients_have_the_bits_of_the_cpus) {
   for (const DType dtype : kFloats) {

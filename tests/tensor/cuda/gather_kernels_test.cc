@@ -9,6 +9,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_gather_kernels)
+
 namespace {
 
 using testing::layouts_of;
@@ -26,8 +28,6 @@ Tensor places(const Shape& shape, std::int64_t size) {
 constexpr auto kComputed = {DType::i32, DType::i64, DType::f32, DType::f64};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_gather_kernels)
 
 BOOST_AUTO_TEST_CASE(elements_are_gathered_as_on_the_cpu) {
   for (const DType dtype : kDTypes) {

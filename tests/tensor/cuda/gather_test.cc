@@ -6,6 +6,8 @@
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_gather, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::expect_same_on_gpu;
@@ -24,8 +26,6 @@ Tensor places(const Shape& shape, std::int64_t size) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_gather, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(what_is_taken_by_index_has_the_bits_of_the_cpus) {
   for (const DType dtype : kDTypes) {

@@ -6,6 +6,8 @@
 #include "tests/tensor/random_values.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_gemm_plan)
+
 namespace {
 
 using cuda::GemmCall;
@@ -46,8 +48,6 @@ int expect_product(const Tensor& x, const Tensor& y) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_gemm_plan)
 
 BOOST_AUTO_TEST_CASE(calls_multiply_matrices_of_every_layout) {
   for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{3, 4, 5}, {1, 4, 5}, {3, 1, 5}, {3, 4, 1}, {1, 1, 1}}) {

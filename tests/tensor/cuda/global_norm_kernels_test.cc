@@ -10,6 +10,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_global_norm_kernels)
+
 namespace {
 
 /// Tensors of all floating dtypes: an empty one, one of several parts, one that is not contiguous.
@@ -21,8 +23,6 @@ std::vector<Tensor> values() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_global_norm_kernels)
 
 BOOST_AUTO_TEST_CASE(sums_and_the_largest_are_close_to_the_cpus) {
   const std::vector<Tensor> xs = values();

@@ -8,6 +8,8 @@
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_global_norm, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::kFloats;
@@ -16,8 +18,6 @@ using testing::layouts_of;
 using testing::NeedsGpus;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_global_norm, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(the_size_of_tensors_of_all_dtypes_and_layouts_is_close_to_the_cpus) {
   std::vector<Tensor> here;

@@ -8,6 +8,8 @@
 #include "tests/tensor/random_values.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_group_norm_kernels)
+
 namespace {
 
 using testing::random_values;
@@ -52,8 +54,6 @@ void expect_as_on_cpu(const Shape& shape, DType dtype) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_group_norm_kernels)
 
 BOOST_AUTO_TEST_CASE(values_and_gradients_of_rows_with_a_weight_for_each_element_are_close_to_the_cpus) {
   for (const DType dtype : {DType::f32, DType::f64}) {

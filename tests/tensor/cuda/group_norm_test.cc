@@ -6,6 +6,8 @@
 #include "tests/tensor/random_values.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_group_norm, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::expect_close_on_gpu;
@@ -16,8 +18,6 @@ using testing::random_values;
 using testing::tolerance_of;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_group_norm, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(layer_norm_and_its_gradients_are_close_to_the_cpus) {
   for (const DType dtype : kFloats) {

@@ -6,6 +6,8 @@
 #include "tests/tensor/random_values.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_matmul, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::expect_close_on_gpu;
@@ -18,8 +20,6 @@ using testing::whole_values;
 const auto kProduct = [](const Tensor& a, const Tensor& b) { return matmul(a, b); };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_matmul, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(products_of_small_whole_numbers_have_the_bits_of_the_cpus) {
   for (const DType dtype : kFloats) {

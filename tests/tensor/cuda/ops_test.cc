@@ -15,6 +15,8 @@
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_ops)
+
 namespace {
 
 using testing::Call;
@@ -56,8 +58,6 @@ std::vector<std::string> declared() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_ops)
 
 BOOST_AUTO_TEST_CASE(every_operation_is_among_the_calls) {
   const Calls calls = every_call();

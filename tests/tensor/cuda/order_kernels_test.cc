@@ -11,6 +11,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_order_kernels)
+
 namespace {
 
 using testing::layouts_of;
@@ -28,8 +30,6 @@ void expect_as_cpu(const Tensor& x, std::int64_t k) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_order_kernels)
 
 BOOST_AUTO_TEST_CASE(rows_are_sorted_as_on_the_cpu) {
   Generator generator(1);

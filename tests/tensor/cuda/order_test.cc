@@ -5,6 +5,8 @@
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_order, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::expect_same_on_gpu;
@@ -12,8 +14,6 @@ using testing::layouts_of;
 using testing::NeedsGpus;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_order, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(rows_are_sorted_as_on_the_cpu) {
   Generator generator(1);

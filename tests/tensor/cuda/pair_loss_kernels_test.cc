@@ -9,6 +9,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_pair_loss_kernels)
+
 namespace {
 
 using kernels::PairLoss;
@@ -50,8 +52,6 @@ struct Pairs {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_pair_loss_kernels)
 
 BOOST_AUTO_TEST_CASE(every_loss_and_gradient_is_close_to_the_cpus) {
   for (const DType dtype : kBoth) {

@@ -6,6 +6,8 @@
 #include "tests/tensor/random_values.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_pair_loss, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::expect_close_on_gpu;
@@ -20,8 +22,6 @@ constexpr std::array kReductions{Reduction::none, Reduction::sum, Reduction::mea
 
 /// Probabilities.
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_pair_loss, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(losses_of_pairs_and_their_gradients_are_close_to_the_cpus) {
   for (const DType dtype : kFloats) {

@@ -8,6 +8,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_piecewise_kernels)
+
 namespace {
 
 using kernels::PiecewiseOp;
@@ -24,8 +26,6 @@ Tensor values(std::int64_t size, DType dtype) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_piecewise_kernels)
 
 BOOST_AUTO_TEST_CASE(values_and_slopes_are_close_to_the_cpus) {
   for (const DType dtype : {DType::f32, DType::f64}) {

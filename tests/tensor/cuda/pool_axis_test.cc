@@ -5,6 +5,8 @@
 #include "tests/tensor/cuda/pool_windows.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_pool_axis)
+
 namespace {
 
 using cuda::PoolAxis;
@@ -33,8 +35,6 @@ void expect_windows_of_positions(const PoolAxis& axis) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_pool_axis)
 
 BOOST_AUTO_TEST_CASE(windows_are_computed_as_they_are_listed) {
   // 5 positions, 1 of padding: windows of 3 from -1, 1 and 3.

@@ -10,6 +10,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_pooling_kernels)
+
 namespace {
 
 using testing::parts_of;
@@ -81,8 +83,6 @@ void expect_largest(const Both& c, const Tensor& x) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_pooling_kernels)
 
 BOOST_AUTO_TEST_CASE(largest_elements_and_their_gradients_have_the_bits_of_the_cpus) {
   std::vector<Both> all = cases();

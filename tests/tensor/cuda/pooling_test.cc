@@ -6,6 +6,8 @@
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_pooling, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::expect_close_on_gpu;
@@ -19,8 +21,6 @@ Tensor images(const Shape& shape, DType dtype) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_pooling, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(largest_elements_their_places_and_gradients_are_the_cpus) {
   for (const DType dtype : kFloats) {

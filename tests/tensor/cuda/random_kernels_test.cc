@@ -8,6 +8,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_random_kernels)
+
 namespace {
 
 using kernels::RealDistribution;
@@ -22,8 +24,6 @@ Generator generator() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_random_kernels)
 
 BOOST_AUTO_TEST_CASE(reals_are_the_draws_of_the_generator_one_after_the_other) {
   Tensor doubles = Tensor::empty({kMany}, DType::f64);

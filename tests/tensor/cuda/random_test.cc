@@ -5,6 +5,8 @@
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_random, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::kFloats;
@@ -23,8 +25,6 @@ void expect_same_draws(const F& draw) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_random, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(a_generator_gives_the_same_numbers_on_both_devices) {
   for (const Shape& shape : {Shape{}, Shape{0, 3}, Shape{7, 1001}, Shape{3'000'001}}) {

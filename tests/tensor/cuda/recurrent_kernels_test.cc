@@ -9,6 +9,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_recurrent_kernels)
+
 namespace {
 
 constexpr auto kMultiply = [](Tensor& out, const Tensor& x, const Tensor& y) { cpu::matmul_kernels.matmul(out, x, y); };
@@ -92,8 +94,6 @@ void expect_as_on_cpu(Layer layer, TimeDirection direction, bool first, bool bia
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_recurrent_kernels)
 
 BOOST_AUTO_TEST_CASE(all_steps_of_every_cell_and_its_gradients_are_close_to_the_cpus) {
   for (const RnnCell cell : {RnnCell::lstm, RnnCell::gru, RnnCell::tanh, RnnCell::relu}) {

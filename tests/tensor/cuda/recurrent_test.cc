@@ -5,6 +5,8 @@
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_recurrent, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::expect_close_on_gpu;
@@ -28,8 +30,6 @@ RnnResult run(RnnCell cell, const Tensor& x, const RnnWeights& w, const Tensor& 
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_recurrent, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(layers_of_every_cell_and_their_gradients_are_close_to_the_cpus) {
   for (const RnnCell cell : {RnnCell::lstm, RnnCell::gru, RnnCell::tanh, RnnCell::relu}) {

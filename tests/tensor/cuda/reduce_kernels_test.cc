@@ -11,6 +11,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_reduce_kernels)
+
 namespace {
 
 using kernels::AxisSet;
@@ -44,8 +46,6 @@ void expect_as_cpu(ReduceOp op, const Tensor& x, const AxisSet& axes) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_reduce_kernels)
 
 BOOST_AUTO_TEST_CASE(every_choice_of_dimensions_gives_what_the_cpu_gives) {
   for (const DType dtype : kDTypes) {

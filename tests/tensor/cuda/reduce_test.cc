@@ -5,6 +5,8 @@
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_reduce, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::expect_close_on_gpu;
@@ -21,8 +23,6 @@ Tensor values(const Shape& shape, DType dtype) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_reduce, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(dimensions_are_folded_as_on_the_cpu) {
   for (const DType dtype : kDTypes) {

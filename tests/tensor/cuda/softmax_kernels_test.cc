@@ -8,6 +8,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_softmax_kernels)
+
 namespace {
 
 using kernels::SoftmaxKind;
@@ -20,8 +22,6 @@ Tensor values(const Shape& shape, DType dtype, std::uint64_t seed) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_softmax_kernels)
 
 BOOST_AUTO_TEST_CASE(lines_of_every_place_and_length_are_close_to_the_cpus) {
   for (const DType dtype : {DType::f32, DType::f64}) {

@@ -5,6 +5,8 @@
 #include "tensor/kernels/walk.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_strided)
+
 namespace {
 
 using cuda::FastDivisor;
@@ -14,8 +16,6 @@ using cuda::Strided;
 constexpr std::uint32_t kLast = (std::uint32_t{1} << 31U) - 1;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_strided)
 
 BOOST_AUTO_TEST_CASE(a_fast_divisor_divides_all_numbers_that_it_is_for) {
   for (const std::uint32_t d : {1U, 2U, 3U, 5U, 6U, 7U, 10U, 64U, 641U, 1000U, 65535U, 65536U, 65537U, 1000003U,

@@ -10,6 +10,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_update_kernels)
+
 namespace {
 
 const std::vector<UpdateFormula>& formulas() {
@@ -67,8 +69,6 @@ struct Parameter {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_update_kernels)
 
 BOOST_AUTO_TEST_CASE(every_formula_gives_the_bits_of_the_cpu) {
   for (std::size_t i = 0; i < formulas().size(); ++i) {

@@ -7,6 +7,8 @@
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(cuda_update, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
 namespace {
 
 using testing::kGpu;
@@ -29,8 +31,6 @@ Tensor after_adam(DType dtype, Device device) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cuda_update, *boost::unit_test::precondition(testing::NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(a_step_has_the_bits_of_the_cpus) {
   for (const DType dtype : testing::kFloats) expect_same(after_adam(dtype, kGpu), after_adam(dtype, Device::cpu()));

@@ -8,6 +8,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(attention_of_products)
+
 namespace {
 
 Tensor values(const Shape& shape, DType dtype, std::uint64_t seed) {
@@ -28,8 +30,6 @@ std::vector<kernels::AttentionScores> all_kinds(DType dtype) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(attention_of_products)
 
 BOOST_AUTO_TEST_CASE(values_and_gradients_are_close_to_the_kernels) {
   for (const DType dtype : {DType::f32, DType::f64}) {

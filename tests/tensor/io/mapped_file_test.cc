@@ -6,6 +6,8 @@ using namespace troupe;
 using namespace troupe::testing;
 using detail::map_file;
 
+BOOST_AUTO_TEST_SUITE(mapped_file)
+
 namespace {
 
 std::string text_of(const FrozenBytes& bytes) {
@@ -13,8 +15,6 @@ std::string text_of(const FrozenBytes& bytes) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(mapped_file)
 
 BOOST_AUTO_TEST_CASE(a_part_keeps_the_mapping_and_a_replaced_file_changes_nothing) {
   const FileOfBytes file("a");

@@ -10,13 +10,13 @@ using namespace troupe;
 using namespace troupe::testing;
 using detail::NewFile;
 
+BOOST_AUTO_TEST_SUITE(new_file)
+
 namespace {
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(new_file)
 
 BOOST_AUTO_TEST_CASE(the_old_file_is_there_until_the_new_one_is_whole) {
   const FileOfBytes file("a");

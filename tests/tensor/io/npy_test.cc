@@ -10,6 +10,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(npy_files)
+
 namespace {
 
 // numpy.save of float32 [[0, 1, 2], [3, 4, 5]], NumPy 1.24.
@@ -49,8 +51,6 @@ std::string header_of_shape(const std::string& shape) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(npy_files)
 
 BOOST_AUTO_TEST_CASE(what_numpy_saved_is_read_and_written_the_same) {
   const FileOfBytes file("w.npy");

@@ -9,6 +9,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(npz_files)
+
 namespace {
 
 // numpy.savez of w = float32 [[0, 1, 2], [3, 4, 5]] and n = int64 [1, 2], NumPy 1.24.
@@ -86,8 +88,6 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(npz_files)
 
 BOOST_AUTO_TEST_CASE(what_numpy_saved_is_read_stored_or_deflated) {
   const FileOfBytes file("a.npz");

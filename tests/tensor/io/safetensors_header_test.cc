@@ -8,6 +8,8 @@ using detail::format_safetensors_header;
 using detail::parse_safetensors_header;
 using detail::SafetensorsHeader;
 
+BOOST_AUTO_TEST_SUITE(safetensors_header)
+
 namespace {
 
 /// Checks that the header is refused with this text. Places count from the file's first byte.
@@ -19,8 +21,6 @@ void refused(const std::string& json, const std::string& text) {
 std::string tensor(const std::string& fields) { return R"({"w":{)" + fields + "}}"; }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(safetensors_header)
 
 BOOST_AUTO_TEST_CASE(entries_and_metadata_are_read_in_any_order) {
   const SafetensorsHeader header =

@@ -10,6 +10,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(safetensors_files)
+
 namespace {
 
 /// Returns a file with this header and `data_size` bytes 0, 1, 2, ...
@@ -44,8 +46,6 @@ NamedTensors golden_tensors() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(safetensors_files)
 
 BOOST_AUTO_TEST_CASE(the_golden_bytes_are_read_and_written) {
   const FileOfBytes file("model.safetensors");

@@ -8,6 +8,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(kernels_table)
+
 namespace {
 
 /// Returns whether every pointer of the table is set. REQUIRES: a table consists of function pointers only.
@@ -22,8 +24,6 @@ bool is_complete(const kernels::KernelTable& table) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(kernels_table)
 
 BOOST_AUTO_TEST_CASE(the_cpu_has_every_kernel) { BOOST_TEST(is_complete(kernels_of(Device::cpu()))); }
 

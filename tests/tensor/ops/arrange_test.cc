@@ -8,13 +8,13 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_arrange)
+
 namespace {
 
 Tensor matrix() { return from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3}); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_arrange)
 
 BOOST_AUTO_TEST_CASE(diagonal_is_a_view_of_places_that_differ_by_the_offset) {
   const Tensor x = matrix();

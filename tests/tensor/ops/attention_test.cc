@@ -12,6 +12,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_attention)
+
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -61,8 +63,6 @@ void expect_composed(const Inputs& in, const ScaledDotProductOptions& options = 
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_attention)
 
 BOOST_AUTO_TEST_CASE(a_query_gets_the_values_weighted_by_its_keys) {
   const Tensor query = from_values<double>({1.0}, {1, 1});

@@ -13,6 +13,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_conv)
+
 namespace {
 
 struct ConvCase {
@@ -76,8 +78,6 @@ Tensor conv_by_definition(const Tensor& x, const Tensor& weight, const Tensor& b
 Tensor as_f32(const Tensor& x) { return x.to(DType::f32); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_conv)
 
 BOOST_AUTO_TEST_CASE(a_convolution_gives_the_hand_values) {
   const Tensor x = arange(0.0, 9.0, 1.0).reshape({1, 1, 3, 3});

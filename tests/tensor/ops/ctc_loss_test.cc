@@ -11,6 +11,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_ctc_loss)
+
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -41,8 +43,6 @@ double probability(const Tensor& probs, const std::vector<std::int64_t>& target,
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_ctc_loss)
 
 BOOST_AUTO_TEST_CASE(a_target_is_spelt_by_all_paths_with_blanks_and_repetitions) {
   // Two steps spell "1" as 11, 1- and -1: 0.6 0.5 + 0.6 0.5 + 0.4 0.5

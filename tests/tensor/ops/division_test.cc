@@ -9,6 +9,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_division)
+
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -17,8 +19,6 @@ using Function = Tensor (*)(const Tensor&, const Tensor&);
 using OfNumber = Tensor (*)(const Tensor&, double);
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_division)
 
 BOOST_AUTO_TEST_CASE(remainders_have_the_sign_of_the_dividend_or_of_the_divisor) {
   const Tensor a = from_values<double>({7, -7, 7, -7, 5.5, 6});

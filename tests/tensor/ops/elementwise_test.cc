@@ -8,14 +8,14 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_elementwise)
+
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_elementwise)
 
 BOOST_AUTO_TEST_CASE(arithmetic_gives_the_hand_values) {
   const Tensor a = from_values<float>({6, -8});

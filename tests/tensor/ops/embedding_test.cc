@@ -9,6 +9,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_embedding)
+
 namespace {
 
 constexpr std::array kModes{BagMode::sum, BagMode::mean, BagMode::max};
@@ -22,8 +24,6 @@ Tensor bags_of(const EmbeddingBagOptions& options, const Tensor& samples = {}) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_embedding)
 
 BOOST_AUTO_TEST_CASE(bags_are_summed_averaged_and_maximised) {
   expect_same(bags_of({.mode = BagMode::sum}), from_values<float>({4, 40, 0, 0, 8, 80}, {3, 2}));

@@ -9,6 +9,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_exponential)
+
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -17,8 +19,6 @@ using Function = Tensor (*)(const Tensor&);
 using OfTwo = Tensor (*)(const Tensor&, const Tensor&);
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_exponential)
 
 BOOST_AUTO_TEST_CASE(powers_and_logarithms_of_2_and_10_are_whole) {
   expect_same(exp2(from_values<double>({0, 3, -1, -1074, 1024})), from_values<double>({1, 8, 0.5, 0x1p-1074, kInf}));

@@ -15,6 +15,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(norm_of_several)
+
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -26,8 +28,6 @@ double norm_of(std::initializer_list<double> values, double p = 2.0) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(norm_of_several)
 
 BOOST_AUTO_TEST_CASE(all_elements_of_all_tensors_count_as_one_vector) {
   const std::vector<Tensor> xs{from_values<float>({1.0F, -2.0F}), from_values<double>({2.0, 4.0, -10.0}, {3, 1}),

@@ -7,6 +7,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_histogram)
+
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -15,8 +17,6 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 Tensor integers(std::initializer_list<std::int64_t> values) { return from_values<std::int64_t>(values); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_histogram)
 
 BOOST_AUTO_TEST_CASE(unique_gives_distinct_values_in_order_where_they_were_and_how_many) {
   const Unique found = unique(from_values<float>({3, 1, 3, -2, 1, 3}, {2, 3}));

@@ -10,6 +10,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_image)
+
 namespace {
 
 constexpr InterpolateMode kLinear = InterpolateMode::linear;
@@ -23,8 +25,6 @@ Tensor line(std::initializer_list<double> values) {
 Tensor turned(const Tensor& x) { return x.transpose().contiguous().transpose(); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_image)
 
 BOOST_AUTO_TEST_CASE(channels_become_pixels_and_back) {
   const Tensor x = arange(8).reshape({1, 4, 1, 2});

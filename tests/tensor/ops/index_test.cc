@@ -6,13 +6,13 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_index)
+
 namespace {
 
 Tensor indices(std::initializer_list<std::int64_t> values) { return from_values<std::int64_t>(values); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_index)
 
 BOOST_AUTO_TEST_CASE(index_select_picks_in_the_order_of_the_index) {
   const Tensor x = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});

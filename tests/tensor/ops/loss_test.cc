@@ -14,6 +14,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_loss)
+
 namespace {
 
 constexpr std::array kReductions{Reduction::none, Reduction::sum, Reduction::mean};
@@ -45,8 +47,6 @@ const std::vector<std::function<Tensor(const Tensor&, const Tensor&, Reduction)>
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_loss)
 
 BOOST_AUTO_TEST_CASE(a_gradient_has_the_shape_of_the_loss) {
   const detail::ClassLoss averaged("nll_loss", ones({2, 3}), classes({1, 2}), {});

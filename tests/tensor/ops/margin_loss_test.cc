@@ -8,6 +8,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_margin_loss)
+
 namespace {
 
 constexpr Reduction kNone = Reduction::none;
@@ -16,8 +18,6 @@ constexpr Reduction kSum = Reduction::sum;
 Tensor row(std::initializer_list<double> values) { return from_values<double>(values); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_margin_loss)
 
 BOOST_AUTO_TEST_CASE(margin_ranking_wants_one_score_above_the_other) {
   const Tensor a = row({3, 1, 2});

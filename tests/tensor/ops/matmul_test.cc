@@ -8,6 +8,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_matmul)
+
 namespace {
 
 // The product by its definition, in f64.
@@ -18,8 +20,6 @@ Tensor product_by_definition(const Tensor& a, const Tensor& b) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_matmul)
 
 BOOST_AUTO_TEST_CASE(products_give_the_hand_values) {
   const Tensor a = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});

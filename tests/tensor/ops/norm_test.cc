@@ -7,6 +7,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_norm)
+
 namespace {
 
 constexpr BatchNormOptions kRunning{.statistics = NormStatistics::running};
@@ -26,8 +28,6 @@ Tensor gradient_plainly(const Tensor& grad, const Tensor& x, const Axes& axes, c
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_norm)
 
 BOOST_AUTO_TEST_CASE(each_channel_of_a_batch_gets_mean_0_and_variance_1) {
   // Channel 0: mean 2, variance 1; channel 1: mean 20, variance 100.

@@ -9,6 +9,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_pad)
+
 namespace {
 
 constexpr std::array kModes{PadMode::reflect, PadMode::replicate, PadMode::circular};
@@ -16,8 +18,6 @@ constexpr std::array kModes{PadMode::reflect, PadMode::replicate, PadMode::circu
 Tensor numbers(std::initializer_list<std::int64_t> values) { return from_values<std::int64_t>(values); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_pad)
 
 BOOST_AUTO_TEST_CASE(each_mode_takes_its_values_from_the_tensor) {
   const Tensor x = numbers({1, 2, 3, 4});

@@ -11,6 +11,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_pool)
+
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -34,8 +36,6 @@ const std::vector<MaxPool2dOptions> kMaxCases = {
     {.kernel = {1, 1}, .stride = {2, 1}}};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_pool)
 
 BOOST_AUTO_TEST_CASE(max_pooling_takes_the_largest_of_each_window) {
   for (const DType dtype : {DType::f32, DType::f64}) {

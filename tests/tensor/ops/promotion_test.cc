@@ -9,6 +9,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(promotion)
+
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -17,8 +19,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 DType of(const Tensor& a, const Tensor& b) { return (a + b).dtype(); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(promotion)
 
 // The table of torch.result_type.
 BOOST_AUTO_TEST_CASE(a_scalar_counts_where_it_is_of_a_higher_kind_than_all_with_dimensions) {

@@ -9,6 +9,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_quantile)
+
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -17,8 +19,6 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 Tensor matrix() { return from_values<float>({4, 1, 3, 2, 5, 0, 7, 6}, {2, 4}); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_quantile)
 
 BOOST_AUTO_TEST_CASE(median_is_the_lower_of_two_in_the_middle) {
   expect_same(median(matrix()), scalar(3.0F));  // 0 1 2 3 | 4 5 6 7

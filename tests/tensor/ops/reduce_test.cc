@@ -8,6 +8,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_reduce)
+
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -17,8 +19,6 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 Tensor two_by_three() { return from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3}); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_reduce)
 
 BOOST_AUTO_TEST_CASE(sums_give_the_hand_values) {
   const Tensor x = two_by_three();

@@ -9,6 +9,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_rnn)
+
 namespace {
 
 Tensor column(std::initializer_list<double> values) {
@@ -67,8 +69,6 @@ Tensor gru_by_definition(const Tensor& x, const RnnWeights& w, Tensor h) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_rnn)
 
 BOOST_AUTO_TEST_CASE(an_lstm_forgets_half_and_takes_half_when_its_gates_see_nothing) {
   // Gates i, f and o are sigmoid(0) = 1/2; g = tanh(x * atanh(1/2)) is 1/2, then 0.

@@ -14,6 +14,8 @@
 #include "tests/tensor/expect.h"
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(ops_rvalue)
+
 namespace {
 
 Tensor numbers() { return from_values<float>({1, 2, 3, 4}, {2, 2}); }
@@ -28,6 +30,8 @@ Tensor many(std::uint64_t seed) {
   Generator generator(seed);
   return uniform({3, 100'001}, 1.0, 2.0, generator);
 }
+
+}  // namespace
 
 BOOST_AUTO_TEST_CASE(a_result_takes_the_memory_of_the_operand_that_is_given_up) {
   const Tensor other = numbers();
@@ -239,5 +243,6 @@ BOOST_AUTO_TEST_CASE(a_write_that_moves_a_tensor_leaves_its_spans_behind) {
   BOOST_TEST(x.select(0, 7).item() == 4.0);
 }
 
-}  // namespace
+BOOST_AUTO_TEST_SUITE_END()
+
 }  // namespace troupe

@@ -11,6 +11,8 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(ops_trigonometry)
+
 namespace {
 
 constexpr double kPi = std::numbers::pi;
@@ -21,8 +23,6 @@ using OfTwo = Tensor (*)(const Tensor&, const Tensor&);
 constexpr Function kAll[] = {sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ops_trigonometry)
 
 BOOST_AUTO_TEST_CASE(angles_have_their_known_ratios) {
   const Tensor x = from_values<double>({0, kPi / 6, kPi / 4, kPi / 3});

@@ -15,6 +15,8 @@
 using namespace troupe;
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(update_of_parameters)
+
 namespace {
 
 /// One f64 parameter and its states, updated in place.
@@ -68,8 +70,6 @@ struct Many {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(update_of_parameters)
 
 BOOST_AUTO_TEST_CASE(sgd_follows_its_formula) {
   One plain{f64({1.0, -2.0}), {}};
