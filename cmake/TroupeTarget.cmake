@@ -13,6 +13,7 @@ function(troupe_compile_options target)
 endfunction()
 
 # Compiles a target's sources in groups of four where TROUPE_UNITY says so. For targets of many sources that share headers.
+# Sources of a group are one translation unit: what a test needs for itself stands in its suite, so that two may use one name.
 function(troupe_compile_in_groups target)
   if(TROUPE_UNITY)  # then GCC takes a source's own types for types of a header
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
