@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 #include "actors/core/caf.h"
@@ -33,6 +34,11 @@ void HandClock::advance(Duration time) {
     action();
   }
   now_ = until;
+}
+
+bool HandWaits::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
+  if (!point.signalled() && !due) throw std::logic_error("nothing is left that could end this wait");
+  return point.signalled();
 }
 
 std::optional<Error> HandPool::take(Job& job) {

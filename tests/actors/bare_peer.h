@@ -17,6 +17,7 @@
 
 #include "actors/core/lives.h"
 #include "actors/core/node_core.h"
+#include "actors/core/wait_point.h"
 #include "actors/executor.h"
 #include "actors/sessions/peer_limits.h"
 #include "actors/sessions/router.h"
@@ -43,6 +44,14 @@ class HandClock final : public Clock {
   mutable bool fails_next_ = false;
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, std::pair<TimePoint, std::function<void()>>> timers_;
+};
+
+/// Waits of the test's thread. Whatever could end a wait happens on that thread, so a wait ends at once: as if its time
+/// had passed if it has a limit. The system's clock, which knows nothing of HandClock's time, is never asked.
+class HandWaits final : public detail::BlockingHook {
+ public:
+  /// Throws std::logic_error if the wait has no limit and would last forever.
+  bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override;
 };
 
 /// Runs jobs at once, unless the test holds them back.
@@ -167,6 +176,8 @@ struct AmongBarePeers {
   [[nodiscard]] detail::NodeCore& core() { return node->core(); }
   [[nodiscard]] NodeLife life() { return {core().name(), core().incarnation()}; }
 
+  HandWaits waits;
+  detail::BlockingHook::Guard guard{waits};
   MemoryHub hub;
   std::shared_ptr<HandClock> clock = std::make_shared<HandClock>();
   std::shared_ptr<HandPool> pool = std::make_shared<HandPool>();
