@@ -28,7 +28,7 @@ set(TROUPE_STANDARD_HEADERS <algorithm> <array> <atomic> <chrono> <cstddef> <cst
 
 # troupe_precompile(<target> <header>...)
 # Precompiles these headers, and the standard ones, for the sources of one library. Not for tests: of what is precompiled GCC 12
-# reports warnings that it holds back in system headers, and Boost.Test and std::string have some at -O1.
+# reports warnings that it holds back in system headers, and Boost.Test and std::string have some.
 function(troupe_precompile target)
   if(TROUPE_PCH)
     target_precompile_headers(${target} PRIVATE ${TROUPE_STANDARD_HEADERS} ${ARGN})
@@ -127,7 +127,7 @@ endfunction()
 # One Boost.Test executable, each of its suites a CTest test chaos_<name> that runs alone, under the label `chaos`. `./dev chaos` counts what they leave in chaos_results/<name>.
 function(troupe_chaos)
   cmake_parse_arguments(arg "" "TIMEOUT" "SUITES;SOURCES;LINKS" ${ARGN})
-  add_executable(chaos_test ${arg_SUITES} ${arg_SOURCES})
+  add_executable(chaos_test EXCLUDE_FROM_ALL ${arg_SUITES} ${arg_SOURCES})
   target_link_libraries(chaos_test PRIVATE ${arg_LINKS} troupe_test_main)
   troupe_compile_options(chaos_test)
   troupe_compile_in_groups(chaos_test)
