@@ -87,8 +87,9 @@ class Port {
   std::string address() const;  ///< for `connect` of other ports: "tcp://127.0.0.1:40211"
 
   /// Starts to connect; calls made meanwhile wait. Needed on one side only; both must listen at tcp, or both at ipc. A
-  /// life of a port that was lost or removed stays so: the name can be connected to a new port only. Throws
-  /// std::invalid_argument for an invalid name.
+  /// life of a port that was lost or removed stays so: the name can be connected to a new port only. A connected name
+  /// may be connected to another address: the port found there, if any, takes the place of the former, whose calls end
+  /// as peer_lost; if none is found, the former stays. Throws std::invalid_argument for an invalid name.
   void connect(const std::string& name, const std::string& address);
   /// Disconnects the peer: calls to it end as peer_lost, and it sees this port go. That life of it stays out, and an
   /// attempt to connect to it is cancelled. A new life of its name may connect to this port, or `connect` may name it

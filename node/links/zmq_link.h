@@ -42,6 +42,8 @@ struct ZmqLinkOptions {
   Duration connect_patience = std::chrono::seconds{10};  ///< how long `connect` tries an address where none listens
   Duration name_patience = std::chrono::seconds{2};      ///< how long it tries while the name is in use
 
+  bool repeats_up = false;  ///< `connect` to a peer that is up ends in another on_link_up; otherwise in nothing
+
   FailureDetectorOptions silence = {};  ///< the rate of heartbeats, and the judgement of silence
 
   /// Called with one line per refused connection or message, at most five per second, on the link's thread; may be

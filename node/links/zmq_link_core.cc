@@ -93,10 +93,13 @@ void ZmqLinkCore::connect(TimePoint now, const std::string& address) {
     return sink_.on_connect_failed(
         address, refused_connect(address, ErrorCode::bad_argument, address + " is this node's own address"));
   }
-  if (aliases_.contains(address)) return;
-  Connection& connection = connection_to(now, address);
-  const PeerState* peer = peer_behind(address);
-  connection.asked = peer == nullptr || !peer->up;
+  const auto alias = aliases_.find(address);
+  const PeerState* peer = alias != aliases_.end() ? &peers_.at(alias->second) : peer_behind(address);
+  if (peer != nullptr && peer->up) {
+    if (parts_.options.repeats_up) sink_.on_link_up(peer->peer);
+    return;
+  }
+  connection_to(now, alias != aliases_.end() ? peer->connection : address).asked = true;
 }
 
 void ZmqLinkCore::stop_connecting(const std::string& address) {
@@ -191,6 +194,7 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
     close(address);
     aliases_.insert_or_assign(address, peer.name);
     if (asked && !found->second.up) outgoing_.at(found->second.connection).asked = true;
+    if (asked && found->second.up && parts_.options.repeats_up) sink_.on_link_up(peer);
     return;
   }
   found->second.lease = session.pulse.lease;

@@ -313,6 +313,7 @@ std::shared_ptr<PortCore> PortCore::open(Port::Options options) {
   if (options.trusted_network) link.exposure = ZmqLinkOptions::Exposure::network;
   link.connect_patience = options.connect_patience;
   link.handshake_timeout = options.handshake_timeout;
+  link.repeats_up = true;  // each attempt of the router ends
   link.silence.heartbeat_min = options.heartbeat;
   link.silence.heartbeat_max = std::max<Duration>(link.silence.heartbeat_max, options.heartbeat);
   link.silence.lease = options.lease > Port::Time(0) ? options.lease : kEndlessLease;
@@ -460,7 +461,7 @@ void PortCore::on_link_failed(const Error& why) {
 }
 
 void PortCore::on_connect_failed(std::string_view address, const Error& why) {
-  give([this, address = std::string(address), why](TimePoint) { router_.connect_failed(address, why); });
+  give([this, address = std::string(address), why](TimePoint now) { router_.connect_failed(now, address, why); });
 }
 
 void PortCore::connect(const std::string& address) {

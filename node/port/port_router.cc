@@ -35,15 +35,16 @@ Router::Router(Peer self, Duration connect_patience, Callbacks& callbacks, Packi
 void Router::connect(TimePoint now, const NodeName& name, const std::string& address) {
   if (stopped_ || name == self_.name) return;
   PeerState& peer = peers_[name];
-  if (peer.phase == Phase::up || (peer.phase == Phase::connecting && peer.address == address)) return;
-  peer.phase = Phase::connecting;
-  peer.unwanted = false;
-  peer.address = address;
+  const bool is_up = peer.phase == Phase::up;
+  if (peer.sought == address || (is_up && peer.sought.empty() && peer.address == address)) return;
+  if (!is_up) peer.phase = Phase::connecting;
+  peer.unwanted.clear();
+  peer.sought = address;
   peer.give_up_at = now + kPatienceFactor * connect_patience_;
-  const auto tenant = std::ranges::find_if(peers_, [&address](const auto& entry) {
-    return entry.second.phase == Phase::up && entry.second.address == address;
+  const auto tenant = std::ranges::find_if(peers_, [&](const auto& entry) {
+    return entry.first != name && entry.second.phase == Phase::up && entry.second.address == address;
   });
-  if (tenant != peers_.end()) return lose_misnamed(name, tenant->first);
+  if (tenant != peers_.end()) return end_attempt_at_tenant(now, name, tenant->first);
   callbacks_.connect(address);
 }
 
@@ -52,23 +53,24 @@ void Router::remove(const NodeName& name) {
   if (found == peers_.end()) return;
   PeerState& peer = found->second;
   if (peer.phase == Phase::up) callbacks_.disconnect(name, {});
-  const bool tried = peer.phase == Phase::connecting;
+  const std::string tried = peer.sought;
   lose(name, Phase::removed, fmt::format("{} was removed by this port", name));
-  if (!tried) return;
-  peer.unwanted = true;
-  const bool others_try = std::ranges::any_of(peers_, [&peer](const auto& entry) {
-    return entry.second.phase == Phase::connecting && entry.second.address == peer.address;
-  });
-  if (!others_try) callbacks_.stop_connecting(peer.address);
+  if (tried.empty()) return;
+  peer.unwanted = tried;
+  const bool others_try = std::ranges::any_of(peers_, [&](const auto& entry) { return entry.second.sought == tried; });
+  if (!others_try) callbacks_.stop_connecting(tried);
 }
 
 void Router::link_up(TimePoint now, const Peer& peer) {
   if (stopped_) return;
   expire_calls(now);  // a request past its deadline is not sent, even without a tick since
   PeerState& state = peers_[peer.name];
-  if (state.phase == Phase::up && state.life == peer.incarnation) return;  // continues over a new connection
-  if (std::exchange(state.unwanted, false)) return callbacks_.disconnect(peer.name, {});
-  if (state.phase == Phase::up) lose(peer.name, Phase::lost, fmt::format("{} was made again", peer.name));
+  if (state.phase == Phase::up && state.life == peer.incarnation) {  // an attempt found the life that is up
+    state.sought.clear();
+    return send_waiting(now, state);
+  }
+  if (!std::exchange(state.unwanted, {}).empty()) return callbacks_.disconnect(peer.name, {});
+  if (state.phase == Phase::up) lose_life(peer.name, fmt::format("{} was made again", peer.name));
   if (kind_of(peer.address) != kind_of(self_.address)) {
     // One side would send without the checksums that the other requires.
     callbacks_.disconnect(peer.name, {});
@@ -85,24 +87,38 @@ void Router::link_up(TimePoint now, const Peer& peer) {
   state.phase = Phase::up;
   state.life = peer.incarnation;
   state.address = peer.address;
+  state.sought.clear();
   state.session = std::make_unique<Session>(self_.incarnation, peer.incarnation);
-  for (const RequestId waiting : std::exchange(state.waiting, {})) {
-    if (auto call = calls_.cancel(waiting)) send(now, state, std::move(call->entry));
-  }
+  send_waiting(now, state);
   for (const auto& [name, other] : peers_) {
-    if (other.phase == Phase::connecting && other.address == peer.address) lose_misnamed(name, peer.name);
+    if (other.sought == peer.address) end_attempt_at_tenant(now, name, peer.name);
   }
 }
 
-void Router::lose_misnamed(const NodeName& asked, const NodeName& found) {
+void Router::send_waiting(TimePoint now, PeerState& peer) {
+  for (const RequestId waiting : std::exchange(peer.waiting, {})) {
+    if (auto call = calls_.cancel(waiting)) send(now, peer, std::move(call->entry));
+  }
+}
+
+/// Ends an attempt without success: a life that is up stays so, and the calls that waited go to it.
+void Router::end_attempt(TimePoint now, const NodeName& name, const std::string& why) {
+  PeerState& peer = peers_.at(name);
+  if (peer.phase != Phase::up) return lose(name, Phase::lost, why);
+  callbacks_.warn(fmt::format("{}; the {} at {} is called instead", why, name, peer.address));
+  peer.sought.clear();
+  send_waiting(now, peer);
+}
+
+void Router::end_attempt_at_tenant(TimePoint now, const NodeName& asked, const NodeName& found) {
   const std::string& address = peers_.at(found).address;
-  lose(asked, Phase::lost, fmt::format("the port at {} calls itself {}, not {}", address, found, asked));
+  end_attempt(now, asked, fmt::format("the port at {} calls itself {}, not {}", address, found, asked));
 }
 
 void Router::link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {
   const auto found = peers_.find(peer);
   if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != incarnation) return;
-  lose(peer, Phase::lost, fmt::format("{} is gone: {}", peer, why.message));
+  lose_life(peer, fmt::format("{} is gone: {}", peer, why.message));
 }
 
 void Router::silent(const NodeName& peer, Incarnation incarnation, Duration silence) {
@@ -111,34 +127,49 @@ void Router::silent(const NodeName& peer, Incarnation incarnation, Duration sile
   const long long waited = milliseconds(silence);
   callbacks_.disconnect(peer, {ErrorCode::you_are_dead,
                                fmt::format("{} took this port for dead: nothing heard for {} ms", self_.name, waited)});
-  lose(peer, Phase::lost, fmt::format("nothing was heard of {} for {} ms", peer, waited));
+  lose_life(peer, fmt::format("nothing was heard of {} for {} ms", peer, waited));
 }
 
-void Router::connect_failed(std::string_view address, const Error& why) {
+void Router::connect_failed(TimePoint now, std::string_view address, const Error& why) {
   for (auto& [name, peer] : peers_) {
-    if (peer.address == address) peer.unwanted = false;
+    if (peer.unwanted == address) peer.unwanted.clear();
     if (why.code == ErrorCode::cancelled) continue;  // an attempt that `remove` cancelled: a later one continues
-    if (peer.phase != Phase::connecting || peer.address != address) continue;
-    lose(name, Phase::lost, fmt::format("{} cannot be reached: {}", name, why.message));
+    if (peer.sought != address) continue;
+    end_attempt(now, name, fmt::format("{} cannot be reached: {}", name, why.message));
   }
 }
 
+/// Ends the life that is up and the calls sent to it. Others wait on for a life at another address, if one is sought.
+void Router::lose_life(const NodeName& name, std::string why) {
+  PeerState& peer = peers_.at(name);
+  if (peer.sought.empty()) return lose(name, Phase::lost, std::move(why));
+  const Incarnation life = end_session(peer);
+  peer.phase = Phase::connecting;
+  for (Calls::Call& call : calls_.fail_peer({name, life})) end(std::move(call.entry), Port::Outcome::peer_lost, why);
+}
+
+/// Ends the peer's life or the attempt to reach one, or both, and all calls to it.
 // By value and by name: the caller's references may point into what changes here.
 void Router::lose(const NodeName& name, Phase phase, std::string why) {
   PeerState& peer = peers_.at(name);
-  const Incarnation life = peer.session ? peer.life : Incarnation{};
-  if (peer.session) {
-    (void)peer.session->close();
-    peer.ended.push_back(life);
-    if (peer.ended.size() > kEndedLivesMax) peer.ended.pop_front();
-  }
-  peer.session.reset();
+  const Incarnation life = end_session(peer);
+  peer.sought.clear();
   peer.waiting.clear();
   peer.phase = phase;
   peer.why = std::move(why);
   std::vector<Calls::Call> calls = calls_.fail_peer({name, life});
   if (life != Incarnation{}) std::ranges::move(calls_.fail_peer({name, {}}), std::back_inserter(calls));
   for (Calls::Call& call : calls) end(std::move(call.entry), Port::Outcome::peer_lost, peer.why);
+}
+
+/// Returns the life that has ended with it; none if no life was up.
+Incarnation Router::end_session(PeerState& peer) {
+  if (!peer.session) return {};
+  (void)peer.session->close();
+  peer.session.reset();
+  peer.ended.push_back(peer.life);
+  if (peer.ended.size() > kEndedLivesMax) peer.ended.pop_front();
+  return peer.life;
 }
 
 // --- Calls -----------------------------------------------------------------------------------------------------------
@@ -194,7 +225,7 @@ void Router::route(TimePoint now, Call call) {
     return callbacks_.serve(std::move(request));
   }
   PeerState& peer = peers_.at(call.peer);
-  if (peer.phase == Phase::up) return send(now, peer, std::move(call));
+  if (peer.phase == Phase::up && peer.sought.empty()) return send(now, peer, std::move(call));
   peer.waiting.push_back(keep(std::move(call), {}));
 }
 
@@ -228,19 +259,18 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
     const ErrorCode code = received.error().code;
     if (code != ErrorCode::protocol_violation && code != ErrorCode::too_large) return;
     callbacks_.disconnect(from, {});
-    return lose(from, Phase::lost, fmt::format("{} does not keep to the rules: {}", from, received.error().message));
+    return lose_life(from, fmt::format("{} does not keep to the rules: {}", from, received.error().message));
   }
   put_on_link(from, std::move(received.value().on_link));
   for (Session::Delivered& delivered : received.value().delivered) {
     auto message = decode(std::move(delivered.frames));
     if (!message) {
       callbacks_.disconnect(from, {});
-      return lose(from, Phase::lost,
-                  fmt::format("{} sent a message that cannot be read: {}", from, message.error().message));
+      return lose_life(from, fmt::format("{} sent a message that cannot be read: {}", from, message.error().message));
     }
     take({from, incarnation}, std::move(message).value(), delivered.due);
   }
-  if (received.value().goodbye) lose(from, Phase::lost, fmt::format("{} has stopped", from));
+  if (received.value().goodbye) lose_life(from, fmt::format("{} has stopped", from));
 }
 
 void Router::take(const NodeLife& from, Message message, std::optional<TimePoint> due) {
@@ -291,8 +321,8 @@ void Router::take_back(TimePoint now, const Calls::Call& call) {
 
 void Router::give_up_connecting(TimePoint now) {
   for (auto& [name, peer] : peers_) {
-    if (peer.phase != Phase::connecting || peer.give_up_at > now) continue;
-    lose(name, Phase::lost, fmt::format("{} did not come up at {}", name, peer.address));
+    if (peer.sought.empty() || peer.give_up_at > now) continue;
+    end_attempt(now, name, fmt::format("{} did not come up at {}", name, peer.sought));
   }
 }
 
@@ -303,7 +333,7 @@ std::optional<TimePoint> Router::next_due() {
   };
   for (const auto& [name, peer] : peers_) {
     if (peer.session) consider(peer.session->next_due());
-    if (peer.phase == Phase::connecting) consider(peer.give_up_at);
+    if (!peer.sought.empty()) consider(peer.give_up_at);
   }
   if (!delayed_.empty()) consider(delayed_.begin()->first);
   return next;

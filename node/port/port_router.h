@@ -45,7 +45,9 @@ struct Request {
 ///       |                                             ^  |
 ///       +--------------no connection------------------+  +--`connect`--> connecting, for a new life only
 ///
-/// A new life of a lost or removed name may also connect by itself. Lives that ended stay out.
+/// `connect` with another address than that of the life that is up seeks a new life there. Calls made meanwhile wait:
+/// for the new life, which ends the old one, or, if none comes up, for the old one. If the old one ends first, the peer
+/// is connecting again. A new life of a name may also connect by itself. Lives that ended stay out.
 /// Thread rule: one thread at a time; it also calls the Callbacks. REQUIRES: no callback calls back.
 class Router {
  public:
@@ -76,7 +78,7 @@ class Router {
   void link_down(const NodeName& peer, Incarnation incarnation, const Error& why);
   /// The link considers that life of the peer dead.
   void silent(const NodeName& peer, Incarnation incarnation, Duration silence);
-  void connect_failed(std::string_view address, const Error& why);
+  void connect_failed(TimePoint now, std::string_view address, const Error& why);
   void frames(TimePoint now, const NodeName& from, Incarnation incarnation, Frames frames);
 
   void tick(TimePoint now);
@@ -96,10 +98,11 @@ class Router {
 
   struct PeerState {
     Phase phase = Phase::lost;
-    std::string address;               ///< connecting: the target; up: the peer's own
-    TimePoint give_up_at;              ///< connecting
-    std::vector<RequestId> waiting;    ///< connecting: in order; ended ones are skipped
-    bool unwanted = false;             ///< removed: a new arrival may come from the attempt at `address`
+    std::string address;               ///< up: where the peer says it listens
+    std::string sought;                ///< where an attempt goes on; not empty if connecting, may be so if up
+    TimePoint give_up_at;              ///< of that attempt
+    std::vector<RequestId> waiting;    ///< during that attempt: in order; ended ones are skipped
+    std::string unwanted;              ///< removed: a new arrival may come from the attempt at this address
     Incarnation life;                  ///< up
     std::unique_ptr<Session> session;  ///< up
     std::deque<Incarnation> ended;     ///< former lives, the latest kEndedLivesMax
@@ -118,11 +121,15 @@ class Router {
   void put_on_link(const NodeName& to, Session::Packets packets);
   void take(const NodeLife& from, Message message, std::optional<TimePoint> due);
   void complete(const NodeLife& from, RequestId request, std::optional<Body> body);
+  void send_waiting(TimePoint now, PeerState& peer);
+  void end_attempt(TimePoint now, const NodeName& name, const std::string& why);
+  void end_attempt_at_tenant(TimePoint now, const NodeName& asked, const NodeName& found);
+  void lose_life(const NodeName& name, std::string why);
   void lose(const NodeName& name, Phase phase, std::string why);
+  Incarnation end_session(PeerState& peer);
   void expire_calls(TimePoint now);
   void take_back(TimePoint now, const Calls::Call& call);
   void give_up_connecting(TimePoint now);
-  void lose_misnamed(const NodeName& asked, const NodeName& found);
   void end(Call call, Port::Outcome outcome, std::string why) {
     callbacks_.end(std::move(call.done), outcome, {}, std::move(why));
   }

@@ -116,6 +116,29 @@ BOOST_AUTO_TEST_CASE(port_bound_to_all_addresses_tells_one_where_it_can_be_calle
   BOOST_TEST(!unsaid.address().starts_with("tcp://0.0.0.0:"), unsaid.address());
 }
 
+BOOST_AUTO_TEST_CASE(connected_name_is_sought_at_another_address_and_called_where_it_was_if_no_other_is_found_there) {
+  const auto says = [](const std::string& who) {
+    return [who](const std::string&, std::uint64_t, const Port::Parts&, const Port::Answer& answer) {
+      answer({part_of(who)});
+    };
+  };
+  const std::string secret = Port::draw_secret();
+  Port a(options("a", secret));
+  Port b(options("b", secret));
+  b.start(says("first"));
+  a.connect("b", b.address());
+  BOOST_TEST(call(a, "b", "") == "first");
+  a.connect("b", "tcp://localhost" + b.address().substr(b.address().rfind(':')));  // another form of its address
+  BOOST_TEST(call(a, "b", "") == "first");
+  Port other(options("b", secret));
+  other.start(says("second"));
+  a.connect("b", other.address());  // its name is in use
+  BOOST_TEST(call(a, "b", "") == "first");
+  b.stop();
+  a.connect("b", other.address());
+  BOOST_TEST(call(a, "b", "") == "second");
+}
+
 BOOST_AUTO_TEST_CASE(times_out_of_their_range_and_addresses_that_are_none_are_refused) {
   const auto text = [](const std::function<void(Port::Options&)>& change) {
     Port::Options with = options("a", {});

@@ -1,4 +1,4 @@
-// Cancelled attempts to connect.
+// Cancelled and repeated attempts to connect.
 #include "node/links/zmq_link_core.h"
 
 #include <unistd.h>
@@ -20,13 +20,15 @@ using namespace std::chrono_literals;
 using testing::RecordingSink;
 
 struct LinkOfTest {
-  LinkOfTest(const std::string& name, std::uint64_t incarnation, const ClusterSecret& secret, const std::string& bind) {
+  LinkOfTest(const std::string& name, std::uint64_t incarnation, const ClusterSecret& secret, const std::string& bind,
+             bool repeats_up = false) {
     ZmqLinkOptions with;
     with.name = name;
     with.incarnation = {.high = 1, .low = incarnation};
     with.cluster_id = "test";
     with.secret = secret;
     with.bind = bind;
+    with.repeats_up = repeats_up;
     with.connect_patience = 1h;
     auto opened = ZmqLink::open(std::move(with));
     BOOST_REQUIRE(opened.ok());
@@ -58,6 +60,26 @@ BOOST_AUTO_TEST_CASE(connect_that_is_given_up_is_answered_at_once_and_may_be_rep
   a.link->send("b", LinkLane::express, {testing::frame_of("header"), testing::frame_of("x")});
   b.sink.wait_messages(1);
   BOOST_TEST(a.sink.failures().size() == 1U);
+  BOOST_TEST(a.sink.downs().empty());
+}
+
+BOOST_AUTO_TEST_CASE(every_connect_is_answered_by_a_link_that_repeats_ups) {
+  const ClusterSecret secret = ClusterSecret::random();
+  LinkOfTest a("a", 1, secret, "tcp://127.0.0.1:*", true);
+  LinkOfTest b("b", 2, secret, "tcp://127.0.0.1:*");
+  const std::string address = b.link->address();
+  const std::string alias = "tcp://localhost" + address.substr(address.rfind(':'));
+  std::size_t ups = 0;
+  for (const std::string& asked : {address, address, alias, alias}) {
+    a.link->connect(asked);
+    a.sink.wait_ups(++ups);
+  }
+  b.link->connect(a.link->address());
+  b.sink.wait_ups(1);
+  b.link->send("a", LinkLane::express, {testing::frame_of("header"), testing::frame_of("x")});
+  a.sink.wait_messages(1);
+  BOOST_TEST(b.sink.ups().size() == 1U);
+  BOOST_TEST(a.sink.ups().size() == 4U);
   BOOST_TEST(a.sink.downs().empty());
 }
 

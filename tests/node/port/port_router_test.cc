@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -202,6 +203,68 @@ BOOST_AUTO_TEST_CASE(life_that_was_lost_stays_lost_and_a_new_one_is_welcome) {
   BOOST_TEST(world.take() == Lines{"peer_lost: b was made again"}, per_element);
 }
 
+BOOST_AUTO_TEST_CASE(
+    calls_made_after_a_name_got_another_address_wait_for_the_life_there_also_if_the_former_ends_first) {
+  const Peer next{"b", {2, 3}, "test://b2"};
+  World world;
+  world.router.link_up(world.now, kPeer);
+  world.call("b", 60s);
+  world.take();
+  world.router.connect(world.now, "b", "test://b2");
+  world.call("b", 60s);
+  BOOST_TEST(world.take() == Lines{"connect test://b2"}, per_element);
+  world.router.link_down("b", kPeer.incarnation, kCut);
+  world.call("b", 60s);
+  BOOST_TEST(world.take() == Lines{"peer_lost: b is gone: connection closed"}, per_element);
+  world.router.link_up(world.now, next);
+  BOOST_TEST(world.take() == (Lines{"send b", "send b"}), per_element);
+
+  world.router.connect(world.now, "b", "test://b3");
+  world.call("b", 60s);
+  world.router.link_up(world.now, {"b", {2, 4}, "test://b3"});  // before the end of the former
+  BOOST_TEST(world.take() ==
+                 (Lines{"connect test://b3", "peer_lost: b was made again", "peer_lost: b was made again", "send b"}),
+             per_element);
+}
+
+BOOST_AUTO_TEST_CASE(calls_go_to_the_life_that_is_up_if_no_other_is_found_where_its_name_was_sought) {
+  const Error refused{.code = ErrorCode::peer_unreachable, .message = "nobody there"};
+  World world;
+  world.router.link_up(world.now, kPeer);
+  const auto sought = [&world] {
+    world.router.connect(world.now, "b", "test://b2");
+    world.router.connect(world.now, "b", "test://b2");  // sought already
+    world.call("b", 60s);
+    BOOST_TEST(world.take() == Lines{"connect test://b2"}, per_element);
+  };
+  sought();
+  world.router.link_up(world.now, kPeer);  // another form of its address
+  BOOST_TEST(world.take() == Lines{"send b"}, per_element);
+  sought();
+  world.router.connect_failed(world.now, "test://b2", refused);
+  BOOST_TEST(
+      world.take() == (Lines{"warn b cannot be reached: nobody there; the b at test://b is called instead", "send b"}),
+      per_element);
+  sought();
+  world.now += 20s;
+  BOOST_REQUIRE(world.router.next_due() <= world.now);
+  world.router.tick(world.now);
+  const Lines late = world.take();
+  BOOST_TEST(late.front() == "warn b did not come up at test://b2; the b at test://b is called instead");
+  BOOST_TEST(std::ranges::count(late, "send b") >= 1);
+  sought();
+  world.router.connect(world.now, "b", "test://b");  // back
+  BOOST_TEST(world.take() == Lines{"connect test://b"}, per_element);
+  world.router.link_up(world.now, kPeer);
+  BOOST_TEST(world.take() == Lines{"send b"}, per_element);
+  sought();
+  world.router.remove("b");
+  const Lines removed = world.take();
+  BOOST_TEST(removed.front() == "disconnect b");
+  BOOST_TEST(removed.back() == "stop connecting test://b2");
+  BOOST_TEST(std::ranges::count(removed, "peer_lost: b was removed by this port") == 5);
+}
+
 BOOST_AUTO_TEST_CASE(removed_name_is_free_for_a_new_life_and_the_old_one_stays_out) {
   World world;
   world.router.link_up(world.now, kPeer);
@@ -225,7 +288,7 @@ BOOST_AUTO_TEST_CASE(name_removed_while_it_is_connected_to_is_free_once_the_atte
   world.router.connect(world.now, "b", "test://b");
   world.router.remove("b");
   BOOST_TEST(world.take() == (Lines{"connect test://b", "stop connecting test://b"}), per_element);
-  world.router.connect_failed("test://b", given_up);
+  world.router.connect_failed(world.now, "test://b", given_up);
   world.router.link_up(world.now, kPeer);
   world.call("b", 60s);
   BOOST_TEST(world.take() == Lines{"send b"}, per_element);
@@ -234,7 +297,7 @@ BOOST_AUTO_TEST_CASE(name_removed_while_it_is_connected_to_is_free_once_the_atte
   world.router.remove("c");
   world.router.connect(world.now, "c", "test://c");
   world.take();
-  world.router.connect_failed("test://c", given_up);  // an earlier attempt
+  world.router.connect_failed(world.now, "test://c", given_up);  // an earlier attempt
   world.router.link_up(world.now, {"c", {3, 3}, "test://c"});
   world.call("c", 60s);
   BOOST_TEST(world.take() == Lines{"send c"}, per_element);
