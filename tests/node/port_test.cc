@@ -123,7 +123,9 @@ BOOST_AUTO_TEST_CASE(connected_name_is_sought_at_another_address_and_called_wher
     };
   };
   const std::string secret = Port::draw_secret();
-  Port a(options("a", secret));
+  Port::Options patient = options("a", secret);
+  patient.connect_patience = 1h;
+  Port a(patient);
   Port b(options("b", secret));
   b.start(says("first"));
   a.connect("b", b.address());
