@@ -12,6 +12,7 @@
 #include "actors/function_registry.h"
 #include "actors/future.h"
 #include "actors/op.h"
+#include "actors/remote_module.h"
 #include "actors/rref.h"
 #include "actors/scope.h"
 #include "actors/stream.h"

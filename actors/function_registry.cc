@@ -12,7 +12,9 @@ FunctionRegistry FunctionRegistry::with(std::initializer_list<Registration> regi
 
 void FunctionRegistry::add(std::initializer_list<Registration> registrations) {
   for (const Registration& registration : registrations) {
-    std::visit([this](const auto& entry) { table_.add(entry); }, registration.entry());
+    for (const Registration::Entry& entry : registration.entries()) {
+      std::visit([this](const auto& one) { table_.add(one); }, entry);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // Which functions a node serves, and under which names. An object passed to the node: no function registers itself.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -114,6 +115,14 @@ std::variant<ValueBox, LaterValue> run_decoded(const F& callable, const TaskPlac
   }
 }
 
+/// The class of the values on which a callable runs; null if it runs on none.
+template <class F>
+const std::type_info* object_type() {
+  using Object = std::conditional_t<std::is_void_v<ObjectOf<F>>, typename RunsOn<F>::Type, ObjectOf<F>>;
+  if constexpr (std::is_void_v<Object>) return nullptr;
+  else return &typeid(Object);
+}
+
 template <class F>
 Fingerprint fingerprint_of_callable() {
   using S = Signature<F>;
@@ -122,46 +131,58 @@ Fingerprint fingerprint_of_callable() {
   }(std::type_identity<typename S::Wire>{});
 }
 
+/// The entry of a callable under `name`, run by `run`.
+template <class F, class Run>
+RegisteredFunction registered_with(std::string name, const F& callable, Run run) {
+  constexpr bool is_member = !std::is_void_v<ObjectOf<F>>;
+  return {std::move(name),  {},
+          key_of(callable), fingerprint_of_callable<F>(),
+          is_member,        Signature<F>::changes_object && is_member,
+          object_type<F>(), std::move(run)};
+}
+
+template <class F>
+RegisteredFunction registered(std::string name, const F& callable) {
+  return registered_with(std::move(name), callable,
+                         [callable](const TaskPlace& place, PayloadReader& arguments, void* object) {
+                           return run_decoded<F>(callable, place, arguments, object);
+                         });
+}
+
 }  // namespace detail
 
-/// A named callable (function, member function, captureless lambda, function object), or a named exception type.
+/// An object that stands for several functions, all of whose names begin with the given one.
+template <class G>
+concept FunctionGroup = requires(const G& group, const std::string& name) {
+  { group.functions(name) } -> std::same_as<std::vector<detail::RegisteredFunction>>;
+};
+
+/// A named callable (function, member function, captureless lambda, function object), a named group of them, or a named
+/// exception type.
 class Registration {
  public:
+  using Entry = std::variant<detail::RegisteredFunction, detail::RegisteredException>;
+
+  template <FunctionGroup G>
+  Registration(const std::string& name, const G& group) {
+    for (detail::RegisteredFunction& function : group.functions(name)) entries_.emplace_back(std::move(function));
+  }
+
   /// Registers a function whose last parameters have default values.
   template <class F, class... D>
   Registration(std::string name, const detail::WithDefaults<F, D...>& callable)
       : Registration(std::move(name), callable.callable) {}
 
   template <class F>
-  Registration(std::string name, F callable)
-      : entry_(detail::RegisteredFunction{
-            std::move(name),
-            {},
-            detail::key_of(callable),
-            detail::fingerprint_of_callable<F>(),
-            !std::is_void_v<detail::ObjectOf<F>>,
-            detail::Signature<F>::changes_object && !std::is_void_v<detail::ObjectOf<F>>,
-            object_type<F>(),
-            [callable](const detail::TaskPlace& place, detail::PayloadReader& arguments, void* object) {
-              return detail::run_decoded<F>(callable, place, arguments, object);
-            }}) {}
+    requires(!FunctionGroup<F>)
+  Registration(std::string name, F callable) : entries_{detail::registered(std::move(name), callable)} {}
 
-  explicit Registration(detail::RegisteredException type) : entry_(std::move(type)) {}
+  explicit Registration(detail::RegisteredException type) : entries_{std::move(type)} {}
 
-  [[nodiscard]] const std::variant<detail::RegisteredFunction, detail::RegisteredException>& entry() const {
-    return entry_;
-  }
+  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
 
  private:
-  template <class F>
-  static const std::type_info* object_type() {
-    using Object =
-        std::conditional_t<std::is_void_v<detail::ObjectOf<F>>, typename detail::RunsOn<F>::Type, detail::ObjectOf<F>>;
-    if constexpr (std::is_void_v<Object>) return nullptr;
-    else return &typeid(Object);
-  }
-
-  std::variant<detail::RegisteredFunction, detail::RegisteredException> entry_;
+  std::vector<Entry> entries_;
 };
 
 /// Registers an exception type under `name`: thrown by a served function, it arrives at the caller as that type

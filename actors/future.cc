@@ -2,24 +2,14 @@
 
 #include <cxxabi.h>
 
-#include <cstdlib>
 #include <new>
 #include <tuple>
 #include <typeinfo>
 
+#include "actors/core/type_name.h"
 #include "actors/exceptions.h"
 
 namespace troupe::detail {
-namespace {
-
-std::string demangled(const std::type_info& type) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
-                                                    std::free);
-  return status == 0 ? name.get() : type.name();
-}
-
-}  // namespace
 
 Error error_of_current_exception(const NodeName& node, std::string operation, const ExceptionTypes* types) {
   Error error;
@@ -35,12 +25,12 @@ Error error_of_current_exception(const NodeName& node, std::string operation, co
       error.exception_type = origin->exception_type;
       error.cause = origin->text();
     } else {
-      error.exception_type = demangled(typeid(exception));
+      error.exception_type = type_name(typeid(exception));
     }
     if (types != nullptr) types->describe(exception, error);
   } catch (...) {
     const std::type_info* type = abi::__cxa_current_exception_type();
-    error.exception_type = type != nullptr ? demangled(*type) : "unknown";
+    error.exception_type = type != nullptr ? type_name(*type) : "unknown";
     error.message = "an exception that is not a std::exception";
   }
   return error;

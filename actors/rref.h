@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "actors/calls/call_encoder.h"
 #include "actors/calls/value_box.h"
 #include "actors/future.h"
+#include "actors/references/naming.h"
 #include "actors/references/rref_handle.h"
 #include "actors/scope.h"
 #include "actors/source_location.h"
@@ -254,6 +256,31 @@ struct WireFormat<RRef<T>> {
     schema.token("rref");
   }
 };
+
+template <class T, class Make>
+RRef<T> Scope::node_local(std::string_view name, const Make& make, SourceLocation site) const {
+  return RRef<T>(detail::node_local(*state_, std::string(name), {detail::identity_of<T>(), RRef<T>::wire_name()}, site,
+                                    [&make] { return detail::ValueBox::made_by<T>(make); }));
+}
+
+template <class T>
+RRef<T> Scope::publish(std::string_view name, T value, SourceLocation site) const {
+  return RRef<T>(detail::publish(*state_, std::string(name), {detail::identity_of<T>(), RRef<T>::wire_name()},
+                                 detail::ValueBox::of<T>(std::move(value)), site));
+}
+
+inline bool Scope::unpublish(std::string_view name) const { return detail::unpublish(*state_, std::string(name)); }
+
+template <class T>
+RRef<T> Scope::find(To to, std::string_view name) const {
+  return find_async<T>(std::move(to), name).get();
+}
+
+template <class T>
+Future<RRef<T>> Scope::find_async(To to, std::string_view name) const {
+  auto encoder = encode(to, &detail::find_published, std::string(name), detail::identity_of<T>());
+  return detail::expect<RRef<T>>(state_, [&](detail::OutgoingCall& call) { encoder.call(call); });
+}
 
 template <class F, class... Args>
 RRef<detail::Stored<detail::ResultFor<F, Args...>>> Scope::remote(To to, const F& callable, Args&&... args) const {

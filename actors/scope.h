@@ -92,6 +92,30 @@ class Scope {
   [[nodiscard]] RRef<detail::Stored<detail::ResultFor<F, Args...>>> remote(To to, const F& callable,
                                                                            Args&&... args) const;
 
+  // Values with names: the state of a node. Defined in rref.h.
+
+  /// Returns the value of this node that has `name`; `make()` makes it if there is none, once for all callers: the
+  /// others wait. What `make` throws is thrown to that caller, and the next one makes the value. As for `publish`
+  /// otherwise. Throws also RemoteError{timeout}; bad_argument if `make` itself asks for `name`.
+  template <class T, class Make>
+  RRef<T> node_local(std::string_view name, const Make& make,
+                                   SourceLocation site = SourceLocation::current()) const;
+
+  /// Makes this node the owner of `value` under `name`, for `find` of any node, until `unpublish` or the node's stop.
+  /// Throws RemoteError{bad_argument}: the name is empty, taken, or of a value of another type.
+  template <class T>
+  RRef<T> publish(std::string_view name, T value, SourceLocation site = SourceLocation::current()) const;
+
+  /// Releases the value; references to it stay valid. Returns false if this node has none of that name.
+  bool unpublish(std::string_view name) const;
+
+  /// Returns the value that node `to` has under `name`; waits, within the deadline, until it is published. Throws
+  /// RemoteError: timeout; bad_argument if it is not a T.
+  template <class T>
+  [[nodiscard]] RRef<T> find(To to, std::string_view name) const;
+  template <class T>
+  [[nodiscard]] Future<RRef<T>> find_async(To to, std::string_view name) const;
+
   /// Returns a scope like this one with other options: `scope.with({.deadline = 2s}).rpc_sync(...)`.
   [[nodiscard]] Scope with(CallOptions options) const;
 

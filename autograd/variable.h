@@ -69,6 +69,9 @@ class Variable {
   [[nodiscard]] Variable operator[](std::int64_t index) const { return select(0, index); }
   /// Returns a copy of the value as a new variable. Its gradient passes on to this variable.
   [[nodiscard]] Variable clone() const;
+  /// Returns the value on `device`; this variable if it is there already. The gradient returns to this one's device.
+  /// Throws as Tensor::to.
+  [[nodiscard]] Variable to(Device device) const;
 
   [[nodiscard]] bool requires_grad() const;
 

@@ -29,6 +29,9 @@ using LaterValue = std::function<void(ValueHandler)>;
 
 /// One registered function, type-erased.
 struct RegisteredFunction {
+  using Run =
+      std::function<std::variant<ValueBox, LaterValue>(const TaskPlace& place, PayloadReader& arguments, void* object)>;
+
   std::string name;
   FunctionKey key;          ///< hash of the name; travels
   CallableKey local_key;    ///< identifies it within this process
@@ -38,7 +41,7 @@ struct RegisteredFunction {
   const std::type_info* object = nullptr;  ///< of the values it runs on: its class, or first parameter
   /// Decodes the arguments, runs the function in the scope of `place` and returns its result. `object`: the value on
   /// which it runs, or null. Throws the function's exceptions, and DecodeError on bytes that do not fit.
-  std::function<std::variant<ValueBox, LaterValue>(const TaskPlace& place, PayloadReader& arguments, void* object)> run;
+  Run run;
 };
 
 /// Returns the key of a name on the wire: 64 bits of a fixed hash.

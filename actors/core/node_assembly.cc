@@ -18,6 +18,7 @@
 #include "actors/membership/membership.h"
 #include "actors/op.h"
 #include "actors/references/fetches.h"
+#include "actors/references/naming.h"
 #include "actors/references/references.h"
 #include "actors/references/value_calls.h"
 #include "actors/sessions/packed_message.h"
@@ -51,9 +52,10 @@ Packing packing_for(const Link& link) {
   return packing;
 }
 
-/// The functions of the user, then the operations that every node serves.
-FunctionTable with_operations(FunctionTable functions) {
-  functions.fall_back_on(operations().table());
+/// The functions of the user, then those that every node serves.
+FunctionTable with_common(FunctionTable functions) {
+  static const FunctionRegistry common = operations().with({{"troupe.find", &find_published}});
+  functions.fall_back_on(common.table());
   return functions;
 }
 
@@ -127,7 +129,7 @@ NodeCore::NodeCore(NodeParts parts)
       rank_(parts.rank),
       leaks_(parts.leaks),
       call_deadline_(parts.call_deadline),
-      functions_(with_operations(std::move(parts.functions))),
+      functions_(with_common(std::move(parts.functions))),
       clock_(std::move(parts.clock)),
       executor_(std::move(parts.executor)),
       link_(std::move(parts.link)),

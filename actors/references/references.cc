@@ -16,6 +16,7 @@
 #include "actors/membership/membership.h"
 #include "actors/references/fork_table.h"
 #include "actors/references/handle_table.h"
+#include "actors/references/published_values.h"
 #include "actors/references/rref_owner_actor.h"
 
 namespace troupe::detail {
@@ -39,6 +40,7 @@ struct References::State {
   const NodeLife self;
   std::atomic<std::uint64_t> next_turn{1};
   ActorDirectory<RRefId, RRefOwnerActor, EndedRRefs> owners;
+  PublishedValues published;
   mutable std::mutex mutex;  // guards all below; never held during a send
   HandleTable table;
   std::map<RRefId, std::weak_ptr<RRefHandle>> handles;  // one per value with handles here
@@ -433,7 +435,10 @@ void References::peer_down(const Peer& peer, const Error& why) {
     state_->node.host().send(owner, PeerDown{life_of(peer), why});
 }
 
+PublishedValues& References::published() { return state_->published; }
+
 void References::stop(const Error& why) {
+  state_->published.stop(why);
   state_->owners.refuse(why);
   for (const RRefOwnerActor& owner : state_->owners.all()) state_->node.host().send(owner, StopOwner{why});
 }

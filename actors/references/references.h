@@ -24,6 +24,8 @@
 
 namespace troupe::detail {
 
+class PublishedValues;
+
 /// One use of a value of this node, and its turn. The use ends when the last copy is destroyed.
 class ValueUse {
  public:
@@ -136,6 +138,9 @@ class References {
 
   /// Fails everything that waits, destroys the values (on the pool) and ends the actors.
   void stop(const Error& why);
+
+  /// The values of this node that have names.
+  [[nodiscard]] PublishedValues& published();
 
   /// Returns the handles of other nodes' values that the program still holds, with their origins, one line each.
   [[nodiscard]] std::vector<std::string> held() const;

@@ -147,6 +147,28 @@ void Module::convert(const std::function<Tensor(const Tensor&)>& converted) {
   for (std::size_t i = 0; i < all.size(); ++i) all[i].second.convert_value(std::move(values[i]));
 }
 
+Device Module::device() const {
+  const Variable* first = first_parameter();
+  if (first == nullptr) first = first_buffer();
+  return first != nullptr ? first->device() : Device::cpu();
+}
+
+const Variable* Module::first_parameter() const {
+  if (!parameters_.empty()) return &parameters_.front().second;
+  for (const auto& [name, part] : parts_) {
+    if (const Variable* found = part->first_parameter()) return found;
+  }
+  return nullptr;
+}
+
+const Variable* Module::first_buffer() const {
+  if (!buffers_.empty()) return &buffers_.front().second.value;
+  for (const auto& [name, part] : parts_) {
+    if (const Variable* found = part->first_buffer()) return found;
+  }
+  return nullptr;
+}
+
 void Module::set_mode(Mode mode) {
   for (const auto& [path, module] : named_modules()) module->mode_ = mode;
 }

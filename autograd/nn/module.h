@@ -66,6 +66,9 @@ class Module {
   /// Converts the floating point parameters and buffers. Throws DTypeError `[to] not a floating dtype: i64`.
   void to(DType dtype);
 
+  /// Returns the device of the first parameter, of the first buffer if there is no parameter; without both, the CPU.
+  [[nodiscard]] Device device() const;
+
   /// Sets the mode of this module and all its parts. The initial mode is train.
   void set_mode(Mode mode);
   void train() { set_mode(Mode::train); }
@@ -101,6 +104,8 @@ class Module {
   void adopt(std::string name, std::shared_ptr<Module> part);
   void check_name(const std::string& name) const;
   void convert(const std::function<Tensor(const Tensor&)>& converted);
+  [[nodiscard]] const Variable* first_parameter() const;
+  [[nodiscard]] const Variable* first_buffer() const;
 
   Mode mode_ = Mode::train;
   NamedVariables parameters_;

@@ -65,6 +65,13 @@ Variable Variable::clone() const {
   return record("clone", value().clone(), edges_of({this}), [](const Tensor& g) { return g; });
 }
 
+Variable Variable::to(Device device) const {
+  const Tensor value = this->value();
+  if (value.device() == device) return *this;
+  return record("to", value.to(device), edges_of({this}),
+                [home = value.device()](const Tensor& g) { return g.to(home); });
+}
+
 Variable flatten(const Variable& x, int first_dim, int last_dim) {
   const Tensor value = x.value();
   return record("flatten", flatten(value, first_dim, last_dim), edges_of({&x}), reshape_back(value));

@@ -30,6 +30,11 @@ int run(int /*argc*/, char** /*argv*/) {
   const RRef<Counter> counter = driver.remote("owner", constructor<Counter, int>, 10);
   std::cout << "after one call: " << counter.rpc_sync(driver, &Counter::add, 5) << std::endl;
   std::cout << "after two more: " << driver.rpc_sync("helper", &add_twice, counter, 1) << std::endl;
+
+  driver.publish("hits", Counter(0));
+  const Node& helper = cluster.node("helper");
+  const RRef<Counter> hits = helper.find<Counter>("driver", "hits");
+  std::cout << "hits: " << hits.rpc_sync(helper, &Counter::add, 1) << std::endl;
   return 0;
 }
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "actors/rref.h"
+#include "actors/remote_module.h"
 #include "autograd/nn/dropout.h"
 #include "autograd/nn/embedding.h"
 #include "autograd/nn/linear.h"
@@ -29,10 +29,10 @@ class LanguageModel final : public troupe::nn::Module {
   [[nodiscard]] std::vector<troupe::RRef<troupe::Variable>> all_parameters(const troupe::Scope& scope) const;
 
  private:
-  troupe::RRef<troupe::nn::Embedding> table_;
+  troupe::RemoteModule<troupe::nn::Embedding> table_;
   std::shared_ptr<troupe::nn::Linear> hidden_;
   std::shared_ptr<troupe::nn::Dropout> dropout_;
-  troupe::RRef<troupe::nn::Linear> decoder_;
+  troupe::RemoteModule<troupe::nn::Linear> decoder_;
 };
 
 }  // namespace samples

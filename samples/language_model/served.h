@@ -5,17 +5,21 @@
 #include <cstdint>
 
 #include "actors/function_registry.h"
+#include "actors/remote_module.h"
 #include "autograd/nn/embedding.h"
 #include "autograd/nn/linear.h"
-#include "samples/parameters.h"
+#include "tensor/generator.h"
 
 namespace samples {
 
 /// The node that owns both.
 inline constexpr const char* kServer = "ps";
 
-troupe::nn::Embedding make_table(std::int64_t words, std::int64_t width, std::uint64_t seed);
-troupe::nn::Linear make_decoder(std::int64_t hidden, std::int64_t words, std::uint64_t seed);
+/// Made from: number of words, width of their vectors, generator.
+inline constexpr auto word_table =
+    troupe::module_class<troupe::nn::Embedding, std::int64_t, std::int64_t, troupe::Generator>;
+/// Made from: number of hidden values, number of words, generator.
+inline constexpr auto decoder = troupe::module_class<troupe::nn::Linear, std::int64_t, std::int64_t, troupe::Generator>;
 
 /// Functions of the server; the trainer needs the registry, too, to call them.
 troupe::FunctionRegistry server_functions();

@@ -4,17 +4,17 @@
 #include <cstdint>
 
 #include "actors/function_registry.h"
-#include "actors/rref.h"
+#include "actors/remote_module.h"
 #include "samples/parameter_server/digit_net.h"
-#include "samples/parameters.h"
 
 namespace samples {
 
-/// The node that owns the network.
+/// The node that owns the network, and the network's name there.
 inline constexpr const char* kServer = "ps";
+inline constexpr const char* kNet = "net";
 
-/// The one network of the node that serves this, made when the first trainer asks.
-troupe::RRef<DigitNet> shared_net(troupe::Scope& scope);
+/// Made from a seed.
+inline constexpr auto digit_net = troupe::module_class<DigitNet, std::uint64_t>;
 
 /// Functions of the server; trainers need the registry, too, to call them.
 troupe::FunctionRegistry server_functions();

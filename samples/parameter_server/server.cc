@@ -1,4 +1,4 @@
-// The server: owns the network and runs what trainers ask for, until all that are left have finished.
+// The server: makes and owns the network and runs what trainers ask for, until all that are left have finished.
 #include "node/node.h"
 #include "samples/parameter_server/served.h"
 #include "samples/program.h"
@@ -6,7 +6,9 @@
 using namespace troupe;
 
 int run(int /*argc*/, char** /*argv*/) {
+  constexpr std::uint64_t kSeed = 1;
   Node node = Node::join(NodeOptions::from_environment(), samples::server_functions());
+  node.node_local<samples::DigitNet>(samples::kNet, [] { return samples::DigitNet(kSeed); });
   node.serve();
   node.shutdown();
   return 0;

@@ -35,9 +35,8 @@ struct Share {
   [[nodiscard]] std::int64_t steps() const { return epochs * steps_per_epoch(); }
 };
 
-void train(const Node& node, const RRef<DigitNet>& net, const Digits& digits, const Share& share) {
-  const auto parameters = node.rpc_sync(kServer, &parameters_of<DigitNet>, net);
-  const DistOptimizer optimizer(node, optim::SgdOptions{.lr = 0.03}, parameters);
+void train(const Node& node, const RemoteModule<DigitNet>& net, const Digits& digits, const Share& share) {
+  const DistOptimizer optimizer(node, optim::SgdOptions{.lr = 0.03}, net.remote_parameters(node));
   Monitor monitor(share.steps(), kBatch);
   std::int64_t accepted = 0;
   for (std::int64_t epoch = 0; epoch < share.epochs; ++epoch) {
@@ -48,7 +47,7 @@ void train(const Node& node, const RRef<DigitNet>& net, const Digits& digits, co
       const Batch next = batch(digits, order.data<std::int64_t>().subspan(first, kBatch));
 
       DistContext ctx(node);
-      const Variable loss = cross_entropy(net.rpc_sync(ctx, &DigitNet::forward, next.images), next.labels);
+      const Variable loss = cross_entropy(net.forward(ctx, next.images), next.labels);
       backward(ctx, loss);
       optimizer.step(ctx);
 
@@ -60,14 +59,14 @@ void train(const Node& node, const RRef<DigitNet>& net, const Digits& digits, co
 }
 
 /// How much of `digits` the network reads right, from 0 to 1.
-double accuracy(const Node& node, const RRef<DigitNet>& net, const Digits& digits) {
+double accuracy(const Node& node, const RemoteModule<DigitNet>& net, const Digits& digits) {
   constexpr std::int64_t kAtOnce = 200;
   double right = 0;
   for (std::int64_t first = 0; first < digits.count(); first += kAtOnce) {
     std::vector<std::int64_t> rows(static_cast<std::size_t>(std::min(kAtOnce, digits.count() - first)));
     std::iota(rows.begin(), rows.end(), first);
     const Batch held_out = batch(digits, rows);
-    const Tensor found = net.rpc_sync(node, &DigitNet::classify, held_out.images);
+    const Tensor found = net.module_rref().rpc_sync(node, &DigitNet::classify, held_out.images);
     right += sum(found == held_out.labels).item();
   }
   return right / static_cast<double>(digits.count());
@@ -98,7 +97,7 @@ int run(int argc, char** argv) {
   }
 
   {
-    const auto net = node.rpc_sync(kServer, &shared_net);  // let go before the common end
+    const RemoteModule net(node.find<DigitNet>(kServer, kNet));  // released before the common end
     train(node, net, data.train, share);
     fmt::print("test accuracy: {:.2f} %\n", 100 * accuracy(node, net, data.test));
     std::cout.flush();

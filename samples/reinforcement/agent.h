@@ -30,7 +30,7 @@ class Agent {
   /// that another one did.
   [[nodiscard]] troupe::Variable take_loss();
 
-  [[nodiscard]] std::vector<troupe::Variable> parameters() const { return policy_.parameters(); }
+  [[nodiscard]] const Policy& policy() const { return policy_; }
 
  private:
   struct Episode {

@@ -15,9 +15,9 @@
 #include "actors/collect.h"
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
+#include "actors/remote_module.h"
 #include "actors/rref.h"
 #include "node/local_cluster.h"
-#include "samples/parameters.h"
 #include "samples/program.h"
 #include "samples/reinforcement/agent.h"
 #include "samples/reinforcement/cart_pole.h"
@@ -72,7 +72,8 @@ void train(Node& node, const std::vector<NodeName>& observer_nodes, const Settin
   for (const NodeName& name : observer_nodes) {
     observers.push_back(node.remote(name, make_observer, observers.size(), settings.seed, agent));
   }
-  const DistOptimizer optimizer(node, optim::AdamOptions{.lr = 0.01}, parameters_of(node, agent));
+  const DistOptimizer optimizer(node, optim::AdamOptions{.lr = 0.01},
+                                parameters_of(node, agent.local_value(node)->policy()));
 
   std::vector<double> rewards;
   double average = 0;

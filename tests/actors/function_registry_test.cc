@@ -173,9 +173,21 @@ BOOST_AUTO_TEST_CASE(shared_function_outlives_its_registry) {
   BOOST_TEST(kept->name == "thrice");
 }
 
+BOOST_AUTO_TEST_CASE(group_registers_all_its_functions_under_its_name) {
+  struct Both {
+    std::vector<detail::RegisteredFunction> functions(const std::string& name) const {
+      return {detail::registered(name, &thrice), detail::registered(name + "::square", square)};
+    }
+  };
+  const FunctionRegistry registry{{"both", Both()}, {"cube", cube}};
+  BOOST_TEST((registry.names() == std::vector<std::string>{"both", "both::square", "cube"}));
+  BOOST_TEST(registry.table().find(detail::key_of(square))->name == "both::square");
+  BOOST_CHECK_THROW((FunctionRegistry{{"both", Both()}, {"again", square}}), std::invalid_argument);
+}
+
 BOOST_AUTO_TEST_CASE(fingerprint_is_that_of_the_wire_types_in_order) {
   const auto of = [](const auto& callable) {
-    return std::get<detail::RegisteredFunction>(Registration("f", callable).entry()).fingerprint;
+    return std::get<detail::RegisteredFunction>(Registration("f", callable).entries().front()).fingerprint;
   };
   const auto by_value = [](std::string text, int) { return text; };
   const auto by_reference = [](const std::string& text, int&&) -> const std::string& { return text; };

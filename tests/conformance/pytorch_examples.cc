@@ -157,19 +157,22 @@ void sums_over_trainers(Node& node, const Tensor& x) {
 }
 
 struct Net : nn::Module {
+  explicit Net(std::int64_t hidden);
   Variable forward(const Variable& x);
-  void learn(bool yes) { yes ? train() : eval(); }
 };
-Net make_net(std::int64_t hidden);
-std::vector<RRef<Variable>> parameters_of(Scope& scope, const RRef<Net>& net);
+constexpr auto net_class = module_class<Net, std::int64_t>;
 
-void a_model(Node& node, const Variable& x) {
-  const RRef<Net> net = node.remote("p1", &make_net, 128);
-  const Variable y = net.rpc_sync(node, &Net::forward, x);
-  const Future<Variable> later = net.rpc_async(node, &Net::forward, x);
-  net.rpc_sync(node, &Net::learn, true);
-  net.rpc_sync(node, &Net::learn, false);
-  const std::vector<RRef<Variable>> parameters = node.rpc_sync("p1", &parameters_of, net);
+void a_model(Node& node, const Variable& x, const RRef<Net>& made) {
+  const FunctionRegistry functions{{"Net", net_class}};
+  const RemoteModule net(node, "p1/cuda:0", net_class, 128);
+  const Variable y = net.forward(node, x);
+  const Future<Variable> later = net.forward_async(node, x);
+  const std::vector<RRef<Variable>> parameters = net.remote_parameters(node);
+  const RRef<Net>& module = net.module_rref();
+  net.train(node);
+  net.eval(node);
+  const Device device = net.device(node);
+  const RemoteModule same(made);
 }
 
 void faults(const FunctionRegistry& functions) {

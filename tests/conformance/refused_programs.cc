@@ -5,6 +5,7 @@
 
 #include "actors/function_registry.h"
 #include "actors/op.h"
+#include "actors/remote_module.h"
 #include "actors/rref.h"
 #include "tensor/tensor.h"
 
@@ -28,8 +29,16 @@ int by_pointer(const int* x);
 int of_future(const Future<int>& x);
 int of_move_only(MoveOnly x);
 
-void program(const Scope& scope, const Future<int>& future, const RRef<Counter>& counter, const Tensor& x) {
+struct Net : nn::Module {
+  explicit Net(int width);
+  Variable forward(const Variable& x);
+};
+inline constexpr auto net_class = module_class<Net, int>;
+
+void program(const Scope& scope, const Future<int>& future, const RRef<Counter>& counter, const RemoteModule<Net>& net,
+             const Tensor& x) {
 #if PROGRAM == 0
+  static_cast<void>(RemoteModule(scope, "ps0", net_class, 1).forward(scope, x));
   static_cast<void>(scope.rpc_sync("ps0", &twice, 1));
   static_cast<void>(future.then([](int value) { return value; }));
 #elif PROGRAM == 1
@@ -68,5 +77,15 @@ void program(const Scope& scope, const Future<int>& future, const RRef<Counter>&
   static_cast<void>(counter.rpc_sync(scope, &Counter::add, 1.5));
 #elif PROGRAM == 18
   static_cast<void>(scope.remote("ps0", &twice, std::string("x")));
+#elif PROGRAM == 19
+  static_cast<void>(FunctionRegistry{{"Counter", module_class<Counter, int>}});
+#elif PROGRAM == 20
+  const RemoteModule<Counter> none;
+#elif PROGRAM == 21
+  static_cast<void>(RemoteModule(scope, "ps0", net_class, 1.5));
+#elif PROGRAM == 22
+  static_cast<void>(net.forward(scope));
+#elif PROGRAM == 23
+  net.zero_grad(scope);
 #endif
 }

@@ -97,6 +97,20 @@ BOOST_AUTO_TEST_CASE(callbacks_that_are_null, *label("F-07")) {
 
 BOOST_AUTO_TEST_CASE(deadlines_that_are_no_duration, *label("I-19")) { check_refused(11, "CallOptions"); }
 
+BOOST_AUTO_TEST_CASE(classes_that_are_no_modules, *label("M-01")) {
+  check_refused(19, "not a class of modules: derive it from nn::Module or nn::Layer");
+  check_refused(20, "not a class of modules: derive it from nn::Module or nn::Layer");
+}
+
+BOOST_AUTO_TEST_CASE(arguments_that_do_not_fit_a_module) {
+  check_refused(21, "does not convert to the callable's parameter type without narrowing");
+  check_refused(22, "wrong number of arguments for this callable");
+}
+
+BOOST_AUTO_TEST_CASE(functions_of_a_module_that_its_handle_lacks, *label("M-06")) {
+  check_refused(23, "has no member named");
+}
+
 BOOST_AUTO_TEST_CASE(member_functions_of_another_class_or_without_an_object) {
   check_refused(14, "the member function is not one of the value's class");
   check_refused(15, "a member function is called on an RRef");
