@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -32,8 +33,13 @@ class RemoteModule {
   /// constructor are errors of the first use. Throws std::invalid_argument if `place` is malformed, or the class is not
   /// registered on this node.
   template <class... Params, class... Args>
-  RemoteModule(Through through, std::string_view place, const detail::ModuleClass<M, Params...>& /*of*/, Args&&... args)
-      : RemoteModule(make<Params...>(through, Placement::parse(place), std::forward<Args>(args)...)) {}
+  RemoteModule(Through through, std::string_view place, const detail::ModuleClass<M, Params...>& /*of*/,
+               Args&&... args) {
+    using Wire = std::tuple<typename detail::ConstructorArgument<Params>::Wire...>;
+    if constexpr (detail::CallCheck<Wire, Args...>::passes) {
+      module_ = make<Params...>(through, Placement::parse(place), std::forward<Args>(args)...);
+    }
+  }
 
   /// A handle of a module that exists, on the reference's owner. Its class is registered there by a module_class.
   explicit RemoteModule(RRef<M> module) : module_(std::move(module)) {}

@@ -15,10 +15,11 @@ namespace tidy {
 namespace {
 
 /// Rooms whose headers users include.
-constexpr std::array<std::string_view, 4> kRoomsOfUsers{"autograd/nn/", "autograd/ops/", "tensor/io/", "tensor/ops/"};
+constexpr std::array<std::string_view, 5> kRoomsOfUsers{"actors/modules/", "autograd/nn/", "autograd/ops/",
+                                                        "tensor/io/", "tensor/ops/"};
 
 /// Internal headers that troupe.h reaches, since its templates and its options say what is in them.
-constexpr std::array<std::string_view, 27> kInternalsReached{"actors/calls/call_encoder.h",
+constexpr std::array<std::string_view, 29> kInternalsReached{"actors/calls/call_encoder.h",
                                                              "actors/calls/callee.h",
                                                              "actors/calls/function_table.h",
                                                              "actors/calls/open_calls.h",
@@ -29,8 +30,10 @@ constexpr std::array<std::string_view, 27> kInternalsReached{"actors/calls/call_
                                                              "actors/calls/variable_wire.h",
                                                              "actors/collectives/gathered.h",
                                                              "actors/core/reports.h",
+                                                             "actors/core/type_name.h",
                                                              "actors/core/wait_point.h",
                                                              "actors/references/cached_value.h",
+                                                             "actors/references/naming.h",
                                                              "actors/references/rref_handle.h",
                                                              "actors/sessions/failure_detector.h",
                                                              "actors/sessions/peer_limits.h",

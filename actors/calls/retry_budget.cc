@@ -7,7 +7,7 @@ namespace troupe::detail {
 void RetryBudgets::earn(const NodeName& node, double share) {
   std::lock_guard lock(mutex_);
   double& repeats = repeats_.try_emplace(node, kRepeatsMax).first->second;
-  repeats = std::min(repeats + share, kRepeatsMax);
+  repeats = std::min(repeats + share, std::max(kRepeatsMax, share));
 }
 
 bool RetryBudgets::spend(const NodeName& node) {

@@ -12,7 +12,7 @@ namespace troupe::detail {
 /// Thread rule: any thread may call any member.
 class RetryBudgets {
  public:
-  /// The most repetitions saved up for a node, and the number it starts with.
+  /// The most repetitions saved up for a node, unless one call earns more, and the number it starts with.
   static constexpr double kRepeatsMax = 10;
 
   /// Counts a first attempt to call `node`; `share` of calls may be repetitions.

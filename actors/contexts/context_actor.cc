@@ -39,7 +39,10 @@ void ContextState::begin(NodeCore& node, ContextId context) {
 void ContextState::handle(const PassAsked& asked) {
   // The id is made here, in turn: a pass that starts later has the higher serial (CX-3).
   part_->begin(node_->next_id<PassId>(), asked.roots, asked.due,
-               [answer = asked.answer](const Result<Unit>& done) { answer->complete(done); });
+               [this, answer = asked.answer](const Result<Unit>& done) {
+                 count_passes();  // before its caller is told
+                 answer->complete(done);
+               });
 }
 
 void ContextState::handle(Delivery delivery) {
@@ -76,8 +79,11 @@ void ContextState::count_passes() {
 
 void ContextState::describe(const DescribeContext& question) const {
   const auto& peers = part_->ledger().peers();
-  question.slot.add(
-      {context_.text(), {peers.begin(), peers.end()}, part_->pass_count(), node_->clock().now() - began_});
+  question.slot.add({context_.text(),
+                     {peers.begin(), peers.end()},
+                     part_->pass_count(),
+                     part_->ledger().send_count(),
+                     node_->clock().now() - began_});
 }
 
 void ContextState::drop_part() {

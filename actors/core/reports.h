@@ -79,6 +79,7 @@ struct OpenContext {
   std::string context;          ///< "trainer0.3"
   std::vector<NodeName> peers;  ///< the other nodes that participate
   std::size_t passes = 0;       ///< backward passes that run or wait on this node
+  std::size_t sends = 0;        ///< messages of this node with variables whose gradients come back to it
   Duration age{};
   friend bool operator==(const OpenContext&, const OpenContext&) = default;
 };

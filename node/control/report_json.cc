@@ -60,7 +60,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WaitingCall, operation, peer, age, left, site
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ServedFunction, operation, caller, age)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ValueUser, what, state, age)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ValueInUse, value, users)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OpenContext, context, peers, passes, age)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OpenContext, context, peers, passes, sends, age)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OpenBarrier, operation, waiting, missing)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BusyThread, job, age, waiting)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StackInfo, counts, calls, served, values, contexts, barriers, threads, silent)

@@ -54,9 +54,10 @@ std::string values(const StackInfo& stack) {
 }
 
 std::string contexts(const StackInfo& stack) {
-  TextTable table({{"CONTEXT"}, {"AGE", kRight}, {"PASSES", kRight}, {"WITH"}});
+  TextTable table({{"CONTEXT"}, {"AGE", kRight}, {"PASSES", kRight}, {"SENDS", kRight}, {"WITH"}});
   for (const OpenContext& context : stack.contexts) {
     table.add({printable(context.context), shown(context.age), std::to_string(context.passes),
+               std::to_string(context.sends),
                context.peers.empty() ? "-" : printable(fmt::format("{}", fmt::join(context.peers, ", ")))});
   }
   return paragraph("Contexts", table, stack.contexts.size(), stack.counts.contexts);

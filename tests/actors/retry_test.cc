@@ -52,6 +52,14 @@ BOOST_AUTO_TEST_CASE(repeats_are_a_share_of_the_calls_and_some_are_free) {
   BOOST_TEST(repeats == 10);
 }
 
+BOOST_AUTO_TEST_CASE(one_call_may_earn_more_repeats_than_are_saved_up_otherwise) {
+  RetryBudgets budgets;
+  budgets.earn("ps0", 1000);
+  int repeats = 0;
+  while (budgets.spend("ps0")) ++repeats;
+  BOOST_TEST(repeats == 1000);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace troupe::detail

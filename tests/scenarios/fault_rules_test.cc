@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "actors/core/node_core.h"
+#include "actors/dist_autograd.h"
 #include "actors/references/references.h"
 #include "actors/rref.h"
 #include "node/sim/faulty_link.h"
@@ -110,6 +111,19 @@ BOOST_AUTO_TEST_CASE(calls_with_references_succeed_though_each_notification_is_l
     BOOST_TEST(patient.rpc_sync("ps1", &fetch_and_add, x, 10) == 12);
   }
   BOOST_TEST(faulty.frees_all());
+}
+
+BOOST_AUTO_TEST_CASE(end_of_a_context_arrives_though_its_first_notifications_are_lost, *label("G-13")) {
+  Faulty faulty({{.message = "ContextReleased", .fail_first = 3}});
+  const auto open = [&](const char* node) { return faulty.counts(node).contexts; };
+  {
+    const DistContext context(faulty.trainer.with({.deadline = kPatient}));
+    for (const char* node : {"ps0", "ps1"}) {
+      BOOST_TEST(context.rpc_sync(node, &next, 1) == 2);
+      BOOST_TEST(open(node) == 1U);
+    }
+  }
+  BOOST_TEST(comes_true([&] { return open("ps0") == 0 && open("ps1") == 0; }));
 }
 
 BOOST_AUTO_TEST_CASE(creation_that_is_lost_fails_the_fetch_and_the_passing_on, *label("X-04") * label("X-05")) {

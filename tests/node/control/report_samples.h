@@ -54,7 +54,7 @@ inline StackReport sample_stack_report() {
                            {"", UseState::arriving, 2s},
                            {"rpc step for ps1", UseState::waits_elsewhere, 95s}}},
                          {"trainer.4", {{"rpc keep for trainer", UseState::early, 1s}}}};
-  report.stack.contexts = {{"trainer.17", {"ps1", "trainer"}, 1, 40ms}, {"ps0.1", {}, 0, 2ms}};
+  report.stack.contexts = {{"trainer.17", {"ps1", "trainer"}, 1, 12, 40ms}, {"ps0.1", {}, 0, 0, 2ms}};
   report.stack.barriers = {{"barrier", {{"trainer", 3s}, {"ps0", 1s}}, {"ps1", "ps2"}}};
   report.stack.threads = {{"rpc keep for trainer", 90s, false}, {"rpc step for ps1", 95s, true}};
   report.stack.silent = {"contexts"};

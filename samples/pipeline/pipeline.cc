@@ -1,0 +1,224 @@
+// ResNet-50 on two nodes: each batch is split, so that one half of the network computes with one split while the other
+// half computes with the split before. Run alone it has all nodes in one process;
+// `troupe up samples/pipeline/cluster.toml` runs it as three.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/dist_autograd.h"
+#include "actors/dist_optimizer.h"
+#include "actors/remote_module.h"
+#include "autograd/engine.h"
+#include "autograd/ops.h"
+#include "autograd/ops/loss.h"
+#include "node/local_cluster.h"
+#include "optim/local_optimizer.h"
+#include "samples/pipeline/resnet.h"
+#include "samples/program.h"
+#include "tensor/create.h"
+#include "tensor/ops.h"
+
+using namespace troupe;
+using namespace samples;
+
+constexpr auto first_half = module_class<FirstHalf, std::uint64_t>;
+constexpr auto second_half = module_class<SecondHalf, std::uint64_t, std::int64_t>;
+constexpr std::uint64_t kFirstSeed = 1;
+constexpr std::uint64_t kSecondSeed = 2;
+constexpr optim::SgdOptions kRule{.lr = 0.05};
+
+struct Settings {
+  std::int64_t batch = 16;
+  std::int64_t batches = 3;
+  std::int64_t image = 64;  ///< width and height
+  std::int64_t classes = 100;
+  std::vector<std::int64_t> splits{1, 2, 4, 8};
+};
+
+struct Batch {
+  Tensor images;
+  Tensor labels;  ///< 1 at each image's class, 0 elsewhere
+};
+
+std::vector<Batch> draw_batches(const Settings& settings) {
+  Generator generator(3);
+  std::vector<Batch> batches;
+  for (std::int64_t i = 0; i < settings.batches; ++i) {
+    Tensor images = randn({settings.batch, 3, settings.image, settings.image}, generator);
+    Tensor labels = zeros({settings.batch, settings.classes});
+    for (std::int64_t row = 0; row < settings.batch; ++row) {
+      const auto label = static_cast<std::int64_t>(generator.below(static_cast<std::uint64_t>(settings.classes)));
+      labels.select(0, row).select(0, label).fill(1.0);
+    }
+    batches.push_back({std::move(images), std::move(labels)});
+  }
+  return batches;
+}
+
+/// The network in two places.
+class ResNet50 {
+ public:
+  ResNet50(const Scope& scope, const std::vector<NodeName>& workers, std::int64_t classes)
+      : first_(scope, workers.at(0), first_half, kFirstSeed),
+        second_(scope, workers.at(1), second_half, kSecondSeed, classes) {}
+
+  /// Starts all splits and returns their scores as one. Between the halves a split goes from worker to worker.
+  [[nodiscard]] Variable forward(const Scope& scope, const Tensor& images, std::int64_t splits) const {
+    std::vector<Future<Variable>> running;
+    for (const Tensor& part : split(images, images.shape()[0] / splits, 0)) {
+      const RRef<Variable> features = first_.module_rref().remote(scope, &FirstHalf::forward, part);
+      running.push_back(second_.forward_async(scope, features));
+    }
+    std::vector<Variable> scores;
+    for (const auto& one : running) scores.push_back(one.get());
+    return concat(scores, 0);
+  }
+
+  [[nodiscard]] std::vector<RRef<Variable>> parameters(const Scope& scope) const {
+    auto all = first_.remote_parameters(scope);
+    for (auto& parameter : second_.remote_parameters(scope)) all.push_back(std::move(parameter));
+    return all;
+  }
+
+ private:
+  RemoteModule<FirstHalf> first_;
+  RemoteModule<SecondHalf> second_;
+};
+
+struct Outcome {
+  double seconds = 0;           ///< per batch, the median
+  double loss = 0;              ///< of the last batch
+  std::vector<Tensor> weights;  ///< after the last step
+};
+
+/// Calls `step(batch)`, which returns the loss, for each batch.
+template <class Step>
+Outcome run_batches(const std::vector<Batch>& batches, const Step& step) {
+  Outcome outcome;
+  std::vector<double> seconds;
+  for (const Batch& batch : batches) {
+    const auto begin = std::chrono::steady_clock::now();
+    outcome.loss = step(batch);
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  std::sort(seconds.begin(), seconds.end());
+  outcome.seconds = seconds[(seconds.size() - 1) / 2];
+  return outcome;
+}
+
+Outcome train_on_workers(const Node& master, const std::vector<NodeName>& workers, const Settings& settings,
+                         const std::vector<Batch>& batches, std::int64_t splits) {
+  const ResNet50 net(master, workers, settings.classes);
+  const std::vector<RRef<Variable>> parameters = net.parameters(master);
+  const DistOptimizer optimizer(master, kRule, parameters);
+  Outcome outcome = run_batches(batches, [&](const Batch& batch) {
+    DistContext context(master);
+    const Variable loss = mse_loss(net.forward(context, batch.images, splits), batch.labels);
+    backward(context, loss);
+    optimizer.step(context);
+    return loss.item();
+  });
+  for (const auto& parameter : parameters) outcome.weights.push_back(parameter.to_here(master).value());
+  return outcome;
+}
+
+/// The same network and splits in this process, without nodes.
+Outcome train_here(const Settings& settings, const std::vector<Batch>& batches, std::int64_t splits) {
+  FirstHalf first(kFirstSeed);
+  SecondHalf second(kSecondSeed, settings.classes);
+  std::vector<Variable> parameters = first.parameters();
+  for (const Variable& parameter : second.parameters()) parameters.push_back(parameter);
+  optim::LocalOptimizer optimizer(parameters, kRule);
+  Outcome outcome = run_batches(batches, [&](const Batch& batch) {
+    std::vector<Variable> scores;
+    for (const Tensor& part : split(batch.images, settings.batch / splits, 0)) {
+      scores.push_back(second.scores(first.forward(part)));
+    }
+    const Variable loss = mse_loss(concat(scores, 0), batch.labels);
+    optimizer.step(backward(loss));
+    return loss.item();
+  });
+  for (const Variable& parameter : parameters) outcome.weights.push_back(parameter.value());
+  return outcome;
+}
+
+/// The largest difference of two lists of weights, relative to the largest weight of each tensor.
+double difference(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double scale = std::max(max(abs(b[i])).item(), 1e-30);
+    worst = std::max(worst, max(abs(a[i] - b[i])).item() / scale);
+  }
+  return worst;
+}
+
+std::vector<Tensor> first_weights(const Settings& settings) {
+  const FirstHalf first(kFirstSeed);
+  const SecondHalf second(kSecondSeed, settings.classes);
+  std::vector<Tensor> weights;
+  for (const Variable& parameter : first.parameters()) weights.push_back(parameter.value());
+  for (const Variable& parameter : second.parameters()) weights.push_back(parameter.value());
+  return weights;
+}
+
+void compare(const Node& master, const std::vector<NodeName>& workers, const Settings& settings) {
+  const std::vector<Batch> batches = draw_batches(settings);
+  const std::vector<Tensor> before = first_weights(settings);
+  fmt::print("{} batches of {} images, {} x {}\n", settings.batches, settings.batch, settings.image, settings.image);
+  fmt::print("splits  two nodes  one process   ratio     loss  weights changed by  off from one process\n");
+  double worst = 0;
+  for (const std::int64_t splits : settings.splits) {
+    const Outcome apart = train_on_workers(master, workers, settings, batches, splits);
+    const Outcome here = train_here(settings, batches, splits);
+    const double off = difference(apart.weights, here.weights);
+    worst = std::max(worst, off);
+    fmt::print("{:6} {:8.3f} s {:10.3f} s {:7.2f} {:8.4f} {:19.1e} {:21.1e}\n", splits, apart.seconds, here.seconds,
+               here.seconds / apart.seconds, apart.loss, difference(apart.weights, before), off);
+    std::fflush(stdout);
+  }
+  fmt::print("weights are those of one process within {:.1e}\n", worst);
+  std::fflush(stdout);
+}
+
+int run(int argc, char** argv) {
+  Settings settings;
+  CLI::App app("Trains ResNet-50 in two halves: all nodes in this process, or one each with `troupe up cluster.toml`.");
+  app.add_option("--batch", settings.batch, "images of a batch")->check(CLI::Range(1, 4'096))->capture_default_str();
+  app.add_option("--batches", settings.batches, "how many, for each number of splits")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  app.add_option("--image", settings.image, "width and height")->check(CLI::Range(32, 1'024))->capture_default_str();
+  app.add_option("--splits", settings.splits, "in how many parts a batch is split")
+      ->delimiter(',')
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  for (const std::int64_t splits : settings.splits) {
+    if (splits < 1 || settings.batch % splits != 0) {
+      throw std::invalid_argument(
+          fmt::format("--splits {}: {} images are not so many equal parts", splits, settings.batch));
+    }
+  }
+
+  const FunctionRegistry functions{{"FirstHalf", first_half}, {"SecondHalf", second_half}};
+  const NodeOptions options = NodeOptions::from_environment();
+  if (options.world_size == 1) {
+    LocalCluster cluster({"master", "worker0", "worker1"}, functions);
+    compare(cluster.node("master"), {"worker0", "worker1"}, settings);
+    return 0;
+  }
+  Node node = Node::join(options, functions);
+  if (options.role == "master") compare(node, node.role("worker").names(), settings);
+  node.serve();
+  node.shutdown();
+  return 0;
+}
+
+int main(int argc, char** argv) { return run_program(run, argc, argv); }
