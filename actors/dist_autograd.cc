@@ -50,6 +50,23 @@ const ContextId& DistContext::id() const { return *state().context; }
 
 Tensor DistContext::grad(const Variable& leaf) const { return state().node->contexts().gradient(id(), leaf).get(); }
 
+Tensor DistContext::grad(const RRef<Variable>& leaf) const {
+  return rpc_sync(leaf.owner(), &detail::gradient_at_owner, leaf);
+}
+
+namespace detail {
+
+Tensor gradient_at_owner(Scope& scope, const RRef<Variable>& leaf) {
+  const Variable mine = *leaf.local_value(scope);
+  return scope.state().node->contexts().gradient(context_of(scope, "grad"), mine).get();
+}
+
+Variable seeded_at_owner(Scope& scope, const RRef<Variable>& root, const Tensor& gradient) {
+  return seeded_root(*root.local_value(scope), gradient);
+}
+
+}  // namespace detail
+
 Gradients DistContext::gradients() const { return troupe::gradients(*this); }
 
 Gradients gradients(const Scope& scope) {
@@ -61,12 +78,16 @@ void backward(const Scope& scope, const std::vector<Root>& roots) {
   if (roots.empty()) throw TensorError("[backward] there are no roots");
   const auto due = due_of(scope.state());
   detail::PassRoots places;
+  std::vector<RRef<Variable>> seeded;  // on other nodes; kept until the pass is over
   for (const Root& root : roots) {
+    const bool has_gradient = root.gradient().defined();
     const auto* rref = std::get_if<RRef<Variable>>(&root.place());
     if (rref != nullptr && rref->owner() != scope.node_name()) {
-      places.remote[rref->owner()].push_back(rref->id());
+      if (has_gradient) seeded.push_back(scope.remote(rref->owner(), &detail::seeded_at_owner, *rref, root.gradient()));
+      places.remote[rref->owner()].push_back(has_gradient ? seeded.back().id() : rref->id());
     } else {
-      places.local.push_back(rref == nullptr ? std::get<Variable>(root.place()) : value_here(scope, *rref, due));
+      const Variable given = rref == nullptr ? std::get<Variable>(root.place()) : value_here(scope, *rref, due);
+      places.local.push_back(has_gradient ? seeded_root(given, root.gradient()) : given);
       static_cast<void>(initial_gradient(places.local.back()));  // an invalid root is the caller's error
     }
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "autograd/describe.h"
+#include "autograd/ops.h"
 #include "autograd/pass.h"
 #include "tensor/create.h"
 
@@ -100,6 +101,13 @@ Tensor initial_gradient(const Variable& root) {
                                   detail::describe(value)));
   }
   return ones(value.shape(), value.dtype(), value.device());
+}
+
+Variable seeded_root(const Variable& root, const Tensor& gradient) {
+  require_gradient(root);
+  check_fits(root, gradient);
+  const EnableGradGuard recorded;
+  return sum(root * Variable(gradient));
 }
 
 Gradients backward(const Variable& root, const BackwardOptions& options) {

@@ -65,6 +65,10 @@ struct BackwardOptions {
 /// Throws TensorError if `root` does not have exactly one element or requires no gradient.
 [[nodiscard]] Tensor initial_gradient(const Variable& root);
 
+/// Returns a variable of one element; a pass from it gives `root` exactly `gradient`, which has its shape and dtype and
+/// is on its device. Throws TensorError as backward() for a root or gradient that does not fit.
+[[nodiscard]] Variable seeded_root(const Variable& root, const Tensor& gradient);
+
 /// One backward pass over this node's part of a graph, in steps: mark the roots, then feed and run until finished. Each
 /// mark() expects exactly one feed(). A vertex runs when all contributions from vertices of the pass have arrived.
 /// Contributions are summed in an order that depends on creation marks only: first the gradients fed to roots, in the

@@ -14,6 +14,7 @@
 #include "actors/core/node_core.h"
 #include "actors/core/peer_accounts.h"
 #include "actors/core/routing.h"
+#include "actors/dist_autograd.h"
 #include "actors/function_registry.h"
 #include "actors/membership/membership.h"
 #include "actors/op.h"
@@ -54,7 +55,9 @@ Packing packing_for(const Link& link) {
 
 /// The functions of the user, then those that every node serves.
 FunctionTable with_common(FunctionTable functions) {
-  static const FunctionRegistry common = operations().with({{"troupe.find", &find_published}});
+  static const FunctionRegistry common = operations().with({{"troupe.find", &find_published},
+                                                            {"troupe.gradient", &gradient_at_owner},
+                                                            {"troupe.seeded_root", &seeded_at_owner}});
   functions.fall_back_on(common.table());
   return functions;
 }

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
@@ -150,14 +151,17 @@ Outcome train_here(const Settings& settings, const std::vector<Batch>& batches, 
   return outcome;
 }
 
-/// The largest difference of two lists of weights, relative to the largest weight of each tensor.
+/// The norm of the difference of two lists of weights, relative to that of the second.
 double difference(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  double worst = 0;
+  double off = 0;
+  double all = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const double scale = std::max(max(abs(b[i])).item(), 1e-30);
-    worst = std::max(worst, max(abs(a[i] - b[i])).item() / scale);
+    const Tensor apart = (a[i] - b[i]).to(DType::f64);
+    const Tensor weights = b[i].to(DType::f64);
+    off += sum(apart * apart).item();
+    all += sum(weights * weights).item();
   }
-  return worst;
+  return std::sqrt(off / all);
 }
 
 std::vector<Tensor> first_weights(const Settings& settings) {

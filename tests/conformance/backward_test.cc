@@ -166,6 +166,46 @@ BOOST_FIXTURE_TEST_CASE(gradient_of_several_roots_is_the_sum, OnSharedCluster, *
   BOOST_TEST(same_bytes(context.grad(x), full({3}, 6.0)));
 }
 
+BOOST_FIXTURE_TEST_CASE(roots_start_with_the_gradients_that_they_are_given, OnSharedCluster) {
+  const Variable x = parameter({3, 2}, 1);
+  const Variable y = parameter({3, 2}, 2);
+  const Tensor first = parameter({3, 2}, 3).value();
+  const Tensor second = parameter({3, 2}, 4).value();
+  const std::vector<Variable> roots{busy_product(x, y), product(y, y)};
+  const Gradients expected = backward(roots, std::vector<Tensor>{first, second});
+  for (const NodeName node : {"p1", "trainer"}) {
+    const DistContext context(trainer);
+    const Leaf there = context.remote(node, &busy_product, x, y);
+    backward(context, {{there, first}, {context.rpc_sync("p2", &product, y, y), second}});
+    BOOST_TEST(same_bytes(context.grad(x), expected.of(x)));
+    BOOST_TEST(allclose(context.grad(y), expected.of(y)));
+  }
+  const DistContext context(trainer);
+  const auto text = [&](const Root& root) {
+    try {
+      backward(context, root);
+      return std::string("done");
+    } catch (const std::exception& error) {
+      return std::string(error.what());
+    }
+  };
+  const std::string why = "[backward] the gradient of a root does not fit: f32 (2) instead of f32 (3, 2)";
+  BOOST_TEST(text({product(x, y), ones({2})}) == why);
+  BOOST_TEST(text({context.remote("p1", &product, x, y), ones({2})}).find(why) != std::string::npos);
+  BOOST_TEST(text({constant_of(3, 1.0), ones({3})}) == "[backward] the root requires no gradient");
+}
+
+BOOST_FIXTURE_TEST_CASE(gradient_of_a_leaf_is_read_through_its_reference, OnSharedCluster) {
+  const Leaf a = trainer.remote("p1", &make_leaf, 2, 3.0);
+  const Leaf b = trainer.remote("p2", &make_leaf, 2, 5.0);
+  const Leaf c(trainer, make_leaf(2, 7.0));
+  const DistContext context(trainer);
+  backward(context, sum(context.rpc_sync("p3", &product_of_leaves, a, c)));
+  BOOST_TEST(same_bytes(context.grad(a), full({2}, 7.0)));
+  BOOST_TEST(!context.grad(b).defined());
+  BOOST_TEST(same_bytes(context.grad(c), full({2}, 3.0)));
+}
+
 BOOST_FIXTURE_TEST_CASE(different_dtypes_in_one_graph, OnSharedCluster, *label("B-11")) {
   const Variable a = parameter({3}, 1, DType::f32);
   const Variable b = parameter({3}, 2, DType::f64);
