@@ -121,6 +121,7 @@ struct ModuleClass {
       Device device;
       std::tuple<typename ConstructorArgument<Args>::Wire...> wire;
       arguments.archive()(device);
+      require_available("RemoteModule", device);
       std::apply([&](auto&... arg) { (arguments.archive()(arg), ...); }, wire);
       auto args = std::apply(
           [](auto&... arg) { return std::tuple<Args...>(ConstructorArgument<Args>::made(std::move(arg))...); }, wire);
