@@ -166,4 +166,17 @@ BOOST_AUTO_TEST_CASE(a_leaf_that_nobody_holds_any_more_gets_no_gradient) {
   expect(gradients.of(kept), 3.0);
 }
 
+BOOST_AUTO_TEST_CASE(a_seeded_root_passes_on_exactly_the_gradient_given) {
+  const Variable x(from_values<float>({1.0F, 2.0F, 3.0F}), RequiresGrad::yes);
+  const Tensor gradient = from_values<float>({-0.0F, 1e-40F, 3.4e38F});
+  Variable seeded;
+  {
+    const NoGradGuard off;
+    seeded = seeded_root(x, gradient);
+  }
+  BOOST_CHECK(same_bytes(backward(seeded).of(x), gradient));
+  BOOST_CHECK_THROW(static_cast<void>(seeded_root(x, ones({2}))), TensorError);
+  BOOST_CHECK_THROW(static_cast<void>(seeded_root(Variable(ones({3})), gradient)), TensorError);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

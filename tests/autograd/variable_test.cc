@@ -9,6 +9,7 @@
 #include "autograd/ops.h"
 #include "autograd/reads.h"
 #include "tests/autograd/expect.h"
+#include "tests/support/gpu.h"
 
 using namespace troupe;
 using namespace troupe::testing;
@@ -236,6 +237,21 @@ BOOST_AUTO_TEST_CASE(a_variable_tells_the_sizes_and_the_only_element_of_its_valu
   BOOST_CHECK_EQUAL(leaf({3.0}).item<int>(), 3);
   BOOST_CHECK_THROW(static_cast<void>(x.item()), ShapeError);
   BOOST_CHECK_THROW(static_cast<void>(Variable().numel()), TensorError);
+}
+
+BOOST_AUTO_TEST_CASE(a_variable_that_is_on_the_device_already_is_returned_itself) {
+  const Variable x(ones({2}), RequiresGrad::yes);
+  BOOST_CHECK(same(x.to(Device::cpu()), x));
+  BOOST_CHECK_THROW(static_cast<void>(x.to(Device::cuda(99))), DeviceError);
+}
+
+BOOST_AUTO_TEST_CASE(a_gradient_returns_to_the_device_of_its_variable,
+                     *boost::unit_test::label("needs_gpu") * boost::unit_test::precondition(testing::NeedsGpus{1})) {
+  const Variable x(full({2}, 3.0), RequiresGrad::yes);
+  const Variable y = x.to(Device::cuda(0));
+  BOOST_CHECK(y.device() == Device::cuda(0));
+  const Tensor gradient = backward(sum(y * y)).of(x);
+  BOOST_CHECK(same_bytes(gradient, full({2}, 6.0)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

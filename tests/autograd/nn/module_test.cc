@@ -8,6 +8,7 @@
 #include "autograd/nn/linear.h"
 #include "autograd/nn/sequential.h"
 #include "tests/autograd/expect.h"
+#include "tests/support/gpu.h"
 
 using namespace troupe;
 using namespace troupe::testing;
@@ -151,6 +152,16 @@ BOOST_AUTO_TEST_CASE(a_module_that_cannot_move_stays_as_it_is) {
   for (const auto& [name, variable] : model->named_state()) BOOST_CHECK(variable.device() == Device::cpu());
   model->to(Device::cpu());
   BOOST_CHECK(model->forward(Variable(ones({1, 2}))).device() == Device::cpu());
+  BOOST_CHECK(model->device() == Device::cpu());
+  BOOST_CHECK(nn::Relu().device() == Device::cpu());  // has no value
+}
+
+BOOST_AUTO_TEST_CASE(the_device_of_a_module_is_that_of_its_first_value,
+                     *boost::unit_test::label("needs_gpu") * boost::unit_test::precondition(NeedsGpus{1})) {
+  const auto model = network();
+  model->to(Device::cuda(0));
+  BOOST_CHECK(model->device() == Device::cuda(0));
+  BOOST_CHECK(nn::sequential(std::make_shared<nn::Relu>(), model)->device() == Device::cuda(0));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
