@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -14,8 +15,11 @@
 #include <utility>
 
 #include "actors/core/node_core.h"
+#include "actors/dist_autograd.h"
 #include "actors/shards/step_run.h"
 #include "actors/shards/update_rule.h"
+#include "optim/clip.h"
+#include "tensor/ops/global_norm.h"
 
 namespace troupe {
 namespace {
@@ -80,6 +84,12 @@ std::map<NodeName, Error> reasons(const std::map<NodeName, std::optional<Error>>
   return reasons;
 }
 
+void require_context(const Scope& scope) {
+  if (scope.state().context) return;
+  throw std::logic_error(
+      "[DistOptimizer] the scope has no autograd context: step in the DistContext of the backward pass");
+}
+
 std::string names_of(const std::map<NodeName, Error>& owners) {
   std::vector<NodeName> names;
   for (const auto& [owner, error] : owners) names.push_back(owner);
@@ -110,7 +120,8 @@ struct DistOptimizer::State : std::enable_shared_from_this<State> {
   /// Returns the serial below which all outcomes are known.
   [[nodiscard]] std::uint64_t settled() const;
 
-  void prepare(NodeCore& core, std::optional<TimePoint> due, const StepId& step, const ContextId& context);
+  void prepare(NodeCore& core, std::optional<TimePoint> due, const StepId& step, const ContextId& context,
+               const msg::StepSettings& settings);
   /// Sends `make_message` to every owner and waits until `due` for the outcome.
   template <class MakeMessage>
   void carry_out(NodeCore& core, std::optional<TimePoint> due, const StepId& step, StepRun::Refusal refusal,
@@ -189,10 +200,38 @@ DistOptimizer::DistOptimizer(const Scope& scope, const optim::RuleOptions& optio
   }
 }
 
-void DistOptimizer::step(const Scope& scope) const {
-  if (!scope.state().context) {
-    throw std::logic_error(
-        "[DistOptimizer] the scope has no autograd context: step in the DistContext of the backward pass");
+double DistOptimizer::gradient_norm(const Scope& scope) const {
+  require_context(scope);
+  std::map<NodeName, std::vector<RRef<Variable>>> by_owner;
+  for (const RRef<Variable>& parameter : state_->parameters) by_owner[parameter.owner()].push_back(parameter);
+  std::map<NodeName, Future<std::vector<double>>> asked;
+  for (const auto& [owner, leaves] : by_owner) {
+    asked.emplace(owner, scope.rpc_async(owner, &detail::gradient_norms, leaves));
+  }
+  std::map<NodeName, std::deque<double>> norms;
+  for (const auto& [owner, answer] : asked) {
+    const std::vector<double> all = answer.get();
+    if (all.size() != by_owner.at(owner).size()) {
+      throw RemoteError(scope.state().node->error(ErrorCode::protocol_violation, owner, "gradient_norm",
+                                                  "the answer has another number of parameters"));
+    }
+    norms[owner].assign(all.begin(), all.end());
+  }
+  double sum = 0;
+  for (const RRef<Variable>& parameter : state_->parameters) {
+    std::deque<double>& next = norms.at(parameter.owner());
+    sum += next.front() * next.front();
+    next.pop_front();
+  }
+  return std::sqrt(sum);
+}
+
+void DistOptimizer::step(const Scope& scope, const DistStepOptions& options) const {
+  require_context(scope);
+  msg::StepSettings settings{options.lr, options.gradient_scale, options.gradient_limit};
+  if (options.max_norm) {
+    const double norm = std::abs(options.gradient_scale) * gradient_norm(scope);
+    settings.gradient_scale *= optim::clip_scale(norm, *options.max_norm);
   }
   State& state = *state_;
   const ContextId& context = *scope.state().context;
@@ -201,13 +240,13 @@ void DistOptimizer::step(const Scope& scope) const {
   const StepId step = state.begin_step(core);
   // A single owner takes the step or does not: a second phase gains nothing.
   if (state.mode == StepMode::atomic && state.owners.size() > 1) {
-    state.prepare(core, due, step, context);
+    state.prepare(core, due, step, context, settings);
     state.carry_out(core, due, step, StepRun::Refusal::is_repeated, [&state, step] {
       return msg::ShardCommit{state.id, step, state.settled()};
     });
   } else {
-    state.carry_out(core, due, step, StepRun::Refusal::is_final, [&state, step, context] {
-      return msg::ShardStep{state.id, step, context, state.settled()};
+    state.carry_out(core, due, step, StepRun::Refusal::is_final, [&state, step, context, settings] {
+      return msg::ShardStep{state.id, step, context, state.settled(), settings};
     });
   }
 }
@@ -215,11 +254,11 @@ void DistOptimizer::step(const Scope& scope) const {
 Future<StepOutcome> DistOptimizer::outcome(const StepId& step) const { return state_->outcome(step); }
 
 void DistOptimizer::State::prepare(NodeCore& core, std::optional<TimePoint> due, const StepId& step,
-                                   const ContextId& context) {
+                                   const ContextId& context, const msg::StepSettings& settings) {
   std::vector<msg::StepOwner> all;
   for (const NodeLife& owner : owners) all.push_back({owner.name, owner.incarnation});
   const auto prepared = ask_all(core, due, owners, actor(), "step", [&](const NodeName&) {
-    return msg::ShardPrepare{id, step, context, all, settled()};
+    return msg::ShardPrepare{id, step, context, all, settled(), settings};
   });
   const Error* error = first_error(prepared);
   if (error == nullptr) return;
@@ -276,5 +315,21 @@ Future<StepOutcome> DistOptimizer::State::outcome(const StepId& step) const {
   none.complete(std::move(error));
   return none.future();
 }
+
+namespace detail {
+
+std::vector<double> gradient_norms(Scope& scope, const std::vector<RRef<Variable>>& leaves) {
+  const Gradients all = gradients(scope);
+  std::vector<double> norms;
+  for (const RRef<Variable>& leaf : leaves) {
+    const Variable mine = *leaf.local_value(scope);
+    const SparseTensor rows = all.sparse_of(mine);
+    const Tensor gradient = rows.defined() ? rows.values() : all.of(mine);
+    norms.push_back(gradient.defined() ? global_norm({&gradient, 1}) : 0.0);
+  }
+  return norms;
+}
+
+}  // namespace detail
 
 }  // namespace troupe

@@ -10,7 +10,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "actors/rref.h"
@@ -25,6 +27,16 @@ namespace troupe {
 enum class StepMode : std::uint8_t {
   atomic,   ///< all owners or none: every owner prepares before any commits. For one driver.
   hogwild,  ///< each owner on its own, with half the messages: other trainers' steps may interleave
+};
+
+/// What one step does differently, the same for all owners.
+struct DistStepOptions {
+  std::optional<double> lr = {};  ///< the rate of this step, from a schedule (optim/lr_schedule.h); nullopt: the rule's
+  double gradient_scale = 1.0;    ///< first, each element of a gradient is multiplied by this
+  double gradient_limit = std::numeric_limits<double>::infinity();  ///< then clamped to [-limit, limit]
+  /// Limits the norm of all scaled gradients taken as one vector, over all owners, as torch.nn.utils.clip_grad_norm_.
+  /// Costs a call to each owner.
+  std::optional<double> max_norm = {};
 };
 
 /// A handle: copies are one optimizer and share its state. The shards end when the last copy is destroyed and its steps
@@ -50,8 +62,13 @@ class DistOptimizer {
   /// step_not_applied if no parameter has changed or will change on any owner; resource_exhausted if kUnresolvedMax
   /// steps are unresolved; StepUnknown (step_unknown) if the step was decided but an owner did not confirm it in time
   /// or is gone: the node keeps asking, and outcome() returns the answer. Hogwild mode also throws StepUnknown if the
-  /// step failed on some owners only. `cause` names the first owner and its error.
-  void step(const Scope& scope) const;
+  /// step failed on some owners only. `cause` names the first owner and its error. An option that is out of range is
+  /// bad_argument in `cause`; ValueError if max_norm is, or if the norm is not finite.
+  void step(const Scope& scope, const DistStepOptions& options = {}) const;
+
+  /// Returns the norm of the gradients that the parameters have in the context of `scope`, taken as one vector: sums
+  /// per parameter, added in f64 in the order of the parameters. Throws std::logic_error, RemoteError of a call.
+  [[nodiscard]] double gradient_norm(const Scope& scope) const;
 
   /// Returns the outcome of a step that threw StepUnknown; done when every owner has answered or is gone. In atomic
   /// mode `not_applied` is empty. Error: bad_argument if the step is not one of this optimizer's last kUnknownMax
@@ -62,5 +79,12 @@ class DistOptimizer {
   struct State;
   std::shared_ptr<State> state_;
 };
+
+namespace detail {
+
+/// Every node serves this: the norm of the gradient of each of its leaves in the scope's context; 0 without one.
+[[nodiscard]] std::vector<double> gradient_norms(Scope& scope, const std::vector<RRef<Variable>>& leaves);
+
+}  // namespace detail
 
 }  // namespace troupe

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +51,18 @@ struct StepOwner {
   }
 };
 
+/// What one step does differently, the same on all owners.
+struct StepSettings {
+  std::optional<double> lr = {};                                    ///< instead of the rule's own rate
+  double gradient_scale = 1.0;                                      ///< first, each element is multiplied by this
+  double gradient_limit = std::numeric_limits<double>::infinity();  ///< then clamped to [-limit, limit]
+  friend bool operator==(const StepSettings&, const StepSettings&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(lr, gradient_scale, gradient_limit);
+  }
+};
+
 /// Compute the update of `step` from the gradients of `context` into second buffers; change nothing visible.
 /// Request, optimizer -> shard; answered by ShardPrepared. Idempotent by `step`.
 struct ShardPrepare {
@@ -58,9 +72,10 @@ struct ShardPrepare {
   ContextId context;
   std::vector<StepOwner> owners;  ///< all owners in the step, including the receiver; by name
   std::uint64_t settled = 0;      ///< the optimizer knows the outcome of all its steps with a lower serial: forget them
+  StepSettings settings = {};
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(optimizer, step, context, owners, settled);
+    ar(optimizer, step, context, owners, settled, settings);
   }
 };
 
@@ -109,9 +124,10 @@ struct ShardStep {
   StepId step;
   ContextId context;
   std::uint64_t settled = 0;  ///< as in ShardPrepare
+  StepSettings settings = {};
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(optimizer, step, context, settled);
+    ar(optimizer, step, context, settled, settings);
   }
 };
 

@@ -15,6 +15,7 @@
 #include "actors/core/peer_accounts.h"
 #include "actors/core/routing.h"
 #include "actors/dist_autograd.h"
+#include "actors/dist_optimizer.h"
 #include "actors/function_registry.h"
 #include "actors/membership/membership.h"
 #include "actors/op.h"
@@ -57,6 +58,7 @@ Packing packing_for(const Link& link) {
 FunctionTable with_common(FunctionTable functions) {
   static const FunctionRegistry common = operations().with({{"troupe.find", &find_published},
                                                             {"troupe.gradient", &gradient_at_owner},
+                                                            {"troupe.gradient_norms", &gradient_norms},
                                                             {"troupe.seeded_root", &seeded_at_owner}});
   functions.fall_back_on(common.table());
   return functions;

@@ -211,10 +211,10 @@ void ShardState::serve(const Delivery& delivery) {
   } else if (const auto* step = std::get_if<msg::ShardStep>(&delivery.message)) {
     answer_on_strand(
         delivery.answer,
-        [id = step->step, settled = step->settled,
+        [id = step->step, settled = step->settled, settings = step->settings,
          gradients = node_->contexts().gradients(step->context)](ShardWork& work) {
           work.part().settled(settled);
-          return work.part().step(id, gradients.get());
+          return work.part().step(id, gradients.get(), settings);
         },
         when_told());
   } else if (const auto* query = std::get_if<msg::ShardQuery>(&delivery.message)) {
@@ -235,10 +235,11 @@ void ShardState::prepare(const Delivery& delivery, const msg::ShardPrepare& mess
     return delivery.answer.fail(node_->error(ErrorCode::protocol_violation, node_->name(), "step",
                                              "the owners of a step are named in order, this one among them"));
   }
-  answer_on_strand(delivery.answer, [step = message.step, settled = message.settled, owners = std::move(*owners),
+  answer_on_strand(delivery.answer, [step = message.step, settled = message.settled, settings = message.settings,
+                                     owners = std::move(*owners),
                                      gradients = node_->contexts().gradients(message.context)](ShardWork& work) {
     work.part().settled(settled);
-    return work.part().prepare(step, gradients.get(), owners);
+    return work.part().prepare(step, gradients.get(), owners, settings);
   });
 }
 

@@ -48,6 +48,7 @@ std::invoke_result_t<Work> tried(Work work) {
 
 ShardRules::ShardRules(NodeLife self, std::unique_ptr<optim::Optimizer> rule, std::vector<Variable> parameters)
     : rule_(std::move(rule)),
+      lr_(rule_->lr()),
       parameters_(std::move(parameters)),
       buffers_(parameters_.size()),
       ledger_(std::move(self)) {
@@ -63,7 +64,7 @@ ShardRules::ShardRules(NodeLife self, std::unique_ptr<optim::Optimizer> rule, st
 }
 
 Result<msg::ShardPrepared> ShardRules::prepare(const StepId& step, const Gradients& gradients,
-                                               std::vector<NodeLife> owners) {
+                                               std::vector<NodeLife> owners, const msg::StepSettings& settings) {
   switch (ledger_.state(step)) {
     case msg::StepState::applied: return msg::ShardPrepared{step, 0};
     case msg::StepState::aborted: return aborted(step);
@@ -73,11 +74,12 @@ Result<msg::ShardPrepared> ShardRules::prepare(const StepId& step, const Gradien
   if (ledger_.full()) return too_many();
   return tried([&]() -> Result<msg::ShardPrepared> {
     drop_ready();
-    compute(step, gradients);
+    Inputs inputs{gradients, settings};
+    compute(step, inputs);
     const std::uint64_t updated = ready_->updates.size();
     ledger_.prepared(step, std::move(owners));
     try {
-      open_.emplace(step, Open{gradients, updated});
+      open_.emplace(step, Open{std::move(inputs), updated});
     } catch (...) {
       ledger_.forget(step);
       throw;
@@ -95,18 +97,19 @@ Result<msg::ShardStepped> ShardRules::commit(const StepId& step) {
       return step_error(ErrorCode::step_not_applied, fmt::format("step {} was not prepared", step.text()));
   }
   const auto open = open_.find(step);
-  auto stepped = apply(step, open->second.gradients);
+  auto stepped = apply(step, open->second.inputs);
   if (stepped) open_.erase(open);
   return stepped;
 }
 
-Result<msg::ShardStepped> ShardRules::step(const StepId& step, const Gradients& gradients) {
+Result<msg::ShardStepped> ShardRules::step(const StepId& step, const Gradients& gradients,
+                                           const msg::StepSettings& settings) {
   if (ledger_.state(step) != msg::StepState::unknown) return commit(step);
   if (ledger_.full()) return too_many();
   // Allocates the entry before anything changes: afterwards nothing may fail.
   auto stepped = tried([&]() -> Result<msg::ShardStepped> {
     ledger_.prepared(step, {});
-    return apply(step, gradients);
+    return apply(step, {gradients, settings});
   });
   if (!stepped) ledger_.forget(step);
   return stepped;
@@ -143,11 +146,11 @@ void ShardRules::give_back(const StepId& step) {
   if (ready_ && ready_->step == step) drop_ready();
 }
 
-Result<msg::ShardStepped> ShardRules::apply(const StepId& step, const Gradients& gradients) {
+Result<msg::ShardStepped> ShardRules::apply(const StepId& step, const Inputs& inputs) {
   return tried([&]() -> Result<msg::ShardStepped> {
     if (!ready_ || ready_->step != step || !is_current(*ready_)) {
       drop_ready();
-      compute(step, gradients);
+      compute(step, inputs);
     }
     make_visible(step);
     return msg::ShardStepped{step, version_};
@@ -170,7 +173,9 @@ void ShardRules::make_visible(const StepId& step) {
   ready_.reset();
 }
 
-void ShardRules::compute(const StepId& step, const Gradients& gradients) {
+void ShardRules::compute(const StepId& step, const Inputs& inputs) {
+  const auto& [gradients, settings] = inputs;
+  rule_->set_lr(settings.lr.value_or(lr_));
   Ready ready{step, {}};
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     Tensor current = parameters_[i].value();
@@ -184,7 +189,7 @@ void ShardRules::compute(const StepId& step, const Gradients& gradients) {
       ready.updates.push_back({i, std::move(current), std::move(gradient), std::move(next)});
     }
   }
-  rule_->prepare(ready.updates);
+  rule_->prepare(ready.updates, {.gradient_scale = settings.gradient_scale, .gradient_limit = settings.gradient_limit});
   ready_ = std::move(ready);
 }
 

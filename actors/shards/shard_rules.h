@@ -35,10 +35,11 @@ class ShardRules {
   /// REQUIRES: parameters are leaves that require a gradient, none twice. Throws TensorError otherwise.
   ShardRules(NodeLife self, std::unique_ptr<optim::Optimizer> rule, std::vector<Variable> parameters);
 
-  /// Computes the update. Errors: step_not_applied if the step was aborted, bad_argument if a gradient does not fit,
-  /// resource_exhausted.
+  /// Computes the update. Errors: step_not_applied if the step was aborted, bad_argument if a gradient or a setting
+  /// does not fit, resource_exhausted.
   [[nodiscard]] Result<msg::ShardPrepared> prepare(const StepId& step, const Gradients& gradients,
-                                                   std::vector<NodeLife> owners = {});
+                                                   std::vector<NodeLife> owners = {},
+                                                   const msg::StepSettings& settings = {});
 
   /// Makes the prepared update visible. Errors: step_not_applied if the step was aborted or is unknown here; any other
   /// error leaves it prepared.
@@ -47,7 +48,8 @@ class ShardRules {
   void abort(const StepId& step);
 
   /// Prepares and commits. Errors as prepare.
-  [[nodiscard]] Result<msg::ShardStepped> step(const StepId& step, const Gradients& gradients);
+  [[nodiscard]] Result<msg::ShardStepped> step(const StepId& step, const Gradients& gradients,
+                                               const msg::StepSettings& settings = {});
 
   /// Events that decide steps without the driver; go_on() follows each.
   void settled(std::uint64_t floor) { ledger_.settled(floor); }
@@ -69,8 +71,13 @@ class ShardRules {
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
  private:
-  struct Open {
+  /// What an update is computed from.
+  struct Inputs {
     Gradients gradients;
+    msg::StepSettings settings;
+  };
+  struct Open {
+    Inputs inputs;
     std::uint64_t updated = 0;
   };
   /// An update that is ready in second buffers.
@@ -79,17 +86,18 @@ class ShardRules {
     std::vector<optim::ParameterUpdate> updates;
   };
 
-  void compute(const StepId& step, const Gradients& gradients);
+  void compute(const StepId& step, const Inputs& inputs);
   void drop_ready();
   /// Keeps `memory`, which differs from the present value where `update` changes it, as a buffer. Drops it if keeping
   /// it needs memory that is not available.
   void keep(Tensor memory, const Tensor& present, const optim::ParameterUpdate& update) noexcept;
   [[nodiscard]] bool is_current(const Ready& ready) const;
-  [[nodiscard]] Result<msg::ShardStepped> apply(const StepId& step, const Gradients& gradients);
+  [[nodiscard]] Result<msg::ShardStepped> apply(const StepId& step, const Inputs& inputs);
   void make_visible(const StepId& step);
   void give_back(const StepId& step);
 
   std::unique_ptr<optim::Optimizer> rule_;
+  const double lr_;  // the rule's own, of steps that set none
   std::vector<Variable> parameters_;
   optim::SecondBuffers buffers_;
   std::uint64_t version_ = 0;

@@ -29,8 +29,8 @@
 namespace troupe {
 
 /// The protocol versions that this build supports.
-inline constexpr std::uint16_t kProtocolVersionMin = 2;
-inline constexpr std::uint16_t kProtocolVersionMax = 2;
+inline constexpr std::uint16_t kProtocolVersionMin = 3;
+inline constexpr std::uint16_t kProtocolVersionMax = 3;
 
 /// A node's description of itself.
 struct HandshakeIdentity {

@@ -144,6 +144,7 @@ void gradients(Node& node, const Variable& x, const Variable& w, const std::vect
   const ContextId& id = ctx.id();
   const DistOptimizer optimizer(node, optim::SgdOptions{.lr = 0.05}, parameters);
   optimizer.step(ctx);
+  optimizer.step(ctx, {.lr = 0.01, .max_norm = 1.0});
 }
 
 void sums_over_trainers(Node& node, const Tensor& x) {

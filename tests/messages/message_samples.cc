@@ -101,11 +101,11 @@ std::vector<AnyMessage> optim_messages() {
   return {
       ShardCreate{optimizer, "sgd", {std::byte{1}, std::byte{2}}, {id<RRefId>(4), id<RRefId>(8)}},
       ShardCreated{optimizer, {1, 2}},
-      ShardPrepare{optimizer, step, context, {{"ps0", {1, 2}}, {"ps1", {3, 4}}}, 20},
+      ShardPrepare{optimizer, step, context, {{"ps0", {1, 2}}, {"ps1", {3, 4}}}, 20, {0.25, 0.5, 8.0}},
       ShardPrepared{step, 2},
       ShardCommit{optimizer, step, 20},
       ShardAbort{optimizer, step},
-      ShardStep{optimizer, step, context, 20},
+      ShardStep{optimizer, step, context, 20, {}},
       ShardStepped{step, 9},
       ShardQuery{optimizer, step, StepState::prepared},
       ShardOutcome{step, StepState::applied, 9},
