@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -76,6 +77,9 @@ class Collective {
 
   /// Returns when all members have called it.
   virtual void barrier(const Scope& scope) = 0;
+
+  /// Breaks the collective: operations of all members fail with code cancelled and this member's `why`.
+  virtual void fail(const std::string& why) = 0;
 
  protected:
   Collective() = default;

@@ -9,6 +9,7 @@
 
 #include "autograd/grad_fn.h"
 #include "autograd/variable.h"
+#include "tensor/sparse.h"
 
 namespace troupe {
 
@@ -65,7 +66,7 @@ class RecvFn final : public GradFn {
   std::shared_ptr<const void> tag_;
 };
 
-/// Receives the gradients that leave this node in a backward pass.
+/// Receives the gradients that leave this node in a backward pass, and those of leaves as soon as they are final.
 class GradientSink {
  public:
   virtual ~GradientSink() = default;
@@ -74,6 +75,13 @@ class GradientSink {
   /// is no gradient (all may be undefined). Called at most once per RecvFn and pass, on the thread that runs the pass.
   /// REQUIRES: does not call the GraphTask.
   virtual void deliver(const std::shared_ptr<const RecvFn>& recv, std::vector<Tensor> gradients) = 0;
+
+  /// The gradient of `leaf` is final in this pass: `gradient`, or `rows` if it is kept as rows; the other is undefined.
+  /// Called at most once per leaf and pass, on the thread that runs the pass. REQUIRES: does not call the GraphTask and
+  /// does not write to the gradient.
+  virtual void found(const Variable& leaf, const Tensor& gradient, const SparseTensor& rows) {
+    static_cast<void>(leaf), static_cast<void>(gradient), static_cast<void>(rows);
+  }
 };
 
 }  // namespace troupe

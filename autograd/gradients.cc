@@ -1,6 +1,7 @@
 #include "autograd/gradients.h"
 
 #include <array>
+#include <unordered_set>
 
 #include "tensor/ops.h"
 
@@ -54,6 +55,22 @@ void Gradients::add(const Gradients& others) {
       add(leaf, gradient);
     }
   }
+}
+
+Gradients Gradients::without(std::span<const Variable> others) const {
+  std::unordered_set<const void*> left_out;
+  for (const Variable& leaf : others) left_out.insert(leaf.id());
+  Gradients rest;
+  for (const auto& [leaf, gradient] : entries_) {
+    if (left_out.contains(leaf.id())) continue;
+    const auto rows = sparse_.find(leaf.id());
+    if (rows != sparse_.end()) {
+      rest.add(leaf, rows->second);
+    } else {
+      rest.add(leaf, gradient);
+    }
+  }
+  return rest;
 }
 
 std::vector<Gradients::Entry>::const_iterator Gradients::begin() const {

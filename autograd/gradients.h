@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -34,6 +35,9 @@ class Gradients {
 
   /// Adds all of `others`, as the sum of several passes over one graph.
   void add(const Gradients& others);
+
+  /// Returns the gradients of all leaves but `others`, as they are stored.
+  [[nodiscard]] Gradients without(std::span<const Variable> others) const;
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }

@@ -206,7 +206,7 @@ void Pass::run(GradientSink& sink) {
         case VertexKind::recv:
           sink.deliver(std::static_pointer_cast<const RecvFn>(vertex->fn), std::move(gradients));
           break;
-        case VertexKind::leaf: keep(*vertex, std::move(gradients.front()), rows); break;
+        case VertexKind::leaf: keep(*vertex, std::move(gradients.front()), rows, sink); break;
         case VertexKind::send:
         case VertexKind::operation: pass_on(*vertex, std::move(gradients)); break;
       }
@@ -271,16 +271,22 @@ void Pass::run_gradient_hooks(const Vertex& vertex, std::vector<Tensor>& gradien
   }
 }
 
-void Pass::keep(const Vertex& vertex, Tensor gradient, const Rows& rows) {
+void Pass::keep(const Vertex& vertex, Tensor gradient, const Rows& rows, GradientSink& sink) {
   const Variable variable = static_cast<const LeafFn&>(*vertex.fn).variable();
-  if (rows && variable.defined()) gradients_.add(variable, owned(*rows));
+  if (rows && variable.defined()) {
+    const SparseTensor kept = owned(*rows);
+    gradients_.add(variable, kept);
+    sink.found(variable, {}, kept);
+  }
   if (!gradient.defined() || !variable.defined()) return;
   gradient = owned(std::move(gradient));
   gradients_.add(variable, gradient);
-  if (!vertex.hooks) return;
-  for (const Hook& hook : *vertex.hooks) {
-    if (hook.on_leaf) guarded("hook on leaf", [&] { hook.on_leaf(variable, gradient); });
+  if (vertex.hooks) {
+    for (const Hook& hook : *vertex.hooks) {
+      if (hook.on_leaf) guarded("hook on leaf", [&] { hook.on_leaf(variable, gradient); });
+    }
   }
+  sink.found(variable, gradient, {});
 }
 
 void Pass::pass_on(const Vertex& vertex, std::vector<Tensor> gradients) {

@@ -89,7 +89,7 @@ class Pass {
   void count_down(Vertex& vertex);
   [[nodiscard]] Vertex* take_ready();
   void run_gradient_hooks(const Vertex& vertex, std::vector<Tensor>& gradients);
-  void keep(const Vertex& vertex, Tensor gradient, const Rows& rows);
+  void keep(const Vertex& vertex, Tensor gradient, const Rows& rows, GradientSink& sink);
   void pass_on(const Vertex& vertex, std::vector<Tensor> gradients);
   [[nodiscard]] RowsFn::Applied apply(const GradFn& fn, std::span<const Edge> needed, std::vector<Tensor> gradients);
   /// Returns the check for gradients of `fn` in this pass, if there is one.

@@ -350,6 +350,11 @@ class GlooCollective final : public Collective {
     });
   }
 
+  void fail(const std::string& why) override {
+    const detail::NodeCore& node = member().node();
+    member().fail(node.error(ErrorCode::cancelled, node.name(), "collective", why), CollectiveMember::Tell::others);
+  }
+
  private:
   [[nodiscard]] CollectiveMember& member() const { return *engine_->member; }
 

@@ -21,7 +21,7 @@ const Error* refusal(const backward_actions::Actions& actions) {
 }  // namespace
 
 BackwardPass::BackwardPass(ContextId context, PassId pass, NodeName self, std::optional<TimePoint> due,
-                           ContextLedger& ledger, Callbacks& callbacks)
+                           ContextLedger& ledger, Callbacks& callbacks, Reducers reducers)
     : context_(std::move(context)),
       pass_(std::move(pass)),
       self_(std::move(self)),
@@ -29,8 +29,11 @@ BackwardPass::BackwardPass(ContextId context, PassId pass, NodeName self, std::o
       ledger_(ledger),
       callbacks_(callbacks),
       tracker_(pass_, self_),
-      work_(std::make_shared<GraphWork>()) {
+      work_(std::make_shared<GraphWork>()),
+      reducers_(std::move(reducers)) {
   work_->pass = pass_;
+  work_->reducers = reducers_;
+  for (const auto& reducer : reducers_) reducer->begin(pass_);
 }
 
 void BackwardPass::start(std::vector<Variable> roots, std::map<NodeName, std::vector<RRefId>> remote_roots) {
@@ -113,6 +116,14 @@ void BackwardPass::pool_done(std::shared_ptr<GraphWork> work) {
   settle();
 }
 
+void BackwardPass::reduced(Result<Gradients> gradients) {
+  if (outcome_) return;
+  if (!gradients) return fail(gradients.error());
+  gradients_ = std::move(gradients).value();
+  ++reduced_count_;
+  reduce();
+}
+
 void BackwardPass::fail(const Error& error) {
   if (!outcome_) perform(tracker_.fail(error));
 }
@@ -174,11 +185,25 @@ void BackwardPass::settle() {
       steps_.pop_front();
     }
     callbacks_.run_on_pool(std::exchange(work_, nullptr));
-  } else if (tracker_.phase() == BackwardTracker::Phase::running && graph_finished_) {
+  } else if (tracker_.phase() == BackwardTracker::Phase::running && graph_finished_ && !waits_for_others()) {
     graph_finished_ = false;  // reported once
-    ledger_.add_gradients(pass_, std::exchange(gradients_, {}));
-    perform(tracker_.finished());
+    reduce();
   }
+}
+
+// What other members learn of this pass must be true of the whole pass, so the node that started it reduces last.
+bool BackwardPass::waits_for_others() const {
+  if (reducers_.empty() || pass_.creator != self_) return false;
+  const std::set<NodeName> unfinished = tracker_.unfinished();
+  return std::ranges::any_of(unfinished, [this](const NodeName& node) { return node != self_; });
+}
+
+void BackwardPass::reduce() {
+  if (reduced_count_ < reducers_.size()) {
+    return callbacks_.reduce(pass_, reducers_[reduced_count_], std::exchange(gradients_, {}));
+  }
+  ledger_.add_gradients(pass_, std::exchange(gradients_, {}));
+  perform(tracker_.finished());
 }
 
 bool BackwardPass::waits_for_roots() const {
@@ -223,6 +248,9 @@ Error BackwardPass::own_error(ErrorCode code, std::string message) const {
 void BackwardPass::end(Result<Unit> outcome) {
   outcome_ = std::move(outcome);
   steps_.clear();
+  if (!outcome_->ok()) {
+    for (const auto& reducer : reducers_) reducer->fail(pass_, outcome_->error());
+  }
   for (auto& [mark, answer] : std::exchange(unanswered_, {})) {
     answer({context_, pass_, {}, outcome_->ok() ? std::nullopt : std::optional(outcome_->error())});
   }

@@ -4,6 +4,7 @@
 // The graph task is either in this object or lent to one pool job; events that arrive while it is lent are queued.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -18,6 +19,7 @@
 #include "actors/clock.h"
 #include "actors/contexts/backward_tracker.h"
 #include "actors/contexts/context_ledger.h"
+#include "actors/contexts/gradient_reducer.h"
 #include "actors/contexts/graph_work.h"
 #include "messages/all.h"
 
@@ -40,13 +42,18 @@ class BackwardPass {
     virtual void find_roots(const PassId& pass, std::vector<RRefId> roots) = 0;
     /// Runs the work on the pool; it returns to `pool_done`.
     virtual void run_on_pool(std::shared_ptr<GraphWork> work) = 0;
+    /// Calls `finish` of the reducer; its result arrives at `reduced`.
+    virtual void reduce(const PassId& pass, const std::shared_ptr<GradientReducer>& reducer, Gradients gradients) = 0;
     /// A peer sent a message that is not allowed now; it changed nothing.
     virtual void refused(const Error& error) = 0;
   };
 
-  /// Other nodes have until `due` to answer. `ledger` has the ends of the boundaries and receives the gradients.
+  using Reducers = std::vector<std::shared_ptr<GradientReducer>>;
+
+  /// Other nodes have until `due` to answer. `ledger` has the ends of the boundaries and receives the gradients, once
+  /// each of `reducers` has replaced them, one after the other.
   BackwardPass(ContextId context, PassId pass, NodeName self, std::optional<TimePoint> due, ContextLedger& ledger,
-               Callbacks& callbacks);
+               Callbacks& callbacks, Reducers reducers = {});
 
   /// Starts the pass, at its root node, at these variables.
   void start(std::vector<Variable> roots, std::map<NodeName, std::vector<RRefId>> remote_roots);
@@ -61,6 +68,7 @@ class BackwardPass {
 
   void roots_found(Result<std::vector<Variable>> roots);
   void pool_done(std::shared_ptr<GraphWork> work);
+  void reduced(Result<Gradients> gradients);
 
   /// The pass has failed here: notifies the other participants.
   void fail(const Error& error);
@@ -92,6 +100,9 @@ class BackwardPass {
   /// After every event: lends the graph task if there are steps to take, reports the end when none are left.
   void settle();
   [[nodiscard]] bool waits_for_roots() const;
+  [[nodiscard]] bool waits_for_others() const;
+  /// Passes the gradients to the next reducer; after the last one the part of this node is done.
+  void reduce();
   [[nodiscard]] GraphStep graph_step(Step step) const;
   [[nodiscard]] Result<backward_actions::BoundariesByPeer> peers_of(
       const std::vector<std::shared_ptr<const RecvFn>>& reached) const;
@@ -110,6 +121,8 @@ class BackwardPass {
   std::deque<Step> steps_;           // for the next job
   bool graph_finished_ = true;       // as of the last job
   Gradients gradients_;
+  const Reducers reducers_;
+  std::size_t reduced_count_ = 0;
 
   bool has_roots_ = false;
   std::optional<std::vector<Variable>> roots_;  // this node's roots; nullopt until they are found

@@ -12,19 +12,23 @@
 namespace troupe::detail {
 namespace {
 
-/// Sends the gradients of a boundary as soon as they exist.
-class BoundarySink final : public GradientSink {
+/// Sends the gradients of a boundary as soon as they exist, and shows those of leaves to the pass's reducers.
+class WorkSink final : public GradientSink {
  public:
-  BoundarySink(NodeCore& node, const PassId& pass) : node_(node), pass_(pass) {}
+  WorkSink(NodeCore& node, const GraphWork& work) : node_(node), work_(work) {}
 
   void deliver(const std::shared_ptr<const RecvFn>& recv, std::vector<Tensor> gradients) override {
     const RecvTag& tag = *tag_of(*recv);
-    node_.notify(tag.peer, "", msg::BackwardGradients{tag.context, pass_, tag.boundary, std::move(gradients)});
+    node_.notify(tag.peer, "", msg::BackwardGradients{tag.context, work_.pass, tag.boundary, std::move(gradients)});
+  }
+
+  void found(const Variable& leaf, const Tensor& gradient, const SparseTensor& rows) override {
+    for (const auto& reducer : work_.reducers) reducer->found(work_.pass, leaf, gradient, rows);
   }
 
  private:
   NodeCore& node_;
-  const PassId& pass_;
+  const GraphWork& work_;
 };
 
 }  // namespace
@@ -66,6 +70,8 @@ void ContextState::handle(ContextNews news) {
     part_->roots_found(found->pass, std::move(found->roots));
   } else if (auto* returned = std::get_if<PoolDone>(&news.what)) {
     part_->pool_done(std::move(returned->work));
+  } else if (auto* reduced = std::get_if<PassReduced>(&news.what)) {
+    part_->reduced(reduced->pass, std::move(reduced->gradients));
   } else {
     part_->pass_due(std::get<PassDue>(news.what).pass);
   }
@@ -140,7 +146,7 @@ void ContextState::find_roots(const PassId& pass, std::vector<RRefId> roots) {
 
 void ContextState::run_on_pool(std::shared_ptr<GraphWork> work) {
   const auto job = [node = node_->shared_from_this(), context = context_, work] {
-    BoundarySink sink(*node, work->pass);
+    WorkSink sink(*node, *work);
     work->run(sink);
     node->contexts().tell(context, {PoolDone{work}});
   };
@@ -149,6 +155,14 @@ void ContextState::run_on_pool(std::shared_ptr<GraphWork> work) {
     node->contexts().tell(context, {PoolDone{work}});
   };
   node_->run("backward of context " + context_.text(), job, refused);
+}
+
+void ContextState::reduce(const PassId& pass, const std::shared_ptr<GradientReducer>& reducer, Gradients gradients) {
+  reducer->finish(pass, std::move(gradients),
+                  [node = node_->weak_from_this(), context = context_, pass](Result<Gradients> result) {
+                    if (const auto core = node.lock())
+                      core->contexts().tell(context, {PassReduced{pass, std::move(result)}});
+                  });
 }
 
 void ContextState::wake_at(const PassId& pass, TimePoint due) {
@@ -178,6 +192,7 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
       "the context", [&state](Error why) { state.fail(std::move(why)); },
       [&state](const PeerJoined& m) { state.part().add_peer(m.node); },
       [&state](const SendRecorded& m) { state.part().record_send(m.boundary, m.send, m.peer); },
+      [&state](const ReducerAttached& m) { state.part().attach(m.reducer); },
       [&state](const PassAsked& m) {
         state.handle(m);
         state.count_passes();

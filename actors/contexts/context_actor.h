@@ -26,6 +26,9 @@ struct SendRecorded {
   std::shared_ptr<const SendFn> send;
   NodeName peer;
 };
+struct ReducerAttached {
+  std::shared_ptr<GradientReducer> reducer;
+};
 struct PassAsked {
   PassRoots roots;
   std::optional<TimePoint> due;
@@ -70,17 +73,22 @@ struct RootsFound {
 struct PoolDone {
   std::shared_ptr<GraphWork> work;
 };
+struct PassReduced {
+  PassId pass;
+  Result<Gradients> gradients;
+};
 struct PassDue {
   PassId pass;
 };
 struct ContextNews {
-  std::variant<MarkAnswered, RootsFound, PoolDone, PassDue> what;
+  std::variant<MarkAnswered, RootsFound, PoolDone, PassReduced, PassDue> what;
 };
 
 }  // namespace troupe::detail
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerJoined)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendRecorded)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ReducerAttached)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PassAsked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::GradientsAsked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::GradientAsked)
@@ -98,6 +106,7 @@ namespace troupe::detail {
 /// every pending request is answered. An exception of a handler aborts the context.
 using ContextActor = caf::typed_actor<caf::reacts_to<PeerJoined>,       //
                                       caf::reacts_to<SendRecorded>,     //
+                                      caf::reacts_to<ReducerAttached>,  //
                                       caf::reacts_to<PassAsked>,        //
                                       caf::reacts_to<GradientsAsked>,   //
                                       caf::reacts_to<GradientAsked>,    //
@@ -133,6 +142,7 @@ class ContextState : public ContextParticipant::Callbacks {
   void notify(const NodeName& to, msg::AnyMessage message) override;
   void find_roots(const PassId& pass, std::vector<RRefId> roots) override;
   void run_on_pool(std::shared_ptr<GraphWork> work) override;
+  void reduce(const PassId& pass, const std::shared_ptr<GradientReducer>& reducer, Gradients gradients) override;
   void wake_at(const PassId& pass, TimePoint due) override;
   void pass_ended(const PassId& pass) override;
   void refused(const Error& error) override;

@@ -54,6 +54,10 @@ void ContextParticipant::record_send(const BoundaryId& boundary, std::shared_ptr
   ledger_.record_send(boundary, std::move(send), peer);
 }
 
+void ContextParticipant::attach(std::shared_ptr<GradientReducer> reducer) {
+  if (std::ranges::find(reducers_, reducer) == reducers_.end()) reducers_.push_back(std::move(reducer));
+}
+
 void ContextParticipant::begin(const PassId& pass, PassRoots roots, std::optional<TimePoint> due, PassDone done) {
   if (aborted_) return done(*aborted_);
   if (due) callbacks_.wake_at(pass, *due);
@@ -167,6 +171,13 @@ void ContextParticipant::pool_done(std::shared_ptr<GraphWork> work) {
   settle(pass);
 }
 
+void ContextParticipant::reduced(const PassId& pass, Result<Gradients> gradients) {
+  BackwardPass* rules = find(pass);
+  if (rules == nullptr) return;
+  rules->reduced(std::move(gradients));
+  settle(pass);
+}
+
 void ContextParticipant::pass_due(const PassId& pass) {
   const auto late = [&](std::string message) { return context_error(ErrorCode::timeout, std::move(message)); };
   const auto at = std::ranges::find(waiting_, pass, &Waiting::pass);
@@ -239,7 +250,7 @@ void ContextParticipant::fail_all(const Error& error) {
 ContextParticipant::Pass& ContextParticipant::make_pass(const PassId& pass, std::optional<TimePoint> due,
                                                         PassDone done) {
   Pass& made = passes_[pass];
-  made.rules = std::make_unique<BackwardPass>(context_, pass, self_, due, ledger_, callbacks_);
+  made.rules = std::make_unique<BackwardPass>(context_, pass, self_, due, ledger_, callbacks_, reducers_);
   made.done = std::move(done);
   return made;
 }

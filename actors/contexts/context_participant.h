@@ -45,6 +45,9 @@ class ContextParticipant {
   void add_peer(const NodeName& node);
   void record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send, const NodeName& peer);
 
+  /// `reducer` takes part in the passes that begin here from now on. A second time changes nothing.
+  void attach(std::shared_ptr<GradientReducer> reducer);
+
   /// Starts `pass`, an id of this node, at `roots`; `done` is called once.
   void begin(const PassId& pass, PassRoots roots, std::optional<TimePoint> due, PassDone done);
 
@@ -59,6 +62,7 @@ class ContextParticipant {
   void mark_answered(const PassId& pass, const NodeName& by, std::uint64_t number, Result<msg::BackwardMarked> answer);
   void roots_found(const PassId& pass, Result<std::vector<Variable>> roots);
   void pool_done(std::shared_ptr<GraphWork> work);
+  void reduced(const PassId& pass, Result<Gradients> gradients);
   void pass_due(const PassId& pass);
 
   /// Returns the sums so far, or why the context ended early.
@@ -113,6 +117,7 @@ class ContextParticipant {
   const NodeName self_;
   Callbacks& callbacks_;
   ContextLedger ledger_;
+  BackwardPass::Reducers reducers_;
   Passes passes_;
   std::deque<Waiting> waiting_;
   struct Complete {

@@ -187,6 +187,10 @@ void Contexts::record_recv(const ContextId& context, const BoundaryId&, const st
   std::ignore = joined(context, peer);  // refused: this node has no call of the context to differentiate
 }
 
+void Contexts::attach(const ContextId& context, std::shared_ptr<GradientReducer> reducer) {
+  directory_->send(directory_->enter(context), ReducerAttached{std::move(reducer)});
+}
+
 Future<void> Contexts::backward(const ContextId& context, PassRoots roots, std::optional<TimePoint> due) {
   return directory_->ask<void>(context, directory_->enter(context), [&](std::shared_ptr<PromiseGuard<void>> answer) {
     return PassAsked{std::move(roots), due, std::move(answer)};

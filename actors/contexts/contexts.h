@@ -28,6 +28,7 @@
 namespace troupe::detail {
 
 struct ContextNews;
+class GradientReducer;
 
 /// The starting points of a backward pass, each with gradient 1.
 struct PassRoots {
@@ -61,6 +62,10 @@ class Contexts {
   /// Records a boundary from `peer`; `recv`, made by make_recv, knows its other end.
   void record_recv(const ContextId& context, const BoundaryId& boundary, const std::shared_ptr<const RecvFn>& recv,
                    const NodeName& peer);
+
+  /// `reducer` takes part in the passes of the context on this node that begin from now on. Ignored if the context has
+  /// ended.
+  void attach(const ContextId& context, std::shared_ptr<GradientReducer> reducer);
 
   /// Adds one backward pass from `roots` to the context's gradients on every node. The future is done when all are
   /// complete. Passes started on one node run one after the other, in that order. Errors: context_aborted, timeout at

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "actors/contexts/gradient_reducer.h"
 #include "autograd/boundary.h"
 #include "autograd/engine.h"
 #include "autograd/gradients.h"
@@ -34,6 +35,7 @@ using GraphStep = std::variant<MarkGraph, StartRoots, FeedSend>;
 /// Owned by one at a time: the pass that lends it, or the job that runs it.
 struct GraphWork {
   PassId pass;
+  std::vector<std::shared_ptr<GradientReducer>> reducers;  ///< the same during the whole pass
   GraphTask task;
   std::vector<GraphStep> steps;
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -246,6 +248,113 @@ BOOST_AUTO_TEST_CASE(a_pass_that_fails_anywhere_counts_nowhere_and_the_next_one_
       });
     }
   }
+}
+
+namespace {
+
+/// Doubles the gradients of a pass, or refuses them, and notes what it is told.
+class Doubling final : public detail::GradientReducer {
+ public:
+  explicit Doubling(std::function<void()> finishing = {}) : finishing_(std::move(finishing)) {}
+
+  void begin(const PassId&) override { ++begun; }
+  void found(const PassId&, const Variable&, const Tensor&, const SparseTensor&) override { ++found_count; }
+  void finish(const PassId&, Gradients gradients, Done done) override {
+    if (finishing_) finishing_();
+    ++finished;
+    if (refusal) return done(*refusal);
+    Gradients doubled;
+    for (const auto& [leaf, gradient] : gradients) doubled.add(leaf, gradient * 2.0);
+    done(std::move(doubled));
+  }
+  void fail(const PassId&, const Error& why) override {
+    ++failed;
+    cause = why.text();
+  }
+
+  std::optional<Error> refusal;
+  int begun = 0;
+  int found_count = 0;
+  int finished = 0;
+  int failed = 0;
+  std::string cause;
+
+ private:
+  std::function<void()> finishing_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_reducer_replaces_the_gradients_of_its_node_and_the_root_reduces_last) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      ContextWorld plain(Placement::apart, seed);
+      plain.drive([&](Place& here) { static_cast<void>(chain(plain, here)); });
+      plain.settle();
+      ContextWorld world(Placement::apart, seed);
+      const auto at_server = std::make_shared<Doubling>();
+      const auto at_root = std::make_shared<Doubling>([&] {
+        BOOST_TEST(at_server->finished == 1);
+        for (const char* name : {"ps0", "ps1"}) BOOST_TEST(!world.part(name).gradients().value().empty());
+      });
+      std::shared_ptr<ContextWorld::Answer> answer;
+      world.drive([&](Place& here) {
+        for (int twice = 0; twice < 2; ++twice) world.part("trainer").attach(at_root);
+        world.part("ps0").attach(at_server);
+        answer = chain(world, here);
+      });
+      world.settle();
+      BOOST_REQUIRE(answer->result && answer->result->ok());
+      for (const auto& reducer : {at_root, at_server}) {
+        BOOST_TEST(reducer->begun == 1);
+        BOOST_TEST(reducer->found_count == 1);
+        BOOST_TEST(reducer->finished == 1);
+        BOOST_TEST(reducer->failed == 0);
+      }
+      const auto want = plain.gradients();
+      BOOST_TEST(same_bytes(world.gradients().at("x"), want.at("x") * 2.0));
+      BOOST_TEST(same_bytes(world.gradients().at("w0"), want.at("w0") * 2.0));
+      BOOST_TEST(same_bytes(world.gradients().at("w1"), want.at("w1")));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_a_reducer_refuses_fails_the_pass_on_all_nodes) {
+  for (const std::string at : {"trainer", "ps0"}) {
+    ContextWorld world(Placement::apart, 1);
+    const auto reducer = std::make_shared<Doubling>();
+    reducer->refusal = Error{.code = ErrorCode::peer_down, .message = "a member is gone"};
+    std::shared_ptr<ContextWorld::Answer> answer;
+    world.drive([&](Place& here) {
+      world.part(at).attach(reducer);
+      answer = chain(world, here);
+    });
+    world.settle();
+    BOOST_REQUIRE(answer->result && !answer->result->ok());
+    BOOST_TEST(answer->result->error().message == "a member is gone");
+    BOOST_TEST(reducer->failed == 1);
+    BOOST_TEST(world.gradients().empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_reducer_learns_of_a_pass_that_failed_elsewhere_and_of_a_context_that_ends) {
+  ContextWorld world(Placement::apart, 1);
+  const auto reducer = std::make_shared<Doubling>();
+  world.drive([&](Place& here) {
+    world.part("trainer").attach(reducer);
+    const Variable x = world.leaf("trainer", "x", {2});
+    const Values bad = world.call(here, "ps0", {x},
+                                  [](Place&, const Values& in) { return Values{sum(explosive(mul(in[0], in[0])))}; });
+    static_cast<void>(world.backward(bad));
+    world.settle();
+    BOOST_TEST(reducer->failed == 1);
+    BOOST_TEST(reducer->cause.find("[backward] explosive: boom") != std::string::npos);
+    static_cast<void>(world.backward({sum(x)}));
+  });
+  world.part("trainer").release("trainer");
+  BOOST_TEST(reducer->begun == 2);
+  BOOST_TEST(reducer->failed == 2);
+  BOOST_TEST(reducer->finished == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_death_at_any_moment_aborts_the_context_on_all_survivors_with_the_dead_named,

@@ -22,15 +22,18 @@ class ContextWorld::Node final : private ContextParticipant::Callbacks {
   /// Collects the gradients that leave the node in one job.
   class Sink final : public GradientSink {
    public:
-    Sink(Node& node, PassId pass) : node_(node), pass_(std::move(pass)) {}
+    Sink(Node& node, const detail::GraphWork& work) : node_(node), work_(work) {}
     void deliver(const std::shared_ptr<const RecvFn>& recv, std::vector<Tensor> gradients) override {
       const detail::RecvTag& tag = *detail::tag_of(*recv);
-      node_.notify(tag.peer, msg::BackwardGradients{tag.context, pass_, tag.boundary, std::move(gradients)});
+      node_.notify(tag.peer, msg::BackwardGradients{tag.context, work_.pass, tag.boundary, std::move(gradients)});
+    }
+    void found(const Variable& leaf, const Tensor& gradient, const SparseTensor& rows) override {
+      for (const auto& reducer : work_.reducers) reducer->found(work_.pass, leaf, gradient, rows);
     }
 
    private:
     Node& node_;
-    PassId pass_;
+    const detail::GraphWork& work_;
   };
 
   void later(const std::string& at, std::function<void(Node&)> happen) {
@@ -77,9 +80,16 @@ class ContextWorld::Node final : private ContextParticipant::Callbacks {
 
   void run_on_pool(std::shared_ptr<GraphWork> work) override {
     later(name_, [work](Node& node) {
-      Sink sink(node, work->pass);
+      Sink sink(node, *work);
       work->run(sink);
       node.later(node.name_, [work](Node& owner) { owner.part.pool_done(work); });
+    });
+  }
+
+  void reduce(const PassId& pass, const std::shared_ptr<detail::GradientReducer>& reducer,
+              Gradients gradients) override {
+    reducer->finish(pass, std::move(gradients), [this, pass](Result<Gradients> result) {
+      later(name_, [pass, result](Node& node) { node.part.reduced(pass, result); });
     });
   }
 

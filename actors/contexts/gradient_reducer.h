@@ -1,0 +1,38 @@
+// What replaces the gradients that backward passes of a context find on this node, before the context has them: data
+// parallelism puts the mean over all replicas there.
+#pragma once
+
+#include <functional>
+
+#include "autograd/gradients.h"
+#include "messages/error.h"
+#include "messages/ids.h"
+
+namespace troupe::detail {
+
+/// Takes part in every pass of the contexts to which it is attached. Of each pass it gets `begin`, then any number of
+/// `found`, then one `finish` or `fail`, or both in this order.
+///
+/// Threads: `begin`, `finish` and `fail` are called in the turn of the context's actor and do not block. `found` is
+/// called on the pool, never at the same time for one pass, but maybe at the same time as `fail` or after it.
+class GradientReducer {
+ public:
+  /// Takes what the pass adds to the context on this node. Called once, on any thread.
+  using Done = std::function<void(Result<Gradients>)>;
+
+  virtual ~GradientReducer() = default;
+
+  virtual void begin(const PassId& pass) = 0;
+
+  /// The gradient of `leaf` is final in the pass: see GradientSink::found.
+  virtual void found(const PassId& pass, const Variable& leaf, const Tensor& gradient, const SparseTensor& rows) = 0;
+
+  /// The pass is done on this node and has found `gradients`. On the node that started the pass: it is done on all
+  /// other nodes, too. An Error given to `done` fails the pass.
+  virtual void finish(const PassId& pass, Gradients gradients, Done done) = 0;
+
+  /// The pass has failed with `why`; a result given to `done` is not used any more.
+  virtual void fail(const PassId& pass, const Error& why) = 0;
+};
+
+}  // namespace troupe::detail

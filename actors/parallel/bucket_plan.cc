@@ -1,0 +1,32 @@
+#include "actors/parallel/bucket_plan.h"
+
+#include <utility>
+
+namespace troupe::detail {
+
+BucketPlan plan_buckets(std::span<const ParameterSize> parameters, std::span<const std::size_t> order,
+                        std::size_t first_bytes, std::size_t bucket_bytes) {
+  BucketPlan plan;
+  std::vector<Bucket> open;  // at most one of each dtype
+  for (const std::size_t number : order) {
+    const ParameterSize& parameter = parameters[number];
+    if (parameter.as_rows) {
+      plan.rows.push_back(number);
+      continue;
+    }
+    auto bucket = open.begin();
+    while (bucket != open.end() && bucket->dtype != parameter.dtype) ++bucket;
+    if (bucket == open.end()) bucket = open.insert(open.end(), Bucket{parameter.dtype, {}, 0});
+    bucket->parameters.push_back(number);
+    bucket->numel += parameter.numel;
+    const std::size_t full = plan.buckets.empty() ? first_bytes : bucket_bytes;
+    if (static_cast<std::size_t>(bucket->numel) * size_of(bucket->dtype) >= full) {
+      plan.buckets.push_back(std::move(*bucket));
+      open.erase(bucket);
+    }
+  }
+  for (Bucket& bucket : open) plan.buckets.push_back(std::move(bucket));
+  return plan;
+}
+
+}  // namespace troupe::detail

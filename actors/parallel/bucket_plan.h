@@ -1,0 +1,40 @@
+// Which gradients of a data-parallel module are summed in one operation, and in which order. Plain rules.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tensor/dtype.h"
+
+namespace troupe::detail {
+
+/// What a plan needs to know of one parameter.
+struct ParameterSize {
+  DType dtype = DType::f32;
+  std::int64_t numel = 0;
+  bool as_rows = false;  ///< its gradients are rows of a table (Gradients::sparse_of)
+};
+
+/// Gradients of one dtype that travel as one tensor.
+struct Bucket {
+  DType dtype = DType::f32;
+  std::vector<std::size_t> parameters;  ///< their numbers, in the order of their elements
+  std::int64_t numel = 0;
+  friend bool operator==(const Bucket&, const Bucket&) = default;
+};
+
+struct BucketPlan {
+  std::vector<Bucket> buckets;    ///< in the order in which they are summed
+  std::vector<std::size_t> rows;  ///< the parameters whose gradients are exchanged as rows, after all buckets
+  friend bool operator==(const BucketPlan&, const BucketPlan&) = default;
+};
+
+/// Fills buckets in `order`, which names every parameter once: gradients are expected in this order. A bucket is full
+/// with `bucket_bytes`, the first one with `first_bytes`, so that the first sum starts early. A parameter is never
+/// divided.
+[[nodiscard]] BucketPlan plan_buckets(std::span<const ParameterSize> parameters, std::span<const std::size_t> order,
+                                      std::size_t first_bytes, std::size_t bucket_bytes);
+
+}  // namespace troupe::detail

@@ -1,0 +1,76 @@
+#include "actors/parallel/member_gradients.h"
+
+#include <array>
+#include <utility>
+
+#include "tensor/ops/arithmetic.h"
+
+namespace troupe::detail {
+
+void LeafGradient::add(const LeafGradient& other) {
+  if (!other.defined()) return;
+  if (!defined()) {
+    *this = other;
+  } else if (rows.defined() && other.rows.defined()) {
+    rows = troupe::add(std::array{rows, other.rows}).coalesce();
+  } else {
+    const Tensor mine = rows.defined() ? rows.to_dense() : dense;
+    dense = troupe::add(mine, other.rows.defined() ? other.rows.to_dense() : other.dense);
+    rows = {};
+  }
+}
+
+MemberGradients::MemberGradients(std::vector<LeafGradient> held) : gradients_(std::move(held)) {
+  for (std::size_t i = 0; i < gradients_.size(); ++i) final_.emplace_back();
+}
+
+void MemberGradients::add(std::size_t number, const LeafGradient& gradient) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return;
+    gradients_[number].add(gradient);
+    order_.push_back(number);
+  }
+  final_[number].signal();
+}
+
+void MemberGradients::end(std::optional<Error> failure) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return;
+    ended_ = true;
+    failure_ = std::move(failure);
+  }
+  for (WaitPoint& point : final_) point.signal();
+  end_.signal();
+}
+
+void MemberGradients::wait_for(std::size_t number) { static_cast<void>(final_[number].wait(std::nullopt)); }
+void MemberGradients::wait_for_end() { static_cast<void>(end_.wait(std::nullopt)); }
+
+LeafGradient MemberGradients::of(std::size_t number) const {
+  const std::lock_guard lock(mutex_);
+  return gradients_[number];
+}
+
+std::vector<std::size_t> MemberGradients::order() const {
+  const std::lock_guard lock(mutex_);
+  return order_;
+}
+
+bool MemberGradients::has_ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+bool MemberGradients::has_failed() const {
+  const std::lock_guard lock(mutex_);
+  return failure_.has_value();
+}
+
+std::vector<LeafGradient> MemberGradients::all() const {
+  const std::lock_guard lock(mutex_);
+  return gradients_;
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,62 @@
+// The gradients that one member gives to one round of data-parallel training, as its backward pass finds them.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "actors/core/wait_point.h"
+#include "messages/error.h"
+#include "tensor/sparse.h"
+#include "tensor/tensor.h"
+
+namespace troupe::detail {
+
+/// The gradient of one parameter: dense or as rows. Both are undefined without a gradient.
+struct LeafGradient {
+  Tensor dense;
+  SparseTensor rows;
+
+  [[nodiscard]] bool defined() const { return dense.defined() || rows.defined(); }
+  /// Adds `other`: as rows if both are, else dense.
+  void add(const LeafGradient& other);
+};
+
+/// Thread rule: any thread may call any member. Waits end when the gradients end; their pass ends them.
+class MemberGradients {
+ public:
+  /// `held`: what earlier passes left for this round, one entry per parameter.
+  explicit MemberGradients(std::vector<LeafGradient> held);
+
+  /// The pass has found the gradient of parameter `number`. Ignored after the end.
+  void add(std::size_t number, const LeafGradient& gradient);
+
+  /// No further gradient comes. With an error the pass failed: what it found is worthless. Only the first call counts.
+  void end(std::optional<Error> failure);
+
+  /// Waits until the gradient of parameter `number` is final.
+  void wait_for(std::size_t number);
+  void wait_for_end();
+
+  /// Returns the gradient of parameter `number`, as known now.
+  [[nodiscard]] LeafGradient of(std::size_t number) const;
+  /// Returns the parameters whose gradients the pass has found, in the order of arrival.
+  [[nodiscard]] std::vector<std::size_t> order() const;
+  [[nodiscard]] bool has_ended() const;
+  [[nodiscard]] bool has_failed() const;
+  /// Returns all gradients: to hold them for a later round.
+  [[nodiscard]] std::vector<LeafGradient> all() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<LeafGradient> gradients_;  // guarded by mutex_
+  std::vector<std::size_t> order_;       // guarded by mutex_
+  std::optional<Error> failure_;         // guarded by mutex_
+  bool ended_ = false;                   // guarded by mutex_
+  std::deque<WaitPoint> final_;          // one per parameter: its gradient is final
+  WaitPoint end_;
+};
+
+}  // namespace troupe::detail

@@ -1,0 +1,79 @@
+// The rounds of data-parallel training: each sums the gradients of one backward pass over all members.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/collective.h"
+#include "actors/parallel/bucket_plan.h"
+#include "actors/parallel/data_parallel_options.h"
+#include "actors/parallel/member_gradients.h"
+#include "actors/scope.h"
+#include "autograd/nn/module.h"
+
+namespace troupe::detail {
+
+/// What a member does in a round.
+enum class Presence : std::uint8_t {
+  active,  ///< it has a pass
+  joined,  ///< it has no further input and only takes part so that the others can go on
+};
+
+/// The outcome of a round, equal on all members except for the devices of the gradients.
+struct RoundOutcome {
+  std::vector<std::size_t> active;      ///< ranks of the members that had a pass; none: all have joined
+  std::vector<NodeName> failed;         ///< members whose pass failed: the round is worth nothing
+  std::vector<LeafGradient> gradients;  ///< means, one per parameter; undefined if no member has one
+};
+
+/// One member's end. All members perform the same rounds in the same order. The first round fixes the plan: its
+/// gradients are summed after the pass, those of later rounds while it runs. A round of which an operation fails ends
+/// the collective. Not thread-safe: one round at a time. Its functions wait, in wait_point.h.
+class Rounds {
+ public:
+  /// Operations are made through `scope`: each has its deadline.
+  Rounds(Scope scope, std::shared_ptr<Collective> members, nn::NamedVariables parameters, nn::NamedVariables buffers,
+         DataParallelOptions options);
+
+  /// Checks that all members have the same parameters and buffers, and gives them the values of rank 0. Throws
+  /// std::invalid_argument that names the first difference, on every member; RemoteError.
+  void begin();
+
+  /// Performs one round. `own` ends at some time. Throws RemoteError.
+  [[nodiscard]] RoundOutcome run(MemberGradients& own, Presence presence);
+
+  /// Gives all members the parameters and buffers of member `rank`. Throws RemoteError.
+  void broadcast_all(std::size_t rank);
+
+  /// Ends the collective: this member cannot go on.
+  void fail(const std::string& why) { members_->fail(why); }
+
+  [[nodiscard]] const std::vector<NodeName>& names() const { return members_->names(); }
+  [[nodiscard]] const NodeName& own_name() const { return names()[members_->rank()]; }
+  [[nodiscard]] const nn::NamedVariables& parameters() const { return parameters_; }
+  /// Returns the lowest rank that was active in the last round in which any was; 0 before the first.
+  [[nodiscard]] std::size_t leader() const { return leader_; }
+
+ private:
+  [[nodiscard]] std::vector<std::size_t> active_members(Presence presence);
+  [[nodiscard]] BucketPlan agree_on_plan(MemberGradients& own);
+  void sum_bucket(const Bucket& bucket, MemberGradients& own, double scale, RoundOutcome& round);
+  [[nodiscard]] SparseTensor sum_rows(std::size_t number, const LeafGradient& own, double scale);
+  /// Settles which members failed, and which parameters no member has used.
+  void agree_on_end(const MemberGradients& own, RoundOutcome& round);
+  void broadcast(const std::vector<Variable>& variables, std::size_t rank);
+
+  const Scope scope_;
+  const std::shared_ptr<Collective> members_;
+  const nn::NamedVariables parameters_;
+  const nn::NamedVariables buffers_;
+  const DataParallelOptions options_;
+  std::optional<BucketPlan> plan_;  // from the first round on
+  std::size_t leader_ = 0;
+};
+
+}  // namespace troupe::detail

@@ -1,0 +1,46 @@
+#include "actors/parallel/bucket_plan.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace troupe::detail {
+BOOST_AUTO_TEST_SUITE(bucket_plans)
+
+namespace {
+
+using Numbers = std::vector<std::size_t>;
+
+std::vector<Numbers> numbers_of(const BucketPlan& plan) {
+  std::vector<Numbers> all;
+  for (const Bucket& bucket : plan.buckets) all.push_back(bucket.parameters);
+  return all;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(buckets_are_filled_in_the_given_order_and_the_first_is_smaller) {
+  const std::vector<ParameterSize> five(5, {DType::f32, 10});  // 40 bytes each
+  const BucketPlan plan = plan_buckets(five, Numbers{4, 2, 0, 1, 3}, 40, 80);
+  BOOST_TEST((numbers_of(plan) == std::vector<Numbers>{{4}, {2, 0}, {1, 3}}));
+  BOOST_TEST(plan.buckets[1].numel == 20);
+  BOOST_TEST(plan.rows.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_parameter_is_never_divided_and_the_last_bucket_need_not_be_full) {
+  const std::vector<ParameterSize> sizes{{DType::f32, 1}, {DType::f32, 1'000}, {DType::f32, 1}};
+  BOOST_TEST((numbers_of(plan_buckets(sizes, Numbers{0, 1, 2}, 8, 8)) == std::vector<Numbers>{{0, 1}, {2}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_bucket_has_one_dtype_and_rows_are_kept_apart) {
+  const std::vector<ParameterSize> sizes{{DType::f32, 4}, {DType::f64, 4}, {DType::f32, 4, true},
+                                         {DType::f32, 4}, {DType::f64, 4}, {DType::f32, 4, true}};
+  const BucketPlan plan = plan_buckets(sizes, Numbers{5, 4, 3, 2, 1, 0}, 64, 64);
+  BOOST_TEST((numbers_of(plan) == std::vector<Numbers>{{4, 1}, {3, 0}}));
+  BOOST_TEST((plan.buckets[0].dtype == DType::f64));
+  BOOST_TEST((plan.rows == Numbers{5, 2}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe::detail
