@@ -204,6 +204,7 @@ BOOST_FIXTURE_TEST_CASE(a_part_of_the_network_is_here_or_on_another_node, OnShar
   const Leaf far = trainer.remote("p4", &make_leaf, ReplicaNet::kWidth, 0.5);
   const auto here = run_all(trainer, plan, batches, near);
   const auto there = run_all(trainer, plan, batches, far);
+  check_gradients(there[1].gradients[0], Twin(0.5).means({batches[0][0], batches[1][0]}, 2.0));
   for (std::size_t rank = 0; rank < 2; ++rank) {
     for (std::size_t step = 0; step < 2; ++step) {
       for (std::size_t i = 0; i < here[rank].gradients[step].size(); ++i) {
