@@ -1,11 +1,33 @@
 #include "actors/parallel/bucket_plan.h"
 
+#include <fmt/format.h>
+
+#include <stdexcept>
 #include <utility>
 
 namespace troupe::detail {
+namespace {
+
+void check_order(std::size_t count, std::span<const std::size_t> order) {
+  if (order.size() != count) {
+    throw std::invalid_argument(
+        fmt::format("[DataParallel] an order of {} gradients, for {} parameters", order.size(), count));
+  }
+  std::vector<bool> seen(count);
+  for (const std::size_t number : order) {
+    if (number >= count || seen[number]) {
+      throw std::invalid_argument(fmt::format("[DataParallel] an order of gradients names parameter {} {}, of {}",
+                                              number, number < count ? "twice" : "which is out of range", count));
+    }
+    seen[number] = true;
+  }
+}
+
+}  // namespace
 
 BucketPlan plan_buckets(std::span<const ParameterSize> parameters, std::span<const std::size_t> order,
                         std::size_t first_bytes, std::size_t bucket_bytes) {
+  check_order(parameters.size(), order);
   BucketPlan plan;
   std::vector<Bucket> open;  // at most one of each dtype
   for (const std::size_t number : order) {

@@ -33,7 +33,7 @@ struct BucketPlan {
 
 /// Fills buckets in `order`, which names every parameter once: gradients are expected in this order. A bucket is full
 /// with `bucket_bytes`, the first one with `first_bytes`, so that the first sum starts early. A parameter is never
-/// divided.
+/// divided. Throws std::invalid_argument if `order`, which comes from another member, is no order of all parameters.
 [[nodiscard]] BucketPlan plan_buckets(std::span<const ParameterSize> parameters, std::span<const std::size_t> order,
                                       std::size_t first_bytes, std::size_t bucket_bytes);
 

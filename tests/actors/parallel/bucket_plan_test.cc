@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
+#include <stdexcept>
 #include <vector>
 
 namespace troupe::detail {
@@ -26,6 +27,14 @@ BOOST_AUTO_TEST_CASE(buckets_are_filled_in_the_given_order_and_the_first_is_smal
   BOOST_TEST((numbers_of(plan) == std::vector<Numbers>{{4}, {2, 0}, {1, 3}}));
   BOOST_TEST(plan.buckets[1].numel == 20);
   BOOST_TEST(plan.rows.empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_order_that_does_not_name_every_parameter_once_is_refused) {
+  const std::vector<ParameterSize> three(3);
+  for (const Numbers& order : {Numbers{0, 1}, Numbers{0, 1, 2, 0}, Numbers{0, 1, 1}, Numbers{0, 1, 3},
+                               Numbers{0, 1, static_cast<std::size_t>(-1)}}) {
+    BOOST_CHECK_THROW(static_cast<void>(plan_buckets(three, order, 8, 8)), std::invalid_argument);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_parameter_is_never_divided_and_the_last_bucket_need_not_be_full) {
