@@ -1,5 +1,8 @@
 #include "tests/conformance/replica_functions.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -69,9 +72,11 @@ ReplicaOutcome run_replica(Scope& scope, const ReplicaPlan& plan, const Leaf& fa
   for (std::size_t i = 0; i < plan.batches.size(); ++i) {
     HookHandle hook;
     if (static_cast<std::int64_t>(i) == plan.fails_at && plan.fails_in >= 0) {
-      hook = parameters.at(static_cast<std::size_t>(plan.fails_in)).register_hook([](const Tensor&) {
-        throw std::runtime_error("boom");
-      });
+      hook =
+          parameters.at(static_cast<std::size_t>(plan.fails_in)).register_hook([signal = plan.signal](const Tensor&) {
+            if (signal == 0) throw std::runtime_error("boom");
+            ::kill(::getpid(), signal);
+          });
     }
     const auto pass = [&](const DistContext& context) {
       backward(context, result_of(context, plan, replica ? &*replica : nullptr, *net, plan.batches[i], far));
@@ -92,6 +97,9 @@ ReplicaOutcome run_replica(Scope& scope, const ReplicaPlan& plan, const Leaf& fa
         if (gradients[p].numel() > 0) parameters[p].set_value(parameters[p].value() - gradients[p] * plan.rate);
       }
       outcome.gradients.push_back(std::move(gradients));
+      std::vector<Tensor> row;
+      for (const Variable& parameter : parameters) row.push_back(parameter.value().reshape({-1}));
+      outcome.steps.push_back(concat(row, 0));
     } catch (const RemoteError& error) {
       outcome.errors.push_back(text_of(error.error()));
     }

@@ -55,6 +55,7 @@ struct ReplicaPlan {
   double rate = 0.0;           ///< of plain gradient descent after each round
   std::int64_t fails_at = -1;  ///< the batch in which the backward of this member throws "boom"
   std::int64_t fails_in = 0;   ///< ... at the gradient of this parameter; -1: at that of the input of the factor
+  std::int32_t signal = 0;     ///< ... or raises this signal in the place of throwing, if not 0
 };
 
 /// What the member saw.
@@ -63,6 +64,7 @@ struct ReplicaOutcome {
   std::vector<Tensor> far_gradients;           ///< per batch without an error
   std::vector<std::string> errors;             ///< of the other batches: code, peer and message
   std::vector<Tensor> values;                  ///< of all parameters and buffers at the end
+  std::vector<Tensor> steps;                   ///< all parameters as one row, after each batch without an error
   bool rows_stayed = true;                     ///< the context had the table's gradient as rows, in every batch
 };
 
