@@ -23,6 +23,17 @@ void check_options(std::string_view op, const BackwardOptions& options) {
   }
 }
 
+std::vector<detail::Pass::Input> with_edges(std::span<const Variable> inputs) {
+  std::vector<detail::Pass::Input> all;
+  for (const Variable& input : inputs) {
+    if (!input.defined() || !input.requires_grad()) {
+      throw TensorError(fmt::format("[backward] input {} requires no gradient", all.size()));
+    }
+    all.push_back({input, input.gradient_edge()});
+  }
+  return all;
+}
+
 void check_fits(const Variable& root, const Tensor& gradient) {
   const Tensor value = root.value();
   if (gradient.defined() && (gradient.shape() != value.shape() || gradient.dtype() != value.dtype())) {
@@ -58,12 +69,17 @@ class NoSink final : public GradientSink {
   }
 };
 
-void mark_inside_node(detail::Pass& pass, const Start& start) {
+/// Marks the pass and feeds its roots.
+void start_inside_node(detail::Pass& pass, Start start, const BackwardOptions& options) {
   for (const Edge& root : start.edges) {
     if (!pass.mark(root).empty()) {
       throw std::logic_error(
           "[backward] the graph reaches a value received from another node: differentiate it in a DistContext");
     }
+  }
+  if (!options.inputs.empty()) pass.keep_only(with_edges(options.inputs));
+  for (std::size_t i = 0; i < start.edges.size(); ++i) {
+    if (pass.awaits(start.edges[i])) pass.feed(start.edges[i], std::move(start.gradients[i]));
   }
 }
 
@@ -82,6 +98,10 @@ std::vector<std::shared_ptr<const RecvFn>> GraphTask::mark(const Variable& root)
 std::vector<std::shared_ptr<const RecvFn>> GraphTask::mark(const std::shared_ptr<const SendFn>& send) {
   return pass_->mark(send);
 }
+void GraphTask::keep_only(std::span<const Variable> inputs) { pass_->keep_only(with_edges(inputs)); }
+void GraphTask::remember_operations() { pass_->remember_operations(); }
+void GraphTask::release_operations() noexcept { pass_->release_operations(); }
+bool GraphTask::awaits(const Variable& root) const { return pass_->awaits(root.gradient_edge()); }
 void GraphTask::feed(const Variable& root, Tensor gradient) {
   const Edge edge = root.gradient_edge();
   if (pass_->awaits(edge)) check_fits(root, gradient);
@@ -117,11 +137,7 @@ Gradients backward(const Variable& root, const BackwardOptions& options) {
 Gradients backward(Variable&& root, const BackwardOptions& options) {
   check_options("backward", options);
   detail::Pass pass(options.graph);
-  {
-    Start start(std::span(&root, 1), {});
-    mark_inside_node(pass, start);
-    pass.feed(start.edges.front(), std::move(start.gradients.front()));
-  }
+  start_inside_node(pass, Start(std::span(&root, 1), {}), options);
   if (!root.is_leaf()) root = Variable();
   NoSink sink;
   pass.run(sink);
@@ -131,10 +147,8 @@ Gradients backward(Variable&& root, const BackwardOptions& options) {
 Gradients backward(std::span<const Variable> roots, std::span<const Tensor> root_gradients,
                    const BackwardOptions& options) {
   check_options("backward", options);
-  Start start(roots, root_gradients);
   detail::Pass pass(options.graph);
-  mark_inside_node(pass, start);
-  for (std::size_t i = 0; i < roots.size(); ++i) pass.feed(start.edges[i], std::move(start.gradients[i]));
+  start_inside_node(pass, Start(roots, root_gradients), options);
   NoSink sink;
   pass.run(sink);
   return pass.take_gradients();
@@ -143,6 +157,7 @@ Gradients backward(std::span<const Variable> roots, std::span<const Tensor> root
 std::vector<Tensor> grad(std::span<const Variable> outputs, std::span<const Variable> inputs,
                          std::span<const Tensor> output_gradients, const BackwardOptions& options) {
   check_options("grad", options);
+  if (!options.inputs.empty()) throw ValueError("[grad] options.inputs: the inputs are an argument of grad()");
   std::vector<Edge> ends;
   for (const Variable& input : inputs) {
     if (!input.requires_grad()) throw TensorError(fmt::format("[grad] input {} requires no gradient", ends.size()));

@@ -32,6 +32,11 @@ struct BackwardOptions {
   /// REQUIRES: no other pass over the graph runs at the same time; such a pass may fail with the same text in a
   /// BackwardError.
   Graph graph = Graph::keep;
+  /// backward() only; empty: all leaves. Otherwise only these variables keep a gradient, leaves or not, and only
+  /// operations between the roots and them run. An input that no root depends on has none. Hooks of the inputs run,
+  /// those of other leaves do not. An input may be a root, or depend on another input.
+  /// Throws TensorError `[backward] input 1 requires no gradient`; ValueError from grad(), which takes its own.
+  std::vector<Variable> inputs = {};
   /// Second-order gradients are not supported: true throws ValueError `[backward] create_graph: gradients of gradients
   /// are not supported`.
   bool create_graph = false;
@@ -89,6 +94,22 @@ class GraphTask {
 
   /// As above, from `send` on. Marking a SendFn again changes nothing.
   std::vector<std::shared_ptr<const RecvFn>> mark(const std::shared_ptr<const SendFn>& send);
+
+  /// Restricts the pass to the vertices from which one of `inputs` or a RecvFn is reached; only `inputs`, leaves or
+  /// not, keep a gradient. A root from which none is reached awaits no feed; a SendFn awaits its feed, which is
+  /// dropped. Throws TensorError `[backward] input 1 requires no gradient`. REQUIRES: called after the last mark() and
+  /// before the first feed().
+  void keep_only(std::span<const Variable> inputs);
+
+  /// Keeps the operations that run, for release_operations(). REQUIRES: called before run().
+  void remember_operations();
+
+  /// Releases the saved tensors of all operations that have run; later passes over them are refused, as those over a
+  /// graph that a pass with Graph::release has released. REQUIRES: remember_operations() was called.
+  void release_operations() noexcept;
+
+  /// Returns whether `root` awaits a feed.
+  [[nodiscard]] bool awaits(const Variable& root) const;
 
   /// Gives a marked root its gradient. Throws TensorError if the gradient does not fit, or if `root` awaits no further
   /// feed.

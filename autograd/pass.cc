@@ -114,6 +114,40 @@ bool Pass::runs_before(const GradFn& from, const GradFn& to) {
 }
 
 void Pass::restrict_to(std::span<const Edge> inputs) {
+  std::vector<const GradFn*> ends;
+  for (const Edge& input : inputs) {
+    const auto found = vertices_.find(input.fn.get());
+    if (found == vertices_.end()) continue;
+    found->second.takes = true;
+    ends.push_back(input.fn.get());
+  }
+  prune(std::move(ends));
+}
+
+void Pass::keep_only(std::span<const Input> inputs) {
+  std::vector<const GradFn*> ends;
+  std::vector<Vertex*> go_on;
+  for (auto& [fn, vertex] : vertices_) {
+    if (fn->kind() != VertexKind::recv) continue;
+    ends.push_back(fn);
+    go_on.push_back(&vertex);
+  }
+  std::unordered_set<const void*> seen;
+  for (const auto& [variable, edge] : inputs) {
+    const auto found = vertices_.find(edge.fn.get());
+    if (found == vertices_.end() || !seen.insert(variable.id()).second) continue;
+    ends.push_back(edge.fn.get());
+    if (edge.fn->kind() == VertexKind::leaf) {
+      go_on.push_back(&found->second);
+    } else {
+      found->second.inputs.emplace_back(edge.slot, variable);
+    }
+  }
+  prune(std::move(ends));
+  for (Vertex* vertex : go_on) vertex->goes_on = true;
+}
+
+void Pass::prune(std::vector<const GradFn*> ends) {
   std::unordered_map<const GradFn*, std::vector<Vertex*>> users;
   for (auto& [fn, vertex] : vertices_) {
     vertex.goes_on = false;
@@ -122,15 +156,8 @@ void Pass::restrict_to(std::span<const Edge> inputs) {
       if (edge) users[edge.fn.get()].push_back(&vertex);
     }
   }
-  std::unordered_set<const GradFn*> needed;
-  std::vector<const GradFn*> to_visit;
-  for (const Edge& input : inputs) {
-    auto found = vertices_.find(input.fn.get());
-    if (found == vertices_.end()) continue;
-    found->second.takes = true;
-    if (needed.insert(input.fn.get()).second) to_visit.push_back(input.fn.get());
-  }
-  while (!to_visit.empty()) {
+  std::unordered_set<const GradFn*> needed(ends.begin(), ends.end());
+  for (std::vector<const GradFn*> to_visit = std::move(ends); !to_visit.empty();) {
     const GradFn* fn = to_visit.back();
     to_visit.pop_back();
     for (Vertex* user : users[fn]) {
@@ -138,9 +165,11 @@ void Pass::restrict_to(std::span<const Edge> inputs) {
       if (needed.insert(user->fn.get()).second) to_visit.push_back(user->fn.get());
     }
   }
+  for (const auto& [send, fed] : sends_) needed.insert(send);  // their gradients arrive in any case
   std::erase_if(awaited_roots_, [&](const auto& root) { return !needed.contains(root.first.first); });
   std::erase_if(vertices_, [&](const auto& vertex) { return !needed.contains(vertex.first); });
   for (const auto& [root, feeds] : awaited_roots_) vertices_.at(root.first).awaited += feeds.size();
+  for (const auto& [send, fed] : sends_) ++vertices_.at(send).awaited;
   for (auto& [fn, vertex] : vertices_) {
     if (!vertex.goes_on) continue;
     bool all = true;
@@ -155,6 +184,11 @@ void Pass::restrict_to(std::span<const Edge> inputs) {
       if (edge && !needed.contains(edge.fn.get())) edge = {};
     }
   }
+}
+
+void Pass::release_operations() noexcept {
+  for (const auto& operation : operations_) operation->release();
+  operations_.clear();
 }
 
 bool Pass::awaits(const Edge& root) const { return awaited_roots_.contains({root.fn.get(), root.slot}); }
@@ -201,6 +235,10 @@ void Pass::run(GradientSink& sink) {
     }
     if (vertex->hooks) run_gradient_hooks(*vertex, gradients);
     if (vertex->takes) vertex->taken = gradients;
+    for (const auto& [slot, variable] : vertex->inputs) {
+      if (gradients[slot].defined()) gradients_.add(variable, gradients[slot].clone());
+    }
+    const bool is_used = vertex->goes_on && vertex->fn->kind() == VertexKind::operation;
     if (vertex->goes_on) {
       switch (vertex->fn->kind()) {
         case VertexKind::recv:
@@ -211,6 +249,7 @@ void Pass::run(GradientSink& sink) {
         case VertexKind::operation: pass_on(*vertex, std::move(gradients)); break;
       }
     }
+    if (remembers_ && is_used) operations_.push_back(vertex->fn);
     vertex->fn.reset();
   }
 }

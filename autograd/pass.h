@@ -50,7 +50,24 @@ class Pass {
   /// feed().
   void restrict_to(std::span<const Edge> inputs);
 
-  /// Returns whether `root` awaits a gradient. False if restrict_to() found that `root` depends on no input.
+  /// A variable and where its gradient arrives.
+  struct Input {
+    Variable variable;
+    Edge edge;
+  };
+
+  /// Restricts the pass to the vertices from which one of `inputs` or a RecvFn is reached. Only `inputs`, leaves or
+  /// not, keep a gradient. A SendFn from which none is reached still awaits its feed, which is dropped. REQUIRES:
+  /// called after the last mark() and before the first feed().
+  void keep_only(std::span<const Input> inputs);
+
+  /// Keeps a handle of each operation that runs, for release_operations(). REQUIRES: called before run().
+  void remember_operations() { remembers_ = true; }
+
+  /// Releases the operations that have run (GradFn::release), and the handles.
+  void release_operations() noexcept;
+
+  /// Returns whether `root` awaits a gradient. False if the pass was restricted and `root` takes no part.
   [[nodiscard]] bool awaits(const Edge& root) const;
 
   /// `gradient` may be undefined. Throws TensorError if `root` awaits no further feed.
@@ -79,8 +96,12 @@ class Pass {
     bool goes_on = true;       ///< the gradients are processed according to the vertex's kind
     std::vector<Edge> needed;  ///< replaces next() if only some of its edges take part; else empty
     std::vector<Tensor> taken;
+    std::vector<std::pair<std::uint32_t, Variable>> inputs;  ///< inputs that are no leaves, by slot
   };
 
+  /// Leaves in the pass: `ends`, the vertices from which one of them is reached, and all SendFns. Those between the
+  /// ends and the starts go on.
+  void prune(std::vector<const GradFn*> ends);
   Recvs close_over(const std::shared_ptr<const GradFn>& start);
   [[nodiscard]] bool runs_before(const GradFn& from, const GradFn& to);
   using Rows = std::shared_ptr<const SparseTensor>;
@@ -114,6 +135,8 @@ class Pass {
   std::size_t ran_count_ = 0;
   std::uint32_t root_count_ = 0;
   Gradients gradients_;
+  bool remembers_ = false;
+  std::vector<std::shared_ptr<const GradFn>> operations_;  // that have run, if it remembers them
   std::optional<std::string> failure_;
 };
 

@@ -20,7 +20,8 @@ using AnyMessage = std::variant<                                                
     ContextEntered, ShardCreate, ShardCreated, ShardPrepare, ShardPrepared, ShardCommit, ShardAbort, ShardStep,
     ShardStepped, ShardQuery, ShardOutcome, ShardReleased,  //
     MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount, ShutdownCounted, ShutdownAgreed,
-    BarrierEntered, BarrierPassed, BarrierLeft>;
+    BarrierEntered, BarrierPassed, BarrierLeft,  //
+    BackwardRelease, BackwardReleased>;
 
 /// Returns number, name and kind of the message that `message` holds.
 [[nodiscard]] const MessageInfo& info_of(const AnyMessage& message);

@@ -24,9 +24,11 @@ struct BackwardMark {
   std::vector<BoundaryId> boundaries;  ///< their SendFns are at the receiver
   std::vector<RRefId> roots;           ///< values at the receiver from which the pass starts with gradient 1
   bool retain_graph = false;           ///< keep what backward needs for a further pass
+  bool only_inputs = false;            ///< variables that no mark names as inputs keep no gradient
+  std::vector<RRefId> inputs = {};     ///< values at the receiver that keep their gradients; from the root
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(context, pass, root, boundaries, roots, retain_graph);
+    ar(context, pass, root, boundaries, roots, retain_graph, only_inputs, inputs);
   }
 };
 
@@ -117,6 +119,29 @@ struct ContextEntered {
   template <class Archive>
   void serialize(Archive& ar) {
     ar(context);
+  }
+};
+
+/// The pass is complete on all nodes: release what the vertices that ran have saved, on the receiver. Request, root ->
+/// each participant of a pass that does not retain its graph; answered by BackwardReleased. Idempotent: a pass that the
+/// receiver has forgotten was released.
+struct BackwardRelease {
+  static constexpr MessageInfo kInfo{0x0309, "BackwardRelease", Kind::request};
+  ContextId context;
+  PassId pass;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(context, pass);
+  }
+};
+
+/// The graph of the pass is released at the sender. Reply to BackwardRelease. A second one is dropped.
+struct BackwardReleased {
+  static constexpr MessageInfo kInfo{0x030a, "BackwardReleased", Kind::reply};
+  PassId pass;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(pass);
   }
 };
 

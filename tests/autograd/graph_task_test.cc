@@ -318,4 +318,68 @@ BOOST_AUTO_TEST_CASE(a_boundary_keeps_its_makers_tag_and_creation_mark) {
   BOOST_CHECK(RecvFn::make(1, tag)->tag() == tag);
 }
 
+BOOST_AUTO_TEST_CASE(task_kept_to_inputs_delivers_at_every_boundary_and_awaits_the_feed_of_every_send) {
+  const Variable x = leaf(2.0);
+  const Variable w = leaf(3.0);
+  const auto recv = RecvFn::make(1);
+  const Variable received = RecvFn::variable(recv, 0, leaf(5.0).value());
+  const auto through = SendFn::make(std::vector{received * w});
+  const auto aside = SendFn::make(std::vector{x * 7.0});
+  const Variable root = x * 11.0;
+  GraphTask task;
+  BOOST_CHECK_EQUAL(task.mark(through).size(), 1U);
+  task.mark(aside);
+  task.mark(root);
+  task.keep_only({});
+  BOOST_CHECK(!task.awaits(root));
+  Keep sink;
+  task.feed(*through, {scalar(1.0)});
+  task.run(sink);
+  BOOST_CHECK_EQUAL(sink.count, 1);
+  expect(sink.last[0], 3.0);
+  BOOST_CHECK(!task.finished());
+  task.feed(*aside, {scalar(1.0)});
+  task.run(sink);
+  BOOST_CHECK(task.finished());
+  BOOST_CHECK(task.take_gradients().empty());
+}
+
+BOOST_AUTO_TEST_CASE(task_keeps_the_gradient_of_a_received_variable_that_is_an_input_and_passes_it_on) {
+  const Variable w = leaf(3.0);
+  const auto recv = RecvFn::make(2);
+  const Variable unused = RecvFn::variable(recv, 0, scalar(4.0));
+  const Variable received = RecvFn::variable(recv, 1, scalar(5.0));
+  const Variable root = received * w;
+  GraphTask task;
+  task.mark(root);
+  task.keep_only(std::vector{received, unused});
+  Keep sink;
+  task.feed(root, initial_gradient(root));
+  task.run(sink);
+  BOOST_CHECK(task.finished());
+  BOOST_CHECK_EQUAL(sink.count, 1);
+  const Gradients found = task.take_gradients();
+  expect(found.of(received), 3.0);
+  BOOST_CHECK_EQUAL(found.size(), 1U);
+}
+
+BOOST_AUTO_TEST_CASE(task_that_remembers_its_operations_releases_those_that_ran_when_it_is_told_to) {
+  const Variable x = leaf(2.0);
+  const Variable w = leaf(3.0);
+  const Variable beside = w * w;
+  const Variable h = x * beside;
+  const Variable root = h * h;
+  GraphTask task;
+  task.remember_operations();
+  task.mark(root);
+  task.keep_only(std::vector{x});
+  Nowhere sink;
+  task.feed(root, initial_gradient(root));
+  task.run(sink);
+  for (const Variable& each : {root, h, beside}) BOOST_CHECK(!each.gradient_edge().fn->released());
+  task.release_operations();
+  for (const Variable& each : {root, h}) BOOST_CHECK(each.gradient_edge().fn->released());
+  for (const Variable& each : {beside, x}) BOOST_CHECK(!each.gradient_edge().fn->released());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

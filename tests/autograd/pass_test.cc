@@ -317,4 +317,69 @@ BOOST_AUTO_TEST_CASE(grad_refuses_inputs_and_outputs_without_gradient_and_releas
   expect_throw<TensorError>([&] { (void)grad(loss, x); }, kReleasedMul);
 }
 
+BOOST_AUTO_TEST_CASE(backward_to_inputs_leaves_their_gradients_and_those_of_no_other_leaf) {
+  const Variable x = leaf({1.0, 2.0});
+  const Variable w = leaf({3.0, 4.0});
+  const Variable other = leaf(5.0);
+  const Variable h = x * w;
+  const Variable loss = sum(h * h) + other;
+  const Gradients all = backward(loss);
+  for (const std::vector<Variable>& inputs : {std::vector{w}, std::vector{w, h}, std::vector{h, w, x, h}}) {
+    const Gradients found = backward(loss, {.inputs = inputs});
+    BOOST_CHECK_EQUAL(found.size(), std::min<std::size_t>(inputs.size(), 3));
+    BOOST_CHECK(same_bytes(found.of(w), all.of(w)));
+    if (inputs.size() > 1) expect(found.of(h), {6.0, 16.0});  // 2 h
+    BOOST_CHECK_EQUAL(found.of(x).defined(), inputs.size() == 4U);
+    BOOST_CHECK(!found.of(other).defined());
+  }
+  const Gradients root = backward(loss, {.inputs = {loss, other}});
+  expect(root.of(loss), 1.0);
+  expect(root.of(other), 1.0);
+  BOOST_CHECK(backward(loss, {.inputs = {leaf(1.0)}}).empty());  // nothing depends on it
+}
+
+BOOST_AUTO_TEST_CASE(backward_to_inputs_runs_only_what_lies_between_and_the_hooks_of_inputs) {
+  const Variable x = leaf({1.0, 2.0});
+  const Variable w = leaf({3.0, 4.0});
+  const auto never = [](const Tensor&) -> Tensor { throw std::runtime_error("ran"); };
+  const Variable below = detail::record("below", x.value().clone(), detail::edges_of({&x}), never);
+  const Variable h = below * w;
+  int calls = 0;
+  w.register_post_accumulate_grad_hook([&](const Variable&, const Tensor&) { ++calls; });
+  h.register_hook([](const Tensor& gradient) { return mul(gradient, 10.0); });
+  const Gradients found = backward(sum(h), {.inputs = {w, h}});
+  expect(found.of(h), {10.0, 10.0});
+  expect(found.of(w), {10.0, 20.0});
+  BOOST_CHECK_EQUAL(calls, 1);
+  expect_throw<BackwardError>([&] { (void)backward(sum(h), {.inputs = {x}}); }, "[backward] below: ran");
+  BOOST_CHECK_EQUAL(calls, 1);
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_inputs_share_memory_with_nothing_and_rows_stay_rows) {
+  const Variable x = leaf({1.0, 2.0});
+  const Variable h = x + 1.0;
+  const Gradients found = backward(sum(h), {.inputs = {h, x}});
+  for (const Variable& input : {h, x}) {
+    BOOST_CHECK(found.of(input).is_contiguous());
+    BOOST_CHECK_NE(found.of(input).data<double>().data(), found.of(input.id() == h.id() ? x : h).data<double>().data());
+  }
+  const Variable table = drawn({6, 2}, 1);
+  const Variable rows = embedding(table, from_values<std::int64_t>({4, 1, 4}), {.sparse = true});
+  BOOST_CHECK(backward(sum(rows * x), {.inputs = {table}}).sparse_of(table).defined());
+}
+
+BOOST_AUTO_TEST_CASE(backward_refuses_inputs_without_gradient_and_grad_those_of_its_options) {
+  const Variable x = leaf(2.0);
+  const Variable loss = x * x;
+  for (const Variable& wrong : {x.detach(), Variable()}) {
+    expect_throw<TensorError>(
+        [&] {
+          (void)backward(loss, {.inputs = {x, wrong}});
+        },
+        "[backward] input 1 requires no gradient");
+  }
+  expect_throw<ValueError>([&] { (void)grad(loss, x, {.inputs = {x}}); },
+                           "[grad] options.inputs: the inputs are an argument of grad()");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

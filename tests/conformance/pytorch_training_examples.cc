@@ -16,6 +16,7 @@ void gradients_of(Generator& generator, Gradients& sums) {
   const Gradients gradients = backward(loss);
   const Tensor of_w = gradients.of(w);
   sums.add(gradients);
+  const Gradients to_w = backward(loss, {.inputs = {w}});
   const Gradients last = backward(loss, {.graph = Graph::release});
   const Variable constant = loss.detach();
   const Variable again = checkpoint(part, w);

@@ -83,7 +83,7 @@ std::vector<AnyMessage> autograd_messages() {
   const auto context = id<ContextId>(3);
   const auto pass = id<PassId>(2);
   return {
-      BackwardMark{context, pass, "trainer", {id<BoundaryId>(6)}, {id<RRefId>(4)}, true},
+      BackwardMark{context, pass, "trainer", {id<BoundaryId>(6)}, {id<RRefId>(4)}, true, true, {id<RRefId>(8)}},
       BackwardMarked{context, pass, {"ps0", "ps1"}, sample_error()},
       BackwardRun{context, pass},
       BackwardGradients{context, pass, id<BoundaryId>(6), {Tensor(), from_values<float>({1.0F, 2.0F})}},
@@ -92,6 +92,11 @@ std::vector<AnyMessage> autograd_messages() {
       ContextReleased{context},
       ContextEntered{context},
   };
+}
+
+std::vector<AnyMessage> release_messages() {
+  const auto pass = id<PassId>(2);
+  return {BackwardRelease{id<ContextId>(3), pass}, BackwardReleased{pass}};
 }
 
 std::vector<AnyMessage> optim_messages() {
@@ -136,7 +141,8 @@ std::vector<AnyMessage> membership_messages() {
 
 std::vector<AnyMessage> every_message() {
   std::vector<AnyMessage> all;
-  for (auto family : {&rpc_messages, &rref_messages, &autograd_messages, &optim_messages, &membership_messages}) {
+  for (auto family :
+       {&rpc_messages, &rref_messages, &autograd_messages, &optim_messages, &membership_messages, &release_messages}) {
     std::vector<AnyMessage> messages = family();
     std::move(messages.begin(), messages.end(), std::back_inserter(all));
   }
