@@ -1,11 +1,9 @@
-// A model in two places: word vectors and decoder on the server, what is between them on the trainer.
+// The parts of the language model that live on the server.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
-#include "actors/remote_module.h"
 #include "autograd/nn/dropout.h"
 #include "autograd/nn/embedding.h"
 #include "autograd/nn/linear.h"
@@ -13,26 +11,35 @@
 
 namespace samples {
 
-/// Guesses a word from the two before it. Source: Bengio et al., "A neural probabilistic language model", 2003.
-/// One thread at a time.
-class LanguageModel final : public troupe::nn::Module {
+inline constexpr std::int64_t kWidth = 64;    ///< of a word's vector
+inline constexpr std::int64_t kHidden = 128;  ///< of the LSTM's state
+inline constexpr double kDropped = 0.4;
+
+/// A vector for each word. One thread at a time: dropout draws random numbers.
+class WordTable final : public troupe::nn::Layer {
  public:
-  static constexpr std::int64_t kContext = 2;  ///< words that are seen before one is guessed
+  /// Equal seeds give equal first values and draws.
+  WordTable(std::int64_t words, std::uint64_t seed);
 
-  /// Makes two of its parts on the server. For a vocabulary of `words`.
-  LanguageModel(const troupe::Scope& scope, std::int64_t words, troupe::Generator& generator);
-
-  /// Scores of all words as the next. Shapes: words (n, kContext) i64 -> (n, number of words).
-  [[nodiscard]] troupe::Variable forward(const troupe::Scope& scope, const troupe::Tensor& words);
-
-  /// Those on the server, then those here.
-  [[nodiscard]] std::vector<troupe::RRef<troupe::Variable>> all_parameters(const troupe::Scope& scope) const;
+  /// Shapes: words S i64 -> S + (kWidth).
+  [[nodiscard]] troupe::Variable forward(const troupe::Variable& words) override;
 
  private:
-  troupe::RemoteModule<troupe::nn::Embedding> table_;
-  std::shared_ptr<troupe::nn::Linear> hidden_;
+  std::shared_ptr<troupe::nn::Embedding> table_;
   std::shared_ptr<troupe::nn::Dropout> dropout_;
-  troupe::RemoteModule<troupe::nn::Linear> decoder_;
+};
+
+/// Scores of all words, out of the LSTM's state. One thread at a time: dropout draws random numbers.
+class Decoder final : public troupe::nn::Layer {
+ public:
+  Decoder(std::int64_t words, std::uint64_t seed);
+
+  /// Shapes: hidden S + (kHidden) f32 -> S + (words).
+  [[nodiscard]] troupe::Variable forward(const troupe::Variable& hidden) override;
+
+ private:
+  std::shared_ptr<troupe::nn::Dropout> dropout_;
+  std::shared_ptr<troupe::nn::Linear> scores_;
 };
 
 }  // namespace samples
