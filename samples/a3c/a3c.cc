@@ -1,0 +1,91 @@
+// Asynchronous advantage actor-critic: players on other nodes balance poles, each with the weights that it last heard
+// of, and send the learner what they learnt. Run alone it has all nodes in one process; `troupe up
+// samples/a3c/cluster.toml` runs it as four.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "node/local_cluster.h"
+#include "samples/a3c/school.h"
+#include "samples/program.h"
+#include "tensor/ops.h"
+
+using namespace troupe;
+using namespace samples;
+
+struct Settings {
+  std::uint64_t seed = 1;
+  std::uint64_t seeds = 1;
+  std::int64_t lessons = 12'000;
+  std::size_t players = 3;
+  bool check = false;
+};
+
+/// Learns once for each seed.
+void learn_all(const Node& node, const std::vector<NodeName>& players, const Settings& settings) {
+  std::uint64_t solved = 0;
+  for (std::uint64_t seed = settings.seed; seed < settings.seed + settings.seeds; ++seed) {
+    const Standing end = learn(node, players, seed, settings.lessons).standing;
+    const bool is_solved = end.average > Learner::kSolved;
+    if (is_solved) ++solved;
+    fmt::print("seed {}: {} after {} lessons of {} players, {} episodes: average reward {:.2f}\n", seed,
+               is_solved ? "solved" : "not solved", end.lessons, players.size(), end.episodes, end.average);
+    std::fflush(stdout);
+  }
+  fmt::print("{} of {} seeds reached an average reward of {}\n", solved, settings.seeds, Learner::kSolved);
+  std::fflush(stdout);
+}
+
+/// One player learns the same wherever its learner is.
+void check(const Node& node, const NodeName& player, const Settings& settings) {
+  const Graduation apart = learn(node, {player}, settings.seed, settings.lessons);
+  const Graduation here = learn_here(settings.seed, settings.lessons);
+  double off = 0;
+  for (std::size_t i = 0; i < here.weights.size(); ++i) {
+    off = std::max(off, max(abs(apart.weights.at(i) - here.weights[i])).item());
+  }
+  fmt::print("{} lessons of one player, average reward {:.2f}\n", apart.standing.lessons, apart.standing.average);
+  fmt::print("weights are those of one process within {:.1e}\n", off);
+  std::fflush(stdout);
+}
+
+void lead(const Node& node, const std::vector<NodeName>& players, const Settings& settings) {
+  if (settings.check) check(node, players.front(), settings);
+  else learn_all(node, players, settings);
+}
+
+int run(int argc, char** argv) {
+  Settings settings;
+  CLI::App app("Learns to balance a pole: all nodes in this process, or one each with `troupe up cluster.toml`.");
+  app.add_option("--seed", settings.seed, "of the networks, the carts and the draws")->capture_default_str();
+  app.add_option("--seeds", settings.seeds, "so many, one after the other")
+      ->check(CLI::Range(1, 1'000))
+      ->capture_default_str();
+  app.add_option("--lessons", settings.lessons, "at most so many")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+  app.add_option("--players", settings.players, "when run alone")->check(CLI::Range(1, 64))->capture_default_str();
+  app.add_flag("--check", settings.check, "one player only; compares the weights with those of one process");
+  CLI11_PARSE(app, argc, argv);
+
+  const NodeOptions options = NodeOptions::from_environment();
+  if (options.world_size == 1) {
+    std::vector<NodeName> names{"learner"};
+    for (std::size_t i = 0; i < settings.players; ++i) names.push_back(fmt::format("player{}", i));
+    LocalCluster cluster(names, school_functions());
+    lead(cluster.node("learner"), {names.begin() + 1, names.end()}, settings);
+    return 0;
+  }
+  Node node = Node::join(options, school_functions());
+  if (options.role == "learner") lead(node, node.role("player").names(), settings);
+  node.serve();
+  node.shutdown();
+  return 0;
+}
+
+int main(int argc, char** argv) { return run_program(run, argc, argv); }
