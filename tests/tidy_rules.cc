@@ -72,7 +72,7 @@ const std::vector<Library>& libraries() {
       {"nccl.h", {"node/nccl_collective.cc"}},
       {"gloo/", {"node/gloo_collective.cc"}},
       {"httplib.h", {"node/console.cc", "samples/", "tests/samples/"}},
-      {"xxhash.h", {"messages/", "actors/", "node/", "tests/"}},
+      {"xxhash.h", {"tensor/io/", "messages/", "actors/", "node/", "tests/"}},
       {"lz4", {"messages/", "node/"}},
       {"fmt/", {"tensor/format.h", "autograd/format.h"}, true},
       {"fmt/", {"tensor/", "autograd/", "optim/", "messages/", "actors/", "node/", "tests/", "samples/"}},

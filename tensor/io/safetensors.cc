@@ -106,29 +106,24 @@ Safetensors read_safetensors(const std::filesystem::path& file) {
 
 void write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata) {
-  std::vector<std::pair<std::string_view, Tensor>> sorted;
+  SafetensorsHeader header{{}, metadata};
+  std::map<std::string_view, const Tensor*> by_name;
   for (const auto& [name, x] : tensors) {
     x.require_defined("safetensors");
-    sorted.emplace_back(name, x.to(Device::cpu()).contiguous());
+    header.entries.push_back({name, x.dtype(), x.shape(), 0, x.nbytes()});
+    by_name.emplace(name, &x);
   }
-  // The widest elements come first, so that each tensor begins at a multiple of its element size.
-  std::ranges::stable_sort(sorted, {}, [](const auto& named) {
-    return std::pair(-static_cast<int>(size_of(named.second.dtype())), named.first);
-  });
-
-  SafetensorsHeader header{{}, metadata};
-  std::uint64_t end = 0;
-  for (const auto& [name, x] : sorted) {
-    const std::uint64_t begin = std::exchange(end, end + x.nbytes());
-    header.entries.push_back({std::string(name), x.dtype(), x.shape(), begin, end});
-  }
+  static_cast<void>(detail::lay_out(header.entries));
   const std::string text = detail::format_safetensors_header(header);
   const std::uint64_t length = text.size();
 
   detail::NewFile out("safetensors", file);
   out.write(std::as_bytes(std::span(&length, 1)));
   out.write(std::as_bytes(std::span(text)));
-  for (const auto& [name, x] : sorted) out.write({x.bytes(), x.nbytes()});
+  for (const SafetensorsEntry& entry : header.entries) {
+    const Tensor x = by_name.at(entry.name)->to(Device::cpu()).contiguous();
+    out.write({x.bytes(), x.nbytes()});
+  }
   out.commit();
 }
 

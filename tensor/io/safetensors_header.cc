@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <iterator>
@@ -11,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "tensor/io/extent.h"
 #include "tensor/io/file_error.h"
 
 namespace troupe::detail {
@@ -225,6 +227,19 @@ SafetensorsHeader parse_safetensors_header(const std::string& where, std::string
   const CountingIterator end(text.data(), text.size());
   (void)nlohmann::json::sax_parse(begin, end, &reader);  // the reader throws on every error
   return reader.take();
+}
+
+std::uint64_t lay_out(std::vector<SafetensorsEntry>& entries) {
+  // The widest elements come first, so that each tensor begins at a multiple of its element size.
+  std::ranges::stable_sort(entries, {}, [](const SafetensorsEntry& entry) {
+    return std::pair(-static_cast<int>(size_of(entry.dtype)), std::string_view(entry.name));
+  });
+  std::uint64_t end = 0;
+  for (SafetensorsEntry& entry : entries) {
+    entry.begin = end;
+    entry.end = end += nbytes_of(entry.shape, entry.dtype).value();
+  }
+  return end;
 }
 
 std::string format_safetensors_header(const SafetensorsHeader& header) {

@@ -33,6 +33,10 @@ struct SafetensorsHeader {
 /// stopped, directly after the invalid word or number.
 [[nodiscard]] SafetensorsHeader parse_safetensors_header(const std::string& where, std::string_view text);
 
+/// Sorts `entries` as files have them, those with wide elements first, then by name, and sets their places. Returns the
+/// number of bytes of all. REQUIRES: nbytes_of() each has a value.
+[[nodiscard]] std::uint64_t lay_out(std::vector<SafetensorsEntry>& entries);
+
 /// Returns the JSON for `header`, padded with spaces to a multiple of 8.
 /// Throws ValueError `[safetensors] not a name: ...` for text that is not UTF-8.
 [[nodiscard]] std::string format_safetensors_header(const SafetensorsHeader& header);

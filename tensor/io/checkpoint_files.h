@@ -1,0 +1,88 @@
+// A checkpoint on the disk: a directory of .safetensors files and a manifest. Whatever ends a program that replaces a
+// checkpoint, the directory has the old one or the new one, whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensor/dtype.h"
+#include "tensor/io/checkpoint_manifest.h"
+#include "tensor/io/file_system.h"
+#include "tensor/io/safetensors.h"
+#include "tensor/shape.h"
+
+namespace troupe {
+
+/// A tensor that a file will have.
+struct TensorPlan {
+  std::string name;
+  DType dtype = DType::f32;
+  Shape shape;
+  friend bool operator==(const TensorPlan&, const TensorPlan&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(name, dtype, shape);
+  }
+};
+
+/// Writes a checkpoint, file by file and byte by byte: no tensor has to be in this process as a whole. Its files have
+/// names that no earlier checkpoint in the directory has. Readers see the earlier one until commit(). Without commit()
+/// the destructor removes what was written. REQUIRES: one writer of a directory at a time. Not thread-safe. Every
+/// function throws FileError.
+class CheckpointWriter {
+ public:
+  /// Makes the directory, in one that exists, if it does not exist.
+  CheckpointWriter(std::shared_ptr<FileSystem> files, std::filesystem::path directory);
+  ~CheckpointWriter();
+  CheckpointWriter(const CheckpointWriter&) = delete;
+  CheckpointWriter& operator=(const CheckpointWriter&) = delete;
+
+  /// Begins the next file of `part`. Returns the indices of `tensors` in the order in which the file has them: their
+  /// bytes are written one tensor after the other. Throws also ValueError as write_safetensors().
+  std::vector<std::size_t> begin_file(std::string part, const std::vector<TensorPlan>& tensors,
+                                      const std::map<std::string, std::string>& metadata = {});
+  void write(std::span<const std::byte> bytes);
+  /// Throws std::logic_error unless all bytes of the file's tensors were written, and no more.
+  void end_file();
+
+  /// Makes this the checkpoint of the directory: writes the manifest, and renames it when all files are on the disk.
+  /// Then removes the files of earlier checkpoints; one that cannot be removed stays until the next commit().
+  void commit();
+
+ private:
+  void remove_all_but_these() noexcept;
+
+  const std::shared_ptr<FileSystem> files_;
+  const std::filesystem::path directory_;
+  std::uint64_t generation_ = 1;
+  std::vector<detail::ManifestFile> written_;
+  std::unique_ptr<OutputFile> open_;
+  struct Hash;
+  std::unique_ptr<Hash> hash_;  ///< of the open file
+  std::uint64_t left_ = 0;      ///< bytes of its tensors that are not written yet
+  bool committed_ = false;
+};
+
+/// A file of a checkpoint, mapped into memory.
+struct CheckpointFile {
+  std::string part;
+  std::filesystem::path path;
+  Safetensors content;
+};
+
+/// Reads the checkpoint of a directory, and every byte of it once to compare hashes. Allocates nothing of the size that
+/// a file claims. Throws FileError that names the file: as read_safetensors(); `[checkpoint] run/manifest.json: No such
+/// file or directory`, `... at byte 40: ...`; `[checkpoint] run/1-0-net.safetensors: 96 bytes, the manifest says 128`;
+/// `...: its hash is 0123456789abcdef, the manifest says fedcba9876543210`.
+[[nodiscard]] std::vector<CheckpointFile> read_checkpoint(const std::filesystem::path& directory);
+
+/// Returns whether the directory has a checkpoint, which may be damaged.
+[[nodiscard]] bool has_checkpoint(const std::filesystem::path& directory);
+
+}  // namespace troupe

@@ -1,0 +1,99 @@
+#include "tensor/io/file_system.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+[[noreturn]] void fail(const std::filesystem::path& path, int error) {
+  throw FileError(fmt::format("[file] {}: {}", path.string(), std::generic_category().message(error)));
+}
+void check(const std::filesystem::path& path, const std::error_code& error) {
+  if (error) throw FileError(fmt::format("[file] {}: {}", path.string(), error.message()));
+}
+
+class DiskFile final : public OutputFile {
+ public:
+  explicit DiskFile(std::filesystem::path path) : path_(std::move(path)) {
+    do {
+      descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (descriptor_ < 0 && errno == EINTR);
+    if (descriptor_ < 0) fail(path_, errno);
+  }
+  ~DiskFile() override {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+
+  void write(std::span<const std::byte> bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+      if (count < 0 && errno != EINTR) fail(path_, errno);
+      if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+  }
+
+  void finish() override {
+    if (fsync(descriptor_) != 0) fail(path_, errno);
+    if (close(std::exchange(descriptor_, -1)) != 0) fail(path_, errno);
+  }
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
+class Disk final : public FileSystem {
+ public:
+  std::unique_ptr<OutputFile> create(const std::filesystem::path& file) override {
+    return std::make_unique<DiskFile>(file);
+  }
+
+  void rename(const std::filesystem::path& from, const std::filesystem::path& to) override {
+    std::error_code error;
+    std::filesystem::rename(from, to, error);
+    check(to, error);
+  }
+
+  void remove(const std::filesystem::path& file) override {
+    if (unlink(file.c_str()) != 0) fail(file, errno);
+  }
+
+  bool make_directory(const std::filesystem::path& directory) override {
+    std::error_code error;
+    const bool made = std::filesystem::create_directory(directory, error);
+    check(directory, error);
+    return made;
+  }
+
+  void sync_directory(const std::filesystem::path& directory) override {
+    const int descriptor = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) fail(directory, errno);
+    const int error = fsync(descriptor) != 0 ? errno : 0;
+    close(descriptor);
+    if (error != 0) fail(directory, error);
+  }
+
+  std::vector<std::string> names_in(const std::filesystem::path& directory) override {
+    std::error_code error;
+    std::vector<std::string> names;
+    std::filesystem::directory_iterator at(directory, error);
+    for (; !error && at != std::filesystem::directory_iterator(); at.increment(error))
+      names.push_back(at->path().filename().string());
+    check(directory, error);
+    std::ranges::sort(names);
+    return names;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<FileSystem> disk() { return std::make_shared<Disk>(); }
+
+}  // namespace troupe

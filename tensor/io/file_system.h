@@ -1,0 +1,53 @@
+// The operations on files of which a checkpoint is made. An interface, so that tests can fail or end a program at each.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensor/io/file_error.h"
+
+namespace troupe {
+
+/// A file that is being written. Without finish() its content is undefined. Every function throws FileError
+/// `[file] a/b: No space left on device`. Not thread-safe.
+class OutputFile {
+ public:
+  OutputFile() = default;
+  virtual ~OutputFile() = default;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  virtual void write(std::span<const std::byte> bytes) = 0;
+  /// Waits until all bytes are on the disk.
+  virtual void finish() = 0;
+};
+
+/// Directories and the files in them. What create(), rename() and remove() change in a directory may be lost in a
+/// crash until sync_directory(). Every function throws FileError `[file] a/b: Permission denied`. Thread-safe.
+class FileSystem {
+ public:
+  FileSystem() = default;
+  virtual ~FileSystem() = default;
+  FileSystem(const FileSystem&) = delete;
+  FileSystem& operator=(const FileSystem&) = delete;
+
+  /// Makes an empty file; an error if the name is taken.
+  [[nodiscard]] virtual std::unique_ptr<OutputFile> create(const std::filesystem::path& file) = 0;
+  /// Gives a file another name, from which it removes the previous file at once.
+  virtual void rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
+  virtual void remove(const std::filesystem::path& file) = 0;
+  /// Makes a directory in one that exists; returns false if it exists already.
+  virtual bool make_directory(const std::filesystem::path& directory) = 0;
+  virtual void sync_directory(const std::filesystem::path& directory) = 0;
+  /// Returns the names in a directory, in alphabetical order.
+  [[nodiscard]] virtual std::vector<std::string> names_in(const std::filesystem::path& directory) = 0;
+};
+
+/// The files of this machine.
+[[nodiscard]] std::shared_ptr<FileSystem> disk();
+
+}  // namespace troupe

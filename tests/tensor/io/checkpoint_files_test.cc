@@ -1,0 +1,263 @@
+#include "tensor/io/checkpoint_files.h"
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include "tensor/create.h"
+#include "tests/tensor/io/crashing_files.h"
+#include "tests/tensor/io/file_bytes.h"
+
+using namespace troupe;
+using namespace troupe::testing;
+
+BOOST_AUTO_TEST_SUITE(checkpoint_files)
+
+namespace {
+
+const std::filesystem::path kRun = "run";
+
+/// Two files with tensors of value `number`.
+void write_checkpoint(const std::shared_ptr<FileSystem>& files, const std::filesystem::path& directory, double number) {
+  CheckpointWriter writer(files, directory);
+  for (const std::string part : {"net", "table"}) {
+    const std::vector<TensorPlan> plans{
+        {"bytes", DType::u8, {3}}, {"w", DType::f32, {2, 2}}, {"none", DType::f64, {0}}};
+    for (const std::size_t index : writer.begin_file(part, plans, {{"owner", "ps0"}})) {
+      const Tensor tensor = full(plans[index].shape, number, plans[index].dtype);
+      const std::span all(tensor.bytes(), tensor.nbytes());
+      writer.write(all.first(all.size() / 2));
+      writer.write(all.subspan(all.size() / 2));
+    }
+    writer.end_file();
+  }
+  writer.commit();
+}
+
+/// Returns the value of all tensors of the checkpoint, which must be whole.
+double number_in(const std::filesystem::path& directory) {
+  const auto files = read_checkpoint(directory);
+  BOOST_TEST_REQUIRE(files.size() == 2U);
+  BOOST_TEST(files[0].part == "net");
+  BOOST_TEST(files[1].part == "table");
+  std::optional<double> number;
+  for (const CheckpointFile& file : files) {
+    BOOST_TEST(file.content.tensors.size() == 3U);
+    BOOST_TEST(file.content.metadata.at("owner") == "ps0");
+    for (const auto& [name, tensor] : file.content.tensors) {
+      const Tensor elements = tensor.to(DType::f64).reshape({-1});
+      for (const double element : elements.data<double>()) {
+        if (!number) number = element;
+        BOOST_TEST(element == *number);
+      }
+    }
+  }
+  return number.value();
+}
+
+/// What a machine that was started again finds: the number of the checkpoint, or nothing.
+std::optional<double> found_on(const CrashingFiles& files) {
+  const TemporaryDirectory disk_copy;
+  files.copy_to(disk_copy.path());
+  if (!has_checkpoint(disk_copy.path() / kRun)) return std::nullopt;
+  return number_in(disk_copy.path() / kRun);
+}
+
+int operations_of_a_save(const std::shared_ptr<const CrashingFiles>& before) {
+  const auto files = before->restarted(Unsynced::kept, 0);
+  write_checkpoint(files, kRun, 9);
+  return files->operations();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(written_checkpoint_is_read_back_and_replaces_the_one_before) {
+  const TemporaryDirectory directory;
+  const auto run = directory.path() / "run";
+  BOOST_TEST(!has_checkpoint(run));
+  for (const double number : {1.0, 2.0, 3.0}) {
+    write_checkpoint(disk(), run, number);
+    BOOST_TEST(has_checkpoint(run));
+    BOOST_TEST(number_in(run) == number);
+    BOOST_TEST(disk()->names_in(run).size() == 3U);  // nothing of those before
+  }
+}
+
+BOOST_AUTO_TEST_CASE(checkpoint_that_is_given_up_leaves_the_one_before_and_no_files) {
+  const TemporaryDirectory directory;
+  const auto run = directory.path() / "run";
+  write_checkpoint(disk(), run, 1);
+  {
+    CheckpointWriter writer(disk(), run);
+    writer.begin_file("net", {{"w", DType::f32, {1000}}});
+  }
+  BOOST_TEST(number_in(run) == 1.0);
+  BOOST_TEST(disk()->names_in(run).size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(file_that_does_not_get_the_bytes_of_its_tensors_is_refused) {
+  const TemporaryDirectory directory;
+  CheckpointWriter writer(disk(), directory.path() / "run");
+  writer.begin_file("net", {{"w", DType::u8, {4}}});
+  const std::array<std::byte, 5> bytes{};
+  BOOST_CHECK_THROW(writer.write(bytes), std::logic_error);
+  writer.write(std::span(bytes).first(3));
+  BOOST_CHECK_THROW(writer.end_file(), std::logic_error);
+  BOOST_CHECK_THROW(writer.commit(), std::logic_error);
+  expect_error<ValueError>("[checkpoint] w (4611686018427387904, 4) is too large", [&] {
+    CheckpointWriter(disk(), directory.path() / "other")
+        .begin_file("net", {{"w", DType::f32, {std::int64_t{1} << 62, 4}}});
+  });
+}
+
+BOOST_AUTO_TEST_CASE(crash_at_any_operation_leaves_the_old_checkpoint_or_the_new_one) {
+  const auto before = std::make_shared<CrashingFiles>();
+  write_checkpoint(before, kRun, 1);
+  const int operations = operations_of_a_save(before);
+  BOOST_TEST(operations > 20);
+  std::map<double, int> found;
+  for (int kill_at = 1; kill_at <= operations; ++kill_at) {
+    for (unsigned seed = 0; seed < 12; ++seed) {
+      const Unsynced unsynced = seed == 0 ? Unsynced::lost : seed == 1 ? Unsynced::kept : Unsynced::any;
+      const auto files = before->restarted(Unsynced::kept, 0, kill_at);
+      try {
+        write_checkpoint(files, kRun, 2);
+      } catch (const Killed&) {
+      }
+      const auto after = files->restarted(unsynced, seed);
+      BOOST_TEST_CONTEXT("killed at operation " << kill_at << ", seed " << seed) {
+        const auto number = found_on(*after);
+        BOOST_TEST_REQUIRE(number.has_value());
+        ++found[*number];
+        write_checkpoint(after, kRun, 3);  // whatever the crash has left
+        BOOST_TEST(found_on(*after).value_or(0) == 3.0);
+        BOOST_TEST(after->names_in(kRun).size() == 3U);
+      }
+    }
+  }
+  BOOST_TEST(found.size() == 2U);
+  BOOST_TEST(found[1] > 0);
+  BOOST_TEST(found[2] > 0);
+}
+
+BOOST_AUTO_TEST_CASE(crash_during_the_first_save_leaves_none_or_the_new_one) {
+  const auto before = std::make_shared<CrashingFiles>();
+  const int operations = operations_of_a_save(before);
+  for (int kill_at = 1; kill_at <= operations; ++kill_at) {
+    for (unsigned seed = 0; seed < 12; ++seed) {
+      const auto files = std::make_shared<CrashingFiles>(kill_at);
+      try {
+        write_checkpoint(files, kRun, 2);
+      } catch (const Killed&) {
+      }
+      const auto after = files->restarted(Unsynced::any, seed);
+      BOOST_TEST_CONTEXT("killed at operation " << kill_at << ", seed " << seed) {
+        BOOST_TEST(found_on(*after).value_or(2) == 2.0);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(disk_that_refuses_any_operation_leaves_the_checkpoint_before_or_the_new_one) {
+  /// Fails one operation, as a full disk does; the program goes on.
+  class Failing final : public FileSystem {
+   public:
+    Failing(std::shared_ptr<FileSystem> files, int fail_at) : files_(std::move(files)), left_(fail_at) {}
+    std::unique_ptr<OutputFile> create(const std::filesystem::path& file) override {
+      take();
+      return std::make_unique<Output>(*this, files_->create(file));
+    }
+    void rename(const std::filesystem::path& from, const std::filesystem::path& to) override {
+      take();
+      files_->rename(from, to);
+    }
+    void remove(const std::filesystem::path& file) override {
+      take();
+      files_->remove(file);
+    }
+    bool make_directory(const std::filesystem::path& directory) override {
+      take();
+      return files_->make_directory(directory);
+    }
+    void sync_directory(const std::filesystem::path& directory) override {
+      take();
+      files_->sync_directory(directory);
+    }
+    std::vector<std::string> names_in(const std::filesystem::path& directory) override {
+      take();
+      return files_->names_in(directory);
+    }
+
+   private:
+    struct Output final : OutputFile {
+      Output(Failing& f, std::unique_ptr<OutputFile> o) : files(f), out(std::move(o)) {}
+      void write(std::span<const std::byte> bytes) override {
+        files.take();
+        out->write(bytes);
+      }
+      void finish() override {
+        files.take();
+        out->finish();
+      }
+      Failing& files;
+      std::unique_ptr<OutputFile> out;
+    };
+    void take() {
+      if (--left_ == 0) throw FileError("[file] No space left on device");
+    }
+    std::shared_ptr<FileSystem> files_;
+    int left_;
+  };
+  const auto before = std::make_shared<CrashingFiles>();
+  write_checkpoint(before, kRun, 1);
+  const int operations = operations_of_a_save(before);
+  for (int fail_at = 1; fail_at <= operations; ++fail_at) {
+    const auto files = before->restarted(Unsynced::kept, 0);
+    bool failed = false;
+    try {
+      write_checkpoint(std::make_shared<Failing>(files, fail_at), kRun, 2);
+    } catch (const FileError&) {
+      failed = true;
+    }
+    // The last operations: a sync, which comes after the rename, a list of names and two removals, which may fail.
+    const int last_sync = operations - 3;
+    BOOST_TEST_CONTEXT("operation " << fail_at) {
+      BOOST_TEST(failed == (fail_at <= last_sync));
+      BOOST_TEST(found_on(*files).value_or(0) == (fail_at < last_sync ? 1.0 : 2.0));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(damaged_file_is_refused_with_its_name_and_both_hashes) {
+  const TemporaryDirectory directory;
+  const auto run = directory.path() / "run";
+  write_checkpoint(disk(), run, 1);
+  const auto file = run / "1-0-net.safetensors";
+  std::ifstream in(file, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const auto set = [&](const std::string& changed) {
+    std::filesystem::remove(file);
+    std::ofstream(file, std::ios::binary).write(changed.data(), std::ssize(changed));
+  };
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    std::string changed = bytes;
+    changed[at] = static_cast<char>(changed[at] ^ 0x10);
+    set(changed);
+    BOOST_CHECK_EXCEPTION(static_cast<void>(read_checkpoint(run)), FileError, [&](const FileError& error) {
+      return std::string_view(error.what()).starts_with("[checkpoint] " + file.string() + ": its hash is ");
+    });
+  }
+  set(bytes.substr(1));
+  expect_error<FileError>("[checkpoint] " + file.string() + ": " + std::to_string(bytes.size() - 1) +
+                              " bytes, the manifest says " + std::to_string(bytes.size()),
+                          [&] { static_cast<void>(read_checkpoint(run)); });
+  std::filesystem::remove(file);
+  expect_error<FileError>("[checkpoint] " + file.string() + ": No such file or directory",
+                          [&] { static_cast<void>(read_checkpoint(run)); });
+  expect_error<FileError>(
+      "[checkpoint] " + (directory.path() / "manifest.json").string() + ": No such file or directory",
+      [&] { static_cast<void>(read_checkpoint(directory.path())); });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
