@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -91,21 +92,16 @@ std::shared_ptr<nn::Linear> make_dense(std::uint64_t seed) {
   return std::make_shared<nn::Linear>(kWidth, kClasses, generator);
 }
 
-struct Report {
-  std::vector<double> losses;   ///< the mean of each epoch
-  std::vector<Tensor> weights;  ///< of the replica, at the end
-};
-
 /// Runs on every trainer: the layer's gradients are means over all trainers, those of the table are each trainer's own.
-Report train(Scope& scope, const RemoteModule<Table>& table, const Settings& settings) {
+/// Returns the weights of the replica.
+std::vector<Tensor> train(Scope& scope, const RemoteModule<Table>& table, const Settings& settings) {
   const auto members = gloo_collective(scope, Group(settings.trainers));
   const DataParallel dense(scope, members, make_dense(kSeed + members->rank()));  // all get those of rank 0
   std::vector<RRef<Variable>> parameters = table.remote_parameters(scope);
   for (auto& parameter : parameters_of(scope, dense.module())) parameters.push_back(std::move(parameter));
   const DistOptimizer optimizer(scope, kRule, parameters, StepMode::hogwild);
   Generator data = data_of(members->rank());
-  Report report;
-  for (std::int64_t epoch = 0; epoch < settings.epochs; ++epoch) {
+  for (std::int64_t epoch = 1; epoch <= settings.epochs; ++epoch) {
     double sum = 0;
     for (std::int64_t i = 0; i < settings.batches; ++i) {
       const Batch batch = draw_batch(data);
@@ -117,10 +113,14 @@ Report train(Scope& scope, const RemoteModule<Table>& table, const Settings& set
       if (settings.check) members->barrier(scope);
       sum += loss.item();
     }
-    report.losses.push_back(sum / static_cast<double>(settings.batches));
+    if (epoch != 1 && epoch % std::max<std::int64_t>(1, settings.epochs / 5) != 0) continue;
+    fmt::print("{}: training done for epoch {}, mean loss {:.3f}\n", scope.node_name(), epoch,
+               sum / static_cast<double>(settings.batches));
+    std::fflush(stdout);
   }
-  for (const Variable& weight : dense.module().parameters()) report.weights.push_back(weight.value());
-  return report;
+  std::vector<Tensor> weights;
+  for (const Variable& weight : dense.module().parameters()) weights.push_back(weight.value());
+  return weights;
 }
 
 /// The same training in this process, without nodes. Returns all weights, the table's first.
@@ -167,29 +167,21 @@ double difference(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 void lead(const Node& master, const Settings& settings) {
   const Scope whole_run = master.with({.deadline = Deadline::while_peer_lives()});
   const RemoteModule<Table> table(master, "ps", table_class, kSeed);
-  std::vector<Future<Report>> running;
+  std::vector<Future<std::vector<Tensor>>> running;
   for (const NodeName& trainer : settings.trainers) {
     running.push_back(whole_run.rpc_async(trainer, &train, table, settings));
   }
-  std::vector<Report> reports;
-  for (const auto& one : running) reports.push_back(one.get());
-  fmt::print("epoch  mean loss of each of {} trainers\n", reports.size());
-  for (std::int64_t epoch = 0; epoch < settings.epochs; ++epoch) {
-    const bool is_shown = epoch == 0 || (epoch + 1) % std::max<std::int64_t>(1, settings.epochs / 5) == 0;
-    if (!is_shown) continue;
-    fmt::print("{:5}", epoch + 1);
-    for (const Report& report : reports) fmt::print("  {:.3f}", report.losses[static_cast<std::size_t>(epoch)]);
-    fmt::print("\n");
-  }
+  std::vector<std::vector<Tensor>> replicas;
+  for (const auto& one : running) replicas.push_back(one.get());
   double apart = 0;
-  for (const Report& report : reports) apart = std::max(apart, difference(report.weights, reports[0].weights));
+  for (const std::vector<Tensor>& replica : replicas) apart = std::max(apart, difference(replica, replicas[0]));
   fmt::print("replicas differ by {:.1e}\n", apart);
   if (!settings.check) return;
   std::vector<Tensor> weights;
   for (const auto& parameter : table.remote_parameters(master)) {
     weights.push_back(parameter.to_here(master).value());
   }
-  weights.insert(weights.end(), reports[0].weights.begin(), reports[0].weights.end());
+  weights.insert(weights.end(), replicas[0].begin(), replicas[0].end());
   fmt::print("weights are those of one process within {:.1e}\n", difference(weights, train_here(settings)));
 }
 
