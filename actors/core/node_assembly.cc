@@ -19,6 +19,8 @@
 #include "actors/function_registry.h"
 #include "actors/membership/membership.h"
 #include "actors/op.h"
+#include "actors/pipeline/loss_round.h"
+#include "actors/pipeline/stage_seat.h"
 #include "actors/references/fetches.h"
 #include "actors/references/naming.h"
 #include "actors/references/references.h"
@@ -59,6 +61,11 @@ FunctionTable with_common(FunctionTable functions) {
   static const FunctionRegistry common = operations().with({{"troupe.find", &find_published},
                                                             {"troupe.gradient", &gradient_at_owner},
                                                             {"troupe.gradient_norms", &gradient_norms},
+                                                            {"troupe.pipeline_fail", &fail_stage_round},
+                                                            {"troupe.pipeline_loss", &loss_value},
+                                                            {"troupe.pipeline_seat", &make_stage_seat},
+                                                            {"troupe.pipeline_seed", &weighted_loss},
+                                                            {"troupe.pipeline_settle", &settle_stage_round},
                                                             {"troupe.seeded_root", &seeded_at_owner}});
   functions.fall_back_on(common.table());
   return functions;

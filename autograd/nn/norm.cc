@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "autograd/checkpoint.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
@@ -30,10 +32,48 @@ Variable BatchNorm::normalized(const Variable& x) {
       tracks ? RunningStatistics{running_mean_.value(), running_var_.value()} : RunningStatistics{};
   const BatchNormVariable result = batch_norm(x, running, weight_, bias_,
                                               {.statistics = by_batch ? NormStatistics::batch : NormStatistics::running,
-                                               .momentum = options_.momentum,
+                                               .momentum = collects_ ? 1.0 : options_.momentum,
                                                .eps = options_.eps});
-  if (tracks && by_batch && !recomputing()) take_in(running, result.running);
+  if (!tracks || !by_batch || recomputing()) return result.output;
+  if (collects_) collect(result.running, x.numel() / x.size(1));
+  else take_in(running, result.running);
   return result.output;
+}
+
+/// The statistics of two sets together. Source: Chan et al., "Updating formulae and a pairwise algorithm for computing
+/// sample variances", 1979.
+void BatchNorm::collect(const RunningStatistics& batch, std::int64_t count) {
+  const Tensor mean = batch.mean.to(DType::f64);
+  const auto rows = static_cast<double>(count);
+  const Tensor squares = count > 1 ? batch.var.to(DType::f64) * (rows - 1.0) : zeros_like(mean);
+  const std::scoped_lock lock(mutex_);
+  if (collected_.count == 0) {
+    collected_ = {count, mean, squares};
+    return;
+  }
+  const auto before = static_cast<double>(collected_.count);
+  const Tensor apart = mean - collected_.mean;
+  collected_.mean = collected_.mean + apart * (rows / (before + rows));
+  collected_.squares = collected_.squares + squares + apart * apart * (before * rows / (before + rows));
+  collected_.count += count;
+}
+
+void BatchNorm::take_in_collected() {
+  const std::scoped_lock lock(mutex_);
+  const Moments all = std::exchange(collected_, {});
+  if (all.count == 0) return;
+  const auto replace = [&](const Variable& running, const Tensor& batch) {
+    const Tensor now = running.value();
+    running.set_value(now * (1.0 - options_.momentum) + batch.to(now.dtype()) * options_.momentum);
+  };
+  replace(running_mean_, all.mean);
+  if (all.count > 1) replace(running_var_, all.squares / static_cast<double>(all.count - 1));
+  batches_.set_value(batches_.value() + 1.0);
+}
+
+void BatchNorm::drop_collected() {
+  const std::scoped_lock lock(mutex_);
+  collected_ = {};
 }
 
 void BatchNorm::take_in(const RunningStatistics& seen, const RunningStatistics& with_batch) {

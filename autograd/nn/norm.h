@@ -1,6 +1,7 @@
 // Normalisation layers. Parameters: weight (ones) and bias (zeros) unless Affine::no.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -36,6 +37,23 @@ class BatchNorm : public Layer {
   [[nodiscard]] const Variable& weight() const noexcept { return weight_; }
   [[nodiscard]] const Variable& bias() const noexcept { return bias_; }
 
+  /// For a batch that comes in parts: as long as it lives, the running statistics take no part in; those of the parts
+  /// are added to what the layer has collected. Each part is normalised by itself. Must not run beside a forward.
+  class Collecting {
+   public:
+    explicit Collecting(BatchNorm& layer) : layer_(layer) { layer_.collects_ = true; }
+    ~Collecting() { layer_.collects_ = false; }
+    Collecting(const Collecting&) = delete;
+    Collecting& operator=(const Collecting&) = delete;
+
+   private:
+    BatchNorm& layer_;
+  };
+  /// The running statistics take in what was collected, as one batch; nothing if that is nothing.
+  void take_in_collected();
+  /// Forgets what was collected.
+  void drop_collected();
+
  protected:
   /// Throws ValueError `[BatchNorm2d] channels below 1: 0`.
   BatchNorm(const char* name, std::int64_t channels, const BatchNormLayerOptions& options);
@@ -44,6 +62,14 @@ class BatchNorm : public Layer {
 
  private:
   void take_in(const RunningStatistics& seen, const RunningStatistics& with_batch);
+  void collect(const RunningStatistics& batch, std::int64_t count);
+
+  /// Mean, and sum of squared differences from it, of `count` elements of each channel, in f64.
+  struct Moments {
+    std::int64_t count = 0;
+    Tensor mean;
+    Tensor squares;
+  };
 
   BatchNormLayerOptions options_;
   Variable weight_;
@@ -51,7 +77,9 @@ class BatchNorm : public Layer {
   Variable running_mean_;
   Variable running_var_;
   Variable batches_;
-  std::mutex mutex_;  ///< held from reading a running value to replacing it
+  std::mutex mutex_;       ///< held from reading a running value to replacing it
+  std::atomic<bool> collects_{false};
+  Moments collected_;      ///< guarded by mutex_
 };
 
 /// Batch norm of x (n, channels) or (n, channels, l). Throws ShapeError

@@ -3,8 +3,10 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "actors/pipeline.h"
 #include "node/sim/world.h"
 #include "troupe.h"
 
@@ -174,6 +176,44 @@ void a_model(Node& node, const Variable& x, const RRef<Net>& made) {
   net.eval(node);
   const Device device = net.device(node);
   const RemoteModule same(made);
+}
+
+struct Stage : nn::Module {
+  explicit Stage(std::int64_t hidden);
+  Variable forward(const Variable& x);
+};
+struct Fork : nn::Module {
+  explicit Fork(std::int64_t hidden);
+  std::tuple<Variable, Variable> forward(const Variable& x);
+};
+struct Join : nn::Module {
+  explicit Join(std::int64_t hidden);
+  Variable forward(const Variable& x, const Variable& residual);
+};
+constexpr auto stage = stage_class<Stage, std::int64_t>;
+constexpr auto fork = stage_class<Fork, std::int64_t>;
+constexpr auto join = stage_class<Join, std::int64_t>;
+Variable squared_error(const Variable& result, const Tensor& target);
+
+void a_pipeline(Node& node, const Variable& x, const Tensor& y, const Variable& mask,
+                const std::vector<PipelineStage>& with_mask) {
+  const FunctionRegistry functions{{"Stage", stage}, {"Fork", fork}, {"Join", join}, {"squared_error", &squared_error}};
+  DistContext ctx(node);
+  const std::vector<PipelineStage> stages{RemoteModule(node, "p1", stage, 128), RemoteModule(node, "p2", stage, 128)};
+  const Pipeline pipe(node, stages, {.chunks = 8});
+  const Variable scores = pipe.forward(ctx, x);
+  backward(ctx, pipe.loss(ctx, x, &squared_error, y));
+  const Pipeline recomputing(node, stages, {.chunks = 8, .recompute = Recompute::except_last});
+  const Pipeline deferred(node, stages, {.chunks = 8, .deferred_batch_norm = true});
+  const Pipeline<Variable(Variable, Variable)> masked(node, with_mask);
+  const Variable attended = masked.forward(ctx, x, NoChunk(mask));
+  const PipelineStage giver(RemoteModule(node, "p1", fork, 128), {.stash = {"residual"}});
+  const PipelineStage taker(RemoteModule(node, "p2", join, 128), {.pop = {"residual"}});
+}
+
+void sharing_out(const nn::Sequential& layers, const Tensor& sample, const Clock& clock) {
+  const std::vector<std::size_t> counts = balance_by_time(layers, sample, 2, clock);
+  const std::vector<std::size_t> by_size = balance_by_size(layers, sample, 2);
 }
 
 void faults(const FunctionRegistry& functions) {

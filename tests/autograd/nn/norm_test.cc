@@ -40,6 +40,41 @@ BOOST_AUTO_TEST_CASE(batch_norm_takes_in_each_batch_while_training_and_uses_what
   expect(value_of(layer, "running_mean"), {0.4});
 }
 
+BOOST_AUTO_TEST_CASE(batch_in_parts_of_any_size_is_taken_in_as_one_batch, *boost::unit_test::label("H-10")) {
+  Generator generator(1);
+  const Tensor x = randn({9, 2, 3}, generator, DType::f64);
+  nn::BatchNorm1d whole(2, kF64);
+  (void)whole(x);
+  for (const std::vector<std::int64_t>& sizes : std::vector<std::vector<std::int64_t>>{{9}, {4, 4, 1}, {1, 3, 5}}) {
+    nn::BatchNorm1d parted(2, kF64);
+    for (const Tensor& part : split_with_sizes(x, sizes, 0)) {
+      const nn::BatchNorm::Collecting collecting(parted);
+      nn::BatchNorm1d alone(2, kF64);
+      BOOST_CHECK(same_bytes(parted(part).value(), alone(part).value()));  // normalised by the part
+    }
+    expect(value_of(parted, "running_mean"), {0.0, 0.0});
+    parted.take_in_collected();
+    parted.take_in_collected();  // nothing is left
+    BOOST_CHECK(allclose(value_of(parted, "running_mean"), value_of(whole, "running_mean"), 1e-12, 1e-14));
+    BOOST_CHECK(allclose(value_of(parted, "running_var"), value_of(whole, "running_var"), 1e-12, 1e-14));
+    BOOST_CHECK(same_bytes(value_of(parted, "num_batches_tracked"), scalar<std::int64_t>(1)));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_was_collected_is_dropped_and_replays_add_nothing) {
+  nn::BatchNorm1d layer(1, kF64);
+  const Variable x = from_values<double>({1.0, 3.0}, {2, 1});
+  {
+    const nn::BatchNorm::Collecting collecting(layer);
+    (void)layer(x);
+  }
+  layer.drop_collected();
+  layer.take_in_collected();
+  expect(value_of(layer, "running_mean"), {0.0});
+  (void)layer(x);  // no longer collects
+  expect(value_of(layer, "running_mean"), {0.2});
+}
+
 BOOST_AUTO_TEST_CASE(the_state_of_batch_norm_has_torchs_names) {
   std::vector<std::string> names;
   const nn::BatchNorm2d layer(3);

@@ -1,0 +1,148 @@
+#include "actors/pipeline/stage_seat.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <string>
+
+#include "actors/core/node_core.h"
+#include "autograd/custom_op.h"
+#include "tensor/ops.h"
+
+namespace troupe::detail {
+
+Future<void> StageRounds::enter(const RoundPlan& plan, std::uint32_t index) {
+  const Promise<void> entered(home_);
+  Promises ready;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) {
+      ready.emplace_back(entered, *closed_);
+    } else if (!gate_.arrive(plan, index)) {
+      ready.emplace_back(entered, refusal(plan.round));
+    } else {
+      waiting_.emplace(MicroBatchId{plan.round, index}, entered);
+      admit(ready);
+    }
+  }
+  complete(ready);
+  return entered.future();
+}
+
+void StageRounds::leave(const MicroBatchId& batch) {
+  Promises ready;
+  {
+    const std::lock_guard lock(mutex_);
+    gate_.leave(batch);
+    admit(ready);
+  }
+  complete(ready);
+}
+
+void StageRounds::settle(const MicroBatchId& batch, Gradients gradients) {
+  Promises ready;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!gate_.settle(batch)) return;
+    if (!gradients.empty() && !closed_) gradients_.emplace(batch, std::move(gradients));
+    admit(ready);
+  }
+  complete(ready);
+}
+
+void StageRounds::fail(const RoundPlan& plan, const Error& why) {
+  Promises ready;
+  {
+    const std::lock_guard lock(mutex_);
+    if (last_failed_ && last_failed_->first == plan.round) return;
+    last_failed_.emplace(plan.round, why);
+    gate_.drop(plan);
+    fail_waiting(plan.round, why, ready);
+    std::erase_if(gradients_, [&](const auto& entry) { return entry.first.round == plan.round; });
+    admit(ready);
+  }
+  complete(ready);
+}
+
+Gradients StageRounds::take(const RoundPlan& plan) {
+  const std::lock_guard lock(mutex_);
+  const auto begin = gradients_.lower_bound({plan.round, 0});
+  const auto end = gradients_.upper_bound({plan.round, std::numeric_limits<std::uint32_t>::max()});
+  Gradients sum;
+  for (auto at = end; at != begin;) sum.add((--at)->second);
+  gradients_.erase(begin, end);
+  return sum;
+}
+
+void StageRounds::close(const Error& why) {
+  Promises ready;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = why;
+    for (const auto& [batch, promise] : waiting_) ready.emplace_back(promise, why);
+    waiting_.clear();
+    gradients_.clear();
+  }
+  complete(ready);
+}
+
+void StageRounds::admit(Promises& out) {
+  const auto batch = gate_.admit();
+  if (!batch) return;
+  const auto at = waiting_.find(*batch);
+  out.emplace_back(at->second, std::nullopt);
+  waiting_.erase(at);
+}
+
+void StageRounds::fail_waiting(RoundId round, const Error& why, Promises& out) {
+  std::erase_if(waiting_, [&](const auto& entry) {
+    if (entry.first.round != round) return false;
+    out.emplace_back(entry.second, why);
+    return true;
+  });
+}
+
+Error StageRounds::refusal(RoundId round) const {
+  if (last_failed_ && last_failed_->first == round) return last_failed_->second;
+  return make_error(ErrorCode::protocol_violation,
+                    fmt::format("a micro-batch of round {} cannot enter the stage", round.first_ticket));
+}
+
+void StageRounds::complete(const Promises& promises) {
+  for (const auto& [promise, error] : promises) promise.complete(error ? Result<Unit>(*error) : Result<Unit>(Unit{}));
+}
+
+StageSeat::StageSeat(const Scope& scope) : rounds_(std::make_shared<StageRounds>(future_home_of(scope))) {}
+
+StageSeat::~StageSeat() { rounds_->close(make_error(ErrorCode::cancelled, "the pipeline has ended")); }
+
+StageSeat make_stage_seat(Scope& scope) { return StageSeat(scope); }
+
+void fail_stage_round(Scope& scope, const RRef<StageSeat>& seat, const RoundPlan& plan, const Error& why) {
+  seat.local_value(scope)->rounds()->fail(plan, why);
+}
+
+Tensor times(const Tensor& gradient, double scale) {
+  return !gradient.defined() || scale == 1.0 ? gradient : gradient * scale;
+}
+
+Variable settle_stage_round(Scope& scope, const RRef<StageSeat>& seat, const RoundPlan& plan, const Tensor& zero) {
+  const Gradients sums = seat.local_value(scope)->rounds()->take(plan);
+  std::vector<Variable> leaves;
+  std::vector<Saved> found;
+  for (const auto& [leaf, gradient] : sums) {
+    leaves.push_back(leaf);
+    found.emplace_back(gradient);
+  }
+  return custom_op("pipeline", zero, leaves,
+                   [found = std::move(found)](const Tensor& gradient, std::span<const Edge> needed) {
+                     const double scale = gradient.item();
+                     std::vector<Tensor> scaled(found.size());
+                     for (std::size_t i = 0; i < found.size(); ++i) {
+                       if (needed[i]) scaled[i] = times(found[i].get(), scale);
+                     }
+                     return scaled;
+                   });
+}
+
+}  // namespace troupe::detail

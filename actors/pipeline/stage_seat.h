@@ -1,0 +1,91 @@
+// What a pipeline keeps on the node of one of its stages: who may enter, and the gradients that micro-batches left.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "actors/future.h"
+#include "actors/pipeline/stage_gate.h"
+#include "actors/pipeline/stage_task.h"
+#include "actors/scope.h"
+#include "autograd/gradients.h"
+#include "autograd/nn/module.h"
+
+namespace troupe::detail {
+
+/// The rounds of one stage. Thread rule: any thread may call any member; none blocks.
+class StageRounds {
+ public:
+  explicit StageRounds(FutureHome home) : home_(std::move(home)) {}
+
+  /// Returns a future that is done when the micro-batch may run: then `leave` or `fail` must follow. It fails when its
+  /// round fails or the pipeline ends.
+  [[nodiscard]] Future<void> enter(const RoundPlan& plan, std::uint32_t index);
+
+  /// The micro-batch has run.
+  void leave(const MicroBatchId& batch);
+
+  /// The backward of the micro-batch is done on this node and found `gradients`, or there will be none. Only the first
+  /// time counts.
+  void settle(const MicroBatchId& batch, Gradients gradients);
+
+  /// The round has failed with `why`: its micro-batches that wait fail, and what it left here is dropped. Only the
+  /// first time counts.
+  void fail(const RoundPlan& plan, const Error& why);
+
+  /// Returns the sum of what the round's micro-batches left, in reverse order, and forgets it.
+  [[nodiscard]] Gradients take(const RoundPlan& plan);
+
+  /// The pipeline has ended: all that waits fails with `why`, now and later.
+  void close(const Error& why);
+
+ private:
+  using Promises = std::vector<std::pair<Promise<void>, std::optional<Error>>>;
+
+  /// Moves the promise of the micro-batch that may enter now, if any, to `out`.
+  void admit(Promises& out);
+  void fail_waiting(RoundId round, const Error& why, Promises& out);
+  [[nodiscard]] Error refusal(RoundId round) const;
+  static void complete(const Promises& promises);
+
+  const FutureHome home_;
+  std::mutex mutex_;
+  StageGate gate_;                                        // guarded by mutex_, as is all below
+  std::map<MicroBatchId, Promise<void>> waiting_;         // have arrived and not entered
+  std::map<MicroBatchId, Gradients> gradients_;           // of rounds that are not taken
+  std::optional<std::pair<RoundId, Error>> last_failed_;  // for micro-batches that arrive late
+  std::optional<Error> closed_;
+};
+
+/// The value behind the driver's reference. When the driver drops it or dies, all that waits fails.
+class StageSeat {
+ public:
+  explicit StageSeat(const Scope& scope);
+  ~StageSeat();
+  StageSeat(const StageSeat&) = delete;
+  StageSeat& operator=(const StageSeat&) = delete;
+
+  [[nodiscard]] const std::shared_ptr<StageRounds>& rounds() const { return rounds_; }
+
+ private:
+  const std::shared_ptr<StageRounds> rounds_;
+};
+
+// Every node serves these.
+
+[[nodiscard]] StageSeat make_stage_seat(Scope& scope);
+void fail_stage_round(Scope& scope, const RRef<StageSeat>& seat, const RoundPlan& plan, const Error& why);
+/// Returns `zero`, a number of the loss's type, as a variable whose gradient g gives each leaf g times what the round
+/// found for it here.
+[[nodiscard]] Variable settle_stage_round(Scope& scope, const RRef<StageSeat>& seat, const RoundPlan& plan,
+                                          const Tensor& zero);
+
+/// Returns `gradient` times `scale`; itself if that is 1, undefined if it is undefined.
+[[nodiscard]] Tensor times(const Tensor& gradient, double scale);
+
+}  // namespace troupe::detail

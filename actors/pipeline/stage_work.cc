@@ -1,0 +1,157 @@
+#include "actors/pipeline/stage_work.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "actors/contexts/contexts.h"
+#include "actors/contexts/gradient_reducer.h"
+#include "actors/core/node_core.h"
+#include "autograd/checkpoint.h"
+#include "autograd/nn/norm.h"
+
+namespace troupe::detail {
+namespace {
+
+/// Takes the gradients that a micro-batch's pass finds on this node from its context to the stage's rounds. Ends with
+/// the context.
+class MicroBatchReducer final : public GradientReducer {
+ public:
+  MicroBatchReducer(std::shared_ptr<StageRounds> rounds, const MicroBatchId& batch)
+      : rounds_(std::move(rounds)), batch_(batch) {}
+  ~MicroBatchReducer() override { rounds_->settle(batch_, {}); }
+  MicroBatchReducer(const MicroBatchReducer&) = delete;
+  MicroBatchReducer& operator=(const MicroBatchReducer&) = delete;
+
+  void begin(const PassId& /*pass*/) override {}
+  void found(const PassId& /*pass*/, const Variable& /*leaf*/, const Tensor& /*gradient*/,
+             const SparseTensor& /*rows*/) override {}
+  void finish(const PassId& /*pass*/, Gradients gradients, Done done) override {
+    rounds_->settle(batch_, std::move(gradients));
+    done(Gradients());
+  }
+  void fail(const PassId& /*pass*/, const Error& /*why*/) override {}
+
+ private:
+  const std::shared_ptr<StageRounds> rounds_;
+  const MicroBatchId batch_;
+};
+
+Error error_here(const Scope& scope, const StageTask& task) {
+  return error_of_current_exception(scope.node_name(),
+                                    fmt::format("stage {} of the pipeline, micro-batch {}", task.stage, task.index),
+                                    future_home_of(scope).exceptions.get());
+}
+
+/// Throws what the module throws as an error that names the stage and the micro-batch.
+void run(Scope& scope, const StageTask& task, StageWork& work) {
+  try {
+    work.run(scope);
+  } catch (...) {
+    throw RemoteError(error_here(scope, task));
+  }
+}
+
+/// The micro-batch in its stage: fails its round unless it leaves.
+class Entry {
+ public:
+  Entry(std::shared_ptr<StageRounds> rounds, const StageTask& task)
+      : rounds_(std::move(rounds)), plan_(task.plan), batch_(task.id()) {}
+  ~Entry() {
+    if (!has_left_) fail(make_error(ErrorCode::cancelled, "a micro-batch was given up"));
+  }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+
+  [[nodiscard]] Future<void> enter() const { return rounds_->enter(plan_, batch_.index); }
+  void leave() {
+    has_left_ = true;
+    rounds_->leave(batch_);
+  }
+  void fail(const Error& why) {
+    has_left_ = true;
+    rounds_->fail(plan_, why);
+    rounds_->leave(batch_);
+  }
+
+ private:
+  const std::shared_ptr<StageRounds> rounds_;
+  const RoundPlan plan_;
+  const MicroBatchId batch_;
+  bool has_left_ = false;
+};
+
+}  // namespace
+
+Task<void> perform_stage(Scope& scope, const RRef<StageSeat>& seat, const StageTask& task, StageWork& work) {
+  const std::shared_ptr<StageRounds> rounds = seat.local_value(scope)->rounds();
+  Entry entry(rounds, task);
+  try {
+    const Future<void> entered = entry.enter();
+    std::vector<Future<void>> inputs;
+    if (task.fetches_first) inputs = work.fetch(scope);
+    for (const Future<void>& input : inputs) co_await input;
+    co_await entered;
+    if (!task.fetches_first) {
+      for (const Future<void>& input : work.fetch(scope)) co_await input;
+    }
+    work.take();
+    run(scope, task, work);
+    if (task.plan.live_max > 0) {
+      if (scope.state().context && work.requires_grad()) {
+        scope.state().node->contexts().attach(*scope.state().context,
+                                              std::make_shared<MicroBatchReducer>(rounds, task.id()));
+      } else {
+        rounds->settle(task.id(), {});
+      }
+    }
+    entry.leave();
+  } catch (const RemoteError& error) {
+    entry.fail(error.error());
+    throw;
+  } catch (...) {
+    entry.fail(error_here(scope, task));
+    throw;
+  }
+}
+
+namespace {
+
+/// While it lives, the batch norms of a module collect the statistics of the round's micro-batches. After the last one
+/// the running statistics take them in as those of one batch.
+class DeferredStatistics {
+ public:
+  DeferredStatistics(nn::Module& module, const StageTask& task) {
+    for (const auto& [path, part] : module.named_modules()) {
+      auto* const norm = dynamic_cast<nn::BatchNorm*>(part);
+      if (norm == nullptr) continue;
+      norms_.push_back(norm);
+      if (task.index == 0) norm->drop_collected();  // of a round that has failed
+      collecting_.push_back(std::make_unique<nn::BatchNorm::Collecting>(*norm));
+    }
+  }
+  void take_in() {
+    for (nn::BatchNorm* const norm : norms_) norm->take_in_collected();
+  }
+
+ private:
+  std::vector<nn::BatchNorm*> norms_;
+  std::vector<std::unique_ptr<nn::BatchNorm::Collecting>> collecting_;
+};
+
+}  // namespace
+
+std::vector<Variable> run_module(const StageTask& task, nn::Module& module, const std::vector<Variable>& inputs,
+                                 const ForwardCall& call) {
+  std::optional<NoGradGuard> without_gradients;
+  if (!task.records) without_gradients.emplace();
+  std::optional<DeferredStatistics> deferred;
+  if (task.defers_batch_norm) deferred.emplace(module, task);
+  const bool recomputes = task.recomputes && task.records && module.mode() == nn::Mode::train;
+  std::vector<Variable> outputs = recomputes ? checkpoint(call, inputs) : call(inputs);
+  if (deferred && task.index + 1 == task.plan.count) deferred->take_in();
+  return outputs;
+}
+
+}  // namespace troupe::detail

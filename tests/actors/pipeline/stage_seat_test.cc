@@ -1,0 +1,100 @@
+#include "actors/pipeline/stage_seat.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tensor/create.h"
+#include "tensor/ops.h"
+
+namespace troupe::detail {
+BOOST_AUTO_TEST_SUITE(stage_seat)
+
+namespace {
+
+using boost::unit_test::label;
+
+RoundPlan round_of(std::uint64_t first, std::uint32_t count) { return {{first}, count, count}; }
+
+/// Returns the error of a future that is done; "" if it succeeded, "waits" if it is not done.
+std::string end_of(const Future<void>& future) {
+  if (!future.ready()) return "waits";
+  const Result<Unit>& result = future.state().result();
+  return result ? "" : result.error().message;
+}
+
+Gradients gradient_of(const Variable& leaf, float value) {
+  Gradients gradients;
+  gradients.add(leaf, full({1}, value));
+  return gradients;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(sum_is_from_the_last_micro_batch_to_the_first_however_they_are_settled, *label("H-14")) {
+  // In f32: (1 + 1e8) - 1e8 = 0, from the last to the first -1e8 + 1e8 + 1 = 1.
+  const std::vector<float> values{1.0F, 1e8F, -1e8F};
+  const Variable leaf(ones({1}), RequiresGrad::yes);
+  std::vector<std::uint32_t> order{0, 1, 2};
+  do {
+    StageRounds rounds{FutureHome{}};
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      BOOST_TEST(end_of(rounds.enter(round_of(0, 3), i)) == "");
+      rounds.leave({{0}, i});
+    }
+    for (const std::uint32_t i : order) rounds.settle({{0}, i}, gradient_of(leaf, values[i]));
+    rounds.settle({{0}, 0}, gradient_of(leaf, 7.0F));  // again: nothing
+    BOOST_TEST(rounds.take(round_of(0, 3)).of(leaf).item() == 1.0);
+    BOOST_TEST(rounds.take(round_of(0, 3)).empty());
+  } while (std::ranges::next_permutation(order).found);
+}
+
+BOOST_AUTO_TEST_CASE(round_that_fails_fails_who_waits_and_who_comes_late_and_leaves_no_gradient) {
+  const Variable leaf(ones({1}), RequiresGrad::yes);
+  StageRounds rounds{FutureHome{}};
+  const auto first = rounds.enter(round_of(0, 3), 0);
+  const auto third = rounds.enter(round_of(0, 3), 2);
+  const auto next = rounds.enter(round_of(3, 1), 0);
+  BOOST_TEST(end_of(first) == "");
+  rounds.leave({{0}, 0});
+  rounds.settle({{0}, 0}, gradient_of(leaf, 1.0F));
+  BOOST_TEST(end_of(third) == "waits");
+  rounds.fail(round_of(0, 3), make_error(ErrorCode::cancelled, "boom"));
+  rounds.fail(round_of(0, 3), make_error(ErrorCode::cancelled, "later"));
+  BOOST_TEST(end_of(third) == "boom");
+  BOOST_TEST(end_of(rounds.enter(round_of(0, 3), 1)) == "boom");
+  BOOST_TEST(rounds.take(round_of(0, 3)).empty());
+  BOOST_TEST(end_of(next) == "");
+}
+
+BOOST_AUTO_TEST_CASE(gradient_that_comes_after_its_round_failed_is_not_kept) {
+  const Variable leaf(ones({1}), RequiresGrad::yes);
+  StageRounds rounds{FutureHome{}};
+  static_cast<void>(rounds.enter(round_of(0, 2), 0));
+  rounds.fail(round_of(0, 2), make_error(ErrorCode::cancelled, "boom"));
+  rounds.settle({{0}, 0}, gradient_of(leaf, 1.0F));
+  rounds.leave({{0}, 0});
+  BOOST_TEST(rounds.take(round_of(0, 2)).empty());
+}
+
+BOOST_AUTO_TEST_CASE(end_of_the_pipeline_fails_who_waits_and_who_comes_late) {
+  StageRounds rounds{FutureHome{}};
+  const auto waits = rounds.enter(round_of(0, 2), 1);
+  rounds.close(make_error(ErrorCode::cancelled, "the pipeline has ended"));
+  BOOST_TEST(end_of(waits) == "the pipeline has ended");
+  BOOST_TEST(end_of(rounds.enter(round_of(0, 2), 0)) == "the pipeline has ended");
+}
+
+BOOST_AUTO_TEST_CASE(micro_batch_that_does_not_fit_is_refused) {
+  StageRounds rounds{FutureHome{}};
+  static_cast<void>(rounds.enter(round_of(0, 2), 1));
+  BOOST_TEST(end_of(rounds.enter(round_of(0, 2), 1)) == "a micro-batch of round 0 cannot enter the stage");
+  BOOST_TEST(end_of(rounds.enter(round_of(1, 2), 0)) == "a micro-batch of round 1 cannot enter the stage");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe::detail

@@ -1,0 +1,180 @@
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "actors/dist_autograd.h"
+#include "actors/pipeline.h"
+#include "autograd/nn/dropout.h"
+#include "autograd/nn/linear.h"
+#include "autograd/nn/norm.h"
+#include "autograd/ops.h"
+#include "autograd/ops/loss.h"
+#include "tensor/create.h"
+#include "tensor/ops.h"
+#include "tests/scenarios/sim_seeds.h"
+
+namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(sim_pipeline)
+
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::vector<NodeName> kNames{"trainer", "w0", "w1", "w2"};
+constexpr std::int64_t kWidth = 3;
+
+/// Its random numbers and running statistics depend on the order of micro-batches.
+class OrderedStage final : public nn::Module {
+ public:
+  explicit OrderedStage(std::uint64_t seed) {
+    Generator generator(seed);
+    linear_ = add_module("linear", std::make_shared<nn::Linear>(kWidth, kWidth, generator));
+    norm_ = add_module("norm", std::make_shared<nn::BatchNorm1d>(kWidth));
+    dropout_ = add_module("dropout", std::make_shared<nn::Dropout>(0.25, generator));
+  }
+  [[nodiscard]] Variable forward(const Variable& x) {
+    return dropout_->forward(tanh(norm_->forward(linear_->forward(x))));
+  }
+  [[nodiscard]] Tensor running_mean() const { return named_buffers()[0].second.value(); }
+
+ private:
+  std::shared_ptr<nn::Linear> linear_;
+  std::shared_ptr<nn::BatchNorm1d> norm_;
+  std::shared_ptr<nn::Dropout> dropout_;
+};
+
+/// Returns what the stage gets, and its triple past the next stage.
+class StashingStage final : public nn::Module {
+ public:
+  [[nodiscard]] std::tuple<Variable, Variable> forward(const Variable& x) { return {x * 1.0, x * 3.0}; }
+};
+class PoppingStage final : public nn::Module {
+ public:
+  [[nodiscard]] Variable forward(const Variable& x, const Variable& skipped) { return x + skipped; }
+};
+
+constexpr auto ordered_stage = stage_class<OrderedStage, std::uint64_t>;
+constexpr auto stashing_stage = stage_class<StashingStage>;
+constexpr auto popping_stage = stage_class<PoppingStage>;
+
+Variable error_of_batch(const Variable& result, const Tensor& target) { return mse_loss(result, target); }
+
+FunctionRegistry pipeline_functions() {
+  return {{"OrderedStage", ordered_stage},
+          {"OrderedStage::running_mean", &OrderedStage::running_mean},
+          {"StashingStage", stashing_stage},
+          {"PoppingStage", popping_stage},
+          {"error_of_batch", &error_of_batch}};
+}
+
+enum class Way : std::uint8_t { forward, one_forward_one_backward, recomputed };
+constexpr Way kWays[]{Way::forward, Way::one_forward_one_backward, Way::recomputed};
+
+/// Two batches through five stages on three nodes, with a skip. Returns the losses, the gradients and the running
+/// means.
+std::vector<Tensor> train(const Node& node, Way way) {
+  const RemoteModule first(node, "w0", ordered_stage, std::uint64_t{1});
+  const RemoteModule middle(node, "w2", ordered_stage, std::uint64_t{2});
+  const RemoteModule last(node, "w1", ordered_stage, std::uint64_t{3});
+  const std::vector<PipelineStage> stages{first,
+                                          {RemoteModule(node, "w1", stashing_stage), {.stash = {"x"}}},
+                                          middle,
+                                          {RemoteModule(node, "w0", popping_stage), {.pop = {"x"}}},
+                                          last};
+  const Pipeline net(node, stages,
+                     {.chunks = 3, .recompute = way == Way::recomputed ? Recompute::always : Recompute::never});
+  Generator generator(5);
+  std::vector<Tensor> outcome;
+  for (int batch = 0; batch < 2; ++batch) {
+    const Variable x(randn({8, kWidth}, generator), RequiresGrad::yes);
+    const Tensor y = randn({8, kWidth}, generator);
+    const DistContext ctx(node);
+    const Variable loss = way == Way::forward ? mse_loss(net.forward(ctx, x), y) : net.loss(ctx, x, &error_of_batch, y);
+    backward(ctx, loss);
+    outcome.push_back(loss.value());
+    outcome.push_back(ctx.grad(x));
+    for (const RRef<Variable>& parameter : net.parameters(node)) outcome.push_back(ctx.grad(parameter));
+  }
+  for (const auto& stage : {first, middle, last}) {
+    outcome.push_back(stage.module_rref().rpc_sync(node, &OrderedStage::running_mean));
+  }
+  return outcome;
+}
+
+void check_same_bits(const std::vector<Tensor>& got, const std::vector<Tensor>& expected) {
+  BOOST_TEST_REQUIRE(got.size() == expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) BOOST_TEST(same_bytes(got[i], expected[i]), "value " << i);
+}
+
+bool nothing_left(sim::World& world) {
+  for (const NodeName& name : kNames) {
+    if (!world.is_alive(name)) continue;
+    const detail::NodeCounts counts = world.node(name).counts();
+    if (counts.contexts + counts.owned_values + counts.handles + counts.pending_requests > 0) return false;
+  }
+  return true;
+}
+
+std::vector<Tensor> train_without_faults(Way way) {
+  sim::World world({.seed = 1}, kNames, pipeline_functions());
+  return world.on("trainer", [way](Node& node) { return train(node, way); }).get();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(micro_batches_enter_in_order_over_bad_links_and_the_bits_are_the_same) {
+  std::map<Way, std::vector<Tensor>> expected;
+  for (const Way way : kWays) expected[way] = train_without_faults(way);
+  check_same_bits(expected[Way::recomputed], expected[Way::one_forward_one_backward]);
+  FaultsSeen seen;
+  for (const std::uint64_t seed : seeds(30)) {
+    const Way way = kWays[seed % 3];
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      sim::World world(bad_network(seed), kNames, pipeline_functions());
+      const TraceIfFailed show(world);
+      check_same_bits(world.on("trainer", [way](Node& node) { return train(node, way); }).get(), expected[way]);
+      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      seen.add(world.counts());
+    }
+  }
+  seen.check_links();
+}
+
+BOOST_AUTO_TEST_CASE(death_of_any_node_at_any_moment_is_one_error_that_names_it_and_leaves_nothing) {
+  std::map<Way, std::vector<Tensor>> expected;
+  for (const Way way : kWays) expected[way] = train_without_faults(way);
+  int failed = 0;
+  for (const std::uint64_t seed : seeds(90)) {
+    const Way way = kWays[seed % 3];
+    const NodeName victim = kNames[(seed / 3) % kNames.size()];
+    BOOST_TEST_CONTEXT("seed " << seed << ", death of " << victim) {
+      sim::World world({.seed = seed}, kNames, pipeline_functions());
+      const TraceIfFailed show(world);
+      const auto run = world.on("trainer", [way](Node& node) { return train(node, way); });
+      world.kill_after(world.draw(6000), victim, world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
+      const auto result = run.get_for(120s);
+      BOOST_TEST_REQUIRE(result.has_value());
+      if (result->ok()) {
+        check_same_bits(result->value(), expected.at(way));
+      } else {
+        ++failed;
+        BOOST_TEST(result->error().text().find(victim) != std::string::npos, result->error().text());
+        BOOST_TEST((result->error().code != ErrorCode::timeout));
+      }
+      world.run_for(2s);  // so that the death occurs if it has not yet
+      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+    }
+  }
+  BOOST_TEST(failed > 20);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::testing
