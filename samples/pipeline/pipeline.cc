@@ -16,6 +16,7 @@
 
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
+#include "actors/pipeline.h"
 #include "actors/remote_module.h"
 #include "autograd/engine.h"
 #include "autograd/ops.h"
@@ -30,8 +31,8 @@
 using namespace troupe;
 using namespace samples;
 
-constexpr auto first_half = module_class<FirstHalf, std::uint64_t>;
-constexpr auto second_half = module_class<SecondHalf, std::uint64_t, std::int64_t>;
+constexpr auto first_half = stage_class<FirstHalf, std::uint64_t>;
+constexpr auto second_half = stage_class<SecondHalf, std::uint64_t, std::int64_t>;
 constexpr std::uint64_t kFirstSeed = 1;
 constexpr std::uint64_t kSecondSeed = 2;
 constexpr optim::SgdOptions kRule{.lr = 0.05};
@@ -64,36 +65,6 @@ std::vector<Batch> draw_batches(const Settings& settings) {
   return batches;
 }
 
-/// The network in two places.
-class ResNet50 {
- public:
-  ResNet50(const Scope& scope, const std::vector<NodeName>& workers, std::int64_t classes)
-      : first_(scope, workers.at(0), first_half, kFirstSeed),
-        second_(scope, workers.at(1), second_half, kSecondSeed, classes) {}
-
-  /// Starts all splits and returns their scores as one. Between the halves a split goes from worker to worker.
-  [[nodiscard]] Variable forward(const Scope& scope, const Tensor& images, std::int64_t splits) const {
-    std::vector<Future<Variable>> running;
-    for (const Tensor& part : split(images, images.shape()[0] / splits, 0)) {
-      const RRef<Variable> features = first_.module_rref().remote(scope, &FirstHalf::forward, part);
-      running.push_back(second_.forward_async(scope, features));
-    }
-    std::vector<Variable> scores;
-    for (const auto& one : running) scores.push_back(one.get());
-    return concat(scores, 0);
-  }
-
-  [[nodiscard]] std::vector<RRef<Variable>> parameters(const Scope& scope) const {
-    auto all = first_.remote_parameters(scope);
-    for (auto& parameter : second_.remote_parameters(scope)) all.push_back(std::move(parameter));
-    return all;
-  }
-
- private:
-  RemoteModule<FirstHalf> first_;
-  RemoteModule<SecondHalf> second_;
-};
-
 struct Outcome {
   double seconds = 0;           ///< per batch, the median
   double loss = 0;              ///< of the last batch
@@ -117,12 +88,15 @@ Outcome run_batches(const std::vector<Batch>& batches, const Step& step) {
 
 Outcome train_on_workers(const Node& master, const std::vector<NodeName>& workers, const Settings& settings,
                          const std::vector<Batch>& batches, std::int64_t splits) {
-  const ResNet50 net(master, workers, settings.classes);
+  const std::vector<PipelineStage> halves{
+      RemoteModule(master, workers.at(0), first_half, kFirstSeed),
+      RemoteModule(master, workers.at(1), second_half, kSecondSeed, settings.classes)};
+  const Pipeline net(master, halves, {.chunks = splits});
   const std::vector<RRef<Variable>> parameters = net.parameters(master);
   const DistOptimizer optimizer(master, kRule, parameters);
   Outcome outcome = run_batches(batches, [&](const Batch& batch) {
     DistContext context(master);
-    const Variable loss = mse_loss(net.forward(context, batch.images, splits), batch.labels);
+    const Variable loss = mse_loss(net.forward(context, batch.images), batch.labels);
     backward(context, loss);
     optimizer.step(context);
     return loss.item();
@@ -141,7 +115,7 @@ Outcome train_here(const Settings& settings, const std::vector<Batch>& batches, 
   Outcome outcome = run_batches(batches, [&](const Batch& batch) {
     std::vector<Variable> scores;
     for (const Tensor& part : split(batch.images, settings.batch / splits, 0)) {
-      scores.push_back(second.scores(first.forward(part)));
+      scores.push_back(second.forward(first.forward(part)));
     }
     const Variable loss = mse_loss(concat(scores, 0), batch.labels);
     optimizer.step(backward(loss));

@@ -86,11 +86,7 @@ SecondHalf::SecondHalf(std::uint64_t seed, std::int64_t classes) {
   classify_ = add_module("classify", std::make_shared<nn::Linear>(2048, classes, generator));
 }
 
-Variable SecondHalf::forward(troupe::Scope& scope, const troupe::RRef<Variable>& features) {
-  return scores(features.to_here(scope));
-}
-
-Variable SecondHalf::scores(const Variable& features) {
+Variable SecondHalf::forward(const Variable& features) {
   return classify_->forward(flatten(adaptive_avg_pool2d(stages_->forward(features), {1, 1}), 1));
 }
 

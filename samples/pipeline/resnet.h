@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "actors/rref.h"
-#include "actors/scope.h"
 #include "autograd/nn/conv.h"
 #include "autograd/nn/linear.h"
 #include "autograd/nn/module.h"
@@ -34,9 +32,8 @@ class SecondHalf final : public troupe::nn::Module {
  public:
   SecondHalf(std::uint64_t seed, std::int64_t classes);
 
-  /// Takes the first half's result from its owner. Shapes: (n, 512, h, w) f32 -> scores (n, classes).
-  [[nodiscard]] troupe::Variable forward(troupe::Scope& scope, const troupe::RRef<troupe::Variable>& features);
-  [[nodiscard]] troupe::Variable scores(const troupe::Variable& features);
+  /// Shapes: (n, 512, h, w) f32 -> scores (n, classes).
+  [[nodiscard]] troupe::Variable forward(const troupe::Variable& features);
 
  private:
   std::shared_ptr<troupe::nn::Sequential> stages_;
