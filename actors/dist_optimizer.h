@@ -20,6 +20,7 @@
 #include "actors/shards/step_outcome.h"
 #include "autograd/variable.h"
 #include "optim/rule_options.h"
+#include "tensor/io/named_tensors.h"
 
 namespace troupe {
 
@@ -37,6 +38,12 @@ struct DistStepOptions {
   /// Limits the norm of all scaled gradients taken as one vector, over all owners, as torch.nn.utils.clip_grad_norm_.
   /// Costs a call to each owner.
   std::optional<double> max_norm = {};
+};
+
+/// What state_dict returns.
+enum class StateContent : std::uint8_t {
+  rules,             ///< options and states of the update rules: the names of optim::LocalOptimizer::state()
+  rules_and_values,  ///< also the values of the parameters at the same step: "groups.0.parameters.3.value"
 };
 
 /// A handle: copies are one optimizer and share its state. The shards end when the last copy is destroyed and its steps
@@ -69,6 +76,22 @@ class DistOptimizer {
   /// Returns the norm of the gradients that the parameters have in the context of `scope`, taken as one vector: sums
   /// per parameter, added in f64 in the order of the parameters. Throws std::logic_error, RemoteError of a call.
   [[nodiscard]] double gradient_norm(const Scope& scope) const;
+
+  /// Returns the complete state of the rules for write_safetensors(), in memory of the CPU, under the names that
+  /// optim::LocalOptimizer::state() uses: "groups.0.adam.lr", "groups.0.parameters.3.exp_avg", with the position of
+  /// each parameter in its group, whoever owns it. It is the state of one moment between steps: no owner has a step
+  /// open, and none of this node's steps is under way. Waits for such a moment, within the deadline of `scope`. In
+  /// atomic mode every step of every trainer is in it on all owners or on none; a hogwild step of another node may be
+  /// in it on some. Throws RemoteError: timeout if steps were under way at every attempt; step_not_applied if an owner
+  /// has no shard any more; peer_down.
+  [[nodiscard]] NamedTensors state_dict(const Scope& scope, StateContent content = StateContent::rules) const;
+
+  /// Replaces the state of the rules, and the values of parameters for which `state` has them, on all owners or on none
+  /// (as an atomic step, in every mode), and takes the rates of the groups from it. Later steps give the same bits as
+  /// in the saved run, whichever nodes owned the parameters there, also if it was a LocalOptimizer. Throws, if nothing
+  /// has changed and nothing will change: ValueError `[load_state] unexpected: groups.1.adam.lr`; RemoteError:
+  /// step_not_applied, with every mismatch of the first owner that refused in `cause`. StepUnknown as step().
+  void load_state_dict(const Scope& scope, const NamedTensors& state);
 
   /// Returns the outcome of a step that threw StepUnknown; done when every owner has answered or is gone. In atomic
   /// mode `not_applied` is empty. Error: bad_argument if the step is not one of this optimizer's last kUnknownMax
