@@ -18,6 +18,7 @@
 
 #include "optim/optimizer.h"
 #include "optim/parameter.h"
+#include "optim/rate_groups.h"
 #include "optim/rule_options.h"
 #include "optim/second_buffers.h"
 #include "tensor/io/named_tensors.h"
@@ -32,7 +33,7 @@ struct ParameterGroup {
 
 /// Holds the rules, states and second buffers of groups of parameters. A step replaces values: forwards that began
 /// before it, and graphs that saved a value, keep the old one. Not thread-safe; other threads may read the parameters.
-class LocalOptimizer {
+class LocalOptimizer final : public RateGroups {
  public:
   LocalOptimizer(Parameters parameters, const RuleOptions& options);
 
@@ -61,21 +62,23 @@ class LocalOptimizer {
     step_found(find(gradients, GivenUp::yes), options);
   }
 
-  [[nodiscard]] std::size_t group_count() const noexcept { return groups_.size(); }
+  [[nodiscard]] std::size_t group_count() const noexcept override { return groups_.size(); }
 
   /// Returns the rule of a group; it numbers parameters by their position in the group. Throws IndexError `[optimizer]
   /// no group 2 of 2`, as every function with a group argument.
   [[nodiscard]] const Optimizer& rule(std::size_t group = 0) const;
 
-  [[nodiscard]] double lr(std::size_t group = 0) const { return rule(group).lr(); }
+  [[nodiscard]] double lr() const { return lr(0); }
+  [[nodiscard]] double lr(std::size_t group) const override { return rule(group).lr(); }
   /// Throws ValueError `[adam] lr is not a number >= 0: -0.1`.
-  void set_lr(std::size_t group, double lr);
+  void set_lr(std::size_t group, double lr) override;
   /// Sets the step size of all groups.
   void set_lr(double lr);
 
-  [[nodiscard]] double momentum(std::size_t group = 0) const { return rule(group).momentum(); }
+  [[nodiscard]] double momentum() const { return momentum(0); }
+  [[nodiscard]] double momentum(std::size_t group) const override { return rule(group).momentum(); }
   /// Throws as Optimizer::set_momentum().
-  void set_momentum(std::size_t group, double momentum);
+  void set_momentum(std::size_t group, double momentum) override;
 
   /// Returns options and states of all groups for write_safetensors(): "groups.0.adam.lr",
   /// "groups.0.parameters.3.exp_avg". The values of parameters are not included. Nothing is copied on the CPU; later

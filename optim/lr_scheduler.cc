@@ -18,10 +18,10 @@ constexpr const char* kPrefix = "lr_scheduler.";
 
 }  // namespace
 
-LrScheduler::LrScheduler(LocalOptimizer& optimizer, LrSchedule schedule)
+LrScheduler::LrScheduler(RateGroups& optimizer, LrSchedule schedule)
     : LrScheduler(optimizer, std::vector<LrSchedule>(optimizer.group_count(), schedule)) {}
 
-LrScheduler::LrScheduler(LocalOptimizer& optimizer, std::vector<LrSchedule> schedules)
+LrScheduler::LrScheduler(RateGroups& optimizer, std::vector<LrSchedule> schedules)
     : optimizer_(optimizer), schedules_(std::move(schedules)) {
   if (schedules_.size() != optimizer.group_count()) {
     throw ValueError(
@@ -31,7 +31,7 @@ LrScheduler::LrScheduler(LocalOptimizer& optimizer, std::vector<LrSchedule> sche
   set_rates(0);
 }
 
-LrScheduler::LrScheduler(LocalOptimizer& optimizer, LrSchedule schedule, LrSchedule momentum)
+LrScheduler::LrScheduler(RateGroups& optimizer, LrSchedule schedule, LrSchedule momentum)
     : optimizer_(optimizer), schedules_(optimizer.group_count(), schedule), momentum_(std::move(momentum)) {
   set_bases();
   set_rates(0);

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "optim/local_optimizer.h"
 #include "optim/lr_schedule.h"
+#include "optim/rate_groups.h"
 #include "tensor/io/named_tensors.h"
 
 namespace troupe::optim {
@@ -17,14 +17,14 @@ class LrScheduler {
  public:
   /// Sets the rates of step 0. REQUIRES: `optimizer` outlives the scheduler, and no other scheduler sets its rates.
   /// Throws ValueError, as step() does, if a schedule returns a rate that is not a number >= 0.
-  LrScheduler(LocalOptimizer& optimizer, LrSchedule schedule);
+  LrScheduler(RateGroups& optimizer, LrSchedule schedule);
 
-  /// The same, with a schedule of the momentum (lr_cycles.h). Throws as LocalOptimizer::set_momentum(), so every
+  /// The same, with a schedule of the momentum (lr_cycles.h). Throws as RateGroups::set_momentum(), so every
   /// group's rule must have a momentum.
-  LrScheduler(LocalOptimizer& optimizer, LrSchedule schedule, LrSchedule momentum);
+  LrScheduler(RateGroups& optimizer, LrSchedule schedule, LrSchedule momentum);
 
   /// The same with one schedule per group. Throws ValueError `[lr_scheduler] 1 schedules for 2 groups`.
-  LrScheduler(LocalOptimizer& optimizer, std::vector<LrSchedule> schedules);
+  LrScheduler(RateGroups& optimizer, std::vector<LrSchedule> schedules);
 
   /// Counts one finished step or epoch and sets the rates of the next. If it throws, it has changed nothing.
   void step();
@@ -44,7 +44,7 @@ class LrScheduler {
   void set_bases();
   void set_rates(std::int64_t steps);
 
-  LocalOptimizer& optimizer_;
+  RateGroups& optimizer_;
   std::vector<LrSchedule> schedules_;
   std::vector<double> base_;
   std::optional<LrSchedule> momentum_;

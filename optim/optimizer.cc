@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 #include <stdexcept>
@@ -94,6 +95,10 @@ void check_options(const StepOptions& options, std::string_view rule) {
 
 void Optimizer::check(std::span<const ParameterUpdate> updates, const StepOptions& options) const {
   require_closed();
+  check_updates(updates, options);
+}
+
+void Optimizer::check_updates(std::span<const ParameterUpdate> updates, const StepOptions& options) const {
   check_options(options, name());
   std::unordered_set<std::size_t> seen;
   for (const ParameterUpdate& update : updates) {
@@ -115,6 +120,17 @@ void Optimizer::prepare(std::span<const ParameterUpdate> updates, const StepOpti
   prepared_.clear();
   for (const ParameterUpdate& update : updates) prepared_.push_back(update.index);
   open_ = true;
+}
+
+void Optimizer::prepare_more(std::span<const ParameterUpdate> updates, const StepOptions& options) {
+  require_open("add to");
+  check_updates(updates, options);
+  for (const ParameterUpdate& update : updates) {
+    if (std::ranges::find(prepared_, update.index) == prepared_.end()) continue;
+    throw ValueError(fmt::format("[{}] parameter {} occurs twice in one step", name(), update.index));
+  }
+  compute(updates, options, States::kept);
+  for (const ParameterUpdate& update : updates) prepared_.push_back(update.index);
 }
 
 void Optimizer::commit() {

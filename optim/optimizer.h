@@ -80,6 +80,10 @@ class Optimizer {
   /// the rule does not step by rows; std::logic_error if a prepared step is still open.
   void prepare(std::span<const ParameterUpdate> updates, const StepOptions& options = {});
 
+  /// Adds updates to the prepared step, for gradients that come one after the other. The step options should be those
+  /// of prepare(). Throws as prepare(), then the step stays as it was; std::logic_error if no step is prepared.
+  void prepare_more(std::span<const ParameterUpdate> updates, const StepOptions& options = {});
+
   /// Makes the states of the prepared step the present ones. Throws std::logic_error if no step is prepared.
   void commit();
 
@@ -127,6 +131,8 @@ class Optimizer {
  private:
   enum class States : std::uint8_t { kept, replaced };
   void compute(std::span<const ParameterUpdate> updates, const StepOptions& options, States states);
+  /// Throws the error of check(), whether a step is prepared or not.
+  void check_updates(std::span<const ParameterUpdate> updates, const StepOptions& options) const;
   void require_closed() const;
   void require_open(std::string_view what) const;
 

@@ -23,7 +23,7 @@ void require_count(std::string_view option, std::int64_t value) {
 
 }  // namespace
 
-ReduceLrOnPlateau::ReduceLrOnPlateau(LocalOptimizer& optimizer, const PlateauOptions& options)
+ReduceLrOnPlateau::ReduceLrOnPlateau(RateGroups& optimizer, const PlateauOptions& options)
     : optimizer_(optimizer),
       options_(options),
       best_(options.mode == PlateauMode::min ? std::numeric_limits<double>::infinity()

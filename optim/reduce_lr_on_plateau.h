@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "optim/local_optimizer.h"
+#include "optim/rate_groups.h"
 #include "tensor/io/named_tensors.h"
 
 namespace troupe::optim {
@@ -38,7 +38,7 @@ class ReduceLrOnPlateau {
  public:
   /// REQUIRES: `optimizer` outlives this object. Throws ValueError, for example `[reduce_lr_on_plateau] factor is not a
   /// number in [0, 1): 1`.
-  ReduceLrOnPlateau(LocalOptimizer& optimizer, const PlateauOptions& options);
+  ReduceLrOnPlateau(RateGroups& optimizer, const PlateauOptions& options);
 
   /// Records the metric after one more step or epoch, and reduces the rates if it is time.
   void step(double metric);
@@ -58,7 +58,7 @@ class ReduceLrOnPlateau {
   [[nodiscard]] bool is_better(double metric) const;
   void reduce();
 
-  LocalOptimizer& optimizer_;
+  RateGroups& optimizer_;
   PlateauOptions options_;
   double best_;
   std::int64_t bad_steps_ = 0;  ///< steps since the last improvement or reduction

@@ -6,6 +6,7 @@
 
 #include "autograd/engine.h"
 #include "autograd/ops.h"
+#include "optim/local_optimizer.h"
 #include "optim/lr_scheduler.h"
 #include "tensor/create.h"
 #include "tensor/error.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "autograd/variable.h"
+#include "optim/local_optimizer.h"
 #include "tests/optim/parameter.h"
 
 using namespace troupe;

@@ -56,6 +56,37 @@ BOOST_AUTO_TEST_CASE(a_step_and_its_two_halves_give_the_same_bits) {
   BOOST_TEST(whole.steps(0) == 4);
 }
 
+BOOST_AUTO_TEST_CASE(updates_that_are_added_to_a_prepared_step_belong_to_it) {
+  Adam whole({.lr = 0.1});
+  Adam parts({.lr = 0.1});
+  const Tensor value = f64({1.0, 2.0});
+  const auto update = [&](std::size_t index, double gradient) {
+    return ParameterUpdate{index, value, f64({gradient, gradient}), f64({0.0, 0.0})};
+  };
+  for (int step = 0; step < 3; ++step) {
+    const ParameterUpdate all[]{update(0, 3.0), update(1, 4.0), update(2, 5.0)};
+    whole.step(all);
+    const ParameterUpdate first = update(1, 4.0);
+    const ParameterUpdate others[]{update(0, 3.0), update(2, 5.0)};
+    parts.prepare({});
+    parts.prepare_more(std::span(&first, 1));
+    expect_throw<ValueError>([&] { parts.prepare_more(std::span(&first, 1)); },
+                             "[adam] parameter 1 occurs twice in one step");
+    parts.prepare_more(others);
+    parts.commit();
+    BOOST_TEST(same_bytes(first.next, all[1].next));
+    BOOST_TEST(same_bytes(others[1].next, all[2].next));
+    for (std::size_t i = 0; i < 3; ++i) BOOST_TEST(same_bytes(parts.state(i, "exp_avg"), whole.state(i, "exp_avg")));
+  }
+  const ParameterUpdate late = update(0, 1.0);
+  expect_throw<std::logic_error>([&] { parts.prepare_more(std::span(&late, 1)); },
+                                 "[adam] there is no prepared step to add to");
+  parts.prepare({});
+  parts.prepare_more(std::span(&late, 1));
+  parts.rollback();
+  BOOST_TEST(parts.steps(0) == 3);
+}
+
 BOOST_AUTO_TEST_CASE(a_state_that_was_asked_for_does_not_change_with_later_steps) {
   Sgd sgd({.lr = 0.1, .momentum = 0.5});
   Parameter p({1.0});

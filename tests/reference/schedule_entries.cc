@@ -1,3 +1,4 @@
+#include "optim/local_optimizer.h"
 #include "optim/lr_cycles.h"
 #include "optim/lr_schedule.h"
 #include "optim/lr_scheduler.h"
