@@ -10,72 +10,83 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "actors/rref.h"
 #include "actors/scope.h"
+#include "actors/shards/shared_optimizer.h"
+#include "actors/shards/step_options.h"
 #include "actors/shards/step_outcome.h"
 #include "autograd/variable.h"
+#include "optim/rate_groups.h"
 #include "optim/rule_options.h"
 #include "tensor/io/named_tensors.h"
 
 namespace troupe {
 
-/// How the owners of parameters take one step.
-enum class StepMode : std::uint8_t {
-  atomic,   ///< all owners or none: every owner prepares before any commits. For one driver.
-  hogwild,  ///< each owner on its own, with half the messages: other trainers' steps may interleave
-};
-
-/// What one step does differently, the same for all owners.
-struct DistStepOptions {
-  std::optional<double> lr = {};  ///< the rate of this step, from a schedule (optim/lr_schedule.h); nullopt: the rule's
-  double gradient_scale = 1.0;    ///< first, each element of a gradient is multiplied by this
-  double gradient_limit = std::numeric_limits<double>::infinity();  ///< then clamped to [-limit, limit]
-  /// Limits the norm of all scaled gradients taken as one vector, over all owners, as torch.nn.utils.clip_grad_norm_.
-  /// Costs a call to each owner.
-  std::optional<double> max_norm = {};
-};
-
-/// What state_dict returns.
-enum class StateContent : std::uint8_t {
-  rules,             ///< options and states of the update rules: the names of optim::LocalOptimizer::state()
-  rules_and_values,  ///< also the values of the parameters at the same step: "groups.0.parameters.3.value"
-};
+namespace detail {
+class OptimizerDriver;
+}  // namespace detail
 
 /// A handle: copies are one optimizer and share its state. The shards end when the last copy is destroyed and its steps
 /// are resolved, or when its node dies; the parameters stay. If the node dies during an atomic step, the owners agree:
-/// all apply it or none does. Steps on one owner, of any optimizer, run one after the other.
+/// all apply it or none does. Steps on one owner, of any optimizer, run one after the other. A schedule of optim/ sets
+/// the rates: `optim::LrScheduler scheduler(optimizer, optim::StepLr({.step_size = 30}));`. They travel in each step.
 /// Thread rule: any thread may call any member.
-class DistOptimizer {
+class DistOptimizer final : public optim::RateGroups {
  public:
-  /// The most steps that may be unresolved at the same time.
-  static constexpr std::size_t kUnresolvedMax = 64;
-  /// The most steps ended with StepUnknown that outcome() remembers; older ones are forgotten.
-  static constexpr std::size_t kUnknownMax = 256;
-
   /// Makes a shard on each owner of `parameters` and waits for them, within the deadline of `scope`. The optimizer
   /// holds the RRefs as long as it lives. Throws std::invalid_argument if `parameters` is empty; RemoteError:
   /// bad_argument if a parameter is not a leaf that requires a gradient, or is given twice, or if an option is out of
   /// range; the error of a failed reference; peer_down; timeout.
   DistOptimizer(const Scope& scope, const optim::RuleOptions& options, std::vector<RRef<Variable>> parameters,
-                StepMode mode = StepMode::atomic);
+                const Stepping& stepping = StepMode::atomic);
+
+  /// The same with a rule for each group: {{.parameters = body, .options = optim::SgdOptions{.lr = 0.1}}, {.parameters
+  /// = head, .options = optim::AdamOptions{}}}. Throws std::invalid_argument also if a group has no parameters.
+  DistOptimizer(const Scope& scope, std::vector<DistParameterGroup> groups,
+                const Stepping& stepping = StepMode::atomic);
+
+  /// One more handle of a shared optimizer, on the node of `scope`: another trainer. It steps the same parameters with
+  /// the same state, in the same mode, and has rates of its own, at first those of the handle that was shared. Waits
+  /// until every owner has counted it, within the deadline of `scope`. Throws std::invalid_argument if `shared` is
+  /// null; RemoteError: ref_revoked if all other handles were released or their nodes are gone; peer_down; timeout.
+  DistOptimizer(const Scope& scope, const SharedOptimizer& shared);
+
+  /// Returns what lets other nodes step the same parameters with the same state. The shards then live until the last
+  /// handle of the last node is gone. Throws RemoteError: shutting_down.
+  [[nodiscard]] SharedOptimizer share() const;
 
   /// Updates every parameter that has a gradient in the context of `scope`, and waits until all owners have done so,
   /// within the deadline of `scope`. Throws std::logic_error if `scope` has no context; RemoteError: context_aborted;
-  /// step_not_applied if no parameter has changed or will change on any owner; resource_exhausted if kUnresolvedMax
-  /// steps are unresolved; StepUnknown (step_unknown) if the step was decided but an owner did not confirm it in time
-  /// or is gone: the node keeps asking, and outcome() returns the answer. Hogwild mode also throws StepUnknown if the
-  /// step failed on some owners only. `cause` names the first owner and its error. An option that is out of range is
-  /// bad_argument in `cause`; ValueError if max_norm is, or if the norm is not finite.
+  /// step_not_applied if no parameter has changed or will change on any owner; resource_exhausted if
+  /// kUnresolvedStepsMax steps are unresolved; StepUnknown (step_unknown) if the step was decided but an owner did not
+  /// confirm it in time or is gone: the node keeps asking, and outcome() returns the answer. Hogwild mode also throws
+  /// StepUnknown if the step failed on some owners only. `cause` names the first owner and its error. An option that is
+  /// out of range is bad_argument in `cause`; ValueError if max_norm is, if the norm is not finite, or if `lr` has
+  /// another number of rates than groups.
   void step(const Scope& scope, const DistStepOptions& options = {}) const;
+
+  /// Before the backward pass: every owner then computes the update of a parameter as soon as its gradient is final in
+  /// the pass, beside the rest of it, and `step` with the same options finds them ready. The result is the same bit for
+  /// bit. What is computed so is dropped if the pass fails, at a further pass of the context, and if another step or a
+  /// load comes first; then `step` computes the updates itself. Once for each context. Waits for the owners, within the
+  /// deadline of `scope`. Throws std::logic_error if `scope` has no context; std::invalid_argument if options.max_norm
+  /// is set: the norm needs all gradients; RemoteError of a call; step_not_applied if an owner has no shard any more.
+  void overlap(const Scope& scope, const DistStepOptions& options = {}) const;
 
   /// Returns the norm of the gradients that the parameters have in the context of `scope`, taken as one vector: sums
   /// per parameter, added in f64 in the order of the parameters. Throws std::logic_error, RemoteError of a call.
   [[nodiscard]] double gradient_norm(const Scope& scope) const;
+
+  [[nodiscard]] std::size_t group_count() const noexcept override;
+
+  /// The rates, and the momentums that schedules set, belong to this handle and its copies.
+  [[nodiscard]] double lr(std::size_t group) const override;
+  void set_lr(std::size_t group, double lr) override;
+  [[nodiscard]] double momentum(std::size_t group) const override;
+  void set_momentum(std::size_t group, double momentum) override;
 
   /// Returns the complete state of the rules for write_safetensors(), in memory of the CPU, under the names that
   /// optim::LocalOptimizer::state() uses: "groups.0.adam.lr", "groups.0.parameters.3.exp_avg", with the position of
@@ -94,13 +105,12 @@ class DistOptimizer {
   void load_state_dict(const Scope& scope, const NamedTensors& state);
 
   /// Returns the outcome of a step that threw StepUnknown; done when every owner has answered or is gone. In atomic
-  /// mode `not_applied` is empty. Error: bad_argument if the step is not one of this optimizer's last kUnknownMax
+  /// mode `not_applied` is empty. Error: bad_argument if the step is not one of this optimizer's last kUnknownStepsMax
   /// unknown ones.
   [[nodiscard]] Future<StepOutcome> outcome(const StepId& step) const;
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<detail::OptimizerDriver> driver_;
 };
 
 namespace detail {

@@ -21,7 +21,8 @@ using AnyMessage = std::variant<                                                
     ShardStepped, ShardQuery, ShardOutcome, ShardReleased,  //
     MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount, ShutdownCounted, ShutdownAgreed,
     BarrierEntered, BarrierPassed, BarrierLeft,  //
-    BackwardRelease, BackwardReleased>;
+    BackwardRelease, BackwardReleased,           //
+    ShardLoad, ShardSave, ShardSaved, ShardJoin, ShardWait, ShardReady>;
 
 /// Returns number, name and kind of the message that `message` holds.
 [[nodiscard]] const MessageInfo& info_of(const AnyMessage& message);

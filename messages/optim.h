@@ -1,6 +1,7 @@
 // The messages between a DistOptimizer and its shards, one shard per owner of parameters. Atomic steps: ShardPrepare to
-// all, then ShardCommit to all or ShardAbort to all. Hogwild steps: ShardStep to each. When the optimizer's node dies,
-// its shards ask each other for the outcome of open steps: ShardQuery.
+// all, then ShardCommit to all or ShardAbort to all; a saved state is loaded in the same way, with ShardLoad instead of
+// ShardPrepare. Hogwild steps: ShardStep to each; with bounded staleness after a ShardWait. When the optimizer's node
+// dies, its shards ask each other for the outcome of open steps: ShardQuery.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +13,35 @@
 
 #include "messages/ids.h"
 #include "messages/message_info.h"
+#include "tensor/tensor.h"
 
 namespace troupe::msg {
+
+/// The parameters of one owner in one group, and the group's rule.
+struct ShardGroup {
+  std::string rule;                   ///< "sgd", "adam", ...
+  std::vector<std::byte> options;     ///< the rule's options struct, encoded by an OutArchive
+  std::vector<RRefId> parameters;     ///< owned by the receiver, in the order of the group's list
+  std::vector<std::uint64_t> places;  ///< of each of them in the group, over all owners; ascending
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(rule, options, parameters, places);
+  }
+};
 
 /// Make the shard of `optimizer` on your node. Request, optimizer -> worker of the owner; answered by ShardCreated.
 /// Idempotent by `optimizer`.
 struct ShardCreate {
   static constexpr MessageInfo kInfo{0x0401, "ShardCreate", Kind::request};
   OptimizerId optimizer;
-  std::string rule;                ///< "sgd", "adam", ...
-  std::vector<std::byte> options;  ///< the rule's options struct, encoded by an OutArchive
-  std::vector<RRefId> parameters;  ///< owned by the receiver, in the order of the optimizer's list
+  std::vector<ShardGroup> groups;  ///< all groups, also those without a parameter of the receiver
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(optimizer, rule, options, parameters);
+    ar(optimizer, groups);
   }
 };
 
-/// Reply to ShardCreate, shard -> optimizer.
+/// Reply to ShardCreate and ShardJoin, shard -> optimizer.
 struct ShardCreated {
   static constexpr MessageInfo kInfo{0x0402, "ShardCreated", Kind::reply};
   OptimizerId optimizer;
@@ -51,15 +63,26 @@ struct StepOwner {
   }
 };
 
+/// The rate of one group in one step, and its momentum if a schedule sets it.
+struct StepRate {
+  double lr = 0.0;
+  std::optional<double> momentum = {};  ///< instead of the rule's own
+  friend bool operator==(const StepRate&, const StepRate&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(lr, momentum);
+  }
+};
+
 /// What one step does differently, the same on all owners.
 struct StepSettings {
-  std::optional<double> lr = {};                                    ///< instead of the rule's own rate
+  std::vector<StepRate> rates = {};                                 ///< of each group; empty: the rules' own
   double gradient_scale = 1.0;                                      ///< first, each element is multiplied by this
   double gradient_limit = std::numeric_limits<double>::infinity();  ///< then clamped to [-limit, limit]
   friend bool operator==(const StepSettings&, const StepSettings&) = default;
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(lr, gradient_scale, gradient_limit);
+    ar(rates, gradient_scale, gradient_limit);
   }
 };
 
@@ -79,11 +102,12 @@ struct ShardPrepare {
   }
 };
 
-/// Reply to ShardPrepare, shard -> optimizer: the shard can commit, and holds the update until the decision arrives.
+/// Reply to ShardPrepare and ShardLoad, shard -> optimizer: the shard can commit, and holds the update until the
+/// decision arrives.
 struct ShardPrepared {
   static constexpr MessageInfo kInfo{0x0404, "ShardPrepared", Kind::reply};
   StepId step;
-  std::uint64_t updated = 0;  ///< parameters that had a gradient
+  std::uint64_t updated = 0;  ///< parameters that had a gradient, or whose value is replaced
   template <class Archive>
   void serialize(Archive& ar) {
     ar(step, updated);
@@ -135,7 +159,7 @@ struct ShardStep {
 struct ShardStepped {
   static constexpr MessageInfo kInfo{0x0408, "ShardStepped", Kind::reply};
   StepId step;
-  std::uint64_t version = 0;  ///< of the shard's parameters, one more than before the step
+  std::uint64_t version = 0;  ///< of the parameters and their states, one more than before the step
   template <class Archive>
   void serialize(Archive& ar) {
     ar(step, version);
@@ -180,6 +204,83 @@ struct ShardReleased {
   template <class Archive>
   void serialize(Archive& ar) {
     ar(optimizer, settled);
+  }
+};
+
+/// Replace the state of the rules, and the values of the parameters that are named. Changes nothing visible before the
+/// ShardCommit of `step`. Request, optimizer -> shard; answered by ShardPrepared. Idempotent by `step`.
+struct ShardLoad {
+  static constexpr MessageInfo kInfo{0x040c, "ShardLoad", Kind::request};
+  OptimizerId optimizer;
+  StepId step;
+  std::vector<StepOwner> owners;   ///< as in ShardPrepare
+  std::uint64_t settled = 0;       ///< as in ShardPrepare
+  std::vector<std::string> names;  ///< of the receiver's states: "groups.0.parameters.3.exp_avg"; see DistOptimizer
+  std::vector<Tensor> tensors;     ///< one for each name
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(optimizer, step, owners, settled, names, tensors);
+  }
+};
+
+/// What is the version of your parameters and rules, and, if it is `version` and no step is open, their state? Request,
+/// optimizer -> shard; answered by ShardSaved. Idempotent.
+struct ShardSave {
+  static constexpr MessageInfo kInfo{0x040d, "ShardSave", Kind::request};
+  OptimizerId optimizer;
+  std::optional<std::uint64_t> version = {};  ///< nullopt: the state is not wanted
+  bool values = false;                        ///< the values of the parameters are wanted, too
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(optimizer, version, values);
+  }
+};
+
+/// Reply to ShardSave, shard -> optimizer.
+struct ShardSaved {
+  static constexpr MessageInfo kInfo{0x040e, "ShardSaved", Kind::reply};
+  std::uint64_t version = 0;       ///< changes with every step and load of any trainer
+  std::uint64_t open = 0;          ///< steps that are prepared and not decided
+  std::vector<std::string> names;  ///< as in ShardLoad; empty if the state is not given
+  std::vector<Tensor> tensors;     ///< one for each name
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(version, open, names, tensors);
+  }
+};
+
+/// `optimizer` of the sender's node steps the parameters and states of `of`, too. Request, optimizer -> worker of the
+/// owner; answered by ShardCreated. Idempotent by `optimizer`.
+struct ShardJoin {
+  static constexpr MessageInfo kInfo{0x040f, "ShardJoin", Kind::request};
+  OptimizerId optimizer;
+  OptimizerId of;  ///< any optimizer that has a shard of these parameters
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(optimizer, of);
+  }
+};
+
+/// Answer when this trainer has taken at most `staleness` steps more than the slowest other one. Request, optimizer ->
+/// the shard that counts steps; answered by ShardReady. Idempotent.
+struct ShardWait {
+  static constexpr MessageInfo kInfo{0x0410, "ShardWait", Kind::request};
+  OptimizerId optimizer;
+  std::uint64_t staleness = 0;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(optimizer, staleness);
+  }
+};
+
+/// Reply to ShardWait, shard -> optimizer.
+struct ShardReady {
+  static constexpr MessageInfo kInfo{0x0411, "ShardReady", Kind::reply};
+  std::uint64_t clock = 0;    ///< the steps of this trainer
+  std::uint64_t slowest = 0;  ///< those of the slowest trainer
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(clock, slowest);
   }
 };
 

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 5> kRoomsOfUsers{"actors/modules/", "auto
                                                         "tensor/io/", "tensor/ops/"};
 
 /// Internal headers that troupe.h reaches, since its templates and its options say what is in them.
-constexpr std::array<std::string_view, 29> kInternalsReached{"actors/calls/call_encoder.h",
+constexpr std::array<std::string_view, 31> kInternalsReached{"actors/calls/call_encoder.h",
                                                              "actors/calls/callee.h",
                                                              "actors/calls/function_table.h",
                                                              "actors/calls/open_calls.h",
@@ -37,6 +37,8 @@ constexpr std::array<std::string_view, 29> kInternalsReached{"actors/calls/call_
                                                              "actors/references/rref_handle.h",
                                                              "actors/sessions/failure_detector.h",
                                                              "actors/sessions/peer_limits.h",
+                                                             "actors/shards/shared_optimizer.h",
+                                                             "actors/shards/step_options.h",
                                                              "actors/shards/step_outcome.h",
                                                              "node/control/cluster_report.h",
                                                              "node/links/memory_link.h",

@@ -26,6 +26,7 @@
 #include "actors/references/references.h"
 #include "actors/references/value_calls.h"
 #include "actors/sessions/packed_message.h"
+#include "actors/shards/early_updates.h"
 #include "actors/shards/shards.h"
 
 namespace troupe::detail {
@@ -66,6 +67,7 @@ FunctionTable with_common(FunctionTable functions) {
                                                             {"troupe.pipeline_seat", &make_stage_seat},
                                                             {"troupe.pipeline_seed", &weighted_loss},
                                                             {"troupe.pipeline_settle", &settle_stage_round},
+                                                            {"troupe.prepare_in_pass", &prepare_in_pass},
                                                             {"troupe.seeded_root", &seeded_at_owner}});
   functions.fall_back_on(common.table());
   return functions;
@@ -260,10 +262,14 @@ void NodeCore::hand_on(Delivery delivery) {
         } else if constexpr (std::is_same_v<M, ShardCreate>) {
           const OptimizerId optimizer = message.optimizer;
           shards_->create(optimizer, std::move(delivery));
+        } else if constexpr (std::is_same_v<M, ShardJoin>) {
+          const OptimizerId optimizer = message.optimizer;
+          shards_->join(optimizer, std::move(delivery));
         } else if constexpr (std::is_same_v<M, ShardQuery>) {
           const auto [optimizer, step] = std::pair(message.optimizer, message.step);
           shards_->query(optimizer, step, std::move(delivery));
-        } else if constexpr (is_one_of<M, ShardPrepare, ShardCommit, ShardAbort, ShardStep, ShardReleased>) {
+        } else if constexpr (is_one_of<M, ShardPrepare, ShardCommit, ShardAbort, ShardStep, ShardLoad, ShardSave,
+                                       ShardWait, ShardReleased>) {
           const OptimizerId optimizer = message.optimizer;
           shards_->hand_on(optimizer, std::move(delivery));
         } else if constexpr (is_one_of<M, MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady,

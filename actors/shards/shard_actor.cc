@@ -1,9 +1,11 @@
 #include "actors/shards/shard_actor.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <map>
 #include <type_traits>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
 #include "actors/shards/shards.h"
+#include "actors/shards/shared_shard.h"
 #include "actors/shards/update_rule.h"
 #include "tensor/error.h"
 
@@ -20,7 +23,7 @@ namespace troupe::detail {
 namespace {
 
 /// The pause before a refused action is repeated.
-constexpr std::chrono::milliseconds kPause{100};
+constexpr std::chrono::milliseconds kTryAgainAfter{100};
 
 /// Runs `job` on the strand; retries after a pause if the pool has no thread for it.
 void run_surely(const std::weak_ptr<NodeCore>& node, const std::shared_ptr<Strand>& strand,
@@ -28,32 +31,81 @@ void run_surely(const std::weak_ptr<NodeCore>& node, const std::shared_ptr<Stran
   strand->run(job, [=](const Error& /*refused*/) {
     const auto core = node.lock();
     if (!core || core->stopped()) return;
-    core->clock().at(core->clock().now() + kPause, [=] { run_surely(node, strand, job); });
+    core->clock().at(core->clock().now() + kTryAgainAfter, [=] { run_surely(node, strand, job); });
   });
 }
 
-/// Returns the owners that a prepare names, if valid: sorted by name, none twice, `self` among them.
-std::optional<std::vector<NodeLife>> owners_of(const msg::ShardPrepare& message, const NodeLife& self) {
+/// Returns the owners that a prepare or load names. Error: protocol_violation unless they are sorted by name, none
+/// twice, `node` among them.
+Result<std::vector<NodeLife>> owners_of(const std::vector<msg::StepOwner>& named, const NodeCore& node) {
   std::vector<NodeLife> owners;
-  for (const msg::StepOwner& owner : message.owners) {
-    if (!owners.empty() && owners.back().name >= owner.name) return std::nullopt;
+  bool in_order = true;
+  for (const msg::StepOwner& owner : named) {
+    in_order &= owners.empty() || owners.back().name < owner.name;
     owners.push_back({owner.name, owner.incarnation});
   }
-  if (std::ranges::find(owners, self) == owners.end()) return std::nullopt;
-  return owners;
+  if (in_order && std::ranges::find(owners, NodeLife{node.name(), node.incarnation()}) != owners.end()) return owners;
+  return node.error(ErrorCode::protocol_violation, node.name(), "step",
+                    "the owners of a step are named in order, this one among them");
+}
+
+/// Returns the groups that a ShardCreate describes, without their parameters. Errors: those of make_rule; bad_argument.
+Result<std::vector<ShardParameters::Group>> groups_of(const msg::ShardCreate& message) {
+  std::vector<ShardParameters::Group> groups;
+  for (const msg::ShardGroup& group : message.groups) {
+    const UpdateRule rule{group.rule, group.options};
+    if (const auto made = make_rule(rule); !made) return made.error();
+    if (group.places.size() != group.parameters.size())
+      return make_error(ErrorCode::bad_argument, "[optimizer] a group has not one place for each parameter");
+    groups.push_back({[rule] { return make_rule(rule).value(); },
+                      {},
+                      std::vector<std::size_t>(group.places.begin(), group.places.end())});
+  }
+  return groups;
+}
+
+/// Hands each group its parameters, which follow each other in `all`.
+std::vector<ShardParameters::Group> with_parameters(std::vector<ShardParameters::Group> groups,
+                                                    const std::vector<Variable>& all) {
+  auto next = all.begin();
+  for (ShardParameters::Group& group : groups) {
+    const auto end = next + static_cast<std::ptrdiff_t>(group.places.size());
+    group.parameters.assign(next, end);
+    next = end;
+  }
+  return groups;
 }
 
 }  // namespace
 
 class ShardWork {
  public:
-  ShardWork(std::weak_ptr<NodeCore> node, OptimizerId optimizer, std::vector<RRefId> parameters, ShardRules part)
+  ShardWork(std::weak_ptr<NodeCore> node, NodeLife self, OptimizerId optimizer, std::shared_ptr<SharedShard> shared)
       : node_(std::move(node)),
         optimizer_(std::move(optimizer)),
-        parameters_(std::move(parameters)),
-        part_(std::move(part)) {}
+        shared_(std::move(shared)),
+        part_(std::move(self), std::shared_ptr<ShardParameters>(shared_, &shared_->parameters)) {}
 
   [[nodiscard]] ShardRules& part() { return part_; }
+  [[nodiscard]] const std::vector<RRefId>& ids() const { return shared_->ids; }
+
+  /// The handle is one more trainer.
+  void join() { shared_->clocks.join(optimizer_); }
+
+  /// The handle is gone. Its waits end with `why`.
+  void leave(const Error& why) {
+    end_waits(shared_->clocks.leave(optimizer_), why);
+    part_.driver_gone();
+  }
+
+  /// Keeps `answer` until the trainer may take a step.
+  void wait(const msg::ShardWait& message, const ReturnAddress& answer) {
+    const TrainerClocks::Ticket ticket = ++shared_->last_ticket;
+    shared_->waits.emplace(ticket, answer);
+    Error given_up = make_error(ErrorCode::resource_exhausted, "the trainer waits too often for its next step");
+    given_up.execution = Execution::never;
+    end_waits(shared_->clocks.wait(optimizer_, message.staleness, ticket), given_up);
+  }
 
   /// Keeps `answer` until the rules give the outcome.
   void asked(const NodeLife& by, const msg::ShardQuery& query, const ReturnAddress& answer) {
@@ -73,9 +125,10 @@ class ShardWork {
     for (const StepLedger::Question& question : words.questions) ask(question);
     if (words.changed) {
       const auto nobody_waits = std::make_shared<const WhenGone>([] {});
-      for (const RRefId& parameter : parameters_) core->references().changed(parameter, nobody_waits);
+      for (const RRefId& parameter : ids()) core->references().changed(parameter, nobody_waits);
     }
-    if (words.again) core->shards().try_again(optimizer_, {}, kPause);
+    count_steps();
+    if (words.again) core->shards().try_again(optimizer_, {}, kTryAgainAfter);
     if (part_.over()) core->shards().over(optimizer_);
   }
 
@@ -91,10 +144,29 @@ class ShardWork {
   }
 
  private:
+  /// Counts the steps that were applied since the last call, and answers the trainers of any handle that may go on.
+  void count_steps() {
+    const std::uint64_t steps = part_.steps();
+    const std::uint64_t more = steps - std::exchange(counted_, steps);
+    if (part_.has_driver()) shared_->clocks.took(optimizer_, more);
+    for (const TrainerClocks::Ready& ready : shared_->clocks.take_ready()) {
+      const auto waiting = shared_->waits.extract(ready.ticket);
+      if (!waiting.empty()) waiting.mapped().answer(msg::ShardReady{ready.clock, ready.slowest});
+    }
+  }
+
+  void end_waits(const std::vector<TrainerClocks::Ticket>& tickets, const Error& why) {
+    for (const TrainerClocks::Ticket ticket : tickets) {
+      const auto waiting = shared_->waits.extract(ticket);
+      if (!waiting.empty()) waiting.mapped().fail(why);
+    }
+  }
+
   const std::weak_ptr<NodeCore> node_;
   const OptimizerId optimizer_;
-  const std::vector<RRefId> parameters_;
+  const std::shared_ptr<SharedShard> shared_;
   ShardRules part_;
+  std::uint64_t counted_ = 0;  // steps of part_ that the clocks know
   std::map<std::pair<NodeLife, StepId>, ReturnAddress> askers_;
 };
 
@@ -107,6 +179,8 @@ void ShardState::begin(NodeCore& node, std::shared_ptr<Strand> strand, Optimizer
 void ShardState::handle(const Delivery& delivery) {
   if (const auto* create = std::get_if<msg::ShardCreate>(&delivery.message); create != nullptr && !created_) {
     this->create(delivery, *create);
+  } else if (const auto* join = std::get_if<msg::ShardJoin>(&delivery.message); join != nullptr && !created_) {
+    this->join(delivery, *join);
   } else if (const auto* released = std::get_if<msg::ShardReleased>(&delivery.message)) {
     Error gone;
     gone.code = ErrorCode::cancelled;
@@ -124,27 +198,54 @@ void ShardState::handle(const Delivery& delivery) {
 void ShardState::create(const Delivery& delivery, const msg::ShardCreate& message) {
   created_ = true;
   parked_.push_back(delivery);
-  auto rule = make_rule({message.rule, message.options});
-  if (!rule) return found(rule.error());
-  rule_ = std::move(rule).value();
-  parameters_ = message.parameters;
-  variables_of(*node_, message.parameters, {delivery.from, delivery.incarnation},
+  auto groups = groups_of(message);
+  if (!groups) return found(groups.error());
+  groups_ = std::move(groups).value();
+  for (const msg::ShardGroup& group : message.groups)
+    parameters_.insert(parameters_.end(), group.parameters.begin(), group.parameters.end());
+  variables_of(*node_, parameters_, {delivery.from, delivery.incarnation},
                [node = node_->weak_from_this(), optimizer = optimizer_](auto found) {
                  if (const auto core = node.lock()) core->shards().found(optimizer, std::move(found));
                });
 }
 
+void ShardState::join(const Delivery& delivery, const msg::ShardJoin& message) {
+  created_ = true;
+  parked_.push_back(delivery);
+  if (auto shared = node_->shards().shared_by(message.of)) {
+    begin_work(std::move(shared));
+    on_strand([](ShardWork& work) { work.join(); });
+  } else {
+    Error gone = make_error(
+        ErrorCode::ref_revoked,
+        fmt::format("optimizer {} has no shard on {}: every handle of it is gone", message.of.text(), node_->name()));
+    gone.execution = Execution::never;
+    failure_ = own_error(std::move(gone));
+  }
+  serve_parked();
+}
+
 void ShardState::found(Result<std::vector<Variable>> parameters) {
   if (parameters) {
     try {
-      ShardRules part({node_->name(), node_->incarnation()}, std::move(rule_), std::move(parameters).value());
-      work_ = std::make_shared<ShardWork>(node_->weak_from_this(), optimizer_, parameters_, std::move(part));
+      begin_work(std::make_shared<SharedShard>(with_parameters(std::move(groups_), parameters.value()),
+                                               std::move(parameters_)));
     } catch (const TensorError& error) {
       failure_ = own_error(node_->error(ErrorCode::bad_argument, node_->name(), {}, error.what()));
     }
   } else {
     failure_ = own_error(parameters.error());
   }
+  serve_parked();
+}
+
+void ShardState::begin_work(std::shared_ptr<SharedShard> shared) {
+  node_->shards().keep(optimizer_, shared);
+  work_ = std::make_shared<ShardWork>(node_->weak_from_this(), NodeLife{node_->name(), node_->incarnation()},
+                                      optimizer_, std::move(shared));
+}
+
+void ShardState::serve_parked() {
   for (const Delivery& delivery : std::exchange(parked_, {})) handle(delivery);
 }
 
@@ -153,9 +254,9 @@ void ShardState::end(const Error& why, std::optional<std::uint64_t> settled) {
     stop(why);
     return node_->shards().over(optimizer_);
   }
-  on_strand([settled](ShardWork& work) {
+  on_strand([settled, why](ShardWork& work) {
     if (settled) work.part().settled(*settled);
-    work.part().driver_gone();
+    work.leave(why);
   });
 }
 
@@ -166,7 +267,8 @@ void ShardState::answered(const OwnerAnswered& answer) {
     const auto* outcome = std::get_if<msg::ShardOutcome>(&answer.answer.value());
     state = outcome == nullptr ? msg::StepState::unknown : outcome->state;
   } else if (!node_->stopped() && node_->membership().life_of(owner.name) == owner) {
-    return node_->shards().try_again(optimizer_, answer.question, kPause);  // the owner lives, but could not answer
+    return node_->shards().try_again(optimizer_, answer.question,
+                                     kTryAgainAfter);  // the owner lives, but could not answer
   }
   on_strand([owner, step = answer.question.step, state](ShardWork& work) { work.part().answered(owner, step, state); });
 }
@@ -196,10 +298,17 @@ void ShardState::fail(Error why) {
 }
 
 void ShardState::serve(const Delivery& delivery) {
-  if (std::holds_alternative<msg::ShardCreate>(delivery.message)) {
+  if (std::holds_alternative<msg::ShardCreate>(delivery.message) ||
+      std::holds_alternative<msg::ShardJoin>(delivery.message)) {
     delivery.answer.answer(msg::ShardCreated{optimizer_, node_->incarnation()});
   } else if (const auto* prepare = std::get_if<msg::ShardPrepare>(&delivery.message)) {
     this->prepare(delivery, *prepare);
+  } else if (const auto* load = std::get_if<msg::ShardLoad>(&delivery.message)) {
+    this->load(delivery, *load);
+  } else if (const auto* save = std::get_if<msg::ShardSave>(&delivery.message)) {
+    this->save(delivery, *save);
+  } else if (const auto* wait = std::get_if<msg::ShardWait>(&delivery.message)) {
+    this->wait(delivery, *wait);
   } else if (const auto* commit = std::get_if<msg::ShardCommit>(&delivery.message)) {
     answer_on_strand(
         delivery.answer,
@@ -214,7 +323,7 @@ void ShardState::serve(const Delivery& delivery) {
         [id = step->step, settled = step->settled, settings = step->settings,
          gradients = node_->contexts().gradients(step->context)](ShardWork& work) {
           work.part().settled(settled);
-          return work.part().step(id, gradients.get(), settings);
+          return work.part().step(id, ShardParameters::GradientStep(gradients.get(), settings));
         },
         when_told());
   } else if (const auto* query = std::get_if<msg::ShardQuery>(&delivery.message)) {
@@ -230,27 +339,66 @@ void ShardState::serve(const Delivery& delivery) {
 }
 
 void ShardState::prepare(const Delivery& delivery, const msg::ShardPrepare& message) {
-  auto owners = owners_of(message, {node_->name(), node_->incarnation()});
-  if (!owners) {
-    return delivery.answer.fail(node_->error(ErrorCode::protocol_violation, node_->name(), "step",
-                                             "the owners of a step are named in order, this one among them"));
-  }
+  const auto owners = owners_of(message.owners, *node_);
+  if (!owners) return delivery.answer.fail(owners.error());
   answer_on_strand(delivery.answer, [step = message.step, settled = message.settled, settings = message.settings,
-                                     owners = std::move(*owners),
+                                     owners = owners.value(),
                                      gradients = node_->contexts().gradients(message.context)](ShardWork& work) {
     work.part().settled(settled);
-    return work.part().prepare(step, gradients.get(), owners, settings);
+    return work.part().prepare(step, ShardParameters::GradientStep(gradients.get(), settings), owners);
   });
+}
+
+void ShardState::load(const Delivery& delivery, const msg::ShardLoad& message) {
+  const auto owners = owners_of(message.owners, *node_);
+  if (!owners) return delivery.answer.fail(owners.error());
+  if (message.names.size() != message.tensors.size()) {
+    return delivery.answer.fail(node_->error(ErrorCode::protocol_violation, node_->name(), "load state",
+                                             "a state has not one name for each tensor"));
+  }
+  ShardParameters::Load change;
+  for (std::size_t i = 0; i < message.names.size(); ++i)
+    change.state.emplace_back(message.names[i], message.tensors[i]);
+  answer_on_strand(delivery.answer, [step = message.step, settled = message.settled, owners = owners.value(),
+                                     change = std::move(change)](ShardWork& work) {
+    work.part().settled(settled);
+    return work.part().prepare(step, change, owners);
+  });
+}
+
+void ShardState::save(const Delivery& delivery, const msg::ShardSave& message) {
+  answer_on_strand(delivery.answer, [version = message.version, values = message.values](ShardWork& work) {
+    const ShardParameters& parameters = work.part().parameters();
+    msg::ShardSaved saved{parameters.version(), parameters.open_steps(), {}, {}};
+    if (saved.open > 0 || version != saved.version) return Result(std::move(saved));
+    const auto add = [&saved](NamedTensors named) {
+      for (auto& [key, tensor] : named) {
+        saved.names.push_back(std::move(key));
+        saved.tensors.push_back(std::move(tensor));
+      }
+    };
+    add(parameters.state());
+    if (values) add(parameters.values());
+    return Result(std::move(saved));
+  });
+}
+
+void ShardState::wait(const Delivery& delivery, const msg::ShardWait& message) {
+  strand_->run(
+      [work = work_, message, answer = delivery.answer] {
+        work->wait(message, answer);
+        work->go_on();
+      },
+      [answer = delivery.answer](const Error& error) { answer.fail(error); });
 }
 
 /// Returns a reply that is sent when the holders of copies of the parameters have been notified (RR-10). The owners may
 /// be busy.
 ShardState::Reply ShardState::when_told() const {
-  return [core = node_->shared_from_this(), parameters = parameters_](const ReturnAddress& answer,
-                                                                      msg::AnyMessage stepped) {
+  return [core = node_->shared_from_this(), work = work_](const ReturnAddress& answer, msg::AnyMessage stepped) {
     const auto told =
         std::make_shared<const WhenGone>([answer, stepped = std::move(stepped)] { answer.answer(stepped); });
-    for (const RRefId& parameter : parameters) core->references().changed(parameter, told);
+    for (const RRefId& parameter : work->ids()) core->references().changed(parameter, told);
   };
 }
 

@@ -49,7 +49,8 @@ namespace troupe::detail {
 
 /// Takes the messages about one optimizer in order of arrival. A ShardRules (shard_rules.h), which has the rules, does
 /// the work on the node's strand for parameters. Messages that arrive before the parameters exist wait for them.
-/// Name: "<node>/shard/<creator>.<serial>".  Spawned by: Shards on ShardCreate.  Ends: on StopShard, which Shards sends
+/// Name: "<node>/shard/<creator>.<serial>".  Spawned by: Shards on ShardCreate, and on ShardJoin: then it works on the
+/// parameters of another handle's shard.  Ends: on StopShard, which Shards sends
 /// when the optimizer was released or its node is gone and no other owner needs to know of a step; work already on the
 /// strand is still done and answered. A message whose handler throws is answered with the exception, and so are all
 /// later ones if the shard could not be made. An exception of any other handler ends the node: it can no longer tell
@@ -63,6 +64,7 @@ using ShardActor = caf::typed_actor<caf::reacts_to<ShardMessage>,     //
 
 /// The parameters and those who wait for answers. On the strand only.
 class ShardWork;
+struct SharedShard;
 
 class ShardState {
  public:
@@ -80,8 +82,15 @@ class ShardState {
 
  private:
   void create(const Delivery& delivery, const msg::ShardCreate& message);
+  void join(const Delivery& delivery, const msg::ShardJoin& message);
+  /// The shard has its parameters.
+  void begin_work(std::shared_ptr<SharedShard> shared);
+  void serve_parked();
   void serve(const Delivery& delivery);
   void prepare(const Delivery& delivery, const msg::ShardPrepare& message);
+  void load(const Delivery& delivery, const msg::ShardLoad& message);
+  void save(const Delivery& delivery, const msg::ShardSave& message);
+  void wait(const Delivery& delivery, const msg::ShardWait& message);
   /// The optimizer sends nothing more; it knew all outcomes below `settled`.
   void end(const Error& why, std::optional<std::uint64_t> settled);
   [[nodiscard]] Error own_error(Error error) const;
@@ -96,10 +105,10 @@ class ShardState {
   NodeCore* node_ = nullptr;  // owns the actor's host
   std::shared_ptr<Strand> strand_;
   OptimizerId optimizer_;
-  std::unique_ptr<optim::Optimizer> rule_;  // until the parameters are found
-  std::vector<RRefId> parameters_;
-  std::shared_ptr<ShardWork> work_;  // null until the parameters are found
-  std::optional<Error> failure_;     // why there will be no parameters
+  std::vector<ShardParameters::Group> groups_;  // without their parameters; until these are found
+  std::vector<RRefId> parameters_;              // of all groups, one after the other; until they are found
+  std::shared_ptr<ShardWork> work_;             // null until the parameters are found
+  std::optional<Error> failure_;                // why there will be no parameters
   bool created_ = false;
   std::vector<Delivery> parked_;
 };

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <new>
 #include <type_traits>
-#include <unordered_set>
 #include <utility>
+#include <variant>
 
 #include "tensor/error.h"
 
@@ -46,40 +46,20 @@ std::invoke_result_t<Work> tried(Work work) {
 
 }  // namespace
 
-ShardRules::ShardRules(NodeLife self, std::unique_ptr<optim::Optimizer> rule, std::vector<Variable> parameters)
-    : rule_(std::move(rule)),
-      lr_(rule_->lr()),
-      parameters_(std::move(parameters)),
-      buffers_(parameters_.size()),
-      ledger_(std::move(self)) {
-  std::unordered_set<const void*> seen;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const Variable& parameter = parameters_[i];
-    if (!parameter.defined() || !parameter.is_leaf() || !parameter.requires_grad()) {
-      throw TensorError(fmt::format("[optimizer] parameter {} is not a leaf that requires a gradient", i));
-    }
-    if (!seen.insert(parameter.id()).second)
-      throw TensorError(fmt::format("[optimizer] parameter {} is given twice", i));
-  }
-}
-
-Result<msg::ShardPrepared> ShardRules::prepare(const StepId& step, const Gradients& gradients,
-                                               std::vector<NodeLife> owners, const msg::StepSettings& settings) {
+Result<msg::ShardPrepared> ShardRules::prepare(const StepId& step, ShardParameters::Change change,
+                                               std::vector<NodeLife> owners) {
   switch (ledger_.state(step)) {
     case msg::StepState::applied: return msg::ShardPrepared{step, 0};
     case msg::StepState::aborted: return aborted(step);
-    case msg::StepState::prepared: return msg::ShardPrepared{step, open_.at(step).updated};
+    case msg::StepState::prepared: return msg::ShardPrepared{step, prepared_.at(step).updated};
     case msg::StepState::unknown: break;
   }
   if (ledger_.full()) return too_many();
   return tried([&]() -> Result<msg::ShardPrepared> {
-    drop_ready();
-    Inputs inputs{gradients, settings};
-    compute(step, inputs);
-    const std::uint64_t updated = ready_->updates.size();
+    const std::uint64_t updated = parameters_->prepare(step, change);
     ledger_.prepared(step, std::move(owners));
     try {
-      open_.emplace(step, Open{std::move(inputs), updated});
+      prepared_.emplace(step, Prepared{std::move(change), updated, parameters_->open_step()});
     } catch (...) {
       ledger_.forget(step);
       throw;
@@ -96,20 +76,19 @@ Result<msg::ShardStepped> ShardRules::commit(const StepId& step) {
     case msg::StepState::unknown:
       return step_error(ErrorCode::step_not_applied, fmt::format("step {} was not prepared", step.text()));
   }
-  const auto open = open_.find(step);
-  auto stepped = apply(step, open->second.inputs);
-  if (stepped) open_.erase(open);
+  const auto prepared = prepared_.find(step);
+  auto stepped = apply(step, prepared->second.change);
+  if (stepped) prepared_.erase(prepared);
   return stepped;
 }
 
-Result<msg::ShardStepped> ShardRules::step(const StepId& step, const Gradients& gradients,
-                                           const msg::StepSettings& settings) {
+Result<msg::ShardStepped> ShardRules::step(const StepId& step, ShardParameters::Change change) {
   if (ledger_.state(step) != msg::StepState::unknown) return commit(step);
   if (ledger_.full()) return too_many();
   // Allocates the entry before anything changes: afterwards nothing may fail.
   auto stepped = tried([&]() -> Result<msg::ShardStepped> {
     ledger_.prepared(step, {});
-    return apply(step, {gradients, settings});
+    return apply(step, change);
   });
   if (!stepped) ledger_.forget(step);
   return stepped;
@@ -134,7 +113,7 @@ ShardRules::Words ShardRules::go_on() {
     }
     std::ranges::move(todo.questions, std::back_inserter(words.questions));
     for (StepLedger::Answer& answer : todo.answers) {
-      words.answers.emplace_back(std::move(answer.asker), msg::ShardOutcome{answer.step, answer.state, version_});
+      words.answers.emplace_back(std::move(answer.asker), msg::ShardOutcome{answer.step, answer.state, version()});
     }
   }
   return words;
@@ -142,81 +121,17 @@ ShardRules::Words ShardRules::go_on() {
 
 /// Releases what was prepared for the step.
 void ShardRules::give_back(const StepId& step) {
-  open_.erase(step);
-  if (ready_ && ready_->step == step) drop_ready();
+  prepared_.erase(step);
+  parameters_->drop(step);
 }
 
-Result<msg::ShardStepped> ShardRules::apply(const StepId& step, const Inputs& inputs) {
+Result<msg::ShardStepped> ShardRules::apply(const StepId& step, const ShardParameters::Change& change) {
   return tried([&]() -> Result<msg::ShardStepped> {
-    if (!ready_ || ready_->step != step || !is_current(*ready_)) {
-      drop_ready();
-      compute(step, inputs);
-    }
-    make_visible(step);
-    return msg::ShardStepped{step, version_};
+    parameters_->apply(step, change);
+    ledger_.applied(step, version());
+    if (std::holds_alternative<ShardParameters::GradientStep>(change)) ++steps_;
+    return msg::ShardStepped{step, version()};
   });
-}
-
-/// All or nothing: if one value does not fit any more, because it was just converted, no value changes.
-void ShardRules::make_visible(const StepId& step) {
-  std::size_t set = 0;
-  try {
-    for (; set < ready_->updates.size(); ++set)
-      parameters_[ready_->updates[set].index].set_value(ready_->updates[set].next);
-  } catch (...) {
-    while (set-- > 0) parameters_[ready_->updates[set].index].set_value(ready_->updates[set].current);
-    throw;
-  }
-  rule_->commit();
-  ledger_.applied(step, ++version_);
-  for (optim::ParameterUpdate& update : ready_->updates) keep(std::move(update.current), update.next, update);
-  ready_.reset();
-}
-
-void ShardRules::compute(const StepId& step, const Inputs& inputs) {
-  const auto& [gradients, settings] = inputs;
-  rule_->set_lr(settings.lr.value_or(lr_));
-  Ready ready{step, {}};
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    Tensor current = parameters_[i].value();
-    const SparseTensor rows = rule_->zero_changes_nothing() ? gradients.sparse_of(parameters_[i]) : SparseTensor();
-    if (rows.defined() && rows.sparse_dim() == 1 && rows.shape() == current.shape()) {
-      const Tensor numbers = rows.indices().select(0, 0);
-      Tensor next = buffers_.take_equal(i, current, numbers);
-      ready.updates.push_back({i, std::move(current), rows.values(), std::move(next), numbers});
-    } else if (Tensor gradient = gradients.of(parameters_[i]); gradient.defined()) {
-      Tensor next = buffers_.take(i, current);
-      ready.updates.push_back({i, std::move(current), std::move(gradient), std::move(next)});
-    }
-  }
-  rule_->prepare(ready.updates, {.gradient_scale = settings.gradient_scale, .gradient_limit = settings.gradient_limit});
-  ready_ = std::move(ready);
-}
-
-void ShardRules::drop_ready() {
-  if (!ready_) return;
-  for (optim::ParameterUpdate& update : ready_->updates) keep(std::move(update.next), update.current, update);
-  ready_.reset();
-  rule_->rollback();
-}
-
-void ShardRules::keep(Tensor memory, const Tensor& present, const optim::ParameterUpdate& update) noexcept {
-  try {
-    if (update.rows.defined()) {
-      buffers_.give(update.index, std::move(memory), present, update.rows);
-    } else {
-      buffers_.give(update.index, std::move(memory));
-    }
-  } catch (const std::bad_alloc&) {
-    // The next step allocates new memory.
-  }
-}
-
-bool ShardRules::is_current(const Ready& ready) const {
-  for (const optim::ParameterUpdate& update : ready.updates) {
-    if (!parameters_[update.index].value().storage().same_as(update.current.storage())) return false;
-  }
-  return true;
 }
 
 }  // namespace troupe::detail

@@ -1,6 +1,6 @@
-// The parameters of one optimizer on one owner, with its rule's state: carries out what the StepLedger decides on each
-// step. Plain rules: no CAF, no clock; one thread at a time, while no other shard of the node works. Rules SH-1 to SH-7
-// of PROTOCOLS.md.
+// The steps of one handle of an optimizer on one owner: carries out on the ShardParameters what the StepLedger decides
+// on each. Plain rules: no CAF, no clock; one thread at a time, while no other shard of the node works. Rules SH-1 to
+// SH-7 of PROTOCOLS.md.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "actors/shards/shard_parameters.h"
 #include "actors/shards/step_ledger.h"
-#include "autograd/gradients.h"
-#include "autograd/variable.h"
 #include "messages/error.h"
 #include "messages/ids.h"
 #include "messages/optim.h"
-#include "optim/optimizer.h"
-#include "optim/second_buffers.h"
 
 namespace troupe::detail {
 
@@ -32,14 +29,14 @@ class ShardRules {
     bool again = false;
   };
 
-  /// REQUIRES: parameters are leaves that require a gradient, none twice. Throws TensorError otherwise.
-  ShardRules(NodeLife self, std::unique_ptr<optim::Optimizer> rule, std::vector<Variable> parameters);
+  /// `parameters` are shared with the ShardRules of the optimizer's other handles.
+  ShardRules(NodeLife self, std::shared_ptr<ShardParameters> parameters)
+      : parameters_(std::move(parameters)), ledger_(std::move(self)) {}
 
-  /// Computes the update. Errors: step_not_applied if the step was aborted, bad_argument if a gradient or a setting
-  /// does not fit, resource_exhausted.
-  [[nodiscard]] Result<msg::ShardPrepared> prepare(const StepId& step, const Gradients& gradients,
-                                                   std::vector<NodeLife> owners = {},
-                                                   const msg::StepSettings& settings = {});
+  /// Computes the change. Errors: step_not_applied if the step was aborted, bad_argument if a gradient, a setting or a
+  /// saved state does not fit, resource_exhausted.
+  [[nodiscard]] Result<msg::ShardPrepared> prepare(const StepId& step, ShardParameters::Change change,
+                                                   std::vector<NodeLife> owners = {});
 
   /// Makes the prepared update visible. Errors: step_not_applied if the step was aborted or is unknown here; any other
   /// error leaves it prepared.
@@ -48,12 +45,14 @@ class ShardRules {
   void abort(const StepId& step);
 
   /// Prepares and commits. Errors as prepare.
-  [[nodiscard]] Result<msg::ShardStepped> step(const StepId& step, const Gradients& gradients,
-                                               const msg::StepSettings& settings = {});
+  [[nodiscard]] Result<msg::ShardStepped> step(const StepId& step, ShardParameters::Change change);
 
   /// Events that decide steps without the driver; go_on() follows each.
   void settled(std::uint64_t floor) { ledger_.settled(floor); }
-  void driver_gone() { ledger_.driver_gone(); }
+  void driver_gone() {
+    has_driver_ = false;
+    ledger_.driver_gone();
+  }
   void asked(const NodeLife& by, const StepId& step, msg::StepState own) { ledger_.asked(by, step, own); }
   void answered(const NodeLife& owner, const StepId& step, std::optional<msg::StepState> state) {
     ledger_.answered(owner, step, state);
@@ -65,45 +64,33 @@ class ShardRules {
   /// Returns true if the driver is gone and no owner needs to know of a step any more.
   [[nodiscard]] bool over() const { return ledger_.over(); }
 
-  [[nodiscard]] msg::ShardOutcome outcome(const StepId& step) const { return {step, ledger_.state(step), version_}; }
+  [[nodiscard]] msg::ShardOutcome outcome(const StepId& step) const { return {step, ledger_.state(step), version()}; }
 
-  /// Returns the number of applied steps.
-  [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
+  /// Returns the number of changes of the parameters.
+  [[nodiscard]] std::uint64_t version() const noexcept { return parameters_->version(); }
+
+  [[nodiscard]] bool has_driver() const noexcept { return has_driver_; }
+
+  /// Returns the number of steps of this handle that were applied; a loaded state is none.
+  [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
+
+  [[nodiscard]] const ShardParameters& parameters() const noexcept { return *parameters_; }
 
  private:
-  /// What an update is computed from.
-  struct Inputs {
-    Gradients gradients;
-    msg::StepSettings settings;
-  };
-  struct Open {
-    Inputs inputs;
+  struct Prepared {
+    ShardParameters::Change change;
     std::uint64_t updated = 0;
-  };
-  /// An update that is ready in second buffers.
-  struct Ready {
-    StepId step;
-    std::vector<optim::ParameterUpdate> updates;
+    ShardParameters::Open open;
   };
 
-  void compute(const StepId& step, const Inputs& inputs);
-  void drop_ready();
-  /// Keeps `memory`, which differs from the present value where `update` changes it, as a buffer. Drops it if keeping
-  /// it needs memory that is not available.
-  void keep(Tensor memory, const Tensor& present, const optim::ParameterUpdate& update) noexcept;
-  [[nodiscard]] bool is_current(const Ready& ready) const;
-  [[nodiscard]] Result<msg::ShardStepped> apply(const StepId& step, const Inputs& inputs);
-  void make_visible(const StepId& step);
+  [[nodiscard]] Result<msg::ShardStepped> apply(const StepId& step, const ShardParameters::Change& change);
   void give_back(const StepId& step);
 
-  std::unique_ptr<optim::Optimizer> rule_;
-  const double lr_;  // the rule's own, of steps that set none
-  std::vector<Variable> parameters_;
-  optim::SecondBuffers buffers_;
-  std::uint64_t version_ = 0;
+  std::shared_ptr<ShardParameters> parameters_;
   StepLedger ledger_;
-  std::map<StepId, Open> open_;  // of prepared steps
-  std::optional<Ready> ready_;
+  std::uint64_t steps_ = 0;
+  bool has_driver_ = true;
+  std::map<StepId, Prepared> prepared_;  // the steps that are prepared in the ledger
 };
 
 }  // namespace troupe::detail

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <functional>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "actors/core/actor_directory.h"
 #include "actors/core/lives.h"
 #include "actors/shards/shard_actor.h"
+#include "actors/shards/shared_shard.h"
 
 namespace troupe::detail {
 
@@ -34,6 +38,33 @@ class Shards::Directory {
     return false;
   }
 
+  void keep(const OptimizerId& optimizer, const std::shared_ptr<SharedShard>& shared) {
+    const std::lock_guard lock(mutex_);
+    shared_[optimizer] = shared;
+  }
+
+  [[nodiscard]] std::shared_ptr<SharedShard> shared_by(const OptimizerId& optimizer) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = shared_.find(optimizer);
+    return found == shared_.end() ? nullptr : found->second.lock();
+  }
+
+  /// Runs `job` on the strand. It is left out if the pool has no thread for it, or if the shard has ended.
+  void on_parameters(const OptimizerId& optimizer, std::function<void(ShardParameters&)> job) const {
+    auto shared = shared_by(optimizer);
+    if (!shared) return;
+    strand_->run([shared = std::move(shared), job = std::move(job)] { job(shared->parameters); }, [](const Error&) {});
+  }
+
+  /// Ends the shard's entries. Returns its actor.
+  [[nodiscard]] ShardActor end(const OptimizerId& optimizer) {
+    {
+      const std::lock_guard lock(mutex_);
+      shared_.erase(optimizer);
+    }
+    return actors_.end(optimizer);
+  }
+
   void no_shard(const OptimizerId& optimizer, const Delivery& delivery) const {
     Error error = node_.error(ErrorCode::step_not_applied, node_.name(), "step",
                               fmt::format("optimizer {} has no shard on {}", optimizer.text(), node_.name()));
@@ -45,7 +76,7 @@ class Shards::Directory {
   [[nodiscard]] ShardActor spawn(const OptimizerId& id) {
     const ActorHost::Lost lost = [this, id](const Error& why) {
       spdlog::error("[{}] {}: the shard of optimizer {} is lost", node_.name(), why.text(), id.text());
-      actors_.end(id);
+      static_cast<void>(end(id));
     };
     return node_.host().spawn("the shard", lost, shard_actor, &node_, strand_, id);
   }
@@ -53,6 +84,8 @@ class Shards::Directory {
   NodeCore& node_;
   const std::shared_ptr<Strand> strand_;  // the parameter lock: steps of all shards go through it
   ActorDirectory<OptimizerId, ShardActor> actors_;
+  mutable std::mutex mutex_;
+  std::map<OptimizerId, std::weak_ptr<SharedShard>> shared_;  // guarded by mutex_; of each shard
 };
 
 Shards::Shards(NodeCore& node) : directory_(std::make_unique<Directory>(node)) {}
@@ -63,6 +96,8 @@ void Shards::create(const OptimizerId& optimizer, Delivery delivery) {
   const ShardActor actor = directory_->actors().enter(optimizer).actor;
   actor ? directory_->send(actor, ShardMessage{std::move(delivery)}) : directory_->no_shard(optimizer, delivery);
 }
+
+void Shards::join(const OptimizerId& optimizer, Delivery delivery) { create(optimizer, std::move(delivery)); }
 
 void Shards::query(const OptimizerId& optimizer, const StepId& step, Delivery delivery) {
   const ShardActor actor = directory_->actors().find(optimizer);
@@ -88,6 +123,24 @@ void Shards::stop(const Error& why) {
 
 std::size_t Shards::size() const { return directory_->actors().size(); }
 
+void Shards::keep(const OptimizerId& optimizer, const std::shared_ptr<SharedShard>& shared) {
+  directory_->keep(optimizer, shared);
+}
+
+std::shared_ptr<SharedShard> Shards::shared_by(const OptimizerId& optimizer) const {
+  return directory_->shared_by(optimizer);
+}
+
+void Shards::prepare_early(const OptimizerId& optimizer, const ContextId& context, const msg::StepSettings& settings,
+                           const Variable& leaf, const Tensor& gradient) {
+  directory_->on_parameters(
+      optimizer, [=](ShardParameters& parameters) { parameters.prepare_early(context, settings, leaf, gradient); });
+}
+
+void Shards::drop_early(const OptimizerId& optimizer, const ContextId& context) {
+  directory_->on_parameters(optimizer, [=](ShardParameters& parameters) { parameters.drop_early(context); });
+}
+
 void Shards::found(const OptimizerId& optimizer, Result<std::vector<Variable>> parameters) {
   directory_->send(directory_->actors().find(optimizer), ParametersFound{std::move(parameters)});
 }
@@ -107,6 +160,6 @@ void Shards::try_again(const OptimizerId& optimizer, std::optional<StepLedger::Q
                   });
 }
 
-void Shards::over(const OptimizerId& optimizer) { directory_->send(directory_->actors().end(optimizer), StopShard{}); }
+void Shards::over(const OptimizerId& optimizer) { directory_->send(directory_->end(optimizer), StopShard{}); }
 
 }  // namespace troupe::detail

@@ -10,10 +10,13 @@
 #include "actors/shards/step_ledger.h"
 #include "autograd/variable.h"
 #include "messages/ids.h"
+#include "messages/optim.h"
+#include "tensor/tensor.h"
 
 namespace troupe::detail {
 
 struct OwnerAnswered;
+struct SharedShard;
 
 /// Thread rule: any thread may call any member; none blocks.
 class Shards {
@@ -25,6 +28,9 @@ class Shards {
 
   /// Hands a ShardCreate to the shard's actor, which it makes.
   void create(const OptimizerId& optimizer, Delivery delivery);
+
+  /// Hands a ShardJoin to the shard's actor, which it makes.
+  void join(const OptimizerId& optimizer, Delivery delivery);
 
   /// Hands a ShardQuery, which any node may send, to the shard's actor. Without one the outcome of `step` is unknown.
   void query(const OptimizerId& optimizer, const StepId& step, Delivery delivery);
@@ -40,6 +46,18 @@ class Shards {
 
   /// Returns the number of shards on this node.
   [[nodiscard]] std::size_t size() const;
+
+  /// A gradient of one of the shard's parameters is final in a pass of the context: see ShardParameters::prepare_early.
+  void prepare_early(const OptimizerId& optimizer, const ContextId& context, const msg::StepSettings& settings,
+                     const Variable& leaf, const Tensor& gradient);
+  /// What was prepared so is not used.
+  void drop_early(const OptimizerId& optimizer, const ContextId& context);
+
+  // For shard actors.
+  /// The shard of `optimizer` has these parameters.
+  void keep(const OptimizerId& optimizer, const std::shared_ptr<SharedShard>& shared);
+  /// Returns the parameters of the shard of `optimizer`; null if it has ended.
+  [[nodiscard]] std::shared_ptr<SharedShard> shared_by(const OptimizerId& optimizer) const;
 
   // For shard actors. Ignored if the shard has ended.
   /// The requested parameters have been found.

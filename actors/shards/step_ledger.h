@@ -23,7 +23,7 @@ namespace troupe::detail {
 
 class StepLedger {
  public:
-  /// The most steps known at the same time. A driver has far fewer under way (DistOptimizer::kUnresolvedMax).
+  /// The most steps known at the same time. A driver has far fewer under way (kUnresolvedStepsMax).
   static constexpr std::size_t kStepsMax = 1024;
 
   /// A ShardQuery to send. Its answer, or the news that there will be none, arrives at `answered`.

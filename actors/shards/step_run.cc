@@ -10,7 +10,7 @@ namespace troupe::detail {
 namespace {
 
 /// The pause before an owner that refused is asked again.
-constexpr std::chrono::milliseconds kPause{50};
+constexpr std::chrono::milliseconds kAskAgainAfter{50};
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void StepRun::answered(const NodeLife& owner, Result<msg::AnyMessage> answer) {
       open_[owner.name] = answer.error();
     }
     Clock& clock = parts_.node->clock();
-    clock.at(clock.now() + kPause, [self = shared_from_this(), owner] { self->ask(owner); });
+    clock.at(clock.now() + kAskAgainAfter, [self = shared_from_this(), owner] { self->ask(owner); });
     return;
   }
   std::optional<StepOutcome> all;

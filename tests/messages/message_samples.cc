@@ -104,9 +104,12 @@ std::vector<AnyMessage> optim_messages() {
   const auto step = id<StepId>(22);
   const auto context = id<ContextId>(3);
   return {
-      ShardCreate{optimizer, "sgd", {std::byte{1}, std::byte{2}}, {id<RRefId>(4), id<RRefId>(8)}},
+      ShardCreate{
+          optimizer,
+          {{"sgd", {std::byte{1}, std::byte{2}}, {id<RRefId>(4), id<RRefId>(8)}, {0, 2}}, {"adam", {}, {}, {}}}},
       ShardCreated{optimizer, {1, 2}},
-      ShardPrepare{optimizer, step, context, {{"ps0", {1, 2}}, {"ps1", {3, 4}}}, 20, {0.25, 0.5, 8.0}},
+      ShardPrepare{
+          optimizer, step, context, {{"ps0", {1, 2}}, {"ps1", {3, 4}}}, 20, {{{0.25, {}}, {0.5, 0.75}}, 0.5, 8.0}},
       ShardPrepared{step, 2},
       ShardCommit{optimizer, step, 20},
       ShardAbort{optimizer, step},
@@ -115,6 +118,19 @@ std::vector<AnyMessage> optim_messages() {
       ShardQuery{optimizer, step, StepState::prepared},
       ShardOutcome{step, StepState::applied, 9},
       ShardReleased{optimizer, 23},
+  };
+}
+
+std::vector<AnyMessage> optimizer_state_messages() {
+  const auto optimizer = id<OptimizerId>(21);
+  const auto step = id<StepId>(22);
+  return {
+      ShardLoad{optimizer, step, {{"ps0", {1, 2}}}, 20, {"groups.0.sgd.lr"}, {from_values<double>({0.25}, {})}},
+      ShardSave{optimizer, 9, true},
+      ShardSaved{9, 1, {"groups.0.parameters.2.step"}, {from_values<std::int64_t>({7}, {})}},
+      ShardJoin{id<OptimizerId>(24), optimizer},
+      ShardWait{optimizer, 3},
+      ShardReady{5, 2},
   };
 }
 
@@ -141,8 +157,8 @@ std::vector<AnyMessage> membership_messages() {
 
 std::vector<AnyMessage> every_message() {
   std::vector<AnyMessage> all;
-  for (auto family :
-       {&rpc_messages, &rref_messages, &autograd_messages, &optim_messages, &membership_messages, &release_messages}) {
+  for (auto family : {&rpc_messages, &rref_messages, &autograd_messages, &optim_messages, &membership_messages,
+                      &release_messages, &optimizer_state_messages}) {
     std::vector<AnyMessage> messages = family();
     std::move(messages.begin(), messages.end(), std::back_inserter(all));
   }

@@ -1,11 +1,13 @@
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "actors/core/node_core.h"
@@ -69,12 +71,12 @@ double steps_taken(Node& node, const Parameter& parameter) {
   return node.rpc_sync(parameter.owner(), &value_of, parameter).item<float>() / -0.5;
 }
 
-Account train(Node& node) {
+Account train(Node& node, const Stepping& stepping = StepMode::atomic) {
   Account account;
   const Parameter w0 = node.remote("ps0", &make_parameter, 1, 0.0);
   const Parameter w1 = node.remote("ps1", &make_parameter, 1, 0.0);
   try {
-    const DistOptimizer optimizer(node, optim::SgdOptions{.lr = 1.0}, {w0, w1});
+    const DistOptimizer optimizer(node, optim::SgdOptions{.lr = 1.0}, {w0, w1}, stepping);
     for (int step = 0; step < kSteps; ++step) {
       try {
         step_once(node, optimizer, w0, w1);
@@ -105,13 +107,177 @@ bool nothing_left(sim::World& world) {
 
 }  // namespace
 
+/// What a change of three owners does: "trainer", who drives it, "ps0" and "ps1".
+enum class Change : std::uint8_t { step, load };
+
+/// A change in which a node dies.
+struct Fall {
+  NodeName victim = {};     ///< empty: nobody
+  std::uint64_t index = 0;  ///< it dies after so many steps of the world since the change began
+  sim::Death death = sim::Death::closed;
+  Change change = Change::step;
+  Stepping stepping = StepMode::atomic;
+};
+
+struct Ending {
+  std::optional<Error> told;         ///< what the driver was told, if it lives and the change failed
+  std::uint64_t length = 0;          ///< of the change, in steps of the world; 0: the driver died
+  std::map<NodeName, double> taken;  ///< steps that the parameter of each living node has taken
+  bool leaves_nothing = false;
+};
+
+/// After one step on all owners, a second one, or a loaded state in which the values have taken two.
+Ending change_of_three(const Fall& fall) {
+  Ending ending;
+  const std::vector<NodeName> names{"trainer", "ps0", "ps1"};
+  sim::World world({.seed = fall.index + 1}, names, functions());
+  const TraceIfFailed show(world);
+  for (const NodeName& name : names)
+    world.on(name, [](Node& node) { static_cast<void>(node.publish("w", make_parameter(1, 0.0))); }).get();
+  BOOST_TEST(world.run());
+  std::map<NodeName, detail::NodeCounts> before;
+  for (const NodeName& name : names) before[name] = world.node(name).counts();
+  const Future<void> program = world.on("trainer", [&](Node& node) {
+    std::vector<Parameter> parameters;
+    for (const NodeName& name : names) parameters.push_back(node.find<Variable>(name, "w"));
+    DistOptimizer optimizer(node, optim::SgdOptions{.lr = 1.0}, parameters, fall.stepping);
+    {
+      const DistContext context(node);
+      backward_through(context, parameters);
+      optimizer.step(context);
+    }
+    NamedTensors state = optimizer.state_dict(node, StateContent::rules_and_values);
+    for (auto& [name, tensor] : state) {
+      if (name.ends_with(".value")) tensor = full({1}, -1.0);
+    }
+    const DistContext context(node);
+    if (fall.change == Change::step) backward_through(context, parameters);
+    if (!fall.victim.empty()) world.kill_after(fall.index, fall.victim, fall.death);
+    const std::uint64_t begin = world.counts().steps;
+    try {
+      fall.change == Change::step ? optimizer.step(context) : optimizer.load_state_dict(node, state);
+    } catch (const RemoteError& error) {
+      ending.told = error.error();
+    }
+    ending.length = world.counts().steps - begin;
+  });
+  BOOST_TEST(program.get_for(120s).has_value());
+  world.run_for(fall.death == sim::Death::silent ? 13s : 2s);
+  ending.leaves_nothing = world.step_until([&] {
+    return std::ranges::all_of(names, [&](const NodeName& name) {
+      return !world.is_alive(name) || world.node(name).counts() == before.at(name);
+    });
+  });
+  for (const NodeName& name : names) {
+    if (!world.is_alive(name)) continue;
+    const auto value = [&](Node& node) {
+      return static_cast<double>(node.find<Variable>(name, "w").local_value(node)->value().item<float>());
+    };
+    ending.taken[name] = world.on(name, value).get() / -0.5;
+  }
+  return ending;
+}
+
+BOOST_AUTO_TEST_CASE(whoever_dies_at_any_index_of_a_change_the_living_owners_take_it_all_or_none,
+                     *boost::unit_test::label("fault-F29")) {
+  for (const Change change : {Change::step, Change::load}) {
+    const Ending whole = change_of_three({.change = change});
+    BOOST_TEST_REQUIRE(whole.length > 10U);
+    std::map<double, int> ends;
+    std::map<std::optional<ErrorCode>, int> told;
+    for (const NodeName victim : {"trainer", "ps0", "ps1"}) {
+      for (const sim::Death death : {sim::Death::closed, sim::Death::silent}) {
+        const std::uint64_t stride = death == sim::Death::closed ? 1 : 5;
+        for (std::uint64_t index = 0; index <= whole.length + 10; index += stride) {
+          BOOST_TEST_CONTEXT(victim << " dies at " << index << (death == sim::Death::closed ? "" : ", silently")
+                                    << (change == Change::load ? ", load" : "")) {
+            const Ending ending = change_of_three({victim, index, death, change});
+            BOOST_TEST(ending.leaves_nothing);
+            BOOST_TEST(ending.taken.size() == 2U);
+            const double taken = ending.taken.begin()->second;
+            BOOST_TEST((taken == 1.0 || taken == 2.0));
+            for (const auto& [name, its] : ending.taken) BOOST_TEST(its == taken, name << " differs");
+            ++ends[taken];
+            if (victim == "trainer") continue;
+            ++told[ending.told ? std::optional(ending.told->code) : std::nullopt];
+            if (ending.told) BOOST_TEST(ending.told->peer == victim, ending.told->text());
+            const bool applied = !ending.told || ending.told->code == ErrorCode::step_unknown;
+            BOOST_TEST(taken == (applied ? 2.0 : 1.0));
+          }
+        }
+      }
+    }
+    BOOST_TEST(ends[1.0] > 0);
+    BOOST_TEST(ends[2.0] > 0);
+    BOOST_TEST(told[std::nullopt] > 0);
+    BOOST_TEST(told[ErrorCode::step_not_applied] + told[ErrorCode::context_aborted] > 0);
+    BOOST_TEST(told[ErrorCode::step_unknown] > 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(whoever_dies_at_any_index_of_a_step_on_each_owner_alone_no_value_is_torn_and_nothing_is_left,
+                     *boost::unit_test::label("fault-F29")) {
+  for (const Stepping& stepping : {Stepping(StepMode::hogwild), Stepping(StepMode::bounded_staleness)}) {
+    const Ending whole = change_of_three({.stepping = stepping});
+    for (const NodeName victim : {"trainer", "ps0", "ps1"}) {
+      for (std::uint64_t index = 0; index <= whole.length; index += 2) {
+        BOOST_TEST_CONTEXT(victim << " dies at " << index) {
+          const Ending ending = change_of_three({.victim = victim, .index = index, .stepping = stepping});
+          BOOST_TEST(ending.leaves_nothing);
+          for (const auto& [name, taken] : ending.taken) BOOST_TEST((taken == 1.0 || taken == 2.0), name);
+          if (victim != "trainer" && ending.told) BOOST_TEST(ending.told->peer == victim, ending.told->text());
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(trainers_go_on_when_the_slowest_dies_and_are_never_further_apart,
+                     *boost::unit_test::label("fault-F29")) {
+  const std::vector<NodeName> names{"trainer", "b", "slow", "ps0", "ps1"};
+  for (const std::uint64_t seed : seeds(40)) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      sim::World world(bad_network(seed), names, functions());
+      const TraceIfFailed show(world);
+      const auto taken = world
+                             .on("trainer",
+                                 [&](Node& node) {
+                                   const Parameter w0 = node.remote("ps0", &make_parameter, 1, 0.0);
+                                   const Parameter w1 = node.remote("ps1", &make_parameter, 1, 0.0);
+                                   const DistOptimizer optimizer(node, optim::SgdOptions{.lr = 1.0}, {w0, w1},
+                                                                 {StepMode::bounded_staleness, 1});
+                                   const auto slow = node.remote("slow", &make_trainer, optimizer.share());
+                                   const auto b = node.remote("b", &make_trainer, optimizer.share());
+                                   slow.created(node).get();
+                                   b.created(node).get();
+                                   const Future<void> of_b = node.rpc_async("b", &take_steps, b, w0, w1, kSteps);
+                                   // b is 2 steps ahead of a trainer that takes none, and waits.
+                                   BOOST_TEST(!of_b.get_for(5s).has_value());
+                                   BOOST_TEST(steps_taken(node, w0) == 2.0);
+                                   BOOST_TEST(steps_taken(node, w1) == 2.0);
+                                   world.kill("slow", world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
+                                   of_b.get();
+                                   return std::pair(steps_taken(node, w0), steps_taken(node, w1));
+                                 })
+                             .get();
+      BOOST_TEST(taken.first == kSteps);
+      BOOST_TEST(taken.second == kSteps);
+      world.run_for(2s);
+      BOOST_TEST(
+          world.step_until([&] { return world.node("ps0").counts().shards + world.node("ps1").counts().shards == 0; }));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(steps_over_bad_links_are_each_applied_once, *boost::unit_test::label("fault-F03")) {
+  const std::vector<Stepping> modes{StepMode::atomic, StepMode::hogwild, StepMode::bounded_staleness};
   FaultsSeen seen;
-  for (const std::uint64_t seed : seeds(50)) {
+  for (const std::uint64_t seed : seeds(60)) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       sim::World world(bad_network(seed), kNames, functions());
       const TraceIfFailed show(world);
-      const Account account = world.on("trainer", &train).get();
+      const Account account =
+          world.on("trainer", [&](Node& node) { return train(node, modes[seed % modes.size()]); }).get();
       BOOST_TEST(account.applied == kSteps);
       BOOST_TEST(account.taken_by_ps0 == kSteps);
       BOOST_TEST((account.taken_by_ps1 == kSteps));
@@ -130,7 +296,7 @@ BOOST_AUTO_TEST_CASE(when_an_owner_dies_in_a_step_the_others_have_applied_what_t
     BOOST_TEST_CONTEXT("seed " << seed) {
       sim::World world(bad_network(seed), kNames, functions());
       const TraceIfFailed show(world);
-      const Future<Account> program = world.on("trainer", &train);
+      const Future<Account> program = world.on("trainer", [](Node& node) { return train(node); });
       world.kill_after(world.draw(1500), "ps1", world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
       const Account account = program.get();
       // A step whose outcome on ps1 is unknown was applied on all other nodes.

@@ -1,8 +1,11 @@
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <future>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <variant>
@@ -11,6 +14,8 @@
 #include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
 #include "actors/references/references.h"
+#include "actors/shards/shards.h"
+#include "actors/shards/shared_shard.h"
 #include "actors/shards/update_rule.h"
 #include "autograd/engine.h"
 #include "autograd/ops.h"
@@ -223,6 +228,102 @@ BOOST_AUTO_TEST_CASE(shards_end_with_the_last_handle_or_with_its_node, *boost::u
   BOOST_TEST(shards_become("ps0", 0));
 }
 
+BOOST_AUTO_TEST_CASE(owners_compute_updates_during_the_pass_and_drop_those_of_one_that_fails) {
+  const OptimizerId id = next_optimizer_of(a);
+  const DistOptimizer optimizer(a, optim::SgdOptions{.lr = 1.0}, {w0, w1});
+  const auto early = [&](const char* owner) {
+    return nodes.node(owner).core().shards().shared_by(id)->parameters.early_updates();
+  };
+  {
+    DistContext context(a);
+    optimizer.overlap(context);
+    backward_through_both(context);
+    optimizer.step(context);
+  }
+  for (const char* owner : {"ps0", "ps1"}) BOOST_TEST(early(owner) == 1U);
+  {
+    DistContext context(a);
+    optimizer.overlap(context);
+    const Variable y = context.rpc_sync("ps0", &explode_in_backward, context.rpc_sync("ps0", &scale, x, w0));
+    BOOST_CHECK_THROW(backward(context, sum(add(y, context.rpc_sync("ps1", &scale, x, w1)))), RemoteError);
+    backward_through_both(context);
+    optimizer.step(context);
+  }
+  for (const char* owner : {"ps0", "ps1"}) BOOST_TEST(early(owner) == 1U);
+  BOOST_TEST(same_bytes(value(w0), full({2}, 1.0)));  // 2 - 2 * 0.5
+  BOOST_TEST(same_bytes(value(w1), full({2}, 2.0)));
+}
+
+BOOST_AUTO_TEST_CASE(shards_of_a_shared_optimizer_end_with_the_last_handle_of_the_last_node,
+                     *boost::unit_test::label("fault-F12")) {
+  std::optional<DistOptimizer> optimizer(std::in_place, a, optim::SgdOptions{.lr = 1.0}, std::vector{w0, w1});
+  RRef<SharedTrainer> of_b = a.remote("b", &make_trainer, optimizer->share());
+  of_b.created(a).get();
+  BOOST_TEST(nodes.node("ps0").counts().shards == 2U);
+  optimizer.reset();
+  BOOST_TEST(shards_become("ps0", 1));
+  a.rpc_sync("b", &take_steps, of_b, w0, w1, 2);
+  BOOST_TEST(same_bytes(value(w0), full({2}, 1.0)));  // 2 - 2 * 0.5
+  of_b = {};
+  for (const char* owner : {"ps0", "ps1"}) BOOST_TEST(shards_become(owner, 0));
+}
+
+BOOST_AUTO_TEST_CASE(shared_optimizer_outlives_the_node_that_made_it, *boost::unit_test::label("fault-F12")) {
+  for (const char* owner : {"ps0", "ps1"}) static_cast<void>(nodes.node(owner).publish("w", make_parameter(2, 2.0)));
+  const auto found_by = [](Node& node) {
+    return std::vector{node.find<Variable>("ps0", "w"), node.find<Variable>("ps1", "w")};
+  };
+  {
+    const DistOptimizer of_a(a, optim::SgdOptions{.lr = 1.0, .momentum = 0.5}, found_by(a));
+    {
+      DistContext context(a);
+      backward_through(context, found_by(a));
+      of_a.step(context);
+    }
+    a.rpc_sync("b", &publish_trainer, of_a.share());
+    nodes.kill("a");
+  }
+  for (const char* owner : {"ps0", "ps1"}) BOOST_TEST(shards_become(owner, 1));
+  const std::vector<Parameter> all = found_by(b);
+  b.rpc_sync("b", &take_steps, b.find<SharedTrainer>("b", "trainer"), all[0], all[1], 1);
+  // v = 0.5: 1.5; v = 0.5 * 0.5 + 0.5: 0.75
+  for (const Parameter& one : all) BOOST_TEST(same_bytes(b.rpc_sync(one.owner(), &value_of, one), full({2}, 0.75)));
+  BOOST_TEST(b.unpublish("trainer"));
+  for (const char* owner : {"ps0", "ps1"}) BOOST_TEST(shards_become(owner, 0));
+}
+
+BOOST_AUTO_TEST_CASE(saved_state_is_of_one_step_whatever_steps_run, *boost::unit_test::label("fault-F29")) {
+  for (const Stepping& mode : {Stepping(StepMode::atomic), Stepping(StepMode::hogwild)}) {
+    const Parameter v0 = a.remote("ps0", &make_parameter, 2, 0.0);
+    const Parameter v1 = a.remote("ps1", &make_parameter, 2, 0.0);
+    const DistOptimizer optimizer(a, optim::SgdOptions{.lr = 1.0}, {v0, v1}, mode);
+    std::atomic<bool> over{false};
+    std::thread steps([&] {
+      while (!over) {
+        DistContext context(a);
+        backward_through(context, {v0, v1});
+        optimizer.step(context);
+      }
+    });
+    double last = -1;
+    for (int saves = 0; saves < 10 || last < 20; ++saves) {
+      const NamedTensors state = optimizer.state_dict(a, StateContent::rules_and_values);
+      std::map<std::string, Tensor> named(state.begin(), state.end());
+      // The first step makes the counts.
+      const auto count = named.find("groups.0.parameters.0.step");
+      const double taken = count == named.end() ? 0.0 : static_cast<double>(count->second.item<std::int64_t>());
+      if (taken > 0)
+        BOOST_TEST(static_cast<double>(named.at("groups.0.parameters.1.step").item<std::int64_t>()) == taken);
+      BOOST_TEST(same_bytes(named.at("groups.0.parameters.0.value"), full({2}, 0.0 - 0.5 * taken)));
+      BOOST_TEST(same_bytes(named.at("groups.0.parameters.1.value"), full({2}, 0.0 - 0.5 * taken)));
+      BOOST_TEST(taken >= last);
+      last = taken;
+    }
+    over = true;
+    steps.join();
+  }
+}
+
 BOOST_AUTO_TEST_CASE(when_an_owner_is_gone_an_atomic_step_changes_nothing_anywhere,
                      *boost::unit_test::label("Z-03") * boost::unit_test::label("fault-F29")) {
   const DistOptimizer optimizer(a, optim::SgdOptions{.lr = 1.0}, {w0, w1});
@@ -305,7 +406,7 @@ BOOST_AUTO_TEST_CASE(survivor_that_waits_for_a_shard_in_the_making_is_told_of_th
                     "shard/" + id.text(),
                     "create optimizer",
                     {},
-                    msg::ShardCreate{id, rule.name, rule.options, {never_made}}},
+                    msg::ShardCreate{id, {{rule.name, rule.options, {never_made}, {0}}}}},
                    [](const Result<msg::AnyMessage>& /*answer*/) {});
   BOOST_TEST(shards_become("ps0", 1));
   const Future<msg::AnyMessage> told = ask_of_step(b, id);

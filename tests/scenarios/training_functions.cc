@@ -73,6 +73,32 @@ void train_once(Scope& scope, const Parameter& w, const Tensor& x) {
   optimizer.step(context);
 }
 
+SharedTrainer make_trainer(Scope& scope, const SharedOptimizer& shared) { return {scope, shared}; }
+
+void publish_trainer(Scope& scope, const SharedOptimizer& shared) {
+  static_cast<void>(scope.publish("trainer", SharedTrainer(scope, shared)));
+}
+
+void take_steps(Scope& scope, const RRef<SharedTrainer>& trainer, const Parameter& w0, const Parameter& w1,
+                std::int32_t steps) {
+  const DistOptimizer optimizer = trainer.local_value(scope)->optimizer();
+  for (std::int32_t step = 0; step < steps; ++step) {
+    DistContext context(scope);
+    backward_through(context, {w0, w1});
+    optimizer.step(context);
+  }
+}
+
+void backward_through(const DistContext& context, const std::vector<Parameter>& parameters) {
+  const Variable x(full({1}, 0.5), RequiresGrad::yes);
+  Variable total;
+  for (const Parameter& parameter : parameters) {
+    const Variable y = sum(context.rpc_sync(parameter.owner(), &scale, x, parameter));
+    total = total.defined() ? add(total, y) : y;
+  }
+  backward(context, total);
+}
+
 FunctionRegistry training_functions() {
   return {{"make_parameter", &make_parameter},
           {"make_constant", &make_constant},
@@ -89,7 +115,10 @@ FunctionRegistry training_functions() {
           {"scale_with_hooks", &scale_with_hooks},
           {"explode_in_backward", &explode_in_backward},
           {"fail", &fail},
-          {"train_once", &train_once}};
+          {"train_once", &train_once},
+          {"make_trainer", &make_trainer},
+          {"publish_trainer", &publish_trainer},
+          {"take_steps", &take_steps}};
 }
 
 }  // namespace troupe::testing

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
@@ -43,6 +44,26 @@ void fail();
 
 /// One step of SGD with rate 1 on `w`, from the gradient of sum(x * w), in a context of its own.
 void train_once(Scope& scope, const Parameter& w, const Tensor& x);
+
+/// A trainer that stays on its node, with a handle of a shared optimizer.
+class SharedTrainer {
+ public:
+  SharedTrainer(const Scope& scope, const SharedOptimizer& shared) : optimizer_(scope, shared) {}
+  [[nodiscard]] const DistOptimizer& optimizer() const { return optimizer_; }
+
+ private:
+  DistOptimizer optimizer_;
+};
+
+SharedTrainer make_trainer(Scope& scope, const SharedOptimizer& shared);
+/// Makes one that this node keeps as "trainer".
+void publish_trainer(Scope& scope, const SharedOptimizer& shared);
+/// Takes `steps` steps, each with gradient 0.5 for each of w0 and w1.
+void take_steps(Scope& scope, const RRef<SharedTrainer>& trainer, const Parameter& w0, const Parameter& w1,
+                std::int32_t steps);
+
+/// Runs a backward pass with gradient 0.5 for each parameter, a row of `scale` calls.
+void backward_through(const DistContext& context, const std::vector<Parameter>& parameters);
 
 [[nodiscard]] FunctionRegistry training_functions();
 

@@ -19,7 +19,7 @@
 #include "autograd/engine.h"
 #include "autograd/ops.h"
 #include "autograd/ops/embedding.h"
-#include "optim/sgd.h"
+#include "optim/rule_options.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
 #include "tensor/ops/update.h"
@@ -27,6 +27,7 @@
 namespace troupe::testing {
 namespace {
 
+using detail::ShardParameters;
 using detail::ShardRules;
 
 const NodeLife kSelf{"ps0", {1, 1}};
@@ -35,11 +36,24 @@ const std::vector<NodeLife> kOwners{kSelf, kOther};
 
 StepId step_id(std::uint64_t serial) { return {"trainer", 7, serial}; }
 
+/// Returns the steps of a new optimizer with this rule, one group.
+ShardRules shard_of(const ShardParameters::MakeRule& make_rule, std::vector<Variable> parameters) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < parameters.size(); ++i) places.push_back(i);
+  std::vector<ShardParameters::Group> groups;
+  groups.push_back({make_rule, std::move(parameters), std::move(places)});
+  return {kSelf, std::make_shared<ShardParameters>(std::move(groups))};
+}
+
+ShardRules shard_of(const optim::RuleOptions& options, std::vector<Variable> parameters) {
+  return shard_of([options] { return optim::make_rule(options); }, std::move(parameters));
+}
+
 /// Two parameters of value 1, with rate 0.5.
 struct Fixture {
   Variable a{full({2}, 1.0), RequiresGrad::yes};
   Variable b{full({2}, 1.0), RequiresGrad::yes};
-  ShardRules shard{kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {a, b}};
+  ShardRules shard = shard_of(optim::SgdOptions{.lr = 0.5}, {a, b});
 
   /// Returns the gradient `value` for `a` only.
   [[nodiscard]] Gradients gradients(double value) const {
@@ -143,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_gradient_that_does_not_fit_fails_the_step_and_not_the_nex
 }
 
 BOOST_AUTO_TEST_CASE(momentum_of_an_aborted_step_leaves_no_trace) {
-  ShardRules with_momentum(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 1.0, .momentum = 0.5}), {a, b});
+  ShardRules with_momentum = shard_of(optim::SgdOptions{.lr = 1.0, .momentum = 0.5}, {a, b});
   BOOST_TEST(with_momentum.prepare(step_id(1), gradients(100.0)).ok());
   with_momentum.abort(step_id(1));
   BOOST_TEST(with_momentum.step(step_id(2), gradients(1.0)).ok());
@@ -159,8 +173,8 @@ BOOST_AUTO_TEST_CASE(rows_or_tensors_the_bits_are_the_same_whatever_became_of_th
         detail::rule_of(optim::AdamOptions{.lr = 0.5})}) {
     const Variable table(arange(0.0, 10.0, 1.0).view({5, 2}), RequiresGrad::yes);
     const Variable other(table.value().clone(), RequiresGrad::yes);
-    ShardRules by_rows(kSelf, detail::make_rule(rule).value(), {table});
-    ShardRules by_tensors(kSelf, detail::make_rule(rule).value(), {other});
+    ShardRules by_rows = shard_of([rule] { return detail::make_rule(rule).value(); }, {table});
+    ShardRules by_tensors = shard_of([rule] { return detail::make_rule(rule).value(); }, {other});
     for (std::uint64_t k = 0; k < 3 * touched.size(); ++k) {
       const Gradients rows = of_rows(table, touched[k % touched.size()]);
       Gradients tensor;
@@ -182,7 +196,7 @@ BOOST_AUTO_TEST_CASE(rows_or_tensors_the_bits_are_the_same_whatever_became_of_th
 
 BOOST_AUTO_TEST_CASE(a_step_by_rows_touches_no_others_in_either_buffer) {
   const Variable table(zeros({4, 1}), RequiresGrad::yes);
-  ShardRules of_table(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {table});
+  ShardRules of_table = shard_of(optim::SgdOptions{.lr = 0.5}, {table});
   auto* const memory = reinterpret_cast<float*>(const_cast<std::byte*>(table.value().bytes()));
   BOOST_TEST(of_table.step(step_id(1), of_rows(table, {3, 1})).ok());
   memory[0] = 7.0F;  // beyond the tensor, which is now the second buffer
@@ -212,19 +226,28 @@ class Starving final : public optim::Optimizer {
   [[nodiscard]] bool maximizes() const noexcept override { return false; }
 };
 
+/// `starving` becomes the rule.
+ShardRules starving_shard(Starving*& starving, std::vector<Variable> parameters) {
+  const auto make = [&starving]() -> std::unique_ptr<optim::Optimizer> {
+    auto rule = std::make_unique<Starving>();
+    starving = rule.get();
+    return rule;
+  };
+  return shard_of(make, std::move(parameters));
+}
+
 BOOST_AUTO_TEST_CASE(a_commit_that_fails_keeps_the_step_prepared_and_a_later_one_applies_it) {
-  auto rule = std::make_unique<Starving>();
-  Starving& starving = *rule;
-  ShardRules short_of_memory(kSelf, std::move(rule), {a, b});
+  Starving* starving = nullptr;
+  ShardRules short_of_memory = starving_shard(starving, {a, b});
   BOOST_TEST(short_of_memory.prepare(step_id(1), gradients(1.0), kOwners).ok());
   BOOST_TEST(short_of_memory.prepare(step_id(2), gradients(2.0), kOwners).ok());  // uses the second buffers
-  starving.starves = true;
+  starving->starves = true;
   BOOST_TEST((short_of_memory.commit(step_id(1)).error().code == ErrorCode::resource_exhausted));
   BOOST_TEST((short_of_memory.outcome(step_id(1)).state == msg::StepState::prepared));
   BOOST_TEST((short_of_memory.step(step_id(3), gradients(1.0)).error().code == ErrorCode::resource_exhausted));
   BOOST_TEST((short_of_memory.outcome(step_id(3)).state == msg::StepState::unknown));
   BOOST_TEST(first(a) == 1.0F);
-  starving.starves = false;
+  starving->starves = false;
   BOOST_TEST(short_of_memory.commit(step_id(1)).value().version == 1U);
   BOOST_TEST(first(a) == 0.5F);  // 1 - 0.5 * 1
   BOOST_TEST(short_of_memory.commit(step_id(2)).ok());
@@ -233,19 +256,18 @@ BOOST_AUTO_TEST_CASE(a_commit_that_fails_keeps_the_step_prepared_and_a_later_one
 
 BOOST_AUTO_TEST_CASE(what_another_owner_has_applied_is_applied_here_when_the_driver_is_gone,
                      *boost::unit_test::label("fault-F29")) {
-  auto rule = std::make_unique<Starving>();
-  Starving& starving = *rule;
-  ShardRules alone(kSelf, std::move(rule), {a, b});
+  Starving* starving = nullptr;
+  ShardRules alone = starving_shard(starving, {a, b});
   BOOST_TEST(alone.prepare(step_id(1), gradients(1.0), kOwners).ok());
   BOOST_TEST(alone.prepare(step_id(2), gradients(2.0), kOwners).ok());
   alone.driver_gone();
   BOOST_TEST(alone.go_on().questions.size() == 2U);
-  starving.starves = true;
+  starving->starves = true;
   alone.answered(kOther, step_id(1), msg::StepState::applied);
   alone.answered(kOther, step_id(2), msg::StepState::aborted);
   BOOST_TEST(alone.go_on().again);
   BOOST_TEST(first(a) == 1.0F);
-  starving.starves = false;
+  starving->starves = false;
   const ShardRules::Words words = alone.go_on();
   BOOST_TEST(!words.again);
   BOOST_TEST(words.changed);
@@ -270,7 +292,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_a_step_are_given_back_however_it_ends) {
       },
   });
   for (const auto& end : ways) {
-    ShardRules part(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {a, b});
+    ShardRules part = shard_of(optim::SgdOptions{.lr = 0.5}, {a, b});
     const Tensor gradient = full({2}, 1.0);
     {
       Gradients found;
@@ -295,7 +317,7 @@ BOOST_AUTO_TEST_CASE(step_beyond_what_a_driver_may_leave_open_is_refused) {
 
 BOOST_AUTO_TEST_CASE(what_is_no_parameter_is_refused) {
   const auto make = [](std::vector<Variable> parameters) {
-    ShardRules(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{}), std::move(parameters));
+    static_cast<void>(shard_of(optim::SgdOptions{}, std::move(parameters)));
   };
   const auto says = [](std::string text) { return [text](const TensorError& error) { return text == error.what(); }; };
   BOOST_CHECK_EXCEPTION(make({a, a}), TensorError, says("[optimizer] parameter 1 is given twice"));

@@ -28,7 +28,9 @@ struct AmongShards : AmongBarePeers {
 
   static msg::ShardCreate word_to_create(std::uint64_t serial, std::vector<RRefId> parameters) {
     const detail::UpdateRule rule = detail::rule_of(optim::SgdOptions{});
-    return {{"p1", 1, serial}, rule.name, rule.options, std::move(parameters)};
+    std::vector<std::uint64_t> places;
+    for (std::uint64_t i = 0; i < parameters.size(); ++i) places.push_back(i);
+    return {{"p1", 1, serial}, {{rule.name, rule.options, std::move(parameters), std::move(places)}}};
   }
 
   /// Requests a shard of p1's optimizer. Its parameters wait for their values.
@@ -92,9 +94,9 @@ BOOST_AUTO_TEST_CASE(a_shard_that_gets_no_memory_leaves_nothing_of_itself) {
 }
 
 BOOST_AUTO_TEST_CASE(only_the_life_that_made_an_optimizer_moves_it) {
-  BOOST_TEST(answer_to(p2->ask("m", "worker", msg::ShardCreate{{"p1", 1, 4}, "sgd", {}, {}})) ==
+  BOOST_TEST(answer_to(p2->ask("m", "worker", msg::ShardCreate{{"p1", 1, 4}, {}})) ==
              "protocol_violation optimizer p1.4 is not of p2");
-  BOOST_TEST(answer_to(p1->ask("m", "worker", msg::ShardCreate{{"p1", 3, 4}, "sgd", {}, {}})) ==
+  BOOST_TEST(answer_to(p1->ask("m", "worker", msg::ShardCreate{{"p1", 3, 4}, {}})) ==
              "protocol_violation optimizer p1.4 is not of p1");
   BOOST_TEST(answer_to(p2->ask("m", "shard/p1.4", msg::ShardPrepare{{"p1", 1, 4}, {"p1", 1, 5}, {"p1", 1, 6}, {}, 0}))
                  .find("protocol_violation") == 0U);
@@ -135,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_shard_is_made_once_and_ends_with_its_optimizers_node) {
 }
 
 BOOST_AUTO_TEST_CASE(a_shard_that_cannot_be_made_says_why_until_it_is_released) {
-  const Asked no_rule = p1->ask("m", "worker", msg::ShardCreate{{"p1", 1, 4}, "no such rule", {}, {}});
+  const Asked no_rule = p1->ask("m", "worker", msg::ShardCreate{{"p1", 1, 4}, {{"no such rule", {}, {}, {}}}});
   BOOST_TEST(answer_to(no_rule).find("bad_argument") == 0U, answer_to(no_rule));
   BOOST_TEST(shards().size() == 1U);
   const Asked step = p1->ask("m", "shard/p1.4", msg::ShardPrepare{{"p1", 1, 4}, {"p1", 1, 5}, {"p1", 1, 6}, {}, 0});
@@ -173,6 +175,124 @@ BOOST_FIXTURE_TEST_CASE(an_owner_is_not_asked_again_by_a_node_that_is_gone, Orph
   node.reset();
   clock->advance(1h);
   BOOST_TEST(questions().empty());
+}
+
+/// A shard of p1's optimizer, which p2 has joined.
+struct Joined : AmongShards {
+  Joined() {
+    BOOST_REQUIRE(answer_to(create(4, {})) == "ok");
+    BOOST_REQUIRE(answer_to(p2->ask("m", "worker", msg::ShardJoin{second, first})) == "ok");
+  }
+
+  Asked step_of(BarePeer& peer, const OptimizerId& optimizer, std::uint64_t serial) {
+    const StepId step{optimizer.creator, optimizer.incarnation, serial};
+    const ContextId context{optimizer.creator, optimizer.incarnation, serial + 1000};
+    return peer.ask("m", "shard/" + optimizer.text(), msg::ShardStep{optimizer, step, context, 0, {}});
+  }
+  Asked wait_of(BarePeer& peer, const OptimizerId& optimizer, std::uint64_t staleness) {
+    return peer.ask("m", "shard/" + optimizer.text(), msg::ShardWait{optimizer, staleness});
+  }
+  msg::ShardSaved saved_by(BarePeer& peer, const OptimizerId& optimizer, std::optional<std::uint64_t> version) {
+    const Asked asked = peer.ask("m", "shard/" + optimizer.text(), msg::ShardSave{optimizer, version, true});
+    BOOST_REQUIRE(answer_to(asked) == "ok");
+    return std::get<msg::ShardSaved>((*asked)->value());
+  }
+
+  const OptimizerId first{"p1", 1, 4};
+  const OptimizerId second{"p2", 2, 9};
+};
+
+BOOST_FIXTURE_TEST_CASE(parameters_are_shared_until_the_last_handle_is_gone, Joined) {
+  BOOST_TEST(shards().size() == 2U);
+  BOOST_TEST(answer_to(step_of(*p1, first, 20)) == "ok");
+  BOOST_TEST(answer_to(step_of(*p2, second, 20)) == "ok");
+  BOOST_TEST(saved_by(*p1, first, {}).version == 2U);
+  p1->say("m", "shard/p1.4", msg::ShardReleased{first, 21});
+  BOOST_TEST(shards().size() == 1U);
+  const Asked step = step_of(*p2, second, 21);
+  BOOST_REQUIRE(answer_to(step) == "ok");
+  BOOST_TEST(std::get<msg::ShardStepped>((*step)->value()).version == 3U);
+  p2->die();
+  BOOST_TEST(shards().size() == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(step_that_comes_again_by_any_handle_changes_nothing, Joined) {
+  for (int copy = 0; copy < 3; ++copy) {
+    BOOST_TEST(answer_to(step_of(*p2, second, 20)) == "ok");
+    BOOST_TEST(saved_by(*p2, second, {}).version == 1U);
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(handle_that_joins_what_is_gone_is_told_so, Joined) {
+  p1->die();
+  const Asked late = p2->ask("m", "worker", msg::ShardJoin{{"p2", 2, 10}, first});
+  BOOST_TEST(answer_to(late) == "ref_revoked optimizer p1.4 has no shard on m: every handle of it is gone");
+  BOOST_TEST(((*late)->error().execution == Execution::never));
+  p2->say("m", "shard/p2.10", msg::ShardReleased{{"p2", 2, 10}, 0});
+  BOOST_TEST(shards().size() == 1U);
+  BOOST_TEST(answer_to(p2->ask("m", "worker", msg::ShardJoin{{"p2", 2, 11}, second})) == "ok");
+  BOOST_TEST(answer_to(p2->ask("m", "worker", msg::ShardJoin{{"p1", 1, 12}, second})).find("protocol_violation") == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(trainer_that_is_ahead_is_answered_when_another_steps_or_dies, Joined) {
+  BOOST_TEST(answer_to(wait_of(*p1, first, 0)) == "ok");
+  BOOST_TEST(answer_to(step_of(*p1, first, 20)) == "ok");
+  const Asked ahead = wait_of(*p1, first, 0);
+  BOOST_TEST(answer_to(ahead) == "waits");
+  BOOST_TEST(answer_to(step_of(*p1, first, 20)) == "ok");  // again
+  BOOST_TEST(answer_to(step_of(*p2, second, 20)) == "ok");
+  BOOST_REQUIRE(answer_to(ahead) == "ok");
+  BOOST_TEST(std::get<msg::ShardReady>((*ahead)->value()).clock == 1U);
+  BOOST_TEST(std::get<msg::ShardReady>((*ahead)->value()).slowest == 1U);
+  BOOST_TEST(answer_to(step_of(*p1, first, 21)) == "ok");
+  const Asked again = wait_of(*p1, first, 0);
+  BOOST_TEST(answer_to(again) == "waits");
+  p2->die();
+  BOOST_TEST(answer_to(again) == "ok");
+}
+
+BOOST_FIXTURE_TEST_CASE(wait_of_a_handle_that_is_released_fails, Joined) {
+  BOOST_TEST(answer_to(step_of(*p1, first, 20)) == "ok");
+  const Asked ahead = wait_of(*p1, first, 0);
+  BOOST_TEST(answer_to(ahead) == "waits");
+  p1->say("m", "shard/p1.4", msg::ShardReleased{first, 21});
+  BOOST_TEST(answer_to(ahead) == "cancelled the optimizer was released");
+}
+
+BOOST_FIXTURE_TEST_CASE(state_is_given_at_its_version_while_no_step_is_open, Joined) {
+  BOOST_TEST(saved_by(*p1, first, {}).names.empty());
+  const msg::ShardSaved saved = saved_by(*p1, first, 0);
+  BOOST_REQUIRE(!saved.names.empty());
+  BOOST_TEST(saved.names.front() == "groups.0.sgd.lr");
+  BOOST_TEST(saved.names.size() == saved.tensors.size());
+  BOOST_TEST(saved_by(*p1, first, 1).names.empty());
+  const std::vector<msg::StepOwner> alone{{"m", {7, 7}}};
+  BOOST_TEST(answer_to(p2->ask("m", "shard/p2.9", msg::ShardPrepare{second, {"p2", 2, 5}, {"p2", 2, 6}, alone, 0})) ==
+             "ok");
+  BOOST_TEST(saved_by(*p1, first, 0).open == 1U);
+  BOOST_TEST(saved_by(*p1, first, 0).names.empty());
+  p2->die();
+  BOOST_TEST(saved_by(*p1, first, 0).open == 0U);
+  BOOST_TEST(!saved_by(*p1, first, 0).names.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(loaded_state_is_checked_and_shows_with_its_commit, Joined) {
+  const auto load = [&](std::vector<std::string> names, std::vector<Tensor> tensors, std::uint64_t serial) {
+    return p1->ask("m", "shard/p1.4",
+                   msg::ShardLoad{first, {"p1", 1, serial}, {{"m", {7, 7}}}, 0, std::move(names), std::move(tensors)});
+  };
+  BOOST_TEST(answer_to(load({"groups.0.sgd.lr"}, {}, 30)) ==
+             "protocol_violation a state has not one name for each tensor");
+  BOOST_TEST(answer_to(load({}, {}, 31)).find("bad_argument [load_state] missing: groups.0.sgd.lr") == 0U);
+  BOOST_TEST(answer_to(p1->ask("m", "shard/p1.4", msg::ShardLoad{first, {"p1", 1, 32}, {}, 0, {}, {}})) ==
+             "protocol_violation the owners of a step are named in order, this one among them");
+  const msg::ShardSaved saved = saved_by(*p1, first, 0);
+  BOOST_TEST(answer_to(load(saved.names, saved.tensors, 33)) == "ok");
+  BOOST_TEST(saved_by(*p1, first, {}).version == 0U);
+  for (int copy = 0; copy < 2; ++copy) {
+    BOOST_TEST(answer_to(p1->ask("m", "shard/p1.4", msg::ShardCommit{first, {"p1", 1, 33}, 0})) == "ok");
+    BOOST_TEST(saved_by(*p1, first, {}).version == 1U);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_end_of_the_node_fails_what_waits_and_makes_no_shard) {

@@ -1,0 +1,503 @@
+#include "actors/shards/optimizer_driver.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "actors/calls/scope_state.h"
+#include "actors/scope.h"
+#include "actors/shards/state_names.h"
+#include "actors/shards/update_rule.h"
+#include "tensor/create.h"
+#include "tensor/error.h"
+
+namespace troupe::detail {
+namespace {
+
+/// The pause before a state is read again that steps changed meanwhile.
+constexpr std::chrono::milliseconds kReadAgainAfter{2};
+
+Error step_error(ErrorCode code, Execution execution, const Error& cause, std::string message) {
+  Error error;
+  error.code = code;
+  error.peer = cause.peer;
+  error.incarnation = cause.incarnation;
+  error.operation = "step";
+  error.execution = execution;
+  error.cause = cause.text();
+  error.message = std::move(message);
+  return error;
+}
+
+/// Throws `cause` as step_not_applied, or the context's own error, which says more.
+[[noreturn]] void fail_unapplied(const Error& cause, const std::string& operation = "step") {
+  if (cause.code == ErrorCode::context_aborted) throw RemoteError(cause);
+  Error error = step_error(ErrorCode::step_not_applied, Execution::never, cause, "no parameter was changed");
+  error.operation = operation;
+  throw RemoteError(std::move(error));
+}
+
+/// Returns the error of the last attempt at each owner.
+std::map<NodeName, Error> reasons(const std::map<NodeName, std::optional<Error>>& open, const NodeCore& node) {
+  std::map<NodeName, Error> reasons;
+  for (const auto& [owner, error] : open) {
+    reasons.emplace(owner,
+                    error ? *error : node.error(ErrorCode::timeout, owner, "step", "no answer within the deadline"));
+  }
+  return reasons;
+}
+
+std::string names_of(const std::map<NodeName, Error>& owners) {
+  std::vector<NodeName> names;
+  for (const auto& [owner, error] : owners) names.push_back(owner);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+template <class Answers>
+const Error* first_error(const Answers& answers) {
+  const auto failed = std::ranges::find_if(answers, [](const auto& answer) { return !answer.message.ok(); });
+  return failed == answers.end() ? nullptr : &failed->message.error();
+}
+
+/// Returns the message M in the answer of `owner`. Throws RemoteError.
+template <class M>
+M expect(const NodeCore& node, const NodeName& owner, Result<msg::AnyMessage> answer, const std::string& operation) {
+  if (!answer) throw RemoteError(answer.error());
+  if (auto* message = std::get_if<M>(&answer.value())) return std::move(*message);
+  throw RemoteError(node.error(ErrorCode::protocol_violation, owner, operation, "the answer is another message"));
+}
+
+/// Clears a flag at the end of a scope; null: none.
+class Cleared {
+ public:
+  explicit Cleared(std::atomic<bool>* flag) : flag_(flag) {}
+  Cleared(const Cleared&) = delete;
+  Cleared& operator=(const Cleared&) = delete;
+  ~Cleared() {
+    if (flag_ != nullptr) *flag_ = false;
+  }
+
+ private:
+  std::atomic<bool>* const flag_;
+};
+
+/// Waits on the node's clock.
+void pause(NodeCore& node) {
+  const Promise<void> over(node.future_home());
+  const Future<void> waited = over.future();
+  node.clock().at(node.clock().now() + kReadAgainAfter, [over] { over.complete(Unit{}); });
+  waited.state().wait();
+}
+
+}  // namespace
+
+OptimizerDriver::OptimizerDriver(const std::shared_ptr<NodeCore>& node, std::vector<DistParameterGroup> groups,
+                                 const Stepping& stepping)
+    : node_(node), id_(node->next_id<OptimizerId>()), stepping_(stepping), groups_(std::move(groups)) {
+  if (stepping_.staleness > 0 && stepping_.mode != StepMode::bounded_staleness) {
+    throw std::invalid_argument(fmt::format("[DistOptimizer] staleness {} in a mode without one", stepping_.staleness));
+  }
+  if (groups_.empty()) throw std::invalid_argument("[DistOptimizer] there are no parameters");
+  std::set<NodeName> owners;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    if (groups_[g].parameters.empty()) {
+      throw std::invalid_argument(groups_.size() == 1 ? "[DistOptimizer] there are no parameters"
+                                                      : fmt::format("[DistOptimizer] group {} has no parameters", g));
+    }
+    for (const RRef<Variable>& parameter : groups_[g].parameters) owners.insert(parameter.owner());
+  }
+  for (const NodeName& owner : owners) owners_.push_back({owner, {}});
+}
+
+OptimizerDriver::~OptimizerDriver() {
+  const auto core = node_.lock();
+  if (!core) return;
+  for (const NodeLife& owner : owners_) core->notify(owner.name, actor(), msg::ShardReleased{id_, settled()});
+}
+
+msg::ShardCreate OptimizerDriver::creation(const NodeName& owner) const {
+  msg::ShardCreate create{id_, {}};
+  for (const DistParameterGroup& group : groups_) {
+    UpdateRule rule = rule_of(group.options);
+    msg::ShardGroup part{std::move(rule.name), std::move(rule.options), {}, {}};
+    for (std::size_t place = 0; place < group.parameters.size(); ++place) {
+      if (group.parameters[place].owner() != owner) continue;
+      part.parameters.push_back(group.parameters[place].id());
+      part.places.push_back(place);
+    }
+    create.groups.push_back(std::move(part));
+  }
+  return create;
+}
+
+void OptimizerDriver::create(NodeCore& core, Due due) {
+  begin(core, due, "create optimizer", [this](const NodeName& owner) { return creation(owner); });
+}
+
+void OptimizerDriver::join(NodeCore& core, Due due, const SharedOptimizerParts& shared) {
+  begin(core, due, "join optimizer", [&](const NodeName&) { return msg::ShardJoin{id_, shared.of}; });
+  for (std::size_t g = 0; g < std::min(shared.rates.size(), groups_.size()); ++g) {
+    const auto& [lr, momentum] = shared.rates[g];
+    set_lr(g, lr);
+    if (momentum) set_momentum(g, *momentum);
+  }
+}
+
+void OptimizerDriver::begin(NodeCore& core, Due due, const std::string& operation, const MakeMessage& make_message) {
+  auto answers = ask_all(core, due, operation, make_message);
+  if (const Error* error = first_error(answers)) throw RemoteError(*error);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    Answer& answer = answers[i];
+    owners_[i].incarnation =
+        expect<msg::ShardCreated>(core, answer.owner, std::move(answer.message), operation).incarnation;
+  }
+  const std::lock_guard lock(mutex_);
+  for (const DistParameterGroup& group : groups_) rules_.push_back(optim::make_rule(group.options));
+  momentums_.resize(groups_.size());
+}
+
+SharedOptimizerParts OptimizerDriver::shared() const {
+  const auto core = node_.lock();
+  if (!core || core->stopped()) {
+    Error error = make_error(ErrorCode::shutting_down, "the optimizer's node has stopped");
+    error.operation = "share optimizer";
+    throw RemoteError(std::move(error));
+  }
+  ScopeState state;
+  state.node = core;
+  const Scope scope(std::make_shared<ScopeState>(std::move(state)));
+  SharedOptimizerParts parts{
+      id_, stepping_, groups_, {}, RRef<OptimizerAnchor>(scope, OptimizerAnchor(shared_from_this()))};
+  for (const msg::StepRate& rate : rates()) parts.rates.emplace_back(rate.lr, rate.momentum);
+  return parts;
+}
+
+std::vector<OptimizerDriver::Answer> OptimizerDriver::ask_all(NodeCore& core, Due due, const std::string& operation,
+                                                              const MakeMessage& make_message) const {
+  std::vector<Future<msg::AnyMessage>> futures;
+  for (const NodeLife& owner : owners_) {
+    const Promise<msg::AnyMessage> promise(core.future_home());
+    futures.push_back(promise.future());
+    core.request({owner.name, actor(), operation, due, make_message(owner.name)},
+                 [promise](Result<msg::AnyMessage> answer) { promise.complete(std::move(answer)); });
+  }
+  std::vector<Answer> answers;
+  for (std::size_t i = 0; i < owners_.size(); ++i) {
+    futures[i].state().wait();
+    answers.push_back({owners_[i].name, futures[i].state().result()});
+  }
+  return answers;
+}
+
+std::vector<msg::StepOwner> OptimizerDriver::all_owners() const {
+  std::vector<msg::StepOwner> all;
+  for (const NodeLife& owner : owners_) all.push_back({owner.name, owner.incarnation});
+  return all;
+}
+
+// --- steps -----------------------------------------------------------------------------------------------------------
+
+StepId OptimizerDriver::begin_step(NodeCore& core) {
+  const std::lock_guard lock(mutex_);
+  if (lost_) fail_unapplied(*lost_);
+  if (unresolved_.size() >= kUnresolvedStepsMax) {
+    Error error = core.error(ErrorCode::resource_exhausted, core.name(), "step",
+                             fmt::format("{} steps of this optimizer have no outcome", unresolved_.size()));
+    error.execution = Execution::never;
+    throw RemoteError(std::move(error));
+  }
+  auto step = core.next_id<StepId>();
+  last_ = step.serial;
+  unresolved_.insert(step.serial);
+  return step;
+}
+
+void OptimizerDriver::end_step(const StepId& step) {
+  const std::lock_guard lock(mutex_);
+  unresolved_.erase(step.serial);
+}
+
+void OptimizerDriver::lost(const Error& why) {
+  const std::lock_guard lock(mutex_);
+  if (!lost_) lost_ = why;
+}
+
+std::uint64_t OptimizerDriver::settled() const {
+  const std::lock_guard lock(mutex_);
+  return unresolved_.empty() ? last_ + 1 : *unresolved_.begin();
+}
+
+bool OptimizerDriver::has_unresolved() const {
+  const std::lock_guard lock(mutex_);
+  return !unresolved_.empty();
+}
+
+void OptimizerDriver::step(NodeCore& core, Due due, const ContextId& context, const msg::StepSettings& settings) {
+  const bool bounded = stepping_.mode == StepMode::bounded_staleness;
+  if (bounded && stepping_now_.exchange(true)) {
+    throw std::logic_error(
+        "[DistOptimizer] a step of this handle is under way: with bounded staleness a trainer takes one at a time");
+  }
+  const Cleared over(bounded ? &stepping_now_ : nullptr);
+  if (bounded) wait_for_turn(core, due);
+  const StepId step = begin_step(core);
+  // A single owner takes the step or does not: a second phase gains nothing.
+  if (stepping_.mode == StepMode::atomic && owners_.size() > 1) {
+    const auto owners = all_owners();
+    prepare(core, due, step, "step",
+            [&](const NodeName&) { return msg::ShardPrepare{id_, step, context, owners, settled(), settings}; });
+    commit(core, due, step);
+  } else {
+    carry_out(core, due, step, StepRun::Refusal::is_final, [this, step, context, settings] {
+      return msg::ShardStep{id_, step, context, settled(), settings};
+    });
+  }
+}
+
+void OptimizerDriver::wait_for_turn(NodeCore& core, Due due) {
+  // One owner counts the steps of all trainers: each of them steps on every owner.
+  const Promise<msg::AnyMessage> promise(core.future_home());
+  const Future<msg::AnyMessage> answer = promise.future();
+  core.request({owners_.front().name, actor(), "step", due, msg::ShardWait{id_, stepping_.staleness}},
+               [promise](Result<msg::AnyMessage> told) { promise.complete(std::move(told)); });
+  answer.state().wait();
+  if (!answer.state().result()) fail_unapplied(answer.state().result().error());
+}
+
+void OptimizerDriver::prepare(NodeCore& core, Due due, const StepId& step, const std::string& operation,
+                              const MakeMessage& make_message) {
+  const auto prepared = ask_all(core, due, operation, make_message);
+  const Error* error = first_error(prepared);
+  if (error == nullptr) return;
+  for (const NodeLife& owner : owners_) core.notify(owner.name, actor(), msg::ShardAbort{id_, step});
+  end_step(step);
+  fail_unapplied(*error, operation);
+}
+
+void OptimizerDriver::commit(NodeCore& core, Due due, const StepId& step) {
+  carry_out(core, due, step, StepRun::Refusal::is_repeated, [this, step] {
+    return msg::ShardCommit{id_, step, settled()};
+  });
+}
+
+void OptimizerDriver::carry_out(NodeCore& core, Due due, const StepId& step, StepRun::Refusal refusal,
+                                std::function<msg::AnyMessage()> make_message) {
+  const auto run = std::make_shared<StepRun>(StepRun::Parts{
+      core.shared_from_this(), actor(), owners_,
+      [self = shared_from_this(), make_message = std::move(make_message)] { return make_message(); }, refusal,
+      [self = shared_from_this(), step, refusal](const StepOutcome& all) {
+        const bool others_may_ask = refusal == StepRun::Refusal::is_repeated && !all.lost.empty();
+        others_may_ask ? self->lost(all.lost.begin()->second) : self->end_step(step);
+      }});
+  run->begin();
+  const Future<StepOutcome> outcome = run->outcome();
+  if (due && !outcome.get_for(*due - core.clock().now())) {
+    const auto open = reasons(run->open(), core);
+    if (!open.empty()) fail_unknown(step, open, outcome, "not known from");
+  }
+  const StepOutcome& all = (outcome.state().wait(), outcome.state().result().value());
+  if (!all.lost.empty()) fail_unknown(step, all.lost, outcome, "not known from");
+  if (all.not_applied.empty()) return;
+  if (all.applied.empty()) fail_unapplied(all.not_applied.begin()->second);
+  fail_unknown(step, all.not_applied, outcome, "failed on");
+}
+
+void OptimizerDriver::fail_unknown(const StepId& step, const std::map<NodeName, Error>& open,
+                                   const Future<StepOutcome>& outcome, std::string_view what) {
+  {
+    const std::lock_guard lock(mutex_);
+    unknown_.emplace_back(step, outcome);
+    if (unknown_.size() > kUnknownStepsMax) unknown_.pop_front();
+  }
+  throw StepUnknown(step_error(ErrorCode::step_unknown, Execution::maybe, open.begin()->second,
+                               fmt::format("{} {}, applied everywhere else", what, names_of(open))),
+                    step);
+}
+
+Future<StepOutcome> OptimizerDriver::outcome(const StepId& step) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(unknown_, step, &std::pair<StepId, Future<StepOutcome>>::first);
+  if (found != unknown_.end()) return found->second;
+  const auto core = node_.lock();
+  const Promise<StepOutcome> none(core ? core->future_home() : FutureHome{});
+  Error error;
+  error.code = ErrorCode::bad_argument;
+  error.operation = "step";
+  error.message = fmt::format("step {} did not end with step_unknown lately", step.text());
+  none.complete(std::move(error));
+  return none.future();
+}
+
+// --- rates -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Returns the rule of a group. Throws IndexError.
+optim::Optimizer& rule_at(const std::vector<std::unique_ptr<optim::Optimizer>>& rules, std::size_t group) {
+  if (group < rules.size()) return *rules[group];
+  throw IndexError(fmt::format("[optimizer] no group {} of {}", group, rules.size()));
+}
+
+}  // namespace
+
+std::vector<msg::StepRate> OptimizerDriver::rates() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<msg::StepRate> rates;
+  for (std::size_t g = 0; g < rules_.size(); ++g) rates.push_back({rules_[g]->lr(), momentums_[g]});
+  return rates;
+}
+
+double OptimizerDriver::lr(std::size_t group) const {
+  const std::lock_guard lock(mutex_);
+  return rule_at(rules_, group).lr();
+}
+
+void OptimizerDriver::set_lr(std::size_t group, double lr) {
+  const std::lock_guard lock(mutex_);
+  rule_at(rules_, group).set_lr(lr);
+}
+
+double OptimizerDriver::momentum(std::size_t group) const {
+  const std::lock_guard lock(mutex_);
+  return rule_at(rules_, group).momentum();
+}
+
+void OptimizerDriver::set_momentum(std::size_t group, double momentum) {
+  const std::lock_guard lock(mutex_);
+  rule_at(rules_, group).set_momentum(momentum);
+  momentums_[group] = momentum;
+}
+
+// --- state -----------------------------------------------------------------------------------------------------------
+
+NamedTensors OptimizerDriver::state(NodeCore& core, Due due, StateContent content) {
+  for (int attempts = 1;; ++attempts) {
+    if (auto state = try_state(core, due, content)) return *std::move(state);
+    if (due && core.clock().now() >= *due) {
+      throw RemoteError(core.error(ErrorCode::timeout, core.name(), "save state",
+                                   fmt::format("steps were under way at each of {} attempts", attempts)));
+    }
+    pause(core);
+  }
+}
+
+std::optional<NamedTensors> OptimizerDriver::try_state(NodeCore& core, Due due, StateContent content) {
+  const std::string operation = "save state";
+  std::map<NodeName, std::uint64_t> versions;
+  const auto none_is_open = [&](std::vector<Answer> answers, std::vector<msg::ShardSaved>& parts) {
+    bool none = true;
+    for (Answer& answer : answers) {
+      parts.push_back(expect<msg::ShardSaved>(core, answer.owner, std::move(answer.message), operation));
+      none &= parts.back().open == 0;
+    }
+    return none;
+  };
+  // All owners have these versions at the moment between the two rounds, if they still have them in the second one.
+  std::vector<msg::ShardSaved> first;
+  if (!none_is_open(ask_all(core, due, operation,
+                            [this](const NodeName&) {
+                              return msg::ShardSave{id_, {}, false};
+                            }),
+                    first)) {
+    return std::nullopt;
+  }
+  if (has_unresolved()) return std::nullopt;
+  for (std::size_t i = 0; i < owners_.size(); ++i) versions[owners_[i].name] = first[i].version;
+  std::vector<msg::ShardSaved> second;
+  const bool values = content == StateContent::rules_and_values;
+  auto answers = ask_all(core, due, operation, [&](const NodeName& owner) {
+    return msg::ShardSave{id_, versions.at(owner), values};
+  });
+  if (!none_is_open(std::move(answers), second)) return std::nullopt;
+  for (std::size_t i = 0; i < owners_.size(); ++i) {
+    if (second[i].version != first[i].version) return std::nullopt;
+    if (second[i].names.size() != second[i].tensors.size()) {
+      throw RemoteError(core.error(ErrorCode::protocol_violation, owners_[i].name, operation,
+                                   "the state has not one name for each tensor"));
+    }
+  }
+  return merged(std::move(second));
+}
+
+NamedTensors OptimizerDriver::merged(std::vector<msg::ShardSaved> parts) const {
+  struct Entry {
+    StateName name;
+    std::string full;
+    Tensor tensor;
+  };
+  std::vector<Entry> entries;
+  std::set<std::string> options;
+  for (msg::ShardSaved& part : parts) {
+    for (std::size_t i = 0; i < part.names.size(); ++i) {
+      auto name = parse_state_name(part.names[i]);
+      if (!name || name->group >= groups_.size()) continue;
+      if (!name->place && !options.insert(part.names[i]).second) continue;  // every owner has them
+      entries.push_back({*std::move(name), std::move(part.names[i]), std::move(part.tensors[i])});
+    }
+  }
+  // As a LocalOptimizer: group by group, options first, then the parameters in their order. Each is of one owner.
+  std::ranges::stable_sort(entries, {},
+                           [](const Entry& entry) { return std::pair(entry.name.group, entry.name.place); });
+  const std::vector<msg::StepRate> now = rates();
+  NamedTensors all;
+  for (Entry& entry : entries) {
+    const bool is_rate = !entry.name.place && entry.name.rest.ends_with(".lr");
+    if (is_rate) entry.tensor = full({}, now[entry.name.group].lr, DType::f64);
+    all.emplace_back(std::move(entry.full), std::move(entry.tensor));
+  }
+  return all;
+}
+
+std::map<NodeName, msg::ShardLoad> OptimizerDriver::parts_of(const NamedTensors& state) const {
+  std::map<NodeName, msg::ShardLoad> parts;
+  for (const NodeLife& owner : owners_) parts[owner.name];
+  std::vector<std::string> unexpected;
+  for (const auto& [full, tensor] : state) {
+    const auto name = parse_state_name(full);
+    const bool is_known =
+        name && name->group < groups_.size() && (!name->place || *name->place < groups_[name->group].parameters.size());
+    if (!is_known) {
+      unexpected.push_back(full);
+      continue;
+    }
+    const auto add = [&, &full = full, &tensor = tensor](const NodeName& owner) {
+      parts.at(owner).names.push_back(full);
+      parts.at(owner).tensors.push_back(tensor);
+    };
+    if (name->place) {
+      add(groups_[name->group].parameters[*name->place].owner());
+    } else {
+      for (const NodeLife& owner : owners_) add(owner.name);
+    }
+  }
+  if (!unexpected.empty()) throw ValueError(fmt::format("[load_state] unexpected: {}", fmt::join(unexpected, ", ")));
+  return parts;
+}
+
+void OptimizerDriver::load_state(NodeCore& core, Due due, const NamedTensors& state) {
+  std::map<NodeName, msg::ShardLoad> parts = parts_of(state);
+  const StepId step = begin_step(core);
+  const auto owners = all_owners();
+  prepare(core, due, step, "load state", [&](const NodeName& owner) {
+    msg::ShardLoad& part = parts.at(owner);
+    return msg::ShardLoad{id_, step, owners, settled(), std::move(part.names), std::move(part.tensors)};
+  });
+  {
+    // The owners have checked the state: every group has its rate.
+    const std::lock_guard lock(mutex_);
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const std::string rate = fmt::format("{}{}.lr", group_prefix(g), rules_[g]->name());
+      const auto saved = std::ranges::find(state, rate, &NamedTensors::value_type::first);
+      if (saved != state.end()) rules_[g]->set_lr(saved->second.item<double>());
+    }
+  }
+  commit(core, due, step);
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,28 @@
+// What all handles of one optimizer share on one owner.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "actors/core/node_core.h"
+#include "actors/shards/shard_parameters.h"
+#include "actors/shards/trainer_clocks.h"
+#include "messages/ids.h"
+
+namespace troupe::detail {
+
+/// Lives as long as a shard of one of the handles. On the node's strand for parameters only, except for `ids`.
+struct SharedShard {
+  SharedShard(std::vector<ShardParameters::Group> groups, std::vector<RRefId> of_parameters)
+      : parameters(std::move(groups)), ids(std::move(of_parameters)) {}
+
+  ShardParameters parameters;
+  TrainerClocks clocks;
+  std::map<TrainerClocks::Ticket, ReturnAddress> waits;  // of trainers that are ahead
+  TrainerClocks::Ticket last_ticket = 0;
+  const std::vector<RRefId> ids;  // of the parameters of all groups, one after the other
+};
+
+}  // namespace troupe::detail
