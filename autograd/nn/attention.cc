@@ -97,6 +97,7 @@ MultiheadAttention::MultiheadAttention(std::int64_t width, std::int64_t heads, G
   in_weight_ = add_parameter("in_proj_weight", xavier_uniform({3 * width, width}, generator, 1.0, options.dtype));
   if (options.bias == Bias::yes) in_bias_ = add_parameter("in_proj_bias", zeros({3 * width}, options.dtype));
   out_ = add_module("out_proj", output_projection(width, generator, options));
+  add_generator("generator", generator_);
 }
 
 AttentionResult MultiheadAttention::forward(const Variable& asking, const Variable& keyed, const Variable& valued,

@@ -16,11 +16,17 @@ double checked(const char* layer, double probability) {
 }  // namespace
 
 Dropout::Dropout(double probability, Generator& generator)
-    : probability_(checked("Dropout", probability)), generator_(generator.next_u64()) {}
+    : probability_(checked("Dropout", probability)), generator_(generator.next_u64()) {
+  add_generator("generator", generator_);
+}
 Dropout1d::Dropout1d(double probability, Generator& generator)
-    : probability_(checked("Dropout1d", probability)), generator_(generator.next_u64()) {}
+    : probability_(checked("Dropout1d", probability)), generator_(generator.next_u64()) {
+  add_generator("generator", generator_);
+}
 Dropout2d::Dropout2d(double probability, Generator& generator)
-    : probability_(checked("Dropout2d", probability)), generator_(generator.next_u64()) {}
+    : probability_(checked("Dropout2d", probability)), generator_(generator.next_u64()) {
+  add_generator("generator", generator_);
+}
 
 Variable Dropout::forward(const Variable& x) {
   return mode() == Mode::train ? dropout(x, probability_, generator_) : x;

@@ -80,6 +80,15 @@ NamedVariables Module::named_state() const {
   return all;
 }
 
+std::vector<std::pair<std::string, Generator*>> Module::named_generators() {
+  std::vector<std::pair<std::string, Generator*>> all;
+  for (const auto& [path, module] : named_modules()) {
+    for (const auto& [name, generator] : module->generators_)
+      all.emplace_back(path.empty() ? name : path + "." + name, generator);
+  }
+  return all;
+}
+
 std::vector<std::pair<std::string, Module*>> Module::named_modules() {
   std::vector<std::pair<std::string, Module*>> all;
   // This module is not const here, and every part is owned as a non-const Module.
@@ -191,6 +200,11 @@ Variable Module::add_buffer(std::string name, Tensor initial, Persistent persist
   return value;
 }
 
+void Module::add_generator(std::string name, Generator& generator) {
+  check_name(name);
+  generators_.emplace_back(std::move(name), &generator);
+}
+
 void Module::adopt(std::string name, std::shared_ptr<Module> part) {
   check_name(name);
   if (!part) throw ValueError(fmt::format("[nn] no module for the name: {}", name));
@@ -202,7 +216,7 @@ void Module::check_name(const std::string& name) const {
   const auto has = [&](const auto& list) {
     return std::ranges::any_of(list, [&](const auto& named) { return named.first == name; });
   };
-  if (has(parameters_) || has(buffers_) || has(parts_))
+  if (has(parameters_) || has(buffers_) || has(generators_) || has(parts_))
     throw ValueError(fmt::format("[nn] name given twice: {}", name));
 }
 

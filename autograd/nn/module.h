@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "autograd/variable.h"
+#include "tensor/generator.h"
 
 namespace troupe::nn {
 
@@ -48,6 +49,10 @@ class Module {
   /// Returns parameters and persistent buffers, under all their paths: module by module, parameters before buffers.
   [[nodiscard]] NamedVariables named_state() const;
 
+  /// Returns the generators from which forwards draw, with their paths: "dropout.generator". A shared part's is listed
+  /// once. The pointers are valid as long as this module lives. Threads: their draws are those of forwards.
+  [[nodiscard]] std::vector<std::pair<std::string, Generator*>> named_generators();
+
   /// Returns this module as "", then its parts with their paths, each before its own parts. The pointers are valid as
   /// long as this module lives.
   [[nodiscard]] std::vector<std::pair<std::string, Module*>> named_modules();
@@ -86,6 +91,9 @@ class Module {
   /// Adds a buffer with the value `initial`: a constant, which set_value() replaces. Throws as add_parameter().
   Variable add_buffer(std::string name, Tensor initial, Persistent persistent = Persistent::yes);
 
+  /// Adds a generator from which forwards draw. REQUIRES: it lives as long as this module. Throws as add_parameter().
+  void add_generator(std::string name, Generator& generator);
+
   /// Adds `part` to this module. Throws as add_parameter(), and if `part` is null.
   template <class M>
   std::shared_ptr<M> add_module(std::string name, std::shared_ptr<M> part) {
@@ -110,6 +118,7 @@ class Module {
   Mode mode_ = Mode::train;
   NamedVariables parameters_;
   std::vector<std::pair<std::string, Buffer>> buffers_;
+  std::vector<std::pair<std::string, Generator*>> generators_;
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> parts_;
 };
 

@@ -35,6 +35,7 @@ RecurrentModule::RecurrentModule(const char* name, std::int64_t gates, std::int6
     parameters_.push_back(add_layer(suffix, gates, from, generator));
     if (options.bidirectional) parameters_.push_back(add_layer(suffix + "_reverse", gates, from, generator));
   }
+  add_generator("generator", generator_);
 }
 
 RnnParameters RecurrentModule::add_layer(const std::string& suffix, std::int64_t gates, std::int64_t inputs,

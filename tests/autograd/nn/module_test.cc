@@ -5,7 +5,10 @@
 #include <vector>
 
 #include "autograd/nn/activation.h"
+#include "autograd/nn/attention.h"
+#include "autograd/nn/dropout.h"
 #include "autograd/nn/linear.h"
+#include "autograd/nn/rnn.h"
 #include "autograd/nn/sequential.h"
 #include "tests/autograd/expect.h"
 #include "tests/support/gpu.h"
@@ -162,6 +165,27 @@ BOOST_AUTO_TEST_CASE(the_device_of_a_module_is_that_of_its_first_value,
   model->to(Device::cuda(0));
   BOOST_CHECK(model->device() == Device::cuda(0));
   BOOST_CHECK(nn::sequential(std::make_shared<nn::Relu>(), model)->device() == Device::cuda(0));
+}
+
+BOOST_AUTO_TEST_CASE(generators_of_layers_are_listed_with_their_paths_and_decide_their_draws) {
+  Generator generator(1);
+  auto model =
+      nn::sequential(std::make_shared<nn::Linear>(2, 2, generator), std::make_shared<nn::Dropout>(0.5, generator),
+                     std::make_shared<nn::Dropout2d>(0.5, generator));
+  const auto generators = model->named_generators();
+  BOOST_TEST_REQUIRE(generators.size() == 2U);
+  BOOST_TEST(generators[0].first == "1.generator");
+  BOOST_TEST(generators[1].first == "2.generator");
+  nn::Dropout layer(0.5, generator);
+  BOOST_TEST(layer.named_generators().at(0).first == "generator");
+  const Generator before = *layer.named_generators()[0].second;
+  const Tensor first = layer.forward(ones({50})).value();
+  BOOST_TEST(!same_bytes(layer.forward(ones({50})).value(), first));
+  *layer.named_generators()[0].second = before;
+  BOOST_TEST(same_bytes(layer.forward(ones({50})).value(), first));
+  BOOST_TEST(nn::Lstm(2, 2, generator, {.layers = 2}).named_generators().size() == 1U);
+  BOOST_TEST(nn::MultiheadAttention(2, 1, generator).named_generators().size() == 1U);
+  BOOST_TEST(nn::Linear(2, 2, generator).named_generators().empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
