@@ -183,16 +183,16 @@ BOOST_AUTO_TEST_CASE(truncated_or_longer_messages_are_decode_errors, *boost::uni
 BOOST_AUTO_TEST_CASE(versions_without_overlap_are_a_version_mismatch_on_both_sides,
                      *boost::unit_test::label("fault-F39")) {
   Barrier barrier;
-  barrier.trainer.version_min = 4;
-  barrier.trainer.version_max = 5;
+  barrier.trainer.version_min = 5;
+  barrier.trainer.version_max = 6;
   HandshakeClient client = barrier.client();
   HandshakeServer server = barrier.server();
   const HandshakeStep at_server = server.take(client.hello());
   BOOST_REQUIRE(at_server.failed.has_value());
-  BOOST_TEST(at_server.failed->message == "the peer speaks protocol versions 4 to 5, this node 3 to 3");
+  BOOST_TEST(at_server.failed->message == "the peer speaks protocol versions 5 to 6, this node 4 to 4");
   const HandshakeStep at_client = client.take(at_server.reply);
   BOOST_TEST((at_client.failed->code == ErrorCode::version_mismatch));
-  BOOST_TEST(at_client.failed->message == "the peer speaks protocol versions 3 to 3, this node 4 to 5");
+  BOOST_TEST(at_client.failed->message == "the peer speaks protocol versions 4 to 4, this node 5 to 6");
 }
 
 BOOST_AUTO_TEST_CASE(node_of_protocol_version_1_is_a_version_mismatch, *boost::unit_test::label("fault-F39")) {
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(node_of_protocol_version_1_is_a_version_mismatch, *boost::u
   const HandshakeStep step = server.take(hello);
   BOOST_TEST((step.failed->code == ErrorCode::version_mismatch));
   const Bytes refused{std::byte{'T'}, std::byte{'R'}, std::byte{'P'}, std::byte{'H'}, std::byte{5}, std::byte{21},
-                      std::byte{0},   std::byte{3},   std::byte{0},   std::byte{3},   std::byte{0}};
+                      std::byte{0},   std::byte{4},   std::byte{0},   std::byte{4},   std::byte{0}};
   BOOST_TEST((step.reply == refused));
 }
 
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(versions_come_before_everything_else_in_a_hello) {
 
 BOOST_AUTO_TEST_CASE(the_highest_common_version_is_chosen) {
   Barrier barrier;
-  barrier.trainer.version_max = 5;
+  barrier.trainer.version_max = 6;
   barrier.ps0.version_max = 3;
   HandshakeClient client = barrier.client();
   HandshakeServer server = barrier.server();
