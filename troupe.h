@@ -8,6 +8,7 @@
 #include "actors/deadline.h"
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
+#include "actors/embedding/sharded_embedding.h"
 #include "actors/exceptions.h"
 #include "actors/function_registry.h"
 #include "actors/future.h"

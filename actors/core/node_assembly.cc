@@ -16,6 +16,7 @@
 #include "actors/core/routing.h"
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
+#include "actors/embedding/embedding_shard.h"
 #include "actors/function_registry.h"
 #include "actors/membership/membership.h"
 #include "actors/op.h"
@@ -59,7 +60,12 @@ Packing packing_for(const Link& link) {
 
 /// The functions of the user, then those that every node serves.
 FunctionTable with_common(FunctionTable functions) {
-  static const FunctionRegistry common = operations().with({{"troupe.find", &find_published},
+  static const FunctionRegistry common = operations().with({{"troupe.embedding_lookup", &EmbeddingShard::lookup},
+                                                            {"troupe.embedding_parameter", &EmbeddingShard::parameter},
+                                                            {"troupe.embedding_pull", &EmbeddingShard::pull},
+                                                            {"troupe.embedding_push", &EmbeddingShard::push},
+                                                            {"troupe.embedding_shard", &make_embedding_shard},
+                                                            {"troupe.find", &find_published},
                                                             {"troupe.gradient", &gradient_at_owner},
                                                             {"troupe.gradient_norms", &gradient_norms},
                                                             {"troupe.pipeline_fail", &fail_stage_round},
