@@ -5,6 +5,8 @@
 #include "actors/calls/callee.h"
 #include "actors/collect.h"
 #include "actors/collective.h"
+#include "actors/data/data_loader.h"
+#include "actors/data/distributed_sampler.h"
 #include "actors/deadline.h"
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
