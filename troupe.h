@@ -3,6 +3,7 @@
 
 #include "actors/callable.h"
 #include "actors/calls/callee.h"
+#include "actors/checkpoint/checkpoint.h"
 #include "actors/collect.h"
 #include "actors/collective.h"
 #include "actors/data/data_loader.h"

@@ -9,6 +9,8 @@
 
 #include "actors/calls/payload_io.h"
 #include "actors/calls/worker_actor.h"
+#include "actors/checkpoint/embedding_part.h"
+#include "actors/checkpoint/remote_part.h"
 #include "actors/collectives/collectives.h"
 #include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
@@ -60,21 +62,32 @@ Packing packing_for(const Link& link) {
 
 /// The functions of the user, then those that every node serves.
 FunctionTable with_common(FunctionTable functions) {
-  static const FunctionRegistry common = operations().with({{"troupe.embedding_lookup", &EmbeddingShard::lookup},
-                                                            {"troupe.embedding_parameter", &EmbeddingShard::parameter},
-                                                            {"troupe.embedding_pull", &EmbeddingShard::pull},
-                                                            {"troupe.embedding_push", &EmbeddingShard::push},
-                                                            {"troupe.embedding_shard", &make_embedding_shard},
-                                                            {"troupe.find", &find_published},
-                                                            {"troupe.gradient", &gradient_at_owner},
-                                                            {"troupe.gradient_norms", &gradient_norms},
-                                                            {"troupe.pipeline_fail", &fail_stage_round},
-                                                            {"troupe.pipeline_loss", &loss_value},
-                                                            {"troupe.pipeline_seat", &make_stage_seat},
-                                                            {"troupe.pipeline_seed", &weighted_loss},
-                                                            {"troupe.pipeline_settle", &settle_stage_round},
-                                                            {"troupe.prepare_in_pass", &prepare_in_pass},
-                                                            {"troupe.seeded_root", &seeded_at_owner}});
+  static const FunctionRegistry common =
+      operations().with({{"troupe.embedding_lookup", &EmbeddingShard::lookup},
+                         {"troupe.embedding_parameter", &EmbeddingShard::parameter},
+                         {"troupe.embedding_pull", &EmbeddingShard::pull},
+                         {"troupe.embedding_push", &EmbeddingShard::push},
+                         {"troupe.embedding_shard", &make_embedding_shard},
+                         {"troupe.find", &find_published},
+                         {"troupe.gradient", &gradient_at_owner},
+                         {"troupe.gradient_norms", &gradient_norms},
+                         {"troupe.pipeline_fail", &fail_stage_round},
+                         {"troupe.pipeline_loss", &loss_value},
+                         {"troupe.pipeline_seat", &make_stage_seat},
+                         {"troupe.pipeline_seed", &weighted_loss},
+                         {"troupe.pipeline_settle", &settle_stage_round},
+                         {"troupe.prepare_in_pass", &prepare_in_pass},
+                         {"troupe.restored", &StagedState::load},
+                         {"troupe.restoring", &StagedState::write},
+                         {"troupe.saved_notes", &StateSnapshot::notes},
+                         {"troupe.saved_plans", &StateSnapshot::plans},
+                         {"troupe.saved_state", &StateSnapshot::read},
+                         {"troupe.saved_state_is_current", &StateSnapshot::is_current},
+                         {"troupe.seeded_root", &seeded_at_owner},
+                         {"troupe.snapshot", &snapshot_of_variables},
+                         {"troupe.snapshot_of_shard", &snapshot_of_shard},
+                         {"troupe.stage", &stage_variables},
+                         {"troupe.stage_shard", &stage_shard}});
   functions.fall_back_on(common.table());
   return functions;
 }

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "actors/checkpoint/remote_part.h"
 #include "actors/function_registry.h"
 #include "actors/modules/on_device.h"
 #include "actors/modules/parameters_of.h"
@@ -138,6 +139,8 @@ struct ModuleClass {
     all.push_back(registered(name + "::mode", member_of<M>(&nn::Module::mode)));
     all.push_back(registered(name + "::device", member_of<M>(&nn::Module::device)));
     all.push_back(registered(name + "::parameters", &parameters_at_owner<M>));
+    all.push_back(registered(name + "::snapshot", &snapshot_at_owner<M>));
+    all.push_back(registered(name + "::stage", &stage_at_owner<M>));
     return all;
   }
 };

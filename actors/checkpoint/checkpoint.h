@@ -1,0 +1,170 @@
+// Checkpoints: the state of a training on all nodes, in files of one directory, and back onto as many nodes as there
+// are then.
+//
+//   Checkpoint checkpoint;
+//   checkpoint.add("net", net).add("optimizer", optimizer).add("step", step);   // the same list for both
+//   if (has_checkpoint("run")) checkpoint.restore(node, "run");
+//   ...
+//   checkpoint.save(node, "run");
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "actors/checkpoint/embedding_part.h"
+#include "actors/checkpoint/remote_part.h"
+#include "actors/checkpoint/table_states.h"
+#include "actors/embedding/sharded_embedding.h"
+#include "actors/remote_module.h"
+#include "actors/rref.h"
+#include "actors/scope.h"
+#include "autograd/nn/module.h"
+#include "tensor/generator.h"
+#include "tensor/io/checkpoint_files.h"
+#include "tensor/io/named_tensors.h"
+
+namespace troupe {
+
+/// An object that saves and loads its state: LocalOptimizer, LrScheduler, DistributedSampler, ...
+template <class T>
+concept HasState = requires(const T& saved, T& loaded, const NamedTensors& state) {
+  { saved.state() } -> std::convertible_to<NamedTensors>;
+  loaded.load_state(state);
+};
+
+/// An object whose state is on several nodes, and which reads and sets all of it: a DistOptimizer.
+template <class T>
+concept HasStateOnNodes = requires(const T& saved, T& loaded, const Scope& scope, const NamedTensors& state) {
+  { saved.state_dict(scope) } -> std::convertible_to<NamedTensors>;
+  loaded.load_state_dict(scope, state);
+};
+
+/// How a checkpoint is written.
+struct CheckpointOptions {
+  std::shared_ptr<FileSystem> files = disk();
+  std::size_t chunk_bytes = std::size_t{4} << 20;  ///< tensors travel in messages of this size, a few at a time
+};
+
+/// The list of a training's parts, each with a name. Values of other nodes are held by reference, objects of this node
+/// must live as long as the list is used. Not thread-safe.
+///
+/// Parts that live on other nodes are streamed through this node, which has the files: no message and no memory of this
+/// node has the size of a model. They are all of one moment: a snapshot counts only if nothing that belongs to it has
+/// changed on any node since before the last owner was asked, otherwise it is taken again. So save() may run between
+/// the steps of one driver, and beside readers; beside drivers that step without a pause it fails.
+class Checkpoint {
+ public:
+  explicit Checkpoint(CheckpointOptions options = {}) : options_(std::move(options)) {}
+
+  // Each `add` throws std::invalid_argument if the name is empty or taken.
+
+  /// A module on any node: parameters, buffers and generators by name. Its class is registered there by a module_class.
+  template <class M>
+    requires std::derived_from<M, nn::Module>
+  Checkpoint& add(std::string name, const RRef<M>& module) {
+    return add_remote(std::move(name), detail::part_of(detail::RemoteModuleState{
+                                           [module](const Scope& scope) {
+                                             return scope.remote(module.owner(), &detail::snapshot_at_owner<M>, module);
+                                           },
+                                           [module](const Scope& scope, const std::vector<TensorPlan>& plans) {
+                                             return scope.remote(module.owner(), &detail::stage_at_owner<M>, module,
+                                                                 plans);
+                                           }}));
+  }
+  template <class M>
+  Checkpoint& add(std::string name, const RemoteModule<M>& module) {
+    return add(std::move(name), module.module_rref());
+  }
+
+  /// Variables on any nodes, by name.
+  Checkpoint& add(std::string name, const detail::NamedReferences& variables) {
+    return add_remote(std::move(name), detail::part_of(variables));
+  }
+
+  /// The rows of a table; restored onto any number of owners.
+  Checkpoint& add(std::string name, const ShardedEmbedding& table) {
+    return add_remote(std::move(name), detail::part_of(table));
+  }
+
+  /// A distributed optimizer. Its state is in the memory of this node for a moment. `tables`: the sharded tables among
+  /// its parameters, whose states are restored onto any number of owners.
+  template <HasStateOnNodes T>
+  Checkpoint& add(std::string name, T& optimizer, const std::vector<TableOfOptimizer>& tables = {}) {
+    return add_scoped(
+        std::move(name), tables,
+        {[&optimizer](const Scope& scope) { return optimizer.state_dict(scope); },
+         [&optimizer](const Scope& scope, const NamedTensors& state) { optimizer.load_state_dict(scope, state); }});
+  }
+
+  /// A module of this node, which no other thread uses at the same time.
+  Checkpoint& add(std::string name, nn::Module& module);
+
+  /// An object of this node.
+  template <HasState T>
+  Checkpoint& add(std::string name, T& object) {
+    return add_local(std::move(name), {[&object] { return object.state(); },
+                                       [&object](const NamedTensors& state) { object.load_state(state); }});
+  }
+  Checkpoint& add(std::string name, Generator& generator);
+  /// A count: of steps, epochs or examples.
+  Checkpoint& add(std::string name, std::int64_t& count);
+
+  /// Writes the checkpoint of `directory`, which is made in a directory that exists. However this process ends
+  /// meanwhile, the directory has the checkpoint of before or the new one. Waits, within the deadline of `scope`.
+  /// Throws FileError; RemoteError: of a call to an owner; timeout if the state changed during each of
+  /// kSnapshotsMax snapshots. Then the checkpoint of before is in place.
+  void save(const Scope& scope, const std::filesystem::path& directory) const;
+
+  /// Sets all parts to the state of the checkpoint in `directory`. They may be on other nodes than when it was saved.
+  /// Sends all of it to the owners first; only then is it set, on all of them. Throws FileError if the checkpoint is
+  /// damaged, ValueError or RemoteError (remote_exception) that lists what does not fit, RemoteError of a call to an
+  /// owner. If an owner dies in the last step, others may have the restored state: restore again. Otherwise nothing on
+  /// other nodes has changed.
+  void restore(const Scope& scope, const std::filesystem::path& directory) const;
+
+  /// A snapshot is taken this many times at most.
+  static constexpr int kSnapshotsMax = 10;
+
+ private:
+  struct LocalPart {
+    std::function<NamedTensors()> state;
+    std::function<void(const NamedTensors&)> load;
+  };
+  /// Its functions call other nodes.
+  struct ScopedPart {
+    std::function<NamedTensors(const Scope&)> state;
+    std::function<void(const Scope&, const NamedTensors&)> load;
+  };
+  struct Part {
+    std::string name;
+    std::variant<LocalPart, ScopedPart, detail::RemotePart> state;
+  };
+  /// The state of all parts at one moment, by their names.
+  struct Moment {
+    std::map<std::string, std::vector<RRef<detail::StateSnapshot>>> snapshots;
+    std::map<std::string, NamedTensors> states;
+  };
+
+  Checkpoint& add_local(std::string name, LocalPart part);
+  Checkpoint& add_scoped(std::string name, const std::vector<TableOfOptimizer>& tables, ScopedPart part);
+  Checkpoint& add_remote(std::string name, detail::RemotePart part);
+  Checkpoint& add_part(Part part);
+  [[nodiscard]] Moment take_snapshots(const Scope& scope) const;
+  void write_snapshot(const Scope& scope, CheckpointWriter& writer, const std::string& name,
+                      const RRef<detail::StateSnapshot>& snapshot) const;
+  void send(const Scope& scope, const detail::Staging& staging) const;
+
+  CheckpointOptions options_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace troupe

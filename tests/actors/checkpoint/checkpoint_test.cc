@@ -1,0 +1,207 @@
+// Checkpoints of a training over several nodes in this process.
+#include "actors/checkpoint/checkpoint.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "autograd/engine.h"
+#include "autograd/nn/dropout.h"
+#include "autograd/nn/linear.h"
+#include "autograd/nn/norm.h"
+#include "autograd/nn/state_dict.h"
+#include "autograd/ops.h"
+#include "node/local_cluster.h"
+#include "optim/local_optimizer.h"
+#include "optim/lr_scheduler.h"
+#include "tensor/create.h"
+#include "tests/support/error_of.h"
+#include "tests/support/expect_throw.h"
+#include "tests/support/temporary_directory.h"
+
+namespace troupe::testing {
+namespace {
+
+/// Parameters, buffers and a generator.
+class SavedNet final : public nn::Module {
+ public:
+  SavedNet(std::int64_t width, std::int64_t seed) {
+    Generator generator(static_cast<std::uint64_t>(seed));
+    in_ = add_module("in", std::make_shared<nn::Linear>(3, width, generator));
+    norm_ = add_module("norm", std::make_shared<nn::BatchNorm1d>(width));
+    dropout_ = add_module("dropout", std::make_shared<nn::Dropout>(0.5, generator));
+  }
+  [[nodiscard]] Variable forward(const Variable& x) { return dropout_->forward(norm_->forward(in_->forward(x))); }
+
+ private:
+  std::shared_ptr<nn::Linear> in_;
+  std::shared_ptr<nn::BatchNorm1d> norm_;
+  std::shared_ptr<nn::Dropout> dropout_;
+};
+
+constexpr auto saved_net = module_class<SavedNet, std::int64_t, std::int64_t>;
+
+Variable make_parameter(std::int64_t size, double value) { return {full({size}, value), RequiresGrad::yes}; }
+
+FunctionRegistry functions() { return {{"SavedNet", saved_net}, {"make_parameter", &make_parameter}}; }
+
+const Tensor kInput = from_values<float>({1, 2, 3, -1, 0, 1, 4, 4, 2, 0, 1, 0}, {4, 3});
+
+struct Nodes {
+  TemporaryDirectory directory;
+  std::filesystem::path run = directory.path() / "run";
+  LocalCluster cluster{{"trainer", "ps0", "ps1"}, functions()};
+  Node& trainer = cluster.node("trainer");
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(checkpoint_of_nodes, Nodes)
+
+BOOST_AUTO_TEST_CASE(modules_on_other_nodes_continue_from_their_values_buffers_and_generators) {
+  const RemoteModule net(trainer, "ps0", saved_net, 4, 1);
+  const RemoteModule other(trainer, "ps1", saved_net, 5, 2);
+  static_cast<void>(net.forward(trainer, kInput));  // draws, and changes the running statistics
+  Checkpoint saved;
+  saved.add("net", net).add("other", other.module_rref());
+  saved.save(trainer, run);
+  std::vector<Tensor> next;
+  for (int i = 0; i < 3; ++i) next.push_back(net.forward(trainer, kInput).value());
+  const Tensor of_other = other.forward(trainer, kInput).value();
+
+  // Restored onto other nodes, and over other values.
+  const RemoteModule restored(trainer, "trainer", saved_net, 4, 77);
+  static_cast<void>(restored.forward(trainer, kInput));
+  const RemoteModule restored_other(trainer, "ps0", saved_net, 5, 78);
+  Checkpoint list;
+  list.add("other", restored_other).add("net", restored);
+  list.restore(trainer, run);
+  for (const Tensor& expected : next) BOOST_TEST(same_bytes(restored.forward(trainer, kInput).value(), expected));
+  BOOST_TEST(same_bytes(restored_other.forward(trainer, kInput).value(), of_other));
+}
+
+BOOST_AUTO_TEST_CASE(objects_of_this_node_are_saved_with_the_modules) {
+  SavedNet net(4, 1);
+  optim::LocalOptimizer optimizer(net.parameters(), optim::AdamOptions{.lr = 0.1});
+  optim::LrScheduler schedule(optimizer, optim::StepLr({.step_size = 2, .gamma = 0.5}));
+  Generator generator(5);
+  std::int64_t step = 0;
+  Checkpoint list;
+  list.add("net", net).add("optimizer", optimizer).add("schedule", schedule).add("random", generator).add("step", step);
+  const auto train = [&](int steps) {
+    for (int i = 0; i < steps; ++i) {
+      const Tensor x = uniform({4, 3}, -1.0, 1.0, generator);
+      optimizer.step(backward(sum(square(net.forward(x)))));
+      schedule.step();
+      ++step;
+    }
+  };
+  train(3);
+  list.save(trainer, run);
+  train(4);
+  const NamedTensors expected = nn::state_dict(net);
+  const Generator expected_generator = generator;
+  list.restore(trainer, run);
+  BOOST_TEST(step == 3);
+  train(4);
+  BOOST_CHECK(generator == expected_generator);
+  const NamedTensors state = nn::state_dict(net);
+  for (std::size_t i = 0; i < state.size(); ++i)
+    BOOST_TEST(same_bytes(state[i].second, expected[i].second), state[i].first);
+}
+
+BOOST_AUTO_TEST_CASE(variables_are_restored_by_name_on_other_owners) {
+  const auto on = [&](const NodeName& node, double value) { return trainer.remote(node, &make_parameter, 3, value); };
+  Checkpoint saved;
+  saved.add("weights", {{"a", on("ps0", 1)}, {"b", on("ps1", 2)}, {"c", on("ps0", 3)}});
+  saved.save(trainer, run);
+  const auto a = on("ps1", 0);
+  const auto b = on("trainer", 0);
+  const auto c = on("ps1", 0);
+  Checkpoint list;
+  list.add("weights", {{"c", c}, {"b", b}, {"a", a}});
+  list.restore(trainer, run);
+  BOOST_TEST(same_bytes(a.to_here(trainer).value(), full({3}, 1.0)));
+  BOOST_TEST(same_bytes(b.to_here(trainer).value(), full({3}, 2.0)));
+  BOOST_TEST(same_bytes(c.to_here(trainer).value(), full({3}, 3.0)));
+}
+
+BOOST_AUTO_TEST_CASE(tensors_travel_in_chunks_whose_size_does_not_divide_theirs) {
+  const std::int64_t size = 100'003;  // 400,012 bytes
+  const auto saved = trainer.remote("ps0", &make_parameter, size, 1.25);
+  const CheckpointOptions options{.chunk_bytes = 4096};
+  Checkpoint(options).add("w", {{"w", saved}}).save(trainer, run);
+  const auto restored = trainer.remote("ps1", &make_parameter, size, 0.0);
+  Checkpoint(options).add("w", {{"w", restored}}).restore(trainer, run);
+  BOOST_TEST(same_bytes(restored.to_here(trainer).value(), full({size}, 1.25)));
+  const auto counted = trainer.remote("ps1", &make_parameter, 1, 0.0);
+  Checkpoint(CheckpointOptions{.chunk_bytes = 0}).add("w", {{"w", counted}}).save(trainer, run);
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_fit_is_listed_and_nothing_changes) {
+  const RemoteModule net(trainer, "ps0", saved_net, 4, 1);
+  const auto w = trainer.remote("ps1", &make_parameter, 2, 1.0);
+  Checkpoint saved;
+  saved.add("net", net).add("w", {{"a", w}});
+  saved.save(trainer, run);
+
+  const auto other = trainer.remote("ps1", &make_parameter, 2, 5.0);
+  expect_throw<ValueError>(
+      [&] {
+        Checkpoint list;
+        list.add("weights", {{"a", other}}).restore(trainer, run);
+      },
+      "[checkpoint] " + run.string() + "; missing: weights; unexpected: net; unexpected: w");
+  expect_throw<ValueError>(
+      [&] {
+        Checkpoint list;
+        list.add("net", net).add("w", {{"b", other}}).restore(trainer, run);
+      },
+      "[checkpoint] missing: b; unexpected or given twice: a");
+
+  const RemoteModule wide(trainer, "ps0", saved_net, 5, 1);
+  Checkpoint list;
+  list.add("w", {{"a", other}}).add("net", wide);
+  const Error error = error_of([&] { return list.restore(trainer, run), 0; });
+  BOOST_TEST(error.peer == "ps0");
+  BOOST_TEST(
+      error.message ==
+      "[checkpoint] in.weight is f32 (4, 3), not f32 (5, 3); in.bias is f32 (4), not f32 (5); "
+      "norm.weight is f32 (4), not f32 (5); norm.bias is f32 (4), not f32 (5); norm.running_mean is f32 (4), not "
+      "f32 (5); norm.running_var is f32 (4), not f32 (5)");
+  BOOST_TEST(same_bytes(other.to_here(trainer).value(), full({2}, 5.0)));
+}
+
+BOOST_AUTO_TEST_CASE(part_needs_a_name_of_its_own) {
+  std::int64_t count = 0;
+  Checkpoint list;
+  list.add("step", count);
+  expect_throw<std::invalid_argument>([&] { list.add("step", count); }, "[checkpoint] part given twice: step");
+  expect_throw<std::invalid_argument>([&] { list.add("", count); }, "[checkpoint] a part without a name");
+  const auto w = trainer.remote("ps1", &make_parameter, 2, 1.0);
+  expect_throw<std::invalid_argument>([&] { list.add("w", {{"a", w}, {"a", w}}); }, "[checkpoint] name given twice: a");
+}
+
+BOOST_AUTO_TEST_CASE(owner_that_dies_fails_the_save_with_its_name_and_the_checkpoint_before_stays) {
+  const auto w = trainer.remote("ps0", &make_parameter, 2, 1.0);
+  Checkpoint list;
+  list.add("w", {{"w", w}});
+  list.save(trainer, run);
+  const RemoteModule net(trainer, "ps1", saved_net, 4, 1);
+  static_cast<void>(net.forward(trainer, kInput));
+  Checkpoint both;
+  both.add("w", {{"w", w}}).add("net", net);
+  cluster.kill("ps1");
+  BOOST_TEST(error_of([&] { return both.save(trainer, run), 0; }).peer == "ps1");
+  const auto restored = trainer.remote("ps0", &make_parameter, 2, 0.0);
+  Checkpoint again;
+  again.add("w", {{"w", restored}}).restore(trainer, run);
+  BOOST_TEST(same_bytes(restored.to_here(trainer).value(), full({2}, 1.0)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::testing
