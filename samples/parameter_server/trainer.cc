@@ -6,8 +6,10 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "actors/checkpoint/checkpoint.h"
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
 #include "autograd/ops/nn.h"
@@ -35,12 +37,48 @@ struct Share {
   [[nodiscard]] std::int64_t steps() const { return epochs * steps_per_epoch(); }
 };
 
-void train(const Node& node, const RemoteModule<DigitNet>& net, const Digits& digits, const Share& share) {
+/// The epochs that are done, and the network after them, in a directory of the first trainer's machine.
+class Saves {
+ public:
+  /// Goes on from the directory's checkpoint if there is one. Without a directory nothing is saved.
+  Saves(const Node& node, const RemoteModule<DigitNet>& net, std::string directory, bool is_first)
+      : node_(node), directory_(std::move(directory)), is_first_(is_first) {
+    if (directory_.empty()) return;
+    parts_.add("net", net).add("epochs", epochs_);
+    if (is_first_ && has_checkpoint(directory_)) parts_.restore(node, directory_);
+    // Nobody trains before the network is restored. A trainer that has died is left out.
+    for (const auto& [name, epochs] : node.role("trainer").partial().all_gather(node, epochs_).values)
+      epochs_ = std::max(epochs_, epochs);
+  }
+
+  [[nodiscard]] std::int64_t epochs() const { return epochs_; }
+
+  /// Between steps: all trainers wait for the save.
+  void epoch_done() {
+    ++epochs_;
+    if (directory_.empty()) return;
+    const Group trainers = node_.role("trainer").partial();
+    trainers.barrier(node_);
+    if (is_first_) parts_.save(node_, directory_);
+    trainers.barrier(node_);
+  }
+
+ private:
+  const Node& node_;
+  const std::string directory_;
+  const bool is_first_;
+  std::int64_t epochs_ = 0;
+  Checkpoint parts_;
+};
+
+void train(const Node& node, const RemoteModule<DigitNet>& net, const Digits& digits, const Share& share,
+           Saves& saves) {
   const DistOptimizer optimizer(node, optim::SgdOptions{.lr = 0.03}, net.remote_parameters(node));
-  Monitor monitor(share.steps(), kBatch);
+  const std::int64_t steps = share.steps() - saves.epochs() * share.steps_per_epoch();
+  Monitor monitor(steps, kBatch);
   std::int64_t accepted = 0;
-  for (std::int64_t epoch = 0; epoch < share.epochs; ++epoch) {
-    Generator shuffle(static_cast<std::uint64_t>(epoch));
+  for (; saves.epochs() < share.epochs; saves.epoch_done()) {
+    Generator shuffle(static_cast<std::uint64_t>(saves.epochs()));
     const Tensor order = permutation(share.examples, shuffle);
     for (std::int64_t step = 0; step < share.steps_per_epoch(); ++step) {
       const auto first = static_cast<std::size_t>((step * share.trainers + share.trainer) * kBatch);
@@ -55,7 +93,7 @@ void train(const Node& node, const RemoteModule<DigitNet>& net, const Digits& di
       monitor.stepped(loss.item());
     }
   }
-  fmt::print("Training complete! {} of {} steps accepted\n", accepted, share.steps());
+  fmt::print("Training complete! {} of {} steps accepted\n", accepted, steps);
 }
 
 /// How much of `digits` the network reads right, from 0 to 1.
@@ -74,6 +112,7 @@ double accuracy(const Node& node, const RemoteModule<DigitNet>& net, const Digit
 
 int run(int argc, char** argv) {
   std::string directory;
+  std::string saved;
   Share share{.epochs = 3};
   CLI::App app("Trains the network of the parameter server; `troupe up cluster.toml` starts it.");
   app.add_option("--data", directory, "where MNIST's four files are; without it digits are drawn");
@@ -82,6 +121,7 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--examples", share.examples, "how many of the training digits; 0 = all")
       ->check(CLI::Range(0, 60'000));
+  app.add_option("--resume", saved, "the directory to save to after each epoch, and to go on from");
   CLI11_PARSE(app, argc, argv);
 
   const NodeOptions options = NodeOptions::from_environment();
@@ -98,7 +138,8 @@ int run(int argc, char** argv) {
 
   {
     const RemoteModule net(node.find<DigitNet>(kServer, kNet));  // released before the common end
-    train(node, net, data.train, share);
+    Saves saves(node, net, saved, share.trainer == 0);
+    train(node, net, data.train, share, saves);
     fmt::print("test accuracy: {:.2f} %\n", 100 * accuracy(node, net, data.test));
     std::cout.flush();
   }
