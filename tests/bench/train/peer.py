@@ -216,10 +216,11 @@ for count in [1, 4]:
 
 
 def join(name, rank, nodes, folder):
-    options = rpc.TensorPipeRpcBackendOptions(init_method=f"file://{folder}/rpc", rpc_timeout=TRAINING_MAX_SECONDS)
-    rpc.init_rpc(name, rank=rank, world_size=len(nodes), rpc_backend_options=options)
+    """Returns when all nodes are there. The trainers' group comes first: a call may use it at once."""
     if name in TRAINERS:
         dist.init_process_group("gloo", init_method=f"file://{folder}/gloo", rank=TRAINERS.index(name), world_size=len(TRAINERS))
+    options = rpc.TensorPipeRpcBackendOptions(init_method=f"file://{folder}/rpc", rpc_timeout=TRAINING_MAX_SECONDS)
+    rpc.init_rpc(name, rank=rank, world_size=len(nodes), rpc_backend_options=options)
 
 
 def main():
