@@ -25,7 +25,7 @@ std::shared_ptr<const SendFn> SendFn::make(std::span<const Variable> sent, std::
     }
     next.push_back(variable.gradient_edge());
     const Tensor value = variable.value();
-    metas.push_back({value.shape(), value.dtype()});
+    metas.push_back({value.shape(), value.dtype(), value.device()});
   }
   return std::shared_ptr<const SendFn>(new SendFn(std::move(next), std::move(metas), std::move(tag)));
 }
@@ -44,7 +44,12 @@ void SendFn::check(std::span<const Tensor> gradients) const {
   }
 }
 
-std::vector<Tensor> SendFn::apply(std::vector<Tensor> gradients) const { return gradients; }
+std::vector<Tensor> SendFn::apply(std::vector<Tensor> gradients) const {
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (gradients[i].defined()) gradients[i] = gradients[i].to(sent_[i].device);
+  }
+  return gradients;
+}
 
 RecvFn::RecvFn(std::uint32_t count, std::shared_ptr<const void> tag)
     : GradFn("recv", VertexKind::recv, {}, count), tag_(std::move(tag)) {}

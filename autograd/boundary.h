@@ -9,6 +9,7 @@
 
 #include "autograd/grad_fn.h"
 #include "autograd/variable.h"
+#include "tensor/device.h"
 #include "tensor/sparse.h"
 
 namespace troupe {
@@ -29,12 +30,14 @@ class SendFn final : public GradFn {
   /// dtype.
   void check(std::span<const Tensor> gradients) const;
 
+  /// Moves the gradients, which may come on any device, to those of the sent variables.
   [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor> gradients) const override;
 
  private:
   struct Sent {
     Shape shape;
     DType dtype;
+    Device device;
   };
   SendFn(std::vector<Edge> next, std::vector<Sent> sent, std::shared_ptr<const void> tag);
 
