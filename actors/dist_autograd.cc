@@ -1,9 +1,16 @@
 #include "actors/dist_autograd.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 
+#include "actors/calls/call_encoder.h"
 #include "actors/contexts/contexts.h"
 #include "actors/contexts/variables_of.h"
 #include "actors/core/node_core.h"
@@ -61,6 +68,20 @@ Tensor gradient_at_owner(Scope& scope, const RRef<Variable>& leaf) {
   return scope.state().node->contexts().gradient(context_of(scope, "grad"), mine).get();
 }
 
+std::vector<RemoteGradient> gradients_at_owner(Scope& scope) {
+  const Gradients found = gradients(scope);
+  std::vector<RemoteGradient> all;
+  for (const Variable& leaf : found.leaves()) {
+    const SparseTensor rows = found.sparse_of(leaf);
+    all.push_back({RRef<Variable>(scope, leaf), rows.defined() ? Tensor() : found.of(leaf), rows});
+  }
+  return all;
+}
+
+UnusedHere unused_here(Scope& scope, const PassId& pass) {
+  return scope.state().node->contexts().unused(context_of(scope, "unused_boundaries"), pass).get();
+}
+
 Variable seeded_at_owner(Scope& scope, const RRef<Variable>& root, const Tensor& gradient) {
   return seeded_root(*root.local_value(scope), gradient);
 }
@@ -69,31 +90,150 @@ Variable seeded_at_owner(Scope& scope, const RRef<Variable>& root, const Tensor&
 
 Gradients DistContext::gradients() const { return troupe::gradients(*this); }
 
+std::vector<RemoteGradient> DistContext::gradients(To node) const {
+  return rpc_sync(std::move(node), &detail::gradients_at_owner);
+}
+
+std::vector<UnusedBoundary> DistContext::unused_boundaries() const {
+  const detail::UnusedHere own = state().node->contexts().unused(id(), std::nullopt).get();
+  std::vector<UnusedBoundary> all = own.boundaries;
+  std::set<NodeName> seen{node_name()};
+  std::vector<NodeName> next = own.peers;
+  while (!next.empty()) {
+    std::vector<Future<detail::UnusedHere>> asked;
+    for (const NodeName& node : std::exchange(next, {})) {
+      if (seen.insert(node).second) asked.push_back(rpc_async(node, &detail::unused_here, own.pass));
+    }
+    for (const auto& answer : asked) {
+      const detail::UnusedHere there = answer.get();
+      all.insert(all.end(), there.boundaries.begin(), there.boundaries.end());
+      next.insert(next.end(), there.peers.begin(), there.peers.end());
+    }
+  }
+  return all;
+}
+
+std::string UnusedBoundary::text() const {
+  return fmt::format("{}, {} to {}: {} of {} values without a gradient", what, from, to, unused, sent);
+}
+
 Gradients gradients(const Scope& scope) {
   return scope.state().node->contexts().gradients(context_of(scope, "gradients")).get();
 }
 
-void backward(const Scope& scope, const std::vector<Root>& roots) {
-  const ContextId& context = context_of(scope, "backward");
-  if (roots.empty()) throw TensorError("[backward] there are no roots");
-  const auto due = due_of(scope.state());
-  detail::PassRoots places;
-  std::vector<RRef<Variable>> seeded;  // on other nodes; kept until the pass is over
+namespace {
+
+detail::PassPlaces places_of(const Scope& scope, const std::vector<Input>& inputs, std::optional<TimePoint> due) {
+  detail::PassPlaces places;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto* rref = std::get_if<RRef<Variable>>(&inputs[i].place());
+    if (rref != nullptr && rref->owner() != scope.node_name()) {
+      places.remote[rref->owner()].push_back(rref->id());
+      continue;
+    }
+    const Variable input = rref == nullptr ? std::get<Variable>(inputs[i].place()) : value_here(scope, *rref, due);
+    if (!input.defined() || !input.requires_grad()) {
+      throw TensorError(fmt::format("[backward] input {} requires no gradient", i));
+    }
+    places.local.push_back(input);
+  }
+  return places;
+}
+
+/// Returns what the options ask for. Waits for references to values of this node.
+detail::PassPlan plan_of(const Scope& scope, const std::vector<Root>& roots, const DistBackwardOptions& options,
+                         std::optional<TimePoint> due) {
+  detail::PassPlan plan;
+  plan.graph = options.graph;
+  std::vector<RRef<Variable>> seeded;  // on other nodes
   for (const Root& root : roots) {
     const bool has_gradient = root.gradient().defined();
     const auto* rref = std::get_if<RRef<Variable>>(&root.place());
-    if (rref != nullptr && rref->owner() != scope.node_name()) {
-      if (has_gradient) seeded.push_back(scope.remote(rref->owner(), &detail::seeded_at_owner, *rref, root.gradient()));
-      places.remote[rref->owner()].push_back(has_gradient ? seeded.back().id() : rref->id());
-    } else {
+    const bool is_here = rref == nullptr || rref->owner() == scope.node_name();
+    if (rref != nullptr && has_gradient) {
+      // By a call wherever the value is, so that the order of sums is the same everywhere.
+      if (is_here) static_cast<void>(seeded_root(value_here(scope, *rref, due), root.gradient()));
+      seeded.push_back(scope.remote(rref->owner(), &detail::seeded_at_owner, *rref, root.gradient()));
+      rref = &seeded.back();
+    }
+    if (is_here) {
       const Variable given = rref == nullptr ? std::get<Variable>(root.place()) : value_here(scope, *rref, due);
-      places.local.push_back(has_gradient ? seeded_root(given, root.gradient()) : given);
-      static_cast<void>(initial_gradient(places.local.back()));  // an invalid root is the caller's error
+      plan.roots.local.push_back(rref == nullptr && has_gradient ? seeded_root(given, root.gradient()) : given);
+      static_cast<void>(initial_gradient(plan.roots.local.back()));  // an invalid root is the caller's error
+    } else {
+      plan.roots.remote[rref->owner()].push_back(rref->id());
     }
   }
-  scope.state().node->contexts().backward(context, std::move(places), due).get();
+  if (!options.inputs.empty()) plan.inputs = places_of(scope, options.inputs, due);
+  plan.kept = std::make_shared<const std::vector<RRef<Variable>>>(std::move(seeded));
+  return plan;
 }
 
-void backward(const Scope& scope, const Root& root) { backward(scope, std::vector<Root>{root}); }
+bool is_here(const Scope& scope, const std::variant<Variable, RRef<Variable>>& place) {
+  const auto* rref = std::get_if<RRef<Variable>>(&place);
+  return rref != nullptr && rref->owner() == scope.node_name();
+}
+
+/// Returns whether plan_of may have to wait.
+bool may_wait(const Scope& scope, const std::vector<Root>& roots, const DistBackwardOptions& options) {
+  return std::ranges::any_of(roots, [&](const Root& root) { return is_here(scope, root.place()); }) ||
+         std::ranges::any_of(options.inputs, [&](const Input& input) { return is_here(scope, input.place()); });
+}
+
+Scope within(const Scope& scope, const std::optional<Deadline>& deadline) {
+  return deadline ? scope.with({.deadline = *deadline}) : scope;
+}
+
+void begin_pass(const Scope& scope, detail::PassPlan plan, std::optional<TimePoint> due, const Promise<void>& done) {
+  const detail::ScopeState& state = scope.state();
+  detail::PassLimits limits{due, detail::cancelling(state, done.future().state())};
+  state.node->contexts().backward(*state.context, std::move(plan), std::move(limits), done);
+}
+
+void check_call(const Scope& scope, const std::vector<Root>& roots) {
+  static_cast<void>(context_of(scope, "backward"));
+  if (roots.empty()) throw TensorError("[backward] there are no roots");
+}
+
+}  // namespace
+
+void backward(const Scope& scope, const std::vector<Root>& roots, const DistBackwardOptions& options) {
+  check_call(scope, roots);
+  const Scope inner = within(scope, options.deadline);
+  const auto due = due_of(inner.state());
+  const Promise<void> done(inner);
+  begin_pass(inner, plan_of(inner, roots, options, due), due, done);
+  done.future().get();
+}
+
+void backward(const Scope& scope, const Root& root, const DistBackwardOptions& options) {
+  backward(scope, std::vector<Root>{root}, options);
+}
+
+Future<void> backward_async(const Scope& scope, const std::vector<Root>& roots, const DistBackwardOptions& options) {
+  check_call(scope, roots);
+  const Scope inner = within(scope, options.deadline);
+  const auto due = due_of(inner.state());
+  const Promise<void> done(inner);
+  if (!may_wait(inner, roots, options)) {
+    begin_pass(inner, plan_of(inner, roots, options, due), due, done);
+    return done.future();
+  }
+  const auto begin = [inner, roots, options, due, done] {
+    try {
+      begin_pass(inner, plan_of(inner, roots, options, due), due, done);
+    } catch (const TensorError& error) {
+      done.complete(inner.state().node->error(ErrorCode::bad_argument, inner.node_name(), "backward", error.what()));
+    } catch (const RemoteError& error) {
+      done.complete(error.error());
+    }
+  };
+  inner.state().node->run("backward", begin, [done](const Error& refused) { done.complete(refused); });
+  return done.future();
+}
+
+Future<void> backward_async(const Scope& scope, const Root& root, const DistBackwardOptions& options) {
+  return backward_async(scope, std::vector<Root>{root}, options);
+}
 
 }  // namespace troupe

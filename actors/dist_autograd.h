@@ -9,16 +9,33 @@
 // context accumulate. Contexts are independent of each other, even if they share leaves.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "actors/contexts/unused_boundary.h"
+#include "actors/deadline.h"
+#include "actors/future.h"
 #include "actors/rref.h"
 #include "actors/scope.h"
+#include "autograd/engine.h"
 #include "autograd/gradients.h"
 #include "autograd/variable.h"
+#include "tensor/sparse.h"
 
 namespace troupe {
+
+/// The gradient of a leaf of another node.
+struct RemoteGradient {
+  RRef<Variable> leaf;  ///< held on its node; for DistOptimizer, `grad` and calls
+  Tensor gradient;      ///< undefined if it is kept as rows
+  SparseTensor rows;    ///< coalesced; undefined if `gradient` is defined
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(leaf, gradient, rows);
+  }
+};
 
 /// One distributed forward and backward pass, and the scope through which its calls are made. It ends on every
 /// participating node when it is destroyed or its node dies. Thread rule: any thread may call any member.
@@ -43,6 +60,15 @@ class DistContext final : public Scope {
 
   /// Returns the gradients of all leaves of this node that have one. Throws as grad.
   [[nodiscard]] Gradients gradients() const;
+
+  /// Returns the gradients of all leaves of another node that have one, in the order in which they were found. Throws
+  /// as grad of a reference.
+  [[nodiscard]] std::vector<RemoteGradient> gradients(To node) const;
+
+  /// Returns the messages, on all nodes that the context reached, whose values got no gradient in the last successful
+  /// pass that was begun on this node: to find results that are not used. Throws RemoteError of calls to these nodes;
+  /// bad_argument if there was no such pass.
+  [[nodiscard]] std::vector<UnusedBoundary> unused_boundaries() const;
 };
 
 /// For served functions: returns the gradients that leaves of this node have in the scope's context. Throws
@@ -65,12 +91,48 @@ class Root {
   Tensor gradient_;
 };
 
+/// A variable on this node or another whose gradient a pass is asked for. REQUIRES: it requires a gradient.
+class Input {
+ public:
+  Input(Variable variable) : place_(std::move(variable)) {}
+  Input(RRef<Variable> variable) : place_(std::move(variable)) {}
+
+  [[nodiscard]] const std::variant<Variable, RRef<Variable>>& place() const { return place_; }
+
+ private:
+  std::variant<Variable, RRef<Variable>> place_;
+};
+
+/// Options of a backward pass over nodes.
+struct DistBackwardOptions {
+  /// `release` frees, once the pass is complete on all nodes, what the operations that ran have saved, on each of them,
+  /// before backward() returns; a later pass that reaches one of them fails with bad_argument `[backward] mul: an
+  /// earlier backward pass released its graph` and the name of the node. A pass that fails releases nothing, unless the
+  /// context is aborted. By default the graph stays, for further passes, until the context ends: contexts usually have
+  /// one pass and end soon after it, so most programs gain nothing from `release` (PyTorch's default,
+  /// `retain_graph=False`). REQUIRES, for `release`: no other pass over the graph runs at the same time.
+  Graph graph = Graph::keep;
+  /// Empty: all leaves, on all nodes, get their gradients. Otherwise only these variables do, leaves or not, in
+  /// addition to what earlier passes found; on each node only operations between its roots, its boundaries and its
+  /// inputs run. An input that no root depends on gets none, as with `inputs` of PyTorch's `backward`. All nodes and
+  /// boundaries take part as they do without inputs, and so do the nodes of the inputs. Hooks of the inputs run, those
+  /// of other leaves do not. In a round of DataParallel a parameter counts as used if it is an input of some member's
+  /// pass.
+  std::vector<Input> inputs = {};
+  /// The time for this pass; the earlier of it and the scope's own counts.
+  std::optional<Deadline> deadline = {};
+};
+
 namespace detail {
 
 // Every node serves these.
 
 /// Returns the gradient of this node's leaf in the scope's context.
 [[nodiscard]] Tensor gradient_at_owner(Scope& scope, const RRef<Variable>& leaf);
+/// Returns the gradients of this node's leaves in the scope's context.
+[[nodiscard]] std::vector<RemoteGradient> gradients_at_owner(Scope& scope);
+/// Returns this node's boundaries in the scope's context that have values without a gradient in `pass`.
+[[nodiscard]] UnusedHere unused_here(Scope& scope, const PassId& pass);
 /// As seeded_root, for a root of this node.
 [[nodiscard]] Variable seeded_at_owner(Scope& scope, const RRef<Variable>& root, const Tensor& gradient);
 
@@ -82,9 +144,21 @@ namespace detail {
 /// gradient or has, without one, more than one element; std::logic_error if `scope` has no context; RemoteError:
 /// bad_argument or remote_exception for such a root on another node,
 /// the error of a failed reference, context_aborted if a participating node dies or the context is released,
-/// remote_exception if the backward of an operation throws on any node, timeout at the scope's deadline. After any
+/// remote_exception if the backward of an operation throws on any node, timeout at the deadline, cancelled. After any
 /// error but context_aborted the context is usable and holds nothing of the failed pass.
-void backward(const Scope& scope, const std::vector<Root>& roots);
-void backward(const Scope& scope, const Root& root);
+/// The same holds for inputs: TensorError `[backward] input 1 requires no gradient` for one of this node, RemoteError
+/// bad_argument with its reference for one on another.
+void backward(const Scope& scope, const std::vector<Root>& roots, const DistBackwardOptions& options = {});
+void backward(const Scope& scope, const Root& root, const DistBackwardOptions& options = {});
+
+/// As backward(), without waiting. `cancel` of the future fails it with `cancelled` and takes the pass back on all
+/// nodes: no node keeps a gradient of it, and the context is usable; operations that run end first. A pass that is
+/// begun in a served function is also cancelled when its caller cancels the call. A pass with Graph::release that is
+/// cancelled in the moment when it is complete may have released its graph. Throws as backward() for variables of this
+/// node that are given as such; all other errors are in the future.
+[[nodiscard]] Future<void> backward_async(const Scope& scope, const std::vector<Root>& roots,
+                                          const DistBackwardOptions& options = {});
+[[nodiscard]] Future<void> backward_async(const Scope& scope, const Root& root,
+                                          const DistBackwardOptions& options = {});
 
 }  // namespace troupe

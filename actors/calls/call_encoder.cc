@@ -52,7 +52,7 @@ struct CallSender {
       error.peer = encoder.to_;
       return call.fail(std::move(error));
     }
-    fill(message);
+    fill(message, operation);
     if (encoder.writer_->cut_a_graph()) {
       const SourceLocation& site = encoder.site_;
       call.cuts_graph_at = fmt::format("\"{}\" at {}:{}", encoder.function_->name, site.file_name(), site.line());
@@ -69,14 +69,14 @@ struct CallSender {
 
  private:
   template <class Message>
-  void fill(Message& message) {
+  void fill(Message& message, const std::string& operation) {
     const ScopeState& scope = *encoder.scope_;
     message.function = encoder.function_->key;
     message.function_name = encoder.function_->name;
     message.fingerprint = encoder.function_->fingerprint;
     if (scope.context) scope.node->contexts().called(*scope.context, encoder.to_);
     message.site = next_site(scope, encoder.to_);
-    message.arguments = encoder.writer_->finish();
+    message.arguments = encoder.writer_->finish("arguments", operation);
   }
 };
 

@@ -99,12 +99,13 @@ std::optional<Incarnation> PayloadWriter::handed_out_to() const {
   return handouts_.empty() ? std::nullopt : std::optional(to_.incarnation);
 }
 
-msg::Payload PayloadWriter::finish() {
+msg::Payload PayloadWriter::finish(std::string_view part, std::string_view operation) {
   Encoded encoded = archive_.finish();
   msg::Payload payload{make_frame(std::move(encoded.bytes)), std::move(encoded.frames), {}, {}};
   if (!sent_.empty()) {
     const auto id = scope_->node->next_id<BoundaryId>();
-    scope_->node->contexts().record_send(*scope_->context, id, SendFn::make(sent_), to_.name);
+    scope_->node->contexts().record_send(*scope_->context, id, SendFn::make(sent_), to_.name,
+                                         fmt::format("{} of {}", part, operation));
     payload.boundary = msg::BoundaryHeader{*scope_->context, id, static_cast<std::uint32_t>(sent_.size())};
   }
   finished_ = true;

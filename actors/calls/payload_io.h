@@ -9,6 +9,8 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -51,8 +53,9 @@ class PayloadWriter final : public ArchiveHook {
   /// Returns true if a Variable that requires a gradient was saved although the scope has no context.
   [[nodiscard]] bool cut_a_graph() const { return cut_a_graph_; }
 
-  /// Records the boundary and returns the payload. REQUIRES: called once, last.
-  [[nodiscard]] msg::Payload finish();
+  /// Records the boundary and returns the payload. `part` and `operation` say what the message is, for reports:
+  /// "arguments", "rpc project". REQUIRES: called once, last.
+  [[nodiscard]] msg::Payload finish(std::string_view part, std::string_view operation);
 
  private:
   std::shared_ptr<const ScopeState> scope_;

@@ -189,7 +189,7 @@ void answer_with_value(const ServedCall& call, const ValueBox& value) {
   const auto failure = encode_for(call, [&] {
     PayloadWriter writer(call.scope, call.answer.requester(), call.scope->answer_devices);
     value.ops->save(writer.archive(), value.value.get());
-    call.answer.answer(msg::Reply{writer.finish()});
+    call.answer.answer(msg::Reply{writer.finish("result", call.operation)});
   });
   if (failure) call.answer.fail(*failure);
 }

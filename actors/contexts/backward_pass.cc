@@ -20,10 +20,11 @@ const Error* refusal(const backward_actions::Actions& actions) {
 
 }  // namespace
 
-BackwardPass::BackwardPass(ContextId context, PassId pass, NodeName self, std::optional<TimePoint> due,
+BackwardPass::BackwardPass(ContextId context, PassId pass, Mode mode, NodeName self, std::optional<TimePoint> due,
                            ContextLedger& ledger, Callbacks& callbacks, Reducers reducers)
     : context_(std::move(context)),
       pass_(std::move(pass)),
+      mode_(mode),
       self_(std::move(self)),
       due_(due),
       ledger_(ledger),
@@ -33,15 +34,20 @@ BackwardPass::BackwardPass(ContextId context, PassId pass, NodeName self, std::o
       reducers_(std::move(reducers)) {
   work_->pass = pass_;
   work_->reducers = reducers_;
+  if (mode_.graph == Graph::release) work_->task.remember_operations();
   for (const auto& reducer : reducers_) reducer->begin(pass_);
 }
 
-void BackwardPass::start(std::vector<Variable> roots, std::map<NodeName, std::vector<RRefId>> remote_roots) {
-  has_roots_ = !roots.empty();
-  roots_ = std::move(roots);
-  remote_roots_ = std::move(remote_roots);
+void BackwardPass::start(PassPlan plan) {
+  plan_ = std::move(plan);
+  roots_ = std::exchange(plan_.roots.local, {});
+  has_roots_ = !roots_->empty();
   std::set<NodeName> remote;
-  for (const auto& [node, ids] : remote_roots_) remote.insert(node);
+  for (const auto& [node, ids] : plan_.roots.remote) remote.insert(node);
+  if (plan_.inputs) {
+    inputs_ = std::exchange(plan_.inputs->local, {});
+    for (const auto& [node, ids] : plan_.inputs->remote) remote.insert(node);
+  }
   perform(tracker_.start(remote));
 }
 
@@ -51,15 +57,19 @@ void BackwardPass::mark(const NodeName& from, std::uint64_t request, const msg::
         outcome_->ok() ? own_error(ErrorCode::protocol_violation, "the pass is complete") : outcome_->error();
     return answer({context_, pass_, {}, error});
   }
-  const backward_actions::Actions actions = tracker_.mark(from, request, mark.boundaries, !mark.roots.empty());
+  const bool names_values = !mark.roots.empty() || !mark.inputs.empty();
+  const backward_actions::Actions actions = tracker_.mark(from, request, mark.boundaries, names_values);
   if (const Error* error = refusal(actions)) {
     callbacks_.refused(*error);
     return answer({context_, pass_, {}, *error});
   }
   unanswered_.insert_or_assign({from, request}, std::move(answer));
-  if (!mark.roots.empty() && !has_roots_) {
+  if (names_values && !has_roots_) {
     has_roots_ = true;
-    callbacks_.find_roots(pass_, mark.roots);
+    input_ids_ = mark.inputs;
+    std::vector<RRefId> values = mark.roots;
+    values.insert(values.end(), mark.inputs.begin(), mark.inputs.end());
+    callbacks_.find_roots(pass_, std::move(values));
   }
   perform(actions);
 }
@@ -80,6 +90,8 @@ void BackwardPass::gradients(const NodeName& from, msg::BackwardGradients messag
     return std::holds_alternative<backward_actions::Accept>(action);
   });
   if (is_accepted) {
+    with_gradient_[message.boundary] =
+        static_cast<std::uint32_t>(std::ranges::count_if(message.gradients, &Tensor::defined));
     steps_.emplace_back(FeedSend{ledger_.find_send(message.boundary), std::move(message.gradients)});
   }
   perform(actions);
@@ -89,15 +101,31 @@ void BackwardPass::finished(const NodeName& participant, const std::optional<Err
   if (!outcome_) perform(error ? tracker_.fail(*error) : tracker_.reported(participant));
 }
 
-void BackwardPass::roots_found(Result<std::vector<Variable>> roots) {
+void BackwardPass::roots_found(Result<std::vector<Variable>> found) {
   if (outcome_ || roots_) return;
-  if (!roots) return fail(roots.error());
-  roots_ = std::move(roots).value();
+  if (!found) return fail(found.error());
+  std::vector<Variable> values = std::move(found).value();
+  const auto inputs = values.end() - static_cast<std::ptrdiff_t>(input_ids_.size());
+  inputs_.assign(inputs, values.end());
+  values.erase(inputs, values.end());
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].defined() && inputs_[i].requires_grad()) continue;
+    return fail(own_error(ErrorCode::bad_argument,
+                          fmt::format("[backward] input {} requires no gradient", input_ids_[i].text())));
+  }
+  roots_ = std::move(values);
   settle();
 }
 
 void BackwardPass::pool_done(std::shared_ptr<GraphWork> work) {
   if (outcome_) return;
+  if (release_ == Release::runs) {
+    work->task.release_operations();  // does nothing, unless the pool refused the job
+    work_ = std::move(work);
+    release_ = Release::done;
+    for (const ReleaseAnswer& answer : std::exchange(release_answers_, {})) answer(msg::BackwardReleased{pass_});
+    return released_by(self_);
+  }
   if (work->failure) {
     Error error = own_error(work->failure->code, work->failure->message);
     error.exception_type = work->failure->exception_type;
@@ -124,8 +152,27 @@ void BackwardPass::reduced(Result<Gradients> gradients) {
   reduce();
 }
 
+void BackwardPass::release(ReleaseAnswer answer) {
+  if (release_ == Release::done) return answer(msg::BackwardReleased{pass_});
+  if (outcome_ || mode_.graph == Graph::keep || tracker_.phase() != BackwardTracker::Phase::finished) {
+    return answer(own_error(ErrorCode::protocol_violation, "told to release the graph of a pass that is not complete"));
+  }
+  release_answers_.push_back(std::move(answer));
+  if (release_ == Release::runs) return;
+  release_ = Release::runs;
+  steps_.emplace_back(ReleaseGraph{});
+  settle();
+}
+
+void BackwardPass::released_by(const NodeName& node) {
+  unreleased_.erase(node);
+  if (!outcome_ && tracker_.phase() == BackwardTracker::Phase::complete && unreleased_.empty()) end(Unit{});
+}
+
 void BackwardPass::fail(const Error& error) {
-  if (!outcome_) perform(tracker_.fail(error));
+  if (outcome_) return;
+  if (tracker_.phase() == BackwardTracker::Phase::complete) return end(Unit{});
+  perform(tracker_.fail(error));
 }
 
 void BackwardPass::abandon(const Error& error) {
@@ -142,8 +189,12 @@ void BackwardPass::perform(const backward_actions::Actions& actions) {
 void BackwardPass::perform(const backward_actions::Walk& action) { steps_.emplace_back(action); }
 
 void BackwardPass::perform(const backward_actions::SendMark& action) {
-  msg::BackwardMark mark{context_, pass_, pass_.creator, action.boundaries, {}, true};
-  if (action.from_roots) mark.roots = remote_roots_.at(action.to);
+  msg::BackwardMark mark{context_,          pass_, pass_.creator, action.boundaries, {}, mode_.graph == Graph::keep,
+                         mode_.only_inputs, {}};
+  if (action.from_roots) {
+    mark.roots = plan_.roots.remote[action.to];
+    if (plan_.inputs) mark.inputs = plan_.inputs->remote[action.to];
+  }
   callbacks_.send_mark(action.to, action.number, std::move(mark), due_);
 }
 
@@ -172,7 +223,16 @@ void BackwardPass::perform(const backward_actions::SendFailed& action) {
   callbacks_.notify(action.to, msg::BackwardFinished{context_, pass_, self_, action.error});
 }
 
-void BackwardPass::perform(const backward_actions::Complete&) { end(Unit{}); }
+void BackwardPass::perform(const backward_actions::Complete&) {
+  if (mode_.graph == Graph::keep) return end(Unit{});
+  unreleased_ = tracker_.participants();
+  for (const NodeName& node : unreleased_) {
+    if (node != self_) callbacks_.send_release(node, {context_, pass_}, due_);
+  }
+  release_ = Release::runs;
+  steps_.emplace_back(ReleaseGraph{});
+}
+
 void BackwardPass::perform(const backward_actions::Failed& action) { end(action.error); }
 void BackwardPass::perform(const backward_actions::Refused& action) { callbacks_.refused(action.error); }
 
@@ -181,11 +241,15 @@ void BackwardPass::settle() {
   if (!steps_.empty()) {
     if (waits_for_roots()) return;
     while (!steps_.empty() && !waits_for_roots()) {
+      if (mode_.only_inputs && !std::holds_alternative<backward_actions::Walk>(steps_.front()) &&
+          !std::exchange(restricted_, true)) {
+        work_->steps.emplace_back(KeepOnly{std::move(inputs_)});
+      }
       work_->steps.push_back(graph_step(std::move(steps_.front())));
       steps_.pop_front();
     }
     callbacks_.run_on_pool(std::exchange(work_, nullptr));
-  } else if (tracker_.phase() == BackwardTracker::Phase::running && graph_finished_ && !waits_for_others()) {
+  } else if (tracker_.may_finish() && graph_finished_ && !waits_for_others()) {
     graph_finished_ = false;  // reported once
     reduce();
   }
@@ -203,6 +267,7 @@ void BackwardPass::reduce() {
     return callbacks_.reduce(pass_, reducers_[reduced_count_], std::exchange(gradients_, {}));
   }
   ledger_.add_gradients(pass_, std::exchange(gradients_, {}));
+  ledger_.note_used(pass_, std::move(with_gradient_));
   perform(tracker_.finished());
 }
 
@@ -214,6 +279,7 @@ bool BackwardPass::waits_for_roots() const {
 GraphStep BackwardPass::graph_step(Step step) const {
   if (auto* feed = std::get_if<FeedSend>(&step)) return std::move(*feed);
   if (std::holds_alternative<Start>(step)) return StartRoots{*roots_};
+  if (std::holds_alternative<ReleaseGraph>(step)) return ReleaseGraph{};
   const auto& walk = std::get<backward_actions::Walk>(step);
   MarkGraph mark;
   if (walk.from_roots) mark.roots = *roots_;
@@ -250,6 +316,9 @@ void BackwardPass::end(Result<Unit> outcome) {
   steps_.clear();
   if (!outcome_->ok()) {
     for (const auto& reducer : reducers_) reducer->fail(pass_, outcome_->error());
+  }
+  for (const ReleaseAnswer& answer : std::exchange(release_answers_, {})) {
+    answer(own_error(ErrorCode::context_aborted, "the pass has ended"));
   }
   for (auto& [mark, answer] : std::exchange(unanswered_, {})) {
     answer({context_, pass_, {}, outcome_->ok() ? std::nullopt : std::optional(outcome_->error())});

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -21,6 +22,7 @@
 #include "actors/contexts/context_ledger.h"
 #include "actors/contexts/gradient_reducer.h"
 #include "actors/contexts/graph_work.h"
+#include "actors/contexts/pass_plan.h"
 #include "messages/all.h"
 
 namespace troupe::detail {
@@ -29,6 +31,8 @@ class BackwardPass {
  public:
   /// Answers one BackwardMark; called exactly once.
   using MarkAnswer = std::function<void(msg::BackwardMarked)>;
+  /// Answers one BackwardRelease; called exactly once.
+  using ReleaseAnswer = std::function<void(Result<msg::BackwardReleased>)>;
 
   /// The services that a pass needs from its node. Their results arrive as events, never before the call returns.
   class Callbacks {
@@ -37,6 +41,8 @@ class BackwardPass {
     /// Sends a request that may take until `due`; its answer arrives at `mark_answered` with `number`.
     virtual void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark,
                            std::optional<TimePoint> due) = 0;
+    /// Sends a request that may take until `due`; its answer arrives at `released_by`.
+    virtual void send_release(const NodeName& to, msg::BackwardRelease release, std::optional<TimePoint> due) = 0;
     virtual void notify(const NodeName& to, msg::AnyMessage message) = 0;
     /// Requests values of this node; they arrive at `roots_found`.
     virtual void find_roots(const PassId& pass, std::vector<RRefId> roots) = 0;
@@ -50,13 +56,20 @@ class BackwardPass {
 
   using Reducers = std::vector<std::shared_ptr<GradientReducer>>;
 
+  /// What all nodes of a pass have in common.
+  struct Mode {
+    bool only_inputs = false;  ///< variables that are not inputs keep no gradient
+    Graph graph = Graph::keep;
+    friend bool operator==(const Mode&, const Mode&) = default;
+  };
+
   /// Other nodes have until `due` to answer. `ledger` has the ends of the boundaries and receives the gradients, once
   /// each of `reducers` has replaced them, one after the other.
-  BackwardPass(ContextId context, PassId pass, NodeName self, std::optional<TimePoint> due, ContextLedger& ledger,
-               Callbacks& callbacks, Reducers reducers = {});
+  BackwardPass(ContextId context, PassId pass, Mode mode, NodeName self, std::optional<TimePoint> due,
+               ContextLedger& ledger, Callbacks& callbacks, Reducers reducers = {});
 
-  /// Starts the pass, at its root node, at these variables.
-  void start(std::vector<Variable> roots, std::map<NodeName, std::vector<RRefId>> remote_roots);
+  /// Starts the pass, at its root node.
+  void start(PassPlan plan);
 
   /// BackwardMark arrived as request number `request`. REQUIRES: this node knows the boundaries that it names.
   void mark(const NodeName& from, std::uint64_t request, const msg::BackwardMark& mark, MarkAnswer answer);
@@ -66,23 +79,32 @@ class BackwardPass {
   /// BackwardFinished arrived from `participant`, with or without an error.
   void finished(const NodeName& participant, const std::optional<Error>& error);
 
-  void roots_found(Result<std::vector<Variable>> roots);
+  /// The roots of the mark that asked for them, and then its inputs.
+  void roots_found(Result<std::vector<Variable>> found);
   void pool_done(std::shared_ptr<GraphWork> work);
   void reduced(Result<Gradients> gradients);
 
-  /// The pass has failed here: notifies the other participants.
+  /// BackwardRelease arrived from the root: releases the graph of this node on the pool. Refused before this node's
+  /// part is done, and in a pass that keeps its graph.
+  void release(ReleaseAnswer answer);
+  /// `node` has released its graph, or cannot say so any more.
+  void released_by(const NodeName& node);
+
+  /// The pass has failed here: notifies the other participants. A pass that is complete and releases its graph ends in
+  /// success, without waiting for the others.
   void fail(const Error& error);
 
   /// The context ends: answers pending requests with `error` and sends nothing else.
   void abandon(const Error& error);
 
   /// Returns how the pass ended: complete (at its root only) or failed. Later events change nothing.
+  [[nodiscard]] const Mode& mode() const { return mode_; }
   [[nodiscard]] const std::optional<Result<Unit>>& outcome() const { return outcome_; }
   [[nodiscard]] const BackwardTracker& tracker() const { return tracker_; }
 
  private:
   struct Start {};
-  using Step = std::variant<backward_actions::Walk, Start, FeedSend>;
+  using Step = std::variant<backward_actions::Walk, Start, FeedSend, ReleaseGraph>;
 
   void perform(const backward_actions::Actions& actions);
   void perform(const backward_actions::Walk& action);
@@ -111,6 +133,7 @@ class BackwardPass {
 
   const ContextId context_;
   const PassId pass_;
+  const Mode mode_;
   const NodeName self_;
   const std::optional<TimePoint> due_;
   ContextLedger& ledger_;
@@ -121,14 +144,23 @@ class BackwardPass {
   std::deque<Step> steps_;           // for the next job
   bool graph_finished_ = true;       // as of the last job
   Gradients gradients_;
+  ContextLedger::GradientCounts with_gradient_;  // of the boundaries that were fed
   const Reducers reducers_;
   std::size_t reduced_count_ = 0;
 
-  bool has_roots_ = false;
+  bool has_roots_ = false;                      // or inputs
   std::optional<std::vector<Variable>> roots_;  // this node's roots; nullopt until they are found
-  std::map<NodeName, std::vector<RRefId>> remote_roots_;
+  std::vector<Variable> inputs_;                // this node's; found with the roots
+  std::vector<RRefId> input_ids_;               // of inputs_, at other nodes than the root
+  bool restricted_ = false;                     // the graph task knows the inputs
+  PassPlan plan_;                               // at the root: the remote part
   std::map<std::pair<NodeName, std::uint64_t>, MarkAnswer> unanswered_;
   std::optional<Result<Unit>> outcome_;
+
+  enum class Release : std::uint8_t { none, runs, done };
+  Release release_ = Release::none;             // of this node's graph
+  std::set<NodeName> unreleased_;               // at the root
+  std::vector<ReleaseAnswer> release_answers_;  // at other nodes, while it runs
 };
 
 }  // namespace troupe::detail

@@ -105,14 +105,17 @@ Actions BackwardTracker::gradient(const NodeName& from, const BoundaryId& bounda
 
 Actions BackwardTracker::finished() {
   if (phase_ == Phase::failed) return {};
-  const bool is_done = phase_ == Phase::running && arrived_.size() == expected_.size() && (run_ || !has_roots_);
-  if (!is_done) return refuse(self_, "finished with gradients outstanding");
+  if (!may_finish()) return refuse(self_, "finished with gradients outstanding");
   phase_ = Phase::finished;
   if (!is_root()) return {SendFinished{pass_.creator}};
   reported_.insert(self_);
   Actions out;
   settle_running(out);
   return out;
+}
+
+bool BackwardTracker::may_finish() const {
+  return phase_ == Phase::running && arrived_.size() == expected_.size() && (run_ || !has_roots_);
 }
 
 Actions BackwardTracker::reported(const NodeName& participant) {

@@ -136,6 +136,9 @@ class BackwardTracker {
   /// participant.
   [[nodiscard]] backward_actions::Actions node_down(const NodeName& node, const Error& why);
 
+  /// Returns whether nothing is to come that the local graph task waits for.
+  [[nodiscard]] bool may_finish() const;
+
   [[nodiscard]] Phase phase() const noexcept { return phase_; }
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
   /// Returns the participants known here; at the root, complete once marking is.

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "actors/contexts/contexts.h"
 #include "actors/contexts/recv_tag.h"
 #include "actors/contexts/variables_of.h"
 #include "actors/membership/membership.h"
@@ -19,6 +20,10 @@ class WorkSink final : public GradientSink {
 
   void deliver(const std::shared_ptr<const RecvFn>& recv, std::vector<Tensor> gradients) override {
     const RecvTag& tag = *tag_of(*recv);
+    // Through the CPU, whatever the device maps are: the SendFn moves each to the device from which its value came.
+    for (Tensor& gradient : gradients) {
+      if (gradient.defined()) gradient = gradient.to(Device::cpu());
+    }
     node_.notify(tag.peer, "", msg::BackwardGradients{tag.context, work_.pass, tag.boundary, std::move(gradients)});
   }
 
@@ -42,11 +47,20 @@ void ContextState::begin(NodeCore& node, ContextId context) {
 
 void ContextState::handle(const PassAsked& asked) {
   // The id is made here, in turn: a pass that starts later has the higher serial (CX-3).
-  part_->begin(node_->next_id<PassId>(), asked.roots, asked.due,
-               [this, answer = asked.answer](const Result<Unit>& done) {
-                 count_passes();  // before its caller is told
-                 answer->complete(done);
-               });
+  const auto pass = node_->next_id<PassId>();
+  if (!asked.limits.cancelled_by.empty()) {
+    watches_[pass] = std::make_unique<StopWatch>(asked.limits.cancelled_by,
+                                                 [node = node_->weak_from_this(), context = context_, pass] {
+                                                   const ContextId id = context;  // the callback may end with its pass
+                                                   if (const auto core = node.lock())
+                                                     core->contexts().tell(id, {PassCancelled{pass}});
+                                                 });
+  }
+  part_->begin(pass, asked.plan, asked.limits.due, [this, pass, answer = asked.answer](const Result<Unit>& done) {
+    watches_.erase(pass);
+    count_passes();  // before its caller is told
+    return answer->complete(done);
+  });
 }
 
 void ContextState::handle(Delivery delivery) {
@@ -60,20 +74,29 @@ void ContextState::handle(Delivery delivery) {
     part_->gradients(from, std::move(*gradients));
   } else if (const auto* finished = std::get_if<msg::BackwardFinished>(&delivery.message)) {
     part_->finished(from, *finished);
+  } else if (const auto* release = std::get_if<msg::BackwardRelease>(&delivery.message)) {
+    part_->release_graph(from, *release, [answer = delivery.answer](Result<msg::BackwardReleased> released) {
+      if (released) return answer.answer(released.value());
+      answer.fail(released.error());
+    });
   }
 }
 
 void ContextState::handle(ContextNews news) {
   if (auto* marked = std::get_if<MarkAnswered>(&news.what)) {
     part_->mark_answered(marked->pass, marked->by, marked->number, std::move(marked->answer));
+  } else if (const auto* released = std::get_if<GraphReleased>(&news.what)) {
+    part_->released(released->pass, released->by);
   } else if (auto* found = std::get_if<RootsFound>(&news.what)) {
     part_->roots_found(found->pass, std::move(found->roots));
   } else if (auto* returned = std::get_if<PoolDone>(&news.what)) {
     part_->pool_done(std::move(returned->work));
   } else if (auto* reduced = std::get_if<PassReduced>(&news.what)) {
     part_->reduced(reduced->pass, std::move(reduced->gradients));
+  } else if (const auto* due = std::get_if<PassDue>(&news.what)) {
+    part_->pass_due(due->pass);
   } else {
-    part_->pass_due(std::get<PassDue>(news.what).pass);
+    part_->pass_cancelled(std::get<PassCancelled>(news.what).pass);
   }
 }
 
@@ -130,6 +153,14 @@ void ContextState::send_mark(const NodeName& to, std::uint64_t number, msg::Back
     core->contexts().tell(context, {std::move(news)});
   };
   node_->request({to, "context/" + context_.text(), "backward", due, std::move(mark)}, std::move(done));
+}
+
+void ContextState::send_release(const NodeName& to, msg::BackwardRelease release, std::optional<TimePoint> due) {
+  auto done = [node = node_->weak_from_this(), context = context_, pass = release.pass,
+               to](const Result<msg::AnyMessage>& /*answer*/) {
+    if (const auto core = node.lock()) core->contexts().tell(context, {GraphReleased{pass, to}});
+  };
+  node_->request({to, "context/" + context_.text(), "backward", due, std::move(release)}, std::move(done));
 }
 
 void ContextState::notify(const NodeName& to, msg::AnyMessage message) {
@@ -191,7 +222,7 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
   return guarded<ContextActor::behavior_type>(
       "the context", [&state](Error why) { state.fail(std::move(why)); },
       [&state](const PeerJoined& m) { state.part().add_peer(m.node); },
-      [&state](const SendRecorded& m) { state.part().record_send(m.boundary, m.send, m.peer); },
+      [&state](const SendRecorded& m) { state.part().record_send(m.boundary, m.send, m.peer, m.what); },
       [&state](const ReducerAttached& m) { state.part().attach(m.reducer); },
       [&state](const PassAsked& m) {
         state.handle(m);
@@ -199,6 +230,7 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
       },
       [&state](const GradientsAsked& m) { m.answer->complete(state.part().gradients()); },
       [&state](const GradientAsked& m) { m.answer->complete(state.part().gradient(m.leaf)); },
+      [&state](const UnusedAsked& m) { m.answer->complete(state.part().unused(m.pass)); },
       [&state](ContextMessage& m) {
         state.handle(std::move(m.delivery));
         state.count_passes();

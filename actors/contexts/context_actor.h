@@ -15,6 +15,7 @@
 #include "actors/core/node_core.h"
 #include "actors/core/peer_events.h"
 #include "actors/core/promise_guard.h"
+#include "actors/core/stop_watch.h"
 
 namespace troupe::detail {
 
@@ -25,13 +26,14 @@ struct SendRecorded {
   BoundaryId boundary;
   std::shared_ptr<const SendFn> send;
   NodeName peer;
+  std::string what;
 };
 struct ReducerAttached {
   std::shared_ptr<GradientReducer> reducer;
 };
 struct PassAsked {
-  PassRoots roots;
-  std::optional<TimePoint> due;
+  PassPlan plan;
+  PassLimits limits;
   std::shared_ptr<PromiseGuard<void>> answer;
 };
 struct GradientsAsked {
@@ -40,6 +42,10 @@ struct GradientsAsked {
 struct GradientAsked {
   Variable leaf;
   std::shared_ptr<PromiseGuard<Tensor>> answer;
+};
+struct UnusedAsked {
+  std::optional<PassId> pass;
+  std::shared_ptr<PromiseGuard<UnusedHere>> answer;
 };
 struct ContextMessage {
   Delivery delivery;
@@ -66,6 +72,10 @@ struct MarkAnswered {
   std::uint64_t number = 0;
   Result<msg::BackwardMarked> answer;
 };
+struct GraphReleased {
+  PassId pass;
+  NodeName by;
+};
 struct RootsFound {
   PassId pass;
   Result<std::vector<Variable>> roots;
@@ -80,8 +90,11 @@ struct PassReduced {
 struct PassDue {
   PassId pass;
 };
+struct PassCancelled {
+  PassId pass;
+};
 struct ContextNews {
-  std::variant<MarkAnswered, RootsFound, PoolDone, PassReduced, PassDue> what;
+  std::variant<MarkAnswered, GraphReleased, RootsFound, PoolDone, PassReduced, PassDue, PassCancelled> what;
 };
 
 }  // namespace troupe::detail
@@ -92,6 +105,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ReducerAttached)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PassAsked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::GradientsAsked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::GradientAsked)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UnusedAsked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ContextMessage)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::AbortContext)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ReleaseContext)
@@ -110,6 +124,7 @@ using ContextActor = caf::typed_actor<caf::reacts_to<PeerJoined>,       //
                                       caf::reacts_to<PassAsked>,        //
                                       caf::reacts_to<GradientsAsked>,   //
                                       caf::reacts_to<GradientAsked>,    //
+                                      caf::reacts_to<UnusedAsked>,      //
                                       caf::reacts_to<ContextMessage>,   //
                                       caf::reacts_to<ContextNews>,      //
                                       caf::reacts_to<PeerDown>,         //
@@ -139,6 +154,7 @@ class ContextState : public ContextParticipant::Callbacks {
  private:
   void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark,
                  std::optional<TimePoint> due) override;
+  void send_release(const NodeName& to, msg::BackwardRelease release, std::optional<TimePoint> due) override;
   void notify(const NodeName& to, msg::AnyMessage message) override;
   void find_roots(const PassId& pass, std::vector<RRefId> roots) override;
   void run_on_pool(std::shared_ptr<GraphWork> work) override;
@@ -152,7 +168,8 @@ class ContextState : public ContextParticipant::Callbacks {
   TimePoint began_;
   std::unique_ptr<ContextParticipant> part_;
   std::map<PassId, TimerId> timers_;
-  std::int64_t passes_ = 0;  // as last reported to the node
+  std::map<PassId, std::unique_ptr<StopWatch>> watches_;  // of passes begun here that can be cancelled
+  std::int64_t passes_ = 0;                               // as last reported to the node
 };
 
 ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<ContextState> self, NodeCore* node,

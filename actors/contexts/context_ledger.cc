@@ -11,9 +11,10 @@ void ContextLedger::add_peer(const NodeName& node) {
   if (node != self_) peers_.insert(node);
 }
 
-void ContextLedger::record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send, const NodeName& peer) {
+void ContextLedger::record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send, const NodeName& peer,
+                                std::string what) {
   add_peer(peer);
-  sends_.try_emplace(boundary, Send{std::move(send), peer});
+  sends_.try_emplace(boundary, Send{std::move(send), peer, std::move(what)});
 }
 
 std::shared_ptr<const SendFn> ContextLedger::find_send(const BoundaryId& boundary) const {
@@ -30,6 +31,29 @@ void ContextLedger::add_gradients(const PassId& pass, Gradients gradients) {
   if (!gradients.empty()) passes_.push_back({pass, std::move(gradients)});
 }
 
+void ContextLedger::note_used(const PassId& pass, GradientCounts counts) {
+  std::vector<PassUse>& uses = uses_[pass.creator];
+  if (uses.size() == 2) uses.erase(uses.begin());
+  uses.push_back({pass, std::move(counts)});
+}
+
+std::vector<UnusedBoundary> ContextLedger::unused(const PassId& pass) const {
+  const PassUse* use = nullptr;
+  const auto uses = uses_.find(pass.creator);
+  if (uses != uses_.end()) {
+    const auto at = std::ranges::find(uses->second, pass, &PassUse::pass);
+    if (at != uses->second.end()) use = &*at;
+  }
+  std::vector<UnusedBoundary> unused;
+  for (const auto& [boundary, send] : sends_) {
+    const std::uint32_t sent = send.fn->slot_count();
+    const auto count = use == nullptr ? GradientCounts::const_iterator() : use->counts.find(boundary);
+    const std::uint32_t used = use == nullptr || count == use->counts.end() ? 0 : count->second;
+    if (used < sent) unused.push_back({self_, send.peer, send.what, sent, sent - used});
+  }
+  return unused;
+}
+
 void ContextLedger::settle(const PassId& pass) {
   const auto at = std::ranges::find(passes_, pass, &PassGradients::pass);
   if (at == passes_.end()) return;
@@ -38,6 +62,8 @@ void ContextLedger::settle(const PassId& pass) {
 }
 
 void ContextLedger::take_back(const PassId& pass) {
+  const auto uses = uses_.find(pass.creator);
+  if (uses != uses_.end()) std::erase_if(uses->second, [&](const PassUse& use) { return use.pass == pass; });
   const auto at = std::ranges::find(passes_, pass, &PassGradients::pass);
   if (at == passes_.end() || at->settled) return;
   passes_.erase(at);

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
+#include "actors/contexts/unused_boundary.h"
 #include "autograd/boundary.h"
 #include "autograd/gradients.h"
 #include "messages/ids.h"
@@ -23,7 +26,8 @@ class ContextLedger {
   [[nodiscard]] const std::set<NodeName>& peers() const noexcept { return peers_; }
 
   /// Records this node's end of a boundary to `peer`.
-  void record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send, const NodeName& peer);
+  void record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send, const NodeName& peer,
+                   std::string what);
 
   /// Returns this node's end of `boundary`; null if unknown.
   [[nodiscard]] std::shared_ptr<const SendFn> find_send(const BoundaryId& boundary) const;
@@ -33,6 +37,16 @@ class ContextLedger {
 
   /// This node's part of `pass` is done, with these gradients. They count from now on.
   void add_gradients(const PassId& pass, Gradients gradients);
+
+  /// The number of values with a gradient, by boundary of this node.
+  using GradientCounts = std::map<BoundaryId, std::uint32_t>;
+
+  /// This node's part of `pass` is done. Of each root's passes the last two are remembered: the last one may be taken
+  /// back.
+  void note_used(const PassId& pass, GradientCounts counts);
+
+  /// Returns this node's boundaries that have values without a gradient in `pass`: all if it took no part.
+  [[nodiscard]] std::vector<UnusedBoundary> unused(const PassId& pass) const;
 
   /// The whole pass is complete: its gradients can no longer be taken back.
   void settle(const PassId& pass);
@@ -51,6 +65,11 @@ class ContextLedger {
   struct Send {
     std::shared_ptr<const SendFn> fn;
     NodeName peer;
+    std::string what;  // the message that carried the values
+  };
+  struct PassUse {
+    PassId pass;
+    GradientCounts counts;
   };
   struct PassGradients {
     PassId pass;
@@ -63,8 +82,9 @@ class ContextLedger {
   NodeName self_;
   std::set<NodeName> peers_;
   std::map<BoundaryId, Send> sends_;
-  Gradients sum_;                      // of settled passes
-  std::vector<PassGradients> passes_;  // later ones, the oldest first; the first one is not settled
+  std::map<NodeName, std::vector<PassUse>> uses_;  // by root, the older one first
+  Gradients sum_;                                  // of settled passes
+  std::vector<PassGradients> passes_;              // later ones, the oldest first; the first one is not settled
 };
 
 }  // namespace troupe

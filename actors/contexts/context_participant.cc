@@ -50,19 +50,25 @@ ContextParticipant::ContextParticipant(ContextId context, NodeName self, Callbac
 void ContextParticipant::add_peer(const NodeName& node) { ledger_.add_peer(node); }
 
 void ContextParticipant::record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send,
-                                     const NodeName& peer) {
-  ledger_.record_send(boundary, std::move(send), peer);
+                                     const NodeName& peer, std::string what) {
+  ledger_.record_send(boundary, std::move(send), peer, std::move(what));
 }
 
 void ContextParticipant::attach(std::shared_ptr<GradientReducer> reducer) {
   if (std::ranges::find(reducers_, reducer) == reducers_.end()) reducers_.push_back(std::move(reducer));
 }
 
-void ContextParticipant::begin(const PassId& pass, PassRoots roots, std::optional<TimePoint> due, PassDone done) {
-  if (aborted_) return done(*aborted_);
+void ContextParticipant::begin(const PassId& pass, PassPlan plan, std::optional<TimePoint> due, const PassDone& done) {
+  if (aborted_) {
+    done(*aborted_);
+    return;
+  }
   if (due) callbacks_.wake_at(pass, *due);
-  for (const auto& [node, ids] : roots.remote) ledger_.add_peer(node);
-  waiting_.push_back({pass, std::move(roots), due, std::move(done)});
+  for (const auto& [node, ids] : plan.roots.remote) ledger_.add_peer(node);
+  if (plan.inputs) {
+    for (const auto& [node, ids] : plan.inputs->remote) ledger_.add_peer(node);
+  }
+  waiting_.push_back({pass, std::move(plan), due, done});
   begin_next();
 }
 
@@ -72,8 +78,8 @@ void ContextParticipant::begin_next() {
   settle_last_complete();
   Waiting next = std::move(waiting_.front());
   waiting_.pop_front();
-  make_pass(next.pass, next.due, std::move(next.done))
-      .rules->start(std::move(next.roots.local), std::move(next.roots.remote));
+  const BackwardPass::Mode mode{next.plan.inputs.has_value(), next.plan.graph};
+  make_pass(next.pass, mode, next.due, std::move(next.done)).rules->start(std::move(next.plan));
   settle(next.pass);
 }
 
@@ -99,8 +105,14 @@ void ContextParticipant::mark(const NodeName& from, std::uint64_t request, const
     return refuse(context_error(ErrorCode::protocol_violation,
                                 fmt::format("{} has sent nothing to {} as boundary {}", self_, from, boundary.text())));
   }
+  const BackwardPass::Mode mode{mark.only_inputs, mark.retain_graph ? Graph::keep : Graph::release};
+  const bool names_values = !mark.roots.empty() || !mark.inputs.empty();
   BackwardPass* rules = find(mark.pass);
-  if (rules == nullptr) rules = make_pass(mark.pass, due, {}).rules.get();
+  if ((rules != nullptr && rules->mode() != mode) || (names_values && from != mark.pass.creator)) {
+    return refuse(context_error(ErrorCode::protocol_violation,
+                                fmt::format("the mark of {} does not belong to pass {}", from, mark.pass.text())));
+  }
+  if (rules == nullptr) rules = make_pass(mark.pass, mode, due, {}).rules.get();
   rules->mark(from, request, mark, std::move(answer));
   settle(mark.pass);
 }
@@ -135,6 +147,27 @@ void ContextParticipant::finished(const NodeName& from, const msg::BackwardFinis
   }
   pass->finished(message.participant, message.error);
   settle(message.pass);
+}
+
+void ContextParticipant::release_graph(const NodeName& from, const msg::BackwardRelease& message,
+                                       BackwardPass::ReleaseAnswer answer) {
+  if (aborted_) return answer(*aborted_);
+  if (from != message.pass.creator) {
+    return answer(context_error(ErrorCode::protocol_violation,
+                                fmt::format("{} did not begin pass {}", from, message.pass.text())));
+  }
+  BackwardPass* pass = find(message.pass);
+  if (pass == nullptr) return answer(msg::BackwardReleased{message.pass});
+  pass->release(std::move(answer));
+  settle(message.pass);
+}
+
+// Whatever the answer is: a node that cannot be asked has no graph any more, or is too late to be waited for.
+void ContextParticipant::released(const PassId& pass, const NodeName& by) {
+  BackwardPass* rules = find(pass);
+  if (rules == nullptr) return;
+  rules->released_by(by);
+  settle(pass);
 }
 
 void ContextParticipant::mark_answered(const PassId& pass, const NodeName& by, std::uint64_t number,
@@ -180,18 +213,30 @@ void ContextParticipant::reduced(const PassId& pass, Result<Gradients> gradients
 
 void ContextParticipant::pass_due(const PassId& pass) {
   const auto late = [&](std::string message) { return context_error(ErrorCode::timeout, std::move(message)); };
+  const BackwardPass* rules = find(pass);
+  const std::set<NodeName> unfinished = rules == nullptr ? std::set<NodeName>() : rules->tracker().unfinished();
+  give_up(pass, late("the backward pass before this one has not ended in time"),
+          late(unfinished.empty() ? "marking was not complete in time"
+                                  : fmt::format("not complete in time; unfinished: {}", fmt::join(unfinished, ", "))));
+}
+
+void ContextParticipant::pass_cancelled(const PassId& pass) {
+  const Error cancelled = context_error(ErrorCode::cancelled, "the backward pass was cancelled by its caller");
+  give_up(pass, cancelled, cancelled);
+}
+
+void ContextParticipant::give_up(const PassId& pass, const Error& waiting, const Error& running) {
   const auto at = std::ranges::find(waiting_, pass, &Waiting::pass);
   if (at != waiting_.end()) {
     const PassDone done = std::move(at->done);
     waiting_.erase(at);
-    return done(late("the backward pass before this one has not ended in time"));
+    callbacks_.pass_ended(pass);
+    done(waiting);
+    return;
   }
   BackwardPass* rules = find(pass);
   if (rules == nullptr) return;
-  const std::set<NodeName> unfinished = rules->tracker().unfinished();
-  rules->fail(late(unfinished.empty()
-                       ? "marking was not complete in time"
-                       : fmt::format("not complete in time; unfinished: {}", fmt::join(unfinished, ", "))));
+  rules->fail(running);
   settle(pass);
 }
 
@@ -203,6 +248,15 @@ Result<Gradients> ContextParticipant::gradients() const {
 Result<Tensor> ContextParticipant::gradient(const Variable& leaf) const {
   if (aborted_) return *aborted_;
   return ledger_.gradient(leaf);
+}
+
+Result<UnusedHere> ContextParticipant::unused(const std::optional<PassId>& pass) const {
+  if (aborted_) return *aborted_;
+  if (!pass && !last_success_) {
+    return context_error(ErrorCode::bad_argument, "no backward pass of this context has been begun here and succeeded");
+  }
+  const PassId& asked = pass ? *pass : *last_success_;
+  return UnusedHere{asked, ledger_.unused(asked), {ledger_.peers().begin(), ledger_.peers().end()}};
 }
 
 void ContextParticipant::peer_down(const NodeName& node, const Error& why) {
@@ -247,12 +301,20 @@ void ContextParticipant::fail_all(const Error& error) {
   }
 }
 
-ContextParticipant::Pass& ContextParticipant::make_pass(const PassId& pass, std::optional<TimePoint> due,
-                                                        PassDone done) {
+ContextParticipant::Pass& ContextParticipant::make_pass(const PassId& pass, BackwardPass::Mode mode,
+                                                        std::optional<TimePoint> due, PassDone done) {
   Pass& made = passes_[pass];
-  made.rules = std::make_unique<BackwardPass>(context_, pass, self_, due, ledger_, callbacks_, reducers_);
+  made.rules = std::make_unique<BackwardPass>(context_, pass, mode, self_, due, ledger_, callbacks_, reducers_);
   made.done = std::move(done);
   return made;
+}
+
+void ContextParticipant::take_back(const PassId& pass, const std::set<NodeName>& participants) {
+  ledger_.take_back(pass);
+  const Error cancelled = context_error(ErrorCode::cancelled, "the backward pass was cancelled by its caller");
+  for (const NodeName& node : participants) {
+    if (node != self_) callbacks_.notify(node, msg::BackwardFinished{context_, pass, self_, cancelled});
+  }
 }
 
 BackwardPass* ContextParticipant::find(const PassId& pass) {
@@ -277,12 +339,14 @@ void ContextParticipant::settle(const PassId& pass) {
   const Result<Unit>& outcome = *ended.rules->outcome();
   note_over(pass);
   callbacks_.pass_ended(pass);
-  if (outcome) {
-    last_complete_ = Complete{pass, ended.rules->tracker().participants()};
-  } else {
-    ledger_.take_back(pass);
+  if (!outcome) ledger_.take_back(pass);
+  const bool counts = (!ended.done || ended.done(outcome)) && outcome.ok();
+  const std::set<NodeName>& participants = ended.rules->tracker().participants();
+  if (counts) {
+    last_complete_ = Complete{pass, participants};
+    last_success_ = pass;
   }
-  if (ended.done) ended.done(outcome);
+  if (!counts && outcome) take_back(pass, participants);
   begin_next();
 }
 

@@ -15,7 +15,8 @@
 #include "actors/clock.h"
 #include "actors/contexts/backward_pass.h"
 #include "actors/contexts/context_ledger.h"
-#include "actors/contexts/contexts.h"
+#include "actors/contexts/pass_plan.h"
+#include "actors/contexts/unused_boundary.h"
 
 namespace troupe::detail {
 
@@ -27,7 +28,8 @@ namespace troupe::detail {
 
 class ContextParticipant {
  public:
-  using PassDone = std::function<void(Result<Unit>)>;
+  /// Takes the outcome of a pass. Returns false if nobody waits for it any more: then a complete pass is taken back.
+  using PassDone = std::function<bool(Result<Unit>)>;
 
   /// The services that a participant needs from its node, for itself and for its passes. Their results arrive as
   /// events, never before the call returns.
@@ -43,13 +45,14 @@ class ContextParticipant {
   ContextParticipant& operator=(const ContextParticipant&) = delete;
 
   void add_peer(const NodeName& node);
-  void record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send, const NodeName& peer);
+  void record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send, const NodeName& peer,
+                   std::string what = {});
 
   /// `reducer` takes part in the passes that begin here from now on. A second time changes nothing.
   void attach(std::shared_ptr<GradientReducer> reducer);
 
-  /// Starts `pass`, an id of this node, at `roots`; `done` is called once.
-  void begin(const PassId& pass, PassRoots roots, std::optional<TimePoint> due, PassDone done);
+  /// Starts `pass`, an id of this node; `done` is called once.
+  void begin(const PassId& pass, PassPlan plan, std::optional<TimePoint> due, const PassDone& done);
 
   // Messages of other context actors. `due` is the requester's deadline.
   void mark(const NodeName& from, std::uint64_t request, const msg::BackwardMark& mark, std::optional<TimePoint> due,
@@ -57,17 +60,24 @@ class ContextParticipant {
   void run(const NodeName& from, const msg::BackwardRun& message);
   void gradients(const NodeName& from, msg::BackwardGradients message);
   void finished(const NodeName& from, const msg::BackwardFinished& message);
+  void release_graph(const NodeName& from, const msg::BackwardRelease& message, BackwardPass::ReleaseAnswer answer);
 
   // Results of the calls to Callbacks. An answer that names a dead peer aborts the context.
   void mark_answered(const PassId& pass, const NodeName& by, std::uint64_t number, Result<msg::BackwardMarked> answer);
   void roots_found(const PassId& pass, Result<std::vector<Variable>> roots);
+  void released(const PassId& pass, const NodeName& by);
   void pool_done(std::shared_ptr<GraphWork> work);
   void reduced(const PassId& pass, Result<Gradients> gradients);
   void pass_due(const PassId& pass);
+  void pass_cancelled(const PassId& pass);
 
   /// Returns the sums so far, or why the context ended early.
   [[nodiscard]] Result<Gradients> gradients() const;
   [[nodiscard]] Result<Tensor> gradient(const Variable& leaf) const;
+
+  /// Returns which boundaries of this node have values without a gradient in `pass`, by default the last one that was
+  /// begun here and succeeded; or why the context ended early.
+  [[nodiscard]] Result<UnusedHere> unused(const std::optional<PassId>& pass) const;
 
   /// `node` is down: aborts the context if that node participates in it.
   void peer_down(const NodeName& node, const Error& why);
@@ -91,7 +101,7 @@ class ContextParticipant {
  private:
   struct Waiting {
     PassId pass;
-    PassRoots roots;
+    PassPlan plan;
     std::optional<TimePoint> due;
     PassDone done;
   };
@@ -101,13 +111,17 @@ class ContextParticipant {
   };
   using Passes = std::map<PassId, Pass>;
 
-  Pass& make_pass(const PassId& pass, std::optional<TimePoint> due, PassDone done);
+  Pass& make_pass(const PassId& pass, BackwardPass::Mode mode, std::optional<TimePoint> due, PassDone done);
   [[nodiscard]] BackwardPass* find(const PassId& pass);
   [[nodiscard]] bool is_over(const PassId& pass) const;
   void note_over(const PassId& pass);
   /// After every event of `pass`: if it has ended, answers its waiters, forgets it and starts the next.
   void settle(const PassId& pass);
   void begin_next();
+  /// Fails a pass that was begun here with `waiting` while it waits for its turn, else with `running`.
+  void give_up(const PassId& pass, const Error& waiting, const Error& running);
+  /// A complete pass of this node counts nowhere.
+  void take_back(const PassId& pass, const std::set<NodeName>& participants);
   /// The last pass started here is complete and the next one starts: its participants need not keep it apart.
   void settle_last_complete();
   void fail_all(const Error& error);
@@ -125,6 +139,7 @@ class ContextParticipant {
     std::set<NodeName> participants;
   };
   std::optional<Complete> last_complete_;   // of the passes started here
+  std::optional<PassId> last_success_;      // of these, the last one that counts
   std::map<NodeName, std::uint64_t> over_;  // per root: serial of its latest pass known to have ended
   std::optional<Error> aborted_;
 };

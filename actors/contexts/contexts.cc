@@ -178,8 +178,8 @@ std::optional<Error> Contexts::joined(const ContextId& context, const NodeName& 
 }
 
 void Contexts::record_send(const ContextId& context, const BoundaryId& boundary, std::shared_ptr<const SendFn> send,
-                           const NodeName& peer) {
-  directory_->enter_with(context, peer, SendRecorded{boundary, std::move(send), peer});
+                           const NodeName& peer, std::string what) {
+  directory_->enter_with(context, peer, SendRecorded{boundary, std::move(send), peer, std::move(what)});
 }
 
 void Contexts::record_recv(const ContextId& context, const BoundaryId&, const std::shared_ptr<const RecvFn>&,
@@ -191,10 +191,11 @@ void Contexts::attach(const ContextId& context, std::shared_ptr<GradientReducer>
   directory_->send(directory_->enter(context), ReducerAttached{std::move(reducer)});
 }
 
-Future<void> Contexts::backward(const ContextId& context, PassRoots roots, std::optional<TimePoint> due) {
-  return directory_->ask<void>(context, directory_->enter(context), [&](std::shared_ptr<PromiseGuard<void>> answer) {
-    return PassAsked{std::move(roots), due, std::move(answer)};
-  });
+void Contexts::backward(const ContextId& context, PassPlan plan, PassLimits limits, Promise<void> done) {
+  const ContextActor actor = directory_->enter(context);
+  auto answer =
+      std::make_shared<PromiseGuard<void>>(std::move(done), directory_->why_not(context).value_or(not_alive(context)));
+  directory_->send(actor, PassAsked{std::move(plan), std::move(limits), std::move(answer)});
 }
 
 Future<Gradients> Contexts::gradients(const ContextId& context) {
@@ -219,6 +220,13 @@ Future<Tensor> Contexts::gradient(const ContextId& context, const Variable& leaf
   return directory_->ask<Tensor>(context, actor, [&](std::shared_ptr<PromiseGuard<Tensor>> answer) {
     return GradientAsked{leaf, std::move(answer)};
   });
+}
+
+Future<UnusedHere> Contexts::unused(const ContextId& context, const std::optional<PassId>& pass) {
+  return directory_->ask<UnusedHere>(context, directory_->find(context),
+                                     [&](std::shared_ptr<PromiseGuard<UnusedHere>> answer) {
+                                       return UnusedAsked{pass, std::move(answer)};
+                                     });
 }
 
 void Contexts::handle(const NodeName& from, const msg::ContextReleased& released) {

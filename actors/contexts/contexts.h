@@ -12,9 +12,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "actors/clock.h"
+#include "actors/contexts/pass_plan.h"
+#include "actors/contexts/unused_boundary.h"
 #include "actors/core/node_core.h"
 #include "actors/core/query.h"
 #include "actors/core/reports.h"
@@ -29,12 +32,6 @@ namespace troupe::detail {
 
 struct ContextNews;
 class GradientReducer;
-
-/// The starting points of a backward pass, each with gradient 1.
-struct PassRoots {
-  std::vector<Variable> local;                     ///< of the node that starts the pass, in the user's order
-  std::map<NodeName, std::vector<RRefId>> remote;  ///< values that other nodes own, in the user's order
-};
 
 class Contexts {
  public:
@@ -55,9 +52,10 @@ class Contexts {
   void called(const ContextId& context, const NodeName& to);
   [[nodiscard]] std::optional<Error> joined(const ContextId& context, const NodeName& from);
 
-  /// Records a boundary to `peer`. REQUIRES: called before the message that carries it is sent.
+  /// Records a boundary to `peer`; `what` is the message that carries it, for reports. REQUIRES: called before that
+  /// message is sent.
   void record_send(const ContextId& context, const BoundaryId& boundary, std::shared_ptr<const SendFn> send,
-                   const NodeName& peer);
+                   const NodeName& peer, std::string what);
 
   /// Records a boundary from `peer`; `recv`, made by make_recv, knows its other end.
   void record_recv(const ContextId& context, const BoundaryId& boundary, const std::shared_ptr<const RecvFn>& recv,
@@ -67,10 +65,11 @@ class Contexts {
   /// ended.
   void attach(const ContextId& context, std::shared_ptr<GradientReducer> reducer);
 
-  /// Adds one backward pass from `roots` to the context's gradients on every node. The future is done when all are
-  /// complete. Passes started on one node run one after the other, in that order. Errors: context_aborted, timeout at
-  /// `due`, bad_argument for a root without gradient, remote_exception if an operation's backward threw.
-  [[nodiscard]] Future<void> backward(const ContextId& context, PassRoots roots, std::optional<TimePoint> due);
+  /// Adds one backward pass to the context's gradients on every node. Completes `done` when all are complete. Passes
+  /// started on one node run one after the other, in that order. Errors: context_aborted, timeout, cancelled,
+  /// bad_argument for a root without gradient, remote_exception if an operation's backward threw. If `done` was
+  /// completed before, the pass is taken back.
+  void backward(const ContextId& context, PassPlan plan, PassLimits limits, Promise<void> done);
 
   /// Returns the gradients of this node's leaves, summed over the passes so far; none if the context was never here.
   /// Error: context_aborted if it ended early or was released.
@@ -79,6 +78,10 @@ class Contexts {
   /// Returns the gradient of one leaf; undefined if none reached it. Errors as gradients.
   [[nodiscard]] Future<Tensor> gradient(const ContextId& context, const Variable& leaf);
 
+  /// Returns which boundaries of this node have values that got no gradient in `pass`, by default the last one that was
+  /// begun here and succeeded. Errors as gradients; bad_argument if there is no such pass.
+  [[nodiscard]] Future<UnusedHere> unused(const ContextId& context, const std::optional<PassId>& pass);
+
   void handle(const NodeName& from, const msg::ContextReleased& released);
   void handle(const NodeName& from, const msg::ContextAborted& aborted);
   void handle(const NodeName& from, const msg::ContextEntered& entered);
@@ -86,7 +89,8 @@ class Contexts {
   /// Hands a BackwardMark to the context's actor. Its sender joins the context; an error answers it.
   void mark(const ContextId& context, Delivery delivery);
 
-  /// Hands a BackwardRun, BackwardGradients or BackwardFinished to the context's actor, if there is one.
+  /// Hands a BackwardRun, BackwardGradients, BackwardFinished or BackwardRelease to the context's actor, if there is
+  /// one.
   void hand_on(const ContextId& context, Delivery delivery);
 
   /// Ends the contexts that `peer` created and aborts those in which it participates.

@@ -24,8 +24,14 @@ class StepTaker {
     for (const auto& send : step.sends) add(work_.task.mark(send));
   }
 
+  void operator()(KeepOnly& step) { work_.task.keep_only(step.inputs); }
+
+  void operator()(ReleaseGraph& /*step*/) { work_.task.release_operations(); }
+
   void operator()(StartRoots& step) {
-    for (const Variable& root : step.roots) work_.task.feed(root, initial_gradient(root));
+    for (const Variable& root : step.roots) {
+      if (work_.task.awaits(root)) work_.task.feed(root, initial_gradient(root));
+    }
     any_fed_ = true;
   }
 

@@ -21,6 +21,11 @@ struct MarkGraph {
   std::vector<std::shared_ptr<const SendFn>> sends;
   std::vector<Variable> roots;
 };
+/// Marking is complete, and the pass leaves gradients for `inputs` only. Before the first root starts or boundary is
+/// fed.
+struct KeepOnly {
+  std::vector<Variable> inputs;
+};
 /// Marking is complete: start the roots, each with gradient 1.
 struct StartRoots {
   std::vector<Variable> roots;
@@ -30,7 +35,9 @@ struct FeedSend {
   std::shared_ptr<const SendFn> send;
   std::vector<Tensor> gradients;
 };
-using GraphStep = std::variant<MarkGraph, StartRoots, FeedSend>;
+/// The pass is complete on all nodes: release the operations that have run.
+struct ReleaseGraph {};
+using GraphStep = std::variant<MarkGraph, KeepOnly, StartRoots, FeedSend, ReleaseGraph>;
 
 /// Owned by one at a time: the pass that lends it, or the job that runs it.
 struct GraphWork {

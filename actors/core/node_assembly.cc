@@ -71,6 +71,7 @@ FunctionTable with_common(FunctionTable functions) {
                          {"troupe.find", &find_published},
                          {"troupe.gradient", &gradient_at_owner},
                          {"troupe.gradient_norms", &gradient_norms},
+                         {"troupe.gradients", &gradients_at_owner},
                          {"troupe.pipeline_fail", &fail_stage_round},
                          {"troupe.pipeline_loss", &loss_value},
                          {"troupe.pipeline_seat", &make_stage_seat},
@@ -87,7 +88,8 @@ FunctionTable with_common(FunctionTable functions) {
                          {"troupe.snapshot", &snapshot_of_variables},
                          {"troupe.snapshot_of_shard", &snapshot_of_shard},
                          {"troupe.stage", &stage_variables},
-                         {"troupe.stage_shard", &stage_shard}});
+                         {"troupe.stage_shard", &stage_shard},
+                         {"troupe.unused", &unused_here}});
   functions.fall_back_on(common.table());
   return functions;
 }
@@ -275,7 +277,7 @@ void NodeCore::hand_on(Delivery delivery) {
         } else if constexpr (std::is_same_v<M, BackwardMark>) {
           const ContextId context = message.context;
           contexts_->mark(context, std::move(delivery));
-        } else if constexpr (is_one_of<M, BackwardRun, BackwardGradients, BackwardFinished>) {
+        } else if constexpr (is_one_of<M, BackwardRun, BackwardGradients, BackwardFinished, BackwardRelease>) {
           const ContextId context = message.context;
           contexts_->hand_on(context, std::move(delivery));
         } else if constexpr (std::is_same_v<M, ShardCreate>) {

@@ -22,7 +22,8 @@ class PromiseGuard {
   PromiseGuard& operator=(const PromiseGuard&) = delete;
 
   [[nodiscard]] Future<T> future() const { return promise_.future(); }
-  void complete(Result<Value> result) const { promise_.complete(std::move(result)); }
+  /// Returns false if the future was completed before.
+  bool complete(Result<Value> result) const { return promise_.complete(std::move(result)); }  // NOLINT(*-nodiscard)
 
  private:
   const Promise<T> promise_;

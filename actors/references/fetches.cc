@@ -97,7 +97,7 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
         case msg::Wanted::type: writer_.archive()(box.ops->wire_name()); break;
         case msg::Wanted::element: box.ops->save_element(writer_.archive(), box.value.get()); break;
       }
-      if (is_last) call_.answer.answer(msg::Reply{writer_.finish()});
+      if (is_last) call_.answer.answer(msg::Reply{writer_.finish("value", call_.operation)});
     });
     if (failure) return call_.answer.fail(*failure);
     if (is_last) return;

@@ -20,23 +20,13 @@
 
 #include "actors/core/lives.h"
 #include "actors/core/request.h"
+#include "actors/core/stop_watch.h"
 #include "actors/link.h"
 #include "actors/sessions/call_table.h"
 #include "actors/sessions/peer_loads.h"
 #include "actors/sessions/session.h"
 
 namespace troupe::detail {
-
-/// While it lives, calls `stopped` when one of the tokens stops.
-class StopWatch {
- public:
-  StopWatch(const std::vector<std::stop_token>& tokens, const std::function<void()>& stopped) {
-    for (const std::stop_token& token : tokens) callbacks_.emplace_back(token, stopped);
-  }
-
- private:
-  std::list<std::stop_callback<std::function<void()>>> callbacks_;
-};
 
 /// The receiver of a request's answer, and the tokens that cancel the request.
 struct WaitingRequest {

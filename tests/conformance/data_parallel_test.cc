@@ -182,6 +182,27 @@ BOOST_FIXTURE_TEST_CASE(training_of_replicas_equals_that_of_one_process_over_sev
   check_equal(outcomes);
 }
 
+BOOST_FIXTURE_TEST_CASE(rounds_of_passes_with_an_input_have_its_mean_gradient_and_no_other, OnSharedCluster) {
+  const Leaf far = trainer.remote("p4", &make_leaf, ReplicaNet::kWidth, 0.5);
+  const std::vector<Tensors> batches{batches_of(0, 2), batches_of(1, 2), batches_of(2, 2)};
+  const Twin twin(0.5);
+  const std::size_t chosen = 1;  // the weight of the first layer
+  const auto outcomes =
+      run_all(trainer, {.members = kMembers, .batches = {}, .rate = 0.5, .only_input = chosen}, batches, far);
+  for (std::size_t round = 0; round < 2; ++round) {
+    Tensors means = twin.means({batches[0][round], batches[1][round], batches[2][round]}, 3.0);
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      if (i != chosen) means[i] = Tensor();
+    }
+    for (const ReplicaOutcome& outcome : outcomes) {
+      check_gradients(outcome.gradients.at(round), means);
+      BOOST_TEST(!outcome.far_gradients.at(round).defined());
+    }
+    twin.step(means, 0.5);
+  }
+  check_equal(outcomes);
+}
+
 BOOST_FIXTURE_TEST_CASE(gradients_that_are_rows_of_a_table_stay_rows, OnSharedCluster, *label("H-04")) {
   const Leaf far = trainer.remote("p4", &make_leaf, ReplicaNet::kWidth, 0.5);
   const std::vector<Tensors> batches{batches_of(0, 3), batches_of(1, 3), batches_of(2, 3)};

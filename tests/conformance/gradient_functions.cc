@@ -14,6 +14,7 @@
 #include "autograd/ops.h"
 #include "autograd/ops/index.h"
 #include "autograd/ops/nn.h"
+#include "tensor/cpu/allocator.h"
 #include "tensor/create.h"
 
 namespace troupe::testing {
@@ -62,6 +63,13 @@ std::vector<Variable> three_of(const Variable& x) { return {x + 1.0, x * 2.0, x 
 Variable in_f64(const Variable& a, const Variable& b) { return cast(a, DType::f64) * cast(b, DType::f64); }
 Variable rows_of(const Variable& table, const Tensor& indices) { return embedding(table, indices); }
 
+Variable make_table(std::int64_t rows, std::int64_t width) {
+  return Variable(full({rows, width}, 0.5), RequiresGrad::yes);
+}
+Variable sparse_rows_of(Scope& scope, const Leaf& table, const Tensor& indices) {
+  return embedding(*table.local_value(scope), indices, {.sparse = true});
+}
+
 Variable times_leaf(Scope& scope, const Variable& x, const Leaf& leaf) { return x * *leaf.local_value(scope); }
 
 Variable product_of_leaves(Scope& scope, const Leaf& a, const Leaf& b) { return a.to_here(scope) * b.to_here(scope); }
@@ -79,6 +87,15 @@ Variable explode_along(Scope& scope, std::vector<NodeName> path, const Variable&
   if (!next.empty()) return scope.rpc_sync(next, &explode_along, path, x * 2.0) * 3.0;
   return Variable::output_of({std::make_shared<const Explosive>(x.gradient_edge()), 0}, x.value());
 }
+
+Variable tanh_along(Scope& scope, std::vector<NodeName> path, std::int32_t count, const Variable& x) {
+  Variable y = x;
+  for (std::int32_t i = 0; i < count; ++i) y = tanh(y);
+  const NodeName next = take_first(path);
+  return next.empty() ? y : scope.rpc_sync(next, &tanh_along, path, count, y);
+}
+
+std::int64_t tensor_bytes_here() { return static_cast<std::int64_t>(cpu_allocator().statistics().bytes_live); }
 
 Variable product_after_backward(Scope& scope, const Variable& a, const Variable& b) {
   const Variable y = a * b;
@@ -154,6 +171,10 @@ FunctionRegistry with_gradient_functions(const FunctionRegistry& functions) {
                          {"product_after_backward", &product_after_backward},
                          {"product_after_wait", &product_after_wait},
                          {"product_with_hooks", &product_with_hooks},
+                         {"make_table", &make_table},
+                         {"sparse_rows_of", &sparse_rows_of},
+                         {"tanh_along", &tanh_along},
+                         {"tensor_bytes_here", &tensor_bytes_here},
                          {"arrived_as", &arrived_as},
                          {"sends_here", &sends_here},
                          {"train_in_threads", &train_in_threads}});

@@ -28,6 +28,9 @@ Variable stacked(const std::vector<Variable>& rows);
 /// Returns x + 1, 2 x and x x.
 std::vector<Variable> three_of(const Variable& x);
 Variable in_f64(const Variable& a, const Variable& b);
+Variable make_table(std::int64_t rows, std::int64_t width);
+/// Returns the rows of a table of this node, whose gradient is rows too.
+Variable sparse_rows_of(Scope& scope, const Leaf& table, const Tensor& indices);
 Variable rows_of(const Variable& table, const Tensor& indices);
 
 Variable times_leaf(Scope& scope, const Variable& x, const Leaf& leaf);
@@ -40,6 +43,10 @@ Variable unwrapped(Scope& scope, const RRef<Leaf>& leaf);
 Variable product_along(Scope& scope, std::vector<NodeName> path, const Variable& a, const Variable& b);
 /// As product_along, but the last node's backward throws "boom".
 Variable explode_along(Scope& scope, std::vector<NodeName> path, const Variable& x);
+/// Returns tanh of x, `count` times, on each node of `path`: each saves the size of x.
+Variable tanh_along(Scope& scope, std::vector<NodeName> path, std::int32_t count, const Variable& x);
+/// Returns the bytes of all tensors on the CPU that this process has.
+std::int64_t tensor_bytes_here();
 /// Returns the product after a backward pass of its own over it.
 Variable product_after_backward(Scope& scope, const Variable& a, const Variable& b);
 /// Returns the product, computed after a call of `other` that takes a while.

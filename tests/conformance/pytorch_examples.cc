@@ -139,10 +139,14 @@ void gradients(Node& node, const Variable& x, const Variable& w, const std::vect
   DistContext ctx(node);
   const Variable y = ctx.rpc_sync("p1", &project, x, w);
   backward(ctx, sum(y));
+  backward(ctx, sum(y), {.inputs = {w}, .deadline = 2s});
   const Tensor g = ctx.grad(w);
   const Gradients all = ctx.gradients();
+  const std::vector<RemoteGradient> there = ctx.gradients("p1");
   const RRef<Variable> loss = ctx.remote("p1", &project, x, w);
   backward(ctx, loss);  // begins where the value is
+  const Future<void> pass = backward_async(ctx, loss);
+  backward(ctx, loss, {.graph = Graph::release});
   const ContextId& id = ctx.id();
   const DistOptimizer optimizer(node, optim::SgdOptions{.lr = 0.05}, parameters);
   optimizer.step(ctx);

@@ -78,8 +78,10 @@ ReplicaOutcome run_replica(Scope& scope, const ReplicaPlan& plan, const Leaf& fa
             ::kill(::getpid(), signal);
           });
     }
+    DistBackwardOptions options;
+    if (plan.only_input >= 0) options.inputs.emplace_back(parameters.at(static_cast<std::size_t>(plan.only_input)));
     const auto pass = [&](const DistContext& context) {
-      backward(context, result_of(context, plan, replica ? &*replica : nullptr, *net, plan.batches[i], far));
+      backward(context, result_of(context, plan, replica ? &*replica : nullptr, *net, plan.batches[i], far), options);
     };
     try {
       const DistContext context(scope);

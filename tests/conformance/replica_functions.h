@@ -52,10 +52,11 @@ struct ReplicaPlan {
   bool joins = false;      ///< takes part until the others have no batch left
   bool holds = false;      ///< only the last batch is a round; the others' gradients are held for it
   bool divides_by_active = false;
-  double rate = 0.0;           ///< of plain gradient descent after each round
-  std::int64_t fails_at = -1;  ///< the batch in which the backward of this member throws "boom"
-  std::int64_t fails_in = 0;   ///< ... at the gradient of this parameter; -1: at that of the input of the factor
-  std::int32_t signal = 0;     ///< ... or raises this signal in the place of throwing, if not 0
+  double rate = 0.0;             ///< of plain gradient descent after each round
+  std::int64_t only_input = -1;  ///< the parameter that is the only input of each pass; -1: passes have none
+  std::int64_t fails_at = -1;    ///< the batch in which the backward of this member throws "boom"
+  std::int64_t fails_in = 0;     ///< ... at the gradient of this parameter; -1: at that of the input of the factor
+  std::int32_t signal = 0;       ///< ... or raises this signal in the place of throwing, if not 0
 };
 
 /// What the member saw.

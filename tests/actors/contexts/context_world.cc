@@ -1,5 +1,6 @@
 #include "tests/actors/contexts/context_world.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -56,6 +57,19 @@ class ContextWorld::Node final : private ContextParticipant::Callbacks {
         node.later(from, [=](Node& asker) { asker.part.mark_answered(mark.pass, to, number, marked); });
       });
     });
+  }
+
+  void send_release(const NodeName& to, msg::BackwardRelease release, std::optional<TimePoint>) override {
+    const NodeName from = name_;
+    const auto answered = [from, to, pass = release.pass](Node& node) {
+      node.later(from, [=](Node& asker) { asker.part.released(pass, to); });
+    };
+    if (!world_.nodes_.contains(to)) return answered(*this);
+    for (int copy = 0; copy < world_.copies; ++copy) {
+      later(to, [=](Node& node) {
+        node.part.release_graph(from, release, [=, &node](const Result<msg::BackwardReleased>&) { answered(node); });
+      });
+    }
   }
 
   void notify(const NodeName& to, msg::AnyMessage message) override {
@@ -175,29 +189,43 @@ RRefId ContextWorld::keep(const std::string& name, Variable value) {
   return id;
 }
 
-std::shared_ptr<ContextWorld::Answer> ContextWorld::backward(Values roots,
-                                                             const std::map<std::string, std::vector<RRefId>>& remote) {
-  auto answer = std::make_shared<Answer>();
-  if (placement_ == Placement::local) {
-    for (const auto& [name, ids] : remote) {
-      for (const RRefId& id : ids) roots.push_back(kept_.at(id));
-    }
-    local_gradients_.add(troupe::backward(std::span<const Variable>(roots)));
-    answer->result = Unit{};
-    return answer;
-  }
-  detail::PassRoots places{std::move(roots), {}};
+detail::PassPlaces ContextWorld::places_of(Values local, const Remote& remote) const {
+  detail::PassPlaces places{std::move(local), {}};
   for (const auto& [name, ids] : remote) {
-    if (node_of(name) != node_of("trainer")) {
+    if (placement_ != Placement::local && node_of(name) != node_of("trainer")) {
       places.remote[node_of(name)] = ids;
     } else {
       for (const RRefId& id : ids) places.local.push_back(kept_.at(id));
     }
   }
+  return places;
+}
+
+std::shared_ptr<ContextWorld::Answer> ContextWorld::backward(Values roots, const Remote& remote) {
+  last_roots_ = roots;
+  last_remote_ = remote;
+  auto answer = std::make_shared<Answer>();
+  detail::PassPlan plan{places_of(std::move(roots), remote), {}};
+  plan.graph = graph;
+  if (!only_inputs.empty()) {
+    Remote inputs;
+    for (const Leaf& leaf : leaves_) {
+      if (std::ranges::find(only_inputs, leaf.label) != only_inputs.end())
+        inputs[leaf.name].push_back(keep(leaf.name, leaf.variable));
+    }
+    plan.inputs = places_of({}, inputs);
+  }
+  if (placement_ == Placement::local) {
+    local_gradients_.add(troupe::backward(std::span<const Variable>(plan.roots.local), {},
+                                          {.inputs = plan.inputs ? plan.inputs->local : Values{}}));
+    answer->result = Unit{};
+    return answer;
+  }
   last_pass_ = PassId{"trainer", 7, ++serial_};
-  part("trainer").begin(last_pass_, std::move(places), {}, [answer](Result<Unit> result) {
+  part("trainer").begin(last_pass_, std::move(plan), {}, [this, answer](Result<Unit> result) {
     if (answer->result) throw std::logic_error("a pass was answered twice");
     answer->result = std::move(result);
+    return !cancels_at_the_end;
   });
   return answer;
 }

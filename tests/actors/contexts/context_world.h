@@ -43,6 +43,11 @@ class ContextWorld {
   /// Delivers every notification this often. Duplicates must have no effect.
   int copies = 1;
 
+  /// Labels of the leaves that passes have as inputs; empty: passes have none.
+  std::vector<std::string> only_inputs;
+  Graph graph = Graph::keep;        ///< of the passes that begin
+  bool cancels_at_the_end = false;  ///< passes are cancelled when they are complete
+
   /// Runs `program` at the program's own place, on name "trainer".
   void drive(const std::function<void(Place&)>& program);
 
@@ -59,7 +64,10 @@ class ContextWorld {
   struct Answer {
     std::optional<Result<Unit>> result;
   };
-  std::shared_ptr<Answer> backward(Values roots, const std::map<std::string, std::vector<RRefId>>& remote = {});
+  using Remote = std::map<std::string, std::vector<RRefId>>;
+  std::shared_ptr<Answer> backward(Values roots, const Remote& remote = {});
+  /// Begins a pass like the last one.
+  std::shared_ptr<Answer> backward_again() { return backward(last_roots_, last_remote_); }
 
   /// Delivers messages in random order: all of them, or at most `count_max`.
   void settle(std::size_t count_max = SIZE_MAX);
@@ -85,6 +93,7 @@ class ContextWorld {
     Variable variable;
   };
 
+  [[nodiscard]] detail::PassPlaces places_of(Values local, const Remote& remote) const;
   [[nodiscard]] std::string node_of(const std::string& name) const;
   Values cross(const std::string& from, const std::string& to, const Values& values);
 
@@ -96,7 +105,8 @@ class ContextWorld {
   std::vector<Event> events_;
   std::vector<Leaf> leaves_;
   std::map<RRefId, Variable> kept_;
-  Values local_roots_;
+  Values last_roots_;
+  Remote last_remote_;
   Gradients local_gradients_;
   PassId last_pass_;
 };

@@ -45,6 +45,12 @@ struct AmongContexts : AmongBarePeers {
   }
   std::string gradients(const ContextId& id) { return outcome(contexts().gradients(id)); }
 
+  Future<void> pass(const ContextId& id, detail::PassPlan plan) {
+    const Promise<void> done(core().future_home());
+    contexts().backward(id, std::move(plan), {}, done);
+    return done.future();
+  }
+
   /// Returns the participants besides this node: "p1 p2".
   std::string peers_of(const ContextId& id) {
     detail::Query<OpenContext> query(core().future_home());
@@ -206,7 +212,7 @@ BOOST_AUTO_TEST_CASE(a_context_that_cannot_begin_is_lost_and_its_creator_hears_w
 BOOST_AUTO_TEST_CASE(an_abort_for_the_death_of_the_creator_ends_the_context) {
   BOOST_TEST(!contexts().joined(of_p1(1), "p2").has_value());
   BOOST_TEST(!contexts().joined(of_p1(2), "p2").has_value());
-  const auto asked = contexts().backward(of_p1(1), {}, std::nullopt);
+  const auto asked = pass(of_p1(1), {});
   Error why;
   why.code = ErrorCode::context_aborted;
   why.peer = "p1";
@@ -285,7 +291,7 @@ BOOST_FIXTURE_TEST_CASE(a_mark_that_brings_one_context_too_many_is_refused, Amon
 }
 
 BOOST_AUTO_TEST_CASE(what_sends_to_a_peer_in_a_context_of_the_dead_is_dropped_on_the_pool) {
-  contexts().record_send(of_p1(1), {"m", 7, 1}, nullptr, "p2");
+  contexts().record_send(of_p1(1), {"m", 7, 1}, nullptr, "p2", "arguments of rpc f");
   pool->keeps = true;
   p1->die();
   BOOST_REQUIRE(pool->kept.size() == 1U);
@@ -302,9 +308,9 @@ BOOST_AUTO_TEST_CASE(passes_are_counted_over_all_contexts) {
 
 BOOST_AUTO_TEST_CASE(the_end_of_the_node_fails_a_pass_that_is_under_way) {
   const ContextId own = contexts().open();
-  detail::PassRoots roots;
-  roots.remote["p1"] = {RRefId{"p1", 1, 5}};
-  const auto asked = contexts().backward(own, std::move(roots), std::nullopt);
+  detail::PassPlan plan;
+  plan.roots.remote["p1"] = {RRefId{"p1", 1, 5}};
+  const auto asked = pass(own, std::move(plan));
   BOOST_TEST(outcome(asked) == "waits");  // p1 does not answer
   Error why;
   why.code = ErrorCode::shutting_down;
@@ -323,7 +329,7 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_node_fails_what_is_asked_and_tells_nobody) {
   contexts().stop(why);
   BOOST_TEST(contexts().size() == 0U);
   BOOST_TEST(gradients(own) == "shutting_down the node ends");
-  BOOST_TEST(outcome(contexts().backward(own, {}, std::nullopt)) == "shutting_down the node ends");
+  BOOST_TEST(outcome(pass(own, {})) == "shutting_down the node ends");
   BOOST_CHECK_EXCEPTION(static_cast<void>(contexts().open()), RemoteError,
                         [](const RemoteError& error) { return error.code() == ErrorCode::shutting_down; });
   p2->say("m", "", msg::ContextEntered{of_p1(1)});
