@@ -149,6 +149,119 @@ BOOST_AUTO_TEST_CASE(a_death_aborts_the_context_on_all_survivors_and_names_the_d
   }
 }
 
+namespace {
+
+/// What the driver of a pass saw.
+struct Seen {
+  std::optional<Error> error;
+  bool was_over = false;  ///< the pass had ended when the victim died
+};
+
+/// One pass over trainer -> ps0 -> ps1 and trainer -> ps1, during which `victim` dies after `steps` steps.
+Future<Seen> pass_with_a_death(sim::World& world, const NodeName& victim, sim::Death death, std::uint64_t steps,
+                               Graph graph) {
+  return world.on("trainer", [&world, victim, death, steps, graph](Node& node) {
+    const Parameter w0 = node.remote("ps0", &make_parameter, 2, 2.0);
+    const Parameter w1 = node.remote("ps1", &make_parameter, 2, 3.0);
+    const Variable x(full({2}, 0.5), RequiresGrad::yes);
+    const DistContext context(node);
+    const Variable y = context.rpc_sync("ps0", &scale_at, "ps1", context.rpc_sync("ps0", &scale, x, w0), w1);
+    const Variable z = context.rpc_sync("ps1", &scale, x, w1);
+    world.kill_after(steps, victim, death);
+    Seen seen;
+    try {
+      backward(context, sum(mul(y, z)), {.graph = graph});
+      BOOST_TEST(same_bytes(context.grad(x), full({2}, 18.0)));  // d(2 * 3 * 3 x^2)/dx
+    } catch (const RemoteError& error) {
+      seen.error = error.error();
+    }
+    seen.was_over = world.is_alive(victim);
+    return seen;
+  });
+}
+
+}  // namespace
+
+// The victim dies after every number of steps that a pass may take: between any two messages and turns of actors.
+BOOST_AUTO_TEST_CASE(a_death_at_any_step_of_a_pass_over_three_nodes_is_one_error_that_names_the_dead_and_leaves_nothing,
+                     *boost::unit_test::label("fault-F28")) {
+  for (const Graph graph : {Graph::keep, Graph::release}) {
+    for (const NodeName& victim : kNames) {
+      std::uint64_t steps = 0;
+      std::uint64_t failed = 0;
+      for (bool was_over = false; !was_over; ++steps) {
+        const sim::Death death = steps % 2 == 0 ? sim::Death::closed : sim::Death::silent;
+        BOOST_TEST_CONTEXT(victim << " dies after " << steps << " steps") {
+          sim::World world({.seed = 1}, kNames, training_functions());
+          const TraceIfFailed show(world);
+          const auto end = pass_with_a_death(world, victim, death, steps, graph).get_for(120s);
+          BOOST_TEST_REQUIRE(end.has_value());
+          if (!end->ok()) {
+            BOOST_TEST(victim == "trainer");
+            ++failed;
+          } else {
+            const Seen& seen = end->value();
+            was_over = seen.was_over;
+            if (seen.error) {
+              ++failed;
+              BOOST_TEST((seen.error->code == ErrorCode::context_aborted), seen.error->text());
+              BOOST_TEST(seen.error->peer == victim);
+            }
+          }
+          world.run_for(2s);
+          BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+        }
+      }
+      BOOST_TEST_MESSAGE(victim << ": " << failed << " of " << steps << " passes failed");
+      BOOST_TEST(failed > 20U);
+      BOOST_TEST_REQUIRE(steps < 2000U);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_pass_that_is_cancelled_or_late_at_any_moment_counts_nowhere_and_the_next_one_succeeds) {
+  std::map<std::optional<ErrorCode>, int> ends;
+  for (const std::uint64_t seed : seeds(100)) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      sim::World world(bad_network(seed), kNames, training_functions());
+      const TraceIfFailed show(world);
+      world
+          .on("trainer",
+              [&](Node& node) {
+                const Parameter w0 = node.remote("ps0", &make_parameter, 2, 2.0);
+                const Parameter w1 = node.remote("ps1", &make_parameter, 2, 3.0);
+                const Variable x(full({2}, 0.5), RequiresGrad::yes);
+                const DistContext context(node);
+                const Variable y = context.rpc_sync("ps0", &scale_at, "ps1", x, w1);
+                const Variable loss = sum(mul(y, context.rpc_sync("ps0", &scale, x, w0)));
+                const Duration limit = std::chrono::microseconds(world.draw(200'000));
+                const bool by_deadline = seed % 2 == 0;
+                const Future<void> pass =
+                    by_deadline ? backward_async(context, loss, {.deadline = limit}) : backward_async(context, loss);
+                std::optional<Result<Unit>> end = pass.get_for(by_deadline ? Duration(60s) : limit);
+                if (!end) {
+                  pass.cancel();
+                  end = pass.get_for(60s);
+                }
+                BOOST_TEST_REQUIRE(end.has_value());
+                ++ends[end->ok() ? std::nullopt : std::optional(end->error().code)];
+                backward(context, loss);
+                const double passes = end->ok() ? 2.0 : 1.0;
+                BOOST_TEST(same_bytes(context.grad(x), full({2}, 6.0 * passes)));  // d(3 x 2 x)/dx
+                BOOST_TEST(same_bytes(context.grad(w0), full({2}, 0.75 * passes)));
+                BOOST_TEST(same_bytes(context.grad(w1), full({2}, 0.5 * passes)));
+              })
+          .get();
+      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+    }
+  }
+  for (const auto end :
+       {std::optional<ErrorCode>(), std::optional(ErrorCode::timeout), std::optional(ErrorCode::cancelled)}) {
+    BOOST_TEST(ends[end] > 5, (end ? name_of(*end) : "success") << " " << ends[end]);
+  }
+  BOOST_TEST(ends.size() == 3U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace troupe::testing

@@ -1,0 +1,43 @@
+// Random programs whose graphs span nodes. Everything that a program does follows from its seed: the same seed with all
+// names placed on one node must give the same gradients, bit for bit.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "actors/dist_autograd.h"
+#include "actors/function_registry.h"
+#include "node/node.h"
+
+namespace troupe::testing {
+
+struct GraphScript {
+  std::uint64_t seed = 0;
+  std::uint32_t statements = 0;
+  std::uint32_t depth = 0;       ///< of nested calls
+  DType dtype = DType::f32;      ///< of all variables
+  std::vector<NodeName> places;  ///< the node of each name; the program runs on the first
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(seed, statements, depth, dtype, places);
+  }
+};
+
+/// How often each kind of statement occurred, over many programs.
+using StatementCounts = std::map<std::string, int>;
+
+struct GraphOutcome {
+  std::map<std::string, Tensor> gradients;  ///< by the name of the leaf; a leaf that no gradient reached is missing
+  StatementCounts counts;                   ///< of the program itself, without the functions that it calls
+};
+
+/// Runs a program on `node`: parameters on several names; statements, among them calls of functions that are such
+/// programs themselves; one or two passes from one to three roots.
+[[nodiscard]] GraphOutcome run_graph(Node& node, const GraphScript& script);
+
+/// Returns the functions that the programs call, for all nodes.
+[[nodiscard]] FunctionRegistry random_graph_functions();
+
+}  // namespace troupe::testing
