@@ -352,8 +352,10 @@ BOOST_FIXTURE_TEST_CASE(trainers_on_other_nodes_step_the_same_parameters_with_th
   for (const Stepping& mode : {Stepping(StepMode::atomic), Stepping(StepMode::hogwild)}) {
     const Twins twins(trainer);
     const optim::AdamOptions rule{.lr = 0.05};
-    const DistOptimizer optimizer(trainer, rule, twins.far, mode);
+    DistOptimizer optimizer(trainer, rule, twins.far, mode);
     optim::LocalOptimizer here(twins.near, rule);
+    optimizer.set_lr(0, 0.02);  // travels with the handle
+    here.set_lr(0.02);
     // One after the other, each on a node of its own: equal to steps of one trainer.
     BOOST_TEST(trainer.rpc_sync("p3", &train_shared, optimizer.share(), twins.far, kInput, 2) == 2);
     BOOST_TEST(trainer.rpc_sync("p4", &train_shared_at, "p1", optimizer.share(), twins.far, kInput, 1) == 1);

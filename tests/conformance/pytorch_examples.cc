@@ -153,6 +153,19 @@ void gradients(Node& node, const Variable& x, const Variable& w, const std::vect
   optimizer.step(ctx, {.lr = 0.01, .max_norm = 1.0});
 }
 
+void optimizers(Node& node, const std::vector<RRef<Variable>>& parameters, const std::vector<RRef<Variable>>& body,
+                const std::vector<RRef<Variable>>& head, DistContext& ctx) {
+  const optim::AdamOptions options;
+  const DistOptimizer optimizer(node, options, parameters);
+  optimizer.overlap(ctx);
+  const DistOptimizer stale(node, options, parameters, {StepMode::bounded_staleness, 3});
+  DistOptimizer grouped(node, {{body, options}, {head, optim::SgdOptions{}}});
+  optim::LrScheduler scheduler(grouped, optim::StepLr({.step_size = 30}));
+  const SharedOptimizer shared = grouped.share();
+  const NamedTensors state = grouped.state_dict(node);
+  grouped.load_state_dict(node, state);
+}
+
 void sums_over_trainers(Node& node, const Tensor& x) {
   const std::shared_ptr<Collective> trainers = gloo_collective(node, node.role("trainer"));
   const Tensor mean = trainers->all_reduce(node, x, ReduceOp::mean);
