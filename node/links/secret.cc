@@ -83,27 +83,27 @@ Result<ClusterSecret> ClusterSecret::from_descriptor(int descriptor) {
   return read(descriptor, fmt::format("descriptor {}", descriptor));
 }
 
-Result<ClusterSecret> ClusterSecret::from_file(const std::filesystem::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+Result<ClusterSecret> ClusterSecret::from_file(const FilePath& path) {
+  const Descriptor file(::open(path.text().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (file.number() < 0) {
     const std::string why = errno == ELOOP ? "it is a symbolic link" : system_text();
-    return failure(ErrorCode::bad_argument, fmt::format("cannot read the cluster secret {}: {}", path.string(), why));
+    return failure(ErrorCode::bad_argument, fmt::format("cannot read the cluster secret {}: {}", path.text(), why));
   }
   struct stat status {};
   if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return failure(ErrorCode::bad_argument, fmt::format("the cluster secret {} is not a regular file", path.string()));
+    return failure(ErrorCode::bad_argument, fmt::format("the cluster secret {} is not a regular file", path.text()));
   }
   if (status.st_uid != ::geteuid()) {
     return failure(ErrorCode::not_authorized, fmt::format("the cluster secret {} belongs to user {}, expected {}",
-                                                          path.string(), status.st_uid, ::geteuid()));
+                                                          path.text(), status.st_uid, ::geteuid()));
   }
   if ((status.st_mode & 0177U) != 0) {
     return failure(
         ErrorCode::not_authorized,
-        fmt::format("the cluster secret {} has mode {:04o}, expected 0600", path.string(), status.st_mode & 07777U),
-        fmt::format("chmod 0600 {}", path.string()));
+        fmt::format("the cluster secret {} has mode {:04o}, expected 0600", path.text(), status.st_mode & 07777U),
+        fmt::format("chmod 0600 {}", path.text()));
   }
-  return read(file.number(), path.string());
+  return read(file.number(), path.text());
 }
 
 Result<ClusterSecret> ClusterSecret::read(int descriptor, const std::string& source) {
@@ -130,13 +130,13 @@ Result<ClusterSecret> ClusterSecret::read(int descriptor, const std::string& sou
   return ClusterSecret(std::move(memory));
 }
 
-Result<Unit> ClusterSecret::to_file(const std::filesystem::path& path) const {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+Result<Unit> ClusterSecret::to_file(const FilePath& path) const {
+  const Descriptor file(::open(path.text().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (file.number() < 0) {
     return failure(ErrorCode::bad_argument,
-                   fmt::format("cannot create the cluster secret {}: {}", path.string(), system_text()));
+                   fmt::format("cannot create the cluster secret {}: {}", path.text(), system_text()));
   }
-  return write_all(file.number(), bytes(), path.string());
+  return write_all(file.number(), bytes(), path.text());
 }
 
 Result<Unit> ClusterSecret::to_descriptor(int descriptor) const {

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "messages/error.h"
+#include "tensor/io/file_path.h"
 
 namespace troupe {
 
@@ -29,10 +29,10 @@ class ClusterSecret {
 
   /// Reads the secret from a regular file (no symbolic link) that belongs to this user and has mode 0600 or stricter.
   /// Errors: not_authorized naming path and mode or owner, bad_argument naming path and any other problem.
-  [[nodiscard]] static Result<ClusterSecret> from_file(const std::filesystem::path& path);
+  [[nodiscard]] static Result<ClusterSecret> from_file(const FilePath& path);
 
   /// Writes it to a new file of mode 0600. Errors: bad_argument (exists already, no such folder, ...).
-  [[nodiscard]] Result<Unit> to_file(const std::filesystem::path& path) const;
+  [[nodiscard]] Result<Unit> to_file(const FilePath& path) const;
 
   /// Writes it to `descriptor`, whose other end a child inherits. Errors: bad_argument.
   [[nodiscard]] Result<Unit> to_descriptor(int descriptor) const;

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <ios>
+#include <span>
+#include <string>
 #include <system_error>
 
 #include "tensor/io/new_file.h"
@@ -12,7 +16,8 @@
 
 namespace troupe {
 
-Tensor read_npy(const std::filesystem::path& file) {
+Tensor read_npy(const FilePath& path) {
+  const std::filesystem::path file(path.text());
   const std::string where = fmt::format("[npy] {}", file.string());
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(file, error);
@@ -26,10 +31,10 @@ Tensor read_npy(const std::filesystem::path& file) {
   return detail::parse_npy({where, size, read});
 }
 
-void write_npy(const std::filesystem::path& file, const Tensor& x) {
+void write_npy(const FilePath& path, const Tensor& x) {
   const Tensor elements = detail::as_written_to_npy("npy", x);
   const std::string header = detail::npy_header(elements);
-  detail::NewFile out("npy", file);
+  detail::NewFile out("npy", path.text());
   out.write(std::as_bytes(std::span(header)));
   out.write({elements.bytes(), elements.nbytes()});
   out.commit();

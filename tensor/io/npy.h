@@ -1,9 +1,8 @@
 // NumPy's .npy files of one array.
 #pragma once
 
-#include <filesystem>
-
 #include "tensor/io/file_error.h"
+#include "tensor/io/file_path.h"
 #include "tensor/tensor.h"
 
 namespace troupe {
@@ -13,10 +12,10 @@ namespace troupe {
 /// Throws FileError with the first invalid byte: `[npy] w.npy: at byte 8: header of 118 bytes, 40 are left`. Every
 /// length is checked against the file's size before anything is allocated.
 /// Format: NumPy's NEP 1, "A simple file format for NumPy arrays".
-[[nodiscard]] Tensor read_npy(const std::filesystem::path& file);
+[[nodiscard]] Tensor read_npy(const FilePath& file);
 
 /// Writes `x`, in row-major order, as a .npy file for `numpy.load`. Replaces an existing file atomically.
 /// Throws FileError, DTypeError `[npy] NumPy has no dtype for: bf16`, TensorError if `x` is undefined.
-void write_npy(const std::filesystem::path& file, const Tensor& x);
+void write_npy(const FilePath& file, const Tensor& x);
 
 }  // namespace troupe

@@ -4,6 +4,7 @@
 #include <zip.h>
 
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -127,7 +128,8 @@ void write_empty(const std::filesystem::path& file) {
 
 }  // namespace
 
-NamedTensors read_npz(const std::filesystem::path& file) {
+NamedTensors read_npz(const FilePath& path) {
+  const std::filesystem::path file(path.text());
   const std::string where = fmt::format("[npz] {}", file.string());
   const Archive archive = open_archive(where, file, ZIP_RDONLY | ZIP_CHECKCONS);
   std::error_code error;
@@ -149,7 +151,8 @@ NamedTensors read_npz(const std::filesystem::path& file) {
   return arrays;
 }
 
-void write_npz(const std::filesystem::path& file, const NamedTensors& arrays, Compression compression) {
+void write_npz(const FilePath& path, const NamedTensors& arrays, Compression compression) {
+  const std::filesystem::path file(path.text());
   check_names(arrays);
   if (arrays.empty()) return write_empty(file);
   const std::string where = fmt::format("[npz] {}", file.string());

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 
 #include "tensor/io/file_error.h"
+#include "tensor/io/file_path.h"
 #include "tensor/io/named_tensors.h"
 
 namespace troupe {
@@ -16,12 +16,11 @@ enum class Compression : std::uint8_t { none, deflate };
 /// Names lose their ".npy". Each array follows the rules of read_npy().
 /// Throws FileError, also for a wrong checksum: `[npz] a.npz: Zip archive inconsistent`, or with the byte in the
 /// unpacked member: `[npz] a.npz: w.npy: at byte 8: header of 118 bytes, 40 are left`.
-[[nodiscard]] NamedTensors read_npz(const std::filesystem::path& file);
+[[nodiscard]] NamedTensors read_npz(const FilePath& file);
 
 /// Writes `arrays` as a .npz file for `numpy.load`. Replaces an existing file atomically; equal arrays give equal
 /// files. Throws FileError; ValueError `[npz] name given twice: w`, `[npz] not a name: `; DTypeError and TensorError as
 /// write_npy().
-void write_npz(const std::filesystem::path& file, const NamedTensors& arrays,
-               Compression compression = Compression::none);
+void write_npz(const FilePath& file, const NamedTensors& arrays, Compression compression = Compression::none);
 
 }  // namespace troupe

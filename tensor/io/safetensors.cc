@@ -82,9 +82,9 @@ Tensor tensor_of(const SafetensorsEntry& entry, const FrozenBytes& bytes) {
 
 }  // namespace
 
-Safetensors read_safetensors(const std::filesystem::path& file) {
-  const std::string where = fmt::format("[safetensors] {}", file.string());
-  const FrozenBytes mapped = detail::map_file("safetensors", file);
+Safetensors read_safetensors(const FilePath& path) {
+  const std::string where = fmt::format("[safetensors] {}", path.text());
+  const FrozenBytes mapped = detail::map_file("safetensors", path.text());
   const std::string_view text = header_text(where, mapped.bytes());
   SafetensorsHeader header = detail::parse_safetensors_header(where, text);
   std::ranges::stable_sort(header.entries, {}, [](const SafetensorsEntry& e) { return std::pair(e.begin, e.end); });
@@ -104,7 +104,7 @@ Safetensors read_safetensors(const std::filesystem::path& file) {
   return result;
 }
 
-void write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors,
+void write_safetensors(const FilePath& path, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata) {
   SafetensorsHeader header{{}, metadata};
   std::map<std::string_view, const Tensor*> by_name;
@@ -117,7 +117,7 @@ void write_safetensors(const std::filesystem::path& file, const NamedTensors& te
   const std::string text = detail::format_safetensors_header(header);
   const std::uint64_t length = text.size();
 
-  detail::NewFile out("safetensors", file);
+  detail::NewFile out("safetensors", path.text());
   out.write(std::as_bytes(std::span(&length, 1)));
   out.write(std::as_bytes(std::span(text)));
   for (const SafetensorsEntry& entry : header.entries) {

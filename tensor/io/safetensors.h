@@ -1,11 +1,11 @@
 // .safetensors files: several tensors, used in place through a memory mapping.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <string>
 
 #include "tensor/io/file_error.h"
+#include "tensor/io/file_path.h"
 #include "tensor/io/named_tensors.h"
 
 namespace troupe {
@@ -25,13 +25,13 @@ struct Safetensors {
 /// file, JSON outside the format, unknown dtypes, duplicate names, and tensors that overlap, leave gaps, end outside
 /// the file or whose size is not that of their shape.
 /// Format: https://github.com/huggingface/safetensors, README "Format".
-[[nodiscard]] Safetensors read_safetensors(const std::filesystem::path& file);
+[[nodiscard]] Safetensors read_safetensors(const FilePath& file);
 
 /// Writes a .safetensors file. Tensors with wide elements come first, then in order of names, so all are aligned.
 /// Replaces an existing file atomically; equal tensors give equal files.
 /// Throws FileError; ValueError `[safetensors] name given twice: w` or `[safetensors] not a name: __metadata__`, also
 /// for text that is not UTF-8; TensorError if a tensor is undefined.
-void write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors,
+void write_safetensors(const FilePath& file, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace troupe

@@ -1,6 +1,9 @@
 #include "tensor/io/npy.h"
 
+#include <filesystem>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "tensor/create.h"
@@ -51,6 +54,19 @@ std::string header_of_shape(const std::string& shape) {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(a_file_is_named_by_text_or_by_a_path) {
+  const FileOfBytes file("named.npy");
+  const std::filesystem::path path = file.set(from_hex(kVersion3));
+  const std::string text = path.string();
+  const Tensor expected = from_values<bool>({true, false}, {2});
+  expect_same(read_npy(path), expected);
+  expect_same(read_npy(text), expected);
+  expect_same(read_npy(std::string_view(text)), expected);
+  expect_same(read_npy(text.c_str()), expected);
+  BOOST_TEST(FilePath("a b.npy").text() == "a b.npy");
+  BOOST_TEST(FilePath(std::filesystem::path("d") / "a.npy").text() == "d/a.npy");
+}
 
 BOOST_AUTO_TEST_CASE(what_numpy_saved_is_read_and_written_the_same) {
   const FileOfBytes file("w.npy");
