@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <unordered_set>
+#include <utility>
 
 #include "optim/option_checks.h"
 #include "tensor/create.h"
@@ -92,6 +93,10 @@ void check_options(const StepOptions& options, std::string_view rule) {
 }
 
 }  // namespace
+
+Optimizer::Optimizer(std::vector<StateKind> kinds) : states_(std::move(kinds)) {}
+
+Optimizer::~Optimizer() = default;
 
 void Optimizer::check(std::span<const ParameterUpdate> updates, const StepOptions& options) const {
   require_closed();

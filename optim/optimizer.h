@@ -49,7 +49,7 @@ struct StepOptions {
 /// Not thread-safe: one owner at a time.
 class Optimizer {
  public:
-  virtual ~Optimizer() = default;
+  virtual ~Optimizer();
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
@@ -116,7 +116,7 @@ class Optimizer {
   void load_state(const NamedTensors& state, std::span<const Tensor> values = {}, const std::string& prefix = {});
 
  protected:
-  explicit Optimizer(std::vector<StateKind> kinds) : states_(std::move(kinds)) {}
+  explicit Optimizer(std::vector<StateKind> kinds);
 
   /// Returns the formula of step number `step` of a parameter, from 1 on. Its states are the kinds given to the
   /// constructor.

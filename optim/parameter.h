@@ -3,7 +3,7 @@
 
 #include <concepts>
 #include <functional>
-#include <ranges>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -23,17 +23,17 @@ concept ParameterHandle = std::copyable<P> && requires(const P& parameter, Tenso
 
 /// A range of pairs (parameter, tensor), such as Gradients.
 template <class G>
-concept TensorsByParameter =
-    std::ranges::input_range<const G> && requires(std::ranges::range_reference_t<const G> entry) {
-      { entry.first.id() } -> std::same_as<const void*>;
-      { entry.second } -> std::convertible_to<const Tensor&>;
-    };
+concept TensorsByParameter = requires(const G& gradients, decltype(*gradients.begin()) entry) {
+  { gradients.begin() } -> std::input_iterator;
+  { gradients.begin() != gradients.end() } -> std::convertible_to<bool>;
+  { entry.first.id() } -> std::same_as<const void*>;
+  { entry.second } -> std::convertible_to<const Tensor&>;
+};
 
 /// A TensorsByParameter that also returns a sparse gradient where only some rows of a parameter have one.
 template <class G>
 concept RowsByParameter =
-    TensorsByParameter<G> &&
-    requires(const G& gradients, std::ranges::range_value_t<decltype(gradients.leaves())> parameter) {
+    TensorsByParameter<G> && requires(const G& gradients, typename decltype(gradients.leaves())::value_type parameter) {
       { parameter.id() } -> std::same_as<const void*>;
       { gradients.of(parameter) } -> std::same_as<Tensor>;
       { gradients.sparse_of(parameter) } -> std::same_as<SparseTensor>;

@@ -84,6 +84,8 @@ ParameterState& ParameterStates::ready_with_next(std::size_t index, const Tensor
   return state;
 }
 
+void ParameterStates::count_step(std::size_t index) { ++states_.at(index).steps; }
+
 void ParameterStates::commit(std::size_t index) {
   ParameterState& state = states_.at(index);
   std::swap(state.present, state.next);

@@ -51,7 +51,7 @@ class ParameterStates {
   void commit(std::size_t index);
 
   /// Counts a step that updated the present states in place.
-  void count_step(std::size_t index) { ++states_.at(index).steps; }
+  void count_step(std::size_t index);
 
   [[nodiscard]] std::int64_t steps(std::size_t index) const;
 
