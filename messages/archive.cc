@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace troupe {
@@ -18,16 +19,16 @@ void fail_nesting_in() { throw DecodeError(fmt::format("[decode] nested deeper t
 
 void fail_duplicate_key() { throw DecodeError("[decode] a key appears twice"); }
 
-void fail_impossible_shape(std::size_t dims) {
-  throw DecodeError(
-      fmt::format("[decode] a shape of {} dimensions, of {} at most, or with a negative one", dims, kDimsMax));
-}
-
 void fail_alternative(std::uint64_t index, std::uint64_t count) {
   throw DecodeError(fmt::format("[decode] alternative {} of {}", index, count));
 }
 
 }  // namespace detail
+
+OutArchive::OutArchive(ArchiveHook* hook, std::size_t text_bytes_max, std::shared_ptr<const DeviceMap> devices)
+    : OutputArchive(this), tensors_(std::move(devices)), hook_(hook), text_bytes_max_(text_bytes_max) {}
+
+OutArchive::~OutArchive() = default;
 
 void OutArchive::write(const void* data, std::size_t size) {
   const auto* begin = static_cast<const std::byte*>(data);
@@ -58,6 +59,17 @@ void OutArchive::fail_empty() {
   throw EncodeError(ErrorCode::not_serializable,
                     fmt::format("[encode] more than {} elements that take no bytes", kEmptyMax));
 }
+
+InArchive::InArchive(std::span<const std::byte> bytes, std::span<const Frame> frames, ArchiveHook* hook,
+                     std::size_t text_bytes_max, std::shared_ptr<const void> owner)
+    : InputArchive(this),
+      bytes_(bytes),
+      tensors_(frames),
+      hook_(hook),
+      text_bytes_max_(text_bytes_max),
+      owner_(std::move(owner)) {}
+
+InArchive::~InArchive() = default;
 
 std::uint64_t InArchive::length(std::size_t element_bytes) {
   const auto count = number<std::uint64_t>();
@@ -101,6 +113,21 @@ void InArchive::fail_short(std::uint64_t size) const {
 
 void InArchive::fail_empty() {
   throw DecodeError(fmt::format("[decode] more than {} elements that take no bytes", kEmptyMax));
+}
+
+void WireFormat<Shape>::save(OutArchive& ar, const Shape& shape) {
+  ar(std::vector<std::int64_t>(shape.begin(), shape.end()));
+}
+
+void WireFormat<Shape>::load(InArchive& ar, Shape& shape) {
+  std::vector<std::int64_t> sizes;
+  ar(sizes);
+  if (sizes.size() > static_cast<std::size_t>(kDimsMax) ||
+      std::any_of(sizes.begin(), sizes.end(), [](auto size) { return size < 0; })) {
+    throw DecodeError(fmt::format("[decode] a shape of {} dimensions, of {} at most, or with a negative one",
+                                  sizes.size(), kDimsMax));
+  }
+  shape = Shape(sizes);
 }
 
 void WireFormat<msg::Payload>::save(OutArchive& ar, const msg::Payload& value) {

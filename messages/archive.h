@@ -133,8 +133,8 @@ class OutArchive : public cereal::OutputArchive<OutArchive, cereal::AllowEmptyCl
  public:
   /// `devices` maps tensors to devices; null: from the CPU to the CPU.
   explicit OutArchive(ArchiveHook* hook = nullptr, std::size_t text_bytes_max = kUnlimited,
-                      std::shared_ptr<const DeviceMap> devices = nullptr)
-      : OutputArchive(this), tensors_(std::move(devices)), hook_(hook), text_bytes_max_(text_bytes_max) {}
+                      std::shared_ptr<const DeviceMap> devices = nullptr);
+  ~OutArchive();
 
   template <class... Ts>
   OutArchive& operator()(Ts&&... values) {
@@ -203,13 +203,8 @@ class InArchive : public cereal::InputArchive<InArchive, cereal::AllowEmptyClass
  public:
   /// `owner` keeps `bytes` alive, so that a payload in them is not copied; null: it is copied.
   InArchive(std::span<const std::byte> bytes, std::span<const Frame> frames, ArchiveHook* hook = nullptr,
-            std::size_t text_bytes_max = kUnlimited, std::shared_ptr<const void> owner = nullptr)
-      : InputArchive(this),
-        bytes_(bytes),
-        tensors_(frames),
-        hook_(hook),
-        text_bytes_max_(text_bytes_max),
-        owner_(std::move(owner)) {}
+            std::size_t text_bytes_max = kUnlimited, std::shared_ptr<const void> owner = nullptr);
+  ~InArchive();
 
   template <class... Ts>
   InArchive& operator()(Ts&&... values) {

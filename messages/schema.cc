@@ -6,6 +6,10 @@
 
 namespace troupe {
 
+SchemaArchive::SchemaArchive() : OutputArchive(this) {}
+
+SchemaArchive::~SchemaArchive() = default;
+
 void SchemaArchive::token(std::string_view word) {
   if (!text_.empty() && text_.back() != '<' && text_.back() != '{') text_ += ',';
   text_ += word;

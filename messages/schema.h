@@ -17,7 +17,8 @@ namespace troupe {
 /// that it writes only in some states are not included.
 class SchemaArchive : public cereal::OutputArchive<SchemaArchive, cereal::AllowEmptyClassElision> {
  public:
-  SchemaArchive() : OutputArchive(this) {}
+  SchemaArchive();
+  ~SchemaArchive();
 
   /// Called by serialize functions: describes the type of each field.
   template <class... Ts>

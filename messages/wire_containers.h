@@ -21,7 +21,6 @@ namespace troupe {
 namespace detail {
 
 [[noreturn]] void fail_duplicate_key();
-[[noreturn]] void fail_impossible_shape(std::size_t dims);
 
 /// Makes room for one more of `count` elements. Capacities are count, count/2, count/4, ...: never more than twice the
 /// present elements, and exactly `count` at the end.
@@ -190,16 +189,8 @@ struct WireFormat<std::unordered_map<K, V, H, E, A>> : detail::MapFormat<std::un
 template <>
 struct WireFormat<Shape> {
   static constexpr bool kTravels = true;
-  static void save(OutArchive& ar, const Shape& shape) { ar(std::vector<std::int64_t>(shape.begin(), shape.end())); }
-  static void load(InArchive& ar, Shape& shape) {
-    std::vector<std::int64_t> sizes;
-    ar(sizes);
-    if (sizes.size() > static_cast<std::size_t>(kDimsMax) ||
-        std::any_of(sizes.begin(), sizes.end(), [](auto size) { return size < 0; })) {
-      detail::fail_impossible_shape(sizes.size());
-    }
-    shape = Shape(sizes);
-  }
+  static void save(OutArchive& ar, const Shape& shape);
+  static void load(InArchive& ar, Shape& shape);
   template <class Schema>
   static void describe(Schema& schema) {
     schema.template list<std::int64_t>("shape");
