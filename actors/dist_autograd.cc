@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "actors/calls/call_encoder.h"
 #include "actors/contexts/contexts.h"
@@ -48,6 +49,10 @@ Variable value_here(const Scope& scope, const RRef<Variable>& rref, std::optiona
 }
 
 }  // namespace
+
+Root::Root(Variable variable, Tensor gradient) : place_(std::move(variable)), gradient_(std::move(gradient)) {}
+
+Root::Root(RRef<Variable> variable, Tensor gradient) : place_(std::move(variable)), gradient_(std::move(gradient)) {}
 
 DistContext::DistContext(const Scope& scope) : Scope(scope_with_new_context(scope)) {}
 

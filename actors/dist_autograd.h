@@ -79,8 +79,8 @@ class DistContext final : public Scope {
 /// its gradient, of the same shape and dtype. REQUIRES: it requires a gradient.
 class Root {
  public:
-  Root(Variable variable, Tensor gradient = {}) : place_(std::move(variable)), gradient_(std::move(gradient)) {}
-  Root(RRef<Variable> variable, Tensor gradient = {}) : place_(std::move(variable)), gradient_(std::move(gradient)) {}
+  Root(Variable variable, Tensor gradient = {});
+  Root(RRef<Variable> variable, Tensor gradient = {});
 
   [[nodiscard]] const std::variant<Variable, RRef<Variable>>& place() const { return place_; }
   /// Undefined: 1.

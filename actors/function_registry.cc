@@ -1,21 +1,44 @@
 #include "actors/function_registry.h"
 
+#include <utility>
+
 namespace troupe {
 
-FunctionRegistry::FunctionRegistry(std::initializer_list<Registration> registrations) { add(registrations); }
+namespace {
+
+std::shared_ptr<const detail::FunctionTable> with_all(detail::FunctionTable table,
+                                                      std::initializer_list<Registration> registrations) {
+  for (const Registration& registration : registrations) {
+    for (const Registration::Entry& entry : registration.entries()) {
+      std::visit([&table](const auto& one) { table.add(one); }, entry);
+    }
+  }
+  return std::make_shared<const detail::FunctionTable>(std::move(table));
+}
+
+}  // namespace
+
+Registration::Registration(detail::RegisteredException type) : entries_{std::move(type)} {}
+
+Registration::~Registration() = default;
+Registration::Registration(const Registration&) = default;
+Registration::Registration(Registration&&) noexcept = default;
+Registration& Registration::operator=(const Registration&) = default;
+Registration& Registration::operator=(Registration&&) noexcept = default;
+
+void Registration::add(detail::RegisteredFunction function) { entries_.emplace_back(std::move(function)); }
+
+FunctionRegistry::FunctionRegistry() : table_(std::make_shared<const detail::FunctionTable>()) {}
+
+FunctionRegistry::FunctionRegistry(std::initializer_list<Registration> registrations)
+    : table_(with_all({}, registrations)) {}
 
 FunctionRegistry FunctionRegistry::with(std::initializer_list<Registration> registrations) const {
-  FunctionRegistry both = *this;
-  both.add(registrations);
+  FunctionRegistry both;
+  both.table_ = with_all(*table_, registrations);
   return both;
 }
 
-void FunctionRegistry::add(std::initializer_list<Registration> registrations) {
-  for (const Registration& registration : registrations) {
-    for (const Registration::Entry& entry : registration.entries()) {
-      std::visit([this](const auto& one) { table_.add(one); }, entry);
-    }
-  }
-}
+std::vector<std::string> FunctionRegistry::names() const { return table_->names(); }
 
 }  // namespace troupe

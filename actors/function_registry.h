@@ -165,7 +165,7 @@ class Registration {
 
   template <FunctionGroup G>
   Registration(const std::string& name, const G& group) {
-    for (detail::RegisteredFunction& function : group.functions(name)) entries_.emplace_back(std::move(function));
+    for (detail::RegisteredFunction& function : group.functions(name)) add(std::move(function));
   }
 
   /// Registers a function whose last parameters have default values.
@@ -175,13 +175,23 @@ class Registration {
 
   template <class F>
     requires(!FunctionGroup<F>)
-  Registration(std::string name, F callable) : entries_{detail::registered(std::move(name), callable)} {}
+  Registration(std::string name, F callable) {
+    add(detail::registered(std::move(name), callable));
+  }
 
-  explicit Registration(detail::RegisteredException type) : entries_{std::move(type)} {}
+  explicit Registration(detail::RegisteredException type);
+
+  ~Registration();
+  Registration(const Registration&);
+  Registration(Registration&&) noexcept;
+  Registration& operator=(const Registration&);
+  Registration& operator=(Registration&&) noexcept;
 
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
 
  private:
+  void add(detail::RegisteredFunction function);
+
   std::vector<Entry> entries_;
 };
 
@@ -195,7 +205,9 @@ template <class E>
 /// Immutable after construction. Copies are cheap; nodes may share one.
 class FunctionRegistry {
  public:
-  FunctionRegistry() = default;
+  FunctionRegistry();
+  FunctionRegistry(const FunctionRegistry&) = default;  // also moves: a moved-from registry keeps its functions
+  FunctionRegistry& operator=(const FunctionRegistry&) = default;
 
   /// Throws std::invalid_argument on an empty name, a name given twice, or one callable under two names.
   FunctionRegistry(std::initializer_list<Registration> registrations);
@@ -204,15 +216,13 @@ class FunctionRegistry {
   [[nodiscard]] FunctionRegistry with(std::initializer_list<Registration> registrations) const;
 
   /// Returns the names of the functions, in alphabetical order.
-  [[nodiscard]] std::vector<std::string> names() const { return table_.names(); }
+  [[nodiscard]] std::vector<std::string> names() const;
 
   /// Returns the table in which a node looks functions up.
-  [[nodiscard]] const detail::FunctionTable& table() const { return table_; }
+  [[nodiscard]] const detail::FunctionTable& table() const { return *table_; }
 
  private:
-  void add(std::initializer_list<Registration> registrations);
-
-  detail::FunctionTable table_;
+  std::shared_ptr<const detail::FunctionTable> table_;  // never null
 };
 
 /// Makes a `T` from arguments that travel. Register `constructor<T, int, int>`, then call `scope.remote("ps",

@@ -61,6 +61,10 @@ Error cancelled_by_caller() {
   return error;
 }
 
+FutureCore::FutureCore(FutureHome home) : home_(std::move(home)) {}
+
+FutureCore::~FutureCore() = default;
+
 bool FutureCore::claim() {
   std::lock_guard lock(mutex_);
   return !std::exchange(claimed_, true);

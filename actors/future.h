@@ -65,7 +65,8 @@ class FutureCore {
   /// Called when the result exists (`refused` is null), or with the Error of a pool that refused to run the callback.
   using Callback = std::function<void(const Error* refused)>;
 
-  explicit FutureCore(FutureHome home) : home_(std::move(home)) {}
+  explicit FutureCore(FutureHome home);
+  ~FutureCore();
 
   [[nodiscard]] bool done() const { return done_.signalled(); }
   void wait() { done_.wait(std::nullopt); }

@@ -7,6 +7,10 @@
 
 namespace troupe {
 
+std::shared_ptr<const CallPath> detail::root_path() { return std::make_shared<const CallPath>(); }
+
+std::shared_ptr<detail::CallCounters> detail::new_counters() { return std::make_shared<CallCounters>(); }
+
 std::optional<TimePoint> detail::due_of(const ScopeState& scope) {
   std::optional<TimePoint> due = scope.due;
   std::optional<Duration> limit = scope.call_deadline;

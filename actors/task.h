@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "actors/calls/scope_state.h"
@@ -150,10 +151,11 @@ class TaskResult final : public TaskPromise<T> {
   }
 };
 
-template <>
-class TaskResult<void> final : public TaskPromise<void> {
+template <class T>
+  requires std::is_void_v<T>
+class TaskResult<T> final : public TaskPromise<T> {
  public:
-  void return_void() { result_ = Result<Unit>(Unit{}); }
+  void return_void() { this->result_ = Result<Unit>(Unit{}); }
 };
 
 }  // namespace detail

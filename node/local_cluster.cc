@@ -31,6 +31,9 @@ void check_names(const std::vector<NodeName>& names) {
 
 }  // namespace
 
+LocalCluster::LocalCluster(std::vector<NodeName> names, const FunctionRegistry& functions)
+    : LocalCluster(std::move(names), functions, {}) {}
+
 LocalCluster::LocalCluster(std::vector<NodeName> names, const FunctionRegistry& functions,
                            LocalClusterOptions options) {
   options.log_level.empty() ? keep_log_off_stdout() : log_to_stderr(options.log_level);

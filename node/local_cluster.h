@@ -30,7 +30,8 @@ struct LocalClusterOptions {
 class LocalCluster {
  public:
   /// Throws std::invalid_argument if a name is empty, malformed or given twice.
-  LocalCluster(std::vector<NodeName> names, const FunctionRegistry& functions, LocalClusterOptions options = {});
+  LocalCluster(std::vector<NodeName> names, const FunctionRegistry& functions);
+  LocalCluster(std::vector<NodeName> names, const FunctionRegistry& functions, LocalClusterOptions options);
   ~LocalCluster();
   LocalCluster(const LocalCluster&) = delete;
   LocalCluster& operator=(const LocalCluster&) = delete;

@@ -36,6 +36,10 @@ CallEncoder::CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, S
   writer_ = std::make_unique<PayloadWriter>(scope_, NodeLife{to_, {}}, scope_->node->device_maps().of(to_));
 }
 
+CallEncoder::CallEncoder(CallEncoder&&) noexcept = default;
+CallEncoder& CallEncoder::operator=(CallEncoder&&) noexcept = default;
+CallEncoder::~CallEncoder() = default;
+
 /// Sets the common fields of Call, RemoteCall and ValueCall, and sends.
 struct CallSender {
   CallEncoder& encoder;

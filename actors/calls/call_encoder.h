@@ -33,6 +33,9 @@ class CallEncoder {
  public:
   /// Throws std::invalid_argument if the callable is not in the registry of the scope's node.
   CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, SourceLocation site, const CallableKey& callable);
+  CallEncoder(CallEncoder&&) noexcept;
+  CallEncoder& operator=(CallEncoder&&) noexcept;
+  ~CallEncoder();
 
   [[nodiscard]] OutArchive& archive() { return writer_->archive(); }
 

@@ -15,6 +15,8 @@ FunctionKey function_key(std::string_view name) {
   return {hash};
 }
 
+FunctionTable::FunctionTable() : exceptions_(std::make_shared<const ExceptionTypes>()) {}
+
 void FunctionTable::add(RegisteredFunction function) {
   if (function.name.empty()) throw std::invalid_argument("[FunctionRegistry] a function needs a name");
   function.key = function_key(function.name);

@@ -50,6 +50,8 @@ struct RegisteredFunction {
 /// Thread rule: one thread fills it; then any thread may look up.
 class FunctionTable {
  public:
+  FunctionTable();
+
   /// Adds `function` and sets its key. Throws std::invalid_argument on an empty or existing name, or a callable that
   /// has another name.
   void add(RegisteredFunction function);
@@ -76,7 +78,7 @@ class FunctionTable {
   using Shared = std::shared_ptr<const RegisteredFunction>;
   std::map<CallableKey, Shared> by_callable_;
   std::map<FunctionKey, Shared> by_key_;
-  std::shared_ptr<const ExceptionTypes> exceptions_ = std::make_shared<const ExceptionTypes>();
+  std::shared_ptr<const ExceptionTypes> exceptions_;  // never null
   const FunctionTable* common_ = nullptr;
 };
 

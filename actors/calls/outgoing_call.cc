@@ -42,6 +42,11 @@ struct CallAnswer {
   }
 };
 
+OutgoingCall::OutgoingCall(std::shared_ptr<const ScopeState> scope, ReplyHandler done)
+    : scope_(std::move(scope)), done_(std::move(done)) {}
+
+OutgoingCall::~OutgoingCall() = default;
+
 void OutgoingCall::count_as_open() {
   if (scope_->open_calls) open_.emplace(scope_->open_calls);
 }

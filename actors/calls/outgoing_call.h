@@ -26,8 +26,8 @@ using ReplyHandler = std::function<void(Result<std::shared_ptr<PayloadReader>>)>
 /// The maker of a call sets the fields, then calls `send` or `fail`, once. Thread rule: one thread at a time.
 class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {
  public:
-  OutgoingCall(std::shared_ptr<const ScopeState> scope, ReplyHandler done)
-      : scope_(std::move(scope)), done_(std::move(done)) {}
+  OutgoingCall(std::shared_ptr<const ScopeState> scope, ReplyHandler done);
+  ~OutgoingCall();
 
   /// Counts the call in the scope's WaitAllScope, if there is one.
   void count_as_open();

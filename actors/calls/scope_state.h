@@ -25,6 +25,10 @@ struct CallCounters {
   std::atomic<std::uint64_t> next_vertex{0};  ///< serial of the next graph vertex
 };
 
+/// Returns the path of calls that no served function makes.
+[[nodiscard]] std::shared_ptr<const CallPath> root_path();
+[[nodiscard]] std::shared_ptr<CallCounters> new_counters();
+
 /// Immutable after construction, except for the counters.
 struct ScopeState {
   std::shared_ptr<NodeCore> node;
@@ -32,8 +36,8 @@ struct ScopeState {
   std::optional<Duration> call_deadline;  ///< of each call made through it; see `unlimited`
   bool unlimited = false;                 ///< calls have no time limit: Deadline::while_peer_lives()
   std::optional<ContextId> context;       ///< the distributed autograd context of calls and graph, if any
-  std::shared_ptr<const CallPath> path = std::make_shared<CallPath>();
-  std::shared_ptr<CallCounters> counters = std::make_shared<CallCounters>();
+  std::shared_ptr<const CallPath> path = root_path();
+  std::shared_ptr<CallCounters> counters = new_counters();
   std::uint64_t trace = 0;  ///< given by the user; nested calls inherit it and `priority`
   msg::Priority priority = msg::Priority::normal;
   Idempotency idempotency = Idempotency::at_most_once;  ///< of calls made through it; so is `retry`

@@ -4,6 +4,8 @@
 
 namespace troupe {
 
+FailureDetector::FailureDetector(FailureDetectorOptions options) : options_(options) {}
+
 void FailureDetector::watch(const NodeName& peer, Incarnation incarnation, Duration lease, TimePoint now) {
   peers_.insert_or_assign(peer, Watched{.incarnation = incarnation,
                                         .lease = std::max(lease, options_.lease),

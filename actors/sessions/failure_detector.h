@@ -44,7 +44,7 @@ struct FailureDetectorOptions {
 /// Thread rule: one thread at a time. REQUIRES: the caller of tick has read all messages that had arrived by then.
 class FailureDetector {
  public:
-  explicit FailureDetector(FailureDetectorOptions options = {}) : options_(options) {}
+  explicit FailureDetector(FailureDetectorOptions options = {});
 
   /// A verdict on a peer. A peer that is down is no longer watched.
   struct Event {

@@ -173,6 +173,14 @@ BOOST_AUTO_TEST_CASE(shared_function_outlives_its_registry) {
   BOOST_TEST(kept->name == "thrice");
 }
 
+BOOST_AUTO_TEST_CASE(moved_registry_keeps_its_functions) {
+  FunctionRegistry registry{{"square", square}};
+  const FunctionRegistry moved = std::move(registry);
+  const std::vector<std::string> names{"square"};
+  BOOST_TEST((moved.names() == names));
+  BOOST_TEST((registry.names() == names));  // NOLINT(bugprone-use-after-move)
+}
+
 BOOST_AUTO_TEST_CASE(group_registers_all_its_functions_under_its_name) {
   struct Both {
     std::vector<detail::RegisteredFunction> functions(const std::string& name) const {
