@@ -26,7 +26,8 @@ DenseStage::DenseStage(std::int64_t inputs, std::int64_t outputs, bool norm, dou
 
 Variable DenseStage::forward(const Variable& x) {
   if (recomputing()) ++replays_;
-  if (!recomputing()) ++forwards_, most_live_ = std::max<std::int64_t>(most_live_, ++*live_);
+  if (!recomputing()) ++forwards_;
+  if (grad_enabled()) most_live_ = std::max<std::int64_t>(most_live_, ++*live_);
   const Variable y = linear_->forward(x);
   const Variable z = dropout_->forward(tanh(norm_ ? norm_->forward(y) : y));
   return custom_op("live", z.value(), {z}, [live = live_](const Tensor& gradient) {

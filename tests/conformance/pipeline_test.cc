@@ -358,24 +358,33 @@ BOOST_FIXTURE_TEST_CASE(stages_that_no_gradient_reaches_do_not_hold_up_the_other
   const auto parameters = net.parameters(trainer);
   BOOST_TEST(allclose(ctx.grad(parameters[0]), full({4}, 7.0 / 8.0 * 0.25), 1e-6, 1e-7));  // not of micro-batch 0
   BOOST_TEST(allclose(ctx.grad(parameters[2]), full({4}, (0.5 + 7.0 * 0.25) / 8.0), 1e-6, 1e-7));
+  // An input that no gradient reaches has none.
+  const Pipeline cut(trainer, stages_with(trainer, {"p1", "p2"}, 0, Fault::gives_no_gradient, 0), {.chunks = 1});
+  const Variable input(x, RequiresGrad::yes);
+  const DistContext other(trainer);
+  backward(other, cut.loss(other, input, &sum_of_result));
+  BOOST_TEST(!other.grad(input).defined());
+  BOOST_TEST(other.grad(cut.parameters(trainer)[1]).defined());
 }
 
 BOOST_FIXTURE_TEST_CASE(evaluation_without_gradients_needs_no_context_and_records_nothing, OnSharedCluster,
                         *label("H-13")) {
   const PipelineBatch batch(8);
   const auto modules = make_stages(trainer, {"p1", "p2"});
-  const Pipeline net(trainer, as_stages(modules), {.chunks = 4, .recompute = Recompute::always});
+  const Pipeline net(trainer, as_stages(modules), {.chunks = 4});
   const Tensor want = [&] {
     const DistContext ctx(trainer);
     return net.forward(ctx, batch.x).value();
   }();
+  const auto [forwards, replays, live] = counts_of(trainer, modules[1]);
   const NoGradGuard no_grad;
   const Variable result = net.forward(trainer, Variable(batch.x, RequiresGrad::yes));
   BOOST_TEST(!result.requires_grad());
   BOOST_TEST(same_bytes(result.value(), want));
   const DistContext ctx(trainer);
   BOOST_TEST(!net.forward(ctx, batch.x).requires_grad());
-  BOOST_TEST(std::get<1>(counts_of(trainer, modules[0])) == 0);
+  BOOST_TEST(std::get<0>(counts_of(trainer, modules[1])) == forwards + 8);
+  BOOST_TEST(std::get<2>(counts_of(trainer, modules[1])) == live);  // no result waits for a gradient
   expect_throw<std::logic_error>([&] { static_cast<void>(net.loss(ctx, batch.x, &squared_error, batch.y)); },
                                  "[Pipeline] gradients are disabled: use forward");
 }
