@@ -123,14 +123,18 @@ class LossRun {
   void begin_pass(std::size_t i) {
     MicroBatch& batch = *batches_[i];
     const NodeName& owner = batch.loss.owner();
-    PassRoots roots;
+    PassPlan plan;
     if (owner == scope_.node_name()) {
-      roots.local.push_back(weighted_loss(batch.context, batch.loss, weight(i)));
+      plan.roots.local.push_back(weighted_loss(batch.context, batch.loss, weight(i)));
     } else {
       batch.start = batch.context.remote(owner, &weighted_loss, batch.loss, weight(i));
-      roots.remote[owner].push_back(batch.start.id());
+      plan.roots.remote[owner].push_back(batch.start.id());
     }
-    passes_.push_back(node_->contexts().backward(batch.context.id(), std::move(roots), due_of(batch.context.state())));
+    const ScopeState& state = batch.context.state();
+    const Promise<void> done(node_->future_home());
+    PassLimits limits{due_of(state), cancelling(state, done.future().state())};
+    node_->contexts().backward(batch.context.id(), std::move(plan), std::move(limits), done);
+    passes_.push_back(done.future());
     passes_.back().state().on_done([node = node_, batch = batches_[i]](const Error* /*refused*/) {
       node->contexts().release(batch->context.id());
       batch->loss = {};
