@@ -12,10 +12,13 @@
 #include "tests/support/gpu.h"
 
 namespace troupe::testing {
-BOOST_AUTO_TEST_SUITE(gpu_backward, *label("needs_gpu") * boost::unit_test::precondition(NeedsGpus{1}) *
+BOOST_AUTO_TEST_SUITE(gpu_backward, *boost::unit_test::label("needs_gpu") *
+                                        boost::unit_test::precondition(NeedsGpus{1}) *
                                         boost::unit_test::fixture<SharedCluster>())
 
 namespace {
+
+using boost::unit_test::label;
 
 Variable drawn_on(Device device, const Shape& shape, std::uint64_t seed) {
   Generator generator(seed);

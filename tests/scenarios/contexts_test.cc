@@ -197,7 +197,11 @@ BOOST_AUTO_TEST_CASE(an_unknown_context_is_an_error_with_its_id, *boost::unit_te
     id = context.id();
   }
   auto& all = trainer.core().contexts();
-  const Error error = error_of([&] { all.backward(*id, {{sum(x)}, {}}, {}).get(); });
+  detail::PassPlan plan;
+  plan.roots.local = {sum(x)};
+  const Promise<void> done(trainer);
+  all.backward(*id, std::move(plan), {}, done);
+  const Error error = error_of([&] { done.future().get(); });
   BOOST_TEST((error.code == ErrorCode::context_aborted));
   BOOST_TEST(error.message == "context " + id->text() + " does not exist or was released");
   BOOST_TEST(error_of([&] { static_cast<void>(all.gradients(*id).get()); }).message == error.message);
