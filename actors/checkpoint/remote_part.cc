@@ -19,6 +19,7 @@ struct Place {
 };
 
 std::map<NodeName, Place> places_of(const NamedReferences& variables) {
+  if (variables.empty()) throw std::invalid_argument("[checkpoint] no variables");
   std::map<NodeName, Place> places;
   std::set<std::string> seen;
   for (const auto& [name, variable] : variables) {

@@ -45,7 +45,7 @@ struct RemoteModuleState {
 
 /// Variables with names, on any nodes.
 using NamedReferences = std::vector<std::pair<std::string, RRef<Variable>>>;
-/// Throws std::invalid_argument if a name is given twice.
+/// Throws std::invalid_argument if there are none, or a name is given twice.
 [[nodiscard]] RemotePart part_of(const NamedReferences& variables);
 
 /// Returns the source of a tensor in a file.

@@ -140,7 +140,7 @@ struct ModuleClass {
     all.push_back(registered(name + "::device", member_of<M>(&nn::Module::device)));
     all.push_back(registered(name + "::parameters", &parameters_at_owner<M>));
     all.push_back(registered(name + "::snapshot", &snapshot_at_owner<M>));
-    all.push_back(registered(name + "::stage", &stage_at_owner<M>));
+    all.push_back(registered(name + "::staged", &stage_at_owner<M>));
     return all;
   }
 };

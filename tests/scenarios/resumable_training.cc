@@ -22,6 +22,8 @@ std::vector<RRef<Variable>> parameters(const Scope& driver, const RemoteModule<D
   return all;
 }
 
+constexpr optim::AdagradOptions kRule{.lr = 0.05};  // a rule with a state
+
 /// FNV-1a.
 void mix(std::uint64_t& hash, const Tensor& tensor) {
   const Tensor here = tensor.contiguous();
@@ -47,7 +49,7 @@ ResumableTraining::ResumableTraining(const Scope& driver, const std::vector<Node
       table_(driver, nodes, kTable),
       first_(driver, nodes.front(), tower, kWidth, std::int64_t{6}, std::int64_t{1}),
       last_(driver, nodes.back(), tower, std::int64_t{6}, std::int64_t{3}, std::int64_t{2}),
-      optimizer_(driver, optim::SgdOptions{.lr = 0.05}, parameters(driver, first_, table_, last_)),
+      optimizer_(driver, kRule, parameters(driver, first_, table_, last_)),
       sampler_({.examples = kExamples, .seed = 3}),
       noise_(4) {
   parts_.add("table", table_)
@@ -55,7 +57,9 @@ ResumableTraining::ResumableTraining(const Scope& driver, const std::vector<Node
       .add("last", last_)
       .add("sampler", sampler_)
       .add("noise", noise_)
-      .add("steps", steps_);
+      .add("steps", steps_)
+      .add("optimizer", optimizer_,
+           {{.name = "table", .table = table_, .first = first_.remote_parameters(driver).size()}});
 }
 
 void ResumableTraining::train(int steps) {

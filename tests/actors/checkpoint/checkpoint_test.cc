@@ -183,6 +183,7 @@ BOOST_AUTO_TEST_CASE(part_needs_a_name_of_its_own) {
   expect_throw<std::invalid_argument>([&] { list.add("", count); }, "[checkpoint] a part without a name");
   const auto w = trainer.remote("ps1", &make_parameter, 2, 1.0);
   expect_throw<std::invalid_argument>([&] { list.add("w", {{"a", w}, {"a", w}}); }, "[checkpoint] name given twice: a");
+  expect_throw<std::invalid_argument>([&] { list.add("w", detail::NamedReferences{}); }, "[checkpoint] no variables");
 }
 
 BOOST_AUTO_TEST_CASE(owner_that_dies_fails_the_save_with_its_name_and_the_checkpoint_before_stays) {
