@@ -8,6 +8,7 @@
 #include "actors/collective.h"
 #include "actors/data/data_loader.h"
 #include "actors/data/distributed_sampler.h"
+#include "actors/data_parallel.h"
 #include "actors/deadline.h"
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
