@@ -182,6 +182,11 @@ struct Net : nn::Module {
 };
 constexpr auto net_class = module_class<Net, std::int64_t>;
 
+void replicas(Node& node, const DistContext& ctx, const std::shared_ptr<Net>& net, const Variable& x) {
+  const DataParallel replica(node, gloo_collective(node, node.role("trainer")), net);
+  const Variable y = replica.forward(ctx, x);
+}
+
 void a_model(Node& node, const Variable& x, const RRef<Net>& made) {
   const FunctionRegistry functions{{"Net", net_class}};
   const RemoteModule net(node, "p1/cuda:0", net_class, 128);
