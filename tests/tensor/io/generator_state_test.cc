@@ -4,7 +4,6 @@
 #include "tests/tensor/expect.h"
 
 using namespace troupe;
-using namespace troupe::testing;
 
 BOOST_AUTO_TEST_SUITE(generator_state)
 
