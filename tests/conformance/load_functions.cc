@@ -63,6 +63,8 @@ void throw_in_router(Scope& scope) {
   detail::NodeCore& node = *scope.state().node;
   node.request({node.name(), "worker", "throw", std::nullopt, msg::CallCancelled{}},
                [](const Result<msg::AnyMessage>&) { throw std::runtime_error("thrown in the router"); });
+  // A result might leave before the router throws.
+  static_cast<void>(wait_until_stopped(scope));
 }
 
 FunctionRegistry with_load_functions(const FunctionRegistry& everywhere) {

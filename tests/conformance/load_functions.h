@@ -40,7 +40,7 @@ std::int64_t arrive_often(Scope& scope, const RRef<Gate>& gate, std::int64_t tim
 /// Makes `other` square all numbers below `times`, at once. Returns the number of correct squares.
 std::int64_t square_often(Scope& scope, const NodeName& other, std::int64_t times);
 
-/// Makes this node's router fail with an exception.
+/// Makes this node's router fail with an exception, which ends its process: the call gets no result.
 void throw_in_router(Scope& scope);
 
 /// Returns `everywhere` with all of these functions added.
