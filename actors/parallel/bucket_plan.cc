@@ -51,4 +51,12 @@ BucketPlan plan_buckets(std::span<const ParameterSize> parameters, std::span<con
   return plan;
 }
 
+BucketPlan with_small_bucket_at_end(BucketPlan plan, std::size_t most_bytes) {
+  if (plan.buckets.empty() || plan.buckets.back().dtype != DType::f32) return plan;
+  if (static_cast<std::size_t>(plan.buckets.back().numel) * size_of(DType::f32) > most_bytes) return plan;
+  plan.at_end = std::move(plan.buckets.back());
+  plan.buckets.pop_back();
+  return plan;
+}
+
 }  // namespace troupe::detail

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct Bucket {
 struct BucketPlan {
   std::vector<Bucket> buckets;    ///< in the order in which they are summed
   std::vector<std::size_t> rows;  ///< the parameters whose gradients are exchanged as rows, after all buckets
+  std::optional<Bucket> at_end;   ///< the last bucket, if it is summed together with the flags that end a round
   friend bool operator==(const BucketPlan&, const BucketPlan&) = default;
 };
 
@@ -36,5 +38,9 @@ struct BucketPlan {
 /// divided. Throws std::invalid_argument if `order`, which comes from another member, is no order of all parameters.
 [[nodiscard]] BucketPlan plan_buckets(std::span<const ParameterSize> parameters, std::span<const std::size_t> order,
                                       std::size_t first_bytes, std::size_t bucket_bytes);
+
+/// Returns `plan` with its last bucket moved to `at_end` if that has f32 elements of at most `most_bytes`: then an
+/// operation of its own takes longer than the earlier start saves.
+[[nodiscard]] BucketPlan with_small_bucket_at_end(BucketPlan plan, std::size_t most_bytes);
 
 }  // namespace troupe::detail

@@ -16,6 +16,9 @@
 namespace troupe::detail {
 namespace {
 
+/// Up to here, the time of an operation is that of its messages, not of their bytes.
+constexpr std::size_t kBytesAtEnd = 32 << 10;
+
 std::vector<Variable> values_of(const nn::NamedVariables& named) {
   std::vector<Variable> all;
   for (const auto& [name, variable] : named) all.push_back(variable);
@@ -60,6 +63,13 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
+/// Returns the mean of the rows of all members, for `parameter`. Rows are scaled first and summed in the order of
+/// ranks.
+SparseTensor mean_of(const MemberRows& rows, double scale, const Variable& parameter) {
+  const Device home = parameter.device();
+  return SparseTensor(rows.indices.to(home), (rows.values * scale).to(home), parameter.shape()).coalesce();
+}
+
 /// Returns `rows` with `count` parts: the missing ones are zeros at place 0.
 SparseTensor padded(const SparseTensor& rows, std::int64_t count) {
   const std::int64_t missing = count - rows.count();
@@ -101,20 +111,41 @@ void Rounds::begin() {
 
 RoundOutcome Rounds::run(MemberGradients& own, Presence presence) {
   RoundOutcome round;
-  round.active = active_members(presence);
-  if (round.active.empty()) return round;
-  leader_ = round.active.front();
-  if (!plan_) plan_ = agree_on_plan(own);
-  const std::size_t divisor = options_.divisor == Divisor::members ? names().size() : round.active.size();
-  const double scale = 1.0 / static_cast<double>(divisor);
-  round.gradients.resize(parameters_.size());
-  for (const Bucket& bucket : plan_->buckets) sum_bucket(bucket, own, scale, round);
+  if (!plan_) {
+    round.active = active_members(presence);
+    if (round.active.empty()) return round;
+    leader_ = round.active.front();
+    plan_ = agree_on_plan(own);
+  }
+  std::vector<Tensor> sums;
+  for (const Bucket& bucket : plan_->buckets) {
+    const Tensor flat = zeros({bucket.numel}, bucket.dtype);
+    collect(bucket, own, flat);
+    sums.push_back(members_->all_reduce(scope_, flat));
+  }
+  std::vector<MemberRows> rows;
   for (const std::size_t number : plan_->rows) {
     own.wait_for(number);
-    round.gradients[number].rows = sum_rows(number, own.of(number), scale);
+    rows.push_back(gather_rows(number, own.of(number)));
   }
   own.wait_for_end();
-  agree_on_end(own, round);
+  const RoundEnd end = agree_on_end(own, presence);
+  round.active = end.active;
+  if (round.active.empty()) return round;
+  leader_ = round.active.front();
+  for (const std::size_t rank : end.failed) round.failed.push_back(names()[rank]);
+  round.gradients.resize(parameters_.size());
+  const std::size_t divisor = options_.divisor == Divisor::members ? names().size() : round.active.size();
+  const double scale = 1.0 / static_cast<double>(divisor);
+  for (std::size_t i = 0; i < sums.size(); ++i) distribute(plan_->buckets[i], sums[i] * scale, round);
+  if (plan_->at_end) distribute(*plan_->at_end, end.sum * scale, round);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t number = plan_->rows[i];
+    if (rows[i].indices.defined()) round.gradients[number].rows = mean_of(rows[i], scale, parameters_[number].second);
+  }
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (!end.used[i]) round.gradients[i] = {};
+  }
   if (round.failed.empty() && options_.broadcast_buffers && !buffers_.empty()) {
     broadcast(values_of(buffers_), leader_);
   }
@@ -124,12 +155,15 @@ RoundOutcome Rounds::run(MemberGradients& own, Presence presence) {
 std::vector<std::size_t> Rounds::active_members(Presence presence) {
   Tensor flags = zeros({static_cast<std::int64_t>(names().size())});
   if (presence == Presence::active) flags.select(0, static_cast<std::int64_t>(members_->rank())).fill(1.0);
-  const Tensor all = members_->all_reduce(scope_, flags);
-  std::vector<std::size_t> active;
+  return marked_members(members_->all_reduce(scope_, flags));
+}
+
+std::vector<std::size_t> Rounds::marked_members(const Tensor& flags) const {
+  std::vector<std::size_t> marked;
   for (std::size_t rank = 0; rank < names().size(); ++rank) {
-    if (all.data<float>()[rank] > 0) active.push_back(rank);
+    if (flags.data<float>()[rank] > 0) marked.push_back(rank);
   }
-  return active;
+  return marked;
 }
 
 BucketPlan Rounds::agree_on_plan(MemberGradients& own) {
@@ -159,11 +193,11 @@ BucketPlan Rounds::agree_on_plan(MemberGradients& own) {
     sizes.push_back({parameter.dtype(), parameter.numel(), rows && !dense});
     agreed.push_back(static_cast<std::size_t>(leaders.data<std::int64_t>()[i]));
   }
-  return plan_buckets(sizes, agreed, options_.first_bucket_bytes, options_.bucket_bytes);
+  return with_small_bucket_at_end(plan_buckets(sizes, agreed, options_.first_bucket_bytes, options_.bucket_bytes),
+                                  kBytesAtEnd);
 }
 
-void Rounds::sum_bucket(const Bucket& bucket, MemberGradients& own, double scale, RoundOutcome& round) {
-  Tensor flat = zeros({bucket.numel}, bucket.dtype);
+void Rounds::collect(const Bucket& bucket, MemberGradients& own, const Tensor& flat) const {
   std::int64_t begin = 0;
   for (const std::size_t number : bucket.parameters) {
     own.wait_for(number);
@@ -175,8 +209,10 @@ void Rounds::sum_bucket(const Bucket& bucket, MemberGradients& own, double scale
     }
     begin += parameter.numel();
   }
-  const Tensor mean = members_->all_reduce(scope_, flat) * scale;
-  begin = 0;
+}
+
+void Rounds::distribute(const Bucket& bucket, const Tensor& mean, RoundOutcome& round) const {
+  std::int64_t begin = 0;
   for (const std::size_t number : bucket.parameters) {
     const Variable& parameter = parameters_[number].second;
     const Tensor part = mean.slice(0, begin, begin + parameter.numel()).view(parameter.shape());
@@ -185,7 +221,7 @@ void Rounds::sum_bucket(const Bucket& bucket, MemberGradients& own, double scale
   }
 }
 
-SparseTensor Rounds::sum_rows(std::size_t number, const LeafGradient& own, double scale) {
+MemberRows Rounds::gather_rows(std::size_t number, const LeafGradient& own) const {
   const Variable& parameter = parameters_[number].second;
   const Shape shape = parameter.shape();
   Shape part = shape;
@@ -212,23 +248,27 @@ SparseTensor Rounds::sum_rows(std::size_t number, const LeafGradient& own, doubl
     all_indices.push_back(indices[rank].slice(1, 0, count));
     all_values.push_back(values[rank].slice(0, 0, count));
   }
-  const Device home = parameter.device();
-  return SparseTensor(concat(all_indices, 1).to(home), (concat(all_values, 0) * scale).to(home), shape).coalesce();
+  return {concat(all_indices, 1), concat(all_values, 0)};
 }
 
-void Rounds::agree_on_end(const MemberGradients& own, RoundOutcome& round) {
-  const std::size_t count = parameters_.size();
-  Tensor flags = zeros({static_cast<std::int64_t>(names().size() + count)});
-  const std::span<float> mine = flags.mutable_data<float>();
-  if (own.has_failed()) mine[members_->rank()] = 1;
-  for (std::size_t i = 0; i < count; ++i) mine[names().size() + i] = own.of(i).defined() ? 1 : 0;
-  const Tensor all = members_->all_reduce(scope_, flags);
-  for (std::size_t rank = 0; rank < names().size(); ++rank) {
-    if (all.data<float>()[rank] > 0) round.failed.push_back(names()[rank]);
+RoundEnd Rounds::agree_on_end(MemberGradients& own, Presence presence) {
+  const auto members = static_cast<std::int64_t>(names().size());
+  const auto count = static_cast<std::int64_t>(parameters_.size());
+  const std::int64_t flags = 2 * members + count;  // of presence, of failure, of use; then the bucket
+  const Tensor mine = zeros({flags + (plan_->at_end ? plan_->at_end->numel : 0)});
+  const auto mark = [&mine](std::int64_t place) { mine.select(0, place).fill(1.0); };
+  const auto rank = static_cast<std::int64_t>(members_->rank());
+  if (presence == Presence::active) mark(rank);
+  if (own.has_failed()) mark(members + rank);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (own.of(static_cast<std::size_t>(i)).defined()) mark(2 * members + i);
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    if (all.data<float>()[names().size() + i] == 0) round.gradients[i] = {};
-  }
+  if (plan_->at_end) collect(*plan_->at_end, own, mine.slice(0, flags, mine.numel()));
+  const Tensor all = members_->all_reduce(scope_, mine);
+  RoundEnd end{marked_members(all), marked_members(all.slice(0, members, 2 * members)), {}, {}};
+  for (std::int64_t i = 0; i < count; ++i) end.used.push_back(all.data<float>()[2 * members + i] > 0);
+  if (plan_->at_end) end.sum = all.slice(0, flags, all.numel());
+  return end;
 }
 
 void Rounds::broadcast_all(std::size_t rank) {

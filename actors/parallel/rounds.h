@@ -14,6 +14,7 @@
 #include "actors/parallel/member_gradients.h"
 #include "actors/scope.h"
 #include "autograd/nn/module.h"
+#include "tensor/tensor.h"
 
 namespace troupe::detail {
 
@@ -28,6 +29,21 @@ struct RoundOutcome {
   std::vector<std::size_t> active;      ///< ranks of the members that had a pass; none: all have joined
   std::vector<NodeName> failed;         ///< members whose pass failed: the round is worth nothing
   std::vector<LeafGradient> gradients;  ///< means, one per parameter; undefined if no member has one
+};
+
+/// The rows that all members have for one parameter, on the CPU, in the order of their ranks. Undefined: there are
+/// none.
+struct MemberRows {
+  Tensor indices;
+  Tensor values;
+};
+
+/// What the operation that ends a round tells every member.
+struct RoundEnd {
+  std::vector<std::size_t> active;  ///< ranks of the members that had a pass
+  std::vector<std::size_t> failed;  ///< ranks of those whose pass failed
+  std::vector<bool> used;           ///< for each parameter: some member has a gradient
+  Tensor sum;                       ///< of the plan's last bucket, if it ends the round
 };
 
 /// One member's end. All members perform the same rounds in the same order. The first round fixes the plan: its
@@ -61,10 +77,14 @@ class Rounds {
  private:
   [[nodiscard]] std::vector<std::size_t> active_members(Presence presence);
   [[nodiscard]] BucketPlan agree_on_plan(MemberGradients& own);
-  void sum_bucket(const Bucket& bucket, MemberGradients& own, double scale, RoundOutcome& round);
-  [[nodiscard]] SparseTensor sum_rows(std::size_t number, const LeafGradient& own, double scale);
-  /// Settles which members failed, and which parameters no member has used.
-  void agree_on_end(const MemberGradients& own, RoundOutcome& round);
+  /// Waits for the gradients of `bucket` and writes them to `flat`, zeros of as many elements.
+  void collect(const Bucket& bucket, MemberGradients& own, const Tensor& flat) const;
+  /// Gives the parameters of `bucket` their parts of `mean`.
+  void distribute(const Bucket& bucket, const Tensor& mean, RoundOutcome& round) const;
+  [[nodiscard]] MemberRows gather_rows(std::size_t number, const LeafGradient& own) const;
+  /// Settles which members had a pass, which failed, and which parameters are used, and sums the bucket at the end.
+  [[nodiscard]] RoundEnd agree_on_end(MemberGradients& own, Presence presence);
+  [[nodiscard]] std::vector<std::size_t> marked_members(const Tensor& flags) const;
   void broadcast(const std::vector<Variable>& variables, std::size_t rank);
 
   const Scope scope_;

@@ -51,5 +51,19 @@ BOOST_AUTO_TEST_CASE(a_bucket_has_one_dtype_and_rows_are_kept_apart) {
   BOOST_TEST((plan.rows == Numbers{5, 2}));
 }
 
+BOOST_AUTO_TEST_CASE(a_small_last_bucket_of_f32_is_summed_at_the_end) {
+  const std::vector<ParameterSize> sizes{{DType::f32, 4}, {DType::f32, 2}};
+  const BucketPlan plan = plan_buckets(sizes, Numbers{0, 1}, 16, 16);
+  const BucketPlan moved = with_small_bucket_at_end(plan, 8);
+  BOOST_TEST((numbers_of(moved) == std::vector<Numbers>{{0}}));
+  BOOST_REQUIRE(moved.at_end.has_value());
+  BOOST_TEST((*moved.at_end == Bucket{DType::f32, {1}, 2}));
+  BOOST_TEST((with_small_bucket_at_end(plan, 7) == plan));
+  const std::vector<ParameterSize> doubles{{DType::f64, 1}};
+  const BucketPlan exact = plan_buckets(doubles, Numbers{0}, 16, 16);
+  BOOST_TEST((with_small_bucket_at_end(exact, 16) == exact));
+  BOOST_TEST((with_small_bucket_at_end({}, 16) == BucketPlan{}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe::detail
