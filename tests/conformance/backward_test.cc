@@ -346,6 +346,18 @@ BOOST_FIXTURE_TEST_CASE(hooks_change_a_gradient_once_wherever_they_are, OnShared
   BOOST_TEST(allclose(context.grad(b), a.value() * 10.0));
 }
 
+BOOST_FIXTURE_TEST_CASE(hook_on_a_parameter_of_another_node_runs_at_its_owner, OnSharedCluster, *label("B-26")) {
+  const Leaf w = trainer.remote("p1", &make_leaf, 2, 5.0);
+  w.rpc_sync(trainer, &multiply_gradients, 10.0);
+  const Variable x = parameter({2}, 1);
+  const DistContext context(trainer);
+  const Variable y = context.rpc_sync("p1", &times_leaf, x, w);
+  backward(context, sum(context.rpc_sync("p2", &product, y, w.to_here(context))));
+  // y w = x w w
+  BOOST_TEST(allclose(context.grad(w), x.value() * 100.0));
+  BOOST_TEST(allclose(context.grad(x), full({2}, 25.0)));
+}
+
 BOOST_FIXTURE_TEST_CASE(hooks_on_final_gradients_are_called_once_each, OnSharedCluster, *label("B-27")) {
   std::vector<Variable> leaves;
   std::atomic<int> calls = 0;

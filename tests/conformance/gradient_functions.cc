@@ -115,6 +115,10 @@ Variable product_with_hooks(const Variable& a, const Variable& b) {
   return a * b;
 }
 
+void multiply_gradients(const Variable& parameter, double factor) {
+  parameter.register_hook([factor](const Tensor& gradient) { return gradient * factor; });
+}
+
 std::string arrived_as(const Variable& a, const Variable& b) {
   const auto describe = [](const Variable& x) -> std::string {
     const Edge edge = x.gradient_edge();
@@ -171,6 +175,7 @@ FunctionRegistry with_gradient_functions(const FunctionRegistry& functions) {
                          {"product_after_backward", &product_after_backward},
                          {"product_after_wait", &product_after_wait},
                          {"product_with_hooks", &product_with_hooks},
+                         {"multiply_gradients", &multiply_gradients},
                          {"make_table", &make_table},
                          {"sparse_rows_of", &sparse_rows_of},
                          {"tanh_along", &tanh_along},

@@ -53,6 +53,8 @@ Variable product_after_backward(Scope& scope, const Variable& a, const Variable&
 Task<Variable> product_after_wait(Scope& scope, NodeName other, Variable a, Variable b);
 /// Returns the product; hooks multiply the gradients of both by 10.
 Variable product_with_hooks(const Variable& a, const Variable& b);
+/// Adds a hook that multiplies the gradients of `parameter` by `factor`.
+void multiply_gradients(const Variable& parameter, double factor);
 
 /// What the arguments look like to their receiver: "received 0", "received 1" for those of one message, by their place
 /// in it, "constant" for those without a gradient.
