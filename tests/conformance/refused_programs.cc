@@ -1,13 +1,6 @@
 // Programs that must not compile, one per value of PROGRAM; with 0 it does. Not part of any target:
 // refused_programs_test gives it to the compiler.
-#include <functional>
-#include <string>
-
-#include "actors/function_registry.h"
-#include "actors/op.h"
-#include "actors/remote_module.h"
-#include "actors/rref.h"
-#include "tensor/tensor.h"
+#include "tests/conformance/refused_programs.h"
 
 using namespace troupe;
 

@@ -4,26 +4,28 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <memory>
+#include <filesystem>
+#include <stdexcept>
 #include <string>
 
 #include <fmt/format.h>
+
+#include "tests/support/temporary_directory.h"
 
 BOOST_AUTO_TEST_SUITE(refused_programs)
 
 namespace {
 
 using boost::unit_test::label;
+using troupe::testing::TemporaryDirectory;
 
 struct Verdict {
   bool compiles = false;
   std::string text;
 };
 
-Verdict compile(int program) {
-  const std::string command = fmt::format(
-      "{} -std=c++20 -fsyntax-only -fmax-errors=20 -I{} -DPROGRAM={} {}/tests/conformance/refused_programs.cc 2>&1",
-      TROUPE_COMPILER, TROUPE_SOURCE_DIR, program, TROUPE_SOURCE_DIR);
+Verdict run_compiler(const std::string& arguments) {
+  const std::string command = fmt::format("{} -std=c++20 {} 2>&1", TROUPE_COMPILER, arguments);
   FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("no compiler: " + command);
   Verdict verdict;
@@ -32,6 +34,31 @@ Verdict compile(int program) {
     verdict.text.append(buffer.data(), size);
   verdict.compiles = pclose(pipe) == 0;
   return verdict;
+}
+
+/// The headers of all programs, precompiled in a directory that comes before the tree's own.
+class PrecompiledHeaders {
+ public:
+  PrecompiledHeaders() {
+    const std::filesystem::path header = "tests/conformance/refused_programs.h";
+    std::filesystem::create_directories((directory_.path() / header).parent_path());
+    const Verdict made = run_compiler(fmt::format("-x c++-header -I{0} {0}/{1} -o {2}/{1}.gch", TROUPE_SOURCE_DIR,
+                                                  header.string(), directory_.path().string()));
+    if (!made.compiles) throw std::runtime_error("the headers do not compile: " + made.text);
+  }
+
+  [[nodiscard]] std::string path() const { return directory_.path().string(); }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+Verdict compile(int program) {
+  static const PrecompiledHeaders headers;
+  return run_compiler(
+      fmt::format("-fsyntax-only -fmax-errors=20 -Winvalid-pch -I{0} -I{1} -DPROGRAM={2} "
+                  "{1}/tests/conformance/refused_programs.cc",
+                  headers.path(), TROUPE_SOURCE_DIR, program));
 }
 
 /// Refused for that reason, which a reader finds in the first 12 lines: what follows the first note repeats it.
