@@ -55,7 +55,9 @@ void ContextParticipant::record_send(const BoundaryId& boundary, std::shared_ptr
 }
 
 void ContextParticipant::attach(std::shared_ptr<GradientReducer> reducer) {
-  if (std::ranges::find(reducers_, reducer) == reducers_.end()) reducers_.push_back(std::move(reducer));
+  if (std::ranges::find(reducers_, reducer) != reducers_.end()) return;
+  const auto diverts = [&](const std::shared_ptr<GradientReducer>& earlier) { return earlier->diverts(reducer); };
+  if (std::ranges::none_of(reducers_, diverts)) reducers_.push_back(std::move(reducer));
 }
 
 void ContextParticipant::begin(const PassId& pass, PassPlan plan, std::optional<TimePoint> due, const PassDone& done) {

@@ -48,7 +48,8 @@ class ContextParticipant {
   void record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send, const NodeName& peer,
                    std::string what = {});
 
-  /// `reducer` takes part in the passes that begin here from now on. A second time changes nothing.
+  /// `reducer` takes part in the passes that begin here from now on, unless an earlier reducer diverts it. A second
+  /// time changes nothing.
   void attach(std::shared_ptr<GradientReducer> reducer);
 
   /// Starts `pass`, an id of this node; `done` is called once.

@@ -61,8 +61,8 @@ class Contexts {
   void record_recv(const ContextId& context, const BoundaryId& boundary, const std::shared_ptr<const RecvFn>& recv,
                    const NodeName& peer);
 
-  /// `reducer` takes part in the passes of the context on this node that begin from now on. Ignored if the context has
-  /// ended.
+  /// `reducer` takes part in the passes of the context on this node that begin from now on, unless an earlier reducer
+  /// diverts it. Ignored if the context has ended.
   void attach(const ContextId& context, std::shared_ptr<GradientReducer> reducer);
 
   /// Adds one backward pass to the context's gradients on every node. Completes `done` when all are complete. Passes

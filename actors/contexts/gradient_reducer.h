@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "autograd/gradients.h"
 #include "messages/error.h"
@@ -13,8 +14,9 @@ namespace troupe::detail {
 /// Takes part in every pass of the contexts to which it is attached. Of each pass it gets `begin`, then any number of
 /// `found`, then one `finish` or `fail`, or both in this order.
 ///
-/// Threads: `begin`, `finish` and `fail` are called in the turn of the context's actor and do not block. `found` is
-/// called on the pool, never at the same time for one pass, but maybe at the same time as `fail` or after it.
+/// Threads: `begin`, `finish`, `fail` and `diverts` are called in the turn of the context's actor and do not block.
+/// `found` is called on the pool, never at the same time for one pass, but maybe at the same time as `fail` or after
+/// it.
 class GradientReducer {
  public:
   /// Takes what the pass adds to the context on this node. Called once, on any thread.
@@ -33,6 +35,10 @@ class GradientReducer {
 
   /// The pass has failed with `why`; a result given to `done` is not used any more.
   virtual void fail(const PassId& pass, const Error& why) = 0;
+
+  /// `later` is about to be attached after this reducer. Returns true if this reducer keeps `later` for the passes of
+  /// another context: then it is not attached.
+  [[nodiscard]] virtual bool diverts(const std::shared_ptr<GradientReducer>& /*later*/) { return false; }
 };
 
 }  // namespace troupe::detail

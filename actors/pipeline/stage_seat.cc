@@ -2,14 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
+#include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
 #include "autograd/custom_op.h"
 #include "tensor/ops.h"
 
 namespace troupe::detail {
+
+void StageGradients::add(const StageGradients& other) {
+  gradients.add(other.gradients);
+  for (const auto& reducer : other.reducers) {
+    if (std::ranges::find(reducers, reducer) == reducers.end()) reducers.push_back(reducer);
+  }
+}
 
 Future<void> StageRounds::enter(const RoundPlan& plan, std::uint32_t index) {
   const Promise<void> entered(home_);
@@ -39,7 +48,7 @@ void StageRounds::leave(const MicroBatchId& batch) {
   complete(ready);
 }
 
-void StageRounds::settle(const MicroBatchId& batch, Gradients gradients) {
+void StageRounds::settle(const MicroBatchId& batch, StageGradients gradients) {
   Promises ready;
   {
     const std::lock_guard lock(mutex_);
@@ -64,11 +73,11 @@ void StageRounds::fail(const RoundPlan& plan, const Error& why) {
   complete(ready);
 }
 
-Gradients StageRounds::take(const RoundPlan& plan) {
+StageGradients StageRounds::take(const RoundPlan& plan) {
   const std::lock_guard lock(mutex_);
   const auto begin = gradients_.lower_bound({plan.round, 0});
   const auto end = gradients_.upper_bound({plan.round, std::numeric_limits<std::uint32_t>::max()});
-  Gradients sum;
+  StageGradients sum;
   for (auto at = end; at != begin;) sum.add((--at)->second);
   gradients_.erase(begin, end);
   return sum;
@@ -127,12 +136,19 @@ Tensor times(const Tensor& gradient, double scale) {
 }
 
 Variable settle_stage_round(Scope& scope, const RRef<StageSeat>& seat, const RoundPlan& plan, const Tensor& zero) {
-  const Gradients sums = seat.local_value(scope)->rounds()->take(plan);
+  const StageGradients sums = seat.local_value(scope)->rounds()->take(plan);
+  for (const auto& reducer : sums.reducers) {
+    scope.state().node->contexts().attach(*scope.state().context, reducer);
+  }
   std::vector<Variable> leaves;
   std::vector<Saved> found;
-  for (const auto& [leaf, gradient] : sums) {
+  for (const auto& [leaf, gradient] : sums.gradients) {
     leaves.push_back(leaf);
     found.emplace_back(gradient);
+  }
+  if (leaves.empty() && !sums.reducers.empty()) {  // the pass must come here all the same: other members wait for it
+    leaves.emplace_back(zero, RequiresGrad::yes);
+    found.emplace_back();
   }
   return custom_op("pipeline", zero, leaves,
                    [found = std::move(found)](const Tensor& gradient, std::span<const Edge> needed) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/contexts/gradient_reducer.h"
 #include "actors/future.h"
 #include "actors/pipeline/stage_gate.h"
 #include "actors/pipeline/stage_task.h"
@@ -17,6 +18,17 @@
 #include "autograd/nn/module.h"
 
 namespace troupe::detail {
+
+/// What the backward passes of micro-batches leave on a stage's node.
+struct StageGradients {
+  Gradients gradients;
+  /// They take part in the pass that gives the gradients of the round to the user's context.
+  std::vector<std::shared_ptr<GradientReducer>> reducers = {};
+
+  [[nodiscard]] bool empty() const { return gradients.empty() && reducers.empty(); }
+  /// Adds `other`; a reducer that both have stays one.
+  void add(const StageGradients& other);
+};
 
 /// The rounds of one stage. Thread rule: any thread may call any member; none blocks.
 class StageRounds {
@@ -32,14 +44,14 @@ class StageRounds {
 
   /// The backward of the micro-batch is done on this node and found `gradients`, or there will be none. Only the first
   /// time counts.
-  void settle(const MicroBatchId& batch, Gradients gradients);
+  void settle(const MicroBatchId& batch, StageGradients gradients);
 
   /// The round has failed with `why`: its micro-batches that wait fail, and what it left here is dropped. Only the
   /// first time counts.
   void fail(const RoundPlan& plan, const Error& why);
 
   /// Returns the sum of what the round's micro-batches left, in reverse order, and forgets it.
-  [[nodiscard]] Gradients take(const RoundPlan& plan);
+  [[nodiscard]] StageGradients take(const RoundPlan& plan);
 
   /// The pipeline has ended: all that waits fails with `why`, now and later.
   void close(const Error& why);
@@ -57,7 +69,7 @@ class StageRounds {
   std::mutex mutex_;
   StageGate gate_;                                        // guarded by mutex_, as is all below
   std::map<MicroBatchId, Promise<void>> waiting_;         // have arrived and not entered
-  std::map<MicroBatchId, Gradients> gradients_;           // of rounds that are not taken
+  std::map<MicroBatchId, StageGradients> gradients_;      // of rounds that are not taken
   std::optional<std::pair<RoundId, Error>> last_failed_;  // for micro-batches that arrive late
   std::optional<Error> closed_;
 };
@@ -81,7 +93,7 @@ class StageSeat {
 [[nodiscard]] StageSeat make_stage_seat(Scope& scope);
 void fail_stage_round(Scope& scope, const RRef<StageSeat>& seat, const RoundPlan& plan, const Error& why);
 /// Returns `zero`, a number of the loss's type, as a variable whose gradient g gives each leaf g times what the round
-/// found for it here.
+/// found for it here. The round's reducers take part in the passes of the scope's context from now on.
 [[nodiscard]] Variable settle_stage_round(Scope& scope, const RRef<StageSeat>& seat, const RoundPlan& plan,
                                           const Tensor& zero);
 

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "actors/contexts/contexts.h"
 #include "actors/contexts/gradient_reducer.h"
@@ -14,8 +17,9 @@
 namespace troupe::detail {
 namespace {
 
-/// Takes the gradients that a micro-batch's pass finds on this node from its context to the stage's rounds. Ends with
-/// the context.
+/// Takes the gradients that a micro-batch's pass finds on this node from its context to the stage's rounds, and with
+/// them the reducers that the forward attaches: those have one pass per round, that of the user's context. The first
+/// one of a context that is open takes all. Ends with the context.
 class MicroBatchReducer final : public GradientReducer {
  public:
   MicroBatchReducer(std::shared_ptr<StageRounds> rounds, const MicroBatchId& batch)
@@ -24,19 +28,39 @@ class MicroBatchReducer final : public GradientReducer {
   MicroBatchReducer(const MicroBatchReducer&) = delete;
   MicroBatchReducer& operator=(const MicroBatchReducer&) = delete;
 
+  /// No pass comes for this stage: what is found here belongs to another one. REQUIRES: no pass has begun.
+  void close() { open_ = false; }
+
   void begin(const PassId& /*pass*/) override {}
   void found(const PassId& /*pass*/, const Variable& /*leaf*/, const Tensor& /*gradient*/,
              const SparseTensor& /*rows*/) override {}
   void finish(const PassId& /*pass*/, Gradients gradients, Done done) override {
-    rounds_->settle(batch_, std::move(gradients));
+    if (!open_) return done(std::move(gradients));
+    rounds_->settle(batch_, {std::move(gradients), diverted_});
     done(Gradients());
   }
   void fail(const PassId& /*pass*/, const Error& /*why*/) override {}
+  [[nodiscard]] bool diverts(const std::shared_ptr<GradientReducer>& later) override {
+    if (!open_ || dynamic_cast<const MicroBatchReducer*>(later.get()) != nullptr) return false;
+    diverted_.push_back(later);
+    return true;
+  }
 
  private:
   const std::shared_ptr<StageRounds> rounds_;
   const MicroBatchId batch_;
+  std::atomic<bool> open_{true};
+  std::vector<std::shared_ptr<GradientReducer>> diverted_;  // used in the turn of the context's actor
 };
+
+/// Returns the reducer of the micro-batch, attached to its context; null if its gradients are not the round's.
+std::shared_ptr<MicroBatchReducer> attach_reducer(const Scope& scope, const std::shared_ptr<StageRounds>& rounds,
+                                                  const StageTask& task) {
+  if (task.plan.live_max == 0 || !scope.state().context) return nullptr;
+  auto reducer = std::make_shared<MicroBatchReducer>(rounds, task.id());
+  scope.state().node->contexts().attach(*scope.state().context, reducer);
+  return reducer;
+}
 
 Error error_here(const Scope& scope, const StageTask& task) {
   return error_of_current_exception(scope.node_name(),
@@ -97,14 +121,11 @@ Task<void> perform_stage(Scope& scope, const RRef<StageSeat>& seat, const StageT
       for (const Future<void>& input : work.fetch(scope)) co_await input;
     }
     work.take();
+    const auto reducer = attach_reducer(scope, rounds, task);  // before those of the forward
     run(scope, task, work);
-    if (task.plan.live_max > 0) {
-      if (scope.state().context && work.requires_grad()) {
-        scope.state().node->contexts().attach(*scope.state().context,
-                                              std::make_shared<MicroBatchReducer>(rounds, task.id()));
-      } else {
-        rounds->settle(task.id(), {});
-      }
+    if (!reducer || !work.requires_grad()) {
+      if (reducer) reducer->close();
+      rounds->settle(task.id(), {});
     }
     entry.leave();
   } catch (const RemoteError& error) {

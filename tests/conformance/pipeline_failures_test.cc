@@ -189,6 +189,33 @@ BOOST_AUTO_TEST_CASE(death_of_a_stage_fails_the_batch_with_its_name_and_leaves_n
   }
 }
 
+BOOST_AUTO_TEST_CASE(death_of_a_replica_of_a_stage_fails_the_pipelines_of_all_members_with_its_name) {
+  TestCluster cluster({"p1", "p2", "p3", "p4"});
+  Node& trainer = cluster.trainer();
+  const std::vector<Names> nodes{{"p1", "p2"}, {"p3", "p4"}};
+  std::vector<std::vector<RRef<ReplicaStage>>> stages(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t k = 0; k < 2; ++k) {
+      stages[i].push_back(trainer.remote(nodes[i][k], &make_replica_stage, Names{nodes[0][k], nodes[1][k]},
+                                         std::int64_t{4}, std::int64_t{4}, std::uint64_t{5}));
+    }
+  }
+  const ReplicaStep step{.x = ones({6, 4}), .y = ones({6, 4}), .by_loss = true};
+  const auto one = trainer.rpc_async("p1", &replica_step, stages[0], step);
+  const auto other = trainer.rpc_async("p3", &replica_step, stages[1], step);
+  BOOST_TEST(one.get().size() == other.get().size());
+  std::vector<Future<std::string>> trained;
+  for (std::size_t i = 0; i < 2; ++i) {
+    trained.push_back(trainer.rpc_async(nodes[i][0], &replica_steps_until_failure, stages[i], step.x));
+  }
+  cluster.await_calls("p4", 1);
+  cluster.kill("p4");
+  for (const auto& failed : trained) {
+    const std::string error = failed.get();
+    BOOST_TEST(error.find("p4") != std::string::npos, error);
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(batch_whose_stage_is_late_fails_by_its_deadline_and_the_next_one_works, OnSharedCluster) {
   const Tensor x = ones({6, 4});
   for (const bool by_loss : {false, true}) {

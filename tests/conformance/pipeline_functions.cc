@@ -93,13 +93,56 @@ HalfUsed::HalfUsed(std::int64_t inputs, std::int64_t outputs, std::uint64_t seed
 
 Variable HalfUsed::forward(const Variable& x) { return tanh(used_->forward(x)); }
 
+namespace {
+
+/// Counts the sums of a collective.
+class CountingCollective final : public Collective {
+ public:
+  CountingCollective(std::shared_ptr<Collective> inner, std::shared_ptr<std::atomic<std::int64_t>> sums)
+      : inner_(std::move(inner)), sums_(std::move(sums)) {}
+
+  const std::vector<NodeName>& names() const override { return inner_->names(); }
+  std::size_t rank() const override { return inner_->rank(); }
+  Tensor all_reduce(const Scope& scope, const Tensor& value, ReduceOp op) override {
+    ++*sums_;
+    return inner_->all_reduce(scope, value, op);
+  }
+  Future<Tensor> all_reduce_async(const Scope& scope, const Tensor& value, ReduceOp op) override {
+    ++*sums_;
+    return inner_->all_reduce_async(scope, value, op);
+  }
+  Tensor reduce(const Scope& scope, const NodeName& to, const Tensor& value, ReduceOp op) override {
+    return inner_->reduce(scope, to, value, op);
+  }
+  Tensor broadcast(const Scope& scope, const NodeName& from, const Tensor& value) override {
+    return inner_->broadcast(scope, from, value);
+  }
+  std::vector<Tensor> all_gather(const Scope& scope, const Tensor& value) override {
+    return inner_->all_gather(scope, value);
+  }
+  void barrier(const Scope& scope) override { inner_->barrier(scope); }
+  void fail(const std::string& why) override { inner_->fail(why); }
+
+ private:
+  const std::shared_ptr<Collective> inner_;
+  const std::shared_ptr<std::atomic<std::int64_t>> sums_;
+};
+
+Pipeline<> replica_pipeline(const Scope& scope, const std::vector<RRef<ReplicaStage>>& stages, Schedule schedule) {
+  std::vector<PipelineStage> parts;
+  for (const RRef<ReplicaStage>& stage : stages) parts.emplace_back(RemoteModule(stage));
+  return {scope, std::move(parts), {.chunks = 3, .schedule = schedule}};
+}
+
+}  // namespace
+
 ReplicaStage::ReplicaStage(std::int64_t inputs, std::int64_t outputs, std::uint64_t seed)
     : net_(add_module("net", std::make_shared<HalfUsed>(inputs, outputs, seed))) {}
 
 ReplicaStage::ReplicaStage(const Scope& scope, const std::vector<NodeName>& members, std::int64_t inputs,
                            std::int64_t outputs, std::uint64_t seed)
     : ReplicaStage(inputs, outputs, seed) {
-  replica_.emplace(scope, gloo_collective(scope, Group(members)), net_);
+  replica_.emplace(scope, std::make_shared<CountingCollective>(gloo_collective(scope, Group(members)), sums_), net_);
 }
 
 Variable ReplicaStage::forward(Scope& scope, const Variable& x) {
@@ -111,19 +154,36 @@ ReplicaStage make_replica_stage(Scope& scope, const std::vector<NodeName>& membe
   return members.empty() ? ReplicaStage(inputs, outputs, seed) : ReplicaStage(scope, members, inputs, outputs, seed);
 }
 
-std::vector<Tensor> replica_step(Scope& scope, const std::vector<RRef<ReplicaStage>>& stages, const Tensor& x,
-                                 const Tensor& y) {
-  std::vector<PipelineStage> parts;
-  for (const RRef<ReplicaStage>& stage : stages) parts.emplace_back(RemoteModule(stage));
-  const Pipeline net(scope, std::move(parts), {.chunks = 3});
+std::vector<Tensor> replica_step(Scope& scope, const std::vector<RRef<ReplicaStage>>& stages, const ReplicaStep& step) {
+  const Pipeline<> net = replica_pipeline(scope, stages, step.schedule);
   const DistContext ctx(scope);
-  backward(ctx, mse_loss(net.forward(ctx, x), y));
+  if (step.fails_first) {
+    try {
+      static_cast<void>(net.loss(ctx, step.x, &constant_loss));
+    } catch (const RemoteError& error) {
+      static_cast<void>(error);  // as it should
+    }
+  }
+  backward(ctx,
+           step.by_loss ? net.loss(ctx, step.x, &squared_error, step.y) : mse_loss(net.forward(ctx, step.x), step.y));
   std::vector<Tensor> gradients;
   for (const RRef<Variable>& parameter : net.parameters(scope)) {
     const Tensor gradient = ctx.grad(parameter);
     gradients.push_back(gradient.defined() ? gradient : zeros({0}));
   }
   return gradients;
+}
+
+std::string replica_steps_until_failure(Scope& scope, const std::vector<RRef<ReplicaStage>>& stages, const Tensor& x) {
+  try {
+    const Pipeline<> net = replica_pipeline(scope, stages, Schedule::one_f_one_b);
+    while (true) {
+      const DistContext ctx(scope);
+      backward(ctx, net.loss(ctx, x, &sum_of_result));
+    }
+  } catch (const RemoteError& error) {
+    return error.error().text();
+  }
 }
 
 Variable squared_error(const Variable& result, const Tensor& target) { return mse_loss(result, target); }
@@ -153,7 +213,10 @@ FunctionRegistry with_pipeline_functions(const FunctionRegistry& functions) {
                          {"ManyTaker", many_taker},
                          {"ReplicaStage", replica_stage},
                          {"make_replica_stage", &make_replica_stage},
+                         {"ReplicaStage::freeze_all", &ReplicaStage::freeze_all},
+                         {"ReplicaStage::sums", &ReplicaStage::sums},
                          {"replica_step", &replica_step},
+                         {"replica_steps_until_failure", &replica_steps_until_failure},
                          {"squared_error", &squared_error},
                          {"sum_of_squares", &sum_of_squares},
                          {"sum_of_result", &sum_of_result},

@@ -118,9 +118,13 @@ class ReplicaStage final : public nn::Module {
   ReplicaStage(const Scope& scope, const std::vector<NodeName>& members, std::int64_t inputs, std::int64_t outputs,
                std::uint64_t seed);
   [[nodiscard]] Variable forward(Scope& scope, const Variable& x);
+  void freeze_all() { freeze(); }
+  /// Returns how many sums over the members this one has taken part in.
+  [[nodiscard]] std::int64_t sums() const { return *sums_; }
 
  private:
   std::shared_ptr<HalfUsed> net_;
+  std::shared_ptr<std::atomic<std::int64_t>> sums_ = std::make_shared<std::atomic<std::int64_t>>(0);
   std::optional<DataParallel<HalfUsed>> replica_;
 };
 /// Alone if there are no members.
@@ -145,10 +149,24 @@ Variable constant_loss(const Variable& result);
 /// Returns a buffer of the module: "norm.running_mean".
 Tensor buffer_of(Scope& scope, const RRef<DenseStage>& stage, const std::string& name);
 
-/// One step of a pipeline of ReplicaStages, whose driver is this node. Returns the gradients of all parameters; empty
-/// ones where there are none.
-std::vector<Tensor> replica_step(Scope& scope, const std::vector<RRef<ReplicaStage>>& stages, const Tensor& x,
-                                 const Tensor& y);
+/// The step of one driver of a pipeline of ReplicaStages.
+struct ReplicaStep {
+  Tensor x = {};
+  Tensor y = {};
+  bool by_loss = false;  ///< a pass for each micro-batch
+  Schedule schedule = Schedule::one_f_one_b;
+  bool fails_first = false;  ///< a call of `loss` that throws comes before
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(x, y, by_loss, schedule, fails_first);
+  }
+};
+/// Performs the step; this node is the driver. Returns the gradients of all parameters; empty ones where there are
+/// none.
+std::vector<Tensor> replica_step(Scope& scope, const std::vector<RRef<ReplicaStage>>& stages, const ReplicaStep& step);
+
+/// Repeats steps by `loss` until one fails. Returns its error.
+std::string replica_steps_until_failure(Scope& scope, const std::vector<RRef<ReplicaStage>>& stages, const Tensor& x);
 
 [[nodiscard]] FunctionRegistry with_pipeline_functions(const FunctionRegistry& functions);
 

@@ -36,8 +36,8 @@ inline std::vector<PipelineStage> as_stages(const std::vector<RemoteModule<Dense
 
 /// Inputs and targets.
 struct PipelineBatch {
-  explicit PipelineBatch(std::int64_t rows) {
-    Generator generator(3);
+  explicit PipelineBatch(std::int64_t rows, std::uint64_t seed = 3) {
+    Generator generator(seed);
     x = randn({rows, kStageInputs}, generator);
     y = randn({rows, kStageOutputs}, generator);
   }

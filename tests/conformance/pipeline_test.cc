@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -447,38 +448,112 @@ BOOST_FIXTURE_TEST_CASE(traffic_of_the_driver_does_not_grow_with_what_goes_betwe
   }
 }
 
-BOOST_FIXTURE_TEST_CASE(replicas_of_a_pipeline_have_the_mean_of_their_gradients, OnSharedCluster, *label("H-06")) {
-  const PipelineBatch first(6);
-  Generator generator(77);
-  const Tensor x = randn({6, kStageInputs}, generator);
-  const Tensor y = randn({6, kStageOutputs}, generator);
-  // Two pipelines, p1 -> p2 and p3 -> p4, with replicas on p1 and p3, and on p2 and p4.
-  const auto make = [&](bool replicas) {
-    std::vector<std::vector<RRef<ReplicaStage>>> pipelines(2);
+namespace {
+
+/// Two pipelines, p1 -> p2 and p3 -> p4, with replicas on p1 and p3, and on p2 and p4. The drivers are p1 and p3.
+struct Replicated {
+  explicit Replicated(Node& node) : trainer(node), batches{PipelineBatch(6, 3), PipelineBatch(6, 77)} {
     const std::vector<Names> nodes{{"p1", "p2"}, {"p3", "p4"}};
     for (std::size_t i = 0; i < 2; ++i) {
       for (std::size_t k = 0; k < 2; ++k) {
-        pipelines[i].push_back(
-            trainer.remote(nodes[i][k], &make_replica_stage, replicas ? Names{nodes[0][k], nodes[1][k]} : Names{},
-                           k == 0 ? kStageInputs : kStageWidth, k == 0 ? kStageWidth : kStageOutputs, 5 + k));
+        stages[i].push_back(trainer.remote(nodes[i][k], &make_replica_stage, Names{nodes[0][k], nodes[1][k]},
+                                           k == 0 ? kStageInputs : kStageWidth, k == 0 ? kStageWidth : kStageOutputs,
+                                           5 + k));
       }
     }
-    return pipelines;
-  };
-  const auto run = [&](bool replicas) {
-    const auto pipelines = make(replicas);
-    const auto one = trainer.rpc_async("p1", &replica_step, pipelines[0], first.x, first.y);
-    const auto other = trainer.rpc_async("p3", &replica_step, pipelines[1], x, y);
-    return std::pair(one.get(), other.get());
-  };
-  const auto alone = run(false);
-  const auto together = run(true);
-  BOOST_TEST_REQUIRE(together.first.size() == alone.first.size());
-  for (std::size_t i = 0; i < together.first.size(); ++i) {
-    BOOST_TEST(same_bytes(together.first[i], together.second[i]), "gradient " << i);
-    if (alone.first[i].numel() == 0) continue;  // of a layer that is not used
-    BOOST_TEST(allclose(together.first[i], (alone.first[i] + alone.second[i]) * 0.5, 1e-5, 1e-7), "gradient " << i);
   }
+
+  /// Performs a step on both; `change` changes that of the second. Returns their gradients, which must be the same.
+  Tensors step(ReplicaStep plan, const std::function<void(ReplicaStep&)>& change = {}) const {
+    std::vector<Future<Tensors>> arriving;
+    for (std::size_t i = 0; i < 2; ++i) {
+      plan.x = batches[i].x;
+      plan.y = batches[i].y;
+      if (i == 1 && change) change(plan);
+      arriving.push_back(trainer.rpc_async(i == 0 ? "p1" : "p3", &replica_step, stages[i], plan));
+    }
+    const Tensors first = arriving[0].get();
+    const Tensors second = arriving[1].get();
+    BOOST_TEST_REQUIRE(first.size() == second.size());
+    for (std::size_t i = 0; i < first.size(); ++i) BOOST_TEST(same_bytes(first[i], second[i]), "gradient " << i);
+    return first;
+  }
+
+  /// The last stage of the second pipeline has no gradients from now on.
+  void freeze_one() {
+    one_is_frozen = true;
+    stages[1][1].rpc_sync(trainer, &ReplicaStage::freeze_all);
+  }
+
+  /// The same in this process: the mean of the gradients of the two batches, each at once.
+  [[nodiscard]] Tensors means() const {
+    HalfUsed front(kStageInputs, kStageWidth, 5);
+    HalfUsed back(kStageWidth, kStageOutputs, 6);
+    Tensors sums;
+    for (const PipelineBatch& batch : batches) {
+      if (one_is_frozen && !sums.empty()) back.freeze();
+      const Gradients gradients = backward(mse_loss(back.forward(front.forward(batch.x)), batch.y));
+      std::size_t i = 0;
+      for (HalfUsed* const half : {&front, &back}) {
+        for (const Variable& parameter : half->parameters()) {
+          const Tensor gradient = gradients.of(parameter);
+          if (i == sums.size()) sums.push_back(gradient.defined() ? gradient * 0.5 : zeros({0}));
+          else if (gradient.defined()) sums[i] = sums[i] + gradient * 0.5;
+          ++i;
+        }
+      }
+    }
+    return sums;
+  }
+
+  [[nodiscard]] std::int64_t sums_of_a_member() const { return stages[0][1].rpc_sync(trainer, &ReplicaStage::sums); }
+
+  Node& trainer;
+  std::vector<PipelineBatch> batches;
+  std::vector<std::vector<RRef<ReplicaStage>>> stages{2};
+  bool one_is_frozen = false;
+};
+
+void check_close(const Tensors& got, const Tensors& want) {
+  BOOST_TEST_REQUIRE(got.size() == want.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    BOOST_TEST_REQUIRE(got[i].numel() == want[i].numel(), "gradient " << i);  // 0: of a layer that is not used
+    BOOST_TEST(allclose(got[i], want[i], 1e-5, 1e-7), "gradient " << i);
+  }
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(replicas_of_a_pipeline_have_the_mean_of_their_gradients, OnSharedCluster, *label("H-06")) {
+  const Replicated pipelines(trainer);
+  check_close(pipelines.step({}), pipelines.means());
+}
+
+// A sum is one of an operation: who has a pass, one bucket, who failed.
+BOOST_FIXTURE_TEST_CASE(replicas_of_a_pipeline_are_reduced_once_for_all_micro_batches, OnSharedCluster,
+                        *label("H-06")) {
+  const Replicated pipelines(trainer);
+  const Tensors want = pipelines.means();
+  std::int64_t before = 0;
+  for (const Schedule schedule : {Schedule::one_f_one_b, Schedule::fill_drain, Schedule::one_f_one_b}) {
+    check_close(pipelines.step({.by_loss = true, .schedule = schedule}), want);
+    const std::int64_t after = pipelines.sums_of_a_member();
+    BOOST_TEST(after - before == (before == 0 ? 4 : 3));  // the first round also agrees on the plan
+    before = after;
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(replica_without_gradients_of_its_own_takes_part_in_the_round, OnSharedCluster, *label("H-06")) {
+  Replicated pipelines(trainer);
+  pipelines.freeze_one();
+  for (const bool by_loss : {true, false}) check_close(pipelines.step({.by_loss = by_loss}), pipelines.means());
+}
+
+BOOST_FIXTURE_TEST_CASE(loss_that_throws_is_no_round_of_its_replicas, OnSharedCluster) {
+  const Replicated pipelines(trainer);
+  const auto fail_first = [](ReplicaStep& step) { step.fails_first = true; };
+  check_close(pipelines.step({.by_loss = true}, fail_first), pipelines.means());
+  check_close(pipelines.step({.by_loss = true}), pipelines.means());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -46,9 +46,9 @@ BOOST_AUTO_TEST_CASE(sum_is_from_the_last_micro_batch_to_the_first_however_they_
       BOOST_TEST(end_of(rounds.enter(round_of(0, 3), i)) == "");
       rounds.leave({{0}, i});
     }
-    for (const std::uint32_t i : order) rounds.settle({{0}, i}, gradient_of(leaf, values[i]));
-    rounds.settle({{0}, 0}, gradient_of(leaf, 7.0F));  // again: nothing
-    BOOST_TEST(rounds.take(round_of(0, 3)).of(leaf).item() == 1.0);
+    for (const std::uint32_t i : order) rounds.settle({{0}, i}, {gradient_of(leaf, values[i])});
+    rounds.settle({{0}, 0}, {gradient_of(leaf, 7.0F)});  // again: nothing
+    BOOST_TEST(rounds.take(round_of(0, 3)).gradients.of(leaf).item() == 1.0);
     BOOST_TEST(rounds.take(round_of(0, 3)).empty());
   } while (std::ranges::next_permutation(order).found);
 }
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(round_that_fails_fails_who_waits_and_who_comes_late_and_lea
   const auto next = rounds.enter(round_of(3, 1), 0);
   BOOST_TEST(end_of(first) == "");
   rounds.leave({{0}, 0});
-  rounds.settle({{0}, 0}, gradient_of(leaf, 1.0F));
+  rounds.settle({{0}, 0}, {gradient_of(leaf, 1.0F)});
   BOOST_TEST(end_of(third) == "waits");
   rounds.fail(round_of(0, 3), make_error(ErrorCode::cancelled, "boom"));
   rounds.fail(round_of(0, 3), make_error(ErrorCode::cancelled, "later"));
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(gradient_that_comes_after_its_round_failed_is_not_kept) {
   StageRounds rounds{FutureHome{}};
   static_cast<void>(rounds.enter(round_of(0, 2), 0));
   rounds.fail(round_of(0, 2), make_error(ErrorCode::cancelled, "boom"));
-  rounds.settle({{0}, 0}, gradient_of(leaf, 1.0F));
+  rounds.settle({{0}, 0}, {gradient_of(leaf, 1.0F)});
   rounds.leave({{0}, 0});
   BOOST_TEST(rounds.take(round_of(0, 2)).empty());
 }
