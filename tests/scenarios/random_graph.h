@@ -2,6 +2,7 @@
 // names placed on one node must give the same gradients, bit for bit.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -19,10 +20,18 @@ struct GraphScript {
   std::uint32_t depth = 0;       ///< of nested calls
   DType dtype = DType::f32;      ///< of all variables
   std::vector<NodeName> places;  ///< the node of each name; the program runs on the first
+  bool uses_parallel = true;     ///< the pass that follows is a round of the program's group
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(seed, statements, depth, dtype, places);
+    ar(seed, statements, depth, dtype, places, uses_parallel);
   }
+};
+
+/// Several nodes that run the same program with different numbers: its parallel layer has a replica on each.
+struct GraphGroup {
+  std::vector<NodeName> members;  ///< empty: a layer like any other
+  std::size_t rank = 0;           ///< of the program in the group; its numbers depend on it
+  bool splits = true;             ///< pipelines split what they get
 };
 
 /// How often each kind of statement occurred, over many programs.
@@ -33,9 +42,9 @@ struct GraphOutcome {
   StatementCounts counts;                   ///< of the program itself, without the functions that it calls
 };
 
-/// Runs a program on `node`: parameters on several names; statements, among them calls of functions that are such
-/// programs themselves; one or two passes from one to three roots.
-[[nodiscard]] GraphOutcome run_graph(Node& node, const GraphScript& script);
+/// Runs a program on `node`: parameters and modules on several names; statements, among them pipelines, and calls of
+/// functions that are such programs themselves; one or two passes from one to three roots.
+[[nodiscard]] GraphOutcome run_graph(Node& node, const GraphScript& script, const GraphGroup& group);
 
 /// Returns the functions that the programs call, for all nodes.
 [[nodiscard]] FunctionRegistry random_graph_functions();
