@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/checkpoint/checkpoint.h"
 #include "actors/data_parallel.h"
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
@@ -26,11 +27,13 @@
 #include "node/local_cluster.h"
 #include "optim/local_optimizer.h"
 #include "samples/program.h"
+#include "samples/saves.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 
 using namespace troupe;
 using samples::run_program;
+using samples::SaveOptions;
 
 constexpr std::int64_t kWords = 100;
 constexpr std::int64_t kWidth = 16;
@@ -42,7 +45,8 @@ struct Settings {
   std::vector<NodeName> trainers;
   std::int64_t epochs = 100;
   std::int64_t batches = 10;  ///< of an epoch, for each trainer
-  bool check = false;         ///< a barrier after each step: every pass sees all steps before it, as in one process
+  bool check = false;         ///< trainers step in turn, and each pass sees all steps before it, as in one process
+  SaveOptions saves;          ///< on the first trainer
 };
 
 /// Some bags of words. The label of a bag is the commonest remainder of its words by kClasses.
@@ -70,7 +74,10 @@ Batch draw_batch(Generator& generator) {
           from_values<std::int64_t>(offsets, {count}), from_values<std::int64_t>(labels, {count})};
 }
 
-Generator data_of(std::size_t rank) { return Generator(100 + rank); }
+/// Of a trainer's batches in an epoch.
+Generator data_of(std::size_t rank, std::int64_t epoch) {
+  return Generator(100 + rank, static_cast<std::uint64_t>(epoch));
+}
 
 /// Word vectors, summed over each bag. On the server.
 class Table final : public nn::Module {
@@ -92,16 +99,35 @@ std::shared_ptr<nn::Linear> make_dense(std::uint64_t seed) {
   return std::make_shared<nn::Linear>(kWidth, kClasses, generator);
 }
 
+/// Steps the parameters of a trainer's pass. In a check the trainers step one after the other, by rank, with a barrier
+/// after each: so does one process, and its sums have the same order.
+void step(const Scope& scope, const DistContext& context, Collective& members, const DistOptimizer& optimizer,
+          const Settings& settings) {
+  if (!settings.check) return optimizer.step(context);
+  for (std::size_t rank = 0; rank < members.size(); ++rank) {
+    if (rank == members.rank()) optimizer.step(context);
+    members.barrier(scope);
+  }
+}
+
 /// Runs on every trainer: the layer's gradients are means over all trainers, those of the table are each trainer's own.
+/// The first one has the checkpoint: the rule has no state, and the number of the epoch says which batches come next.
 /// Returns the weights of the replica.
 std::vector<Tensor> train(Scope& scope, const RemoteModule<Table>& table, const Settings& settings) {
   const auto members = gloo_collective(scope, Group(settings.trainers));
-  const DataParallel dense(scope, members, make_dense(kSeed + members->rank()));  // all get those of rank 0
+  const bool is_first = members->rank() == 0;
+  const auto layer = make_dense(kSeed + members->rank());
+  std::int64_t epoch = 0;  // so many are done
+  Checkpoint checkpoint;
+  checkpoint.add("table", table).add("dense", *layer).add("epoch", epoch);
+  if (is_first && settings.saves.restore(scope, checkpoint)) fmt::print("goes on after epoch {}\n", epoch);
+  epoch = members->broadcast(scope, settings.trainers.front(), scalar(epoch)).item<std::int64_t>();
+  const DataParallel dense(scope, members, layer);  // all get the parameters of the first
   std::vector<RRef<Variable>> parameters = table.remote_parameters(scope);
   for (auto& parameter : parameters_of(scope, dense.module())) parameters.push_back(std::move(parameter));
   const DistOptimizer optimizer(scope, kRule, parameters, StepMode::hogwild);
-  Generator data = data_of(members->rank());
-  for (std::int64_t epoch = 1; epoch <= settings.epochs; ++epoch) {
+  while (epoch < settings.epochs) {
+    Generator data = data_of(members->rank(), epoch);
     double sum = 0;
     for (std::int64_t i = 0; i < settings.batches; ++i) {
       const Batch batch = draw_batch(data);
@@ -109,9 +135,14 @@ std::vector<Tensor> train(Scope& scope, const RemoteModule<Table>& table, const 
       const Variable loss =
           cross_entropy(dense.forward(context, table.forward(context, batch.words, batch.offsets)), batch.labels);
       backward(context, loss);
-      optimizer.step(context);
-      if (settings.check) members->barrier(scope);
+      step(scope, context, *members, optimizer, settings);
       sum += loss.item();
+    }
+    ++epoch;
+    if (!settings.saves.directory.empty()) {
+      members->barrier(scope);  // all have stepped, and none begins the next epoch
+      if (is_first) settings.saves.save(scope, checkpoint);
+      members->barrier(scope);
     }
     if (epoch != 1 && epoch % std::max<std::int64_t>(1, settings.epochs / 5) != 0) continue;
     fmt::print("{}: training done for epoch {}, mean loss {:.3f}\n", scope.node_name(), epoch,
@@ -133,17 +164,23 @@ std::vector<Tensor> train_here(const Settings& settings) {
   optim::LocalOptimizer table_steps(of_table, kRule);
   optim::LocalOptimizer dense_steps(of_dense, kRule);
   std::vector<Generator> data;
-  for (std::size_t rank = 0; rank < settings.trainers.size(); ++rank) data.push_back(data_of(rank));
   for (std::int64_t step = 0; step < settings.epochs * settings.batches; ++step) {
+    if (step % settings.batches == 0) {
+      data.clear();
+      for (std::size_t rank = 0; rank < settings.trainers.size(); ++rank)
+        data.push_back(data_of(rank, step / settings.batches));
+    }
     std::vector<Gradients> each;
     for (Generator& own : data) {
       const Batch batch = draw_batch(own);
       each.push_back(backward(cross_entropy(dense->forward(table.forward(batch.words, batch.offsets)), batch.labels)));
     }
+    for (const Gradients& one : each) table_steps.step(one);
     Gradients means;
-    for (const Gradients& one : each) {
-      table_steps.step(one);
-      for (const Variable& weight : of_dense) means.add(weight, one.of(weight) / count);
+    for (const Variable& weight : of_dense) {
+      Tensor sum = each.front().of(weight);
+      for (std::size_t rank = 1; rank < each.size(); ++rank) sum = sum + each[rank].of(weight);
+      means.add(weight, sum / count);
     }
     dense_steps.step(means);
   }
@@ -189,7 +226,8 @@ int run(int argc, char** argv) {
   Settings settings;
   CLI::App app("Trains word vectors on a server and a layer on every trainer: all nodes in this process, or one each.");
   app.add_option("--epochs", settings.epochs)->check(CLI::Range(1, 100'000))->capture_default_str();
-  app.add_flag("--check", settings.check, "a barrier after each step, and a comparison with one process");
+  app.add_flag("--check", settings.check, "steps in turn, and a comparison with one process");
+  settings.saves.add_to(app, "after each epoch, by the first trainer");
   CLI11_PARSE(app, argc, argv);
 
   const FunctionRegistry functions{{"Table", table_class}, {"train", &train}};

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/checkpoint/checkpoint.h"
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
 #include "actors/remote_module.h"
@@ -28,6 +29,7 @@
 #include "samples/language_model/text.h"
 #include "samples/language_model/writing.h"
 #include "samples/program.h"
+#include "samples/saves.h"
 #include "tensor/create.h"
 #include "tensor/math_threads.h"
 #include "tensor/ops.h"
@@ -46,8 +48,9 @@ constexpr optim::AdamOptions kRule{.lr = 5e-3};
 
 struct Settings {
   std::string text = kDefaultText;
-  int epochs = 8;
+  std::int64_t epochs = 8;
   bool check = false;
+  SaveOptions saves;
 };
 
 /// What the LSTM remembers of the text so far, without the graph that it came from. Undefined: nothing.
@@ -81,6 +84,9 @@ class RnnModel {
     for (auto& parameter : decoder_.remote_parameters(scope)) all.push_back(std::move(parameter));
     return all;
   }
+
+  /// The generators of dropout are parts, too.
+  void add_to(Checkpoint& checkpoint) { checkpoint.add("table", table_).add("lstm", lstm_).add("decoder", decoder_); }
 
   void set_mode(const Scope& scope, nn::Mode mode) const {
     table_.set_mode(scope, mode);
@@ -156,7 +162,7 @@ std::vector<Tensor> train_here(const Settings& settings, std::span<const Rows> t
   for (const Variable& parameter : lstm.parameters()) parameters.push_back(parameter);
   for (const Variable& parameter : decoder.parameters()) parameters.push_back(parameter);
   optim::LocalOptimizer optimizer(parameters, kRule);
-  for (int epoch = 0; epoch < settings.epochs; ++epoch) {
+  for (std::int64_t epoch = 0; epoch < settings.epochs; ++epoch) {
     Memory memory;
     for (const Rows& rows : text) {
       const RnnOutputs read = lstm.forward(table.forward(rows.words), memory.hidden, memory.cell);
@@ -190,19 +196,28 @@ void learn(const Node& node, const NodeName& server, const Settings& settings) {
 
   RnnModel model(node, server, words);
   const std::vector<RRef<Variable>> parameters = model.parameters(node);
-  const DistOptimizer optimizer(node, kRule, parameters);
-  double reached = 0;
-  for (int epoch = 1; epoch <= settings.epochs; ++epoch) {
+  DistOptimizer optimizer(node, kRule, parameters);
+  std::int64_t epoch = 0;  // so many are done; each begins at the text's beginning, with an empty memory
+  SavedNumbers of_text;
+  of_text.add_setting("words of --text", std::ssize(corpus.train));
+  Checkpoint checkpoint;
+  model.add_to(checkpoint);
+  checkpoint.add("optimizer", optimizer).add("epoch", epoch).add("text", of_text);
+  if (settings.saves.restore(node, checkpoint)) fmt::print("goes on after epoch {}\n", epoch);
+  while (epoch < settings.epochs) {
     const auto begin = std::chrono::steady_clock::now();
     const double loss = train(node, model, optimizer, text);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    reached = perplexity(node, model, held_out);
+    ++epoch;
+    settings.saves.save(node, checkpoint);
     fmt::print("epoch {}/{}: perplexity {:.1f}, of held-out words {:.1f}; {:.0f} words/s\n", epoch, settings.epochs,
-               std::exp(loss), reached, static_cast<double>(corpus.train.size()) / seconds.count());
+               std::exp(loss), perplexity(node, model, held_out),
+               static_cast<double>(corpus.train.size()) / seconds.count());
     std::fflush(stdout);
   }
   fmt::print("it writes: {}\n", generate(node, model, corpus, corpus.held_out, 24));
-  fmt::print("perplexity: {:.1f} (word frequencies alone: {:.1f})\n", reached, word_frequency_perplexity(corpus));
+  fmt::print("perplexity: {:.1f} (word frequencies alone: {:.1f})\n", perplexity(node, model, held_out),
+             word_frequency_perplexity(corpus));
   if (!settings.check) return;
   std::vector<Tensor> weights;
   for (const auto& parameter : parameters) weights.push_back(parameter.to_here(node).value());
@@ -218,6 +233,7 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(1, 1'000))
       ->capture_default_str();
   app.add_flag("--check", settings.check, "compares the weights with those of one process");
+  settings.saves.add_to(app, "after each epoch");
   CLI11_PARSE(app, argc, argv);
 
   const FunctionRegistry functions{{"WordTable", table_class}, {"Decoder", decoder_class}};
