@@ -177,6 +177,11 @@ BOOST_AUTO_TEST_CASE(language_model) {
   check({"language_model", "trainer", "language_model --epochs 2 --check", "epoch 1/2"});
 }
 
+// With several trainers each run ends with other bits.
+BOOST_AUTO_TEST_CASE(recommender_of_one_trainer) {
+  check({"recommender", "master", "recommender --epochs 2 --check", "epoch 1:", "role.trainer.count=1"});
+}
+
 BOOST_AUTO_TEST_CASE(hybrid) { check({"hybrid", "master", "hybrid --epochs 20 --check", "done for epoch 4,"}); }
 
 BOOST_AUTO_TEST_SUITE_END()
