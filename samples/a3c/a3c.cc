@@ -19,9 +19,8 @@ using namespace troupe;
 using namespace samples;
 
 struct Settings {
-  std::uint64_t seed = 1;
+  CourseSettings course;
   std::uint64_t seeds = 1;
-  std::int64_t lessons = 12'000;
   std::size_t players = 3;
   bool check = false;
 };
@@ -29,11 +28,12 @@ struct Settings {
 /// Learns once for each seed.
 void learn_all(const Node& node, const std::vector<NodeName>& players, const Settings& settings) {
   std::uint64_t solved = 0;
-  for (std::uint64_t seed = settings.seed; seed < settings.seed + settings.seeds; ++seed) {
-    const Standing end = learn(node, players, seed, settings.lessons).standing;
+  const std::uint64_t first = settings.course.seed;
+  for (CourseSettings course = settings.course; course.seed < first + settings.seeds; ++course.seed) {
+    const Standing end = learn(node, players, course).standing;
     const bool is_solved = end.average > Learner::kSolved;
     if (is_solved) ++solved;
-    fmt::print("seed {}: {} after {} lessons of {} players, {} episodes: average reward {:.2f}\n", seed,
+    fmt::print("seed {}: {} after {} lessons of {} players, {} episodes: average reward {:.2f}\n", course.seed,
                is_solved ? "solved" : "not solved", end.lessons, players.size(), end.episodes, end.average);
     std::fflush(stdout);
   }
@@ -43,8 +43,8 @@ void learn_all(const Node& node, const std::vector<NodeName>& players, const Set
 
 /// One player learns the same wherever its learner is.
 void check(const Node& node, const NodeName& player, const Settings& settings) {
-  const Graduation apart = learn(node, {player}, settings.seed, settings.lessons);
-  const Graduation here = learn_here(settings.seed, settings.lessons);
+  const Graduation apart = learn(node, {player}, settings.course);
+  const Graduation here = learn_here(settings.course.seed, settings.course.lessons_max);
   double off = 0;
   for (std::size_t i = 0; i < here.weights.size(); ++i) {
     off = std::max(off, max(abs(apart.weights.at(i) - here.weights[i])).item());
@@ -62,15 +62,17 @@ void lead(const Node& node, const std::vector<NodeName>& players, const Settings
 int run(int argc, char** argv) {
   Settings settings;
   CLI::App app("Learns to balance a pole: all nodes in this process, or one each with `troupe up cluster.toml`.");
-  app.add_option("--seed", settings.seed, "of the networks, the carts and the draws")->capture_default_str();
-  app.add_option("--seeds", settings.seeds, "so many, one after the other")
-      ->check(CLI::Range(1, 1'000))
-      ->capture_default_str();
-  app.add_option("--lessons", settings.lessons, "at most so many")
+  app.add_option("--seed", settings.course.seed, "of the networks, the carts and the draws")->capture_default_str();
+  CLI::Option* const seeds = app.add_option("--seeds", settings.seeds, "so many, one after the other")
+                                 ->check(CLI::Range(1, 1'000))
+                                 ->capture_default_str();
+  app.add_option("--lessons", settings.course.lessons_max, "at most so many")
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
   app.add_option("--players", settings.players, "when run alone")->check(CLI::Range(1, 64))->capture_default_str();
   app.add_flag("--check", settings.check, "one player only; compares the weights with those of one process");
+  settings.course.saves.add_to(app, fmt::format("after every {} lessons", kTerm));
+  app.get_option("--checkpoint")->excludes(seeds);
   CLI11_PARSE(app, argc, argv);
 
   const NodeOptions options = NodeOptions::from_environment();

@@ -31,8 +31,10 @@ class ActorCritic final : public troupe::nn::Module {
 
 /// What a player has learnt from some pushes.
 struct Lesson {
-  std::vector<troupe::Tensor> gradients;  ///< of the loss, by each weight
-  std::optional<double> episode;          ///< the reward of the episode that ended with them
+  std::vector<troupe::Tensor> gradients{};  ///< of the loss, by each weight
+  std::optional<double> episode{};          ///< the reward of the episode that ended with them
+  std::uint64_t player = 0;                 ///< its number
+  std::vector<troupe::Tensor> position{};   ///< where the player is after them
 };
 
 }  // namespace samples

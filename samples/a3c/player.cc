@@ -2,11 +2,14 @@
 
 #include <cmath>
 #include <cstddef>
+#include <span>
 
 #include "autograd/engine.h"
 #include "autograd/ops.h"
 #include "autograd/ops/nn.h"
 #include "tensor/create.h"
+#include "tensor/error.h"
+#include "tensor/io/generator_state.h"
 
 namespace samples {
 
@@ -35,7 +38,27 @@ Tensor tensor_of(const std::vector<float>& rows) {
 }  // namespace
 
 Player::Player(std::uint64_t seed, std::uint64_t number)
-    : cart_pole_(Generator(seed, 2 * number + 1)), generator_(seed, 2 * number + 2), net_(seed) {}
+    : number_(number), cart_pole_(Generator(seed, 2 * number + 1)), generator_(seed, 2 * number + 2), net_(seed) {}
+
+void Player::go_on_from(const std::vector<Tensor>& position) {
+  if (position.empty()) return;
+  if (position.size() != 3 || position[0].dtype() != troupe::DType::f64 || position[0].numel() != 6) {
+    throw troupe::ValueError("[a3c] not a position of a player");
+  }
+  const std::span<const double> numbers = position[0].data<double>();
+  const CartPoleState state{
+      .position = numbers[0], .velocity = numbers[1], .angle = numbers[2], .angular_velocity = numbers[3]};
+  cart_pole_ = CartPole(troupe::generator_of(position[1]), state, static_cast<int>(numbers[4]));
+  episode_ = numbers[5];
+  generator_ = troupe::generator_of(position[2]);
+}
+
+std::vector<Tensor> Player::position() const {
+  const CartPoleState& s = cart_pole_.state();
+  return {from_values<double>(
+              {s.position, s.velocity, s.angle, s.angular_velocity, static_cast<double>(cart_pole_.steps()), episode_}),
+          troupe::state_of(cart_pole_.generator()), troupe::state_of(generator_)};
+}
 
 Lesson Player::play(const std::vector<Tensor>& weights) {
   net_.set_weights(weights);
@@ -59,13 +82,14 @@ Lesson Player::play(const std::vector<Tensor>& weights) {
   }
   std::vector<double> returns(rewards.size());
   for (std::size_t i = rewards.size(); i-- > 0;) returns[i] = later = rewards[i] + kDiscount * later;
-  Lesson lesson;
+  Lesson lesson{.player = number_};
   for (const double reward : rewards) episode_ += reward;
   if (cart_pole_.over()) {
     lesson.episode = episode_;
     episode_ = 0;
     cart_pole_.reset();
   }
+  lesson.position = position();
 
   const Tensor states = tensor_of(rows);
   const Tensor to_come = from_values<double>(returns, {std::ssize(returns)}).to(troupe::DType::f32);

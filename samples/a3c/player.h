@@ -15,6 +15,10 @@ class Player {
  public:
   Player(std::uint64_t seed, std::uint64_t number);
 
+  /// Goes on from a position of a player of the same seed and number; an empty one is the beginning. Throws ValueError
+  /// `[a3c] not a position of a player`.
+  void go_on_from(const std::vector<troupe::Tensor>& position);
+
   /// Plays on with these weights: kPushesMax pushes, or to the end of the episode. Returns the gradients of
   /// -log p(push) * advantage - 0.01 * entropy + 0.5 * (reward to come - value)^2, the mean over the pushes.
   /// Source: Mnih et al., "Asynchronous methods for deep reinforcement learning", 2016, algorithm S3.
@@ -23,6 +27,10 @@ class Player {
   static constexpr std::int64_t kPushesMax = 20;
 
  private:
+  /// Cart, pole and episode, f64 (6), and both generators.
+  [[nodiscard]] std::vector<troupe::Tensor> position() const;
+
+  std::uint64_t number_;
   CartPole cart_pole_;
   troupe::Generator generator_;  ///< of the pushes
   ActorCritic net_;

@@ -39,6 +39,10 @@ class CartPole {
 
   explicit CartPole(troupe::Generator generator) : generator_(generator) { reset(); }
 
+  /// Goes on in an episode of which `steps` are done; `generator` draws the beginnings of the next ones.
+  CartPole(troupe::Generator generator, const CartPoleState& state, int steps)
+      : generator_(generator), state_(state), steps_(steps) {}
+
   /// Begins an episode: all four numbers of the state uniform in [-0.05, 0.05).
   void reset();
 
@@ -46,6 +50,8 @@ class CartPole {
   double step(Push push);
 
   [[nodiscard]] const CartPoleState& state() const { return state_; }
+  [[nodiscard]] int steps() const { return steps_; }
+  [[nodiscard]] const troupe::Generator& generator() const { return generator_; }
   [[nodiscard]] bool over() const { return steps_ == kStepsMax || is_lost(state_); }
 
  private:

@@ -1,9 +1,12 @@
 #include "samples/a3c/learner.h"
 
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "tensor/create.h"
+#include "tensor/error.h"
 #include "tensor/ops.h"
 
 BOOST_AUTO_TEST_SUITE(learner)
@@ -59,6 +62,50 @@ BOOST_AUTO_TEST_CASE(weights_move_against_the_gradient) {
   const troupe::Tensor before = learner.course().weights.front();
   const troupe::Tensor after = learner.take(lesson(learner)).weights.front();
   BOOST_TEST(max(after - before).item() < 0);
+}
+
+BOOST_AUTO_TEST_CASE(between_terms_no_lesson_counts) {
+  Learner learner(1, 100);
+  learner.begin_term(2);
+  BOOST_TEST(!learner.take(lesson(learner)).is_over);
+  BOOST_TEST(learner.take(lesson(learner)).is_over);
+  BOOST_TEST(!learner.is_over());
+  static_cast<void>(learner.take(lesson(learner, 100)));
+  BOOST_TEST(learner.standing().lessons == 2);
+  learner.begin_term(1);
+  BOOST_TEST(!learner.enter(0).is_over);
+}
+
+BOOST_AUTO_TEST_CASE(a_player_enters_where_its_last_lesson_that_was_taken_ended) {
+  Learner learner(1, 1);
+  samples::Lesson taken = lesson(learner);
+  taken.player = 5;
+  taken.position = {troupe::scalar(7.0)};
+  static_cast<void>(learner.take(taken));
+  taken.position = {troupe::scalar(8.0)};
+  static_cast<void>(learner.take(taken));  // after the course
+  BOOST_TEST_REQUIRE(learner.enter(5).position.size() == 1U);
+  BOOST_TEST(learner.enter(5).position.front().item() == 7.0);
+  BOOST_TEST(learner.enter(0).position.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_learner_with_a_loaded_state_goes_on_with_the_same_bits) {
+  Learner learner(1, 100);
+  samples::Lesson first = lesson(learner, 100);
+  first.player = 12;
+  first.position = {troupe::scalar(7.0), troupe::scalar(8.0)};
+  static_cast<void>(learner.take(first));
+
+  Learner other(2, 100);
+  other.load_state(learner.state());
+  BOOST_TEST(other.standing().average == 5.0, boost::test_tools::tolerance(1e-12));  // 0.05 * 100
+  BOOST_TEST(other.standing().episodes == 1);
+  BOOST_TEST_REQUIRE(other.enter(12).position.size() == 2U);
+  BOOST_TEST(other.enter(12).position.back().item() == 8.0);
+  const std::vector<troupe::Tensor> expected = learner.take(lesson(learner)).weights;
+  const std::vector<troupe::Tensor> weights = other.take(lesson(other)).weights;
+  for (std::size_t i = 0; i < expected.size(); ++i) BOOST_TEST(same_bytes(weights.at(i), expected[i]));
+  BOOST_CHECK_THROW(other.load_state({}), troupe::ValueError);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

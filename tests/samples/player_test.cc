@@ -1,9 +1,11 @@
 #include "samples/a3c/player.h"
 
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "tensor/error.h"
 #include "tensor/ops.h"
 
 BOOST_AUTO_TEST_SUITE(player)
@@ -39,6 +41,23 @@ BOOST_AUTO_TEST_CASE(a_lesson_has_a_gradient_for_each_weight_and_depends_on_the_
   }
   const Lesson other = Player(1, 0).play(ActorCritic(2).weights());
   BOOST_TEST(!same_bytes(lesson.gradients.front(), other.gradients.front()));
+}
+
+BOOST_AUTO_TEST_CASE(a_player_that_goes_on_from_a_position_plays_the_same) {
+  const std::vector<troupe::Tensor> weights = ActorCritic(1).weights();
+  Player player(1, 3);
+  std::vector<troupe::Tensor> position;  // of the beginning
+  for (int i = 0; i < 30; ++i) {         // over the ends of episodes
+    Player other(1, 3);
+    other.go_on_from(position);
+    const Lesson lesson = player.play(weights);
+    const Lesson same = other.play(weights);
+    BOOST_TEST(same.player == 3U);
+    BOOST_TEST((same.episode == lesson.episode));
+    for (std::size_t g = 0; g < weights.size(); ++g) BOOST_TEST(same_bytes(same.gradients[g], lesson.gradients[g]));
+    position = lesson.position;
+  }
+  BOOST_CHECK_THROW(player.go_on_from({weights.front()}), troupe::ValueError);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -182,6 +182,10 @@ BOOST_AUTO_TEST_CASE(recommender_of_one_trainer) {
   check({"recommender", "master", "recommender --epochs 2 --check", "epoch 1:", "role.trainer.count=1"});
 }
 
+BOOST_AUTO_TEST_CASE(a3c_of_one_player) {
+  check({"a3c", "learner", "a3c --lessons 900 --check", "saved after lesson 400"});
+}
+
 BOOST_AUTO_TEST_CASE(hybrid) { check({"hybrid", "master", "hybrid --epochs 20 --check", "done for epoch 4,"}); }
 
 BOOST_AUTO_TEST_SUITE_END()
