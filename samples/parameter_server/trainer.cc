@@ -18,6 +18,7 @@
 #include "samples/parameter_server/monitor.h"
 #include "samples/parameter_server/served.h"
 #include "samples/program.h"
+#include "samples/saves.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 
@@ -40,12 +41,12 @@ struct Share {
 /// The epochs that are done, and the network after them, in a directory of the first trainer's machine.
 class Saves {
  public:
-  /// Goes on from the directory's checkpoint if there is one. Without a directory nothing is saved.
-  Saves(const Node& node, const RemoteModule<DigitNet>& net, std::string directory, bool is_first)
-      : node_(node), directory_(std::move(directory)), is_first_(is_first) {
-    if (directory_.empty()) return;
+  /// All trainers have the same options. The rule of the steps has no state.
+  Saves(const Node& node, const RemoteModule<DigitNet>& net, SaveOptions options, bool is_first)
+      : node_(node), options_(std::move(options)), is_first_(is_first) {
+    if (options_.directory.empty()) return;
     parts_.add("net", net).add("epochs", epochs_);
-    if (is_first_ && has_checkpoint(directory_)) parts_.restore(node, directory_);
+    if (is_first_ && options_.restore(node, parts_)) fmt::print("goes on after epoch {}\n", epochs_);
     // Nobody trains before the network is restored. A trainer that has died is left out.
     for (const auto& [name, epochs] : node.role("trainer").partial().all_gather(node, epochs_).values)
       epochs_ = std::max(epochs_, epochs);
@@ -56,16 +57,16 @@ class Saves {
   /// Between steps: all trainers wait for the save.
   void epoch_done() {
     ++epochs_;
-    if (directory_.empty()) return;
+    if (options_.directory.empty()) return;
     const Group trainers = node_.role("trainer").partial();
     trainers.barrier(node_);
-    if (is_first_) parts_.save(node_, directory_);
+    if (is_first_) options_.save(node_, parts_);
     trainers.barrier(node_);
   }
 
  private:
   const Node& node_;
-  const std::string directory_;
+  const SaveOptions options_;
   const bool is_first_;
   std::int64_t epochs_ = 0;
   Checkpoint parts_;
@@ -112,7 +113,7 @@ double accuracy(const Node& node, const RemoteModule<DigitNet>& net, const Digit
 
 int run(int argc, char** argv) {
   std::string directory;
-  std::string saved;
+  SaveOptions saved;
   Share share{.epochs = 3};
   CLI::App app("Trains the network of the parameter server; `troupe up cluster.toml` starts it.");
   app.add_option("--data", directory, "where MNIST's four files are; without it digits are drawn");
@@ -121,13 +122,14 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--examples", share.examples, "how many of the training digits; 0 = all")
       ->check(CLI::Range(0, 60'000));
-  app.add_option("--resume", saved, "the directory to save to after each epoch, and to go on from");
+  saved.add_to(app, "after each epoch, by the first trainer");
   CLI11_PARSE(app, argc, argv);
 
   const NodeOptions options = NodeOptions::from_environment();
   // All but the server, whose rank is 0.
   share.trainers = std::max(std::int64_t{options.world_size} - 1, std::int64_t{1});
   share.trainer = std::max(std::int64_t{options.rank.value_or(0)} - 1, std::int64_t{0});
+  if (share.trainer == 0) saved.check();  // before the others count on this one
   Node node = Node::join(options, server_functions());
   const DigitData data = directory.empty() ? glyph_data() : read_mnist(directory);
   if (share.examples == 0 || share.examples > data.train.count()) share.examples = data.train.count();

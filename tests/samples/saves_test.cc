@@ -48,7 +48,7 @@ struct Training {
   std::string role;     ///< whose command has the options
   std::string command;  ///< its words, each with a space after it
   std::string epoch;    ///< a line of the output has it when a checkpoint is there and more is to be done
-  std::string settings{"cluster.join_timeout=30s"};  ///< of the cluster file
+  std::vector<std::string> settings{};  ///< of the cluster file
 };
 
 struct Killed : TemporaryDirectory {
@@ -57,10 +57,10 @@ struct Killed : TemporaryDirectory {
     std::string command = training.command + " --checkpoint " + (path() / run).string() + more;
     for (std::size_t at = 0; (at = command.find(' ', at)) != std::string::npos; at += 4)
       command.replace(at, 1, "\", \"");
-    return TroupeRun(TROUPE_SOURCE_DIR,
-                     {"up", "samples/" + training.sample + "/cluster.toml", "--set", training.settings, "--set",
-                      "role." + training.role + ".command=[\"" + command + "\"]"},
-                     100s);
+    std::vector<std::string> arguments{"up", "samples/" + training.sample + "/cluster.toml"};
+    for (const std::string& setting : training.settings) arguments.insert(arguments.end(), {"--set", setting});
+    arguments.insert(arguments.end(), {"--set", "role." + training.role + ".command=[\"" + command + "\"]"});
+    return TroupeRun(TROUPE_SOURCE_DIR, arguments, 100s);
   }
 
   /// Returns the checkpoint of a run, without what depends on the time.
@@ -179,11 +179,19 @@ BOOST_AUTO_TEST_CASE(language_model) {
 
 // With several trainers each run ends with other bits.
 BOOST_AUTO_TEST_CASE(recommender_of_one_trainer) {
-  check({"recommender", "master", "recommender --epochs 2 --check", "epoch 1:", "role.trainer.count=1"});
+  check({"recommender", "master", "recommender --epochs 2 --check", "epoch 1:", {"role.trainer.count=1"}});
 }
 
 BOOST_AUTO_TEST_CASE(a3c_of_one_player) {
   check({"a3c", "learner", "a3c --lessons 900 --check", "saved after lesson 400"});
+}
+
+BOOST_AUTO_TEST_CASE(parameter_server_of_one_trainer) {
+  check({"parameter_server",
+         "trainer",
+         "parameter_server_trainer --examples 320 --epochs 2",
+         "training 14/20",
+         {"role.trainer.count=1", "cluster.result=trainer"}});
 }
 
 BOOST_AUTO_TEST_CASE(hybrid) { check({"hybrid", "master", "hybrid --epochs 20 --check", "done for epoch 4,"}); }
