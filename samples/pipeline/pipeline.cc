@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/checkpoint/checkpoint.h"
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
 #include "actors/pipeline.h"
@@ -25,6 +26,7 @@
 #include "optim/local_optimizer.h"
 #include "samples/pipeline/resnet.h"
 #include "samples/program.h"
+#include "samples/saves.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 
@@ -43,6 +45,7 @@ struct Settings {
   std::int64_t image = 64;  ///< width and height
   std::int64_t classes = 100;
   std::vector<std::int64_t> splits{1, 2, 4, 8};
+  SaveOptions saves;
 };
 
 struct Batch {
@@ -65,44 +68,86 @@ std::vector<Batch> draw_batches(const Settings& settings) {
   return batches;
 }
 
+/// A training of one row of the table, as far as it has come.
 struct Outcome {
-  double seconds = 0;           ///< per batch, the median
-  double loss = 0;              ///< of the last batch
+  std::vector<double> seconds;  ///< of each batch that is done
+  double loss = 0;              ///< of the last one
   std::vector<Tensor> weights;  ///< after the last step
 };
 
-/// Calls `step(batch)`, which returns the loss, for each batch.
-template <class Step>
-Outcome run_batches(const std::vector<Batch>& batches, const Step& step) {
-  Outcome outcome;
-  std::vector<double> seconds;
-  for (const Batch& batch : batches) {
+/// The whole run, as far as it has come.
+struct Progress {
+  std::int64_t row = 0;  ///< that is being trained
+  Outcome on_workers;    ///< of this row
+  double worst = 0;      ///< the distance from one process, of the rows before
+  bool has_begun = false;
+};
+
+/// Calls `step(batch)`, which returns the loss, for each batch that is not done, and `done()` after it.
+template <class Step, class Done>
+void run_batches(Outcome& outcome, const std::vector<Batch>& batches, const Step& step, const Done& done) {
+  while (outcome.seconds.size() < batches.size()) {
     const auto begin = std::chrono::steady_clock::now();
-    outcome.loss = step(batch);
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    outcome.loss = step(batches[outcome.seconds.size()]);
+    outcome.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    done();
   }
-  std::sort(seconds.begin(), seconds.end());
-  outcome.seconds = seconds[(seconds.size() - 1) / 2];
-  return outcome;
 }
 
-Outcome train_on_workers(const Node& master, const std::vector<NodeName>& workers, const Settings& settings,
-                         const std::vector<Batch>& batches, std::int64_t splits) {
-  const std::vector<PipelineStage> halves{
-      RemoteModule(master, workers.at(0), first_half, kFirstSeed),
-      RemoteModule(master, workers.at(1), second_half, kSecondSeed, settings.classes)};
-  const Pipeline net(master, halves, {.chunks = splits});
-  const std::vector<RRef<Variable>> parameters = net.parameters(master);
-  const DistOptimizer optimizer(master, kRule, parameters);
-  Outcome outcome = run_batches(batches, [&](const Batch& batch) {
+double median(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[(seconds.size() - 1) / 2];
+}
+
+/// What the checkpoint has besides the network.
+SavedNumbers numbers_of(Progress& progress, const Settings& settings) {
+  SavedNumbers numbers;
+  numbers.add("loss", progress.on_workers.loss).add("worst", progress.worst);
+  numbers.add_setting("--batch", settings.batch).add_setting("--batches", settings.batches);
+  numbers.add_setting("--image", settings.image);
+  for (std::size_t i = 0; i < settings.splits.size(); ++i) {
+    numbers.add_setting(fmt::format("--splits, number {},", i + 1), settings.splits[i]);
+  }
+  return numbers;
+}
+
+/// Trains the network of a row. The first call goes on from the checkpoint, which says in which row.
+void train_on_workers(const Node& master, const std::vector<NodeName>& workers, const Settings& settings,
+                      const std::vector<Batch>& batches, Progress& progress) {
+  const RemoteModule first(master, workers.at(0), first_half, kFirstSeed);
+  const RemoteModule second(master, workers.at(1), second_half, kSecondSeed, settings.classes);
+  std::vector<RRef<Variable>> parameters = first.remote_parameters(master);
+  for (auto& parameter : second.remote_parameters(master)) parameters.push_back(std::move(parameter));
+  DistOptimizer optimizer(master, kRule, parameters);
+
+  Outcome& outcome = progress.on_workers;
+  SavedNumbers numbers = numbers_of(progress, settings);
+  SavedNumbers times;
+  times.add("seconds", outcome.seconds);
+  Checkpoint checkpoint;
+  checkpoint.add("first", first).add("second", second).add("optimizer", optimizer);
+  checkpoint.add("row", progress.row).add("numbers", numbers).add("times", times);
+  if (!std::exchange(progress.has_begun, true) && settings.saves.restore(master, checkpoint)) {
+    fmt::print("goes on after {} batches of row {}\n", outcome.seconds.size(), progress.row + 1);
+  }
+
+  const std::int64_t splits = settings.splits.at(static_cast<std::size_t>(progress.row));
+  const Pipeline net(master, {first, second}, {.chunks = splits});
+  const auto step = [&](const Batch& batch) {
     DistContext context(master);
     const Variable loss = mse_loss(net.forward(context, batch.images), batch.labels);
     backward(context, loss);
     optimizer.step(context);
     return loss.item();
+  };
+  run_batches(outcome, batches, step, [&] {
+    if (settings.saves.directory.empty()) return;
+    settings.saves.save(master, checkpoint);
+    fmt::print("saved after {} batches of row {}\n", outcome.seconds.size(), progress.row + 1);
+    std::fflush(stdout);
   });
+  outcome.weights.clear();
   for (const auto& parameter : parameters) outcome.weights.push_back(parameter.to_here(master).value());
-  return outcome;
 }
 
 /// The same network and splits in this process, without nodes.
@@ -112,7 +157,7 @@ Outcome train_here(const Settings& settings, const std::vector<Batch>& batches, 
   std::vector<Variable> parameters = first.parameters();
   for (const Variable& parameter : second.parameters()) parameters.push_back(parameter);
   optim::LocalOptimizer optimizer(parameters, kRule);
-  Outcome outcome = run_batches(batches, [&](const Batch& batch) {
+  const auto step = [&](const Batch& batch) {
     std::vector<Variable> scores;
     for (const Tensor& part : split(batch.images, settings.batch / splits, 0)) {
       scores.push_back(second.forward(first.forward(part)));
@@ -120,7 +165,9 @@ Outcome train_here(const Settings& settings, const std::vector<Batch>& batches, 
     const Variable loss = mse_loss(concat(scores, 0), batch.labels);
     optimizer.step(backward(loss));
     return loss.item();
-  });
+  };
+  Outcome outcome;
+  run_batches(outcome, batches, step, [] {});
   for (const Variable& parameter : parameters) outcome.weights.push_back(parameter.value());
   return outcome;
 }
@@ -152,17 +199,20 @@ void compare(const Node& master, const std::vector<NodeName>& workers, const Set
   const std::vector<Tensor> before = first_weights(settings);
   fmt::print("{} batches of {} images, {} x {}\n", settings.batches, settings.batch, settings.image, settings.image);
   fmt::print("splits  two nodes  one process   ratio     loss  weights changed by  off from one process\n");
-  double worst = 0;
-  for (const std::int64_t splits : settings.splits) {
-    const Outcome apart = train_on_workers(master, workers, settings, batches, splits);
+  Progress progress;
+  for (; progress.row < std::ssize(settings.splits); ++progress.row) {
+    train_on_workers(master, workers, settings, batches, progress);  // may go on in another row
+    const std::int64_t splits = settings.splits.at(static_cast<std::size_t>(progress.row));
+    const Outcome apart = std::exchange(progress.on_workers, {});
     const Outcome here = train_here(settings, batches, splits);
     const double off = difference(apart.weights, here.weights);
-    worst = std::max(worst, off);
-    fmt::print("{:6} {:8.3f} s {:10.3f} s {:7.2f} {:8.4f} {:19.1e} {:21.1e}\n", splits, apart.seconds, here.seconds,
-               here.seconds / apart.seconds, apart.loss, difference(apart.weights, before), off);
+    progress.worst = std::max(progress.worst, off);
+    fmt::print("{:6} {:8.3f} s {:10.3f} s {:7.2f} {:8.4f} {:19.1e} {:21.1e}\n", splits, median(apart.seconds),
+               median(here.seconds), median(here.seconds) / median(apart.seconds), apart.loss,
+               difference(apart.weights, before), off);
     std::fflush(stdout);
   }
-  fmt::print("weights are those of one process within {:.1e}\n", worst);
+  fmt::print("weights are those of one process within {:.1e}\n", progress.worst);
   std::fflush(stdout);
 }
 
@@ -177,6 +227,7 @@ int run(int argc, char** argv) {
   app.add_option("--splits", settings.splits, "in how many parts a batch is split")
       ->delimiter(',')
       ->capture_default_str();
+  settings.saves.add_to(app, "after each batch");
   CLI11_PARSE(app, argc, argv);
   for (const std::int64_t splits : settings.splits) {
     if (splits < 1 || settings.batch % splits != 0) {

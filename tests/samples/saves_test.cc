@@ -194,6 +194,11 @@ BOOST_AUTO_TEST_CASE(parameter_server_of_one_trainer) {
          {"role.trainer.count=1", "cluster.result=trainer"}});
 }
 
+BOOST_AUTO_TEST_CASE(pipeline) {
+  check({"pipeline", "master", "pipeline --batch 4 --batches 2 --image 32 --splits 1,2",
+         "saved after 1 batches of row 2"});
+}
+
 BOOST_AUTO_TEST_CASE(hybrid) { check({"hybrid", "master", "hybrid --epochs 20 --check", "done for epoch 4,"}); }
 
 BOOST_AUTO_TEST_SUITE_END()
