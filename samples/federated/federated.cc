@@ -16,12 +16,14 @@
 #include <utility>
 #include <vector>
 
+#include "actors/checkpoint/checkpoint.h"
 #include "actors/rref.h"
 #include "node/local_cluster.h"
 #include "samples/federated/bandwidth.h"
 #include "samples/federated/client.h"
 #include "samples/parameter_server/glyphs.h"
 #include "samples/program.h"
+#include "samples/saves.h"
 #include "tensor/math_threads.h"
 #include "tensor/ops.h"
 
@@ -39,6 +41,7 @@ struct Settings {
   std::int64_t examples = 640;
   int rounds = 4;
   std::vector<double> gigabits{1, 10};
+  SaveOptions saves;
 };
 
 /// Gives all clients the weights and returns their answers, by client.
@@ -77,10 +80,13 @@ AskAll ask_here(std::size_t count, const Settings& settings) {
   };
 }
 
-struct Outcome {
-  double seconds = 0;    ///< of a round, the median
-  double computing = 0;  ///< of which the slowest client and the server computed, the median
-  std::vector<Tensor> weights;
+/// A training, as far as it has come.
+struct Training {
+  explicit Training(const Settings& settings) : net(settings.width, kSeed) {}
+
+  DigitMlp net;
+  std::vector<double> seconds;    ///< of each round that is done
+  std::vector<double> computing;  ///< of which the slowest client and the server computed
 };
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -100,38 +106,35 @@ std::vector<Tensor> merged(Algorithm algorithm, const std::vector<Tensor>& weigh
   return next;
 }
 
-/// What the server does, wherever its clients are.
-Outcome federate(const AskAll& ask_all, Algorithm algorithm, const Settings& settings) {
-  Outcome outcome{.weights = DigitMlp(settings.width, kSeed).weights()};
-  std::vector<double> seconds;
-  std::vector<double> computing;
-  for (int round = 0; round < settings.rounds; ++round) {
+/// What the server does in the rounds that are not done, wherever its clients are. Calls `done()` after each.
+template <class Done>
+void federate(Training& training, const AskAll& ask_all, Algorithm algorithm, const Settings& settings,
+              const Done& done) {
+  while (std::ssize(training.seconds) < settings.rounds) {
     const auto begin = std::chrono::steady_clock::now();
-    const std::vector<Update> updates = ask_all(algorithm, outcome.weights);
+    const std::vector<Tensor> weights = training.net.weights();
+    const std::vector<Update> updates = ask_all(algorithm, weights);
     const auto answered = std::chrono::steady_clock::now();
-    outcome.weights = merged(algorithm, outcome.weights, updates);
-    computing.push_back(std::ranges::max(updates, {}, &Update::seconds).seconds + seconds_since(answered));
-    seconds.push_back(seconds_since(begin));
+    training.net.set_weights(merged(algorithm, weights, updates));
+    training.computing.push_back(std::ranges::max(updates, {}, &Update::seconds).seconds + seconds_since(answered));
+    training.seconds.push_back(seconds_since(begin));
+    done();
   }
-  const auto median = [](std::vector<double> all) {
-    std::ranges::sort(all);
-    return all[all.size() / 2];
-  };
-  outcome.seconds = median(seconds);
-  outcome.computing = median(computing);
-  return outcome;
 }
 
-/// Returns the percentage of held-out digits that a network with these weights reads right.
-double accuracy(const std::vector<Tensor>& weights, const Settings& settings) {
+double median(std::vector<double> all) {
+  std::ranges::sort(all);
+  return all[all.size() / 2];
+}
+
+/// Returns the percentage of held-out digits that the network reads right.
+double accuracy(DigitMlp& net) {
   constexpr std::int64_t kDigits = 500;
   constexpr std::uint64_t kHeldOutSeed = 2;
   std::vector<std::int64_t> rows(kDigits);
   std::iota(rows.begin(), rows.end(), 0);
   const Batch all = batch(draw_glyphs(kDigits, kHeldOutSeed), rows);
   const NoGradGuard no_graph;
-  DigitMlp net(settings.width, kSeed);
-  net.set_weights(weights);
   return 100 * mean(argmax(net.forward(all.images).value(), 1) == all.labels).item();
 }
 
@@ -152,11 +155,26 @@ std::size_t bytes_of(const std::vector<Tensor>& tensors) {
   return bytes;
 }
 
-/// What a run of several trainings has found.
-struct Findings {
-  double accuracy = 0;  ///< of the last FedAvg, in percent
-  double off = 0;       ///< the largest distance from the weights of one process
+/// A run of several trainings, a row of the table for each, as far as it has come.
+struct Progress {
+  explicit Progress(const Settings& settings) : training(settings) {}
+
+  std::int64_t row = 0;  ///< that is being trained
+  Training training;     ///< of this row
+  double accuracy = 0;   ///< of the last FedAvg before, in percent
+  double off = 0;        ///< the largest distance from the weights of one process before
+  bool has_begun = false;
 };
+
+/// What the checkpoint has besides the network.
+SavedNumbers numbers_of(Progress& progress, const Settings& settings, std::size_t clients) {
+  SavedNumbers numbers;
+  numbers.add("accuracy", progress.accuracy).add("off", progress.off);
+  numbers.add_setting("--examples", settings.examples).add_setting("--rounds", settings.rounds);
+  numbers.add_setting("the number of clients", static_cast<std::int64_t>(clients));
+  numbers.add_setting("the number of --gigabits", std::ssize(settings.gigabits));
+  return numbers;
+}
 
 void print_head(const Settings& settings, std::size_t clients) {
   const std::vector<Tensor> weights = DigitMlp(settings.width, kSeed).weights();
@@ -167,30 +185,62 @@ void print_head(const Settings& settings, std::size_t clients) {
   fmt::print("              line  on the wire   ideal      round   ideal      alone  accuracy  off from one process\n");
 }
 
-/// Trains with both algorithms and prints a line for each. `gigabits` is the speed of a client's line, per second;
-/// nullopt: not limited.
-Findings compare(const Node& server, const std::vector<NodeName>& clients, const Settings& settings,
-                 std::optional<double> gigabits) {
-  Findings findings;
-  for (const Algorithm algorithm : {Algorithm::fed_sgd, Algorithm::fed_avg}) {
-    const Outcome apart = federate(ask_nodes(server, clients, settings), algorithm, settings);
-    const Outcome here = federate(ask_here(clients.size(), settings), algorithm, settings);
-    const double off = difference(apart.weights, here.weights);
-    findings.off = std::max(findings.off, off);
-    findings.accuracy = accuracy(apart.weights, settings);
-    const double wire = gigabits ? 2 * static_cast<double>(bytes_of(apart.weights)) / (*gigabits * 1e9 / 8) : 0;
-    fmt::print("{:<7} {:>10}  {:9.3f} s {:7.3f}  {:7.3f} s {:7.3f}  {:7.3f} s  {:6.1f} %  {:.1e}\n",
-               algorithm == Algorithm::fed_avg ? "FedAvg" : "FedSGD",
-               gigabits ? fmt::format("{} Gb/s", *gigabits) : "unlimited", apart.seconds - apart.computing, wire,
-               apart.seconds, apart.computing + wire, apart.computing, findings.accuracy, off);
-    std::fflush(stdout);
-  }
-  return findings;
+/// Trains the row of `algorithm`, and compares it with one process. `gigabits` is the speed of a client's line, per
+/// second; nullopt: not limited.
+template <class Done>
+void train_row(const Node& server, const std::vector<NodeName>& clients, const Settings& settings, Algorithm algorithm,
+               std::optional<double> gigabits, Progress& progress, const Done& done) {
+  Training& apart = progress.training;
+  federate(apart, ask_nodes(server, clients, settings), algorithm, settings, done);
+  Training here(settings);
+  federate(here, ask_here(clients.size(), settings), algorithm, settings, [] {});
+  const std::vector<Tensor> weights = apart.net.weights();
+  const double off = difference(weights, here.net.weights());
+  progress.off = std::max(progress.off, off);
+  progress.accuracy = accuracy(apart.net);
+  const double wire = gigabits ? 2 * static_cast<double>(bytes_of(weights)) / (*gigabits * 1e9 / 8) : 0;
+  const double seconds = median(apart.seconds);
+  const double computing = median(apart.computing);
+  fmt::print("{:<7} {:>10}  {:9.3f} s {:7.3f}  {:7.3f} s {:7.3f}  {:7.3f} s  {:6.1f} %  {:.1e}\n",
+             algorithm == Algorithm::fed_avg ? "FedAvg" : "FedSGD",
+             gigabits ? fmt::format("{} Gb/s", *gigabits) : "unlimited", seconds - computing, wire, seconds,
+             computing + wire, computing, progress.accuracy, off);
+  std::fflush(stdout);
 }
 
-void print_findings(const Findings& findings) {
+/// Trains with both algorithms, in rows `row` and `row` + 1 of the table, unless these are done. The first call goes on
+/// from the checkpoint.
+void compare(const Node& server, const std::vector<NodeName>& clients, const Settings& settings,
+             std::optional<double> gigabits, std::int64_t row, Progress& progress) {
+  Training& training = progress.training;
+  SavedNumbers numbers = numbers_of(progress, settings, clients.size());
+  SavedNumbers times;
+  times.add("seconds", training.seconds).add("computing", training.computing);
+  Checkpoint checkpoint;
+  checkpoint.add("net", training.net).add("row", progress.row).add("numbers", numbers).add("times", times);
+  const auto print = [&](const char* what) {
+    fmt::print("{} after round {} of row {}\n", what, training.seconds.size(), progress.row + 1);
+    std::fflush(stdout);
+  };
+  if (!std::exchange(progress.has_begun, true) && settings.saves.restore(server, checkpoint)) print("goes on");
+
+  for (const Algorithm algorithm : {Algorithm::fed_sgd, Algorithm::fed_avg}) {
+    if (row++ < progress.row) continue;
+    train_row(server, clients, settings, algorithm, gigabits, progress, [&] {
+      if (settings.saves.directory.empty()) return;
+      settings.saves.save(server, checkpoint);
+      print("saved");
+    });
+    ++progress.row;
+    training.net.set_weights(DigitMlp(settings.width, kSeed).weights());
+    training.seconds.clear();
+    training.computing.clear();
+  }
+}
+
+void print_findings(const Progress& progress) {
   fmt::print("FedAvg reads {:.1f} % of new digits right; weights are those of one process within {:.1e}\n",
-             findings.accuracy, findings.off);
+             progress.accuracy, progress.off);
   std::fflush(stdout);
 }
 
@@ -210,6 +260,7 @@ int run(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--clients", count, "when run alone")->check(CLI::Range(1, 64))->capture_default_str();
+  settings.saves.add_to(app, "after each round");
   CLI11_PARSE(app, argc, argv);
 
   const FunctionRegistry functions{{"Client", make_client}, {"train", &Client::train}, {"gradient", &Client::gradient}};
@@ -220,20 +271,22 @@ int run(int argc, char** argv) {
     std::vector<NodeName> names{"server"};
     names.insert(names.end(), clients.begin(), clients.end());
     print_head(settings, count);
-    Findings all;
-    for (const double gigabits : settings.gigabits) {
-      LocalCluster cluster(names, functions, with_lines_of(gigabits * 1e9 / 8));
-      const Findings found = compare(cluster.node("server"), clients, settings, gigabits);
-      all = {found.accuracy, std::max(all.off, found.off)};
+    Progress progress(settings);
+    for (std::size_t i = 0; i < settings.gigabits.size(); ++i) {
+      LocalCluster cluster(names, functions, with_lines_of(settings.gigabits[i] * 1e9 / 8));
+      compare(cluster.node("server"), clients, settings, settings.gigabits[i], 2 * static_cast<std::int64_t>(i),
+              progress);
     }
-    print_findings(all);
+    print_findings(progress);
     return 0;
   }
   Node node = Node::join(options, functions);
   if (options.role == "server") {
     const std::vector<NodeName> clients = node.role("client").names();
     print_head(settings, clients.size());
-    print_findings(compare(node, clients, settings, std::nullopt));
+    Progress progress(settings);
+    compare(node, clients, settings, std::nullopt, 0, progress);
+    print_findings(progress);
   }
   node.serve();
   node.shutdown();
