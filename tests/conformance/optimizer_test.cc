@@ -311,6 +311,27 @@ BOOST_FIXTURE_TEST_CASE(training_goes_on_from_a_saved_state_on_other_owners, OnS
   }
 }
 
+BOOST_FIXTURE_TEST_CASE(state_of_136_MB_moves_to_another_owner, OnSharedCluster) {
+  constexpr std::int64_t kSize = 17'000'000;
+  const optim::AdamOptions rule{.lr = 0.125};
+  const auto step_once = [&](const DistOptimizer& optimizer, const Leaf& w) {
+    const DistContext context(trainer);
+    const NodeName owner = w.owner();
+    backward(context, sum(context.rpc_sync(owner, &product_of_leaves, w, w)));
+    optimizer.step(context);
+  };
+  const Leaf before = trainer.remote("p1", &make_leaf, kSize, 3.0);
+  DistOptimizer optimizer(trainer, rule, {before});
+  step_once(optimizer, before);
+  const NamedTensors saved = optimizer.state_dict(trainer, StateContent::rules_and_values);
+  const Leaf after = trainer.remote("p2", &make_leaf, kSize, 0.0);
+  DistOptimizer moved(trainer, rule, {after});
+  moved.load_state_dict(trainer, saved);
+  step_once(optimizer, before);
+  step_once(moved, after);
+  BOOST_TEST(same_bytes(after.to_here(trainer).value(), before.to_here(trainer).value()));
+}
+
 BOOST_FIXTURE_TEST_CASE(state_that_does_not_fit_is_refused_and_changes_nothing, OnSharedCluster) {
   const Twins twins(trainer);
   const auto rule = optim::AdamOptions{.lr = 0.05};
