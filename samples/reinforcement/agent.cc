@@ -1,11 +1,16 @@
 #include "samples/reinforcement/agent.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 
 #include "autograd/ops.h"
 #include "samples/reinforcement/returns.h"
 #include "tensor/create.h"
+#include "tensor/error.h"
+#include "tensor/io/generator_state.h"
 
 namespace samples {
 
@@ -41,6 +46,20 @@ Variable Agent::take_loss() {
     episode.rewards.clear();
   }
   return loss;
+}
+
+troupe::NamedTensors Agent::state() const {
+  troupe::NamedTensors state;
+  for (const Episode& e : episodes_) state.emplace_back(fmt::format("{:06}", state.size()), state_of(e.generator));
+  return state;
+}
+
+void Agent::load_state(const troupe::NamedTensors& state) {
+  if (state.size() != episodes_.size())
+    throw troupe::ValueError(fmt::format("[reinforcement] not of {} observers", episodes_.size()));
+  std::vector<troupe::Generator> generators;
+  for (const auto& [name, tensor] : state) generators.push_back(troupe::generator_of(tensor));
+  for (std::size_t i = 0; i < generators.size(); ++i) episodes_[i].generator = generators[i];
 }
 
 }  // namespace samples

@@ -8,6 +8,7 @@
 #include "samples/reinforcement/cart_pole.h"
 #include "samples/reinforcement/policy.h"
 #include "tensor/generator.h"
+#include "tensor/io/named_tensors.h"
 
 namespace samples {
 
@@ -31,6 +32,12 @@ class Agent {
   [[nodiscard]] troupe::Variable take_loss();
 
   [[nodiscard]] const Policy& policy() const { return policy_; }
+  [[nodiscard]] Policy& policy() { return policy_; }
+
+  /// The positions of the generators, between episodes. Throws ValueError `[reinforcement] not of 2 observers`, or if a
+  /// tensor is not the state of a generator.
+  [[nodiscard]] troupe::NamedTensors state() const;
+  void load_state(const troupe::NamedTensors& state);
 
  private:
   struct Episode {

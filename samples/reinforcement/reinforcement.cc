@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/checkpoint/checkpoint.h"
 #include "actors/collect.h"
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
@@ -21,17 +22,22 @@
 #include "samples/program.h"
 #include "samples/reinforcement/agent.h"
 #include "samples/reinforcement/cart_pole.h"
+#include "samples/saves.h"
 
 using namespace troupe;
 using namespace samples;
 
 constexpr double kSolved = 475;
+constexpr std::size_t kShown = 10;  // every tenth episode is shown, and saved
 
 /// Has a cart and a pole of its own.
 class Observer {
  public:
-  Observer(std::uint64_t number, std::uint64_t seed, RRef<Agent> agent)
-      : number_(number), cart_pole_(Generator(seed, 2 * number + 1)), agent_(std::move(agent)) {}
+  /// `episodes` were played before: their beginnings are drawn again.
+  Observer(std::uint64_t number, std::uint64_t seed, RRef<Agent> agent, std::uint64_t episodes)
+      : number_(number), cart_pole_(Generator(seed, 2 * number + 1)), agent_(std::move(agent)) {
+    for (std::uint64_t i = 0; i < episodes; ++i) cart_pole_.reset();
+  }
 
   void run_episode(Scope& scope) {
     cart_pole_.reset();
@@ -48,11 +54,12 @@ class Observer {
 };
 
 constexpr auto make_agent = constructor<Agent, std::uint64_t, std::uint64_t>;
-constexpr auto make_observer = constructor<Observer, std::uint64_t, std::uint64_t, RRef<Agent>>;
+constexpr auto make_observer = constructor<Observer, std::uint64_t, std::uint64_t, RRef<Agent>, std::uint64_t>;
 
 struct Settings {
   std::uint64_t seed = 1;
   std::size_t episodes = 1500;
+  SaveOptions saves;
 };
 
 /// The mean reward of each tenth of all episodes, as a bar.
@@ -68,15 +75,22 @@ void print_curve(std::span<const double> rewards) {
 
 void train(Node& node, const std::vector<NodeName>& observer_nodes, const Settings& settings) {
   const auto agent = node.remote(node.name(), make_agent, settings.seed, observer_nodes.size());
-  std::vector<RRef<Observer>> observers;
-  for (const NodeName& name : observer_nodes) {
-    observers.push_back(node.remote(name, make_observer, observers.size(), settings.seed, agent));
-  }
-  const DistOptimizer optimizer(node, optim::AdamOptions{.lr = 0.01},
-                                parameters_of(node, agent.local_value(node)->policy()));
-
+  DistOptimizer optimizer(node, optim::AdamOptions{.lr = 0.01}, parameters_of(node, agent.local_value(node)->policy()));
   std::vector<double> rewards;
   double average = 0;
+  SavedNumbers numbers;
+  numbers.add("rewards", rewards).add("average", average);
+  numbers.add_setting("--seed", static_cast<std::int64_t>(settings.seed));
+  Checkpoint checkpoint;
+  Agent& parts = *agent.local_value(node);  // lives as long as the reference
+  checkpoint.add("policy", parts.policy()).add("draws", parts);
+  checkpoint.add("optimizer", optimizer).add("numbers", numbers);
+  if (settings.saves.restore(node, checkpoint)) fmt::print("goes on after episode {}\n", rewards.size());
+
+  std::vector<RRef<Observer>> observers;
+  for (const NodeName& name : observer_nodes) {
+    observers.push_back(node.remote(name, make_observer, observers.size(), settings.seed, agent, rewards.size()));
+  }
   while (average <= kSolved && rewards.size() < settings.episodes) {
     std::vector<Future<void>> running;
     for (const auto& observer : observers) running.push_back(observer.rpc_async(node, &Observer::run_episode));
@@ -89,7 +103,8 @@ void train(Node& node, const std::vector<NodeName>& observer_nodes, const Settin
     backward(ctx, mine->take_loss());
     optimizer.step(ctx);
 
-    if (rewards.size() % 10 == 0) {
+    if (rewards.size() % kShown == 0) {
+      settings.saves.save(node, checkpoint);
       fmt::print("Episode {}\tLast reward: {:.2f}\tAverage reward: {:.2f}\n", rewards.size(), rewards.back(), average);
       std::fflush(stdout);
     }
@@ -111,6 +126,7 @@ int run(int argc, char** argv) {
   app.add_option("--observers", observers, "nodes with a cart, when run alone")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  settings.saves.add_to(app, fmt::format("after every {} episodes", kShown));
   CLI11_PARSE(app, argc, argv);
 
   const FunctionRegistry functions{{"Agent", make_agent},

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "autograd/engine.h"
+#include "tensor/error.h"
+#include "tensor/tensor.h"
 
 using namespace samples;
 
@@ -85,6 +87,17 @@ BOOST_AUTO_TEST_CASE(an_unknown_observer_is_refused) {
   Agent agent(1, 2);
   BOOST_CHECK_THROW(static_cast<void>(agent.select_action(2, {})), std::out_of_range);
   BOOST_CHECK_THROW(agent.report_reward(2, 1), std::out_of_range);
+}
+
+BOOST_AUTO_TEST_CASE(an_agent_with_a_loaded_state_draws_the_same) {
+  Agent agent(1, 2);
+  static_cast<void>(agent.select_action(1, {}));
+  Agent other(1, 2);
+  other.load_state(agent.state());
+  for (int i = 0; i < 20; ++i) BOOST_TEST((agent.select_action(1, {}) == other.select_action(1, {})));
+  BOOST_TEST(same_bytes(agent.state()[0].second, other.state()[0].second));
+  BOOST_TEST(same_bytes(agent.state()[1].second, other.state()[1].second));
+  BOOST_CHECK_THROW(Agent(1, 3).load_state(agent.state()), troupe::ValueError);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

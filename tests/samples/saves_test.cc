@@ -203,6 +203,8 @@ BOOST_AUTO_TEST_CASE(federated) {
   check({"federated", "server", "federated --width 64 --examples 320 --rounds 3", "saved after round 2 of row 2"});
 }
 
+BOOST_AUTO_TEST_CASE(reinforcement) { check({"reinforcement", "agent", "reinforcement --episodes 40", "Episode 20"}); }
+
 BOOST_AUTO_TEST_CASE(hybrid) { check({"hybrid", "master", "hybrid --epochs 20 --check", "done for epoch 4,"}); }
 
 BOOST_AUTO_TEST_SUITE_END()
