@@ -10,7 +10,7 @@
 #include "actors/scope.h"
 #include "tensor/io/named_tensors.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): of the library
 class App;
 }  // namespace CLI
 
