@@ -48,6 +48,8 @@ class Replica {
 /// the next round can begin. If a member dies, or leaves by destroying its replica, the others' rounds fail at once and
 /// for good.
 ///
+/// In a stage of a Pipeline the context is that of the pipeline's driver: a batch is one round, also with a loss.
+///
 /// The replica uses the collective alone. Parameters that do not require a gradient when it is made do not take part.
 /// Tensors on a GPU travel through the CPU. Source: `torch.nn.parallel.DistributedDataParallel`.
 /// Thread rule: any thread may call any member; one pass at a time, else it fails with bad_argument.
