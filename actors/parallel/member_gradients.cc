@@ -68,6 +68,11 @@ bool MemberGradients::has_failed() const {
   return failure_.has_value();
 }
 
+std::string MemberGradients::failure_text() const {
+  const std::lock_guard lock(mutex_);
+  return failure_ ? failure_->text() : std::string();
+}
+
 std::vector<LeafGradient> MemberGradients::all() const {
   const std::lock_guard lock(mutex_);
   return gradients_;

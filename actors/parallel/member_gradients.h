@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "actors/core/wait_point.h"
@@ -46,6 +47,8 @@ class MemberGradients {
   [[nodiscard]] std::vector<std::size_t> order() const;
   [[nodiscard]] bool has_ended() const;
   [[nodiscard]] bool has_failed() const;
+  /// Returns why the pass failed: empty if it has not.
+  [[nodiscard]] std::string failure_text() const;
   /// Returns all gradients: to hold them for a later round.
   [[nodiscard]] std::vector<LeafGradient> all() const;
 

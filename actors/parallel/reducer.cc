@@ -184,8 +184,8 @@ Result<Gradients> Reducer::combined(const Gradients& found, const Result<RoundOu
   if (!round.failed.empty()) {
     Error failed =
         error(ErrorCode::remote_exception,
-              fmt::format("[DataParallel] the backward pass of {} failed: no member has gradients of this round",
-                          fmt::join(round.failed, ", ")));
+              fmt::format("[DataParallel] the backward pass of {} failed, so no member has gradients of this round: {}",
+                          fmt::join(round.failed, ", "), round.cause));
     failed.peer = round.failed.front();
     return failed;
   }

@@ -18,6 +18,10 @@ namespace {
 
 /// Up to here, the time of an operation is that of its messages, not of their bytes.
 constexpr std::size_t kBytesAtEnd = 32 << 10;
+/// Of the text that tells why a pass failed, in characters.
+constexpr std::size_t kCauseMax = 1'000;
+/// Of the lines of a member's parameters and buffers, in bytes: what claims more is no text.
+constexpr std::int64_t kTextMax = std::int64_t{1} << 28;
 
 std::vector<Variable> values_of(const nn::NamedVariables& named) {
   std::vector<Variable> all;
@@ -43,6 +47,10 @@ std::vector<std::string> gather_texts(Collective& members, const Scope& scope, c
   std::vector<std::int64_t> sizes;
   for (const Tensor& size : members.all_gather(scope, full({1}, static_cast<double>(own.size()), DType::i64))) {
     sizes.push_back(size.item<std::int64_t>());
+    if (sizes.back() < 0 || sizes.back() > kTextMax) {
+      throw std::invalid_argument(
+          fmt::format("[DataParallel] {} sends a text of {} bytes", members.names()[sizes.size() - 1], sizes.back()));
+    }
   }
   Tensor padded = zeros({*std::ranges::max_element(sizes)}, DType::u8);
   std::memcpy(padded.mutable_bytes(), own.data(), own.size());
@@ -134,6 +142,9 @@ RoundOutcome Rounds::run(MemberGradients& own, Presence presence) {
   if (round.active.empty()) return round;
   leader_ = round.active.front();
   for (const std::size_t rank : end.failed) round.failed.push_back(names()[rank]);
+  if (!end.failed.empty()) {
+    round.cause = gather_texts(*members_, scope_, own.failure_text().substr(0, kCauseMax)).at(end.failed.front());
+  }
   round.gradients.resize(parameters_.size());
   const std::size_t divisor = options_.divisor == Divisor::members ? names().size() : round.active.size();
   const double scale = 1.0 / static_cast<double>(divisor);

@@ -29,6 +29,7 @@ struct RoundOutcome {
   std::vector<std::size_t> active;      ///< ranks of the members that had a pass; none: all have joined
   std::vector<NodeName> failed;         ///< members whose pass failed: the round is worth nothing
   std::vector<LeafGradient> gradients;  ///< means, one per parameter; undefined if no member has one
+  std::string cause = {};               ///< why the pass of the first of `failed` failed
 };
 
 /// The rows that all members have for one parameter, on the CPU, in the order of their ranks. Undefined: there are
