@@ -4,19 +4,21 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
-#include <map>
+#include <optional>
 #include <span>
 #include <stdexcept>
 
+#include "optim/saved_state.h"
 #include "tensor/create.h"
-#include "tensor/error.h"
 #include "tensor/io/checkpoint_files.h"
 #include "tensor/tensor.h"
 
 namespace samples {
 
+using troupe::DType;
 using troupe::from_values;
 using troupe::NamedTensors;
+using troupe::scalar;
 using troupe::Tensor;
 
 void SaveOptions::add_to(CLI::App& app, const std::string& when) {
@@ -64,8 +66,8 @@ SavedNumbers& SavedNumbers::add_setting(std::string name, std::int64_t value) {
 
 NamedTensors SavedNumbers::state() const {
   NamedTensors state;
-  for (const auto& [name, value] : settings_) state.emplace_back(name, from_values<std::int64_t>({value}));
-  for (const auto& [name, number] : single_) state.emplace_back(name, from_values<double>({*number}));
+  for (const auto& [name, value] : settings_) state.emplace_back(name, scalar(value));
+  for (const auto& [name, number] : single_) state.emplace_back(name, scalar(*number));
   for (const auto& [name, numbers] : lists_) {
     state.emplace_back(name, from_values<double>(*numbers, {std::ssize(*numbers)}));
   }
@@ -73,25 +75,29 @@ NamedTensors SavedNumbers::state() const {
 }
 
 void SavedNumbers::load_state(const NamedTensors& state) {
-  std::map<std::string, Tensor> saved(state.begin(), state.end());
-  std::map<std::string, Tensor> taken;
-  std::string complaint;
-  for (const auto& [name, tensor] : this->state()) {
-    if (auto found = saved.extract(name); !found.empty()) taken.insert(std::move(found));
-    else complaint += "; missing: " + name;
-  }
-  for (const auto& [name, tensor] : saved) complaint += "; unexpected: " + name;
-  if (!complaint.empty()) throw troupe::ValueError("[--resume]" + complaint.substr(1));
-
-  for (const auto& [name, value] : settings_) {
-    const auto before = taken.at(name).item<std::int64_t>();
-    if (before != value)
-      throw std::invalid_argument(fmt::format("[--resume] {} is {}, the checkpoint is of {}", name, value, before));
-  }
-  for (const auto& [name, number] : single_) *number = taken.at(name).item<double>();
+  troupe::optim::SavedState saved(state, "");
+  std::vector<std::optional<std::int64_t>> settings;
+  std::vector<std::optional<double>> single;
+  std::vector<Tensor> lists;
+  for (const auto& [name, value] : settings_) settings.push_back(saved.take_integer(name));
+  for (const auto& [name, number] : single_) single.push_back(saved.take_number(name));
   for (const auto& [name, numbers] : lists_) {
-    const std::span<const double> values = taken.at(name).data<double>();
-    numbers->assign(values.begin(), values.end());
+    lists.push_back(saved.take(name));
+    if (lists.back().defined() && lists.back().dtype() != DType::f64) saved.complain(name, "is not f64");
+  }
+  saved.finish();
+
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    const auto& [name, value] = settings_[i];
+    if (settings[i] != value) {
+      throw std::invalid_argument(
+          fmt::format("[--resume] {} is {}, the checkpoint is of {}", name, value, settings[i].value()));
+    }
+  }
+  for (std::size_t i = 0; i < single.size(); ++i) *single_[i].second = single[i].value();
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const std::span<const double> values = lists[i].data<double>();
+    lists_[i].second->assign(values.begin(), values.end());
   }
 }
 

@@ -48,7 +48,7 @@ class SavedNumbers {
   SavedNumbers& add_setting(std::string name, std::int64_t value);
 
   [[nodiscard]] troupe::NamedTensors state() const;
-  /// Throws also ValueError that lists every difference in names, `[--resume] missing: loss; unexpected: seconds`.
+  /// Throws also ValueError that lists everything that does not fit, `[load_state] missing: loss; unexpected: seconds`.
   void load_state(const troupe::NamedTensors& state);
 
  private:

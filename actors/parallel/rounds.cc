@@ -16,12 +16,12 @@
 namespace troupe::detail {
 namespace {
 
-/// Up to here, the time of an operation is that of its messages, not of their bytes.
+/// A sum of so many bytes takes no longer than its messages do.
 constexpr std::size_t kBytesAtEnd = 32 << 10;
-/// Of the text that tells why a pass failed, in characters.
-constexpr std::size_t kCauseMax = 1'000;
-/// Of the lines of a member's parameters and buffers, in bytes: what claims more is no text.
-constexpr std::int64_t kTextMax = std::int64_t{1} << 28;
+/// Bytes of the text that tells why a pass failed; the rest is cut off.
+constexpr std::int64_t kCauseMax = 1'000;
+/// Bytes of the lines that tell a member's parameters and buffers, for more than 100,000 of them.
+constexpr std::int64_t kLinesMax = std::int64_t{16} << 20;
 
 std::vector<Variable> values_of(const nn::NamedVariables& named) {
   std::vector<Variable> all;
@@ -42,16 +42,25 @@ std::vector<std::string> lines_of(const nn::NamedVariables& parameters, const nn
   return lines;
 }
 
-/// Returns the text of each member, by rank.
-std::vector<std::string> gather_texts(Collective& members, const Scope& scope, const std::string& own) {
-  std::vector<std::int64_t> sizes;
-  for (const Tensor& size : members.all_gather(scope, full({1}, static_cast<double>(own.size()), DType::i64))) {
-    sizes.push_back(size.item<std::int64_t>());
-    if (sizes.back() < 0 || sizes.back() > kTextMax) {
-      throw std::invalid_argument(
-          fmt::format("[DataParallel] {} sends a text of {} bytes", members.names()[sizes.size() - 1], sizes.back()));
+/// Returns how many `what` each member has, by rank. Memory is taken for them next: throws std::invalid_argument that
+/// names a member with less than none or more than `most`.
+std::vector<std::int64_t> gather_counts(Collective& members, const Scope& scope, std::int64_t own, std::int64_t most,
+                                        const char* what) {
+  std::vector<std::int64_t> counts;
+  for (const Tensor& count : members.all_gather(scope, from_values<std::int64_t>({own}))) {
+    counts.push_back(count.item<std::int64_t>());
+    if (counts.back() < 0 || counts.back() > most) {
+      throw std::invalid_argument(fmt::format("[DataParallel] {} announces {} {}, at most {} are possible",
+                                              members.names()[counts.size() - 1], counts.back(), what, most));
     }
   }
+  return counts;
+}
+
+/// Returns the text of each member, by rank. REQUIRES: none has more than `most` bytes; throws as gather_counts.
+std::vector<std::string> gather_texts(Collective& members, const Scope& scope, const std::string& own,
+                                      std::int64_t most) {
+  const std::vector<std::int64_t> sizes = gather_counts(members, scope, std::ssize(own), most, "bytes of text");
   Tensor padded = zeros({*std::ranges::max_element(sizes)}, DType::u8);
   std::memcpy(padded.mutable_bytes(), own.data(), own.size());
   std::vector<std::string> texts;
@@ -73,9 +82,9 @@ std::vector<std::string> split_lines(const std::string& text) {
 
 /// Returns the mean of the rows of all members, for `parameter`. Rows are scaled first and summed in the order of
 /// ranks.
-SparseTensor mean_of(const MemberRows& rows, double scale, const Variable& parameter) {
+SparseTensor mean_of(MemberRows rows, double scale, const Variable& parameter) {
   const Device home = parameter.device();
-  return SparseTensor(rows.indices.to(home), (rows.values * scale).to(home), parameter.shape()).coalesce();
+  return SparseTensor(rows.indices.to(home), (std::move(rows.values) * scale).to(home), parameter.shape()).coalesce();
 }
 
 /// Returns `rows` with `count` parts: the missing ones are zeros at place 0.
@@ -101,7 +110,7 @@ Rounds::Rounds(Scope scope, std::shared_ptr<Collective> members, nn::NamedVariab
 void Rounds::begin() {
   std::string own;
   for (const std::string& line : lines_of(parameters_, buffers_)) own += line + "\n";
-  const std::vector<std::string> texts = gather_texts(*members_, scope_, own);
+  const std::vector<std::string> texts = gather_texts(*members_, scope_, own, kLinesMax);
   const std::vector<std::string> first = split_lines(texts[0]);
   for (std::size_t rank = 1; rank < texts.size(); ++rank) {
     const std::vector<std::string> other = split_lines(texts[rank]);
@@ -143,23 +152,24 @@ RoundOutcome Rounds::run(MemberGradients& own, Presence presence) {
   leader_ = round.active.front();
   for (const std::size_t rank : end.failed) round.failed.push_back(names()[rank]);
   if (!end.failed.empty()) {
-    round.cause = gather_texts(*members_, scope_, own.failure_text().substr(0, kCauseMax)).at(end.failed.front());
+    const std::string why = own.failure_text().substr(0, kCauseMax);
+    round.cause = gather_texts(*members_, scope_, why, kCauseMax).at(end.failed.front());
+    return round;
   }
   round.gradients.resize(parameters_.size());
   const std::size_t divisor = options_.divisor == Divisor::members ? names().size() : round.active.size();
   const double scale = 1.0 / static_cast<double>(divisor);
-  for (std::size_t i = 0; i < sums.size(); ++i) distribute(plan_->buckets[i], sums[i] * scale, round);
+  for (std::size_t i = 0; i < sums.size(); ++i) distribute(plan_->buckets[i], std::move(sums[i]) * scale, round);
   if (plan_->at_end) distribute(*plan_->at_end, end.sum * scale, round);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::size_t number = plan_->rows[i];
-    if (rows[i].indices.defined()) round.gradients[number].rows = mean_of(rows[i], scale, parameters_[number].second);
+    if (!rows[i].indices.defined()) continue;
+    round.gradients[number].rows = mean_of(std::move(rows[i]), scale, parameters_[number].second);
   }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (!end.used[i]) round.gradients[i] = {};
   }
-  if (round.failed.empty() && options_.broadcast_buffers && !buffers_.empty()) {
-    broadcast(values_of(buffers_), leader_);
-  }
+  if (options_.broadcast_buffers && !buffers_.empty()) broadcast(values_of(buffers_), leader_);
   return round;
 }
 
@@ -244,10 +254,9 @@ MemberRows Rounds::gather_rows(std::size_t number, const LeafGradient& own) cons
     const Tensor dense = own.rows.defined() ? own.rows.to_dense() : own.dense;
     rows = SparseTensor::from_dense(dense.to(Device::cpu()), 1);
   }
-  const std::vector<Tensor> counts =
-      members_->all_gather(scope_, full({1}, static_cast<double>(rows.count()), DType::i64));
-  std::int64_t most = 0;
-  for (const Tensor& count : counts) most = std::max(most, count.item<std::int64_t>());
+  rows = rows.coalesce();  // each row once: so no member has more than the table
+  const std::vector<std::int64_t> counts = gather_counts(*members_, scope_, rows.count(), shape[0], "rows of a table");
+  const std::int64_t most = *std::ranges::max_element(counts);
   if (most == 0) return {};
   const SparseTensor sent = padded(rows, most);
   const std::vector<Tensor> indices = members_->all_gather(scope_, sent.indices());
@@ -255,9 +264,8 @@ MemberRows Rounds::gather_rows(std::size_t number, const LeafGradient& own) cons
   std::vector<Tensor> all_indices;
   std::vector<Tensor> all_values;
   for (std::size_t rank = 0; rank < counts.size(); ++rank) {
-    const auto count = counts[rank].item<std::int64_t>();
-    all_indices.push_back(indices[rank].slice(1, 0, count));
-    all_values.push_back(values[rank].slice(0, 0, count));
+    all_indices.push_back(indices[rank].slice(1, 0, counts[rank]));
+    all_values.push_back(values[rank].slice(0, 0, counts[rank]));
   }
   return {concat(all_indices, 1), concat(all_values, 0)};
 }

@@ -27,13 +27,13 @@ enum class Presence : std::uint8_t {
 /// The outcome of a round, equal on all members except for the devices of the gradients.
 struct RoundOutcome {
   std::vector<std::size_t> active;      ///< ranks of the members that had a pass; none: all have joined
-  std::vector<NodeName> failed;         ///< members whose pass failed: the round is worth nothing
+  std::vector<NodeName> failed;         ///< members whose pass failed: then nobody has gradients of the round
   std::vector<LeafGradient> gradients;  ///< means, one per parameter; undefined if no member has one
   std::string cause = {};               ///< why the pass of the first of `failed` failed
 };
 
-/// The rows that all members have for one parameter, on the CPU, in the order of their ranks. Undefined: there are
-/// none.
+/// The rows that all members have for one parameter, on the CPU, in the order of their ranks. Both are undefined if no
+/// member has a row.
 struct MemberRows {
   Tensor indices;
   Tensor values;
@@ -60,7 +60,8 @@ class Rounds {
   /// std::invalid_argument that names the first difference, on every member; RemoteError.
   void begin();
 
-  /// Performs one round. `own` ends at some time. Throws RemoteError.
+  /// Performs one round. `own` ends at some time. Throws RemoteError; std::invalid_argument that names a member and
+  /// the number that it announced and cannot have.
   [[nodiscard]] RoundOutcome run(MemberGradients& own, Presence presence);
 
   /// Gives all members the parameters and buffers of member `rank`. Throws RemoteError.

@@ -1,31 +1,30 @@
 #include "samples/a3c/learner.h"
 
+#include <charconv>
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
+#include "optim/saved_state.h"
 #include "tensor/create.h"
-#include "tensor/error.h"
 
 namespace samples {
 
 using troupe::NamedTensors;
 using troupe::Tensor;
 using troupe::Variable;
+using troupe::optim::SavedState;
 
 namespace {
 
 constexpr double kRate = 3e-3;  // at the first lesson; none is left after the last
+// Prefixes of names in the state.
+constexpr std::string_view kWeights = "weights.";
 constexpr std::string_view kOptimizer = "optimizer.";
+constexpr std::string_view kStanding = "standing.";
 constexpr std::string_view kPlayers = "players.";  // "players.2.1": tensor 1 of the position of player 2
-
-const Tensor& at(const NamedTensors& state, const std::string& wanted) {
-  for (const auto& [name, tensor] : state) {
-    if (name == wanted) return tensor;
-  }
-  throw troupe::ValueError("[a3c] missing: " + wanted);
-}
 
 }  // namespace
 
@@ -65,38 +64,51 @@ Course Learner::take(const Lesson& lesson) {
 
 NamedTensors Learner::state() const {
   NamedTensors state;
+  const auto add = [&state](std::string_view prefix, const std::string& name, const Tensor& tensor) {
+    state.emplace_back(std::string(prefix) + name, tensor);
+  };
   const std::vector<Tensor> weights = net_->weights();
-  for (std::size_t i = 0; i < weights.size(); ++i) state.emplace_back("weights." + std::to_string(i), weights[i]);
-  for (const auto& [name, tensor] : optimizer_->state()) state.emplace_back(std::string(kOptimizer) + name, tensor);
-  state.emplace_back("lessons", troupe::from_values<std::int64_t>({standing_.lessons, standing_.episodes}));
-  state.emplace_back("average", troupe::from_values<double>({standing_.average}));
+  for (std::size_t i = 0; i < weights.size(); ++i) add(kWeights, std::to_string(i), weights[i]);
+  for (const auto& [name, tensor] : optimizer_->state()) add(kOptimizer, name, tensor);
+  add(kStanding, "lessons", troupe::scalar(standing_.lessons));
+  add(kStanding, "episodes", troupe::scalar(standing_.episodes));
+  add(kStanding, "average", troupe::scalar(standing_.average));
   for (const auto& [player, position] : positions_) {
-    const std::string prefix = std::string(kPlayers) + std::to_string(player) + ".";
-    for (std::size_t i = 0; i < position.size(); ++i) state.emplace_back(prefix + std::to_string(i), position[i]);
+    for (std::size_t i = 0; i < position.size(); ++i) {
+      add(kPlayers, std::to_string(player) + "." + std::to_string(i), position[i]);
+    }
   }
   return state;
 }
 
 void Learner::load_state(const NamedTensors& state) {
+  SavedState of_net(state, std::string(kWeights));
   std::vector<Tensor> weights;
-  for (std::size_t i = 0; i < net_->weights().size(); ++i) weights.push_back(at(state, "weights." + std::to_string(i)));
-  const Tensor lessons = at(state, "lessons");
-  const Tensor average = at(state, "average");
+  for (std::size_t i = 0; i < net_->weights().size(); ++i) weights.push_back(of_net.take(std::to_string(i)));
+  of_net.finish();
+  SavedState standing(state, std::string(kStanding));
+  const auto lessons = standing.take_integer("lessons");
+  const auto episodes = standing.take_integer("episodes");
+  const auto average = standing.take_number("average");
+  standing.finish();
   NamedTensors of_optimizer;
-  std::map<std::uint64_t, std::map<std::string, Tensor>> positions;
   for (const auto& [name, tensor] : state) {
     if (name.starts_with(kOptimizer)) of_optimizer.emplace_back(name.substr(kOptimizer.size()), tensor);
-    if (!name.starts_with(kPlayers)) continue;
-    const std::size_t dot = name.rfind('.');
-    positions[std::stoull(name.substr(kPlayers.size(), dot - kPlayers.size()))][name.substr(dot)] = tensor;
   }
+  SavedState players(state, std::string(kPlayers));
+  std::map<std::uint64_t, std::vector<Tensor>> positions;
+  for (const std::string& name : players.names()) {
+    std::uint64_t player = 0;
+    const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), player);
+    if (failure != std::errc() || !std::string_view(end).starts_with('.')) players.complain(name, "is of no player");
+    positions[player].push_back(players.take(name));
+  }
+  players.finish();
+
   optimizer_->load_state(of_optimizer);
   net_->set_weights(weights);
-  standing_ = {lessons[0].item<std::int64_t>(), lessons[1].item<std::int64_t>(), average.item<double>()};
-  positions_.clear();
-  for (const auto& [player, tensors] : positions) {
-    for (const auto& [name, tensor] : tensors) positions_[player].push_back(tensor);
-  }
+  standing_ = {lessons.value(), episodes.value(), average.value()};
+  positions_ = std::move(positions);
 }
 
 }  // namespace samples

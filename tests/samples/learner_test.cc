@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tensor/create.h"
@@ -106,6 +107,11 @@ BOOST_AUTO_TEST_CASE(a_learner_with_a_loaded_state_goes_on_with_the_same_bits) {
   const std::vector<troupe::Tensor> weights = other.take(lesson(other)).weights;
   for (std::size_t i = 0; i < expected.size(); ++i) BOOST_TEST(same_bytes(weights.at(i), expected[i]));
   BOOST_CHECK_THROW(other.load_state({}), troupe::ValueError);
+  troupe::NamedTensors of_nobody = learner.state();
+  of_nobody.emplace_back("players.x.0", troupe::scalar(7.0));
+  BOOST_CHECK_EXCEPTION(other.load_state(of_nobody), troupe::ValueError, [](const troupe::ValueError& error) {
+    return std::string(error.what()) == "[load_state] players.x.0 is of no player";
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

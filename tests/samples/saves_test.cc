@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(numbers_of_another_setting_or_another_training_are_refused_
   SavedNumbers wrong;
   wrong.add("gain", gain).add_setting("--seed", 3);
   BOOST_CHECK_EXCEPTION(wrong.load_state(state), ValueError, [](const ValueError& error) {
-    return std::string(error.what()) == "[--resume] missing: gain; unexpected: loss";
+    return std::string(error.what()) == "[load_state] missing: gain; unexpected: loss";
   });
   BOOST_TEST(loss == 0.2);
 }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "actors/contexts/contexts.h"
-#include "actors/core/node_core.h"
 #include "autograd/ops.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
@@ -46,15 +45,6 @@ void check_same_bits(const NamedGradients& got, const NamedGradients& expected) 
   }
 }
 
-bool nothing_left(sim::World& world) {
-  for (const NodeName& name : kNames) {
-    if (!world.is_alive(name)) continue;
-    const detail::NodeCounts counts = world.node(name).counts();
-    if (counts.contexts + counts.owned_values + counts.handles + counts.pending_requests > 0) return false;
-  }
-  return true;
-}
-
 /// Returns the dead node that `name` reports for context `id`, if the context's gradients are withheld because of a
 /// death.
 std::optional<NodeName> culprit(sim::World& world, const NodeName& name, const ContextId& id) {
@@ -76,7 +66,7 @@ BOOST_AUTO_TEST_CASE(gradients_over_bad_links_equal_those_without_faults_bit_for
       const TraceIfFailed show(world);
       check_same_bits(world.on("trainer", [&](Node& node) { return shape.run(node, kApart); }).get(),
                       expected.at(shape.name));
-      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      BOOST_TEST(world.step_until([&] { return nothing_left(world, kNames); }));
       seen.add(world.counts());
     }
   }
@@ -101,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_death_in_forward_or_backward_fails_the_run_or_comes_too_l
       ++ends[result->ok() ? std::nullopt : std::optional(result->error().code)];
       if (result->ok()) check_same_bits(result->value(), expected.at(shape.name));
       world.run_for(2s);  // so that the death occurs if it has not yet
-      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      BOOST_TEST(world.step_until([&] { return nothing_left(world, kNames); }));
       seen.add(world.counts());
     }
   }
@@ -144,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_death_aborts_the_context_on_all_survivors_and_names_the_d
       BOOST_TEST((culprit(world, "ps1", *id) == "ps0"));
       looked.complete(Unit{});
       program.get();
-      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      BOOST_TEST(world.step_until([&] { return nothing_left(world, kNames); }));
     }
   }
 }
@@ -209,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_death_at_any_step_of_a_pass_over_three_nodes_is_one_error
             }
           }
           world.run_for(2s);
-          BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+          BOOST_TEST(world.step_until([&] { return nothing_left(world, kNames); }));
         }
       }
       BOOST_TEST_MESSAGE(victim << ": " << failed << " of " << steps << " passes failed");
@@ -252,7 +242,7 @@ BOOST_AUTO_TEST_CASE(a_pass_that_is_cancelled_or_late_at_any_moment_counts_nowhe
                 BOOST_TEST(same_bytes(context.grad(w1), full({2}, 0.5 * passes)));
               })
           .get();
-      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      BOOST_TEST(world.step_until([&] { return nothing_left(world, kNames); }));
     }
   }
   for (const auto end :

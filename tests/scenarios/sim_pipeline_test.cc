@@ -113,15 +113,6 @@ void check_same_bits(const std::vector<Tensor>& got, const std::vector<Tensor>& 
   for (std::size_t i = 0; i < got.size(); ++i) BOOST_TEST(same_bytes(got[i], expected[i]), "value " << i);
 }
 
-bool nothing_left(sim::World& world) {
-  for (const NodeName& name : kNames) {
-    if (!world.is_alive(name)) continue;
-    const detail::NodeCounts counts = world.node(name).counts();
-    if (counts.contexts + counts.owned_values + counts.handles + counts.pending_requests > 0) return false;
-  }
-  return true;
-}
-
 std::vector<Tensor> train_without_faults(Way way) {
   sim::World world({.seed = 1}, kNames, pipeline_functions());
   return world.on("trainer", [way](Node& node) { return train(node, way); }).get();
@@ -140,7 +131,7 @@ BOOST_AUTO_TEST_CASE(micro_batches_enter_in_order_over_bad_links_and_the_bits_ar
       sim::World world(bad_network(seed), kNames, pipeline_functions());
       const TraceIfFailed show(world);
       check_same_bits(world.on("trainer", [way](Node& node) { return train(node, way); }).get(), expected[way]);
-      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      BOOST_TEST(world.step_until([&] { return nothing_left(world, kNames); }));
       seen.add(world.counts());
     }
   }
@@ -169,7 +160,7 @@ BOOST_AUTO_TEST_CASE(death_of_any_node_at_any_moment_is_one_error_that_names_it_
         BOOST_TEST((result->error().code != ErrorCode::timeout));
       }
       world.run_for(2s);  // so that the death occurs if it has not yet
-      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      BOOST_TEST(world.step_until([&] { return nothing_left(world, kNames); }));
     }
   }
   BOOST_TEST(failed > 20);

@@ -124,15 +124,6 @@ bool is_due_to(const NodeName& victim, const std::string& error) {
   });
 }
 
-bool nothing_left(sim::World& world) {
-  for (const NodeName& name : kNames) {
-    if (!world.is_alive(name)) continue;
-    const detail::NodeCounts counts = world.node(name).counts();
-    if (counts.contexts + counts.owned_values + counts.handles + counts.pending_requests > 0) return false;
-  }
-  return true;
-}
-
 std::vector<Tensor> train_without_faults() {
   sim::World world({.seed = 1}, kNames, replica_functions());
   const Drivers drivers(world);
@@ -154,7 +145,7 @@ BOOST_AUTO_TEST_CASE(replicas_have_the_same_bits_over_bad_links_as_over_good_one
         const Drivers drivers(world);
         for (const auto& run : drivers.runs) check_same_bits(run.get(), expected);
       }
-      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      BOOST_TEST(world.step_until([&] { return nothing_left(world, kNames); }));
       seen.add(world.counts());
     }
   }
@@ -185,7 +176,7 @@ BOOST_AUTO_TEST_CASE(death_of_any_replica_at_any_moment_fails_both_pipelines_wit
         }
         world.run_for(2s);  // so that the death occurs if it has not yet
       }
-      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      BOOST_TEST(world.step_until([&] { return nothing_left(world, kNames); }));
     }
   }
   BOOST_TEST(failed > 25);

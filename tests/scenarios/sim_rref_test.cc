@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "actors/core/node_core.h"
 #include "actors/rref.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
@@ -95,15 +94,6 @@ void use_references(Node& node) {
   }
 }
 
-[[nodiscard]] bool nothing_left(sim::World& world) {
-  for (const NodeName& name : kNames) {
-    if (!world.is_alive(name)) continue;
-    const detail::NodeCounts counts = world.node(name).counts();
-    if (counts.owned_values + counts.handles + counts.pending_requests > 0) return false;
-  }
-  return true;
-}
-
 void run_references(std::uint64_t seed, const char* victim, FaultsSeen& seen) {
   {
     sim::World world(bad_network(seed), kNames, functions());
@@ -116,7 +106,7 @@ void run_references(std::uint64_t seed, const char* victim, FaultsSeen& seen) {
     const auto result = program.get_for(0s);
     BOOST_TEST_REQUIRE(result.has_value());
     if (world.is_alive("a")) BOOST_TEST(result->ok());
-    BOOST_TEST(world.step_until([&] { return nothing_left(world) && Table::alive == 0; }, 30s));
+    BOOST_TEST(world.step_until([&] { return nothing_left(world, kNames) && Table::alive == 0; }, 30s));
     seen.add(world.counts());
   }
   BOOST_TEST(Table::alive == 0);

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <string>
 
+#include "actors/core/node_core.h"
+
 namespace troupe::testing {
 namespace {
 
@@ -31,6 +33,18 @@ TraceIfFailed::TraceIfFailed(const sim::World& world) : world_(world), failures_
 
 TraceIfFailed::~TraceIfFailed() {
   if (failures() > failures_before_ || std::uncaught_exceptions() > 0) std::cerr << world_.trace_text(200);
+}
+
+bool nothing_left(sim::World& world, std::span<const NodeName> names) {
+  for (const NodeName& name : names) {
+    if (!world.is_alive(name)) continue;
+    const detail::NodeCounts counts = world.node(name).counts();
+    if (counts.shards + counts.contexts + counts.owned_values + counts.handles + counts.pending_requests +
+            counts.waiting_calls >
+        0)
+      return false;
+  }
+  return true;
 }
 
 void FaultsSeen::add(const sim::WorldCounts& counts) {

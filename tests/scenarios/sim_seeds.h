@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "node/sim/world.h"
@@ -25,6 +26,9 @@ class TraceIfFailed {
   const sim::World& world_;
   const std::uint64_t failures_before_;
 };
+
+/// Returns whether the nodes that live have no calls, references, contexts and shards left.
+[[nodiscard]] bool nothing_left(sim::World& world, std::span<const NodeName> names);
 
 /// Sums over all seeds, which show that a scenario's faults occurred: each must be above 0.
 struct FaultsSeen {

@@ -93,18 +93,6 @@ Account train(Node& node, const Stepping& stepping = StepMode::atomic) {
   return account;
 }
 
-bool nothing_left(sim::World& world) {
-  for (const NodeName& name : kNames) {
-    if (!world.is_alive(name)) continue;
-    const detail::NodeCounts counts = world.node(name).counts();
-    if (counts.shards + counts.contexts + counts.owned_values + counts.handles + counts.pending_requests +
-            counts.waiting_calls >
-        0)
-      return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 /// What a change of three owners does: "trainer", who drives it, "ps0" and "ps1".
@@ -281,7 +269,7 @@ BOOST_AUTO_TEST_CASE(steps_over_bad_links_are_each_applied_once, *boost::unit_te
       BOOST_TEST(account.applied == kSteps);
       BOOST_TEST(account.taken_by_ps0 == kSteps);
       BOOST_TEST((account.taken_by_ps1 == kSteps));
-      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      BOOST_TEST(world.step_until([&] { return nothing_left(world, kNames); }));
       seen.add(world.counts());
     }
   }
@@ -305,7 +293,7 @@ BOOST_AUTO_TEST_CASE(when_an_owner_dies_in_a_step_the_others_have_applied_what_t
       all.not_applied += account.not_applied;
       all.unknown += account.unknown;
       world.run_for(2s);
-      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      BOOST_TEST(world.step_until([&] { return nothing_left(world, kNames); }));
       seen.add(world.counts());
     }
   }
@@ -347,7 +335,7 @@ BOOST_AUTO_TEST_CASE(when_the_driver_dies_in_a_step_its_owners_take_it_all_or_no
       BOOST_TEST(taken[0] == taken[1]);
       if (taken[0] > 0 && taken[0] < kSteps) ++in_between;
       parameters.clear();
-      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      BOOST_TEST(world.step_until([&] { return nothing_left(world, kNames); }));
     }
   }
   BOOST_TEST(in_between > 0);
@@ -437,7 +425,7 @@ BOOST_AUTO_TEST_CASE(step_with_a_short_deadline_has_an_outcome_behind_its_caller
                            return late;
                          })
                      .get();
-      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      BOOST_TEST(world.step_until([&] { return nothing_left(world, kNames); }));
     }
   }
   BOOST_TEST(unknown > 0);

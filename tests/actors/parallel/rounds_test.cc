@@ -19,7 +19,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// A group of one member. Notes its operations. Not thread-safe.
+/// A group of one member. Records its operations. Not thread-safe.
 class Alone final : public Collective {
  public:
   [[nodiscard]] const std::vector<NodeName>& names() const override { return names_; }
@@ -34,7 +34,7 @@ class Alone final : public Collective {
   }
   [[nodiscard]] std::vector<Tensor> all_gather(const Scope&, const Tensor& value) override {
     operations.emplace_back("all_gather");
-    return {value.clone()};
+    return {announced ? from_values<std::int64_t>({*announced}) : value.clone()};
   }
   [[nodiscard]] Future<Tensor> all_reduce_async(const Scope&, const Tensor&, ReduceOp) override {
     throw std::logic_error("not used in rounds");
@@ -46,6 +46,7 @@ class Alone final : public Collective {
   void fail(const std::string&) override { operations.emplace_back("fail"); }
 
   Names operations;
+  std::optional<std::int64_t> announced;  ///< in the place of what is gathered: a member that lies
 
  private:
   std::vector<NodeName> names_{"trainer"};
@@ -55,11 +56,11 @@ class Alone final : public Collective {
 struct Training {
   explicit Training(std::int64_t numel) : rounds(scope, members, {{"w", Variable(zeros({numel}))}}, {}, {}) {}
 
-  /// Performs a round with this gradient. Returns its operations.
-  Names round(const LeafGradient& gradient) {
+  /// Performs a round with this gradient, of a pass that may have failed. Returns its operations.
+  Names round(const LeafGradient& gradient, std::optional<Error> failure = std::nullopt) {
     MemberGradients own(std::vector<LeafGradient>(1));
     own.add(0, gradient);
-    own.end(std::nullopt);
+    own.end(std::move(failure));
     members->operations.clear();
     outcome = rounds.run(own, Presence::active);
     return members->operations;
@@ -107,6 +108,47 @@ BOOST_AUTO_TEST_CASE(a_round_without_any_pass_has_nobody_and_nothing) {
   const RoundOutcome outcome = training.rounds.run(nothing, Presence::joined);
   BOOST_TEST(outcome.active.empty());
   BOOST_TEST(outcome.gradients.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_pass_tells_why_and_leaves_no_gradient) {
+  Training training(4);
+  const LeafGradient threes{full({4}, 3.0), {}};
+  static_cast<void>(training.round(threes));
+  Error why;
+  why.message = std::string(2'000, 'x');
+  BOOST_TEST(training.round(threes, why) == (Names{"all_reduce", "all_gather", "all_gather"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(training.outcome.failed == Names{"trainer"}, boost::test_tools::per_element());
+  BOOST_TEST(training.outcome.cause == why.text().substr(0, 1'000));
+  BOOST_TEST(training.outcome.gradients.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_text_or_rows_that_a_member_cannot_have_are_refused_with_its_name) {
+  const auto refusal = [](Training& training, const LeafGradient& gradient, std::optional<Error> failure) {
+    try {
+      static_cast<void>(training.round(gradient, std::move(failure)));
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing thrown");
+  };
+  Training training(4);
+  const LeafGradient dense{full({4}, 3.0), {}};
+  static_cast<void>(training.round(dense));
+  for (const std::int64_t lie : {std::int64_t{-1}, std::int64_t{1'001}, std::int64_t{1} << 62}) {
+    training.members->announced = lie;
+    BOOST_TEST(refusal(training, dense, Error{}) ==
+               "[DataParallel] trainer announces " + std::to_string(lie) + " bytes of text, at most 1000 are possible");
+  }
+  Training of_table(4);
+  const LeafGradient rows{{}, SparseTensor(from_values<std::int64_t>({1, 1}, {1, 2}), ones({2}), {4})};
+  static_cast<void>(of_table.round(rows));
+  BOOST_TEST(of_table.outcome.gradients[0].rows.to_dense().data<float>()[1] == 2.0F);
+  for (const std::int64_t lie : {std::int64_t{-1}, std::int64_t{5}, std::int64_t{1} << 62}) {
+    of_table.members->announced = lie;
+    BOOST_TEST(refusal(of_table, rows, std::nullopt) ==
+               "[DataParallel] trainer announces " + std::to_string(lie) + " rows of a table, at most 4 are possible");
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
