@@ -22,6 +22,7 @@
 
 namespace troupe {
 
+/// How a DataLoader cuts batches and how far ahead it loads.
 struct DataLoaderOptions {
   std::int64_t batch = 1;                ///< examples of a batch; the last one of an epoch may have fewer
   Remainder remainder = Remainder::pad;  ///< drop: leaves out a last batch that has fewer

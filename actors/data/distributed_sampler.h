@@ -14,8 +14,10 @@ enum class Remainder : std::uint8_t {
   drop,  ///< the last examples of the order are left out in this epoch
 };
 
+/// Whether each epoch has an order of its own, or that of the data set.
 enum class Shuffle : std::uint8_t { no, yes };
 
+/// What a DistributedSampler deals out, and to whom.
 struct SamplerOptions {
   std::int64_t examples = 0;  ///< of the data set: their indices are 0 ... examples - 1
   std::int64_t ranks = 1;
