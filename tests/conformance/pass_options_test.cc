@@ -142,8 +142,8 @@ BOOST_FIXTURE_TEST_CASE(released_graph_is_freed_on_every_node_when_the_pass_is_o
     backward(context, loss, {.graph = graph});
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const std::int64_t freed = before[i] - bytes_on(nodes[i]);
-      // Of 16 saved results one may be the caller's; one gradient has come. Former tests may return less than one result
-      // meanwhile: contexts are counted off before their last small tensors are freed.
+      // Of 16 saved results one may be the caller's; one gradient has come. What former tests give back meanwhile is
+      // smaller than one result.
       if (graph == Graph::release) BOOST_TEST(freed >= 14 * kBytes, nodes[i] << " freed " << freed);
       if (graph == Graph::keep) BOOST_TEST(freed < kBytes, nodes[i] << " freed " << freed);
     }
