@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tensor/cpu/direct_convolution.h"
 #include "tensor/cpu/dnnl_convolution.h"
 #include "tensor/cpu/gemm_convolution.h"
 
@@ -33,8 +34,11 @@ bool has_few_pixels(const ConvSizes& s, std::int64_t limit) {
 std::int64_t filter_elements(const ConvSizes& s) { return s.outputs * s.depth(); }
 constexpr std::int64_t kLargeFilters = 1 << 20;
 
+// Results of few products, which oneDNN and matrix products do not compute faster than they lay out images.
+bool has_few_products(const ConvSizes& s) { return s.depth() <= 32; }
+
 bool forward_is_faster(const ConvSizes& s) {
-  return is_product(s) || has_few_inputs(s, 1) || (filter_elements(s) >= kLargeFilters && has_few_pixels(s, 64));
+  return is_product(s) || (filter_elements(s) >= kLargeFilters && has_few_pixels(s, 64));
 }
 
 bool backward_input_is_faster(const ConvSizes& s) {
@@ -48,8 +52,13 @@ bool backward_weight_is_faster(const ConvSizes& s) {
 
 void convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options) {
   const ConvSizes sizes(x.shape(), weight.shape(), y.shape(), options);
-  if (dnnl_takes(sizes, y.dtype()) && !forward_is_faster(sizes)) dnnl_convolve(y, x, weight, bias, options);
-  else gemm_convolve(y, x, weight, bias, sizes);
+  if (!is_product(sizes) && has_few_products(sizes) && direct_takes(sizes, y.dtype())) {
+    direct_convolve(y, x, weight, bias, sizes);
+  } else if (dnnl_takes(sizes, y.dtype()) && !forward_is_faster(sizes)) {
+    dnnl_convolve(y, x, weight, bias, options);
+  } else {
+    gemm_convolve(y, x, weight, bias, sizes);
+  }
 }
 
 void convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options) {

@@ -1,11 +1,13 @@
 #include "tensor/kernels/random.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 
 #include "tensor/cpu/elements.h"
 #include "tensor/cpu/parallel.h"
+#include "tensor/cpu/vectorized.h"
 
 namespace troupe::cpu {
 
@@ -45,16 +47,35 @@ bool draw_integers(Tensor& out, std::int64_t low, std::uint64_t range, const Dra
   return !is_rejected;
 }
 
+// Blocks that are computed together, one in each lane of a vector.
+constexpr std::int64_t kBlocks = 64;
+
+using Words = std::array<std::uint32_t, 4 * kBlocks>;
+
+/// Returns the words of blocks first ... first + kBlocks - 1 of `draws`.
+Words draw_words(const Draws& draws, std::int64_t first) {
+  Words words;
+  vectorized_for(
+      kBlocks, [ to = words.data(), draws, first ](std::int64_t i) __attribute__((always_inline)) {
+        const RandomBlock block = draws.block(first + i);
+        for (std::size_t w = 0; w < block.size(); ++w) to[4 * i + static_cast<std::int64_t>(w)] = block[w];
+      });
+  return words;
+}
+
 void draw_dropout_mask(Tensor& out, double probability, const Draws& draws) {
+  constexpr std::int64_t kElements = 4 * kBlocks;
   dispatch_floating("dropout_mask", out.dtype(), [&]<class T>(std::type_identity<T>) {
     T* const to = mutable_elements<T>(out);
     const DropoutFormula<T> formula(probability);
     const std::int64_t count = out.numel();
-    parallel_for((count + 3) / 4, kBlockCost, [=](std::int64_t begin, std::int64_t end) {
+    parallel_for((count + kElements - 1) / kElements, kBlocks * kBlockCost, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        const RandomBlock block = draws.block(i);
-        const std::int64_t last = std::min(4 * i + 4, count);
-        for (std::int64_t k = 4 * i; k < last; ++k) to[k] = formula.of(block[static_cast<std::size_t>(k - 4 * i)]);
+        const Words words = draw_words(draws, i * kBlocks);
+        vectorized_for(
+            std::min(kElements, count - i * kElements),
+            [ to = to + i * kElements, words = words.data(), formula ](std::int64_t k)
+                __attribute__((always_inline)) { to[k] = formula.of(words[k]); });
       }
     });
   });

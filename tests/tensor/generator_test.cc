@@ -152,6 +152,22 @@ BOOST_AUTO_TEST_CASE(a_dropout_mask_keeps_the_expected_sum) {
                            [&] { (void)dropout_mask({1}, -0.5, g); });
 }
 
+// Longer than the blocks that a kernel computes together, and not a multiple of four.
+BOOST_AUTO_TEST_CASE(four_elements_of_a_dropout_mask_are_the_words_of_one_block) {
+  Generator a(6, 2);
+  (void)a.skip((1ULL << 32U) - 100);  // the number of a block is carried into its upper word
+  Generator b = a;
+  const Tensor mask = dropout_mask({1027}, 0.25, a);
+  const auto elements = mask.data<float>();
+  for (std::size_t i = 0; i < elements.size(); i += 4) {
+    const auto block = b.next_block();
+    for (std::size_t k = i; k < std::min(i + 4, elements.size()); ++k) {
+      BOOST_CHECK_EQUAL(elements[k], block[k - i] < (1U << 30U) ? 0.0F : 1.0F / 0.75F);
+    }
+  }
+  BOOST_CHECK(a == b);
+}
+
 BOOST_AUTO_TEST_CASE(numbers_of_16_bits_are_those_of_f32_rounded) {
   for (const DType dtype : kDTypesOf16BitFloats) {
     Generator a(11);

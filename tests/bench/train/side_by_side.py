@@ -1,7 +1,9 @@
 """Troupe and PyTorch side by side: `side_by_side.py <the training benchmark> [--threads 1] [--only <text>] [--repetitions 9]`.
 
 For each row the model is made three times: on Troupe's nodes, on nodes of PyTorch's RPC, and with Troupe in one process.
-All processes have the same environment and cores; repetitions alternate. A ratio is Troupe's iterations per second over
+All processes have the same environment and cores; repetitions alternate. Nodes of PyTorch's RPC poll when they have
+nothing to do, and four of them fill two cores, so that they are stopped (SIGSTOP) while another side is measured. Troupe's
+nodes wait without polling; they are not stopped, because they would then believe each other dead. A ratio is Troupe's iterations per second over
 PyTorch's, so above 1 Troupe is faster; its interval holds 95 % of 10,000 bootstrap samples of the medians. A side that
 does not answer within ANSWER_SECONDS ends the benchmark, and with it all processes.
 """
@@ -27,10 +29,10 @@ ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_MMAP_THRESHOLD_": s
 
 
 class Side:
-    """One of the three that train a row, with all processes that it starts."""
+    """One of the three that train a row, with all processes that it starts. `polls`: it uses the cores while it waits."""
 
-    def __init__(self, name, command, threads):
-        self.name = name
+    def __init__(self, name, command, threads, polls):
+        self.name, self.polls = name, polls
         environment = dict(os.environ, **ALLOCATOR, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads),
                            OMP_WAIT_POLICY="passive")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
@@ -40,14 +42,18 @@ class Side:
     def ready(self):
         if self._line() != "ready":
             raise SystemExit(f"{self.name} did not begin with 'ready'")
+        self._signal(signal.SIGSTOP)
 
     def seconds(self, iterations):
+        self._signal(signal.SIGCONT)
         try:
             self.process.stdin.write(f"{iterations}\n".encode())
             self.process.stdin.flush()
         except BrokenPipeError:
             raise SystemExit(f"{self.name} ended: {self.process.args}")
-        return float(self._line())
+        seconds = float(self._line())
+        self._signal(signal.SIGSTOP)
+        return seconds
 
     def times(self):
         """Returns the number of iterations of one repetition."""
@@ -57,6 +63,7 @@ class Side:
         return count
 
     def close(self):
+        self._signal(signal.SIGCONT)
         self.process.stdin.close()
         try:
             self.process.wait(timeout=30)
@@ -70,6 +77,10 @@ class Side:
         except ProcessLookupError:
             pass
         self.process.wait()
+
+    def _signal(self, number):
+        if self.polls:
+            os.killpg(self.process.pid, number)
 
     def _line(self):
         pipe, due = self.process.stdout, time.monotonic() + ANSWER_SECONDS
@@ -101,7 +112,7 @@ def compare(program, name, threads, repetitions):
     sides = []
     try:
         for side, command in commands.items():
-            sides.append(Side(side, command, threads))
+            sides.append(Side(side, command, threads, polls=side == "pytorch"))
         rates = measure(sides, repetitions)
         for side in sides:
             side.close()

@@ -1,9 +1,8 @@
 // Measures iterations of training over several processes, and of the same training in one. JSON lines:
 //   {"name": "train/language_model/apart", "unit": "iterations/s", "median": 410, "p99": 455, "n": 9}
-// `--quick` has few iterations, and none of rows whose iterations take long. `--rows` prints the rows' names. `--row
-// <name>
-// [--alone]` makes the model, prints "ready", reads lines "<iterations>" and answers each with the seconds that they
-// took; side_by_side.py thus compares it with peer.py.
+// `--quick` has few iterations, and none of rows whose iterations take long. `--rows` prints the rows' names.
+// `--row <name> [--alone]` makes the model, prints "ready", reads lines "<iterations>" and answers each with the
+// seconds that they took; side_by_side.py thus compares it with peer.py.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 

@@ -26,6 +26,11 @@ struct ConvCase {
 const std::vector<ConvCase> kConvCases = {
     {{2, 3, 7, 8}, {4, 3, 3, 3}, {}},
     {{1, 1, 28, 28}, {32, 1, 3, 3}, {}},
+    // Few products: rows of one vector, of parts of several vectors, and channels beside a full block.
+    {{2, 1, 18, 18}, {4, 1, 3, 3}, {}},
+    {{3, 2, 6, 33}, {5, 2, 3, 2}, {.padding = {1, 0}, .dilation = {2, 1}}},
+    {{2, 3, 5, 47}, {7, 3, 1, 3}, {.padding = {0, 3}, .dilation = {1, 2}}},
+    {{1, 1, 4, 17}, {1, 1, 5, 5}, {.padding = {2, 2}}},
     {{2, 2, 9, 10}, {3, 2, 3, 2}, {.stride = {2, 3}, .padding = {1, 2}, .dilation = {1, 1}}},
     {{2, 16, 8, 8}, {16, 16, 3, 3}, {.stride = {1, 1}, .padding = {1, 1}, .dilation = {2, 1}}},
     {{1, 2, 5, 5}, {1, 2, 5, 5}, {}},
