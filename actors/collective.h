@@ -60,20 +60,28 @@ class Collective {
   /// Returns the combined elements of all members' `value`, to every member.
   [[nodiscard]] virtual Tensor all_reduce(const Scope& scope, const Tensor& value, ReduceOp op = ReduceOp::sum) = 0;
 
-  /// As all_reduce, on the pool. REQUIRES: `value` is not written before the future is done. Cancelling the future only
-  /// discards its result; the operation continues.
+  /// As all_reduce, on the pool, as all operations that end with _async. REQUIRES: `value` is not written before the
+  /// future is done. Cancelling the future only discards its result; the operation continues.
   [[nodiscard]] virtual Future<Tensor> all_reduce_async(const Scope& scope, const Tensor& value,
                                                         ReduceOp op = ReduceOp::sum) = 0;
 
   /// As all_reduce, but only member `to` gets the result; the others get an undefined tensor.
   [[nodiscard]] virtual Tensor reduce(const Scope& scope, const NodeName& to, const Tensor& value,
                                       ReduceOp op = ReduceOp::sum) = 0;
+  /// As reduce, on the pool.
+  [[nodiscard]] virtual Future<Tensor> reduce_async(const Scope& scope, const NodeName& to, const Tensor& value,
+                                                    ReduceOp op = ReduceOp::sum) = 0;
 
   /// Returns the `value` of member `from`. The `value` of the others gives only the shape and dtype that they expect.
   [[nodiscard]] virtual Tensor broadcast(const Scope& scope, const NodeName& from, const Tensor& value) = 0;
+  /// As broadcast, on the pool.
+  [[nodiscard]] virtual Future<Tensor> broadcast_async(const Scope& scope, const NodeName& from,
+                                                       const Tensor& value) = 0;
 
   /// Returns the `value` of every member, by rank: views of one tensor.
   [[nodiscard]] virtual std::vector<Tensor> all_gather(const Scope& scope, const Tensor& value) = 0;
+  /// As all_gather, on the pool.
+  [[nodiscard]] virtual Future<std::vector<Tensor>> all_gather_async(const Scope& scope, const Tensor& value) = 0;
 
   /// Returns when all members have called it.
   virtual void barrier(const Scope& scope) = 0;

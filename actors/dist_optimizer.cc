@@ -72,22 +72,22 @@ double DistOptimizer::gradient_norm(const Scope& scope) const {
   }
   std::map<NodeName, Future<std::vector<double>>> asked;
   for (const auto& [owner, leaves] : by_owner) {
-    asked.emplace(owner, scope.rpc_async(owner, &detail::gradient_norms, leaves));
+    asked.emplace(owner, scope.rpc_async(owner, &detail::gradient_squares, leaves));
   }
-  std::map<NodeName, std::deque<double>> norms;
+  std::map<NodeName, std::deque<double>> squares;
   for (const auto& [owner, answer] : asked) {
     const std::vector<double> all = answer.get();
     if (all.size() != by_owner.at(owner).size()) {
       throw RemoteError(scope.state().node->error(ErrorCode::protocol_violation, owner, "gradient_norm",
                                                   "the answer has another number of parameters"));
     }
-    norms[owner].assign(all.begin(), all.end());
+    squares[owner].assign(all.begin(), all.end());
   }
   double sum = 0;
   for (const DistParameterGroup& group : driver_->groups()) {
     for (const RRef<Variable>& parameter : group.parameters) {
-      std::deque<double>& next = norms.at(parameter.owner());
-      sum += next.front() * next.front();
+      std::deque<double>& next = squares.at(parameter.owner());
+      sum += next.front();
       next.pop_front();
     }
   }
@@ -135,16 +135,16 @@ Future<StepOutcome> DistOptimizer::outcome(const StepId& step) const { return dr
 
 namespace detail {
 
-std::vector<double> gradient_norms(Scope& scope, const std::vector<RRef<Variable>>& leaves) {
+std::vector<double> gradient_squares(Scope& scope, const std::vector<RRef<Variable>>& leaves) {
   const Gradients all = gradients(scope);
-  std::vector<double> norms;
+  std::vector<double> squares;
   for (const RRef<Variable>& leaf : leaves) {
     const Variable mine = *leaf.local_value(scope);
     const SparseTensor rows = all.sparse_of(mine);
     const Tensor gradient = rows.defined() ? rows.values() : all.of(mine);
-    norms.push_back(gradient.defined() ? global_norm({&gradient, 1}) : 0.0);
+    squares.push_back(gradient.defined() ? sum_of_squares({&gradient, 1}) : 0.0);
   }
-  return norms;
+  return squares;
 }
 
 }  // namespace detail

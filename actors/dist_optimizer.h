@@ -115,8 +115,9 @@ class DistOptimizer final : public optim::RateGroups {
 
 namespace detail {
 
-/// Every node serves this: the norm of the gradient of each of its leaves in the scope's context; 0 without one.
-[[nodiscard]] std::vector<double> gradient_norms(Scope& scope, const std::vector<RRef<Variable>>& leaves);
+/// Every node serves this: the sum of the squares of each of its leaves' gradients in the scope's context; 0 without
+/// one.
+[[nodiscard]] std::vector<double> gradient_squares(Scope& scope, const std::vector<RRef<Variable>>& leaves);
 
 }  // namespace detail
 

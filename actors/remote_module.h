@@ -13,6 +13,7 @@
 #include "actors/modules/placement.h"
 #include "actors/rref.h"
 #include "autograd/nn/module.h"
+#include "autograd/variable.h"
 
 namespace troupe {
 
@@ -46,14 +47,19 @@ class RemoteModule {
 
   /// Runs M::forward where the module is and returns its result. Tensors in the arguments are moved to the module's
   /// device. Those of the result, unless it comes later (a Task), are moved to the CPU, if no device map takes them
-  /// from there to the caller. Gradients take the same ways back. Throws RemoteError.
+  /// from there to the caller. Gradients take the same ways back. Under a NoGradGuard of the calling thread the module
+  /// runs under one, too: no graph is recorded on either node. (What a Task runs later is not under it.) Throws
+  /// RemoteError.
   template <class... Args>
   auto forward(Through through, Args&&... args) const {
     return forward_async(through, std::forward<Args>(args)...).get();
   }
   template <class... Args>
   [[nodiscard]] auto forward_async(Through through, Args&&... args) const {
-    return module_.rpc_async(through, detail::ForwardToCaller<M>{}, std::forward<Args>(args)...);
+    if (!grad_enabled()) {
+      return module_.rpc_async(through, detail::ForwardToCaller<M, false>{}, std::forward<Args>(args)...);
+    }
+    return module_.rpc_async(through, detail::ForwardToCaller<M, true>{}, std::forward<Args>(args)...);
   }
 
   /// Returns references to the parameters, for a DistOptimizer, in the order of nn::Module::parameters(). Throws

@@ -223,12 +223,69 @@ struct Engine {
     return result.defined() ? result : value.clone();
   }
 
-  /// An all_reduce on the pool.
+  /// The result is undefined on other members than `to`, of rank `root`.
+  [[nodiscard]] Tensor reduce(const Scope& scope, std::uint64_t turn, const NodeName& to, const Tensor& value,
+                              ReduceOp op) const {
+    const int root = rank_of("reduce", to);
+    const bool here = to == member->node().name();
+    Tensor result;
+    const std::string what = description(fmt::format("reduce {} to {}", name_of(op), to), value);
+    carry_out(scope, turn, "reduce", what, &value, [&] {
+      require_reducible(*member, value, op);
+      result = reducible_copy(value);
+      gloo::ReduceOptions options(context);
+      combine_in(result, op, options);
+      options.setRoot(root);
+      gloo::reduce(options);
+      if (here && op == ReduceOp::mean) divide(result, member->names().size());
+      result = result.to(value.dtype());
+    });
+    if (!here) return {};
+    return result.defined() ? result : value.clone();
+  }
+
+  [[nodiscard]] Tensor broadcast(const Scope& scope, std::uint64_t turn, const NodeName& from,
+                                 const Tensor& value) const {
+    const int root = rank_of("broadcast", from);
+    Tensor result = from == member->node().name() ? value.clone() : Tensor::empty(value.shape(), value.dtype());
+    const std::string what = description(fmt::format("broadcast from {}", from), value);
+    carry_out(scope, turn, "broadcast", what, &value, [&] {
+      gloo::BroadcastOptions options(context);
+      options.setOutput(reinterpret_cast<std::uint8_t*>(result.mutable_bytes()), result.nbytes());
+      options.setRoot(root);
+      gloo::broadcast(options);
+    });
+    return result;
+  }
+
+  [[nodiscard]] std::vector<Tensor> all_gather(const Scope& scope, std::uint64_t turn, const Tensor& value) const {
+    const auto count = static_cast<std::int64_t>(member->names().size());
+    Tensor together = Tensor::empty({count, value.numel()}, value.dtype());
+    carry_out(scope, turn, "all_gather", description("all_gather", value), &value, [&] {
+      const Tensor own = value.contiguous();
+      gloo::AllgatherOptions options(context);
+      options.setInput(reinterpret_cast<std::uint8_t*>(read_only(own)), own.nbytes());
+      options.setOutput(reinterpret_cast<std::uint8_t*>(together.mutable_bytes()), together.nbytes());
+      gloo::allgather(options);
+    });
+    std::vector<Tensor> values;
+    for (std::int64_t i = 0; i < count; ++i) values.push_back(together.select(0, i).view(value.shape()));
+    return values;
+  }
+
+  /// Throws std::invalid_argument `[reduce] q is no member of the collective`.
+  [[nodiscard]] int rank_of(const char* operation, const NodeName& name) const {
+    const std::vector<NodeName>& names = member->names();
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      throw std::invalid_argument(fmt::format("[{}] {} is no member of the collective", operation, name));
+    return static_cast<int>(found - names.begin());
+  }
+
+  /// An operation on the pool.
   struct Later {
-    Scope scope;
-    Tensor value;
-    ReduceOp op;
-    Promise<Tensor> promise;
+    std::function<void(std::uint64_t turn)> carry_out;  ///< completes the promise
+    std::function<void(const Error& refused)> refuse;   ///< likewise
     std::uint64_t turn = 0;
   };
 
@@ -241,17 +298,13 @@ struct Engine {
 
   void carry_out_next() {
     const Later next = take_next();
-    try {
-      next.promise.complete(all_reduce(next.scope, next.turn, next.value, next.op));
-    } catch (const RemoteError& error) {
-      next.promise.complete(error.error());
-    }
+    next.carry_out(next.turn);
   }
 
   void refuse_next(const Error& refused) {
     const Later next = take_next();
     member->fail(refused, CollectiveMember::Tell::others);
-    next.promise.complete(refused);
+    next.refuse(refused);
   }
 
   [[nodiscard]] Later take_next() {
@@ -283,64 +336,41 @@ class GlooCollective final : public Collective {
     value.require_defined("all_reduce");
     return engine_->all_reduce(scope, member().draw_turn(), value, op);
   }
-
   [[nodiscard]] Future<Tensor> all_reduce_async(const Scope& scope, const Tensor& value, ReduceOp op) override {
     value.require_defined("all_reduce");
-    const Promise<Tensor> promise(scope);
-    engine_->add_later({scope, value, op, promise});
-    engine_->strand.run([engine = engine_] { engine->carry_out_next(); },
-                        [engine = engine_](const Error& refused) { engine->refuse_next(refused); });
-    return promise.future();
+    return later<Tensor>(
+        scope, [=, engine = engine_](std::uint64_t turn) { return engine->all_reduce(scope, turn, value, op); });
   }
 
   [[nodiscard]] Tensor reduce(const Scope& scope, const NodeName& to, const Tensor& value, ReduceOp op) override {
-    value.require_defined("reduce");
-    const int root = rank_of("reduce", to);
-    const bool here = to == member().node().name();
-    Tensor result;
-    const std::string what = description(fmt::format("reduce {} to {}", name_of(op), to), value);
-    engine_->carry_out(scope, member().draw_turn(), "reduce", what, &value, [&] {
-      require_reducible(member(), value, op);
-      result = reducible_copy(value);
-      gloo::ReduceOptions options(engine_->context);
-      combine_in(result, op, options);
-      options.setRoot(root);
-      gloo::reduce(options);
-      if (here && op == ReduceOp::mean) divide(result, size());
-      result = result.to(value.dtype());
-    });
-    if (!here) return {};
-    return result.defined() ? result : value.clone();
+    require(value, "reduce", to);
+    return engine_->reduce(scope, member().draw_turn(), to, value, op);
+  }
+  [[nodiscard]] Future<Tensor> reduce_async(const Scope& scope, const NodeName& to, const Tensor& value,
+                                            ReduceOp op) override {
+    require(value, "reduce", to);
+    return later<Tensor>(
+        scope, [=, engine = engine_](std::uint64_t turn) { return engine->reduce(scope, turn, to, value, op); });
   }
 
   [[nodiscard]] Tensor broadcast(const Scope& scope, const NodeName& from, const Tensor& value) override {
-    value.require_defined("broadcast");
-    const int root = rank_of("broadcast", from);
-    Tensor result = from == member().node().name() ? value.clone() : Tensor::empty(value.shape(), value.dtype());
-    const std::string what = description(fmt::format("broadcast from {}", from), value);
-    engine_->carry_out(scope, member().draw_turn(), "broadcast", what, &value, [&] {
-      gloo::BroadcastOptions options(engine_->context);
-      options.setOutput(reinterpret_cast<std::uint8_t*>(result.mutable_bytes()), result.nbytes());
-      options.setRoot(root);
-      gloo::broadcast(options);
-    });
-    return result;
+    require(value, "broadcast", from);
+    return engine_->broadcast(scope, member().draw_turn(), from, value);
+  }
+  [[nodiscard]] Future<Tensor> broadcast_async(const Scope& scope, const NodeName& from, const Tensor& value) override {
+    require(value, "broadcast", from);
+    return later<Tensor>(
+        scope, [=, engine = engine_](std::uint64_t turn) { return engine->broadcast(scope, turn, from, value); });
   }
 
   [[nodiscard]] std::vector<Tensor> all_gather(const Scope& scope, const Tensor& value) override {
     value.require_defined("all_gather");
-    const auto count = static_cast<std::int64_t>(size());
-    Tensor together = Tensor::empty({count, value.numel()}, value.dtype());
-    engine_->carry_out(scope, member().draw_turn(), "all_gather", description("all_gather", value), &value, [&] {
-      const Tensor own = value.contiguous();
-      gloo::AllgatherOptions options(engine_->context);
-      options.setInput(reinterpret_cast<std::uint8_t*>(read_only(own)), own.nbytes());
-      options.setOutput(reinterpret_cast<std::uint8_t*>(together.mutable_bytes()), together.nbytes());
-      gloo::allgather(options);
-    });
-    std::vector<Tensor> values;
-    for (std::int64_t i = 0; i < count; ++i) values.push_back(together.select(0, i).view(value.shape()));
-    return values;
+    return engine_->all_gather(scope, member().draw_turn(), value);
+  }
+  [[nodiscard]] Future<std::vector<Tensor>> all_gather_async(const Scope& scope, const Tensor& value) override {
+    value.require_defined("all_gather");
+    return later<std::vector<Tensor>>(
+        scope, [=, engine = engine_](std::uint64_t turn) { return engine->all_gather(scope, turn, value); });
   }
 
   void barrier(const Scope& scope) override {
@@ -358,11 +388,27 @@ class GlooCollective final : public Collective {
  private:
   [[nodiscard]] CollectiveMember& member() const { return *engine_->member; }
 
-  [[nodiscard]] int rank_of(const char* operation, const NodeName& name) const {
-    const auto found = std::find(names().begin(), names().end(), name);
-    if (found == names().end())
-      throw std::invalid_argument(fmt::format("[{}] {} is no member of the collective", operation, name));
-    return static_cast<int>(found - names().begin());
+  void require(const Tensor& value, const char* operation, const NodeName& member) const {
+    value.require_defined(operation);
+    static_cast<void>(engine_->rank_of(operation, member));  // before the operation takes a turn
+  }
+
+  /// Performs `operation(turn)` on the pool, in its turn. Its RemoteError is that of the future.
+  template <class T, class Operation>
+  [[nodiscard]] Future<T> later(const Scope& scope, const Operation& operation) const {
+    const Promise<T> promise(scope);
+    engine_->add_later({.carry_out =
+                            [promise, operation](std::uint64_t turn) {
+                              try {
+                                promise.complete(operation(turn));
+                              } catch (const RemoteError& error) {
+                                promise.complete(error.error());
+                              }
+                            },
+                        .refuse = [promise](const Error& refused) { promise.complete(refused); }});
+    engine_->strand.run([engine = engine_] { engine->carry_out_next(); },
+                        [engine = engine_](const Error& refused) { engine->refuse_next(refused); });
+    return promise.future();
   }
 
   const std::shared_ptr<Engine> engine_;

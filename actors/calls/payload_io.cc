@@ -23,7 +23,7 @@ void WireFormat<Variable>::save(OutArchive& archive, const Variable& variable) {
   const bool defined = variable.defined();
   archive(defined);
   if (!defined) return;
-  const bool requires_grad = variable.requires_grad();
+  const bool requires_grad = variable.requires_grad() && grad_enabled();  // else it is a constant, as for an operation
   const auto slot = requires_grad ? writer->slot_of(variable) : std::nullopt;
   archive(variable.value(), requires_grad, slot);
 }

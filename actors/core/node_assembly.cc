@@ -70,7 +70,7 @@ FunctionTable with_common(FunctionTable functions) {
                          {"troupe.embedding_shard", &make_embedding_shard},
                          {"troupe.find", &find_published},
                          {"troupe.gradient", &gradient_at_owner},
-                         {"troupe.gradient_norms", &gradient_norms},
+                         {"troupe.gradient_squares", &gradient_squares},
                          {"troupe.gradients", &gradients_at_owner},
                          {"troupe.pipeline_fail", &fail_stage_round},
                          {"troupe.pipeline_loss", &loss_value},

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -17,6 +18,7 @@
 #include "actors/modules/parameters_of.h"
 #include "actors/rref.h"
 #include "autograd/nn/module.h"
+#include "autograd/variable.h"
 #include "tensor/device.h"
 #include "tensor/generator.h"
 
@@ -61,11 +63,11 @@ struct MakeModule {
 template <class M>
 using ForwardOf = decltype(member_of<M>(&M::forward));
 
-/// Stands for M::forward with a result on devices that reach the caller.
-template <class M, class Wire = WireOf<ForwardOf<M>>>
+/// Stands for M::forward with a result on devices that reach the caller; `records`: as the caller's guards say.
+template <class M, bool records, class Wire = WireOf<ForwardOf<M>>>
 struct ForwardToCaller;
-template <class M, class... P>
-struct ForwardToCaller<M, std::tuple<P...>> {
+template <class M, bool records, class... P>
+struct ForwardToCaller<M, records, std::tuple<P...>> {
   typename Signature<ForwardOf<M>>::Returned operator()(Scope& scope, const M& module, P... args) const;
 };
 
@@ -84,16 +86,24 @@ std::shared_ptr<M> make_module(std::tuple<Args...>& args) {
 /// CPU.
 [[nodiscard]] Device device_to_caller(const ScopeState& scope, Device home);
 
+/// How M::forward is served.
+struct ForwardOptions {
+  bool to_caller = false;  ///< moves the result to devices that reach the caller
+  bool records = true;     ///< false: under a NoGradGuard
+};
+
 /// Runs M::forward with the tensors of its arguments on the module's device.
 template <class M>
-RegisteredFunction::Run run_forward(bool to_caller) {
+RegisteredFunction::Run run_forward(ForwardOptions options) {
   using F = ForwardOf<M>;
-  return [to_caller](const TaskPlace& place, PayloadReader& arguments, void* object) {
+  return [options](const TaskPlace& place, PayloadReader& arguments, void* object) {
     return run_with<F, WireOf<F>>(
         place, arguments, [&](Scope& scope, auto&&... args) -> typename Signature<F>::Returned {
           M& self = *static_cast<M*>(object);
           const F forward = &M::forward;
           const Device device = self.device();
+          std::optional<NoGradGuard> without_graph;
+          if (!options.records) without_graph.emplace();
           (move_tensors(args, [device](Device /*home*/) { return device; }), ...);
           const auto call = [&]() -> decltype(auto) {
             if constexpr (Signature<F>::takes_scope) return (self.*forward)(scope, std::move(args)...);
@@ -103,7 +113,9 @@ RegisteredFunction::Run run_forward(bool to_caller) {
             return call();
           } else {
             typename Signature<F>::Returned result = call();
-            if (to_caller) move_tensors(result, [&](Device home) { return device_to_caller(scope.state(), home); });
+            if (options.to_caller) {
+              move_tensors(result, [&](Device home) { return device_to_caller(scope.state(), home); });
+            }
             return result;
           }
         });
@@ -132,8 +144,12 @@ struct ModuleClass {
     };
     std::vector<RegisteredFunction> all;
     all.push_back(registered_with(name, MakeModule<M, Args...>{}, make));
-    all.push_back(registered_with(name + "::forward", ForwardOf<M>(&M::forward), run_forward<M>(false)));
-    all.push_back(registered_with(name + "::forward_to_caller", ForwardToCaller<M>{}, run_forward<M>(true)));
+    all.push_back(registered_with(name + "::forward", ForwardOf<M>(&M::forward), run_forward<M>({})));
+    all.push_back(
+        registered_with(name + "::forward_to_caller", ForwardToCaller<M, true>{}, run_forward<M>({.to_caller = true})));
+    all.back().changes_object = Signature<ForwardOf<M>>::changes_object;
+    all.push_back(registered_with(name + "::forward_without_graph", ForwardToCaller<M, false>{},
+                                  run_forward<M>({.to_caller = true, .records = false})));
     all.back().changes_object = Signature<ForwardOf<M>>::changes_object;
     all.push_back(registered(name + "::set_mode", member_of<M>(&nn::Module::set_mode)));
     all.push_back(registered(name + "::mode", member_of<M>(&nn::Module::mode)));

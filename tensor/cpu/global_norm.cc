@@ -98,8 +98,14 @@ double fold_all(std::span<const Tensor> xs, const Fold& fold) {
       of_parts[i] = parts[i].dtype == DType::f64 ? fold_part<double>(parts[i], fold) : fold_part<float>(parts[i], fold);
     }
   });
+  // First the parts of each tensor, so that a tensor contributes what it gives alone.
   double total = 0.0;
-  for (const double of_part : of_parts) total = fold.join(total, of_part);
+  std::size_t next = 0;
+  for (const Tensor& x : xs) {
+    double of_tensor = 0.0;
+    for (std::int64_t at = 0; at < x.numel(); at += kPartElements) of_tensor = fold.join(of_tensor, of_parts[next++]);
+    total = fold.join(total, of_tensor);
+  }
   return total;
 }
 

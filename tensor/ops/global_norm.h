@@ -14,4 +14,8 @@ namespace troupe {
 /// DeviceError, TensorError `[global_norm] tensor is undefined`.
 [[nodiscard]] double global_norm(std::span<const Tensor> xs, double p = 2.0);
 
+/// Returns the square of global_norm(xs), before the root is taken. Sums of several nodes are added without rounding
+/// twice. Throws as global_norm().
+[[nodiscard]] double sum_of_squares(std::span<const Tensor> xs);
+
 }  // namespace troupe

@@ -120,6 +120,15 @@ class CountingCollective final : public Collective {
   std::vector<Tensor> all_gather(const Scope& scope, const Tensor& value) override {
     return inner_->all_gather(scope, value);
   }
+  Future<Tensor> reduce_async(const Scope& scope, const NodeName& to, const Tensor& value, ReduceOp op) override {
+    return inner_->reduce_async(scope, to, value, op);
+  }
+  Future<Tensor> broadcast_async(const Scope& scope, const NodeName& from, const Tensor& value) override {
+    return inner_->broadcast_async(scope, from, value);
+  }
+  Future<std::vector<Tensor>> all_gather_async(const Scope& scope, const Tensor& value) override {
+    return inner_->all_gather_async(scope, value);
+  }
   void barrier(const Scope& scope) override { inner_->barrier(scope); }
   void fail(const std::string& why) override { inner_->fail(why); }
 

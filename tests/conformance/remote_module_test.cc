@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -17,6 +19,7 @@
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tensor/sampling.h"
+#include "tests/conformance/gradient_functions.h"
 #include "tests/conformance/module_functions.h"
 #include "tests/conformance/test_cluster.h"
 #include "tests/support/gpu.h"
@@ -220,6 +223,32 @@ BOOST_AUTO_TEST_CASE(handle_has_no_function_that_works_on_the_module_itself, *la
     BOOST_TEST((requires { &Handle::remote_parameters; }));
   };
   check(std::type_identity<RemoteModule<TwoLayers>>{});
+}
+
+// As in a loop of evaluations between two steps: nothing is recorded for it on either node, with or without a context.
+BOOST_FIXTURE_TEST_CASE(forward_under_a_guard_records_on_no_node, OnSharedCluster) {
+  const RemoteModule<TwoLayers> net = make(trainer, "p1");
+  const Variable x(random({5, 3}), RequiresGrad::yes);
+  const Tensor want = local_twin().forward(x, "tanh").value();
+  const auto bytes_here = [&] { return trainer.rpc_sync("p1", &tensor_bytes_here); };
+  const DistContext context(trainer);
+  {
+    const NoGradGuard no_grad;
+    const std::int64_t before = bytes_here();
+    for (const Scope* scope : std::array<const Scope*, 2>{&trainer, &context}) {
+      const Variable y = net.forward(*scope, x, "tanh");
+      BOOST_TEST(same_values(y.value(), want));
+      BOOST_TEST(!y.requires_grad());
+    }
+    BOOST_TEST(bytes_here() == before);
+    BOOST_TEST(context.rpc_sync("trainer", &sends_here) == 0);
+    BOOST_TEST(context.rpc_sync("p1", &sends_here) == 0);
+  }
+  // The guard has no influence on what comes after it.
+  const Variable y = net.forward(context, x, "tanh");
+  BOOST_TEST(y.requires_grad());
+  backward(context, sum(y));
+  BOOST_TEST(context.grad(x).defined());
 }
 
 BOOST_FIXTURE_TEST_CASE(null_handle_throws, OnSharedCluster) {

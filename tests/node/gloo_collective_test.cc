@@ -250,6 +250,25 @@ BOOST_AUTO_TEST_CASE(operations_that_nobody_waits_for_keep_their_place_in_the_or
   }
 }
 
+// Each member calls all of them before it waits for the first.
+BOOST_AUTO_TEST_CASE(every_operation_can_run_on_the_pool) {
+  Members members(3);
+  const auto all = members.run([](Collective& collective, Scope& scope) {
+    const auto rank = static_cast<double>(collective.rank());
+    const Future<Tensor> sum = collective.reduce_async(scope, "b", full({2}, rank));
+    const Future<Tensor> sent = collective.broadcast_async(scope, "c", full({2}, rank));
+    const Future<std::vector<Tensor>> gathered = collective.all_gather_async(scope, full({2}, rank));
+    const Tensor here = sum.get();
+    std::vector<double> values{here.defined() ? here.select(0, 1).item() : -1.0, sent.get().select(0, 1).item()};
+    for (const Tensor& one : gathered.get()) values.push_back(one.select(0, 1).item());
+    return values;
+  });
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::vector<double> want{i == 1 ? 3.0 : -1.0, 2, 0, 1, 2};
+    BOOST_TEST(all[i] == want, boost::test_tools::per_element());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(collectives_of_the_same_and_of_other_members_do_not_mix) {
   Members members(3);
   const auto sums = members.run([&](Collective& first, Scope& scope) {
@@ -514,6 +533,10 @@ BOOST_AUTO_TEST_CASE(who_is_no_member_forms_nothing_and_receives_nothing) {
   const auto alone = gloo_collective(cluster.node("a"), Group(Names{"a"}));
   BOOST_CHECK_THROW(static_cast<void>(alone->reduce(cluster.node("a"), "b", ones({1}))), std::invalid_argument);
   BOOST_CHECK_THROW(static_cast<void>(alone->broadcast(cluster.node("a"), "b", ones({1}))), std::invalid_argument);
+  BOOST_CHECK_THROW(static_cast<void>(alone->reduce_async(cluster.node("a"), "b", ones({1}))), std::invalid_argument);
+  BOOST_CHECK_THROW(static_cast<void>(alone->broadcast_async(cluster.node("a"), "b", ones({1}))),
+                    std::invalid_argument);
+  BOOST_TEST(alone->broadcast_async(cluster.node("a"), "a", ones({1})).get().item() == 1.0);  // no turn was lost
 }
 
 BOOST_AUTO_TEST_SUITE_END()

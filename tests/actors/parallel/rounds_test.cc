@@ -42,6 +42,15 @@ class Alone final : public Collective {
   [[nodiscard]] Tensor reduce(const Scope&, const NodeName&, const Tensor&, ReduceOp) override {
     throw std::logic_error("not used in rounds");
   }
+  [[nodiscard]] Future<Tensor> reduce_async(const Scope&, const NodeName&, const Tensor&, ReduceOp) override {
+    throw std::logic_error("not used in rounds");
+  }
+  [[nodiscard]] Future<Tensor> broadcast_async(const Scope&, const NodeName&, const Tensor&) override {
+    throw std::logic_error("not used in rounds");
+  }
+  [[nodiscard]] Future<std::vector<Tensor>> all_gather_async(const Scope&, const Tensor&) override {
+    throw std::logic_error("not used in rounds");
+  }
   void barrier(const Scope&) override { throw std::logic_error("not used in rounds"); }
   void fail(const std::string&) override { operations.emplace_back("fail"); }
 

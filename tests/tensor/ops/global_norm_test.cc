@@ -10,6 +10,7 @@
 #include "tensor/error.h"
 #include "tensor/math_threads.h"
 #include "tensor/ops.h"
+#include "tensor/sampling.h"
 #include "tests/support/expect_throw.h"
 
 using namespace troupe;
@@ -64,6 +65,20 @@ BOOST_AUTO_TEST_CASE(each_element_counts_once_wherever_it_stands) {
       BOOST_TEST(global_norm(xs, kInfinity) == 4.0);
     }
   }
+}
+
+// So the sums of several nodes add up to that of all tensors, to the bit.
+BOOST_AUTO_TEST_CASE(squares_of_several_tensors_are_the_sum_of_those_of_each) {
+  Generator generator(3);
+  std::vector<Tensor> xs;
+  double total = 0.0;
+  for (const std::int64_t size : {5, 40000, 100000, 1}) {
+    xs.push_back(randn({size}, generator));
+    total += sum_of_squares({&xs.back(), 1});
+  }
+  BOOST_TEST(sum_of_squares(xs) == total);
+  BOOST_TEST(global_norm(xs) == std::sqrt(total));
+  BOOST_TEST(sum_of_squares({}) == 0.0);
 }
 
 BOOST_AUTO_TEST_CASE(neither_threads_nor_layout_change_a_bit) {
