@@ -49,11 +49,13 @@ class Pipeline;
 /// if it threw; nothing of the batch is left anywhere, and the next one may follow. Each call of a batch has the
 /// deadline of the scope.
 ///
-/// A stage may be a replica: its forward takes a Scope and calls that of its DataParallel. Then each backward pass of
-/// the scope's context is a round of its group, for the sum over all micro-batches, after `forward` and after `loss`. A
-/// call of `loss` that throws is no round: the other members wait for the next one, as long as their operations may
-/// take. If a member dies, the passes of all pipelines with a replica in its group fail with its name. The stages of a
-/// driver that dies leave their groups.
+/// A stage may be a replica: it has `void synchronize(const Scope&)`, which calls that of its DataParallel and which
+/// the pipeline calls before each forward in train mode; a forward that takes a Scope and calls that of its
+/// DataParallel does as well, but cannot be recomputed. Then each backward pass of the scope's context is a round of
+/// its group, for the sum over all micro-batches, after `forward` and after `loss`. A call of `loss` that throws is no
+/// round: the other members wait for the next one, as long as their operations may take. If a member dies, the passes
+/// of all pipelines with a replica in its group fail with its name. The stages of a driver that dies leave their
+/// groups.
 ///
 /// The modules may be used otherwise, in turn. Source: Huang et al., "GPipe", 2019; `torch.distributed.pipeline.sync`.
 /// Thread rule: any thread may call any member; batches of several threads follow each other.

@@ -29,8 +29,10 @@ PipelineCore::PipelineCore(const Scope& scope, std::vector<PipelineStage> stages
   sources_ = connect(shapes_of(stages_), inputs, outputs);
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     if (options_.recompute != Recompute::never && stages_[i].link().takes_scope()) {
-      throw std::invalid_argument(
-          fmt::format("[Pipeline] the forward of stage {} takes a Scope: what it calls cannot be recomputed", i));
+      throw std::invalid_argument(fmt::format(
+          "[Pipeline] the forward of stage {} takes a Scope: what it calls cannot be recomputed (a replica has "
+          "synchronize instead)",
+          i));
     }
     nodes_.push_back(stages_[i].link().shape().node);
   }

@@ -109,6 +109,10 @@ void visit_variables(T& value, const Visit& visit) {
   });
 }
 
+/// A replica whose forward takes no Scope.
+template <class M>
+concept HasSynchronize = requires(M& module, const Scope& scope) { module.synchronize(scope); };
+
 /// One micro-batch in a stage of class M, with all that its task refers to.
 template <class M>
 class WorkOf final : public StageWork {
@@ -161,6 +165,9 @@ class WorkOf final : public StageWork {
     move_tensors(arguments_, [device](Device /*home*/) { return device; });
     std::vector<Variable> inputs;
     visit_variables(arguments_, [&](Variable& one) { inputs.push_back(one); });
+    if constexpr (HasSynchronize<M>) {
+      if (task_.records && module->mode() == nn::Mode::train) module->synchronize(scope);
+    }
     const auto first = std::make_shared<std::optional<R>>();  // of the first run; replays leave it alone
     if (task_.recomputes) visit_variables(arguments_, [](Variable& one) { one = one.detach(); });
     const ForwardCall call = [module, first, arguments = std::move(arguments_),

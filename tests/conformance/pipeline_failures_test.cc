@@ -80,7 +80,8 @@ BOOST_FIXTURE_TEST_CASE(pipeline_that_cannot_work_is_refused, OnSharedCluster, *
          "[Pipeline] the pipeline gives (variable), stage 0 on p1 takes (variable, variable)");
   refuse({modules[0], RemoteModule(trainer, "p2", faulty_stage, std::int64_t{4}, Fault::none, std::int64_t{0})},
          {.recompute = Recompute::always},
-         "[Pipeline] the forward of stage 1 takes a Scope: what it calls cannot be recomputed");
+         "[Pipeline] the forward of stage 1 takes a Scope: what it calls cannot be recomputed (a replica has "
+         "synchronize instead)");
 }
 
 BOOST_FIXTURE_TEST_CASE(stage_that_throws_in_any_micro_batch_fails_the_batch_and_the_next_one_works, OnSharedCluster,

@@ -137,10 +137,11 @@ class CountingCollective final : public Collective {
   const std::shared_ptr<std::atomic<std::int64_t>> sums_;
 };
 
-Pipeline<> replica_pipeline(const Scope& scope, const std::vector<RRef<ReplicaStage>>& stages, Schedule schedule) {
+Pipeline<> replica_pipeline(const Scope& scope, const std::vector<RRef<ReplicaStage>>& stages, Schedule schedule,
+                            Recompute recompute = Recompute::never) {
   std::vector<PipelineStage> parts;
   for (const RRef<ReplicaStage>& stage : stages) parts.emplace_back(RemoteModule(stage));
-  return {scope, std::move(parts), {.chunks = 3, .schedule = schedule}};
+  return {scope, std::move(parts), {.chunks = 3, .recompute = recompute, .schedule = schedule}};
 }
 
 }  // namespace
@@ -154,8 +155,10 @@ ReplicaStage::ReplicaStage(const Scope& scope, const std::vector<NodeName>& memb
   replica_.emplace(scope, std::make_shared<CountingCollective>(gloo_collective(scope, Group(members)), sums_), net_);
 }
 
-Variable ReplicaStage::forward(Scope& scope, const Variable& x) {
-  return replica_ ? replica_->forward(scope, x) : net_->forward(x);
+Variable ReplicaStage::forward(const Variable& x) { return net_->forward(x); }
+
+void ReplicaStage::synchronize(const Scope& scope) {
+  if (replica_) replica_->synchronize(scope);
 }
 
 ReplicaStage make_replica_stage(Scope& scope, const std::vector<NodeName>& members, std::int64_t inputs,
@@ -164,7 +167,7 @@ ReplicaStage make_replica_stage(Scope& scope, const std::vector<NodeName>& membe
 }
 
 std::vector<Tensor> replica_step(Scope& scope, const std::vector<RRef<ReplicaStage>>& stages, const ReplicaStep& step) {
-  const Pipeline<> net = replica_pipeline(scope, stages, step.schedule);
+  const Pipeline<> net = replica_pipeline(scope, stages, step.schedule, step.recompute);
   const DistContext ctx(scope);
   if (step.fails_first) {
     try {

@@ -117,7 +117,8 @@ class ReplicaStage final : public nn::Module {
   ReplicaStage(std::int64_t inputs, std::int64_t outputs, std::uint64_t seed);
   ReplicaStage(const Scope& scope, const std::vector<NodeName>& members, std::int64_t inputs, std::int64_t outputs,
                std::uint64_t seed);
-  [[nodiscard]] Variable forward(Scope& scope, const Variable& x);
+  [[nodiscard]] Variable forward(const Variable& x);
+  void synchronize(const Scope& scope);
   void freeze_all() { freeze(); }
   /// Returns how many sums over the members this one has taken part in.
   [[nodiscard]] std::int64_t sums() const { return *sums_; }
@@ -155,10 +156,11 @@ struct ReplicaStep {
   Tensor y = {};
   bool by_loss = false;  ///< a pass for each micro-batch
   Schedule schedule = Schedule::one_f_one_b;
+  Recompute recompute = Recompute::never;
   bool fails_first = false;  ///< a call of `loss` that throws comes before
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(x, y, by_loss, schedule, fails_first);
+    archive(x, y, by_loss, schedule, recompute, fails_first);
   }
 };
 /// Performs the step; this node is the driver. Returns the gradients of all parameters; empty ones where there are

@@ -549,6 +549,19 @@ BOOST_FIXTURE_TEST_CASE(replica_without_gradients_of_its_own_takes_part_in_the_r
   for (const bool by_loss : {true, false}) check_close(pipelines.step({.by_loss = by_loss}), pipelines.means());
 }
 
+// A recomputed forward is part of the pass, and joins no round of its own.
+BOOST_FIXTURE_TEST_CASE(recomputation_changes_no_bit_of_the_mean_of_replicas, OnSharedCluster, *label("H-06")) {
+  const Replicated pipelines(trainer);
+  for (const bool by_loss : {false, true}) {
+    const Tensors want = pipelines.step({.by_loss = by_loss});
+    for (const Recompute recompute : {Recompute::except_last, Recompute::always}) {
+      const Tensors got = pipelines.step({.by_loss = by_loss, .recompute = recompute});
+      BOOST_TEST_REQUIRE(got.size() == want.size());
+      for (std::size_t i = 0; i < got.size(); ++i) BOOST_TEST(same_bytes(got[i], want[i]), "gradient " << i);
+    }
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(loss_that_throws_is_no_round_of_its_replicas, OnSharedCluster) {
   const Replicated pipelines(trainer);
   const auto fail_first = [](ReplicaStep& step) { step.fails_first = true; };

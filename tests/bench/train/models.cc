@@ -60,7 +60,7 @@ SecondHalf::SecondHalf(std::int64_t classes, Generator& generator) {
   classifier_ = add_module("classifier", std::make_shared<nn::Linear>(2048, classes, generator));
 }
 
-Variable SecondHalf::scores(const Variable& features) {
+Variable SecondHalf::forward(const Variable& features) {
   Variable x = features;
   for (const auto& block : blocks_) x = block->forward(x);
   return classifier_->forward(mean(x, {2, 3}));

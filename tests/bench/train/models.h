@@ -5,8 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "actors/rref.h"
-#include "actors/scope.h"
 #include "autograd/nn/conv.h"
 #include "autograd/nn/dropout.h"
 #include "autograd/nn/embedding.h"
@@ -53,13 +51,10 @@ class FirstHalf final : public nn::Layer {
 };
 
 /// The rest of it: (n, 512, h, w) -> scores (n, classes).
-class SecondHalf final : public nn::Module {
+class SecondHalf final : public nn::Layer {
  public:
   SecondHalf(std::int64_t classes, Generator& generator);
-  [[nodiscard]] Variable forward(Scope& scope, const RRef<Variable>& features) {
-    return scores(features.to_here(scope));
-  }
-  [[nodiscard]] Variable scores(const Variable& features);
+  [[nodiscard]] Variable forward(const Variable& features) override;
 
  private:
   std::vector<std::shared_ptr<Bottleneck>> blocks_;

@@ -7,6 +7,7 @@
 
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
+#include "actors/pipeline.h"
 #include "actors/remote_module.h"
 #include "autograd/engine.h"
 #include "autograd/nn/rnn.h"
@@ -109,16 +110,16 @@ constexpr std::int64_t kImages = 16;
 constexpr std::int64_t kImageSide = 64;
 constexpr std::int64_t kClasses = 100;
 constexpr optim::SgdOptions kImageRule{.lr = 0.05};
-constexpr auto first_half = module_class<FirstHalf, Generator>;
-constexpr auto second_half = module_class<SecondHalf, std::int64_t, Generator>;
+constexpr auto first_half = stage_class<FirstHalf, Generator>;
+constexpr auto second_half = stage_class<SecondHalf, std::int64_t, Generator>;
 
 struct Images {
-  std::vector<Tensor> parts;
+  Tensor batch;
   Tensor labels;
 
-  explicit Images(std::int64_t splits) {
+  Images() {
     Generator generator(2);
-    parts = split(randn({kImages, 3, kImageSide, kImageSide}, generator), kImages / splits, 0);
+    batch = randn({kImages, 3, kImageSide, kImageSide}, generator);
     labels = rand({kImages, kClasses}, generator);
   }
 };
@@ -126,20 +127,12 @@ struct Images {
 Train images_apart(const Node& master, std::int64_t splits) {
   const RemoteModule first(master, "worker0", first_half, Generator(1));
   const RemoteModule second(master, "worker1", second_half, kClasses, Generator(1));
-  std::vector<RRef<Variable>> parameters = first.remote_parameters(master);
-  for (auto& parameter : second.remote_parameters(master)) parameters.push_back(std::move(parameter));
-  const DistOptimizer optimizer(master, kImageRule, parameters);
-  return [&master, first, second, optimizer, images = Images(splits)](std::int64_t iterations) {
+  const Pipeline<> net(master, {first, second}, {.chunks = splits});
+  const DistOptimizer optimizer(master, kImageRule, net.parameters(master));
+  return [&master, net, optimizer, images = Images()](std::int64_t iterations) {
     return seconds_of_times(iterations, [&] {
       const DistContext context(master);
-      std::vector<Future<Variable>> running;
-      for (const Tensor& part : images.parts) {
-        const RRef<Variable> features = first.module_rref().remote(context, &FirstHalf::forward, part);
-        running.push_back(second.forward_async(context, features));
-      }
-      std::vector<Variable> scores;
-      for (const auto& one : running) scores.push_back(one.get());
-      backward(context, mse_loss(concat(scores, 0), images.labels));
+      backward(context, mse_loss(net.forward(context, images.batch), images.labels));
       optimizer.step(context);
     });
   };
@@ -147,21 +140,22 @@ Train images_apart(const Node& master, std::int64_t splits) {
 
 Train images_alone(std::int64_t splits) {
   struct Model {
-    explicit Model(std::int64_t parts) : images(parts) {}
     Generator generator{1};
     FirstHalf first{generator};
     SecondHalf second{kClasses, generator};
     Images images;
     std::unique_ptr<optim::LocalOptimizer> optimizer;
   };
-  const auto model = std::make_shared<Model>(splits);
+  const auto model = std::make_shared<Model>();
   std::vector<Variable> parameters = model->first.parameters();
   for (const Variable& parameter : model->second.parameters()) parameters.push_back(parameter);
   model->optimizer = std::make_unique<optim::LocalOptimizer>(parameters, kImageRule);
-  return [model](std::int64_t iterations) {
+  return [model, splits](std::int64_t iterations) {
     return seconds_of_times(iterations, [&] {
       std::vector<Variable> scores;
-      for (const Tensor& part : model->images.parts) scores.push_back(model->second.scores(model->first.forward(part)));
+      for (const Tensor& part : split(model->images.batch, kImages / splits, 0)) {
+        scores.push_back(model->second.forward(model->first.forward(part)));
+      }
       const Variable loss = mse_loss(concat(scores, 0), model->images.labels);
       model->optimizer->step(backward(loss, {.graph = Graph::release}));
     });
