@@ -57,8 +57,9 @@ struct CheckpointOptions {
 /// The list of a training's parts, each with a name. Values of other nodes are held by reference, objects of this node
 /// must live as long as the list is used. Not thread-safe.
 ///
-/// Parts that live on other nodes are streamed through this node, which has the files: no message and no memory of this
-/// node has the size of a model. They are all of one moment: a snapshot counts only if nothing that belongs to it has
+/// Modules, variables and tables of other nodes are streamed through this node, which has the files: no message and no
+/// memory of this node has the size of a model. (The state of a DistOptimizer is in this node's memory for a moment,
+/// and one message per owner.) All parts are of one moment: a snapshot counts only if nothing that belongs to it has
 /// changed on any node since before the last owner was asked, otherwise it is taken again. So save() may run between
 /// the steps of one driver, and beside readers; beside drivers that step without a pause it fails.
 class Checkpoint {
