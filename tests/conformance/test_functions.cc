@@ -17,6 +17,7 @@
 #include "tests/conformance/collective_functions.h"
 #include "tests/conformance/gradient_functions.h"
 #include "tests/conformance/group_functions.h"
+#include "tests/conformance/learning_functions.h"
 #include "tests/conformance/load_functions.h"
 #include "tests/conformance/module_functions.h"
 #include "tests/conformance/named_value_functions.h"
@@ -315,10 +316,10 @@ FunctionRegistry functions_of(const NodeName& name) {
                                {"is_confirmed_here", &is_confirmed_here},
                                {"keep_bundle", &keep_bundle},
                                {"hold_on", &hold_on}};
-  const FunctionRegistry everywhere =
+  const FunctionRegistry everywhere = with_learning_functions(
       with_pipeline_functions(with_optimizer_functions(with_replica_functions(with_program_functions(
           with_load_functions(with_stream_functions(with_collective_functions(with_group_functions(with_async_functions(
-              with_module_functions(with_named_value_functions(with_gradient_functions(plain))))))))))));
+              with_module_functions(with_named_value_functions(with_gradient_functions(plain)))))))))))));
   if (name == "trainer") {
     return everywhere.with({{"disagree", &disagree_on_trainer},
                             {"only_on_trainer", &only_on_trainer},
