@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,6 +25,7 @@ BOOST_AUTO_TEST_SUITE(data_parallel, *boost::unit_test::fixture<SharedCluster>()
 
 namespace {
 
+using namespace std::chrono_literals;
 using boost::unit_test::label;
 using Names = std::vector<NodeName>;
 using Tensors = std::vector<Tensor>;
@@ -114,9 +117,16 @@ void check_gradients(const Tensors& got, const Tensors& want) {
   }
 }
 
-/// Checks that all outcomes have the same bits.
+/// Checks that all members have the same bits: in the parameters after every step, and in all values at the end. A
+/// member that has joined early has fewer steps.
 void check_equal(const std::vector<ReplicaOutcome>& outcomes) {
+  const ReplicaOutcome& longest =
+      *std::ranges::max_element(outcomes, {}, [](const ReplicaOutcome& one) { return one.steps.size(); });
   for (const ReplicaOutcome& other : outcomes) {
+    BOOST_TEST(other.steps.size() == other.gradients.size());
+    for (std::size_t i = 0; i < other.steps.size(); ++i) {
+      BOOST_TEST(same_bytes(other.steps[i], longest.steps[i]), "parameters after step " << i);
+    }
     BOOST_TEST_REQUIRE(other.values.size() == outcomes[0].values.size());
     for (std::size_t i = 0; i < other.values.size(); ++i) {
       BOOST_TEST(same_bytes(other.values[i], outcomes[0].values[i]), "value " << i);
@@ -258,11 +268,12 @@ BOOST_FIXTURE_TEST_CASE(buffers_of_all_members_are_those_of_the_first, OnSharedC
   check_equal(outcomes);
 }
 
-// The member fails at each of its gradients in turn, and in its first, second or last round.
+// The member fails at each of its gradients in turn, or after all of them (-1), and in its first, second or last round.
 BOOST_FIXTURE_TEST_CASE(failed_pass_of_one_member_fails_the_round_of_all_and_the_next_round_works, OnSharedCluster) {
   const Leaf far = trainer.remote("p4", &make_leaf, ReplicaNet::kWidth, 0.5);
   const std::vector<Tensors> batches{batches_of(0, 3), batches_of(1, 3), batches_of(2, 3)};
-  for (const std::int64_t parameter : {0, 1, 2, 5, 6}) {  // 3 and 4 have no gradient
+  for (const std::int64_t parameter : {-1, 0, 1, 2, 5, 6}) {  // 3 and 4 have no gradient
+    const std::string boom = parameter < 0 ? "boom after 5 gradients" : "boom";
     for (const std::int64_t at : {0, 1, 2}) {
       const auto outcomes =
           run_all(trainer, {.members = kMembers, .batches = {}, .rate = 0.5, .fails_at = at, .fails_in = parameter},
@@ -272,10 +283,18 @@ BOOST_FIXTURE_TEST_CASE(failed_pass_of_one_member_fails_the_round_of_all_and_the
         BOOST_TEST_REQUIRE(outcomes[rank].errors.size() == 1U);
         const std::string want =
             rank == 1
-                ? "remote_exception p2: [backward] hook on leaf: boom"
+                ? "remote_exception p2: [backward] hook on leaf: " + boom
                 : "remote_exception p2: [DataParallel] the backward pass of p2 failed, so no member has gradients "
-                  "of this round: backward on p2: remote_exception: [backward] hook on leaf: boom (ran: yes)";
+                  "of this round: backward on p2: remote_exception: [backward] hook on leaf: " +
+                      boom + " (ran: yes)";
         BOOST_TEST(outcomes[rank].errors[0] == want);
+      }
+      const Twin twin(0.5);
+      for (const std::size_t right : {0U, 1U}) {
+        const std::size_t round = right + (static_cast<std::int64_t>(right) >= at ? 1 : 0);
+        const Tensors means = twin.means({batches[0][round], batches[1][round], batches[2][round]}, 3.0);
+        for (const ReplicaOutcome& outcome : outcomes) check_gradients(outcome.gradients.at(right), means);
+        twin.step(means, 0.5);
       }
       check_equal(outcomes);
     }
@@ -341,8 +360,11 @@ BOOST_AUTO_TEST_CASE(death_of_a_member_fails_all_others_with_its_name) {
     trained.push_back(cluster.trainer().rpc_async(name, &train_replica_until_failure, members));
   }
   for (const NodeName& name : members) cluster.await_calls(name, 1);
+  const auto signal = std::chrono::steady_clock::now();
   cluster.kill("p2");
   for (const std::size_t survivor : {0U, 2U}) BOOST_TEST(trained[survivor].get() == "peer_down p2");
+  // A process that ends is noticed when its connections break: long before its lease is over.
+  BOOST_TEST((std::chrono::steady_clock::now() - signal < 1s));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

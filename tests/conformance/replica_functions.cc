@@ -3,11 +3,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "autograd/ops.h"
 #include "node/gloo_collective.h"
@@ -41,9 +44,34 @@ Variable result_of(const Scope& scope, const ReplicaPlan& plan, const DataParall
   return mean(inner.rpc_sync(far.owner(), &times_leaf, net.local_part(words), far));
 }
 
+void fail(std::int32_t signal, const std::string& text) {
+  if (signal == 0) throw std::runtime_error(text);
+  ::kill(::getpid(), signal);
+}
+
+/// Makes the next pass over `net` fail as `plan` says, until the hooks are removed.
+std::vector<HookHandle> fail_in_next_pass(const ReplicaPlan& plan, const ReplicaNet& net) {
+  const std::vector<Variable> parameters = net.parameters();
+  std::vector<HookHandle> hooks;
+  if (plan.fails_in >= 0) {
+    const Variable& parameter = parameters.at(static_cast<std::size_t>(plan.fails_in));
+    hooks.push_back(parameter.register_hook([signal = plan.signal](const Tensor&) { fail(signal, "boom"); }));
+    return hooks;
+  }
+  const auto final_count = std::make_shared<std::atomic<int>>(0);
+  for (const Variable& parameter : parameters) {
+    hooks.push_back(parameter.register_post_accumulate_grad_hook(
+        [final_count](const Variable&, const Tensor&) { ++*final_count; }));
+  }
+  hooks.push_back(net.input().register_hook([final_count, signal = plan.signal](const Tensor&) {
+    fail(signal, "boom after " + std::to_string(*final_count) + " gradients");
+  }));
+  return hooks;
+}
+
 }  // namespace
 
-ReplicaNet::ReplicaNet(std::uint64_t seed, bool sparse, bool with_norm) {
+ReplicaNet::ReplicaNet(std::uint64_t seed, bool sparse, bool with_norm) : input_(zeros({4}), RequiresGrad::yes) {
   Generator generator(seed);
   table_ =
       add_module("table", std::make_shared<nn::Embedding>(kWords, 4, generator, EmbeddingOptions{.sparse = sparse}));
@@ -54,7 +82,7 @@ ReplicaNet::ReplicaNet(std::uint64_t seed, bool sparse, bool with_norm) {
 }
 
 Variable ReplicaNet::local_part(const Tensor& words) const {
-  const Variable hidden = tanh(first_->forward(table_->forward(words)));
+  const Variable hidden = tanh(first_->forward(table_->forward(words) + input_));
   return second_->forward(norm_ ? norm_->forward(hidden) : hidden);
 }
 
@@ -70,14 +98,8 @@ ReplicaOutcome run_replica(Scope& scope, const ReplicaPlan& plan, const Leaf& fa
   const std::vector<Variable> parameters = net->parameters();
   ReplicaOutcome outcome;
   for (std::size_t i = 0; i < plan.batches.size(); ++i) {
-    HookHandle hook;
-    if (static_cast<std::int64_t>(i) == plan.fails_at && plan.fails_in >= 0) {
-      hook =
-          parameters.at(static_cast<std::size_t>(plan.fails_in)).register_hook([signal = plan.signal](const Tensor&) {
-            if (signal == 0) throw std::runtime_error("boom");
-            ::kill(::getpid(), signal);
-          });
-    }
+    std::vector<HookHandle> hooks;
+    if (static_cast<std::int64_t>(i) == plan.fails_at) hooks = fail_in_next_pass(plan, *net);
     DistBackwardOptions options;
     if (plan.only_input >= 0) options.inputs.emplace_back(parameters.at(static_cast<std::size_t>(plan.only_input)));
     const auto pass = [&](const DistContext& context) {
@@ -105,7 +127,7 @@ ReplicaOutcome run_replica(Scope& scope, const ReplicaPlan& plan, const Leaf& fa
     } catch (const RemoteError& error) {
       outcome.errors.push_back(text_of(error.error()));
     }
-    hook.remove();
+    for (HookHandle& hook : hooks) hook.remove();
   }
   if (plan.joins) replica->join();
   for (const auto& [name, value] : net->named_state()) outcome.values.push_back(value.value());

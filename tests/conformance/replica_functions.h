@@ -33,8 +33,11 @@ class ReplicaNet final : public nn::Module {
   /// (n) words -> one number: the mean of local_part(words) * far * constant. `far` has kWidth elements.
   [[nodiscard]] Variable forward(Scope& scope, const Tensor& words, const Leaf& far) const;
   [[nodiscard]] const nn::Linear& last_layer() const { return *second_; }
+  /// Zeros that are added to the rows of the table. Their gradient is the last one of a backward pass.
+  [[nodiscard]] const Variable& input() const { return input_; }
 
  private:
+  const Variable input_;  // made before the parameters: a pass comes to the newest leaf first
   std::shared_ptr<nn::Embedding> table_;
   std::shared_ptr<nn::Linear> first_;
   std::shared_ptr<nn::BatchNorm1d> norm_;  // or null
@@ -55,7 +58,7 @@ struct ReplicaPlan {
   double rate = 0.0;             ///< of plain gradient descent after each round
   std::int64_t only_input = -1;  ///< the parameter that is the only input of each pass; -1: passes have none
   std::int64_t fails_at = -1;    ///< the batch in which the backward of this member throws "boom"
-  std::int64_t fails_in = 0;     ///< ... at the gradient of this parameter; -1: at that of the input of the factor
+  std::int64_t fails_in = 0;     ///< ... at the gradient of this parameter; -1: at that of input()
   std::int32_t signal = 0;       ///< ... or raises this signal in the place of throwing, if not 0
 };
 
