@@ -1,6 +1,7 @@
 // Backward passes over nodes: gradients equal those of the same functions called here.
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -54,6 +55,21 @@ void check_gradients(const Node& trainer, const std::vector<Variable>& leaves, c
       }
     }
   }
+}
+
+Tensor row_indices() { return from_values<std::int64_t>({4, 1, 4}); }
+
+/// Checks that the context has the gradient of the 6 x 2 table on `node` as rows, for the sum of the rows that
+/// row_indices() names, times `factor`.
+void check_rows(const DistContext& context, const NodeName& node, const Leaf& table, float factor) {
+  const std::vector<RemoteGradient> found = context.gradients(node);
+  BOOST_TEST_REQUIRE(found.size() == 1U);
+  BOOST_TEST_REQUIRE(found[0].rows.defined());
+  BOOST_TEST(!found[0].gradient.defined());
+  BOOST_TEST(found[0].rows.indices().numel() == 2);  // 1 and 4, which is there twice
+  const Tensor expected = from_values<float>({0, 0, factor, factor, 0, 0, 0, 0, 2 * factor, 2 * factor, 0, 0}, {6, 2});
+  BOOST_TEST(same_bytes(found[0].rows.to_dense(), expected));
+  BOOST_TEST(same_bytes(context.grad(table), expected));
 }
 
 }  // namespace
@@ -311,12 +327,37 @@ BOOST_FIXTURE_TEST_CASE(pass_inside_a_served_function_adds_to_the_callers, OnSha
   BOOST_TEST(same_bytes(context.grad(x), full({3}, 4.0)));
 }
 
-BOOST_FIXTURE_TEST_CASE(thousand_passes_on_one_graph, OnSharedCluster, *label("B-24")) {
-  const Variable x = parameter({2}, 1);
+BOOST_FIXTURE_TEST_CASE(two_passes_over_rows_of_a_table_add_up_as_rows, OnSharedCluster, *label("B-22")) {
+  const Leaf table = trainer.remote("p1", &make_table, 6, 2);
   const DistContext context(trainer);
-  const Variable y = sum(context.rpc_sync("p1", &product, x, constant_of(2, 2.0)));
-  for (int pass = 0; pass < 1000; ++pass) backward(context, y);
-  BOOST_TEST(same_bytes(context.grad(x), full({2}, 2000.0)));
+  const Variable y = sum(context.rpc_sync("p1", &sparse_rows_of, table, row_indices()));
+  backward(context, y);
+  backward(context, y);
+  check_rows(context, "p1", table, 2.0F);
+}
+
+BOOST_FIXTURE_TEST_CASE(pass_over_rows_inside_a_served_function_adds_to_the_callers_as_rows, OnSharedCluster,
+                        *label("B-23")) {
+  const Leaf table = trainer.remote("p1", &make_table, 6, 2);
+  const DistContext context(trainer);
+  backward(context, sum(context.rpc_sync("p1", &sparse_rows_after_backward, table, row_indices()) * 3.0));
+  check_rows(context, "p1", table, 4.0F);  // 1 inside, 3 outside
+}
+
+BOOST_FIXTURE_TEST_CASE(thousand_passes_on_one_graph, OnSharedCluster, *label("B-24")) {
+  constexpr std::int64_t kSize = 1000;
+  const Variable x = parameter({kSize}, 1);
+  const DistContext context(trainer);
+  const Variable y = sum(context.rpc_sync("p1", &product, x, constant_of(kSize, 2.0)));
+  const auto bytes = [&] {
+    return std::max(tensor_bytes_here(), trainer.rpc_sync("p1", &tensor_bytes_here));  // of the process that has more
+  };
+  for (int pass = 0; pass < 100; ++pass) backward(context, y);
+  const std::int64_t early = bytes();
+  for (int pass = 100; pass < 1000; ++pass) backward(context, y);
+  // A few tensors of the last pass may not be freed yet; one for each pass would be 3600 kB.
+  BOOST_TEST(bytes() - early < 16 * kSize * 4);
+  BOOST_TEST(same_bytes(context.grad(x), full({kSize}, 2000.0)));
 }
 
 BOOST_FIXTURE_TEST_CASE(context_recovers_from_fifty_failed_passes, OnSharedCluster, *label("B-25")) {
@@ -386,6 +427,16 @@ BOOST_FIXTURE_TEST_CASE(rows_of_a_table_by_indices_without_gradients, OnSharedCl
   const Variable table = parameter({6, 3}, 1);
   const Tensor indices = from_values<std::int64_t>({4, 1, 4, 0});
   check_gradients(trainer, {table}, &rows_of, table, indices);
+  check_gradients(trainer, {table}, &sparse_rows, table, indices);  // the rows cross a boundary, as a table
+}
+
+BOOST_FIXTURE_TEST_CASE(sparse_gradients_of_a_table_at_its_owner_stay_rows, OnSharedCluster, *label("B-30")) {
+  for (const NodeName owner : {"p1", "trainer"}) {
+    const Leaf table = trainer.remote(owner, &make_table, 6, 2);
+    const DistContext context(trainer);
+    backward(context, sum(context.rpc_sync(owner, &sparse_rows_of, table, row_indices()) * 2.0));
+    check_rows(context, owner, table, 2.0F);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -82,6 +82,21 @@ BOOST_FIXTURE_TEST_CASE(call_leaves_one_boundary_each_way, OnSharedCluster, *lab
   }
 }
 
+BOOST_FIXTURE_TEST_CASE(call_with_a_table_that_has_sparse_gradients_leaves_one_boundary_each_way, OnSharedCluster,
+                        *label("G-03")) {
+  const Tensor indices = from_values<std::int64_t>({2, 0, 2});
+  for (const std::string& way : kWays) {
+    const Variable table = make_table(3, 2);
+    const DistContext context(trainer);
+    const Variable rows = run(way, context, "p1", &sparse_rows, table, indices);
+    BOOST_TEST(arrived_as(rows, constant(0.0)) == "received 0, constant, apart");
+    BOOST_TEST(sends_on(context, "trainer") == 1);
+    BOOST_TEST(sends_on(context, "p1") == 1);
+    backward(context, sum(rows));  // through both ends
+    BOOST_TEST(same_bytes(context.grad(table), from_values<float>({1, 1, 0, 0, 2, 2}, {3, 2})));
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(nested_call_leaves_two_in_the_middle_and_one_at_its_ends, OnSharedCluster, *label("G-04")) {
   for (const std::string& way : kWays) {
     const DistContext context(trainer);

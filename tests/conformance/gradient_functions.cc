@@ -62,12 +62,20 @@ Variable stacked(const std::vector<Variable>& rows) { return stack(rows); }
 std::vector<Variable> three_of(const Variable& x) { return {x + 1.0, x * 2.0, x * x}; }
 Variable in_f64(const Variable& a, const Variable& b) { return cast(a, DType::f64) * cast(b, DType::f64); }
 Variable rows_of(const Variable& table, const Tensor& indices) { return embedding(table, indices); }
+Variable sparse_rows(const Variable& table, const Tensor& indices) {
+  return embedding(table, indices, {.sparse = true});
+}
 
 Variable make_table(std::int64_t rows, std::int64_t width) {
   return Variable(full({rows, width}, 0.5), RequiresGrad::yes);
 }
 Variable sparse_rows_of(Scope& scope, const Leaf& table, const Tensor& indices) {
-  return embedding(*table.local_value(scope), indices, {.sparse = true});
+  return sparse_rows(*table.local_value(scope), indices);
+}
+Variable sparse_rows_after_backward(Scope& scope, const Leaf& table, const Tensor& indices) {
+  const Variable rows = sparse_rows_of(scope, table, indices);
+  backward(scope, sum(rows));
+  return rows;
 }
 
 Variable times_leaf(Scope& scope, const Variable& x, const Leaf& leaf) { return x * *leaf.local_value(scope); }
@@ -178,6 +186,8 @@ FunctionRegistry with_gradient_functions(const FunctionRegistry& functions) {
                          {"multiply_gradients", &multiply_gradients},
                          {"make_table", &make_table},
                          {"sparse_rows_of", &sparse_rows_of},
+                         {"sparse_rows", &sparse_rows},
+                         {"sparse_rows_after_backward", &sparse_rows_after_backward},
                          {"tanh_along", &tanh_along},
                          {"tensor_bytes_here", &tensor_bytes_here},
                          {"arrived_as", &arrived_as},

@@ -32,6 +32,10 @@ Variable make_table(std::int64_t rows, std::int64_t width);
 /// Returns the rows of a table of this node, whose gradient is rows too.
 Variable sparse_rows_of(Scope& scope, const Leaf& table, const Tensor& indices);
 Variable rows_of(const Variable& table, const Tensor& indices);
+/// The same with the option that the gradient is rows.
+Variable sparse_rows(const Variable& table, const Tensor& indices);
+/// As sparse_rows_of, after a backward pass of its own over the rows.
+Variable sparse_rows_after_backward(Scope& scope, const Leaf& table, const Tensor& indices);
 
 Variable times_leaf(Scope& scope, const Variable& x, const Leaf& leaf);
 Variable product_of_leaves(Scope& scope, const Leaf& a, const Leaf& b);
