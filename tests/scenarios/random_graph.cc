@@ -137,9 +137,15 @@ class Part {
     std::vector<std::size_t> numbers(2 + draw(2));
     for (std::size_t& number : numbers) number = draw(shared_.modules.layers.size());
     const bool with_parallel = draw(3) == 0 && script_.uses_parallel;
-    const auto chunks = static_cast<std::int64_t>(1 + draw(3));
-    const Pipeline<> net = shared_.modules.pipeline(scope_, numbers, with_parallel, chunks);
+    PipelineOptions options{.chunks = static_cast<std::int64_t>(1 + draw(3))};
+    options.schedule = draw(2) == 0 ? Schedule::fill_drain : Schedule::one_f_one_b;
+    const auto recompute = static_cast<Recompute>(draw(3));
+    if (!with_parallel) options.recompute = recompute;  // what a replica does cannot be recomputed
+    const Pipeline<> net = shared_.modules.pipeline(scope_, numbers, with_parallel, options);
     if (with_parallel) count("pipeline of replicas");
+    if (options.schedule == Schedule::fill_drain) count("pipeline that fills and drains");
+    if (options.recompute == Recompute::except_last) count("pipeline that recomputes all but the last");
+    if (options.recompute == Recompute::always) count("pipeline that recomputes");
     switch (draw(3)) {
       case 0: return add("pipeline", net.forward(scope_, value()));
       case 1: return add("pipeline with a remote result", net.forward_remote(scope_, value()).to_here(scope_));
@@ -256,7 +262,7 @@ Shared make_shared_parts(Node& node, const GraphScript& script, const GraphGroup
   }
   shared.modules.parallel =
       RemoteModule(node.remote(node.name(), &make_parallel_layer, group.members, random(), script.dtype));
-  if (group.splits) shared.modules.chunks_max = 3;
+  shared.modules.uses_options = group.splits;
   return shared;
 }
 

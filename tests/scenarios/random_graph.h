@@ -31,7 +31,7 @@ struct GraphScript {
 struct GraphGroup {
   std::vector<NodeName> members;  ///< empty: a layer like any other
   std::size_t rank = 0;           ///< of the program in the group; its numbers depend on it
-  bool splits = true;             ///< pipelines split what they get
+  bool splits = true;             ///< pipelines split what they get, and may recompute
 };
 
 /// How often each kind of statement occurred, over many programs.

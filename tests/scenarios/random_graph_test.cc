@@ -48,7 +48,7 @@ struct Setting {
   std::size_t nodes = 1;    ///< of the world
   std::size_t members = 0;  ///< the first nodes are a group, each with a program of its own; 0: one program alone
   bool is_spread = true;    ///< names are on all nodes, else on the node of the program
-  bool is_split = true;     ///< pipelines split, and a group has replicas
+  bool is_split = true;     ///< pipelines split and recompute, and a group has replicas
 };
 
 /// Returns the outcome of each program.
@@ -100,6 +100,11 @@ void check_close(const GraphOutcome& got, const GraphOutcome& want) {
   }
 }
 
+/// Fails if programs have left calls, references, contexts or shards on any node.
+void check_ended(sim::World& world, const std::vector<NodeName>& nodes) {
+  BOOST_TEST(world.step_until([&] { return nothing_left(world, nodes); }));
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(gradients_equal_those_with_all_names_on_one_node_bit_for_bit) {
@@ -126,6 +131,7 @@ BOOST_AUTO_TEST_CASE(gradients_equal_those_with_all_names_on_one_node_bit_for_bi
           for (std::size_t i = 0; i < whole.size(); ++i) check_close(expected[seed][i], whole[i]);
         }
       }
+      check_ended(calm, names(nodes));
     }
     sim::World world(bad_network(first), names(nodes), random_graph_functions());
     for (std::uint64_t seed = first; seed <= last; ++seed) {
@@ -138,10 +144,12 @@ BOOST_AUTO_TEST_CASE(gradients_equal_those_with_all_names_on_one_node_bit_for_bi
         if (got.size() > 1) ++counts["group"];
       }
     }
+    check_ended(world, names(nodes));
     seen.add(world.counts());
   }
   for (const auto& [what, times] : counts) BOOST_TEST_MESSAGE(what << " " << times);
   if (range.last < Range().last) return;
+  seen.check_links();
   // Each kind of statement must have occurred.
   for (const char* what : {"tanh",
                            "add",
@@ -159,6 +167,9 @@ BOOST_AUTO_TEST_CASE(gradients_equal_those_with_all_names_on_one_node_bit_for_bi
                            "pipeline with a remote result",
                            "pipeline with a loss",
                            "pipeline of replicas",
+                           "pipeline that fills and drains",
+                           "pipeline that recomputes",
+                           "pipeline that recomputes all but the last",
                            "group",
                            "root",
                            "root with gradient",

@@ -1,6 +1,5 @@
 #include "tests/scenarios/random_modules.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "autograd/ops.h"
@@ -35,11 +34,11 @@ ParallelLayer make_parallel_layer(Scope& scope, const std::vector<NodeName>& mem
 }
 
 Pipeline<> RandomModules::pipeline(const Scope& scope, const std::vector<std::size_t>& numbers, bool with_parallel,
-                                   std::int64_t chunks) const {
+                                   const PipelineOptions& options) const {
   std::vector<PipelineStage> stages;
   for (const std::size_t number : numbers) stages.emplace_back(layers.at(number));
   if (with_parallel) stages.emplace_back(parallel);
-  return {scope, std::move(stages), {.chunks = std::min(chunks, chunks_max)}};
+  return {scope, std::move(stages), uses_options ? options : PipelineOptions()};
 }
 
 Variable loss_of_squares(const Variable& x) { return mean(x * x); }

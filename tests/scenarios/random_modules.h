@@ -45,15 +45,16 @@ inline constexpr auto parallel_layer = stage_class<ParallelLayer, std::uint64_t,
 struct RandomModules {
   std::vector<RemoteModule<NumberLayer>> layers;
   RemoteModule<ParallelLayer> parallel;  ///< on the program's node
-  std::int64_t chunks_max = 1;           ///< of pipelines
+  bool uses_options = false;             ///< of pipelines; else each has those of default
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(layers, parallel, chunks_max);
+    archive(layers, parallel, uses_options);
   }
 
   /// Returns a pipeline of the layers with these numbers, and of the parallel layer at the end.
+  /// REQUIRES: options.recompute is `never` with the parallel layer.
   [[nodiscard]] Pipeline<> pipeline(const Scope& scope, const std::vector<std::size_t>& numbers, bool with_parallel,
-                                    std::int64_t chunks) const;
+                                    const PipelineOptions& options) const;
 };
 
 /// The mean of the squares: a loss of pipelines.
