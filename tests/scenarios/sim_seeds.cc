@@ -29,6 +29,8 @@ std::vector<std::uint64_t> seeds(std::uint64_t count) {
   return all;
 }
 
+bool is_long_run() { return std::getenv("TROUPE_SIM_SEEDS") != nullptr; }
+
 TraceIfFailed::TraceIfFailed(const sim::World& world) : world_(world), failures_before_(failures()) {}
 
 TraceIfFailed::~TraceIfFailed() {

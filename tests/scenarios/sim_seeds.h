@@ -14,6 +14,9 @@ namespace troupe::testing {
 /// Returns seeds 1 to `count`. TROUPE_SIM_SEEDS sets another count; TROUPE_SIM_SEED selects one seed.
 [[nodiscard]] std::vector<std::uint64_t> seeds(std::uint64_t count);
 
+/// Returns whether TROUPE_SIM_SEEDS is set. Loops over every moment of a death then try each kind of death at each.
+[[nodiscard]] bool is_long_run();
+
 /// Prints the end of the world's trace if an assertion failed during the guard's life.
 class TraceIfFailed {
  public:
