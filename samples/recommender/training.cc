@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "actors/data/data_loader.h"
 #include "actors/data/distributed_sampler.h"
 #include "actors/dist_autograd.h"
 #include "actors/future.h"
@@ -58,17 +59,19 @@ double train_share(Scope& scope, const ShardedEmbedding& users, const ShardedEmb
                    const SharedOptimizer& shared, const Share& share) {
   const Clicks clicks = training_clicks(share.seed, share.examples);
   const DistOptimizer optimizer(scope, shared);
-  DistributedSampler sampler(
-      {.examples = clicks.count(), .ranks = share.ranks, .rank = share.rank, .remainder = Remainder::drop});
+  const SamplerOptions share_of_rank{
+      .examples = clicks.count(), .ranks = share.ranks, .rank = share.rank, .remainder = Remainder::drop};
+  DataLoader<Clicks> loader(scope, DistributedSampler(share_of_rank), {.batch = kBatch, .remainder = Remainder::drop},
+                            [&](const Tensor& examples) { return clicks.at(examples); });
+  loader.set_epoch(share.epoch);
   double sum = 0;
   std::int64_t batches = 0;
-  for (sampler.set_epoch(share.epoch); sampler.remaining() >= kBatch; ++batches) {
-    const Clicks batch = clicks.at(sampler.next(kBatch));
+  for (; const std::optional<Clicks> batch = loader.next(); ++batches) {
     const DistContext context(scope);
-    PendingRows of_users = users.prefetch(context, batch.users);  // both tables at once
-    PendingRows of_items = items.prefetch(context, batch.items);
+    PendingRows of_users = users.prefetch(context, batch->users);  // both tables at once
+    PendingRows of_items = items.prefetch(context, batch->items);
     const Variable user_rows = of_users.get();
-    const Variable loss = loss_of(user_rows, of_items.get(), batch.clicked);
+    const Variable loss = loss_of(user_rows, of_items.get(), batch->clicked);
     backward(context, loss);
     optimizer.step(context);
     sum += loss.item();

@@ -1,7 +1,9 @@
 // The code that actors/PYTORCH.md shows, compiled: pytorch_test.cc looks for each of its lines here.
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -185,6 +187,13 @@ constexpr auto net_class = module_class<Net, std::int64_t>;
 void replicas(Node& node, const DistContext& ctx, const std::shared_ptr<Net>& net, const Variable& x) {
   const DataParallel replica(node, gloo_collective(node, node.role("trainer")), net);
   const Variable y = replica.forward(ctx, x);
+}
+
+void batches_of_a_rank(Node& node, std::int64_t count, const std::function<void(const Tensor&)>& use) {
+  const auto rows_of = [](const Tensor& examples) { return examples; };
+  DistributedSampler sampler({.examples = count, .ranks = 2, .rank = 0, .seed = 1});
+  DataLoader<Tensor> loader(node, sampler, {.batch = 32}, rows_of);
+  while (const std::optional<Tensor> rows = loader.next()) use(*rows);
 }
 
 void a_model(Node& node, const Variable& x, const RRef<Net>& made) {

@@ -1,5 +1,7 @@
 #include "tests/scenarios/resumable_training.h"
 
+#include <optional>
+
 #include "actors/dist_autograd.h"
 #include "autograd/ops.h"
 #include "tensor/create.h"
@@ -50,12 +52,14 @@ ResumableTraining::ResumableTraining(const Scope& driver, const std::vector<Node
       first_(driver, nodes.front(), tower, kWidth, std::int64_t{6}, std::int64_t{1}),
       last_(driver, nodes.back(), tower, std::int64_t{6}, std::int64_t{3}, std::int64_t{2}),
       optimizer_(driver, kRule, parameters(driver, first_, table_, last_)),
-      sampler_({.examples = kExamples, .seed = 3}),
+      batches_(driver, DistributedSampler({.examples = kExamples, .seed = 3}),
+               {.batch = kBatch, .remainder = Remainder::drop, .ahead = 3},
+               [](const Tensor& examples) { return examples; }),
       noise_(4) {
   parts_.add("table", table_)
       .add("first", first_)
       .add("last", last_)
-      .add("sampler", sampler_)
+      .add("batches", batches_)
       .add("noise", noise_)
       .add("steps", steps_)
       .add("optimizer", optimizer_,
@@ -67,11 +71,14 @@ void ResumableTraining::train(int steps) {
 }
 
 void ResumableTraining::step() {
-  if (sampler_.remaining() < kBatch) sampler_.set_epoch(sampler_.epoch() + 1);
-  const Tensor rows = sampler_.next(kBatch);
+  std::optional<Tensor> rows = batches_.next();
+  if (!rows) {
+    batches_.set_epoch(batches_.epoch() + 1);
+    rows = batches_.next();
+  }
   const Tensor offsets = uniform({kBatch, kWidth}, -0.1, 0.1, noise_);
   const DistContext context(driver_);
-  const Variable x = table_.lookup(context, rows) + offsets;
+  const Variable x = table_.lookup(context, rows.value()) + offsets;
   const Variable y = last_.forward(context, tanh(first_.forward(context, x)));
   backward(context, mean(square(y - 1.0)));
   const optim::LrSchedule schedule = optim::StepLr({.step_size = 7, .gamma = 0.5});

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "actors/checkpoint/checkpoint.h"
-#include "actors/data/distributed_sampler.h"
+#include "actors/data/data_loader.h"
 #include "actors/dist_optimizer.h"
 #include "actors/embedding/sharded_embedding.h"
 #include "actors/function_registry.h"
@@ -61,7 +61,7 @@ class ResumableTraining {
   RemoteModule<DropoutTower> first_;
   RemoteModule<DropoutTower> last_;
   DistOptimizer optimizer_;
-  DistributedSampler sampler_;
+  DataLoader<Tensor> batches_;  ///< of rows, some of them made ahead
   Generator noise_;
   std::int64_t steps_ = 0;
   Checkpoint parts_;
