@@ -52,6 +52,7 @@ ResumableTraining::ResumableTraining(const Scope& driver, const std::vector<Node
       first_(driver, nodes.front(), tower, kWidth, std::int64_t{6}, std::int64_t{1}),
       last_(driver, nodes.back(), tower, std::int64_t{6}, std::int64_t{3}, std::int64_t{2}),
       optimizer_(driver, kRule, parameters(driver, first_, table_, last_)),
+      scheduler_(optimizer_, optim::StepLr({.step_size = 7, .gamma = 0.5})),
       batches_(driver, DistributedSampler({.examples = kExamples, .seed = 3}),
                {.batch = kBatch, .remainder = Remainder::drop, .ahead = 3},
                [](const Tensor& examples) { return examples; }),
@@ -63,7 +64,8 @@ ResumableTraining::ResumableTraining(const Scope& driver, const std::vector<Node
       .add("noise", noise_)
       .add("steps", steps_)
       .add("optimizer", optimizer_,
-           {{.name = "table", .table = table_, .first = first_.remote_parameters(driver).size()}});
+           {{.name = "table", .table = table_, .first = first_.remote_parameters(driver).size()}})
+      .add("scheduler", scheduler_);
 }
 
 void ResumableTraining::train(int steps) {
@@ -81,8 +83,8 @@ void ResumableTraining::step() {
   const Variable x = table_.lookup(context, rows.value()) + offsets;
   const Variable y = last_.forward(context, tanh(first_.forward(context, x)));
   backward(context, mean(square(y - 1.0)));
-  const optim::LrSchedule schedule = optim::StepLr({.step_size = 7, .gamma = 0.5});
-  optimizer_.step(context, {.lr = schedule(0.05, steps_)});
+  optimizer_.step(context);
+  scheduler_.step();
   ++steps_;
 }
 

@@ -17,7 +17,7 @@
 #include "autograd/nn/linear.h"
 #include "autograd/nn/module.h"
 #include "autograd/nn/norm.h"
-#include "optim/lr_schedule.h"
+#include "optim/lr_scheduler.h"
 
 namespace troupe::testing {
 
@@ -61,6 +61,7 @@ class ResumableTraining {
   RemoteModule<DropoutTower> first_;
   RemoteModule<DropoutTower> last_;
   DistOptimizer optimizer_;
+  optim::LrScheduler scheduler_;
   DataLoader<Tensor> batches_;  ///< of rows, some of them made ahead
   Generator noise_;
   std::int64_t steps_ = 0;
