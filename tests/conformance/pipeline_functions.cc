@@ -1,6 +1,7 @@
 #include "tests/conformance/pipeline_functions.h"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <utility>
 
@@ -92,6 +93,15 @@ HalfUsed::HalfUsed(std::int64_t inputs, std::int64_t outputs, std::uint64_t seed
 }
 
 Variable HalfUsed::forward(const Variable& x) { return tanh(used_->forward(x)); }
+
+LayerShare::LayerShare(std::int64_t first, std::int64_t count) {
+  constexpr std::array<std::int64_t, kLayers + 1> kWidths{5, 40, 4, 4, 4, 3};
+  layers_ = add_module("layers", std::make_shared<nn::Sequential>());
+  for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(first + count); ++i) {
+    Generator generator(i);
+    layers_->append(std::make_shared<nn::Linear>(kWidths.at(i), kWidths.at(i + 1), generator));
+  }
+}
 
 namespace {
 
@@ -223,6 +233,7 @@ FunctionRegistry with_pipeline_functions(const FunctionRegistry& functions) {
                          {"MergeStage", merge_stage},
                          {"ManyGiver", many_giver},
                          {"ManyTaker", many_taker},
+                         {"LayerShare", layer_share},
                          {"ReplicaStage", replica_stage},
                          {"make_replica_stage", &make_replica_stage},
                          {"ReplicaStage::freeze_all", &ReplicaStage::freeze_all},

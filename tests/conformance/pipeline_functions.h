@@ -14,6 +14,7 @@
 #include "autograd/nn/dropout.h"
 #include "autograd/nn/linear.h"
 #include "autograd/nn/norm.h"
+#include "autograd/nn/sequential.h"
 #include "tests/conformance/test_functions.h"
 
 namespace troupe::testing {
@@ -111,6 +112,20 @@ class HalfUsed final : public nn::Module {
   std::shared_ptr<nn::Linear> unused_;
 };
 
+/// Consecutive layers of a network of five, whose values are the same wherever they are made.
+class LayerShare final : public nn::Module {
+ public:
+  static constexpr std::int64_t kLayers = 5;
+
+  LayerShare(std::int64_t first, std::int64_t count);
+  /// (n, 5) -> (n, 3) through all layers.
+  [[nodiscard]] Variable forward(const Variable& x) { return layers_->forward(x); }
+  [[nodiscard]] const nn::Sequential& layers() const { return *layers_; }
+
+ private:
+  std::shared_ptr<nn::Sequential> layers_;
+};
+
 /// A HalfUsed, as a member of a group of replicas or alone.
 class ReplicaStage final : public nn::Module {
  public:
@@ -138,6 +153,7 @@ inline constexpr auto fork_stage = stage_class<ForkStage, std::int64_t>;
 inline constexpr auto merge_stage = stage_class<MergeStage, std::int64_t>;
 inline constexpr auto many_giver = stage_class<ManyGiver>;
 inline constexpr auto many_taker = stage_class<ManyTaker>;
+inline constexpr auto layer_share = stage_class<LayerShare, std::int64_t, std::int64_t>;
 inline constexpr auto replica_stage = stage_class<ReplicaStage, std::int64_t, std::int64_t, std::uint64_t>;
 
 // Loss functions of pipelines.

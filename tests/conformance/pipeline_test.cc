@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "actors/dist_autograd.h"
+#include "actors/pipeline/balance.h"
 #include "autograd/engine.h"
 #include "autograd/ops.h"
 #include "autograd/ops/loss.h"
@@ -113,6 +114,29 @@ BOOST_FIXTURE_TEST_CASE(two_stages_give_the_results_and_gradients_of_the_whole_n
   const auto modules = make_stages(trainer, {"p1", "p2"});
   const Pipeline net(trainer, as_stages(modules), {.chunks = 4});
   for (const Way way : {Way::forward, Way::loss}) check_close(run_step(trainer, net, batch, way), run_here(batch, 2));
+}
+
+BOOST_FIXTURE_TEST_CASE(stages_of_balanced_layers_give_the_gradients_of_the_whole_network, OnSharedCluster,
+                        *label("H-16")) {
+  const PipelineBatch batch(6);
+  LayerShare whole(0, LayerShare::kLayers);
+  const std::vector<std::size_t> counts = balance_by_size(whole.layers(), batch.x, 2);
+  BOOST_TEST(counts == (std::vector<std::size_t>{1, 4}));  // the first layer has 240 of the 459 parameters
+  std::vector<PipelineStage> stages;
+  std::int64_t first = 0;
+  for (const std::size_t count : counts) {
+    const auto layers = static_cast<std::int64_t>(count);
+    stages.emplace_back(RemoteModule(trainer, stages.empty() ? "p1" : "p2", layer_share, first, layers));
+    first += layers;
+  }
+  const Variable x(batch.x, RequiresGrad::yes);
+  const Variable loss = mse_loss(whole.forward(x), batch.y);
+  const Gradients gradients = backward(loss);
+  Step want{loss.value(), {}};
+  for (const Variable& parameter : whole.parameters()) want.gradients.push_back(gradients.of(parameter));
+  want.gradients.push_back(gradients.of(x));
+  const Pipeline net(trainer, stages, {.chunks = 3});
+  for (const Way way : {Way::forward, Way::loss}) check_close(run_step(trainer, net, batch, way), want);
 }
 
 // One chunk, equal ones, an uneven last one, fewer rows than chunks, one row.
