@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -77,9 +78,10 @@ struct Outcome {
 
 /// The whole run, as far as it has come.
 struct Progress {
-  std::int64_t row = 0;  ///< that is being trained
-  Outcome on_workers;    ///< of this row
-  double worst = 0;      ///< the distance from one process, of the rows before
+  std::int64_t row = 0;                                       ///< that is being trained
+  Outcome on_workers;                                         ///< of this row
+  double worst = 0;                                           ///< the distance from one process, of the rows before
+  double smallest = std::numeric_limits<double>::infinity();  ///< by how much a row before changed the weights
   bool has_begun = false;
 };
 
@@ -102,9 +104,9 @@ double median(std::vector<double> seconds) {
 /// What the checkpoint has besides the network.
 SavedNumbers numbers_of(Progress& progress, const Settings& settings) {
   SavedNumbers numbers;
-  numbers.add("loss", progress.on_workers.loss).add("worst", progress.worst);
+  numbers.add("loss", progress.on_workers.loss).add("worst", progress.worst).add("smallest", progress.smallest);
   numbers.add_setting("--batch", settings.batch).add_setting("--batches", settings.batches);
-  numbers.add_setting("--image", settings.image);
+  numbers.add_setting("--image", settings.image).add_setting("--classes", settings.classes);
   for (std::size_t i = 0; i < settings.splits.size(); ++i) {
     numbers.add_setting(fmt::format("--splits, number {},", i + 1), settings.splits[i]);
   }
@@ -206,12 +208,15 @@ void compare(const Node& master, const std::vector<NodeName>& workers, const Set
     const Outcome apart = std::exchange(progress.on_workers, {});
     const Outcome here = train_here(settings, batches, splits);
     const double off = difference(apart.weights, here.weights);
+    const double changed = difference(apart.weights, before);
+    progress.smallest = std::min(progress.smallest, changed);
     progress.worst = std::max(progress.worst, off);
     fmt::print("{:6} {:8.3f} s {:10.3f} s {:7.2f} {:8.4f} {:19.1e} {:21.1e}\n", splits, median(apart.seconds),
-               median(here.seconds), median(here.seconds) / median(apart.seconds), apart.loss,
-               difference(apart.weights, before), off);
+               median(here.seconds), median(here.seconds) / median(apart.seconds), apart.loss, changed, off);
     std::fflush(stdout);
   }
+  if (!(progress.smallest > 0)) throw std::runtime_error("training did not change the weights");
+  fmt::print("training changed the weights by at least {:.1e}\n", progress.smallest);
   fmt::print("weights are those of one process within {:.1e}\n", progress.worst);
   std::fflush(stdout);
 }
@@ -224,6 +229,7 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   app.add_option("--image", settings.image, "width and height")->check(CLI::Range(32, 1'024))->capture_default_str();
+  app.add_option("--classes", settings.classes, "of the images")->check(CLI::Range(2, 1'000))->capture_default_str();
   app.add_option("--splits", settings.splits, "in how many parts a batch is split")
       ->delimiter(',')
       ->capture_default_str();
