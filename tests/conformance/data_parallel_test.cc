@@ -25,7 +25,6 @@ BOOST_AUTO_TEST_SUITE(data_parallel, *boost::unit_test::fixture<SharedCluster>()
 
 namespace {
 
-using namespace std::chrono_literals;
 using boost::unit_test::label;
 using Names = std::vector<NodeName>;
 using Tensors = std::vector<Tensor>;
@@ -364,7 +363,7 @@ BOOST_AUTO_TEST_CASE(death_of_a_member_fails_all_others_with_its_name) {
   cluster.kill("p2");
   for (const std::size_t survivor : {0U, 2U}) BOOST_TEST(trained[survivor].get() == "peer_down p2");
   // A process that ends is noticed when its connections break: long before its lease is over.
-  BOOST_TEST((std::chrono::steady_clock::now() - signal < 1s));
+  BOOST_TEST((std::chrono::steady_clock::now() - signal < NodeOptions{}.liveness.lease / 2));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

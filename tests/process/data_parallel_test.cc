@@ -109,17 +109,15 @@ BOOST_AUTO_TEST_CASE(member_that_stops_in_a_bucket_goes_on_and_parameters_are_eq
 BOOST_AUTO_TEST_CASE(member_that_stays_stopped_in_a_bucket_fails_the_others_after_its_lease, *label("fault-F13")) {
   Training training(SIGSTOP, kLease);
   training.await_signal();
-  const auto took = check_survivors(training).count();
-  BOOST_TEST(took > kLease.count() - 200);
-  BOOST_TEST(took < kLease.count() + 1000);
+  BOOST_TEST(check_survivors(training).count() < 7 * kLease.count() / 4);  // less than two leases
   training.cluster().signal("p2", SIGCONT);
 }
 
 BOOST_AUTO_TEST_CASE(member_that_is_killed_in_a_bucket_fails_the_others, *label("fault-F12")) {
   Training training(SIGKILL);
   training.await_signal();
-  BOOST_TEST(check_survivors(training).count() < 1000);
-  training.cluster().kill("p2");  // the cluster expects no clean end of it
+  BOOST_TEST(check_survivors(training).count() < kLease.count());  // its connections break at once
+  training.cluster().kill("p2");                                   // the cluster expects no clean end of it
 }
 
 BOOST_AUTO_TEST_SUITE_END()
