@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "optim/option_checks.h"
+#include "tensor/kernels/update.h"
 
 namespace troupe::optim {
 

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <unordered_map>
 
+#include "optim/second_buffers.h"
 #include "tensor/error.h"
 
 namespace troupe::optim {
@@ -28,10 +30,25 @@ bool fills_its_memory(const Tensor& x) {
 
 }  // namespace
 
+struct LocalOptimizer::Groups {
+  struct Group {
+    std::vector<Parameter> parameters;
+    RuleOptions options;
+    std::unique_ptr<Optimizer> rule;
+    SecondBuffers buffers;
+  };
+  struct Place {
+    std::size_t group = 0;
+    std::size_t index = 0;
+  };
+  std::vector<Group> all;
+  std::unordered_map<const void*, Place> places;  ///< of each parameter, by its id
+};
+
 LocalOptimizer::LocalOptimizer(Parameters parameters, const RuleOptions& options)
     : LocalOptimizer(one_group(std::move(parameters), options)) {}
 
-LocalOptimizer::LocalOptimizer(std::vector<ParameterGroup> groups) {
+LocalOptimizer::LocalOptimizer(std::vector<ParameterGroup> groups) : groups_(std::make_unique<Groups>()) {
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const std::vector<Parameter>& parameters = groups[g].parameters.all();
     if (parameters.empty()) throw ValueError(fmt::format("[optimizer] group {} has no parameters", g));
@@ -39,47 +56,56 @@ LocalOptimizer::LocalOptimizer(std::vector<ParameterGroup> groups) {
       if (!parameters[i].is_leaf()) {
         throw TensorError(fmt::format("[optimizer] parameter {} of group {} is not a leaf", i, g));
       }
-      if (!places_.emplace(parameters[i].id(), Place{g, i}).second) {
+      if (!groups_->places.emplace(parameters[i].id(), Groups::Place{g, i}).second) {
         throw ValueError(fmt::format("[optimizer] parameter {} of group {} is given twice", i, g));
       }
     }
-    groups_.push_back({parameters, groups[g].options, make_rule(groups[g].options), SecondBuffers(parameters.size())});
+    groups_->all.push_back(
+        {parameters, groups[g].options, make_rule(groups[g].options), SecondBuffers(parameters.size())});
   }
 }
 
+LocalOptimizer::~LocalOptimizer() = default;
+LocalOptimizer::LocalOptimizer(LocalOptimizer&& other) noexcept = default;
+LocalOptimizer& LocalOptimizer::operator=(LocalOptimizer&& other) noexcept = default;
+
+std::size_t LocalOptimizer::group_count() const noexcept { return groups_->all.size(); }
+
+bool LocalOptimizer::has(const void* parameter) const { return groups_->places.contains(parameter); }
+
 bool LocalOptimizer::steps_by_rows(const void* parameter) const {
-  return groups_[places_.at(parameter).group].rule->zero_changes_nothing();
+  return groups_->all[groups_->places.at(parameter).group].rule->zero_changes_nothing();
 }
 
 bool LocalOptimizer::are_rows(const void* parameter, const SparseTensor& gradient) const {
-  const auto [g, i] = places_.at(parameter);
-  return gradient.sparse_dim() == 1 && gradient.shape() == groups_[g].parameters[i].value().shape();
+  const auto [g, i] = groups_->places.at(parameter);
+  return gradient.sparse_dim() == 1 && gradient.shape() == groups_->all[g].parameters[i].value().shape();
 }
 
 void LocalOptimizer::step_found(const Found& found, const StepOptions& options) {
-  std::vector<std::vector<ParameterUpdate>> updates(groups_.size());
+  std::vector<std::vector<ParameterUpdate>> updates(groups_->all.size());
   for (const auto& [id, gradient, given_up, rows] : found) {
-    const auto place = places_.find(id);
-    if (place == places_.end() || !gradient.defined()) continue;
+    const auto place = groups_->places.find(id);
+    if (place == groups_->places.end() || !gradient.defined()) continue;
     const auto [g, i] = place->second;
-    Tensor current = groups_[g].parameters[i].value();
-    SecondBuffers& buffers = groups_[g].buffers;
+    Tensor current = groups_->all[g].parameters[i].value();
+    SecondBuffers& buffers = groups_->all[g].buffers;
     const bool in_place = given_up == GivenUp::yes && fills_its_memory(gradient);
     Tensor next = in_place         ? gradient
                   : rows.defined() ? buffers.take_equal(i, current, rows)
                                    : buffers.take(i, current);
     updates[g].push_back({i, std::move(current), gradient, std::move(next), rows});
   }
-  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].rule->check(updates[g], options);
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    groups_[g].rule->step(updates[g], options);
+  for (std::size_t g = 0; g < groups_->all.size(); ++g) groups_->all[g].rule->check(updates[g], options);
+  for (std::size_t g = 0; g < groups_->all.size(); ++g) {
+    groups_->all[g].rule->step(updates[g], options);
     for (ParameterUpdate& update : updates[g]) {
       const bool in_place = update.next.storage().same_as(update.gradient.storage());
-      groups_[g].parameters[update.index].set_value(update.next);
+      groups_->all[g].parameters[update.index].set_value(update.next);
       if (update.rows.defined()) {
-        groups_[g].buffers.give(update.index, std::move(update.current), update.next, update.rows);
+        groups_->all[g].buffers.give(update.index, std::move(update.current), update.next, update.rows);
       } else {
-        groups_[g].buffers.give(update.index, in_place ? Tensor() : std::move(update.current));
+        groups_->all[g].buffers.give(update.index, in_place ? Tensor() : std::move(update.current));
       }
     }
   }
@@ -87,31 +113,32 @@ void LocalOptimizer::step_found(const Found& found, const StepOptions& options) 
 
 const Optimizer& LocalOptimizer::rule(std::size_t group) const {
   require_group(group);
-  return *groups_[group].rule;
+  return *groups_->all[group].rule;
 }
 
 void LocalOptimizer::set_lr(std::size_t group, double lr) {
   require_group(group);
-  groups_[group].rule->set_lr(lr);
+  groups_->all[group].rule->set_lr(lr);
 }
 
 void LocalOptimizer::set_lr(double lr) {
-  for (const Group& group : groups_) group.rule->set_lr(lr);
+  for (const Groups::Group& group : groups_->all) group.rule->set_lr(lr);
 }
 
 void LocalOptimizer::set_momentum(std::size_t group, double momentum) {
   require_group(group);
-  groups_[group].rule->set_momentum(momentum);
+  groups_->all[group].rule->set_momentum(momentum);
 }
 
 void LocalOptimizer::require_group(std::size_t number) const {
-  if (number >= groups_.size()) throw IndexError(fmt::format("[optimizer] no group {} of {}", number, groups_.size()));
+  if (number >= groups_->all.size())
+    throw IndexError(fmt::format("[optimizer] no group {} of {}", number, groups_->all.size()));
 }
 
 NamedTensors LocalOptimizer::state() const {
   NamedTensors all;
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    for (auto& [name, tensor] : groups_[g].rule->state()) all.emplace_back(prefix_of(g) + name, std::move(tensor));
+  for (std::size_t g = 0; g < groups_->all.size(); ++g) {
+    for (auto& [name, tensor] : groups_->all[g].rule->state()) all.emplace_back(prefix_of(g) + name, std::move(tensor));
   }
   return all;
 }
@@ -120,18 +147,18 @@ void LocalOptimizer::load_state(const NamedTensors& state) {
   std::vector<std::string> unexpected;
   for (const auto& [name, tensor] : state) {
     bool known = false;
-    for (std::size_t g = 0; !known && g < groups_.size(); ++g) known = name.starts_with(prefix_of(g));
+    for (std::size_t g = 0; !known && g < groups_->all.size(); ++g) known = name.starts_with(prefix_of(g));
     if (!known) unexpected.push_back(name);
   }
   if (!unexpected.empty()) throw ValueError(fmt::format("[load_state] unexpected: {}", fmt::join(unexpected, ", ")));
   std::vector<std::unique_ptr<Optimizer>> loaded;
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
+  for (std::size_t g = 0; g < groups_->all.size(); ++g) {
     std::vector<Tensor> values;
-    for (const Parameter& parameter : groups_[g].parameters) values.push_back(parameter.value());
-    loaded.push_back(make_rule(groups_[g].options));
+    for (const Parameter& parameter : groups_->all[g].parameters) values.push_back(parameter.value());
+    loaded.push_back(make_rule(groups_->all[g].options));
     loaded.back()->load_state(state, values, prefix_of(g));
   }
-  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].rule = std::move(loaded[g]);
+  for (std::size_t g = 0; g < groups_->all.size(); ++g) groups_->all[g].rule = std::move(loaded[g]);
 }
 
 }  // namespace troupe::optim

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,7 +19,6 @@
 #include "optim/parameter.h"
 #include "optim/rate_groups.h"
 #include "optim/rule_options.h"
-#include "optim/second_buffers.h"
 #include "tensor/io/named_tensors.h"
 
 namespace troupe::optim {
@@ -42,6 +40,9 @@ class LocalOptimizer final : public RateGroups {
   /// Throws ValueError `[optimizer] group 1 has no parameters`, `[optimizer] parameter 2 of group 1 is given twice`, or
   /// if an option is out of range; TensorError `[optimizer] parameter 2 of group 1 is not a leaf`.
   explicit LocalOptimizer(std::vector<ParameterGroup> groups);
+  ~LocalOptimizer();
+  LocalOptimizer(LocalOptimizer&& other) noexcept;
+  LocalOptimizer& operator=(LocalOptimizer&& other) noexcept;
 
   /// Steps every parameter that has a gradient in `gradients`; gradients of other Variables are ignored. A gradient of
   /// rows steps only these rows if the rule allows it (Optimizer::zero_changes_nothing); once a second buffer exists on
@@ -62,7 +63,7 @@ class LocalOptimizer final : public RateGroups {
     step_found(find(gradients, GivenUp::yes), options);
   }
 
-  [[nodiscard]] std::size_t group_count() const noexcept override { return groups_.size(); }
+  [[nodiscard]] std::size_t group_count() const noexcept override;
 
   /// Returns the rule of a group; it numbers parameters by their position in the group. Throws IndexError `[optimizer]
   /// no group 2 of 2`, as every function with a group argument.
@@ -99,16 +100,7 @@ class LocalOptimizer final : public RateGroups {
     Tensor rows{};  ///< as in ParameterUpdate
   };
   using Found = std::vector<FoundGradient>;
-  struct Group {
-    std::vector<Parameter> parameters;
-    RuleOptions options;
-    std::unique_ptr<Optimizer> rule;
-    SecondBuffers buffers;
-  };
-  struct Place {
-    std::size_t group = 0;
-    std::size_t index = 0;
-  };
+  struct Groups;
 
   template <class Gradients>
   [[nodiscard]] Found find(const Gradients& gradients, GivenUp given_up) const {
@@ -120,7 +112,7 @@ class LocalOptimizer final : public RateGroups {
     };
     if constexpr (RowsByParameter<Gradients>) {
       for (const auto& parameter : gradients.leaves()) {
-        if (!places_.contains(parameter.id())) continue;
+        if (!has(parameter.id())) continue;
         const SparseTensor rows =
             steps_by_rows(parameter.id()) ? gradients.sparse_of(parameter).coalesce() : SparseTensor();
         if (rows.defined() && are_rows(parameter.id(), rows)) {
@@ -135,6 +127,7 @@ class LocalOptimizer final : public RateGroups {
     return found;
   }
 
+  [[nodiscard]] bool has(const void* parameter) const;
   /// Returns whether the parameter's rule steps by rows. REQUIRES: the parameter belongs to this optimizer.
   [[nodiscard]] bool steps_by_rows(const void* parameter) const;
   /// Returns whether `gradient` consists of rows of the parameter's value. REQUIRES: as steps_by_rows().
@@ -142,8 +135,7 @@ class LocalOptimizer final : public RateGroups {
   void step_found(const Found& found, const StepOptions& options);
   void require_group(std::size_t number) const;
 
-  std::vector<Group> groups_;
-  std::unordered_map<const void*, Place> places_;
+  std::unique_ptr<Groups> groups_;  ///< null only in an object that was moved from
 };
 
 }  // namespace troupe::optim

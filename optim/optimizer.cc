@@ -12,6 +12,7 @@
 #include "optim/option_checks.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
+#include "tensor/ops/update.h"
 
 namespace troupe::optim {
 namespace {

@@ -11,8 +11,11 @@
 #include <vector>
 
 #include "optim/parameter_states.h"
-#include "tensor/ops/update.h"
 #include "tensor/tensor.h"
+
+namespace troupe {
+struct UpdateFormula;
+}  // namespace troupe
 
 namespace troupe::optim {
 

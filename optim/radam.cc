@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "optim/option_checks.h"
+#include "tensor/kernels/update.h"
 
 namespace troupe::optim {
 

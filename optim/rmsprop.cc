@@ -1,6 +1,7 @@
 #include "optim/rmsprop.h"
 
 #include "optim/option_checks.h"
+#include "tensor/kernels/update.h"
 
 namespace troupe::optim {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "optim/option_checks.h"
 #include "tensor/error.h"
+#include "tensor/kernels/update.h"
 
 namespace troupe::optim {
 

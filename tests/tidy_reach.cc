@@ -51,8 +51,7 @@ constexpr std::array<std::string_view, 33> kInternalsReached{"actors/calls/call_
                                                              "tensor/kernels/convolution.h",
                                                              "tensor/kernels/order.h",
                                                              "tensor/kernels/recurrent.h",
-                                                             "tensor/kernels/search.h",
-                                                             "tensor/kernels/update.h"};
+                                                             "tensor/kernels/search.h"};
 
 /// Rooms of a knot, at most.
 const std::map<std::string_view, std::size_t>& knots_max() {

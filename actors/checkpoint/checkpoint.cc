@@ -44,7 +44,7 @@ std::uint64_t bytes_of(const TensorPlan& plan) {
 /// The saved parts by name. Throws ValueError unless these are the names of `wanted`.
 std::map<std::string, std::vector<CheckpointFile>> by_part(std::vector<CheckpointFile> files,
                                                            const std::vector<std::string>& wanted,
-                                                           const std::filesystem::path& directory) {
+                                                           const FilePath& directory) {
   std::map<std::string, std::vector<CheckpointFile>> parts;
   for (CheckpointFile& file : files) parts[file.part].push_back(std::move(file));
   std::string complaint;
@@ -54,7 +54,7 @@ std::map<std::string, std::vector<CheckpointFile>> by_part(std::vector<Checkpoin
   for (const auto& [name, saved] : parts) {
     if (std::ranges::count(wanted, name) == 0) complaint += fmt::format("; unexpected: {}", name);
   }
-  if (!complaint.empty()) throw ValueError(fmt::format("[checkpoint] {}{}", directory.string(), complaint));
+  if (!complaint.empty()) throw ValueError(fmt::format("[checkpoint] {}{}", directory.text(), complaint));
   return parts;
 }
 
@@ -190,7 +190,7 @@ void Checkpoint::write_snapshot(const Scope& scope, CheckpointWriter& writer, co
   writer.end_file();
 }
 
-void Checkpoint::save(const Scope& scope, const std::filesystem::path& directory) const {
+void Checkpoint::save(const Scope& scope, const FilePath& directory) const {
   const Scope outside = detail::without_context(scope);
   const Moment moment = take_snapshots(outside);
   CheckpointWriter writer(options_.files, directory);
@@ -223,7 +223,7 @@ void Checkpoint::send(const Scope& scope, const detail::Staging& staging) const 
   for (const Future<void>& chunk : sent) chunk.get();
 }
 
-void Checkpoint::restore(const Scope& scope, const std::filesystem::path& directory) const {
+void Checkpoint::restore(const Scope& scope, const FilePath& directory) const {
   const Scope outside = detail::without_context(scope);
   std::vector<std::string> names;
   for (const Part& part : parts_) names.push_back(part.name);

@@ -11,7 +11,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -30,6 +29,7 @@
 #include "autograd/nn/module.h"
 #include "tensor/generator.h"
 #include "tensor/io/checkpoint_files.h"
+#include "tensor/io/file_path.h"
 #include "tensor/io/named_tensors.h"
 
 namespace troupe {
@@ -123,14 +123,14 @@ class Checkpoint {
   /// meanwhile, the directory has the checkpoint of before or the new one. Waits, within the deadline of `scope`.
   /// Throws FileError; RemoteError: of a call to an owner; timeout if the state changed during each of
   /// kSnapshotsMax snapshots. Then the checkpoint of before is in place.
-  void save(const Scope& scope, const std::filesystem::path& directory) const;
+  void save(const Scope& scope, const FilePath& directory) const;
 
   /// Sets all parts to the state of the checkpoint in `directory`. They may be on other nodes than when it was saved.
   /// Sends all of it to the owners first; only then is it set, on all of them. Throws FileError if the checkpoint is
   /// damaged, ValueError or RemoteError (remote_exception) that lists what does not fit, RemoteError of a call to an
   /// owner. If an owner dies in the last step, others may have the restored state: restore again. Otherwise nothing on
   /// other nodes has changed.
-  void restore(const Scope& scope, const std::filesystem::path& directory) const;
+  void restore(const Scope& scope, const FilePath& directory) const;
 
   /// A snapshot is taken this many times at most.
   static constexpr int kSnapshotsMax = 10;

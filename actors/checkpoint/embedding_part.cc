@@ -21,7 +21,7 @@ std::int64_t number_in(const CheckpointFile& file, const std::string& key) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || error != std::errc() || end != text.data() + text.size())
-    throw ValueError(fmt::format("[checkpoint] {}: {} is not a number: \"{}\"", file.path.string(), key, text));
+    throw ValueError(fmt::format("[checkpoint] {}: {} is not a number: \"{}\"", file.path, key, text));
   return number;
 }
 
@@ -34,11 +34,11 @@ class SavedTable {
       const std::int64_t rows = number_in(file, "table_rows");
       if (rows != table.rows)
         throw ValueError(
-            fmt::format("[checkpoint] {}: table of {} rows, not {}", file.path.string(), rows, table.rows));
+            fmt::format("[checkpoint] {}: table of {} rows, not {}", file.path, rows, table.rows));
       const std::int64_t owner = number_in(file, "owner");
       if (number_in(file, "owners") != std::ssize(files) || owner < 0 || owner >= std::ssize(files) ||
           parts_[static_cast<std::size_t>(owner)].owned) {
-        throw ValueError(fmt::format("[checkpoint] {}: owner {} is missing or given twice", file.path.string(), owner));
+        throw ValueError(fmt::format("[checkpoint] {}: owner {} is missing or given twice", file.path, owner));
       }
       const auto owned = std::make_unique<OwnedRows>(rows, std::ssize(files), owner);
       check_plans("checkpoint", {{kRows, table.dtype, {owned->count(), table.width}}}, plans_of(file.content.tensors));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -39,9 +40,14 @@ std::string readable(std::string_view part) {
   return text;
 }
 
-std::filesystem::path parent_of(const std::filesystem::path& directory) {
+std::string parent_of(const std::filesystem::path& directory) {
   const std::filesystem::path parent = directory.lexically_normal().parent_path();
-  return parent.empty() ? "." : parent;
+  return parent.empty() ? "." : parent.string();
+}
+
+/// Returns the path of `name` in `directory`.
+std::string path_in(const std::filesystem::path& directory, std::string_view name) {
+  return (directory / name).string();
 }
 
 }  // namespace
@@ -57,11 +63,11 @@ struct CheckpointWriter::Hash {
   XXH64_state_t* const state;
 };
 
-CheckpointWriter::CheckpointWriter(std::shared_ptr<FileSystem> files, std::filesystem::path directory)
-    : files_(std::move(files)), directory_(std::move(directory)) {
+CheckpointWriter::CheckpointWriter(std::shared_ptr<FileSystem> files, const FilePath& directory)
+    : files_(std::move(files)), directory_(directory.text()) {
   if (files_->make_directory(directory_)) files_->sync_directory(parent_of(directory_));
   for (const std::string& name : files_->names_in(directory_)) {
-    if (name == kNewManifest) files_->remove(directory_ / name);  // of a writer that was ended
+    if (name == kNewManifest) files_->remove(path_in(directory_, name));  // of a writer that was ended
     if (const auto generation = generation_of(name)) generation_ = std::max(generation_, *generation + 1);
   }
 }
@@ -71,7 +77,7 @@ CheckpointWriter::~CheckpointWriter() {
   if (committed_) return;
   for (const detail::ManifestFile& file : written_) {
     try {
-      files_->remove(directory_ / file.name);
+      files_->remove(path_in(directory_, file.name));
     } catch (const FileError&) {
       // The next commit() removes it.
     }
@@ -94,7 +100,7 @@ std::vector<std::size_t> CheckpointWriter::begin_file(std::string part, const st
   const std::uint64_t length = text.size();
 
   const std::string name = fmt::format("{}-{}-{}.safetensors", generation_, written_.size(), readable(part));
-  open_ = files_->create(directory_ / name);
+  open_ = files_->create(path_in(directory_, name));
   written_.push_back({name, std::move(part), 0, 0});
   hash_ = std::make_unique<Hash>();
   left_ = sizeof(length) + length + size;
@@ -125,12 +131,12 @@ void CheckpointWriter::end_file() {
 void CheckpointWriter::commit() {
   if (open_ || committed_) throw std::logic_error("[checkpoint] a file is open, or this was committed before");
   const std::string text = detail::format_manifest(written_);
-  const auto manifest = files_->create(directory_ / kNewManifest);
+  const auto manifest = files_->create(path_in(directory_, kNewManifest));
   manifest->write(std::as_bytes(std::span(text)));
   manifest->finish();
   files_->sync_directory(directory_);  // no file may be missing once the manifest has its name
   committed_ = true;                   // from here on a crash may leave this checkpoint
-  files_->rename(directory_ / kNewManifest, directory_ / kManifest);
+  files_->rename(path_in(directory_, kNewManifest), path_in(directory_, kManifest));
   files_->sync_directory(directory_);
   remove_all_but_these();
 }
@@ -139,16 +145,16 @@ void CheckpointWriter::remove_all_but_these() noexcept {
   try {
     for (const std::string& name : files_->names_in(directory_)) {
       if (generation_of(name) && std::ranges::count(written_, name, &detail::ManifestFile::name) == 0)
-        files_->remove(directory_ / name);
+        files_->remove(path_in(directory_, name));
     }
   } catch (const std::exception&) {
     // The next commit() removes what is left.
   }
 }
 
-std::vector<CheckpointFile> read_checkpoint(const std::filesystem::path& directory) {
-  const std::filesystem::path manifest = directory / kManifest;
-  const std::string where = fmt::format("[checkpoint] {}", manifest.string());
+std::vector<CheckpointFile> read_checkpoint(const FilePath& directory) {
+  const std::string manifest = path_in(directory.text(), kManifest);
+  const std::string where = fmt::format("[checkpoint] {}", manifest);
   std::vector<detail::ManifestFile> listed;
   {
     const FrozenBytes text = detail::map_file("checkpoint", manifest);
@@ -156,10 +162,8 @@ std::vector<CheckpointFile> read_checkpoint(const std::filesystem::path& directo
   }
   std::vector<CheckpointFile> files;
   for (detail::ManifestFile& file : listed) {
-    const std::filesystem::path path = directory / file.name;
-    const auto fail = [&](const std::string& what) {
-      throw FileError(fmt::format("[checkpoint] {}: {}", path.string(), what));
-    };
+    const std::string path = path_in(directory.text(), file.name);
+    const auto fail = [&](const std::string& what) { throw FileError(fmt::format("[checkpoint] {}: {}", path, what)); };
     {
       const FrozenBytes bytes = detail::map_file("checkpoint", path);
       if (bytes.bytes().size() != file.bytes)
@@ -172,9 +176,9 @@ std::vector<CheckpointFile> read_checkpoint(const std::filesystem::path& directo
   return files;
 }
 
-bool has_checkpoint(const std::filesystem::path& directory) {
+bool has_checkpoint(const FilePath& directory) {
   std::error_code ignored;
-  return std::filesystem::exists(directory / kManifest, ignored);
+  return std::filesystem::exists(path_in(directory.text(), kManifest), ignored);
 }
 
 }  // namespace troupe

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <span>
@@ -13,6 +12,7 @@
 
 #include "tensor/dtype.h"
 #include "tensor/io/checkpoint_manifest.h"
+#include "tensor/io/file_path.h"
 #include "tensor/io/file_system.h"
 #include "tensor/io/safetensors.h"
 #include "tensor/shape.h"
@@ -38,7 +38,7 @@ struct TensorPlan {
 class CheckpointWriter {
  public:
   /// Makes the directory, in one that exists, if it does not exist.
-  CheckpointWriter(std::shared_ptr<FileSystem> files, std::filesystem::path directory);
+  CheckpointWriter(std::shared_ptr<FileSystem> files, const FilePath& directory);
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
@@ -59,7 +59,7 @@ class CheckpointWriter {
   void remove_all_but_these() noexcept;
 
   const std::shared_ptr<FileSystem> files_;
-  const std::filesystem::path directory_;
+  const std::string directory_;
   std::uint64_t generation_ = 1;
   std::vector<detail::ManifestFile> written_;
   std::unique_ptr<OutputFile> open_;
@@ -72,7 +72,7 @@ class CheckpointWriter {
 /// A file of a checkpoint, mapped into memory.
 struct CheckpointFile {
   std::string part;
-  std::filesystem::path path;
+  std::string path;
   Safetensors content;
 };
 
@@ -80,9 +80,9 @@ struct CheckpointFile {
 /// a file claims. Throws FileError that names the file: as read_safetensors(); `[checkpoint] run/manifest.json: No such
 /// file or directory`, `... at byte 40: ...`; `[checkpoint] run/1-0-net.safetensors: 96 bytes, the manifest says 128`;
 /// `...: its hash is 0123456789abcdef, the manifest says fedcba9876543210`.
-[[nodiscard]] std::vector<CheckpointFile> read_checkpoint(const std::filesystem::path& directory);
+[[nodiscard]] std::vector<CheckpointFile> read_checkpoint(const FilePath& directory);
 
 /// Returns whether the directory has a checkpoint, which may be damaged.
-[[nodiscard]] bool has_checkpoint(const std::filesystem::path& directory);
+[[nodiscard]] bool has_checkpoint(const FilePath& directory);
 
 }  // namespace troupe

@@ -6,22 +6,23 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
 namespace troupe {
 namespace {
 
-[[noreturn]] void fail(const std::filesystem::path& path, int error) {
-  throw FileError(fmt::format("[file] {}: {}", path.string(), std::generic_category().message(error)));
+[[noreturn]] void fail(const std::string& path, int error) {
+  throw FileError(fmt::format("[file] {}: {}", path, std::generic_category().message(error)));
 }
-void check(const std::filesystem::path& path, const std::error_code& error) {
-  if (error) throw FileError(fmt::format("[file] {}: {}", path.string(), error.message()));
+void check(const std::string& path, const std::error_code& error) {
+  if (error) throw FileError(fmt::format("[file] {}: {}", path, error.message()));
 }
 
 class DiskFile final : public OutputFile {
  public:
-  explicit DiskFile(std::filesystem::path path) : path_(std::move(path)) {
+  explicit DiskFile(std::string path) : path_(std::move(path)) {
     do {
       descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (descriptor_ < 0 && errno == EINTR);
@@ -45,34 +46,32 @@ class DiskFile final : public OutputFile {
   }
 
  private:
-  std::filesystem::path path_;
+  std::string path_;
   int descriptor_ = -1;
 };
 
 class Disk final : public FileSystem {
  public:
-  std::unique_ptr<OutputFile> create(const std::filesystem::path& file) override {
-    return std::make_unique<DiskFile>(file);
-  }
+  std::unique_ptr<OutputFile> create(const std::string& file) override { return std::make_unique<DiskFile>(file); }
 
-  void rename(const std::filesystem::path& from, const std::filesystem::path& to) override {
+  void rename(const std::string& from, const std::string& to) override {
     std::error_code error;
     std::filesystem::rename(from, to, error);
     check(to, error);
   }
 
-  void remove(const std::filesystem::path& file) override {
+  void remove(const std::string& file) override {
     if (unlink(file.c_str()) != 0) fail(file, errno);
   }
 
-  bool make_directory(const std::filesystem::path& directory) override {
+  bool make_directory(const std::string& directory) override {
     std::error_code error;
     const bool made = std::filesystem::create_directory(directory, error);
     check(directory, error);
     return made;
   }
 
-  void sync_directory(const std::filesystem::path& directory) override {
+  void sync_directory(const std::string& directory) override {
     const int descriptor = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) fail(directory, errno);
     const int error = fsync(descriptor) != 0 ? errno : 0;
@@ -80,7 +79,7 @@ class Disk final : public FileSystem {
     if (error != 0) fail(directory, error);
   }
 
-  std::vector<std::string> names_in(const std::filesystem::path& directory) override {
+  std::vector<std::string> names_in(const std::string& directory) override {
     std::error_code error;
     std::vector<std::string> names;
     std::filesystem::directory_iterator at(directory, error);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,15 +35,15 @@ class FileSystem {
   FileSystem& operator=(const FileSystem&) = delete;
 
   /// Makes an empty file; an error if the name is taken.
-  [[nodiscard]] virtual std::unique_ptr<OutputFile> create(const std::filesystem::path& file) = 0;
+  [[nodiscard]] virtual std::unique_ptr<OutputFile> create(const std::string& file) = 0;
   /// Gives a file another name, from which it removes the previous file at once.
-  virtual void rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
-  virtual void remove(const std::filesystem::path& file) = 0;
+  virtual void rename(const std::string& from, const std::string& to) = 0;
+  virtual void remove(const std::string& file) = 0;
   /// Makes a directory in one that exists; returns false if it exists already.
-  virtual bool make_directory(const std::filesystem::path& directory) = 0;
-  virtual void sync_directory(const std::filesystem::path& directory) = 0;
+  virtual bool make_directory(const std::string& directory) = 0;
+  virtual void sync_directory(const std::string& directory) = 0;
   /// Returns the names in a directory, in alphabetical order.
-  [[nodiscard]] virtual std::vector<std::string> names_in(const std::filesystem::path& directory) = 0;
+  [[nodiscard]] virtual std::vector<std::string> names_in(const std::string& directory) = 0;
 };
 
 /// The files of this machine.

@@ -122,8 +122,12 @@ struct RpropFormula {
 };
 
 /// Any of the formulas.
-using UpdateFormula = std::variant<SgdFormula, AdamFormula, AdagradFormula, AdadeltaFormula, RmspropFormula,
-                                   AdamaxFormula, RpropFormula, NAdamFormula, RAdamFormula, AsgdFormula>;
+using AnyFormula = std::variant<SgdFormula, AdamFormula, AdagradFormula, AdadeltaFormula, RmspropFormula, AdamaxFormula,
+                                RpropFormula, NAdamFormula, RAdamFormula, AsgdFormula>;
+/// One of them. A class, so that headers of update rules can declare it without its alternatives.
+struct UpdateFormula : AnyFormula {
+  using AnyFormula::variant;
+};
 
 /// One parameter in one step. REQUIRES: all tensors are contiguous, of one shape and on one device; value, gradient and
 /// next have one floating dtype, the states its compute_dtype. A value of 16 bits has one more state, the last: its

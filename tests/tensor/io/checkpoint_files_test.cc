@@ -164,27 +164,27 @@ BOOST_AUTO_TEST_CASE(disk_that_refuses_any_operation_leaves_the_checkpoint_befor
   class Failing final : public FileSystem {
    public:
     Failing(std::shared_ptr<FileSystem> files, int fail_at) : files_(std::move(files)), left_(fail_at) {}
-    std::unique_ptr<OutputFile> create(const std::filesystem::path& file) override {
+    std::unique_ptr<OutputFile> create(const std::string& file) override {
       take();
       return std::make_unique<Output>(*this, files_->create(file));
     }
-    void rename(const std::filesystem::path& from, const std::filesystem::path& to) override {
+    void rename(const std::string& from, const std::string& to) override {
       take();
       files_->rename(from, to);
     }
-    void remove(const std::filesystem::path& file) override {
+    void remove(const std::string& file) override {
       take();
       files_->remove(file);
     }
-    bool make_directory(const std::filesystem::path& directory) override {
+    bool make_directory(const std::string& directory) override {
       take();
       return files_->make_directory(directory);
     }
-    void sync_directory(const std::filesystem::path& directory) override {
+    void sync_directory(const std::string& directory) override {
       take();
       files_->sync_directory(directory);
     }
-    std::vector<std::string> names_in(const std::filesystem::path& directory) override {
+    std::vector<std::string> names_in(const std::string& directory) override {
       take();
       return files_->names_in(directory);
     }

@@ -71,39 +71,37 @@ class CrashingFiles final : public FileSystem {
 
   [[nodiscard]] int operations() const { return operations_; }
 
-  std::unique_ptr<OutputFile> create(const std::filesystem::path& path) override {
+  std::unique_ptr<OutputFile> create(const std::string& path) override {
     auto file = std::make_shared<File>();
     if (begin()) {
-      if (live_.contains(path.string())) throw FileError("[file] " + path.string() + ": File exists");
-      change([path, file](Entries& entries) { entries[path.string()] = file; });
+      if (live_.contains(path)) throw FileError("[file] " + path + ": File exists");
+      change([path, file](Entries& entries) { entries[path] = file; });
     }
     return std::make_unique<Output>(*this, file);
   }
-  void rename(const std::filesystem::path& from, const std::filesystem::path& to) override {
+  void rename(const std::string& from, const std::string& to) override {
     if (!begin()) return;
     change([from, to](Entries& entries) {
-      if (const auto found = entries.find(from.string()); found != entries.end()) {
-        entries[to.string()] = found->second;
-        entries.erase(from.string());
+      if (const auto found = entries.find(from); found != entries.end()) {
+        entries[to] = found->second;
+        entries.erase(from);
       }
     });
   }
-  void remove(const std::filesystem::path& path) override {
-    if (begin()) change([path](Entries& entries) { entries.erase(path.string()); });
+  void remove(const std::string& path) override {
+    if (begin()) change([path](Entries& entries) { entries.erase(path); });
   }
-  bool make_directory(const std::filesystem::path& path) override {
-    return begin() && directories_.insert(path.string()).second;
-  }
-  void sync_directory(const std::filesystem::path& path) override {
+  bool make_directory(const std::string& path) override { return begin() && directories_.insert(path).second; }
+  void sync_directory(const std::string& path) override {
     if (!begin()) return;
-    if (!directories_.contains(path.string())) {  // the one above
+    if (!directories_.contains(path)) {  // the one above
       durable_directories_ = directories_;
       return;
     }
     durable_ = live_;
     changes_.clear();
   }
-  std::vector<std::string> names_in(const std::filesystem::path& path) override {
+  std::vector<std::string> names_in(const std::string& path) override {
     std::vector<std::string> names;
     if (!begin()) return names;
     for (const auto& [of, file] : live_) {
