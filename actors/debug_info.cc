@@ -39,6 +39,18 @@ std::string DebugInfo::text() const {
     line(fmt::format("peers.{}.forks", peer), of.forks);
     line(fmt::format("peers.{}.contexts", peer), of.contexts);
   }
+  if (shared_memory) {
+    line("shared.peers", shared_memory->peers);
+    line("shared.segments", shared_memory->segments);
+    line("shared.bytes", shared_memory->bytes);
+    line("shared.idle_bytes", shared_memory->idle_bytes);
+    line("shared.kept_bytes", shared_memory->kept_bytes);
+    line("shared.leases", shared_memory->leases);
+    line("shared.tensors", shared_memory->tensors);
+    line("shared.bytes_copied", shared_memory->bytes_copied);
+    line("shared.bytes_avoided", shared_memory->bytes_avoided);
+    line("shared.refused", shared_memory->refused);
+  }
   if (!traffic) return text;
   for (const auto& [peer, counts] : *traffic) {
     line(fmt::format("traffic.{}.calls_sent", peer), counts.calls_sent);
@@ -74,6 +86,7 @@ DebugInfo detail::debug_info_of(NodeCore& node) {
   info.peers = node.accounts().list();
   for (const auto& [peer, of] : info.peers) info.waiting_calls += of.waiting_calls;
   info.traffic = node.traffic().counts();
+  info.shared_memory = node.shared_memory();
   return info;
 }
 

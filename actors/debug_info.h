@@ -8,6 +8,7 @@
 
 #include "actors/clock.h"
 #include "actors/core/reports.h"
+#include "actors/link.h"
 #include "actors/worker_info.h"
 
 namespace troupe {
@@ -51,10 +52,14 @@ struct DebugInfo {
   /// By peer that is up; nullopt while Node::measure_traffic(false).
   std::optional<std::map<NodeName, PeerTraffic>> traffic;
 
+  /// nullopt if the node's transport shares none.
+  std::optional<SharedMemoryUse> shared_memory;
+
   friend bool operator==(const DebugInfo&, const DebugInfo&) = default;
 
   /// One "key: value" per line, keys as the fields above; traffic as "traffic.ps0.bytes_sent: 1024", holdings as
-  /// "peers.ps0.owners: 3", silence as "unreachable.ps0: 4.2 s". A metric that is switched off has no line.
+  /// "peers.ps0.owners: 3", silence as "unreachable.ps0: 4.2 s", shared memory as "shared.leases: 2". A metric that is
+  /// switched off has no line.
   [[nodiscard]] std::string text() const;
 };
 

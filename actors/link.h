@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -73,6 +74,21 @@ class LinkSink {
   virtual void on_connect_failed(std::string_view address, const Error& why) = 0;
 };
 
+/// The memory that a node shares with peers on its host, so that large tensors need not travel.
+struct SharedMemoryUse {
+  std::size_t peers = 0;  ///< with which it can share now
+  std::size_t segments = 0;
+  std::size_t bytes = 0;            ///< of all segments
+  std::size_t idle_bytes = 0;       ///< of these, not in use
+  std::size_t kept_bytes = 0;       ///< of copies that stay with their tensors, for later sends
+  std::size_t leases = 0;           ///< held by peers, also by those that are gone and whose process has not ended
+  std::uint64_t tensors = 0;        ///< shared since the start; one for each message that has it
+  std::uint64_t bytes_copied = 0;   ///< of these, copied into segments
+  std::uint64_t bytes_avoided = 0;  ///< of these, sent without a copy
+  std::uint64_t refused = 0;        ///< malformed messages of peers
+  friend bool operator==(const SharedMemoryUse&, const SharedMemoryUse&) = default;
+};
+
 /// One node's end of the connections to all its peers. Thread rule: any thread may call any member; only `stop` blocks.
 class Link {
  public:
@@ -89,6 +105,16 @@ class Link {
 
   /// Returns true if frames are handed over without a copy, so that cutting large ones gains nothing.
   [[nodiscard]] virtual bool shares_memory() const { return false; }
+
+  /// Returns nullopt if this kind of link shares nothing between processes.
+  [[nodiscard]] virtual std::optional<SharedMemoryUse> shared_memory() const { return std::nullopt; }
+
+  /// Moves large frames of a message for `to` into memory that `to` maps, where the link can: they become `leased`, and
+  /// the message is for `to` only. Called by the thread that sends, before the message is cut.
+  virtual void share(const NodeName& to, Frames& frames) {
+    (void)to;
+    (void)frames;
+  }
 
   /// Opens a connection to the node that listens at `address`. Ends in on_link_up or on_connect_failed. Idempotent.
   virtual void connect(std::string_view address) = 0;

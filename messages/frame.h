@@ -3,16 +3,28 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 namespace troupe {
 
+class DerivedSlot;
+
+/// Whose memory a frame is in.
+enum class FrameMemory : std::uint8_t {
+  own,      ///< of this process
+  leased,   ///< of this process, and the receiver maps it: the bytes do not travel. Only a link makes such frames
+  foreign,  ///< of another process, which is not to change it, but could: read each byte once before it is checked
+};
+
 /// One piece of a message: bytes, and the owner that keeps them alive and unchanged while any copy of the frame exists.
 struct Frame {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
+  FrameMemory memory = FrameMemory::own;
+  DerivedSlot* derived = nullptr;  ///< of the block that has the bytes; valid while the owner lives, may be null
 };
 
 /// The size limit of a message in every layer: codec, session and link.

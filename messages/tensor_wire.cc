@@ -66,7 +66,7 @@ void write_descriptor(std::vector<std::byte>& body, std::size_t position, const 
 }
 
 std::uint32_t add_frame(Frames& frames, const FrozenBytes& bytes) {
-  frames.push_back({bytes.bytes(), bytes.owner()});
+  frames.push_back({bytes.bytes(), bytes.owner(), FrameMemory::own, bytes.derived()});
   return static_cast<std::uint32_t>(frames.size() - 1);
 }
 
@@ -192,16 +192,34 @@ void TensorWriter::place_together(Views views, std::vector<std::byte>& body, Fra
   }
 }
 
-const Storage& TensorReader::storage(std::size_t index, Device device) try {
+const Storage& TensorReader::copy_of_foreign(std::size_t index) {
+  integers_.resize(frames_.size());
+  Storage& copy = integers_[index];
+  if (!copy.defined()) {
+    const std::span<const std::byte> bytes = frames_[index].bytes;
+    copy = Storage::allocate(bytes.size());
+    std::memcpy(copy.mutable_data(), bytes.data(), bytes.size());
+  }
+  return copy;
+}
+
+std::span<const std::byte> TensorReader::bytes(std::size_t index, DType dtype) {
+  if (frames_[index].memory != FrameMemory::foreign || is_floating(dtype)) return frames_[index].bytes;
+  return {copy_of_foreign(index).data(), frames_[index].bytes.size()};
+}
+
+const Storage& TensorReader::storage(std::size_t index, Device device, DType dtype) try {
   storages_.resize(frames_.size());
   used_[index] = true;
+  const bool is_private = frames_[index].memory == FrameMemory::foreign && !is_floating(dtype);
+  if (is_private && device.kind == DeviceKind::cpu) return copy_of_foreign(index);
   Storage& storage = storages_[index];
   if (storage.defined() && storage.device() != device) {
     throw DecodeError(
         fmt::format("[decode] frame {} for {} and for {}", index, to_string(storage.device()), to_string(device)));
   }
   if (!storage.defined()) {
-    const std::span<const std::byte> bytes = frames_[index].bytes;
+    const std::span<const std::byte> bytes = this->bytes(index, dtype);
     if (device.kind == DeviceKind::cpu && may_adopt(frames_[index])) {
       return storage = Storage::adopt({frames_[index].owner, bytes});
     }
@@ -324,8 +342,8 @@ Tensor InArchive::tensor() {
     return detail::empty_on(device, shape, dtype);
   }
   detail::require_place(d, dtype, tensors_.frames());
-  if (dtype == DType::boolean) detail::require_booleans(tensors_.frames()[d.frame].bytes.subspan(d.offset, extent));
-  const Storage& storage = tensors_.storage(d.frame, device);
+  if (dtype == DType::boolean) detail::require_booleans(tensors_.bytes(d.frame, dtype).subspan(d.offset, extent));
+  const Storage& storage = tensors_.storage(d.frame, device, dtype);
   return Tensor::from_storage(storage, shape, strides, static_cast<std::int64_t>(d.offset / size_of(dtype)), dtype);
 }
 

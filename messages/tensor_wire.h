@@ -65,26 +65,35 @@ class TensorWriter {
 };
 
 /// Makes tensors from descriptors and frames. A large frame that is aligned as tensors are becomes their storage; any
-/// other is copied once.
+/// other is copied once. So is foreign memory with numbers that are checked, or used as places in memory (bool and
+/// integers): it could change after the check.
 class TensorReader {
  public:
   explicit TensorReader(std::span<const Frame> frames) : frames_(frames), used_(frames.size()) {}
 
-  /// Returns the storage on `device` with the bytes of frame `index`, the same for every call. REQUIRES: index <
-  /// size(). Throws DecodeError if this process does not have the device, or the frame was requested on another one.
-  [[nodiscard]] const Storage& storage(std::size_t index, Device device);
+  /// Returns the storage on `device` with the bytes of frame `index`, for numbers of `dtype`; the same for every call.
+  /// REQUIRES: index < size(). Throws DecodeError if this process does not have the device, or the frame was requested
+  /// on another one.
+  [[nodiscard]] const Storage& storage(std::size_t index, Device device, DType dtype);
 
   /// Returns `count` frames from `first` on, unchanged. Throws DecodeError if there are fewer.
   [[nodiscard]] Frames take(std::size_t first, std::size_t count);
 
   [[nodiscard]] std::span<const Frame> frames() const noexcept { return frames_; }
 
+  /// Returns the bytes of frame `index` to be checked: of the storage for `dtype`, or those that it will be copied
+  /// from.
+  [[nodiscard]] std::span<const std::byte> bytes(std::size_t index, DType dtype);
+
   /// Throws DecodeError if a frame is unused.
   void require_all_used() const;
 
  private:
+  [[nodiscard]] const Storage& copy_of_foreign(std::size_t index);
+
   std::span<const Frame> frames_;
   std::vector<Storage> storages_;  ///< by frame, once one is needed
+  std::vector<Storage> integers_;  ///< the same, of foreign frames that are read as integers
   std::vector<bool> used_;
 };
 

@@ -43,6 +43,7 @@ struct Storage::Block {
   const std::size_t size;
   const Device device;
   std::atomic<std::int64_t> readers{0};
+  DerivedSlot derived;  ///< of the present bytes: set only by readers, cleared before a write
 };
 
 struct Storage::State {
@@ -106,6 +107,8 @@ std::byte* Storage::mutable_data() {
     state_->block = std::move(fresh);
     state_->bytes.store(state_->block->bytes, std::memory_order_release);
     state_->exposed.store(false, std::memory_order_relaxed);
+  } else {
+    state_->block->derived.clear();
   }
   state_->version.fetch_add(1, std::memory_order_relaxed);
   return state_->block->bytes;
@@ -127,7 +130,9 @@ FrozenBytes Storage::freeze() const {
   done = state_->take_pending();
   auto reader = std::make_shared<Reader>(state_->block);
   const std::span<const std::byte> bytes(state_->block->bytes, state_->block->size);
-  return {std::move(reader), bytes};
+  // Whoever has a span over the bytes may write them without a word: nothing is derived from such.
+  const bool is_exposed = state_->exposed.load(std::memory_order_relaxed);
+  return {std::move(reader), bytes, is_exposed ? nullptr : &state_->block->derived};
 }
 
 void Storage::expose() const noexcept {
@@ -154,6 +159,7 @@ void Storage::defer(std::unique_ptr<PendingWork> work) {
   std::unique_ptr<PendingWork> done;  // released after the lock
   const std::lock_guard lock(state_->mutex);
   done = state_->take_pending();
+  state_->block->derived.clear();
   state_->pending = std::move(work);
   state_->is_pending.store(true, std::memory_order_release);
   state_->version.fetch_add(1, std::memory_order_relaxed);

@@ -1,36 +1,68 @@
 // The memory of tensors: shared by views, versioned, and copied on write while a reader holds it frozen.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "tensor/device.h"
 
 namespace troupe {
+
+/// An object that was made from the bytes of a block, for example a copy that other processes read.
+class Derived {
+ public:
+  Derived() = default;
+  virtual ~Derived() = default;
+  Derived(const Derived&) = delete;
+  Derived& operator=(const Derived&) = delete;
+};
+
+/// Holds an object derived from the bytes of a block until they change. Thread-safe.
+class DerivedSlot {
+ public:
+  [[nodiscard]] std::shared_ptr<const Derived> get() const { return object_.load(std::memory_order_acquire); }
+  void set(std::shared_ptr<const Derived> object) {
+    object_.store(std::move(object), std::memory_order_release);
+    is_set_.store(true, std::memory_order_release);
+  }
+  void clear() {
+    if (is_set_.exchange(false, std::memory_order_acq_rel)) object_.store(nullptr, std::memory_order_release);
+  }
+
+ private:
+  std::atomic<std::shared_ptr<const Derived>> object_;
+  std::atomic<bool> is_set_ = false;
+};
 
 /// Bytes that stay alive and unchanged while this object, a copy of it or a copy of its `owner()` exists.
 /// Thread-safe: any thread may copy, read and release it.
 class FrozenBytes {
  public:
   FrozenBytes() = default;
-  FrozenBytes(std::shared_ptr<const void> owner, std::span<const std::byte> bytes)
-      : owner_(std::move(owner)), bytes_(bytes) {}
+  FrozenBytes(std::shared_ptr<const void> owner, std::span<const std::byte> bytes, DerivedSlot* derived = nullptr)
+      : owner_(std::move(owner)), bytes_(bytes), derived_(derived) {}
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
   /// The object that keeps the bytes alive. May outlive this FrozenBytes.
   [[nodiscard]] const std::shared_ptr<const void>& owner() const noexcept { return owner_; }
 
+  /// The slot of the block that has the bytes; valid while the owner lives, null if there is none.
+  [[nodiscard]] DerivedSlot* derived() const noexcept { return derived_; }
+
   /// Returns a part of these bytes with the same owner. REQUIRES: offset + size <= bytes().size().
   [[nodiscard]] FrozenBytes part(std::size_t offset, std::size_t size) const {
-    return {owner_, bytes_.subspan(offset, size)};
+    return {owner_, bytes_.subspan(offset, size), derived_};
   }
 
  private:
   std::shared_ptr<const void> owner_;
   std::span<const std::byte> bytes_;
+  DerivedSlot* derived_ = nullptr;
 };
 
 /// Deferred work on the bytes of a Storage. It runs when the bytes are accessed next.

@@ -203,7 +203,7 @@ void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessag
   if (stopped()) return;
   if (to.name == name_) return host_->send(routing_->router, SendAnswerToSelf{request, std::move(message)});
   const msg::Envelope envelope{name_, to.name + "/router", {}, request};
-  auto parcel = pack_message(envelope, message, packing_);
+  auto parcel = pack_message(envelope, message, packing_, to.name, *link_);
   if (!parcel) {
     if (const auto* reply = std::get_if<msg::Reply>(&message)) {  // what it hands out will never be received
       for (const msg::RRefHandout& handout : reply->value.refs) references_->take_back(handout);

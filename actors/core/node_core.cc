@@ -33,7 +33,7 @@ void NodeCore::request(Request request, AnswerHandler done) {
                        {}};
   if (request.to != name_) {
     const msg::Envelope envelope{name_, request.to + "/" + request.actor, packed.id, {}};
-    auto parcel = pack_message(envelope, request.message, packing_);
+    auto parcel = pack_message(envelope, request.message, packing_, request.to, *link_);
     if (!parcel) {
       Error error = parcel.error();
       error.peer = request.to;
@@ -63,7 +63,7 @@ void NodeCore::send_notification(NodeName to, std::optional<Incarnation> life, s
   if (stopped()) return;
   if (to == name_) return host_->send(routing_->router, SendNotificationToSelf{std::move(actor), std::move(message)});
   const msg::Envelope envelope{name_, to + "/" + actor, {}, {}};
-  auto parcel = pack_message(envelope, message, packing_);
+  auto parcel = pack_message(envelope, message, packing_, to, *link_);
   if (!parcel) {
     spdlog::warn("[{}] {} to {} was not sent: {}", name_, msg::info_of(message).name, to, parcel.error().text());
     return;

@@ -9,14 +9,32 @@
 
 namespace troupe::detail {
 
-Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message, const Packing& packing) {
+namespace {
+
+template <class Share>
+Result<Parcel> encode_and_pack(const msg::Envelope& envelope, const msg::AnyMessage& message, const Packing& packing,
+                               const Share& share) {
   try {
     auto frames = msg::encode(envelope, message);
     if (!frames) return frames.error();
+    share(frames.value());
     return pack(std::move(frames).value(), packing);
   } catch (const std::bad_alloc&) {
     return Error{.code = ErrorCode::resource_exhausted, .message = "the node had no memory to send it"};
   }
+}
+
+}  // namespace
+
+Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message, const Packing& packing) {
+  return encode_and_pack(envelope, message, packing, [](Frames&) {});
+}
+
+Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message, const Packing& packing,
+                            const NodeName& to, Link& link) {
+  return encode_and_pack(envelope, message, packing, [&](Frames& frames) {
+    if (size_of(frames) > packing.whole_bytes_max) link.share(to, frames);
+  });
 }
 
 Posting posting_of(const msg::AnyMessage& message, const std::string& actor, bool nested) {

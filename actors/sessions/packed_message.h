@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "actors/link.h"
 #include "actors/sessions/session.h"
 #include "messages/all.h"
 #include "messages/envelope.h"
@@ -14,6 +15,10 @@ namespace troupe::detail {
 /// Errors: as msg::encode.
 [[nodiscard]] Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message,
                                           const Packing& packing);
+
+/// The same for a message to `to`, after `link` has shared what it can with that node.
+[[nodiscard]] Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message,
+                                          const Packing& packing, const NodeName& to, Link& link);
 
 /// Returns how a session treats a request to `actor` of a peer. Requests of users wait for the peer's grant; control
 /// messages do not. Uses of one value stay in order, and so do entries at one barrier place.

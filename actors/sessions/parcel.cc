@@ -35,6 +35,8 @@ Parcel pack(Frames message, const Packing& packing) {
     parcel.pieces.push_back(make_piece(Part::whole, std::move(message), packing.hashed));
     return parcel;
   }
+  for (Frame& frame : message) frame.memory = FrameMemory::own;
+  parcel.bytes = size_of(message);
   parcel.pieces.push_back(make_piece(Part::first, {table_of(message), message.front()}, packing.hashed));
   Frames piece;
   std::size_t room = packing.piece_bytes_max;
@@ -64,7 +66,7 @@ std::uint64_t hash_of(std::span<const Frame> frames) {
 
 std::size_t size_of(std::span<const Frame> frames) {
   std::size_t bytes = 0;
-  for (const Frame& frame : frames) bytes += frame.bytes.size();
+  for (const Frame& frame : frames) bytes += frame.memory == FrameMemory::own ? frame.bytes.size() : 0;
   return bytes;
 }
 

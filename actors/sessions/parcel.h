@@ -25,7 +25,7 @@ enum class Part : std::uint8_t {
 struct Piece {
   Part part = Part::whole;
   Frames frames;
-  std::size_t bytes = 0;   ///< of all frames
+  std::size_t bytes = 0;   ///< that travel
   std::uint64_t hash = 0;  ///< 0 if the link guards the bytes
 };
 
@@ -39,15 +39,17 @@ struct Packing {
 /// A message ready to be sent.
 struct Parcel {
   std::vector<Piece> pieces;  ///< one whole; or first, middle ..., last
-  std::size_t bytes = 0;      ///< of the message
+  std::size_t bytes = 0;      ///< of the message that travel
 };
 
-/// Cuts a message of one or more frames. Copies no frame. Thread rule: any thread may call.
+/// Cuts a message of one or more frames. Copies no frame. If a message is cut, leased frames travel, too. Thread rule:
+/// any thread may call.
 [[nodiscard]] Parcel pack(Frames message, const Packing& packing = {});
 
 /// Returns the hash of a piece with these frames.
 [[nodiscard]] std::uint64_t hash_of(std::span<const Frame> frames);
 
+/// Returns the bytes that travel, or have travelled: of the frames that are in memory of this process only.
 [[nodiscard]] std::size_t size_of(std::span<const Frame> frames);
 
 }  // namespace troupe

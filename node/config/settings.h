@@ -34,8 +34,10 @@ struct NodeSettings {
   bool debug = false;                                  ///< silence has no consequences
   std::chrono::milliseconds stall_limit{30'000};       ///< a router without progress for this long ends the process
   int math_threads = 0;                                ///< outside served functions; 0 = cores / processes on the host
-  std::string leaks = "warn";                          ///< warn or fail
-  std::string network = "loopback";                    ///< loopback or trusted
+  std::size_t shared_memory_max = std::size_t{2}
+                                  << 30;  ///< large tensors that peers on the host read in place; 0: none
+  std::string leaks = "warn";             ///< warn or fail
+  std::string network = "loopback";       ///< loopback or trusted
   std::string address;    ///< host or interface where nodes listen over TCP; empty: 127.0.0.1, or toward the seed
   std::string advertise;  ///< HOST or HOST:PORT told to peers instead of `address`; empty: the same
   std::string log_level = "info";  ///< trace, debug, info, warn, error or off

@@ -211,6 +211,28 @@ TextTable traffic_table(const ClusterView& cluster, PeersShown shown_peers) {
   return table;
 }
 
+/// Returns the memory that nodes share with peers on their host; nodes that have shared nothing are omitted.
+TextTable shared_table(const ClusterView& cluster) {
+  TextTable table({{"NODE"},
+                   {"SHARED MEMORY", kRight},
+                   {"IDLE", kRight},
+                   {"KEPT", kRight},
+                   {"SEGMENTS", kRight},
+                   {"LEASES", kRight},
+                   {"TENSORS", kRight},
+                   {"COPIED", kRight},
+                   {"NOT COPIED", kRight}});
+  for (const NodeView& node : cluster.nodes) {
+    if (!node.report || !node.report->counts.shared_memory) continue;
+    const SharedMemoryUse& use = *node.report->counts.shared_memory;
+    if (use.tensors == 0) continue;
+    table.add({printable(node.name), shown_bytes(use.bytes), shown_bytes(use.idle_bytes), shown_bytes(use.kept_bytes),
+               text_of(use.segments), text_of(use.leases), text_of(use.tensors), shown_bytes(use.bytes_copied),
+               shown_bytes(use.bytes_avoided)});
+  }
+  return table;
+}
+
 }  // namespace
 
 bool ClusterView::all_answer() const {
@@ -247,6 +269,7 @@ std::string text_of(const ClusterView& cluster, PeersShown peers) {
   text += node_table(cluster).text();
   if (const TextTable holdings = holdings_table(cluster, peers); !holdings.empty()) text += "\n" + holdings.text();
   if (const TextTable traffic = traffic_table(cluster, peers); !traffic.empty()) text += "\n" + traffic.text();
+  if (const TextTable shared = shared_table(cluster); !shared.empty()) text += "\n" + shared.text();
   return text;
 }
 

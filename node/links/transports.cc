@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "node/config/settings.h"
+#include "node/links/shared_memory/shared_link.h"
 #include "node/links/zmq_link.h"
 
 namespace troupe {
@@ -95,7 +96,14 @@ Result<std::unique_ptr<Link>> open_ipc(LinkRequest request) {
   std::string listen = request.listen;
   if (listen == "ipc://")
     listen += fmt::format("@troupe-{:016x}{:016x}", request.incarnation.high, request.incarnation.low);
-  return open_zmq_link(std::move(request), std::move(listen));
+  SharedLinkOptions shared;
+  shared.shares = request.shared_memory_max > 0;
+  shared.pool.bytes_max = request.shared_memory_max;
+  auto link = open_zmq_link(std::move(request), std::move(listen));
+  if (!link) return link.error();
+  auto sharing = SharedLink::over(std::move(link).value(), shared);
+  if (!sharing) return sharing.error();
+  return std::unique_ptr<Link>(std::move(sharing).value());
 }
 
 }  // namespace

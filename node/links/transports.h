@@ -1,6 +1,7 @@
 // The kinds of links between nodes, each with the scheme of its addresses.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,9 +25,10 @@ struct LinkRequest {
   std::string cluster_id;
   ClusterSecret secret = ClusterSecret::random();
   Network network = Network::loopback;
-  FailureDetectorOptions silence = {};         ///< for links between processes
-  std::string listen;                          ///< "SCHEME://PLACE"; "SCHEME://" alone: the transport chooses
-  std::map<std::string, std::string> options;  ///< by name, as the transport defines them
+  FailureDetectorOptions silence = {};                   ///< for links between processes
+  std::size_t shared_memory_max = std::size_t{2} << 30;  ///< for tensors that peers on this host read in place
+  std::string listen;                                    ///< "SCHEME://PLACE"; "SCHEME://" alone: the transport chooses
+  std::map<std::string, std::string> options;            ///< by name, as the transport defines them
   std::function<void(std::string_view line)> log;
 };
 
@@ -43,6 +45,7 @@ struct LinkKind {
 ///         `advertise`,
 ///         "tcp://HOST:PORT" with "*" for the bound port, is the address told to peers
 ///   ipc   "ipc://PATH" or "ipc://@NAME"        options: connect_patience, handshake_timeout
+///         Large tensors do not travel: the receiver reads them in the sender's memory (shared_memory/).
 class Transports {
  public:
   Transports();

@@ -55,6 +55,10 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
       "peers.ps1.contexts: 7\n";
   BOOST_TEST(info.text() == without + peers);
   info.peers.clear();
+  info.shared_memory = SharedMemoryUse{.peers = 1, .leases = 2, .bytes_copied = 4096};
+  BOOST_TEST(info.text().find("shared.leases: 2\n") != std::string::npos);
+  BOOST_TEST(info.text().find("shared.bytes_copied: 4096\n") != std::string::npos);
+  info.shared_memory.reset();
   info.traffic.emplace();
   info.traffic->emplace("trainer", PeerTraffic{1, 2, 3, 4});
   BOOST_TEST(info.text() == without +

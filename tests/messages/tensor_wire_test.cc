@@ -2,6 +2,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
 #include "messages/values.h"
 #include "tensor/create.h"
 #include "tests/messages/message_samples.h"
@@ -168,6 +173,42 @@ BOOST_AUTO_TEST_CASE(rows_far_apart_travel_without_what_lies_between) {
   BOOST_TEST(same_bytes(received[1], table.select(0, 1)));
   BOOST_TEST(same_bytes(received[2], table.select(0, 2)));
   BOOST_TEST(same_bytes(received[3], table.select(0, 901).slice(0, 0, 5)));
+}
+
+/// `payload` with its tensors in memory of another process, which owner and test can still change.
+msg::Payload in_foreign_memory(msg::Payload payload, std::vector<std::shared_ptr<std::vector<std::byte>>>& memory) {
+  for (Frame& frame : payload.tensors) {
+    // Aligned as a block is.
+    auto bytes = std::make_shared<std::vector<std::byte>>(frame.bytes.size() + 64);
+    std::size_t room = bytes->size();
+    void* begin = bytes->data();
+    std::align(64, frame.bytes.size(), begin, room);
+    std::memcpy(begin, frame.bytes.data(), frame.bytes.size());
+    memory.push_back(bytes);
+    frame = {{static_cast<std::byte*>(begin), frame.bytes.size()}, bytes, FrameMemory::foreign};
+  }
+  return payload;
+}
+
+BOOST_AUTO_TEST_CASE(of_foreign_memory_floats_are_read_in_place_what_is_checked_is_copied_first) {
+  std::vector<std::shared_ptr<std::vector<std::byte>>> memory;
+  const std::vector<Tensor> sent{ones({100'000}), counted(100'000), ones({100'000}, DType::boolean)};
+  const msg::Payload payload = in_foreign_memory(to_payload(nullptr, sent), memory);
+  const auto received = std::get<0>(from_payload<std::vector<Tensor>>(payload));
+  for (std::size_t i = 0; i < sent.size(); ++i) BOOST_TEST(same_bytes(received[i], sent[i]));
+  for (const auto& bytes : memory) std::ranges::fill(*bytes, std::byte{0xff});
+  BOOST_TEST(!same_bytes(received[0], sent[0]));
+  BOOST_TEST(same_bytes(received[1], sent[1]));
+  BOOST_TEST(same_bytes(received[2], sent[2]));
+}
+
+BOOST_AUTO_TEST_CASE(a_float_tensor_in_foreign_memory_is_never_written) {
+  std::vector<std::shared_ptr<std::vector<std::byte>>> memory;
+  const msg::Payload payload = in_foreign_memory(to_payload(nullptr, ones({100'000})), memory);
+  const std::vector<std::byte> before = *memory[0];
+  Tensor received = std::get<0>(from_payload<Tensor>(payload));
+  received.fill(2.0);
+  BOOST_TEST((*memory[0] == before));
 }
 
 // Descriptor of counted(4) at position 0: frame u32, dtype u8, dims u8, device u16, offset u64, numel u64, extent u64,

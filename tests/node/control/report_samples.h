@@ -35,6 +35,16 @@ inline NodeReport sample_node_report() {
   report.counts.peers.emplace("trainer", PeerHoldings{60, 61'000, 62, 63'000, 64, 65, 66});
   report.counts.traffic.emplace();
   report.counts.traffic->emplace("trainer", PeerTraffic{1, 2, 3000, 4'000'000});
+  report.counts.shared_memory = SharedMemoryUse{.peers = 1,
+                                                .segments = 2,
+                                                .bytes = 9'000'000,
+                                                .idle_bytes = 1'000'000,
+                                                .kept_bytes = 2'000'000,
+                                                .leases = 3,
+                                                .tensors = 40,
+                                                .bytes_copied = 50'000'000,
+                                                .bytes_avoided = 600'000'000,
+                                                .refused = 7};
   return report;
 }
 

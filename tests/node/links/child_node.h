@@ -23,11 +23,11 @@ extern char** environ;
 
 namespace troupe::testing {
 
-/// This test program again, as node "child" in a process of its own that a test can kill: the suite zmq_link_child.
+/// This test program again, as node "child" in a process of its own that a test can kill: the case of `suite`.
 class ChildNode {
  public:
   ChildNode(const ClusterSecret& secret, const std::string& bind, std::uint64_t incarnation,
-            std::chrono::milliseconds lease = std::chrono::seconds(10)) {
+            std::chrono::milliseconds lease = std::chrono::seconds(10), const std::string& suite = "zmq_link_child") {
     const auto [secret_read, secret_write] = make_pipe();
     const auto [address_read, address_write] = make_pipe();
     const auto [life_read, life_write] = make_pipe();
@@ -37,7 +37,7 @@ class ChildNode {
     ::close(secret_write);
 
     std::vector<std::string> words{"test",
-                                   "--run_test=zmq_link_child",
+                                   "--run_test=" + suite,
                                    "--",
                                    bind,
                                    std::to_string(incarnation),

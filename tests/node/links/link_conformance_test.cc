@@ -1,4 +1,4 @@
-// Properties of every link: over memory, ZeroMQ over TCP, ZeroMQ over unix sockets.
+// Properties of every link: over memory, ZeroMQ over TCP and unix sockets, and with shared memory.
 #include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -14,6 +14,7 @@
 #include "actors/link.h"
 #include "node/links/handshake.h"
 #include "node/links/memory_link.h"
+#include "node/links/shared_memory/shared_link.h"
 #include "node/links/zmq_link.h"
 #include "tests/support/recording_sink.h"
 
@@ -77,6 +78,14 @@ struct IpcLinks final : ZmqLinks {
   const std::string prefix = "ipc://@troupe-test-" + std::to_string(fresh_incarnation().low) + "-";
 };
 
+struct SharedLinks {
+  IpcLinks inner;
+  std::unique_ptr<Link> make(const NodeName& name, Incarnation incarnation) {
+    return SharedLink::over(inner.make(name, incarnation), {}).value();
+  }
+  static std::string nobodys_address() { return IpcLinks::nobodys_address(); }
+};
+
 /// A node that is only a link and records its link's events.
 struct TestNode {
   TestNode(auto& links, const NodeName& named) : name(named), incarnation(fresh_incarnation()) {
@@ -108,7 +117,7 @@ struct Two {
   TestNode b{links, "b"};
 };
 
-using AllLinks = boost::mpl::list<MemoryLinks, TcpLinks, IpcLinks>;
+using AllLinks = boost::mpl::list<MemoryLinks, TcpLinks, IpcLinks, SharedLinks>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(both_sides_learn_who_is_up, Links, AllLinks) {
   Two<Links> two;

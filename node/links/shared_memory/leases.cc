@@ -1,0 +1,105 @@
+#include "node/links/shared_memory/leases.h"
+
+#include <utility>
+
+namespace troupe::detail {
+namespace {
+
+/// REQUIRES: slot < kLeasesMax.
+std::atomic_ref<std::uint64_t> word_of(const Mapping& page, std::size_t slot) {
+  return std::atomic_ref(*(reinterpret_cast<std::uint64_t*>(page.bytes().data()) + slot));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<LeaseTable>> LeaseTable::make() {
+  auto page = make_segment(kLeasePageBytes, Writers::all);
+  if (!page) return page.error();
+  return std::make_shared<LeaseTable>(std::move(page).value());
+}
+
+LeaseTable::LeaseTable(Segment page) : page_(std::move(page)), slots_(kLeasesMax) {
+  free_.reserve(kLeasesMax);
+  open_.reserve(kLeasesMax);
+  for (std::size_t i = kLeasesMax; i-- > 0;) free_.push_back(static_cast<std::uint32_t>(i));
+}
+
+std::atomic_ref<std::uint64_t> LeaseTable::word(std::size_t slot) const { return word_of(*page_.memory, slot); }
+
+std::optional<LeaseId> LeaseTable::open(std::shared_ptr<Block> block) {
+  const std::lock_guard lock(mutex_);
+  if (free_.empty()) return std::nullopt;
+  const std::uint32_t number = free_.back();
+  free_.pop_back();
+  open_.push_back(number);
+  Slot& slot = slots_[number];
+  slot.block = std::move(block);
+  slot.told = false;
+  return LeaseId{.slot = number, .generation = ++slot.generation};
+}
+
+void LeaseTable::told(LeaseId lease) {
+  const std::lock_guard lock(mutex_);
+  Slot& slot = slots_[lease.slot];
+  if (slot.generation == lease.generation) slot.told = true;
+}
+
+void LeaseTable::cancel(LeaseId lease) {
+  std::shared_ptr<Block> ended;  // its destructor takes the pool's lock
+  const std::lock_guard lock(mutex_);
+  Slot& slot = slots_[lease.slot];
+  if (slot.generation != lease.generation || slot.told) return;
+  ended = std::exchange(slot.block, nullptr);
+  std::erase(open_, lease.slot);
+  free_.push_back(lease.slot);
+}
+
+void LeaseTable::collect() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(open_, [this](std::uint32_t number) {
+    Slot& slot = slots_[number];
+    if (!slot.told || word(number).load(std::memory_order_acquire) != slot.generation) return false;
+    slot.block = nullptr;
+    free_.push_back(number);
+    return true;
+  });
+}
+
+void LeaseTable::end_all() {
+  const std::lock_guard lock(mutex_);
+  for (const std::uint32_t number : open_) {
+    slots_[number].block = nullptr;
+    free_.push_back(number);
+  }
+  open_.clear();
+}
+
+std::shared_ptr<Block> LeaseTable::find(LeaseId lease) const {
+  const std::lock_guard lock(mutex_);
+  if (lease.slot >= kLeasesMax) return nullptr;
+  const Slot& slot = slots_[lease.slot];
+  return slot.told && slot.generation == lease.generation ? slot.block : nullptr;
+}
+
+std::size_t LeaseTable::size() const {
+  const std::lock_guard lock(mutex_);
+  return open_.size();
+}
+
+Result<std::shared_ptr<const LeasePage>> LeasePage::map(const FileDescriptor& file) {
+  auto memory = map_segment(file, kLeasePageBytes, Writers::all);
+  if (!memory) return memory.error();
+  return std::make_shared<const LeasePage>(std::move(memory).value());
+}
+
+std::atomic_ref<std::uint64_t> LeasePage::word(std::size_t slot) const noexcept { return word_of(*memory_, slot); }
+
+void LeasePage::give_back(LeaseId lease) const noexcept {
+  word(lease.slot).store(lease.generation, std::memory_order_release);
+}
+
+bool LeasePage::was_given_back(LeaseId lease) const noexcept {
+  return word(lease.slot).load(std::memory_order_acquire) == lease.generation;
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,112 @@
+// Leases: a peer holds one as long as it may read a block. It gives a lease back by writing one word of a page that
+// both processes map, so that no message is needed, and none can be lost.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "messages/error.h"
+#include "node/file_descriptor.h"
+#include "node/links/shared_memory/segment.h"
+#include "node/links/shared_memory/segment_pool.h"
+
+namespace troupe::detail {
+
+/// A lease by its place in the page. A slot is used again with a higher generation.
+struct LeaseId {
+  std::uint32_t slot = 0;
+  std::uint64_t generation = 0;
+  friend bool operator==(const LeaseId&, const LeaseId&) = default;
+};
+
+/// The most leases of one peer. Messages beyond them are copied.
+inline constexpr std::size_t kLeasesMax = 8192;
+inline constexpr std::size_t kLeasePageBytes = kLeasesMax * sizeof(std::uint64_t);
+
+/// The owner's side: the blocks that one life of a peer holds. Thread-safe.
+class LeaseTable {
+ public:
+  /// Errors: resource_exhausted.
+  [[nodiscard]] static Result<std::shared_ptr<LeaseTable>> make();
+  explicit LeaseTable(Segment page);
+
+  /// Of the page, for the peer.
+  [[nodiscard]] int descriptor() const { return page_.file.get(); }
+
+  /// Returns a lease of `block`; nullopt if the peer holds kLeasesMax.
+  [[nodiscard]] std::optional<LeaseId> open(std::shared_ptr<Block> block);
+
+  /// Ends a lease that the peer was never told of.
+  void cancel(LeaseId lease);
+
+  /// The peer was told of the lease: only collect() ends it.
+  void told(LeaseId lease);
+
+  /// Ends the leases that the peer has given back.
+  void collect();
+
+  /// Ends all leases. REQUIRES: the peer's process has ended.
+  void end_all();
+
+  /// Returns the block of an open lease that the peer was told of; null if there is none.
+  [[nodiscard]] std::shared_ptr<Block> find(LeaseId lease) const;
+
+  [[nodiscard]] std::size_t size() const;
+
+ private:
+  struct Slot {
+    std::shared_ptr<Block> block;  ///< null: free
+    std::uint64_t generation = 0;
+    bool told = false;
+  };
+  [[nodiscard]] std::atomic_ref<std::uint64_t> word(std::size_t slot) const;
+
+  const Segment page_;
+  mutable std::mutex mutex_;
+  std::vector<Slot> slots_;          ///< guarded by mutex_
+  std::vector<std::uint32_t> free_;  ///< guarded by mutex_
+  std::vector<std::uint32_t> open_;  ///< guarded by mutex_
+};
+
+/// The reader's side of the page of one peer. Thread-safe.
+class LeasePage {
+ public:
+  /// Errors: as map_segment().
+  [[nodiscard]] static Result<std::shared_ptr<const LeasePage>> map(const FileDescriptor& file);
+  explicit LeasePage(std::shared_ptr<const Mapping> memory) : memory_(std::move(memory)) {}
+
+  /// REQUIRES: lease.slot < kLeasesMax.
+  void give_back(LeaseId lease) const noexcept;
+  [[nodiscard]] bool was_given_back(LeaseId lease) const noexcept;
+
+ private:
+  [[nodiscard]] std::atomic_ref<std::uint64_t> word(std::size_t slot) const noexcept;
+
+  const std::shared_ptr<const Mapping> memory_;
+};
+
+/// A lease that this process holds, given back in the destructor, and the memory that it is for.
+class Lease {
+ public:
+  Lease(LeaseId id, std::shared_ptr<const LeasePage> page, std::shared_ptr<const Mapping> segment)
+      : id_(id), page_(std::move(page)), segment_(std::move(segment)) {}
+  ~Lease() { page_->give_back(id_); }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  [[nodiscard]] LeaseId id() const noexcept { return id_; }
+  [[nodiscard]] std::span<const std::byte> segment_bytes() const noexcept { return segment_->bytes(); }
+
+ private:
+  const LeaseId id_;
+  const std::shared_ptr<const LeasePage> page_;
+  const std::shared_ptr<const Mapping> segment_;
+};
+
+}  // namespace troupe::detail

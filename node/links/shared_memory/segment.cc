@@ -1,0 +1,58 @@
+#include "node/links/shared_memory/segment.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+namespace troupe::detail {
+namespace {
+
+constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+
+Error failure(ErrorCode code, std::string what) {
+  return Error{.code = code, .message = "shared memory: " + what, .execution = Execution::never};
+}
+
+Error no_memory(int error) { return failure(ErrorCode::resource_exhausted, std::generic_category().message(error)); }
+
+Result<std::shared_ptr<const Mapping>> mapped(const FileDescriptor& file, std::size_t bytes, int protection) {
+  void* const memory = ::mmap(nullptr, bytes, protection, MAP_SHARED | MAP_POPULATE, file.get(), 0);
+  if (memory == MAP_FAILED) return no_memory(errno);
+  (void)::madvise(memory, bytes, MADV_DONTFORK);  // a child must neither hold nor write it
+  return std::make_shared<const Mapping>(std::span(static_cast<std::byte*>(memory), bytes));
+}
+
+}  // namespace
+
+Mapping::~Mapping() { (void)::munmap(bytes_.data(), bytes_.size()); }
+
+Result<Segment> make_segment(std::size_t bytes, Writers writers) {
+  Segment segment{.file = FileDescriptor(::memfd_create("troupe", MFD_CLOEXEC | MFD_ALLOW_SEALING)), .memory = {}};
+  if (!segment.file.is_open()) return no_memory(errno);
+  const auto size = static_cast<off_t>(bytes);
+  if (::ftruncate(segment.file.get(), size) != 0) return no_memory(errno);
+  if (::fallocate(segment.file.get(), 0, 0, size) != 0) return no_memory(errno);
+  auto memory = mapped(segment.file, bytes, PROT_READ | PROT_WRITE);
+  if (!memory) return memory.error();
+  segment.memory = std::move(memory).value();
+  const int seals = kSizeSeals | F_SEAL_SEAL | (writers == Writers::owner ? F_SEAL_FUTURE_WRITE : 0);
+  if (::fcntl(segment.file.get(), F_ADD_SEALS, seals) != 0) return no_memory(errno);
+  return segment;
+}
+
+Result<std::shared_ptr<const Mapping>> map_segment(const FileDescriptor& file, std::size_t bytes, Writers writers) {
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return no_memory(errno);
+  const int seals = ::fcntl(file.get(), F_GET_SEALS);
+  if (seals < 0 || (seals & kSizeSeals) != kSizeSeals)
+    return failure(ErrorCode::protocol_violation, "a peer sent memory that it could take away");
+  if (bytes == 0 || status.st_size != static_cast<off_t>(bytes))
+    return failure(ErrorCode::protocol_violation, "a peer sent memory of another size than it said");
+  return mapped(file, bytes, writers == Writers::all ? PROT_READ | PROT_WRITE : PROT_READ);
+}
+
+}  // namespace troupe::detail

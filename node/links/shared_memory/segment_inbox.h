@@ -1,0 +1,70 @@
+// A socket on which peers of this host hand descriptors of their memory over.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "messages/error.h"
+#include "node/file_descriptor.h"
+
+namespace troupe::detail {
+
+/// What a datagram is for.
+enum class HandOver : std::uint8_t {
+  page = 1,     ///< the page of leases that the receiver writes
+  segment = 2,  ///< a segment that the receiver reads
+  ready = 3,    ///< no memory: shows the sender's process
+};
+
+/// A secret of the receiver, which it told one peer over the authenticated link: only that peer's datagrams count.
+using InboxToken = std::array<std::byte, 16>;
+[[nodiscard]] InboxToken random_inbox_token();
+
+/// One datagram. Without `ready` it has one descriptor.
+struct HandedOver {
+  HandOver kind = HandOver::ready;
+  InboxToken token{};
+  std::uint32_t segment = 0;
+  std::uint64_t bytes = 0;  ///< of the memory
+  FileDescriptor file;
+  pid_t sender = 0;  ///< as the kernel says; 0: a process that this one cannot see
+};
+
+/// Never blocks. Thread rule: one thread at a time; `send` any thread.
+class SegmentInbox {
+ public:
+  /// Binds near the address at which a link listens: "ipc://PATH" at "PATH.memory"; "ipc://@NAME" at a free abstract
+  /// name. Errors: resource_exhausted, bad_argument (another kind of address).
+  [[nodiscard]] static Result<SegmentInbox> open_beside(const std::string& address);
+
+  SegmentInbox(SegmentInbox&&) noexcept;
+  SegmentInbox& operator=(SegmentInbox&&) = delete;
+  ~SegmentInbox();
+
+  /// A path, or "@NAME".
+  [[nodiscard]] const std::string& place() const { return place_; }
+
+  /// Sends a datagram with `descriptor`, if it is not negative, to the inbox at `place`. Returns false if that inbox is
+  /// full or gone.
+  [[nodiscard]] bool send(std::string_view place, const HandedOver& what, int descriptor) const;
+
+  /// Returns the next datagram of a process of this user; nullopt if there is none. Others are dropped, as malformed
+  /// ones are.
+  [[nodiscard]] std::optional<HandedOver> receive() const;
+
+ private:
+  SegmentInbox(FileDescriptor descriptor, std::string place, std::string file)
+      : descriptor_(std::move(descriptor)), place_(std::move(place)), file_(std::move(file)) {}
+
+  FileDescriptor descriptor_;
+  std::string place_;
+  std::string file_;  ///< removed in the destructor; may be empty
+};
+
+}  // namespace troupe::detail

@@ -1,0 +1,551 @@
+#include "node/links/shared_memory/shared_link.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <span>
+#include <unordered_map>
+
+#include "tensor/storage.h"
+
+namespace troupe {
+
+using detail::HandedOver;
+using detail::HandOver;
+using detail::Lease;
+using detail::LeaseId;
+using detail::LeasePage;
+using detail::LeaseTable;
+using detail::Mapping;
+using detail::SharedControl;
+using detail::SharedEntry;
+
+namespace {
+
+constexpr std::chrono::milliseconds kTidyInterval{100};
+
+constexpr std::size_t kHeaderFrames = 2;  // of a message: its header and its body, which are read more than once
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+bool has_ended(const detail::FileDescriptor& process) {
+  pollfd one{.fd = process.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&one, 1, 0) == 1;
+}
+
+bool lies_in(std::uint64_t offset, std::uint64_t bytes, std::size_t size) {
+  return bytes > 0 && offset <= size && bytes <= size - offset;
+}
+
+}  // namespace
+
+/// One life of a peer, with the memory of both directions.
+struct SharedLink::Other {
+  explicit Other(Peer p) : peer(std::move(p)), token(detail::random_inbox_token()) {}
+
+  /// A lease of the peer's memory that this process holds, or held last in that slot.
+  struct Held {
+    std::weak_ptr<const Lease> lease;
+    std::span<const std::byte> bytes;
+  };
+
+  /// Returns the lease whose frame has `bytes` whole; null if there is none. REQUIRES: mutex is held.
+  [[nodiscard]] std::shared_ptr<const Lease> lease_over(std::span<const std::byte> bytes) const {
+    auto after = by_address.upper_bound(bytes.data());
+    if (after == by_address.begin()) return nullptr;
+    const Held& held = slots.at((--after)->second);
+    if (bytes.data() + bytes.size() > held.bytes.data() + held.bytes.size()) return nullptr;
+    return held.lease.lock();
+  }
+
+  void hold(const std::shared_ptr<const Lease>& lease, std::span<const std::byte> bytes) {
+    Held& held = slots[lease->id().slot];
+    if (const auto old = by_address.find(held.bytes.data());
+        old != by_address.end() && old->second == lease->id().slot) {
+      by_address.erase(old);
+    }
+    held = {.lease = lease, .bytes = bytes};
+    by_address[bytes.data()] = lease->id().slot;
+  }
+
+  const Peer peer;
+  const detail::InboxToken token;  ///< the peer proves itself with it in this node's inbox
+
+  std::mutex mutex;  // guards the rest
+  // This node's memory at the peer.
+  std::string inbox;
+  detail::InboxToken its_token{};
+  std::shared_ptr<LeaseTable> leases;  ///< null before the peer's hello
+  std::set<std::uint32_t> introduced;  ///< segments that the peer was given
+  detail::FileDescriptor process;      ///< of the peer; tells its end. Open: frames can be shared
+  // The peer's memory here.
+  std::shared_ptr<const LeasePage> page;
+  std::map<std::uint32_t, std::shared_ptr<const Mapping>> segments;
+  std::unordered_map<std::uint32_t, Held> slots;
+  std::map<const std::byte*, std::uint32_t> by_address;  ///< slots by the first byte of their frame
+};
+
+/// The owner of a frame that was shared: its memory, and its lease until the peer was told of it.
+struct SharedLink::Sent {
+  Sent(SharedEntry e, std::shared_ptr<const void> m, std::shared_ptr<LeaseTable> l)
+      : entry(e), memory(std::move(m)), leases(std::move(l)) {}
+  ~Sent() {
+    if (leases) leases->cancel(entry.lease);
+  }
+  Sent(const Sent&) = delete;
+  Sent& operator=(const Sent&) = delete;
+
+  const SharedEntry entry;  ///< without the position
+  const std::shared_ptr<const void> memory;
+  const std::shared_ptr<LeaseTable> leases;  ///< null: the memory is the receiver's own
+};
+
+/// The copy of a tensor's bytes in a block. It stays with the tensor until the bytes are written, and serves later
+/// sends.
+class SharedLink::Copy final : public Derived {
+ public:
+  Copy(const detail::SegmentPool* pool, std::span<const std::byte> of, std::shared_ptr<detail::Block> block,
+       std::shared_ptr<std::atomic<std::size_t>> kept_bytes)
+      : pool_(pool), of_(of), block_(std::move(block)), kept_bytes_(std::move(kept_bytes)) {
+    kept_bytes_->fetch_add(of_.size(), std::memory_order_relaxed);
+  }
+  ~Copy() override { kept_bytes_->fetch_sub(of_.size(), std::memory_order_relaxed); }
+
+  /// Two nodes of one process send the same tensors: each has copies of its own.
+  [[nodiscard]] bool is_of(const detail::SegmentPool* pool, std::span<const std::byte> bytes) const {
+    return pool == pool_ && bytes.data() == of_.data() && bytes.size() == of_.size();
+  }
+  [[nodiscard]] const std::shared_ptr<detail::Block>& block() const { return block_; }
+
+ private:
+  const detail::SegmentPool* const pool_;  ///< alive: the block holds it
+  const std::span<const std::byte> of_;
+  const std::shared_ptr<detail::Block> block_;
+  const std::shared_ptr<std::atomic<std::size_t>> kept_bytes_;
+};
+
+Result<std::unique_ptr<SharedLink>> SharedLink::over(std::unique_ptr<Link> inner, SharedLinkOptions options) {
+  auto inbox = detail::SegmentInbox::open_beside(inner->address());
+  if (!inbox) return inbox.error();
+  return std::unique_ptr<SharedLink>(new SharedLink(std::move(inner), std::move(inbox).value(), options));
+}
+
+SharedLink::SharedLink(std::unique_ptr<Link> inner, detail::SegmentInbox inbox, SharedLinkOptions options)
+    : options_(options),
+      inner_(std::move(inner)),
+      inbox_(std::move(inbox)),
+      pool_(std::make_shared<detail::SegmentPool>(options.pool)),
+      kept_bytes_(std::make_shared<std::atomic<std::size_t>>(0)) {}
+
+SharedLink::~SharedLink() { inner_->stop(); }
+
+void SharedLink::start(LinkSink& sink) {
+  sink_ = &sink;
+  inner_->start(*this);
+}
+
+void SharedLink::stop() {
+  inner_->stop();
+  const std::lock_guard lock(mutex_);
+  others_.clear();
+  orphans_.clear();
+}
+
+SharedLink::SharedOther SharedLink::find(const NodeName& peer) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = others_.find(peer);
+  return found == others_.end() ? nullptr : found->second;
+}
+
+std::vector<SharedLink::SharedOther> SharedLink::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<SharedOther> others;
+  for (const auto& [name, other] : others_) others.push_back(other);
+  return others;
+}
+
+// --- the two ends find each other ------------------------------------------------------------------------------------
+
+void SharedLink::on_link_up(const Peer& peer) {
+  sink_->on_link_up(peer);
+  auto other = std::make_shared<Other>(peer);
+  {
+    const std::lock_guard lock(mutex_);
+    SharedOther& known = others_[peer.name];
+    if (known && known->peer.incarnation == peer.incarnation) return;
+    known = other;
+  }
+  inner_->send(peer.name, LinkLane::express,
+               {detail::encode(
+                   SharedControl{.kind = SharedControl::Kind::hello, .token = other->token, .inbox = inbox_.place()})});
+}
+
+void SharedLink::on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = others_.find(peer);
+    if (found != others_.end() && found->second->peer.incarnation == incarnation) {
+      const std::lock_guard of_peer(found->second->mutex);
+      if (found->second->leases && found->second->process.is_open())
+        orphans_.push_back({found->second->leases, std::move(found->second->process)});
+      others_.erase(found);
+    }
+  }
+  tidy();
+  sink_->on_link_down(peer, incarnation, why);
+}
+
+void SharedLink::obey(Other& from, const SharedControl& control) {
+  const auto reply = [&](SharedControl::Kind kind) {
+    inner_->send(from.peer.name, LinkLane::express, {detail::encode(SharedControl{.kind = kind, .inbox = {}})});
+  };
+  switch (control.kind) {
+    case SharedControl::Kind::hello: return make_offer(from, control);
+    case SharedControl::Kind::offered: {
+      take_inbox();
+      HandedOver here{.kind = HandOver::ready, .token = {}, .file = {}};
+      std::string inbox;
+      {
+        const std::lock_guard lock(from.mutex);
+        if (!from.page) return;
+        here.token = from.its_token;
+        inbox = from.inbox;
+      }
+      if (inbox_.send(inbox, here, -1)) reply(SharedControl::Kind::ready);
+      return;
+    }
+    case SharedControl::Kind::ready: return take_inbox();
+    case SharedControl::Kind::ended: {
+      const std::lock_guard lock(from.mutex);
+      from.segments.erase(control.segment);
+      return;
+    }
+  }
+}
+
+void SharedLink::make_offer(Other& to, const SharedControl& hello) {
+  {
+    const std::lock_guard lock(to.mutex);
+    if (hello.inbox.empty() || !to.inbox.empty()) return refuse();  // it said hello before
+    to.inbox = hello.inbox;
+    to.its_token = hello.token;
+  }
+  if (!options_.shares) return;
+  const auto leases = LeaseTable::make();
+  if (!leases) return;  // no memory: frames travel
+  {
+    const std::lock_guard lock(to.mutex);
+    to.leases = leases.value();
+  }
+  const HandedOver page{.kind = HandOver::page, .token = hello.token, .bytes = detail::kLeasePageBytes, .file = {}};
+  if (!inbox_.send(hello.inbox, page, leases.value()->descriptor())) return;
+  inner_->send(to.peer.name, LinkLane::express,
+               {detail::encode(SharedControl{.kind = SharedControl::Kind::offered, .inbox = {}})});
+}
+
+void SharedLink::take_inbox() {
+  while (std::optional<HandedOver> what = inbox_.receive()) {
+    const auto others = all();
+    const auto sender = std::ranges::find_if(others, [&](const SharedOther& o) { return o->token == what->token; });
+    if (sender == others.end()) {
+      refuse();
+      continue;
+    }
+    Other& from = **sender;
+    const std::lock_guard lock(from.mutex);
+    switch (what->kind) {
+      case HandOver::page:
+        if (auto page = LeasePage::map(what->file); page && !from.page) from.page = page.value();
+        break;
+      case HandOver::segment:
+        if (auto memory = detail::map_segment(what->file, what->bytes, detail::Writers::owner))
+          from.segments.try_emplace(what->segment, memory.value());
+        else refuse();
+        break;
+      case HandOver::ready:
+        // Without a descriptor of its process nothing would tell when its memory is free after a crash.
+        if (!from.process.is_open() && what->sender > 0)
+          from.process = detail::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, what->sender, 0)));
+        break;
+    }
+  }
+}
+
+// --- sending ---------------------------------------------------------------------------------------------------------
+
+void SharedLink::share(const NodeName& to, Frames& frames) {
+  const SharedOther other = options_.shares ? find(to) : nullptr;
+  if (!other) return;
+  {
+    const std::lock_guard lock(other->mutex);
+    if (!other->process.is_open()) return;
+  }
+  tidy(*other);
+  std::size_t left = 0;
+  for (Frame& frame : frames) {
+    if (frame.bytes.size() >= options_.frame_bytes_min) share_one(*other, frame);
+    if (frame.memory != FrameMemory::leased) left += frame.bytes.size();
+  }
+  if (left >= options_.frame_bytes_min) share_small(*other, frames);
+}
+
+void SharedLink::share_one(Other& to, Frame& frame) {
+  {
+    const std::lock_guard lock(to.mutex);
+    if (const auto lease = to.lease_over(frame.bytes)) {
+      const SharedEntry entry{.frame = 0,
+                              .memory = SharedEntry::Memory::receivers,
+                              .segment = 0,
+                              .lease = lease->id(),
+                              .offset = static_cast<std::uint64_t>(frame.bytes.data() - lease->segment_bytes().data()),
+                              .bytes = frame.bytes.size()};
+      frame = {frame.bytes, std::make_shared<const Sent>(entry, lease, nullptr), FrameMemory::leased};
+      bytes_avoided_.fetch_add(entry.bytes, std::memory_order_relaxed);
+      frames_shared_.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+  }
+  const std::size_t size = frame.bytes.size();
+  if (const auto block = pool_->find(frame.bytes)) {
+    if (lease(to, frame, block, frame.bytes)) bytes_avoided_.fetch_add(size, std::memory_order_relaxed);
+  } else if (const auto copy = copy_of(frame)) {
+    if (lease(to, frame, copy->block(), copy->block()->bytes().first(size)))
+      bytes_avoided_.fetch_add(size, std::memory_order_relaxed);
+  } else if (const auto fresh = pool_->take(size)) {
+    const auto bytes = copied(frame, fresh->bytes());
+    keep_copy(frame, fresh);
+    lease(to, frame, fresh, bytes);
+  }
+}
+
+std::shared_ptr<const SharedLink::Copy> SharedLink::copy_of(const Frame& frame) const {
+  if (frame.derived == nullptr) return nullptr;
+  auto copy = std::dynamic_pointer_cast<const Copy>(frame.derived->get());
+  return copy && copy->is_of(pool_.get(), frame.bytes) ? copy : nullptr;
+}
+
+void SharedLink::keep_copy(const Frame& frame, const std::shared_ptr<detail::Block>& block) {
+  // Kept copies must leave room for tensors that are sent once.
+  const bool has_room =
+      kept_bytes_->load(std::memory_order_relaxed) + frame.bytes.size() <= options_.pool.bytes_max / 4;
+  if (frame.derived != nullptr && has_room)
+    frame.derived->set(std::make_shared<const Copy>(pool_.get(), frame.bytes, block, kept_bytes_));
+}
+
+// Small tensors of one message take one block together: what is left to travel then fits into one packet.
+void SharedLink::share_small(Other& to, Frames& frames) {
+  std::size_t bytes = 0;
+  const auto travels = [](const Frame& frame) { return frame.memory != FrameMemory::leased && !frame.bytes.empty(); };
+  const std::span<Frame> tensors = std::span(frames).subspan(std::min(frames.size(), kHeaderFrames));
+  for (const Frame& frame : tensors) bytes += travels(frame) ? aligned(frame.bytes.size()) : 0;
+  const auto block = bytes == 0 ? nullptr : pool_->take(bytes);
+  if (!block) return;
+  std::span<std::byte> room = block->bytes();
+  for (Frame& frame : tensors) {
+    if (!travels(frame)) continue;
+    const std::size_t size = aligned(frame.bytes.size());
+    lease(to, frame, block, copied(frame, room));
+    room = room.subspan(size);
+  }
+}
+
+std::span<const std::byte> SharedLink::copied(const Frame& frame, std::span<std::byte> to) {
+  std::memcpy(to.data(), frame.bytes.data(), frame.bytes.size());
+  bytes_copied_.fetch_add(frame.bytes.size(), std::memory_order_relaxed);
+  return to.first(frame.bytes.size());
+}
+
+bool SharedLink::lease(Other& to, Frame& frame, const std::shared_ptr<detail::Block>& block,
+                       std::span<const std::byte> bytes) {
+  const std::lock_guard lock(to.mutex);
+  if (!to.introduced.contains(block->segment())) {
+    const auto segment = pool_->segment(block->segment());
+    const HandedOver memory{.kind = HandOver::segment,
+                            .token = to.its_token,
+                            .segment = block->segment(),
+                            .bytes = segment.bytes,
+                            .file = {}};
+    if (!inbox_.send(to.inbox, memory, segment.descriptor)) return false;  // its inbox is full
+    to.introduced.insert(block->segment());
+  }
+  const auto id = to.leases->open(block);
+  if (!id) return false;
+  const SharedEntry entry{.frame = 0,
+                          .memory = SharedEntry::Memory::senders,
+                          .segment = block->segment(),
+                          .lease = *id,
+                          .offset = block->offset_of(bytes),
+                          .bytes = bytes.size()};
+  frame = {bytes, std::make_shared<const Sent>(entry, block, to.leases), FrameMemory::leased};
+  frames_shared_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+void SharedLink::send(const NodeName& to, LinkLane lane, Frames packet) {
+  std::vector<SharedEntry> entries;
+  for (std::size_t i = 0; i < packet.size(); ++i) {
+    if (packet[i].memory != FrameMemory::leased) continue;
+    const auto& sent = *static_cast<const Sent*>(packet[i].owner.get());
+    if (sent.leases) sent.leases->told(sent.entry.lease);
+    entries.push_back(sent.entry);
+    entries.back().frame = static_cast<std::uint32_t>(i);
+  }
+  if (entries.empty()) return inner_->send(to, lane, std::move(packet));
+  Frames travelling{detail::encode(entries)};
+  for (Frame& frame : packet) {
+    if (frame.memory != FrameMemory::leased) travelling.push_back(std::move(frame));
+  }
+  inner_->send(to, lane, std::move(travelling));
+}
+
+// --- receiving -------------------------------------------------------------------------------------------------------
+
+void SharedLink::on_frames(const NodeName& from, Incarnation incarnation, Frames frames) {
+  const bool is_control = detail::is_shared_control(frames);
+  if (!is_control && !detail::is_shared_table(frames)) return sink_->on_frames(from, incarnation, std::move(frames));
+  const SharedOther other = find(from);
+  if (!other || other->peer.incarnation != incarnation) return;
+  if (is_control) {
+    const auto control = detail::decode_shared_control(frames.front());
+    return control ? obey(*other, *control) : refuse();
+  }
+  // A packet that is refused is lost: the session sends it again.
+  auto whole = with_shared(*other, std::move(frames));
+  if (!whole) return refuse();
+  sink_->on_frames(from, incarnation, *std::move(whole));
+}
+
+std::optional<Frames> SharedLink::with_shared(Other& from, Frames packet) {
+  const auto entries = detail::decode_shared_table(packet.front());
+  if (!entries) return std::nullopt;
+  const std::size_t count = packet.size() - 1 + entries->size();
+  Frames whole;
+  whole.reserve(count);
+  auto next = packet.begin() + 1;
+  for (const SharedEntry& entry : *entries) {
+    // Headers and bodies are read more than once: they must not change meanwhile.
+    if (entry.frame <= kHeaderFrames || entry.frame >= count) return std::nullopt;
+    while (whole.size() < entry.frame) {
+      if (next == packet.end()) return std::nullopt;
+      whole.push_back(std::move(*next++));
+    }
+    auto frame = entry.memory == SharedEntry::Memory::senders ? shared_frame(from, entry) : own_frame(from, entry);
+    if (!frame) return std::nullopt;
+    whole.push_back(*std::move(frame));
+  }
+  whole.insert(whole.end(), std::move_iterator(next), std::move_iterator(packet.end()));
+  return whole;
+}
+
+std::optional<Frame> SharedLink::shared_frame(Other& from, const SharedEntry& entry) {
+  if (entry.lease.slot >= detail::kLeasesMax) return std::nullopt;
+  for (bool looked = false;; looked = true) {
+    {
+      const std::lock_guard lock(from.mutex);
+      const auto segment = from.segments.find(entry.segment);
+      if (from.page && segment != from.segments.end()) {
+        const std::span<const std::byte> memory = segment->second->bytes();
+        if (!lies_in(entry.offset, entry.bytes, memory.size())) return std::nullopt;
+        const auto bytes = memory.subspan(entry.offset, entry.bytes);
+        const auto slot = from.slots.find(entry.lease.slot);
+        std::shared_ptr<const Lease> lease = slot == from.slots.end() ? nullptr : slot->second.lease.lock();
+        if (!lease || lease->id() != entry.lease) {
+          // The packet has come again, after its lease was given back: the session drops it.
+          if (from.page->was_given_back(entry.lease)) return Frame{};
+          lease = std::make_shared<const Lease>(entry.lease, from.page, segment->second);
+          from.hold(lease, bytes);
+        }
+        return Frame{bytes, std::move(lease), FrameMemory::foreign};
+      }
+    }
+    if (looked) return std::nullopt;
+    take_inbox();  // the segment was put there before the packet was sent
+  }
+}
+
+std::optional<Frame> SharedLink::own_frame(const Other& from, const SharedEntry& entry) const {
+  const auto block = from.leases ? from.leases->find(entry.lease) : nullptr;
+  if (!block) return Frame{};  // come again, after the peer gave its lease back: the session drops it
+  const std::size_t begin = block->offset_of(block->bytes());
+  if (entry.offset < begin || !lies_in(entry.offset - begin, entry.bytes, block->bytes().size())) return std::nullopt;
+  return Frame{block->bytes().subspan(entry.offset - begin, entry.bytes), block, FrameMemory::own};
+}
+
+// --- ending ----------------------------------------------------------------------------------------------------------
+
+void SharedLink::tidy(Other& to) {
+  {
+    const std::lock_guard lock(to.mutex);
+    if (to.leases) to.leases->collect();
+  }
+  {
+    const auto now = std::chrono::steady_clock::now();
+    const std::lock_guard lock(mutex_);
+    if (now < next_tidy_) return;
+    next_tidy_ = now + kTidyInterval;
+  }
+  tidy();
+}
+
+void SharedLink::tidy() {
+  const auto others = all();
+  for (const SharedOther& other : others) {
+    const std::lock_guard lock(other->mutex);
+    if (other->leases) other->leases->collect();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(orphans_, [](const Orphans& left) {
+      left.leases->collect();
+      if (has_ended(left.process)) left.leases->end_all();
+      return left.leases->size() == 0;
+    });
+  }
+  for (const std::uint32_t segment : pool_->trim()) {
+    for (const SharedOther& other : others) {
+      {
+        const std::lock_guard lock(other->mutex);
+        if (other->introduced.erase(segment) == 0) continue;
+      }
+      inner_->send(
+          other->peer.name, LinkLane::express,
+          {detail::encode(SharedControl{.kind = SharedControl::Kind::ended, .segment = segment, .inbox = {}})});
+    }
+  }
+}
+
+std::optional<SharedMemoryUse> SharedLink::shared_memory() const {
+  const detail::SegmentPool::Counts pool = pool_->counts();
+  SharedMemoryUse use{.peers = 0,
+                      .segments = pool.segments,
+                      .bytes = pool.bytes,
+                      .idle_bytes = pool.idle_bytes,
+                      .kept_bytes = kept_bytes_->load(std::memory_order_relaxed),
+                      .leases = 0,
+                      .tensors = frames_shared_.load(std::memory_order_relaxed),
+                      .bytes_copied = bytes_copied_.load(std::memory_order_relaxed),
+                      .bytes_avoided = bytes_avoided_.load(std::memory_order_relaxed),
+                      .refused = refused_.load(std::memory_order_relaxed)};
+  for (const SharedOther& other : all()) {
+    const std::lock_guard lock(other->mutex);
+    if (other->process.is_open()) ++use.peers;
+    if (other->leases) use.leases += other->leases->size();
+  }
+  const std::lock_guard lock(mutex_);
+  for (const Orphans& left : orphans_) use.leases += left.leases->size();
+  return use;
+}
+
+void SharedLink::on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) {
+  sink_->on_reach(peer, incarnation, change, silence);
+}
+void SharedLink::on_link_failed(const Error& why) { sink_->on_link_failed(why); }
+void SharedLink::on_connect_failed(std::string_view address, const Error& why) {
+  sink_->on_connect_failed(address, why);
+}
+
+}  // namespace troupe

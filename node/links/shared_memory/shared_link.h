@@ -1,0 +1,118 @@
+// A link whose large frames do not travel: the receiver reads them in memory that both processes map.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "actors/link.h"
+#include "node/file_descriptor.h"
+#include "node/links/shared_memory/leases.h"
+#include "node/links/shared_memory/segment_inbox.h"
+#include "node/links/shared_memory/segment_pool.h"
+#include "node/links/shared_memory/shared_table.h"
+
+namespace troupe {
+
+struct SharedLinkOptions {
+  bool shares = true;  ///< false: frames of this node travel; those that peers share with it are read all the same
+  detail::SegmentPoolLimits pool = {};
+  /// Smaller frames travel, if those of a message are smaller together.
+  std::size_t frame_bytes_min = std::size_t{64} << 10;
+};
+
+/// A link to processes of this host, over another one, which carries all the rest. See README.md beside this file.
+///
+/// Frames that the receiver was given stay unchanged while they live there: a block is used again when the last lease
+/// of it was given back, or when the process that held it has ended. Thread rule: as Link.
+class SharedLink final : public Link, private LinkSink {
+ public:
+  /// `inner` listens at an address "ipc://...". Errors: resource_exhausted.
+  [[nodiscard]] static Result<std::unique_ptr<SharedLink>> over(std::unique_ptr<Link> inner, SharedLinkOptions options);
+
+  ~SharedLink() override;
+  SharedLink(const SharedLink&) = delete;
+  SharedLink& operator=(const SharedLink&) = delete;
+
+  void start(LinkSink& sink) override;
+  [[nodiscard]] std::string address() const override { return inner_->address(); }
+  [[nodiscard]] bool guards_bytes() const override { return inner_->guards_bytes(); }
+  void share(const NodeName& to, Frames& frames) override;
+  void connect(std::string_view address) override { inner_->connect(address); }
+  void send(const NodeName& to, LinkLane lane, Frames packet) override;
+  void disconnect(const NodeName& peer, const Farewell& farewell) override { inner_->disconnect(peer, farewell); }
+  void stop() override;
+
+  [[nodiscard]] std::optional<SharedMemoryUse> shared_memory() const override;
+
+  /// Ends what no process uses any more: leases, then segments. share() does it, too.
+  void tidy();
+
+ private:
+  struct Other;
+  struct Sent;
+  class Copy;
+  using SharedOther = std::shared_ptr<Other>;
+  /// The leases of a peer that went down. Its process may still read their blocks.
+  struct Orphans {
+    std::shared_ptr<detail::LeaseTable> leases;
+    detail::FileDescriptor process;
+  };
+
+  SharedLink(std::unique_ptr<Link> inner, detail::SegmentInbox inbox, SharedLinkOptions options);
+
+  void on_link_up(const Peer& peer) override;
+  void on_frames(const NodeName& from, Incarnation incarnation, Frames frames) override;
+  void on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) override;
+  void on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) override;
+  void on_link_failed(const Error& why) override;
+  void on_connect_failed(std::string_view address, const Error& why) override;
+
+  [[nodiscard]] SharedOther find(const NodeName& peer) const;
+  [[nodiscard]] std::vector<SharedOther> all() const;
+  void obey(Other& from, const detail::SharedControl& control);
+  void make_offer(Other& to, const detail::SharedControl& hello);
+  void take_inbox();
+  [[nodiscard]] std::optional<Frames> with_shared(Other& from, Frames packet);
+  [[nodiscard]] std::optional<Frame> shared_frame(Other& from, const detail::SharedEntry& entry);
+  [[nodiscard]] std::optional<Frame> own_frame(const Other& from, const detail::SharedEntry& entry) const;
+  void share_one(Other& to, Frame& frame);
+  void share_small(Other& to, Frames& frames);
+  std::span<const std::byte> copied(const Frame& frame, std::span<std::byte> to);
+  [[nodiscard]] std::shared_ptr<const Copy> copy_of(const Frame& frame) const;
+  void keep_copy(const Frame& frame, const std::shared_ptr<detail::Block>& block);
+  /// Makes `frame` a leased one of `bytes`, a part of `block`; returns false, and changes nothing, if it cannot.
+  bool lease(Other& to, Frame& frame, const std::shared_ptr<detail::Block>& block, std::span<const std::byte> bytes);
+  void tidy(Other& to);
+  void refuse() { refused_.fetch_add(1, std::memory_order_relaxed); }
+
+  const SharedLinkOptions options_;
+  const std::unique_ptr<Link> inner_;
+  const detail::SegmentInbox inbox_;  ///< received by the link's thread
+  const std::shared_ptr<detail::SegmentPool> pool_;
+  const std::shared_ptr<std::atomic<std::size_t>> kept_bytes_;  ///< of copies that stay with their tensors
+  LinkSink* sink_ = nullptr;                                    ///< set by start
+
+  mutable std::mutex mutex_;
+  std::map<NodeName, SharedOther> others_;           ///< guarded by mutex_
+  std::vector<Orphans> orphans_;                     ///< guarded by mutex_
+  std::chrono::steady_clock::time_point next_tidy_;  ///< guarded by mutex_
+
+  std::atomic<std::uint64_t> frames_shared_ = 0;
+  std::atomic<std::uint64_t> bytes_copied_ = 0;
+  std::atomic<std::uint64_t> bytes_avoided_ = 0;
+  std::atomic<std::uint64_t> refused_ = 0;
+};
+
+}  // namespace troupe

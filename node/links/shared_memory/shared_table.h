@@ -1,0 +1,60 @@
+// The messages between the shared-memory ends of two links: what takes the place of shared frames in a packet, and how
+// the two ends find each other. All bytes come from a peer: hostile until decoded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "messages/frame.h"
+#include "node/links/shared_memory/leases.h"
+#include "node/links/shared_memory/segment_inbox.h"
+
+namespace troupe::detail {
+
+/// The place of a frame that does not travel.
+struct SharedEntry {
+  enum class Memory : std::uint8_t {
+    senders = 1,    ///< in a segment of the sender, who opened the lease
+    receivers = 2,  ///< in a block of the receiver, which the sender holds by the lease
+  };
+  std::uint32_t frame = 0;  ///< its position in the packet
+  Memory memory = Memory::senders;
+  std::uint32_t segment = 0;  ///< of the sender; 0 for `receivers`
+  LeaseId lease;
+  std::uint64_t offset = 0;  ///< in the segment; for `receivers`: in the block
+  std::uint64_t bytes = 0;
+  friend bool operator==(const SharedEntry&, const SharedEntry&) = default;
+};
+
+/// Returns the frame that precedes a packet with these entries. REQUIRES: they are in the order of `frame`.
+[[nodiscard]] Frame encode(const std::vector<SharedEntry>& entries);
+
+/// Returns whether the first frame of a packet is one.
+[[nodiscard]] bool is_shared_table(const Frames& packet);
+
+/// Returns nullopt if the frame is malformed: wrong size, unknown memory, frames out of order.
+[[nodiscard]] std::optional<std::vector<SharedEntry>> decode_shared_table(const Frame& frame);
+
+/// A message of the shared-memory end itself.
+struct SharedControl {
+  enum class Kind : std::uint8_t {
+    hello = 1,    ///< where the sender's inbox is, and the token for it
+    offered = 2,  ///< the page of leases is in the receiver's inbox
+    ready = 3,    ///< the page is mapped; the receiver's inbox shows the sender's process
+    ended = 4,    ///< `segment` of the sender is not used any more
+  };
+  Kind kind = Kind::hello;
+  InboxToken token{};
+  std::uint32_t segment = 0;
+  std::string inbox;  ///< at most 107 bytes
+};
+
+[[nodiscard]] Frame encode(const SharedControl& control);
+[[nodiscard]] bool is_shared_control(const Frames& packet);
+/// Returns nullopt if the frame is malformed.
+[[nodiscard]] std::optional<SharedControl> decode_shared_control(const Frame& frame);
+
+}  // namespace troupe::detail

@@ -1,0 +1,128 @@
+#include "node/links/shared_memory/leases.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace troupe::testing {
+namespace {
+
+BOOST_AUTO_TEST_SUITE(leases)
+
+using detail::Block;
+using detail::LeaseId;
+using detail::LeasePage;
+using detail::LeaseTable;
+using detail::SegmentPool;
+
+/// Both sides of one page.
+struct Page {
+  std::shared_ptr<SegmentPool> pool = std::make_shared<SegmentPool>(detail::SegmentPoolLimits{});
+  std::shared_ptr<LeaseTable> table = LeaseTable::make().value();
+  std::shared_ptr<const LeasePage> page =
+      LeasePage::map(detail::FileDescriptor(::fcntl(table->descriptor(), F_DUPFD_CLOEXEC, 0))).value();
+
+  LeaseId told(std::shared_ptr<Block> block) const {
+    const LeaseId lease = table->open(std::move(block)).value();
+    table->told(lease);
+    return lease;
+  }
+  [[nodiscard]] bool is_idle() const { return pool->counts().idle_bytes == pool->counts().bytes; }
+};
+
+BOOST_AUTO_TEST_CASE(a_block_is_held_until_its_lease_is_given_back) {
+  const Page both;
+  const LeaseId lease = both.told(both.pool->take(100'000));
+  both.table->collect();
+  BOOST_TEST(!both.is_idle());
+  BOOST_TEST(both.table->find(lease) != nullptr);
+  both.page->give_back(lease);
+  both.table->collect();
+  BOOST_TEST(both.is_idle());
+  BOOST_TEST(both.table->find(lease) == nullptr);
+  BOOST_TEST(both.table->size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(two_leases_of_one_block_are_given_back_one_by_one) {
+  const Page both;
+  auto block = both.pool->take(100'000);
+  const LeaseId first = both.told(block);
+  const LeaseId second = both.told(block);
+  block.reset();
+  both.page->give_back(second);
+  both.table->collect();
+  BOOST_TEST(!both.is_idle());
+  both.page->give_back(first);
+  both.table->collect();
+  BOOST_TEST(both.is_idle());
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_that_the_peer_was_not_told_of_is_cancelled_one_that_it_was_told_of_is_not) {
+  const Page both;
+  const LeaseId untold = both.table->open(both.pool->take(100'000)).value();
+  both.table->cancel(untold);
+  BOOST_TEST(both.is_idle());
+  const LeaseId told = both.told(both.pool->take(100'000));
+  BOOST_TEST((told.slot == untold.slot && told.generation > untold.generation));
+  both.table->cancel(told);
+  both.table->cancel(untold);
+  BOOST_TEST(!both.is_idle());
+}
+
+BOOST_AUTO_TEST_CASE(a_late_word_of_an_earlier_lease_ends_nothing) {
+  const Page both;
+  const LeaseId first = both.told(both.pool->take(100'000));
+  both.page->give_back(first);
+  both.table->collect();
+  const LeaseId second = both.told(both.pool->take(100'000));
+  BOOST_TEST_REQUIRE(second.slot == first.slot);
+  both.page->give_back(first);
+  both.table->collect();
+  BOOST_TEST(both.table->find(second) != nullptr);
+  BOOST_TEST(both.page->was_given_back(first));
+  BOOST_TEST(!both.page->was_given_back(second));
+}
+
+BOOST_AUTO_TEST_CASE(beyond_the_most_leases_there_is_none_until_one_ends) {
+  const Page both;
+  const auto block = both.pool->take(100'000);
+  std::vector<LeaseId> all;
+  for (std::size_t i = 0; i < detail::kLeasesMax; ++i) all.push_back(both.told(block));
+  BOOST_TEST(!both.table->open(block).has_value());
+  both.page->give_back(all[17]);
+  both.table->collect();
+  BOOST_TEST(both.table->open(block).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(leases_of_an_ended_process_end_together) {
+  const Page both;
+  for (int i = 0; i < 10; ++i) (void)both.told(both.pool->take(100'000));
+  both.table->end_all();
+  BOOST_TEST(both.is_idle());
+  BOOST_TEST(both.table->size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_is_given_back_with_its_last_handle) {
+  const Page both;
+  const auto block = both.pool->take(100'000);
+  const LeaseId id = both.told(block);
+  const auto memory = detail::map_segment(
+      detail::FileDescriptor(::fcntl(both.pool->segment(block->segment()).descriptor, F_DUPFD_CLOEXEC, 0)),
+      both.pool->segment(block->segment()).bytes, detail::Writers::owner);
+  auto lease = std::make_shared<const detail::Lease>(id, both.page, memory.value());
+  auto copy = lease;
+  lease.reset();
+  BOOST_TEST(!both.page->was_given_back(id));
+  copy.reset();
+  BOOST_TEST(both.page->was_given_back(id));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing

@@ -1,0 +1,552 @@
+// Properties of links that share memory: no frame of a receiver ever changes, all memory returns, and whatever cannot
+// be shared travels.
+#include "node/links/shared_memory/shared_link.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "node/links/zmq_link.h"
+#include "tensor/storage.h"
+#include "tests/node/links/child_node.h"
+#include "tests/support/recording_sink.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kMib = std::size_t{1} << 20;
+
+std::string place_of(const std::string& name) {
+  static std::atomic<int> serial = 0;
+  return "ipc://@troupe-test-shared-" + std::to_string(::getpid()) + "-" + std::to_string(++serial) + name;
+}
+
+std::unique_ptr<ZmqLink> inner_link(const NodeName& name, std::uint64_t incarnation, const ClusterSecret& secret) {
+  auto opened = ZmqLink::open({.name = name,
+                               .incarnation = {.high = 1, .low = incarnation},
+                               .cluster_id = "test",
+                               .secret = secret,
+                               .bind = place_of(name),
+                               .advertise = {},
+                               .log = {}});
+  BOOST_REQUIRE_MESSAGE(opened.ok(), (opened ? "" : opened.error().message));
+  return std::move(opened).value();
+}
+
+struct SharingNode {
+  SharingNode(const NodeName& name, std::uint64_t incarnation, const ClusterSecret& secret,
+              SharedLinkOptions options = {})
+      : link(SharedLink::over(inner_link(name, incarnation, secret), options).value()) {
+    link->start(sink);
+  }
+
+  /// Sends the tensors of one message, as a session would: after its header, the message's header and its body.
+  void send(const NodeName& to, Frames tensors) const {
+    Frames message{frame_of("header"), frame_of("body")};
+    std::ranges::move(tensors, std::back_inserter(message));
+    link->share(to, message);
+    message.insert(message.begin(), frame_of("session"));
+    link->send(to, LinkLane::express, std::move(message));
+  }
+
+  RecordingSink sink;
+  std::unique_ptr<SharedLink> link;
+};
+
+Frame random_frame(std::size_t bytes, std::mt19937_64& random) {
+  auto owner = std::make_shared<std::vector<std::byte>>(bytes);
+  for (std::size_t i = 0; i < bytes; i += 64) (*owner)[i] = static_cast<std::byte>(random());
+  (*owner)[bytes - 1] = static_cast<std::byte>(random());
+  return {*owner, owner};
+}
+
+SharedMemoryUse use_of(const SharingNode& node) { return node.link->shared_memory().value(); }
+
+/// As a message has it: it can keep what is derived from its bytes.
+Frame frame_of_storage(const Storage& storage) {
+  const FrozenBytes frozen = storage.freeze();
+  return {frozen.bytes(), frozen.owner(), FrameMemory::own, frozen.derived()};
+}
+
+std::vector<std::byte> copy_of(const Frame& frame) { return {frame.bytes.begin(), frame.bytes.end()}; }
+bool equal(const Frame& a, const Frame& b) { return std::ranges::equal(a.bytes, b.bytes); }
+
+/// Waits for what no event tells.
+template <class Predicate>
+void until(Predicate predicate) {
+  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  while (!predicate()) {
+    BOOST_REQUIRE(std::chrono::steady_clock::now() < deadline);
+    std::this_thread::yield();
+  }
+}
+
+/// Nodes a and b that are connected and can share with each other.
+struct Two {
+  explicit Two(SharedLinkOptions of_a = {}, SharedLinkOptions of_b = {})
+      : a("a", 1, secret, of_a), b("b", 2, secret, of_b) {
+    a.link->connect(b.link->address());
+    a.sink.wait_ups(1);
+    b.sink.wait_ups(1);
+    // What the links tell each other precedes these messages: after two each way both are ready.
+    for (std::size_t i = 1; i <= 2; ++i) {
+      a.send("b", {});
+      b.sink.wait_messages(i);
+      b.send("a", {});
+      a.sink.wait_messages(i);
+    }
+    a.sink.forget_messages();
+    b.sink.forget_messages();
+  }
+
+  /// Sends tensors from a to b and returns them as they arrive.
+  Frames pass(Frames tensors) {
+    a.send("b", std::move(tensors));
+    b.sink.wait_messages(1);
+    Frames arrived = std::move(b.sink.messages().front().frames);
+    b.sink.forget_messages();
+    arrived.erase(arrived.begin(), arrived.begin() + 3);
+    return arrived;
+  }
+
+  ClusterSecret secret = ClusterSecret::random();
+  SharingNode a;
+  SharingNode b;
+  std::mt19937_64 random{1};
+};
+
+/// Waits until no peer of `node` holds a lease. Any share collects.
+void wait_no_leases(const SharingNode& node, const NodeName& peer) {
+  until([&] {
+    Frames none;
+    node.link->share(peer, none);
+    return use_of(node).leases == 0;
+  });
+}
+
+BOOST_AUTO_TEST_SUITE(shared_link_child, *boost::unit_test::disabled())
+
+/// Not a test: the process that ChildNode starts. It holds every frame that it is sent.
+BOOST_AUTO_TEST_CASE(run_a_node_until_killed) {
+  const auto& suite = boost::unit_test::framework::master_test_suite();
+  if (suite.argc < 7) return;
+  const std::vector<std::string> words(suite.argv + 1, suite.argv + 7);
+  SharingNode node("child", std::stoull(words[1]), ClusterSecret::from_descriptor(std::stoi(words[2])).value());
+  node.sink.answer_with([&node](const NodeName& from, const Frames&) {
+    node.link->send(from, LinkLane::express, {frame_of("session"), frame_of("got it")});
+  });
+  const std::string line = node.link->address() + "\n";
+  BOOST_REQUIRE(::write(std::stoi(words[3]), line.data(), line.size()) == static_cast<ssize_t>(line.size()));
+  char nothing = 0;
+  (void)!::read(std::stoi(words[4]), &nothing, 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(shared_link)
+
+BOOST_AUTO_TEST_CASE(large_frames_arrive_in_the_senders_memory_small_ones_travel) {
+  Two two;
+  const Frame large = random_frame(4 * kMib, two.random);
+  const Frame small = random_frame(1000, two.random);
+  const Frames arrived = two.pass({small, large, frame_of("")});
+  BOOST_TEST_REQUIRE(arrived.size() == 3U);
+  BOOST_TEST((arrived[0].memory == FrameMemory::own && equal(arrived[0], small)));
+  BOOST_TEST((arrived[1].memory == FrameMemory::foreign && equal(arrived[1], large)));
+  BOOST_TEST(arrived[2].bytes.empty());
+  BOOST_TEST(use_of(two.a).tensors == 1U);
+  BOOST_TEST(use_of(two.a).bytes_copied == 4 * kMib);
+  BOOST_TEST(use_of(two.a).leases == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(leases_return_when_the_receiver_lets_its_frames_go) {
+  Two two;
+  Frames arrived = two.pass({random_frame(kMib, two.random), random_frame(kMib, two.random)});
+  Frames none;
+  two.a.link->share("b", none);
+  BOOST_TEST(use_of(two.a).leases == 2U);
+  arrived.clear();
+  wait_no_leases(two.a, "b");
+  BOOST_TEST(use_of(two.a).idle_bytes == use_of(two.a).bytes);
+}
+
+BOOST_AUTO_TEST_CASE(a_frame_that_comes_back_is_the_memory_that_was_sent) {
+  Two two;
+  const Frame sent = random_frame(4 * kMib, two.random);
+  const Frames at_b = two.pass({sent});
+  two.b.send("a", {at_b[0]});
+  two.a.sink.wait_messages(1);
+  const Frame back = two.a.sink.messages()[0].frames.at(3);
+  BOOST_TEST((back.memory == FrameMemory::own));
+  BOOST_TEST(equal(back, sent));
+  BOOST_TEST(use_of(two.b).bytes_copied == 0U);
+  BOOST_TEST(use_of(two.b).bytes_avoided == 4 * kMib);
+  // It is in a block: sending it again copies nothing.
+  const auto copied = use_of(two.a).bytes_copied;
+  BOOST_TEST(equal(two.pass({back})[0], sent));
+  BOOST_TEST(use_of(two.a).bytes_copied == copied);
+}
+
+BOOST_AUTO_TEST_CASE(a_part_of_a_frame_comes_back_as_that_part) {
+  Two two;
+  const Frame sent = random_frame(4 * kMib, two.random);
+  const Frames at_b = two.pass({sent});
+  two.b.send("a", {Frame{at_b[0].bytes.subspan(kMib, 2 * kMib), at_b[0].owner, at_b[0].memory}});
+  two.a.sink.wait_messages(1);
+  const Frame back = two.a.sink.messages()[0].frames.at(3);
+  BOOST_TEST(std::ranges::equal(back.bytes, sent.bytes.subspan(kMib, 2 * kMib)));
+}
+
+BOOST_AUTO_TEST_CASE(many_small_frames_share_a_block) {
+  Two two;
+  Frames sent;
+  for (int i = 0; i < 100; ++i) sent.push_back(random_frame(1000 + static_cast<std::size_t>(i), two.random));
+  const Frames arrived = two.pass(sent);
+  BOOST_TEST_REQUIRE(arrived.size() == sent.size());
+  for (std::size_t i = 0; i < sent.size(); ++i) BOOST_TEST(equal(arrived[i], sent[i]));
+  BOOST_TEST(use_of(two.a).tensors == 100U);
+  BOOST_TEST(use_of(two.a).segments == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(beyond_the_limit_frames_travel) {
+  Two two({.pool = {.bytes_max = 16 * kMib, .idle_bytes_max = 16 * kMib}});
+  const Frame first = random_frame(12 * kMib, two.random);
+  const Frames held = two.pass({first});
+  BOOST_TEST((held[0].memory == FrameMemory::foreign));
+  const Frame second = random_frame(3 * kMib, two.random);
+  const Frames travelled = two.pass({second});
+  BOOST_TEST((travelled[0].memory == FrameMemory::foreign));
+  const Frame third = random_frame(3 * kMib + 1, two.random);
+  BOOST_TEST((two.pass({third})[0].memory == FrameMemory::own));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_does_not_share_reads_what_others_share) {
+  Two two({.shares = false});
+  const Frame sent = random_frame(kMib, two.random);
+  BOOST_TEST((two.pass({sent})[0].memory == FrameMemory::own));
+  two.b.send("a", {sent});
+  two.a.sink.wait_messages(1);
+  const Frame arrived = two.a.sink.messages()[0].frames.at(3);
+  BOOST_TEST((arrived.memory == FrameMemory::foreign && equal(arrived, sent)));
+}
+
+BOOST_AUTO_TEST_CASE(frames_outlive_the_link_and_the_peer) {
+  Two two;
+  const Frame sent = random_frame(kMib, two.random);
+  const Frames held = two.pass({sent});
+  two.a.link->stop();
+  two.b.sink.wait_downs(1);
+  two.a.link.reset();
+  BOOST_TEST(equal(held[0], sent));
+}
+
+BOOST_AUTO_TEST_CASE(a_message_that_is_never_sent_holds_nothing) {
+  Two two;
+  {
+    Frames message{frame_of("header"), frame_of("body"), random_frame(kMib, two.random)};
+    two.a.link->share("b", message);
+    BOOST_TEST((message[2].memory == FrameMemory::leased));
+    BOOST_TEST(use_of(two.a).leases == 1U);
+  }
+  BOOST_TEST(use_of(two.a).leases == 0U);
+  BOOST_TEST(use_of(two.a).idle_bytes == use_of(two.a).bytes);
+}
+
+BOOST_AUTO_TEST_CASE(a_packet_that_is_sent_twice_arrives_twice_and_has_one_lease) {
+  Two two;
+  const Frame sent = random_frame(kMib, two.random);
+  Frames message{frame_of("header"), frame_of("body"), sent};
+  two.a.link->share("b", message);
+  message.insert(message.begin(), frame_of("session"));
+  two.a.link->send("b", LinkLane::express, message);
+  two.a.link->send("b", LinkLane::express, message);
+  two.b.sink.wait_messages(2);
+  for (const auto& arrived : two.b.sink.messages()) BOOST_TEST(equal(arrived.frames.at(3), sent));
+  two.b.sink.forget_messages();
+  // Again, after the lease was given back: it has no bytes any more, and the session drops it.
+  two.a.link->send("b", LinkLane::express, message);
+  two.b.sink.wait_messages(1);
+  BOOST_TEST(two.b.sink.messages()[0].frames.at(3).bytes.empty());
+  message.clear();
+  two.b.sink.forget_messages();
+  wait_no_leases(two.a, "b");
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_that_is_sent_again_is_copied_once) {
+  Two two;
+  Storage storage = Storage::allocate(kMib);
+  std::memset(storage.mutable_data(), 1, kMib);
+  const Frames first = two.pass({frame_of_storage(storage)});
+  const Frames second = two.pass({frame_of_storage(storage)});
+  BOOST_TEST(use_of(two.a).bytes_copied == kMib);
+  BOOST_TEST(use_of(two.a).bytes_avoided == kMib);
+  BOOST_TEST(use_of(two.a).kept_bytes == kMib);
+  BOOST_TEST(second[0].bytes.data() == first[0].bytes.data());
+  storage = {};
+  BOOST_TEST(use_of(two.a).kept_bytes == 0U);
+  BOOST_TEST((second[0].bytes.back() == std::byte{1}));
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_that_was_written_is_copied_again) {
+  Two two;
+  Storage storage = Storage::allocate(kMib);
+  std::memset(storage.mutable_data(), 1, kMib);
+  const Frames before = two.pass({frame_of_storage(storage)});
+  std::memset(storage.mutable_data(), 2, kMib);
+  BOOST_TEST(use_of(two.a).kept_bytes == 0U);
+  const Frames after = two.pass({frame_of_storage(storage)});
+  BOOST_TEST((before[0].bytes.front() == std::byte{1}));
+  BOOST_TEST((after[0].bytes.front() == std::byte{2}));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_kept_of_a_tensor_whose_bytes_the_program_can_reach) {
+  Two two;
+  Storage storage = Storage::allocate(kMib);
+  std::byte* const span = storage.mutable_data();
+  storage.expose();
+  std::memset(span, 1, kMib);
+  const Frames before = two.pass({frame_of_storage(storage)});
+  std::memset(span, 2, kMib);
+  const Frames after = two.pass({frame_of_storage(storage)});
+  BOOST_TEST((before[0].bytes.front() == std::byte{1}));
+  BOOST_TEST((after[0].bytes.front() == std::byte{2}));
+}
+
+BOOST_AUTO_TEST_CASE(two_nodes_of_one_process_keep_copies_of_their_own) {
+  Two two;
+  Storage storage = Storage::allocate(kMib);
+  std::memset(storage.mutable_data(), 1, kMib);
+  for (int i = 0; i < 3; ++i) {
+    const Frames at_b = two.pass({frame_of_storage(storage)});
+    two.b.send("a", {frame_of_storage(storage)});
+    two.a.sink.wait_messages(1);
+    BOOST_TEST((at_b[0].bytes.front() == std::byte{1}));
+    BOOST_TEST((two.a.sink.messages()[0].frames.at(3).bytes.front() == std::byte{1}));
+    two.a.sink.forget_messages();
+  }
+}
+
+BOOST_AUTO_TEST_CASE(tensors_that_are_written_in_place_arrive_as_they_were_when_they_were_sent) {
+  Two two({.pool = {.bytes_max = 24 * kMib, .idle_bytes_max = 4 * kMib}});
+  std::vector<Storage> tensors;
+  std::vector<std::uint8_t> numbers(8);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    tensors.push_back(Storage::allocate(70'000 + i * 100'000));
+    std::memset(tensors.back().mutable_data(), 0, tensors.back().size());
+  }
+  std::deque<std::pair<Frame, std::uint8_t>> held;
+  for (int i = 0; i < 400; ++i) {
+    const std::size_t pick = two.random() % tensors.size();
+    if (two.random() % 2 == 0) {
+      numbers[pick] = static_cast<std::uint8_t>(two.random());
+      std::memset(tensors[pick].mutable_data(), numbers[pick], tensors[pick].size());
+    }
+    held.emplace_back(two.pass({frame_of_storage(tensors[pick])})[0], numbers[pick]);
+    if (held.size() > 12) held.erase(held.begin() + static_cast<std::ptrdiff_t>(two.random() % held.size()));
+    for (const auto& [frame, number] : held) {
+      BOOST_REQUIRE(std::to_integer<std::uint8_t>(frame.bytes.front()) == number);
+      BOOST_REQUIRE(std::to_integer<std::uint8_t>(frame.bytes.back()) == number);
+    }
+  }
+  BOOST_TEST(use_of(two.a).bytes_avoided > 0U);
+}
+
+// The property: whatever is sent, held and dropped, in both directions and by a third node, held frames keep their
+// bytes, and in the end all memory has returned.
+BOOST_AUTO_TEST_CASE(no_frame_that_is_held_ever_changes) {
+  Two two({.pool = {.bytes_max = 24 * kMib, .idle_bytes_max = 4 * kMib}},
+          {.pool = {.bytes_max = 24 * kMib, .idle_bytes_max = 4 * kMib}});
+  struct Held {
+    Frame frame;
+    std::vector<std::byte> bytes;
+  };
+  std::deque<Held> at_a;
+  std::deque<Held> at_b;
+  const auto check = [](const std::deque<Held>& all) {
+    for (const Held& held : all) BOOST_REQUIRE(std::ranges::equal(held.frame.bytes, held.bytes));
+  };
+  for (int i = 0; i < 400; ++i) {
+    const bool from_a = two.random() % 2 == 0;
+    SharingNode& from = from_a ? two.a : two.b;
+    SharingNode& to = from_a ? two.b : two.a;
+    std::deque<Held>& own = from_a ? at_a : at_b;
+    std::deque<Held>& theirs = from_a ? at_b : at_a;
+    Frames sent;
+    for (std::uint64_t count = 1 + two.random() % 3; count > 0; --count) {
+      // One that it holds, or a new one.
+      if (!own.empty() && two.random() % 3 == 0) {
+        sent.push_back(own[two.random() % own.size()].frame);
+      } else {
+        sent.push_back(random_frame(1 + two.random() % (two.random() % 4 == 0 ? 2 * kMib : 200'000), two.random));
+      }
+    }
+    std::vector<std::vector<std::byte>> wanted;
+    for (const Frame& frame : sent) wanted.push_back(copy_of(frame));
+    from.send(from_a ? "b" : "a", sent);
+    to.sink.wait_messages(1);
+    Frames arrived = std::move(to.sink.messages().front().frames);
+    to.sink.forget_messages();
+    for (std::size_t k = 0; k < sent.size(); ++k) {
+      BOOST_REQUIRE(std::ranges::equal(arrived.at(k + 3).bytes, wanted[k]));
+      theirs.push_back({arrived[k + 3], std::move(wanted[k])});
+    }
+    while (theirs.size() > two.random() % 20)
+      theirs.erase(theirs.begin() + static_cast<std::ptrdiff_t>(two.random() % theirs.size()));
+    check(at_a);
+    check(at_b);
+  }
+  BOOST_TEST(use_of(two.a).tensors > 50U);
+  BOOST_TEST(use_of(two.a).bytes_avoided > 0U);
+  at_a.clear();
+  at_b.clear();
+  wait_no_leases(two.a, "b");
+  wait_no_leases(two.b, "a");
+  for (const SharingNode* node : {&two.a, &two.b}) {
+    BOOST_TEST(use_of(*node).idle_bytes == use_of(*node).bytes);
+    BOOST_TEST(use_of(*node).refused == 0U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_process_gives_its_leases_back, *boost::unit_test::label("fault-F12")) {
+  const ClusterSecret secret = ClusterSecret::random();
+  SharingNode node("survivor", 1, secret);
+  ChildNode child(secret, place_of("child"), 2, 10s, "shared_link_child");
+  node.link->connect(child.address());
+  node.sink.wait_ups(1);
+  for (std::size_t i = 1; i <= 2; ++i) {
+    node.send("child", {});
+    node.sink.wait_messages(i);
+  }
+  std::mt19937_64 random(1);
+  for (std::size_t i = 0; i < 3; ++i) node.send("child", {random_frame(kMib, random)});
+  node.sink.wait_messages(5);
+  Frames none;
+  node.link->share("child", none);
+  BOOST_TEST(use_of(node).leases == 3U);
+  child.kill();
+  node.sink.wait_downs(1);
+  until([&] {
+    node.link->tidy();
+    return use_of(node).leases == 0;
+  });
+  BOOST_TEST(use_of(node).idle_bytes == use_of(node).bytes);
+}
+
+/// A peer that speaks to b as it likes.
+struct Hostile {
+  Hostile() : b("b", 2, secret), link(inner_link("hostile", 3, secret)) {
+    link->start(sink);
+    link->connect(b.link->address());
+    sink.wait_ups(1);
+    b.sink.wait_ups(1);
+  }
+  void say(Frame first) {
+    link->send("b", LinkLane::express,
+               {std::move(first), frame_of("session"), frame_of("header"), frame_of("body"), frame_of("tensor")});
+  }
+  /// Everything said so far was read, and nothing of it was delivered.
+  void check_refused(std::uint64_t count) {
+    link->send("b", LinkLane::express, {frame_of("the last")});
+    b.sink.wait_messages(1);
+    BOOST_TEST(b.sink.messages().size() == 1U);
+    BOOST_TEST(text_of(b.sink.messages()[0].frames[0]) == "the last");
+    BOOST_TEST(use_of(b).refused == count);
+  }
+  ClusterSecret secret = ClusterSecret::random();
+  SharingNode b;
+  RecordingSink sink;
+  std::unique_ptr<ZmqLink> link;
+};
+
+BOOST_AUTO_TEST_CASE(tables_that_lie_are_refused) {
+  using detail::SharedEntry;
+  Hostile two;
+  const SharedEntry good{
+      .frame = 3, .memory = SharedEntry::Memory::senders, .segment = 1, .lease = {0, 1}, .offset = 0, .bytes = 100};
+  const auto changed = [&](auto change) {
+    SharedEntry entry = good;
+    change(entry);
+    return std::vector<SharedEntry>{entry};
+  };
+  two.say(detail::encode(changed([](SharedEntry&) {})));  // no such segment
+  two.say(detail::encode(changed([](SharedEntry& e) { e.lease.slot = 0xffffffff; })));
+  two.say(detail::encode(changed([](SharedEntry& e) { e.frame = 0; })));  // the session's header
+  two.say(detail::encode(changed([](SharedEntry& e) { e.frame = 2; })));  // the body
+  two.say(detail::encode(changed([](SharedEntry& e) { e.frame = 0xffffffff; })));
+  two.say(detail::encode(changed([](SharedEntry& e) { e.memory = static_cast<SharedEntry::Memory>(9); })));
+  two.say(detail::encode(std::vector<SharedEntry>{good, good}));
+  Frame torn = detail::encode(std::vector<SharedEntry>{good});
+  torn.bytes = torn.bytes.first(torn.bytes.size() - 1);
+  two.say(torn);
+  two.check_refused(8);
+}
+
+BOOST_AUTO_TEST_CASE(control_messages_that_lie_are_refused) {
+  using detail::SharedControl;
+  Hostile two;
+  Frame torn = detail::encode(SharedControl{.inbox = "@nobody"});
+  torn.bytes = torn.bytes.first(20);
+  two.say(torn);
+  two.say(detail::encode(SharedControl{.inbox = std::string(108, 'x')}));
+  two.say(detail::encode(SharedControl{.kind = static_cast<SharedControl::Kind>(9), .inbox = "@nobody"}));
+  two.say(detail::encode(SharedControl{.inbox = ""}));
+  two.say(detail::encode(SharedControl{.inbox = "@nobody"}));
+  two.say(detail::encode(SharedControl{.inbox = "@somebody"}));  // a second hello
+  // Nothing was offered: these have no effect.
+  two.say(detail::encode(SharedControl{.kind = SharedControl::Kind::offered, .inbox = ""}));
+  two.say(detail::encode(SharedControl{.kind = SharedControl::Kind::ready, .inbox = ""}));
+  two.say(detail::encode(SharedControl{.kind = SharedControl::Kind::ended, .segment = 7, .inbox = ""}));
+  two.check_refused(5);
+  BOOST_TEST(use_of(two.b).peers == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_its_owner_could_take_away_is_refused) {
+  const detail::FileDescriptor unsealed(::memfd_create("test", MFD_CLOEXEC));
+  BOOST_REQUIRE(::ftruncate(unsealed.get(), 8192) == 0);
+  const auto mapped = detail::map_segment(unsealed, 8192, detail::Writers::owner);
+  BOOST_TEST((mapped.error().code == ErrorCode::protocol_violation));
+}
+
+BOOST_AUTO_TEST_CASE(an_inbox_takes_only_whole_datagrams_with_their_descriptor) {
+  const auto inbox = detail::SegmentInbox::open_beside(place_of("inbox")).value();
+  const auto sender = detail::SegmentInbox::open_beside(place_of("sender")).value();
+  const auto segment = detail::make_segment(8192, detail::Writers::owner).value();
+  const detail::HandedOver what{.kind = detail::HandOver::segment,
+                                .token = detail::random_inbox_token(),
+                                .segment = 3,
+                                .bytes = 8192,
+                                .file = {}};
+  BOOST_TEST(sender.send(inbox.place(), what, -1));                          // no descriptor
+  BOOST_TEST(sender.send(inbox.place(), {.file = {}}, segment.file.get()));  // `ready` has none
+  BOOST_TEST(sender.send(inbox.place(), what, segment.file.get()));
+  const auto received = inbox.receive();
+  BOOST_TEST_REQUIRE(received.has_value());
+  BOOST_TEST((received->token == what.token));
+  BOOST_TEST(received->segment == 3U);
+  BOOST_TEST(received->sender == ::getpid());
+  BOOST_TEST(detail::map_segment(received->file, received->bytes, detail::Writers::owner).ok());
+  BOOST_TEST(!inbox.receive().has_value());
+  BOOST_TEST(!sender.send("@troupe-test-nobody", what, segment.file.get()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
