@@ -205,6 +205,12 @@ BOOST_AUTO_TEST_CASE(federated) {
 
 BOOST_AUTO_TEST_CASE(reinforcement) { check({"reinforcement", "agent", "reinforcement --episodes 40", "Episode 20"}); }
 
+// At this rate the weights are still on their way at the end: they do not forget where they were resumed.
+BOOST_AUTO_TEST_CASE(batched_parameter_server) {
+  check({"batched_parameter_server", "ps", "batched_parameter_server --updates 600 --rate 0.001 --check",
+         "saved after update 40:"});
+}
+
 BOOST_AUTO_TEST_CASE(hybrid) { check({"hybrid", "master", "hybrid --epochs 20 --check", "done for epoch 4,"}); }
 
 BOOST_AUTO_TEST_SUITE_END()
