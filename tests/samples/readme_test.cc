@@ -1,11 +1,14 @@
 // Checks README.md and the guide: their programs and files are pieces of real ones, and their output is the programs'
-// output.
+// output. Counts what samples/README.md says of a3c.
+#include <algorithm>
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -94,6 +97,40 @@ std::vector<std::string> pages_of_the_guide() {
   return pages;
 }
 
+/// Returns the lines of code of a file, without comments and empty lines.
+std::vector<std::string> code_of(const std::string& text) {
+  std::vector<std::string> code;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    line.resize(std::min(line.size(), line.find("//")));
+    if (line.find_first_not_of(' ') != std::string::npos) code.push_back(line);
+  }
+  return code;
+}
+
+/// Returns the lines of code that name what messages between nodes go through, or a call that sends one. Registering
+/// functions, joining a cluster and using a value of the same node (local_value) send none.
+std::vector<std::string> communication_of(const std::vector<std::string>& code) {
+  static const std::regex kWord(
+      R"(\b(Scope|RRef|Future|Promise|Task|Stream|Group|Collective|DistContext|DistOptimizer|RemoteModule|remote)\b)"
+      R"(|\b(rpc_sync|rpc_async|to_here|to_here_async|to_here_all|wait_all)\b|\.(with|cached|publish)\(|\.find(_async)?<)");
+  std::vector<std::string> lines;
+  for (const std::string& line : code) {
+    if (!line.starts_with("#include") && std::regex_search(line, kWord)) lines.push_back(line);
+  }
+  return lines;
+}
+
+/// Returns what the lines include of the folders that know nodes.
+std::set<std::string> node_headers_of(const std::vector<std::string>& code) {
+  static const std::regex kInclude("#include [\"<]((?:actors|node|troupe)/[^\">]*)[\">]");
+  std::set<std::string> headers;
+  for (const std::string& line : code) {
+    if (std::smatch match; std::regex_search(line, match, kInclude)) headers.insert(match[1]);
+  }
+  return headers;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(the_readme_shows_pieces_of_real_programs_and_what_they_print) {
@@ -118,4 +155,36 @@ BOOST_AUTO_TEST_CASE(a_block_is_taken_with_the_comment_above_it) {
   BOOST_TEST(blocks[0].source == "a/b.cc");
   BOOST_TEST(blocks[0].text == "int x;\n");
   BOOST_TEST(blocks[1].source.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_communication_of_a3c_is_at_most_ten_lines_of_school) {
+  // A header that is not listed brings other calls: it belongs here when communication_of knows these.
+  const std::set<std::string> known{"actors/checkpoint/checkpoint.h", "actors/collect.h",
+                                    "actors/function_registry.h",     "actors/rref.h",
+                                    "node/local_cluster.h",           "node/node.h"};
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kRoot + "samples/a3c")) {
+    if (entry.path().extension() != ".cc" && entry.path().extension() != ".h") continue;
+    const std::vector<std::string> code = code_of(read(entry.path().string()));
+    const bool is_school = entry.path().filename() == "school.cc";
+    for (const std::string& line : communication_of(code)) {
+      BOOST_TEST(is_school, entry.path().filename() << " communicates:" << line);
+      ++count;
+    }
+    for (const std::string& header : node_headers_of(code)) {
+      BOOST_TEST(known.contains(header), entry.path().filename() << " includes " << header);
+    }
+  }
+  BOOST_TEST(count <= 10U);
+  BOOST_TEST(count >= 5U);  // two calls by a player, one of the learner, the references and futures of these
+}
+
+BOOST_AUTO_TEST_CASE(a_line_communicates_if_it_names_a_scope_a_reference_a_future_or_a_call) {
+  const auto code = code_of(
+      "#include \"actors/rref.h\"\n// node.rpc_sync(\n\n  scope.remote(x);  // rpc_sync\n  remotely(x);\n  RRef<X> "
+      "r;\n");
+  BOOST_TEST(code.size() == 4U);
+  const std::vector<std::string> expected{"  scope.remote(x);  ", "  RRef<X> r;"};
+  BOOST_TEST(communication_of(code) == expected, boost::test_tools::per_element());
+  BOOST_TEST((node_headers_of(code) == std::set<std::string>{"actors/rref.h"}));
 }
