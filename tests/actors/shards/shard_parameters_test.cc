@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -244,6 +245,32 @@ BOOST_FIXTURE_TEST_CASE(early_updates_of_other_gradients_settings_or_values_are_
   shard.apply(serial(90), ShardParameters::Load{shard.state()});
   both(found, 0.3, {});
   BOOST_TEST(early.early_updates() == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(update_that_is_dropped_leaves_its_memory_to_the_next_step, Twice) {
+  const Gradients found = early_gradients(0.3);
+  early.apply(serial(1), GradientStep(found));
+  const std::byte* spare = x.value().bytes();  // of the value that step 2 replaces
+  early.apply(serial(2), GradientStep(found));
+  std::vector<Tensor> others;  // memory that was released would be theirs
+  const auto next_value_is_in_spare = [&](std::uint64_t step) {
+    others.push_back(Tensor::empty({2}, DType::f32));
+    BOOST_TEST(others.back().bytes() != spare);
+    const std::byte* present = x.value().bytes();
+    early.apply(serial(step), GradientStep(found));
+    BOOST_TEST(x.value().bytes() == spare);
+    spare = present;
+  };
+  show(found, x);
+  early.drop_early(context);
+  next_value_is_in_spare(3);
+  show(found, x);
+  show(found, y, {{}, 0.5});  // of other settings: what was prepared is dropped
+  early.drop_early(context);
+  next_value_is_in_spare(4);
+  std::ignore = early.prepare(serial(90), GradientStep(found));
+  early.drop(serial(90));
+  next_value_is_in_spare(5);
 }
 
 BOOST_FIXTURE_TEST_CASE(early_gradient_that_does_not_fit_fails_the_step_alone, Twice) {
