@@ -135,6 +135,8 @@ Future<StepOutcome> DistOptimizer::outcome(const StepId& step) const { return dr
 
 namespace detail {
 
+std::shared_ptr<OptimizerDriver> driver_of(const DistOptimizer& optimizer) { return optimizer.driver_; }
+
 std::vector<double> gradient_squares(Scope& scope, const std::vector<RRef<Variable>>& leaves) {
   const Gradients all = gradients(scope);
   std::vector<double> squares;

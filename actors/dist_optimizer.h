@@ -25,8 +25,12 @@
 
 namespace troupe {
 
+class DistOptimizer;
+
 namespace detail {
 class OptimizerDriver;
+/// Returns the part that all copies of a handle share.
+[[nodiscard]] std::shared_ptr<OptimizerDriver> driver_of(const DistOptimizer& optimizer);
 }  // namespace detail
 
 /// A handle: copies are one optimizer and share its state. The shards end when the last copy is destroyed and its steps
@@ -110,6 +114,8 @@ class DistOptimizer final : public optim::RateGroups {
   [[nodiscard]] Future<StepOutcome> outcome(const StepId& step) const;
 
  private:
+  friend std::shared_ptr<detail::OptimizerDriver> detail::driver_of(const DistOptimizer& optimizer);
+
   std::shared_ptr<detail::OptimizerDriver> driver_;
 };
 

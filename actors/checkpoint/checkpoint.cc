@@ -104,22 +104,13 @@ Checkpoint& Checkpoint::add(std::string name, std::int64_t& count) {
                     }});
 }
 
+Checkpoint& Checkpoint::add(std::string name, const DistOptimizer& optimizer,
+                            const std::vector<TableOfOptimizer>& tables) {
+  return add_part({std::move(name), detail::part_of(optimizer, tables)});
+}
+
 Checkpoint& Checkpoint::add_local(std::string name, LocalPart part) {
   return add_part({std::move(name), std::move(part)});
-}
-Checkpoint& Checkpoint::add_scoped(std::string name, const std::vector<TableOfOptimizer>& tables, ScopedPart part) {
-  std::vector<detail::TablePlace> places;
-  for (const TableOfOptimizer& table : tables) {
-    places.push_back(
-        {table.name, table.group, table.first, table.table.table().rows, std::ssize(table.table.shards())});
-  }
-  return add_part({std::move(name),
-                   ScopedPart{[state = std::move(part.state), places](const Scope& scope) {
-                                return detail::with_whole_tables(state(scope), places);
-                              },
-                              [load = std::move(part.load), places](const Scope& scope, const NamedTensors& state) {
-                                load(scope, detail::with_split_tables(state, places));
-                              }}});
 }
 Checkpoint& Checkpoint::add_remote(std::string name, detail::RemotePart part) {
   return add_part({std::move(name), std::move(part)});
@@ -137,16 +128,22 @@ Checkpoint::Moment Checkpoint::take_snapshots(const Scope& scope) const {
     Moment moment;
     std::vector<Future<void>> made;
     for (const Part& part : parts_) {
-      if (const auto* remote = std::get_if<detail::RemotePart>(&part.state)) {
+      if (const auto* remote = std::get_if<detail::RemotePart>(&part.state))
         moment.snapshots[part.name] = remote->snapshots(scope);
-        for (const auto& snapshot : moment.snapshots[part.name]) made.push_back(snapshot.created(scope));
-      }
+      if (const auto* optimizer = std::get_if<detail::OptimizerPart>(&part.state))
+        moment.snapshots[part.name] = optimizer->snapshots(scope);
+    }
+    for (const auto& [name, of_part] : moment.snapshots) {
+      for (const auto& snapshot : of_part) made.push_back(snapshot.created(scope));
     }
     if (!made.empty()) wait_all(made);
+    bool is_settled = true;
     for (const Part& part : parts_) {
-      if (const auto* scoped = std::get_if<ScopedPart>(&part.state)) moment.states[part.name] = scoped->state(scope);
+      const auto* optimizer = std::get_if<detail::OptimizerPart>(&part.state);
+      is_settled = is_settled && (optimizer == nullptr || optimizer->is_settled());
       if (const auto* local = std::get_if<LocalPart>(&part.state)) moment.states[part.name] = local->state();
     }
+    if (!is_settled) continue;
     // Every owner is asked after every state was read: what has not changed by then was there at once between.
     std::vector<Future<bool>> current;
     for (const auto& [name, of_part] : moment.snapshots) {
@@ -161,10 +158,13 @@ Checkpoint::Moment Checkpoint::take_snapshots(const Scope& scope) const {
       fmt::format("parameters changed during each of {} snapshots: save between steps", kSnapshotsMax)));
 }
 
-void Checkpoint::write_snapshot(const Scope& scope, CheckpointWriter& writer, const std::string& name,
+void Checkpoint::write_snapshot(const Scope& scope, CheckpointWriter& writer, const Part& part,
                                 const RRef<StateSnapshot>& snapshot) const {
-  const std::vector<TensorPlan> plans = snapshot.rpc_sync(scope, &StateSnapshot::plans);
-  const auto order = writer.begin_file(name, plans, snapshot.rpc_sync(scope, &StateSnapshot::notes));
+  std::vector<TensorPlan> plans = snapshot.rpc_sync(scope, &StateSnapshot::plans);
+  if (const auto* optimizer = std::get_if<detail::OptimizerPart>(&part.state)) {
+    for (TensorPlan& plan : plans) plan.name = optimizer->name_in_checkpoint(plan.name);
+  }
+  const auto order = writer.begin_file(part.name, plans, snapshot.rpc_sync(scope, &StateSnapshot::notes));
   struct Wanted {
     Future<Tensor> chunk;
     std::uint64_t bytes;
@@ -198,7 +198,7 @@ void Checkpoint::save(const Scope& scope, const FilePath& directory) const {
     if (const auto state = moment.states.find(part.name); state != moment.states.end()) {
       write_state(writer, part.name, state->second);
     } else {
-      for (const auto& snapshot : moment.snapshots.at(part.name)) write_snapshot(outside, writer, part.name, snapshot);
+      for (const auto& snapshot : moment.snapshots.at(part.name)) write_snapshot(outside, writer, part, snapshot);
     }
   }
   writer.commit();
@@ -243,8 +243,8 @@ void Checkpoint::restore(const Scope& scope, const FilePath& directory) const {
   for (const detail::Staging& staging : stagings) send(outside, staging);
 
   for (const Part& part : parts_) {
-    if (const auto* scoped = std::get_if<ScopedPart>(&part.state))
-      scoped->load(outside, tensors_of(saved.at(part.name)));
+    if (const auto* optimizer = std::get_if<detail::OptimizerPart>(&part.state))
+      optimizer->load(outside, tensors_of(saved.at(part.name)));
     if (const auto* local = std::get_if<LocalPart>(&part.state)) local->load(tensors_of(saved.at(part.name)));
   }
   std::vector<Future<void>> loaded;

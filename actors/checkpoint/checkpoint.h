@@ -20,8 +20,10 @@
 #include <vector>
 
 #include "actors/checkpoint/embedding_part.h"
+#include "actors/checkpoint/optimizer_part.h"
 #include "actors/checkpoint/remote_part.h"
 #include "actors/checkpoint/table_states.h"
+#include "actors/dist_optimizer.h"
 #include "actors/embedding/sharded_embedding.h"
 #include "actors/remote_module.h"
 #include "actors/rref.h"
@@ -41,13 +43,6 @@ concept HasState = requires(const T& saved, T& loaded, const NamedTensors& state
   loaded.load_state(state);
 };
 
-/// An object whose state is on several nodes, and which reads and sets all of it: a DistOptimizer.
-template <class T>
-concept HasStateOnNodes = requires(const T& saved, T& loaded, const Scope& scope, const NamedTensors& state) {
-  { saved.state_dict(scope) } -> std::convertible_to<NamedTensors>;
-  loaded.load_state_dict(scope, state);
-};
-
 /// How a checkpoint is written.
 struct CheckpointOptions {
   std::shared_ptr<FileSystem> files = disk();
@@ -57,11 +52,11 @@ struct CheckpointOptions {
 /// The list of a training's parts, each with a name. Values of other nodes are held by reference, objects of this node
 /// must live as long as the list is used. Not thread-safe.
 ///
-/// Modules, variables and tables of other nodes are streamed through this node, which has the files: no message and no
-/// memory of this node has the size of a model. (The state of a DistOptimizer is in this node's memory for a moment,
-/// and one message per owner.) All parts are of one moment: a snapshot counts only if nothing that belongs to it has
-/// changed on any node since before the last owner was asked, otherwise it is taken again. So save() may run between
-/// the steps of one driver, and beside readers; beside drivers that step without a pause it fails.
+/// Modules, variables, tables and optimizers of other nodes are streamed through this node, which has the files: no
+/// memory of this node has the size of a model. (The restored state of a DistOptimizer travels in one message per
+/// owner, which is sent from the mapped files.) All parts are of one moment: a snapshot counts only if nothing that
+/// belongs to it has changed on any node since before the last owner was asked, otherwise it is taken again. So save()
+/// may run between the steps of one driver, and beside readers; beside drivers that step without a pause it fails.
 class Checkpoint {
  public:
   explicit Checkpoint(CheckpointOptions options = {}) : options_(std::move(options)) {}
@@ -96,15 +91,10 @@ class Checkpoint {
     return add_remote(std::move(name), detail::part_of(table));
   }
 
-  /// A distributed optimizer. Its state is in the memory of this node for a moment. `tables`: the sharded tables among
-  /// its parameters, whose states are restored onto any number of owners.
-  template <HasStateOnNodes T>
-  Checkpoint& add(std::string name, T& optimizer, const std::vector<TableOfOptimizer>& tables = {}) {
-    return add_scoped(
-        std::move(name), tables,
-        {[&optimizer](const Scope& scope) { return optimizer.state_dict(scope); },
-         [&optimizer](const Scope& scope, const NamedTensors& state) { optimizer.load_state_dict(scope, state); }});
-  }
+  /// A distributed optimizer. `tables`: the sharded tables among its parameters, whose states are restored onto any
+  /// number of owners; they are in this node's memory for a moment if the number is another one. Throws also ValueError
+  /// if two tables have one name or one place.
+  Checkpoint& add(std::string name, const DistOptimizer& optimizer, const std::vector<TableOfOptimizer>& tables = {});
 
   /// A module of this node, which no other thread uses at the same time.
   Checkpoint& add(std::string name, nn::Module& module);
@@ -140,14 +130,9 @@ class Checkpoint {
     std::function<NamedTensors()> state;
     std::function<void(const NamedTensors&)> load;
   };
-  /// Its functions call other nodes.
-  struct ScopedPart {
-    std::function<NamedTensors(const Scope&)> state;
-    std::function<void(const Scope&, const NamedTensors&)> load;
-  };
   struct Part {
     std::string name;
-    std::variant<LocalPart, ScopedPart, detail::RemotePart> state;
+    std::variant<LocalPart, detail::OptimizerPart, detail::RemotePart> state;
   };
   /// The state of all parts at one moment, by their names.
   struct Moment {
@@ -156,11 +141,10 @@ class Checkpoint {
   };
 
   Checkpoint& add_local(std::string name, LocalPart part);
-  Checkpoint& add_scoped(std::string name, const std::vector<TableOfOptimizer>& tables, ScopedPart part);
   Checkpoint& add_remote(std::string name, detail::RemotePart part);
   Checkpoint& add_part(Part part);
   [[nodiscard]] Moment take_snapshots(const Scope& scope) const;
-  void write_snapshot(const Scope& scope, CheckpointWriter& writer, const std::string& name,
+  void write_snapshot(const Scope& scope, CheckpointWriter& writer, const Part& part,
                       const RRef<detail::StateSnapshot>& snapshot) const;
   void send(const Scope& scope, const detail::Staging& staging) const;
 

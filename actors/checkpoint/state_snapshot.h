@@ -22,9 +22,14 @@ class StateSnapshot {
  public:
   /// Returns the present state. Called again by is_current().
   using Read = std::function<NamedTensors(const Scope&)>;
+  /// Returns whether the state has not changed since it was read.
+  using IsCurrent = std::function<bool(const Scope&)>;
 
   /// `notes` go into the file.
   StateSnapshot(const Scope& scope, Read read, std::map<std::string, std::string> notes = {});
+
+  /// A state whose owner counts its changes.
+  StateSnapshot(const NamedTensors& state, IsCurrent is_current);
 
   [[nodiscard]] std::vector<TensorPlan> plans() const;
   [[nodiscard]] std::map<std::string, std::string> notes() const { return notes_; }
@@ -44,7 +49,10 @@ class StateSnapshot {
     std::uint64_t version = 0;  ///< of the tensor's memory at the snapshot
     FrozenBytes bytes;
   };
+  void add(const NamedTensors& state);
+
   Read read_;
+  IsCurrent is_current_;  // null: `read_` is called and compared
   std::map<std::string, std::string> notes_;
   std::vector<Part> parts_;
 };

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "actors/embedding/row_owners.h"
@@ -16,6 +17,8 @@
 
 namespace troupe::detail {
 namespace {
+
+constexpr std::size_t kOwnersMax = std::size_t{1} << 20;  // a name with more is not one of ours
 
 [[noreturn]] void fail(const TablePlace& table, const std::string& what) {
   throw ValueError(fmt::format("[checkpoint] table {}: {}", table.name, what));
@@ -53,6 +56,27 @@ std::optional<std::size_t> number_of(const std::string& text) {
   return number;
 }
 
+/// A name "groups.G.table_parts.<owner>.<owners>.<table>.<state>".
+struct PartName {
+  std::size_t owner = 0;
+  std::int64_t owners = 0;
+  std::string table;
+  std::string state;
+};
+
+/// Returns the parts of such a name; nullopt for other names, and if there is no such owner.
+std::optional<PartName> parsed_part(std::string_view name) {
+  const auto parts = parsed(name, "table_parts");
+  if (!parts) return std::nullopt;
+  const std::size_t first = parts->item.find('.');
+  const std::size_t second = first == std::string::npos ? first : parts->item.find('.', first + 1);
+  if (second == std::string::npos) return std::nullopt;
+  const auto owner = number_of(parts->item.substr(0, first));
+  const auto owners = number_of(parts->item.substr(first + 1, second - first - 1));
+  if (!owner || !owners || *owner >= *owners || *owners > kOwnersMax) return std::nullopt;
+  return PartName{*owner, static_cast<std::int64_t>(*owners), parts->item.substr(second + 1), parts->state};
+}
+
 /// The tables of each group, in the order of their places.
 class Places {
  public:
@@ -68,9 +92,10 @@ class Places {
     }
   }
 
-  [[nodiscard]] const TablePlace* called(const std::string& name) const {
+  [[nodiscard]] const TablePlace& called(const std::string& name) const {
     const auto found = std::ranges::find(tables_, name, &TablePlace::name);
-    return found == tables_.end() ? nullptr : &*found;
+    if (found == tables_.end()) throw ValueError(fmt::format("[checkpoint] no table is called \"{}\"", name));
+    return *found;
   }
   /// Returns the table of which the parameter is a part; null for other parameters.
   [[nodiscard]] const TablePlace* at(std::size_t group, std::size_t parameter) const {
@@ -175,53 +200,54 @@ std::vector<Tensor> split(const TablePlace& table, const std::string& state, con
 
 }  // namespace
 
-NamedTensors with_whole_tables(const NamedTensors& state, const std::vector<TablePlace>& tables) {
-  const Places places(tables);
-  NamedTensors whole;
-  std::map<std::pair<const TablePlace*, std::string>, std::map<std::size_t, Tensor>> of_tables;
-  for (const auto& [name, tensor] : state) {
+std::function<std::string(const std::string& name)> checkpoint_names(std::vector<TablePlace> tables) {
+  return [places = Places(std::move(tables))](const std::string& name) {
     const auto parts = parsed(name, "parameters");
     const auto parameter = parts ? number_of(parts->item) : std::nullopt;
-    if (!parameter) {
-      whole.emplace_back(name, tensor);
-    } else if (const TablePlace* table = places.at(parts->group, *parameter)) {
-      of_tables[{table, parts->state}][*parameter - table->first] = tensor;
-    } else {
-      whole.emplace_back(fmt::format("groups.{}.parameters.{}.{}", parts->group,
-                                     places.without_tables(parts->group, *parameter), parts->state),
-                         tensor);
+    if (!parameter) return name;
+    if (const TablePlace* table = places.at(parts->group, *parameter)) {
+      return fmt::format("groups.{}.table_parts.{}.{}.{}.{}", parts->group, *parameter - table->first, table->owners,
+                         table->name, parts->state);
     }
-  }
-  for (const auto& [key, of_owners] : of_tables) {
-    const auto& [table, state_name] = key;
-    whole.emplace_back(fmt::format("groups.{}.tables.{}.{}", table->group, table->name, state_name),
-                       joined(*table, state_name, of_owners));
-  }
-  return whole;
+    return fmt::format("groups.{}.parameters.{}.{}", parts->group, places.without_tables(parts->group, *parameter),
+                       parts->state);
+  };
 }
 
-NamedTensors with_split_tables(const NamedTensors& state, const std::vector<TablePlace>& tables) {
+NamedTensors with_split_tables(const NamedTensors& saved, const std::vector<TablePlace>& tables) {
   const Places places(tables);
   NamedTensors apart;
-  for (const auto& [name, tensor] : state) {
+  const auto add_part = [&](const TablePlace& table, std::size_t owner, const std::string& state,
+                            const Tensor& tensor) {
+    apart.emplace_back(fmt::format("groups.{}.parameters.{}.{}", table.group, table.first + owner, state), tensor);
+  };
+  const auto add_whole = [&](const TablePlace& table, const std::string& state, const Tensor& tensor) {
+    const std::vector<Tensor> parts = split(table, state, tensor);
+    for (std::size_t owner = 0; owner < parts.size(); ++owner) add_part(table, owner, state, parts[owner]);
+  };
+  std::map<std::tuple<const TablePlace*, std::int64_t, std::string>, std::map<std::size_t, Tensor>> of_other_owners;
+  for (const auto& [name, tensor] : saved) {
     const auto parts = parsed(name, "parameters");
     const auto number = parts ? number_of(parts->item) : std::nullopt;
     if (number) {
       apart.emplace_back(fmt::format("groups.{}.parameters.{}.{}", parts->group,
                                      places.with_tables(parts->group, *number), parts->state),
                          tensor);
-    } else if (const auto of_table = parsed(name, "tables")) {
-      const TablePlace* table = places.called(of_table->item);
-      if (table == nullptr) throw ValueError(fmt::format("[checkpoint] no table is called \"{}\"", of_table->item));
-      const std::vector<Tensor> split_state = split(*table, of_table->state, tensor);
-      for (std::size_t owner = 0; owner < split_state.size(); ++owner) {
-        apart.emplace_back(
-            fmt::format("groups.{}.parameters.{}.{}", table->group, table->first + owner, of_table->state),
-            split_state[owner]);
-      }
+    } else if (const auto whole = parsed(name, "tables")) {
+      add_whole(places.called(whole->item), whole->state, tensor);
+    } else if (const auto part = parsed_part(name)) {
+      const TablePlace& table = places.called(part->table);
+      if (part->owners == table.owners) add_part(table, part->owner, part->state, tensor);
+      else of_other_owners[{&table, part->owners, part->state}][part->owner] = tensor;
     } else {
       apart.emplace_back(name, tensor);
     }
+  }
+  for (const auto& [key, of_owners] : of_other_owners) {
+    const auto& [table, owners, state] = key;
+    TablePlace before = *table;
+    before.owners = owners;
+    add_whole(*table, state, joined(before, state, of_owners));
   }
   return apart;
 }

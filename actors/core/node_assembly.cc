@@ -10,6 +10,7 @@
 #include "actors/calls/payload_io.h"
 #include "actors/calls/worker_actor.h"
 #include "actors/checkpoint/embedding_part.h"
+#include "actors/checkpoint/optimizer_part.h"
 #include "actors/checkpoint/remote_part.h"
 #include "actors/collectives/collectives.h"
 #include "actors/contexts/contexts.h"
@@ -87,6 +88,7 @@ FunctionTable with_common(FunctionTable functions) {
                          {"troupe.seeded_root", &seeded_at_owner},
                          {"troupe.snapshot", &snapshot_of_variables},
                          {"troupe.snapshot_of_shard", &snapshot_of_shard},
+                         {"troupe.snapshot_of_states", &snapshot_of_states},
                          {"troupe.stage", &stage_variables},
                          {"troupe.stage_shard", &stage_shard},
                          {"troupe.unused", &unused_here}});

@@ -376,15 +376,23 @@ void OptimizerDriver::set_momentum(std::size_t group, double momentum) {
 
 // --- state -----------------------------------------------------------------------------------------------------------
 
-NamedTensors OptimizerDriver::state(NodeCore& core, Due due, StateContent content) {
-  for (int attempts = 1;; ++attempts) {
-    if (auto state = try_state(core, due, content)) return *std::move(state);
+void wait_between_steps(NodeCore& core, OptimizerDriver::Due due, const std::function<bool()>& is_ready) {
+  for (int attempts = 1; !is_ready(); ++attempts) {
     if (due && core.clock().now() >= *due) {
       throw RemoteError(core.error(ErrorCode::timeout, core.name(), "save state",
                                    fmt::format("steps were under way at each of {} attempts", attempts)));
     }
     pause(core);
   }
+}
+
+NamedTensors OptimizerDriver::state(NodeCore& core, Due due, StateContent content) {
+  std::optional<NamedTensors> state;
+  wait_between_steps(core, due, [&] {
+    state = try_state(core, due, content);
+    return state.has_value();
+  });
+  return *std::move(state);
 }
 
 std::optional<NamedTensors> OptimizerDriver::try_state(NodeCore& core, Due due, StateContent content) {

@@ -55,6 +55,9 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
   [[nodiscard]] NamedTensors state(NodeCore& core, Due due, StateContent content);
   void load_state(NodeCore& core, Due due, const NamedTensors& state);
 
+  /// Returns whether a step of this handle has no outcome yet.
+  [[nodiscard]] bool has_unresolved() const;
+
   [[nodiscard]] Future<StepOutcome> outcome(const StepId& step) const;
 
   [[nodiscard]] const OptimizerId& id() const noexcept { return id_; }
@@ -94,7 +97,6 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
   void lost(const Error& why);
   /// Returns the serial below which all outcomes are known.
   [[nodiscard]] std::uint64_t settled() const;
-  [[nodiscard]] bool has_unresolved() const;
 
   /// Waits until this trainer may take a step (bounded staleness).
   void wait_for_turn(NodeCore& core, Due due);
@@ -130,5 +132,8 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
   std::optional<Error> lost_;                             // guarded by mutex_
   std::deque<std::pair<StepId, Future<StepOutcome>>> unknown_;  // guarded by mutex_; the oldest first
 };
+
+/// Calls `is_ready` until it returns true, with pauses. Throws RemoteError: timeout after `due`.
+void wait_between_steps(NodeCore& core, OptimizerDriver::Due due, const std::function<bool()>& is_ready);
 
 }  // namespace troupe::detail

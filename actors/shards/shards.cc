@@ -65,11 +65,30 @@ class Shards::Directory {
     return actors_.end(optimizer);
   }
 
-  void no_shard(const OptimizerId& optimizer, const Delivery& delivery) const {
-    Error error = node_.error(ErrorCode::step_not_applied, node_.name(), "step",
+  [[nodiscard]] Error no_shard(const OptimizerId& optimizer, const char* operation) const {
+    Error error = node_.error(ErrorCode::step_not_applied, node_.name(), operation,
                               fmt::format("optimizer {} has no shard on {}", optimizer.text(), node_.name()));
     error.execution = Execution::never;
-    delivery.answer.fail(std::move(error));
+    return error;
+  }
+  void no_shard(const OptimizerId& optimizer, const Delivery& delivery) const {
+    delivery.answer.fail(no_shard(optimizer, "step"));
+  }
+
+  [[nodiscard]] Future<void> read(const OptimizerId& optimizer,
+                                  std::function<void(const ShardParameters&)> read) const {
+    const Promise<void> done(node_.future_home());
+    if (auto shared = shared_by(optimizer)) {
+      strand_->run(
+          [shared = std::move(shared), read = std::move(read), done] {
+            read(shared->parameters);
+            done.complete(Unit{});
+          },
+          [done](const Error& error) { done.complete(error); });
+    } else {
+      done.complete(no_shard(optimizer, "save state"));
+    }
+    return done.future();
   }
 
  private:
@@ -139,6 +158,10 @@ void Shards::prepare_early(const OptimizerId& optimizer, const ContextId& contex
 
 void Shards::drop_early(const OptimizerId& optimizer, const ContextId& context) {
   directory_->on_parameters(optimizer, [=](ShardParameters& parameters) { parameters.drop_early(context); });
+}
+
+Future<void> Shards::read(const OptimizerId& optimizer, std::function<void(const ShardParameters&)> read) const {
+  return directory_->read(optimizer, std::move(read));
 }
 
 void Shards::found(const OptimizerId& optimizer, Result<std::vector<Variable>> parameters) {

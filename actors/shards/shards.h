@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "actors/core/node_core.h"
+#include "actors/future.h"
 #include "actors/shards/step_ledger.h"
 #include "autograd/variable.h"
 #include "messages/ids.h"
@@ -16,6 +18,7 @@
 namespace troupe::detail {
 
 struct OwnerAnswered;
+class ShardParameters;
 struct SharedShard;
 
 /// Thread rule: any thread may call any member; none blocks.
@@ -52,6 +55,10 @@ class Shards {
                      const Variable& leaf, const Tensor& gradient);
   /// What was prepared so is not used.
   void drop_early(const OptimizerId& optimizer, const ContextId& context);
+
+  /// Calls `read` on the pool, between changes of the shard's parameters. Errors: step_not_applied if the optimizer has
+  /// no shard, resource_exhausted, what `read` throws.
+  [[nodiscard]] Future<void> read(const OptimizerId& optimizer, std::function<void(const ShardParameters&)> read) const;
 
   // For shard actors.
   /// The shard of `optimizer` has these parameters.

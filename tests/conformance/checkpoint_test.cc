@@ -3,13 +3,21 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
 #include "autograd/ops.h"
+#include "tensor/cpu/allocator.h"
 #include "tensor/create.h"
+#include "tensor/io/file_system.h"
 #include "tensor/ops.h"
 #include "tests/conformance/gradient_functions.h"
 #include "tests/conformance/module_functions.h"
@@ -38,7 +46,93 @@ void train(const Node& node, const ShardedEmbedding& table, int steps) {
   }
 }
 
+/// The disk. Notes the most memory that tensors have in this process during a write.
+class MeasuredFiles final : public FileSystem {
+ public:
+  [[nodiscard]] std::size_t most_bytes() const { return *most_; }
+
+  [[nodiscard]] std::unique_ptr<OutputFile> create(const std::filesystem::path& file) override {
+    return std::make_unique<File>(disk()->create(file), most_);
+  }
+  void rename(const std::filesystem::path& from, const std::filesystem::path& to) override { disk()->rename(from, to); }
+  void remove(const std::filesystem::path& file) override { disk()->remove(file); }
+  bool make_directory(const std::filesystem::path& directory) override { return disk()->make_directory(directory); }
+  void sync_directory(const std::filesystem::path& directory) override { disk()->sync_directory(directory); }
+  [[nodiscard]] std::vector<std::string> names_in(const std::filesystem::path& directory) override {
+    return disk()->names_in(directory);
+  }
+
+ private:
+  class File final : public OutputFile {
+   public:
+    File(std::unique_ptr<OutputFile> file, std::shared_ptr<std::size_t> most)
+        : file_(std::move(file)), most_(std::move(most)) {}
+    void write(std::span<const std::byte> bytes) override {
+      *most_ = std::max(*most_, cpu_allocator().statistics().bytes_live);
+      file_->write(bytes);
+    }
+    void finish() override { file_->finish(); }
+
+   private:
+    std::unique_ptr<OutputFile> file_;
+    std::shared_ptr<std::size_t> most_;
+  };
+  std::shared_ptr<std::size_t> most_ = std::make_shared<std::size_t>(0);
+};
+
+/// Parameters over some owners, and an optimizer that has stepped them: each has two states of its size.
+struct Stepped {
+  static constexpr std::size_t kParameters = 4;
+  static constexpr std::int64_t kSize = 1 << 20;
+
+  Stepped(const Node& trainer, const std::vector<NodeName>& owners)
+      : parameters(made(trainer, owners)), optimizer(trainer, optim::AdamOptions{}, parameters) {}
+
+  static std::vector<Leaf> made(const Node& trainer, const std::vector<NodeName>& owners) {
+    std::vector<Leaf> leaves;
+    for (std::size_t i = 0; i < kParameters; ++i)
+      leaves.push_back(trainer.remote(owners[i % owners.size()], &make_leaf, kSize, 1.0 + static_cast<double>(i)));
+    return leaves;
+  }
+  void step(const Node& trainer) const {
+    const DistContext context(trainer);
+    Variable loss(scalar(0.0F));
+    for (const Leaf& leaf : parameters) loss = loss + sum(square(leaf.to_here(context)));
+    backward(context, loss);
+    optimizer.step(context);
+  }
+
+  std::vector<Leaf> parameters;
+  DistOptimizer optimizer;
+};
+
 }  // namespace
+
+// The states have 32 MiB.
+BOOST_FIXTURE_TEST_CASE(state_of_an_optimizer_is_saved_through_memory_that_does_not_grow_with_it, OnSharedCluster) {
+  constexpr std::size_t kChunk = 1 << 18;
+  const TemporaryDirectory directory;
+  for (const std::vector<NodeName>& owners : {std::vector<NodeName>{"p1"}, {"p1", "p2", "p3", "p4"}}) {
+    const std::filesystem::path run = directory.path() / std::to_string(owners.size());
+    const Stepped training(trainer, owners);
+    training.step(trainer);
+    const auto files = std::make_shared<MeasuredFiles>();
+    const std::size_t before = cpu_allocator().statistics().bytes_live;
+    Checkpoint({.files = files, .chunk_bytes = kChunk}).add("optimizer", training.optimizer).save(trainer, run);
+    // Gradients that end during the save make room; four chunks, and that which is written, are here.
+    BOOST_TEST(files->most_bytes() < before + 16 * kChunk);
+
+    const Stepped restored(trainer, {"p2", "trainer"});
+    Checkpoint().add("optimizer", restored.optimizer).restore(trainer, run);
+    const NamedTensors state = restored.optimizer.state_dict(trainer);
+    const NamedTensors expected = training.optimizer.state_dict(trainer);
+    BOOST_TEST_REQUIRE(state.size() == expected.size());
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      BOOST_TEST(state[i].first == expected[i].first);
+      BOOST_TEST(same_bytes(state[i].second, expected[i].second), expected[i].first);
+    }
+  }
+}
 
 BOOST_FIXTURE_TEST_CASE(table_over_three_nodes_is_trained_saved_and_restored_as_one_over_another, OnSharedCluster) {
   const TemporaryDirectory directory;

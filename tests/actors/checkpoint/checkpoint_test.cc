@@ -3,11 +3,21 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "actors/calls/scope_state.h"
+#include "actors/core/node_core.h"
+#include "actors/dist_autograd.h"
+#include "actors/dist_optimizer.h"
+#include "actors/shards/optimizer_driver.h"
+#include "actors/shards/shards.h"
+#include "actors/shards/shared_shard.h"
 #include "autograd/engine.h"
 #include "autograd/nn/dropout.h"
 #include "autograd/nn/linear.h"
@@ -24,6 +34,9 @@
 
 namespace troupe::testing {
 namespace {
+
+using namespace std::chrono_literals;
+using detail::StateSnapshot;
 
 /// Parameters, buffers and a generator.
 class SavedNet final : public nn::Module {
@@ -139,6 +152,86 @@ BOOST_AUTO_TEST_CASE(tensors_travel_in_chunks_whose_size_does_not_divide_theirs)
   BOOST_TEST(same_bytes(restored.to_here(trainer).value(), full({size}, 1.25)));
   const auto counted = trainer.remote("ps1", &make_parameter, 1, 0.0);
   Checkpoint(CheckpointOptions{.chunk_bytes = 0}).add("w", {{"w", counted}}).save(trainer, run);
+}
+
+BOOST_AUTO_TEST_CASE(snapshot_of_states_is_current_until_a_step) {
+  const auto w = trainer.remote("ps0", &make_parameter, 2, 1.0);
+  const auto v = trainer.remote("ps1", &make_parameter, 3, 1.0);
+  DistOptimizer optimizer(trainer, optim::SgdOptions{.lr = 0.5, .momentum = 0.5}, {w, v});
+  optimizer.set_lr(0, 0.25);
+  const OptimizerId id = detail::driver_of(optimizer)->id();
+  const auto step = [&] {
+    const DistContext context(trainer);
+    backward(context, sum(w.to_here(context)) + sum(v.to_here(context)));
+    optimizer.step(context);
+  };
+  step();
+  const auto snapshot = trainer.remote("ps0", &detail::snapshot_of_states, id, std::vector<double>{0.25});
+  std::map<std::string, TensorPlan> plans;
+  for (const TensorPlan& plan : snapshot.rpc_sync(trainer, &StateSnapshot::plans)) plans.emplace(plan.name, plan);
+  BOOST_TEST(plans.contains("groups.0.sgd.lr"));
+  BOOST_TEST((plans.at("groups.0.parameters.0.momentum_buffer").shape == Shape{2}));
+  BOOST_TEST(!plans.contains("groups.0.parameters.1.momentum_buffer"));
+  BOOST_TEST(snapshot.rpc_sync(trainer, &StateSnapshot::is_current));
+  {
+    const Scope here = cluster.node("ps0");
+    const auto shard = here.state().node->shards().shared_by(id);
+    const detail::ShardParameters::Open undecided = shard->parameters.open_step();
+    BOOST_TEST(!snapshot.rpc_sync(trainer, &StateSnapshot::is_current));
+    const Scope hurried = trainer.with({.deadline = 100ms});
+    const auto none = hurried.remote("ps0", &detail::snapshot_of_states, id, std::vector<double>{});
+    BOOST_CHECK_THROW(none.created(hurried).get(), RemoteError);
+  }
+  BOOST_TEST(snapshot.rpc_sync(trainer, &StateSnapshot::is_current));
+  step();
+  BOOST_TEST(!snapshot.rpc_sync(trainer, &StateSnapshot::is_current));
+
+  const auto states = trainer.remote("ps1", &detail::snapshot_of_states, id, std::vector<double>{});
+  const std::vector<TensorPlan> second = states.rpc_sync(trainer, &StateSnapshot::plans);
+  BOOST_TEST(std::ranges::all_of(
+      second, [](const TensorPlan& one) { return one.name.find("parameters.1.") != std::string::npos; }));
+  Node& other = cluster.node("ps1");
+  const auto foreign = other.remote("ps0", &detail::snapshot_of_states, id, std::vector<double>{});
+  const Error refused = error_of([&] { return foreign.created(other).get(), 0; });
+  BOOST_TEST(refused.text().find("optimizer " + id.text() + " is not of ps1") != std::string::npos, refused.text());
+}
+
+BOOST_AUTO_TEST_CASE(optimizer_goes_on_with_its_saved_states_and_rate_on_other_owners) {
+  struct Training {
+    Training(Node& node, const NodeName& one, const NodeName& two)
+        : w(node.remote(one, &make_parameter, 2, 1.0)),
+          v(node.remote(two, &make_parameter, 3, 1.0)),
+          optimizer(node, optim::AdamOptions{.lr = 0.5}, {w, v}) {}
+    void step(Node& node) const {
+      const DistContext context(node);
+      backward(context, sum(square(w.to_here(context))) + sum(square(v.to_here(context))));
+      optimizer.step(context);
+    }
+    RRef<Variable> w, v;
+    DistOptimizer optimizer;
+  };
+  Training saved(trainer, "ps0", "ps1");
+  saved.step(trainer);
+  saved.optimizer.set_lr(0, 0.125);
+  const auto list = [](const Training& of) {
+    return Checkpoint().add("values", {{"w", of.w}, {"v", of.v}}).add("optimizer", of.optimizer);
+  };
+  list(saved).save(trainer, run);
+  saved.step(trainer);
+
+  Training restored(trainer, "ps1", "trainer");
+  list(restored).restore(trainer, run);
+  BOOST_TEST(restored.optimizer.lr(0) == 0.125);
+  restored.step(trainer);
+  BOOST_TEST(same_bytes(restored.w.to_here(trainer).value(), saved.w.to_here(trainer).value()));
+  BOOST_TEST(same_bytes(restored.v.to_here(trainer).value(), saved.v.to_here(trainer).value()));
+
+  // The owner of a part of the state dies: the checkpoint before stays.
+  cluster.kill("ps0");
+  BOOST_TEST(error_of([&] { return list(saved).save(trainer, run), 0; }).peer == "ps0");
+  list(restored).restore(trainer, run);
+  restored.step(trainer);
+  BOOST_TEST(restored.optimizer.lr(0) == 0.125);
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_listed_and_nothing_changes) {

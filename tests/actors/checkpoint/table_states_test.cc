@@ -15,10 +15,10 @@
 namespace troupe::testing {
 BOOST_AUTO_TEST_SUITE(table_states)
 
+using detail::checkpoint_names;
 using detail::OwnedRows;
 using detail::TablePlace;
 using detail::with_split_tables;
-using detail::with_whole_tables;
 
 namespace {
 
@@ -59,6 +59,15 @@ void expect_equal(const NamedTensors& got, const NamedTensors& expected) {
   }
 }
 
+/// The state as a checkpoint has it.
+NamedTensors saved(const NamedTensors& state, const std::vector<TablePlace>& tables) {
+  const auto name_of = checkpoint_names(tables);
+  NamedTensors renamed;
+  for (const auto& [name, tensor] : state) renamed.emplace_back(name_of(name), tensor);
+  return renamed;
+}
+
+/// A checkpoint that has all rows in one tensor.
 const NamedTensors kWhole{{"groups.0.adam.lr", full({}, 0.5, DType::f64)},
                           {"groups.0.parameters.0.exp_avg", ones({3})},
                           {"groups.0.parameters.1.exp_avg", full({2}, 7.0)},
@@ -68,11 +77,32 @@ const NamedTensors kWhole{{"groups.0.adam.lr", full({}, 0.5, DType::f64)},
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(states_of_any_number_of_owners_are_one_table_and_are_split_for_any_other) {
+BOOST_AUTO_TEST_CASE(a_part_of_a_table_is_named_by_the_table_and_other_parameters_are_numbered_without) {
+  const auto name_of = checkpoint_names(table_over(3));
+  BOOST_TEST(name_of("groups.0.parameters.0.exp_avg") == "groups.0.parameters.0.exp_avg");
+  BOOST_TEST(name_of("groups.0.parameters.1.exp_avg") == "groups.0.table_parts.0.3.items.exp_avg");
+  BOOST_TEST(name_of("groups.0.parameters.3.step") == "groups.0.table_parts.2.3.items.step");
+  BOOST_TEST(name_of("groups.0.parameters.4.exp_avg") == "groups.0.parameters.1.exp_avg");
+  BOOST_TEST(name_of("groups.1.parameters.2.exp_avg") == "groups.1.parameters.2.exp_avg");
+  BOOST_TEST(name_of("groups.0.adam.lr") == "groups.0.adam.lr");
+}
+
+BOOST_AUTO_TEST_CASE(states_of_any_number_of_owners_are_split_for_any_other) {
   for (const std::int64_t owners : {1, 2, 3, 12}) {
-    expect_equal(with_whole_tables(state_over(owners), table_over(owners)), kWhole);
+    for (const std::int64_t others : {1, 2, 3, 12}) {
+      const NamedTensors state = saved(state_over(owners), table_over(owners));
+      expect_equal(with_split_tables(state, table_over(others)), state_over(others));
+    }
     expect_equal(with_split_tables(kWhole, table_over(owners)), state_over(owners));
   }
+}
+
+BOOST_AUTO_TEST_CASE(states_of_as_many_owners_are_not_copied) {
+  const NamedTensors state = saved(state_over(3), table_over(3));
+  const NamedTensors split = with_split_tables(state, table_over(3));
+  BOOST_TEST_REQUIRE(split.size() == state.size());
+  for (std::size_t i = 0; i < state.size(); ++i)
+    BOOST_TEST(split[i].second.storage().same_as(state[i].second.storage()));
 }
 
 BOOST_AUTO_TEST_CASE(several_tables_of_one_group_keep_their_places) {
@@ -90,38 +120,39 @@ BOOST_AUTO_TEST_CASE(several_tables_of_one_group_keep_their_places) {
     expected.emplace_back("groups.0.parameters." + std::to_string(1 + owner) + ".exp_avg", rows);
     expected.emplace_back("groups.0.parameters." + std::to_string(3 + owner) + ".exp_avg", rows * -1.0);
   }
-  expect_equal(with_split_tables(with_whole_tables(state, three), two), expected);
+  expect_equal(with_split_tables(saved(state, three), two), expected);
 }
 
 BOOST_AUTO_TEST_CASE(states_without_tables_stay_as_they_are) {
-  expect_equal(with_whole_tables(state_over(2), {}), state_over(2));
+  expect_equal(saved(state_over(2), {}), state_over(2));
   expect_equal(with_split_tables(state_over(2), {}), state_over(2));
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_named) {
-  const auto whole = [](const NamedTensors& state, const std::vector<TablePlace>& tables) {
-    return [state, tables] { static_cast<void>(with_whole_tables(state, tables)); };
+  const auto split = [](const NamedTensors& state, const std::vector<TablePlace>& tables) {
+    return [state, tables] { static_cast<void>(with_split_tables(state, tables)); };
   };
-  NamedTensors state = state_over(2);
+  const auto names = [](const std::vector<TablePlace>& tables) {
+    return [tables] { static_cast<void>(checkpoint_names(tables)); };
+  };
+  NamedTensors state = saved(state_over(2), table_over(2));
   state[3].second = steps(5);
-  expect_throw<ValueError>(whole(state, table_over(2)), "[checkpoint] table items: owners differ in step");
-  state = state_over(2);
+  expect_throw<ValueError>(split(state, table_over(3)), "[checkpoint] table items: owners differ in step");
+  state = saved(state_over(2), table_over(2));
   state.erase(state.begin() + 2);
-  expect_throw<ValueError>(whole(state, table_over(2)), "[checkpoint] table items: not all owners have exp_avg");
-  expect_throw<ValueError>(whole(state, {{"a", 0, 1, kRows, 3}, {"b", 0, 3, kRows, 2}}),
+  expect_throw<ValueError>(split(state, table_over(3)), "[checkpoint] table items: not all owners have exp_avg");
+  expect_throw<ValueError>(names({{"a", 0, 1, kRows, 3}, {"b", 0, 3, kRows, 2}}),
                            "[checkpoint] table b: stands where table a does");
-  expect_throw<ValueError>(whole(state, {{"a", 0, 1, kRows, 1}, {"a", 0, 3, kRows, 2}}),
+  expect_throw<ValueError>(names({{"a", 0, 1, kRows, 1}, {"a", 0, 3, kRows, 2}}),
                            "[checkpoint] table a: the name is given twice, or empty");
-  expect_throw<ValueError>(
-      [] {
-        static_cast<void>(with_split_tables(kWhole, {{"items", 0, 1, 7, 2}}));
-      },
-      "[checkpoint] table items: exp_avg has 9 rows, not 7");
-  expect_throw<ValueError>(
-      [] {
-        static_cast<void>(with_split_tables(kWhole, {{"users", 0, 1, kRows, 2}}));
-      },
-      "[checkpoint] no table is called \"items\"");
+  expect_throw<ValueError>(split(kWhole, {{"items", 0, 1, 7, 2}}),
+                           "[checkpoint] table items: exp_avg has 9 rows, not 7");
+  expect_throw<ValueError>(split(kWhole, {{"users", 0, 1, kRows, 2}}), "[checkpoint] no table is called \"items\"");
+  expect_throw<ValueError>(split(saved(state_over(2), table_over(2)), {{"users", 0, 1, kRows, 2}}),
+                           "[checkpoint] no table is called \"items\"");
+  // Names that are none of a part stay: the optimizer refuses them.
+  const NamedTensors odd{{"groups.0.table_parts.2.2.items.step", steps(1)}, {"groups.0.table_parts.x.step", steps(1)}};
+  expect_equal(with_split_tables(odd, table_over(2)), odd);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
