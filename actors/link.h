@@ -109,6 +109,12 @@ class Link {
   /// Returns nullopt if this kind of link shares nothing between processes.
   [[nodiscard]] virtual std::optional<SharedMemoryUse> shared_memory() const { return std::nullopt; }
 
+  /// Returns shared memory to the system that was not used for `idle`.
+  virtual void release_unused(TimePoint now, Duration idle) {
+    (void)now;
+    (void)idle;
+  }
+
   /// Moves large frames of a message for `to` into memory that `to` maps, where the link can: they become `leased`, and
   /// the message is for `to` only. Called by the thread that sends, before the message is cut.
   virtual void share(const NodeName& to, Frames& frames) {

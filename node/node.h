@@ -73,7 +73,8 @@ struct NodeOptions {
   Deadline call_deadline;  ///< of calls without a deadline of their own; see node.time_left()
   PeerLimits peer_limits;  ///< messages in flight to one peer, and what is kept for it
   /// The most memory in bytes for large tensors that peers on this host read in place ("ipc" only); more tensors, or
-  /// all with 0, travel. Only what is in use, and at most 256 MiB besides, is kept.
+  /// all with 0, travel. What was not used for some seconds returns to the
+  /// system.
   std::size_t shared_memory_max = std::size_t{2} << 30;
   Leaks leaks = Leaks::warn;  ///< references that the program still holds at shutdown
   std::string log_level;      ///< if not empty, join logs to standard error from this level on

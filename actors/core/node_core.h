@@ -136,6 +136,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] PeerAccounts& accounts() const { return *accounts_; }
   [[nodiscard]] Traffic& traffic() { return traffic_; }
   [[nodiscard]] std::optional<SharedMemoryUse> shared_memory() const { return link_->shared_memory(); }
+  void release_shared_memory(Duration idle) { link_->release_unused(clock_->now(), idle); }
   [[nodiscard]] const Silences& silences() const { return silences_; }
   [[nodiscard]] RetryBudgets& retry_budgets() { return retry_budgets_; }
   [[nodiscard]] DeviceMaps& device_maps() { return device_maps_; }

@@ -98,7 +98,7 @@ Result<std::unique_ptr<Link>> open_ipc(LinkRequest request) {
     listen += fmt::format("@troupe-{:016x}{:016x}", request.incarnation.high, request.incarnation.low);
   SharedLinkOptions shared;
   shared.shares = request.shared_memory_max > 0;
-  shared.pool.bytes_max = request.shared_memory_max;
+  shared.bytes_max = request.shared_memory_max;
   auto link = open_zmq_link(std::move(request), std::move(listen));
   if (!link) return link.error();
   auto sharing = SharedLink::over(std::move(link).value(), shared);

@@ -1,5 +1,7 @@
 #include "node/links/shared_memory/leases.h"
 
+#include <sodium.h>
+
 #include <utility>
 
 namespace troupe::detail {
@@ -19,6 +21,8 @@ Result<std::shared_ptr<LeaseTable>> LeaseTable::make() {
 }
 
 LeaseTable::LeaseTable(Segment page) : page_(std::move(page)), slots_(kLeasesMax) {
+  ::randombytes_buf(&last_generation_, sizeof last_generation_);
+  last_generation_ >>= 1U;  // it does not overflow
   free_.reserve(kLeasesMax);
   open_.reserve(kLeasesMax);
   for (std::size_t i = kLeasesMax; i-- > 0;) free_.push_back(static_cast<std::uint32_t>(i));
@@ -35,7 +39,8 @@ std::optional<LeaseId> LeaseTable::open(std::shared_ptr<Block> block) {
   Slot& slot = slots_[number];
   slot.block = std::move(block);
   slot.told = false;
-  return LeaseId{.slot = number, .generation = ++slot.generation};
+  slot.generation = ++last_generation_;
+  return LeaseId{.slot = number, .generation = slot.generation};
 }
 
 void LeaseTable::told(LeaseId lease) {

@@ -18,7 +18,8 @@
 
 namespace troupe::detail {
 
-/// A lease by its place in the page. A slot is used again with a higher generation.
+/// A lease by its place in the page. Generations never repeat, also not in a later page of the same two nodes: they
+/// begin at a random number.
 struct LeaseId {
   std::uint32_t slot = 0;
   std::uint64_t generation = 0;
@@ -69,6 +70,7 @@ class LeaseTable {
 
   const Segment page_;
   mutable std::mutex mutex_;
+  std::uint64_t last_generation_;    ///< guarded by mutex_
   std::vector<Slot> slots_;          ///< guarded by mutex_
   std::vector<std::uint32_t> free_;  ///< guarded by mutex_
   std::vector<std::uint32_t> open_;  ///< guarded by mutex_

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
+#include <iterator>
 #include <utility>
 
 namespace troupe::detail {
@@ -22,7 +24,7 @@ std::size_t SegmentPool::block_size(std::size_t bytes) {
 }
 
 std::shared_ptr<Block> SegmentPool::take(std::size_t bytes) {
-  if (bytes > limits_.bytes_max) return nullptr;
+  if (bytes > bytes_max_) return nullptr;
   const std::size_t block_bytes = block_size(bytes);
   std::size_t count = std::max<std::size_t>(kSegmentBytesMin / block_bytes, 1);
   std::vector<Segment> ended;
@@ -30,8 +32,8 @@ std::shared_ptr<Block> SegmentPool::take(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto size = sizes_.find(block_bytes);
     if (size != sizes_.end() && size->second.free > 0) return block_in(size->second);
-    if (bytes_ + block_bytes * count > limits_.bytes_max) end_idle(0, ended);
-    count = std::min(count, (limits_.bytes_max - bytes_) / block_bytes);
+    if (bytes_ + block_bytes * count > bytes_max_) end_idle(TimePoint::max(), ended);
+    count = std::min(count, (bytes_max_ - bytes_) / block_bytes);
     if (count == 0) return nullptr;
     bytes_ += block_bytes * count;
   }
@@ -86,18 +88,18 @@ void SegmentPool::give_back(std::uint32_t segment, std::span<const std::byte> by
   Open& open = segments_.at(segment);
   const auto offset = static_cast<std::size_t>(bytes.data() - open.segment.memory->bytes().data());
   open.free.push_back(offset / open.block_bytes);
+  open.last_given_back = std::chrono::steady_clock::now();
   ++sizes_.at(open.block_bytes).free;
   idle_bytes_ += open.block_bytes;
 }
 
-void SegmentPool::end_idle(std::size_t idle, std::vector<Segment>& ended) {
-  for (auto size = sizes_.end(); idle_bytes_ > idle && size != sizes_.begin();) {
-    --size;
+void SegmentPool::end_idle(TimePoint time, std::vector<Segment>& ended) {
+  for (auto size = sizes_.begin(); size != sizes_.end();) {
     std::vector<std::uint32_t>& ids = size->second.segments;
-    for (std::size_t i = ids.size(); idle_bytes_ > idle && i-- > 0;) {
+    for (std::size_t i = ids.size(); i-- > 0;) {
       const auto found = segments_.find(ids[i]);
       Open& open = found->second;
-      if (open.free.size() < open.blocks.size()) continue;
+      if (open.free.size() < open.blocks.size() || open.last_given_back >= time) continue;
       const std::size_t segment_bytes = open.segment.memory->bytes().size();
       ended_.push_back(found->first);
       by_address_.erase(open.segment.memory->bytes().data());
@@ -108,14 +110,18 @@ void SegmentPool::end_idle(std::size_t idle, std::vector<Segment>& ended) {
       idle_bytes_ -= segment_bytes;
       bytes_ -= segment_bytes;
     }
-    if (ids.empty()) size = sizes_.erase(size);
+    size = ids.empty() ? sizes_.erase(size) : std::next(size);
   }
 }
 
-std::vector<std::uint32_t> SegmentPool::trim() {
+void SegmentPool::trim(TimePoint time) {
   std::vector<Segment> ended;
   const std::lock_guard lock(mutex_);
-  end_idle(limits_.idle_bytes_max, ended);
+  end_idle(time, ended);
+}
+
+std::vector<std::uint32_t> SegmentPool::take_ended() {
+  const std::lock_guard lock(mutex_);
   return std::exchange(ended_, {});
 }
 

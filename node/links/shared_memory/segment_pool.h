@@ -9,14 +9,10 @@
 #include <span>
 #include <vector>
 
+#include "actors/clock.h"
 #include "node/links/shared_memory/segment.h"
 
 namespace troupe::detail {
-
-struct SegmentPoolLimits {
-  std::size_t bytes_max = std::size_t{2} << 30;         ///< of all segments together
-  std::size_t idle_bytes_max = std::size_t{256} << 20;  ///< of blocks that are kept for later
-};
 
 class SegmentPool;
 
@@ -49,9 +45,11 @@ class Block {
 /// block is unused; small blocks of one size share segments. Thread-safe.
 class SegmentPool : public std::enable_shared_from_this<SegmentPool> {
  public:
-  explicit SegmentPool(SegmentPoolLimits limits) : limits_(limits) {}
+  /// `bytes_max`: of all segments together.
+  explicit SegmentPool(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
   /// Returns a block of at least `bytes`; null if the limit or the system refuses it. Its content is undefined.
+  /// Segments without blocks in use end if they leave no room.
   [[nodiscard]] std::shared_ptr<Block> take(std::size_t bytes);
 
   /// Returns the block in use that has `bytes` whole; null if there is none.
@@ -64,9 +62,11 @@ class SegmentPool : public std::enable_shared_from_this<SegmentPool> {
   };
   [[nodiscard]] Shared segment(std::uint32_t id) const;
 
-  /// Ends segments without blocks in use while more than the limit is idle, the largest first: few of them free the
-  /// most memory. Returns all that have ended since the last call: peers should unmap them.
-  [[nodiscard]] std::vector<std::uint32_t> trim();
+  /// Ends the segments whose blocks were all given back before `time`.
+  void trim(TimePoint time);
+
+  /// Returns the segments that have ended since the last call: peers should unmap them.
+  [[nodiscard]] std::vector<std::uint32_t> take_ended();
 
   struct Counts {
     std::size_t segments = 0;
@@ -85,6 +85,7 @@ class SegmentPool : public std::enable_shared_from_this<SegmentPool> {
     std::size_t block_bytes = 0;
     std::vector<std::weak_ptr<Block>> blocks;  ///< by position; those in use
     std::vector<std::size_t> free;             ///< positions; never above its first capacity
+    TimePoint last_given_back{};
   };
 
   /// The segments with blocks of one size.
@@ -94,13 +95,12 @@ class SegmentPool : public std::enable_shared_from_this<SegmentPool> {
   };
 
   [[nodiscard]] std::shared_ptr<Block> block_in(SizeClass& size);
-  /// Ends idle segments until at most `idle` bytes are idle. Moves their memory to `ended`, to be unmapped without the
-  /// lock.
-  void end_idle(std::size_t idle, std::vector<Segment>& ended);
+  /// As trim(). Moves the memory to `ended`, to be unmapped without the lock.
+  void end_idle(TimePoint time, std::vector<Segment>& ended);
   /// Allocates nothing: called by destructors.
   void give_back(std::uint32_t segment, std::span<const std::byte> bytes) noexcept;
 
-  const SegmentPoolLimits limits_;
+  const std::size_t bytes_max_;
   mutable std::mutex mutex_;
   std::map<std::uint32_t, Open> segments_;                ///< guarded by mutex_
   std::map<const std::byte*, std::uint32_t> by_address_;  ///< segments by their first byte; guarded by mutex_

@@ -138,7 +138,7 @@ SharedLink::SharedLink(std::unique_ptr<Link> inner, detail::SegmentInbox inbox, 
     : options_(options),
       inner_(std::move(inner)),
       inbox_(std::move(inbox)),
-      pool_(std::make_shared<detail::SegmentPool>(options.pool)),
+      pool_(std::make_shared<detail::SegmentPool>(options.bytes_max)),
       kept_bytes_(std::make_shared<std::atomic<std::size_t>>(0)) {}
 
 SharedLink::~SharedLink() { inner_->stop(); }
@@ -179,9 +179,13 @@ void SharedLink::on_link_up(const Peer& peer) {
     if (known && known->peer.incarnation == peer.incarnation) return;
     known = other;
   }
-  inner_->send(peer.name, LinkLane::express,
-               {detail::encode(
-                   SharedControl{.kind = SharedControl::Kind::hello, .token = other->token, .inbox = inbox_.place()})});
+  say_hello(*other);
+}
+
+void SharedLink::say_hello(const Other& to) {
+  inner_->send(
+      to.peer.name, LinkLane::express,
+      {detail::encode(SharedControl{.kind = SharedControl::Kind::hello, .token = to.token, .inbox = inbox_.place()})});
 }
 
 void SharedLink::on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {
@@ -189,14 +193,22 @@ void SharedLink::on_link_down(const NodeName& peer, Incarnation incarnation, con
     const std::lock_guard lock(mutex_);
     const auto found = others_.find(peer);
     if (found != others_.end() && found->second->peer.incarnation == incarnation) {
-      const std::lock_guard of_peer(found->second->mutex);
-      if (found->second->leases && found->second->process.is_open())
-        orphans_.push_back({found->second->leases, std::move(found->second->process)});
+      abandon(*found->second);
       others_.erase(found);
     }
   }
   tidy();
   sink_->on_link_down(peer, incarnation, why);
+}
+
+// REQUIRES: mutex_ is held.
+void SharedLink::abandon(Other& peer) {
+  const std::lock_guard lock(peer.mutex);
+  if (peer.leases && peer.process.is_open()) orphans_.push_back({peer.leases, std::move(peer.process)});
+  peer.leases = nullptr;
+  peer.process.close();
+  peer.introduced.clear();
+  peer.page = nullptr;
 }
 
 void SharedLink::obey(Other& from, const SharedControl& control) {
@@ -228,12 +240,23 @@ void SharedLink::obey(Other& from, const SharedControl& control) {
 }
 
 void SharedLink::make_offer(Other& to, const SharedControl& hello) {
+  if (hello.inbox.empty()) return refuse();
+  bool again = false;
   {
     const std::lock_guard lock(to.mutex);
-    if (hello.inbox.empty() || !to.inbox.empty()) return refuse();  // it said hello before
+    if (!to.inbox.empty() && to.its_token == hello.token) return refuse();  // it said the same before
+    again = !to.inbox.empty();
+  }
+  if (again) {  // it has lost the connection, and this node has not noticed: both begin anew
+    const std::lock_guard lock(mutex_);
+    abandon(to);
+  }
+  {
+    const std::lock_guard lock(to.mutex);
     to.inbox = hello.inbox;
     to.its_token = hello.token;
   }
+  if (again) say_hello(to);
   if (!options_.shares) return;
   const auto leases = LeaseTable::make();
   if (!leases) return;  // no memory: frames travel
@@ -262,9 +285,13 @@ void SharedLink::take_inbox() {
         if (auto page = LeasePage::map(what->file); page && !from.page) from.page = page.value();
         break;
       case HandOver::segment:
-        if (auto memory = detail::map_segment(what->file, what->bytes, detail::Writers::owner))
-          from.segments.try_emplace(what->segment, memory.value());
-        else refuse();
+        // null: it could not be mapped, and messages that need it fail
+        if (auto memory = detail::map_segment(what->file, what->bytes, detail::Writers::owner)) {
+          from.segments[what->segment] = memory.value();
+        } else {
+          from.segments.try_emplace(what->segment, nullptr);
+          refuse();
+        }
         break;
       case HandOver::ready:
         // Without a descriptor of its process nothing would tell when its memory is free after a crash.
@@ -330,8 +357,7 @@ std::shared_ptr<const SharedLink::Copy> SharedLink::copy_of(const Frame& frame) 
 
 void SharedLink::keep_copy(const Frame& frame, const std::shared_ptr<detail::Block>& block) {
   // Kept copies must leave room for tensors that are sent once.
-  const bool has_room =
-      kept_bytes_->load(std::memory_order_relaxed) + frame.bytes.size() <= options_.pool.bytes_max / 4;
+  const bool has_room = kept_bytes_->load(std::memory_order_relaxed) + frame.bytes.size() <= options_.bytes_max / 4;
   if (frame.derived != nullptr && has_room)
     frame.derived->set(std::make_shared<const Copy>(pool_.get(), frame.bytes, block, kept_bytes_));
 }
@@ -362,6 +388,7 @@ std::span<const std::byte> SharedLink::copied(const Frame& frame, std::span<std:
 bool SharedLink::lease(Other& to, Frame& frame, const std::shared_ptr<detail::Block>& block,
                        std::span<const std::byte> bytes) {
   const std::lock_guard lock(to.mutex);
+  if (!to.process.is_open()) return false;  // it has gone meanwhile
   if (!to.introduced.contains(block->segment())) {
     const auto segment = pool_->segment(block->segment());
     const HandedOver memory{.kind = HandOver::segment,
@@ -448,6 +475,7 @@ std::optional<Frame> SharedLink::shared_frame(Other& from, const SharedEntry& en
       const std::lock_guard lock(from.mutex);
       const auto segment = from.segments.find(entry.segment);
       if (from.page && segment != from.segments.end()) {
+        if (!segment->second) return Frame{};
         const std::span<const std::byte> memory = segment->second->bytes();
         if (!lies_in(entry.offset, entry.bytes, memory.size())) return std::nullopt;
         const auto bytes = memory.subspan(entry.offset, entry.bytes);
@@ -505,7 +533,7 @@ void SharedLink::tidy() {
       return left.leases->size() == 0;
     });
   }
-  for (const std::uint32_t segment : pool_->trim()) {
+  for (const std::uint32_t segment : pool_->take_ended()) {
     for (const SharedOther& other : others) {
       {
         const std::lock_guard lock(other->mutex);
@@ -516,6 +544,12 @@ void SharedLink::tidy() {
           {detail::encode(SharedControl{.kind = SharedControl::Kind::ended, .segment = segment, .inbox = {}})});
     }
   }
+}
+
+void SharedLink::release_unused(TimePoint now, Duration idle) {
+  tidy();
+  pool_->trim(now - idle);
+  tidy();
 }
 
 std::optional<SharedMemoryUse> SharedLink::shared_memory() const {

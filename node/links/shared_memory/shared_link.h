@@ -27,7 +27,7 @@ namespace troupe {
 
 struct SharedLinkOptions {
   bool shares = true;  ///< false: frames of this node travel; those that peers share with it are read all the same
-  detail::SegmentPoolLimits pool = {};
+  std::size_t bytes_max = std::size_t{2} << 30;  ///< of this node's segments
   /// Smaller frames travel, if those of a message are smaller together.
   std::size_t frame_bytes_min = std::size_t{64} << 10;
 };
@@ -56,8 +56,7 @@ class SharedLink final : public Link, private LinkSink {
 
   [[nodiscard]] std::optional<SharedMemoryUse> shared_memory() const override;
 
-  /// Ends what no process uses any more: leases, then segments. share() does it, too.
-  void tidy();
+  void release_unused(TimePoint now, Duration idle) override;
 
  private:
   struct Other;
@@ -82,6 +81,7 @@ class SharedLink final : public Link, private LinkSink {
   [[nodiscard]] SharedOther find(const NodeName& peer) const;
   [[nodiscard]] std::vector<SharedOther> all() const;
   void obey(Other& from, const detail::SharedControl& control);
+  void say_hello(const Other& to);
   void make_offer(Other& to, const detail::SharedControl& hello);
   void take_inbox();
   [[nodiscard]] std::optional<Frames> with_shared(Other& from, Frames packet);
@@ -94,7 +94,10 @@ class SharedLink final : public Link, private LinkSink {
   void keep_copy(const Frame& frame, const std::shared_ptr<detail::Block>& block);
   /// Makes `frame` a leased one of `bytes`, a part of `block`; returns false, and changes nothing, if it cannot.
   bool lease(Other& to, Frame& frame, const std::shared_ptr<detail::Block>& block, std::span<const std::byte> bytes);
+  /// Ends the leases that peers have given back; tells peers which segments have ended. Of others than `to` seldom.
   void tidy(Other& to);
+  void tidy();
+  void abandon(Other& peer);
   void refuse() { refused_.fetch_add(1, std::memory_order_relaxed); }
 
   const SharedLinkOptions options_;

@@ -21,6 +21,10 @@ bool begins_with(const Frames& packet, std::uint32_t magic) {
          load_little_endian<std::uint32_t>(packet.front().bytes) == magic;
 }
 
+bool is_zero(std::span<const std::byte> bytes) {
+  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
+}
+
 }  // namespace
 
 Frame encode(const std::vector<SharedEntry>& entries) {
@@ -44,6 +48,7 @@ bool is_shared_table(const Frames& packet) { return begins_with(packet, kTableMa
 
 std::optional<std::vector<SharedEntry>> decode_shared_table(const Frame& frame) {
   if (frame.bytes.size() <= kTableHead || (frame.bytes.size() - kTableHead) % kEntryBytes != 0) return std::nullopt;
+  if (!is_zero(frame.bytes.subspan(4, 4))) return std::nullopt;
   std::vector<SharedEntry> entries;
   for (std::span<const std::byte> from = frame.bytes.subspan(kTableHead); !from.empty();
        from = from.subspan(kEntryBytes)) {
@@ -54,6 +59,7 @@ std::optional<std::vector<SharedEntry>> decode_shared_table(const Frame& frame) 
                                 .generation = load_little_endian<std::uint64_t>(from.subspan(16))},
                       .offset = load_little_endian<std::uint64_t>(from.subspan(24)),
                       .bytes = load_little_endian<std::uint64_t>(from.subspan(32))};
+    if (!is_zero(from.subspan(5, 3))) return std::nullopt;
     if (entry.memory != SharedEntry::Memory::senders && entry.memory != SharedEntry::Memory::receivers)
       return std::nullopt;
     if (!entries.empty() && entry.frame <= entries.back().frame) return std::nullopt;
@@ -80,6 +86,7 @@ std::optional<SharedControl> decode_shared_control(const Frame& frame) {
   if (bytes.size() < kControlHead || bytes.size() > kControlHead + kInboxMax) return std::nullopt;
   SharedControl control;
   control.kind = static_cast<SharedControl::Kind>(bytes[4]);
+  if (!is_zero(bytes.subspan(5, 3))) return std::nullopt;
   if (control.kind < SharedControl::Kind::hello || control.kind > SharedControl::Kind::ended) return std::nullopt;
   std::ranges::copy(bytes.subspan(8, control.token.size()), control.token.begin());
   control.segment = load_little_endian<std::uint32_t>(bytes.subspan(24));

@@ -22,7 +22,7 @@ using detail::SegmentPool;
 
 /// Both sides of one page.
 struct Page {
-  std::shared_ptr<SegmentPool> pool = std::make_shared<SegmentPool>(detail::SegmentPoolLimits{});
+  std::shared_ptr<SegmentPool> pool = std::make_shared<SegmentPool>(std::size_t{256} << 20);
   std::shared_ptr<LeaseTable> table = LeaseTable::make().value();
   std::shared_ptr<const LeasePage> page =
       LeasePage::map(detail::FileDescriptor(::fcntl(table->descriptor(), F_DUPFD_CLOEXEC, 0))).value();

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -17,11 +18,6 @@ using detail::SegmentPool;
 
 constexpr std::size_t kMib = std::size_t{1} << 20;
 
-std::shared_ptr<SegmentPool> pool_of(std::size_t bytes_max, std::size_t idle_bytes_max) {
-  return std::make_shared<SegmentPool>(
-      detail::SegmentPoolLimits{.bytes_max = bytes_max, .idle_bytes_max = idle_bytes_max});
-}
-
 BOOST_AUTO_TEST_CASE(a_block_wastes_at_most_a_quarter_of_its_size) {
   for (std::size_t bytes = 70'000; bytes < 500 * kMib; bytes += bytes / 7) {
     const std::size_t size = SegmentPool::block_size(bytes);
@@ -33,7 +29,7 @@ BOOST_AUTO_TEST_CASE(a_block_wastes_at_most_a_quarter_of_its_size) {
 }
 
 BOOST_AUTO_TEST_CASE(blocks_in_use_do_not_overlap_and_are_found_by_their_bytes) {
-  const auto pool = pool_of(64 * kMib, 64 * kMib);
+  const auto pool = std::make_shared<SegmentPool>(64 * kMib);
   std::vector<std::shared_ptr<Block>> blocks;
   for (std::size_t i = 0; i < 40; ++i) {
     blocks.push_back(pool->take(300'000));
@@ -52,7 +48,7 @@ BOOST_AUTO_TEST_CASE(blocks_in_use_do_not_overlap_and_are_found_by_their_bytes) 
 }
 
 BOOST_AUTO_TEST_CASE(a_block_is_taken_again_only_after_its_last_handle) {
-  const auto pool = pool_of(64 * kMib, 64 * kMib);
+  const auto pool = std::make_shared<SegmentPool>(64 * kMib);
   auto block = pool->take(5 * kMib);
   const std::byte* const place = block->bytes().data();
   const auto other_handle = block;
@@ -63,14 +59,14 @@ BOOST_AUTO_TEST_CASE(a_block_is_taken_again_only_after_its_last_handle) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_of_ended_blocks_is_used_again) {
-  const auto pool = pool_of(64 * kMib, 64 * kMib);
+  const auto pool = std::make_shared<SegmentPool>(64 * kMib);
   for (int i = 0; i < 100; ++i) BOOST_REQUIRE(pool->take(4 * kMib));
   BOOST_TEST(pool->counts().segments == 1U);
   BOOST_TEST(pool->counts().idle_bytes == pool->counts().bytes);
 }
 
 BOOST_AUTO_TEST_CASE(beyond_the_limit_there_is_no_block_until_one_ends) {
-  const auto pool = pool_of(32 * kMib, 32 * kMib);
+  const auto pool = std::make_shared<SegmentPool>(32 * kMib);
   BOOST_TEST(pool->take(33 * kMib) == nullptr);
   auto large = pool->take(24 * kMib);
   BOOST_REQUIRE(large);
@@ -80,22 +76,26 @@ BOOST_AUTO_TEST_CASE(beyond_the_limit_there_is_no_block_until_one_ends) {
   BOOST_TEST(pool->counts().bytes <= 32 * kMib);
 }
 
-BOOST_AUTO_TEST_CASE(idle_segments_beyond_the_limit_end_and_are_named_once) {
-  const auto pool = pool_of(256 * kMib, 8 * kMib);
+BOOST_AUTO_TEST_CASE(segments_without_blocks_in_use_end_after_a_while_and_are_named_once) {
+  const auto pool = std::make_shared<SegmentPool>(256 * kMib);
   std::vector<std::shared_ptr<Block>> blocks;
   for (int i = 0; i < 4; ++i) blocks.push_back(pool->take(20 * kMib));
   const std::uint32_t kept = blocks.front()->segment();
-  BOOST_TEST(pool->trim().empty());
+  const auto before = std::chrono::steady_clock::now();
   blocks.resize(1);
-  const auto ended = pool->trim();
+  pool->trim(before);
+  BOOST_TEST(pool->take_ended().empty());
+  pool->trim(TimePoint::max());
+  const auto ended = pool->take_ended();
   BOOST_TEST(ended.size() == 3U);
   for (const std::uint32_t segment : ended) BOOST_TEST(segment != kept);
-  BOOST_TEST(pool->trim().empty());
+  BOOST_TEST(pool->take_ended().empty());
+  BOOST_TEST(pool->counts().segments == 1U);
   BOOST_TEST(pool->counts().idle_bytes == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(blocks_outlive_their_pool) {
-  auto pool = pool_of(64 * kMib, 64 * kMib);
+  auto pool = std::make_shared<SegmentPool>(64 * kMib);
   const auto block = pool->take(kMib);
   pool.reset();
   std::memset(block->bytes().data(), 1, block->bytes().size());

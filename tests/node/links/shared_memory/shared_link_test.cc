@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(many_small_frames_share_a_block) {
 }
 
 BOOST_AUTO_TEST_CASE(beyond_the_limit_frames_travel) {
-  Two two({.pool = {.bytes_max = 16 * kMib, .idle_bytes_max = 16 * kMib}});
+  Two two({.bytes_max = 16 * kMib});
   const Frame first = random_frame(12 * kMib, two.random);
   const Frames held = two.pass({first});
   BOOST_TEST((held[0].memory == FrameMemory::foreign));
@@ -267,6 +267,23 @@ BOOST_AUTO_TEST_CASE(a_message_that_is_never_sent_holds_nothing) {
   }
   BOOST_TEST(use_of(two.a).leases == 0U);
   BOOST_TEST(use_of(two.a).idle_bytes == use_of(two.a).bytes);
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_was_not_used_for_a_while_returns_to_the_system_at_both_ends) {
+  Two two;
+  Frames held = two.pass({random_frame(20 * kMib, two.random)});
+  const auto later = std::chrono::steady_clock::now() + 1h;
+  two.a.link->release_unused(later, 5s);
+  BOOST_TEST(use_of(two.a).segments == 1U);  // in use
+  held.clear();
+  wait_no_leases(two.a, "b");
+  two.a.link->release_unused(std::chrono::steady_clock::now(), 5s);
+  BOOST_TEST(use_of(two.a).segments == 1U);  // used a moment ago
+  two.a.link->release_unused(later, 5s);
+  BOOST_TEST(use_of(two.a).segments == 0U);
+  // The next one is in a new segment.
+  const Frame sent = random_frame(kMib, two.random);
+  BOOST_TEST(equal(two.pass({sent})[0], sent));
 }
 
 BOOST_AUTO_TEST_CASE(a_packet_that_is_sent_twice_arrives_twice_and_has_one_lease) {
@@ -344,7 +361,7 @@ BOOST_AUTO_TEST_CASE(two_nodes_of_one_process_keep_copies_of_their_own) {
 }
 
 BOOST_AUTO_TEST_CASE(tensors_that_are_written_in_place_arrive_as_they_were_when_they_were_sent) {
-  Two two({.pool = {.bytes_max = 24 * kMib, .idle_bytes_max = 4 * kMib}});
+  Two two({.bytes_max = 24 * kMib});
   std::vector<Storage> tensors;
   std::vector<std::uint8_t> numbers(8);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -371,8 +388,7 @@ BOOST_AUTO_TEST_CASE(tensors_that_are_written_in_place_arrive_as_they_were_when_
 // The property: whatever is sent, held and dropped, in both directions and by a third node, held frames keep their
 // bytes, and in the end all memory has returned.
 BOOST_AUTO_TEST_CASE(no_frame_that_is_held_ever_changes) {
-  Two two({.pool = {.bytes_max = 24 * kMib, .idle_bytes_max = 4 * kMib}},
-          {.pool = {.bytes_max = 24 * kMib, .idle_bytes_max = 4 * kMib}});
+  Two two({.bytes_max = 24 * kMib}, {.bytes_max = 24 * kMib});
   struct Held {
     Frame frame;
     std::vector<std::byte> bytes;
@@ -443,7 +459,7 @@ BOOST_AUTO_TEST_CASE(a_killed_process_gives_its_leases_back, *boost::unit_test::
   child.kill();
   node.sink.wait_downs(1);
   until([&] {
-    node.link->tidy();
+    node.link->release_unused(std::chrono::steady_clock::now(), 1h);
     return use_of(node).leases == 0;
   });
   BOOST_TEST(use_of(node).idle_bytes == use_of(node).bytes);
@@ -508,7 +524,8 @@ BOOST_AUTO_TEST_CASE(control_messages_that_lie_are_refused) {
   two.say(detail::encode(SharedControl{.kind = static_cast<SharedControl::Kind>(9), .inbox = "@nobody"}));
   two.say(detail::encode(SharedControl{.inbox = ""}));
   two.say(detail::encode(SharedControl{.inbox = "@nobody"}));
-  two.say(detail::encode(SharedControl{.inbox = "@somebody"}));  // a second hello
+  two.say(detail::encode(SharedControl{.inbox = "@somebody"}));  // a second hello with the same token
+  two.say(detail::encode(SharedControl{.token = {std::byte{1}}, .inbox = "@somebody"}));  // both begin anew
   // Nothing was offered: these have no effect.
   two.say(detail::encode(SharedControl{.kind = SharedControl::Kind::offered, .inbox = ""}));
   two.say(detail::encode(SharedControl{.kind = SharedControl::Kind::ready, .inbox = ""}));
