@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -71,21 +73,44 @@ void ask_for_precedence(const detail::FileDescriptor& socket, int family) {
   }
 }
 
+std::string file_of_one(const std::string& file, std::string_view number) { return fmt::format("{}.{}", file, number); }
+
+/// Removes the files of sockets for one sender that a killed life left beside `file`.
+void remove_left_behind(const std::filesystem::path& file) {
+  const std::string start = file_of_one(file.filename().string(), "");
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(file.parent_path().empty() ? "." : file.parent_path(), ignored), end;
+       !ignored && entry != end; entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(start) || name.find_first_not_of("0123456789", start.size()) != std::string::npos) continue;
+    (void)::unlink(entry->path().c_str());
+  }
+}
+
 }  // namespace
+
+std::optional<DatagramSocket> DatagramSocket::open_unix(std::string file) {
+  detail::FileDescriptor socket = open_socket(AF_UNIX);
+  if (!socket.is_open()) return std::nullopt;
+  const auto named = file.empty() || file.front() == '@' ? std::nullopt : unix_address(file);
+  if (!named) file.clear();
+  if (named) (void)::unlink(file.c_str());  // left by a killed life: the link now holds this node's path
+  if (!troupe::bind(socket, named.value_or(any_name()))) return std::nullopt;
+  std::string place = named ? file : abstract_name_of(socket);
+  return DatagramSocket(AF_UNIX, std::move(socket), std::move(place), std::move(file));
+}
+
+std::optional<DatagramSocket> DatagramSocket::open_for_one(std::uint32_t number) const {
+  if (family_ != AF_UNIX) return std::nullopt;
+  return open_unix(file_.empty() ? std::string{} : file_of_one(file_, std::to_string(number)));
+}
 
 Result<DatagramSocket> DatagramSocket::open_beside(const std::string& address) {
   if (address.starts_with(kIpc)) {
-    detail::FileDescriptor socket = open_socket(AF_UNIX);
-    if (!socket.is_open()) return failure(ErrorCode::resource_exhausted, address, std::strerror(errno));
-    std::string file = address.substr(kIpc.size()) + ".pulse";
-    const auto named = file.front() == '@' ? std::nullopt : unix_address(file);
-    if (!named) file.clear();
-    if (named) (void)::unlink(file.c_str());  // left by a killed life: the link now holds this node's path
-    if (!troupe::bind(socket, named.value_or(any_name()))) {
-      return failure(ErrorCode::resource_exhausted, address, std::strerror(errno));
-    }
-    std::string place = named ? file : abstract_name_of(socket);
-    return DatagramSocket(AF_UNIX, std::move(socket), std::move(place), std::move(file));
+    std::optional<DatagramSocket> socket = open_unix(address.substr(kIpc.size()) + ".pulse");
+    if (!socket) return failure(ErrorCode::resource_exhausted, address, std::strerror(errno));
+    if (!socket->file_.empty()) remove_left_behind(socket->file_);
+    return *std::move(socket);
   }
   auto host = address.starts_with(kTcp) ? host_address(std::string_view(address).substr(kTcp.size())) : std::nullopt;
   if (!host) return failure(ErrorCode::bad_argument, address, "it is neither tcp nor ipc");
@@ -133,12 +158,19 @@ void DatagramSocket::send(const SocketAddress& to, std::span<const std::byte> by
   (void)::sendto(sender(), bytes.data(), bytes.size(), MSG_NOSIGNAL, to.get(), to.size);
 }
 
-std::optional<std::span<const std::byte>> DatagramSocket::receive(std::span<std::byte> into) const {
+std::size_t DatagramSocket::receive(Batch& into) const {
+  std::array<iovec, kBatch> places{};
+  std::array<mmsghdr, kBatch> headers{};
+  for (std::size_t i = 0; i < kBatch; ++i) {
+    places[i] = {.iov_base = into[i].bytes.data(), .iov_len = into[i].bytes.size()};
+    headers[i].msg_hdr.msg_iov = &places[i];
+    headers[i].msg_hdr.msg_iovlen = 1;
+  }
   while (true) {
-    const ssize_t bytes = ::recv(descriptor_.get(), into.data(), into.size(), 0);
-    if (bytes >= 0) return into.first(static_cast<std::size_t>(bytes));
-    if (errno == EINTR || errno == ECONNREFUSED) continue;  // the latter reports an earlier send
-    return std::nullopt;
+    const int count = ::recvmmsg(descriptor_.get(), headers.data(), kBatch, MSG_DONTWAIT, nullptr);
+    if (count < 0 && (errno == EINTR || errno == ECONNREFUSED)) continue;  // the latter reports an earlier send
+    for (int i = 0; i < count; ++i) into[i].size = headers[i].msg_len;
+    return count < 0 ? 0 : static_cast<std::size_t>(count);
   }
 }
 

@@ -1,7 +1,9 @@
 // A socket for short messages that are useless when late: UDP, or datagrams of a unix socket.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -14,6 +16,14 @@
 #include "node/links/socket_address.h"
 
 namespace troupe {
+
+/// A received datagram, cut to the size of `bytes` if it is longer.
+struct Datagram {
+  std::array<std::byte, 64> bytes;
+  std::size_t size = 0;
+
+  [[nodiscard]] std::span<const std::byte> content() const { return std::span(bytes).first(size); }
+};
 
 /// Never blocks. A datagram that cannot be sent or kept is dropped without an error, as a network drops it. Thread
 /// rule: one thread at a time.
@@ -33,6 +43,10 @@ class DatagramSocket {
   DatagramSocket& operator=(DatagramSocket&&) = delete;
   ~DatagramSocket();
 
+  /// Opens a unix socket for one sender only, at "PATH.pulse.NUMBER" or a free abstract name. nullopt: it cannot be
+  /// opened, or this is a UDP socket, which keeps enough datagrams for all senders.
+  [[nodiscard]] std::optional<DatagramSocket> open_for_one(std::uint32_t number) const;
+
   /// Returns its address for peers that reach the link at `advertised`: "udp://HOST:PORT", "unix://PATH",
   /// "unix://@NAME".
   [[nodiscard]] std::string address_beside(std::string_view advertised) const;
@@ -46,10 +60,18 @@ class DatagramSocket {
   /// Sends a datagram, also to an address of another kind than its own.
   void send(const SocketAddress& to, std::span<const std::byte> bytes);
 
-  /// Returns the next datagram, in `into`; nullopt if there is none. A longer one is cut to the size of `into`.
-  [[nodiscard]] std::optional<std::span<const std::byte>> receive(std::span<std::byte> into) const;
+  /// For poll.
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
+
+  static constexpr std::size_t kBatch = 16;
+  using Batch = std::array<Datagram, kBatch>;
+
+  /// Takes datagrams that wait, oldest first. Returns how many; fewer than kBatch: none waits.
+  [[nodiscard]] std::size_t receive(Batch& into) const;
 
  private:
+  [[nodiscard]] static std::optional<DatagramSocket> open_unix(std::string file);
+
   DatagramSocket(int family, detail::FileDescriptor descriptor, std::string place, std::string file)
       : family_(family), descriptor_(std::move(descriptor)), place_(std::move(place)), file_(std::move(file)) {}
 

@@ -1,8 +1,17 @@
 #include "node/links/pulse.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace troupe {
+namespace {
+
+// A UDP socket keeps some 250 beats. Fewer peers send fewer between two heartbeats of this node.
+constexpr std::size_t kManyPeers = 100;
+constexpr Duration kManyPeersRead = std::chrono::milliseconds{200};
+
+}  // namespace
 
 void Pulse::aim(const NodeName& peer, const Target& target, std::uint64_t number) {
   const auto found = aimed_.find(peer);
@@ -41,6 +50,7 @@ Pulse::Due Pulse::tick(TimePoint now) {
     const Beat beat{.slot = aimed.target.slot, .number = ++aimed.sent, .said = said};
     due.beats.push_back({.to = aimed.target.address, .bytes = encode(beat, aimed.target.key)});
   }
+  if (detector_.watched() > kManyPeers) due.next = std::min(*due.next, now + kManyPeersRead);
   return due;
 }
 

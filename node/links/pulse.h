@@ -56,7 +56,8 @@ class Pulse {
     std::optional<TimePoint> next;  ///< when to call again; nullopt: no peer is watched
   };
 
-  /// REQUIRES: all datagrams that have arrived were taken.
+  /// `next` comes before the beats that arrive meanwhile fill a UDP socket. REQUIRES: all datagrams that have arrived
+  /// were taken.
   [[nodiscard]] Due tick(TimePoint now);
 
   [[nodiscard]] std::uint64_t refused() const { return refused_; }

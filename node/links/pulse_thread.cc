@@ -3,7 +3,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <stdexcept>
 #include <utility>
@@ -14,7 +13,8 @@ namespace troupe {
 namespace {
 
 // Bounds a turn, so that a flood of foreign datagrams does not delay this node's beats.
-constexpr int kDatagramsPerTurn = 4096;
+constexpr std::size_t kDatagramsPerTurn = 4096;
+constexpr std::size_t kDatagramsPerInbox = 256;
 
 TimePoint now() { return std::chrono::steady_clock::now(); }
 
@@ -34,6 +34,28 @@ void PulseThread::give(Order order) {
     orders_.push_back(std::move(order));
   }
   wake_up_.ring();
+}
+
+PulseThread::Inbox PulseThread::open_inbox(std::uint32_t slot, std::string_view advertised) const {
+  std::optional<DatagramSocket> own = socket_.open_for_one(slot);
+  if (!own) return {.address = address_beside(advertised), .socket = nullptr};
+  std::string address = own->address_beside(advertised);
+  return {.address = std::move(address), .socket = std::make_shared<DatagramSocket>(*std::move(own))};
+}
+
+void PulseThread::trust(std::uint32_t slot, const NodeName& peer, Incarnation incarnation, const PulseKey& key,
+                        Inbox inbox) {
+  give([this, slot, peer, incarnation, key, socket = std::move(inbox.socket)](Pulse& pulse, TimePoint) {
+    pulse.trust(slot, peer, incarnation, key);
+    if (socket) inboxes_.insert_or_assign(slot, socket);
+  });
+}
+
+void PulseThread::distrust(std::uint32_t slot) {
+  give([this, slot](Pulse& pulse, TimePoint) {
+    pulse.distrust(slot);
+    inboxes_.erase(slot);
+  });
 }
 
 void PulseThread::stop() {
@@ -73,11 +95,25 @@ bool PulseThread::obey() {
 }
 
 void PulseThread::read() {
-  std::array<std::byte, Beat::kBytes + 1> buffer{};  // one more, so that a longer datagram is not taken for a beat
-  for (int i = 0; i < kDatagramsPerTurn; ++i) {
-    const auto datagram = socket_.receive(buffer);
-    if (!datagram) return;
-    if (const auto event = pulse_.take(*datagram, now())) tell_(*event);
+  std::vector<pollfd> all{{.fd = socket_.descriptor(), .events = POLLIN, .revents = 0}};
+  for (const auto& [slot, inbox] : inboxes_) all.push_back({.fd = inbox->descriptor(), .events = POLLIN, .revents = 0});
+  if (::poll(all.data(), all.size(), 0) == 0) return;
+  auto place = all.begin();
+  if (place->revents != 0) read(socket_, kDatagramsPerTurn);
+  for (const auto& [slot, inbox] : inboxes_) {
+    if ((++place)->revents != 0) read(*inbox, kDatagramsPerInbox);
+  }
+}
+
+void PulseThread::read(const DatagramSocket& socket, std::size_t most) {
+  static_assert(sizeof(Datagram::bytes) > Beat::kBytes);  // so that a longer datagram is not taken for a beat
+  DatagramSocket::Batch batch;
+  std::size_t count = batch.size();
+  for (std::size_t all = 0; count == batch.size() && all < most; all += count) {
+    count = socket.receive(batch);
+    for (const Datagram& datagram : std::span(batch).first(count)) {
+      if (const auto event = pulse_.take(datagram.content(), now())) tell_(*event);
+    }
   }
 }
 

@@ -88,8 +88,17 @@ std::map<std::string, ZmqListener::Pending>::iterator ZmqListener::pending(TimeP
   if (pending_.size() >= kPendingMax) {
     pending_.erase(std::ranges::min_element(pending_, {}, [](const auto& entry) { return entry.second.expires; }));
   }
+  do {
+    ++last_slot_;
+  } while (sessions_.contains(last_slot_));  // strangers use up numbers, too
+  const std::uint32_t slot = last_slot_;
+  PulseThread::Inbox inbox = parts_.pulse->open_inbox(slot, parts_.self.peer.address);
+  HandshakeIdentity self = parts_.self;
+  self.pulse.address = inbox.address;
   return pending_
-      .emplace(route, Pending{.handshake = HandshakeServer(parts_.self, parts_.options.secret, random_nonce()),
+      .emplace(route, Pending{.slot = slot,
+                              .inbox = std::move(inbox),
+                              .handshake = HandshakeServer(std::move(self), parts_.options.secret, random_nonce()),
                               .expires = now + parts_.options.handshake_timeout})
       .first;
 }
@@ -97,26 +106,26 @@ std::map<std::string, ZmqListener::Pending>::iterator ZmqListener::pending(TimeP
 void ZmqListener::welcome(const std::string& route) {
   const auto found = pending_.find(route);
   if (found == pending_.end()) return;
-  HandshakeServer::Welcome welcome = found->second.handshake.welcome(++last_slot_);
+  const std::uint32_t slot = found->second.slot;
+  PulseThread::Inbox inbox = std::move(found->second.inbox);
+  HandshakeServer::Welcome welcome = found->second.handshake.welcome(slot);
   pending_.erase(found);
   const Peer& peer = welcome.session.peer;
   std::vector<std::uint32_t>& slots = slots_[peer.name];
-  slots.push_back(last_slot_);
+  slots.push_back(slot);
   if (slots.size() > kSessionsPerPeerMax) {
     end_session(slots.front());
     slots.erase(slots.begin());
   }
   sessions_.insert_or_assign(
-      last_slot_, Session{.peer = peer.name, .incarnation = peer.incarnation, .token = welcome.session.token});
-  parts_.pulse->give([slot = last_slot_, peer, key = welcome.session.pulse_key](Pulse& pulse, TimePoint) {
-    pulse.trust(slot, peer.name, peer.incarnation, key);
-  });
+      slot, Session{.peer = peer.name, .incarnation = peer.incarnation, .token = welcome.session.token});
+  parts_.pulse->trust(slot, peer.name, peer.incarnation, welcome.session.pulse_key, std::move(inbox));
   answer(route, std::move(welcome.message));
 }
 
 void ZmqListener::end_session(std::uint32_t slot) {
   sessions_.erase(slot);
-  parts_.pulse->give([slot](Pulse& pulse, TimePoint) { pulse.distrust(slot); });
+  parts_.pulse->distrust(slot);
 }
 
 void ZmqListener::refuse(const std::string& route, ErrorCode code) {

@@ -58,6 +58,8 @@ class ZmqListener {
 
  private:
   struct Pending {
+    std::uint32_t slot = 0;  ///< of its session to be
+    PulseThread::Inbox inbox;
     HandshakeServer handshake;
     TimePoint expires;
   };

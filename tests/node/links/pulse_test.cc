@@ -2,17 +2,23 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "node/links/datagram_socket.h"
 #include "node/links/handshake.h"
 #include "node/links/pulse_thread.h"
+#include "tests/support/eventually.h"
 #include "tests/support/temporary_directory.h"
 
 namespace troupe {
@@ -145,6 +151,84 @@ BOOST_AUTO_TEST_CASE(beats_go_to_whom_they_are_aimed_at_with_growing_numbers) {
   BOOST_TEST(sender.tick(at(1s)).beats.empty());
 }
 
+BOOST_AUTO_TEST_CASE(no_more_than_100_beats_are_expected_between_two_ticks) {
+  for (const std::size_t peers : {10U, 100U, 101U, 500U}) {
+    Pulse pulse{FailureDetectorOptions{}};
+    for (std::size_t i = 0; i < peers; ++i) {
+      const std::string peer = "peer" + std::to_string(i);
+      pulse.trust(static_cast<std::uint32_t>(i), peer, kLife, some_key());
+      pulse.watch(peer, kLife, 10s, at(0ms));
+    }
+    const auto interval = std::clamp<Duration>(peers * 10ms, 100ms, 1s);
+    const Duration asleep = pulse.tick(at(0ms)).next.value() - at(0ms);
+    BOOST_TEST_CONTEXT(peers << " peers") { BOOST_TEST((peers * asleep <= 100 * interval)); }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(pulse_thread)
+
+// By default a unix socket keeps 11 datagrams and refuses more.
+void check_one_that_floods_hides_no_other(const std::string& beside) {
+  constexpr std::uint32_t kPeers = 23;
+  constexpr FailureDetector::Said kDeaf{100ms, 1h};  // is told when it is heard, with this silence
+  const PulseKey key = some_key();
+  std::set<NodeName> heard;
+  testing::Changes changes;
+  PulseThread judge(DatagramSocket::open_beside(beside).value(), {});
+  std::vector<SocketAddress> inboxes;
+  for (std::uint32_t slot = 0; slot < kPeers; ++slot) {
+    const NodeName peer = "peer" + std::to_string(slot);
+    PulseThread::Inbox inbox = judge.open_inbox(slot, beside);
+    inboxes.push_back(DatagramSocket::parse(inbox.address).value());
+    judge.trust(slot, peer, kLife, key, std::move(inbox));
+    judge.give([peer](Pulse& pulse, TimePoint now) { pulse.watch(peer, kLife, 1h, now); });
+  }
+  const auto send = [&](DatagramSocket& from, std::uint32_t slot, std::uint64_t number) {
+    from.send(inboxes[slot], encode({.slot = slot, .number = number, .said = kDeaf}, key));
+  };
+  for (std::uint64_t sender = 0; sender < 4; ++sender) {  // each may have some hundred datagrams under way
+    DatagramSocket from = DatagramSocket::open_beside("ipc://@troupe-pulse-flood").value();
+    for (std::uint64_t number = 1; number <= 300; ++number) send(from, 0, 300 * sender + number);
+  }
+  DatagramSocket others = DatagramSocket::open_beside("ipc://@troupe-pulse-others").value();
+  for (std::uint32_t slot = 1; slot < kPeers; ++slot) send(others, slot, 1);
+
+  const auto tell = [&](const FailureDetector::Event& event) {
+    if (event.silence == kDeaf.deaf) changes.change([&] { heard.insert(event.peer); });
+  };
+  judge.start(tell, [](const Error&) {});
+  testing::eventually(
+      10s, changes, [&] { return heard.size() == kPeers; },
+      [&] { return std::to_string(heard.size()) + " are heard"; });
+  judge.stop();
+}
+
+BOOST_AUTO_TEST_CASE(full_queue_of_one_peers_beats_hides_those_of_no_other) {
+  check_one_that_floods_hides_no_other("ipc://@troupe-pulse-judge");
+  const testing::TemporaryDirectory folder;
+  check_one_that_floods_hides_no_other("ipc://" + (folder.path() / "judge").string());
+}
+
+BOOST_AUTO_TEST_CASE(inbox_is_closed_when_its_session_ends) {
+  const testing::TemporaryDirectory folder;
+  const std::string beside = "ipc://" + (folder.path() / "judge").string();
+  bool obeyed = false;
+  testing::Changes changes;
+  PulseThread judge(DatagramSocket::open_beside(beside).value(), {});
+  const std::string file = (folder.path() / "judge.pulse.17").string();
+  judge.trust(kSlot, "b", kLife, some_key(), judge.open_inbox(kSlot, beside));
+  BOOST_TEST(std::filesystem::exists(file));
+  judge.distrust(kSlot);
+  judge.give([&](Pulse&, TimePoint) { changes.change([&] { obeyed = true; }); });
+  judge.start([](const auto&) {}, [](const Error&) {});
+  testing::eventually(
+      10s, changes, [&] { return obeyed; }, [] { return "no order was obeyed"; });
+  judge.stop();
+  BOOST_TEST(!std::filesystem::exists(file));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(datagram_socket)
@@ -154,13 +238,15 @@ void check_datagrams_arrive(const std::string& beside, const std::string& told, 
   DatagramSocket from = DatagramSocket::open_beside(sent_from).value();
   const auto address = DatagramSocket::look_up(to.address_beside(told));
   BOOST_TEST_REQUIRE(address.has_value());
-  const std::array<std::byte, 3> sent{std::byte{1}, std::byte{2}, std::byte{3}};
+  std::vector<std::byte> sent(100, std::byte{7});
+  from.send(*address, std::span(sent).first(2));
+  sent[1] = std::byte{8};
   from.send(*address, sent);
-  std::array<std::byte, 2> buffer{};
-  const auto received = to.receive(buffer);  // on one machine a datagram has arrived when it was sent
-  BOOST_TEST_REQUIRE(received.has_value());
-  BOOST_TEST((received->size() == 2U && (*received)[1] == std::byte{2}));
-  BOOST_TEST(!to.receive(buffer).has_value());
+  DatagramSocket::Batch batch;
+  BOOST_TEST_REQUIRE(to.receive(batch) == 2U);  // on one machine a datagram has arrived when it was sent
+  BOOST_TEST((batch[0].content().size() == 2U && batch[0].content()[1] == std::byte{7}));
+  BOOST_TEST((batch[1].content().size() == sizeof(Datagram::bytes) && batch[1].content()[1] == std::byte{8}));
+  BOOST_TEST(to.receive(batch) == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(datagrams_arrive_over_udp_beside_a_tcp_address) {
@@ -173,6 +259,23 @@ BOOST_AUTO_TEST_CASE(datagrams_arrive_over_unix_sockets_beside_an_ipc_address) {
   const std::string path = (folder.path() / "node").string();
   check_datagrams_arrive("ipc://" + path, "ipc://" + path, "ipc://@troupe-datagram-from");
   BOOST_TEST(!std::filesystem::exists(path + ".pulse"));  // removed with its socket
+}
+
+BOOST_AUTO_TEST_CASE(socket_for_one_has_a_file_beside_the_others_and_next_life_removes_what_a_killed_one_left) {
+  const testing::TemporaryDirectory folder;
+  const std::string path = (folder.path() / "node").string();
+  for (const char* left : {".pulse.17", ".pulse.x", ".other.17"}) std::ofstream(path + left) << "left";
+  const DatagramSocket node = DatagramSocket::open_beside("ipc://" + path).value();
+  BOOST_TEST(!std::filesystem::exists(path + ".pulse.17"));
+  BOOST_TEST(std::filesystem::exists(path + ".pulse.x"));
+  BOOST_TEST(std::filesystem::exists(path + ".other.17"));
+  {
+    const DatagramSocket one = node.open_for_one(3).value();
+    BOOST_TEST(one.address_beside("ipc://" + path) == "unix://" + path + ".pulse.3");
+    BOOST_TEST(std::filesystem::exists(path + ".pulse.3"));
+  }
+  BOOST_TEST(!std::filesystem::exists(path + ".pulse.3"));
+  BOOST_TEST(!DatagramSocket::open_beside("tcp://127.0.0.1:0").value().open_for_one(3).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(name_or_path_that_is_as_long_as_can_be_has_a_socket_beside_it) {
@@ -200,10 +303,10 @@ BOOST_AUTO_TEST_CASE(what_is_sent_where_nobody_listens_is_dropped) {
   DatagramSocket socket = DatagramSocket::open_beside("tcp://127.0.0.1:0").value();
   const std::string gone = DatagramSocket::open_beside("tcp://127.0.0.1:0").value().address_beside("tcp://127.0.0.1:9");
   const std::array<std::byte, 1> byte{};
-  std::array<std::byte, 1> buffer{};
+  DatagramSocket::Batch batch;
   for (int i = 0; i < 3; ++i) {
     socket.send(DatagramSocket::parse(gone).value(), byte);
-    BOOST_TEST(!socket.receive(buffer).has_value());
+    BOOST_TEST(socket.receive(batch) == 0U);
   }
 }
 

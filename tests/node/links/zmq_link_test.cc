@@ -17,6 +17,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,16 +120,16 @@ struct Stranger {
     return std::nullopt;
   }
   /// Sends hello, which needs no secret, and waits for the challenge: earlier data has been read by then.
-  void wait_until_everything_was_read() {
+  void wait_until_everything_was_read() { (void)say_hello(); }
+  handshake::Challenge say_hello() {
     const HandshakeClient client({.peer = {.name = "stranger", .address = "tcp://127.0.0.1:1"}, .cluster_id = "test"},
                                  ClusterSecret::random(), random_nonce());
     send({make_frame({client.hello().begin(), client.hello().end()})});
     while (const std::optional<Frames> answer = receive()) {
-      if (std::holds_alternative<handshake::Challenge>(
-              handshake::decode(answer->at(0).bytes, kProtocolVersionMin, kProtocolVersionMax).value()))
-        return;
+      const auto message = handshake::decode(answer->at(0).bytes, kProtocolVersionMin, kProtocolVersionMax).value();
+      if (const auto* challenge = std::get_if<handshake::Challenge>(&message)) return *challenge;
     }
-    BOOST_FAIL("no challenge came");
+    throw std::runtime_error("no challenge came");
   }
   void wait() { (void)ready.wait(100ms); }
 
@@ -295,6 +296,14 @@ BOOST_AUTO_TEST_CASE(heartbeats_go_out_while_the_links_thread_is_held_up, *boost
   BOOST_REQUIRE((held.wait_for(10s) == std::future_status::ready));
   BOOST_TEST(!two.a.sink.changes.wait(3s, [&] { return !two.a.sink.reaches().empty(); }));
   go_on.set_value();
+}
+
+BOOST_AUTO_TEST_CASE(peers_over_a_unix_socket_send_beats_to_a_socket_each) {
+  ZmqLinkOptions with = options("a", 1, ClusterSecret::random());
+  with.bind = "ipc://@troupe-beats-of-each";
+  const TestNode a(std::move(with));
+  Stranger one(a.link->address()), other(a.link->address());
+  BOOST_TEST(one.say_hello().pulse.address != other.say_hello().pulse.address);
 }
 
 BOOST_AUTO_TEST_CASE(connection_that_is_cut_is_made_again_and_not_reported, *boost::unit_test::label("fault-F05")) {
