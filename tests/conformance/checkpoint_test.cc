@@ -51,14 +51,14 @@ class MeasuredFiles final : public FileSystem {
  public:
   [[nodiscard]] std::size_t most_bytes() const { return *most_; }
 
-  [[nodiscard]] std::unique_ptr<OutputFile> create(const std::filesystem::path& file) override {
+  [[nodiscard]] std::unique_ptr<OutputFile> create(const std::string& file) override {
     return std::make_unique<File>(disk()->create(file), most_);
   }
-  void rename(const std::filesystem::path& from, const std::filesystem::path& to) override { disk()->rename(from, to); }
-  void remove(const std::filesystem::path& file) override { disk()->remove(file); }
-  bool make_directory(const std::filesystem::path& directory) override { return disk()->make_directory(directory); }
-  void sync_directory(const std::filesystem::path& directory) override { disk()->sync_directory(directory); }
-  [[nodiscard]] std::vector<std::string> names_in(const std::filesystem::path& directory) override {
+  void rename(const std::string& from, const std::string& to) override { disk()->rename(from, to); }
+  void remove(const std::string& file) override { disk()->remove(file); }
+  bool make_directory(const std::string& directory) override { return disk()->make_directory(directory); }
+  void sync_directory(const std::string& directory) override { disk()->sync_directory(directory); }
+  [[nodiscard]] std::vector<std::string> names_in(const std::string& directory) override {
     return disk()->names_in(directory);
   }
 
