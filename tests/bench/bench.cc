@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -60,6 +62,28 @@ detail::ChildSpec other_node(const NodeOptions& first, const std::string& seed, 
   set("TROUPE_WORLD", fmt::format("{}", fmt::join(names, ",")));
   set("TROUPE_ADDRESS", first.bind.starts_with("ipc") ? fmt::format("{}-{}", first.bind, rank) : first.bind);
   return spec;
+}
+
+void with_nodes(const NodeOptions& first, const std::vector<NodeName>& nodes, const FunctionRegistry& functions,
+                const detail::ProcessGuard& guard, const std::function<void(Node& node)>& work) {
+  Node node = Node::join(first, functions);
+  std::vector<std::unique_ptr<detail::ChildProcess>> others;
+  for (std::size_t rank = 1; rank < nodes.size(); ++rank) {
+    const auto spec = other_node(first, node.address(), nodes, rank);
+    others.push_back(std::make_unique<detail::ChildProcess>(spec, first.secret.bytes(), guard));
+  }
+  if (const auto error = node.wait_for_members(nodes.size(), std::chrono::seconds(30))) throw RemoteError(*error);
+  work(node);
+  node.shutdown(std::chrono::seconds(30));
+}
+
+void answer(const std::function<double(std::int64_t iterations)>& run) {
+  fmt::print("ready\n");
+  std::fflush(stdout);
+  for (std::int64_t count = 0; std::cin >> count;) {
+    fmt::print("{:.9f}\n", run(count));
+    std::fflush(stdout);
+  }
 }
 
 int run(int argc, char** argv, const FunctionRegistry& functions,

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -36,6 +37,13 @@ struct Usage {
 
 /// The amount of measuring: `--quick` is the short form that the tests run.
 enum class Effort { quick, full };
+
+/// Calls `work` with this process as the first of `nodes`, and the others as processes, all with `functions`.
+void with_nodes(const NodeOptions& first, const std::vector<NodeName>& nodes, const FunctionRegistry& functions,
+                const detail::ProcessGuard& guard, const std::function<void(Node& node)>& work);
+
+/// Prints "ready", then answers each number of iterations on standard input with the seconds that `run` returns.
+void answer(const std::function<double(std::int64_t iterations)>& run);
 
 /// Main function of a process benchmark: runs `measure` in the first process, and a node with `functions` in the
 /// others.

@@ -4,130 +4,32 @@ For each row the model is made three times: on Troupe's nodes, on nodes of PyTor
 All processes have the same environment and cores; repetitions alternate. Nodes of PyTorch's RPC poll when they have
 nothing to do, and four of them fill two cores, so that they are stopped (SIGSTOP) while another side is measured. Troupe's
 nodes wait without polling; they are not stopped, because they would then believe each other dead. A ratio is Troupe's iterations per second over
-PyTorch's, so above 1 Troupe is faster; its interval holds 95 % of 10,000 bootstrap samples of the medians. A side that
-does not answer within ANSWER_SECONDS ends the benchmark, and with it all processes.
+PyTorch's, so above 1 Troupe is faster; its interval holds 95 % of 10,000 bootstrap samples of the medians.
 """
 
 import argparse
 import json
-import math
-import os
 import pathlib
-import selectors
-import signal
 import subprocess
 import sys
-import time
 
 import numpy
 
-REPETITION_SECONDS = 0.5  # at least: below, the clock and the scheduler show
-ANSWER_SECONDS = 120
-
-# glibc returns large blocks to the system at once, and fresh pages cost page faults; this makes it keep the blocks.
-ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_MMAP_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(64 << 20)}
-
-
-class Side:
-    """One of the three that train a row, with all processes that it starts. `polls`: it uses the cores while it waits."""
-
-    def __init__(self, name, command, threads, polls):
-        self.name, self.polls = name, polls
-        environment = dict(os.environ, **ALLOCATOR, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads),
-                           OMP_WAIT_POLICY="passive")
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
-                                        start_new_session=True)
-        self.rest = b""
-
-    def ready(self):
-        if self._line() != "ready":
-            raise SystemExit(f"{self.name} did not begin with 'ready'")
-        self._signal(signal.SIGSTOP)
-
-    def seconds(self, iterations):
-        self._signal(signal.SIGCONT)
-        try:
-            self.process.stdin.write(f"{iterations}\n".encode())
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            raise SystemExit(f"{self.name} ended: {self.process.args}")
-        seconds = float(self._line())
-        self._signal(signal.SIGSTOP)
-        return seconds
-
-    def times(self):
-        """Returns the number of iterations of one repetition."""
-        count = 1
-        while self.seconds(count) < REPETITION_SECONDS:
-            count *= 2
-        return count
-
-    def close(self):
-        self._signal(signal.SIGCONT)
-        self.process.stdin.close()
-        try:
-            self.process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            pass
-        self.kill()
-
-    def kill(self):
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self.process.wait()
-
-    def _signal(self, number):
-        if self.polls:
-            os.killpg(self.process.pid, number)
-
-    def _line(self):
-        pipe, due = self.process.stdout, time.monotonic() + ANSWER_SECONDS
-        with selectors.DefaultSelector() as selector:
-            selector.register(pipe, selectors.EVENT_READ)
-            while b"\n" not in self.rest:
-                if not selector.select(max(0, due - time.monotonic())):
-                    raise SystemExit(f"{self.name} has not answered for {ANSWER_SECONDS} s: {self.process.args}")
-                piece = os.read(pipe.fileno(), 4096)
-                if not piece:
-                    raise SystemExit(f"{self.name} ended: {self.process.args}")
-                self.rest += piece
-        line, self.rest = self.rest.split(b"\n", 1)
-        return line.decode().strip()
-
-
-def measure(sides, repetitions):
-    """Returns iterations per second, (repetitions, sides)."""
-    for side in sides:
-        side.ready()
-    counts = [side.times() for side in sides]
-    return numpy.array([[n / side.seconds(n) for side, n in zip(sides, counts)] for _ in range(repetitions)])
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+import sides
 
 
 def compare(program, name, threads, repetitions):
     commands = {"troupe": [program, "--row", name],
                 "pytorch": [sys.executable, str(pathlib.Path(__file__).with_name("peer.py")), name],
                 "alone": [program, "--row", name, "--alone"]}
-    sides = []
-    try:
-        for side, command in commands.items():
-            sides.append(Side(side, command, threads, polls=side == "pytorch"))
-        rates = measure(sides, repetitions)
-        for side in sides:
-            side.close()
-    finally:
-        for side in sides:
-            side.kill()
+    rates = sides.rates_of(commands, threads, repetitions)
     troupe, pytorch, alone = numpy.median(rates, axis=0)
-    picks = numpy.random.RandomState(0).randint(0, repetitions, (10000, repetitions))
-    resampled = numpy.median(rates[picks], axis=1)
-    low, high = numpy.percentile(resampled[:, 0] / resampled[:, 1], [2.5, 97.5])
+    low, high = sides.ratio_interval(rates, 0, 1)
     figures = {"name": f"train/{name}", "threads": threads, "unit": "iterations/s", "troupe": troupe, "pytorch": pytorch,
                "ratio": troupe / pytorch, "low": low, "high": high, "alone": alone, "of_alone": troupe / alone,
                "n": repetitions}
-    print(json.dumps({key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in figures.items()}),
-          flush=True)
+    sides.print_figures(figures)
     return figures
 
 
@@ -138,12 +40,10 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--repetitions", type=int, default=9)
     options = parser.parse_args()
-    print("all sides:", json.dumps(ALLOCATOR), flush=True)
+    print("all sides:", json.dumps(sides.ALLOCATOR), flush=True)
     names = subprocess.run([options.program, "--rows"], capture_output=True, text=True, check=True, timeout=60).stdout.split()
-    results = [compare(options.program, name, options.threads, options.repetitions) for name in names if options.only in name]
-    worst = min(results, key=lambda row: row["ratio"])
-    mean = math.exp(sum(math.log(row["ratio"]) for row in results) / len(results))
-    print(f"peer ratio: geometric mean {mean:.2f} (worst {worst['ratio']:.2f} at {worst['name']})")
+    sides.print_summary([compare(options.program, name, options.threads, options.repetitions) for name in names
+                         if options.only in name])
 
 
 main()

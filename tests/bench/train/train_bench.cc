@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iostream>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -32,18 +30,10 @@ std::vector<TrainRow> all_rows() {
 FunctionRegistry functions() { return with_halves(with_language_model(with_trainers({}))); }
 
 /// Calls `work` with the row's training over one process for each of its nodes; this process is the first one.
-void with_nodes(const TrainRow& row, int serial, const detail::ProcessGuard& guard,
-                const std::function<void(const Train&)>& work) {
-  const NodeOptions options = first_node(row.nodes.front(), "ipc", serial);
-  Node driver = Node::join(options, functions());
-  std::vector<std::unique_ptr<detail::ChildProcess>> others;
-  for (std::size_t rank = 1; rank < row.nodes.size(); ++rank) {
-    const auto spec = other_node(options, driver.address(), row.nodes, rank);
-    others.push_back(std::make_unique<detail::ChildProcess>(spec, options.secret.bytes(), guard));
-  }
-  if (const auto error = driver.wait_for_members(row.nodes.size(), std::chrono::seconds(30))) throw RemoteError(*error);
-  work(row.apart(driver));
-  driver.shutdown(std::chrono::seconds(30));
+void train_on_nodes(const TrainRow& row, int serial, const detail::ProcessGuard& guard,
+                    const std::function<void(const Train&)>& work) {
+  with_nodes(first_node(row.nodes.front(), "ipc", serial), row.nodes, functions(), guard,
+             [&](Node& driver) { work(row.apart(driver)); });
 }
 
 void measure(const std::string& name, const Train& train, Effort effort) {
@@ -60,19 +50,9 @@ void measure_all(Effort effort, const detail::ProcessGuard& guard) {
   int serial = 0;
   for (const TrainRow& row : all_rows()) {
     if (row.large && effort == Effort::quick) continue;
-    with_nodes(row, serial++, guard,
-               [&](const Train& train) { measure("train/" + row.name + "/apart", train, effort); });
+    train_on_nodes(row, serial++, guard,
+                   [&](const Train& train) { measure("train/" + row.name + "/apart", train, effort); });
     measure("train/" + row.name + "/alone", row.alone(), effort);
-  }
-}
-
-/// Answers until the end of standard input.
-void answer(const Train& train) {
-  fmt::print("ready\n");
-  std::fflush(stdout);
-  for (std::int64_t count = 0; std::cin >> count;) {
-    fmt::print("{:.9f}\n", train(count));
-    std::fflush(stdout);
   }
 }
 
@@ -80,7 +60,7 @@ void serve_row(const std::string& name, bool alone, const detail::ProcessGuard& 
   for (const TrainRow& row : all_rows()) {
     if (row.name != name) continue;
     if (alone) answer(row.alone());
-    else with_nodes(row, 0, guard, answer);
+    else train_on_nodes(row, 0, guard, answer);
     return;
   }
   throw std::invalid_argument("no row " + name);

@@ -1,9 +1,9 @@
 // Measures the speed of calls between two processes on this host. Prints one JSON line per figure:
 //   {"name": "rpc/identity/none/ipc", "unit": "us", "median": 61.2, "p99": 110.4, "n": 2000}
 // The server is this program again, in a process of its own. `--quick` runs a tenth of the repetitions and does not
-// measure an idle server.
-#include "tests/bench/bench.h"
-
+// measure an idle server. `--rows` prints the rows that are compared with PyTorch's RPC; `--row <name>` makes one,
+// prints "ready", reads lines "<iterations>" and answers each with the seconds that they took; side_by_side.py thus
+// compares it with peer.py.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -22,6 +23,8 @@
 #include "autograd/ops.h"
 #include "node/gloo_collective.h"
 #include "tensor/create.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/rpc/rows.h"
 
 namespace troupe::bench {
 namespace {
@@ -243,6 +246,17 @@ struct Bench {
   }
 };
 
+/// Makes a row on the nodes that it needs, and answers until the end of standard input.
+void serve_row(const std::string& name, const detail::ProcessGuard& guard) {
+  for (const RpcRow& row : rpc_rows()) {
+    if (row.name != name) continue;
+    with_nodes(first_node(row.nodes.front(), "ipc", 0), row.nodes, with_rpc_rows(functions()), guard,
+               [&](Node& node) { answer(row.make(node)); });
+    return;
+  }
+  throw std::invalid_argument("no row " + name);
+}
+
 void measure(Effort effort, const detail::ProcessGuard& guard) {
   for (const char* transport : {"ipc", "tcp"}) Bench{transport, effort, guard}.calls();
   Bench bench{"ipc", effort, guard};
@@ -255,5 +269,14 @@ void measure(Effort effort, const detail::ProcessGuard& guard) {
 }  // namespace troupe::bench
 
 int main(int argc, char** argv) {
-  return troupe::bench::run(argc, argv, troupe::bench::functions(), &troupe::bench::measure);
+  using namespace troupe::bench;
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments[0] == "--rows") {
+    for (const RpcRow& row : rpc_rows()) fmt::print("{}\n", row.name);
+    return 0;
+  }
+  return run(argc, argv, with_rpc_rows(functions()), [&](Effort effort, const troupe::detail::ProcessGuard& guard) {
+    if (!arguments.empty() && arguments[0] == "--row") return serve_row(arguments.at(1), guard);
+    measure(effort, guard);
+  });
 }

@@ -1,0 +1,189 @@
+#include "tests/bench/rpc/rows.h"
+
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "actors/dist_autograd.h"
+#include "actors/dist_optimizer.h"
+#include "actors/rref.h"
+#include "autograd/ops.h"
+#include "tensor/create.h"
+#include "tests/bench/figures.h"
+
+namespace troupe::bench {
+namespace {
+
+using Run = std::function<double(std::int64_t)>;
+
+void row_nothing() {}
+Tensor row_identity(const Tensor& x) { return x; }
+double row_sum(const Tensor& x) { return sum(x).item<double>(); }
+Variable row_scaled(const Variable& x) { return x * 2.0; }
+Tensor row_fetched(Scope& scope, const RRef<Tensor>& rref) { return rref.to_here(scope); }
+
+/// Adds 1 to every element `times` times, each time into a new tensor.
+Tensor row_adds(const Tensor& x, std::int64_t times) {
+  Tensor y = x;
+  for (std::int64_t i = 0; i < times; ++i) {
+    Tensor next = y + 1.0;
+    y = std::move(next);
+  }
+  return y;
+}
+
+/// Calls `row_nothing` on `server` `count` times, `window` at a time.
+void row_call_often(Scope& scope, const NodeName& server, std::int64_t count, std::int64_t window) {
+  std::deque<Future<void>> under_way;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (std::ssize(under_way) == window) {
+      under_way.front().get();
+      under_way.pop_front();
+    }
+    under_way.push_back(scope.rpc_async(server, &row_nothing));
+  }
+  for (const auto& call : under_way) call.get();
+}
+
+Variable row_parameter() { return Variable(ones({10}), RequiresGrad::yes); }
+
+/// The sum of all elements of variables that this node owns.
+Variable row_total(Scope& scope, const std::vector<RRef<Variable>>& variables) {
+  Variable total = sum(*variables.front().local_value(scope));
+  for (std::size_t i = 1; i < variables.size(); ++i) total = total + sum(*variables[i].local_value(scope));
+  return total;
+}
+
+/// A row whose iterations run one after the other; the first two are not counted.
+template <class Make>
+RpcRow one_by_one(std::string name, std::vector<NodeName> nodes, Make make) {
+  return {std::move(name), std::move(nodes), [make](Node& node) -> Run {
+            return [iteration = make(node)](std::int64_t count) mutable {
+              for (int i = 0; i < 2; ++i) iteration();
+              return seconds_of([&] {
+                for (std::int64_t i = 0; i < count; ++i) iteration();
+              });
+            };
+          }};
+}
+
+RpcRow identity_row(const std::string& size, std::int64_t floats) {
+  return one_by_one("identity/" + size, {"client", "server"}, [floats](Node& node) {
+    return [&node, x = ones({floats})] { std::ignore = node.rpc_sync("server", &row_identity, x); };
+  });
+}
+
+/// A tensor that its producer writes anew, and that the callee reads.
+RpcRow fresh_row(const std::string& size, std::int64_t floats) {
+  return one_by_one("fresh/" + size, {"client", "server"}, [floats](Node& node) {
+    return [&node, floats, number = 0.0]() mutable {
+      number += 1.0;
+      std::ignore = node.rpc_sync("server", &row_sum, full({floats}, number));
+    };
+  });
+}
+
+RpcRow rate_row(std::int64_t window) {
+  return {"rate/" + std::to_string(window), {"client", "server"}, [window](Node& node) -> Run {
+            return [&node, window](std::int64_t count) {
+              row_call_often(node, "server", 2 * window, window);
+              return seconds_of([&] { row_call_often(node, "server", count, window); });
+            };
+          }};
+}
+
+/// Each of three clients makes every call of an iteration.
+RpcRow clients_row() {
+  return {"clients/3", {"driver", "server", "client1", "client2", "client3"}, [](Node& node) -> Run {
+            return [&node](std::int64_t count) {
+              return seconds_of([&] {
+                std::vector<Future<void>> all;
+                for (const char* client : {"client1", "client2", "client3"})
+                  all.push_back(node.rpc_async(client, &row_call_often, "server", count, std::int64_t{16}));
+                for (const auto& one : all) one.get();
+              });
+            };
+          }};
+}
+
+RpcRow create_fetch_row(const std::string& size, std::int64_t floats) {
+  return one_by_one("rref/create_fetch/" + size, {"client", "server"}, [floats](Node& node) {
+    return [&node, x = ones({floats})] { std::ignore = node.remote("server", &row_identity, x).to_here(node); };
+  });
+}
+
+RpcRow chain_row(std::int64_t length) {
+  return one_by_one("autograd/chain/" + std::to_string(length), {"client", "server"}, [length](Node& node) {
+    return [&node, length] {
+      DistContext context(node);
+      const Variable x(ones({2}), RequiresGrad::yes);
+      Variable y = x;
+      for (std::int64_t i = 0; i < length; ++i) y = context.rpc_sync("server", &row_scaled, y);
+      backward(context, sum(y));
+    };
+  });
+}
+
+RpcRow optimizer_row(std::int64_t parameters) {
+  return one_by_one("optimizer/" + std::to_string(parameters), {"client", "server"}, [parameters](Node& node) {
+    std::vector<RRef<Variable>> all;
+    for (std::int64_t i = 0; i < parameters; ++i) all.push_back(node.remote("server", &row_parameter));
+    const auto optimizer = std::make_shared<DistOptimizer>(node, optim::SgdOptions{.lr = 0.01}, all);
+    return [&node, all, optimizer] {
+      DistContext context(node);
+      backward(context, context.rpc_sync("server", &row_total, all));
+      optimizer->step(context);
+    };
+  });
+}
+
+}  // namespace
+
+std::vector<RpcRow> rpc_rows() {
+  std::vector<RpcRow> rows{one_by_one("identity/none", {"client", "server"},
+                                      [](Node& node) { return [&node] { node.rpc_sync("server", &row_nothing); }; }),
+                           identity_row("4B", 1),
+                           identity_row("64KB", 1 << 14),
+                           identity_row("1MB", 1 << 18),
+                           identity_row("4MB", 1 << 20),
+                           identity_row("64MB", 1 << 24),
+                           fresh_row("4MB", 1 << 20),
+                           fresh_row("64MB", 1 << 24),
+                           one_by_one("adds/200/4MB", {"client", "server"},
+                                      [](Node& node) {
+                                        return [&node, x = ones({1 << 20})] {
+                                          std::ignore = node.rpc_sync("server", &row_adds, x, std::int64_t{200});
+                                        };
+                                      }),
+                           rate_row(16),
+                           rate_row(256),
+                           clients_row(),
+                           create_fetch_row("4B", 1),
+                           create_fetch_row("4MB", 1 << 20),
+                           one_by_one("rref/fork_fetch/4B", {"client", "server", "third"},
+                                      [](Node& node) {
+                                        return [&node, x = ones({1})] {
+                                          std::ignore = node.rpc_sync("third", &row_fetched,
+                                                                      node.remote("server", &row_identity, x));
+                                        };
+                                      }),
+                           chain_row(1),
+                           chain_row(16),
+                           optimizer_row(1),
+                           optimizer_row(100)};
+  return rows;
+}
+
+FunctionRegistry with_rpc_rows(const FunctionRegistry& functions) {
+  return functions.with({{"row_adds", &row_adds},
+                         {"row_call_often", &row_call_often},
+                         {"row_fetched", &row_fetched},
+                         {"row_identity", &row_identity},
+                         {"row_nothing", &row_nothing},
+                         {"row_parameter", &row_parameter},
+                         {"row_scaled", &row_scaled},
+                         {"row_sum", &row_sum},
+                         {"row_total", &row_total}});
+}
+
+}  // namespace troupe::bench

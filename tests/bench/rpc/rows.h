@@ -1,0 +1,26 @@
+// The rows of the benchmark of calls that are compared with PyTorch's RPC. peer.py has the same rows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "actors/function_registry.h"
+#include "node/node.h"
+
+namespace troupe::bench {
+
+struct RpcRow {
+  std::string name;             ///< "identity/4MB"
+  std::vector<NodeName> nodes;  ///< this one first
+  /// Makes what the row needs, and returns the function that runs some iterations and returns their seconds.
+  std::function<std::function<double(std::int64_t iterations)>(Node& node)> make;
+};
+
+[[nodiscard]] std::vector<RpcRow> rpc_rows();
+
+/// The functions that the rows call.
+[[nodiscard]] FunctionRegistry with_rpc_rows(const FunctionRegistry& functions);
+
+}  // namespace troupe::bench
