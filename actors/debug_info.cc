@@ -41,6 +41,7 @@ std::string DebugInfo::text() const {
   }
   if (shared_memory) {
     line("shared.peers", shared_memory->peers);
+    line("shared.rings", shared_memory->rings);
     line("shared.segments", shared_memory->segments);
     line("shared.bytes", shared_memory->bytes);
     line("shared.idle_bytes", shared_memory->idle_bytes);
@@ -49,6 +50,7 @@ std::string DebugInfo::text() const {
     line("shared.tensors", shared_memory->tensors);
     line("shared.bytes_copied", shared_memory->bytes_copied);
     line("shared.bytes_avoided", shared_memory->bytes_avoided);
+    line("shared.ring_packets", shared_memory->ring_packets);
     line("shared.refused", shared_memory->refused);
   }
   if (!traffic) return text;

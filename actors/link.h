@@ -77,6 +77,7 @@ class LinkSink {
 /// The memory that a node shares with peers on its host, so that large tensors need not travel.
 struct SharedMemoryUse {
   std::size_t peers = 0;  ///< with which it can share now
+  std::size_t rings = 0;  ///< to peers whose small packets need no socket
   std::size_t segments = 0;
   std::size_t bytes = 0;            ///< of all segments
   std::size_t idle_bytes = 0;       ///< of these, not in use
@@ -85,6 +86,7 @@ struct SharedMemoryUse {
   std::uint64_t tensors = 0;        ///< shared since the start; one for each message that has it
   std::uint64_t bytes_copied = 0;   ///< of these, copied into segments
   std::uint64_t bytes_avoided = 0;  ///< of these, sent without a copy
+  std::uint64_t ring_packets = 0;   ///< sent through rings
   std::uint64_t refused = 0;        ///< malformed messages of peers
   friend bool operator==(const SharedMemoryUse&, const SharedMemoryUse&) = default;
 };

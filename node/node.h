@@ -76,6 +76,7 @@ struct NodeOptions {
   /// all with 0, travel. What was not used for some seconds returns to the
   /// system.
   std::size_t shared_memory_max = std::size_t{2} << 30;
+  bool rings = true;          ///< small messages to peers on this host take shared memory, not a socket ("ipc" only)
   Leaks leaks = Leaks::warn;  ///< references that the program still holds at shutdown
   std::string log_level;      ///< if not empty, join logs to standard error from this level on
   Control control = Control::off;

@@ -36,6 +36,7 @@ struct NodeSettings {
   int math_threads = 0;                                ///< outside served functions; 0 = cores / processes on the host
   std::size_t shared_memory_max = std::size_t{2}
                                   << 30;  ///< large tensors that peers on the host read in place; 0: none
+  bool rings = true;                      ///< small messages between processes of a host take shared memory
   std::string leaks = "warn";             ///< warn or fail
   std::string network = "loopback";       ///< loopback or trusted
   std::string address;    ///< host or interface where nodes listen over TCP; empty: 127.0.0.1, or toward the seed

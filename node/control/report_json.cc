@@ -53,8 +53,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerInfo, name, rank)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerTraffic, calls_sent, calls_received, bytes_sent, bytes_received, packets_damaged)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerHoldings, waiting_calls, waiting_bytes, queued_calls, answer_bytes, owners,
                                    forks, contexts)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SharedMemoryUse, peers, segments, bytes, idle_bytes, kept_bytes, leases, tensors,
-                                   bytes_copied, bytes_avoided, refused)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SharedMemoryUse, peers, rings, segments, bytes, idle_bytes, kept_bytes, leases,
+                                   tensors, bytes_copied, bytes_avoided, ring_packets, refused)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DebugInfo, node, owners, handles, forks, pending_users, pending_calls, waiting_calls,
                                    served_calls, contexts, backward_passes, shards, pool_threads, threads_busy,
                                    threads_waiting, threads_idle, unreachable, peers, traffic, shared_memory)

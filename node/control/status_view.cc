@@ -214,6 +214,8 @@ TextTable traffic_table(const ClusterView& cluster, PeersShown shown_peers) {
 /// Returns the memory that nodes share with peers on their host; nodes that have shared nothing are omitted.
 TextTable shared_table(const ClusterView& cluster) {
   TextTable table({{"NODE"},
+                   {"RINGS", kRight},
+                   {"PACKETS", kRight},
                    {"SHARED MEMORY", kRight},
                    {"IDLE", kRight},
                    {"KEPT", kRight},
@@ -225,10 +227,10 @@ TextTable shared_table(const ClusterView& cluster) {
   for (const NodeView& node : cluster.nodes) {
     if (!node.report || !node.report->counts.shared_memory) continue;
     const SharedMemoryUse& use = *node.report->counts.shared_memory;
-    if (use.tensors == 0) continue;
-    table.add({printable(node.name), shown_bytes(use.bytes), shown_bytes(use.idle_bytes), shown_bytes(use.kept_bytes),
-               text_of(use.segments), text_of(use.leases), text_of(use.tensors), shown_bytes(use.bytes_copied),
-               shown_bytes(use.bytes_avoided)});
+    if (use.tensors == 0 && use.ring_packets == 0) continue;
+    table.add({printable(node.name), text_of(use.rings), text_of(use.ring_packets), shown_bytes(use.bytes),
+               shown_bytes(use.idle_bytes), shown_bytes(use.kept_bytes), text_of(use.segments), text_of(use.leases),
+               text_of(use.tensors), shown_bytes(use.bytes_copied), shown_bytes(use.bytes_avoided)});
   }
   return table;
 }

@@ -17,9 +17,11 @@ namespace troupe::detail {
 
 /// What a datagram is for.
 enum class HandOver : std::uint8_t {
-  page = 1,     ///< the page of leases that the receiver writes
-  segment = 2,  ///< a segment that the receiver reads
-  ready = 3,    ///< no memory: shows the sender's process
+  page = 1,      ///< the page of leases that the receiver writes
+  segment = 2,   ///< a segment that the receiver reads
+  ready = 3,     ///< no memory: shows the sender's process
+  ring = 4,      ///< the ring that the receiver reads
+  doorbell = 5,  ///< the page where the receiver rings
 };
 
 /// A secret of the receiver, which it told one peer over the authenticated link: only that peer's datagrams count.

@@ -1,15 +1,12 @@
 #include "node/links/shared_memory/shared_link.h"
 
 #include <poll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 #include <span>
-#include <unordered_map>
 
+#include "node/links/shared_memory/shared_link_parts.h"
 #include "tensor/storage.h"
 
 namespace troupe {
@@ -17,10 +14,6 @@ namespace troupe {
 using detail::HandedOver;
 using detail::HandOver;
 using detail::Lease;
-using detail::LeaseId;
-using detail::LeasePage;
-using detail::LeaseTable;
-using detail::Mapping;
 using detail::SharedControl;
 using detail::SharedEntry;
 
@@ -43,91 +36,6 @@ bool lies_in(std::uint64_t offset, std::uint64_t bytes, std::size_t size) {
 
 }  // namespace
 
-/// One life of a peer, with the memory of both directions.
-struct SharedLink::Other {
-  explicit Other(Peer p) : peer(std::move(p)), token(detail::random_inbox_token()) {}
-
-  /// A lease of the peer's memory that this process holds, or held last in that slot.
-  struct Held {
-    std::weak_ptr<const Lease> lease;
-    std::span<const std::byte> bytes;
-  };
-
-  /// Returns the lease whose frame has `bytes` whole; null if there is none. REQUIRES: mutex is held.
-  [[nodiscard]] std::shared_ptr<const Lease> lease_over(std::span<const std::byte> bytes) const {
-    auto after = by_address.upper_bound(bytes.data());
-    if (after == by_address.begin()) return nullptr;
-    const Held& held = slots.at((--after)->second);
-    if (bytes.data() + bytes.size() > held.bytes.data() + held.bytes.size()) return nullptr;
-    return held.lease.lock();
-  }
-
-  void hold(const std::shared_ptr<const Lease>& lease, std::span<const std::byte> bytes) {
-    Held& held = slots[lease->id().slot];
-    if (const auto old = by_address.find(held.bytes.data());
-        old != by_address.end() && old->second == lease->id().slot) {
-      by_address.erase(old);
-    }
-    held = {.lease = lease, .bytes = bytes};
-    by_address[bytes.data()] = lease->id().slot;
-  }
-
-  const Peer peer;
-  const detail::InboxToken token;  ///< the peer proves itself with it in this node's inbox
-
-  std::mutex mutex;  // guards the rest
-  // This node's memory at the peer.
-  std::string inbox;
-  detail::InboxToken its_token{};
-  std::shared_ptr<LeaseTable> leases;  ///< null before the peer's hello
-  std::set<std::uint32_t> introduced;  ///< segments that the peer was given
-  detail::FileDescriptor process;      ///< of the peer; tells its end. Open: frames can be shared
-  // The peer's memory here.
-  std::shared_ptr<const LeasePage> page;
-  std::map<std::uint32_t, std::shared_ptr<const Mapping>> segments;
-  std::unordered_map<std::uint32_t, Held> slots;
-  std::map<const std::byte*, std::uint32_t> by_address;  ///< slots by the first byte of their frame
-};
-
-/// The owner of a frame that was shared: its memory, and its lease until the peer was told of it.
-struct SharedLink::Sent {
-  Sent(SharedEntry e, std::shared_ptr<const void> m, std::shared_ptr<LeaseTable> l)
-      : entry(e), memory(std::move(m)), leases(std::move(l)) {}
-  ~Sent() {
-    if (leases) leases->cancel(entry.lease);
-  }
-  Sent(const Sent&) = delete;
-  Sent& operator=(const Sent&) = delete;
-
-  const SharedEntry entry;  ///< without the position
-  const std::shared_ptr<const void> memory;
-  const std::shared_ptr<LeaseTable> leases;  ///< null: the memory is the receiver's own
-};
-
-/// The copy of a tensor's bytes in a block. It stays with the tensor until the bytes are written, and serves later
-/// sends.
-class SharedLink::Copy final : public Derived {
- public:
-  Copy(const detail::SegmentPool* pool, std::span<const std::byte> of, std::shared_ptr<detail::Block> block,
-       std::shared_ptr<std::atomic<std::size_t>> kept_bytes)
-      : pool_(pool), of_(of), block_(std::move(block)), kept_bytes_(std::move(kept_bytes)) {
-    kept_bytes_->fetch_add(of_.size(), std::memory_order_relaxed);
-  }
-  ~Copy() override { kept_bytes_->fetch_sub(of_.size(), std::memory_order_relaxed); }
-
-  /// Two nodes of one process send the same tensors: each has copies of its own.
-  [[nodiscard]] bool is_of(const detail::SegmentPool* pool, std::span<const std::byte> bytes) const {
-    return pool == pool_ && bytes.data() == of_.data() && bytes.size() == of_.size();
-  }
-  [[nodiscard]] const std::shared_ptr<detail::Block>& block() const { return block_; }
-
- private:
-  const detail::SegmentPool* const pool_;  ///< alive: the block holds it
-  const std::span<const std::byte> of_;
-  const std::shared_ptr<detail::Block> block_;
-  const std::shared_ptr<std::atomic<std::size_t>> kept_bytes_;
-};
-
 Result<std::unique_ptr<SharedLink>> SharedLink::over(std::unique_ptr<Link> inner, SharedLinkOptions options) {
   auto inbox = detail::SegmentInbox::open_beside(inner->address());
   if (!inbox) return inbox.error();
@@ -139,9 +47,14 @@ SharedLink::SharedLink(std::unique_ptr<Link> inner, detail::SegmentInbox inbox, 
       inner_(std::move(inner)),
       inbox_(std::move(inbox)),
       pool_(std::make_shared<detail::SegmentPool>(options.bytes_max)),
-      kept_bytes_(std::make_shared<std::atomic<std::size_t>>(0)) {}
+      kept_bytes_(std::make_shared<std::atomic<std::size_t>>(0)),
+      receiver_({.packet = [this](const NodeName& from, Incarnation incarnation,
+                                  Frames packet) { on_frames(from, incarnation, std::move(packet)); },
+                 .lost = [this] { refuse(); },
+                 .broken = [this](const NodeName& from) { end_ring(from); },
+                 .failed = [this](const Error& why) { sink_->on_link_failed(why); }}) {}
 
-SharedLink::~SharedLink() { inner_->stop(); }
+SharedLink::~SharedLink() { stop(); }
 
 void SharedLink::start(LinkSink& sink) {
   sink_ = &sink;
@@ -150,6 +63,7 @@ void SharedLink::start(LinkSink& sink) {
 
 void SharedLink::stop() {
   inner_->stop();
+  receiver_.stop();
   const std::lock_guard lock(mutex_);
   others_.clear();
   orphans_.clear();
@@ -166,140 +80,6 @@ std::vector<SharedLink::SharedOther> SharedLink::all() const {
   std::vector<SharedOther> others;
   for (const auto& [name, other] : others_) others.push_back(other);
   return others;
-}
-
-// --- the two ends find each other ------------------------------------------------------------------------------------
-
-void SharedLink::on_link_up(const Peer& peer) {
-  sink_->on_link_up(peer);
-  auto other = std::make_shared<Other>(peer);
-  {
-    const std::lock_guard lock(mutex_);
-    SharedOther& known = others_[peer.name];
-    if (known && known->peer.incarnation == peer.incarnation) return;
-    known = other;
-  }
-  say_hello(*other);
-}
-
-void SharedLink::say_hello(const Other& to) {
-  inner_->send(
-      to.peer.name, LinkLane::express,
-      {detail::encode(SharedControl{.kind = SharedControl::Kind::hello, .token = to.token, .inbox = inbox_.place()})});
-}
-
-void SharedLink::on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = others_.find(peer);
-    if (found != others_.end() && found->second->peer.incarnation == incarnation) {
-      abandon(*found->second);
-      others_.erase(found);
-    }
-  }
-  tidy();
-  sink_->on_link_down(peer, incarnation, why);
-}
-
-// REQUIRES: mutex_ is held.
-void SharedLink::abandon(Other& peer) {
-  const std::lock_guard lock(peer.mutex);
-  if (peer.leases && peer.process.is_open()) orphans_.push_back({peer.leases, std::move(peer.process)});
-  peer.leases = nullptr;
-  peer.process.close();
-  peer.introduced.clear();
-  peer.page = nullptr;
-}
-
-void SharedLink::obey(Other& from, const SharedControl& control) {
-  const auto reply = [&](SharedControl::Kind kind) {
-    inner_->send(from.peer.name, LinkLane::express, {detail::encode(SharedControl{.kind = kind, .inbox = {}})});
-  };
-  switch (control.kind) {
-    case SharedControl::Kind::hello: return make_offer(from, control);
-    case SharedControl::Kind::offered: {
-      take_inbox();
-      HandedOver here{.kind = HandOver::ready, .token = {}, .file = {}};
-      std::string inbox;
-      {
-        const std::lock_guard lock(from.mutex);
-        if (!from.page) return;
-        here.token = from.its_token;
-        inbox = from.inbox;
-      }
-      if (inbox_.send(inbox, here, -1)) reply(SharedControl::Kind::ready);
-      return;
-    }
-    case SharedControl::Kind::ready: return take_inbox();
-    case SharedControl::Kind::ended: {
-      const std::lock_guard lock(from.mutex);
-      from.segments.erase(control.segment);
-      return;
-    }
-  }
-}
-
-void SharedLink::make_offer(Other& to, const SharedControl& hello) {
-  if (hello.inbox.empty()) return refuse();
-  bool again = false;
-  {
-    const std::lock_guard lock(to.mutex);
-    if (!to.inbox.empty() && to.its_token == hello.token) return refuse();  // it said the same before
-    again = !to.inbox.empty();
-  }
-  if (again) {  // it has lost the connection, and this node has not noticed: both begin anew
-    const std::lock_guard lock(mutex_);
-    abandon(to);
-  }
-  {
-    const std::lock_guard lock(to.mutex);
-    to.inbox = hello.inbox;
-    to.its_token = hello.token;
-  }
-  if (again) say_hello(to);
-  if (!options_.shares) return;
-  const auto leases = LeaseTable::make();
-  if (!leases) return;  // no memory: frames travel
-  {
-    const std::lock_guard lock(to.mutex);
-    to.leases = leases.value();
-  }
-  const HandedOver page{.kind = HandOver::page, .token = hello.token, .bytes = detail::kLeasePageBytes, .file = {}};
-  if (!inbox_.send(hello.inbox, page, leases.value()->descriptor())) return;
-  inner_->send(to.peer.name, LinkLane::express,
-               {detail::encode(SharedControl{.kind = SharedControl::Kind::offered, .inbox = {}})});
-}
-
-void SharedLink::take_inbox() {
-  while (std::optional<HandedOver> what = inbox_.receive()) {
-    const auto others = all();
-    const auto sender = std::ranges::find_if(others, [&](const SharedOther& o) { return o->token == what->token; });
-    if (sender == others.end()) {
-      refuse();
-      continue;
-    }
-    Other& from = **sender;
-    const std::lock_guard lock(from.mutex);
-    switch (what->kind) {
-      case HandOver::page:
-        if (auto page = LeasePage::map(what->file); page && !from.page) from.page = page.value();
-        break;
-      case HandOver::segment:
-        // null: it could not be mapped, and messages that need it fail
-        if (auto memory = detail::map_segment(what->file, what->bytes, detail::Writers::owner)) {
-          from.segments[what->segment] = memory.value();
-        } else {
-          from.segments.try_emplace(what->segment, nullptr);
-          refuse();
-        }
-        break;
-      case HandOver::ready:
-        // Without a descriptor of its process nothing would tell when its memory is free after a crash.
-        if (!from.process.is_open() && what->sender > 0)
-          from.process = detail::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, what->sender, 0)));
-        break;
-    }
-  }
 }
 
 // --- sending ---------------------------------------------------------------------------------------------------------
@@ -421,12 +201,32 @@ void SharedLink::send(const NodeName& to, LinkLane lane, Frames packet) {
     entries.push_back(sent.entry);
     entries.back().frame = static_cast<std::uint32_t>(i);
   }
-  if (entries.empty()) return inner_->send(to, lane, std::move(packet));
+  if (entries.empty()) return transmit(to, lane, std::move(packet));
   Frames travelling{detail::encode(entries)};
   for (Frame& frame : packet) {
     if (frame.memory != FrameMemory::leased) travelling.push_back(std::move(frame));
   }
-  inner_->send(to, lane, std::move(travelling));
+  transmit(to, lane, std::move(travelling));
+}
+
+void SharedLink::transmit(const NodeName& to, LinkLane lane, Frames packet) {
+  const SharedOther other = options_.rings && lane == LinkLane::express ? find(to) : nullptr;
+  if (other) {
+    switch (other->ring.put(packet)) {
+      case detail::OutRing::Put::done: ring_packets_.fetch_add(1, std::memory_order_relaxed); return;
+      case detail::OutRing::Put::broken: end_ring(to); break;
+      case detail::OutRing::Put::other_way:
+        if (other->ring.is_due(options_.packets_before_ring)) offer_ring(*other);
+        break;
+    }
+  }
+  inner_->send(to, lane, std::move(packet));
+}
+
+// A peer that writes what no correct peer does.
+void SharedLink::end_ring(const NodeName& peer) {
+  refuse();
+  inner_->disconnect(peer, {ErrorCode::protocol_violation, "the bytes of a ring are impossible"});
 }
 
 // --- receiving -------------------------------------------------------------------------------------------------------
@@ -495,8 +295,13 @@ std::optional<Frame> SharedLink::shared_frame(Other& from, const SharedEntry& en
   }
 }
 
-std::optional<Frame> SharedLink::own_frame(const Other& from, const SharedEntry& entry) const {
-  const auto block = from.leases ? from.leases->find(entry.lease) : nullptr;
+std::optional<Frame> SharedLink::own_frame(Other& from, const SharedEntry& entry) const {
+  std::shared_ptr<detail::LeaseTable> leases;
+  {
+    const std::lock_guard lock(from.mutex);
+    leases = from.leases;
+  }
+  const auto block = leases ? leases->find(entry.lease) : nullptr;
   if (!block) return Frame{};  // come again, after the peer gave its lease back: the session drops it
   const std::size_t begin = block->offset_of(block->bytes());
   if (entry.offset < begin || !lies_in(entry.offset - begin, entry.bytes, block->bytes().size())) return std::nullopt;
@@ -539,9 +344,8 @@ void SharedLink::tidy() {
         const std::lock_guard lock(other->mutex);
         if (other->introduced.erase(segment) == 0) continue;
       }
-      inner_->send(
-          other->peer.name, LinkLane::express,
-          {detail::encode(SharedControl{.kind = SharedControl::Kind::ended, .segment = segment, .inbox = {}})});
+      inner_->send(other->peer.name, LinkLane::express,
+                   {detail::encode(SharedControl{.kind = SharedControl::Kind::ended, .number = segment, .inbox = {}})});
     }
   }
 }
@@ -555,6 +359,7 @@ void SharedLink::release_unused(TimePoint now, Duration idle) {
 std::optional<SharedMemoryUse> SharedLink::shared_memory() const {
   const detail::SegmentPool::Counts pool = pool_->counts();
   SharedMemoryUse use{.peers = 0,
+                      .rings = 0,
                       .segments = pool.segments,
                       .bytes = pool.bytes,
                       .idle_bytes = pool.idle_bytes,
@@ -563,10 +368,12 @@ std::optional<SharedMemoryUse> SharedLink::shared_memory() const {
                       .tensors = frames_shared_.load(std::memory_order_relaxed),
                       .bytes_copied = bytes_copied_.load(std::memory_order_relaxed),
                       .bytes_avoided = bytes_avoided_.load(std::memory_order_relaxed),
+                      .ring_packets = ring_packets_.load(std::memory_order_relaxed),
                       .refused = refused_.load(std::memory_order_relaxed)};
   for (const SharedOther& other : all()) {
     const std::lock_guard lock(other->mutex);
     if (other->process.is_open()) ++use.peers;
+    if (other->ring.is_open()) ++use.rings;
     if (other->leases) use.leases += other->leases->size();
   }
   const std::lock_guard lock(mutex_);

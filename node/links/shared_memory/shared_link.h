@@ -1,4 +1,4 @@
-// A link whose large frames do not travel: the receiver reads them in memory that both processes map.
+// A link that uses memory that both processes map: large frames do not travel, and small packets take a ring.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,7 @@
 #include "actors/link.h"
 #include "node/file_descriptor.h"
 #include "node/links/shared_memory/leases.h"
+#include "node/links/shared_memory/ring_receiver.h"
 #include "node/links/shared_memory/segment_inbox.h"
 #include "node/links/shared_memory/segment_pool.h"
 #include "node/links/shared_memory/shared_table.h"
@@ -30,6 +31,9 @@ struct SharedLinkOptions {
   std::size_t bytes_max = std::size_t{2} << 30;  ///< of this node's segments
   /// Smaller frames travel, if those of a message are smaller together.
   std::size_t frame_bytes_min = std::size_t{64} << 10;
+  bool rings = true;  ///< false: every packet takes the link below
+  /// Two nodes that pass fewer packets need no ring.
+  std::size_t packets_before_ring = 8;
 };
 
 /// A link to processes of this host, over another one, which carries all the rest. See README.md beside this file.
@@ -80,13 +84,18 @@ class SharedLink final : public Link, private LinkSink {
 
   [[nodiscard]] SharedOther find(const NodeName& peer) const;
   [[nodiscard]] std::vector<SharedOther> all() const;
+  void transmit(const NodeName& to, LinkLane lane, Frames packet);
   void obey(Other& from, const detail::SharedControl& control);
   void say_hello(const Other& to);
   void make_offer(Other& to, const detail::SharedControl& hello);
+  void offer_ring(Other& to);
+  void read_ring(Other& from);
+  void read_no_longer(Other& peer);
+  void end_ring(const NodeName& peer);
   void take_inbox();
   [[nodiscard]] std::optional<Frames> with_shared(Other& from, Frames packet);
   [[nodiscard]] std::optional<Frame> shared_frame(Other& from, const detail::SharedEntry& entry);
-  [[nodiscard]] std::optional<Frame> own_frame(const Other& from, const detail::SharedEntry& entry) const;
+  [[nodiscard]] std::optional<Frame> own_frame(Other& from, const detail::SharedEntry& entry) const;
   void share_one(Other& to, Frame& frame);
   void share_small(Other& to, Frames& frames);
   std::span<const std::byte> copied(const Frame& frame, std::span<std::byte> to);
@@ -102,7 +111,8 @@ class SharedLink final : public Link, private LinkSink {
 
   const SharedLinkOptions options_;
   const std::unique_ptr<Link> inner_;
-  const detail::SegmentInbox inbox_;  ///< received by the link's thread
+  const detail::SegmentInbox inbox_;
+  std::mutex inbox_mutex_;  ///< held while datagrams are taken from inbox_ and obeyed
   const std::shared_ptr<detail::SegmentPool> pool_;
   const std::shared_ptr<std::atomic<std::size_t>> kept_bytes_;  ///< of copies that stay with their tensors
   LinkSink* sink_ = nullptr;                                    ///< set by start
@@ -115,7 +125,10 @@ class SharedLink final : public Link, private LinkSink {
   std::atomic<std::uint64_t> frames_shared_ = 0;
   std::atomic<std::uint64_t> bytes_copied_ = 0;
   std::atomic<std::uint64_t> bytes_avoided_ = 0;
+  std::atomic<std::uint64_t> ring_packets_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
+
+  detail::RingReceiver receiver_;
 };
 
 }  // namespace troupe

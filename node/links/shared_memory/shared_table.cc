@@ -12,7 +12,7 @@ constexpr std::uint32_t kControlMagic = 0x43505254;  // "TRPC"
 constexpr std::size_t kTableHead = 8;                // magic, zero (4)
 // 0 frame, 4 memory, 5 zero (3), 8 segment, 12 slot, 16 generation, 24 offset, 32 bytes
 constexpr std::size_t kEntryBytes = 40;
-// 0 magic, 4 kind, 5 zero (3), 8 token, 24 segment, 28 the inbox's place
+// 0 magic, 4 kind, 5 zero (3), 8 token, 24 number, 28 the inbox's place
 constexpr std::size_t kControlHead = 28;
 constexpr std::size_t kInboxMax = 107;  // of a unix socket's path
 
@@ -74,7 +74,7 @@ Frame encode(const SharedControl& control) {
   store_little_endian(all, kControlMagic);
   all[4] = static_cast<std::byte>(control.kind);
   std::ranges::copy(control.token, all.subspan(8).begin());
-  store_little_endian(all.subspan(24), control.segment);
+  store_little_endian(all.subspan(24), control.number);
   std::ranges::copy(std::as_bytes(std::span(control.inbox)), all.subspan(kControlHead).begin());
   return make_frame(std::move(bytes));
 }
@@ -87,9 +87,9 @@ std::optional<SharedControl> decode_shared_control(const Frame& frame) {
   SharedControl control;
   control.kind = static_cast<SharedControl::Kind>(bytes[4]);
   if (!is_zero(bytes.subspan(5, 3))) return std::nullopt;
-  if (control.kind < SharedControl::Kind::hello || control.kind > SharedControl::Kind::ended) return std::nullopt;
+  if (control.kind < SharedControl::Kind::hello || control.kind > SharedControl::Kind::ring_ready) return std::nullopt;
   std::ranges::copy(bytes.subspan(8, control.token.size()), control.token.begin());
-  control.segment = load_little_endian<std::uint32_t>(bytes.subspan(24));
+  control.number = load_little_endian<std::uint32_t>(bytes.subspan(24));
   const std::span<const std::byte> inbox = bytes.subspan(kControlHead);
   control.inbox.assign(reinterpret_cast<const char*>(inbox.data()), inbox.size());
   return control;

@@ -41,14 +41,16 @@ struct SharedEntry {
 /// A message of the shared-memory end itself.
 struct SharedControl {
   enum class Kind : std::uint8_t {
-    hello = 1,    ///< where the sender's inbox is, and the token for it
-    offered = 2,  ///< the page of leases is in the receiver's inbox
-    ready = 3,    ///< the page is mapped; the receiver's inbox shows the sender's process
-    ended = 4,    ///< `segment` of the sender is not used any more
+    hello = 1,         ///< where the sender's inbox is, and the token for it
+    offered = 2,       ///< the page of leases is in the receiver's inbox
+    ready = 3,         ///< the page is mapped; the receiver's inbox shows the sender's process
+    ended = 4,         ///< segment `number` of the sender is not used any more
+    ring_offered = 5,  ///< the sender's ring is in the receiver's inbox
+    ring_ready = 6,    ///< the receiver's ring is read; the doorbell is in its inbox, its bell is `number`
   };
   Kind kind = Kind::hello;
   InboxToken token{};
-  std::uint32_t segment = 0;
+  std::uint32_t number = 0;
   std::string inbox;  ///< at most 107 bytes
 };
 

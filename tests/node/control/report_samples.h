@@ -36,6 +36,7 @@ inline NodeReport sample_node_report() {
   report.counts.traffic.emplace();
   report.counts.traffic->emplace("trainer", PeerTraffic{1, 2, 3000, 4'000'000});
   report.counts.shared_memory = SharedMemoryUse{.peers = 1,
+                                                .rings = 5,
                                                 .segments = 2,
                                                 .bytes = 9'000'000,
                                                 .idle_bytes = 1'000'000,
@@ -44,6 +45,7 @@ inline NodeReport sample_node_report() {
                                                 .tensors = 40,
                                                 .bytes_copied = 50'000'000,
                                                 .bytes_avoided = 600'000'000,
+                                                .ring_packets = 6'000,
                                                 .refused = 7};
   return report;
 }

@@ -118,8 +118,8 @@ BOOST_AUTO_TEST_CASE(text_has_a_row_for_each_node_and_one_for_each_peer) {
              "NODE  PEER     CALLS SENT  RECEIVED  BYTES SENT  RECEIVED\n"
              "ps0   trainer           1         2      3.0 kB    4.0 MB\n"
              "\n"
-             "NODE  SHARED MEMORY    IDLE    KEPT  SEGMENTS  LEASES  TENSORS   COPIED  NOT COPIED\n"
-             "ps0          9.0 MB  1.0 MB  2.0 MB         2       3       40  50.0 MB    600.0 MB\n");
+             "NODE  RINGS  PACKETS  SHARED MEMORY    IDLE    KEPT  SEGMENTS  LEASES  TENSORS   COPIED  NOT COPIED\n"
+             "ps0       5     6000         9.0 MB  1.0 MB  2.0 MB         2       3       40  50.0 MB    600.0 MB\n");
 }
 
 BOOST_AUTO_TEST_CASE(state_says_which_peers_a_node_does_not_hear_and_for_how_long) {

@@ -86,6 +86,14 @@ struct SharedLinks {
   static std::string nobodys_address() { return IpcLinks::nobodys_address(); }
 };
 
+struct RingLinks {
+  IpcLinks inner;
+  std::unique_ptr<Link> make(const NodeName& name, Incarnation incarnation) {
+    return SharedLink::over(inner.make(name, incarnation), {.packets_before_ring = 1}).value();
+  }
+  static std::string nobodys_address() { return IpcLinks::nobodys_address(); }
+};
+
 /// A node that is only a link and records its link's events.
 struct TestNode {
   TestNode(auto& links, const NodeName& named) : name(named), incarnation(fresh_incarnation()) {
@@ -117,7 +125,7 @@ struct Two {
   TestNode b{links, "b"};
 };
 
-using AllLinks = boost::mpl::list<MemoryLinks, TcpLinks, IpcLinks, SharedLinks>;
+using AllLinks = boost::mpl::list<MemoryLinks, TcpLinks, IpcLinks, SharedLinks, RingLinks>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(both_sides_learn_who_is_up, Links, AllLinks) {
   Two<Links> two;

@@ -1,0 +1,131 @@
+#include "node/links/shared_memory/ring.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "actors/core/assert.h"
+
+namespace troupe::detail {
+namespace {
+
+// The segment: 0 the writer's position, 64 the reader's, 4096 the bytes of packets.
+constexpr std::size_t kTail = 0;
+constexpr std::size_t kHead = 64;
+constexpr std::size_t kBytes = 4096;
+static_assert(std::has_single_bit(kRingBytes) && kRingSegmentBytes == kBytes + kRingBytes);
+
+// A packet: its size with this head (4), the number of its frames (4), the size of each (4), the frames' bytes, zeros
+// to a multiple of 8. Both processes run on one machine: integers have its byte order.
+constexpr std::size_t kPacketHead = 8;
+constexpr std::size_t kUnit = 8;
+
+std::size_t rounded(std::size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
+
+std::atomic_ref<std::uint64_t> position(const Mapping& memory, std::size_t at) {
+  return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(memory.bytes().data() + at));
+}
+
+/// Calls `copy` with the one or two parts of the ring that follow `position`, and where each begins in the whole.
+template <class Copy>
+void in_parts(std::uint64_t position, std::size_t bytes, Copy copy) {
+  const std::size_t begin = position % kRingBytes;
+  const std::size_t first = std::min(bytes, kRingBytes - begin);
+  copy(begin, std::size_t{0}, first);
+  if (first < bytes) copy(std::size_t{0}, first, bytes - first);
+}
+
+}  // namespace
+
+RingWriter::RingWriter(std::shared_ptr<const Mapping> memory)
+    : memory_(std::move(memory)), bytes_(memory_->bytes().subspan(kBytes)) {
+  TROUPE_ASSERT(memory_->bytes().size() == kRingSegmentBytes, "[ring] the memory has another size");
+}
+
+bool RingWriter::is_empty() const { return position(*memory_, kHead).load(std::memory_order_acquire) == tail_; }
+
+RingWriter::Put RingWriter::put(const Frames& packet) {
+  std::size_t size = kPacketHead + packet.size() * sizeof(std::uint32_t);
+  for (const Frame& frame : packet) {
+    if (frame.bytes.size() > kRingPacketMax) return Put::no_room;
+    size += frame.bytes.size();
+  }
+  if (size > kRingPacketMax) return Put::no_room;
+  const std::uint64_t used = tail_ - position(*memory_, kHead).load(std::memory_order_acquire);
+  if (used > kRingBytes) return Put::broken;
+  if (rounded(size) > kRingBytes - used) return Put::no_room;
+
+  const std::uint64_t end = tail_ + rounded(size);
+  const auto put_number = [this](std::size_t number) {
+    const auto value = static_cast<std::uint32_t>(number);
+    write(std::as_bytes(std::span(&value, 1)));
+  };
+  put_number(size);
+  put_number(packet.size());
+  for (const Frame& frame : packet) put_number(frame.bytes.size());
+  for (const Frame& frame : packet) write(frame.bytes);
+  tail_ = end;
+  position(*memory_, kTail).store(tail_, std::memory_order_release);
+  return Put::done;
+}
+
+void RingWriter::write(std::span<const std::byte> bytes) {
+  in_parts(tail_, bytes.size(), [&](std::size_t at, std::size_t from, std::size_t count) {
+    if (count > 0) std::memcpy(bytes_.data() + at, bytes.data() + from, count);
+  });
+  tail_ += bytes.size();
+}
+
+RingReader::RingReader(std::shared_ptr<const Mapping> memory)
+    : memory_(std::move(memory)), bytes_(memory_->bytes().subspan(kBytes)) {
+  TROUPE_ASSERT(memory_->bytes().size() == kRingSegmentBytes, "[ring] the memory has another size");
+}
+
+RingReader::Took RingReader::take(Frames& packet) {
+  const std::uint64_t available = position(*memory_, kTail).load(std::memory_order_acquire) - head_;
+  if (available == 0) return Took::nothing;
+  if (available > kRingBytes || available < kPacketHead || available % kUnit != 0) return Took::broken;
+  const std::uint64_t begin = head_;
+  std::uint32_t size = 0;
+  std::uint32_t count = 0;
+  read(std::as_writable_bytes(std::span(&size, 1)));
+  read(std::as_writable_bytes(std::span(&count, 1)));
+  if (size < kPacketHead || size > kRingPacketMax || rounded(size) > available) return Took::broken;
+  if (count > (size - kPacketHead) / sizeof(std::uint32_t)) return Took::broken;
+  const std::uint64_t end = begin + rounded(size);
+  const auto finish = [&](Took took) {
+    head_ = end;
+    position(*memory_, kHead).store(head_, std::memory_order_release);
+    return took;
+  };
+  try {
+    const std::size_t content = size - kPacketHead;
+    const auto memory = std::make_shared_for_overwrite<std::byte[]>(content);
+    const std::span<std::byte> all(memory.get(), content);
+    read(all);
+    std::span<const std::byte> rest = all.subspan(count * sizeof(std::uint32_t));
+    packet.clear();
+    packet.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::uint32_t bytes = 0;
+      std::memcpy(&bytes, all.data() + i * sizeof bytes, sizeof bytes);
+      if (bytes > rest.size()) return Took::broken;
+      packet.push_back({rest.first(bytes), memory});
+      rest = rest.subspan(bytes);
+    }
+    return rest.empty() ? finish(Took::packet) : Took::broken;
+  } catch (const std::bad_alloc&) {
+    return finish(Took::no_memory);
+  }
+}
+
+void RingReader::read(std::span<std::byte> to) {
+  in_parts(head_, to.size(), [&](std::size_t at, std::size_t from, std::size_t count) {
+    if (count > 0) std::memcpy(to.data() + from, bytes_.data() + at, count);
+  });
+  head_ += to.size();
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,232 @@
+// How the two ends of a shared link find each other, and hand their memory over.
+#include "node/links/shared_memory/shared_link.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "node/links/shared_memory/shared_link_parts.h"
+
+namespace troupe {
+
+using detail::HandedOver;
+using detail::HandOver;
+using detail::LeasePage;
+using detail::LeaseTable;
+using detail::Mapping;
+using detail::SharedControl;
+
+void SharedLink::on_link_up(const Peer& peer) {
+  sink_->on_link_up(peer);
+  auto other = std::make_shared<Other>(peer);
+  {
+    const std::lock_guard lock(mutex_);
+    SharedOther& known = others_[peer.name];
+    if (known && known->peer.incarnation == peer.incarnation) return;
+    known = other;
+  }
+  say_hello(*other);
+}
+
+void SharedLink::say_hello(const Other& to) {
+  inner_->send(
+      to.peer.name, LinkLane::express,
+      {detail::encode(SharedControl{.kind = SharedControl::Kind::hello, .token = to.token, .inbox = inbox_.place()})});
+}
+
+void SharedLink::on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {
+  // What the peer sent before it closed the connection comes before the news that it has.
+  if (const SharedOther other = find(peer); other && other->peer.incarnation == incarnation) read_no_longer(*other);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = others_.find(peer);
+    if (found != others_.end() && found->second->peer.incarnation == incarnation) {
+      abandon(*found->second);
+      others_.erase(found);
+    }
+  }
+  tidy();
+  sink_->on_link_down(peer, incarnation, why);
+}
+
+// REQUIRES: mutex_ is held.
+void SharedLink::abandon(Other& peer) {
+  const std::lock_guard lock(peer.mutex);
+  if (peer.leases && peer.process.is_open()) orphans_.push_back({peer.leases, std::move(peer.process)});
+  peer.leases = nullptr;
+  peer.process.close();
+  peer.introduced.clear();
+  peer.page = nullptr;
+  peer.doorbell.reset();
+  peer.ring.close();
+}
+
+// Not under a lock: it may wait until packets of the peer are delivered.
+void SharedLink::read_no_longer(Other& peer) {
+  std::optional<std::uint32_t> bell;
+  {
+    const std::lock_guard lock(peer.mutex);
+    bell = std::exchange(peer.bell, std::nullopt);
+    peer.offered = nullptr;
+  }
+  if (bell) receiver_.remove(*bell);
+}
+
+void SharedLink::obey(Other& from, const SharedControl& control) {
+  const auto reply = [&](SharedControl::Kind kind) {
+    inner_->send(from.peer.name, LinkLane::express, {detail::encode(SharedControl{.kind = kind, .inbox = {}})});
+  };
+  switch (control.kind) {
+    case SharedControl::Kind::hello: return make_offer(from, control);
+    case SharedControl::Kind::offered: {
+      take_inbox();
+      HandedOver here{.kind = HandOver::ready, .token = {}, .file = {}};
+      std::string inbox;
+      {
+        const std::lock_guard lock(from.mutex);
+        if (!from.page) return;
+        here.token = from.its_token;
+        inbox = from.inbox;
+      }
+      if (inbox_.send(inbox, here, -1)) reply(SharedControl::Kind::ready);
+      return;
+    }
+    case SharedControl::Kind::ready: return take_inbox();
+    case SharedControl::Kind::ring_offered: return read_ring(from);
+    case SharedControl::Kind::ring_ready: {
+      take_inbox();
+      const std::lock_guard lock(from.mutex);
+      if (!from.doorbell || control.number >= detail::kBellsMax) return refuse();
+      return from.ring.open(*std::exchange(from.doorbell, std::nullopt), control.number);
+    }
+    case SharedControl::Kind::ended: {
+      const std::lock_guard lock(from.mutex);
+      from.segments.erase(control.number);
+      return;
+    }
+  }
+}
+
+void SharedLink::make_offer(Other& to, const SharedControl& hello) {
+  if (hello.inbox.empty()) return refuse();
+  bool again = false;
+  {
+    const std::lock_guard lock(to.mutex);
+    if (!to.inbox.empty() && to.its_token == hello.token) return refuse();  // it said the same before
+    again = !to.inbox.empty();
+  }
+  if (again) {  // it has lost the connection, and this node has not noticed: both begin anew
+    read_no_longer(to);
+    const std::lock_guard lock(mutex_);
+    abandon(to);
+  }
+  {
+    const std::lock_guard lock(to.mutex);
+    to.inbox = hello.inbox;
+    to.its_token = hello.token;
+  }
+  if (again) say_hello(to);
+  if (!options_.shares) return;
+  const auto leases = LeaseTable::make();
+  if (!leases) return;  // no memory: frames travel
+  {
+    const std::lock_guard lock(to.mutex);
+    to.leases = leases.value();
+  }
+  const HandedOver page{.kind = HandOver::page, .token = hello.token, .bytes = detail::kLeasePageBytes, .file = {}};
+  if (!inbox_.send(hello.inbox, page, leases.value()->descriptor())) return;
+  inner_->send(to.peer.name, LinkLane::express,
+               {detail::encode(SharedControl{.kind = SharedControl::Kind::offered, .inbox = {}})});
+}
+
+// A peer that this node talks with gets a ring. Whatever fails: packets take the link below, as before.
+void SharedLink::offer_ring(Other& to) {
+  HandedOver ring{.kind = HandOver::ring, .token = {}, .bytes = detail::kRingSegmentBytes, .file = {}};
+  std::string inbox;
+  {
+    const std::lock_guard lock(to.mutex);
+    if (to.inbox.empty()) return to.ring.close();  // it has not said hello: counts anew
+    ring.token = to.its_token;
+    inbox = to.inbox;
+  }
+  const auto memory = to.ring.make();
+  if (!memory || !inbox_.send(inbox, ring, memory.value().get())) return;
+  inner_->send(to.peer.name, LinkLane::express,
+               {detail::encode(SharedControl{.kind = SharedControl::Kind::ring_offered, .inbox = {}})});
+}
+
+void SharedLink::read_ring(Other& from) {
+  take_inbox();
+  HandedOver doorbell{.kind = HandOver::doorbell, .token = {}, .bytes = detail::kDoorbellBytes, .file = {}};
+  std::string inbox;
+  std::shared_ptr<const Mapping> ring;
+  {
+    const std::lock_guard lock(from.mutex);
+    ring = std::exchange(from.offered, nullptr);
+    if (!ring || from.bell || !options_.rings) return;
+    doorbell.token = from.its_token;
+    inbox = from.inbox;
+  }
+  const auto place = receiver_.add(from.peer.name, from.peer.incarnation, std::move(ring));
+  if (!place) return;
+  {
+    const std::lock_guard lock(from.mutex);
+    from.bell = place.value().bell;
+  }
+  if (!inbox_.send(inbox, doorbell, place.value().doorbell)) return;
+  inner_->send(from.peer.name, LinkLane::express,
+               {detail::encode(
+                   SharedControl{.kind = SharedControl::Kind::ring_ready, .number = place.value().bell, .inbox = {}})});
+}
+
+void SharedLink::take_inbox() {
+  const std::lock_guard one_at_a_time(inbox_mutex_);
+  while (std::optional<HandedOver> what = inbox_.receive()) {
+    const auto others = all();
+    const auto sender = std::ranges::find_if(others, [&](const SharedOther& o) { return o->token == what->token; });
+    if (sender == others.end()) {
+      refuse();
+      continue;
+    }
+    Other& from = **sender;
+    const std::lock_guard lock(from.mutex);
+    switch (what->kind) {
+      case HandOver::page:
+        if (auto page = LeasePage::map(what->file); page && !from.page) from.page = page.value();
+        break;
+      case HandOver::segment:
+        // null: it could not be mapped, and messages that need it fail
+        if (auto memory = detail::map_segment(what->file, what->bytes, detail::Writers::owner)) {
+          from.segments[what->segment] = memory.value();
+        } else {
+          from.segments.try_emplace(what->segment, nullptr);
+          refuse();
+        }
+        break;
+      case HandOver::ring:
+        if (auto memory = detail::map_segment(what->file, what->bytes, detail::Writers::all);
+            memory && what->bytes == detail::kRingSegmentBytes) {
+          from.offered = memory.value();
+        } else {
+          refuse();
+        }
+        break;
+      case HandOver::doorbell:
+        if (auto doorbell = detail::Doorbell::map(what->file)) {
+          from.doorbell.emplace(std::move(doorbell).value());
+        } else {
+          refuse();
+        }
+        break;
+      case HandOver::ready:
+        // Without a descriptor of its process nothing would tell when its memory is free after a crash.
+        if (!from.process.is_open() && what->sender > 0)
+          from.process = detail::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, what->sender, 0)));
+        break;
+    }
+  }
+}
+
+}  // namespace troupe

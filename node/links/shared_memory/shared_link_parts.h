@@ -1,0 +1,114 @@
+// What a shared link knows of a peer, and what owns the frames that it sends. For the link's source files only.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "node/links/shared_memory/out_ring.h"
+#include "node/links/shared_memory/shared_link.h"
+#include "tensor/storage.h"
+
+namespace troupe {
+
+/// One life of a peer, with the memory of both directions.
+struct SharedLink::Other {
+  explicit Other(Peer p) : peer(std::move(p)), token(detail::random_inbox_token()) {}
+
+  /// A lease of the peer's memory that this process holds, or held last in that slot.
+  struct Held {
+    std::weak_ptr<const detail::Lease> lease;
+    std::span<const std::byte> bytes;
+  };
+
+  /// Returns the lease whose frame has `bytes` whole; null if there is none. REQUIRES: mutex is held.
+  [[nodiscard]] std::shared_ptr<const detail::Lease> lease_over(std::span<const std::byte> bytes) const {
+    auto after = by_address.upper_bound(bytes.data());
+    if (after == by_address.begin()) return nullptr;
+    const Held& held = slots.at((--after)->second);
+    if (bytes.data() + bytes.size() > held.bytes.data() + held.bytes.size()) return nullptr;
+    return held.lease.lock();
+  }
+
+  void hold(const std::shared_ptr<const detail::Lease>& lease, std::span<const std::byte> bytes) {
+    Held& held = slots[lease->id().slot];
+    if (const auto old = by_address.find(held.bytes.data());
+        old != by_address.end() && old->second == lease->id().slot) {
+      by_address.erase(old);
+    }
+    held = {.lease = lease, .bytes = bytes};
+    by_address[bytes.data()] = lease->id().slot;
+  }
+
+  const Peer peer;
+  const detail::InboxToken token;  ///< the peer proves itself with it in this node's inbox
+
+  std::mutex mutex;  // guards the rest
+  // This node's memory at the peer.
+  std::string inbox;
+  detail::InboxToken its_token{};
+  std::shared_ptr<detail::LeaseTable> leases;  ///< null before the peer's hello
+  std::set<std::uint32_t> introduced;          ///< segments that the peer was given
+  detail::FileDescriptor process;              ///< of the peer; tells its end. Open: frames can be shared
+  // The peer's memory here.
+  std::shared_ptr<const detail::LeasePage> page;
+  std::map<std::uint32_t, std::shared_ptr<const detail::Mapping>> segments;
+  std::unordered_map<std::uint32_t, Held> slots;
+  std::map<const std::byte*, std::uint32_t> by_address;  ///< slots by the first byte of their frame
+  // The rings between them.
+  std::shared_ptr<const detail::Mapping> offered;  ///< the peer's, not read yet
+  std::optional<detail::Doorbell> doorbell;        ///< of the peer, which will say which bell
+  std::optional<std::uint32_t> bell;               ///< of the peer's ring, which is read
+
+  detail::OutRing ring;  ///< thread-safe
+};
+
+/// The owner of a frame that was shared: its memory, and its lease until the peer was told of it.
+struct SharedLink::Sent {
+  Sent(detail::SharedEntry e, std::shared_ptr<const void> m, std::shared_ptr<detail::LeaseTable> l)
+      : entry(e), memory(std::move(m)), leases(std::move(l)) {}
+  ~Sent() {
+    if (leases) leases->cancel(entry.lease);
+  }
+  Sent(const Sent&) = delete;
+  Sent& operator=(const Sent&) = delete;
+
+  const detail::SharedEntry entry;  ///< without the position
+  const std::shared_ptr<const void> memory;
+  const std::shared_ptr<detail::LeaseTable> leases;  ///< null: the memory is the receiver's own
+};
+
+/// The copy of a tensor's bytes in a block. It stays with the tensor until the bytes are written, and serves later
+/// sends.
+class SharedLink::Copy final : public Derived {
+ public:
+  Copy(const detail::SegmentPool* pool, std::span<const std::byte> of, std::shared_ptr<detail::Block> block,
+       std::shared_ptr<std::atomic<std::size_t>> kept_bytes)
+      : pool_(pool), of_(of), block_(std::move(block)), kept_bytes_(std::move(kept_bytes)) {
+    kept_bytes_->fetch_add(of_.size(), std::memory_order_relaxed);
+  }
+  ~Copy() override { kept_bytes_->fetch_sub(of_.size(), std::memory_order_relaxed); }
+
+  /// Two nodes of one process send the same tensors: each has copies of its own.
+  [[nodiscard]] bool is_of(const detail::SegmentPool* pool, std::span<const std::byte> bytes) const {
+    return pool == pool_ && bytes.data() == of_.data() && bytes.size() == of_.size();
+  }
+  [[nodiscard]] const std::shared_ptr<detail::Block>& block() const { return block_; }
+
+ private:
+  const detail::SegmentPool* const pool_;  ///< alive: the block holds it
+  const std::span<const std::byte> of_;
+  const std::shared_ptr<detail::Block> block_;
+  const std::shared_ptr<std::atomic<std::size_t>> kept_bytes_;
+};
+
+}  // namespace troupe
