@@ -58,7 +58,7 @@ struct ElasticPool::State : std::enable_shared_from_this<ElasticPool::State> {
   PoolOptions options;
   StartThread start;
   mutable std::mutex mutex;
-  std::condition_variable work;     // a job was queued, or stopping
+  std::condition_variable changed;  // a job was queued, or stopping
   std::condition_variable drained;  // a job ended
   // All below guarded by mutex.
   Jobs urgent;
@@ -70,6 +70,13 @@ struct ElasticPool::State : std::enable_shared_from_this<ElasticPool::State> {
   std::size_t waiting = 0;
   std::error_code refusal;  // of the last requested thread; none if it was started
   bool stopping = false;
+  std::shared_ptr<detail::WaitingWork> work;  // of one idle thread
+  struct AtWork {
+    detail::WaitPoint point;
+    std::thread::id thread = std::this_thread::get_id();
+    bool has_job = false;  // it was signalled for a job
+  };
+  AtWork* at_work = nullptr;  // of the idle thread that works
 
   [[nodiscard]] std::size_t queued() const;
   [[nodiscard]] Job next_job();
@@ -78,6 +85,11 @@ struct ElasticPool::State : std::enable_shared_from_this<ElasticPool::State> {
   [[nodiscard]] bool nobody_comes_back() const { return threads == waiting; }
 
   void run_thread(std::list<Seat> own);
+  [[nodiscard]] bool is_needed() const;
+  void be_idle(std::unique_lock<std::mutex>& lock);
+  void wake_one_for_job();
+  void call_another();
+  void wake_all();
   void start_thread();
   void start_thread_if_needed();
   void enter(Seat& seat, bool waits);
@@ -192,20 +204,65 @@ Error ElasticPool::State::all_wait() const {
       "all " + std::to_string(threads) + " pool threads wait, and the system gives no more: " + refusal.message());
 }
 
+bool ElasticPool::State::is_needed() const { return stopping || !urgent.empty() || queued() > 0 || has_too_many(); }
+
+/// Returns when the calling thread is needed. One idle thread does `work`, the others sleep.
+void ElasticPool::State::be_idle(std::unique_lock<std::mutex>& lock) {
+  ++idle;
+  while (!is_needed()) {
+    const std::shared_ptr<detail::WaitingWork> mine = at_work == nullptr ? work : nullptr;
+    std::optional<bool> came;
+    if (mine) {
+      AtWork here;
+      at_work = &here;
+      lock.unlock();
+      came = mine->work_while_idle(here.point);
+      lock.lock();
+      at_work = nullptr;
+      if (here.has_job) ++idle;  // another thread may have taken the job meanwhile
+    }
+    if (!came && !is_needed()) changed.wait(lock);
+  }
+  --idle;
+}
+
+/// REQUIRES: a thread is idle.
+void ElasticPool::State::wake_one_for_job() {
+  // A job that the working thread submits is its own: no thread need be woken.
+  const bool can_work = at_work != nullptr && !at_work->has_job;
+  if (can_work && (idle == 1 || at_work->thread == std::this_thread::get_id())) {
+    at_work->has_job = true;
+    --idle;  // it comes as soon as its work lets it: for the next job another thread is needed
+    at_work->point.signal();
+  } else {
+    changed.notify_one();
+  }
+}
+
+/// Finds a thread for the queued jobs, if there are any. Called for each job that is queued, and by each thread that
+/// takes one: of two jobs that are queued before a thread wakes, the second may have woken nobody.
+void ElasticPool::State::call_another() {
+  if (urgent.empty() && queued() == 0) return;
+  idle > 0 ? wake_one_for_job() : start_thread_if_needed();
+}
+
+void ElasticPool::State::wake_all() {
+  changed.notify_all();
+  if (at_work != nullptr) at_work->point.signal();
+}
+
 void ElasticPool::State::run_thread(std::list<Seat> own) {
   const auto seat = own.begin();
   std::unique_lock lock(mutex);
   --starting;
   while (true) {
-    ++idle;
-    work.wait(lock, [this] { return stopping || !urgent.empty() || queued() > 0 || has_too_many(); });
-    --idle;
+    be_idle(lock);
     if (urgent.empty() && (stopping || has_too_many())) break;
     Job job = next_job();
     seat->label = std::move(job.label);
     seat->since = std::chrono::steady_clock::now();
     seats.splice(seats.end(), own);
-    start_thread_if_needed();
+    call_another();
     lock.unlock();
     {
       PoolHook hook(*this, *seat);
@@ -218,7 +275,7 @@ void ElasticPool::State::run_thread(std::list<Seat> own) {
     drained.notify_all();
   }
   --threads;
-  if (queued() > 0) work.notify_one();  // this thread was woken for a job: wake another idle one for it
+  call_another();  // this thread was woken for a job
   drained.notify_all();
 }
 
@@ -259,6 +316,14 @@ ElasticPool::ElasticPool(PoolOptions options, StartThread start) : state_(std::m
                                   "the system gives the pool no first thread: " + state_->refusal.message()));
 }
 
+void Executor::work_while_idle(std::shared_ptr<detail::WaitingWork> /*work*/) {}
+
+void ElasticPool::work_while_idle(std::shared_ptr<detail::WaitingWork> work) {
+  std::lock_guard lock(state_->mutex);
+  state_->work = std::move(work);
+  state_->wake_all();
+}
+
 ElasticPool::~ElasticPool() { std::ignore = stop(TimePoint{}); }
 
 std::optional<Error> ElasticPool::take(Job& job) {
@@ -270,7 +335,7 @@ std::optional<Error> ElasticPool::take(Job& job) {
     const bool at_once = job.urgency == Urgency::at_once;
     Jobs& queue = at_once ? state.urgent : state.queues[level];
     queue.push_back(std::move(job));
-    state.idle > 0 ? state.work.notify_one() : state.start_thread_if_needed();
+    state.call_another();
     // A computing thread returns to the queue. If all threads wait, they may wait for this job.
     if (at_once || !state.nobody_comes_back()) return std::nullopt;
     job = std::move(queue.back());
@@ -305,7 +370,7 @@ std::vector<RunningJob> ElasticPool::stop(TimePoint due) {
     std::lock_guard lock(state_->mutex);
     state_->stopping = true;
     for (Jobs& queue : state_->queues) dropped.splice(dropped.end(), queue);
-    state_->work.notify_all();
+    state_->wake_all();
   }
   refuse(std::move(dropped), stopped());
   std::unique_lock lock(state_->mutex);

@@ -16,6 +16,10 @@
 
 namespace troupe {
 
+namespace detail {
+class WaitingWork;
+}  // namespace detail
+
 /// When a job starts.
 enum class Urgency : std::uint8_t {
   in_turn,
@@ -67,6 +71,10 @@ class Executor {
   /// Returns the counts of threads. An executor without threads of its own has no idle ones.
   [[nodiscard]] virtual PoolCounts counts() const;
 
+  /// One idle thread does `work` instead of sleeping, so that a job which that work submits needs no thread to be
+  /// woken. Null: none. Does nothing for an executor without idle threads.
+  virtual void work_while_idle(std::shared_ptr<detail::WaitingWork> work);
+
   /// Stops the pool: refuses new and queued jobs with shutting_down, and waits until `due` for running and `at_once`
   /// jobs. Returns the jobs that still run then; their threads are abandoned (they own all that they touch).
   [[nodiscard]] virtual std::vector<RunningJob> stop(TimePoint due) = 0;
@@ -101,6 +109,7 @@ class ElasticPool final : public Executor {
   [[nodiscard]] std::vector<RunningJob> running() const override;
   [[nodiscard]] std::size_t unfinished() const override;
   [[nodiscard]] PoolCounts counts() const override;
+  void work_while_idle(std::shared_ptr<detail::WaitingWork> work) override;
   [[nodiscard]] std::vector<RunningJob> stop(TimePoint due) override;
 
   [[nodiscard]] std::size_t thread_count() const;

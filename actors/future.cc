@@ -61,7 +61,7 @@ Error cancelled_by_caller() {
   return error;
 }
 
-FutureCore::FutureCore(FutureHome home) : home_(std::move(home)) {}
+FutureCore::FutureCore(FutureHome home) : home_(std::move(home)), done_(home_.work) {}
 
 FutureCore::~FutureCore() = default;
 

@@ -29,11 +29,13 @@ namespace detail {
 
 class ExceptionTypes;
 
-/// The executor of callbacks, the clock and the registered exceptions, for the futures of one node.
+/// For the futures of one node: the executor of callbacks, the clock, the registered exceptions, and what a thread does
+/// that waits.
 struct FutureHome {
   std::shared_ptr<Executor> executor;
   std::shared_ptr<Clock> clock;
   std::shared_ptr<const ExceptionTypes> exceptions = {};
+  std::shared_ptr<WaitingWork> work = {};
 };
 
 [[nodiscard]] FutureHome future_home_of(const Scope& scope);

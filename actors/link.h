@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,10 @@
 #include "messages/ids.h"
 
 namespace troupe {
+
+namespace detail {
+class WaitingWork;
+}  // namespace detail
 
 /// A node, as its peers know it.
 struct Peer {
@@ -107,6 +112,9 @@ class Link {
 
   /// Returns true if frames are handed over without a copy, so that cutting large ones gains nothing.
   [[nodiscard]] virtual bool shares_memory() const { return false; }
+
+  /// Returns how a waiting thread can receive messages; null if only the link's own threads can.
+  [[nodiscard]] virtual std::shared_ptr<detail::WaitingWork> receiving() const { return nullptr; }
 
   /// Returns nullopt if this kind of link shares nothing between processes.
   [[nodiscard]] virtual std::optional<SharedMemoryUse> shared_memory() const { return std::nullopt; }

@@ -76,7 +76,10 @@ struct NodeOptions {
   /// all with 0, travel. What was not used for some seconds returns to the
   /// system.
   std::size_t shared_memory_max = std::size_t{2} << 30;
-  bool rings = true;          ///< small messages to peers on this host take shared memory, not a socket ("ipc" only)
+  bool rings = true;  ///< small messages to peers on this host take shared memory, not a socket ("ipc" only)
+  /// Threads that wait for these look for 20 us before they sleep, while that finds something and this process may use
+  /// several processors.
+  bool spins = true;
   Leaks leaks = Leaks::warn;  ///< references that the program still holds at shutdown
   std::string log_level;      ///< if not empty, join logs to standard error from this level on
   Control control = Control::off;

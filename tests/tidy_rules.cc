@@ -96,13 +96,14 @@ bool is_system_header(std::string_view name) {
 }
 
 /// Tests that are about several files of their folder at once.
-constexpr std::array<std::string_view, 13> kTestsOfSeveralFiles{
+constexpr std::array<std::string_view, 14> kTestsOfSeveralFiles{
     "tests/actors/sessions/session_random_test.cc",  // two sessions, their lanes and grants over links that lose
     "tests/autograd/graph_task_test.cc",             // engine and boundaries as a distributed pass uses them
     "tests/messages/golden_test.cc",                 // the bytes of every message
     "tests/messages/hostile_test.cc",                // bytes that nobody should have sent
     "tests/models/backward_protocol_test.cc",        // the nodes of a distributed pass, under every order of messages
     "tests/models/leaving_protocol_test.cc",         // members that agree to leave, under every order of messages
+    "tests/models/receiving_protocol_test.cc",       // threads that receive, under every order of their steps
     "tests/models/rref_protocol_test.cc",            // owner, handles and fork table under every order of messages
     "tests/models/turn_protocol_test.cc",            // callers of a value and their turns, under every order of events
     "tests/node/links/link_conformance_test.cc",     // one suite for every link

@@ -170,6 +170,7 @@ NodeCore::NodeCore(NodeParts parts)
       clock_(std::move(parts.clock)),
       executor_(std::move(parts.executor)),
       link_(std::move(parts.link)),
+      receiving_(link_->receiving()),
       packing_(packing_for(*link_)),
       peer_limits_(parts.peer_limits),
       served_calls_(clock_, executor_),
@@ -197,6 +198,7 @@ void NodeCore::begin() {
   routing_->router = host_->spawn("the router", lost, router_actor, std::move(setting));
   workers_->worker = host_->spawn("the worker", lost, worker_actor, this);
   link_->start(*this);
+  if (receiving_) executor_->work_while_idle(receiving_);
 }
 
 NodeCore::~NodeCore() { std::ignore = stop(clock_->now()); }

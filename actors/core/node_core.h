@@ -93,7 +93,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] Peer self() const { return {name_, incarnation_, link_->address()}; }
   [[nodiscard]] Clock& clock() const { return *clock_; }
   [[nodiscard]] Executor& executor() const { return *executor_; }
-  [[nodiscard]] FutureHome future_home() const { return {executor_, clock_, functions_.exceptions()}; }
+  [[nodiscard]] FutureHome future_home() const { return {executor_, clock_, functions_.exceptions(), receiving_}; }
   [[nodiscard]] const FunctionTable& functions() const { return functions_; }
   [[nodiscard]] Link& link() const { return *link_; }
 
@@ -224,6 +224,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   const std::shared_ptr<Clock> clock_;
   const std::shared_ptr<Executor> executor_;
   const std::unique_ptr<Link> link_;
+  const std::shared_ptr<WaitingWork> receiving_;  ///< may be null
   Lives lives_;
   const Packing packing_;
   const PeerLimits peer_limits_;

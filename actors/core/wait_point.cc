@@ -10,6 +10,7 @@ void WaitPoint::signal() {
   std::lock_guard lock(mutex_);
   signalled_ = true;
   changed_.notify_all();
+  if (waker_ != nullptr) waker_->wake();
 }
 
 bool WaitPoint::signalled() const {
@@ -24,12 +25,27 @@ bool WaitPoint::wait(std::optional<TimePoint> due) {
 }
 
 bool WaitPoint::wait_here(std::optional<TimePoint> due) {
+  if (work_) {
+    if (const auto came = work_->work_until(*this, due)) return *came;
+  }
   std::unique_lock lock(mutex_);
   if (!due) {
     changed_.wait(lock, [this] { return signalled_; });
     return true;
   }
   return changed_.wait_until(lock, *due, [this] { return signalled_; });
+}
+
+bool WaitPoint::wake_too(const Waker& waker) {
+  std::lock_guard lock(mutex_);
+  if (signalled_) return false;
+  waker_ = &waker;
+  return true;
+}
+
+void WaitPoint::wake_no_longer() {
+  std::lock_guard lock(mutex_);
+  waker_ = nullptr;
 }
 
 BlockingHook* BlockingHook::current() noexcept { return current_hook; }

@@ -63,6 +63,7 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"node", "shared_memory_max", size, "2GiB",
                 "of large tensors that peers on the host read in place; 0B: none", 0, kSizeMax},
     SettingSpec{"node", "rings", boolean, "true", "small messages between processes of a host take shared memory"},
+    SettingSpec{"node", "spin", boolean, "true", "threads that wait for these look for 20 us before they sleep"},
     SettingSpec{.section = "node",
                 .key = "log_level",
                 .kind = choice,
@@ -427,6 +428,7 @@ NodeSettings node_settings(const SettingValues& values) {
   settings.shared_memory_max =
       static_cast<std::size_t>(std::get<ByteSize>(values.find("node.shared_memory_max")->second).bytes);
   settings.rings = std::get<bool>(values.find("node.rings")->second);
+  settings.spin = std::get<bool>(values.find("node.spin")->second);
   settings.log_level = word("node.log_level");
   settings.leaks = word("node.leaks");
   settings.pool_threads = number("pool.threads");
@@ -455,6 +457,7 @@ Variables as_variables(const NodeSettings& settings) {
       {variable_name("node", "math_threads"), fmt::format("{}", settings.math_threads)},
       {variable_name("node", "shared_memory_max"), fmt::format("{}B", settings.shared_memory_max)},
       {variable_name("node", "rings"), fmt::format("{}", settings.rings)},
+      {variable_name("node", "spin"), fmt::format("{}", settings.spin)},
       {variable_name("node", "log_level"), settings.log_level},
       {variable_name("node", "leaks"), settings.leaks},
       {variable_name("pool", "threads"), fmt::format("{}", settings.pool_threads)},

@@ -37,6 +37,7 @@ struct NodeSettings {
   std::size_t shared_memory_max = std::size_t{2}
                                   << 30;  ///< large tensors that peers on the host read in place; 0: none
   bool rings = true;                      ///< small messages between processes of a host take shared memory
+  bool spin = true;                       ///< threads that wait for these look for 20 us before they sleep
   std::string leaks = "warn";             ///< warn or fail
   std::string network = "loopback";       ///< loopback or trusted
   std::string address;    ///< host or interface where nodes listen over TCP; empty: 127.0.0.1, or toward the seed

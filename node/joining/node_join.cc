@@ -131,6 +131,7 @@ std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnat
   request.silence = silence_of(options);
   request.shared_memory_max = options.shared_memory_max;
   request.rings = options.rings;
+  request.spins = options.spins;
   request.log = [name = options.name](std::string_view line) { spdlog::warn("[{}] {}", name, line); };
   auto opened = options.transports.open(std::move(request));
   if (!opened) throw RemoteError(opened.error());
@@ -215,6 +216,7 @@ NodeOptions NodeOptions::from_environment() {
   options.stall_limit = environment.settings.stall_limit;
   options.shared_memory_max = environment.settings.shared_memory_max;
   options.rings = environment.settings.rings;
+  options.spins = environment.settings.spin;
   options.peer_limits = environment.settings.peer;
   options.network = environment.settings.network == "trusted" ? Network::trusted : Network::loopback;
   if (const std::string& told = environment.settings.advertise; !told.empty()) {

@@ -100,6 +100,7 @@ Result<std::unique_ptr<Link>> open_ipc(LinkRequest request) {
   shared.shares = request.shared_memory_max > 0;
   shared.bytes_max = request.shared_memory_max;
   shared.rings = request.rings;
+  shared.spins = request.spins;
   auto link = open_zmq_link(std::move(request), std::move(listen));
   if (!link) return link.error();
   auto sharing = SharedLink::over(std::move(link).value(), shared);

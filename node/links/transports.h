@@ -28,8 +28,9 @@ struct LinkRequest {
   FailureDetectorOptions silence = {};                   ///< for links between processes
   std::size_t shared_memory_max = std::size_t{2} << 30;  ///< for tensors that peers on this host read in place
   bool rings = true;                                     ///< small messages within a host take shared memory
-  std::string listen;                                    ///< "SCHEME://PLACE"; "SCHEME://" alone: the transport chooses
-  std::map<std::string, std::string> options;            ///< by name, as the transport defines them
+  bool spins = true;                           ///< threads that wait for these look for 20 us before they sleep
+  std::string listen;                          ///< "SCHEME://PLACE"; "SCHEME://" alone: the transport chooses
+  std::map<std::string, std::string> options;  ///< by name, as the transport defines them
   std::function<void(std::string_view line)> log;
 };
 

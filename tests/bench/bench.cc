@@ -45,6 +45,14 @@ NodeOptions first_node(const NodeName& name, const std::string& transport, int s
   options.cluster_id = fmt::format("bench{}.{}", getpid(), serial);
   options.bind = transport == "ipc" ? "ipc://@troupe-" + options.cluster_id : "tcp://127.0.0.1:*";
   options.world_size = 0;
+  // The other nodes read these variables themselves: a row can be measured without its fast paths.
+  const Variables variables = process_variables();
+  const auto is_on = [&](const std::string& variable) {
+    const auto found = variables.find(variable);
+    return found == variables.end() || found->second != "false";
+  };
+  options.rings = is_on("TROUPE__NODE__RINGS");
+  options.spins = is_on("TROUPE__NODE__SPIN");
   return options;
 }
 

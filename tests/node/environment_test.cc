@@ -165,6 +165,7 @@ BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   settings.math_threads = 2;
   settings.shared_memory_max = 12345;
   settings.rings = false;
+  settings.spin = false;
   settings.network = "trusted";
   settings.address = "eth0";
   settings.advertise = "node-1.example:80";
@@ -191,6 +192,7 @@ BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   BOOST_TEST(read.math_threads == 2);
   BOOST_TEST(read.shared_memory_max == 12345U);
   BOOST_TEST(!read.rings);
+  BOOST_TEST(!read.spin);
   BOOST_TEST(read.network == "trusted");
   BOOST_TEST(read.address == "eth0");
   BOOST_TEST(read.advertise == "node-1.example:80");

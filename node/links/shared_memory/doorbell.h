@@ -1,12 +1,11 @@
 // Wakes the thread that receives a node's packets, from any process of this host.
 //
-// A page that the receiving process and its peers map: a bit for each ring that has got a packet, and the place where a
-// thread sleeps that must be woken. A ring costs no system call while a thread is receiving. A peer could write
-// anything to the page: a bit too many costs a look at a ring, and a wake-up that it took away is made up for within
-// kSleepMax.
+// A page that the receiving process and its peers map: a bit for each ring that has got a packet, and which of the
+// owner's threads must be woken. A bell costs no system call while a thread is receiving. A peer could write
+// anything to the page: a bit too many costs a look at a ring, and a wake-up that it took away is made up for by
+// the owner, who looks at its rings now and then.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -25,14 +24,16 @@ inline constexpr std::size_t kBellWords = 64;
 inline constexpr std::uint32_t kBellsMax = kBellWords * 64;
 inline constexpr std::size_t kDoorbellBytes = 4096;
 
-/// The owner's own bell, for its orders to the receiving thread.
-inline constexpr std::uint32_t kOwnBell = 0;
-
-/// A sleeping thread looks at its bells after this time at the latest.
-inline constexpr std::chrono::milliseconds kSleepMax{200};
+/// Where a thread of the owner sleeps. One thread at a time for each.
+enum class Berth : std::uint32_t {
+  nobody = 0,
+  receiver = 1,  ///< the thread whose job it is to receive
+  waiter = 2,    ///< one that receives while it waits for an answer
+  idle = 3,      ///< one of the pool that receives while it has no job
+};
 
 /// A page of bells, as each process maps it. Thread rule: any thread may call any member; one at a time those that say
-/// "receiver".
+/// "receiving".
 class Doorbell {
  public:
   /// Makes the page of this process. Errors: resource_exhausted.
@@ -44,24 +45,34 @@ class Doorbell {
   /// Of the page, for peers. REQUIRES: this process made it.
   [[nodiscard]] int descriptor() const { return file_.get(); }
 
-  /// Rings bell number `bell`, and wakes the receiver if it sleeps. REQUIRES: bell < kBellsMax.
+  /// Rings bell number `bell`, and wakes the thread that is expected to receive, if it sleeps. REQUIRES: bell <
+  /// kBellsMax.
   void ring(std::uint32_t bell) const noexcept;
 
-  /// The bells that were rung, one bit each.
-  using Rung = std::array<std::uint64_t, kBellWords>;
-  /// The receiver takes the bells that were rung since the last call. Returns whether there are any.
-  [[nodiscard]] bool take(Rung& rung) const noexcept;
+  /// As ring(), and wakes nobody: for the receiving thread itself.
+  void remind(std::uint32_t bell) const noexcept;
 
-  /// The receiver sleeps until a bell is rung, at most kSleepMax; it may return early. Returns false if that time has
-  /// passed.
-  bool sleep() const noexcept;
+  /// The receiving thread takes the words of 64 bells of which any was rung, one bit each, then the bells of each.
+  [[nodiscard]] std::uint64_t take_words() const noexcept;
+  [[nodiscard]] std::uint64_t take_bells(std::uint32_t of_word) const noexcept;
+  [[nodiscard]] bool any_rung() const noexcept;
+
+  /// From now on a bell wakes the thread at `berth`, once. Look at the bells afterwards, before anybody sleeps.
+  void expect(Berth berth) const noexcept;
+
+  /// Returns false if nobody has woken `berth` since the last call of settle() within `at_most`. May return true early.
+  bool wait(Berth berth, std::chrono::nanoseconds at_most) const noexcept;
+  /// A thread is about to sleep at `berth`, once it has looked whether it should.
+  void settle(Berth berth) const noexcept;
+  void wake(Berth berth) const noexcept;
 
  private:
   Doorbell(FileDescriptor file, std::shared_ptr<const Mapping> page) : file_(std::move(file)), page_(std::move(page)) {}
 
   [[nodiscard]] std::atomic_ref<std::uint64_t> word(std::size_t number) const noexcept;
-  [[nodiscard]] std::atomic_ref<std::uint32_t> asleep() const noexcept;
-  [[nodiscard]] bool any_rung() const noexcept;
+  [[nodiscard]] std::atomic_ref<std::uint32_t> expected() const noexcept;
+  [[nodiscard]] std::atomic_ref<std::uint32_t> woken(Berth berth) const noexcept;
+  [[nodiscard]] std::uint32_t* word_address(Berth berth) const noexcept;
 
   FileDescriptor file_;  ///< open in the process that made the page
   std::shared_ptr<const Mapping> page_;

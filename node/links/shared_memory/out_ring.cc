@@ -23,7 +23,8 @@ void OutRing::open(Doorbell doorbell, std::uint32_t bell) {
   writer_.emplace(std::exchange(memory_, nullptr));
   doorbell_ = std::make_shared<const Doorbell>(std::move(doorbell));
   bell_ = bell;
-  overflows_ = false;
+  pauses_ = true;
+  run_ = 0;
 }
 
 OutRing::Put OutRing::put(const Frames& packet) {
@@ -32,10 +33,22 @@ OutRing::Put OutRing::put(const Frames& packet) {
   {
     const std::lock_guard lock(mutex_);
     if (!writer_) return Put::other_way;
-    if (overflows_ && !writer_->is_empty()) return Put::other_way;
-    const RingWriter::Put put = writer_->put(packet);
-    overflows_ = put == RingWriter::Put::no_room;
-    if (overflows_) return Put::other_way;
+    if (!RingWriter::can_take(packet)) {
+      if (pauses_) return Put::other_way;
+      pauses_ = true;
+      return Put::pauses;
+    }
+    if (pauses_) {
+      if (!writer_->is_empty()) return Put::other_way;
+      pauses_ = false;
+      ++run_;
+      return Put::begins;
+    }
+    const RingWriter::Put put = writer_->put(packet, run_);
+    if (put == RingWriter::Put::no_room) {
+      pauses_ = true;
+      return Put::pauses;
+    }
     if (put == RingWriter::Put::broken) {
       writer_.reset();
       doorbell_ = nullptr;
@@ -46,6 +59,11 @@ OutRing::Put OutRing::put(const Frames& packet) {
   }
   doorbell->ring(bell);  // wakes a thread: not under the lock
   return Put::done;
+}
+
+std::uint32_t OutRing::run() const {
+  const std::lock_guard lock(mutex_);
+  return run_;
 }
 
 bool OutRing::is_open() const {

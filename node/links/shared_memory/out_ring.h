@@ -28,11 +28,17 @@ class OutRing {
 
   enum class Put : std::uint8_t {
     done,
-    other_way,  ///< there is no ring, or no room in it: the packet must travel otherwise
+    begins,     ///< nothing was put: packets take the ring from now on; the peer must be told, then call put() again
+    pauses,     ///< there is no room now: packets take the other way until the ring is empty; the peer must be told
+    other_way,  ///< there is no ring, it pauses, or the packet is too large: it must travel otherwise
     broken,     ///< the peer's bytes are impossible; the ring is closed
   };
-  /// Puts a packet into the ring and rings the peer's bell.
+  /// Puts a packet into the ring and rings the peer's bell. What the peer is told takes the other way, so that it reads
+  /// packets in order although they change their way.
   [[nodiscard]] Put put(const Frames& packet);
+
+  /// Returns the number of the run that began last, which the peer is told.
+  [[nodiscard]] std::uint32_t run() const;
 
   [[nodiscard]] bool is_open() const;
 
@@ -46,7 +52,8 @@ class OutRing {
   std::optional<RingWriter> writer_;          ///< open
   std::shared_ptr<const Doorbell> doorbell_;  ///< of the peer; open
   std::uint32_t bell_ = 0;
-  bool overflows_ = false;  ///< packets take another way until the peer has taken those in the ring: few overtake
+  bool pauses_ = true;
+  std::uint32_t run_ = 0;  ///< of packets that take the ring one after the other
 };
 
 }  // namespace troupe::detail

@@ -1,6 +1,7 @@
 #include "node/links/shared_memory/ring.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <new>
@@ -17,9 +18,9 @@ constexpr std::size_t kHead = 64;
 constexpr std::size_t kBytes = 4096;
 static_assert(std::has_single_bit(kRingBytes) && kRingSegmentBytes == kBytes + kRingBytes);
 
-// A packet: its size with this head (4), the number of its frames (4), the size of each (4), the frames' bytes, zeros
-// to a multiple of 8. Both processes run on one machine: integers have its byte order.
-constexpr std::size_t kPacketHead = 8;
+// A packet: its size with this head (4), the number of its frames (4), its run (4), zero (4), the size of each frame
+// (4), the frames' bytes, zeros to a multiple of 8. Both processes run on one machine: integers have its byte order.
+constexpr std::size_t kPacketHead = 16;
 constexpr std::size_t kUnit = 8;
 
 std::size_t rounded(std::size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
@@ -46,13 +47,19 @@ RingWriter::RingWriter(std::shared_ptr<const Mapping> memory)
 
 bool RingWriter::is_empty() const { return position(*memory_, kHead).load(std::memory_order_acquire) == tail_; }
 
-RingWriter::Put RingWriter::put(const Frames& packet) {
+std::optional<std::size_t> RingWriter::size_of(const Frames& packet) {
   std::size_t size = kPacketHead + packet.size() * sizeof(std::uint32_t);
   for (const Frame& frame : packet) {
-    if (frame.bytes.size() > kRingPacketMax) return Put::no_room;
+    if (frame.bytes.size() > kRingPacketMax) return std::nullopt;
     size += frame.bytes.size();
   }
-  if (size > kRingPacketMax) return Put::no_room;
+  return size > kRingPacketMax ? std::nullopt : std::optional(size);
+}
+
+RingWriter::Put RingWriter::put(const Frames& packet, std::uint32_t run) {
+  const std::optional<std::size_t> whole = size_of(packet);
+  if (!whole) return Put::no_room;
+  const std::size_t size = *whole;
   const std::uint64_t used = tail_ - position(*memory_, kHead).load(std::memory_order_acquire);
   if (used > kRingBytes) return Put::broken;
   if (rounded(size) > kRingBytes - used) return Put::no_room;
@@ -64,6 +71,8 @@ RingWriter::Put RingWriter::put(const Frames& packet) {
   };
   put_number(size);
   put_number(packet.size());
+  put_number(run);
+  put_number(0);
   for (const Frame& frame : packet) put_number(frame.bytes.size());
   for (const Frame& frame : packet) write(frame.bytes);
   tail_ = end;
@@ -83,17 +92,21 @@ RingReader::RingReader(std::shared_ptr<const Mapping> memory)
   TROUPE_ASSERT(memory_->bytes().size() == kRingSegmentBytes, "[ring] the memory has another size");
 }
 
-RingReader::Took RingReader::take(Frames& packet) {
+RingReader::Took RingReader::take(Frames& packet, std::uint32_t run) {
   const std::uint64_t available = position(*memory_, kTail).load(std::memory_order_acquire) - head_;
   if (available == 0) return Took::nothing;
   if (available > kRingBytes || available < kPacketHead || available % kUnit != 0) return Took::broken;
   const std::uint64_t begin = head_;
-  std::uint32_t size = 0;
-  std::uint32_t count = 0;
-  read(std::as_writable_bytes(std::span(&size, 1)));
-  read(std::as_writable_bytes(std::span(&count, 1)));
+  std::array<std::uint32_t, kPacketHead / sizeof(std::uint32_t)> head{};
+  read(std::as_writable_bytes(std::span(head)));
+  const auto [size, count, its_run, zero] = head;
   if (size < kPacketHead || size > kRingPacketMax || rounded(size) > available) return Took::broken;
-  if (count > (size - kPacketHead) / sizeof(std::uint32_t)) return Took::broken;
+  if (zero != 0 || count > (size - kPacketHead) / sizeof(std::uint32_t)) return Took::broken;
+  found_run_ = its_run;
+  if (its_run > run) {
+    head_ = begin;
+    return Took::later;
+  }
   const std::uint64_t end = begin + rounded(size);
   const auto finish = [&](Took took) {
     head_ = end;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "messages/frame.h"
@@ -28,18 +29,22 @@ class RingWriter {
   /// REQUIRES: `memory` has kRingSegmentBytes, all zero.
   explicit RingWriter(std::shared_ptr<const Mapping> memory);
 
+  /// Returns false if the packet is too large for any ring.
+  [[nodiscard]] static bool can_take(const Frames& packet) { return size_of(packet).has_value(); }
+
   enum class Put : std::uint8_t {
     done,
     no_room,  ///< now, or ever: the packet is too large
     broken,   ///< the reader's position is impossible: the ring cannot be used any more
   };
-  /// Puts a packet in whole, or not at all.
-  [[nodiscard]] Put put(const Frames& packet);
+  /// Puts a packet in whole, or not at all. It belongs to run `run` of the ring, see RingReader.
+  [[nodiscard]] Put put(const Frames& packet, std::uint32_t run);
 
   /// Returns whether the reader has taken all packets.
   [[nodiscard]] bool is_empty() const;
 
  private:
+  [[nodiscard]] static std::optional<std::size_t> size_of(const Frames& packet);
   void write(std::span<const std::byte> bytes);
 
   std::shared_ptr<const Mapping> memory_;
@@ -56,11 +61,16 @@ class RingReader {
   enum class Took : std::uint8_t {
     packet,
     nothing,
+    later,      ///< the next packet belongs to a later run
     no_memory,  ///< for the next packet, which is lost
     broken,     ///< the writer's bytes are impossible: the ring cannot be used any more
   };
-  /// Takes the next packet; its frames share one block of memory of this process.
-  [[nodiscard]] Took take(Frames& packet);
+  /// Takes the next packet, unless it belongs to a run later than `run`: packets that follow each other without one
+  /// that took another way are a run. Its frames share one block of memory of this process.
+  [[nodiscard]] Took take(Frames& packet, std::uint32_t run);
+
+  /// Returns the run of the packet that take() found last.
+  [[nodiscard]] std::uint32_t found_run() const { return found_run_; }
 
  private:
   void read(std::span<std::byte> to);
@@ -68,6 +78,7 @@ class RingReader {
   std::shared_ptr<const Mapping> memory_;
   std::span<const std::byte> bytes_;
   std::uint64_t head_ = 0;  ///< number of bytes ever taken
+  std::uint32_t found_run_ = 0;
 };
 
 }  // namespace troupe::detail

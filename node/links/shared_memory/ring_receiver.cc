@@ -1,7 +1,11 @@
 #include "node/links/shared_memory/ring_receiver.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <bit>
+#include <chrono>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -15,6 +19,36 @@ constexpr std::size_t kPacketsPerTurn = 64;  // of one ring, before others have 
 // No ring has more at once. What a peer still writes while its ring is removed is lost with the connection.
 constexpr std::size_t kPacketsLeftMax = kRingBytes / 8;
 
+/// Wakes a thread of this process that sleeps at a berth; what that thread receives itself needs no waking.
+class Waker final : public WaitPoint::Waker {
+ public:
+  Waker(const Doorbell& doorbell, Berth berth) : doorbell_(doorbell), berth_(berth) {}
+  void wake() const noexcept override {
+    if (std::this_thread::get_id() != thread_) doorbell_.wake(berth_);
+  }
+
+ private:
+  const Doorbell& doorbell_;
+  const Berth berth_;
+  const std::thread::id thread_ = std::this_thread::get_id();
+};
+
+/// Returns whether this process has a second processor, so that peers run while it spins.
+bool has_several_processors() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 1;
+}
+
+/// Leaves the processor to its other thread for a few cycles.
+void relax() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 Error no_room(std::string why) {
   return Error{.code = ErrorCode::resource_exhausted,
                .message = "no ring can be read: " + std::move(why),
@@ -24,30 +58,63 @@ Error no_room(std::string why) {
 
 }  // namespace
 
+RingReceiver::RingReceiver(Callbacks callbacks, Options options)
+    : callbacks_(std::move(callbacks)),
+      sleep_max_(options.sleep_max),
+      spins_(options.spins && has_several_processors()) {}
+
 Result<RingReceiver::Place> RingReceiver::add(const NodeName& from, Incarnation incarnation,
                                               std::shared_ptr<const Mapping> ring) {
-  auto incoming = std::make_shared<Incoming>(Incoming{from, incarnation, RingReader(std::move(ring))});
+  auto incoming = std::make_shared<Incoming>(
+      Incoming{.from = from, .incarnation = incarnation, .reader = RingReader(std::move(ring))});
   const std::lock_guard lock(mutex_);
   if (stopped_) return make_error(ErrorCode::shutting_down, "the link has stopped");
   if (!doorbell_) {
     auto made = Doorbell::make();
     if (!made) return made.error();
-    doorbell_ = std::make_shared<const Doorbell>(std::move(made).value());
-    incoming_.resize(kOwnBell + 1);
+    doorbell_.emplace(std::move(made).value());
   }
   if (!thread_.joinable()) {
     try {
+      open_role();
       thread_ = std::thread([this] { run(); });
     } catch (const std::system_error& error) {
+      close_role();
       return no_room(error.code().message());
     }
   }
-  const auto free = std::find(incoming_.begin() + kOwnBell + 1, incoming_.end(), nullptr);
+  const auto free = std::find(incoming_.begin(), incoming_.end(), nullptr);
   const auto bell = static_cast<std::uint32_t>(free - incoming_.begin());
   if (bell == kBellsMax) return no_room("all bells are in use");
   if (free == incoming_.end()) incoming_.emplace_back();
   incoming_[bell] = std::move(incoming);
   return Place{.doorbell = doorbell_->descriptor(), .bell = bell};
+}
+
+void RingReceiver::allow(std::uint32_t bell, std::uint32_t run) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (bell >= incoming_.size() || !incoming_[bell]) return;
+    incoming_[bell]->run = run;
+    incoming_[bell]->waits_since.reset();
+  }
+  doorbell_->ring(bell);  // packets may have come before the news that they may be read
+}
+
+void RingReceiver::drain(std::uint32_t bell) {
+  std::shared_ptr<Incoming> ring;
+  std::uint32_t run = 0;
+  {
+    std::unique_lock lock(mutex_);
+    if (bell >= incoming_.size() || !incoming_[bell]) return;
+    ring = incoming_[bell];
+    ring->is_drained = true;
+    run = ring->run;
+    wait_until_served(lock, *ring);
+  }
+  (void)deliver(*ring, run, kPacketsLeftMax);
+  const std::lock_guard lock(mutex_);
+  ring->is_drained = false;
 }
 
 void RingReceiver::remove(std::uint32_t bell) {
@@ -56,45 +123,214 @@ void RingReceiver::remove(std::uint32_t bell) {
     std::unique_lock lock(mutex_);
     left = std::exchange(incoming_.at(bell), nullptr);
     if (!left) return;
-    ++removing_;
-    served_.wait(lock, [&] { return serving_ != left.get(); });
-    --removing_;
+    wait_until_served(lock, *left);
   }
-  (void)deliver(*left, kPacketsLeftMax);
+  (void)deliver(*left, std::numeric_limits<std::uint32_t>::max(), kPacketsLeftMax);
+}
+
+void RingReceiver::wait_until_served(std::unique_lock<std::mutex>& lock, const Incoming& ring) {
+  ++removing_;
+  served_.wait(lock, [&] { return serving_ != &ring; });
+  --removing_;
 }
 
 void RingReceiver::stop() {
+  std::thread thread;
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
-    if (doorbell_) doorbell_->ring(kOwnBell);
+    thread.swap(thread_);
   }
-  if (thread_.joinable()) thread_.join();
+  if (!thread.joinable()) return;
+  for (const Berth berth : {Berth::waiter, Berth::idle, Berth::receiver}) doorbell_->wake(berth);
+  thread.join();  // it ends with the role: no other thread has it
 }
 
-void RingReceiver::run() {
-  const std::shared_ptr<const Doorbell> doorbell = [this] {
-    const std::lock_guard lock(mutex_);
-    return doorbell_;
-  }();
-  try {
-    Doorbell::Rung rung{};
-    while (true) {
-      const bool any = doorbell->take(rung);
-      {
-        const std::lock_guard lock(mutex_);
-        if (stopped_) return;
-      }
-      // Nothing was heard for kSleepMax: looks at all rings, in case a bell was lost with the process that rang it.
-      if (!any && !doorbell->sleep()) serve_all();
-      for (std::size_t word = 0; word < rung.size(); ++word) {
-        for (; rung[word] != 0; rung[word] &= rung[word] - 1)
-          serve(static_cast<std::uint32_t>(word * 64 + static_cast<std::size_t>(std::countr_zero(rung[word]))));
-      }
-    }
-  } catch (...) {
-    callbacks_.failed(failure_of_current_exception("the receiver of rings"));
+// --- the role --------------------------------------------------------------------------------------------------------
+
+bool RingReceiver::take_role() {
+  const std::lock_guard lock(role_mutex_);
+  if (!role_.take()) return false;
+  doorbell_->expect(Berth::nobody);
+  return true;
+}
+
+/// REQUIRES: this thread has the role.
+void RingReceiver::release_role() {
+  Berth next = Berth::nobody;
+  {
+    const std::lock_guard lock(role_mutex_);
+    role_.release();
+    next = role_.next();
+    doorbell_->expect(next);
   }
+  if (doorbell_->any_rung() || stopped_) doorbell_->wake(next);
+}
+
+void RingReceiver::open_role() {
+  const std::lock_guard lock(role_mutex_);
+  role_.open();
+}
+
+void RingReceiver::close_role() {
+  const std::lock_guard lock(role_mutex_);
+  role_.close();
+}
+
+bool RingReceiver::is_closed() const {
+  const std::lock_guard lock(role_mutex_);
+  return role_.is_closed();
+}
+
+bool RingReceiver::become_idle() {
+  const std::lock_guard lock(role_mutex_);
+  if (!role_.add_idle()) return false;
+  if (role_.is_free()) doorbell_->expect(Berth::idle);
+  return true;
+}
+
+void RingReceiver::be_idle_no_longer() {
+  {
+    const std::lock_guard lock(role_mutex_);
+    role_.remove_idle();
+    if (!role_.is_free()) return;  // the thread that has the role will look who is next
+    doorbell_->expect(Berth::receiver);
+  }
+  if (doorbell_->any_rung() || stopped_) doorbell_->wake(Berth::receiver);
+}
+
+/// REQUIRES: an exception is being handled; this thread has the role.
+void RingReceiver::fail() noexcept {
+  const Error why = failure_of_current_exception("the receiver of rings");
+  close_role();
+  for (const Berth berth : {Berth::idle, Berth::receiver}) doorbell_->wake(berth);  // they end
+  callbacks_.failed(why);
+}
+
+// --- the threads -----------------------------------------------------------------------------------------------------
+
+void RingReceiver::run() {
+  try {
+    while (!stopped_) {
+      if (receive_rung()) continue;
+      doorbell_->settle(Berth::receiver);
+      release_role();
+      if (!wait_for_role()) return;
+    }
+    close_role();
+  } catch (...) {
+    fail();
+  }
+}
+
+/// Sleeps until this thread is needed and the role is free. Returns false if nothing more is received.
+bool RingReceiver::wait_for_role() {
+  while (!is_closed()) {
+    const bool in_time = doorbell_->wait(Berth::receiver, sleep_max_);
+    doorbell_->settle(Berth::receiver);
+    if (!take_role()) continue;  // another thread has it, and wakes this one if it leaves work
+    // Nothing was heard for long: looks at all rings, in case a bell was lost with the process that rang it.
+    if (!in_time) serve_all();
+    return true;
+  }
+  return false;
+}
+
+std::optional<bool> RingReceiver::work_until(WaitPoint& point, std::optional<TimePoint> due) {
+  if (!take_role()) return std::nullopt;
+  const Waker waker(*doorbell_, Berth::waiter);
+  std::optional<bool> came;
+  try {
+    came = point.wake_too(waker) ? receive_until(point, due) : true;
+  } catch (...) {
+    fail();
+    point.wake_no_longer();
+    return std::nullopt;
+  }
+  point.wake_no_longer();
+  release_role();
+  return came;
+}
+
+/// REQUIRES: this thread has the role.
+std::optional<bool> RingReceiver::receive_until(const WaitPoint& point, std::optional<TimePoint> due) {
+  while (true) {
+    if (point.signalled()) return true;
+    if (stopped_) return std::nullopt;
+    std::chrono::nanoseconds at_most = sleep_max_;
+    if (due) {
+      const auto left = *due - std::chrono::steady_clock::now();
+      if (left <= Duration::zero()) return false;
+      at_most = std::min<std::chrono::nanoseconds>(at_most, left);
+    }
+    if (receive_rung() || look(waiter_spin_, point)) continue;
+    doorbell_->settle(Berth::waiter);
+    doorbell_->expect(Berth::waiter);
+    if (doorbell_->any_rung() || point.signalled() || stopped_) continue;
+    if (!doorbell_->wait(Berth::waiter, at_most)) serve_all();
+  }
+}
+
+std::optional<bool> RingReceiver::work_while_idle(WaitPoint& point) {
+  if (!become_idle()) return std::nullopt;
+  const Waker waker(*doorbell_, Berth::idle);
+  const std::optional<bool> came = point.wake_too(waker) ? receive_while_idle(point) : true;
+  point.wake_no_longer();
+  be_idle_no_longer();
+  return came;
+}
+
+/// Takes the role when something has come, and gives it back at once: a thread that waits may want it.
+std::optional<bool> RingReceiver::receive_while_idle(const WaitPoint& point) {
+  const auto is_over = [&] { return point.signalled() || stopped_; };
+  for (bool in_time = true; !is_over() && !is_closed();) {
+    doorbell_->settle(Berth::idle);
+    if (take_role()) {
+      try {
+        if (!in_time) serve_all();
+        while (!is_over() && (receive_rung() || (in_time && look(idle_spin_, point)))) {
+        }
+      } catch (...) {
+        fail();
+        return std::nullopt;
+      }
+      doorbell_->settle(Berth::idle);
+      release_role();
+    }
+    if (!is_over()) in_time = doorbell_->wait(Berth::idle, sleep_max_);
+  }
+  return point.signalled() ? std::optional(true) : std::nullopt;
+}
+
+/// Looks for bells for a moment, if that pays. Returns whether something has come. REQUIRES: this thread has the role.
+bool RingReceiver::look(Spin& spin, const WaitPoint& point) {
+  if (!spins_ || !spin.is_due()) return false;
+  constexpr int kLooks = 32;  // between two looks at the clock, about a microsecond
+  const auto until = std::chrono::steady_clock::now() + Spin::kLimit;
+  bool something = false;
+  while (!something && std::chrono::steady_clock::now() < until) {
+    for (int i = 0; i < kLooks && !something; ++i) {
+      relax();
+      something = doorbell_->any_rung();
+    }
+    something = something || stopped_ || point.signalled();
+  }
+  spin.found(something);
+  return something;
+}
+
+// --- receiving -------------------------------------------------------------------------------------------------------
+
+/// Serves the rings whose bells were rung. Returns whether there were any. REQUIRES: this thread has the role.
+bool RingReceiver::receive_rung() {
+  std::uint64_t words = doorbell_->take_words();
+  if (words == 0) return false;
+  for (; words != 0; words &= words - 1) {
+    const auto word = static_cast<std::uint32_t>(std::countr_zero(words));
+    for (std::uint64_t bells = doorbell_->take_bells(word); bells != 0; bells &= bells - 1)
+      serve(word * 64 + static_cast<std::uint32_t>(std::countr_zero(bells)));
+  }
+  return true;
 }
 
 void RingReceiver::serve_all() {
@@ -106,52 +342,69 @@ void RingReceiver::serve_all() {
   for (std::uint32_t bell = 0; bell < bells; ++bell) serve(bell);
 }
 
+/// REQUIRES: this thread has the role.
 void RingReceiver::serve(std::uint32_t bell) {
   std::shared_ptr<Incoming> ring;
-  std::shared_ptr<const Doorbell> doorbell;
+  std::uint32_t run = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (bell >= incoming_.size() || !incoming_[bell]) return;
+    if (bell >= incoming_.size() || !incoming_[bell] || incoming_[bell]->is_drained) return;
     ring = incoming_[bell];
-    doorbell = doorbell_;
+    run = ring->run;
     serving_ = ring.get();
   }
-  RingReader::Took last = RingReader::Took::broken;
+  Delivered delivered;
   try {
-    last = deliver(*ring, kPacketsPerTurn);
+    delivered = deliver(*ring, run, kPacketsPerTurn);
   } catch (...) {
-    finish_serving(bell, last);
+    finish_serving(bell, RingReader::Took::nothing);
     throw;
   }
-  finish_serving(bell, last);
-  if (last == RingReader::Took::packet) doorbell->ring(bell);  // there may be more
-  if (last == RingReader::Took::broken) callbacks_.broken(ring->from);
+  finish_serving(bell, delivered.last);
+  if (delivered.packets == kPacketsPerTurn) doorbell_->remind(bell);  // there may be more
+  if (delivered.last == RingReader::Took::broken) callbacks_.broken(ring->from);
 }
 
 void RingReceiver::finish_serving(std::uint32_t bell, RingReader::Took last) {
   bool waited_for = false;
+  bool goes_on = false;
   {
     const std::lock_guard lock(mutex_);
-    if (last == RingReader::Took::broken && incoming_[bell].get() == serving_) incoming_[bell] = nullptr;
+    if (Incoming* const ring = incoming_[bell].get(); ring == serving_) {
+      goes_on = last == RingReader::Took::later && has_waited_for_long(*ring);
+      if (goes_on) ring->run = ring->reader.found_run();
+      if (last == RingReader::Took::broken) incoming_[bell] = nullptr;
+    }
     serving_ = nullptr;
     waited_for = removing_ > 0;
   }
   if (waited_for) served_.notify_all();
+  if (goes_on) doorbell_->remind(bell);
 }
 
-RingReader::Took RingReceiver::deliver(Incoming& ring, std::size_t packets) {
-  RingReader::Took last = RingReader::Took::nothing;
-  for (std::size_t i = 0; i < packets; ++i) {
-    Frames packet;
-    last = ring.reader.take(packet);
-    if (last == RingReader::Took::nothing || last == RingReader::Took::broken) return last;
-    if (last == RingReader::Took::no_memory) {
+/// Returns true if a packet has waited for the news that its run may be read until that must be lost. REQUIRES: mutex_
+/// is held.
+bool RingReceiver::has_waited_for_long(Incoming& ring) const {
+  const TimePoint now = std::chrono::steady_clock::now();
+  if (!ring.waits_since) ring.waits_since = now;
+  return now - *ring.waits_since >= sleep_max_;
+}
+
+RingReceiver::Delivered RingReceiver::deliver(Incoming& ring, std::uint32_t run, std::size_t packets) {
+  using enum RingReader::Took;
+  Delivered delivered;
+  while (delivered.packets < packets) {
+    Frames frames;
+    delivered.last = ring.reader.take(frames, run);
+    if (delivered.last != packet && delivered.last != no_memory) break;
+    ++delivered.packets;
+    if (delivered.last == no_memory) {
       callbacks_.lost();
     } else {
-      callbacks_.packet(ring.from, ring.incarnation, std::move(packet));
+      callbacks_.packet(ring.from, ring.incarnation, std::move(frames));
     }
   }
-  return last == RingReader::Took::no_memory ? RingReader::Took::packet : last;
+  return delivered;
 }
 
 }  // namespace troupe::detail

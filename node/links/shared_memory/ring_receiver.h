@@ -1,7 +1,13 @@
 // Receives the packets of all rings that a node reads.
+//
+// Receiving is a role that one thread has at a time: the receiver's own, one that waits for an answer, or an idle one
+// of the pool, which then runs the function that a message calls. So neither an answer nor a call wakes a second
+// thread. While nobody has the role, a bell wakes the idle thread if there is one, otherwise the own thread: while
+// functions run, the own thread is there to receive.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -10,21 +16,26 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "actors/clock.h"
+#include "actors/core/wait_point.h"
 #include "messages/error.h"
 #include "messages/frame.h"
 #include "messages/ids.h"
 #include "node/links/shared_memory/doorbell.h"
+#include "node/links/shared_memory/receiving_role.h"
 #include "node/links/shared_memory/ring.h"
+#include "node/links/shared_memory/spin.h"
 
 namespace troupe::detail {
 
-/// One thread, which starts with the first ring and sleeps while no peer sends. Rings that have packets take turns.
+/// Its thread starts with the first ring and sleeps while no peer sends. Rings that have packets take turns.
 /// Thread rule: any thread may call any member, unless it says otherwise.
-class RingReceiver {
+class RingReceiver final : public WaitingWork {
  public:
-  /// Called by the receiving thread, and by one that calls remove(). They do not block.
+  /// Called by the thread that receives, and by one that calls remove(). They do not block.
   struct Callbacks {
     std::function<void(const NodeName& from, Incarnation incarnation, Frames packet)> packet;
     /// There is no memory for a packet: it is lost.
@@ -34,50 +45,95 @@ class RingReceiver {
     /// `packet` threw: nothing more is received.
     std::function<void(const Error& why)> failed;
   };
-  explicit RingReceiver(Callbacks callbacks) : callbacks_(std::move(callbacks)) {}
+  struct Options {
+    /// After so long without a bell it looks at its rings: bells can be lost with a process that dies, or by a liar.
+    std::chrono::milliseconds sleep_max{200};
+    bool spins = true;  ///< threads look for a moment before they sleep (spin.h), if there are several processors
+  };
+  explicit RingReceiver(Callbacks callbacks) : RingReceiver(std::move(callbacks), Options()) {}
+  RingReceiver(Callbacks callbacks, Options options);
 
   /// REQUIRES: stop() was called, if a ring was ever added.
-  ~RingReceiver() = default;
+  ~RingReceiver() override = default;
   RingReceiver(const RingReceiver&) = delete;
   RingReceiver& operator=(const RingReceiver&) = delete;
 
   /// What a peer needs to send: where it rings, and which bell.
   struct Place {
-    int doorbell = -1;  ///< a descriptor, open until stop() has returned
+    int doorbell = -1;  ///< a descriptor, open while this object exists
     std::uint32_t bell = 0;
   };
-  /// Reads a ring from now on. Errors: resource_exhausted (memory, threads, bells), shutting_down.
+  /// Takes a ring, which is read as far as allow() says. Errors: resource_exhausted (memory, threads, bells),
+  /// shutting_down.
   [[nodiscard]] Result<Place> add(const NodeName& from, Incarnation incarnation, std::shared_ptr<const Mapping> ring);
 
-  /// Delivers what the ring has, then reads it no longer: no callback for it is running or will follow. Not to be
+  /// The ring may be read to the end of run `run`: all packets before it were delivered.
+  void allow(std::uint32_t bell, std::uint32_t run);
+  /// Delivers what the ring has of the runs that may be read. Not to be called within a callback.
+  void drain(std::uint32_t bell);
+
+  /// Delivers what the ring has, then ends it: no callback for it is running or will follow. Not to be
   /// called within a callback.
   void remove(std::uint32_t bell);
 
-  /// Reads no ring any longer. Not to be called within a callback.
+  /// Receives until `point` is signalled; nullopt if another thread receives, or there are no rings.
+  std::optional<bool> work_until(WaitPoint& point, std::optional<TimePoint> due) override;
+  std::optional<bool> work_while_idle(WaitPoint& point) override;
+
+  /// Reads no ring any longer: no callback is running or will follow. Not to be called within a callback.
   void stop();
 
  private:
   struct Incoming {
     NodeName from;
     Incarnation incarnation;
-    RingReader reader;  ///< used by the thread that has set `serving_`
+    RingReader reader;                          ///< used by the thread that has set `serving_`
+    std::uint32_t run = 0;                      ///< the last that may be read; guarded by mutex_, as the rest
+    bool is_drained = false;                    ///< a thread is in drain()
+    std::optional<TimePoint> waits_since = {};  ///< a packet of a later run is there
   };
 
   void run();
+  [[nodiscard]] bool wait_for_role();
+  [[nodiscard]] bool take_role();
+  void release_role();
+  void open_role();
+  void close_role();
+  [[nodiscard]] bool is_closed() const;
+  [[nodiscard]] bool become_idle();
+  void be_idle_no_longer();
+  [[nodiscard]] std::optional<bool> receive_while_idle(const WaitPoint& point);
+  [[nodiscard]] std::optional<bool> receive_until(const WaitPoint& point, std::optional<TimePoint> due);
+  void fail() noexcept;
+  [[nodiscard]] bool look(Spin& spin, const WaitPoint& point);
+  [[nodiscard]] bool receive_rung();
+  void wait_until_served(std::unique_lock<std::mutex>& lock, const Incoming& ring);
   void serve_all();
   void serve(std::uint32_t bell);
-  /// Delivers at most `packets`. Returns what it met last.
-  RingReader::Took deliver(Incoming& ring, std::size_t packets);
   void finish_serving(std::uint32_t bell, RingReader::Took last);
+  [[nodiscard]] bool has_waited_for_long(Incoming& ring) const;
+  struct Delivered {
+    std::size_t packets = 0;
+    RingReader::Took last = RingReader::Took::nothing;
+  };
+  Delivered deliver(Incoming& ring, std::uint32_t run, std::size_t packets);
 
   const Callbacks callbacks_;
+  const std::chrono::milliseconds sleep_max_;
+  const bool spins_;
+  std::atomic<bool> stopped_ = false;
+  std::optional<Doorbell> doorbell_;  ///< set before role_ is opened, then constant
+
+  mutable std::mutex role_mutex_;  ///< held for a few instructions
+  ReceivingRole role_;             ///< guarded by role_mutex_
+  Spin waiter_spin_;               ///< used by the thread that has the role, as the next
+  Spin idle_spin_;
+
   std::mutex mutex_;
   std::condition_variable served_;
-  std::shared_ptr<const Doorbell> doorbell_;         ///< made with the first ring, then constant; guarded by mutex_
   std::vector<std::shared_ptr<Incoming>> incoming_;  ///< by bell; guarded by mutex_
   const Incoming* serving_ = nullptr;                ///< guarded by mutex_
   std::size_t removing_ = 0;                         ///< threads that wait for `serving_`; guarded by mutex_
-  bool stopped_ = false;                             ///< guarded by mutex_
   std::thread thread_;                               ///< guarded by mutex_ until stopped_
 };
 

@@ -48,11 +48,14 @@ SharedLink::SharedLink(std::unique_ptr<Link> inner, detail::SegmentInbox inbox, 
       inbox_(std::move(inbox)),
       pool_(std::make_shared<detail::SegmentPool>(options.bytes_max)),
       kept_bytes_(std::make_shared<std::atomic<std::size_t>>(0)),
-      receiver_({.packet = [this](const NodeName& from, Incarnation incarnation,
-                                  Frames packet) { on_frames(from, incarnation, std::move(packet)); },
-                 .lost = [this] { refuse(); },
-                 .broken = [this](const NodeName& from) { end_ring(from); },
-                 .failed = [this](const Error& why) { sink_->on_link_failed(why); }}) {}
+      receiver_(std::make_shared<detail::RingReceiver>(
+          detail::RingReceiver::Callbacks{
+              .packet = [this](const NodeName& from, Incarnation incarnation,
+                               Frames packet) { on_frames(from, incarnation, std::move(packet)); },
+              .lost = [this] { refuse(); },
+              .broken = [this](const NodeName& from) { end_ring(from); },
+              .failed = [this](const Error& why) { sink_->on_link_failed(why); }},
+          detail::RingReceiver::Options{.spins = options.spins})) {}
 
 SharedLink::~SharedLink() { stop(); }
 
@@ -63,7 +66,7 @@ void SharedLink::start(LinkSink& sink) {
 
 void SharedLink::stop() {
   inner_->stop();
-  receiver_.stop();
+  receiver_->stop();
   const std::lock_guard lock(mutex_);
   others_.clear();
   orphans_.clear();
@@ -211,16 +214,31 @@ void SharedLink::send(const NodeName& to, LinkLane lane, Frames packet) {
 
 void SharedLink::transmit(const NodeName& to, LinkLane lane, Frames packet) {
   const SharedOther other = options_.rings && lane == LinkLane::express ? find(to) : nullptr;
-  if (other) {
-    switch (other->ring.put(packet)) {
-      case detail::OutRing::Put::done: ring_packets_.fetch_add(1, std::memory_order_relaxed); return;
-      case detail::OutRing::Put::broken: end_ring(to); break;
-      case detail::OutRing::Put::other_way:
-        if (other->ring.is_due(options_.packets_before_ring)) offer_ring(*other);
-        break;
-    }
+  if (!other || !put(*other, packet)) inner_->send(to, lane, std::move(packet));
+}
+
+// Returns false if the packet must take the link below.
+bool SharedLink::put(Other& to, const Frames& packet) {
+  using detail::OutRing;
+  OutRing::Put put = to.ring.put(packet);
+  while (put == OutRing::Put::begins) {
+    say(to, {.kind = SharedControl::Kind::ring_begins, .number = to.ring.run(), .inbox = {}});
+    put = to.ring.put(packet);
   }
-  inner_->send(to, lane, std::move(packet));
+  switch (put) {
+    case OutRing::Put::done: ring_packets_.fetch_add(1, std::memory_order_relaxed); return true;
+    case OutRing::Put::broken: end_ring(to.peer.name); return false;
+    case OutRing::Put::pauses: say(to, {.kind = SharedControl::Kind::ring_pauses, .inbox = {}}); return false;
+    case OutRing::Put::other_way:
+      if (to.ring.is_due(options_.packets_before_ring)) offer_ring(to);
+      return false;
+    case OutRing::Put::begins: break;  // handled above
+  }
+  return false;
+}
+
+void SharedLink::say(const Other& to, const SharedControl& control) {
+  inner_->send(to.peer.name, LinkLane::express, {detail::encode(control)});
 }
 
 // A peer that writes what no correct peer does.

@@ -32,6 +32,7 @@ struct SharedLinkOptions {
   /// Smaller frames travel, if those of a message are smaller together.
   std::size_t frame_bytes_min = std::size_t{64} << 10;
   bool rings = true;  ///< false: every packet takes the link below
+  bool spins = true;  ///< threads that wait look at the rings for a moment before they sleep
   /// Two nodes that pass fewer packets need no ring.
   std::size_t packets_before_ring = 8;
 };
@@ -57,6 +58,8 @@ class SharedLink final : public Link, private LinkSink {
   void send(const NodeName& to, LinkLane lane, Frames packet) override;
   void disconnect(const NodeName& peer, const Farewell& farewell) override { inner_->disconnect(peer, farewell); }
   void stop() override;
+
+  [[nodiscard]] std::shared_ptr<detail::WaitingWork> receiving() const override { return receiver_; }
 
   [[nodiscard]] std::optional<SharedMemoryUse> shared_memory() const override;
 
@@ -85,6 +88,8 @@ class SharedLink final : public Link, private LinkSink {
   [[nodiscard]] SharedOther find(const NodeName& peer) const;
   [[nodiscard]] std::vector<SharedOther> all() const;
   void transmit(const NodeName& to, LinkLane lane, Frames packet);
+  [[nodiscard]] bool put(Other& to, const Frames& packet);
+  void say(const Other& to, const detail::SharedControl& control);
   void obey(Other& from, const detail::SharedControl& control);
   void say_hello(const Other& to);
   void make_offer(Other& to, const detail::SharedControl& hello);
@@ -128,7 +133,7 @@ class SharedLink final : public Link, private LinkSink {
   std::atomic<std::uint64_t> ring_packets_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
 
-  detail::RingReceiver receiver_;
+  const std::shared_ptr<detail::RingReceiver> receiver_;
 };
 
 }  // namespace troupe

@@ -71,7 +71,7 @@ void SharedLink::read_no_longer(Other& peer) {
     bell = std::exchange(peer.bell, std::nullopt);
     peer.offered = nullptr;
   }
-  if (bell) receiver_.remove(*bell);
+  if (bell) receiver_->remove(*bell);
 }
 
 void SharedLink::obey(Other& from, const SharedControl& control) {
@@ -100,6 +100,18 @@ void SharedLink::obey(Other& from, const SharedControl& control) {
       const std::lock_guard lock(from.mutex);
       if (!from.doorbell || control.number >= detail::kBellsMax) return refuse();
       return from.ring.open(*std::exchange(from.doorbell, std::nullopt), control.number);
+    }
+    case SharedControl::Kind::ring_begins:
+    case SharedControl::Kind::ring_pauses: {
+      std::optional<std::uint32_t> bell;
+      {
+        const std::lock_guard lock(from.mutex);
+        bell = from.bell;
+      }
+      if (!bell) return refuse();
+      if (control.kind == SharedControl::Kind::ring_begins) receiver_->allow(*bell, control.number);
+      else receiver_->drain(*bell);
+      return;
     }
     case SharedControl::Kind::ended: {
       const std::lock_guard lock(from.mutex);
@@ -169,7 +181,7 @@ void SharedLink::read_ring(Other& from) {
     doorbell.token = from.its_token;
     inbox = from.inbox;
   }
-  const auto place = receiver_.add(from.peer.name, from.peer.incarnation, std::move(ring));
+  const auto place = receiver_->add(from.peer.name, from.peer.incarnation, std::move(ring));
   if (!place) return;
   {
     const std::lock_guard lock(from.mutex);

@@ -47,6 +47,8 @@ struct SharedControl {
     ended = 4,         ///< segment `number` of the sender is not used any more
     ring_offered = 5,  ///< the sender's ring is in the receiver's inbox
     ring_ready = 6,    ///< the receiver's ring is read; the doorbell is in its inbox, its bell is `number`
+    ring_begins = 7,   ///< packets of run `number` of the sender's ring follow this message
+    ring_pauses = 8,   ///< the run has ended before this message
   };
   Kind kind = Kind::hello;
   InboxToken token{};

@@ -24,6 +24,7 @@ class CountingLink final : public Link {
   [[nodiscard]] std::string address() const override { return inner_->address(); }
   [[nodiscard]] bool guards_bytes() const override { return inner_->guards_bytes(); }
   [[nodiscard]] bool shares_memory() const override { return inner_->shares_memory(); }
+  [[nodiscard]] std::shared_ptr<detail::WaitingWork> receiving() const override { return inner_->receiving(); }
   void connect(std::string_view address) override { inner_->connect(address); }
   void send(const NodeName& to, LinkLane lane, Frames packet) override {
     const auto header = decode_session_header(packet.at(0).bytes);

@@ -132,6 +132,7 @@ class NodesInProcesses final : public Nodes {
   explicit NodesInProcesses(const Workload& work) {
     NodeOptions options = first_node("client", work.transport, 0);
     const bool silent = work.operation != "idle";
+    options.spins = false;  // whether a look finds something depends on the load of the machine
     if (silent) options.liveness = {.heartbeat = kHeartbeat, .suspicion = kPatience, .lease = kLease};
     client_.emplace(Node::join(options, counted_functions()));
     const std::vector<NodeName> names = names_of(work.peers);
@@ -142,6 +143,7 @@ class NodesInProcesses final : public Nodes {
         spec.environment.insert_or_assign("TROUPE__CLUSTER__SUSPICION", fmt::format("{}s", kPatience.count()));
         spec.environment.insert_or_assign("TROUPE__CLUSTER__LEASE", fmt::format("{}s", kLease.count()));
       }
+      spec.environment.insert_or_assign("TROUPE__NODE__SPIN", "false");
       spec.environment.insert_or_assign("TROUPE__CLUSTER__JOIN_TIMEOUT", fmt::format("{}s", kPatience.count()));
       children_.push_back(std::make_unique<detail::ChildProcess>(spec, options.secret.bytes(), guard_));
     }

@@ -97,6 +97,7 @@ result = "trainer0"
 stall_limit = "1m"
 shared_memory_max = "3MiB"
 rings = false
+spin = false
 math_threads = 3
 log_level = "debug"
 [pool]
@@ -133,6 +134,7 @@ on_exit = "keep_going"
   BOOST_TEST(config.node.stall_limit.count() == 60'000);
   BOOST_TEST(config.node.shared_memory_max == std::size_t{3} << 20);
   BOOST_TEST(!config.node.rings);
+  BOOST_TEST(!config.node.spin);
   BOOST_TEST(config.node.math_threads == 3);
   BOOST_TEST(config.node.log_level == "debug");
   BOOST_TEST(config.node.pool_threads == 4);
@@ -205,6 +207,7 @@ node.stall_limit = "30s"          # built-in default
 node.math_threads = 0             # built-in default
 node.shared_memory_max = "2GiB"   # built-in default
 node.rings = true                 # built-in default
+node.spin = true                  # built-in default
 node.log_level = "warn"           # environment TROUPE__NODE__LOG_LEVEL
 node.leaks = "warn"               # built-in default
 pool.threads = 0                  # built-in default
@@ -238,7 +241,7 @@ BOOST_AUTO_TEST_CASE(unknown_keys_are_refused_with_a_guess) {
               {R"(cluster.toml:2: cluster.transprot: unknown key, did you mean "transport"?)"});
   check_lines(
       errors("[node]\ncolour = 1\n" + std::string(kMinimal)),
-      {"cluster.toml:2: node.colour: unknown key; there are stall_limit, math_threads, shared_memory_max, rings, "
+      {"cluster.toml:2: node.colour: unknown key; there are stall_limit, math_threads, shared_memory_max, rings, spin, "
        "log_level, leaks"});
   check_lines(errors("[clutser]\nname = \"a\"\n" + std::string(kMinimal)),
               {R"(cluster.toml:1: clutser: unknown section, did you mean "cluster"?)"});

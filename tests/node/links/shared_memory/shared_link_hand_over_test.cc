@@ -1,0 +1,191 @@
+// Properties of links whose small packets take rings: they arrive whatever happens to the ring, and before the news of
+// the sender's end.
+#include "node/links/shared_memory/shared_link.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "node/links/shared_memory/doorbell.h"
+#include "node/links/shared_memory/ring.h"
+#include "node/links/shared_memory/segment_inbox.h"
+#include "node/links/shared_memory/shared_table.h"
+#include "tests/node/links/child_node.h"
+#include "tests/node/links/shared_memory/sharing_nodes.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(shared_link_hand_over)
+
+/// Nodes a and b whose packets to each other take rings.
+struct TwoWithRings : Two {
+  explicit TwoWithRings(SharedLinkOptions options = {.packets_before_ring = 1}) : Two(options, options) {
+    std::size_t sent = 0;
+    until([&] {
+      a.send("b", {});
+      b.send("a", {});
+      ++sent;
+      return use_of(a).rings == 1 && use_of(b).rings == 1;
+    });
+    a.sink.wait_messages(sent);
+    b.sink.wait_messages(sent);
+    a.sink.forget_messages();
+    b.sink.forget_messages();
+  }
+};
+
+BOOST_AUTO_TEST_CASE(small_packets_take_the_ring_in_order) {
+  TwoWithRings two;
+  const std::uint64_t before = use_of(two.a).ring_packets;
+  constexpr std::size_t kPackets = 5'000;
+  std::thread back([&] {
+    for (std::size_t i = 0; i < kPackets; ++i) two.b.link->send("a", LinkLane::express, {frame_of("back")});
+  });
+  for (std::size_t i = 0; i < kPackets; ++i)
+    two.a.link->send("b", LinkLane::express, {frame_of(std::to_string(i)), frame_of("")});
+  back.join();
+  two.b.sink.wait_messages(kPackets);
+  two.a.sink.wait_messages(kPackets);
+  const auto messages = two.b.sink.messages();
+  for (std::size_t i = 0; i < kPackets; ++i) {
+    BOOST_REQUIRE(messages.at(i).frames.size() == 2U);
+    BOOST_REQUIRE(text_of(messages[i].frames[0]) == std::to_string(i));
+  }
+  BOOST_TEST(use_of(two.a).ring_packets > before);
+  BOOST_TEST(use_of(two.a).refused == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(packets_that_a_ring_cannot_take_go_below) {
+  TwoWithRings two;
+  const std::uint64_t before = use_of(two.a).ring_packets;
+  const std::string large(detail::kRingPacketMax, 'x');
+  two.a.link->send("b", LinkLane::express, {frame_of("header"), frame_of(large)});
+  two.a.link->send("b", LinkLane::bulk, {frame_of("header"), frame_of("small")});
+  two.b.sink.wait_messages(2);
+  BOOST_TEST(use_of(two.a).ring_packets == before);
+  BOOST_TEST(use_of(two.a).rings == 1U);
+}
+
+// Some fit into no ring, some find no room at times: they change their way, and keep their order.
+BOOST_AUTO_TEST_CASE(packets_of_all_sizes_arrive_in_order) {
+  TwoWithRings two;
+  const std::uint64_t before = use_of(two.a).ring_packets;
+  constexpr std::size_t kPackets = 4'000;
+  for (std::size_t i = 0; i < kPackets; ++i) {
+    const std::size_t bytes = i % 100 == 0 ? detail::kRingPacketMax : two.random() % (i % 10 == 0 ? 40'000 : 200);
+    two.a.link->send("b", LinkLane::express, {frame_of(std::to_string(i)), frame_of(std::string(bytes, 'x'))});
+  }
+  two.b.sink.wait_messages(kPackets);
+  const auto messages = two.b.sink.messages();
+  for (std::size_t i = 0; i < kPackets; ++i) BOOST_REQUIRE(text_of(messages.at(i).frames.at(0)) == std::to_string(i));
+  const std::uint64_t through_rings = use_of(two.a).ring_packets - before;
+  BOOST_TEST(through_rings > 0U);
+  BOOST_TEST(through_rings < kPackets);
+}
+
+BOOST_AUTO_TEST_CASE(large_frames_are_shared_when_their_packet_takes_the_ring) {
+  TwoWithRings two;
+  const std::uint64_t before = use_of(two.a).ring_packets;
+  const Frames sent{random_frame(kMib, two.random)};
+  const Frames arrived = two.pass(sent);
+  BOOST_TEST((arrived[0].memory == FrameMemory::foreign));
+  BOOST_TEST(equal(arrived[0], sent[0]));
+  BOOST_TEST(use_of(two.a).ring_packets == before + 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_without_rings_gets_and_gives_none) {
+  Two two({.rings = false}, {.packets_before_ring = 1});
+  for (std::size_t i = 1; i <= 20; ++i) {
+    two.a.send("b", {});
+    two.b.sink.wait_messages(i);
+    two.b.send("a", {});
+    two.a.sink.wait_messages(i);
+  }
+  BOOST_TEST(use_of(two.a).rings == 0U);
+  BOOST_TEST(use_of(two.b).rings == 0U);
+  BOOST_TEST(use_of(two.a).ring_packets + use_of(two.b).ring_packets == 0U);
+}
+
+// A node says goodbye through the ring and closes the connection below it.
+BOOST_AUTO_TEST_CASE(what_was_sent_before_the_end_arrives_before_the_news_of_it) {
+  for (int round = 0; round < 20; ++round) {
+    TwoWithRings two;
+    for (int i = 0; i < 100; ++i) two.a.link->send("b", LinkLane::express, {frame_of("last words")});
+    const std::uint64_t through_rings = use_of(two.a).ring_packets;
+    two.a.link->stop();
+    two.b.sink.wait_downs(1);
+    BOOST_TEST(two.b.sink.messages().size() == 100U);
+    BOOST_TEST(through_rings >= 100U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_process_leaves_its_ring_and_comes_again, *boost::unit_test::label("fault-F12")) {
+  const ClusterSecret secret = ClusterSecret::random();
+  SharingNode node("survivor", 1, secret, {.packets_before_ring = 1});
+  for (std::uint64_t life = 2; life < 5; ++life) {
+    ChildNode child(secret, place_of("child"), life, 10s, "shared_link_child");
+    node.link->connect(child.address());
+    node.sink.wait_ups(life - 1);
+    until([&] {
+      node.send("child", {});
+      return use_of(node).rings == 1;
+    });
+    const std::uint64_t before = use_of(node).ring_packets;
+    node.send("child", {});
+    BOOST_TEST(use_of(node).ring_packets == before + 1);
+    child.kill();
+    node.sink.wait_downs(life - 1);
+    BOOST_TEST(use_of(node).rings == 0U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_ring_with_impossible_bytes_ends_the_connection) {
+  using detail::SharedControl;
+  Hostile two;
+  const auto inbox = detail::SegmentInbox::open_beside(place_of("hostile-inbox")).value();
+  const detail::InboxToken token = detail::random_inbox_token();
+  const auto control_of_b = [&](SharedControl::Kind kind) {
+    std::optional<SharedControl> found;
+    until([&] {
+      for (const auto& message : two.sink.messages()) {
+        const auto control = detail::decode_shared_control(message.frames.front());
+        if (control && control->kind == kind) found = control;
+      }
+      return found.has_value();
+    });
+    return *found;
+  };
+  const SharedControl hello = control_of_b(SharedControl::Kind::hello);
+  two.say(detail::encode(SharedControl{.token = token, .inbox = inbox.place()}));
+  const auto segment = detail::make_segment(detail::kRingSegmentBytes, detail::Writers::all).value();
+  BOOST_REQUIRE(
+      inbox.send(hello.inbox,
+                 {.kind = detail::HandOver::ring, .token = hello.token, .bytes = detail::kRingSegmentBytes, .file = {}},
+                 segment.file.get()));
+  two.say(detail::encode(SharedControl{.kind = SharedControl::Kind::ring_offered, .inbox = ""}));
+  const std::uint32_t bell = control_of_b(SharedControl::Kind::ring_ready).number;
+  std::optional<detail::Doorbell> doorbell;
+  while (auto handed = inbox.receive()) {
+    if (handed->kind == detail::HandOver::doorbell) doorbell.emplace(detail::Doorbell::map(handed->file).value());
+  }
+  BOOST_TEST_REQUIRE(doorbell.has_value());
+  two.say(detail::encode(SharedControl{.kind = SharedControl::Kind::ring_begins, .number = 1, .inbox = ""}));
+  segment.memory->bytes()[0] = std::byte{24};  // a packet of zero bytes
+  doorbell->ring(bell);
+  two.b.sink.wait_downs(1);
+  BOOST_TEST(use_of(two.b).refused == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
