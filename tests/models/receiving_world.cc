@@ -40,7 +40,8 @@ class ReceivingWorld {
       const Thread& thread = threads_[i];
       if (can_step(thread)) out.push_back({What::step, i});
       // A death may take a wake-up along: only then is the time-out of sleeping threads needed.
-      if (thread.at == At::asleep && somebody_died_ && bells_ != 0) out.push_back({What::time_is_over, i});
+      if (thread.at == At::asleep && thread.kind != Kind::idle && somebody_died_ && bells_ != 0)
+        out.push_back({What::time_is_over, i});
       const bool may_be_late =
           thread.at == At::asleep || thread.at == At::sleeps_without_role || thread.at == At::looks;
       if (thread.kind == Kind::waiter && script_->has_deadline && may_be_late) out.push_back({What::deadline, i});

@@ -280,15 +280,15 @@ std::optional<bool> RingReceiver::work_while_idle(WaitPoint& point) {
   return came;
 }
 
-/// Takes the role when something has come, and gives it back at once: a thread that waits may want it.
+/// Takes the role when something has come, and gives it back at once: a thread that waits may want it. Sleeps without
+/// end: the own thread makes up for lost bells.
 std::optional<bool> RingReceiver::receive_while_idle(const WaitPoint& point) {
   const auto is_over = [&] { return point.signalled() || stopped_; };
-  for (bool in_time = true; !is_over() && !is_closed();) {
+  while (!is_over() && !is_closed()) {
     doorbell_->settle(Berth::idle);
     if (take_role()) {
       try {
-        if (!in_time) serve_all();
-        while (!is_over() && (receive_rung() || (in_time && look(idle_spin_, point)))) {
+        while (!is_over() && (receive_rung() || look(idle_spin_, point))) {
         }
       } catch (...) {
         fail();
@@ -297,7 +297,7 @@ std::optional<bool> RingReceiver::receive_while_idle(const WaitPoint& point) {
       doorbell_->settle(Berth::idle);
       release_role();
     }
-    if (!is_over()) in_time = doorbell_->wait(Berth::idle, sleep_max_);
+    if (!is_over()) (void)doorbell_->wait(Berth::idle, std::chrono::hours(1));
   }
   return point.signalled() ? std::optional(true) : std::nullopt;
 }
