@@ -139,14 +139,27 @@ struct CallableKey {
   friend auto operator<=>(const CallableKey&, const CallableKey&) = default;
 };
 
+/// Whether the key of an F holds the F.
+template <class F>
+inline constexpr bool has_pointer_key = std::is_pointer_v<F> || std::is_member_function_pointer_v<F>;
+
 template <class F>
 [[nodiscard]] CallableKey key_of(const F& callable) {
   CallableKey key{std::type_index(typeid(F)), {}};
-  if constexpr (std::is_pointer_v<F> || std::is_member_function_pointer_v<F>) {
+  if constexpr (has_pointer_key<F>) {
     static_assert(sizeof(F) <= sizeof(key.pointer));
     std::memcpy(key.pointer.data(), &callable, sizeof(F));
   }
   return key;
+}
+
+/// Returns the callable of `key`. REQUIRES: key_of made it from an F.
+template <class F>
+  requires has_pointer_key<F>
+[[nodiscard]] F pointer_of(const CallableKey& key) {
+  F callable;
+  std::memcpy(&callable, key.pointer.data(), sizeof(F));
+  return callable;
 }
 
 template <class Param, class Arg>

@@ -26,6 +26,12 @@ Registration::Registration(Registration&&) noexcept = default;
 Registration& Registration::operator=(const Registration&) = default;
 Registration& Registration::operator=(Registration&&) noexcept = default;
 
+detail::RegisteredFunction::Run detail::run_by_key(const CallableKey& key, RunByKey run) {
+  return [key, run](const TaskPlace& place, PayloadReader& arguments, void* object) {
+    return run(key, place, arguments, object);
+  };
+}
+
 void Registration::add(detail::RegisteredFunction function) { entries_.emplace_back(std::move(function)); }
 
 FunctionRegistry::FunctionRegistry() : table_(std::make_shared<const detail::FunctionTable>()) {}

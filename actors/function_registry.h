@@ -64,23 +64,34 @@ template <class F, class Values, class Call>
 std::variant<ValueBox, LaterValue> run_with(const TaskPlace& place, PayloadReader& arguments, const Call& callable) {
   using S = Signature<F>;
   using R = typename S::Returned;
-  const auto served = std::make_shared<Served<Values>>(place);
-  std::apply([&](auto&... value) { (arguments.archive()(value), ...); }, served->values);
-  const auto call = [&]() -> decltype(auto) {
-    return std::apply([&](auto&... value) -> decltype(auto) { return callable(served->scope, std::move(value)...); },
-                      served->values);
+  const auto decode = [&arguments](Served<Values>& served) {
+    std::apply([&](auto&... value) { (arguments.archive()(value), ...); }, served.values);
   };
-  if constexpr (S::is_later) {
-    return later_value(started(call(), place), served);
-  } else if constexpr (std::is_void_v<R>) {
-    call();
-    return ValueBox::of(Unit{});
-  } else if constexpr (is_stream<R>) {
-    R stream = call();
-    stream.keep(served);
-    return ValueBox::of(std::move(stream));
+  const auto call = [&callable](Served<Values>& served) -> decltype(auto) {
+    return std::apply([&](auto&... value) -> decltype(auto) { return callable(served.scope, std::move(value)...); },
+                      served.values);
+  };
+  if constexpr (S::is_later || is_stream<R>) {
+    const auto served = std::make_shared<Served<Values>>(place);
+    decode(*served);
+    if constexpr (S::is_later) {
+      return later_value(started(call(*served), place), served);
+    } else {
+      R stream = call(*served);
+      stream.keep(served);
+      return ValueBox::of(std::move(stream));
+    }
   } else {
-    return ValueBox::made_by<R>(call);
+    Served<Values> served(place);
+    decode(served);
+    if constexpr (std::is_void_v<R>) {
+      call(served);
+      return ValueBox::of(Unit{});
+    } else if constexpr (std::is_move_constructible_v<R>) {
+      return ValueBox::of<R>(call(served));
+    } else {
+      return ValueBox::made_by<R>([&]() -> decltype(auto) { return call(served); });
+    }
   }
 }
 
@@ -132,8 +143,8 @@ Fingerprint fingerprint_of_callable() {
 }
 
 /// The entry of a callable under `name`, run by `run`.
-template <class F, class Run>
-RegisteredFunction registered_with(std::string name, const F& callable, Run run) {
+template <class F>
+RegisteredFunction registered_with(std::string name, const F& callable, RegisteredFunction::Run run) {
   constexpr bool is_member = !std::is_void_v<ObjectOf<F>>;
   return {std::move(name),  {},
           key_of(callable), fingerprint_of_callable<F>(),
@@ -141,12 +152,24 @@ RegisteredFunction registered_with(std::string name, const F& callable, Run run)
           object_type<F>(), std::move(run)};
 }
 
+/// Runs the F whose key is given.
+using RunByKey = std::variant<ValueBox, LaterValue> (*)(const CallableKey& key, const TaskPlace& place,
+                                                        PayloadReader& arguments, void* object);
+[[nodiscard]] RegisteredFunction::Run run_by_key(const CallableKey& key, RunByKey run);
+
 template <class F>
 RegisteredFunction registered(std::string name, const F& callable) {
-  return registered_with(std::move(name), callable,
-                         [callable](const TaskPlace& place, PayloadReader& arguments, void* object) {
-                           return run_decoded<F>(callable, place, arguments, object);
-                         });
+  if constexpr (has_pointer_key<F>) {  // then all share one closure type: half of the code that a registration makes
+    const RunByKey run = [](const CallableKey& key, const TaskPlace& place, PayloadReader& arguments, void* object) {
+      return run_decoded<F>(pointer_of<F>(key), place, arguments, object);
+    };
+    return registered_with(std::move(name), callable, run_by_key(key_of(callable), run));
+  } else {
+    const auto run = [callable](const TaskPlace& place, PayloadReader& arguments, void* object) {
+      return run_decoded<F>(callable, place, arguments, object);
+    };
+    return registered_with(std::move(name), callable, run);
+  }
 }
 
 }  // namespace detail

@@ -70,6 +70,26 @@ bool FutureCore::claim() {
   return !std::exchange(claimed_, true);
 }
 
+bool FutureCore::complete_later(std::shared_ptr<void> undecoded) {
+  if (!claim()) return false;
+  undecoded_ = std::move(undecoded);
+  publish();
+  return true;
+}
+
+std::shared_ptr<void> FutureCore::begin_decoding() {
+  {
+    std::lock_guard lock(mutex_);
+    if (undecoded_) {
+      decoding_ = true;
+      return std::exchange(undecoded_, nullptr);
+    }
+    if (!decoding_) return nullptr;
+  }
+  decoded_.wait(std::nullopt);
+  return nullptr;
+}
+
 void FutureCore::publish() {
   std::vector<Callback> callbacks;
   {
@@ -97,6 +117,14 @@ void FutureCore::run_on_pool(Callback callback) {
   const auto refused = [shared](const Error& why) { (*shared)(&why); };
   const auto run = [shared] { (*shared)(nullptr); };
   std::ignore = home_.executor->submit({.label = "then", .run = run, .refused = refused});
+}
+
+PromiseKeeper::~PromiseKeeper() {
+  future_->fail(make_error(ErrorCode::internal, "the promise was dropped without an answer"));
+}
+
+std::shared_ptr<PromiseKeeper> keeper_of(std::shared_ptr<FutureCore> future) {
+  return std::make_shared<PromiseKeeper>(std::move(future));
 }
 
 }  // namespace troupe::detail

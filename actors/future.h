@@ -68,7 +68,16 @@ class FutureCore {
   using Callback = std::function<void(const Error* refused)>;
 
   explicit FutureCore(FutureHome home);
-  ~FutureCore();
+  virtual ~FutureCore();
+  FutureCore(const FutureCore&) = delete;
+  FutureCore& operator=(const FutureCore&) = delete;
+
+  /// Returns false if the future was completed before.
+  virtual bool fail(Error error) = 0;
+
+  /// Completes the future with a value that is not decoded yet. The first thread that asks for the value decodes it:
+  /// user types are never decoded on the thread that received them. Returns false if the future was completed before.
+  bool complete_later(std::shared_ptr<void> undecoded);
 
   [[nodiscard]] bool done() const { return done_.signalled(); }
   void wait() { done_.wait(std::nullopt); }
@@ -89,8 +98,10 @@ class FutureCore {
   [[nodiscard]] bool claim();
   /// Ends all waits and submits the callbacks to the pool. REQUIRES: the result is set.
   void publish();
-
-  mutable std::mutex mutex_;
+  /// Returns what the calling thread has to decode, before it calls `decoding_ended`. Returns null if there is nothing
+  /// to decode; if another thread decodes, waits for it.
+  [[nodiscard]] std::shared_ptr<void> begin_decoding();
+  void decoding_ended() { decoded_.signal(); }
 
  private:
   void run_on_pool(Callback callback);
@@ -98,16 +109,35 @@ class FutureCore {
   const FutureHome home_;
   std::stop_source stop_;
   WaitPoint done_;
+  WaitPoint decoded_;
+  std::mutex mutex_;
   bool claimed_ = false;             // guarded by mutex_
   bool published_ = false;           // guarded by mutex_
+  bool decoding_ = false;            // guarded by mutex_
   std::vector<Callback> callbacks_;  // guarded by mutex_
+  std::shared_ptr<void> undecoded_;  // guarded by mutex_ once published
 };
+
+/// Held by a promise. The last holder's end fails a future that was not completed.
+class PromiseKeeper {
+ public:
+  explicit PromiseKeeper(std::shared_ptr<FutureCore> future) : future_(std::move(future)) {}
+  ~PromiseKeeper();
+  PromiseKeeper(const PromiseKeeper&) = delete;
+  PromiseKeeper& operator=(const PromiseKeeper&) = delete;
+
+ private:
+  const std::shared_ptr<FutureCore> future_;
+};
+[[nodiscard]] std::shared_ptr<PromiseKeeper> keeper_of(std::shared_ptr<FutureCore> future);
 
 template <class T>
 class FutureState final : public FutureCore {
  public:
-  using FutureCore::FutureCore;
-  using Decode = std::function<Result<T>()>;
+  /// Decodes what `complete_later` was given. What it throws becomes the future's Error.
+  using Decode = T (*)(void* undecoded);
+
+  explicit FutureState(FutureHome home, Decode decode = nullptr) : FutureCore(std::move(home)), decode_(decode) {}
 
   /// Returns false if the future was completed before.
   bool complete(Result<T> result) {
@@ -117,50 +147,24 @@ class FutureState final : public FutureCore {
     return true;
   }
 
-  /// Completes the future with the result of `decode`, which runs once, on the first thread that asks for the value:
-  /// user types are never decoded on the thread that received them.
-  bool complete_later(Decode decode) {
-    if (!claim()) return false;
-    decode_ = std::move(decode);
-    publish();
-    return true;
-  }
+  bool fail(Error error) override { return complete(std::move(error)); }
 
   /// Returns the same object to every caller. REQUIRES: done().
   const Result<T>& result() {
-    Decode decode;
-    {
-      std::lock_guard lock(mutex_);
-      decode = std::exchange(decode_, nullptr);
-      if (decode) decoding_ = true;
-    }
-    if (decode) {
-      result_.emplace(decoded(decode));
-      decoded_.signal();
-    } else if (decoding_started()) {
-      decoded_.wait(std::nullopt);
+    if (const std::shared_ptr<void> undecoded = begin_decoding()) {
+      try {
+        result_.emplace(decode_(undecoded.get()));
+      } catch (...) {
+        result_.emplace(error_of_decoding());
+      }
+      decoding_ended();
     }
     return *result_;
   }
 
  private:
-  [[nodiscard]] static Result<T> decoded(const Decode& decode) {
-    try {
-      return decode();
-    } catch (...) {
-      return error_of_decoding();
-    }
-  }
-
-  [[nodiscard]] bool decoding_started() const {
-    std::lock_guard lock(mutex_);
-    return decoding_;
-  }
-
-  std::optional<Result<T>> result_;  // written by the claimer or the decoder, read after done_ or decoded_
-  Decode decode_;                    // guarded by mutex_ once published
-  bool decoding_ = false;            // guarded by mutex_
-  WaitPoint decoded_;
+  const Decode decode_;
+  std::optional<Result<T>> result_;  // written by the claimer or the decoder, read once it is done or decoded
 };
 
 }  // namespace detail
@@ -176,7 +180,7 @@ class Promise {
 
   explicit Promise(detail::FutureHome home)
       : state_(std::make_shared<detail::FutureState<Value>>(std::move(home))),
-        keeper_(std::make_shared<Keeper>(state_)) {}
+        keeper_(detail::keeper_of(state_)) {}
 
   /// Returns false if the future was completed before.
   bool complete(Result<Value> result) const { return state_->complete(std::move(result)); }
@@ -184,19 +188,8 @@ class Promise {
   [[nodiscard]] Future<T> future() const { return Future<T>(state_); }
 
  private:
-  struct Keeper {
-    explicit Keeper(std::shared_ptr<detail::FutureState<Value>> s) : state(std::move(s)) {}
-    ~Keeper() {
-      Error dropped;
-      dropped.message = "the promise was dropped without an answer";
-      state->complete(std::move(dropped));
-    }
-    Keeper(const Keeper&) = delete;
-    Keeper& operator=(const Keeper&) = delete;
-    std::shared_ptr<detail::FutureState<Value>> state;
-  };
   std::shared_ptr<detail::FutureState<Value>> state_;
-  std::shared_ptr<Keeper> keeper_;
+  std::shared_ptr<detail::PromiseKeeper> keeper_;
 };
 
 /// A handle: copies refer to the same future. A default-constructed one has no value and throws on use.

@@ -25,6 +25,15 @@ std::optional<Error> unusable(const ScopeState& scope, const RRefHandle& handle,
   return failure;
 }
 
+/// Errors: as error_of_decoding.
+Result<std::string> read_string(PayloadReader& reader) {
+  try {
+    return decode_value<std::string>(&reader);
+  } catch (...) {
+    return error_of_decoding();
+  }
+}
+
 using Handles = std::vector<std::shared_ptr<RRefHandle>>;
 
 std::string operation_of(const Handles& handles, msg::Wanted wanted) {
@@ -85,7 +94,7 @@ Future<std::string> type_of_value(const std::shared_ptr<ScopeState>& scope, cons
   }
   const auto call =
       std::make_shared<OutgoingCall>(scope, [promise, handle](const Result<std::shared_ptr<PayloadReader>>& reply) {
-        auto type = reply ? read_value<std::string>(*reply.value()) : Result<std::string>(reply.error());
+        auto type = reply ? read_string(*reply.value()) : Result<std::string>(reply.error());
         if (type) handle->learned_type(type.value());
         promise.complete(std::move(type));
       });

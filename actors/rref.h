@@ -105,9 +105,9 @@ class RRef {
   [[nodiscard]] Future<T> to_here_async(Through through) const {
     static_assert(Travels<T>,
                   "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");
-    return detail::expect<T>(through.scope.shared_state(), [&](detail::OutgoingCall& call) {
-      detail::fetch(through.scope.state(), {handle("to_here")}, msg::Wanted::value, call, through.site);
-    });
+    auto expected = detail::expect<T>(through.scope.shared_state());
+    detail::fetch(through.scope.state(), {handle("to_here")}, msg::Wanted::value, *expected.call, through.site);
+    return std::move(expected.future);
   }
 
   /// Returns a read-only copy, shared by all callers on this node. It is fetched again only when the value has changed:
@@ -122,10 +122,9 @@ class RRef {
     if (detail::is_owner(*kept)) return std::make_shared<const T>(to_here({outside, through.site}));
     if (auto copy = kept->copies().get()) return std::static_pointer_cast<const T>(std::move(copy));
     using Copy = std::pair<std::uint64_t, T>;
-    const Future<Copy> answer = detail::expect<Copy>(outside.shared_state(), [&](detail::OutgoingCall& call) {
-      detail::fetch(outside.state(), {kept}, msg::Wanted::cached, call, through.site);
-    });
-    const auto fetched = std::make_shared<Copy>(answer.get());
+    const auto expected = detail::expect<Copy>(outside.shared_state());
+    detail::fetch(outside.state(), {kept}, msg::Wanted::cached, *expected.call, through.site);
+    const auto fetched = std::make_shared<Copy>(expected.future.get());
     const std::shared_ptr<const T> copy(fetched, &fetched->second);
     kept->copies().keep(copy, fetched->first);
     return copy;
@@ -164,9 +163,9 @@ class RRef {
                                                                   Args&&... args) const {
     auto encoder = encode(through, callable, std::forward<Args>(args)...);
     using R = detail::ResultOn<T, F, Args...>;
-    return detail::expect<R>(through.scope.shared_state(), [&](detail::OutgoingCall& call) {
-      detail::call_on(std::move(encoder), handle("rpc_async"), call);
-    });
+    auto expected = detail::expect<R>(through.scope.shared_state());
+    detail::call_on(std::move(encoder), handle("rpc_async"), *expected.call);
+    return std::move(expected.future);
   }
 
   /// Calls a function on the value, as rpc_sync, and leaves the result at the owner.
@@ -209,29 +208,25 @@ class RRef {
   template <class F, class... Args>
   detail::CallEncoder encode(const Through& through, const F& callable, Args&&... args) const {
     using C = detail::ChosenOn<T, F, Args...>;
-    [[maybe_unused]] const auto call_with = [&]<class Wire>(std::type_identity<Wire>, auto&&... all) {
-      const detail::CallableKey key = detail::key_of<C>(choose(callable, std::type_identity<std::tuple<Args...>>{}));
-      return detail::encode_call<Wire>(through.scope.shared_state(), owner(), through.site, key,
-                                       std::forward<decltype(all)>(all)...);
-    };
     if constexpr (detail::is_inherited<F, T>) {
       return encode(through, member_of<T>(callable), std::forward<Args>(args)...);
-    } else if constexpr (detail::is_member<F>) {
-      static_assert(std::is_same_v<detail::ObjectOf<C>, T>, "the member function is not one of the value's class");
-      if constexpr (std::is_same_v<C, F>) static_cast<void>(detail::CallCheck<detail::WireOf<C>, Args...>::passes);
-      const auto call = [&](auto&&... all) {
-        return call_with(std::type_identity<detail::WireOf<C>>{}, std::forward<decltype(all)>(all)...);
-      };
-      return detail::Callee<F>::complete(callable, call, std::forward<Args>(args)...);
     } else {
-      static_assert(std::is_same_v<typename detail::RunsOn<C>::Type, T>,
-                    "the function does not take the value as its first parameter, a const T&");
-      using Rest = typename detail::AfterFirst<detail::WireOf<C>>::Rest;
-      if constexpr (std::is_same_v<C, F>) static_cast<void>(detail::CallCheck<Rest, Args...>::passes);
-      const auto call = [&](detail::OnValue, auto&&... rest) {
-        return call_with(std::type_identity<Rest>{}, std::forward<decltype(rest)>(rest)...);
-      };
-      return detail::Callee<F>::complete(callable, call, detail::OnValue{}, std::forward<Args>(args)...);
+      detail::CallEncoder encoder(through.scope.shared_state(), owner(), through.site,
+                                  detail::key_of<C>(choose(callable, std::type_identity<std::tuple<Args...>>{})));
+      if constexpr (detail::is_member<F>) {
+        using Wire = detail::WireOf<C>;
+        static_assert(std::is_same_v<detail::ObjectOf<C>, T>, "the member function is not one of the value's class");
+        if constexpr (std::is_same_v<C, F>) static_cast<void>(detail::CallCheck<Wire, Args...>::passes);
+        detail::Callee<F>::complete(callable, detail::EncodeArguments<Wire>{encoder}, std::forward<Args>(args)...);
+      } else {
+        using Rest = typename detail::AfterFirst<detail::WireOf<C>>::Rest;
+        static_assert(std::is_same_v<typename detail::RunsOn<C>::Type, T>,
+                      "the function does not take the value as its first parameter, a const T&");
+        if constexpr (std::is_same_v<C, F>) static_cast<void>(detail::CallCheck<Rest, Args...>::passes);
+        detail::Callee<F>::complete(callable, detail::EncodeArguments<Rest>{encoder}, detail::OnValue{},
+                                    std::forward<Args>(args)...);
+      }
+      return encoder;
     }
   }
 
@@ -279,7 +274,9 @@ RRef<T> Scope::find(To to, std::string_view name) const {
 template <class T>
 Future<RRef<T>> Scope::find_async(To to, std::string_view name) const {
   auto encoder = encode(to, &detail::find_published, std::string(name), detail::identity_of<T>());
-  return detail::expect<RRef<T>>(state_, [&](detail::OutgoingCall& call) { encoder.call(call); });
+  auto expected = detail::expect<RRef<T>>(state_);
+  encoder.call(*expected.call);
+  return std::move(expected.future);
 }
 
 template <class F, class... Args>

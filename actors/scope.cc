@@ -24,6 +24,10 @@ std::optional<TimePoint> detail::due_of(const ScopeState& scope) {
 
 detail::FutureHome detail::future_home_of(const Scope& scope) { return scope.state().node->future_home(); }
 
+detail::CallEncoder Scope::encoder_for(const To& to, const detail::CallableKey& key) const {
+  return {state_, to.rank ? detail::name_of(*state_, *to.rank) : Result<NodeName>(to.name), to.site, key};
+}
+
 Scope Scope::with(CallOptions options) const {
   auto state = std::make_shared<detail::ScopeState>(*state_);  // shares path and counters
   if (options.deadline) {

@@ -82,7 +82,9 @@ class Scope {
   [[nodiscard]] Future<detail::ResultFor<F, Args...>> rpc_async(To to, const F& callable, Args&&... args) const {
     using R = detail::ResultFor<F, Args...>;
     auto encoder = encode(to, callable, std::forward<Args>(args)...);
-    return detail::expect<R>(state_, [&](detail::OutgoingCall& call) { encoder.call(call); });
+    auto expected = detail::expect<R>(state_);
+    encoder.call(*expected.call);
+    return std::move(expected.future);
   }
 
   /// Calls `callable` on node `to` and leaves the result there: `to` becomes the owner, and the caller gets a reference
@@ -98,8 +100,7 @@ class Scope {
   /// others wait. What `make` throws is thrown to that caller, and the next one makes the value. As for `publish`
   /// otherwise. Throws also RemoteError{timeout}; bad_argument if `make` itself asks for `name`.
   template <class T, class Make>
-  RRef<T> node_local(std::string_view name, const Make& make,
-                                   SourceLocation site = SourceLocation::current()) const;
+  RRef<T> node_local(std::string_view name, const Make& make, SourceLocation site = SourceLocation::current()) const;
 
   /// Makes this node the owner of `value` under `name`, for `find` of any node, until `unpublish` or the node's stop.
   /// Throws RemoteError{bad_argument}: the name is empty, taken, or of a value of another type.
@@ -148,15 +149,15 @@ class Scope {
     static_assert(std::is_void_v<detail::ObjectOf<C>>,
                   "a member function is called on an RRef: r.rpc_sync(scope, &T::f, ...)");
     if constexpr (std::is_same_v<C, F>) static_cast<void>(detail::CallCheck<detail::WireOf<C>, Args...>::passes);
-    const detail::CallableKey key = detail::key_of<C>(detail::Callee<F>::template choose<Args...>(callable));
-    const Result<NodeName> node = to.rank ? detail::name_of(*state_, *to.rank) : Result<NodeName>(to.name);
-    const auto call = [&](auto&&... all) {
-      return detail::encode_call<detail::WireOf<C>>(state_, node, to.site, key, std::forward<decltype(all)>(all)...);
-    };
-    return detail::Callee<F>::complete(callable, call, std::forward<Args>(args)...);
+    auto encoder = encoder_for(to, detail::key_of<C>(detail::Callee<F>::template choose<Args...>(callable)));
+    const detail::EncodeArguments<detail::WireOf<C>> encode_all{encoder};
+    detail::Callee<F>::complete(callable, encode_all, std::forward<Args>(args)...);
+    return encoder;
   }
 
  private:
+  [[nodiscard]] detail::CallEncoder encoder_for(const To& to, const detail::CallableKey& key) const;
+
   std::shared_ptr<detail::ScopeState> state_;
 };
 

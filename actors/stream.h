@@ -205,10 +205,9 @@ class Stream {
     if (reader_->asked.size() < reader_->ahead && !reader_->ended) {
       const Scope lasting = scope.with({.deadline = Deadline::while_peer_lives()});
       while (reader_->asked.size() < reader_->ahead) {
-        reader_->asked.push_back(
-            detail::expect<std::optional<T>>(lasting.shared_state(), [&](detail::OutgoingCall& call) {
-              detail::fetch(lasting.state(), {reader_->handle}, msg::Wanted::element, call, {});
-            }));
+        auto expected = detail::expect<std::optional<T>>(lasting.shared_state());
+        detail::fetch(lasting.state(), {reader_->handle}, msg::Wanted::element, *expected.call, {});
+        reader_->asked.push_back(std::move(expected.future));
       }
     }
     return !reader_->asked.empty();

@@ -13,22 +13,27 @@ namespace troupe {
 
 namespace detail {
 
+/// Decodes the values of an ArrivedValues. Throws as decode_value.
+template <class T>
+[[nodiscard]] std::vector<T> decode_values(void* arrived) {
+  const auto& [reader, count] = *static_cast<ArrivedValues*>(arrived);
+  std::vector<T> values;
+  for (std::size_t i = 0; i < count; ++i) {
+    T value{};
+    reader->archive()(value);
+    values.push_back(std::move(value));
+  }
+  reader->archive().finish();
+  return values;
+}
+
 /// Fetches the values of `handles`, all of one owner.
 template <class T>
 [[nodiscard]] Future<std::vector<T>> fetch_several(const std::shared_ptr<ScopeState>& scope,
                                                    const std::vector<std::shared_ptr<RRefHandle>>& handles,
                                                    const SourceLocation& site) {
-  auto state = std::make_shared<FutureState<std::vector<T>>>(future_home_of(*scope));
-  const auto call = std::make_shared<OutgoingCall>(
-      scope, [state, count = handles.size()](const Result<std::shared_ptr<PayloadReader>>& reply) {
-        if (!reply) {
-          state->complete(reply.error());
-          return;
-        }
-        state->complete_later([reader = reply.value(), count] { return read_values<T>(*reader, count); });
-      });
-  call->count_as_open();
-  call->cancelled_by = cancelling(*scope, *state);
+  auto state = std::make_shared<FutureState<std::vector<T>>>(future_home_of(*scope), &decode_values<T>);
+  const auto call = call_for_values(scope, state, handles.size());
   fetch(*scope, handles, msg::Wanted::value, *call, site);
   return Future<std::vector<T>>(std::move(state));
 }

@@ -1,20 +1,20 @@
 #include "messages/all.h"
 
+#include <fmt/format.h>
+
 #include <array>
-#include <cstddef>
-#include <utility>
 
 namespace troupe::msg {
 
 namespace {
 
-template <std::size_t... Is>
-constexpr auto list_infos(std::index_sequence<Is...>) {
-  return std::array{std::variant_alternative_t<Is, AnyMessage>::kInfo...};
+template <class... M>
+constexpr auto list_infos(MessageList<M...>) {
+  return std::array{M::kInfo...};
 }
 
-/// In the order of AnyMessage.
-constexpr auto kInfos = list_infos(std::make_index_sequence<std::variant_size_v<AnyMessage>>());
+/// In the order of Messages.
+constexpr auto kInfos = list_infos(Messages{});
 
 constexpr bool all_distinct() {
   for (std::size_t i = 0; i < kInfos.size(); ++i) {
@@ -26,13 +26,58 @@ constexpr bool all_distinct() {
 }
 static_assert(all_distinct(), "two messages have one number or name");
 
+/// How one type of message is copied, moved and destroyed.
+struct MessageOps {
+  void (*copy)(void* to, const void* from);
+  void (*move)(void* to, void* from) noexcept;
+  void (*destroy)(void* message) noexcept;
+};
+
+template <class... M>
+constexpr auto list_ops(MessageList<M...>) {
+  static_assert((std::is_nothrow_move_constructible_v<M> && ...));
+  return std::array{MessageOps{[](void* to, const void* from) { ::new (to) M(*static_cast<const M*>(from)); },
+                               [](void* to, void* from) noexcept { ::new (to) M(std::move(*static_cast<M*>(from))); },
+                               [](void* message) noexcept { static_cast<M*>(message)->~M(); }}...};
+}
+
+/// In the order of Messages.
+constexpr auto kOps = list_ops(Messages{});
+
 }  // namespace
+
+AnyMessage::AnyMessage() : AnyMessage(Call{}) {}
+
+AnyMessage::AnyMessage(const AnyMessage& other) : index_(other.index_) { kOps[index_].copy(storage_, other.storage_); }
+
+AnyMessage::AnyMessage(AnyMessage&& other) noexcept : index_(other.index_) {
+  kOps[index_].move(storage_, other.storage_);
+}
+
+AnyMessage& AnyMessage::operator=(const AnyMessage& other) {
+  if (this != &other) *this = AnyMessage(other);
+  return *this;
+}
+
+AnyMessage& AnyMessage::operator=(AnyMessage&& other) noexcept {
+  if (this == &other) return *this;
+  kOps[index_].destroy(storage_);
+  index_ = other.index_;
+  kOps[index_].move(storage_, other.storage_);
+  return *this;
+}
+
+AnyMessage::~AnyMessage() { kOps[index_].destroy(storage_); }
+
+std::logic_error AnyMessage::wrong_type(const MessageInfo& wanted) const {
+  return std::logic_error(fmt::format("[message] {} was expected, this is {}", wanted.name, info_of(*this).name));
+}
 
 const MessageInfo& info_of(const AnyMessage& message) { return kInfos.at(message.index()); }
 
 const MessageInfo* find_info(MessageTag tag) {
-  for (const MessageInfo& word : kInfos) {
-    if (word.tag() == tag) return &word;
+  for (const MessageInfo& info : kInfos) {
+    if (info.tag() == tag) return &info;
   }
   return nullptr;
 }

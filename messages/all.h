@@ -1,7 +1,12 @@
 // The list of all messages that actors send each other across nodes.
 #pragma once
 
-#include <variant>
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 #include "messages/autograd.h"
 #include "messages/membership.h"
@@ -12,8 +17,34 @@
 
 namespace troupe::msg {
 
-/// Any message. The order of alternatives does not travel: `kInfo.number` does.
-using AnyMessage = std::variant<                                                             //
+template <class... M>
+struct MessageList {
+  static constexpr std::size_t kCount = sizeof...(M);
+  static constexpr std::size_t kSize = std::max({sizeof(M)...});
+  static constexpr std::size_t kAlignment = std::max({alignof(M)...});
+
+  template <class Wanted>
+  [[nodiscard]] static constexpr bool has() {
+    return (std::is_same_v<Wanted, M> || ...);
+  }
+
+  template <class Wanted>
+  [[nodiscard]] static consteval std::size_t index_of() {
+    static_assert(has<Wanted>(), "not a message");
+    std::size_t index = 0;
+    static_cast<void>(((std::is_same_v<Wanted, M> || (++index, false)) || ...));
+    return index;
+  }
+
+  /// Calls `test(std::type_identity<M>)`, in their order, until it returns true. Returns whether it did.
+  template <class Test>
+  static constexpr bool any_of(Test&& test) {
+    return (test(std::type_identity<M>{}) || ...);
+  }
+};
+
+/// The messages. Their order does not travel: `kInfo.number` does.
+using Messages = MessageList<                                                                //
     Call, RemoteCall, ValueCall, Reply, Failure, CallCancelled,                              //
     RRefFetch, RRefCreated, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked, RRefChanged,  //
     BackwardMark, BackwardMarked, BackwardRun, BackwardGradients, BackwardFinished, ContextAborted, ContextReleased,
@@ -23,6 +54,77 @@ using AnyMessage = std::variant<                                                
     BarrierEntered, BarrierPassed, BarrierLeft,  //
     BackwardRelease, BackwardReleased,           //
     ShardLoad, ShardSave, ShardSaved, ShardJoin, ShardWait, ShardReady>;
+
+/// One of Messages: a Call at first. A std::variant of as many types costs every source that moves one seconds of
+/// compiling; this one is moved, copied and destroyed in all.cc.
+class AnyMessage {
+ public:
+  AnyMessage();
+  template <class M>
+    requires(Messages::has<M>())
+  AnyMessage(M message) : index_(Messages::index_of<M>()) {
+    ::new (static_cast<void*>(storage_)) M(std::move(message));
+  }
+  AnyMessage(const AnyMessage& other);
+  AnyMessage(AnyMessage&& other) noexcept;
+  AnyMessage& operator=(const AnyMessage& other);
+  AnyMessage& operator=(AnyMessage&& other) noexcept;
+  ~AnyMessage();
+
+  /// Returns the place of the held type in Messages.
+  [[nodiscard]] std::size_t index() const noexcept { return index_; }
+
+  template <class M>
+  [[nodiscard]] bool holds() const noexcept {
+    return index_ == Messages::index_of<M>();
+  }
+
+  /// Returns the message; null if it is not an M.
+  template <class M>
+  [[nodiscard]] M* get_if() noexcept {
+    return holds<M>() ? std::launder(reinterpret_cast<M*>(storage_)) : nullptr;
+  }
+  template <class M>
+  [[nodiscard]] const M* get_if() const noexcept {
+    return holds<M>() ? std::launder(reinterpret_cast<const M*>(storage_)) : nullptr;
+  }
+
+  /// Returns the message. Throws std::logic_error if it is not an M.
+  template <class M>
+  [[nodiscard]] M& get() & {
+    return holds<M>() ? *get_if<M>() : throw wrong_type(M::kInfo);
+  }
+  template <class M>
+  [[nodiscard]] const M& get() const& {
+    return holds<M>() ? *get_if<M>() : throw wrong_type(M::kInfo);
+  }
+  template <class M>
+  [[nodiscard]] M&& get() && {
+    return holds<M>() ? std::move(*get_if<M>()) : throw wrong_type(M::kInfo);
+  }
+
+  /// Calls `visitor` with a reference to the message as the type that it is.
+  template <class Visitor>
+  void visit(Visitor&& visitor) {
+    Messages::any_of([&]<class M>(std::type_identity<M>) {
+      M* held = get_if<M>();
+      return held != nullptr && (visitor(*held), true);
+    });
+  }
+  template <class Visitor>
+  void visit(Visitor&& visitor) const {
+    Messages::any_of([&]<class M>(std::type_identity<M>) {
+      const M* held = get_if<M>();
+      return held != nullptr && (visitor(*held), true);
+    });
+  }
+
+ private:
+  [[nodiscard]] std::logic_error wrong_type(const MessageInfo& wanted) const;
+
+  std::size_t index_;
+  alignas(Messages::kAlignment) std::byte storage_[Messages::kSize];
+};
 
 /// Returns number, name and kind of the message that `message` holds.
 [[nodiscard]] const MessageInfo& info_of(const AnyMessage& message);

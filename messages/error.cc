@@ -70,4 +70,6 @@ std::string Error::clipped(std::string_view text) {
   return fmt::format("{} [{} more bytes]", text.substr(0, end), text.size() - end);
 }
 
+std::shared_ptr<const Error> shared_error(Error error) { return std::make_shared<const Error>(std::move(error)); }
+
 }  // namespace troupe

@@ -26,9 +26,11 @@ void warn_cut_graph(const NodeCore& node, const std::string& function, const Sou
 
 }  // namespace
 
-CallEncoder::CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, SourceLocation site,
+CallEncoder::CallEncoder(std::shared_ptr<const ScopeState> scope, Result<NodeName> to, SourceLocation site,
                          const CallableKey& callable)
-    : scope_(std::move(scope)), to_(std::move(to)), site_(site), function_(scope_->node->functions().find(callable)) {
+    : scope_(std::move(scope)), site_(site), function_(scope_->node->functions().find(callable)) {
+  if (to) to_ = std::move(to).value();
+  else failure_ = to.error();
   if (function_ == nullptr) {
     throw std::invalid_argument(fmt::format("[rpc] this callable is not in the registry of {}; registered: {}",
                                             scope_->node->name(), fmt::join(scope_->node->functions().names(), ", ")));
@@ -39,6 +41,8 @@ CallEncoder::CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, S
 CallEncoder::CallEncoder(CallEncoder&&) noexcept = default;
 CallEncoder& CallEncoder::operator=(CallEncoder&&) noexcept = default;
 CallEncoder::~CallEncoder() = default;
+
+void CallEncoder::failed_to_encode(const EncodeError& error) { failure_ = error_of_encoding(*scope_->node, error); }
 
 /// Sets the common fields of Call, RemoteCall and ValueCall, and sends.
 struct CallSender {
@@ -130,6 +134,39 @@ std::vector<std::stop_token> cancelling(const ScopeState& scope, const FutureCor
   if (scope.stop.stop_possible()) tokens.push_back(scope.stop);
   if (scope.open_calls) tokens.push_back(scope.open_calls->stop_token());
   return tokens;
+}
+
+namespace {
+
+std::shared_ptr<OutgoingCall> call_answered_by(std::shared_ptr<const ScopeState> scope, const FutureCore& future,
+                                               ReplyHandler done) {
+  std::vector<std::stop_token> tokens = cancelling(*scope, future);
+  auto call = std::make_shared<OutgoingCall>(std::move(scope), std::move(done));
+  call->count_as_open();
+  call->cancelled_by = std::move(tokens);
+  return call;
+}
+
+}  // namespace
+
+std::shared_ptr<OutgoingCall> call_for(std::shared_ptr<const ScopeState> scope, std::shared_ptr<FutureCore> future) {
+  FutureCore& core = *future;
+  return call_answered_by(std::move(scope), core,
+                          [future = std::move(future)](Result<std::shared_ptr<PayloadReader>> reply) {
+                            if (reply) future->complete_later(std::move(reply).value());
+                            else future->fail(reply.error());
+                          });
+}
+
+std::shared_ptr<OutgoingCall> call_for_values(std::shared_ptr<const ScopeState> scope,
+                                              std::shared_ptr<FutureCore> future, std::size_t count) {
+  FutureCore& core = *future;
+  return call_answered_by(std::move(scope), core,
+                          [future = std::move(future), count](Result<std::shared_ptr<PayloadReader>> reply) {
+                            if (!reply) future->fail(reply.error());
+                            else future->complete_later(
+                                std::make_shared<ArrivedValues>(ArrivedValues{std::move(reply).value(), count}));
+                          });
 }
 
 FutureHome future_home_of(const ScopeState& scope) { return scope.node->future_home(); }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "actors/callable.h"
+#include "actors/calls/callee.h"
 #include "actors/calls/outgoing_call.h"
 #include "actors/calls/payload_io.h"
 #include "actors/calls/scope_state.h"
@@ -31,8 +32,10 @@ struct RegisteredFunction;
 /// One call being made; one of its call functions completes it. Belongs to one thread.
 class CallEncoder {
  public:
-  /// Throws std::invalid_argument if the callable is not in the registry of the scope's node.
-  CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, SourceLocation site, const CallableKey& callable);
+  /// Without a destination the call will fail with that Error. Throws std::invalid_argument if the callable is not in
+  /// the registry of the scope's node.
+  CallEncoder(std::shared_ptr<const ScopeState> scope, Result<NodeName> to, SourceLocation site,
+              const CallableKey& callable);
   CallEncoder(CallEncoder&&) noexcept;
   CallEncoder& operator=(CallEncoder&&) noexcept;
   ~CallEncoder();
@@ -42,8 +45,11 @@ class CallEncoder {
   /// Restricts the call to that life of the destination.
   void only_to(Incarnation life) { life_ = life; }
 
-  /// Records that an argument could not be encoded: the call will fail with `error`.
-  void failed_to_encode(Error error) { failure_ = std::move(error); }
+  /// Returns false if the call will fail: its arguments need not be encoded.
+  [[nodiscard]] bool wants_arguments() const { return !failure_.has_value(); }
+
+  /// Records that an argument could not be encoded: the call will fail.
+  void failed_to_encode(const EncodeError& error);
 
   /// Runs the function on the destination node.
   void call(OutgoingCall& call);
@@ -112,86 +118,85 @@ using CallCheck = std::conditional_t<sizeof...(Args) == std::tuple_size_v<Wire>,
                                      ArgumentChecks<std::index_sequence_for<Args...>, Wire, Args...>,
                                      ArgumentCountCheck<std::tuple_size_v<Wire>, sizeof...(Args)>>;
 
-/// Encodes the arguments of a call. `Wire`: the types that travel.
-template <class Wire, class... Args>
-CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<NodeName>& to, SourceLocation site,
-                        const CallableKey& callable, Args&&... args) {
-  CallEncoder encoder(scope, to ? to.value() : NodeName(), site, callable);
-  if (!to) {
-    encoder.failed_to_encode(to.error());
-    return encoder;
+/// Encodes an argument of type P.
+template <class P, class Given>
+void encode_argument(CallEncoder& encoder, Given&& argument) {
+  if constexpr (std::is_same_v<P, std::remove_cvref_t<Given>>) {
+    encoder.archive()(argument);
+  } else {
+    const P converted = static_cast<P>(std::forward<Given>(argument));
+    encoder.archive()(converted);
   }
-  try {
-    if constexpr (CallCheck<Wire, Args...>::passes) {
-      [[maybe_unused]] const auto put = [&encoder]<class P>(std::type_identity<P>, auto&& arg) {
-        if constexpr (std::is_same_v<P, std::remove_cvref_t<decltype(arg)>>) {
-          encoder.archive()(arg);
-        } else {
-          const P converted = static_cast<P>(std::forward<decltype(arg)>(arg));
-          encoder.archive()(converted);
-        }
-      };
-      [&]<class... P>(std::type_identity<std::tuple<P...>>) {
-        (put(std::type_identity<P>{}, std::forward<Args>(args)), ...);
-      }(std::type_identity<Wire>{});
-    }
-  } catch (const EncodeError& error) {
-    encoder.failed_to_encode(error_of_encoding(*scope->node, error));
-  }
-  return encoder;
 }
+
+/// Encodes the arguments of a call. `Wire`: the types that travel.
+template <class Wire>
+struct EncodeArguments;
+template <class... P>
+struct EncodeArguments<std::tuple<P...>> {
+  CallEncoder& encoder;
+
+  template <class... Args>
+  void operator()(Args&&... args) const {
+    if constexpr (CallCheck<std::tuple<P...>, Args...>::passes) {
+      if (!encoder.wants_arguments()) return;
+      try {
+        (encode_argument<P>(encoder, std::forward<Args>(args)), ...);
+      } catch (const EncodeError& error) {
+        encoder.failed_to_encode(error);
+      }
+    }
+  }
+
+  /// Of a call on a value.
+  template <class... Args>
+  void operator()(OnValue /*value*/, Args&&... args) const {
+    (*this)(std::forward<Args>(args)...);
+  }
+};
 
 [[nodiscard]] FutureHome future_home_of(const ScopeState& scope);
 
-/// Decodes one value, which must be all of the payload. Errors: as error_of_decoding.
+/// Decodes one value, which must be all of the payload of a PayloadReader. Throws DecodeError, or an exception of the
+/// value's own type.
 template <class T>
-[[nodiscard]] Result<T> read_value(PayloadReader& reader) {
-  try {
-    T value{};
-    reader.archive()(value);
-    reader.archive().finish();
-    return value;
-  } catch (...) {  // DecodeError, or an exception of the value's own type
-    return error_of_decoding();
-  }
-}
-
-/// Decodes `count` values, one after the other. Errors: as error_of_decoding.
-template <class T>
-[[nodiscard]] Result<std::vector<T>> read_values(PayloadReader& reader, std::size_t count) {
-  try {
-    std::vector<T> values;
-    for (std::size_t i = 0; i < count; ++i) {
-      T value{};
-      reader.archive()(value);
-      values.push_back(std::move(value));
-    }
-    reader.archive().finish();
-    return values;
-  } catch (...) {
-    return error_of_decoding();
-  }
+[[nodiscard]] T decode_value(void* reader) {
+  T value{};
+  InArchive& archive = static_cast<PayloadReader*>(reader)->archive();
+  archive(value);
+  archive.finish();
+  return value;
 }
 
 /// Returns the tokens that cancel a request made in `scope` whose answer completes `future`.
 [[nodiscard]] std::vector<std::stop_token> cancelling(const ScopeState& scope, const FutureCore& future);
 
-/// Returns the future of a value that `start` requests; the first thread that wants the value decodes it. `start`
-/// receives the call, complete except for its destination.
-template <class R, class Start>
-Future<R> expect(const std::shared_ptr<ScopeState>& scope, Start&& start) {
-  auto state = std::make_shared<FutureState<Stored<R>>>(future_home_of(*scope));
-  const auto call = std::make_shared<OutgoingCall>(scope, [state](Result<std::shared_ptr<PayloadReader>> reply) {
-    if (!reply) {
-      state->complete(reply.error());
-      return;
-    }
-    state->complete_later([reader = std::move(reply).value()] { return read_value<Stored<R>>(*reader); });
-  });
-  call->count_as_open();
-  call->cancelled_by = cancelling(*scope, *state);
-  start(*call);
-  return Future<R>(std::move(state));
+/// Returns a call whose answer completes `future`: with the PayloadReader, undecoded, or with the Error.
+[[nodiscard]] std::shared_ptr<OutgoingCall> call_for(std::shared_ptr<const ScopeState> scope,
+                                                     std::shared_ptr<FutureCore> future);
+
+/// Several values in one payload, one after the other.
+struct ArrivedValues {
+  std::shared_ptr<PayloadReader> reader;
+  std::size_t count;
+};
+
+/// As call_for; completes with ArrivedValues.
+[[nodiscard]] std::shared_ptr<OutgoingCall> call_for_values(std::shared_ptr<const ScopeState> scope,
+                                                            std::shared_ptr<FutureCore> future, std::size_t count);
+
+/// A call that has no destination yet, and the future of its result.
+template <class R>
+struct ExpectedCall {
+  std::shared_ptr<OutgoingCall> call;
+  Future<R> future;
+};
+
+template <class R>
+[[nodiscard]] ExpectedCall<R> expect(const std::shared_ptr<ScopeState>& scope) {
+  using State = FutureState<Stored<R>>;
+  auto state = std::make_shared<State>(future_home_of(*scope), &decode_value<Stored<R>>);
+  return {call_for(scope, state), Future<R>(state)};
 }
 
 }  // namespace troupe::detail

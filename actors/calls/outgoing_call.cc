@@ -1,7 +1,6 @@
 #include "actors/calls/outgoing_call.h"
 
 #include <utility>
-#include <variant>
 
 #include "actors/calls/payload_io.h"
 #include "actors/calls/repetition.h"
@@ -30,9 +29,9 @@ struct CallAnswer {
       }
       return call.end(answer.error());
     }
-    if (auto* failure = std::get_if<msg::Failure>(&answer.value())) return call.end(std::move(failure->error));
+    if (auto* failure = answer.value().get_if<msg::Failure>()) return call.end(std::move(failure->error));
     if (call.makes_value) return call.end(std::shared_ptr<PayloadReader>());
-    auto* reply = std::get_if<msg::Reply>(&answer.value());
+    auto* reply = answer.value().get_if<msg::Reply>();
     if (reply == nullptr)
       return call.end(
           node->error(ErrorCode::protocol_violation, call.to_, "rpc", "the answer to a call is not a Reply"));
@@ -56,7 +55,7 @@ void OutgoingCall::send(Request request) {
   operation_ = request.operation;
   request.cancelled_by = std::move(cancelled_by);
   request.failure_as_message = !handed_out.empty();
-  const bool is_plain = std::holds_alternative<msg::Call>(request.message);  // others are never repeated
+  const bool is_plain = request.message.holds<msg::Call>();  // others are never repeated
   if (!is_plain || scope_->idempotency == Idempotency::at_most_once)
     return scope_->node->request(std::move(request), CallAnswer::handler(*this));
   if (handed_out.empty() && !scope_->context) {

@@ -48,7 +48,7 @@ WorkerActor::behavior_type worker_actor(WorkerActor::pointer self, NodeCore* nod
   };
   return guarded<WorkerActor::behavior_type>(
       "the worker", Failed{node},
-      [=](CallArrived& m) { serve(*node, m.delivery, std::get<msg::Call>(std::move(m.delivery.message))); },
+      [=](CallArrived& m) { serve(*node, m.delivery, std::move(m.delivery.message).get<msg::Call>()); },
       [=](const StopWorking&) { self->quit(); });
 }
 

@@ -237,7 +237,7 @@ void CollectiveMember::handle(const Delivery& delivery, CollectiveMessage word) 
     delivery.answer.answer(msg::Reply{});
     return handle_note(*from, std::move(word));
   }
-  const Frames& frames = std::get<msg::Call>(delivery.message).arguments.tensors;
+  const Frames& frames = delivery.message.get<msg::Call>().arguments.tensors;
   if (frames.size() > 1) {
     return delivery.answer.fail(
         error(ErrorCode::protocol_violation, delivery.from, fmt::format("a part of {} frames", frames.size())));

@@ -51,7 +51,7 @@ std::shared_ptr<CollectiveMember> Collectives::form(const Scope& scope, const Gr
 }
 
 void Collectives::handle(const Delivery& delivery) {
-  const auto& call = std::get<msg::Call>(delivery.message);
+  const auto& call = delivery.message.get<msg::Call>();
   if (call.fingerprint != fingerprint_of<CollectiveMessage>()) {
     return delivery.answer.fail(node_.error(ErrorCode::version_mismatch, node_.name(), kForming,
                                             "members of a collective say things differently"));

@@ -54,7 +54,7 @@ msg::BarrierPassed enter_barrier(const Scope& scope, const std::vector<NodeName>
     answer.state().wait();
     const Result<msg::AnyMessage>& result = answer.state().result();
     if (result) {
-      if (const auto* passed = std::get_if<msg::BarrierPassed>(&result.value())) return *passed;
+      if (const auto* passed = result.value().get_if<msg::BarrierPassed>()) return *passed;
       throw RemoteError(
           node.error(ErrorCode::protocol_violation, leader, operation, "the answer to a barrier is not BarrierPassed"));
     }

@@ -65,16 +65,16 @@ void ContextState::handle(const PassAsked& asked) {
 
 void ContextState::handle(Delivery delivery) {
   const NodeName& from = delivery.from;
-  if (const auto* mark = std::get_if<msg::BackwardMark>(&delivery.message)) {
+  if (const auto* mark = delivery.message.get_if<msg::BackwardMark>()) {
     part_->mark(from, delivery.envelope.request.value, *mark, delivery.due,
                 [answer = delivery.answer](msg::BackwardMarked marked) { answer.answer(std::move(marked)); });
-  } else if (const auto* run = std::get_if<msg::BackwardRun>(&delivery.message)) {
+  } else if (const auto* run = delivery.message.get_if<msg::BackwardRun>()) {
     part_->run(from, *run);
-  } else if (auto* gradients = std::get_if<msg::BackwardGradients>(&delivery.message)) {
+  } else if (auto* gradients = delivery.message.get_if<msg::BackwardGradients>()) {
     part_->gradients(from, std::move(*gradients));
-  } else if (const auto* finished = std::get_if<msg::BackwardFinished>(&delivery.message)) {
+  } else if (const auto* finished = delivery.message.get_if<msg::BackwardFinished>()) {
     part_->finished(from, *finished);
-  } else if (const auto* release = std::get_if<msg::BackwardRelease>(&delivery.message)) {
+  } else if (const auto* release = delivery.message.get_if<msg::BackwardRelease>()) {
     part_->release_graph(from, *release, [answer = delivery.answer](Result<msg::BackwardReleased> released) {
       if (released) return answer.answer(released.value());
       answer.fail(released.error());
@@ -141,7 +141,7 @@ void ContextState::send_mark(const NodeName& to, std::uint64_t number, msg::Back
                number](Result<msg::AnyMessage> answer) {
     const auto core = node.lock();
     if (!core) return;
-    const auto* marked = answer ? std::get_if<msg::BackwardMarked>(&answer.value()) : nullptr;
+    const auto* marked = answer ? answer.value().get_if<msg::BackwardMarked>() : nullptr;
     MarkAnswered news{pass, to, number, msg::BackwardMarked{}};
     if (marked != nullptr) {
       news.answer = *marked;

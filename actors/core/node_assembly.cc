@@ -5,7 +5,6 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "actors/calls/payload_io.h"
 #include "actors/calls/worker_actor.h"
@@ -120,7 +119,7 @@ struct NodeCore::RouterCallbacks final : Router::Callbacks {
                   std::move(credit)});
   }
   void came_late(const NodeLife& from, msg::AnyMessage answer) override {
-    auto* reply = std::get_if<msg::Reply>(&answer);
+    auto* reply = answer.get_if<msg::Reply>();
     if (reply == nullptr || node.stopped()) return;
     reply->value.boundary.reset();  // no graph on this node will reach it
     const PayloadReader unread(node.shared_from_this(), from.name, std::move(reply->value));
@@ -209,7 +208,7 @@ void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessag
   const msg::Envelope envelope{name_, to.name + "/router", {}, request};
   auto parcel = pack_message(envelope, message, packing_, to.name, *link_);
   if (!parcel) {
-    if (const auto* reply = std::get_if<msg::Reply>(&message)) {  // what it hands out will never be received
+    if (const auto* reply = message.get_if<msg::Reply>()) {  // what it hands out will never be received
       for (const msg::RRefHandout& handout : reply->value.refs) references_->take_back(handout);
     }
     Error error = parcel.error();
@@ -236,11 +235,9 @@ NodeCounts NodeCore::counts() const {
 }
 
 void NodeCore::deliver(Delivery delivery) {
-  const bool is_call = std::visit(
-      [](const auto& message) {
-        return is_one_of<std::decay_t<decltype(message)>, msg::Call, msg::RemoteCall, msg::ValueCall>;
-      },
-      delivery.message);
+  const msg::AnyMessage& message = delivery.message;
+  const bool is_call =
+      message.holds<msg::Call>() || message.holds<msg::RemoteCall>() || message.holds<msg::ValueCall>();
   if (!is_call || !calls_of_peers_.keep(delivery)) dispatch(std::move(delivery));
 }
 
@@ -259,53 +256,50 @@ void NodeCore::dispatch(Delivery delivery) {
 }
 
 void NodeCore::hand_on(Delivery delivery) {
-  std::visit(
-      [&](auto& message) {
-        using M = std::decay_t<decltype(message)>;
-        using namespace msg;
-        if constexpr (std::is_same_v<M, Call>) {
-          if (is_for_collectives(delivery.envelope.to)) return collectives_->handle(delivery);
-          host_->send(workers_->worker, CallArrived{std::move(delivery)});
-        } else if constexpr (std::is_same_v<M, CallCancelled>) {
-          served_calls_.cancelled({delivery.from, delivery.incarnation}, message.request);
-        } else if constexpr (std::is_same_v<M, RemoteCall>) {
-          serve_remote_call(*this, delivery, std::move(message));
-        } else if constexpr (std::is_same_v<M, ValueCall>) {
-          serve_value_call(*this, delivery, std::move(message));
-        } else if constexpr (std::is_same_v<M, RRefFetch>) {
-          serve_fetch(*this, delivery, std::move(message));
-        } else if constexpr (is_one_of<M, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked, RRefChanged>) {
-          references_->handle({delivery.from, delivery.incarnation}, message);
-        } else if constexpr (is_one_of<M, ContextAborted, ContextReleased, ContextEntered>) {
-          contexts_->handle(delivery.from, message);
-        } else if constexpr (std::is_same_v<M, BackwardMark>) {
-          const ContextId context = message.context;
-          contexts_->mark(context, std::move(delivery));
-        } else if constexpr (is_one_of<M, BackwardRun, BackwardGradients, BackwardFinished, BackwardRelease>) {
-          const ContextId context = message.context;
-          contexts_->hand_on(context, std::move(delivery));
-        } else if constexpr (std::is_same_v<M, ShardCreate>) {
-          const OptimizerId optimizer = message.optimizer;
-          shards_->create(optimizer, std::move(delivery));
-        } else if constexpr (std::is_same_v<M, ShardJoin>) {
-          const OptimizerId optimizer = message.optimizer;
-          shards_->join(optimizer, std::move(delivery));
-        } else if constexpr (std::is_same_v<M, ShardQuery>) {
-          const auto [optimizer, step] = std::pair(message.optimizer, message.step);
-          shards_->query(optimizer, step, std::move(delivery));
-        } else if constexpr (is_one_of<M, ShardPrepare, ShardCommit, ShardAbort, ShardStep, ShardLoad, ShardSave,
-                                       ShardWait, ShardReleased>) {
-          const OptimizerId optimizer = message.optimizer;
-          shards_->hand_on(optimizer, std::move(delivery));
-        } else if constexpr (is_one_of<M, MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady,
-                                       ShutdownCount, ShutdownAgreed, BarrierEntered, BarrierLeft>) {
-          membership_->handle(std::move(delivery));
-        } else {
-          spdlog::warn("[{}] dropped a {} from {}: it answers nothing that was asked", name_, M::kInfo.name,
-                       delivery.from);
-        }
-      },
-      delivery.message);
+  delivery.message.visit([&](auto& message) {
+    using M = std::decay_t<decltype(message)>;
+    using namespace msg;
+    if constexpr (std::is_same_v<M, Call>) {
+      if (is_for_collectives(delivery.envelope.to)) return collectives_->handle(delivery);
+      host_->send(workers_->worker, CallArrived{std::move(delivery)});
+    } else if constexpr (std::is_same_v<M, CallCancelled>) {
+      served_calls_.cancelled({delivery.from, delivery.incarnation}, message.request);
+    } else if constexpr (std::is_same_v<M, RemoteCall>) {
+      serve_remote_call(*this, delivery, std::move(message));
+    } else if constexpr (std::is_same_v<M, ValueCall>) {
+      serve_value_call(*this, delivery, std::move(message));
+    } else if constexpr (std::is_same_v<M, RRefFetch>) {
+      serve_fetch(*this, delivery, std::move(message));
+    } else if constexpr (is_one_of<M, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked, RRefChanged>) {
+      references_->handle({delivery.from, delivery.incarnation}, message);
+    } else if constexpr (is_one_of<M, ContextAborted, ContextReleased, ContextEntered>) {
+      contexts_->handle(delivery.from, message);
+    } else if constexpr (std::is_same_v<M, BackwardMark>) {
+      const ContextId context = message.context;
+      contexts_->mark(context, std::move(delivery));
+    } else if constexpr (is_one_of<M, BackwardRun, BackwardGradients, BackwardFinished, BackwardRelease>) {
+      const ContextId context = message.context;
+      contexts_->hand_on(context, std::move(delivery));
+    } else if constexpr (std::is_same_v<M, ShardCreate>) {
+      const OptimizerId optimizer = message.optimizer;
+      shards_->create(optimizer, std::move(delivery));
+    } else if constexpr (std::is_same_v<M, ShardJoin>) {
+      const OptimizerId optimizer = message.optimizer;
+      shards_->join(optimizer, std::move(delivery));
+    } else if constexpr (std::is_same_v<M, ShardQuery>) {
+      const auto [optimizer, step] = std::pair(message.optimizer, message.step);
+      shards_->query(optimizer, step, std::move(delivery));
+    } else if constexpr (is_one_of<M, ShardPrepare, ShardCommit, ShardAbort, ShardStep, ShardLoad, ShardSave, ShardWait,
+                                   ShardReleased>) {
+      const OptimizerId optimizer = message.optimizer;
+      shards_->hand_on(optimizer, std::move(delivery));
+    } else if constexpr (is_one_of<M, MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount,
+                                   ShutdownAgreed, BarrierEntered, BarrierLeft>) {
+      membership_->handle(std::move(delivery));
+    } else {
+      spdlog::warn("[{}] dropped a {} from {}: it answers nothing that was asked", name_, M::kInfo.name, delivery.from);
+    }
+  });
 }
 
 void NodeCore::peer_down(const Peer& peer, const Error& why) {

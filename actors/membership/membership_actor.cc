@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <variant>
 
 #include "actors/core/lives.h"
 
@@ -157,24 +156,24 @@ void MembershipState::join_failed(Error why) {
 }
 
 void MembershipState::word(Delivery& delivery) {
-  if (auto* join = std::get_if<msg::MemberJoin>(&delivery.message)) {
+  if (auto* join = delivery.message.get_if<msg::MemberJoin>()) {
     admit(delivery, *join);
-  } else if (const auto* list = std::get_if<msg::MemberList>(&delivery.message)) {
+  } else if (const auto* list = delivery.message.get_if<msg::MemberList>()) {
     admitted(*list);
-  } else if (const auto* joined = std::get_if<msg::MemberJoined>(&delivery.message)) {
+  } else if (const auto* joined = delivery.message.get_if<msg::MemberJoined>()) {
     learn(joined->member);
     settle_members();
-  } else if (std::get_if<msg::ShutdownReady>(&delivery.message) != nullptr) {
+  } else if (delivery.message.get_if<msg::ShutdownReady>() != nullptr) {
     agreement_.ready(delivery.from);
     coordinate();
-  } else if (const auto* count = std::get_if<msg::ShutdownCount>(&delivery.message)) {
+  } else if (const auto* count = delivery.message.get_if<msg::ShutdownCount>()) {
     const auto own = own_count();
     delivery.answer.answer(msg::ShutdownCounted{count->round, own.active, own.started});
-  } else if (std::get_if<msg::ShutdownAgreed>(&delivery.message) != nullptr) {
+  } else if (delivery.message.get_if<msg::ShutdownAgreed>() != nullptr) {
     agree();
-  } else if (auto* entered = std::get_if<msg::BarrierEntered>(&delivery.message)) {
+  } else if (auto* entered = delivery.message.get_if<msg::BarrierEntered>()) {
     enter_meeting(delivery, std::move(*entered));
-  } else if (const auto* left = std::get_if<msg::BarrierLeft>(&delivery.message)) {
+  } else if (const auto* left = delivery.message.get_if<msg::BarrierLeft>()) {
     barriers_->left(delivery.from, left->entry);
   } else if (delivery.answer.expected()) {
     delivery.answer.fail(
@@ -372,7 +371,7 @@ void MembershipState::ask_for_count(const NodeName& member) {
                    const auto core = node.lock();
                    const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
                    if (!core || !actor) return;
-                   const auto* counted = answer ? std::get_if<msg::ShutdownCounted>(&answer.value()) : nullptr;
+                   const auto* counted = answer ? answer.value().get_if<msg::ShutdownCounted>() : nullptr;
                    if (counted == nullptr) return core->host().send(actor, CountRefused{member, round});
                    core->host().send(actor, MemberCounted{member, counted->round, {counted->active, counted->started}});
                  });

@@ -2,7 +2,6 @@
 
 #include <new>
 #include <utility>
-#include <variant>
 
 #include "actors/core/request.h"
 #include "messages/codec.h"
@@ -38,14 +37,13 @@ Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage
 }
 
 Posting posting_of(const msg::AnyMessage& message, const std::string& actor, bool nested) {
-  const bool on_value =
-      std::holds_alternative<msg::ValueCall>(message) || std::holds_alternative<msg::RRefFetch>(message);
-  const bool is_call = std::holds_alternative<msg::Call>(message) && !is_for_collectives(actor);
+  const bool on_value = message.holds<msg::ValueCall>() || message.holds<msg::RRefFetch>();
+  const bool is_call = message.holds<msg::Call>() && !is_for_collectives(actor);
   Posting posting;
-  if (on_value || is_call || std::holds_alternative<msg::RemoteCall>(message)) {
+  if (on_value || is_call || message.holds<msg::RemoteCall>()) {
     posting.of = nested ? Posting::Class::nested_call : Posting::Class::call;
   }
-  if (on_value || std::holds_alternative<msg::BarrierEntered>(message)) posting.order_key = actor;
+  if (on_value || message.holds<msg::BarrierEntered>()) posting.order_key = actor;
   return posting;
 }
 

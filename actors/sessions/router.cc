@@ -344,7 +344,7 @@ void Router::complete(TimePoint now, RequestId request, const NodeLife& from, ms
     // Answered before it was sent completely: the rest need not be sent.
     put_on_link(peer->second, peer->second.session->take_back(now, request).on_link);
   }
-  if (auto* failure = std::get_if<msg::Failure>(&message)) {
+  if (auto* failure = message.get_if<msg::Failure>()) {
     describe(failure->error, *call, now);
     if (failure->unread || !call->entry.failure_as_message) return call->entry.done(std::move(failure->error));
   }

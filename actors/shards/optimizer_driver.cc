@@ -69,7 +69,7 @@ const Error* first_error(const Answers& answers) {
 template <class M>
 M expect(const NodeCore& node, const NodeName& owner, Result<msg::AnyMessage> answer, const std::string& operation) {
   if (!answer) throw RemoteError(answer.error());
-  if (auto* message = std::get_if<M>(&answer.value())) return std::move(*message);
+  if (auto* message = answer.value().get_if<M>()) return std::move(*message);
   throw RemoteError(node.error(ErrorCode::protocol_violation, owner, operation, "the answer is another message"));
 }
 

@@ -177,11 +177,11 @@ void ShardState::begin(NodeCore& node, std::shared_ptr<Strand> strand, Optimizer
 }
 
 void ShardState::handle(const Delivery& delivery) {
-  if (const auto* create = std::get_if<msg::ShardCreate>(&delivery.message); create != nullptr && !created_) {
+  if (const auto* create = delivery.message.get_if<msg::ShardCreate>(); create != nullptr && !created_) {
     this->create(delivery, *create);
-  } else if (const auto* join = std::get_if<msg::ShardJoin>(&delivery.message); join != nullptr && !created_) {
+  } else if (const auto* join = delivery.message.get_if<msg::ShardJoin>(); join != nullptr && !created_) {
     this->join(delivery, *join);
-  } else if (const auto* released = std::get_if<msg::ShardReleased>(&delivery.message)) {
+  } else if (const auto* released = delivery.message.get_if<msg::ShardReleased>()) {
     Error gone;
     gone.code = ErrorCode::cancelled;
     gone.message = "the optimizer was released";
@@ -264,7 +264,7 @@ void ShardState::answered(const OwnerAnswered& answer) {
   const NodeLife& owner = answer.question.owner;
   std::optional<msg::StepState> state;
   if (answer.answer) {
-    const auto* outcome = std::get_if<msg::ShardOutcome>(&answer.answer.value());
+    const auto* outcome = answer.answer.value().get_if<msg::ShardOutcome>();
     state = outcome == nullptr ? msg::StepState::unknown : outcome->state;
   } else if (!node_->stopped() && node_->membership().life_of(owner.name) == owner) {
     return node_->shards().try_again(optimizer_, answer.question,
@@ -298,18 +298,17 @@ void ShardState::fail(Error why) {
 }
 
 void ShardState::serve(const Delivery& delivery) {
-  if (std::holds_alternative<msg::ShardCreate>(delivery.message) ||
-      std::holds_alternative<msg::ShardJoin>(delivery.message)) {
+  if (delivery.message.holds<msg::ShardCreate>() || delivery.message.holds<msg::ShardJoin>()) {
     delivery.answer.answer(msg::ShardCreated{optimizer_, node_->incarnation()});
-  } else if (const auto* prepare = std::get_if<msg::ShardPrepare>(&delivery.message)) {
+  } else if (const auto* prepare = delivery.message.get_if<msg::ShardPrepare>()) {
     this->prepare(delivery, *prepare);
-  } else if (const auto* load = std::get_if<msg::ShardLoad>(&delivery.message)) {
+  } else if (const auto* load = delivery.message.get_if<msg::ShardLoad>()) {
     this->load(delivery, *load);
-  } else if (const auto* save = std::get_if<msg::ShardSave>(&delivery.message)) {
+  } else if (const auto* save = delivery.message.get_if<msg::ShardSave>()) {
     this->save(delivery, *save);
-  } else if (const auto* wait = std::get_if<msg::ShardWait>(&delivery.message)) {
+  } else if (const auto* wait = delivery.message.get_if<msg::ShardWait>()) {
     this->wait(delivery, *wait);
-  } else if (const auto* commit = std::get_if<msg::ShardCommit>(&delivery.message)) {
+  } else if (const auto* commit = delivery.message.get_if<msg::ShardCommit>()) {
     answer_on_strand(
         delivery.answer,
         [step = commit->step, settled = commit->settled](ShardWork& work) {
@@ -317,7 +316,7 @@ void ShardState::serve(const Delivery& delivery) {
           return work.part().commit(step);
         },
         when_told());
-  } else if (const auto* step = std::get_if<msg::ShardStep>(&delivery.message)) {
+  } else if (const auto* step = delivery.message.get_if<msg::ShardStep>()) {
     answer_on_strand(
         delivery.answer,
         [id = step->step, settled = step->settled, settings = step->settings,
@@ -326,14 +325,14 @@ void ShardState::serve(const Delivery& delivery) {
           return work.part().step(id, ShardParameters::GradientStep(gradients.get(), settings));
         },
         when_told());
-  } else if (const auto* query = std::get_if<msg::ShardQuery>(&delivery.message)) {
+  } else if (const auto* query = delivery.message.get_if<msg::ShardQuery>()) {
     strand_->run(
         [work = work_, by = NodeLife{delivery.from, delivery.incarnation}, query = *query, answer = delivery.answer] {
           work->asked(by, query, answer);
           work->go_on();
         },
         [answer = delivery.answer](const Error& error) { answer.fail(error); });
-  } else if (const auto* abort = std::get_if<msg::ShardAbort>(&delivery.message)) {
+  } else if (const auto* abort = delivery.message.get_if<msg::ShardAbort>()) {
     on_strand([step = abort->step](ShardWork& work) { work.part().abort(step); });
   }
 }

@@ -38,7 +38,7 @@ void StepRun::ask(const NodeLife& owner) {
 }
 
 void StepRun::answered(const NodeLife& owner, Result<msg::AnyMessage> answer) {
-  if (answer && !std::holds_alternative<msg::ShardStepped>(answer.value())) {
+  if (answer && !answer.value().holds<msg::ShardStepped>()) {
     answer = parts_.node->error(ErrorCode::protocol_violation, owner.name, "step",
                                 "the answer to a step is another message");
   }

@@ -7,8 +7,8 @@
 #include <span>
 #include <stdexcept>
 #include <tuple>
+#include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "actors/sessions/session_header.h"
 #include "messages/all.h"
@@ -17,9 +17,8 @@
 namespace troupe::sim {
 namespace {
 
-template <std::size_t... I>
-bool is_message(std::string_view name, std::index_sequence<I...>) {
-  return ((std::variant_alternative_t<I, msg::AnyMessage>::kInfo.name == name) || ...);
+bool is_message(std::string_view name) {
+  return msg::Messages::any_of([&]<class M>(std::type_identity<M>) { return M::kInfo.name == name; });
 }
 
 }  // namespace
@@ -69,7 +68,7 @@ void FaultyLink::deliver() {
 FaultRules::FaultRules(std::vector<FaultRule> rules) : rules_(std::move(rules)) {
   std::set<std::string> seen;
   for (const FaultRule& rule : rules_) {
-    if (!is_message(rule.message, std::make_index_sequence<std::variant_size_v<msg::AnyMessage>>()))
+    if (!is_message(rule.message))
       throw std::invalid_argument(fmt::format("[FaultRules] no message is called \"{}\"", rule.message));
     if (!seen.insert(rule.message).second)
       throw std::invalid_argument(fmt::format("[FaultRules] two rules for \"{}\"", rule.message));

@@ -12,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "actors/core/lives.h"
@@ -103,7 +102,7 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
   template <class Message>
   std::vector<Message> take() {
     std::vector<Message> taken;
-    for (Heard& one : take_heard<Message>()) taken.push_back(std::get<Message>(std::move(one.message)));
+    for (Heard& one : take_heard<Message>()) taken.push_back(std::move(one.message).get<Message>());
     return taken;
   }
 
@@ -112,7 +111,7 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
   std::vector<Heard> take_heard() {
     std::vector<Heard> taken;
     std::erase_if(heard_, [&](Heard& one) {
-      if (!std::holds_alternative<Message>(one.message)) return false;
+      if (!one.message.holds<Message>()) return false;
       taken.push_back(std::move(one));
       return true;
     });

@@ -221,9 +221,14 @@ BOOST_AUTO_TEST_CASE(chains_pass_values_of_any_type_and_none, *label("F-04")) {
 }
 
 BOOST_AUTO_TEST_CASE(value_is_decoded_once_by_the_first_who_wants_it) {
-  const auto state = std::make_shared<detail::FutureState<std::string>>(home);
-  std::atomic<int> decoded = 0;
-  BOOST_TEST(state->complete_later([&decoded]() -> Result<std::string> { return ++decoded, std::string("value"); }));
+  const auto count_and_decode = [](void* count) {
+    ++*static_cast<std::atomic<int>*>(count);
+    return std::string("value");
+  };
+  const auto state = std::make_shared<detail::FutureState<std::string>>(home, count_and_decode);
+  const auto count = std::make_shared<std::atomic<int>>(0);
+  const std::atomic<int>& decoded = *count;
+  BOOST_TEST(state->complete_later(count));
   BOOST_TEST(state->done());
   BOOST_TEST(decoded == 0);
   std::vector<const Result<std::string>*> results(4);
@@ -281,15 +286,22 @@ BOOST_AUTO_TEST_CASE(continuation_that_waits_for_a_thread_is_told_when_the_pool_
 /// A decode that throws `exception` and counts its calls.
 template <class Exception>
 struct ThrowingDecode : Home {
-  std::shared_ptr<detail::FutureState<int>> state = std::make_shared<detail::FutureState<int>>(home);
-  std::shared_ptr<std::atomic<int>> tried = std::make_shared<std::atomic<int>>(0);
+  struct Undecoded {
+    Exception exception;
+    int tried = 0;
+  };
+  static int decode(void* undecoded) {
+    auto& [exception, count] = *static_cast<Undecoded*>(undecoded);
+    ++count;
+    throw exception;
+  }
+  std::shared_ptr<Undecoded> undecoded = std::make_shared<Undecoded>();
 
   /// Returns the errors of two threads: the one that decodes and a later one.
   std::pair<Error, Error> told_by(Exception exception) {
-    state->complete_later([count = tried, exception]() -> Result<int> {
-      ++*count;
-      throw exception;
-    });
+    undecoded->exception = exception;
+    const auto state = std::make_shared<detail::FutureState<int>>(home, &decode);
+    state->complete_later(undecoded);
     const Future<int> future(state);
     Error of_other;
     const Error first = error_of(future);
@@ -304,7 +316,7 @@ BOOST_AUTO_TEST_CASE(exception_of_any_type_while_decoding_ends_the_future_once_f
   BOOST_TEST((first.code == ErrorCode::decode));
   BOOST_TEST(first.message == "its type threw what is no std::exception");
   BOOST_TEST((first == second));
-  BOOST_TEST(number.tried->load() == 1);
+  BOOST_TEST(number.undecoded->tried == 1);
   ThrowingDecode<std::bad_alloc> shortage;
   BOOST_TEST((shortage.told_by({}).first.code == ErrorCode::resource_exhausted));
 }

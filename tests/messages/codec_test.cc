@@ -33,7 +33,7 @@ Reply reply_with(const Tensor& tensor) { return {to_payload(nullptr, tensor)}; }
 
 BOOST_AUTO_TEST_CASE(every_message_survives_with_its_envelope, *boost::unit_test::label("R-35")) {
   const std::vector<AnyMessage> all = testing::every_message();
-  BOOST_REQUIRE(all.size() == std::variant_size_v<AnyMessage>);
+  BOOST_REQUIRE(all.size() == Messages::kCount);
   for (std::size_t i = 0; i < all.size(); ++i) {
     BOOST_TEST_CONTEXT(info_of(all[i]).name) {
       BOOST_TEST(all[i].index() == i);
@@ -46,6 +46,41 @@ BOOST_AUTO_TEST_CASE(every_message_survives_with_its_envelope, *boost::unit_test
       BOOST_TEST(testing::to_hex(encode(envelope, received.message).value()) == testing::to_hex(frames));
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(copies_and_moves_of_every_message_keep_its_type_and_fields) {
+  for (const AnyMessage& message : testing::every_message()) {
+    BOOST_TEST_CONTEXT(info_of(message).name) {
+      const std::string hex = testing::to_hex(encoded(message));
+      AnyMessage copy = message;
+      BOOST_TEST(testing::to_hex(encoded(copy)) == hex);
+      AnyMessage moved = std::move(copy);
+      BOOST_TEST(testing::to_hex(encoded(moved)) == hex);
+      AnyMessage other = ShardWait{};
+      other = message;
+      BOOST_TEST(testing::to_hex(encoded(other)) == hex);
+      const AnyMessage& same = other;
+      other = same;
+      BOOST_TEST(testing::to_hex(encoded(other)) == hex);
+      other = std::move(moved);
+      BOOST_TEST(testing::to_hex(encoded(other)) == hex);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(message_is_taken_only_as_what_it_is) {
+  const AnyMessage message = Failure{};
+  BOOST_TEST(message.holds<Failure>());
+  BOOST_TEST(message.get_if<Reply>() == nullptr);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(message.get<Reply>()), std::logic_error, [](const std::logic_error& error) {
+    return std::string_view(error.what()) == "[message] Reply was expected, this is Failure";
+  });
+  int visits = 0;
+  message.visit([&visits]<class M>(const M&) {
+    ++visits;
+    BOOST_TEST(M::kInfo.name == "Failure");
+  });
+  BOOST_TEST(visits == 1);
 }
 
 BOOST_AUTO_TEST_CASE(numbers_of_messages_are_stable_and_found) {
@@ -80,7 +115,7 @@ BOOST_AUTO_TEST_CASE(tensors_of_messages_are_sent_without_a_copy_and_received_wi
   BOOST_TEST(frames[2].bytes.data() == gradient.bytes());
   gradient.fill(0);
   const Decoded decoded = decode(frames).value();
-  const auto& received = std::get<BackwardGradients>(decoded.message).gradients;
+  const auto& received = decoded.message.get<BackwardGradients>().gradients;
   BOOST_TEST(same_bytes(received.at(0), from_values<float>({1, 2, 3})));
   BOOST_TEST(!received.at(1).defined());
   BOOST_TEST(received.at(0).storage().same_as(received.at(2).storage()));
@@ -97,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_payload_keeps_the_received_frames_until_its_values_are_de
   Decoded decoded = decode(frames).value();
   frames.clear();
   BOOST_TEST(!alive.expired());
-  const auto [tensor] = from_payload<Tensor>(std::get<Reply>(decoded.message).value);
+  const auto [tensor] = from_payload<Tensor>(decoded.message.get<Reply>().value);
   decoded.message = CallCancelled{};
   BOOST_TEST(alive.expired());
   BOOST_TEST(tensor.data<std::uint8_t>()[7] == 1);
@@ -169,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_text_of_a_user_may_exceed_what_a_name_may) {
   const std::string text(200'000, 'x');
   const Frames frames = encode({}, Reply{to_payload(nullptr, text)}).value();
   const Decoded decoded = decode(frames).value();
-  BOOST_TEST((std::get<0>(from_payload<std::string>(std::get<Reply>(decoded.message).value)) == text));
+  BOOST_TEST((std::get<0>(from_payload<std::string>(decoded.message.get<Reply>().value)) == text));
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_with_a_huge_text_still_arrives) {
@@ -177,7 +212,7 @@ BOOST_AUTO_TEST_CASE(a_failure_with_a_huge_text_still_arrives) {
   error.message = std::string(1'000'000, 'x');
   const Frames frames = encode({}, Failure{error}).value();
   const Decoded decoded = decode(frames).value();
-  BOOST_TEST(std::get<Failure>(decoded.message).error.message.ends_with("xx [938560 more bytes]"));
+  BOOST_TEST(decoded.message.get<Failure>().error.message.ends_with("xx [938560 more bytes]"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

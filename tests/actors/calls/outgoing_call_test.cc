@@ -46,7 +46,7 @@ BOOST_FIXTURE_TEST_CASE(a_reference_in_a_refused_call_stays_until_the_callee_tha
   const Future<std::int64_t> count = call_of_p1();
   const auto calls = p1->take_heard<msg::Call>();
   BOOST_REQUIRE(calls.size() == 1U);
-  const msg::RRefHandout out = std::get<msg::Call>(calls[0].message).arguments.refs.at(0);
+  const msg::RRefHandout out = calls[0].message.get<msg::Call>().arguments.refs.at(0);
   refuse(calls[0], false);
   BOOST_TEST((error_of(count).code == ErrorCode::no_such_function));
   BOOST_TEST(references().owned_values() == 1U);  // p1 may rely on this fork for another handle of the value

@@ -80,10 +80,10 @@ class ContextWorld::Node final : private ContextParticipant::Callbacks {
   }
 
   void receive(const NodeName& from, const msg::AnyMessage& message) {
-    if (const auto* run = std::get_if<msg::BackwardRun>(&message)) part.run(from, *run);
-    if (const auto* gradients = std::get_if<msg::BackwardGradients>(&message)) part.gradients(from, *gradients);
-    if (const auto* finished = std::get_if<msg::BackwardFinished>(&message)) part.finished(from, *finished);
-    if (const auto* aborted = std::get_if<msg::ContextAborted>(&message)) part.abort(aborted->error, from);
+    if (const auto* run = message.get_if<msg::BackwardRun>()) part.run(from, *run);
+    if (const auto* gradients = message.get_if<msg::BackwardGradients>()) part.gradients(from, *gradients);
+    if (const auto* finished = message.get_if<msg::BackwardFinished>()) part.finished(from, *finished);
+    if (const auto* aborted = message.get_if<msg::ContextAborted>()) part.abort(aborted->error, from);
   }
 
   void find_roots(const PassId& pass, std::vector<RRefId> roots) override {

@@ -78,7 +78,7 @@ ContextId of_p1(std::uint64_t serial) { return {"p1", 1, serial}; }
 template <class Message>
 std::vector<ContextId> contexts_of(const std::vector<BarePeer::Heard>& heard) {
   std::vector<ContextId> ids;
-  for (const auto& one : heard) ids.push_back(std::get<Message>(one.message).context);
+  for (const auto& one : heard) ids.push_back(one.message.get<Message>().context);
   return ids;
 }
 
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_late_word_about_what_has_ended_is_answered_and_begins_not
   p2->say("m", "", msg::ContextEntered{own});
   const auto told = p2->take_heard<msg::ContextReleased>();
   BOOST_REQUIRE(told.size() == 1U);
-  BOOST_TEST((std::get<msg::ContextReleased>(told[0].message).context == own));
+  BOOST_TEST((told[0].message.get<msg::ContextReleased>().context == own));
   contexts().called(own, "p1");
   BOOST_TEST(p1->take<msg::ContextReleased>().size() == 1U);
   BOOST_TEST(!contexts().joined(of_p1(1), "p1").has_value());

@@ -56,7 +56,7 @@ std::string names(const std::vector<msg::Member>& members) {
 std::string outcome(const Asked& asked) {
   if (!*asked) return "waits";
   if (!(*asked)->ok()) return std::string(name_of((*asked)->error().code)) + " " + (*asked)->error().message;
-  return names(std::get<msg::MemberList>((*asked)->value()).members);
+  return names((*asked)->value().get<msg::MemberList>().members);
 }
 
 std::string text_of(const std::optional<Error>& error) {
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(who_joins_asks_its_seed_for_its_place_and_goes_to_all_who_a
   membership().join({{seed.self().address}}, {4, "trainer", 0});
   const auto asked = seed.take_heard<msg::MemberJoin>();
   BOOST_REQUIRE(asked.size() == 1U);  // it was reached at its address
-  const auto& join = std::get<msg::MemberJoin>(asked[0].message);
+  const auto& join = asked[0].message.get<msg::MemberJoin>();
   BOOST_TEST(join.name == "m");
   BOOST_TEST((join.incarnation == core().incarnation()));
   BOOST_TEST(join.address == "memory://m");
@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(who_does_not_let_nodes_in_passes_them_on_once) {
   const Asked let_in = newcomer->ask("m", "membership", join_of(*newcomer));
   const auto passed_on = seed.take_heard<msg::MemberJoin>();
   BOOST_REQUIRE(passed_on.size() == 1U);
-  BOOST_TEST(std::get<msg::MemberJoin>(passed_on[0].message).name == "p2");
+  BOOST_TEST(passed_on[0].message.get<msg::MemberJoin>().name == "p2");
   BOOST_TEST(passed_on[0].to == "p1/membership");
   seed.answer("m", passed_on[0],
               msg::MemberList{3, {place_of(seed, 0, 1), own_place(1, 2), place_of(*newcomer, 2, 3)}});
@@ -384,7 +384,7 @@ BOOST_FIXTURE_TEST_SUITE(common_end, InTheWorld)
 std::vector<std::uint64_t> count(BarePeer& peer, std::uint64_t active, std::uint64_t started) {
   std::vector<std::uint64_t> rounds;
   for (const auto& asked : peer.take_heard<msg::ShutdownCount>()) {
-    rounds.push_back(std::get<msg::ShutdownCount>(asked.message).round);
+    rounds.push_back(asked.message.get<msg::ShutdownCount>().round);
     BOOST_TEST(asked.to == peer.self().name + "/membership");
     peer.answer("m", asked, msg::ShutdownCounted{rounds.back(), active, started});
   }
@@ -430,7 +430,7 @@ BOOST_AUTO_TEST_CASE(who_could_not_be_counted_is_asked_again_in_the_same_round) 
   other->answer("m", asked[0], msg::Failure{refused});
   BOOST_TEST(other->take<msg::ShutdownCount>().empty());
   clock->advance(20ms);
-  BOOST_TEST(count(*other, 0, 3) == std::vector<std::uint64_t>{std::get<msg::ShutdownCount>(asked[0].message).round},
+  BOOST_TEST(count(*other, 0, 3) == std::vector<std::uint64_t>{asked[0].message.get<msg::ShutdownCount>().round},
              boost::test_tools::per_element());
   clock->advance(1ms);
   BOOST_TEST(count(*other, 0, 3).size() == 1U);
@@ -474,7 +474,7 @@ BOOST_AUTO_TEST_CASE(who_is_not_the_first_says_when_it_is_done_and_to_each_new_f
   const auto ready = other->take_heard<msg::ShutdownReady>();
   BOOST_REQUIRE(ready.size() == 1U);
   BOOST_TEST(ready[0].to == "a/membership");
-  BOOST_TEST(std::get<msg::ShutdownReady>(ready[0].message).node == "m");
+  BOOST_TEST(ready[0].message.get<msg::ShutdownReady>().node == "m");
   other->say("m", "membership", msg::ShutdownReady{"a", other->self().incarnation});
   BOOST_TEST(other->take<msg::ShutdownCount>().empty());  // only the first member counts
   const auto first = peer("B");                           // sorts before "a"
@@ -490,7 +490,7 @@ BOOST_AUTO_TEST_CASE(who_is_counted_says_what_it_has_begun_and_not_ended) {
   const auto other = peer("a");
   const auto ask = [&](std::uint64_t round) {
     const Asked asked = other->ask("m", "membership", msg::ShutdownCount{round});
-    return std::get<msg::ShutdownCounted>((*asked)->value());
+    return (*asked)->value().get<msg::ShutdownCounted>();
   };
   const msg::ShutdownCounted before = ask(4);
   BOOST_TEST(before.round == 4U);
@@ -509,7 +509,7 @@ BOOST_AUTO_TEST_CASE(asking_for_counts_is_no_work) {
   static_cast<void>(disagreement());
   const auto started = [&] {
     const Asked asked = other->ask("m", "membership", msg::ShutdownCount{1});
-    return std::get<msg::ShutdownCounted>((*asked)->value()).started;
+    return (*asked)->value().get<msg::ShutdownCounted>().started;
   };
   const std::uint64_t before = started();
   other->say("m", "membership", msg::ShutdownReady{"p1", other->self().incarnation});

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(a_handle_that_came_is_told_to_its_owner_and_again_when_it_g
   const auto forked = p1->take_heard<msg::RRefForked>();
   BOOST_REQUIRE(forked.size() == 1U);
   BOOST_TEST(forked[0].to == "p1/rref/p1.5");
-  const auto& word = std::get<msg::RRefForked>(forked[0].message);
+  const auto& word = forked[0].message.get<msg::RRefForked>();
   BOOST_TEST((word.rref == RRefId{"p1", 1, 5}));
   BOOST_TEST((word.fork == ForkId{"p2", 2, 9}));
   BOOST_TEST(word.parent == "p2");
@@ -45,8 +45,8 @@ BOOST_AUTO_TEST_CASE(a_handle_that_came_is_told_to_its_owner_and_again_when_it_g
   const auto deleted = p1->take_heard<msg::RRefDeleted>();
   BOOST_REQUIRE(deleted.size() == 1U);
   BOOST_TEST(deleted[0].to == "p1/rref/p1.5");
-  BOOST_TEST((std::get<msg::RRefDeleted>(deleted[0].message).rref == word.rref));
-  BOOST_TEST((std::get<msg::RRefDeleted>(deleted[0].message).fork == word.fork));
+  BOOST_TEST((deleted[0].message.get<msg::RRefDeleted>().rref == word.rref));
+  BOOST_TEST((deleted[0].message.get<msg::RRefDeleted>().fork == word.fork));
   BOOST_TEST(p1->take<msg::RRefForkAck>().empty());
   BOOST_TEST(references().forks() == 0U);
   BOOST_TEST(references().handles() == 0U);
@@ -192,8 +192,8 @@ BOOST_AUTO_TEST_CASE(the_creating_call_confirms_the_handle_or_says_that_there_wi
   const auto undone = p1->take_heard<msg::RRefRevoked>();
   BOOST_REQUIRE(undone.size() == 1U);
   BOOST_TEST(undone[0].to == "p1/rref/m.101");
-  BOOST_TEST((std::get<msg::RRefRevoked>(undone[0].message).fork == fork));
-  BOOST_TEST((std::get<msg::RRefRevoked>(undone[0].message).error.code == ErrorCode::resource_exhausted));
+  BOOST_TEST((undone[0].message.get<msg::RRefRevoked>().fork == fork));
+  BOOST_TEST((undone[0].message.get<msg::RRefRevoked>().error.code == ErrorCode::resource_exhausted));
   BOOST_TEST((references().failure(*refused)->code == ErrorCode::resource_exhausted));
   BOOST_TEST(refused->failure_token().stop_requested());
 
@@ -258,8 +258,8 @@ BOOST_AUTO_TEST_CASE(a_handle_that_comes_home_stands_for_the_value_itself) {
   const auto known = p2->take_heard<msg::RRefForkAck>();
   BOOST_REQUIRE(known.size() == 1U);
   BOOST_TEST(known[0].to == "p2/references");
-  BOOST_TEST((std::get<msg::RRefForkAck>(known[0].message).rref == rref));
-  BOOST_TEST((std::get<msg::RRefForkAck>(known[0].message).fork == ForkId{"p2", 2, 30}));
+  BOOST_TEST((known[0].message.get<msg::RRefForkAck>().rref == rref));
+  BOOST_TEST((known[0].message.get<msg::RRefForkAck>().fork == ForkId{"p2", 2, 30}));
   p2->say("m", "rref/" + rref.text(), msg::RRefDeleted{rref, to_p2.fork});
   BOOST_TEST(references().owned_values() == 1U);
   home.reset();
@@ -287,11 +287,11 @@ BOOST_AUTO_TEST_CASE(a_fork_is_known_to_who_passed_it_on_and_to_who_holds_it) {
   const auto parent = p1->take_heard<msg::RRefForkAck>();
   BOOST_REQUIRE(parent.size() == 1U);
   BOOST_TEST(parent[0].to == "p1/references");
-  BOOST_TEST((std::get<msg::RRefForkAck>(parent[0].message).fork == late));
+  BOOST_TEST((parent[0].message.get<msg::RRefForkAck>().fork == late));
   const auto revoked = p2->take_heard<msg::RRefRevoked>();
   BOOST_REQUIRE(revoked.size() == 1U);
   BOOST_TEST(revoked[0].to == "p2/references");
-  const auto& word = std::get<msg::RRefRevoked>(revoked[0].message);
+  const auto& word = revoked[0].message.get<msg::RRefRevoked>();
   BOOST_TEST((word.rref == rref));
   BOOST_TEST((word.fork == late));
   BOOST_TEST((word.error.code == ErrorCode::ref_revoked));
@@ -340,7 +340,7 @@ BOOST_AUTO_TEST_CASE(who_keeps_a_copy_hears_once_that_the_value_changed) {
   const auto changed = p1->take_heard<msg::RRefChanged>();
   BOOST_REQUIRE(changed.size() == 1U);
   BOOST_TEST(changed[0].to == "p1/references");
-  BOOST_TEST((std::get<msg::RRefChanged>(changed[0].message).rref == handle->id()));
+  BOOST_TEST((changed[0].message.get<msg::RRefChanged>().rref == handle->id()));
   BOOST_TEST(p2->take<msg::RRefChanged>().empty());
   references().changed(handle->id(), nullptr);
   BOOST_TEST(p1->take<msg::RRefChanged>().empty());

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_remote_call_makes_a_value_that_its_caller_holds) {
   const msg::RemoteCall call = make_twice({"p1", 1, 50});
   const Asked asked = p1->ask("m", "worker", call);
   BOOST_REQUIRE(outcome(asked) == "ok");  // before the function ends
-  BOOST_TEST((std::get<msg::RRefCreated>((*asked)->value()).rref == call.rref));
+  BOOST_TEST(((*asked)->value().get<msg::RRefCreated>().rref == call.rref));
   BOOST_REQUIRE(pool->kept.size() == 1U);
   BOOST_TEST(pool->kept[0].label == "remote twice for p1");
   const Asked waiting = fetch(*p1, call.rref);
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(the_result_of_a_member_function_may_stay_as_a_value) {
                                  PeerLimits{}.answer_bytes_max + 1);  // no more answers to p1: its calls wait
   const Asked asked = p1->ask("m", "worker", call);
   BOOST_REQUIRE(outcome(asked) == "ok");
-  BOOST_TEST((std::get<msg::RRefCreated>((*asked)->value()).rref == rref));
+  BOOST_TEST(((*asked)->value().get<msg::RRefCreated>().rref == rref));
   BOOST_TEST(outcome(fetch(*p2, rref)) == "ok");
   BOOST_TEST(references().owned_values() == 2U);
   p1->say("m", "rref/p1.80", msg::RRefDeleted{rref, {"p1", 1, 81}});

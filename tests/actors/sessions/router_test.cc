@@ -10,7 +10,6 @@
 #include <set>
 #include <stop_token>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -33,12 +32,12 @@ BOOST_AUTO_TEST_CASE(request_arrives_and_its_answer_comes_back) {
   BOOST_REQUIRE(b.arrived.size() == 1U);
   BOOST_TEST(b.arrived[0].from == "a");
   BOOST_TEST(b.arrived[0].envelope.to == "b/worker");
-  BOOST_TEST(std::get<msg::Call>(b.arrived[0].message).function_name == "project");
+  BOOST_TEST(b.arrived[0].message.get<msg::Call>().function_name == "project");
   BOOST_TEST((b.arrived[0].due == at(10s) + 1ms));  // the time left at sending, counted from the arrival
   b.answer(at(2ms), a.life(), b.arrived[0].envelope.request, msg::Reply{});
   exchange(at(3ms));
   BOOST_REQUIRE(answers.size() == 1U);
-  BOOST_TEST(std::holds_alternative<msg::Reply>(answers[0].value()));
+  BOOST_TEST(answers[0].value().holds<msg::Reply>());
   BOOST_TEST(a.pending == 0U);
 }
 
@@ -96,7 +95,7 @@ BOOST_AUTO_TEST_CASE(request_without_an_answer_times_out_and_the_peer_is_told, *
   BOOST_TEST((answers[0].error().execution == Execution::maybe));
   exchange(at(51ms));
   BOOST_REQUIRE(b.arrived.size() == 2U);
-  BOOST_TEST((std::get<msg::CallCancelled>(b.arrived[1].message).request == b.arrived[0].envelope.request));
+  BOOST_TEST((b.arrived[1].message.get<msg::CallCancelled>().request == b.arrived[0].envelope.request));
 
   b.answer(at(60ms), a.life(), b.arrived[0].envelope.request, msg::Reply{});  // late
   exchange(at(61ms));
@@ -124,7 +123,7 @@ BOOST_AUTO_TEST_CASE(cancelled_request_ends_once_and_the_peer_is_told, *label("f
   b.answer(at(3ms), a.life(), id, msg::Reply{});
   exchange(at(4ms));
   BOOST_REQUIRE(b.arrived.size() == 2U);
-  BOOST_TEST((std::get<msg::CallCancelled>(b.arrived[1].message).request == id));
+  BOOST_TEST((b.arrived[1].message.get<msg::CallCancelled>().request == id));
   nobody.request_stop();
   a.router.cancel(at(5ms), id);
   BOOST_TEST(answers.size() == 1U);
@@ -192,8 +191,8 @@ BOOST_AUTO_TEST_CASE(call_that_times_out_before_it_left_says_never_and_what_it_w
   BOOST_TEST((answers.back().error().execution == Execution::never));
   BOOST_TEST(answers.back().error().message == "no answer within 5 ms: it waited for b to start earlier calls");
   exchange(at(6ms));
-  BOOST_TEST(std::ranges::count_if(b.arrived, [](const auto& message) {
-               return std::holds_alternative<msg::Call>(message.message);
+  BOOST_TEST(std::ranges::count_if(b.arrived, [](const auto& one) {
+               return one.message.template holds<msg::Call>();
              }) == static_cast<long>(granted));
 }
 
@@ -306,7 +305,7 @@ BOOST_AUTO_TEST_CASE(request_to_oneself_is_delivered_here_answered_here_and_canc
   BOOST_TEST(answers.size() == 1U);
   a.router.tick(at(5ms));
   BOOST_TEST((answers[1].error().code == ErrorCode::timeout));
-  BOOST_TEST((std::get<msg::CallCancelled>(a.arrived[2].message).request == a.arrived[1].envelope.request));
+  BOOST_TEST((a.arrived[2].message.get<msg::CallCancelled>().request == a.arrived[1].envelope.request));
 }
 
 BOOST_AUTO_TEST_CASE(answer_to_an_earlier_life_does_not_reach_its_successor, *label("fault-F15")) {

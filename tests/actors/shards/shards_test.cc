@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_step_of_an_optimizer_without_a_shard_is_not_applied) {
 BOOST_AUTO_TEST_CASE(anybody_may_ask_what_became_of_a_step) {
   const Asked asked = p2->ask("m", "shard/p1.4", msg::ShardQuery{{"p1", 1, 4}, {"p1", 1, 5}});
   BOOST_REQUIRE(answer_to(asked) == "ok");
-  const auto& known = std::get<msg::ShardOutcome>((*asked)->value());
+  const auto& known = (*asked)->value().get<msg::ShardOutcome>();
   BOOST_TEST((known.step == StepId{"p1", 1, 5}));
   BOOST_TEST((known.state == msg::StepState::unknown));
   BOOST_TEST(known.version == 0U);
@@ -151,8 +151,8 @@ BOOST_AUTO_TEST_CASE(a_shard_that_cannot_be_made_says_why_until_it_is_released) 
 BOOST_FIXTURE_TEST_CASE(an_owner_that_lives_and_cannot_answer_is_asked_again_after_a_pause, Orphaned) {
   const auto first = questions();
   BOOST_REQUIRE(first.size() == 1U);
-  BOOST_TEST((std::get<msg::ShardQuery>(first[0].message).step == step));
-  BOOST_TEST((std::get<msg::ShardQuery>(first[0].message).own == msg::StepState::prepared));
+  BOOST_TEST((first[0].message.get<msg::ShardQuery>().step == step));
+  BOOST_TEST((first[0].message.get<msg::ShardQuery>().own == msg::StepState::prepared));
   refuse(first[0]);
   BOOST_TEST(questions().empty());
   clock->advance(99ms);
@@ -160,7 +160,7 @@ BOOST_FIXTURE_TEST_CASE(an_owner_that_lives_and_cannot_answer_is_asked_again_aft
   clock->advance(1ms);
   const auto again = questions();
   BOOST_REQUIRE(again.size() == 1U);
-  BOOST_TEST((std::get<msg::ShardQuery>(again[0].message).step == step));
+  BOOST_TEST((again[0].message.get<msg::ShardQuery>().step == step));
   BOOST_TEST(shards().size() == 1U);
   p2->answer("m", again[0], msg::ShardOutcome{step, msg::StepState::aborted, 0});
   BOOST_TEST(shards().size() == 0U);
@@ -195,7 +195,7 @@ struct Joined : AmongShards {
   msg::ShardSaved saved_by(BarePeer& peer, const OptimizerId& optimizer, std::optional<std::uint64_t> version) {
     const Asked asked = peer.ask("m", "shard/" + optimizer.text(), msg::ShardSave{optimizer, version, true});
     BOOST_REQUIRE(answer_to(asked) == "ok");
-    return std::get<msg::ShardSaved>((*asked)->value());
+    return (*asked)->value().get<msg::ShardSaved>();
   }
 
   const OptimizerId first{"p1", 1, 4};
@@ -211,7 +211,7 @@ BOOST_FIXTURE_TEST_CASE(parameters_are_shared_until_the_last_handle_is_gone, Joi
   BOOST_TEST(shards().size() == 1U);
   const Asked step = step_of(*p2, second, 21);
   BOOST_REQUIRE(answer_to(step) == "ok");
-  BOOST_TEST(std::get<msg::ShardStepped>((*step)->value()).version == 3U);
+  BOOST_TEST((*step)->value().get<msg::ShardStepped>().version == 3U);
   p2->die();
   BOOST_TEST(shards().size() == 0U);
 }
@@ -242,8 +242,8 @@ BOOST_FIXTURE_TEST_CASE(trainer_that_is_ahead_is_answered_when_another_steps_or_
   BOOST_TEST(answer_to(step_of(*p1, first, 20)) == "ok");  // again
   BOOST_TEST(answer_to(step_of(*p2, second, 20)) == "ok");
   BOOST_REQUIRE(answer_to(ahead) == "ok");
-  BOOST_TEST(std::get<msg::ShardReady>((*ahead)->value()).clock == 1U);
-  BOOST_TEST(std::get<msg::ShardReady>((*ahead)->value()).slowest == 1U);
+  BOOST_TEST((*ahead)->value().get<msg::ShardReady>().clock == 1U);
+  BOOST_TEST((*ahead)->value().get<msg::ShardReady>().slowest == 1U);
   BOOST_TEST(answer_to(step_of(*p1, first, 21)) == "ok");
   const Asked again = wait_of(*p1, first, 0);
   BOOST_TEST(answer_to(again) == "waits");
