@@ -45,6 +45,8 @@ Saved saved_for(const Variable& of, const Tensor& value) {
   return grad_enabled() && of.requires_grad() ? Saved(value) : Saved();
 }
 
+Tensor value_or_undefined(const Variable& input) { return input.defined() ? input.value() : Tensor(); }
+
 std::vector<Tensor> values_of(std::span<const Variable> inputs) {
   std::vector<Tensor> values;
   values.reserve(inputs.size());

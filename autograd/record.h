@@ -48,6 +48,9 @@ class Saved {
 /// alive.
 [[nodiscard]] Saved saved_for(const Variable& of, const Tensor& value);
 
+/// Returns the value of an input that may be left out: an undefined Tensor then.
+[[nodiscard]] Tensor value_or_undefined(const Variable& input);
+
 /// Returns the present values of `inputs`. A variable given twice is read once: a set_value() of another thread cannot
 /// put two values of one variable into an operation.
 [[nodiscard]] std::vector<Tensor> values_of(std::span<const Variable> inputs);

@@ -59,6 +59,11 @@ Strides contiguous_strides(const Shape& shape) {
   return strides;
 }
 
+Shape with_last(Shape shape, std::int64_t size) {
+  shape.push_back(size);
+  return shape;
+}
+
 Shape joined_around(const Shape& shape, int dim) {
   const auto product = [&](int begin, int end) {
     detail::CheckedSize size = 1;

@@ -89,6 +89,9 @@ std::ostream& operator<<(std::ostream& out, const InlineDims& dims);
 /// Returns the strides of a tensor whose elements lie in row-major order without gaps.
 [[nodiscard]] Strides contiguous_strides(const Shape& shape);
 
+/// Returns `shape` with one more dimension at its end.
+[[nodiscard]] Shape with_last(Shape shape, std::int64_t size);
+
 /// Returns (outer, size, inner): the product of the sizes before `dim`, the size along `dim`, the product of the sizes
 /// after it. REQUIRES: 0 <= dim < shape.size().
 /// Throws ShapeError `[shape] too many elements: (4611686018427387904, 4, 0)` if a product overflows.

@@ -14,9 +14,8 @@ using detail::Convolution;
 using detail::edges_of;
 using detail::record;
 using detail::saved_for;
+using detail::value_or_undefined;
 using Edges = std::span<const Edge>;
-
-Tensor value_or_undefined(const Variable& x) { return x.defined() ? x.value() : Tensor(); }
 
 Variable record_convolution(const Convolution& given, const Variable& image, const Variable& weight,
                             const Variable& bias) {

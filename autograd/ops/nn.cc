@@ -20,9 +20,8 @@ using detail::Layout;
 using detail::record;
 using detail::Saved;
 using detail::saved_for;
+using detail::value_or_undefined;
 using Edges = std::span<const Edge>;
-
-Tensor value_or_undefined(const Variable& x) { return x.defined() ? x.value() : Tensor(); }
 
 /// Returns (..., n) as (rows, n).
 Tensor flat_rows(const Tensor& x) { return x.dim() == 1 ? x.unsqueeze(0) : flatten(x, 0, -2); }

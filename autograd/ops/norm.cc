@@ -11,9 +11,8 @@ namespace {
 using detail::edges_of;
 using detail::record;
 using detail::Saved;
+using detail::value_or_undefined;
 using Edges = std::span<const Edge>;
-
-Tensor value_or_undefined(const Variable& x) { return x.defined() ? x.value() : Tensor(); }
 
 /// The values of the three inputs; `weight` and `bias` may be undefined.
 struct Inputs {

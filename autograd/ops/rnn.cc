@@ -13,8 +13,7 @@ namespace {
 
 using detail::edges_of;
 using detail::Saved;
-
-Tensor value_or_undefined(const Variable& x) { return x.defined() ? x.value() : Tensor(); }
+using detail::value_or_undefined;
 
 /// The values of a layer's inputs, and the edges to them.
 struct Given {

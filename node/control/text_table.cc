@@ -37,7 +37,7 @@ std::string shown(Duration time) {
   using namespace std::chrono;
   const auto whole = [&](auto unit) { return duration_cast<decltype(unit)>(time).count(); };
   if (time < 1s) return fmt::format("{} ms", whole(milliseconds{}));
-  if (time < 1min) return fmt::format("{:.1f} s", duration<double>(time).count());
+  if (time < 1min) return fmt::format("{:.1f} s", std::chrono::duration<double>(time).count());
   if (time < 1h) return fmt::format("{} min {} s", whole(minutes{}), whole(seconds{}) % 60);
   if (time < 24h) return fmt::format("{} h {} min", whole(hours{}), whole(minutes{}) % 60);
   return fmt::format("{} d {} h", whole(hours{}) / 24, whole(hours{}) % 24);

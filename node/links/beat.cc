@@ -25,7 +25,7 @@ std::array<unsigned char, kProofBytes> prove(std::span<const std::byte> beat, co
   return proof;
 }
 
-std::uint32_t to_ms(Duration duration) {
+std::uint32_t wire_ms(Duration duration) {
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(duration).count();
   return static_cast<std::uint32_t>(std::clamp<decltype(ms)>(ms, 0, std::numeric_limits<std::uint32_t>::max()));
 }
@@ -40,8 +40,8 @@ Beat::Bytes encode(const Beat& beat, const PulseKey& key) {
   detail::store_little_endian(out, kMagic);
   detail::store_little_endian(out.subspan(4), beat.slot);
   detail::store_little_endian(out.subspan(8), beat.number);
-  detail::store_little_endian(out.subspan(16), to_ms(beat.said.interval));
-  detail::store_little_endian(out.subspan(20), to_ms(beat.said.deaf));
+  detail::store_little_endian(out.subspan(16), wire_ms(beat.said.interval));
+  detail::store_little_endian(out.subspan(20), wire_ms(beat.said.deaf));
   const auto proof = prove(out, key);
   std::ranges::copy(std::as_bytes(std::span{proof}), out.begin() + kProofAt);
   return bytes;

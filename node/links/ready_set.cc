@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kKeysPerWait = 64;
 
-int to_ms(Duration timeout) {
+int epoll_ms(Duration timeout) {
   if (timeout < Duration{0}) return -1;
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
   return static_cast<int>(std::min<decltype(ms)>(ms, std::numeric_limits<int>::max()));
@@ -38,7 +38,7 @@ void ReadySet::remove(int descriptor) { (void)::epoll_ctl(epoll_.get(), EPOLL_CT
 
 std::vector<ReadySet::Key> ReadySet::wait(Duration timeout) {
   std::array<::epoll_event, kKeysPerWait> events;
-  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), to_ms(timeout));
+  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), epoll_ms(timeout));
   std::vector<Key> keys;
   for (int i = 0; i < count; ++i) keys.push_back(events[static_cast<std::size_t>(i)].data.u64);
   return keys;

@@ -12,8 +12,8 @@
 
 namespace troupe::sim {
 
-BatonThread::BatonThread(std::shared_ptr<Schedule> schedule)
-    : schedule_(std::move(schedule)), thread_([this] { run(); }) {}
+BatonThread::BatonThread(std::shared_ptr<Schedule> schedule, std::shared_ptr<Processor> processor)
+    : schedule_(std::move(schedule)), processor_(std::move(processor)), thread_([this] { run(); }) {}
 
 BatonThread::~BatonThread() {
   to_function_.release();
@@ -70,13 +70,14 @@ void BatonThread::run() {
 }
 
 void BatonThread::switch_over() {
+  processor_->bring(thread_, at_);
   to_function_.release();
   to_world_.acquire();
   schedule_->take_baton();
 }
 
 std::unique_ptr<BatonThread> BatonThreads::take() {
-  if (idle_.empty()) return std::make_unique<BatonThread>(schedule_);
+  if (idle_.empty()) return std::make_unique<BatonThread>(schedule_, processor_);
   auto thread = std::move(idle_.back());
   idle_.pop_back();
   return thread;

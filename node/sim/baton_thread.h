@@ -10,6 +10,7 @@
 
 #include "actors/clock.h"
 #include "actors/core/wait_point.h"
+#include "node/sim/processor.h"
 #include "node/sim/schedule.h"
 
 namespace troupe::sim {
@@ -18,7 +19,7 @@ namespace troupe::sim {
 /// it when the function waits or ends.
 class BatonThread final : private detail::BlockingHook {
  public:
-  explicit BatonThread(std::shared_ptr<Schedule> schedule);
+  BatonThread(std::shared_ptr<Schedule> schedule, std::shared_ptr<Processor> processor);
 
   /// REQUIRES: idle().
   ~BatonThread() override;
@@ -48,6 +49,8 @@ class BatonThread final : private detail::BlockingHook {
   void switch_over();
 
   const std::shared_ptr<Schedule> schedule_;
+  const std::shared_ptr<Processor> processor_;
+  int at_ = Processor::kNone;  // where thread_ was brought last
   std::function<void()> function_;
   detail::WaitPoint* point_ = nullptr;  // null unless the function waits
   std::optional<TimePoint> due_;
@@ -60,7 +63,8 @@ class BatonThread final : private detail::BlockingHook {
 /// The threads of one world; a thread whose function has ended is reused.
 class BatonThreads {
  public:
-  explicit BatonThreads(std::shared_ptr<Schedule> schedule) : schedule_(std::move(schedule)) {}
+  BatonThreads(std::shared_ptr<Schedule> schedule, std::shared_ptr<Processor> processor)
+      : schedule_(std::move(schedule)), processor_(std::move(processor)) {}
 
   [[nodiscard]] std::unique_ptr<BatonThread> take();
   void give_back(std::unique_ptr<BatonThread> thread) { idle_.push_back(std::move(thread)); }
@@ -70,6 +74,7 @@ class BatonThreads {
 
  private:
   const std::shared_ptr<Schedule> schedule_;
+  const std::shared_ptr<Processor> processor_;
   std::vector<std::unique_ptr<BatonThread>> idle_;
 };
 

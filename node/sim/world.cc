@@ -63,7 +63,8 @@ struct World::State final : detail::BlockingHook {
   explicit State(WorldOptions o)
       : options(o),
         schedule(std::make_shared<Schedule>(o.seed, o.step_max)),
-        threads(std::make_shared<BatonThreads>(schedule)),
+        processor(std::make_shared<Processor>()),
+        threads(std::make_shared<BatonThreads>(schedule, processor)),
         network(std::make_shared<SimNetwork>(schedule, o.link)),
         log(schedule),
         guard(*this) {}
@@ -77,6 +78,7 @@ struct World::State final : detail::BlockingHook {
 
   const WorldOptions options;
   const std::shared_ptr<Schedule> schedule;
+  const std::shared_ptr<Processor> processor;
   const std::shared_ptr<BatonThreads> threads;
   const std::shared_ptr<SimNetwork> network;
   const LogInTrace log;
@@ -89,6 +91,7 @@ struct World::State final : detail::BlockingHook {
 
 bool World::State::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
   if (stepping) throw std::logic_error("[sim] an actor waited: handlers never do");
+  const Processor::Stay stay(*processor);
   const TimePoint limit = due.value_or(schedule->now() + options.wait_max);
   while (!point.signalled() && advance(limit)) {
   }
@@ -203,12 +206,14 @@ bool World::run(Duration limit) {
 }
 
 void World::run_for(Duration duration) {
+  const Processor::Stay stay(*state_->processor);
   const TimePoint limit = state_->schedule->now() + duration;
   while (state_->advance(limit)) {
   }
 }
 
 bool World::step_until(const std::function<bool()>& condition, Duration limit) {
+  const Processor::Stay stay(*state_->processor);
   const TimePoint due = state_->schedule->now() + limit;
   while (!condition()) {
     if (!state_->advance(due)) return condition();

@@ -5,7 +5,7 @@ namespace {
 
 constexpr int kDims = 4;
 
-cudnnDataType_t data_type(DType dtype) {
+cudnnDataType_t cudnn_type(DType dtype) {
   switch (dtype) {
     case DType::f16: return CUDNN_DATA_HALF;
     case DType::bf16: return CUDNN_DATA_BFLOAT16;
@@ -39,7 +39,7 @@ ConvolutionDescriptors::~ConvolutionDescriptors() { destroy(); }
 
 void ConvolutionDescriptors::set(const ConvolutionPlan& plan) {
   const auto check = [this](cudnnStatus_t status) { require_success(functions_, status); };
-  const cudnnDataType_t type = data_type(plan.dtype);
+  const cudnnDataType_t type = cudnn_type(plan.dtype);
   const auto set_tensor = [&](cudnnTensorDescriptor_t& tensor, const std::array<int, kDims>& sizes) {
     check(functions_.create_tensor(&tensor));
     check(functions_.set_tensor(tensor, type, kDims, sizes.data(), strides_of(sizes).data()));

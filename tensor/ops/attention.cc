@@ -19,13 +19,11 @@
 namespace troupe {
 namespace {
 
-constexpr std::string_view kName = "scaled_dot_product_attention";
+constexpr std::string_view kAttention = "scaled_dot_product_attention";
 
-/// Returns the leading dimensions of `x`, followed by `last`.
-Shape with_last(const Tensor& x, std::initializer_list<std::int64_t> last) {
-  Shape shape(std::span<const std::int64_t>(x.shape().begin(), static_cast<std::size_t>(x.dim() - 2)));
-  for (const std::int64_t size : last) shape.push_back(size);
-  return shape;
+/// Returns the sizes before the last two dimensions.
+Shape leading(const Tensor& x) {
+  return Shape(std::span<const std::int64_t>(x.shape().begin(), static_cast<std::size_t>(x.dim() - 2)));
 }
 
 /// Checked sizes and the arguments of the kernels.
@@ -34,8 +32,8 @@ class Attention {
   Attention(const Tensor& query, const Tensor& key, const Tensor& value, const ScaledDotProductOptions& options)
       : query_(query), key_(key), value_(value) {
     check_sizes();
-    Shape batch = broadcast_shapes(kName, with_last(query, {}), with_last(key, {}));
-    batch = broadcast_shapes(kName, batch, with_last(value, {}));
+    Shape batch = broadcast_shapes(kAttention, leading(query), leading(key));
+    batch = broadcast_shapes(kAttention, batch, leading(value));
     scores_ = joined(batch, {query.size(-2), key.size(-2)});
     output_ = joined(batch, {query.size(-2), value.size(-1)});
     dtype_ = promote_to_floating(promote(promote(query.dtype(), key.dtype()), value.dtype()));
@@ -46,9 +44,10 @@ class Attention {
 
   /// Enables dropout. `draws`: the state of the generator before the dropout draws.
   void drop(double share, const std::optional<Generator>& draws) {
-    if (!(share >= 0.0 && share < 1.0)) throw ValueError(fmt::format("[{}] dropout outside [0, 1): {}", kName, share));
+    if (!(share >= 0.0 && share < 1.0))
+      throw ValueError(fmt::format("[{}] dropout outside [0, 1): {}", kAttention, share));
     if (share == 0.0) return;
-    if (!draws) throw ValueError(fmt::format("[{}] dropout draws, and there is no generator", kName));
+    if (!draws) throw ValueError(fmt::format("[{}] dropout draws, and there is no generator", kAttention));
     // Selects the same weights as dropout_mask.
     how_.dropout = {*draws, static_cast<std::uint64_t>(std::llround(std::ldexp(share, 32))), 1.0 / (1.0 - share)};
   }
@@ -99,27 +98,27 @@ class Attention {
   }
 
   void check_sizes() const {
-    detail::require_together(kName, query_, key_);
-    detail::require_together(kName, query_, value_);
+    detail::require_together(kAttention, query_, key_);
+    detail::require_together(kAttention, query_, value_);
     if (query_.dim() < 2 || key_.dim() < 2 || value_.dim() < 2) {
-      throw ShapeError(fmt::format("[{}] fewer than 2 dimensions: {}", kName, sizes()));
+      throw ShapeError(fmt::format("[{}] fewer than 2 dimensions: {}", kAttention, sizes()));
     }
     if (query_.size(-1) != key_.size(-1) || key_.size(-2) != value_.size(-2)) {
-      throw ShapeError(fmt::format("[{}] sizes differ: {}", kName, sizes()));
+      throw ShapeError(fmt::format("[{}] sizes differ: {}", kAttention, sizes()));
     }
-    if (query_.size(-1) == 0) throw ShapeError(fmt::format("[{}] nothing to compare: {}", kName, sizes()));
+    if (query_.size(-1) == 0) throw ShapeError(fmt::format("[{}] nothing to compare: {}", kAttention, sizes()));
   }
 
   /// Returns `mask` expanded to all scores, with stride 1 along the rows.
   [[nodiscard]] Tensor mask_rows(const Tensor& mask) const {
-    detail::require_together(kName, query_, mask);
+    detail::require_together(kAttention, query_, mask);
     if (!broadcasts_to(mask.shape(), scores_)) {
-      throw ShapeError(fmt::format("[{}] mask is {}, nothing that broadcasts to {}", kName, to_string(mask.shape()),
-                                   to_string(scores_)));
+      throw ShapeError(fmt::format("[{}] mask is {}, nothing that broadcasts to {}", kAttention,
+                                   to_string(mask.shape()), to_string(scores_)));
     }
     const bool boolean = mask.dtype() == DType::boolean;
     if (!boolean && !is_floating(mask.dtype())) {
-      throw DTypeError(fmt::format("[{}] mask is {}, not boolean or floating", kName, name_of(mask.dtype())));
+      throw DTypeError(fmt::format("[{}] mask is {}, not boolean or floating", kAttention, name_of(mask.dtype())));
     }
     Tensor rows = boolean ? mask : mask.to(computed());
     Shape wide = rows.dim() == 0 ? Shape{1} : rows.shape();

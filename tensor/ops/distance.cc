@@ -15,7 +15,7 @@
 namespace troupe {
 namespace {
 
-constexpr std::string_view kName = "cdist";
+constexpr std::string_view kCdist = "cdist";
 
 // Works on blocks of rows of `a` against all rows of `b`, so that the differences of a block stay in the cache.
 Tensor by_differences(const Tensor& a, const Tensor& b, double p) {
@@ -39,7 +39,7 @@ Tensor by_products(const Tensor& a, const Tensor& b) {
 
 Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   constexpr std::int64_t kFewRows = 25;
-  detail::require_together(kName, a, b);
+  detail::require_together(kCdist, a, b);
   detail::require_rows(a.shape(), b.shape(), p);
   const DType dtype = promote_to_floating(promote(a.dtype(), b.dtype()));
   const Tensor x = a.to(compute_dtype(dtype));

@@ -8,14 +8,6 @@
 #include "tensor/ops/index.h"
 
 namespace troupe {
-namespace {
-
-Shape with_last(Shape shape, std::int64_t size) {
-  shape.push_back(size);
-  return shape;
-}
-
-}  // namespace
 
 Tensor embedding(const Tensor& weight, const Tensor& index) {
   detail::require_together("embedding", weight, index);

@@ -16,13 +16,13 @@
 namespace troupe::detail {
 namespace {
 
-constexpr std::string_view kName = "embedding_bag";
+constexpr std::string_view kEmbeddingBag = "embedding_bag";
 
 /// Returns the start of each bag within `entries` entries and the end of the last: 1-D i64, on the device of `offsets`.
 Tensor checked_offsets(const Tensor& offsets, std::int64_t entries, bool with_last) {
-  require_rank(kName, offsets.shape(), 1);
+  require_rank(kEmbeddingBag, offsets.shape(), 1);
   if (offsets.dtype() != DType::i64 && offsets.dtype() != DType::i32) {
-    throw DTypeError(fmt::format("[{}] offsets are {}, not i64 or i32", kName, name_of(offsets.dtype())));
+    throw DTypeError(fmt::format("[{}] offsets are {}, not i64 or i32", kEmbeddingBag, name_of(offsets.dtype())));
   }
   const Tensor given = offsets.to(Device::cpu()).to(DType::i64).contiguous();
   const auto numbers = given.data<std::int64_t>();
@@ -32,15 +32,16 @@ Tensor checked_offsets(const Tensor& offsets, std::int64_t entries, bool with_la
   if (numbers.empty() && !with_last && entries == 0) {
     all = {0};  // no bags and no entries
   } else if (first != 0) {
-    throw ValueError(
-        fmt::format("[{}] offsets begin with {}, not 0", kName, all.empty() ? "nothing" : fmt::to_string(first)));
+    throw ValueError(fmt::format("[{}] offsets begin with {}, not 0", kEmbeddingBag,
+                                 all.empty() ? "nothing" : fmt::to_string(first)));
   }
   for (std::size_t i = 1; i < all.size(); ++i) {
-    if (all[i] > entries) throw ValueError(fmt::format("[{}] offset {} of {}", kName, all[i], entries));
-    if (all[i] < all[i - 1]) throw ValueError(fmt::format("[{}] offset {} after {}", kName, all[i], all[i - 1]));
+    if (all[i] > entries) throw ValueError(fmt::format("[{}] offset {} of {}", kEmbeddingBag, all[i], entries));
+    if (all[i] < all[i - 1])
+      throw ValueError(fmt::format("[{}] offset {} after {}", kEmbeddingBag, all[i], all[i - 1]));
   }
   if (all.back() != entries)
-    throw ValueError(fmt::format("[{}] offsets end with {}, not {}", kName, all.back(), entries));
+    throw ValueError(fmt::format("[{}] offsets end with {}, not {}", kEmbeddingBag, all.back(), entries));
   const Tensor checked =
       from_values<std::int64_t>(std::span<const std::int64_t>(all), {static_cast<std::int64_t>(all.size())});
   return checked.to(offsets.device());
@@ -76,22 +77,22 @@ SparseTensor rows_of(const Tensor& index, const Tensor& values, std::int64_t row
 EmbeddingBag::EmbeddingBag(const Tensor& weight, const Tensor& index, const Tensor& offsets,
                            const EmbeddingBagOptions& options, const Tensor& per_sample_weights)
     : dtype_(weight.dtype()), mode_(options.mode) {
-  require_together(kName, weight, index);
-  require_rank(kName, weight.shape(), 2);
-  if (!is_floating(dtype_)) throw_not_floating(kName, dtype_);
+  require_together(kEmbeddingBag, weight, index);
+  require_rank(kEmbeddingBag, weight.shape(), 2);
+  if (!is_floating(dtype_)) throw_not_floating(kEmbeddingBag, dtype_);
   weight_shape_ = weight.shape();
   index_shape_ = index.shape();
-  bags_.index = checked_index(kName, index.reshape({index.numel()}), weight.size(0));
-  bags_.padding = padding_row(kName, options.padding_idx, weight.size(0));
+  bags_.index = checked_index(kEmbeddingBag, index.reshape({index.numel()}), weight.size(0));
+  bags_.padding = padding_row(kEmbeddingBag, options.padding_idx, weight.size(0));
   if (index.dim() == 2) {
-    if (offsets.defined()) throw ShapeError(fmt::format("[{}] offsets for an index of 2 dimensions", kName));
+    if (offsets.defined()) throw ShapeError(fmt::format("[{}] offsets for an index of 2 dimensions", kEmbeddingBag));
     bags_.offsets = even_offsets(index.size(0), index.size(1)).to(index.device());
   } else if (index.dim() != 1) {
-    throw ShapeError(fmt::format("[{}] index of {} dimensions", kName, index.dim()));
+    throw ShapeError(fmt::format("[{}] index of {} dimensions", kEmbeddingBag, index.dim()));
   } else if (!offsets.defined()) {
-    throw ShapeError(fmt::format("[{}] an index of 1 dimensions needs offsets", kName));
+    throw ShapeError(fmt::format("[{}] an index of 1 dimensions needs offsets", kEmbeddingBag));
   } else {
-    require_together(kName, index, offsets);
+    require_together(kEmbeddingBag, index, offsets);
     bags_.offsets = checked_offsets(offsets, index.numel(), options.include_last_offset);
   }
   set_scales(per_sample_weights);
@@ -101,11 +102,11 @@ EmbeddingBag::EmbeddingBag(const Tensor& weight, const Tensor& index, const Tens
 void EmbeddingBag::set_scales(const Tensor& per_sample_weights) {
   const DType wide = compute_dtype(dtype_);
   if (per_sample_weights.defined()) {
-    if (mode_ != BagMode::sum) throw ValueError(fmt::format("[{}] weights of samples need mode sum", kName));
-    require_together(kName, bags_.index, per_sample_weights);
-    if (!is_floating(per_sample_weights.dtype())) throw_not_floating(kName, per_sample_weights.dtype());
+    if (mode_ != BagMode::sum) throw ValueError(fmt::format("[{}] weights of samples need mode sum", kEmbeddingBag));
+    require_together(kEmbeddingBag, bags_.index, per_sample_weights);
+    if (!is_floating(per_sample_weights.dtype())) throw_not_floating(kEmbeddingBag, per_sample_weights.dtype());
     if (per_sample_weights.shape() != index_shape_) {
-      throw ShapeError(fmt::format("[{}] weights of samples do not fit: {} for {}", kName,
+      throw ShapeError(fmt::format("[{}] weights of samples do not fit: {} for {}", kEmbeddingBag,
                                    to_string(per_sample_weights.shape()), to_string(index_shape_)));
     }
     samples_dtype_ = per_sample_weights.dtype();

@@ -20,11 +20,6 @@ Shape with_size(Shape shape, int dim, std::int64_t size) {
   return shape;
 }
 
-Shape with_last(Shape shape, std::int64_t size) {
-  shape.push_back(size);
-  return shape;
-}
-
 // Returns the row-major positions of the true elements of `flags`.
 std::vector<std::int64_t> places_of(const Tensor& flags) {
   const Tensor here = flags.to(Device::cpu()).contiguous();

@@ -251,7 +251,8 @@ class GlueWorld final : private detail::BlockingHook {
       : seed_(seed),
         seen_(seen),
         schedule_(std::make_shared<sim::Schedule>(seed, 2us)),
-        threads_(std::make_shared<sim::BatonThreads>(schedule_)),
+        processor_(std::make_shared<sim::Processor>()),
+        threads_(std::make_shared<sim::BatonThreads>(schedule_, processor_)),
         log_(schedule_),
         network_(std::make_shared<sim::SimNetwork>(schedule_, sim::LinkFaults{.reorder = 0.5, .delay_mean = 500us})),
         guard_(*this) {}
@@ -267,6 +268,7 @@ class GlueWorld final : private detail::BlockingHook {
   }
 
   void play() {
+    const sim::Processor::Stay stay(*processor_);
     for (const char* name : {"n0", "n1", "n2"}) start(name);
     draw_troubles();
     require(run([this] { return std::ranges::all_of(lives_, &Life::is_done); }, 300s), "a program hangs");
@@ -484,6 +486,7 @@ class GlueWorld final : private detail::BlockingHook {
   const std::uint64_t seed_;
   GlueSeen& seen_;
   const std::shared_ptr<sim::Schedule> schedule_;
+  const std::shared_ptr<sim::Processor> processor_;
   const std::shared_ptr<sim::BatonThreads> threads_;
   const sim::LogInTrace log_;
   const std::shared_ptr<sim::SimNetwork> network_;
