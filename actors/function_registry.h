@@ -2,10 +2,12 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <functional>
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
@@ -59,71 +61,77 @@ Future<T> started(Future<T> future, const TaskPlace& place) {
   return future;
 }
 
-/// Decodes `Values` and calls `callable(scope, values...)`.
-template <class F, class Values, class Call>
-std::variant<ValueBox, LaterValue> run_with(const TaskPlace& place, PayloadReader& arguments, const Call& callable) {
-  using S = Signature<F>;
-  using R = typename S::Returned;
-  const auto decode = [&arguments](Served<Values>& served) {
-    std::apply([&](auto&... value) { (arguments.archive()(value), ...); }, served.values);
+/// Decodes values of these types and calls `call(scope, values...)`, which returns what an F returns.
+template <class F, class Call, class... Values>
+std::variant<ValueBox, LaterValue> run_with(std::type_identity<std::tuple<Values...>> /*values*/,
+                                            const TaskPlace& place, PayloadReader& arguments, const Call& call) {
+  using R = typename Signature<F>::Returned;
+  using ServedValues = Served<std::tuple<Values...>>;
+  constexpr auto each = std::index_sequence_for<Values...>{};
+  const auto decode = [&arguments]<std::size_t... I>(ServedValues& served, std::index_sequence<I...>) {
+    (arguments.archive()(std::get<I>(served.values)), ...);
   };
-  const auto call = [&callable](Served<Values>& served) -> decltype(auto) {
-    return std::apply([&](auto&... value) -> decltype(auto) { return callable(served.scope, std::move(value)...); },
-                      served.values);
+  const auto run = [&call]<std::size_t... I>(ServedValues& served, std::index_sequence<I...>) -> decltype(auto) {
+    return call(served.scope, std::move(std::get<I>(served.values))...);
   };
-  if constexpr (S::is_later || is_stream<R>) {
-    const auto served = std::make_shared<Served<Values>>(place);
-    decode(*served);
-    if constexpr (S::is_later) {
-      return later_value(started(call(*served), place), served);
-    } else {
-      R stream = call(*served);
+  if constexpr (Signature<F>::is_later || is_stream<R>) {
+    const auto served = std::make_shared<ServedValues>(place);
+    decode(*served, each);
+    if constexpr (is_stream<R>) {
+      R stream = run(*served, each);
       stream.keep(served);
       return ValueBox::of(std::move(stream));
+    } else {
+      return later_value(started(run(*served, each), place), served);
     }
   } else {
-    Served<Values> served(place);
-    decode(served);
+    ServedValues served(place);
+    decode(served, each);
     if constexpr (std::is_void_v<R>) {
-      call(served);
+      run(served, each);
       return ValueBox::of(Unit{});
     } else if constexpr (std::is_move_constructible_v<R>) {
-      return ValueBox::of<R>(call(served));
+      return ValueBox::of<R>(run(served, each));
     } else {
-      return ValueBox::made_by<R>([&]() -> decltype(auto) { return call(served); });
+      return ValueBox::made_by<R>([&]() -> decltype(auto) { return run(served, each); });
     }
   }
 }
+
+/// A callable with what it runs on: a member function's object; or the first argument of a function, if `on_value`.
+template <class F, bool on_value>
+struct BoundCallable {
+  const F& callable;
+  void* object;
+
+  template <class... Values>
+  decltype(auto) operator()(Scope& scope, Values&&... values) const {
+    using S = Signature<F>;
+    if constexpr (!std::is_void_v<typename S::Object>) {
+      auto& self = *static_cast<typename S::Object*>(object);
+      if constexpr (S::takes_scope) return (self.*callable)(scope, std::forward<Values>(values)...);
+      else return (self.*callable)(std::forward<Values>(values)...);
+    } else if constexpr (on_value) {
+      const auto& self = *static_cast<const typename RunsOn<F>::Type*>(object);
+      if constexpr (S::takes_scope) return callable(scope, self, std::forward<Values>(values)...);
+      else return callable(self, std::forward<Values>(values)...);
+    } else {
+      if constexpr (S::takes_scope) return callable(scope, std::forward<Values>(values)...);
+      else return callable(std::forward<Values>(values)...);
+    }
+  }
+};
 
 /// Runs `callable` with decoded arguments. `object`: the object of a member function, or the first argument of a free
 /// function that runs on a value; null otherwise.
 template <class F>
 std::variant<ValueBox, LaterValue> run_decoded(const F& callable, const TaskPlace& place, PayloadReader& arguments,
                                                void* object) {
-  using S = Signature<F>;
-  using Target = typename RunsOn<F>::Type;
-  if constexpr (!std::is_void_v<typename S::Object>) {
-    return run_with<F, WireOf<F>>(place, arguments, [&](Scope& scope, auto&&... value) -> decltype(auto) {
-      auto& self = *static_cast<typename S::Object*>(object);
-      if constexpr (S::takes_scope) return (self.*callable)(scope, std::move(value)...);
-      else return (self.*callable)(std::move(value)...);
-    });
-  } else {
-    if constexpr (!std::is_void_v<Target>) {
-      if (object != nullptr) {
-        return run_with<F, typename AfterFirst<WireOf<F>>::Rest>(
-            place, arguments, [&](Scope& scope, auto&&... value) -> decltype(auto) {
-              const auto& self = *static_cast<const Target*>(object);
-              if constexpr (S::takes_scope) return callable(scope, self, std::move(value)...);
-              else return callable(self, std::move(value)...);
-            });
-      }
-    }
-    return run_with<F, WireOf<F>>(place, arguments, [&](Scope& scope, auto&&... value) -> decltype(auto) {
-      if constexpr (S::takes_scope) return callable(scope, std::move(value)...);
-      else return callable(std::move(value)...);
-    });
+  if constexpr (!std::is_void_v<typename RunsOn<F>::Type>) {
+    using Rest = std::type_identity<typename AfterFirst<WireOf<F>>::Rest>;
+    if (object != nullptr) return run_with<F>(Rest{}, place, arguments, BoundCallable<F, true>{callable, object});
   }
+  return run_with<F>(std::type_identity<WireOf<F>>{}, place, arguments, BoundCallable<F, false>{callable, object});
 }
 
 /// The class of the values on which a callable runs; null if it runs on none.

@@ -97,28 +97,28 @@ template <class M>
 RegisteredFunction::Run run_forward(ForwardOptions options) {
   using F = ForwardOf<M>;
   return [options](const TaskPlace& place, PayloadReader& arguments, void* object) {
-    return run_with<F, WireOf<F>>(
-        place, arguments, [&](Scope& scope, auto&&... args) -> typename Signature<F>::Returned {
-          M& self = *static_cast<M*>(object);
-          const F forward = &M::forward;
-          const Device device = self.device();
-          std::optional<NoGradGuard> without_graph;
-          if (!options.records) without_graph.emplace();
-          (move_tensors(args, [device](Device /*home*/) { return device; }), ...);
-          const auto call = [&]() -> decltype(auto) {
-            if constexpr (Signature<F>::takes_scope) return (self.*forward)(scope, std::move(args)...);
-            else return (self.*forward)(std::move(args)...);
-          };
-          if constexpr (Signature<F>::is_later || std::is_void_v<typename Signature<F>::Returned>) {
-            return call();
-          } else {
-            typename Signature<F>::Returned result = call();
-            if (options.to_caller) {
-              move_tensors(result, [&](Device home) { return device_to_caller(scope.state(), home); });
-            }
-            return result;
-          }
-        });
+    return run_with<F>(std::type_identity<WireOf<F>>{}, place, arguments,
+                       [&](Scope& scope, auto&&... args) -> typename Signature<F>::Returned {
+                         M& self = *static_cast<M*>(object);
+                         const F forward = &M::forward;
+                         const Device device = self.device();
+                         std::optional<NoGradGuard> without_graph;
+                         if (!options.records) without_graph.emplace();
+                         (move_tensors(args, [device](Device /*home*/) { return device; }), ...);
+                         const auto call = [&]() -> decltype(auto) {
+                           if constexpr (Signature<F>::takes_scope) return (self.*forward)(scope, std::move(args)...);
+                           else return (self.*forward)(std::move(args)...);
+                         };
+                         if constexpr (Signature<F>::is_later || std::is_void_v<typename Signature<F>::Returned>) {
+                           return call();
+                         } else {
+                           typename Signature<F>::Returned result = call();
+                           if (options.to_caller) {
+                             move_tensors(result, [&](Device home) { return device_to_caller(scope.state(), home); });
+                           }
+                           return result;
+                         }
+                       });
   };
 }
 
