@@ -7,7 +7,10 @@
 
 namespace troupe {
 
-std::shared_ptr<const CallPath> detail::root_path() { return std::make_shared<const CallPath>(); }
+std::shared_ptr<const CallPath> detail::root_path() {
+  static const auto root = std::make_shared<const CallPath>();
+  return root;
+}
 
 std::shared_ptr<detail::CallCounters> detail::new_counters() { return std::make_shared<CallCounters>(); }
 

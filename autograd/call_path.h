@@ -25,6 +25,8 @@ class CallPath {
 
   [[nodiscard]] std::span<const std::uint32_t> indices() const noexcept { return indices_; }
 
+  [[nodiscard]] std::vector<std::uint32_t> take() && noexcept { return std::move(indices_); }
+
   /// Returns "0.2.1", or "" for the empty path.
   [[nodiscard]] std::string text() const;
 

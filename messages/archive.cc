@@ -25,12 +25,16 @@ void fail_alternative(std::uint64_t index, std::uint64_t count) {
 
 }  // namespace detail
 
+/// Enough for a call with small arguments.
+constexpr std::size_t kBytesAtFirst = 256;
+
 OutArchive::OutArchive(ArchiveHook* hook, std::size_t text_bytes_max, std::shared_ptr<const DeviceMap> devices)
     : OutputArchive(this), tensors_(std::move(devices)), hook_(hook), text_bytes_max_(text_bytes_max) {}
 
 OutArchive::~OutArchive() = default;
 
 void OutArchive::write(const void* data, std::size_t size) {
+  if (bytes_.capacity() == 0) bytes_.reserve(std::max(size, kBytesAtFirst));
   const auto* begin = static_cast<const std::byte*>(data);
   bytes_.insert(bytes_.end(), begin, begin + size);
 }

@@ -95,12 +95,9 @@ Result<NodeName> name_of(const ScopeState& scope, std::int64_t rank) {
 }
 
 msg::CallSite next_site(const ScopeState& scope, const NodeName& to) {
-  const CallPath path = scope.path->child(scope.counters->next_call.fetch_add(1, std::memory_order_relaxed));
+  CallPath path = scope.path->child(scope.counters->next_call.fetch_add(1, std::memory_order_relaxed));
   const auto devices = scope.node->device_maps().of(to);
-  return {scope.context,
-          {path.indices().begin(), path.indices().end()},
-          scope.trace,
-          scope.priority,
+  return {scope.context, std::move(path).take(), scope.trace, scope.priority,
           devices ? std::optional(devices->inverse()) : std::nullopt};
 }
 
@@ -161,12 +158,11 @@ std::shared_ptr<OutgoingCall> call_for(std::shared_ptr<const ScopeState> scope, 
 std::shared_ptr<OutgoingCall> call_for_values(std::shared_ptr<const ScopeState> scope,
                                               std::shared_ptr<FutureCore> future, std::size_t count) {
   FutureCore& core = *future;
-  return call_answered_by(std::move(scope), core,
-                          [future = std::move(future), count](Result<std::shared_ptr<PayloadReader>> reply) {
-                            if (!reply) future->fail(reply.error());
-                            else future->complete_later(
-                                std::make_shared<ArrivedValues>(ArrivedValues{std::move(reply).value(), count}));
-                          });
+  return call_answered_by(
+      std::move(scope), core, [future = std::move(future), count](Result<std::shared_ptr<PayloadReader>> reply) {
+        if (!reply) future->fail(reply.error());
+        else future->complete_later(std::make_shared<ArrivedValues>(ArrivedValues{std::move(reply).value(), count}));
+      });
 }
 
 FutureHome future_home_of(const ScopeState& scope) { return scope.node->future_home(); }

@@ -52,7 +52,8 @@ std::shared_ptr<ServedCalls::Serving> ServedCalls::add(const NodeLife& caller, R
   serving->key_ = {caller, request};
   const TimePoint now = table_->clock->now();
   const std::lock_guard lock(table_->mutex);
-  table_->calls[serving->key_] = {serving->stop_, lasting, std::move(operation), now};
+  table_->calls.insert_or_assign(serving->key_,
+                                 Serving::Table::Entry{serving->stop_, lasting, std::move(operation), now});
   const auto early = table_->early_cancels.find(caller);
   if (early != table_->early_cancels.end() && std::erase(early->second, request) > 0) serving->stop_.request_stop();
   return serving;

@@ -11,17 +11,20 @@
 #include "actors/sessions/packed_message.h"
 
 namespace troupe::detail {
+
 void NodeCore::request(Request request, AnswerHandler done) {
-  Error gone = stopped_error(request.to, request.operation);
-  if (stopped()) {
-    done(std::move(gone));
-    return;
-  }
+  if (stopped()) return done(stopped_error(request.to, request.operation));
   requests_started_.fetch_add(1, std::memory_order_acq_rel);
   traffic_.called(request.to);
-  const auto dropped = [node = weak_from_this(), gone = std::move(gone)](const AnswerHandler& untold) {
-    Error why = gone;
-    if (const auto core = node.lock(); core && !core->stopped()) {
+  auto dropped = [node = weak_from_this(), name = name_, to = request.to,
+                  operation = request.operation](const AnswerHandler& untold) {
+    const auto core = node.lock();
+    Error why = core ? core->stopped_error(to, operation)
+                     : Error{.code = ErrorCode::shutting_down,
+                             .message = fmt::format("node {} has shut down", name),
+                             .peer = to,
+                             .operation = operation};
+    if (core && !core->stopped()) {
       why.code = ErrorCode::resource_exhausted;
       why.message = "the node had no memory to send it";
     }
@@ -47,7 +50,7 @@ void NodeCore::request(Request request, AnswerHandler done) {
   }
   packed.request = std::move(request);
   host_->send(routing_->router,
-              SendRequest{std::move(packed), ToldOnce<Result<msg::AnyMessage>>(std::move(done), dropped)});
+              SendRequest{std::move(packed), ToldOnce<Result<msg::AnyMessage>>(std::move(done), std::move(dropped))});
 }
 
 void NodeCore::notify(const NodeName& to, std::string actor, msg::AnyMessage message) {

@@ -10,6 +10,7 @@ struct ReturnAddress::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
+    if (answered.load()) return;
     const NodeLife self = node->life();
     Error error{.code = ErrorCode::internal, .message = "the request was dropped without an answer"};
     error.peer = self.name;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <list>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -12,11 +13,16 @@ namespace troupe::detail {
 class StopWatch {
  public:
   StopWatch(const std::vector<std::stop_token>& tokens, const std::function<void()>& stopped) {
-    for (const std::stop_token& token : tokens) callbacks_.emplace_back(token, stopped);
+    for (const std::stop_token& token : tokens) {
+      if (first_) others_.emplace_back(token, stopped);
+      else first_.emplace(token, stopped);
+    }
   }
 
  private:
-  std::list<std::stop_callback<std::function<void()>>> callbacks_;
+  using Callback = std::stop_callback<std::function<void()>>;
+  std::optional<Callback> first_;  // most requests have one
+  std::list<Callback> others_;
 };
 
 }  // namespace troupe::detail

@@ -30,7 +30,7 @@ std::vector<AnswerBacklog::Begin> AnswerBacklog::taken(const NodeLife& peer, std
     // One at a time while others wait: the size of its answer is unknown.
     const bool all = state.bytes == 0;
     const std::size_t count = all ? state.kept.size() : 1;
-    const auto end = state.kept.begin() + static_cast<std::ptrdiff_t>(count);
+    const auto end = std::next(state.kept.begin(), static_cast<std::ptrdiff_t>(count));
     ready.assign(std::make_move_iterator(state.kept.begin()), std::make_move_iterator(end));
     state.kept.erase(state.kept.begin(), end);
   }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -41,7 +41,7 @@ class AnswerBacklog {
  private:
   struct Peer {
     std::size_t bytes = 0;
-    std::deque<Begin> kept;
+    std::list<Begin> kept;  // unlike a deque it takes no memory while it is empty
   };
 
   const std::size_t bytes_max_;

@@ -460,8 +460,15 @@ void Router::tell_load(PeerState& peer) {
 void Router::schedule(PeerState& peer) {
   const auto due = peer.session->next_due();
   if (due == peer.due) return;
-  if (peer.due) due_.erase({*peer.due, peer.peer.name});
-  if (due) due_.emplace(*due, peer.peer.name);
+  if (peer.due && due) {
+    auto place = due_.extract({*peer.due, peer.peer.name});
+    place.value().first = *due;
+    due_.insert(std::move(place));
+  } else if (peer.due) {
+    due_.erase({*peer.due, peer.peer.name});
+  } else {
+    due_.emplace(*due, peer.peer.name);
+  }
   peer.due = due;
 }
 
