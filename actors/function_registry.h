@@ -90,7 +90,7 @@ std::variant<ValueBox, LaterValue> run_with(std::type_identity<std::tuple<Values
     if constexpr (std::is_void_v<R>) {
       run(served, each);
       return ValueBox::of(Unit{});
-    } else if constexpr (std::is_move_constructible_v<R>) {
+    } else if constexpr (std::is_nothrow_move_constructible_v<R>) {  // a type that only copies may be large
       return ValueBox::of<R>(run(served, each));
     } else {
       return ValueBox::made_by<R>([&]() -> decltype(auto) { return run(served, each); });
