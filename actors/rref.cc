@@ -92,12 +92,11 @@ Future<std::string> type_of_value(const std::shared_ptr<ScopeState>& scope, cons
     promise.complete(*known);
     return future;
   }
-  const auto call =
-      std::make_shared<OutgoingCall>(scope, [promise, handle](const Result<std::shared_ptr<PayloadReader>>& reply) {
-        auto type = reply ? read_string(*reply.value()) : Result<std::string>(reply.error());
-        if (type) handle->learned_type(type.value());
-        promise.complete(std::move(type));
-      });
+  const auto call = OutgoingCall::make(scope, [promise, handle](const Result<std::shared_ptr<PayloadReader>>& reply) {
+    auto type = reply ? read_string(*reply.value()) : Result<std::string>(reply.error());
+    if (type) handle->learned_type(type.value());
+    promise.complete(std::move(type));
+  });
   call->cancelled_by = cancelling(*scope, future.state());
   fetch(*scope, {handle}, msg::Wanted::type, *call, site);
   return future;
@@ -136,7 +135,7 @@ namespace {
 /// Returns a call that makes the value of `handle` and reports its result to `handle`. `target`: the value it runs on.
 std::shared_ptr<OutgoingCall> creation(const CallEncoder& encoder, const std::shared_ptr<RRefHandle>& handle,
                                        const ForkId& fork, const std::shared_ptr<RRefHandle>& target) {
-  return std::make_shared<OutgoingCall>(
+  return OutgoingCall::make(
       encoder.scope(), [handle, fork, target](const Result<std::shared_ptr<PayloadReader>>& made) {
         const auto node = handle->node_if_alive();
         if (node)

@@ -138,7 +138,7 @@ namespace {
 std::shared_ptr<OutgoingCall> call_answered_by(std::shared_ptr<const ScopeState> scope, const FutureCore& future,
                                                ReplyHandler done) {
   std::vector<std::stop_token> tokens = cancelling(*scope, future);
-  auto call = std::make_shared<OutgoingCall>(std::move(scope), std::move(done));
+  auto call = OutgoingCall::make(std::move(scope), std::move(done));
   call->count_as_open();
   call->cancelled_by = std::move(tokens);
   return call;

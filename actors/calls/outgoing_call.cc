@@ -9,37 +9,35 @@
 
 namespace troupe::detail {
 
-/// Passes the router's answer to its call.
-struct CallAnswer {
-  OutgoingCall& call;
+class OutgoingCall::AnsweredCall final : public OutgoingCall, public AnswerReceiver {
+ public:
+  AnsweredCall(std::shared_ptr<const ScopeState> scope, ReplyHandler done)
+      : OutgoingCall(std::move(scope), std::move(done)) {}
 
-  [[nodiscard]] static AnswerHandler handler(OutgoingCall& call) {
-    return [call = call.shared_from_this()](Result<msg::AnyMessage> answer) {
-      CallAnswer{*call}.handle(std::move(answer));
-    };
-  }
-
-  void handle(Result<msg::AnyMessage> answer) const {
-    const std::shared_ptr<NodeCore>& node = call.scope_->node;
+  void answered(Result<msg::AnyMessage> answer) override {
+    const std::shared_ptr<NodeCore>& node = scope_->node;
     if (!answer) {
       // A callee that read the call has counted its references and returns them itself. It may rely on one of them for
       // other handles of the value, even if it refused the call.
       if (answer.error().execution == Execution::never) {
-        for (const msg::RRefHandout& handout : call.handed_out) node->references().take_back(handout);
+        for (const msg::RRefHandout& handout : handed_out) node->references().take_back(handout);
       }
-      return call.end(answer.error());
+      return end(answer.error());
     }
-    if (auto* failure = answer.value().get_if<msg::Failure>()) return call.end(std::move(failure->error));
-    if (call.makes_value) return call.end(std::shared_ptr<PayloadReader>());
+    if (auto* failure = answer.value().get_if<msg::Failure>()) return end(std::move(failure->error));
+    if (makes_value) return end(std::shared_ptr<PayloadReader>());
     auto* reply = answer.value().get_if<msg::Reply>();
     if (reply == nullptr)
-      return call.end(
-          node->error(ErrorCode::protocol_violation, call.to_, "rpc", "the answer to a call is not a Reply"));
-    auto reader = std::make_shared<PayloadReader>(node, call.to_, std::move(reply->value));
-    if (!call.cuts_graph_at.empty()) reader->cut_off_by(call.cuts_graph_at);
-    call.end(std::move(reader));
+      return end(node->error(ErrorCode::protocol_violation, to_, "rpc", "the answer to a call is not a Reply"));
+    auto reader = std::make_shared<PayloadReader>(node, to_, std::move(reply->value));
+    if (!cuts_graph_at.empty()) reader->cut_off_by(cuts_graph_at);
+    end(std::move(reader));
   }
 };
+
+std::shared_ptr<OutgoingCall> OutgoingCall::make(std::shared_ptr<const ScopeState> scope, ReplyHandler done) {
+  return std::make_shared<AnsweredCall>(std::move(scope), std::move(done));
+}
 
 OutgoingCall::OutgoingCall(std::shared_ptr<const ScopeState> scope, ReplyHandler done)
     : scope_(std::move(scope)), done_(std::move(done)) {}
@@ -55,17 +53,18 @@ void OutgoingCall::send(Request request) {
   operation_ = request.operation;
   request.cancelled_by = std::move(cancelled_by);
   request.failure_as_message = !handed_out.empty();
+  const auto self = std::static_pointer_cast<AnsweredCall>(shared_from_this());
   const bool is_plain = request.message.holds<msg::Call>();  // others are never repeated
   if (!is_plain || scope_->idempotency == Idempotency::at_most_once)
-    return scope_->node->request(std::move(request), CallAnswer::handler(*this));
+    return scope_->node->request(std::move(request), AnswerHandler(self));
   if (handed_out.empty() && !scope_->context) {
     return request_repeatedly(scope_->node, std::move(request), scope_->idempotency, scope_->retry,
-                              CallAnswer::handler(*this));
+                              AnswerHandler(self));
   }
   Error error = scope_->node->error(ErrorCode::bad_argument, to_, operation_,
                                     "a call that may be made again cannot carry references or belong to a context");
   error.execution = Execution::never;
-  CallAnswer{*this}.handle(std::move(error));
+  self->answered(std::move(error));
 }
 
 void OutgoingCall::fail(Error error) {

@@ -26,8 +26,10 @@ using ReplyHandler = std::function<void(Result<std::shared_ptr<PayloadReader>>)>
 /// The maker of a call sets the fields, then calls `send` or `fail`, once. Thread rule: one thread at a time.
 class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {
  public:
-  OutgoingCall(std::shared_ptr<const ScopeState> scope, ReplyHandler done);
-  ~OutgoingCall();
+  [[nodiscard]] static std::shared_ptr<OutgoingCall> make(std::shared_ptr<const ScopeState> scope, ReplyHandler done);
+  OutgoingCall(const OutgoingCall&) = delete;
+  OutgoingCall& operator=(const OutgoingCall&) = delete;
+  virtual ~OutgoingCall();
 
   /// Counts the call in the scope's WaitAllScope, if there is one.
   void count_as_open();
@@ -55,7 +57,9 @@ class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {
   void fail(Error error);
 
  private:
-  friend struct CallAnswer;
+  class AnsweredCall;  // what `make` makes: it receives the router's answer
+
+  OutgoingCall(std::shared_ptr<const ScopeState> scope, ReplyHandler done);
   void end(Result<std::shared_ptr<PayloadReader>> reply);
 
   const std::shared_ptr<const ScopeState> scope_;

@@ -3,33 +3,63 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 
-#include "actors/core/promise_guard.h"
 #include "actors/core/routing.h"
 #include "actors/sessions/packed_message.h"
 
 namespace troupe::detail {
 
+/// Passes on the answer to a request. If the request is dropped without one, the handler is told why.
+class NodeCore::UnansweredRequest final : public AnswerReceiver {
+ public:
+  UnansweredRequest(std::weak_ptr<NodeCore> node, NodeName name, const Request& request, AnswerHandler done)
+      : node_(std::move(node)),
+        name_(std::move(name)),
+        to_(request.to),
+        operation_(request.operation),
+        done_(std::move(done)) {}
+  ~UnansweredRequest() override {
+    if (done_) std::exchange(done_, std::nullopt)->operator()(why_dropped());
+  }
+  UnansweredRequest(const UnansweredRequest&) = delete;
+  UnansweredRequest& operator=(const UnansweredRequest&) = delete;
+
+  void answered(Result<msg::AnyMessage> answer) override {
+    if (const auto done = std::exchange(done_, std::nullopt)) (*done)(std::move(answer));
+  }
+
+ private:
+  [[nodiscard]] Error why_dropped() const {
+    const auto core = node_.lock();
+    if (!core) {
+      return {.code = ErrorCode::shutting_down,
+              .message = fmt::format("node {} has shut down", name_),
+              .peer = to_,
+              .operation = operation_};
+    }
+    Error why = core->stopped_error(to_, operation_);
+    if (!core->stopped()) {
+      why.code = ErrorCode::resource_exhausted;
+      why.message = "the node had no memory to send it";
+    }
+    return why;
+  }
+
+  const std::weak_ptr<NodeCore> node_;
+  const NodeName name_;
+  const NodeName to_;
+  const std::string operation_;
+  std::optional<AnswerHandler> done_;  // the router's turn, or the thread that drops the message
+};
+
 void NodeCore::request(Request request, AnswerHandler done) {
   if (stopped()) return done(stopped_error(request.to, request.operation));
   requests_started_.fetch_add(1, std::memory_order_acq_rel);
   traffic_.called(request.to);
-  auto dropped = [node = weak_from_this(), name = name_, to = request.to,
-                  operation = request.operation](const AnswerHandler& untold) {
-    const auto core = node.lock();
-    Error why = core ? core->stopped_error(to, operation)
-                     : Error{.code = ErrorCode::shutting_down,
-                             .message = fmt::format("node {} has shut down", name),
-                             .peer = to,
-                             .operation = operation};
-    if (core && !core->stopped()) {
-      why.code = ErrorCode::resource_exhausted;
-      why.message = "the node had no memory to send it";
-    }
-    untold(std::move(why));
-  };
   PackedRequest packed{{},
                        RequestId{next_request_.fetch_add(1, std::memory_order_relaxed)},
                        posting_of(request.message, request.actor, request.nested),
@@ -48,9 +78,9 @@ void NodeCore::request(Request request, AnswerHandler done) {
     packed.parcel = std::move(parcel).value();
     request.message = {};
   }
+  const auto unanswered = std::make_shared<UnansweredRequest>(weak_from_this(), name_, request, std::move(done));
   packed.request = std::move(request);
-  host_->send(routing_->router,
-              SendRequest{std::move(packed), ToldOnce<Result<msg::AnyMessage>>(std::move(done), std::move(dropped))});
+  host_->send(routing_->router, SendRequest{std::move(packed), AnswerHandler(unanswered)});
 }
 
 void NodeCore::notify(const NodeName& to, std::string actor, msg::AnyMessage message) {

@@ -190,6 +190,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] Error error(ErrorCode code, const NodeName& peer, std::string operation, std::string message) const;
 
  private:
+  class UnansweredRequest;
+
   explicit NodeCore(NodeParts parts);
   void begin();
   void send_notification(NodeName to, std::optional<Incarnation> life, std::string actor, msg::AnyMessage message);

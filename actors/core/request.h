@@ -1,12 +1,13 @@
 // The messages to actors and back: requests, answers, deliveries.
 #pragma once
 
-#include <functional>
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "actors/clock.h"
@@ -39,10 +40,42 @@ struct Request {
   bool failure_as_message = false;  ///< the handler gets the msg::Failure of a peer that read the request
 };
 
-/// Called exactly once, on the thread that receives the answer. REQUIRES: does not block and runs no user code. An
-/// error of which `execution` is `never` says that the peer has not read the request, or never got it; with
-/// `failure_as_message` that is certain.
-using AnswerHandler = std::function<void(Result<msg::AnyMessage>)>;
+/// The object that a request's answer goes to.
+class AnswerReceiver {
+ public:
+  AnswerReceiver() = default;
+  AnswerReceiver(const AnswerReceiver&) = delete;
+  AnswerReceiver& operator=(const AnswerReceiver&) = delete;
+  virtual ~AnswerReceiver() = default;
+
+  /// Called exactly once, on the thread that receives the answer. REQUIRES: does not block and runs no user code. An
+  /// error of which `execution` is `never` says that the peer has not read the request, or never got it; with
+  /// `failure_as_message` that is certain.
+  virtual void answered(Result<msg::AnyMessage> answer) = 0;
+};
+
+/// A receiver, or a function in the place of one. Copies are one receiver.
+class AnswerHandler {
+ public:
+  explicit AnswerHandler(std::shared_ptr<AnswerReceiver> receiver) : receiver_(std::move(receiver)) {}
+
+  template <class Function>
+    requires std::invocable<Function&, Result<msg::AnyMessage>>
+  AnswerHandler(Function function)  // NOLINT(google-explicit-constructor): a function is one
+      : receiver_(std::make_shared<FunctionReceiver<Function>>(std::move(function))) {}
+
+  void operator()(Result<msg::AnyMessage> answer) const { receiver_->answered(std::move(answer)); }
+
+ private:
+  template <class Function>
+  struct FunctionReceiver final : AnswerReceiver {
+    explicit FunctionReceiver(Function f) : function(std::move(f)) {}
+    void answered(Result<msg::AnyMessage> answer) override { function(std::move(answer)); }
+    Function function;
+  };
+
+  std::shared_ptr<AnswerReceiver> receiver_;
+};
 
 /// Sends answers to requesting nodes. Thread rule: any thread may call any member; none blocks.
 class AnswerSender {

@@ -115,15 +115,14 @@ void OutLane::no_longer_in_flight(const InFlight& packet) {
   in_flight_bytes_ -= packet.bytes;
 }
 
-std::vector<SharedOutgoing> OutLane::acknowledge(std::uint64_t ack, std::uint64_t ahead) {
-  std::vector<SharedOutgoing> done;
-  if (ack + 1 < first_) return done;  // an old acknowledgement that was overtaken
+void OutLane::acknowledge(std::uint64_t ack, std::uint64_t ahead, const std::function<void(const Outgoing&)>& arrived) {
+  if (ack + 1 < first_) return;  // an old acknowledgement that was overtaken
   TROUPE_ASSERT(ack <= last_sent(), "[session] an acknowledgement of packet " + std::to_string(ack) +
                                         ", the last one sent is " + std::to_string(last_sent()));
   while (first_ <= ack) {
     InFlight& packet = in_flight_.front();
     if (!packet.arrived) no_longer_in_flight(packet);
-    if (packet.ends) done.push_back(std::move(packet.message));
+    if (packet.ends) arrived(*packet.message);
     in_flight_.pop_front();
     ++first_;
   }
@@ -134,7 +133,6 @@ std::vector<SharedOutgoing> OutLane::acknowledge(std::uint64_t ack, std::uint64_
     no_longer_in_flight(packet);
   }
   if (in_flight_.empty() && asking_ == Duration{0}) due_.reset();
-  return done;
 }
 
 void OutLane::grant(std::uint64_t bytes) { bytes_granted_ = std::max(bytes_granted_, bytes); }

@@ -77,8 +77,8 @@ class OutLane {
   /// Asks the peer which packets have arrived and what it grants.
   void ask(const Emit& emit);
 
-  /// Returns the messages that the peer now has, in order.
-  [[nodiscard]] std::vector<SharedOutgoing> acknowledge(std::uint64_t ack, std::uint64_t ahead);
+  /// Calls `arrived` for each message that the peer now has, in order. REQUIRES: it does not use the lane.
+  void acknowledge(std::uint64_t ack, std::uint64_t ahead, const std::function<void(const Outgoing&)>& arrived);
 
   /// Sets the bytes that the peer allows since the session started. An older, smaller number changes nothing.
   void grant(std::uint64_t bytes);

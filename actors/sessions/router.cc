@@ -282,7 +282,9 @@ void Router::take(TimePoint now, PeerState& peer, Session::Received received) {
   for (Session::Delivered& message : received.delivered) {
     if (!open(now, peer, std::move(message))) return;
   }
-  if (received.goodbye) {
+  const bool goodbye = received.goodbye;
+  peer.session->reuse(std::move(received));
+  if (goodbye) {
     Error left;
     left.code = ErrorCode::shutting_down;
     left.message = "it has shut down";
@@ -292,7 +294,7 @@ void Router::take(TimePoint now, PeerState& peer, Session::Received received) {
 
 /// Decodes a message and delivers it. If it is malformed, ends the session with its sender and returns false.
 bool Router::open(TimePoint now, const PeerState& peer, Session::Delivered message) {
-  const Peer from = peer.peer;
+  const Peer& from = peer.peer;
   std::shared_ptr<CallCredit> credit;
   if (message.charge != Charge::none) {
     credit = std::make_shared<CallCredit>(peer.session->account(), message.charge, message.bytes);
@@ -442,6 +444,7 @@ void Router::stop(TimePoint now, const Error& why) {
 
 void Router::put_on_link(PeerState& peer, Session::Packets packets) {
   for (Session::Packet& packet : packets) callbacks_.transmit(peer.peer.name, packet.lane, std::move(packet.frames));
+  peer.session->reuse(std::move(packets));
   schedule(peer);
   tell_load(peer);
 }

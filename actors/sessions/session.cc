@@ -89,7 +89,7 @@ Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting pos
     side(message->charge).waiting.push_back(std::move(message));
     admit();
   }
-  Packets packets;
+  Packets packets = std::exchange(spare_.on_link, {});
   fill(now, packets);
   ask_for_calls(now, packets);
   return packets;

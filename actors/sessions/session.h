@@ -136,6 +136,10 @@ class Session {
   /// Returns a time no later than the next need for `tick`. O(1).
   [[nodiscard]] std::optional<TimePoint> next_due() const;
 
+  /// Takes back a result that was handled, so that later ones need no new memory.
+  void reuse(Received used);
+  void reuse(Packets used);
+
   [[nodiscard]] Packet goodbye();
 
   struct Unacknowledged {
@@ -215,7 +219,8 @@ class Session {
   [[nodiscard]] Result<Unit> take_bytes(std::size_t lane, InLane::Packet& packet, Received& out);
   void throw_away(std::size_t lane, Received& out);
   void discard(std::size_t lane);
-  void complete(std::size_t lane, Frames frames);
+  void complete(std::size_t lane, Frames frames, Received& out);
+  void deliver(std::size_t lane, Delivered message, Received& out);
   void release_held(Received& out);
   void use_up(std::size_t lane, const Delivered& message);
   void extend(std::size_t lane, Received& out);
@@ -241,8 +246,10 @@ class Session {
   std::uint64_t refused_ = 0;
   std::uint64_t overflow_ = 0;
 
-  std::vector<OutLane> out_;  ///< by lane
-  std::vector<Incoming> in_;  ///< by lane
+  std::vector<OutLane> out_;           ///< by lane
+  std::vector<Incoming> in_;           ///< by lane
+  std::vector<InLane::Packet> ready_;  ///< memory of receive(); else empty
+  Received spare_;                     ///< memory of the next result; empty
   std::array<CallSide, 2> sides_;
   std::unordered_map<std::uint64_t, SharedOutgoing> calls_;  ///< by request; until acknowledged or taken back
   std::unordered_map<std::string, Key> keys_;

@@ -13,6 +13,7 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t kExpress = 0;
+constexpr std::size_t kReused = 64;  // elements; the larger memory of a burst is not kept
 
 std::string text(const Incarnation& incarnation) {
   return fmt::format("{:016x}{:016x}", incarnation.high, incarnation.low);
@@ -37,18 +38,20 @@ Result<Session::Received> Session::receive(TimePoint now, Frames packet) {
   }
   take_acknowledgement(header);
 
-  Received out;
+  Received out = std::exchange(spare_, {});
   const std::size_t lane = index_of(header.lane);
   switch (header.kind) {
     case SessionKind::data: {
       packet.erase(packet.begin());
-      std::vector<InLane::Packet> ready;
+      std::vector<InLane::Packet> ready = std::exchange(ready_, {});
       const InLane::Taken taken = in_[lane].lane.take(now, {header, std::move(packet)}, ready);
       duplicates_ += taken == InLane::Taken::duplicate;
       overflow_ += taken == InLane::Taken::overflow;
       for (InLane::Packet& next : ready) {
         if (auto understood = take(now, lane, std::move(next), out); !understood) return understood.error();
       }
+      ready.clear();
+      if (ready.capacity() <= kReused) ready_ = std::move(ready);
       break;
     }
     case SessionKind::probe: acknowledge(out.on_link, lane, header.number); break;
@@ -105,7 +108,7 @@ void Session::take_acknowledgement(const SessionHeader& header) {
   lane.grant(header.bytes_granted);
   side(Charge::call).granted = std::max(side(Charge::call).granted, header.calls_granted);
   side(Charge::nested).granted = std::max(side(Charge::nested).granted, header.nested_granted);
-  for (const SharedOutgoing& message : lane.acknowledge(header.ack, header.ahead)) arrived(*message);
+  lane.acknowledge(header.ack, header.ahead, [this](const Outgoing& message) { arrived(message); });
 }
 
 Result<Unit> Session::take(TimePoint now, std::size_t lane, InLane::Packet packet, Received& out) {
@@ -126,7 +129,7 @@ Result<Unit> Session::take(TimePoint now, std::size_t lane, InLane::Packet packe
         in.message.bytes = size_of(packet.frames);
         in.received += in.message.bytes;
       }
-      complete(lane, std::move(packet.frames));
+      complete(lane, std::move(packet.frames), out);
       return Unit{};
     }
     case Part::first: return take_first(lane, packet, out);
@@ -197,7 +200,7 @@ Result<Unit> Session::take_bytes(std::size_t lane, InLane::Packet& packet, Recei
   if (!in.assembly->complete()) return violation("the last piece of a message that is not complete");
   Frames frames = in.assembly->take();
   in.assembly.reset();
-  complete(lane, std::move(frames));
+  complete(lane, std::move(frames), out);
   return Unit{};
 }
 
@@ -214,10 +217,17 @@ void Session::discard(std::size_t lane) {
   use_up(lane, in_[lane].message);
 }
 
-void Session::complete(std::size_t lane, Frames frames) {
+void Session::complete(std::size_t lane, Frames frames, Received& out) {
   Incoming& in = in_[lane];
   in.message.frames = std::move(frames);
-  in.held.emplace_back(in.after, std::exchange(in.message, {}));
+  Delivered message = std::exchange(in.message, {});
+  if (in.held.empty() && in.after <= in_[kExpress].lane.delivered()) return deliver(lane, std::move(message), out);
+  in.held.emplace_back(in.after, std::move(message));
+}
+
+void Session::deliver(std::size_t lane, Delivered message, Received& out) {
+  if (message.charge == Charge::none) use_up(lane, message);
+  out.delivered.push_back(std::move(message));
 }
 
 void Session::release_held(Received& out) {
@@ -226,8 +236,7 @@ void Session::release_held(Received& out) {
     while (!in.held.empty() && in.held.front().first <= in_[kExpress].lane.delivered()) {
       Delivered message = std::move(in.held.front().second);
       in.held.pop_front();
-      if (message.charge == Charge::none) use_up(lane, message);
-      out.delivered.push_back(std::move(message));
+      deliver(lane, std::move(message), out);
     }
     extend(lane, out);
   }
@@ -286,8 +295,22 @@ bool Session::waits_for_word(std::size_t lane) const {
   return in.told < end && bytes_grant(lane) > in.told;
 }
 
+void Session::reuse(Received used) {
+  used.delivered.clear();
+  used.no_memory_for.clear();
+  if (used.delivered.capacity() > kReused || used.no_memory_for.capacity() > kReused) return;
+  used.on_link = std::move(spare_.on_link);
+  used.goodbye = false;
+  spare_ = std::move(used);
+}
+
+void Session::reuse(Packets used) {
+  used.clear();
+  if (used.capacity() <= kReused) spare_.on_link = std::move(used);
+}
+
 Session::Received Session::grant() {
-  Received out;
+  Received out = std::exchange(spare_, {});
   if (closed_) return out;
   for (const SessionLane lane : {SessionLane::calls, SessionLane::nested}) {
     const std::size_t index = index_of(lane);

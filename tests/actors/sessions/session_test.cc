@@ -58,6 +58,15 @@ Session::Packets acknowledge(Session& of, Session& to, Duration t) {
   return on_link;
 }
 
+/// Hands everything back to the session that it gave, as a router does.
+Session::Received receive_and_hand_back(Session& session, Duration t, const Frames& frames) {
+  Session::Received received = receive(session, t, frames);
+  Session::Received copy = received;
+  session.reuse(std::move(received.on_link));
+  session.reuse(std::move(received));
+  return copy;
+}
+
 ErrorCode refused(Session& session, const Frames& frames) { return session.receive(at(0ms), frames).error().code; }
 
 struct Pair {
@@ -65,6 +74,26 @@ struct Pair {
   Session alice;
   Session bob;
 };
+
+BOOST_AUTO_TEST_CASE(results_that_are_handed_back_do_not_show_in_later_ones) {
+  Pair pair;
+  const std::vector<Frames> first = send(pair.alice, 0ms, "first");
+  const std::vector<Frames> second = send(pair.alice, 0ms, "second");
+  BOOST_TEST(receive_and_hand_back(pair.bob, 1ms, second.at(0)).delivered.empty());
+  const Session::Received both = receive_and_hand_back(pair.bob, 1ms, first.at(0));
+  BOOST_TEST(both.delivered.size() == 2U);
+  const std::vector<Frames> third = send(pair.alice, 2ms, "third");
+  const Session::Received one = receive_and_hand_back(pair.bob, 3ms, third.at(0));
+  BOOST_TEST_REQUIRE(one.delivered.size() == 1U);
+  BOOST_TEST(text(one.delivered.front().frames.at(0)) == "third");
+  BOOST_TEST(!one.goodbye);
+
+  const Session::Packet goodbye = pair.alice.goodbye();
+  BOOST_TEST(receive_and_hand_back(pair.bob, 4ms, goodbye.frames).goodbye);
+  const Session::Received again = receive_and_hand_back(pair.bob, 5ms, third.at(0));
+  BOOST_TEST(again.delivered.empty());
+  BOOST_TEST(!again.goodbye);
+}
 
 BOOST_AUTO_TEST_CASE(header_has_the_documented_bytes) {
   const Frame encoded = encode({.kind = SessionKind::data,
