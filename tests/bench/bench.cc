@@ -85,11 +85,17 @@ void with_nodes(const NodeOptions& first, const std::vector<NodeName>& nodes, co
   node.shutdown(std::chrono::seconds(30));
 }
 
-void answer(const std::function<double(std::int64_t iterations)>& run) {
+void answer(const std::function<Timing(std::int64_t iterations)>& run) {
   fmt::print("ready\n");
   std::fflush(stdout);
   for (std::int64_t count = 0; std::cin >> count;) {
-    fmt::print("{:.9f}\n", run(count));
+    Timing timing = run(count);
+    fmt::print("{:.9f}", timing.seconds);
+    std::sort(timing.each.begin(), timing.each.end());
+    for (const double share : {0.5, 0.9, 0.99, 0.999}) {
+      if (!timing.each.empty()) fmt::print(" {:.9f}", percentile(timing.each, share));
+    }
+    fmt::print("\n");
     std::fflush(stdout);
   }
 }

@@ -1,4 +1,5 @@
-"""Programs that are measured side by side: each makes a row, says "ready", and answers a number of iterations with their seconds.
+"""Programs that are measured side by side: each makes a row, says "ready", and answers a number of iterations with their seconds,
+and where it measures each with the seconds within which 50, 90, 99 and 99.9 % ended.
 
 All have the same environment and cores, and their repetitions alternate. A side that does not answer within ANSWER_SECONDS
 ends the benchmark, and with it all processes.
@@ -31,6 +32,7 @@ class Side:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
                                         start_new_session=True)
         self.rest = b""
+        self.percentiles = []  # of each answer that has them
 
     def ready(self):
         if self._line() != "ready":
@@ -44,8 +46,10 @@ class Side:
             self.process.stdin.flush()
         except BrokenPipeError:
             raise SystemExit(f"{self.name} ended: {self.process.args}")
-        seconds = float(self._line())
+        seconds, *percentiles = map(float, self._line().split())
         self._signal(signal.SIGSTOP)
+        if percentiles:
+            self.percentiles.append(percentiles)
         return seconds
 
     def times(self):
@@ -95,11 +99,14 @@ def measure(sides, repetitions):
     for side in sides:
         side.ready()
     counts = [side.times() for side in sides]
+    for side in sides:
+        side.percentiles.clear()
     return numpy.array([[n / side.seconds(n) for side, n in zip(sides, counts)] for _ in range(repetitions)])
 
 
 def rates_of(commands, threads, repetitions):
-    """Starts `commands`, by the names of their sides, and returns iterations per second, (repetitions, sides)."""
+    """Starts `commands`, by the names of their sides. Returns iterations per second, (repetitions, sides), and by side the
+    seconds within which 50, 90, 99 and 99.9 % of the iterations ended: medians over the repetitions; [] where not measured."""
     sides = []
     try:
         for side, command in commands.items():
@@ -110,7 +117,7 @@ def rates_of(commands, threads, repetitions):
     finally:
         for side in sides:
             side.kill()
-    return rates
+    return rates, {side.name: numpy.median(side.percentiles, axis=0).tolist() if side.percentiles else [] for side in sides}
 
 
 def ratio_interval(rates, above, below):

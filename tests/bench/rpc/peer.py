@@ -21,7 +21,8 @@ from torch.distributed.rpc import RRef
 
 CALL_MAX_SECONDS = 300
 PAIR = ["client", "server"]
-rows = {}  # name -> (nodes, the first is this process; function that returns run(iterations) -> seconds)
+SHARES = [0.5, 0.9, 0.99, 0.999]
+rows = {}  # name -> (nodes, the first is this process; function that returns run(iterations) -> seconds, or those of each)
 
 
 def nothing():
@@ -83,7 +84,12 @@ def one_by_one(name, nodes, make):
         def run(count):
             for _ in range(2):
                 iteration()
-            return seconds_of(lambda: [iteration() for _ in range(count)] and None)
+            each, begin = [0.0] * count, time.perf_counter()
+            for i in range(count):
+                iteration()
+                end = time.perf_counter()
+                each[i], begin = end - begin, end
+            return each
 
         return run
 
@@ -207,7 +213,10 @@ def main():
         run = make()
         print("ready", flush=True)
         for line in sys.stdin:
-            print(f"{run(int(line)):.9f}", flush=True)
+            timing = run(int(line))
+            each = sorted(timing) if isinstance(timing, list) else []
+            seconds = [sum(each)] + [each[min(len(each) - 1, int(share * len(each)))] for share in SHARES] if each else [timing]
+            print(*(f"{s:.9f}" for s in seconds), flush=True)
     os._exit(0)  # and the forks with it
 
 

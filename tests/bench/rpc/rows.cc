@@ -1,5 +1,6 @@
 #include "tests/bench/rpc/rows.h"
 
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -9,12 +10,11 @@
 #include "actors/rref.h"
 #include "autograd/ops.h"
 #include "tensor/create.h"
-#include "tests/bench/figures.h"
 
 namespace troupe::bench {
 namespace {
 
-using Run = std::function<double(std::int64_t)>;
+using Run = std::function<Timing(std::int64_t)>;
 
 void row_nothing() {}
 Tensor row_identity(const Tensor& x) { return x; }
@@ -60,9 +60,16 @@ RpcRow one_by_one(std::string name, std::vector<NodeName> nodes, Make make) {
   return {std::move(name), std::move(nodes), [make](Node& node) -> Run {
             return [iteration = make(node)](std::int64_t count) mutable {
               for (int i = 0; i < 2; ++i) iteration();
-              return seconds_of([&] {
-                for (std::int64_t i = 0; i < count; ++i) iteration();
-              });
+              std::vector<double> each;
+              each.reserve(static_cast<std::size_t>(count));
+              auto begin = SteadyClock::now();
+              for (std::int64_t i = 0; i < count; ++i) {
+                iteration();
+                const auto end = SteadyClock::now();
+                each.push_back(std::chrono::duration<double>(end - begin).count());
+                begin = end;
+              }
+              return Timing(std::move(each));
             };
           }};
 }

@@ -8,14 +8,15 @@
 
 #include "actors/function_registry.h"
 #include "node/node.h"
+#include "tests/bench/figures.h"
 
 namespace troupe::bench {
 
 struct RpcRow {
   std::string name;             ///< "identity/4MB"
   std::vector<NodeName> nodes;  ///< this one first
-  /// Makes what the row needs, and returns the function that runs some iterations and returns their seconds.
-  std::function<std::function<double(std::int64_t iterations)>(Node& node)> make;
+  /// Makes what the row needs, and returns the function that runs some iterations.
+  std::function<std::function<Timing(std::int64_t iterations)>(Node& node)> make;
 };
 
 [[nodiscard]] std::vector<RpcRow> rpc_rows();

@@ -23,7 +23,7 @@ def compare(program, name, threads, repetitions):
     commands = {"troupe": [program, "--row", name],
                 "pytorch": [sys.executable, str(pathlib.Path(__file__).with_name("peer.py")), name],
                 "alone": [program, "--row", name, "--alone"]}
-    rates = sides.rates_of(commands, threads, repetitions)
+    rates, _ = sides.rates_of(commands, threads, repetitions)
     troupe, pytorch, alone = numpy.median(rates, axis=0)
     low, high = sides.ratio_interval(rates, 0, 1)
     figures = {"name": f"train/{name}", "threads": threads, "unit": "iterations/s", "troupe": troupe, "pytorch": pytorch,
