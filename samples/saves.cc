@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <stdexcept>
 
 #include "optim/saved_state.h"
+#include "samples/command_line.h"
 #include "tensor/create.h"
 #include "tensor/io/checkpoint_files.h"
 #include "tensor/tensor.h"
@@ -21,9 +21,10 @@ using troupe::NamedTensors;
 using troupe::scalar;
 using troupe::Tensor;
 
-void SaveOptions::add_to(CLI::App& app, const std::string& when) {
-  CLI::Option* const to = app.add_option("--checkpoint", directory, "the directory to save to " + when);
-  app.add_flag("--resume", resume, "go on from the checkpoint of that directory")->needs(to);
+void SaveOptions::add_to(CommandLine& line, const std::string& when) {
+  line.add("--checkpoint", directory, "the directory to save to " + when);
+  line.add_flag("--resume", resume, "go on from the checkpoint of that directory");
+  line.needs("--resume", "--checkpoint");
 }
 
 void SaveOptions::check() const {

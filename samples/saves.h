@@ -10,20 +10,18 @@
 #include "actors/scope.h"
 #include "tensor/io/named_tensors.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): of the library
-class App;
-}  // namespace CLI
-
 namespace samples {
+
+class CommandLine;
 
 /// The options --checkpoint and --resume. The directory is on the machine of the node that saves.
 struct SaveOptions {
   std::string directory;  ///< empty: nothing is saved
   bool resume = false;    ///< go on from the checkpoint of the directory
 
-  /// Adds both options. `when` the program saves is part of the help: "after each epoch". `app` reads them into this
+  /// Adds both options. `when` the program saves is part of the help: "after each epoch". `line` reads them into this
   /// object, which must live as long.
-  void add_to(CLI::App& app, const std::string& when);
+  void add_to(CommandLine& line, const std::string& when);
 
   /// Throws std::invalid_argument, with a hint, if there is no checkpoint to go on from, or if one would be
   /// overwritten:

@@ -3,7 +3,6 @@
 // samples/a3c/cluster.toml` runs it as four.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +11,7 @@
 
 #include "node/local_cluster.h"
 #include "samples/a3c/school.h"
+#include "samples/command_line.h"
 #include "samples/program.h"
 #include "tensor/ops.h"
 
@@ -61,19 +61,15 @@ void lead(const Node& node, const std::vector<NodeName>& players, const Settings
 
 int run(int argc, char** argv) {
   Settings settings;
-  CLI::App app("Learns to balance a pole: all nodes in this process, or one each with `troupe up cluster.toml`.");
-  app.add_option("--seed", settings.course.seed, "of the networks, the carts and the draws")->capture_default_str();
-  CLI::Option* const seeds = app.add_option("--seeds", settings.seeds, "so many, one after the other")
-                                 ->check(CLI::Range(1, 1'000))
-                                 ->capture_default_str();
-  app.add_option("--lessons", settings.course.lessons_max, "at most so many")
-      ->check(CLI::Range(1, 10'000'000))
-      ->capture_default_str();
-  app.add_option("--players", settings.players, "when run alone")->check(CLI::Range(1, 64))->capture_default_str();
-  app.add_flag("--check", settings.check, "one player only; compares the weights with those of one process");
-  settings.course.saves.add_to(app, fmt::format("after every {} lessons", kTerm));
-  app.get_option("--checkpoint")->excludes(seeds);
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("Learns to balance a pole: all nodes in this process, or one each with `troupe up cluster.toml`.");
+  line.add("--seed", settings.course.seed, "of the networks, the carts and the draws");
+  line.add("--seeds", settings.seeds, "so many, one after the other", {1, 1'000});
+  line.add("--lessons", settings.course.lessons_max, "at most so many", {1, 10'000'000});
+  line.add("--players", settings.players, "when run alone", {1, 64});
+  line.add_flag("--check", settings.check, "one player only; compares the weights with those of one process");
+  settings.course.saves.add_to(line, fmt::format("after every {} lessons", kTerm));
+  line.excludes("--checkpoint", "--seeds");
+  if (const auto status = line.parse(argc, argv)) return *status;
 
   const NodeOptions options = NodeOptions::from_environment();
   if (options.world_size == 1) {

@@ -3,7 +3,6 @@
 // it has all nodes in one process; `troupe up samples/batched_parameter_server/cluster.toml` runs it as six.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -18,6 +17,7 @@
 #include "autograd/ops/nn.h"
 #include "node/local_cluster.h"
 #include "optim/saved_state.h"
+#include "samples/command_line.h"
 #include "samples/program.h"
 #include "samples/saves.h"
 #include "tensor/create.h"
@@ -168,13 +168,14 @@ void lead(const Node& ps, const std::vector<NodeName>& trainers, const Settings&
 
 int run(int argc, char** argv) {
   Settings settings;
-  CLI::App app("One update for all trainers: all nodes in this process, or one each with `troupe up cluster.toml`.");
-  app.add_option("--updates", settings.updates)->check(CLI::Range(1, 10'000'000))->capture_default_str();
-  app.add_option("--rate", settings.rate, "of a step")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--trainers", settings.trainers, "when run alone")->check(CLI::Range(1, 64))->capture_default_str();
-  app.add_flag("--check", settings.check, "compare the weights with those of one process");
-  settings.saves.add_to(app, fmt::format("after every {} updates", kTerm));
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line(
+      "One update for all trainers: all nodes in this process, or one each with `troupe up cluster.toml`.");
+  line.add("--updates", settings.updates, "how many", {1, 10'000'000});
+  line.add_positive("--rate", settings.rate, "of a step");
+  line.add("--trainers", settings.trainers, "when run alone", {1, 64});
+  line.add_flag("--check", settings.check, "compare the weights with those of one process");
+  settings.saves.add_to(line, fmt::format("after every {} updates", kTerm));
+  if (const auto status = line.parse(argc, argv)) return *status;
 
   const FunctionRegistry functions{{"BatchedServer", make_server},
                                    {"weights", &BatchedServer::weights},

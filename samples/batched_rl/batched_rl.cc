@@ -3,7 +3,6 @@
 // thread. Prints how long an episode takes either way; how one learns from it is in the sample `reinforcement`.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -19,6 +18,7 @@
 #include "actors/collect.h"
 #include "actors/rref.h"
 #include "node/local_cluster.h"
+#include "samples/command_line.h"
 #include "samples/program.h"
 #include "samples/reinforcement/cart_pole.h"
 #include "samples/reinforcement/policy.h"
@@ -152,18 +152,12 @@ std::pair<Cost, Cost> measure(std::uint64_t observer_count, const Settings& sett
 
 int run(int argc, char** argv) {
   Settings settings;
-  CLI::App app("Measures what it gains to decide for several observers at once.");
-  app.add_option("--observers", settings.observers, "one table row for each number")->check(CLI::Range(1, 64));
-  app.add_option("--steps", settings.steps, "of each observer in an episode")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
-  app.add_option("--width", settings.width, "elements of both hidden layers")
-      ->check(CLI::Range(1, 16'384))
-      ->capture_default_str();
-  app.add_option("--repetitions", settings.repetitions, "episodes each way; their median counts")
-      ->check(CLI::Range(1, 1'000))
-      ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("Measures what it gains to decide for several observers at once.");
+  line.add("--observers", settings.observers, "one table row for each number", {1, 64});
+  line.add("--steps", settings.steps, "of each observer in an episode", {1, 100'000});
+  line.add("--width", settings.width, "elements of both hidden layers", {1, 16'384});
+  line.add("--repetitions", settings.repetitions, "episodes each way; their median counts", {1, 1'000});
+  if (const auto status = line.parse(argc, argv)) return *status;
 
   fmt::print("An episode of {} pushes by each observer; network 4 - {} - {} - 2\n", settings.steps, settings.width,
              settings.width);

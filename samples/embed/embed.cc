@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@
 
 #include "node/local_cluster.h"
 #include "node/node.h"
+#include "samples/command_line.h"
 #include "samples/embed/moons.h"
 #include "samples/embed/prediction_service.h"
 #include "samples/program.h"
@@ -74,14 +74,11 @@ void serve(const Node& node, const ServiceOptions& options, int requests) {
 int run(int argc, char** argv) {
   ServiceOptions service;
   std::optional<int> requests;
-  CLI::App app("An HTTP service that asks a network on another node; `troupe up cluster.toml` starts both.");
-  app.add_option("--port", service.port, "of 127.0.0.1; 0 = any free one")->check(CLI::Range(0, 65'535));
-  app.add_option("--threads", service.threads, "of the HTTP server")
-      ->check(CLI::Range(1, 1'000))
-      ->capture_default_str();
-  app.add_option("--requests", requests, "make so many to itself and end; 0 = serve until SIGTERM")
-      ->check(CLI::Range(0, 1'000'000));
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("An HTTP service that asks a network on another node; `troupe up cluster.toml` starts both.");
+  line.add("--port", service.port, "of 127.0.0.1; 0 = any free one", {0, 65'535});
+  line.add("--threads", service.threads, "of the HTTP server", {1, 1'000});
+  line.add("--requests", requests, "make so many to itself and end; 0 = serve until SIGTERM", {0, 1'000'000});
+  if (const auto status = line.parse(argc, argv)) return *status;
 
   const sigset_t set = ends();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before there are threads: each inherits it

@@ -4,7 +4,6 @@
 // fast as they reach each other.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -19,6 +18,7 @@
 #include "actors/checkpoint/checkpoint.h"
 #include "actors/rref.h"
 #include "node/local_cluster.h"
+#include "samples/command_line.h"
 #include "samples/federated/bandwidth.h"
 #include "samples/federated/client.h"
 #include "samples/parameter_server/glyphs.h"
@@ -247,21 +247,14 @@ void print_findings(const Progress& progress) {
 int run(int argc, char** argv) {
   Settings settings;
   std::size_t count = 2;
-  CLI::App app("Federated learning: all nodes in this process, or one each with `troupe up cluster.toml`.");
-  app.add_option("--width", settings.width, "of the two hidden layers")
-      ->check(CLI::Range(1, 20'000))
-      ->capture_default_str();
-  app.add_option("--examples", settings.examples, "digits of each client")
-      ->check(CLI::Range(1, 60'000))
-      ->capture_default_str();
-  app.add_option("--rounds", settings.rounds)->check(CLI::Range(1, 10'000))->capture_default_str();
-  app.add_option("--gigabits", settings.gigabits, "per second, of a client's line")
-      ->delimiter(',')
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--clients", count, "when run alone")->check(CLI::Range(1, 64))->capture_default_str();
-  settings.saves.add_to(app, "after each round");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("Federated learning: all nodes in this process, or one each with `troupe up cluster.toml`.");
+  line.add("--width", settings.width, "of the two hidden layers", {1, 20'000});
+  line.add("--examples", settings.examples, "digits of each client", {1, 60'000});
+  line.add("--rounds", settings.rounds, "of training", {1, 10'000});
+  line.add_positive("--gigabits", settings.gigabits, "per second, of a client's line");
+  line.add("--clients", count, "when run alone", {1, 64});
+  settings.saves.add_to(line, "after each round");
+  if (const auto status = line.parse(argc, argv)) return *status;
 
   const FunctionRegistry functions{{"Client", make_client}, {"train", &Client::train}, {"gradient", &Client::gradient}};
   const NodeOptions options = NodeOptions::from_environment();

@@ -3,7 +3,6 @@
 // four.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -26,12 +25,14 @@
 #include "node/gloo_collective.h"
 #include "node/local_cluster.h"
 #include "optim/local_optimizer.h"
+#include "samples/command_line.h"
 #include "samples/program.h"
 #include "samples/saves.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 
 using namespace troupe;
+using samples::CommandLine;
 using samples::run_program;
 using samples::SaveOptions;
 
@@ -224,11 +225,12 @@ void lead(const Node& master, const Settings& settings) {
 
 int run(int argc, char** argv) {
   Settings settings;
-  CLI::App app("Trains word vectors on a server and a layer on every trainer: all nodes in this process, or one each.");
-  app.add_option("--epochs", settings.epochs)->check(CLI::Range(1, 100'000))->capture_default_str();
-  app.add_flag("--check", settings.check, "steps in turn, and a comparison with one process");
-  settings.saves.add_to(app, "after each epoch, by the first trainer");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line(
+      "Trains word vectors on a server and a layer on every trainer: all nodes in this process, or one each.");
+  line.add("--epochs", settings.epochs, "passes over the data", {1, 100'000});
+  line.add_flag("--check", settings.check, "steps in turn, and a comparison with one process");
+  settings.saves.add_to(line, "after each epoch, by the first trainer");
+  if (const auto status = line.parse(argc, argv)) return *status;
 
   const FunctionRegistry functions{{"Table", table_class}, {"train", &train}};
   const NodeOptions options = NodeOptions::from_environment();

@@ -3,7 +3,6 @@
 // runs it as two.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -24,6 +23,7 @@
 #include "autograd/ops/loss.h"
 #include "node/local_cluster.h"
 #include "optim/local_optimizer.h"
+#include "samples/command_line.h"
 #include "samples/language_model/columns.h"
 #include "samples/language_model/model.h"
 #include "samples/language_model/text.h"
@@ -227,14 +227,12 @@ void learn(const Node& node, const NodeName& server, const Settings& settings) {
 
 int run(int argc, char** argv) {
   Settings settings;
-  CLI::App app("Trains a language model: both nodes in this process, or one each with `troupe up cluster.toml`.");
-  app.add_option("--text", settings.text, "what to learn from")->capture_default_str();
-  app.add_option("--epochs", settings.epochs, "passes over the text")
-      ->check(CLI::Range(1, 1'000))
-      ->capture_default_str();
-  app.add_flag("--check", settings.check, "compares the weights with those of one process");
-  settings.saves.add_to(app, "after each epoch");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("Trains a language model: both nodes in this process, or one each with `troupe up cluster.toml`.");
+  line.add("--text", settings.text, "what to learn from");
+  line.add("--epochs", settings.epochs, "passes over the text", {1, 1'000});
+  line.add_flag("--check", settings.check, "compares the weights with those of one process");
+  settings.saves.add_to(line, "after each epoch");
+  if (const auto status = line.parse(argc, argv)) return *status;
 
   const FunctionRegistry functions{{"WordTable", table_class}, {"Decoder", decoder_class}};
   const NodeOptions options = NodeOptions::from_environment();

@@ -1,7 +1,6 @@
 // A trainer: has the digits, calls the network where it lives, and has its parameters stepped there.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <numeric>
 #include <stdexcept>
@@ -14,6 +13,7 @@
 #include "actors/dist_optimizer.h"
 #include "autograd/ops/nn.h"
 #include "node/node.h"
+#include "samples/command_line.h"
 #include "samples/parameter_server/glyphs.h"
 #include "samples/parameter_server/monitor.h"
 #include "samples/parameter_server/served.h"
@@ -115,15 +115,12 @@ int run(int argc, char** argv) {
   std::string directory;
   SaveOptions saved;
   Share share{.epochs = 3};
-  CLI::App app("Trains the network of the parameter server; `troupe up cluster.toml` starts it.");
-  app.add_option("--data", directory, "where MNIST's four files are; without it digits are drawn");
-  app.add_option("--epochs", share.epochs, "passes over the examples")
-      ->check(CLI::Range(1, 1'000))
-      ->capture_default_str();
-  app.add_option("--examples", share.examples, "how many of the training digits; 0 = all")
-      ->check(CLI::Range(0, 60'000));
-  saved.add_to(app, "after each epoch, by the first trainer");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("Trains the network of the parameter server; `troupe up cluster.toml` starts it.");
+  line.add("--data", directory, "where MNIST's four files are; without it digits are drawn");
+  line.add("--epochs", share.epochs, "passes over the examples", {1, 1'000});
+  line.add("--examples", share.examples, "how many of the training digits; 0 = all", {0, 60'000});
+  saved.add_to(line, "after each epoch, by the first trainer");
+  if (const auto status = line.parse(argc, argv)) return *status;
 
   const NodeOptions options = NodeOptions::from_environment();
   // All but the server, whose rank is 0.

@@ -3,7 +3,6 @@
 // `troupe up samples/pipeline/cluster.toml` runs it as three.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -25,6 +24,7 @@
 #include "autograd/ops/loss.h"
 #include "node/local_cluster.h"
 #include "optim/local_optimizer.h"
+#include "samples/command_line.h"
 #include "samples/pipeline/resnet.h"
 #include "samples/program.h"
 #include "samples/saves.h"
@@ -223,18 +223,15 @@ void compare(const Node& master, const std::vector<NodeName>& workers, const Set
 
 int run(int argc, char** argv) {
   Settings settings;
-  CLI::App app("Trains ResNet-50 in two halves: all nodes in this process, or one each with `troupe up cluster.toml`.");
-  app.add_option("--batch", settings.batch, "images of a batch")->check(CLI::Range(1, 4'096))->capture_default_str();
-  app.add_option("--batches", settings.batches, "how many, for each number of splits")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
-  app.add_option("--image", settings.image, "width and height")->check(CLI::Range(32, 1'024))->capture_default_str();
-  app.add_option("--classes", settings.classes, "of the images")->check(CLI::Range(2, 1'000))->capture_default_str();
-  app.add_option("--splits", settings.splits, "in how many parts a batch is split")
-      ->delimiter(',')
-      ->capture_default_str();
-  settings.saves.add_to(app, "after each batch");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line(
+      "Trains ResNet-50 in two halves: all nodes in this process, or one each with `troupe up cluster.toml`.");
+  line.add("--batch", settings.batch, "images of a batch", {1, 4'096});
+  line.add("--batches", settings.batches, "how many, for each number of splits", {1, 10'000});
+  line.add("--image", settings.image, "width and height", {32, 1'024});
+  line.add("--classes", settings.classes, "of the images", {2, 1'000});
+  line.add("--splits", settings.splits, "in how many parts a batch is split");
+  settings.saves.add_to(line, "after each batch");
+  if (const auto status = line.parse(argc, argv)) return *status;
   for (const std::int64_t splits : settings.splits) {
     if (splits < 1 || settings.batch % splits != 0) {
       throw std::invalid_argument(

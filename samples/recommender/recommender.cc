@@ -3,7 +3,6 @@
 // as six.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +11,7 @@
 #include "actors/checkpoint/checkpoint.h"
 #include "node/local_cluster.h"
 #include "node/node.h"
+#include "samples/command_line.h"
 #include "samples/program.h"
 #include "samples/recommender/clicks.h"
 #include "samples/recommender/training.h"
@@ -59,14 +59,13 @@ void lead(const Node& master, const Settings& settings) {
 
 int run(int argc, char** argv) {
   Settings settings;
-  CLI::App app("Learns who clicks what, with tables over several servers: all nodes in this process, or one each.");
-  app.add_option("--epochs", settings.epochs)->check(CLI::Range(1, 1'000))->capture_default_str();
-  app.add_option("--seed", settings.training.seed, "of the clicks and the first values")->capture_default_str();
-  app.add_option("--staleness", settings.training.staleness, "steps that a trainer may be ahead of the slowest one")
-      ->capture_default_str();
-  app.add_flag("--check", settings.check, "compare with one process; with one trainer only");
-  settings.saves.add_to(app, "after each epoch");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("Learns who clicks what, with tables over several servers: all nodes in this process, or one each.");
+  line.add("--epochs", settings.epochs, "passes over the data", {1, 1'000});
+  line.add("--seed", settings.training.seed, "of the clicks and the first values");
+  line.add("--staleness", settings.training.staleness, "steps that a trainer may be ahead of the slowest one");
+  line.add_flag("--check", settings.check, "compare with one process; with one trainer only");
+  settings.saves.add_to(line, "after each epoch");
+  if (const auto status = line.parse(argc, argv)) return *status;
 
   const NodeOptions options = NodeOptions::from_environment();
   if (options.world_size == 1) {

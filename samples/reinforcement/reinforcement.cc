@@ -3,7 +3,6 @@
 // `troupe up samples/reinforcement/cluster.toml` runs it as three.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -19,6 +18,7 @@
 #include "actors/remote_module.h"
 #include "actors/rref.h"
 #include "node/local_cluster.h"
+#include "samples/command_line.h"
 #include "samples/program.h"
 #include "samples/reinforcement/agent.h"
 #include "samples/reinforcement/cart_pole.h"
@@ -118,16 +118,12 @@ void train(Node& node, const std::vector<NodeName>& observer_nodes, const Settin
 int run(int argc, char** argv) {
   Settings settings;
   std::size_t observers = 2;
-  CLI::App app("Learns to balance a pole: all nodes in this process, or one each with `troupe up cluster.toml`.");
-  app.add_option("--seed", settings.seed, "of the network, the carts and the draws")->capture_default_str();
-  app.add_option("--episodes", settings.episodes, "at most so many")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
-  app.add_option("--observers", observers, "nodes with a cart, when run alone")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  settings.saves.add_to(app, fmt::format("after every {} episodes", kShown));
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("Learns to balance a pole: all nodes in this process, or one each with `troupe up cluster.toml`.");
+  line.add("--seed", settings.seed, "of the network, the carts and the draws");
+  line.add("--episodes", settings.episodes, "at most so many", {1, 100'000});
+  line.add("--observers", observers, "nodes with a cart, when run alone", {1, 64});
+  settings.saves.add_to(line, fmt::format("after every {} episodes", kShown));
+  if (const auto status = line.parse(argc, argv)) return *status;
 
   const FunctionRegistry functions{{"Agent", make_agent},
                                    {"select_action", &Agent::select_action},
