@@ -12,8 +12,11 @@ function(troupe_cuda_objects variable)
   if(TROUPE_CUDA_PTX_ONLY)
     list(APPEND flags -gencode arch=compute_80,code=compute_80)
   else()
-    list(APPEND flags -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90
-                      -gencode arch=compute_90,code=compute_90)
+    foreach(architecture ${TROUPE_CUDA_ARCHITECTURES})
+      list(APPEND flags -gencode arch=compute_${architecture},code=sm_${architecture})
+    endforeach()
+    list(GET TROUPE_CUDA_ARCHITECTURES -1 newest)
+    list(APPEND flags -gencode arch=compute_${newest},code=compute_${newest})
     # Kernels that differ in types or operators are much alike: packed for size they take a sixth of the bytes.
     if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 13)
       list(APPEND flags --compress-mode=size)

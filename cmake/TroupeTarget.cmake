@@ -12,10 +12,11 @@ function(troupe_compile_options target)
   target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 endfunction()
 
+# troupe_compile_in_groups(<target> [TEST])
 # Compiles a target's sources in groups of twelve where TROUPE_UNITY says so. For targets of many sources that share headers.
 # Sources of a group are one translation unit: what a test needs for itself stands in its suite, so that two may use one name.
 function(troupe_compile_in_groups target)
-  if(TROUPE_UNITY)  # then GCC takes a source's own types for types of a header
+  if(TROUPE_UNITY AND (NOT TROUPE_UNITY STREQUAL "TESTS" OR "TEST" IN_LIST ARGN))  # then GCC takes a source's own types for types of a header
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
@@ -125,7 +126,7 @@ function(troupe_test folder)
   target_link_libraries(${folder}_test PRIVATE ${arg_LINKS} troupe_test_main)
   target_compile_definitions(${folder}_test PRIVATE TROUPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   troupe_compile_options(${folder}_test)
-  troupe_compile_in_groups(${folder}_test)
+  troupe_compile_in_groups(${folder}_test TEST)
   troupe_suite(${folder} ${arg_TIMEOUT} ${folder}_test --report_level=short)
 endfunction()
 
@@ -150,7 +151,7 @@ function(troupe_chaos)
   add_executable(chaos_test EXCLUDE_FROM_ALL ${arg_SUITES} ${arg_SOURCES})
   target_link_libraries(chaos_test PRIVATE ${arg_LINKS} troupe_test_main)
   troupe_compile_options(chaos_test)
-  troupe_compile_in_groups(chaos_test)
+  troupe_compile_in_groups(chaos_test TEST)
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/chaos_results")
   foreach(file ${arg_SUITES})
     string(REPLACE "_test.cc" "" suite ${file})
