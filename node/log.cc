@@ -1,18 +1,58 @@
 #include "node/log.h"
 
+#include <fmt/format.h>
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cstddef>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <utility>
 
 namespace troupe {
 
+namespace {
+
+/// The text of an entry, in the place of %v.
+class EntryText final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& entry, const std::tm& /*time*/, spdlog::memory_buf_t& to) override {
+    const std::string text = detail::entry_text({entry.payload.data(), entry.payload.size()});
+    to.append(text.data(), text.data() + text.size());
+  }
+  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<EntryText>(); }
+};
+
+}  // namespace
+
+std::string detail::entry_text(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    if (byte == '\n') {
+      shown += "\n    ";
+    } else if (byte == 0xC2 && next >= 0x80 && next < 0xA0) {  // a control character of two bytes in UTF-8
+      shown += fmt::format("\\x{:02x}", next);
+      ++i;
+    } else if ((byte < ' ' && byte != '\t') || byte == 0x7f) {
+      shown += fmt::format("\\x{:02x}", byte);
+    } else {
+      shown += text[i];
+    }
+  }
+  return shown;
+}
+
 void log_to_stderr(std::string_view level) {
   auto logger = std::make_shared<spdlog::logger>("troupe", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
   logger->set_level(spdlog::level::from_str(std::string(level)));
-  logger->set_pattern("%H:%M:%S.%e %^%l%$ %v");
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<EntryText>('*').set_pattern("%H:%M:%S.%e %^%l%$ %*");
+  logger->set_formatter(std::move(formatter));
   spdlog::set_default_logger(std::move(logger));
 }
 

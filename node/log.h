@@ -2,9 +2,18 @@
 // own makes that the default one and needs nothing from this file.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace troupe {
+
+namespace detail {
+
+/// Returns `text` as the log shows it: names and messages of peers are in it, and must not forge entries or command the
+/// terminal. What follows a newline is indented, other control characters are written as "\x1b".
+[[nodiscard]] std::string entry_text(std::string_view text);
+
+}  // namespace detail
 
 /// Sends this process's log to standard error, from `level` on: "trace", "debug", "info", "warn", "error" or "off".
 /// Standard output stays the program's own. REQUIRES: no other thread logs yet.

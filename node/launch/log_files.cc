@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +13,25 @@
 #include "node/config/config.h"
 
 namespace troupe::detail {
+namespace {
+
+/// Opens a file for writing, and empties it. Others may be able to write to the directory: nothing that they planted
+/// there is written to, and nothing is waited for. Returns why not.
+std::string open_new(const std::filesystem::path& path, FileDescriptor& into) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  FileDescriptor file(open(path.c_str(), kFlags, 0644));
+  if (!file.is_open()) return errno == ELOOP ? "it is a symbolic link" : strerror(errno);
+  struct stat found {};
+  if (::fstat(file.get(), &found) != 0) return strerror(errno);
+  if (!S_ISREG(found.st_mode)) return "it is not a regular file";
+  if (found.st_uid != ::geteuid()) return fmt::format("it belongs to user {}", found.st_uid);
+  if (found.st_nlink != 1) return "it has another name, too";
+  if (::ftruncate(file.get(), 0) != 0) return strerror(errno);
+  into = std::move(file);
+  return {};
+}
+
+}  // namespace
 
 LogFiles::LogFiles(const std::filesystem::path& directory, const std::vector<std::string>& names) {
   if (directory.empty()) return;
@@ -23,11 +43,8 @@ LogFiles::LogFiles(const std::filesystem::path& directory, const std::vector<std
   }
   for (const std::string& name : names) {
     File file{directory / (name + ".log"), {}};
-    file.descriptor = FileDescriptor(open(file.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (!file.descriptor.is_open()) {
-      throw ConfigError(
-          {fmt::format("command line: --log-dir: cannot write {}: {}", file.path.string(), strerror(errno))});
-    }
+    if (const std::string why = open_new(file.path, file.descriptor); !why.empty())
+      throw ConfigError({fmt::format("command line: --log-dir: cannot write {}: {}", file.path.string(), why)});
     files_.push_back(std::move(file));
   }
 }

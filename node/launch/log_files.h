@@ -13,7 +13,8 @@ namespace troupe::detail {
 
 class LogFiles {
  public:
-  /// Creates `directory` if necessary and an empty file for each of `names`; an empty `directory`: no files. Throws
+  /// Creates `directory` if necessary and an empty file for each of `names`; an empty `directory`: no files. A file
+  /// that is there must be a regular one of this user, with one name: others may write to the directory. Throws
   /// ConfigError.
   LogFiles(const std::filesystem::path& directory, const std::vector<std::string>& names);
 

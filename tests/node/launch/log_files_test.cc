@@ -1,0 +1,66 @@
+#include "node/launch/log_files.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "node/config/config.h"
+#include "tests/support/expect_throw.h"
+#include "tests/support/temporary_directory.h"
+
+namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(log_files)
+
+namespace {
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_to(const std::filesystem::path& path, const std::string& text) { std::ofstream(path) << text; }
+
+/// Checks that the log of node "a" in `directory` is refused for that reason.
+void check_refused(const std::filesystem::path& directory, const std::string& why) {
+  const std::filesystem::path file = directory / "a.log";
+  expect_throw<ConfigError>([&] { const detail::LogFiles files(directory, {"a"}); },
+                            "command line: --log-dir: cannot write " + file.string() + ": " + why);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(each_node_has_a_file_that_begins_empty) {
+  const TemporaryDirectory directory;
+  write_to(directory.path() / "a.log", "of yesterday");
+  detail::LogFiles files(directory.path(), {"a", "b"});
+  BOOST_TEST(files.write(0, "one\n").empty());
+  BOOST_TEST(files.write(1, "two\n").empty());
+  BOOST_TEST(content_of(directory.path() / "a.log") == "one\n");
+  BOOST_TEST(content_of(directory.path() / "b.log") == "two\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_link_that_somebody_planted_is_not_followed) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path precious = directory.path() / "precious";
+  write_to(precious, "keep");
+  std::filesystem::create_symlink(precious, directory.path() / "a.log");
+  check_refused(directory.path(), "it is a symbolic link");
+  std::filesystem::remove(directory.path() / "a.log");
+  std::filesystem::create_hard_link(precious, directory.path() / "a.log");
+  check_refused(directory.path(), "it has another name, too");
+  BOOST_TEST(content_of(precious) == "keep");
+}
+
+BOOST_AUTO_TEST_CASE(a_pipe_that_somebody_planted_is_not_waited_for) {
+  const TemporaryDirectory directory;
+  BOOST_REQUIRE(::mkfifo((directory.path() / "a.log").c_str(), 0600) == 0);
+  check_refused(directory.path(), "No such device or address");  // it has no reader
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe::testing
