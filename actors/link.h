@@ -110,7 +110,8 @@ class Link {
   /// Returns true if bytes cannot change on their way (memory, a unix socket), so that frames need no checksum.
   [[nodiscard]] virtual bool guards_bytes() const { return false; }
 
-  /// Returns true if frames are handed over without a copy, so that cutting large ones gains nothing.
+  /// Returns true if frames are handed over without a copy, also those of GPUs, so that cutting large ones gains
+  /// nothing. Frames of GPUs that other links do not lease are copied to the CPU before they are sent.
   [[nodiscard]] virtual bool shares_memory() const { return false; }
 
   /// Returns how a waiting thread can receive messages; null if only the link's own threads can.

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "tensor/device.h"
+
 namespace troupe {
 
 class DerivedSlot;
@@ -25,6 +27,7 @@ struct Frame {
   std::shared_ptr<const void> owner;
   FrameMemory memory = FrameMemory::own;
   DerivedSlot* derived = nullptr;  ///< of the block that has the bytes; valid while the owner lives, may be null
+  Device device{};                 ///< whose memory has the bytes: the CPU must not read those of a GPU
 };
 
 /// The size limit of a message in every layer: codec, session and link.

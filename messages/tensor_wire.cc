@@ -65,24 +65,17 @@ void write_descriptor(std::vector<std::byte>& body, std::size_t position, const 
   write_dims(to + static_cast<std::size_t>(layout.dim()) * sizeof(std::int64_t), layout.strides());
 }
 
-std::uint32_t add_frame(Frames& frames, const FrozenBytes& bytes) {
-  frames.push_back({bytes.bytes(), bytes.owner(), FrameMemory::own, bytes.derived()});
+std::uint32_t add_frame(Frames& frames, const FrozenBytes& bytes, Device device) {
+  frames.push_back({bytes.bytes(), bytes.owner(), FrameMemory::own, bytes.derived(), device});
   return static_cast<std::uint32_t>(frames.size() - 1);
 }
 
-/// Returns the bytes [begin, end) of a view's storage, on the CPU.
-FrozenBytes range_of(const FrozenBytes& block, Device device, std::size_t begin, std::size_t end) {
-  const FrozenBytes range = block.part(begin, end - begin);
-  if (device.kind == DeviceKind::cpu) return range;
-  Storage staged = Storage::allocate(end - begin);
-  copy_bytes(staged.mutable_data(), Device::cpu(), range.bytes().data(), device, end - begin);
-  return staged.freeze();
-}
-
-/// Returns whether tensors may use the frame's memory: it is aligned as they are, and large enough to keep its owner.
-bool may_adopt(const Frame& frame) {
+/// Returns whether tensors on `device` may use the frame's memory: it is there, aligned as they are, and large enough
+/// to keep its owner. Memory of a GPU in another process is read once, so that it returns soon.
+bool may_adopt(const Frame& frame, Device device) {
   constexpr std::size_t kAlignment = 64;
   constexpr std::size_t kBytesMin = std::size_t{64} << 10U;
+  if (frame.device != device || (device.kind == DeviceKind::cuda && frame.memory == FrameMemory::foreign)) return false;
   return frame.owner && frame.bytes.size() >= kBytesMin &&
          reinterpret_cast<std::uintptr_t>(frame.bytes.data()) % kAlignment == 0;
 }
@@ -179,52 +172,59 @@ void TensorWriter::place_together(Views views, std::vector<std::byte>& body, Fra
   const bool all_same = std::all_of(views.begin(), views.end(),
                                     [&front](const View& view) { return same_layout(view.tensor, front.tensor); });
   if (all_same && wasteful(used_bytes(front.tensor, front.extent), end - front.begin)) {
-    const Tensor packed = front.tensor.to(Device::cpu()).contiguous();
-    const std::uint32_t frame = add_frame(frames, packed.freeze());
+    const Tensor packed = front.tensor.contiguous();
+    const std::uint32_t frame = add_frame(frames, packed.freeze(), packed.device());
     for (const View& view : views)
       write_descriptor(body, view.position, packed, frame, 0, packed.nbytes(), view.target);
     return;
   }
   const std::size_t begin = front.begin - front.begin % item_max;
-  const std::uint32_t frame = add_frame(frames, range_of(front.block, front.tensor.device(), begin, end));
+  const std::uint32_t frame = add_frame(frames, front.block.part(begin, end - begin), front.tensor.device());
   for (const View& view : views) {
     write_descriptor(body, view.position, view.tensor, frame, view.begin - begin, view.extent, view.target);
   }
 }
 
-const Storage& TensorReader::copy_of_foreign(std::size_t index) {
+const Storage& TensorReader::private_copy(std::size_t index) {
   integers_.resize(frames_.size());
   Storage& copy = integers_[index];
   if (!copy.defined()) {
-    const std::span<const std::byte> bytes = frames_[index].bytes;
-    copy = Storage::allocate(bytes.size());
-    std::memcpy(copy.mutable_data(), bytes.data(), bytes.size());
+    const Frame& frame = frames_[index];
+    copy = Storage::allocate(frame.bytes.size());
+    copy_bytes(copy.mutable_data(), Device::cpu(), frame.bytes.data(), frame.device, frame.bytes.size());
   }
   return copy;
 }
 
-std::span<const std::byte> TensorReader::bytes(std::size_t index, DType dtype) {
-  if (frames_[index].memory != FrameMemory::foreign || is_floating(dtype)) return frames_[index].bytes;
-  return {copy_of_foreign(index).data(), frames_[index].bytes.size()};
+bool TensorReader::needs_private_copy(std::size_t index, DType dtype) const {
+  return frames_[index].memory == FrameMemory::foreign && !is_floating(dtype);
+}
+
+std::span<const std::byte> TensorReader::bytes(std::size_t index, DType dtype) try {
+  const Frame& frame = frames_[index];
+  if (frame.device == Device::cpu() && !needs_private_copy(index, dtype)) return frame.bytes;
+  return {private_copy(index).data(), frame.bytes.size()};
+} catch (const DeviceError& error) {
+  throw DecodeError(fmt::format("[decode] tensor from {}: {}", to_string(frames_[index].device), error.what()));
 }
 
 const Storage& TensorReader::storage(std::size_t index, Device device, DType dtype) try {
   storages_.resize(frames_.size());
   used_[index] = true;
-  const bool is_private = frames_[index].memory == FrameMemory::foreign && !is_floating(dtype);
-  if (is_private && device.kind == DeviceKind::cpu) return copy_of_foreign(index);
+  if (needs_private_copy(index, dtype) && device.kind == DeviceKind::cpu) return private_copy(index);
   Storage& storage = storages_[index];
   if (storage.defined() && storage.device() != device) {
     throw DecodeError(
         fmt::format("[decode] frame {} for {} and for {}", index, to_string(storage.device()), to_string(device)));
   }
   if (!storage.defined()) {
-    const std::span<const std::byte> bytes = this->bytes(index, dtype);
-    if (device.kind == DeviceKind::cpu && may_adopt(frames_[index])) {
-      return storage = Storage::adopt({frames_[index].owner, bytes});
-    }
-    storage = Storage::allocate(bytes.size(), device);
-    copy_bytes(storage.mutable_data(), device, bytes.data(), Device::cpu(), bytes.size());
+    const Frame& frame = frames_[index];
+    if (may_adopt(frame, device)) return storage = Storage::adopt({frame.owner, frame.bytes}, device);
+    storage = Storage::allocate(frame.bytes.size(), device);
+    // The bytes that were checked are those that are used.
+    const bool checked = needs_private_copy(index, dtype) && dtype == DType::boolean;
+    const std::span<const std::byte> bytes = checked ? this->bytes(index, dtype) : frame.bytes;
+    copy_bytes(storage.mutable_data(), device, bytes.data(), checked ? Device::cpu() : frame.device, bytes.size());
   }
   return storage;
 } catch (const DeviceError& error) {

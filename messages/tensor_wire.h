@@ -33,6 +33,7 @@ inline constexpr std::uint32_t kNoFrame = 0xffffffff;
 /// - views of one storage share a frame, from the first used byte to the last;
 /// - if that is 8 KiB or more and less than half of it is used, views that do not overlap get separate frames, and a
 /// view that still uses less than half of its frame is copied to be contiguous.
+/// Frames are where their tensors are, also on a GPU.
 class TensorWriter {
  public:
   /// `devices` maps tensors to devices; null: from the CPU to the CPU.
@@ -89,11 +90,13 @@ class TensorReader {
   void require_all_used() const;
 
  private:
-  [[nodiscard]] const Storage& copy_of_foreign(std::size_t index);
+  [[nodiscard]] bool needs_private_copy(std::size_t index, DType dtype) const;
+  /// On the CPU.
+  [[nodiscard]] const Storage& private_copy(std::size_t index);
 
   std::span<const Frame> frames_;
   std::vector<Storage> storages_;  ///< by frame, once one is needed
-  std::vector<Storage> integers_;  ///< the same, of foreign frames that are read as integers
+  std::vector<Storage> integers_;  ///< the same, copies of frames that are checked, and could change meanwhile
   std::vector<bool> used_;
 };
 

@@ -33,6 +33,11 @@ std::string why_unavailable(Device device) {
   return device.kind == DeviceKind::cpu ? std::string() : cuda::why_unavailable(device.index);
 }
 
+void synchronize(Device device) {
+  require_available("synchronize", device);
+  if (device.kind == DeviceKind::cuda) cuda::synchronize(device.index);
+}
+
 void require_available(std::string_view op, Device device) {
   if (device.kind == DeviceKind::cpu) return;
   if (const std::string why = why_unavailable(device); !why.empty()) {

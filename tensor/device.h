@@ -36,6 +36,10 @@ struct Device {
 /// Thread-safe.
 [[nodiscard]] std::string why_unavailable(Device device);
 
+/// Waits until all work that this process requested of `device` before this call is done: operations on a GPU return at
+/// once. Thread-safe. Throws DeviceError if some of it failed. Source: `torch.cuda.synchronize`.
+void synchronize(Device device);
+
 /// Throws DeviceError `[op] cuda:0 is not available: built without CUDA` unless tensors can be on `device`. The text
 /// ends with `why_unavailable(device)`.
 void require_available(std::string_view op, Device device);

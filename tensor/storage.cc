@@ -24,11 +24,11 @@ struct Storage::Block {
   Block(std::size_t size_in, Device device_in)
       : bytes(allocate_on(device_in, size_in)), size(size_in), device(device_in) {}
   /// Adopted memory. A permanent reader keeps it read-only.
-  explicit Block(const FrozenBytes& foreign)
+  Block(const FrozenBytes& foreign, Device device_in)
       : owner(foreign.owner()),
         bytes(const_cast<std::byte*>(foreign.bytes().data())),  // never written: the block has a reader
         size(foreign.bytes().size()),
-        device(Device::cpu()),
+        device(device_in),
         readers(1) {}
   ~Block() {
     if (owner) return;
@@ -80,9 +80,9 @@ Storage Storage::allocate(std::size_t size, Device device) {
   return Storage(std::make_shared<State>(std::make_shared<Block>(size, device)));
 }
 
-Storage Storage::adopt(const FrozenBytes& bytes) {
+Storage Storage::adopt(const FrozenBytes& bytes, Device device) {
   if (!bytes.owner()) throw ValueError("[adopt] nobody keeps these bytes");
-  return Storage(std::make_shared<State>(std::make_shared<Block>(bytes)));
+  return Storage(std::make_shared<State>(std::make_shared<Block>(bytes, device)));
 }
 
 std::size_t Storage::size() const noexcept { return state_ ? state_->size : 0; }

@@ -92,10 +92,10 @@ class Storage {
   /// Allocates `size` uninitialised bytes, aligned to 64 bytes.
   [[nodiscard]] static Storage allocate(std::size_t size, Device device = Device::cpu());
 
-  /// Shares CPU memory that `bytes.owner()` keeps alive, for example a mapped file. Copies nothing and never writes
-  /// there: the first write moves this Storage to a block of its own.
+  /// Shares memory of `device` that `bytes.owner()` keeps alive, for example a mapped file. Copies nothing and never
+  /// writes there: the first write moves this Storage to a block of its own.
   /// Throws ValueError `[adopt] nobody keeps these bytes` if `bytes` has no owner.
-  [[nodiscard]] static Storage adopt(const FrozenBytes& bytes);
+  [[nodiscard]] static Storage adopt(const FrozenBytes& bytes, Device device = Device::cpu());
 
   [[nodiscard]] bool defined() const noexcept { return state_ != nullptr; }
   [[nodiscard]] std::size_t size() const noexcept;
@@ -146,7 +146,8 @@ class Storage {
   std::shared_ptr<State> state_;
 };
 
-/// Copies bytes between memory of any two devices and waits for the copy. REQUIRES: the ranges do not overlap.
+/// Copies bytes between memory of any two devices, and waits for the copy if one is the CPU; a copy between GPUs is in
+/// the order of their work. REQUIRES: the ranges do not overlap.
 /// Throws DeviceError if a GPU reports an error.
 void copy_bytes(std::byte* to, Device to_device, const std::byte* from, Device from_device, std::size_t size);
 

@@ -5,10 +5,28 @@
 
 #include "actors/core/request.h"
 #include "messages/codec.h"
+#include "tensor/error.h"
+#include "tensor/storage.h"
 
 namespace troupe::detail {
 
 namespace {
+
+/// Copies a frame of a GPU to the CPU.
+Frame on_cpu(const Frame& frame) {
+  Storage copy = Storage::allocate(frame.bytes.size());
+  copy_bytes(copy.mutable_data(), Device::cpu(), frame.bytes.data(), frame.device, frame.bytes.size());
+  const FrozenBytes bytes = copy.freeze();
+  return {.bytes = bytes.bytes(), .owner = bytes.owner()};
+}
+
+/// Copies the frames of GPUs that cannot travel to the CPU: those that are not leased, and all if the message is cut.
+void stage(Frames& frames, const Packing& packing) {
+  const bool cut = size_of(frames) > packing.whole_bytes_max;
+  for (Frame& frame : frames) {
+    if (frame.device != Device::cpu() && (cut || frame.memory != FrameMemory::leased)) frame = on_cpu(frame);
+  }
+}
 
 template <class Share>
 Result<Parcel> encode_and_pack(const msg::Envelope& envelope, const msg::AnyMessage& message, const Packing& packing,
@@ -20,19 +38,23 @@ Result<Parcel> encode_and_pack(const msg::Envelope& envelope, const msg::AnyMess
     return pack(std::move(frames).value(), packing);
   } catch (const std::bad_alloc&) {
     return Error{.code = ErrorCode::resource_exhausted, .message = "the node had no memory to send it"};
+  } catch (const DeviceError& error) {
+    return Error{.code = ErrorCode::resource_exhausted, .message = error.what()};
   }
 }
 
 }  // namespace
 
 Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message, const Packing& packing) {
-  return encode_and_pack(envelope, message, packing, [](Frames&) {});
+  return encode_and_pack(envelope, message, packing, [&](Frames& frames) { stage(frames, packing); });
 }
 
 Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message, const Packing& packing,
                             const NodeName& to, Link& link) {
   return encode_and_pack(envelope, message, packing, [&](Frames& frames) {
+    if (link.shares_memory()) return;
     if (size_of(frames) > packing.whole_bytes_max) link.share(to, frames);
+    stage(frames, packing);
   });
 }
 

@@ -16,7 +16,8 @@ namespace troupe::detail {
 [[nodiscard]] Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message,
                                           const Packing& packing);
 
-/// The same for a message to `to`, after `link` has shared what it can with that node.
+/// The same for a message to `to`, after `link` has shared what it can with that node. Frames of GPUs that the link
+/// neither shares nor passes on are copied to the CPU.
 [[nodiscard]] Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message,
                                           const Packing& packing, const NodeName& to, Link& link);
 

@@ -3,10 +3,15 @@
 // First sums over each channel (channel_sums.h), then a map of each element with the numbers of its channel.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
 
 #include "tensor/cuda/channel_sums.h"
 #include "tensor/cuda/norm_operands.h"
+#include "tensor/cuda/packs.h"
 #include "tensor/cuda/place.h"
 #include "tensor/cuda/strided.h"
 #include "tensor/kernels/moments.h"
@@ -98,6 +103,58 @@ struct SlopeBody {
   TROUPE_HOST_DEVICE void put(std::uint32_t i, T value) const { out[walk.offsets(i)[0]] = value; }
 };
 
+template <class T>
+struct PackedNormaliseBody {
+  Strided<2> walk;  ///< packs, channels
+  Pack<T>* out;
+  const Pack<T>* x;
+  const kernels::Affine<T>* affine;
+
+  TROUPE_HOST_DEVICE Pack<T> value(std::uint32_t i) const {
+    const auto at = walk.offsets(i);
+    const kernels::Affine<T> map = affine[at[1]];
+    Pack<T> pack = x[at[0]];
+    for (T& one : pack.values) one = map(one);
+    return pack;
+  }
+  TROUPE_HOST_DEVICE void put(std::uint32_t i, const Pack<T>& pack) const { out[walk.offsets(i)[0]] = pack; }
+};
+
+template <class T>
+struct PackedSlopeBody {
+  Strided<2> walk;  ///< packs, channels
+  Pack<T>* out;
+  const Pack<T>* grad;
+  const Pack<T>* x;
+  const kernels::Slope<T>* slopes;
+
+  TROUPE_HOST_DEVICE Pack<T> value(std::uint32_t i) const {
+    const auto at = walk.offsets(i);
+    const kernels::Slope<T> slope = slopes[at[1]];
+    Pack<T> pack = grad[at[0]];
+    const Pack<T> values = x[at[0]];
+    for (std::uint32_t k = 0; k < kPackSize<T>; ++k) pack.values[k] = slope(pack.values[k], values.values[k]);
+    return pack;
+  }
+  TROUPE_HOST_DEVICE void put(std::uint32_t i, const Pack<T>& pack) const { out[walk.offsets(i)[0]] = pack; }
+};
+
+/// Returns the packs of a walk over elements and their channels; nullopt if a pack would have several channels, or
+/// `operands`, which all have the elements' layout, have no packs.
+template <class T>
+std::optional<Strided<2>> packs_of_channels(const Strided<2>& walk, std::initializer_list<const T*> operands) {
+  if constexpr (kHasPacks<T>) {
+    const bool aligned = std::ranges::all_of(
+        operands, [](const T* x) { return reinterpret_cast<std::uintptr_t>(x) % sizeof(Pack<T>) == 0; });
+    const bool one_channel = walk.strides[static_cast<std::size_t>(walk.rank) - 1][1] == 0;
+    if (!aligned || !one_channel) return std::nullopt;
+    const Place elements{reinterpret_cast<std::byte*>(const_cast<T*>(*operands.begin())), dtype_of<T>};
+    const auto packs = packs_of<T, 2>(walk, {elements, Place{nullptr, dtype_of<T>}});
+    if (packs && packs->rest.numel == 0) return packs->walk;
+  }
+  return std::nullopt;
+}
+
 /// Returns memory for `count` elements of T, aligned to 256 bytes on a GPU.
 template <class T>
 Tensor room_for(std::int64_t count, Device device) {
@@ -132,7 +189,14 @@ void batch_norm_with(const Launcher& launcher, kernels::Moments moments, Tensor&
     launcher.each(channels,
                   ChannelAffine<T>{affine, means, vars, address<T>(read(weight)), address<T>(read(bias)), eps});
     for_each_of_channels(x, [&](const Strided<2>& walk, std::int64_t first, std::int64_t channel) {
-      launcher.map(walk.numel, NormaliseBody<T>{walk, address<T>(to) + first, from + first, affine + channel});
+      T* const out_part = address<T>(to) + first;
+      const T* const x_part = from + first;
+      if (const auto packs = packs_of_channels<T>(walk, {out_part, x_part})) {
+        launcher.map(packs->numel, PackedNormaliseBody<T>{*packs, reinterpret_cast<Pack<T>*>(out_part),
+                                                          reinterpret_cast<const Pack<T>*>(x_part), affine + channel});
+      } else {
+        launcher.map(walk.numel, NormaliseBody<T>{walk, out_part, x_part, affine + channel});
+      }
     });
   });
 }
@@ -154,7 +218,14 @@ void batch_norm_backward_with(const Launcher& launcher, kernels::Moments moments
     launcher.each(channels, JoinGradients<T>{sums, moments, slopes, by_weight, by_bias, address<double>(read(in.var)),
                                              address<T>(read(in.weight)), eps});
     for_each_of_channels(in.x, [&](const Strided<2>& walk, std::int64_t first, std::int64_t channel) {
-      launcher.map(walk.numel, SlopeBody<T>{walk, address<T>(to) + first, grad + first, x + first, slopes + channel});
+      T* const out_part = address<T>(to) + first;
+      if (const auto packs = packs_of_channels<T>(walk, {out_part, grad + first, x + first})) {
+        launcher.map(packs->numel, PackedSlopeBody<T>{*packs, reinterpret_cast<Pack<T>*>(out_part),
+                                                      reinterpret_cast<const Pack<T>*>(grad + first),
+                                                      reinterpret_cast<const Pack<T>*>(x + first), slopes + channel});
+      } else {
+        launcher.map(walk.numel, SlopeBody<T>{walk, out_part, grad + first, x + first, slopes + channel});
+      }
     });
   });
 }

@@ -99,13 +99,23 @@ struct PartSums {
     kernels::PairSums total;
     for (std::int64_t k = down; k < down_end; ++k) {
       const std::int64_t run = (k * sizes.channels + channel) * sizes.inner;
-      for (std::int64_t j = along + lane; j < along_end; j += step) {
-        const kernels::PairSums pair = pairs.at(run + j, from);
-        total.first += pair.first;
-        total.product += pair.product;
+      std::int64_t j = along + lane;
+      for (; j + (kReads - 1) * step < along_end; j += kReads * step) {
+        kernels::PairSums several[kReads];  // more reads are in flight
+        for (int n = 0; n < kReads; ++n) several[n] = pairs.at(run + j + n * step, from);
+        for (const kernels::PairSums& pair : several) add(total, pair);
       }
+      for (; j < along_end; j += step) add(total, pairs.at(run + j, from));
     }
     return total;
+  }
+
+ private:
+  static constexpr int kReads = 4;
+
+  static TROUPE_HOST_DEVICE void add(kernels::PairSums& total, const kernels::PairSums& pair) {
+    total.first += pair.first;
+    total.product += pair.product;
   }
 };
 
@@ -138,8 +148,7 @@ struct SumRuns {
       shared.firsts[lane] = total.first;
       shared.products[lane] = total.product;
     });
-    join_lanes(team, shared.firsts, Plus{});
-    join_lanes(team, shared.products, Plus{});
+    join_lanes(team, shared.firsts, shared.products, Plus{});
     team.each([&](int lane) {
       if (lane != 0) return;
       in.firsts[i] = shared.firsts[0];

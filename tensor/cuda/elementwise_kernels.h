@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tensor/cuda/formula_of.h"
+#include "tensor/cuda/packs.h"
 #include "tensor/cuda/place.h"
 #include "tensor/cuda/strided.h"
 #include "tensor/kernels/elementwise.h"
@@ -49,6 +50,42 @@ struct BinaryBody {
     return op(a.at(at[1]), b.at(at[2]));
   }
   TROUPE_HOST_DEVICE void put(std::uint32_t i, T value) const { store<T>(out, walk.offsets(i)[0], value); }
+};
+
+template <class Op, class T>
+struct PackedUnaryBody {
+  Strided<2> walk;
+  Place out;
+  PackedOperand<T> x;
+
+  TROUPE_HOST_DEVICE Pack<T> value(std::uint32_t i) const {
+    Pack<T> pack = x.at(walk.offsets(i)[1]);
+    for (T& element : pack.values) element = Op{}(element);
+    return pack;
+  }
+  TROUPE_HOST_DEVICE void put(std::uint32_t i, const Pack<T>& pack) const {
+    element<Pack<T>>(out, walk.offsets(i)[0]) = pack;
+  }
+};
+
+template <class Op, class T>
+struct PackedBinaryBody {
+  Strided<3> walk;
+  Place out;
+  PackedOperand<T> a;
+  PackedOperand<T> b;
+  Op op;
+
+  TROUPE_HOST_DEVICE Pack<T> value(std::uint32_t i) const {
+    const auto at = walk.offsets(i);
+    Pack<T> pack = a.at(at[1]);
+    const Pack<T> other = b.at(at[2]);
+    for (std::uint32_t k = 0; k < kPackSize<T>; ++k) pack.values[k] = op(pack.values[k], other.values[k]);
+    return pack;
+  }
+  TROUPE_HOST_DEVICE void put(std::uint32_t i, const Pack<T>& pack) const {
+    element<Pack<T>>(out, walk.offsets(i)[0]) = pack;
+  }
 };
 
 struct Comparison {
@@ -105,26 +142,55 @@ struct Axpby {
   TROUPE_HOST_DEVICE T operator()(T a, T b) const { return alpha * a + beta * b; }
 };
 
+/// Applies `Op` to the elements of a walk.
+template <class T, class Launcher, class Op>
+void map_elements(const Launcher& launcher, const Op&, const Strided<2>& walk, const Place& out, const Place& x) {
+  if constexpr (kHasPacks<T>) {
+    if (const auto packs = packs_of<T>(walk, {out, x})) {
+      launcher.map(packs->walk.numel, PackedUnaryBody<Op, T>{packs->walk, out, {x, packs->repeats[1]}});
+      if (packs->rest.numel == 0) return;
+      return launcher.map(packs->rest.numel,
+                          UnaryBody<Op, T>{packs->rest, out.from(packs->starts[0]), x.from(packs->starts[1])});
+    }
+  }
+  launcher.map(walk.numel, UnaryBody<Op, T>{walk, out, x});
+}
+
 template <class Launcher>
 void unary_with(const Launcher& launcher, UnaryOp op, Tensor& out, const Tensor& x) {
   if (out.numel() == 0) return;
   const Place to = written(out);
   const Place from = read(x);
-  for_each_small(kernels::make_walk<2>(out.shape(), {&out.strides(), &x.strides()}),
-                 [&](const auto& walk, const auto& at) {
-                   dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
-                     with_formula<T>(op, [&]<class Op>(Op) {
-                       launcher.map(walk.numel, UnaryBody<Op, T>{walk, to.from(at[0]), from.from(at[1])});
-                     });
-                   });
-                 });
+  for_each_small(
+      kernels::make_walk<2>(out.shape(), {&out.strides(), &x.strides()}), [&](const auto& walk, const auto& at) {
+        dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
+          with_formula<T>(
+              op, [&]<class Op>(Op) { map_elements<T>(launcher, Op{}, walk, to.from(at[0]), from.from(at[1])); });
+        });
+      });
 }
 
 template <class T, class Launcher, class Op>
 void map_pairs(const Launcher& launcher, const Op& op, const kernels::Walk<3>& all, const Place& out,
                const Operand<T>& a, const Operand<T>& b) {
-  for_each_small(all, [&](const auto& walk, const auto& at) {
-    launcher.map(walk.numel, BinaryBody<Op, T>{walk, out.from(at[0]), a.from(at[1]), b.from(at[2]), op});
+  for_each_small(all, [&](const Strided<3>& walk, const auto& at) {
+    const Place to = out.from(at[0]);
+    const Operand<T> left = a.from(at[1]);
+    const Operand<T> right = b.from(at[2]);
+    if constexpr (kHasPacks<T>) {
+      if (const auto packs = packs_of<T>(walk, {to, left.place, right.place})) {
+        launcher.map(packs->walk.numel, PackedBinaryBody<Op, T>{packs->walk,
+                                                                to,
+                                                                {left.place, packs->repeats[1], left.number},
+                                                                {right.place, packs->repeats[2], right.number},
+                                                                op});
+        if (packs->rest.numel == 0) return;
+        return launcher.map(packs->rest.numel,
+                            BinaryBody<Op, T>{packs->rest, to.from(packs->starts[0]), left.from(packs->starts[1]),
+                                              right.from(packs->starts[2]), op});
+      }
+    }
+    launcher.map(walk.numel, BinaryBody<Op, T>{walk, to, left, right, op});
   });
 }
 

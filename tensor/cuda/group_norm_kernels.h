@@ -62,8 +62,7 @@ struct NormRows {
       shared.sums[lane] = sum;
       shared.squares[lane] = square;
     });
-    join_lanes(team, shared.sums, Plus{});
-    join_lanes(team, shared.squares, Plus{});
+    join_lanes(team, shared.sums, shared.squares, Plus{});
     team.each([&](int lane) {
       const kernels::MeanAndVar found(origin, {shared.sums[0], shared.squares[0]}, static_cast<double>(size));
       if (lane == 0) {
@@ -120,8 +119,7 @@ struct NormBackwardRows {
       shared.sums[lane] = sum;
       shared.products[lane] = product;
     });
-    join_lanes(team, shared.sums, Plus{});
-    join_lanes(team, shared.products, Plus{});
+    join_lanes(team, shared.sums, shared.products, Plus{});
     team.each([&](int lane) {
       const double inverse = kernels::inverse_std(in.vars[row], in.eps);
       const auto slope =
@@ -199,8 +197,7 @@ struct AffineTeams {
       shared.firsts[lane] = total.first;
       shared.products[lane] = total.product;
     });
-    join_lanes(team, shared.firsts, Plus{});
-    join_lanes(team, shared.products, Plus{});
+    join_lanes(team, shared.firsts, shared.products, Plus{});
     team.each([&](int lane) {
       if (lane == 0) parts.put(i, shared.firsts[0], shared.products[0]);
     });
@@ -229,7 +226,7 @@ void group_norm_with(const Launcher& launcher, Tensor& out, Tensor& mean, Tensor
   const Place vars = written(var);
   const GroupSizes sizes(x);
   dispatch_floating("group_norm", x.dtype(), [&]<class T>(std::type_identity<T>) {
-    with_lanes(sizes.row_size(), [&]<int lanes>(std::integral_constant<int, lanes>) {
+    with_lanes(sizes.row_size(), sizes.rows(), [&]<int lanes>(std::integral_constant<int, lanes>) {
       launcher.template teams<lanes>(
           sizes.rows(), NormRows<T, lanes>{sizes, eps, address<T>(to), address<double>(means), address<double>(vars),
                                            address<T>(read(x)), address<T>(read(weight)), address<T>(read(bias))});
@@ -270,7 +267,7 @@ void group_norm_backward_with(const Launcher& launcher, Tensor& grad_x, Tensor& 
                              address<double>(read(from.mean)),
                              address<double>(read(from.var)),
                              address<T>(read(from.weight))};
-    with_lanes(sizes.row_size(), [&]<int lanes>(std::integral_constant<int, lanes>) {
+    with_lanes(sizes.row_size(), sizes.rows(), [&]<int lanes>(std::integral_constant<int, lanes>) {
       launcher.template teams<lanes>(sizes.rows(), NormBackwardRows<T, lanes>{in, address<T>(to)});
     });
     affine_backward_with(launcher, in, grad_weight, grad_bias);

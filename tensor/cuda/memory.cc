@@ -90,4 +90,9 @@ void copy(std::byte* to, Device to_device, const std::byte* from, Device from_de
                                 text_of(error)));
 }
 
+void synchronize(int index) {
+  const OnGpu gpu("synchronize", index);
+  require_success("synchronize", index, cudaStreamSynchronize(stream_of(index)));
+}
+
 }  // namespace troupe::cuda

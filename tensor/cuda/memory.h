@@ -27,4 +27,8 @@ void deallocate(int index, std::byte* block) noexcept;
 /// invalid argument`.
 void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device, std::size_t size);
 
+/// Waits until all work requested of GPU `index` before this call is done. Thread-safe. Throws DeviceError if some of
+/// it failed.
+void synchronize(int index);
+
 }  // namespace troupe::cuda

@@ -107,6 +107,23 @@ TROUPE_HOST_DEVICE void join_lanes(const Team& team, typename Fold::Total* total
   }
 }
 
+/// Folds elements `from`, from + step, ... below `end` of the folded dimensions of the result at `at`. Several are read
+/// before the first is joined, so that more reads are in flight.
+template <class Fold, class T>
+TROUPE_HOST_DEVICE typename Fold::Total folded(const Parts<Fold, T>& parts, std::uint32_t at, std::uint32_t from,
+                                               std::uint32_t end, std::uint32_t step) {
+  constexpr std::uint32_t kReads = 8;
+  typename Fold::Total total = Fold::start();
+  std::uint32_t k = from;
+  for (; k < end && (end - k - 1) / step >= kReads - 1; k += kReads * step) {
+    T values[kReads];
+    for (std::uint32_t n = 0; n < kReads; ++n) values[n] = load<T>(parts.x, at + parts.folded.offsets(k + n * step)[0]);
+    for (const T value : values) total = Fold::join(total, Fold::of(value));
+  }
+  for (; k < end; k += step) total = Fold::join(total, Fold::of(load<T>(parts.x, at + parts.folded.offsets(k)[0])));
+  return total;
+}
+
 /// One team per result and part: adjacent lanes read adjacent elements of the folded dimensions.
 template <class Fold, class T, int lanes>
 struct FoldRows {
@@ -125,11 +142,7 @@ struct FoldRows {
     const auto begin = static_cast<std::uint32_t>(part) * parts.chunk;
     const std::uint32_t end = parts.folded.numel - begin < parts.chunk ? parts.folded.numel : begin + parts.chunk;
     team.each([&](int lane) {
-      Total total = Fold::start();
-      for (std::uint32_t k = begin + static_cast<std::uint32_t>(lane); k < end; k += lanes) {
-        total = Fold::join(total, Fold::of(load<T>(parts.x, at + parts.folded.offsets(k)[0])));
-      }
-      team.shared.totals[lane] = total;
+      team.shared.totals[lane] = folded(parts, at, begin + static_cast<std::uint32_t>(lane), end, lanes);
     });
     join_lanes<Fold>(team, team.shared.totals);
     team.each([&](int lane) {
@@ -150,10 +163,7 @@ struct FoldColumns {
     const std::uint32_t at = parts.kept.offsets(result)[1];
     const auto begin = static_cast<std::uint32_t>(part) * parts.chunk;
     const std::uint32_t end = parts.folded.numel - begin < parts.chunk ? parts.folded.numel : begin + parts.chunk;
-    typename Fold::Total total = Fold::start();
-    for (std::uint32_t k = begin; k < end; ++k)
-      total = Fold::join(total, Fold::of(load<T>(parts.x, at + parts.folded.offsets(k)[0])));
-    parts.to.put(parts.first + part * parts.results + place, total);
+    parts.to.put(parts.first + part * parts.results + place, folded(parts, at, begin, end, 1));
   }
 };
 
@@ -191,8 +201,8 @@ struct ReducePlan {
 };
 
 inline ReducePlan plan_reduce(const kernels::Walk<1>& kept, std::int64_t folded, std::int64_t folded_stride) {
-  constexpr std::int64_t kThreads = 1 << 16;
-  constexpr std::int64_t kTeams = 1 << 9;
+  constexpr std::int64_t kThreads = 1 << 17;
+  constexpr std::int64_t kTeams = 1 << 10;
   constexpr std::int64_t kColumnChunk = 32;
   constexpr std::int64_t kRowChunk = 1 << 12;
   const bool by_columns = folded < 32 || (kept.numel >= 32 && kept.row_strides()[0] == 1 && folded_stride != 1);

@@ -62,9 +62,4 @@ void require_success(std::string_view op, int index, int status) {
   throw DeviceError(fmt::format("[{}] {}: {}", op, gpu, cudaGetErrorString(static_cast<cudaError_t>(status))));
 }
 
-void synchronize(int index) {
-  const OnGpu gpu("synchronize", index);
-  require_success("synchronize", index, cudaStreamSynchronize(stream_of(index)));
-}
-
 }  // namespace troupe::cuda

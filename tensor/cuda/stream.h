@@ -33,8 +33,4 @@ class OnGpu {
 /// error.
 void require_success(std::string_view op, int index, int status);
 
-/// Waits until all work requested of GPU `index` before this call is done. Thread-safe. Throws DeviceError if some of
-/// it failed.
-void synchronize(int index);
-
 }  // namespace troupe::cuda

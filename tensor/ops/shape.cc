@@ -190,7 +190,8 @@ Tensor flip(const Tensor& x, const Axes& axes) {
   Tensor result = axes.values().empty() ? x.clone() : x;
   for (const int axis : axes.values()) {
     const std::int64_t size = x.shape()[normalize_dim("flip", axis, x.shape())];
-    result = index_select(result, axis, arange(static_cast<double>(size - 1), -1.0, -1.0, DType::i64));
+    const Tensor backwards = arange(static_cast<double>(size - 1), -1.0, -1.0, DType::i64);
+    result = index_select(result, axis, backwards.to(x.device()));
   }
   return result;
 }

@@ -56,7 +56,8 @@ using Inputs = std::span<const Variable>;
 inline Gradients gradients_of(const std::function<Variable(Inputs)>& function, const std::vector<Variable>& inputs) {
   const Variable result = function(inputs);
   Generator generator(17);
-  return backward(sum(result * Variable(uniform(result.shape(), 0.5, 1.5, generator, DType::f64))));
+  const Tensor weights = uniform(result.shape(), 0.5, 1.5, generator, DType::f64);
+  return backward(sum(result * Variable(weights.to(result.value().device()))));
 }
 
 /// Checks that the gradients of `function` at 16-bit `inputs` have their dtype and equal the f64 gradients at the same

@@ -17,7 +17,10 @@
 #include "autograd/ops/norm.h"
 #include "autograd/ops/rnn.h"
 #include "tensor/create.h"
+#include "tensor/device.h"
+#include "tensor/error.h"
 #include "tests/autograd/expect.h"
+#include "tests/support/gpu.h"
 
 using namespace troupe;
 using namespace troupe::testing;
@@ -34,17 +37,19 @@ struct Operation {
   std::function<Variable(Inputs)> function;
 };
 
-Tensor indices(std::int64_t count, std::int64_t bound) {
+Device device_of(Inputs inputs) { return inputs.front().value().device(); }
+
+Tensor indices(Inputs inputs, std::int64_t count, std::int64_t bound) {
   std::vector<std::int64_t> values;
   for (std::int64_t i = 0; i < count; ++i) values.push_back((i * 5 + 1) % bound);
-  return from_values<std::int64_t>(values, {count});
+  return from_values<std::int64_t>(values, {count}).to(device_of(inputs));
 }
 
 /// Returns a boolean tensor in which every third element is true.
-Tensor some_hold(const Shape& shape) {
+Tensor some_hold(Inputs inputs, const Shape& shape) {
   std::vector<std::int64_t> values;
   for (std::int64_t i = 0; i < shape.numel(); ++i) values.push_back(i % 3 == 0 ? 1 : 0);
-  return from_values<std::int64_t>(values, shape).to(DType::boolean);
+  return from_values<std::int64_t>(values, shape).to(DType::boolean).to(device_of(inputs));
 }
 
 Operation of_elements(std::string name, Variable (*function)(const Variable&)) {
@@ -113,11 +118,11 @@ std::vector<Operation> elementwise_operations() {
       {"pow of a number", {{kN, 2, 3}}, [](Inputs v) { return pow(v[0], 2.5); }},
       {"number minus", {{kN, 2, 3}}, [](Inputs v) { return 2.0 - v[0]; }},
       {"number over", {{kN, 2, 3}}, [](Inputs v) { return 2.0 / v[0]; }},
-      {"where", {{kN, 2, 3}, {3}}, [](Inputs v) { return where(some_hold(v[0].shape()), v[0], v[1]); }},
+      {"where", {{kN, 2, 3}, {3}}, [](Inputs v) { return where(some_hold(v, v[0].shape()), v[0], v[1]); }},
       {"log_sigmoid", {{kN, 2, 3}}, [](Inputs v) { return log_sigmoid(v[0] - 1.0); }},
-      {"masked_select", {{kN, 2, 3}}, [](Inputs v) { return masked_select(v[0], some_hold(v[0].shape())); }},
-      {"masked_select of copies", {{kN, 1, 3}}, [](Inputs v) { return masked_select(v[0], some_hold({4, 1})); }},
-      {"masked_fill", {{kN, 2, 3}}, [](Inputs v) { return masked_fill(v[0], some_hold(v[0].shape()), 7.0); }},
+      {"masked_select", {{kN, 2, 3}}, [](Inputs v) { return masked_select(v[0], some_hold(v, v[0].shape())); }},
+      {"masked_select of copies", {{kN, 1, 3}}, [](Inputs v) { return masked_select(v[0], some_hold(v, {4, 1})); }},
+      {"masked_fill", {{kN, 2, 3}}, [](Inputs v) { return masked_fill(v[0], some_hold(v, v[0].shape()), 7.0); }},
   };
 }
 
@@ -174,28 +179,29 @@ std::vector<Operation> arrangements() {
       {"pad", {{kN, 2, 3}}, [](Inputs v) { return pad(v[0], {1, 2, 0, 1}, PadMode::reflect); }},
       {"tril", {{kN, 2, 3}}, [](Inputs v) { return tril(v[0]); }},
       {"triu", {{kN, 2, 3}}, [](Inputs v) { return triu(v[0], 1); }},
-      {"index_select", {{kN, 2, 3}}, [](Inputs v) { return index_select(v[0], 2, indices(5, 3)); }},
+      {"index_select", {{kN, 2, 3}}, [](Inputs v) { return index_select(v[0], 2, indices(v, 5, 3)); }},
       {"gather", {{kN, 2, 3}},
-       [](Inputs v) { return gather(v[0], 2, indices(v[0].shape()[0] * 4, 3).reshape({v[0].shape()[0], 2, 2})); }},
+       [](Inputs v) { return gather(v[0], 2, indices(v, v[0].shape()[0] * 4, 3).reshape({v[0].shape()[0], 2, 2})); }},
       {"scatter_add", {{4, 3}, {kN, 3}},
-       [](Inputs v) { return scatter_add(v[0], 0, indices(v[1].shape().numel(), 4).reshape(v[1].shape()), v[1]); }},
+       [](Inputs v) { return scatter_add(v[0], 0, indices(v, v[1].shape().numel(), 4).reshape(v[1].shape()), v[1]); }},
       {"scatter", {{4, 3}, {kN, 3}},
-       [](Inputs v) { return scatter(v[0], 0, indices(v[1].shape().numel(), 4).reshape(v[1].shape()), v[1]); }},
+       [](Inputs v) { return scatter(v[0], 0, indices(v, v[1].shape().numel(), 4).reshape(v[1].shape()), v[1]); }},
       {"scatter of a number", {{4, 3}, {kN}},
-       [](Inputs v) { return scatter(v[0], 0, indices(v[1].shape()[0], 4).reshape({-1, 1}), 0.5) * sum(v[1]); }},
+       [](Inputs v) { return scatter(v[0], 0, indices(v, v[1].shape()[0], 4).reshape({-1, 1}), 0.5) * sum(v[1]); }},
       {"take_along_dim", {{kN, 2, 3}},
-       [](Inputs v) { return take_along_dim(v[0], indices(2, 3).reshape({1, 1, 2}), 2); }},
-      {"index_fill", {{kN, 2, 3}}, [](Inputs v) { return index_fill(v[0], 2, indices(2, 3), 0.5); }},
+       [](Inputs v) { return take_along_dim(v[0], indices(v, 2, 3).reshape({1, 1, 2}), 2); }},
+      {"index_fill", {{kN, 2, 3}}, [](Inputs v) { return index_fill(v[0], 2, indices(v, 2, 3), 0.5); }},
       {"index_copy", {{4, 3}, {kN, 3}},
-       [](Inputs v) { return index_copy(v[0], 0, indices(v[1].shape()[0], 4), v[1]); }},
+       [](Inputs v) { return index_copy(v[0], 0, indices(v, v[1].shape()[0], 4), v[1]); }},
       {"masked_scatter", {{kN, 2, 3}, {kN, 3}},
-       [](Inputs v) { return masked_scatter(v[0], some_hold(v[0].shape()), v[1]); }},
-      {"index_add", {{4, 3}, {kN, 3}}, [](Inputs v) { return index_add(v[0], 0, indices(v[1].shape()[0], 4), v[1]); }},
+       [](Inputs v) { return masked_scatter(v[0], some_hold(v, v[0].shape()), v[1]); }},
+      {"index_add", {{4, 3}, {kN, 3}},
+       [](Inputs v) { return index_add(v[0], 0, indices(v, v[1].shape()[0], 4), v[1]); }},
       {"embedding", {{4, 3}, {kN}},
-       [](Inputs v) { return embedding(v[0], indices(v[1].shape()[0], 4)) * unsqueeze(v[1], 1); }},
+       [](Inputs v) { return embedding(v[0], indices(v, v[1].shape()[0], 4)) * unsqueeze(v[1], 1); }},
       {"embedding_bag", {{4, 3}, {kN}},
        [](Inputs v) {
-         return embedding_bag(v[0], indices(v[1].shape()[0], 4), from_values<std::int64_t>({0}),
+         return embedding_bag(v[0], indices(v, v[1].shape()[0], 4), from_values<std::int64_t>({0}).to(device_of(v)),
              {.mode = BagMode::sum}, v[1]);
        }},
   };
@@ -216,7 +222,8 @@ std::vector<Operation> diagonals_and_grids() {
       {"broadcast_to", {{kN, 1, 3}}, [](Inputs v) { return broadcast_to(v[0], {2, v[0].shape()[0], 2, 3}); }},
       {"tile", {{kN, 2, 3}}, [](Inputs v) { return tile(v[0], {3, 2}); }},
       {"repeat_interleave", {{kN, 2, 3}}, [](Inputs v) { return repeat_interleave(v[0], 2, 0); }},
-      {"repeat_interleave by counts", {{kN, 2, 3}}, [](Inputs v) { return repeat_interleave(v[0], indices(3, 4), 2); }},
+      {"repeat_interleave by counts", {{kN, 2, 3}},
+       [](Inputs v) { return repeat_interleave(v[0], indices(v, 3, 4), 2); }},
       {"vstack", {{kN, 3}, {3}}, [](Inputs v) { return vstack(v); }},
       {"hstack", {{kN, 3}, {kN, 2}}, [](Inputs v) { return hstack(v); }},
       {"meshgrid", {{kN}, {3}},
@@ -277,7 +284,8 @@ std::vector<Operation> layers() {
       {"fold", {{kN, 8, 4}}, [](Inputs v) { return fold(v[0], {3, 3}, {.kernel = {2, 2}}); }},
       {"batch_norm", {{kN, 2, 3}, {2}, {2}},
        [](Inputs v) {
-         const RunningStatistics running{full({2}, 0.5, DType::f64), full({2}, 2.0, DType::f64)};
+         const RunningStatistics running{full({2}, 0.5, DType::f64, device_of(v)),
+             full({2}, 2.0, DType::f64, device_of(v))};
          return batch_norm(v[0], running, v[1], v[2], {.statistics = NormStatistics::running}).output;
        }},
       {"layer_norm", {{kN, 2, 3}, {3}, {3}}, [](Inputs v) { return layer_norm(v[0], {3}, v[1], v[2]); }},
@@ -309,11 +317,12 @@ std::vector<Operation> layers() {
 std::vector<Operation> losses() {
   const Reduction total = Reduction::sum;
   return {
-      {"nll_loss", {{kN, 4}}, [=](Inputs v) { return nll_loss(v[0], indices(v[0].shape()[0], 4), total); }},
-      {"cross_entropy", {{kN, 4}}, [=](Inputs v) { return cross_entropy(v[0], indices(v[0].shape()[0], 4), total); }},
+      {"nll_loss", {{kN, 4}}, [=](Inputs v) { return nll_loss(v[0], indices(v, v[0].shape()[0], 4), total); }},
+      {"cross_entropy", {{kN, 4}},
+       [=](Inputs v) { return cross_entropy(v[0], indices(v, v[0].shape()[0], 4), total); }},
       {"smoothed cross_entropy", {{kN, 4}},
        [](Inputs v) {
-         return cross_entropy(v[0], indices(v[0].shape()[0], 4),
+         return cross_entropy(v[0], indices(v, v[0].shape()[0], 4),
              {.reduction = Reduction::none, .label_smoothing = 0.2});
        }},
       {"mse_loss", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return mse_loss(v[0], v[1], total); }},
@@ -327,26 +336,30 @@ std::vector<Operation> losses() {
       {"bce_with_logits", {{kN, 3}, {kN, 3}},
        [=](Inputs v) { return bce_with_logits(v[0], v[1], {.reduction = total}); }},
       {"margin_ranking_loss", {{kN, 3}, {kN, 3}},
-       [=](Inputs v) { return margin_ranking_loss(v[0], v[1], ones({3}), {.margin = 0.3, .reduction = total}); }},
+       [=](Inputs v) { return margin_ranking_loss(v[0], v[1], ones({3}, DType::f32, device_of(v)),
+           {.margin = 0.3, .reduction = total}); }},
       {"hinge_embedding_loss", {{kN, 3}},
-       [=](Inputs v) { return hinge_embedding_loss(v[0], from_values<double>({1, -1, -1}), {.reduction = total}); }},
+       [=](Inputs v) { return hinge_embedding_loss(v[0], from_values<double>({1, -1, -1}).to(device_of(v)),
+           {.reduction = total}); }},
       {"cosine_embedding_loss", {{kN, 3}, {kN, 3}},
-       [=](Inputs v) { return cosine_embedding_loss(v[0], v[1], full({v[0].shape()[0]}, -1.0),
+       [=](Inputs v) { return cosine_embedding_loss(v[0], v[1], full({v[0].shape()[0]}, -1.0, DType::f32, device_of(v)),
            {.margin = 0.3, .reduction = total}); }},
       {"triplet_margin_loss", {{kN, 3}, {kN, 3}, {kN, 3}},
        [=](Inputs v) { return triplet_margin_loss(v[0], v[1], v[2], {.swap = true, .reduction = total}); }},
-      {"soft_margin_loss", {{kN, 3}}, [=](Inputs v) { return soft_margin_loss(v[0], neg(ones(v[0].shape())), total); }},
+      {"soft_margin_loss", {{kN, 3}},
+       [=](Inputs v) { return soft_margin_loss(v[0], neg(ones(v[0].shape(), DType::f32, device_of(v))), total); }},
       {"multi_margin_loss", {{kN, 4}},
-       [=](Inputs v) { return multi_margin_loss(v[0], indices(v[0].shape()[0], 4), {.p = 2, .reduction = total}); }},
+       [=](Inputs v) { return multi_margin_loss(v[0], indices(v, v[0].shape()[0], 4), {.p = 2, .reduction = total}); }},
       {"poisson_nll_loss", {{kN, 3}},
-       [=](Inputs v) { return poisson_nll_loss(v[0], from_values<double>({0, 1, 4}),
+       [=](Inputs v) { return poisson_nll_loss(v[0], from_values<double>({0, 1, 4}).to(device_of(v)),
            {.full = true, .reduction = total}); }},
       {"gaussian_nll_loss", {{kN, 3}, {kN, 3}, {kN, 1}},
        [=](Inputs v) { return gaussian_nll_loss(v[0], v[1], v[2], {.reduction = total}); }},
       {"ctc_loss", {{4, kN, 3}},
        [=](Inputs v) {
          const Shape n{v[0].shape()[1]};
-         return ctc_loss(v[0], ones({n[0], 2}, DType::i64), full(n, 4, DType::i64), full(n, 2, DType::i64),
+         return ctc_loss(v[0], ones({n[0], 2}, DType::i64, device_of(v)), full(n, 4, DType::i64, device_of(v)),
+             full(n, 2, DType::i64, device_of(v)),
              {.reduction = total});
        }},
       {"kl_div", {{kN, 3}, {kN, 3}}, [](Inputs v) { return kl_div(v[0], v[1], {.reduction = KlDivReduction::sum}); }},
@@ -435,6 +448,32 @@ BOOST_AUTO_TEST_CASE(every_operation_gives_the_same_for_any_layout_of_its_inputs
       expect_near(operation.name, found.value, expected.value);
       for (std::size_t i = 0; i < values.size(); ++i) {
         expect_near(operation.name + ", gradient " + std::to_string(i), found.gradients[i], expected.gradients[i]);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_operation_has_its_values_and_gradients_on_a_gpu,
+                     *boost::unit_test::label("needs_gpu") * boost::unit_test::precondition(NeedsGpus{1})) {
+  for (const Operation& operation : all_operations()) {
+    BOOST_TEST_CONTEXT(operation.name) {
+      const std::vector<Tensor> values = values_for(operation, 3);
+      std::vector<Tensor> there;
+      for (const Tensor& value : values) there.push_back(value.to(Device::cuda()));
+      const Outcome expected = outcome_of(operation, values);
+      try {
+        const Outcome found = outcome_of(operation, there);
+        BOOST_TEST((found.value.device() == Device::cuda()));
+        expect_near(operation.name, found.value.to(Device::cpu()), expected.value);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          BOOST_TEST_REQUIRE(found.gradients[i].defined() == expected.gradients[i].defined());
+          if (!expected.gradients[i].defined()) continue;
+          BOOST_TEST((found.gradients[i].device() == Device::cuda()));
+          expect_near(operation.name + ", gradient " + std::to_string(i), found.gradients[i].to(Device::cpu()),
+                      expected.gradients[i]);
+        }
+      } catch (const TensorError& error) {
+        BOOST_ERROR(operation.name << ": " << error.what());
       }
     }
   }

@@ -111,6 +111,22 @@ BOOST_AUTO_TEST_CASE(a_tensor_on_a_gpu_travels_to_the_device_that_is_mapped,
   BOOST_TEST(sent(there.select(0, 1), {{gpu(0), gpu(0)}}).frames.front().bytes.size() == 3 * sizeof(float));
 }
 
+BOOST_AUTO_TEST_CASE(a_large_tensor_on_a_gpu_stays_where_it_is_within_a_process_and_is_copied_from_another,
+                     *boost::unit_test::precondition(NeedsGpus{1})) {
+  const Tensor large = full({1 << 16}, 1.5, DType::f32, gpu(0));
+  Encoded encoded = sent(large, {{gpu(0), gpu(0)}});
+  BOOST_CHECK(encoded.frames.front().device == gpu(0));
+  BOOST_CHECK(received(encoded).storage().data() == large.storage().data());
+  encoded.frames.front().memory = FrameMemory::foreign;
+  const Tensor copy = received(encoded);
+  BOOST_CHECK(copy.storage().data() != large.storage().data());
+  BOOST_CHECK(same_bytes(copy, large));
+  encoded = sent(full({1 << 16}, 2, DType::u8, gpu(0)), {{gpu(0), gpu(0)}});
+  encoded.frames.front().memory = FrameMemory::foreign;
+  encoded.bytes[4] = static_cast<std::byte>(DType::boolean);
+  expect_throw<DecodeError>([&] { std::ignore = received(encoded); }, "[decode] not a boolean: 2");
+}
+
 BOOST_AUTO_TEST_CASE(a_tensor_on_a_gpu_that_is_not_mapped_is_refused, *boost::unit_test::precondition(NeedsGpus{1})) {
   try {
     std::ignore = sent(ones({2}).to(gpu(0)), {});

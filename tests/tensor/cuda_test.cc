@@ -29,7 +29,10 @@ BOOST_AUTO_TEST_CASE(a_gpu_that_is_not_there_is_refused_with_the_reason) {
   expect_error<DeviceError>("[zeros] " + text, [&] { (void)zeros({2}, DType::f32, Device::cuda(beyond)); });
   expect_error<DeviceError>("[full] " + text, [&] { (void)full({2}, 1.5, DType::f32, Device::cuda(beyond)); });
   expect_error<DeviceError>("[to] " + text, [&] { (void)numbers().to(Device::cuda(beyond)); });
+  expect_error<DeviceError>("[synchronize] " + text, [&] { synchronize(Device::cuda(beyond)); });
 }
+
+BOOST_AUTO_TEST_CASE(the_cpu_has_done_its_work_when_an_operation_returns) { synchronize(Device::cpu()); }
 
 BOOST_AUTO_TEST_CASE(going_where_it_is_already_is_the_same_tensor) {
   const Tensor x = numbers();

@@ -31,13 +31,23 @@ LeaseTable::LeaseTable(Segment page) : page_(std::move(page)), slots_(kLeasesMax
 std::atomic_ref<std::uint64_t> LeaseTable::word(std::size_t slot) const { return word_of(*page_.memory, slot); }
 
 std::optional<LeaseId> LeaseTable::open(std::shared_ptr<Block> block) {
+  Block* const which = block.get();
+  return open(std::move(block), which);
+}
+
+std::optional<LeaseId> LeaseTable::open_other(std::shared_ptr<const void> memory) {
+  return open(std::move(memory), nullptr);
+}
+
+std::optional<LeaseId> LeaseTable::open(std::shared_ptr<const void> memory, Block* block) {
   const std::lock_guard lock(mutex_);
   if (free_.empty()) return std::nullopt;
   const std::uint32_t number = free_.back();
   free_.pop_back();
   open_.push_back(number);
   Slot& slot = slots_[number];
-  slot.block = std::move(block);
+  slot.memory = std::move(memory);
+  slot.block = block;
   slot.told = false;
   slot.generation = ++last_generation_;
   return LeaseId{.slot = number, .generation = slot.generation};
@@ -50,11 +60,11 @@ void LeaseTable::told(LeaseId lease) {
 }
 
 void LeaseTable::cancel(LeaseId lease) {
-  std::shared_ptr<Block> ended;  // its destructor takes the pool's lock
+  std::shared_ptr<const void> ended;  // its destructor takes the pool's lock
   const std::lock_guard lock(mutex_);
   Slot& slot = slots_[lease.slot];
   if (slot.generation != lease.generation || slot.told) return;
-  ended = std::exchange(slot.block, nullptr);
+  ended = std::exchange(slot.memory, nullptr);
   std::erase(open_, lease.slot);
   free_.push_back(lease.slot);
 }
@@ -64,7 +74,7 @@ void LeaseTable::collect() {
   std::erase_if(open_, [this](std::uint32_t number) {
     Slot& slot = slots_[number];
     if (!slot.told || word(number).load(std::memory_order_acquire) != slot.generation) return false;
-    slot.block = nullptr;
+    slot.memory = nullptr;
     free_.push_back(number);
     return true;
   });
@@ -73,7 +83,7 @@ void LeaseTable::collect() {
 void LeaseTable::end_all() {
   const std::lock_guard lock(mutex_);
   for (const std::uint32_t number : open_) {
-    slots_[number].block = nullptr;
+    slots_[number].memory = nullptr;
     free_.push_back(number);
   }
   open_.clear();
@@ -83,7 +93,10 @@ std::shared_ptr<Block> LeaseTable::find(LeaseId lease) const {
   const std::lock_guard lock(mutex_);
   if (lease.slot >= kLeasesMax) return nullptr;
   const Slot& slot = slots_[lease.slot];
-  return slot.told && slot.generation == lease.generation ? slot.block : nullptr;
+  const bool is_open = slot.told && slot.generation == lease.generation && slot.memory;
+  return is_open && slot.block != nullptr
+             ? std::shared_ptr<Block>(std::const_pointer_cast<void>(slot.memory), slot.block)
+             : nullptr;
 }
 
 std::size_t LeaseTable::size() const {

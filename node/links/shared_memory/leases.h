@@ -42,6 +42,8 @@ class LeaseTable {
 
   /// Returns a lease of `block`; nullopt if the peer holds kLeasesMax.
   [[nodiscard]] std::optional<LeaseId> open(std::shared_ptr<Block> block);
+  /// The same of memory of another kind, which find() does not return.
+  [[nodiscard]] std::optional<LeaseId> open_other(std::shared_ptr<const void> memory);
 
   /// Ends a lease that the peer was never told of.
   void cancel(LeaseId lease);
@@ -62,10 +64,12 @@ class LeaseTable {
 
  private:
   struct Slot {
-    std::shared_ptr<Block> block;  ///< null: free
+    std::shared_ptr<const void> memory;  ///< null: free
+    Block* block = nullptr;              ///< which is the memory; null if that is of another kind
     std::uint64_t generation = 0;
     bool told = false;
   };
+  [[nodiscard]] std::optional<LeaseId> open(std::shared_ptr<const void> memory, Block* block);
   [[nodiscard]] std::atomic_ref<std::uint64_t> word(std::size_t slot) const;
 
   const Segment page_;

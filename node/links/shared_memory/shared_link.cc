@@ -30,10 +30,6 @@ bool has_ended(const detail::FileDescriptor& process) {
   return ::poll(&one, 1, 0) == 1;
 }
 
-bool lies_in(std::uint64_t offset, std::uint64_t bytes, std::size_t size) {
-  return bytes > 0 && offset <= size && bytes <= size - offset;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<SharedLink>> SharedLink::over(std::unique_ptr<Link> inner, SharedLinkOptions options) {
@@ -47,6 +43,7 @@ SharedLink::SharedLink(std::unique_ptr<Link> inner, detail::SegmentInbox inbox, 
       inner_(std::move(inner)),
       inbox_(std::move(inbox)),
       pool_(std::make_shared<detail::SegmentPool>(options.bytes_max)),
+      gpu_pool_(std::make_shared<detail::GpuBlockPool>(options.gpus, options.bytes_max)),
       kept_bytes_(std::make_shared<std::atomic<std::size_t>>(0)),
       receiver_(std::make_shared<detail::RingReceiver>(
           detail::RingReceiver::Callbacks{
@@ -97,6 +94,10 @@ void SharedLink::share(const NodeName& to, Frames& frames) {
   tidy(*other);
   std::size_t left = 0;
   for (Frame& frame : frames) {
+    if (frame.device != Device::cpu()) {
+      if (frame.bytes.size() >= options_.frame_bytes_min) share_on_gpu(*other, frame);
+      continue;
+    }
     if (frame.bytes.size() >= options_.frame_bytes_min) share_one(*other, frame);
     if (frame.memory != FrameMemory::leased) left += frame.bytes.size();
   }
@@ -148,7 +149,9 @@ void SharedLink::keep_copy(const Frame& frame, const std::shared_ptr<detail::Blo
 // Small tensors of one message take one block together: what is left to travel then fits into one packet.
 void SharedLink::share_small(Other& to, Frames& frames) {
   std::size_t bytes = 0;
-  const auto travels = [](const Frame& frame) { return frame.memory != FrameMemory::leased && !frame.bytes.empty(); };
+  const auto travels = [](const Frame& frame) {
+    return frame.memory != FrameMemory::leased && !frame.bytes.empty() && frame.device == Device::cpu();
+  };
   const std::span<Frame> tensors = std::span(frames).subspan(std::min(frames.size(), kHeaderFrames));
   for (const Frame& frame : tensors) bytes += travels(frame) ? aligned(frame.bytes.size()) : 0;
   const auto block = bytes == 0 ? nullptr : pool_->take(bytes);
@@ -278,7 +281,9 @@ std::optional<Frames> SharedLink::with_shared(Other& from, Frames packet) {
       if (next == packet.end()) return std::nullopt;
       whole.push_back(std::move(*next++));
     }
-    auto frame = entry.memory == SharedEntry::Memory::senders ? shared_frame(from, entry) : own_frame(from, entry);
+    auto frame = entry.memory == SharedEntry::Memory::senders     ? shared_frame(from, entry)
+                 : entry.memory == SharedEntry::Memory::receivers ? own_frame(from, entry)
+                                                                  : gpu_frame(from, entry);
     if (!frame) return std::nullopt;
     whole.push_back(*std::move(frame));
   }
@@ -353,9 +358,10 @@ void SharedLink::tidy() {
     std::erase_if(orphans_, [](const Orphans& left) {
       left.leases->collect();
       if (has_ended(left.process)) left.leases->end_all();
-      return left.leases->size() == 0;
+      return left.leases->size() == 0 && (left.blocks.empty() || has_ended(left.process));
     });
   }
+  tell_of_ended_blocks(others);
   for (const std::uint32_t segment : pool_->take_ended()) {
     for (const SharedOther& other : others) {
       {
@@ -371,6 +377,7 @@ void SharedLink::tidy() {
 void SharedLink::release_unused(TimePoint now, Duration idle) {
   tidy();
   pool_->trim(now - idle);
+  gpu_pool_->trim(now - idle);
   tidy();
 }
 

@@ -18,23 +18,27 @@
 
 #include "actors/link.h"
 #include "node/file_descriptor.h"
+#include "node/links/shared_memory/gpu_blocks.h"
 #include "node/links/shared_memory/leases.h"
 #include "node/links/shared_memory/ring_receiver.h"
 #include "node/links/shared_memory/segment_inbox.h"
 #include "node/links/shared_memory/segment_pool.h"
 #include "node/links/shared_memory/shared_table.h"
+#include "tensor/gpu_memory.h"
 
 namespace troupe {
 
 struct SharedLinkOptions {
   bool shares = true;  ///< false: frames of this node travel; those that peers share with it are read all the same
-  std::size_t bytes_max = std::size_t{2} << 30;  ///< of this node's segments
+  std::size_t bytes_max = std::size_t{2} << 30;  ///< of this node's segments, and as much of its blocks on GPUs
   /// Smaller frames travel, if those of a message are smaller together.
   std::size_t frame_bytes_min = std::size_t{64} << 10;
   bool rings = true;  ///< false: every packet takes the link below
   bool spins = true;  ///< threads that wait look at the rings for a moment before they sleep
   /// Two nodes that pass fewer packets need no ring.
   std::size_t packets_before_ring = 8;
+  std::shared_ptr<const detail::GpuMemory> gpus = detail::cuda_memory();  ///< of this process
+  std::string process{};  ///< as peers know it, which share no GPU memory with their own; empty: by its number
 };
 
 /// A link to processes of this host, over another one, which carries all the rest. See README.md beside this file.
@@ -67,6 +71,8 @@ class SharedLink final : public Link, private LinkSink {
 
  private:
   struct Other;
+  struct OtherGpus;
+  class GpuLease;
   struct Sent;
   class Copy;
   using SharedOther = std::shared_ptr<Other>;
@@ -74,6 +80,7 @@ class SharedLink final : public Link, private LinkSink {
   struct Orphans {
     std::shared_ptr<detail::LeaseTable> leases;
     detail::FileDescriptor process;
+    std::map<std::uint32_t, std::shared_ptr<const detail::GpuAllocation>> blocks;  ///< that it may have open
   };
 
   SharedLink(std::unique_ptr<Link> inner, detail::SegmentInbox inbox, SharedLinkOptions options);
@@ -103,6 +110,16 @@ class SharedLink final : public Link, private LinkSink {
   [[nodiscard]] std::optional<Frame> own_frame(Other& from, const detail::SharedEntry& entry) const;
   void share_one(Other& to, Frame& frame);
   void share_small(Other& to, Frames& frames);
+  void share_on_gpu(Other& to, Frame& frame);
+  /// Returns whether tensors of GPU `gpu` can be shared with the peer. Offers it first.
+  [[nodiscard]] bool can_share(Other& to, int gpu);
+  [[nodiscard]] std::string offer_text(const std::string& uuid) const;
+  void consider_offer(Other& from, const detail::SharedControl& offer);
+  void obey_about_gpus(Other& from, const detail::SharedControl& control);
+  /// Null if the block cannot be opened. REQUIRES: `from.mutex` is held.
+  [[nodiscard]] std::shared_ptr<const GpuLease> gpu_lease(Other& from, int gpu, const detail::SharedEntry& entry);
+  [[nodiscard]] std::optional<Frame> gpu_frame(Other& from, const detail::SharedEntry& entry);
+  void tell_of_ended_blocks(const std::vector<SharedOther>& others);
   std::span<const std::byte> copied(const Frame& frame, std::span<std::byte> to);
   [[nodiscard]] std::shared_ptr<const Copy> copy_of(const Frame& frame) const;
   void keep_copy(const Frame& frame, const std::shared_ptr<detail::Block>& block);
@@ -119,6 +136,7 @@ class SharedLink final : public Link, private LinkSink {
   const detail::SegmentInbox inbox_;
   std::mutex inbox_mutex_;  ///< held while datagrams are taken from inbox_ and obeyed
   const std::shared_ptr<detail::SegmentPool> pool_;
+  const std::shared_ptr<detail::GpuBlockPool> gpu_pool_;
   const std::shared_ptr<std::atomic<std::size_t>> kept_bytes_;  ///< of copies that stay with their tensors
   LinkSink* sink_ = nullptr;                                    ///< set by start
 

@@ -54,7 +54,9 @@ void SharedLink::on_link_down(const NodeName& peer, Incarnation incarnation, con
 // REQUIRES: mutex_ is held.
 void SharedLink::abandon(Other& peer) {
   const std::lock_guard lock(peer.mutex);
-  if (peer.leases && peer.process.is_open()) orphans_.push_back({peer.leases, std::move(peer.process)});
+  if (peer.leases && peer.process.is_open())
+    orphans_.push_back({peer.leases, std::move(peer.process), std::move(peer.gpus.told)});
+  peer.gpus.told.clear();
   peer.leases = nullptr;
   peer.process.close();
   peer.introduced.clear();
@@ -118,6 +120,11 @@ void SharedLink::obey(Other& from, const SharedControl& control) {
       from.segments.erase(control.number);
       return;
     }
+    case SharedControl::Kind::gpu_offered:
+    case SharedControl::Kind::gpu_ready:
+    case SharedControl::Kind::gpu_refused:
+    case SharedControl::Kind::gpu_ended:
+    case SharedControl::Kind::gpu_closed: return obey_about_gpus(from, control);
   }
 }
 

@@ -20,6 +20,46 @@
 
 namespace troupe {
 
+/// Returns whether a peer's place of a frame is one in memory of `size` bytes.
+inline bool lies_in(std::uint64_t offset, std::uint64_t bytes, std::size_t size) {
+  return bytes > 0 && offset <= size && bytes <= size - offset;
+}
+
+/// A lease of a peer's GPU block that this process holds, and the block. The destructor waits for what this process has
+/// requested of the GPU, which may still read the block, and gives the lease back.
+class SharedLink::GpuLease {
+ public:
+  GpuLease(std::shared_ptr<const detail::GpuMemory> gpus, int gpu, detail::GpuMemory::Opened block, detail::LeaseId id,
+           std::shared_ptr<const detail::LeasePage> page)
+      : gpus_(std::move(gpus)), gpu_(gpu), block_(std::move(block)), id_(id), page_(std::move(page)) {}
+  ~GpuLease();
+  GpuLease(const GpuLease&) = delete;
+  GpuLease& operator=(const GpuLease&) = delete;
+
+  [[nodiscard]] detail::LeaseId id() const noexcept { return id_; }
+  [[nodiscard]] int gpu() const noexcept { return gpu_; }
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return block_.bytes; }
+
+ private:
+  const std::shared_ptr<const detail::GpuMemory> gpus_;
+  const int gpu_;
+  const detail::GpuMemory::Opened block_;
+  const detail::LeaseId id_;
+  const std::shared_ptr<const detail::LeasePage> page_;
+};
+
+/// What a shared link knows of the GPUs of a peer.
+struct SharedLink::OtherGpus {
+  enum class Offer : std::uint8_t { made, ready, refused };
+  // This node's memory at the peer.
+  std::map<int, Offer> offers;                                                 ///< by GPU
+  std::map<std::uint32_t, std::shared_ptr<const detail::GpuAllocation>> told;  ///< which the peer may have open
+  // The peer's memory here.
+  std::map<std::uint32_t, int> gpus;  ///< numbers at the peer and here
+  std::map<std::uint32_t, detail::GpuMemory::Opened> open;
+  std::unordered_map<std::uint32_t, std::weak_ptr<const GpuLease>> leases;  ///< by slot
+};
+
 /// One life of a peer, with the memory of both directions.
 struct SharedLink::Other {
   explicit Other(Peer p) : peer(std::move(p)), token(detail::random_inbox_token()) {}
@@ -64,6 +104,7 @@ struct SharedLink::Other {
   std::map<std::uint32_t, std::shared_ptr<const detail::Mapping>> segments;
   std::unordered_map<std::uint32_t, Held> slots;
   std::map<const std::byte*, std::uint32_t> by_address;  ///< slots by the first byte of their frame
+  OtherGpus gpus;
   // The rings between them.
   std::shared_ptr<const detail::Mapping> offered;  ///< the peer's, not read yet
   std::optional<detail::Doorbell> doorbell;        ///< of the peer, which will say which bell

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <tuple>
 #include <utility>
 
 namespace troupe::detail {
@@ -12,6 +13,8 @@ constexpr std::uint32_t kControlMagic = 0x43505254;  // "TRPC"
 constexpr std::size_t kTableHead = 8;                // magic, zero (4)
 // 0 frame, 4 memory, 5 zero (3), 8 segment, 12 slot, 16 generation, 24 offset, 32 bytes
 constexpr std::size_t kEntryBytes = 40;
+// of a GPU's block, after the entry: 0 gpu, 4 zero (4), 8 handle
+constexpr std::size_t kGpuBytes = 8 + std::tuple_size_v<GpuBlockHandle>;
 // 0 magic, 4 kind, 5 zero (3), 8 token, 24 number, 28 the inbox's place
 constexpr std::size_t kControlHead = 28;
 constexpr std::size_t kInboxMax = 107;  // of a unix socket's path
@@ -28,7 +31,9 @@ bool is_zero(std::span<const std::byte> bytes) {
 }  // namespace
 
 Frame encode(const std::vector<SharedEntry>& entries) {
-  std::vector<std::byte> bytes(kTableHead + entries.size() * kEntryBytes);
+  const auto on_gpus = std::ranges::count(entries, SharedEntry::Memory::gpu, &SharedEntry::memory);
+  std::vector<std::byte> bytes(kTableHead + entries.size() * kEntryBytes +
+                               static_cast<std::size_t>(on_gpus) * kGpuBytes);
   store_little_endian(std::span(bytes), kTableMagic);
   std::span<std::byte> to = std::span(bytes).subspan(kTableHead);
   for (const SharedEntry& entry : entries) {
@@ -40,6 +45,10 @@ Frame encode(const std::vector<SharedEntry>& entries) {
     store_little_endian(to.subspan(24), entry.offset);
     store_little_endian(to.subspan(32), entry.bytes);
     to = to.subspan(kEntryBytes);
+    if (entry.memory != SharedEntry::Memory::gpu) continue;
+    store_little_endian(to, entry.gpu);
+    std::ranges::copy(entry.handle, to.subspan(8).begin());
+    to = to.subspan(kGpuBytes);
   }
   return make_frame(std::move(bytes));
 }
@@ -47,11 +56,10 @@ Frame encode(const std::vector<SharedEntry>& entries) {
 bool is_shared_table(const Frames& packet) { return begins_with(packet, kTableMagic); }
 
 std::optional<std::vector<SharedEntry>> decode_shared_table(const Frame& frame) {
-  if (frame.bytes.size() <= kTableHead || (frame.bytes.size() - kTableHead) % kEntryBytes != 0) return std::nullopt;
-  if (!is_zero(frame.bytes.subspan(4, 4))) return std::nullopt;
+  if (frame.bytes.size() <= kTableHead || !is_zero(frame.bytes.subspan(4, 4))) return std::nullopt;
   std::vector<SharedEntry> entries;
-  for (std::span<const std::byte> from = frame.bytes.subspan(kTableHead); !from.empty();
-       from = from.subspan(kEntryBytes)) {
+  for (std::span<const std::byte> from = frame.bytes.subspan(kTableHead); !from.empty();) {
+    if (from.size() < kEntryBytes) return std::nullopt;
     SharedEntry entry{.frame = load_little_endian<std::uint32_t>(from),
                       .memory = static_cast<SharedEntry::Memory>(from[4]),
                       .segment = load_little_endian<std::uint32_t>(from.subspan(8)),
@@ -60,9 +68,15 @@ std::optional<std::vector<SharedEntry>> decode_shared_table(const Frame& frame) 
                       .offset = load_little_endian<std::uint64_t>(from.subspan(24)),
                       .bytes = load_little_endian<std::uint64_t>(from.subspan(32))};
     if (!is_zero(from.subspan(5, 3))) return std::nullopt;
-    if (entry.memory != SharedEntry::Memory::senders && entry.memory != SharedEntry::Memory::receivers)
-      return std::nullopt;
+    if (entry.memory < SharedEntry::Memory::senders || entry.memory > SharedEntry::Memory::gpu) return std::nullopt;
     if (!entries.empty() && entry.frame <= entries.back().frame) return std::nullopt;
+    from = from.subspan(kEntryBytes);
+    if (entry.memory == SharedEntry::Memory::gpu) {
+      if (from.size() < kGpuBytes || !is_zero(from.subspan(4, 4))) return std::nullopt;
+      entry.gpu = load_little_endian<std::uint32_t>(from);
+      std::ranges::copy(from.subspan(8, entry.handle.size()), entry.handle.begin());
+      from = from.subspan(kGpuBytes);
+    }
     entries.push_back(entry);
   }
   return entries;
@@ -87,7 +101,7 @@ std::optional<SharedControl> decode_shared_control(const Frame& frame) {
   SharedControl control;
   control.kind = static_cast<SharedControl::Kind>(bytes[4]);
   if (!is_zero(bytes.subspan(5, 3))) return std::nullopt;
-  if (control.kind < SharedControl::Kind::hello || control.kind > SharedControl::Kind::ring_pauses) return std::nullopt;
+  if (control.kind < SharedControl::Kind::hello || control.kind > SharedControl::Kind::gpu_closed) return std::nullopt;
   std::ranges::copy(bytes.subspan(8, control.token.size()), control.token.begin());
   control.number = load_little_endian<std::uint32_t>(bytes.subspan(24));
   const std::span<const std::byte> inbox = bytes.subspan(kControlHead);

@@ -11,6 +11,7 @@
 #include "messages/frame.h"
 #include "node/links/shared_memory/leases.h"
 #include "node/links/shared_memory/segment_inbox.h"
+#include "tensor/gpu_memory.h"
 
 namespace troupe::detail {
 
@@ -19,13 +20,16 @@ struct SharedEntry {
   enum class Memory : std::uint8_t {
     senders = 1,    ///< in a segment of the sender, who opened the lease
     receivers = 2,  ///< in a block of the receiver, which the sender holds by the lease
+    gpu = 3,        ///< in a block of the sender on a GPU that both use; the sender opened the lease
   };
   std::uint32_t frame = 0;  ///< its position in the packet
   Memory memory = Memory::senders;
-  std::uint32_t segment = 0;  ///< of the sender; 0 for `receivers`
+  std::uint32_t segment = 0;  ///< of the sender; 0 for `receivers`; for `gpu` the number of the block
   LeaseId lease;
   std::uint64_t offset = 0;  ///< in the segment; for `receivers`: in the block
   std::uint64_t bytes = 0;
+  std::uint32_t gpu = 0;    ///< for `gpu`: its number at the sender
+  GpuBlockHandle handle{};  ///< for `gpu`: how the driver opens the block
   friend bool operator==(const SharedEntry&, const SharedEntry&) = default;
 };
 
@@ -49,11 +53,16 @@ struct SharedControl {
     ring_ready = 6,    ///< the receiver's ring is read; the doorbell is in its inbox, its bell is `number`
     ring_begins = 7,   ///< packets of run `number` of the sender's ring follow this message
     ring_pauses = 8,   ///< the run has ended before this message
+    gpu_offered = 9,   ///< tensors on the sender's GPU `number` can be shared; `inbox` has its uuid and the process
+    gpu_ready = 10,    ///< the receiver's GPU `number` is one of the sender's, too
+    gpu_refused = 11,  ///< a block of it could not be opened: its tensors are not shared any more
+    gpu_ended = 12,    ///< block `number` of the sender is not used any more
+    gpu_closed = 13,   ///< the sender has closed the receiver's block `number`
   };
   Kind kind = Kind::hello;
   InboxToken token{};
   std::uint32_t number = 0;
-  std::string inbox;  ///< at most 107 bytes
+  std::string inbox;  ///< at most 107 bytes; of `gpu_offered`: "<uuid> <process>"
 };
 
 [[nodiscard]] Frame encode(const SharedControl& control);

@@ -169,6 +169,25 @@ def fork_fetch():
     return lambda: rpc.rpc_sync("third", fetched, (rpc.remote("server", identity, (x,)),))
 
 
+def adds_200(x):
+    return adds(x, 200)
+
+
+def gpu_row(name, floats, function):
+    """Tensors on the first GPU, which every node uses."""
+
+    def make():
+        x = torch.ones(floats, device="cuda:0")
+
+        def iteration():
+            rpc.rpc_sync("server", function, (x,))
+            torch.cuda.synchronize()
+
+        return iteration
+
+    one_by_one(f"gpu/{name}", PAIR, make)
+
+
 def add_often():
     x = torch.ones(1 << 20)
     return lambda: rpc.rpc_sync("server", adds, (x, 200))
@@ -190,10 +209,14 @@ chain_row(1)
 chain_row(16)
 optimizer_row(1)
 optimizer_row(100)
+for size, floats in [("4MB", 1 << 20), ("400MB", 100 << 20)]:
+    gpu_row(f"identity/{size}", floats, identity)
+    gpu_row(f"adds/200/{size}", floats, adds_200)
 
 
 def join(name, rank, nodes, folder):
-    options = rpc.TensorPipeRpcBackendOptions(init_method=f"file://{folder}/rpc", rpc_timeout=CALL_MAX_SECONDS)
+    options = rpc.TensorPipeRpcBackendOptions(init_method=f"file://{folder}/rpc", rpc_timeout=CALL_MAX_SECONDS,
+                                              device_maps={"server": {0: 0}} if sys.argv[1].startswith("gpu/") and rank == 0 else {})
     rpc.init_rpc(name, rank=rank, world_size=len(nodes), rpc_backend_options=options)
 
 

@@ -32,6 +32,8 @@ Tensor row_adds(const Tensor& x, std::int64_t times) {
   return y;
 }
 
+Tensor row_adds_200(const Tensor& x) { return row_adds(x, 200); }
+
 /// Calls `row_nothing` on `server` `count` times, `window` at a time.
 void row_call_often(Scope& scope, const NodeName& server, std::int64_t count, std::int64_t window) {
   std::deque<Future<void>> under_way;
@@ -86,6 +88,16 @@ RpcRow fresh_row(const std::string& size, std::int64_t floats) {
     return [&node, floats, number = 0.0]() mutable {
       number += 1.0;
       std::ignore = node.rpc_sync("server", &row_sum, full({floats}, number));
+    };
+  });
+}
+
+/// Tensors on the first GPU, which every node uses.
+RpcRow gpu_row(std::string name, std::int64_t floats, Tensor (*function)(const Tensor&)) {
+  return one_by_one("gpu/" + std::move(name), {"client", "server"}, [floats, function](Node& node) {
+    node.set_device_map("server", {{Device::cuda(), Device::cuda()}});
+    return [&node, function, x = ones({floats}, DType::f32, Device::cuda())] {
+      std::ignore = node.rpc_sync("server", function, x);
     };
   });
 }
@@ -178,11 +190,18 @@ std::vector<RpcRow> rpc_rows() {
                            chain_row(16),
                            optimizer_row(1),
                            optimizer_row(100)};
+  if (gpu_count() > 0) {
+    rows.push_back(gpu_row("identity/4MB", 1 << 20, &row_identity));
+    rows.push_back(gpu_row("identity/400MB", 100 << 20, &row_identity));
+    rows.push_back(gpu_row("adds/200/4MB", 1 << 20, &row_adds_200));
+    rows.push_back(gpu_row("adds/200/400MB", 100 << 20, &row_adds_200));
+  }
   return rows;
 }
 
 FunctionRegistry with_rpc_rows(const FunctionRegistry& functions) {
   return functions.with({{"row_adds", &row_adds},
+                         {"row_adds_200", &row_adds_200},
                          {"row_call_often", &row_call_often},
                          {"row_fetched", &row_fetched},
                          {"row_identity", &row_identity},

@@ -205,12 +205,12 @@ class ResNet50(nn.Sequential):
         super().__init__(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, 1000))
 
 
-def add_training_step(name, make, images, classes):
+def add_training_step(name, make, images, classes, device="cpu"):
     @row(name, "training step")
     def prepare():
-        model = make()
+        model = make().to(device)
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
-        x, target = torch.randn(*images), torch.randint(0, classes, images[:1])
+        x, target = torch.randn(*images, device=device), torch.randint(0, classes, images[:1], device=device)
 
         def work():
             optimizer.zero_grad(set_to_none=True)
@@ -224,10 +224,65 @@ add_training_step("train/mnist/32x1x28x28", MnistNet, (32, 1, 28, 28), 10)
 add_training_step("train/resnet50/8x3x64x64", ResNet50, (8, 3, 64, 64), 1000)
 
 
+def gpu_operation(name, f, *shapes):
+    @row(f"gpu/{name}", "none")
+    def prepare():
+        x = [torch.randn(*shape, device="cuda") for shape in shapes]
+        return lambda: f(*x)
+
+
+class Perceptron(nn.Sequential):
+    def __init__(self):
+        super().__init__(nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1024))
+
+
+def add_gpu_rows():
+    """On the first GPU; without TF32, as Troupe."""
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    square = (4096, 4096)
+    for size, elements in [("4B", 1), ("4MB", 1 << 20), ("400MB", 100 << 20)]:
+        gpu_operation(f"add_number/{size}", lambda x: x + 1.0, (elements,))
+    gpu_operation("add/400MB", lambda x, y: x + y, (100 << 20,), (100 << 20,))
+    gpu_operation("add_row/4096x4096", lambda x, y: x + y, square, (4096,))
+    gpu_operation("tanh/64MB", torch.tanh, square)
+    gpu_operation("transpose/4096x4096", lambda x: x.t().contiguous(), square)
+    gpu_operation("sum/400MB", torch.sum, (100 << 20,))
+    gpu_operation("sum/rows/4096x4096", lambda x: x.sum(1), square)
+    gpu_operation("sum/columns/4096x4096", lambda x: x.sum(0), square)
+    gpu_operation("softmax/4096x4096", lambda x: x.softmax(1), square)
+    gpu_operation("layer_norm/4096x1024", lambda x, w, b: F.layer_norm(x, (1024,), w, b), (4096, 1024), (1024,), (1024,))
+    gpu_operation("sgemm/4096", torch.matmul, square, square)
+    gpu_operation("conv2d/32x64x56", lambda x, w: F.conv2d(x, w, padding=1), (32, 64, 56, 56), (64, 64, 3, 3))
+    gpu_operation("cumsum/4096x4096", lambda x: x.cumsum(1), square)
+    gpu_operation("sort/4M", lambda x: x.sort()[0], (1 << 22,))
+
+    @row("gpu/embedding/100000x64/65536", "none")
+    def embedding():
+        table, index = torch.randn(100000, 64, device="cuda"), torch.randint(0, 100000, (65536,), device="cuda")
+        return lambda: F.embedding(index, table)
+
+    @row("gpu/cross_entropy/4096x1000/backward", "forward + backward")
+    def loss():
+        x = torch.randn(4096, 1000, device="cuda", requires_grad=True)
+        target = torch.randint(0, 1000, (4096,), device="cuda")
+        return lambda: gradients(F.cross_entropy(x, target), x)
+
+    add_training_step("gpu/train/perceptron/256x1024", Perceptron, (256, 1024), 1024, "cuda")
+    add_training_step("gpu/train/mnist/256x1x28x28", MnistNet, (256, 1, 28, 28), 10, "cuda")
+    add_training_step("gpu/train/resnet50/32x3x224x224", ResNet50, (32, 3, 224, 224), 1000, "cuda")
+
+
+if torch.cuda.is_available():
+    add_gpu_rows()
+
+
 def seconds_of(work, times):
+    """A GPU works on when the last operation has returned: its rows end when it has ended."""
     begin = time.perf_counter()
     for _ in range(times):
         work()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
     return time.perf_counter() - begin
 
 

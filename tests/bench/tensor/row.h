@@ -21,5 +21,6 @@ struct Row {
 [[nodiscard]] std::vector<Row> product_rows();
 [[nodiscard]] std::vector<Row> layer_rows();
 [[nodiscard]] std::vector<Row> training_rows();
+[[nodiscard]] std::vector<Row> gpu_rows();
 
 }  // namespace troupe::bench

@@ -1,4 +1,5 @@
-// Measures operations, layers, update rules and training steps on the CPU. One JSON line each:
+// Measures operations, layers, update rules and training steps, on the CPU and, where there is one, on a GPU. One JSON
+// line each:
 //   {"name": "sgemm/512", "unit": "us", "median": 1404, "p99": 1422, "n": 15}
 // `--quick` runs each row once, except large ones. `--only <text>` selects rows whose name contains the text. `--serve`
 // reads lines "<name> <times>" and answers each with the seconds that this took, or "<name> - " with the kind of
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensor/device.h"
 #include "tests/bench/figures.h"
 #include "tests/bench/tensor/row.h"
 
@@ -23,15 +25,17 @@ constexpr double kRepetitionSeconds = 0.05;  // minimum: below it, the clock and
 
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
-  for (auto part : {elementwise_rows, product_rows, layer_rows, training_rows}) {
+  for (auto part : {elementwise_rows, product_rows, layer_rows, training_rows, gpu_rows}) {
     for (Row& row : part()) rows.push_back(std::move(row));
   }
   return rows;
 }
 
+/// A GPU works on when the last operation has returned: its rows end when it has ended.
 double seconds_of_times(const Work& work, long times) {
   return seconds_of([&] {
     for (long i = 0; i < times; ++i) work();
+    if (gpu_count() > 0) synchronize(Device::cuda());
   });
 }
 

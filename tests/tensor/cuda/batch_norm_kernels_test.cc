@@ -68,8 +68,9 @@ void expect_as_on_cpu(const Shape& shape, DType dtype, Moments moments) {
 BOOST_AUTO_TEST_CASE(values_and_gradients_are_close_to_the_cpus) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const Moments moments : {Moments::computed, Moments::given}) {
-      for (const Shape& shape : {Shape{64, 5, 1}, Shape{2, 3, 4}, Shape{3000, 2, 1}, Shape{9, 3, 31}, Shape{9, 3, 32},
-                                 Shape{5, 4, 700}, Shape{1, 2, 9000}, Shape{2, 1, 1}}) {
+      for (const Shape& shape :
+           {Shape{64, 5, 1}, Shape{2, 3, 4}, Shape{3000, 2, 1}, Shape{9, 3, 31}, Shape{9, 3, 32}, Shape{5, 4, 700},
+            Shape{1, 2, 9000}, Shape{2, 1, 1}, Shape{40, 7, 300}, Shape{5, 3, 5003}}) {
         expect_as_on_cpu(shape, dtype, moments);
       }
     }

@@ -83,6 +83,29 @@ BOOST_AUTO_TEST_CASE(functions_of_one_operand_are_those_of_the_cpu) {
   }
 }
 
+// Large walks go in packs of adjacent elements; the last ones, and operands that are not adjacent or aligned, alone.
+BOOST_AUTO_TEST_CASE(large_operands_of_any_layout_give_what_the_cpu_gives) {
+  Generator generator(5);
+  const Tensor flat = randn({73'203}, generator);
+  const Tensor x = randn({300, 244}, generator);
+  const Tensor row = randn({244}, generator).expand(x.shape());
+  const Tensor column = randn({300, 1}, generator).expand(x.shape());
+  for (const Tensor& a :
+       {flat, flat.slice(0, 1), flat.slice(0, 4), x, x.transpose(), x.slice(1, 0, 243), row, column}) {
+    expect_as_cpu(UnaryOp::neg, a, a);
+    Tensor got = like(a);
+    cuda::binary_with_number(kHost, BinaryOp::sub, got, a, 2.0, cuda::NumberSide::right);
+    expect_same(got, a - 2.0);
+    cuda::binary_with_number(kHost, BinaryOp::sub, got, a, 2.0, cuda::NumberSide::left);
+    expect_same(got, sub(2.0, a));
+  }
+  for (const Tensor& b : {x + 1.0, row, column, randn({244, 300}, generator).transpose()}) {
+    expect_as_cpu(BinaryOp::sub, x, b);
+    expect_as_cpu(BinaryOp::div, x, b);
+  }
+  expect_as_cpu(BinaryOp::sub, flat.slice(0, 4), flat.slice(0, 3, 73'202));
+}
+
 BOOST_AUTO_TEST_CASE(functions_of_one_operand_keep_what_is_special) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   const Tensor x = from_values<double>({0.0, -0.0, kInf, -kInf, std::nan(""), 0.5, 1.5, 2.5, -100.0, 100.0});

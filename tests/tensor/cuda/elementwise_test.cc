@@ -49,6 +49,18 @@ BOOST_AUTO_TEST_CASE(arithmetic_has_the_bits_of_the_cpus) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(large_operands_have_the_bits_of_the_cpus) {
+  Generator generator(5);
+  const Tensor x = randn({300, 244}, generator);
+  const Tensor flat = randn({73'203}, generator);
+  for (const Tensor& b : {x + 1.0, randn({244}, generator), randn({300, 1}, generator)})
+    expect_same_on_gpu([](const Tensor& a, const Tensor& c) { return a - c; }, x, b);
+  for (const Tensor& a : {flat, flat.slice(0, 1), flat.slice(0, 4), x.transpose()}) {
+    expect_same_on_gpu([](const Tensor& y) { return neg(y) + 0.5; }, a);
+    expect_same_on_gpu([](const Tensor& y) { return sub(2.0, y); }, a);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(functions_that_are_rounded_exactly_have_the_bits_of_the_cpus) {
   const std::vector<Unary> functions{neg, abs, sign, floor, ceil, round, trunc, frac, square, relu};
   for (const DType dtype : kDTypes) {

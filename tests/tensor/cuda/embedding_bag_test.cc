@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(bags_and_their_gradients_have_the_bits_of_the_cpus) {
 BOOST_AUTO_TEST_CASE(weights_of_samples_get_a_gradient) {
   for (const DType dtype : kFloats) {
     const auto slope = [](const Tensor& w, const Tensor& at, const Tensor& samples, const Tensor& g) {
-      return detail::EmbeddingBag(w, at, {}, {}, samples).backward_samples(g, w);
+      return detail::EmbeddingBag(w, at, {}, {.mode = BagMode::sum}, samples).backward_samples(g, w);
     };
     const double tolerance = dtype == DType::f64 ? 1e-14 : dtype == DType::f32 ? 1e-6 : 1e-2;
     expect_close_on_gpu(tolerance, tolerance, slope, random_values({50, 70}, dtype, 1), places({4, 30}, 50),

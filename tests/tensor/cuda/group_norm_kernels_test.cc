@@ -57,7 +57,8 @@ void expect_as_on_cpu(const Shape& shape, DType dtype) {
 
 BOOST_AUTO_TEST_CASE(values_and_gradients_of_rows_with_a_weight_for_each_element_are_close_to_the_cpus) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    for (const Shape& shape : {Shape{9, 1, 17, 1}, Shape{5, 1, 700, 1}, Shape{2000, 1, 3, 1}, Shape{40, 3, 4, 1}})
+    for (const Shape& shape :
+         {Shape{9, 1, 17, 1}, Shape{5, 1, 700, 1}, Shape{2048, 1, 520, 1}, Shape{2000, 1, 3, 1}, Shape{40, 3, 4, 1}})
       expect_as_on_cpu(shape, dtype);
   }
 }

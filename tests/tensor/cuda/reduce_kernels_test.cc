@@ -47,6 +47,17 @@ void expect_as_cpu(ReduceOp op, const Tensor& x, const AxisSet& axes) {
 
 }  // namespace
 
+BOOST_AUTO_TEST_CASE(long_dimensions_are_read_several_elements_at_a_time) {
+  for (const Shape& shape : {Shape{70'001}, Shape{5'003, 40}, Shape{40, 5'003}}) {
+    for (std::size_t axis = 0; axis < static_cast<std::size_t>(shape.size()); ++axis) {
+      AxisSet axes{};
+      axes[axis] = true;
+      expect_as_cpu(ReduceOp::sum, values(shape, DType::f32), axes);
+      expect_as_cpu(ReduceOp::max, values(shape, DType::i64), axes);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(every_choice_of_dimensions_gives_what_the_cpu_gives) {
   for (const DType dtype : kDTypes) {
     for (const Tensor& x : layouts_of(values({3, 4, 5}, dtype))) {

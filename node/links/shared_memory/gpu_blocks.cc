@@ -1,0 +1,75 @@
+#include "node/links/shared_memory/gpu_blocks.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+
+#include "node/links/shared_memory/segment_pool.h"
+
+namespace troupe::detail {
+
+GpuBlock::~GpuBlock() { pool_->give_back(memory_); }
+
+std::shared_ptr<GpuBlock> GpuBlockPool::take(int gpu, std::size_t bytes) {
+  if (bytes > bytes_max_) return nullptr;
+  const std::size_t size = SegmentPool::block_size(bytes);
+  std::vector<Idle> ended;
+  std::uint32_t id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    std::vector<Idle>& idle = idle_[{gpu, size}];
+    if (!idle.empty()) {
+      auto memory = std::move(idle.back().memory);
+      idle.pop_back();
+      return std::make_shared<GpuBlock>(shared_from_this(), std::move(memory));
+    }
+    if (this->bytes() + size > bytes_max_) end_idle(TimePoint::max(), ended);
+    id = ++last_;
+  }
+  ended.clear();  // what no peer was told of is free now
+  if (bytes_->fetch_add(size, std::memory_order_relaxed) + size > bytes_max_) {
+    bytes_->fetch_sub(size, std::memory_order_relaxed);
+    return nullptr;
+  }
+  auto memory = gpus_->allocate(gpu, size);
+  if (!memory) {
+    bytes_->fetch_sub(size, std::memory_order_relaxed);
+    return nullptr;
+  }
+  return std::make_shared<GpuBlock>(shared_from_this(),
+                                    std::make_shared<const GpuAllocation>(id, gpu, *std::move(memory), bytes_));
+}
+
+void GpuBlockPool::give_back(std::shared_ptr<const GpuAllocation> memory) noexcept {
+  const std::lock_guard lock(mutex_);
+  const Key key{memory->gpu(), memory->bytes().size()};
+  try {
+    idle_[key].push_back({.memory = std::move(memory), .since = std::chrono::steady_clock::now()});
+  } catch (const std::bad_alloc&) {
+    // It ends here; peers that have it open close it when this node ends.
+  }
+}
+
+void GpuBlockPool::end_idle(TimePoint time, std::vector<Idle>& ended) {
+  for (auto& [key, idle] : idle_) {
+    const auto kept = std::ranges::partition(idle, [time](const Idle& one) { return one.since >= time; });
+    for (Idle& one : kept) {
+      ended_.push_back(one.memory->id());
+      ended.push_back(std::move(one));
+    }
+    idle.erase(kept.begin(), kept.end());
+  }
+}
+
+void GpuBlockPool::trim(TimePoint time) {
+  std::vector<Idle> ended;
+  const std::lock_guard lock(mutex_);
+  end_idle(time, ended);
+}
+
+std::vector<std::uint32_t> GpuBlockPool::take_ended() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(ended_, {});
+}
+
+}  // namespace troupe::detail

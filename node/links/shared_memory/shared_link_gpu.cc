@@ -1,0 +1,204 @@
+// How tensors on a GPU that two processes use go from one to the other: the sender copies one into a block that the
+// receiver has open, and the receiver copies it out, both within the GPU.
+#include <unistd.h>
+
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "node/links/shared_memory/shared_link.h"
+#include "node/links/shared_memory/shared_link_parts.h"
+#include "tensor/error.h"
+
+namespace troupe {
+
+using detail::GpuAllocation;
+using detail::GpuBlock;
+using detail::GpuMemory;
+using detail::SharedControl;
+using detail::SharedEntry;
+
+namespace {
+
+constexpr int kGpusMax = 1024;  ///< a peer announces no more: each takes memory here
+
+}  // namespace
+
+SharedLink::GpuLease::~GpuLease() {
+  try {
+    gpus_->finish(gpu_);
+  } catch (const DeviceError&) {
+    // The GPU does no work for this process any more.
+  }
+  page_->give_back(id_);
+}
+
+// --- sending ---------------------------------------------------------------------------------------------------------
+
+std::string SharedLink::offer_text(const std::string& uuid) const {
+  return uuid + " " + (options_.process.empty() ? std::to_string(::getpid()) : options_.process);
+}
+
+bool SharedLink::can_share(Other& to, int gpu) {
+  {
+    const std::lock_guard lock(to.mutex);
+    const auto offer = to.gpus.offers.find(gpu);
+    if (offer != to.gpus.offers.end()) return offer->second == OtherGpus::Offer::ready;
+    to.gpus.offers.emplace(gpu, OtherGpus::Offer::made);
+  }
+  const std::string uuid = options_.gpus->uuid_of(gpu);
+  if (uuid.empty()) return false;
+  inner_->send(to.peer.name, LinkLane::express,
+               {detail::encode(SharedControl{.kind = SharedControl::Kind::gpu_offered,
+                                             .number = static_cast<std::uint32_t>(gpu),
+                                             .inbox = offer_text(uuid)})});
+  return false;
+}
+
+void SharedLink::share_on_gpu(Other& to, Frame& frame) {
+  const int gpu = frame.device.index;
+  if (!can_share(to, gpu)) return;
+  const std::size_t size = frame.bytes.size();
+  const std::shared_ptr<GpuBlock> block = gpu_pool_->take(gpu, size);
+  if (!block) return;
+  const std::shared_ptr<const GpuAllocation>& memory = block->memory();
+  try {
+    options_.gpus->copy(gpu, memory->bytes().data(), frame.bytes);
+  } catch (const DeviceError&) {
+    return;  // the copy to the CPU, which comes next, says why
+  }
+  bytes_copied_.fetch_add(size, std::memory_order_relaxed);
+  const std::lock_guard lock(to.mutex);
+  if (!to.process.is_open()) return;  // it has gone meanwhile
+  const auto id = to.leases->open_other(block);
+  if (!id) return;
+  to.gpus.told.emplace(memory->id(), memory);
+  const SharedEntry entry{.frame = 0,
+                          .memory = SharedEntry::Memory::gpu,
+                          .segment = memory->id(),
+                          .lease = *id,
+                          .offset = 0,
+                          .bytes = size,
+                          .gpu = static_cast<std::uint32_t>(gpu),
+                          .handle = memory->handle()};
+  frame = {memory->bytes().first(size), std::make_shared<const Sent>(entry, block, to.leases), FrameMemory::leased,
+           nullptr, frame.device};
+  frames_shared_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// --- receiving -------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<const SharedLink::GpuLease> SharedLink::gpu_lease(Other& from, int gpu, const SharedEntry& entry) {
+  auto block = from.gpus.open.find(entry.segment);
+  if (block == from.gpus.open.end() && from.gpus.open.size() < detail::kLeasesMax) {
+    if (auto opened = options_.gpus->open(gpu, entry.handle))
+      block = from.gpus.open.emplace(entry.segment, *std::move(opened)).first;
+  }
+  if (block == from.gpus.open.end()) return nullptr;
+  return std::make_shared<const GpuLease>(options_.gpus, gpu, block->second, entry.lease, from.page);
+}
+
+std::optional<Frame> SharedLink::gpu_frame(Other& from, const SharedEntry& entry) {
+  if (entry.lease.slot >= detail::kLeasesMax) return std::nullopt;
+  std::shared_ptr<const GpuLease> former;  // both are destroyed without the lock: they may wait
+  std::shared_ptr<const GpuLease> lease;
+  {
+    const std::lock_guard lock(from.mutex);
+    const auto gpu = from.gpus.gpus.find(entry.gpu);
+    if (!from.page || gpu == from.gpus.gpus.end()) return std::nullopt;
+    auto& held = from.gpus.leases[entry.lease.slot];
+    former = held.lock();
+    if (former && former->id() == entry.lease) {
+      lease = former;
+    } else {
+      // The packet has come again, after its lease was given back: the session drops it.
+      if (from.page->was_given_back(entry.lease)) return Frame{};
+      held = lease = gpu_lease(from, gpu->second, entry);
+    }
+  }
+  if (!lease) {  // this message fails; later ones come by way of the CPU
+    inner_->send(
+        from.peer.name, LinkLane::express,
+        {detail::encode(SharedControl{.kind = SharedControl::Kind::gpu_refused, .number = entry.gpu, .inbox = {}})});
+    return Frame{};
+  }
+  if (!lies_in(entry.offset, entry.bytes, lease->bytes().size())) return std::nullopt;
+  return Frame{lease->bytes().subspan(entry.offset, entry.bytes), lease, FrameMemory::foreign, nullptr,
+               Device::cuda(static_cast<std::int16_t>(lease->gpu()))};
+}
+
+void SharedLink::consider_offer(Other& from, const SharedControl& offer) {
+  if (offer.number >= kGpusMax) return refuse();
+  for (int gpu = 0; gpu < std::numeric_limits<std::int16_t>::max(); ++gpu) {
+    const std::string own = options_.gpus->uuid_of(gpu);
+    if (own.empty()) return;  // this process does not use that GPU
+    if (!offer.inbox.starts_with(own)) continue;
+    // A process cannot open its own blocks: nodes of one process are given copies by way of the CPU.
+    if (offer.inbox == offer_text(own)) return;
+    {
+      const std::lock_guard lock(from.mutex);
+      from.gpus.gpus[offer.number] = gpu;
+    }
+    inner_->send(
+        from.peer.name, LinkLane::express,
+        {detail::encode(SharedControl{.kind = SharedControl::Kind::gpu_ready, .number = offer.number, .inbox = {}})});
+    return;
+  }
+}
+
+void SharedLink::obey_about_gpus(Other& from, const SharedControl& control) {
+  const auto change_offer = [&](OtherGpus::Offer to) {
+    const std::lock_guard lock(from.mutex);
+    const auto offer =
+        control.number < kGpusMax ? from.gpus.offers.find(static_cast<int>(control.number)) : from.gpus.offers.end();
+    if (offer == from.gpus.offers.end()) return refuse();
+    if (offer->second != OtherGpus::Offer::refused) offer->second = to;
+  };
+  switch (control.kind) {
+    case SharedControl::Kind::gpu_offered: return consider_offer(from, control);
+    case SharedControl::Kind::gpu_ready: return change_offer(OtherGpus::Offer::ready);
+    case SharedControl::Kind::gpu_refused: return change_offer(OtherGpus::Offer::refused);
+    case SharedControl::Kind::gpu_ended: {
+      {
+        std::optional<GpuMemory::Opened> closed;  // after the lock
+        const std::lock_guard lock(from.mutex);
+        const auto block = from.gpus.open.find(control.number);
+        if (block != from.gpus.open.end()) {
+          closed = std::move(block->second);
+          from.gpus.open.erase(block);
+        }
+      }
+      inner_->send(from.peer.name, LinkLane::express,
+                   {detail::encode(
+                       SharedControl{.kind = SharedControl::Kind::gpu_closed, .number = control.number, .inbox = {}})});
+      return;
+    }
+    default: {
+      std::shared_ptr<const GpuAllocation> closed;  // freed after the lock
+      const std::lock_guard lock(from.mutex);
+      const auto block = from.gpus.told.find(control.number);
+      if (block == from.gpus.told.end()) return refuse();
+      closed = std::move(block->second);
+      from.gpus.told.erase(block);
+      return;
+    }
+  }
+}
+
+// --- ending ----------------------------------------------------------------------------------------------------------
+
+void SharedLink::tell_of_ended_blocks(const std::vector<SharedOther>& others) {
+  for (const std::uint32_t block : gpu_pool_->take_ended()) {
+    for (const SharedOther& other : others) {
+      {
+        const std::lock_guard lock(other->mutex);
+        if (!other->gpus.told.contains(block)) continue;
+      }
+      inner_->send(
+          other->peer.name, LinkLane::express,
+          {detail::encode(SharedControl{.kind = SharedControl::Kind::gpu_ended, .number = block, .inbox = {}})});
+    }
+  }
+}
+
+}  // namespace troupe

@@ -1,0 +1,270 @@
+// Tensors on a GPU that two processes use go from one to the other within the GPU; all others by way of the CPU. The
+// GPUs of these tests are memory of the CPU.
+#include "node/links/shared_memory/shared_link.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "node/links/shared_memory/shared_table.h"
+#include "tests/node/links/shared_memory/fake_gpus.h"
+#include "tests/node/links/shared_memory/sharing_nodes.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::SharedControl;
+using detail::SharedEntry;
+
+SharedLinkOptions with_gpus(std::shared_ptr<FakeGpus> gpus, std::size_t bytes_max = 64 * kMib) {
+  const std::string process = gpus->process;
+  return {.bytes_max = bytes_max, .gpus = std::move(gpus), .process = process};
+}
+
+Frame on_gpu(Frame frame) {
+  frame.device = Device::cuda(0);
+  return frame;
+}
+
+/// Nodes a and b, as if of two processes. `a` has offered b its GPU.
+struct TwoWithGpus : Two {
+  explicit TwoWithGpus(std::shared_ptr<FakeHost> on, std::shared_ptr<FakeGpus> its_a, std::shared_ptr<FakeGpus> its_b,
+                       std::size_t bytes_max = 64 * kMib)
+      : Two(with_gpus(its_a, bytes_max), with_gpus(its_b, bytes_max)), host(std::move(on)), of_a(its_a), of_b(its_b) {
+    const Frames first = shared({random_frame(kMib, random)});
+    BOOST_TEST((first[0].memory == FrameMemory::own));
+    settle();
+  }
+  TwoWithGpus() : TwoWithGpus(std::make_shared<FakeHost>()) {}
+  explicit TwoWithGpus(const std::shared_ptr<FakeHost>& on, std::size_t bytes_max = 64 * kMib)
+      : TwoWithGpus(on, std::make_shared<FakeGpus>(on, "a"), std::make_shared<FakeGpus>(on, "b"), bytes_max) {}
+
+  /// Returns what a's link makes of tensors on the GPU for b.
+  Frames shared(Frames tensors) {
+    Frames message{frame_of("header"), frame_of("body")};
+    for (Frame& tensor : tensors) message.push_back(on_gpu(std::move(tensor)));
+    a.link->share("b", message);
+    message.erase(message.begin(), message.begin() + 2);
+    return message;
+  }
+  /// What either link has told the other by now has arrived when this returns.
+  void settle() {
+    static_cast<void>(pass({}));
+    b.send("a", {});
+    a.sink.wait_messages(1);
+    a.sink.forget_messages();
+  }
+  /// Waits until b holds no lease.
+  void wait_no_leases() {
+    until([this] {
+      Frames none;
+      a.link->share("b", none);
+      return use_of(a).leases == 0;
+    });
+  }
+
+  std::shared_ptr<FakeHost> host;
+  std::shared_ptr<FakeGpus> of_a;
+  std::shared_ptr<FakeGpus> of_b;
+};
+
+BOOST_AUTO_TEST_SUITE(shared_link_gpu)
+
+BOOST_AUTO_TEST_CASE(a_tensor_on_a_gpu_of_both_arrives_there_with_one_of_the_cpu_beside_it) {
+  TwoWithGpus two;
+  const Frame sent = random_frame(4 * kMib, two.random);
+  const Frame beside = random_frame(kMib, two.random);
+  const Frames arrived = two.pass({on_gpu(sent), beside});
+  BOOST_TEST((arrived.at(0).memory == FrameMemory::foreign && arrived[0].device == Device::cuda(0)));
+  BOOST_TEST(equal(arrived[0], sent));
+  BOOST_TEST((arrived.at(1).memory == FrameMemory::foreign && arrived[1].device == Device::cpu()));
+  BOOST_TEST(equal(arrived[1], beside));
+  BOOST_TEST(use_of(two.a).bytes_copied == 5 * kMib);
+}
+
+BOOST_AUTO_TEST_CASE(its_lease_returns_after_the_receivers_work_and_its_block_serves_the_next) {
+  TwoWithGpus two;
+  for (int i = 0; i < 5; ++i) {
+    const Frame sent = random_frame(kMib, two.random);
+    Frames arrived = two.pass({on_gpu(sent)});
+    BOOST_TEST(equal(arrived[0], sent));
+    BOOST_TEST(use_of(two.a).leases == 1U);
+    BOOST_TEST(two.of_b->finished == i);
+    arrived.clear();
+    BOOST_TEST(two.of_b->finished == i + 1);
+    two.wait_no_leases();
+  }
+  BOOST_TEST(two.host->live == 1);
+  BOOST_TEST(two.host->opened == 1);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_that_are_held_are_not_written) {
+  TwoWithGpus two;
+  std::vector<std::pair<Frame, Frame>> held;
+  for (int i = 0; i < 20; ++i) {
+    const Frame sent = random_frame(kMib + static_cast<std::size_t>(i), two.random);
+    held.emplace_back(sent, two.pass({on_gpu(sent)}).at(0));
+    if (i % 3 == 2) held.erase(held.begin());
+    for (const auto& [before, now] : held) BOOST_REQUIRE(equal(before, now));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(small_tensors_and_those_beyond_the_limit_are_left_to_the_cpu) {
+  TwoWithGpus two(std::make_shared<FakeHost>(), 4 * kMib);
+  BOOST_TEST((two.shared({random_frame(1000, two.random)})[0].memory == FrameMemory::own));
+  BOOST_TEST((two.shared({random_frame(5 * kMib, two.random)})[0].memory == FrameMemory::own));
+  const Frames held = two.shared({random_frame(3 * kMib, two.random)});
+  BOOST_TEST((held[0].memory == FrameMemory::leased));
+  BOOST_TEST((two.shared({random_frame(3 * kMib, two.random)})[0].memory == FrameMemory::own));
+}
+
+BOOST_AUTO_TEST_CASE(processes_without_a_gpu_in_common_share_none) {
+  const auto host = std::make_shared<FakeHost>();
+  const auto one = std::make_shared<FakeGpus>(host, "a");
+  const auto other = std::make_shared<FakeGpus>(host, "b", std::vector<std::string>{"uuid-of-another"});
+  TwoWithGpus two(host, one, other);
+  BOOST_TEST((two.shared({random_frame(kMib, two.random)})[0].memory == FrameMemory::own));
+  BOOST_TEST(host->live == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_gpu_may_have_another_number_at_the_receiver) {
+  const auto host = std::make_shared<FakeHost>();
+  const auto one = std::make_shared<FakeGpus>(host, "a");
+  const auto other = std::make_shared<FakeGpus>(host, "b", std::vector<std::string>{"its-own", "uuid-of-gpu-0"});
+  TwoWithGpus two(host, one, other);
+  const Frame sent = random_frame(kMib, two.random);
+  const Frames arrived = two.pass({on_gpu(sent)});
+  BOOST_TEST((arrived[0].device == Device::cuda(1)));
+  BOOST_TEST(equal(arrived[0], sent));
+}
+
+BOOST_AUTO_TEST_CASE(nodes_of_one_process_share_no_gpu_memory) {
+  const auto host = std::make_shared<FakeHost>();
+  TwoWithGpus two(host, std::make_shared<FakeGpus>(host, "a"), std::make_shared<FakeGpus>(host, "a"));
+  BOOST_TEST((two.shared({random_frame(kMib, two.random)})[0].memory == FrameMemory::own));
+}
+
+BOOST_AUTO_TEST_CASE(a_block_that_cannot_be_opened_is_one_message_without_bytes_and_the_last) {
+  TwoWithGpus two;
+  two.of_b->opens = false;
+  const Frames arrived = two.pass({on_gpu(random_frame(kMib, two.random))});
+  BOOST_TEST(arrived.at(0).bytes.empty());
+  two.settle();
+  BOOST_TEST((two.shared({random_frame(kMib, two.random)})[0].memory == FrameMemory::own));
+}
+
+BOOST_AUTO_TEST_CASE(unused_blocks_are_freed_once_the_peer_has_closed_them) {
+  TwoWithGpus two;
+  Frames held = two.pass({on_gpu(random_frame(kMib, two.random))});
+  const auto later = std::chrono::steady_clock::now() + 1h;
+  two.a.link->release_unused(later, 5s);
+  two.settle();
+  BOOST_TEST(two.host->live == 1);  // in use
+  held.clear();
+  two.wait_no_leases();
+  two.a.link->release_unused(later, 5s);
+  two.settle();
+  until([&] { return two.host->live == 0; });
+  BOOST_TEST(two.host->open_now == 0);
+  BOOST_TEST(two.host->freed_while_open == 0);
+  // The next one is in a new block.
+  const Frame sent = random_frame(kMib, two.random);
+  BOOST_TEST(equal(two.pass({on_gpu(sent)})[0], sent));
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_went_down_keeps_its_blocks_until_its_process_ends) {
+  TwoWithGpus two;
+  const Frame sent = random_frame(kMib, two.random);
+  Frames held = two.pass({on_gpu(sent)});
+  two.b.link->disconnect("a", {});
+  two.a.sink.wait_downs(1);
+  two.a.link->release_unused(std::chrono::steady_clock::now() + 1h, 5s);
+  BOOST_TEST(two.host->live == 1);
+  BOOST_TEST(equal(held[0], sent));
+  held.clear();
+  two.a.link->release_unused(std::chrono::steady_clock::now() + 1h, 5s);
+  BOOST_TEST(two.host->live == 1);  // b's process, which is this one, may have it open
+}
+
+BOOST_AUTO_TEST_CASE(a_message_that_is_never_sent_holds_no_block) {
+  TwoWithGpus two;
+  static_cast<void>(two.shared({random_frame(kMib, two.random)}));
+  BOOST_TEST(use_of(two.a).leases == 0U);
+  static_cast<void>(two.shared({random_frame(kMib, two.random)}));
+  BOOST_TEST(two.host->live == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_packet_that_is_sent_twice_has_one_lease) {
+  TwoWithGpus two;
+  const Frame sent = random_frame(kMib, two.random);
+  Frames message = two.shared({sent});
+  Frames packet{frame_of("session"), frame_of("header"), frame_of("body"), message[0]};
+  two.a.link->send("b", LinkLane::express, packet);
+  two.a.link->send("b", LinkLane::express, packet);
+  two.b.sink.wait_messages(2);
+  for (const auto& arrived : two.b.sink.messages()) BOOST_TEST(equal(arrived.frames.at(3), sent));
+  two.b.sink.forget_messages();
+  BOOST_TEST(two.of_b->finished == 1);
+  two.a.link->send("b", LinkLane::express, packet);  // after its lease was given back
+  two.b.sink.wait_messages(1);
+  BOOST_TEST(two.b.sink.messages()[0].frames.at(3).bytes.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_that_does_not_lie_in_its_block_is_refused) {
+  TwoWithGpus two;
+  two.of_b->opens_halves = true;
+  two.a.send("b", {on_gpu(random_frame(kMib, two.random))});
+  static_cast<void>(two.pass({}));  // what came before it is lost
+  BOOST_TEST(use_of(two.b).refused == 1U);
+  BOOST_TEST(two.of_b->finished == 1);
+  two.wait_no_leases();
+}
+
+BOOST_AUTO_TEST_CASE(impossible_messages_about_gpus_are_refused) {
+  Hostile hostile;
+  SharedEntry entry{.frame = 3, .memory = SharedEntry::Memory::gpu, .segment = 1, .lease = {}, .bytes = 64};
+  hostile.say(detail::encode(std::vector{entry}));  // of a GPU that nobody offered
+  const auto say_control = [&](SharedControl::Kind kind, std::uint32_t number, std::string text) {
+    hostile.link->send("b", LinkLane::express,
+                       {detail::encode(SharedControl{.kind = kind, .number = number, .inbox = std::move(text)})});
+  };
+  say_control(SharedControl::Kind::gpu_ready, 0, "");             // without an offer
+  say_control(SharedControl::Kind::gpu_refused, 4'000'000, "");   // without one, too
+  say_control(SharedControl::Kind::gpu_closed, 7, "");            // a block that it was not told of
+  say_control(SharedControl::Kind::gpu_offered, 4'000'000, "x");  // no machine has so many
+  say_control(SharedControl::Kind::gpu_offered, 0, "");           // no GPU has that name: nothing comes of it
+  say_control(SharedControl::Kind::gpu_ended, 9, "");             // not open here: it is closed
+  hostile.check_refused(5);
+}
+
+BOOST_AUTO_TEST_CASE(entries_of_gpu_blocks_survive_the_wire_and_cut_ones_do_not) {
+  SharedEntry entry{.frame = 3,
+                    .memory = SharedEntry::Memory::gpu,
+                    .segment = 8,
+                    .lease = {.slot = 5, .generation = 77},
+                    .offset = 64,
+                    .bytes = 128,
+                    .gpu = 2};
+  for (std::size_t i = 0; i < entry.handle.size(); ++i) entry.handle[i] = static_cast<std::byte>(i);
+  const SharedEntry other{.frame = 4, .memory = SharedEntry::Memory::senders, .segment = 1, .lease = {}, .bytes = 1};
+  const Frame whole = detail::encode({entry, other});
+  const auto decoded = detail::decode_shared_table(whole);
+  BOOST_TEST_REQUIRE(decoded.has_value());
+  BOOST_TEST((*decoded == std::vector<SharedEntry>{entry, other}));
+  for (std::size_t size = 0; size < whole.bytes.size(); ++size) {
+    if (size == 8 + 40 + 72) continue;  // the first entry alone
+    BOOST_TEST(!detail::decode_shared_table({whole.bytes.first(size), whole.owner}).has_value());
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
