@@ -50,17 +50,20 @@ class FakeGpus final : public detail::GpuMemory {
   }
 
   [[nodiscard]] std::optional<Shared> allocate(int /*gpu*/, std::size_t bytes) const override {
-    std::shared_ptr<FakeHost> host = host_;
-    ++host->live;
-    std::shared_ptr<FakeHost::Memory> memory(new FakeHost::Memory(bytes), [host](FakeHost::Memory* ended) {
-      if (ended->open > 0) ++host->freed_while_open;
-      --host->live;
-      delete ended;
-    });
-    const std::lock_guard lock(host->mutex);
+    ++host_->live;
+    // Not shared: the host's handles keep this function.
+    std::shared_ptr<FakeHost::Memory> memory(new FakeHost::Memory(bytes),
+                                             [host = std::weak_ptr(host_)](FakeHost::Memory* ended) {
+                                               if (const auto still = host.lock()) {
+                                                 if (ended->open > 0) ++still->freed_while_open;
+                                                 --still->live;
+                                               }
+                                               delete ended;
+                                             });
+    const std::lock_guard lock(host_->mutex);
     detail::GpuBlockHandle handle{};
-    std::memcpy(handle.data(), &++host->last, sizeof host->last);
-    host->blocks[host->last] = memory;
+    std::memcpy(handle.data(), &++host_->last, sizeof host_->last);
+    host_->blocks[host_->last] = memory;
     return Shared{.bytes = memory->bytes, .handle = handle, .owner = memory};
   }
 
