@@ -297,6 +297,8 @@ std::optional<Error> Executor::submit(Job job) {
   return error;
 }
 
+void Executor::run_short(Job job) { std::ignore = submit(std::move(job)); }
+
 PoolCounts Executor::counts() const {
   PoolCounts counts;
   for (const RunningJob& job : running()) ++(job.waiting ? counts.waiting : counts.busy);
@@ -317,6 +319,11 @@ ElasticPool::ElasticPool(PoolOptions options, StartThread start) : state_(std::m
 }
 
 void Executor::work_while_idle(std::shared_ptr<detail::WaitingWork> /*work*/) {}
+
+void ElasticPool::run_short(Job job) {
+  const MathThreads one_math_thread(1);
+  troupe::run(job, job.label);
+}
 
 void ElasticPool::work_while_idle(std::shared_ptr<detail::WaitingWork> work) {
   std::lock_guard lock(state_->mutex);

@@ -63,6 +63,10 @@ class Executor {
   /// this thread, and the job does not run.
   [[nodiscard]] std::optional<Error> submit(Job job);
 
+  /// Runs `job`, which takes at most some ten microseconds, runs no user code and waits for nothing. An executor may
+  /// run it at once on this thread; otherwise as submit. What `job.run` throws is given to `job.refused`.
+  virtual void run_short(Job job);
+
   [[nodiscard]] virtual std::vector<RunningJob> running() const = 0;
 
   /// Returns the number of accepted jobs that have not ended, queued or running.
@@ -106,6 +110,8 @@ class ElasticPool final : public Executor {
   ElasticPool(const ElasticPool&) = delete;
   ElasticPool& operator=(const ElasticPool&) = delete;
 
+  /// Runs `job` on this thread, with one math thread as on the pool.
+  void run_short(Job job) override;
   [[nodiscard]] std::vector<RunningJob> running() const override;
   [[nodiscard]] std::size_t unfinished() const override;
   [[nodiscard]] PoolCounts counts() const override;

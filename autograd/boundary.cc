@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -11,7 +12,7 @@
 namespace troupe {
 
 SendFn::SendFn(std::vector<Edge> next, std::vector<Sent> sent, std::shared_ptr<const void> tag)
-    : GradFn("send", VertexKind::send, std::move(next), static_cast<std::uint32_t>(sent.size())),
+    : GradFn("send", VertexKind::send, std::move(next), static_cast<std::uint32_t>(sent.size()), Work::of_inputs),
       sent_(std::move(sent)),
       tag_(std::move(tag)) {}
 
@@ -28,6 +29,10 @@ std::shared_ptr<const SendFn> SendFn::make(std::span<const Variable> sent, std::
     metas.push_back({value.shape(), value.dtype(), value.device()});
   }
   return std::shared_ptr<const SendFn>(new SendFn(std::move(next), std::move(metas), std::move(tag)));
+}
+
+bool SendFn::is_on_cpu() const noexcept {
+  return std::ranges::all_of(sent_, [](const Sent& sent) { return sent.device == Device::cpu(); });
 }
 
 void SendFn::check(std::span<const Tensor> gradients) const {
@@ -52,7 +57,7 @@ std::vector<Tensor> SendFn::apply(std::vector<Tensor> gradients) const {
 }
 
 RecvFn::RecvFn(std::uint32_t count, std::shared_ptr<const void> tag)
-    : GradFn("recv", VertexKind::recv, {}, count), tag_(std::move(tag)) {}
+    : GradFn("recv", VertexKind::recv, {}, count, Work::of_inputs), tag_(std::move(tag)) {}
 
 std::shared_ptr<const RecvFn> RecvFn::make(std::uint32_t count, std::shared_ptr<const void> tag) {
   if (count == 0) throw TensorError("[RecvFn] no variables were received");

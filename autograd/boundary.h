@@ -26,6 +26,9 @@ class SendFn final : public GradFn {
 
   [[nodiscard]] const std::shared_ptr<const void>& tag() const noexcept { return tag_; }
 
+  /// Returns whether all sent variables are on the CPU.
+  [[nodiscard]] bool is_on_cpu() const noexcept;
+
   /// Throws TensorError unless `gradients` has one entry per sent variable, undefined or of the variable's shape and
   /// dtype.
   void check(std::span<const Tensor> gradients) const;

@@ -1,5 +1,7 @@
 #include "autograd/grad_fn.h"
 
+#include <algorithm>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -27,10 +29,49 @@ void let_go_of(std::vector<Edge> edges) noexcept {
   releasing = nullptr;
 }
 
+using Received = std::shared_ptr<const ReceivedSet>;
+
+Received merged(const Received& a, const Received& b) {
+  if (a->too_many || b->too_many) return a->too_many ? a : b;
+  if (std::ranges::includes(a->recvs, b->recvs)) return a;
+  if (std::ranges::includes(b->recvs, a->recvs)) return b;
+  ReceivedSet both;
+  std::ranges::set_union(a->recvs, b->recvs, std::back_inserter(both.recvs));
+  if (both.recvs.size() > ReceivedSet::kMax) both = {{}, true};
+  return std::make_shared<const ReceivedSet>(std::move(both));
+}
+
+/// Most vertices share the set of their inputs.
+Received received_through(const std::vector<Edge>& edges) {
+  Received all;
+  for (const Edge& edge : edges) {
+    const Received more = edge ? edge.fn->received() : nullptr;
+    if (more && more != all) all = all ? merged(all, more) : more;
+  }
+  return all;
+}
+
+std::uint32_t work_behind(const std::vector<Edge>& edges) {
+  std::uint64_t work = 1;
+  for (const Edge& edge : edges) work += std::uint64_t{edge.elements} + (edge ? edge.fn->work() : 0);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(work, GradFn::kAnyWork));
+}
+
 }  // namespace
 
-GradFn::GradFn(std::string_view name, VertexKind kind, std::vector<Edge> next, std::uint32_t slot_count)
-    : name_(name), kind_(kind), slot_count_(slot_count), mark_(take_creation_mark()), next_(std::move(next)) {}
+GradFn::GradFn(std::string_view name, VertexKind kind, std::vector<Edge> next, std::uint32_t slot_count, Work work)
+    : name_(name),
+      kind_(kind),
+      slot_count_(slot_count),
+      work_(work == Work::of_inputs ? work_behind(next) : kAnyWork),
+      mark_(take_creation_mark()),
+      next_(std::move(next)) {
+  if (kind == VertexKind::recv) {
+    received_ = std::make_shared<const ReceivedSet>(ReceivedSet{{this}, false});
+  } else {
+    received_ = received_through(next_);
+  }
+}
 
 GradFn::~GradFn() {
   std::unique_ptr<detail::VertexNotes>(notes_.load(std::memory_order_acquire)).reset();

@@ -27,8 +27,24 @@ struct VertexNotes;
 struct Edge {
   std::shared_ptr<const GradFn> fn;
   std::uint32_t slot = 0;
+  std::uint32_t elements = 0;  ///< of the input's value, also behind an empty edge; at most kElementsMax
+  static constexpr std::uint32_t kElementsMax = UINT32_MAX;
 
   explicit operator bool() const noexcept { return fn != nullptr; }
+};
+
+/// The RecvFns on which a vertex depends, itself included: those that a backward pass from it reaches. Vertices share
+/// it.
+struct ReceivedSet {
+  static constexpr std::size_t kMax = 64;
+  std::vector<const GradFn*> recvs;  ///< of kind recv, each once, sorted; they live as long as the vertex
+  bool too_many = false;             ///< there are more than kMax: `recvs` is empty
+};
+
+/// Whether the time of a vertex's backward is bounded by the sizes of the values at its edges.
+enum class Work : std::uint8_t {
+  any,        ///< it may run user code, or wait
+  of_inputs,  ///< about a step per product of two of their elements, at most
 };
 
 /// What a backward pass does with a vertex.
@@ -57,6 +73,14 @@ class GradFn {
 
   /// One edge per input of the operation, empty where the input needs no gradient.
   [[nodiscard]] std::span<const Edge> next() const noexcept { return next_; }
+
+  /// Returns the RecvFns on which the vertex depends; null: none.
+  [[nodiscard]] const std::shared_ptr<const ReceivedSet>& received() const noexcept { return received_; }
+
+  /// Returns a bound for a pass from this vertex on this node: the number of its vertices and of the elements at their
+  /// edges, a vertex counted once per way to it. kAnyWork: unknown.
+  [[nodiscard]] std::uint32_t work() const noexcept { return work_; }
+  static constexpr std::uint32_t kAnyWork = UINT32_MAX;
 
   /// Returns the number of outputs of the operation, which is the number of gradients that apply() takes.
   [[nodiscard]] std::uint32_t slot_count() const noexcept { return slot_count_; }
@@ -102,7 +126,8 @@ class GradFn {
 
  protected:
   /// Takes a creation mark of the calling thread.
-  GradFn(std::string_view name, VertexKind kind, std::vector<Edge> next, std::uint32_t slot_count = 1);
+  GradFn(std::string_view name, VertexKind kind, std::vector<Edge> next, std::uint32_t slot_count = 1,
+         Work work = Work::any);
 
   /// Releases the saved tensors. Called at most once, while no apply() runs; no apply() follows.
   virtual void drop_saved() const noexcept {}
@@ -113,10 +138,12 @@ class GradFn {
   std::string name_;
   VertexKind kind_;
   std::uint32_t slot_count_;
+  std::uint32_t work_;
   mutable std::atomic<std::uint32_t> use_{0};                 ///< number of running apply() calls, with bit kReleased
   mutable std::atomic<detail::VertexNotes*> notes_{nullptr};  ///< owned; set once
   CreationMark mark_;
   std::vector<Edge> next_;
+  std::shared_ptr<const ReceivedSet> received_;
 };
 
 }  // namespace troupe

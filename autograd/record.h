@@ -84,7 +84,7 @@ template <class Backward>
 class OperationFn final : public GradFn {
  public:
   OperationFn(std::string_view name, std::vector<Edge> inputs, Backward backward)
-      : GradFn(name, VertexKind::operation, std::move(inputs)), backward_(std::move(backward)) {}
+      : GradFn(name, VertexKind::operation, std::move(inputs), 1, Work::of_inputs), backward_(std::move(backward)) {}
 
   [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor> gradients) const override {
     return apply_to(std::move(gradients), next());
@@ -127,7 +127,8 @@ template <PartsBackward Backward>
 class PartsFn final : public GradFn {
  public:
   PartsFn(std::string_view name, std::vector<Edge> inputs, std::uint32_t outputs, Backward backward)
-      : GradFn(name, VertexKind::operation, std::move(inputs), outputs), backward_(std::move(backward)) {}
+      : GradFn(name, VertexKind::operation, std::move(inputs), outputs, Work::of_inputs),
+        backward_(std::move(backward)) {}
 
   [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor> gradients) const override {
     return {(*backward_)(std::move(gradients))};

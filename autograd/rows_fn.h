@@ -37,7 +37,8 @@ class RowsFn : public GradFn {
   }
 
  protected:
-  RowsFn(std::string_view name, std::vector<Edge> next) : GradFn(name, VertexKind::operation, std::move(next)) {}
+  RowsFn(std::string_view name, std::vector<Edge> next)
+      : GradFn(name, VertexKind::operation, std::move(next), 1, Work::of_inputs) {}
 };
 
 namespace detail {

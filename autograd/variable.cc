@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <stdexcept>
@@ -23,7 +24,13 @@ thread_local const AnomalyGuard* anomaly_guard_of_thread = nullptr;
 
 struct Variable::State {
   State(Tensor initial, Edge gradient_edge)
-      : is_leaf(!gradient_edge), requires_grad(!is_leaf), value(std::move(initial)), edge(std::move(gradient_edge)) {}
+      : is_leaf(!gradient_edge),
+        requires_grad(!is_leaf),
+        elements(static_cast<std::uint32_t>(std::min<std::int64_t>(initial.numel(), Edge::kElementsMax))),
+        value(std::move(initial)),
+        edge(std::move(gradient_edge)) {
+    edge.elements = elements;
+  }
   ~State() { GradFn::let_go(std::move(edge)); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -32,7 +39,7 @@ struct Variable::State {
   static void require_gradient(const std::shared_ptr<State>& state, std::string_view operation) {
     std::scoped_lock lock(state->mutex);
     require_floating(operation, state->value);
-    if (!state->edge) state->edge = {std::make_shared<const LeafFn>(state), 0};
+    if (!state->edge) state->edge = {std::make_shared<const LeafFn>(state), 0, state->elements};
     state->requires_grad.store(true, std::memory_order_release);
   }
 
@@ -44,7 +51,7 @@ struct Variable::State {
 
   /// Returns whether `edge` may be read.
   [[nodiscard]] bool has_gradient() const noexcept { return requires_grad.load(std::memory_order_acquire); }
-  [[nodiscard]] Edge gradient_edge() const { return has_gradient() ? edge : Edge{}; }
+  [[nodiscard]] Edge gradient_edge() const { return has_gradient() ? edge : Edge{nullptr, 0, elements}; }
 
   [[nodiscard]] Tensor current() {
     if (!is_leaf) return value;
@@ -54,12 +61,14 @@ struct Variable::State {
 
   const bool is_leaf;
   std::atomic<bool> requires_grad;
-  std::mutex mutex;  ///< guards `value` of a leaf; the value of other variables never changes
+  const std::uint32_t elements;  ///< as in Edge; the value's shape never changes
+  std::mutex mutex;              ///< guards `value` of a leaf; the value of other variables never changes
   Tensor value;
   Edge edge;  ///< read only after `requires_grad` was seen true
 };
 
-LeafFn::LeafFn(std::weak_ptr<Variable::State> state) : GradFn("leaf", VertexKind::leaf, {}), state_(std::move(state)) {}
+LeafFn::LeafFn(std::weak_ptr<Variable::State> state)
+    : GradFn("leaf", VertexKind::leaf, {}, 1, Work::of_inputs), state_(std::move(state)) {}
 
 Variable LeafFn::variable() const { return Variable(state_.lock()); }
 
@@ -158,6 +167,9 @@ ReaderGuard::~ReaderGuard() { reader_of_thread = outside_; }
 Reader* reader_here() noexcept { return reader_of_thread; }
 
 const AnomalyGuard* anomaly_guard_here() noexcept { return anomaly_guard_of_thread; }
+
+WithoutAnomalyGuard::WithoutAnomalyGuard() noexcept : hidden_(std::exchange(anomaly_guard_of_thread, nullptr)) {}
+WithoutAnomalyGuard::~WithoutAnomalyGuard() { anomaly_guard_of_thread = hidden_; }
 
 }  // namespace detail
 

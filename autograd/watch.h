@@ -19,6 +19,18 @@ struct Watched {
 /// Returns the innermost AnomalyGuard of this thread; null if there is none.
 [[nodiscard]] const AnomalyGuard* anomaly_guard_here() noexcept;
 
+/// Hides the guards of this thread, for work that is not that of its program.
+class WithoutAnomalyGuard {
+ public:
+  WithoutAnomalyGuard() noexcept;
+  ~WithoutAnomalyGuard();
+  WithoutAnomalyGuard(const WithoutAnomalyGuard&) = delete;
+  WithoutAnomalyGuard& operator=(const WithoutAnomalyGuard&) = delete;
+
+ private:
+  const AnomalyGuard* hidden_;
+};
+
 /// Returns "f32 (2, 3) has nan at element 4" if `value` has an element that `what` rejects. Any device. Tensors of
 /// integers have none.
 [[nodiscard]] std::optional<std::string> complaint_about(const Tensor& value, Anomaly what);

@@ -1,6 +1,6 @@
-// One backward pass over a context: the messages between context actors. First the boundaries that participate are
-// marked, in a wave that ends by Dijkstra-Scholten acknowledgement; then gradients flow along them, and only along
-// them.
+// One backward pass over a context: the messages between context actors. Gradients flow along the boundaries that
+// participate, and only along them. Where the root knows these (route.h), the first gradients for a node tell it; else
+// they are marked first, in a wave that ends by Dijkstra-Scholten acknowledgement.
 #pragma once
 
 #include <optional>
@@ -9,6 +9,7 @@
 #include "messages/error.h"
 #include "messages/ids.h"
 #include "messages/message_info.h"
+#include "messages/route.h"
 #include "tensor/tensor.h"
 
 namespace troupe::msg {
@@ -60,16 +61,18 @@ struct BackwardRun {
 };
 
 /// The gradients of one boundary, one per slot; an undefined tensor means that none flows there. Notification, node of
-/// the RecvFn -> node of the SendFn. Idempotent by (pass, boundary); may overtake BackwardRun.
+/// the RecvFn -> node of the SendFn. Idempotent by (pass, boundary); may overtake BackwardRun. In a pass without marks,
+/// `route` makes the receiver take part; it is there unless the sender knows that the receiver has it.
 struct BackwardGradients {
   static constexpr MessageInfo kInfo{0x0304, "BackwardGradients", Kind::notification};
   ContextId context;
   PassId pass;
   BoundaryId boundary;
   std::vector<Tensor> gradients;
+  std::optional<BackwardRoute> route = {};
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(context, pass, boundary, gradients);
+    ar(context, pass, boundary, gradients, route);
   }
 };
 

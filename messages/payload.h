@@ -9,6 +9,7 @@
 
 #include "messages/frame.h"
 #include "messages/ids.h"
+#include "messages/route.h"
 
 namespace troupe::msg {
 
@@ -32,11 +33,12 @@ struct RRefHandout {
 struct BoundaryHeader {
   ContextId context;
   BoundaryId id;
-  std::uint32_t slots = 0;  ///< variables in the payload that require a gradient
+  std::uint32_t slots = 0;               ///< variables in the payload that require a gradient
+  std::optional<RouteLegs> beyond = {};  ///< all that a pass uses once it comes here; nullopt: unknown
   friend bool operator==(const BoundaryHeader&, const BoundaryHeader&) = default;
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(context, id, slots);
+    ar(context, id, slots, beyond);
   }
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "actors/contexts/contexts.h"
+#include "actors/contexts/known_route.h"
 #include "actors/contexts/recv_tag.h"
 #include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
@@ -104,9 +105,12 @@ msg::Payload PayloadWriter::finish(std::string_view part, std::string_view opera
   msg::Payload payload{make_frame(std::move(encoded.bytes)), std::move(encoded.frames), {}, {}};
   if (!sent_.empty()) {
     const auto id = scope_->node->next_id<BoundaryId>();
-    scope_->node->contexts().record_send(*scope_->context, id, SendFn::make(sent_), to_.name,
+    auto send = SendFn::make(sent_);
+    KnownRoute beyond(*scope_->context, scope_->node->name(), msg::kBeyondMax);
+    beyond.add(*send);
+    payload.boundary = msg::BoundaryHeader{*scope_->context, id, send->slot_count(), beyond.take()};
+    scope_->node->contexts().record_send(*scope_->context, id, std::move(send), to_.name,
                                          fmt::format("{} of {}", part, operation));
-    payload.boundary = msg::BoundaryHeader{*scope_->context, id, static_cast<std::uint32_t>(sent_.size())};
   }
   finished_ = true;
   payload.refs = handouts_;
@@ -116,8 +120,9 @@ msg::Payload PayloadWriter::finish(std::string_view part, std::string_view opera
 PayloadReader::PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& from, msg::Payload payload)
     : node_(std::move(node)), payload_(std::move(payload)), archive_(payload_.bytes.bytes, payload_.tensors, this) {
   if (payload_.boundary) {
-    const msg::BoundaryHeader& boundary = *payload_.boundary;
-    recv_ = make_recv({boundary.context, boundary.id, from}, boundary.slots);
+    msg::BoundaryHeader& boundary = *payload_.boundary;
+    if (boundary.beyond && !is_well_formed(*boundary.beyond, msg::kBeyondMax)) boundary.beyond.reset();
+    recv_ = make_recv({boundary.context, boundary.id, from, std::move(boundary.beyond)}, boundary.slots);
     received_.resize(boundary.slots);
     node_->contexts().record_recv(boundary.context, boundary.id, recv_, from);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "actors/contexts/known_route.h"
 #include "actors/contexts/recv_tag.h"
 
 namespace troupe::detail {
@@ -48,7 +49,27 @@ void BackwardPass::start(PassPlan plan) {
     inputs_ = std::exchange(plan_.inputs->local, {});
     for (const auto& [node, ids] : plan_.inputs->remote) remote.insert(node);
   }
-  perform(tracker_.start(remote));
+  if (auto route = remote.empty() && !plan_.inputs ? known_route() : std::nullopt) {
+    const backward_actions::Actions actions = tracker_.start_on(*route);
+    follow(*std::move(route));
+    perform(actions);
+  } else {
+    perform(tracker_.start(remote));
+  }
+}
+
+std::optional<msg::RouteLegs> BackwardPass::known_route() const {
+  KnownRoute route(context_, self_, msg::kRouteMax);
+  for (const Variable& root : *roots_) {
+    if (const Edge edge = root.gradient_edge()) route.add(*edge.fn);
+  }
+  return route.take();
+}
+
+void BackwardPass::follow(msg::RouteLegs legs) {
+  route_ = std::make_shared<const msg::BackwardRoute>(msg::BackwardRoute{std::move(legs), mode_.graph == Graph::keep});
+  work_->route = route_;
+  know_route_.insert(pass_.creator);
 }
 
 void BackwardPass::mark(const NodeName& from, std::uint64_t request, const msg::BackwardMark& mark, MarkAnswer answer) {
@@ -84,7 +105,8 @@ void BackwardPass::run() {
 }
 
 void BackwardPass::gradients(const NodeName& from, msg::BackwardGradients message) {
-  if (outcome_) return;
+  if (outcome_ || (message.route && !take_route(from, message))) return;
+  know_route_.insert(from);
   const backward_actions::Actions actions = tracker_.gradient(from, message.boundary);
   const bool is_accepted = std::any_of(actions.begin(), actions.end(), [](const backward_actions::Action& action) {
     return std::holds_alternative<backward_actions::Accept>(action);
@@ -95,6 +117,17 @@ void BackwardPass::gradients(const NodeName& from, msg::BackwardGradients messag
     steps_.emplace_back(FeedSend{ledger_.find_send(message.boundary), std::move(message.gradients)});
   }
   perform(actions);
+}
+
+bool BackwardPass::take_route(const NodeName& from, const msg::BackwardGradients& message) {
+  const backward_actions::Actions actions = tracker_.route(from, message.route->legs);
+  if (const Error* error = refusal(actions)) {
+    callbacks_.refused(*error);
+    return false;
+  }
+  if (!actions.empty()) follow(message.route->legs);
+  take(actions);
+  return true;
 }
 
 void BackwardPass::finished(const NodeName& participant, const std::optional<Error>& error) {
@@ -180,10 +213,14 @@ void BackwardPass::abandon(const Error& error) {
 }
 
 void BackwardPass::perform(const backward_actions::Actions& actions) {
+  take(actions);
+  settle();
+}
+
+void BackwardPass::take(const backward_actions::Actions& actions) {
   for (const backward_actions::Action& action : actions) {
     std::visit([this](const auto& each) { perform(each); }, action);
   }
-  settle();
 }
 
 void BackwardPass::perform(const backward_actions::Walk& action) { steps_.emplace_back(action); }
@@ -243,11 +280,12 @@ void BackwardPass::settle() {
     while (!steps_.empty() && !waits_for_roots()) {
       if (mode_.only_inputs && !std::holds_alternative<backward_actions::Walk>(steps_.front()) &&
           !std::exchange(restricted_, true)) {
-        work_->steps.emplace_back(KeepOnly{std::move(inputs_)});
+        work_->add(KeepOnly{std::move(inputs_)});
       }
-      work_->steps.push_back(graph_step(std::move(steps_.front())));
+      work_->add(graph_step(std::move(steps_.front())));
       steps_.pop_front();
     }
+    work_->know_route = know_route_;
     callbacks_.run_on_pool(std::exchange(work_, nullptr));
   } else if (tracker_.may_finish() && graph_finished_ && !waits_for_others()) {
     graph_finished_ = false;  // reported once
@@ -284,6 +322,7 @@ GraphStep BackwardPass::graph_step(Step step) const {
   MarkGraph mark;
   if (walk.from_roots) mark.roots = *roots_;
   for (const BoundaryId& boundary : walk.boundaries) mark.sends.push_back(ledger_.find_send(boundary));
+  mark.must_reach = walk.must_reach;
   return mark;
 }
 

@@ -68,13 +68,14 @@ class BackwardPass {
   BackwardPass(ContextId context, PassId pass, Mode mode, NodeName self, std::optional<TimePoint> due,
                ContextLedger& ledger, Callbacks& callbacks, Reducers reducers = {});
 
-  /// Starts the pass, at its root node.
+  /// Starts the pass, at its root node. Without marks if this node knows its boundaries.
   void start(PassPlan plan);
 
   /// BackwardMark arrived as request number `request`. REQUIRES: this node knows the boundaries that it names.
   void mark(const NodeName& from, std::uint64_t request, const msg::BackwardMark& mark, MarkAnswer answer);
   void mark_answered(std::uint64_t number, const msg::BackwardMarked& marked);
   void run();
+  /// BackwardGradients arrived. REQUIRES: this node knows the boundaries of the message's route to which it sent.
   void gradients(const NodeName& from, msg::BackwardGradients message);
   /// BackwardFinished arrived from `participant`, with or without an error.
   void finished(const NodeName& participant, const std::optional<Error>& error);
@@ -107,6 +108,12 @@ class BackwardPass {
   using Step = std::variant<backward_actions::Walk, Start, FeedSend, ReleaseGraph>;
 
   void perform(const backward_actions::Actions& actions);
+  /// As perform, without settling.
+  void take(const backward_actions::Actions& actions);
+  /// Returns whether the message's route may be followed, and follows it.
+  [[nodiscard]] bool take_route(const NodeName& from, const msg::BackwardGradients& message);
+  [[nodiscard]] std::optional<msg::RouteLegs> known_route() const;
+  void follow(msg::RouteLegs legs);
   void perform(const backward_actions::Walk& action);
   void perform(const backward_actions::SendMark& action);
   void perform(const backward_actions::AnswerMark& action);
@@ -148,12 +155,14 @@ class BackwardPass {
   const Reducers reducers_;
   std::size_t reduced_count_ = 0;
 
-  bool has_roots_ = false;                      // or inputs
-  std::optional<std::vector<Variable>> roots_;  // this node's roots; nullopt until they are found
-  std::vector<Variable> inputs_;                // this node's; found with the roots
-  std::vector<RRefId> input_ids_;               // of inputs_, at other nodes than the root
-  bool restricted_ = false;                     // the graph task knows the inputs
-  PassPlan plan_;                               // at the root: the remote part
+  bool has_roots_ = false;                           // or inputs
+  std::optional<std::vector<Variable>> roots_;       // this node's roots; nullopt until they are found
+  std::vector<Variable> inputs_;                     // this node's; found with the roots
+  std::vector<RRefId> input_ids_;                    // of inputs_, at other nodes than the root
+  bool restricted_ = false;                          // the graph task knows the inputs
+  PassPlan plan_;                                    // at the root: the remote part
+  std::shared_ptr<const msg::BackwardRoute> route_;  // null if the boundaries are marked
+  std::set<NodeName> know_route_;                    // the root, and nodes that have sent gradients
   std::map<std::pair<NodeName, std::uint64_t>, MarkAnswer> unanswered_;
   std::optional<Result<Unit>> outcome_;
 

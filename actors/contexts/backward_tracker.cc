@@ -24,11 +24,48 @@ Actions BackwardTracker::start(const std::set<NodeName>& remote_roots) {
   return out;
 }
 
+Actions BackwardTracker::start_on(const msg::RouteLegs& route) {
+  if (!is_root() || phase_ != Phase::idle) return refuse(self_, "a pass is started once, by its creator");
+  Walk walk = take_route(route);
+  walk.from_roots = true;
+  phase_ = Phase::running;
+  has_roots_ = true;
+  run_ = true;
+  return {std::move(walk), Run{}};
+}
+
+Actions BackwardTracker::route(const NodeName& from, const msg::RouteLegs& route) {
+  if (phase_ == Phase::failed || route_ == route) return {};
+  if (is_root() || phase_ != Phase::idle) return refuse(from, "another route than the one that the pass has");
+  Walk walk = take_route(route);
+  phase_ = Phase::marked;
+  return {std::move(walk)};
+}
+
+Walk BackwardTracker::take_route(const msg::RouteLegs& route) {
+  Walk walk;
+  walk.must_reach.emplace();
+  participants_.insert(self_);
+  for (const msg::RouteLeg& leg : route) {
+    participants_.insert({leg.sender, leg.receiver});
+    for (const std::uint64_t serial : leg.serials) {
+      if (leg.sender == self_) {
+        expected_.emplace(leg.id(serial), leg.receiver);
+        walk.boundaries.push_back(leg.id(serial));
+      }
+      if (leg.receiver == self_) walk.must_reach->push_back(leg.id(serial));
+    }
+  }
+  route_ = route;
+  return walk;
+}
+
 Actions BackwardTracker::mark(const NodeName& from, std::uint64_t request, const std::vector<BoundaryId>& boundaries,
                               bool from_roots) {
   if (phase_ == Phase::failed) return {SendFailed{from, *failure_}};
   const Mark mark{from, request};
   if (seen_.contains(mark)) return {};
+  if (route_) return refuse(from, "a mark for a pass that has a route");
   if (phase_ != Phase::idle && phase_ != Phase::marking && phase_ != Phase::marked) {
     return refuse(from, "a boundary was marked after marking was complete");
   }
@@ -157,6 +194,7 @@ std::string BackwardTracker::text() const {
   const auto append = [&](const std::string& word) { out += " " + word; };
   if (engager_) out += " for " + engager_->from + "." + std::to_string(engager_->request);
   if (has_roots_) out += run_ ? ", roots run" : ", roots";
+  if (route_) out += ", on a route";
   out += ", " + std::to_string(walks_.size()) + " walks";
   for (const auto& mark : walks_) append(mark ? mark->from + "." + std::to_string(mark->request) : "-");
   out += ", unanswered";

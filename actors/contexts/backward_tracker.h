@@ -1,8 +1,10 @@
-// One backward pass on one node: first marking (which nodes participate), then running (which are done). Rules BW-1 to
-// BW-6 of PROTOCOLS.md. Plain state: no CAF, no graph, no clock; one thread at a time.
+// One backward pass on one node: first marking (which nodes participate), then running (which are done). A pass whose
+// root knows its boundaries is not marked. Rules BW-1 to BW-6 and BW-9 of PROTOCOLS.md. Plain state: no CAF, no graph,
+// no clock; one thread at a time.
 //
 //   idle --start, mark--> marking --(all marks answered)--> marked --run, gradient--> running --finished--> finished
-//   any but complete --fail, node_down--> failed                    root only: finished --(all reported)--> complete
+//   idle --start_on--> running      idle --route--> marked          root only: finished --(all reported)--> complete
+//   any but complete --fail, node_down--> failed
 // A node that is marked again after its marks were answered returns from marked to marking.
 #pragma once
 
@@ -18,6 +20,7 @@
 
 #include "messages/error.h"
 #include "messages/ids.h"
+#include "messages/route.h"
 
 namespace troupe {
 
@@ -25,10 +28,11 @@ namespace troupe {
 namespace backward_actions {
 
 /// Walk the local graph from these SendFns, and from this node's own roots if `from_roots`. Answered by exactly one
-/// `walked`, in order.
+/// `walked`, in order; not if `must_reach` is set: then it fails unless it reaches exactly these RecvFns.
 struct Walk {
   std::vector<BoundaryId> boundaries;
   bool from_roots = false;
+  std::optional<std::vector<BoundaryId>> must_reach = {};  ///< ascending
   friend bool operator==(const Walk&, const Walk&) = default;
 };
 /// Send BackwardMark to `to`; its answer arrives at `mark_answered` with this number.
@@ -104,6 +108,12 @@ class BackwardTracker {
   /// At the root: starts the pass at this node's roots and at those on the nodes `remote_roots`. Call once.
   [[nodiscard]] backward_actions::Actions start(const std::set<NodeName>& remote_roots);
 
+  /// The same for a pass that starts at this node's roots only and uses the boundaries of `route`. Call once.
+  [[nodiscard]] backward_actions::Actions start_on(const msg::RouteLegs& route);
+
+  /// `route` arrived from `from`, with gradients for one of its boundaries.
+  [[nodiscard]] backward_actions::Actions route(const NodeName& from, const msg::RouteLegs& route);
+
   /// BackwardMark number `request` arrived from `from`; it reaches these SendFns of this node, and asks for its own
   /// roots.
   [[nodiscard]] backward_actions::Actions mark(const NodeName& from, std::uint64_t request,
@@ -159,6 +169,8 @@ class BackwardTracker {
 
   [[nodiscard]] bool is_root() const { return self_ == pass_.creator; }
   [[nodiscard]] std::set<NodeName> concerned() const;
+  /// All that the route tells this node: who participates, and what this node expects and must reach.
+  [[nodiscard]] backward_actions::Walk take_route(const msg::RouteLegs& route);
   void send_mark(const NodeName& to, std::vector<BoundaryId> boundaries, bool from_roots,
                  backward_actions::Actions& out);
   void settle_marking(backward_actions::Actions& out);
@@ -176,6 +188,8 @@ class BackwardTracker {
   std::set<std::uint64_t> unanswered_;     // this node's marks without an answer: the deficit
   std::uint64_t marks_sent_ = 0;
   std::set<NodeName> below_;  // participants to report to the engager
+
+  std::optional<msg::RouteLegs> route_;  // of a pass without marks
 
   std::map<BoundaryId, NodeName> expected_;  // marked SendFns; value: the peer whose gradient is missing
   std::set<BoundaryId> arrived_;

@@ -9,6 +9,7 @@
 #include "actors/contexts/recv_tag.h"
 #include "actors/contexts/variables_of.h"
 #include "actors/membership/membership.h"
+#include "autograd/watch.h"
 
 namespace troupe::detail {
 namespace {
@@ -19,12 +20,11 @@ class WorkSink final : public GradientSink {
   WorkSink(NodeCore& node, const GraphWork& work) : node_(node), work_(work) {}
 
   void deliver(const std::shared_ptr<const RecvFn>& recv, std::vector<Tensor> gradients) override {
-    const RecvTag& tag = *tag_of(*recv);
     // Through the CPU, whatever the device maps are: the SendFn moves each to the device from which its value came.
     for (Tensor& gradient : gradients) {
       if (gradient.defined()) gradient = gradient.to(Device::cpu());
     }
-    node_.notify(tag.peer, "", msg::BackwardGradients{tag.context, work_.pass, tag.boundary, std::move(gradients)});
+    node_.notify(tag_of(*recv)->peer, "", work_.message_for(*recv, std::move(gradients)));
   }
 
   void found(const Variable& leaf, const Tensor& gradient, const SparseTensor& rows) override {
@@ -116,7 +116,7 @@ void ContextState::describe(const DescribeContext& question) const {
 }
 
 void ContextState::drop_part() {
-  if (part_->ledger().send_count() == 0) return;
+  if (part_->ledger().is_short_to_destroy()) return;
   node_->run(
       "drop context " + context_.text(), [part = std::shared_ptr<ContextParticipant>(std::move(part_))] {},
       [](const Error&) {});
@@ -177,6 +177,7 @@ void ContextState::find_roots(const PassId& pass, std::vector<RRefId> roots) {
 
 void ContextState::run_on_pool(std::shared_ptr<GraphWork> work) {
   const auto job = [node = node_->shared_from_this(), context = context_, work] {
+    const WithoutAnomalyGuard own_checks_only;  // this thread may be one that waits in a user's program
     WorkSink sink(*node, *work);
     work->run(sink);
     node->contexts().tell(context, {PoolDone{work}});
@@ -185,7 +186,8 @@ void ContextState::run_on_pool(std::shared_ptr<GraphWork> work) {
     work->failure = error;
     node->contexts().tell(context, {PoolDone{work}});
   };
-  node_->run("backward of context " + context_.text(), job, refused);
+  const std::string label = "backward of context " + context_.text();
+  work->is_short() ? node_->run_short(label, job, refused) : node_->run(label, job, refused);
 }
 
 void ContextState::reduce(const PassId& pass, const std::shared_ptr<GradientReducer>& reducer, Gradients gradients) {
@@ -221,16 +223,7 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
   // Handlers that may start or end a pass report the count afterwards.
   return guarded<ContextActor::behavior_type>(
       "the context", [&state](Error why) { state.fail(std::move(why)); },
-      [&state](const PeerJoined& m) { state.part().add_peer(m.node); },
-      [&state](const SendRecorded& m) { state.part().record_send(m.boundary, m.send, m.peer, m.what); },
-      [&state](const ReducerAttached& m) { state.part().attach(m.reducer); },
-      [&state](const PassAsked& m) {
-        state.handle(m);
-        state.count_passes();
-      },
-      [&state](const GradientsAsked& m) { m.answer->complete(state.part().gradients()); },
-      [&state](const GradientAsked& m) { m.answer->complete(state.part().gradient(m.leaf)); },
-      [&state](const UnusedAsked& m) { m.answer->complete(state.part().unused(m.pass)); },
+      // CAF tries them in this order: the frequent ones first.
       [&state](ContextMessage& m) {
         state.handle(std::move(m.delivery));
         state.count_passes();
@@ -239,6 +232,16 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
         state.handle(std::move(m));
         state.count_passes();
       },
+      [&state](const SendRecorded& m) { state.part().record_send(m.boundary, m.send, m.peer, m.what); },
+      [&state](const PeerJoined& m) { state.part().add_peer(m.node); },
+      [&state](const ReducerAttached& m) { state.part().attach(m.reducer); },
+      [&state](const PassAsked& m) {
+        state.handle(m);
+        state.count_passes();
+      },
+      [&state](const GradientsAsked& m) { m.answer->complete(state.part().gradients()); },
+      [&state](const GradientAsked& m) { m.answer->complete(state.part().gradient(m.leaf)); },
+      [&state](const UnusedAsked& m) { m.answer->complete(state.part().unused(m.pass)); },
       [&state](const PeerDown& m) {
         state.part().peer_down(m.life.name, m.why);
         state.count_passes();

@@ -118,15 +118,15 @@ namespace troupe::detail {
 /// Runs a ContextParticipant (context_participant.h), which has the rules.
 /// Name: "<node>/context/<creator>.<serial>".  Spawned by: Contexts.  Ends: on ReleaseContext or StopContext, after
 /// every pending request is answered. An exception of a handler aborts the context.
-using ContextActor = caf::typed_actor<caf::reacts_to<PeerJoined>,       //
+using ContextActor = caf::typed_actor<caf::reacts_to<ContextMessage>,   //
+                                      caf::reacts_to<ContextNews>,      //
                                       caf::reacts_to<SendRecorded>,     //
+                                      caf::reacts_to<PeerJoined>,       //
                                       caf::reacts_to<ReducerAttached>,  //
                                       caf::reacts_to<PassAsked>,        //
                                       caf::reacts_to<GradientsAsked>,   //
                                       caf::reacts_to<GradientAsked>,    //
                                       caf::reacts_to<UnusedAsked>,      //
-                                      caf::reacts_to<ContextMessage>,   //
-                                      caf::reacts_to<ContextNews>,      //
                                       caf::reacts_to<PeerDown>,         //
                                       caf::reacts_to<AbortContext>,     //
                                       caf::reacts_to<ReleaseContext>,   //
@@ -145,7 +145,7 @@ class ContextState : public ContextParticipant::Callbacks {
   void handle(ContextNews news);
   /// Aborts the context on all nodes: its part on this node is lost.
   void fail(Error why);
-  /// Destroys the graph on the pool: that may take long.
+  /// Destroys the graph on the pool, if that may take long.
   void drop_part();
   void describe(const DescribeContext& question) const;
   /// Reports to the node how many passes run or wait here.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "actors/contexts/short_work.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -25,6 +26,12 @@ std::shared_ptr<const SendFn> ContextLedger::find_send(const BoundaryId& boundar
 std::shared_ptr<const SendFn> ContextLedger::find_send(const BoundaryId& boundary, const NodeName& peer) const {
   const auto at = sends_.find(boundary);
   return at != sends_.end() && at->second.peer == peer ? at->second.fn : nullptr;
+}
+
+bool ContextLedger::is_short_to_destroy() const {
+  detail::ShortWork work;
+  for (auto at = sends_.begin(); at != sends_.end() && work.is_short(); ++at) work.add(*at->second.fn);
+  return work.is_short();
 }
 
 void ContextLedger::add_gradients(const PassId& pass, Gradients gradients) {

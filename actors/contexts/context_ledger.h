@@ -34,6 +34,8 @@ class ContextLedger {
   /// As above; null also if it does not lead to `peer`.
   [[nodiscard]] std::shared_ptr<const SendFn> find_send(const BoundaryId& boundary, const NodeName& peer) const;
   [[nodiscard]] std::size_t send_count() const noexcept { return sends_.size(); }
+  /// Returns whether destroying this node's part of the graph takes at most some ten microseconds and no user code.
+  [[nodiscard]] bool is_short_to_destroy() const;
 
   /// This node's part of `pass` is done, with these gradients. They count from now on.
   void add_gradients(const PassId& pass, Gradients gradients);

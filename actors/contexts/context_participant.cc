@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "actors/contexts/known_route.h"
+
 namespace troupe::detail {
 namespace {
 
@@ -127,11 +129,50 @@ void ContextParticipant::run(const NodeName& from, const msg::BackwardRun& messa
 }
 
 void ContextParticipant::gradients(const NodeName& from, msg::BackwardGradients message) {
-  BackwardPass* pass = find(message.pass);
+  BackwardPass* pass = find_or_begin(from, message);
   if (pass == nullptr) return;
   const PassId id = message.pass;
   pass->gradients(from, std::move(message));
   settle(id);
+}
+
+BackwardPass* ContextParticipant::find_or_begin(const NodeName& from, const msg::BackwardGradients& message) {
+  BackwardPass* pass = find(message.pass);
+  if (!message.route) return pass;
+  if (pass == nullptr && (aborted_ || is_over(message.pass) || message.pass.creator == self_)) return nullptr;
+  if (const auto why = objection(from, message)) {
+    const Error error = context_error(ErrorCode::protocol_violation, *why);
+    callbacks_.refused(error);
+    // The root waits for this node's part, if it takes part.
+    callbacks_.notify(message.pass.creator, msg::BackwardFinished{context_, message.pass, self_, error});
+    return nullptr;
+  }
+  if (pass != nullptr) return pass;
+  const BackwardPass::Mode mode{false, message.route->retain_graph ? Graph::keep : Graph::release};
+  return make_pass(message.pass, mode, std::nullopt, {}).rules.get();
+}
+
+std::optional<std::string> ContextParticipant::objection(const NodeName& from,
+                                                         const msg::BackwardGradients& message) const {
+  const msg::RouteLegs& route = message.route->legs;
+  const auto pass = passes_.find(message.pass);
+  const BackwardPass::Mode mode{false, message.route->retain_graph ? Graph::keep : Graph::release};
+  const bool has_boundary = std::ranges::any_of(route, [&](const msg::RouteLeg& leg) {
+    return leg.receiver == from &&
+           std::ranges::any_of(leg.serials, [&](std::uint64_t serial) { return leg.id(serial) == message.boundary; });
+  });
+  if (!has_boundary || !is_well_formed(route, msg::kRouteMax) ||
+      (pass != passes_.end() && pass->second.rules->mode() != mode)) {
+    return fmt::format("the route that {} sends does not belong to pass {}", from, message.pass.text());
+  }
+  for (const msg::RouteLeg& leg : route) {
+    if (leg.sender != self_) continue;
+    const auto unknown = std::ranges::find_if(
+        leg.serials, [&](std::uint64_t serial) { return !ledger_.find_send(leg.id(serial), leg.receiver); });
+    if (unknown == leg.serials.end()) continue;
+    return fmt::format("{} has sent nothing to {} as boundary {}", self_, leg.receiver, leg.id(*unknown).text());
+  }
+  return std::nullopt;
 }
 
 void ContextParticipant::finished(const NodeName& from, const msg::BackwardFinished& message) {

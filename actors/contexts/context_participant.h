@@ -112,6 +112,11 @@ class ContextParticipant {
   };
   using Passes = std::map<PassId, Pass>;
 
+  /// Returns this node's part of the pass, made if the message's route makes this node take part; null if there is none
+  /// or the route is refused.
+  [[nodiscard]] BackwardPass* find_or_begin(const NodeName& from, const msg::BackwardGradients& message);
+  /// Returns why this node cannot follow the message's route.
+  [[nodiscard]] std::optional<std::string> objection(const NodeName& from, const msg::BackwardGradients& message) const;
   Pass& make_pass(const PassId& pass, BackwardPass::Mode mode, std::optional<TimePoint> due, PassDone done);
   [[nodiscard]] BackwardPass* find(const PassId& pass);
   [[nodiscard]] bool is_over(const PassId& pass) const;

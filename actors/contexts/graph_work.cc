@@ -1,20 +1,50 @@
 #include "actors/contexts/graph_work.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
+#include "actors/contexts/recv_tag.h"
 #include "tensor/error.h"
 
 namespace troupe::detail {
 namespace {
+
+using RecvFns = std::vector<std::shared_ptr<const RecvFn>>;
+
+/// The graph is not the one that a route tells: a node did not tell the truth about its part.
+class OtherGraph : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+void check_reached(const RecvFns& reached, const std::vector<BoundaryId>& wanted) {
+  std::vector<BoundaryId> got;
+  for (const auto& recv : reached) {
+    const RecvTag* tag = tag_of(*recv);
+    got.push_back(tag == nullptr ? BoundaryId{} : tag->boundary);
+  }
+  std::ranges::sort(got);
+  std::vector<BoundaryId> differ;
+  std::ranges::set_symmetric_difference(got, wanted, std::back_inserter(differ));
+  if (differ.empty()) return;
+  const bool is_extra = std::ranges::binary_search(got, differ.front());
+  throw OtherGraph(fmt::format("[backward] the graph {} boundary {}, and the route of the pass {}",
+                               is_extra ? "uses" : "does not use", differ.front().text(),
+                               is_extra ? "does not have it" : "has it"));
+}
 
 class StepTaker {
  public:
   explicit StepTaker(GraphWork& work) : work_(work) {}
 
   void operator()(MarkGraph& step) {
-    std::vector<std::shared_ptr<const RecvFn>>& reached = work_.reached.emplace_back();
-    const auto add = [&reached](std::vector<std::shared_ptr<const RecvFn>> more) {
+    RecvFns reached;
+    const auto add = [&reached](RecvFns more) {
       reached.insert(reached.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     };
     for (const Variable& root : step.roots) {
@@ -22,6 +52,8 @@ class StepTaker {
       add(work_.task.mark(root));
     }
     for (const auto& send : step.sends) add(work_.task.mark(send));
+    if (step.must_reach) check_reached(reached, *step.must_reach);
+    else work_.reached.push_back(std::move(reached));
   }
 
   void operator()(KeepOnly& step) { work_.task.keep_only(step.inputs); }
@@ -56,6 +88,18 @@ Error failure_of(ErrorCode code, const std::exception& exception) {
 
 }  // namespace
 
+void GraphWork::add(GraphStep step) {
+  if (const auto* mark = std::get_if<MarkGraph>(&step)) {
+    for (const Variable& root : mark->roots) {
+      if (const Edge edge = root.gradient_edge()) work_.add(*edge.fn);
+    }
+    for (const auto& send : mark->sends) {
+      send->is_on_cpu() ? work_.add(*send) : work_.add_long();
+    }
+  }
+  steps.push_back(std::move(step));
+}
+
 void GraphWork::run(GradientSink& sink) {
   try {
     StepTaker taker(*this);
@@ -66,6 +110,8 @@ void GraphWork::run(GradientSink& sink) {
   } catch (const BackwardError& exception) {
     failure = failure_of(ErrorCode::remote_exception, exception);
     failure->exception_type = "troupe::BackwardError";
+  } catch (const OtherGraph& exception) {
+    failure = failure_of(ErrorCode::protocol_violation, exception);
   } catch (const TensorError& exception) {
     failure = failure_of(ErrorCode::bad_argument, exception);
   } catch (const std::bad_alloc& exception) {
@@ -74,6 +120,13 @@ void GraphWork::run(GradientSink& sink) {
     failure = failure_of(ErrorCode::internal, exception);
   }
   steps.clear();
+}
+
+msg::BackwardGradients GraphWork::message_for(const RecvFn& recv, std::vector<Tensor> values) const {
+  const RecvTag& tag = *tag_of(recv);
+  msg::BackwardGradients message{tag.context, pass, tag.boundary, std::move(values)};
+  if (route && !know_route.contains(tag.peer)) message.route = *route;
+  return message;
 }
 
 }  // namespace troupe::detail

@@ -4,13 +4,16 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <set>
 #include <variant>
 #include <vector>
 
 #include "actors/contexts/gradient_reducer.h"
+#include "actors/contexts/short_work.h"
 #include "autograd/boundary.h"
 #include "autograd/engine.h"
 #include "autograd/gradients.h"
+#include "messages/autograd.h"
 #include "messages/error.h"
 #include "messages/ids.h"
 
@@ -20,6 +23,7 @@ namespace troupe::detail {
 struct MarkGraph {
   std::vector<std::shared_ptr<const SendFn>> sends;
   std::vector<Variable> roots;
+  std::optional<std::vector<BoundaryId>> must_reach = {};  ///< ascending; other boundaries are a failure
 };
 /// Marking is complete, and the pass leaves gradients for `inputs` only. Before the first root starts or boundary is
 /// fed.
@@ -43,17 +47,32 @@ using GraphStep = std::variant<MarkGraph, KeepOnly, StartRoots, FeedSend, Releas
 struct GraphWork {
   PassId pass;
   std::vector<std::shared_ptr<GradientReducer>> reducers;  ///< the same during the whole pass
+  std::shared_ptr<const msg::BackwardRoute> route;         ///< null if the boundaries were marked
+  std::set<NodeName> know_route;
   GraphTask task;
-  std::vector<GraphStep> steps;
+  std::vector<GraphStep> steps;  ///< by add()
 
   // Results of run().
-  std::vector<std::vector<std::shared_ptr<const RecvFn>>> reached;  ///< one per MarkGraph
+  std::vector<std::vector<std::shared_ptr<const RecvFn>>> reached;  ///< one per MarkGraph without must_reach
   bool finished = true;                                             ///< all marked vertices have run
   Gradients gradients;                                              ///< of the leaves, set once finished
   std::optional<Error> failure;                                     ///< code, message, type; the caller sets the rest
 
+  /// Adds a step to `steps`.
+  void add(GraphStep step);
+
+  /// Returns whether the steps take at most some ten microseconds each, run no user code and wait for nothing, so that
+  /// they need no pool.
+  [[nodiscard]] bool is_short() const { return work_.is_short() && reducers.empty(); }
+
   /// Takes the steps in order, then runs all ready vertices. Never throws.
   void run(GradientSink& sink);
+
+  /// Returns the message that delivers gradients of `recv` to `tag_of(recv)->peer`.
+  [[nodiscard]] msg::BackwardGradients message_for(const RecvFn& recv, std::vector<Tensor> values) const;
+
+ private:
+  ShortWork work_;  // of all that was marked
 };
 
 }  // namespace troupe::detail

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "autograd/boundary.h"
 #include "messages/ids.h"
+#include "messages/route.h"
 
 namespace troupe::detail {
 
@@ -13,7 +15,8 @@ namespace troupe::detail {
 struct RecvTag {
   ContextId context;
   BoundaryId boundary;
-  NodeName peer;  ///< holds the SendFn
+  NodeName peer;                              ///< holds the SendFn
+  std::optional<msg::RouteLegs> beyond = {};  ///< as `peer` said: all that a pass uses beyond it; else unknown
 };
 
 /// Returns the vertex for `count` variables that `tag.peer` sent.

@@ -106,11 +106,18 @@ void NodeCore::send_notification(NodeName to, std::optional<Incarnation> life, s
 
 void NodeCore::run(std::string label, std::function<void()> job, std::function<void(const Error&)> refused,
                    msg::Priority priority) {
-  auto tell = [name = name_, refused = std::move(refused)](Error error) {
+  std::ignore = executor_->submit({std::move(label), std::move(job), priority, own_refusal(std::move(refused))});
+}
+
+std::function<void(const Error&)> NodeCore::own_refusal(std::function<void(const Error&)> refused) const {
+  return [name = name_, refused = std::move(refused)](Error error) {
     error.peer = name;
     refused(error);
   };
-  std::ignore = executor_->submit({std::move(label), std::move(job), priority, std::move(tell)});
+}
+
+void NodeCore::run_short(std::string label, std::function<void()> job, std::function<void(const Error&)> refused) {
+  executor_->run_short({std::move(label), std::move(job), msg::Priority::normal, own_refusal(std::move(refused))});
 }
 
 void NodeCore::give_up(const NodeName& peer, std::string_view why) {

@@ -121,6 +121,9 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   void run(std::string label, std::function<void()> job, std::function<void(const Error&)> refused,
            msg::Priority priority = msg::Priority::normal);
 
+  /// As run, for a job that Executor::run_short may run on this thread.
+  void run_short(std::string label, std::function<void()> job, std::function<void(const Error&)> refused);
+
   /// Ends the session with a peer that broke the protocol.
   void give_up(const NodeName& peer, std::string_view why);
 
@@ -195,6 +198,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   explicit NodeCore(NodeParts parts);
   void begin();
   void send_notification(NodeName to, std::optional<Incarnation> life, std::string actor, msg::AnyMessage message);
+  /// Returns `refused` for errors that name this node.
+  [[nodiscard]] std::function<void(const Error&)> own_refusal(std::function<void(const Error&)> refused) const;
 
   void on_link_up(const Peer& peer) override;
   void on_frames(const NodeName& from, Incarnation incarnation, Frames frames) override;

@@ -28,32 +28,37 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
 
   return guarded<RouterActor::behavior_type>(
       "the router", Failed{&self->state},
-      [=](SendRequest& m) {
-        self->state.router->request(now(), std::move(m.request), std::move(m.done));
-        settle();
-      },
-      [=](const CancelRequest& m) {
-        self->state.router->cancel(now(), m.request);
+      // CAF tries them in this order: the frequent ones first.
+      [=](FramesCame& m) {
+        self->state.router->frames(now(), m.from, m.incarnation, std::move(m.frames));
         settle();
       },
       [=](SendNotification& m) {
         self->state.router->notify(now(), m.to, m.life, std::move(m.parcel));
         settle();
       },
-      [=](SendNotificationToSelf& m) {
-        self->state.router->notify_self(std::move(m.actor), std::move(m.message));
+      [=](SendRequest& m) {
+        self->state.router->request(now(), std::move(m.request), std::move(m.done));
         settle();
       },
       [=](SendAnswer& m) {
         self->state.router->answer(now(), m.to, std::move(m.parcel));
         settle();
       },
-      [=](SendAnswerToSelf& m) {
-        self->state.router->answer_self(now(), m.request, std::move(m.message));
-        settle();
-      },
       [=](const CallsBegan& m) {
         self->state.router->grant(now(), m.peer);
+        settle();
+      },
+      [=](const CancelRequest& m) {
+        self->state.router->cancel(now(), m.request);
+        settle();
+      },
+      [=](SendNotificationToSelf& m) {
+        self->state.router->notify_self(std::move(m.actor), std::move(m.message));
+        settle();
+      },
+      [=](SendAnswerToSelf& m) {
+        self->state.router->answer_self(now(), m.request, std::move(m.message));
         settle();
       },
       [=](const LinkCameUp& m) {
@@ -62,10 +67,6 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
       },
       [=](const LinkWentDown& m) {
         self->state.router->link_down(now(), m.peer, m.incarnation, m.why);
-        settle();
-      },
-      [=](FramesCame& m) {
-        self->state.router->frames(now(), m.from, m.incarnation, std::move(m.frames));
         settle();
       },
       [=](const PeerReached& m) {

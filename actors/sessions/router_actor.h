@@ -95,16 +95,16 @@ namespace troupe::detail {
 /// Runs the Router (router.h), which has the rules.
 /// Name: "<node>/router".  Spawned by: NodeCore.  Ends: on StopRouting, after every pending request has its answer. An
 /// exception of a handler ends the node; in the handler of an outgoing request it fails that request.
-using RouterActor = caf::typed_actor<caf::reacts_to<SendRequest>,             //
-                                     caf::reacts_to<CancelRequest>,           //
+using RouterActor = caf::typed_actor<caf::reacts_to<FramesCame>,              //
                                      caf::reacts_to<SendNotification>,        //
-                                     caf::reacts_to<SendNotificationToSelf>,  //
+                                     caf::reacts_to<SendRequest>,             //
                                      caf::reacts_to<SendAnswer>,              //
-                                     caf::reacts_to<SendAnswerToSelf>,        //
                                      caf::reacts_to<CallsBegan>,              //
+                                     caf::reacts_to<CancelRequest>,           //
+                                     caf::reacts_to<SendNotificationToSelf>,  //
+                                     caf::reacts_to<SendAnswerToSelf>,        //
                                      caf::reacts_to<LinkCameUp>,              //
                                      caf::reacts_to<LinkWentDown>,            //
-                                     caf::reacts_to<FramesCame>,              //
                                      caf::reacts_to<PeerReached>,             //
                                      caf::reacts_to<TickCame>,                //
                                      caf::reacts_to<ListOldest>,              //

@@ -29,8 +29,8 @@
 namespace troupe {
 
 /// The protocol versions that this build supports.
-inline constexpr std::uint16_t kProtocolVersionMin = 4;
-inline constexpr std::uint16_t kProtocolVersionMax = 4;
+inline constexpr std::uint16_t kProtocolVersionMin = 5;
+inline constexpr std::uint16_t kProtocolVersionMax = 5;
 
 /// A node's description of itself.
 struct HandshakeIdentity {

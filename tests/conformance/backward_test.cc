@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "autograd/anomaly.h"
 #include "autograd/engine.h"
 #include "autograd/ops.h"
 #include "tensor/create.h"
@@ -385,6 +388,29 @@ BOOST_FIXTURE_TEST_CASE(hooks_change_a_gradient_once_wherever_they_are, OnShared
   BOOST_TEST(calls == 1);
   BOOST_TEST(allclose(context.grad(a), b.value() * 30.0));
   BOOST_TEST(allclose(context.grad(b), a.value() * 10.0));
+}
+
+BOOST_FIXTURE_TEST_CASE(hook_may_wait_for_calls_while_its_caller_waits_for_the_pass, OnSharedCluster, *label("B-26")) {
+  const Variable a = parameter({2}, 1);
+  const Variable b = parameter({2}, 2);
+  const std::thread::id caller = std::this_thread::get_id();
+  a.register_hook([&](const Tensor& gradient) {
+    BOOST_TEST((std::this_thread::get_id() != caller));
+    return trainer.rpc_sync("p1", &product, Variable(gradient), Variable(full({2}, 3.0))).value();
+  });
+  const DistContext context(trainer);
+  backward(context, sum(context.rpc_sync("p1", &product, a, b)));
+  BOOST_TEST(allclose(context.grad(a), b.value() * 3.0));
+}
+
+BOOST_FIXTURE_TEST_CASE(anomaly_guard_of_a_thread_that_waits_for_a_pass_checks_no_operation_made_before_it,
+                        OnSharedCluster) {
+  const Variable x(zeros({2}), RequiresGrad::yes);
+  const DistContext context(trainer);
+  const Variable root = sum(sqrt(context.rpc_sync("p1", &product, x, Variable(ones({2})))));
+  const AnomalyGuard guard;
+  backward(context, root);
+  BOOST_TEST(same_bytes(context.grad(x), full({2}, std::numeric_limits<double>::infinity())));
 }
 
 BOOST_FIXTURE_TEST_CASE(hook_on_a_parameter_of_another_node_runs_at_its_owner, OnSharedCluster, *label("B-26")) {

@@ -160,6 +160,7 @@ BOOST_AUTO_TEST_CASE(lists_of_the_smallest_elements_stay_within_the_bound) {
   BOOST_TEST(accepted(body_of(BackwardMark{{}, {}, "", std::vector<BoundaryId>(kCount), std::vector(kCount, blank)})));
   BOOST_TEST(accepted(body_of(MemberList{1, std::vector<Member>(kCount)})));
   BOOST_TEST(accepted(body_of(BackwardGradients{{}, {}, {}, std::vector<Tensor>(kCount)})));
+  BOOST_TEST(accepted(body_of(BackwardGradients{{}, {}, {}, {}, BackwardRoute{RouteLegs(kCount), true}})));
   BOOST_TEST(accepted(body_of(BackwardGradients{{}, {}, {}, std::vector<Tensor>(kCount, scalar(1.0F))})));
   Reply reply;
   reply.value.refs.resize(kCount);

@@ -43,7 +43,7 @@ CallSite sample_site() {
 Payload sample_payload() {
   Payload payload = to_payload(nullptr, std::int32_t{5}, from_values<std::uint8_t>({10, 20}));
   payload.refs.push_back({id<RRefId>(4), id<ForkId>(5), "ps1", {3, 4}, "trainer", "tensor"});
-  payload.boundary = BoundaryHeader{id<ContextId>(3), id<BoundaryId>(6), 1};
+  payload.boundary = BoundaryHeader{id<ContextId>(3), id<BoundaryId>(6), 1, RouteLegs{{"ps1", 8, "ps0", {7, 9}}}};
   return payload;
 }
 
@@ -86,7 +86,11 @@ std::vector<AnyMessage> autograd_messages() {
       BackwardMark{context, pass, "trainer", {id<BoundaryId>(6)}, {id<RRefId>(4)}, true, true, {id<RRefId>(8)}},
       BackwardMarked{context, pass, {"ps0", "ps1"}, sample_error()},
       BackwardRun{context, pass},
-      BackwardGradients{context, pass, id<BoundaryId>(6), {Tensor(), from_values<float>({1.0F, 2.0F})}},
+      BackwardGradients{context,
+                        pass,
+                        id<BoundaryId>(6),
+                        {Tensor(), from_values<float>({1.0F, 2.0F})},
+                        BackwardRoute{{{"ps0", 8, "ps1", {6}}}, true}},
       BackwardFinished{context, pass, "ps0", sample_error()},
       ContextAborted{context, sample_error()},
       ContextReleased{context},

@@ -45,6 +45,9 @@ PassExploration prove(const Pass& pass) {
   return seen;
 }
 
+const std::vector<const std::vector<ModelBoundary>*> kWithOneRoot{&kChain, &kDeep,   &kDiamond, &kThereAndBack,
+                                                                  &kCycle, &kUnused, &kMesh,    &kSelfCalls};
+
 void completes_always(Pass pass) {
   const auto seen = prove(pass);
   BOOST_TEST(seen.completed > 0U);
@@ -98,6 +101,25 @@ BOOST_AUTO_TEST_CASE(a_death_at_any_point_fails_all_that_take_part, *boost::unit
   }
   fails_everywhere_or_nowhere({.graph = kRemoteRoot, .remote_roots = "C"});
   fails_everywhere_or_nowhere({.graph = kRemoteRoot, .remote_roots = "C", .slow_walks = true});
+}
+
+BOOST_AUTO_TEST_CASE(a_pass_whose_root_knows_its_boundaries_completes_in_every_order_without_a_mark) {
+  for (const auto* graph : kWithOneRoot) {
+    for (const int duplicates : {0, 1}) {
+      const auto seen = prove({.graph = *graph, .duplicates = duplicates, .on_route = true});
+      BOOST_TEST(seen.completed > 0U);
+      BOOST_TEST(seen.failed == 0U);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_death_at_any_point_of_a_pass_without_marks_fails_all_that_take_part,
+                     *boost::unit_test::label("B-18")) {
+  for (const auto* graph : kWithOneRoot) fails_everywhere_or_nowhere({.graph = *graph, .on_route = true});
+  BOOST_TEST(prove({.graph = kChain, .duplicates = 1, .mortal = "AB", .on_route = true}).failed > 0U);
+  const auto seen = prove({.graph = kCycle, .throws = 'B', .on_route = true});
+  BOOST_TEST(seen.failed > 0U);
+  BOOST_TEST(seen.completed == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_death_while_a_word_is_repeated_fails_all_that_take_part) {

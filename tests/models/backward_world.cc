@@ -25,12 +25,12 @@ struct BackwardMessage {
   std::uint64_t number = 0;  // of a mark
   std::string names;         // names of boundaries or of participants
   bool from_roots = false;
-  char culprit = 0;  // of failed
+  char culprit = 0;     // of failed
+  bool routed = false;  // a gradient with the route
   friend auto operator<=>(const BackwardMessage&, const BackwardMessage&) = default;
 };
 
 NodeName name(char node) { return std::string(1, node); }
-BoundaryId boundary(char id) { return {"x", 0, static_cast<std::uint64_t>(id)}; }
 char letter(const BoundaryId& id) { return static_cast<char>(id.serial); }
 
 Error death_of(char node) {
@@ -51,6 +51,7 @@ struct GraphTask {
   std::set<char> reached;  // RecvFns that take part
   std::set<char> ready;    // sources that have run
   std::set<char> sent;
+  std::set<char> heard;  // nodes whose gradients have come
   bool is_done = false;
 };
 
@@ -67,7 +68,7 @@ class BackwardWorld {
     find_reachable();
     std::set<NodeName> remote_roots;
     for (const char node : pass.remote_roots) remote_roots.insert(name(node));
-    act(kRoot, trackers_.at(kRoot).start(remote_roots));
+    act(kRoot, pass.on_route ? trackers_.at(kRoot).start_on(route()) : trackers_.at(kRoot).start(remote_roots));
   }
 
   struct Event {
@@ -124,7 +125,7 @@ class BackwardWorld {
     for (const auto& [node, tracker] : trackers_) out += name(node) + tracker.text();
     for (const auto& [node, task] : tasks_) {
       out += '|';
-      for (const auto* set : {&task.sources, &task.reached, &task.ready, &task.sent})
+      for (const auto* set : {&task.sources, &task.reached, &task.ready, &task.sent, &task.heard})
         out.append(set->begin(), set->end()) += '.';
     }
     for (const auto& [node, walks] : walks_) out += "w" + std::to_string(walks.size());
@@ -157,6 +158,23 @@ class BackwardWorld {
   }
 
  private:
+  [[nodiscard]] BoundaryId boundary(char id) const {
+    const auto at = std::ranges::find(pass_->graph, id, &ModelBoundary::name);
+    return {name(at->send), 0, static_cast<std::uint64_t>(id)};
+  }
+
+  /// The boundaries that take part.
+  [[nodiscard]] msg::RouteLegs route() const {
+    std::map<std::pair<char, char>, std::vector<std::uint64_t>> serials;
+    for (const ModelBoundary& edge : pass_->graph) {
+      if (reachable_.contains({edge.send, edge.name}))
+        serials[{edge.send, edge.recv}].push_back(boundary(edge.name).serial);
+    }
+    msg::RouteLegs legs;
+    for (const auto& [ends, all] : serials) legs.push_back({name(ends.first), 0, name(ends.second), all});
+    return legs;
+  }
+
   void find_reachable() {
     std::set<std::pair<char, char>> sources{{kRoot, kOwnRoots}};  // (node, source)
     for (const char node : pass_->remote_roots) sources.emplace(node, kOwnRoots);
@@ -214,6 +232,8 @@ class BackwardWorld {
   }
 
   void gradient(const BackwardMessage& message) {
+    if (message.routed) act(message.to, trackers_.at(message.to).route(name(message.from), route()));
+    tasks_.at(message.to).heard.insert(message.from);
     const auto actions = trackers_.at(message.to).gradient(name(message.from), boundary(message.names.front()));
     const bool is_failed = trackers_.at(message.to).phase() == Phase::failed;
     if (actions.empty()) {
@@ -245,7 +265,7 @@ class BackwardWorld {
                 send({BackwardKind::run, node, run.to.front(), 0, {}, false, 0});
               },
               [&](const backward_actions::Run&) {
-                check_marking_is_complete();
+                if (!pass_->on_route) check_marking_is_complete();
                 tasks_.at(node).ready.insert(kOwnRoots);
                 advance(node);
               },
@@ -260,6 +280,7 @@ class BackwardWorld {
                 send({BackwardKind::failed, node, failed.to.front(), 0, {}, false, failed.error.peer.front()});
               },
               [&](const backward_actions::Complete&) {
+                if (pass_->on_route) check_marking_is_complete();
                 for (const char other : nodes_) {
                   require(dead_ == other || other == kRoot || trackers_.at(other).phase() >= Phase::finished,
                           "complete before " + name(other) + " had finished");
@@ -287,7 +308,7 @@ class BackwardWorld {
 
   void begin_walk(char node, const backward_actions::Walk& walk_) {
     walks_[node].push_back(walk_);
-    if (!pass_->slow_walks) walk(node);
+    if (!pass_->slow_walks || walk_.must_reach) walk(node);
   }
 
   void walk(char node) {
@@ -302,7 +323,11 @@ class BackwardWorld {
       const bool is_reached = edge.recv == node && edge.reached_from.find_first_of(sources) != std::string::npos;
       if (is_reached && task.reached.insert(edge.name).second) reached[name(edge.send)].push_back(boundary(edge.name));
     }
-    act(node, trackers_.at(node).walked(reached));
+    if (!walk.must_reach) return act(node, trackers_.at(node).walked(reached));
+    std::vector<BoundaryId> all;
+    for (const auto& [peer, boundaries] : reached) all.insert(all.end(), boundaries.begin(), boundaries.end());
+    std::ranges::sort(all);
+    require(all == *walk.must_reach, "the graph is not that of the route at " + name(node));
   }
 
   // Sends the gradients that are complete. Ends the task when all are sent.
@@ -315,7 +340,9 @@ class BackwardWorld {
       });
       if (!is_complete) continue;
       task.sent.insert(edge.name);
-      send({BackwardKind::gradient, node, edge.send, 0, std::string(1, edge.name), false, 0});
+      const bool knows = edge.send == kRoot || task.heard.contains(edge.send);
+      send(
+          {BackwardKind::gradient, node, edge.send, 0, std::string(1, edge.name), false, 0, pass_->on_route && !knows});
     }
     std::set<char> sources = task.sources;
     if (node == kRoot) sources.insert(kOwnRoots);
@@ -346,7 +373,7 @@ class BackwardWorld {
     static constexpr const char* kNames[] = {"mark", "marked", "run", "gradient", "finished", "failed", "down"};
     std::string out = std::string(1, message.from) + "->" + message.to + " " + kNames[static_cast<int>(message.kind)];
     return out + " " + std::to_string(message.number) + " " + message.names + (message.from_roots ? "*" : "") +
-           (message.culprit == 0 ? "" : std::string(1, message.culprit));
+           (message.culprit == 0 ? "" : std::string(1, message.culprit)) + (message.routed ? " with the route" : "");
   }
 
   const Pass* pass_;

@@ -1,6 +1,6 @@
 // Model of one backward pass over a graph on a few nodes: BackwardTrackers joined by a bag of messages that are
 // delivered in any order. Explores every order of deliveries, duplicates and deaths, and checks the invariants BW-1 to
-// BW-6.
+// BW-6 and BW-9.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,7 @@ struct Pass {
   std::string mortal = {};        ///< nodes of which at most one dies, at any point
   char throws = 0;                ///< a node whose graph task fails at its end
   bool slow_walks = false;        ///< messages may arrive while a walk is open
+  bool on_route = false;          ///< the root knows the boundaries: nothing is marked
 };
 
 struct PassExploration {

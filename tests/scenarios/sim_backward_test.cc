@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_death_in_forward_or_backward_fails_the_run_or_comes_too_l
       const TraceIfFailed show(world);
       const auto run = world.on("trainer", [&](Node& node) { return shape.run(node, kApart); });
       const char* victim = kNames[world.draw(kNames.size())].c_str();
-      world.kill_after(world.draw(900), victim, world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
+      world.kill_after(world.draw(600), victim, world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
       const auto result = run.get_for(120s);
       BOOST_TEST_REQUIRE(result.has_value());
       ++ends[result->ok() ? std::nullopt : std::optional(result->error().code)];

@@ -70,6 +70,7 @@ BOOST_AUTO_TEST_CASE(pass_that_releases_its_graph_has_the_same_gradients_and_lat
       for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         BOOST_TEST_CONTEXT(shape.name << ", seed " << seed) {
           ContextWorld world(Placement::apart, seed);
+          world.tells_routes = seed % 2 == 0;
           world.copies = copies;
           world.graph = Graph::release;
           world.drive([&](Place& here) {
@@ -94,6 +95,7 @@ BOOST_AUTO_TEST_CASE(graph_is_released_on_all_nodes_when_the_pass_has_ended_and_
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       ContextWorld world(Placement::apart, seed);
+      world.tells_routes = seed % 2 == 0;
       world.graph = Graph::release;
       world.drive([&](Place& here) {
         const Variable x = world.leaf("trainer", "x", {2});
@@ -125,6 +127,7 @@ BOOST_AUTO_TEST_CASE(pass_that_fails_releases_nothing_and_one_that_is_late_while
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       ContextWorld world(Placement::apart, seed);
+      world.tells_routes = seed % 2 == 0;
       world.graph = Graph::release;
       world.drive([&](Place& here) {
         const auto answer = many_uses(world, here);
@@ -177,6 +180,7 @@ BOOST_AUTO_TEST_CASE(cancelled_pass_counts_nowhere_at_whatever_moment_also_when_
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
       BOOST_TEST_CONTEXT("seed " << seed) {
         ContextWorld world(Placement::apart, seed);
+        world.tells_routes = seed % 2 == 0;
         world.graph = graph;
         world.cancels_at_the_end = true;
         world.drive([&](Place& here) {

@@ -180,6 +180,45 @@ BOOST_AUTO_TEST_CASE(only_the_creator_starts_a_pass_and_only_once) {
   BOOST_TEST(refusal(root.start({})) == "backward pass trainer.4: a pass is started once, by its creator");
 }
 
+BOOST_AUTO_TEST_CASE(a_pass_on_a_route_marks_nothing_and_its_participants_are_those_of_the_route) {
+  const msg::RouteLegs route{{"ps", 1, "trainer", {1}}, {"trainer", 1, "ps", {1}}};
+  BackwardTracker root(kPass, "trainer");
+  BackwardTracker server(kPass, "ps");
+  expect(root.start_on(route), {Walk{{kFirst}, true, {{kBack}}}, Run{}});
+  BOOST_TEST(root.unfinished() == (std::set<NodeName>{"ps", "trainer"}), boost::test_tools::per_element());
+  expect(server.route("trainer", route), {Walk{{kBack}, false, {{kFirst}}}});
+  expect(server.route("trainer", route), {});
+  expect(server.gradient("trainer", kBack), {Accept{kBack}});
+  expect(server.finished(), {SendFinished{"trainer"}});
+  expect(root.reported("ps"), {});
+  expect(root.gradient("ps", kFirst), {Accept{kFirst}});
+  expect(root.finished(), {Complete{}});
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_on_a_route_is_told_to_all_of_it_by_those_that_have_heard_of_it) {
+  BackwardTracker server(kPass, "ps");
+  const Error error = error_of(ErrorCode::remote_exception, "ps");
+  (void)server.route("trainer", {{"other", 1, "ps", {1}}, {"ps", 1, "trainer", {1}}});
+  expect(server.fail(error), {SendFailed{"other", error}, SendFailed{"trainer", error}, Failed{error}});
+  expect(server.route("trainer", {{"ps", 1, "trainer", {1}}}), {});
+}
+
+BOOST_AUTO_TEST_CASE(marks_and_other_routes_are_refused_in_a_pass_on_a_route_and_routes_in_one_that_was_marked) {
+  const msg::RouteLegs route{{"ps", 1, "trainer", {1}}, {"trainer", 1, "ps", {1}}};
+  BackwardTracker server(kPass, "ps");
+  (void)server.route("trainer", route);
+  BOOST_TEST(refusal(server.mark("trainer", 1, {kBack}, false)) ==
+             "backward pass trainer.4: a mark for a pass that has a route");
+  const std::string other = "backward pass trainer.4: another route than the one that the pass has";
+  BOOST_TEST(refusal(server.route("trainer", {{"ps", 1, "trainer", {1}}})) == other);
+  BackwardTracker marked = marked_server();
+  BOOST_TEST(refusal(marked.route("trainer", route)) == other);
+  BackwardTracker root(kPass, "trainer");
+  (void)root.start({});
+  BOOST_TEST(refusal(root.route("ps", route)) == other);
+  BOOST_TEST(refusal(root.start_on(route)) == "backward pass trainer.4: a pass is started once, by its creator");
+}
+
 BOOST_AUTO_TEST_CASE(the_first_failure_is_told_once_to_all_concerned) {
   BackwardTracker server = marked_server();
   const Error first = error_of(ErrorCode::remote_exception, "ps");

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,9 +30,25 @@ BOOST_AUTO_TEST_CASE(gradients_of_six_shapes_are_those_of_one_node_bit_for_bit_i
       BOOST_TEST(!expected.empty());
       for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         BOOST_TEST_CONTEXT("seed " << seed) {
-          check_same_bits(gradients_of(shape.program, Placement::apart, seed), expected);
+          check_same_bits(gradients_of(shape.program, Placement::apart, seed, 1, seed % 2 == 0), expected);
         }
       }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_random_graphs_are_the_same_bit_for_bit_whether_boundaries_are_known_or_marked) {
+  for (std::uint64_t choices = 1; choices <= 150; ++choices) {
+    BOOST_TEST_CONTEXT("graph " << choices) {
+      const auto expected = gradients_of(random_graph(choices), Placement::single, 1, 1, false);
+      for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        for (const bool tells_routes : {true, false}) {
+          check_same_bits(
+              gradients_of(random_graph(choices), Placement::apart, seed, 1 + static_cast<int>(seed % 2), tells_routes),
+              expected);
+        }
+      }
+      check_same_bits(gradients_of(random_graph(choices), Placement::single, 1), expected);
     }
   }
 }
@@ -41,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_message_that_comes_twice_changes_no_gradient) {
     BOOST_TEST_CONTEXT(shape.name) {
       const auto expected = gradients_of(shape.program, Placement::single, 1);
       for (std::uint64_t seed = 1; seed <= 50; ++seed) {
-        check_same_bits(gradients_of(shape.program, Placement::apart, seed, 2), expected);
+        check_same_bits(gradients_of(shape.program, Placement::apart, seed, 2, seed % 2 == 0), expected);
       }
     }
   }
@@ -69,6 +86,7 @@ BOOST_AUTO_TEST_CASE(gradients_with_at_most_two_contributions_are_those_of_plain
 BOOST_AUTO_TEST_CASE(passes_over_one_context_add_up_and_run_in_the_order_they_were_begun) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     ContextWorld world(Placement::apart, seed);
+    world.tells_routes = seed % 2 == 0;
     std::vector<std::shared_ptr<ContextWorld::Answer>> answers;
     Variable w;
     world.drive([&](Place& here) {
@@ -118,6 +136,7 @@ BOOST_AUTO_TEST_CASE(a_pass_that_fails_anywhere_counts_nowhere_and_the_next_one_
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       ContextWorld world(Placement::apart, seed);
+      world.tells_routes = seed % 2 == 0;
       world.drive([&](Place& here) {
         const Variable x = world.leaf("trainer", "x", {2});
         const Variable w0 = world.leaf("ps0", "w0", {2});
@@ -187,6 +206,7 @@ BOOST_AUTO_TEST_CASE(a_reducer_replaces_the_gradients_of_its_node_and_the_root_r
       plain.drive([&](Place& here) { static_cast<void>(chain(plain, here)); });
       plain.settle();
       ContextWorld world(Placement::apart, seed);
+      world.tells_routes = seed % 2 == 0;
       const auto at_server = std::make_shared<Doubling>();
       const auto at_root = std::make_shared<Doubling>([&] {
         BOOST_TEST(at_server->finished == 1);
@@ -258,6 +278,7 @@ BOOST_AUTO_TEST_CASE(a_death_at_any_moment_aborts_the_context_on_all_survivors_w
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       ContextWorld world(Placement::apart, seed);
+      world.tells_routes = seed % 2 == 0;
       std::shared_ptr<ContextWorld::Answer> answer;
       world.drive([&](Place& here) { answer = many_uses(world, here); });
       world.settle(seed % 24);
@@ -287,6 +308,7 @@ BOOST_AUTO_TEST_CASE(a_pass_that_is_late_fails_on_all_nodes_and_counts_on_none) 
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       ContextWorld world(Placement::apart, seed);
+      world.tells_routes = seed % 2 == 0;
       std::shared_ptr<ContextWorld::Answer> answer;
       world.drive([&](Place& here) { answer = many_uses(world, here); });
       world.settle(1 + seed % 24);
@@ -322,6 +344,7 @@ BOOST_AUTO_TEST_CASE(a_pass_that_is_late_before_its_turn_comes_leaves_the_one_be
 BOOST_AUTO_TEST_CASE(a_context_that_is_released_in_mid_pass_answers_who_waits, *boost::unit_test::label("B-20")) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     ContextWorld world(Placement::apart, seed);
+    world.tells_routes = seed % 2 == 0;
     std::shared_ptr<ContextWorld::Answer> answer;
     world.drive([&](Place& here) { answer = diamond(world, here); });
     world.settle(seed % 8);
@@ -354,6 +377,77 @@ BOOST_AUTO_TEST_CASE(a_value_of_another_context_in_the_graph_is_an_error_and_not
     BOOST_TEST(answer->result->error().message ==
                "[backward] the graph reaches a value that was received in context trainer.99, not in trainer.1");
   });
+}
+
+namespace {
+
+using Beyond = msg::RouteLegs;
+
+/// Runs chain() with a callee that lies to the trainer, and returns the pass's error.
+Error error_of_lie(const std::function<void(Beyond&)>& lie, std::uint64_t seed) {
+  ContextWorld world(Placement::apart, seed);
+  world.lie = [&](const std::string& to, Beyond& beyond) {
+    if (to == "trainer") lie(beyond);
+  };
+  std::shared_ptr<ContextWorld::Answer> answer;
+  world.drive([&](Place& here) { answer = chain(world, here); });
+  world.settle();
+  BOOST_REQUIRE(answer->result && !answer->result->ok());
+  for (const char* name : {"trainer", "ps0", "ps1"}) BOOST_TEST(world.part(name).pass_count() == 0U);
+  BOOST_TEST(world.gradients().empty());
+  return answer->result->error();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(lie_about_what_lies_beyond_a_boundary_fails_the_pass_on_all_nodes_and_leaves_no_gradient) {
+  // The boundaries of chain(): trainer.1 to ps0, ps0.2 back, trainer.3 to ps1, ps1.4 back.
+  const auto leaves_out = [](Beyond& beyond) {
+    std::erase_if(beyond, [](const msg::RouteLeg& leg) { return leg.sender == "trainer" && leg.receiver == "ps0"; });
+  };
+  const auto invents_at_sender = [](Beyond& beyond) { beyond.push_back({"ps0", 7, "ps1", {99}}); };
+  const auto invents_at_receiver = [](Beyond& beyond) { beyond.push_back({"ghost", 7, "ps0", {1}}); };
+  const auto names_another_receiver = [](Beyond& beyond) {
+    for (msg::RouteLeg& leg : beyond) leg.receiver = leg.receiver == "ps0" ? "ps1" : leg.receiver;
+  };
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (const auto& lie :
+         {std::function<void(Beyond&)>(leaves_out), std::function<void(Beyond&)>(invents_at_sender),
+          std::function<void(Beyond&)>(invents_at_receiver), std::function<void(Beyond&)>(names_another_receiver)}) {
+      BOOST_TEST((error_of_lie(lie, seed).code == ErrorCode::protocol_violation));
+    }
+  }
+  BOOST_TEST(error_of_lie(leaves_out, 1).message ==
+             "[backward] the graph uses boundary trainer.1, and the route of the pass does not have it");
+}
+
+BOOST_AUTO_TEST_CASE(gradients_with_a_route_that_does_not_fit_make_no_pass) {
+  ContextWorld world(Placement::apart, 1);
+  std::shared_ptr<ContextWorld::Answer> answer;
+  world.drive([&](Place& here) { answer = chain(world, here); });
+  world.settle();
+  BOOST_REQUIRE(answer->result && answer->result->ok());
+  world.copies = 2;  // refusals are expected
+  detail::ContextParticipant& server = world.part("ps0");
+  const PassId pass{"trainer", 7, 50};
+  const BoundaryId known{"ps0", 7, 2};
+  std::vector<std::uint64_t> many(msg::kRouteMax);
+  std::iota(many.begin(), many.end(), 1);
+  const std::size_t before = server.pass_count();
+  const auto send = [&](const NodeName& from, const BoundaryId& boundary, const Beyond& route) {
+    server.gradients(from, {server.id(), pass, boundary, {ones({3, 4})}, msg::BackwardRoute{route, true}});
+    return server.pass_count() - before;
+  };
+  const msg::RouteLeg fits{"ps0", 7, "trainer", {2}};
+  const msg::RouteLeg rest{"trainer", 7, "ps0", {1}};
+  BOOST_TEST(send("trainer", known, {}) == 0U);
+  BOOST_TEST(send("trainer", known, {rest}) == 0U);
+  BOOST_TEST(send("ps1", known, {fits, rest}) == 0U);
+  BOOST_TEST(send("trainer", {"ps0", 7, 99}, {{"ps0", 7, "trainer", {2, 99}}, rest}) == 0U);  // never sent
+  BOOST_TEST(send("trainer", known, {rest, fits}) == 0U);
+  BOOST_TEST(send("trainer", known, {{"ps0", 7, "trainer", {2, 2}}, rest}) == 0U);
+  BOOST_TEST(send("trainer", known, {fits, {"trainer", 7, "ps0", many}}) == 0U);
+  BOOST_TEST(send("trainer", known, {fits, rest}) == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

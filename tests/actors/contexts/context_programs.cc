@@ -1,6 +1,8 @@
 #include "tests/actors/contexts/context_programs.h"
 
+#include <array>
 #include <boost/test/unit_test.hpp>
+#include <random>
 
 #include "autograd/ops.h"
 
@@ -77,6 +79,57 @@ std::shared_ptr<ContextWorld::Answer> many_uses(ContextWorld& world, Place& here
   return world.backward({sum(add(add(mul(a[0], b[0]), mul(c[0], d[0])), tanh(x)))});
 }
 
+namespace {
+
+class RandomGraph {
+ public:
+  RandomGraph(ContextWorld& world, std::uint64_t choices) : world_(world), random_(choices) {
+    for (const char* name : kNames) leaves_[name] = world.leaf(name, std::string("of ") + name, {2, 2});
+  }
+
+  std::shared_ptr<ContextWorld::Answer> run(Place& here) {
+    const Values made = body(here, {leaves_["trainer"]}, 0);
+    return world_.backward({sum(mul(made.back(), made[pick(made.size())]))});
+  }
+
+ private:
+  static constexpr std::array kNames{"trainer", "ps0", "ps1"};
+
+  std::size_t pick(std::size_t count) { return random_() % count; }
+
+  Values body(Place& here, Values values, int depth) {
+    for (std::size_t steps = 2 + pick(4); steps > 0; --steps) {
+      const Variable a = values[pick(values.size())];
+      const Variable b = values[pick(values.size())];
+      if (depth < 2 && pick(2) == 0) {
+        const auto again = [this, depth](Place& there, const Values& in) {
+          Values all = in;
+          all.push_back(leaves_[there.name]);
+          const Values made = body(there, all, depth + 1);
+          return Values{made.back(), made[pick(made.size())]};
+        };
+        for (const Variable& result : world_.call(here, kNames[pick(kNames.size())], {a, b}, again))
+          values.push_back(result);
+      } else if (pick(2) == 0) {
+        values.push_back(tanh(matmul(a, b)));
+      } else {
+        values.push_back(add(mul(a, b), a));
+      }
+    }
+    return values;
+  }
+
+  ContextWorld& world_;
+  std::mt19937_64 random_;
+  std::map<std::string, Variable> leaves_;
+};
+
+}  // namespace
+
+Program random_graph(std::uint64_t choices) {
+  return [choices](ContextWorld& world, Place& here) { return RandomGraph(world, choices).run(here); };
+}
+
 const std::vector<ProgramShape>& shapes() {
   static const std::vector<ProgramShape> all{{"chain", chain},
                                              {"diamond", diamond},
@@ -87,15 +140,17 @@ const std::vector<ProgramShape>& shapes() {
   return all;
 }
 
-std::map<std::string, Tensor> gradients_of(const Program& program, Placement placement, std::uint64_t seed,
-                                           int copies) {
+std::map<std::string, Tensor> gradients_of(const Program& program, Placement placement, std::uint64_t seed, int copies,
+                                           bool tells_routes) {
   ContextWorld world(placement, seed);
   world.copies = copies;
+  world.tells_routes = tells_routes;
   std::shared_ptr<ContextWorld::Answer> answer;
   world.drive([&](Place& here) { answer = program(world, here); });
   world.settle();
   BOOST_REQUIRE_MESSAGE(answer->result, "the pass was not answered");
   BOOST_REQUIRE_MESSAGE(answer->result->ok(), (answer->result->ok() ? "" : answer->result->error().text()));
+  if (tells_routes && !world.has_remote_roots()) BOOST_TEST(world.mark_count() == 0);
   return world.gradients();
 }
 

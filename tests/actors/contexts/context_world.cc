@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "actors/contexts/known_route.h"
 #include "autograd/engine.h"
 #include "tensor/create.h"
 
@@ -25,8 +26,7 @@ class ContextWorld::Node final : private ContextParticipant::Callbacks {
    public:
     Sink(Node& node, const detail::GraphWork& work) : node_(node), work_(work) {}
     void deliver(const std::shared_ptr<const RecvFn>& recv, std::vector<Tensor> gradients) override {
-      const detail::RecvTag& tag = *detail::tag_of(*recv);
-      node_.notify(tag.peer, msg::BackwardGradients{tag.context, work_.pass, tag.boundary, std::move(gradients)});
+      node_.notify(detail::tag_of(*recv)->peer, work_.message_for(*recv, std::move(gradients)));
     }
     void found(const Variable& leaf, const Tensor& gradient, const SparseTensor& rows) override {
       for (const auto& reducer : work_.reducers) reducer->found(work_.pass, leaf, gradient, rows);
@@ -47,6 +47,7 @@ class ContextWorld::Node final : private ContextParticipant::Callbacks {
   void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark, std::optional<TimePoint>) override {
     const NodeName from = name_;
     const std::uint64_t request = ++world_.serial_;
+    ++world_.mark_count_;
     if (!world_.nodes_.contains(to)) {
       Error gone;
       gone.code = ErrorCode::peer_down;
@@ -144,6 +145,7 @@ Variable ContextWorld::leaf(const std::string& name, const std::string& label, c
   std::uniform_real_distribution<float> uniform(-1.0F, 1.0F);
   Tensor tensor = zeros(shape);
   for (float& value : tensor.mutable_data<float>()) value = uniform(values);
+  if (placement_ != Placement::local) static_cast<void>(part(name));
   leaves_.push_back({name, label, Variable(std::move(tensor), RequiresGrad::yes)});
   return leaves_.back().variable;
 }
@@ -155,9 +157,15 @@ ContextWorld::Values ContextWorld::cross(const std::string& from, const std::str
   }
   if (sent.empty()) return values;
   const BoundaryId boundary{node_of(from), 7, ++serial_};
-  part(from).record_send(boundary, SendFn::make(sent), node_of(to));
-  part(to).add_peer(node_of(from));
-  const auto recv = detail::make_recv({context_, boundary, node_of(from)}, static_cast<std::uint32_t>(sent.size()));
+  const auto send = SendFn::make(sent);
+  const NodeName sender = node_of(from);
+  detail::KnownRoute beyond(context_, sender, msg::kBeyondMax);
+  beyond.add(*send);
+  part(from).record_send(boundary, send, node_of(to));
+  part(to).add_peer(sender);
+  auto told = tells_routes ? beyond.take() : std::nullopt;
+  if (told && lie) lie(node_of(to), *told);
+  const auto recv = detail::make_recv({context_, boundary, sender, std::move(told)}, send->slot_count());
   Values received;
   std::uint32_t slot = 0;
   for (const Variable& value : values) {

@@ -46,7 +46,11 @@ class ContextWorld {
   /// Labels of the leaves that passes have as inputs; empty: passes have none.
   std::vector<std::string> only_inputs;
   Graph graph = Graph::keep;        ///< of the passes that begin
+  bool tells_routes = true;         ///< boundaries say what lies beyond them: passes with local roots mark nothing
   bool cancels_at_the_end = false;  ///< passes are cancelled when they are complete
+
+  /// Changes what a boundary to `to` is said to have beyond it.
+  std::function<void(const std::string& to, msg::RouteLegs& beyond)> lie;
 
   /// Runs `program` at the program's own place, on name "trainer".
   void drive(const std::function<void(Place&)>& program);
@@ -80,6 +84,9 @@ class ContextWorld {
 
   [[nodiscard]] detail::ContextParticipant& part(const std::string& name);
   [[nodiscard]] const PassId& last_pass() const { return last_pass_; }
+  [[nodiscard]] bool has_remote_roots() const { return !last_remote_.empty(); }
+  /// Returns the number of marks that have been sent.
+  [[nodiscard]] int mark_count() const { return mark_count_; }
 
  private:
   class Node;
@@ -101,6 +108,7 @@ class ContextWorld {
   std::mt19937_64 random_;
   ContextId context_{"trainer", 7, 1};
   std::uint64_t serial_ = 0;
+  int mark_count_ = 0;
   std::map<std::string, std::unique_ptr<Node>> nodes_;
   std::vector<Event> events_;
   std::vector<Leaf> leaves_;

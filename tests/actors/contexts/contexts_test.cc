@@ -290,8 +290,9 @@ BOOST_FIXTURE_TEST_CASE(a_mark_that_brings_one_context_too_many_is_refused, Amon
   BOOST_TEST(contexts().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(what_sends_to_a_peer_in_a_context_of_the_dead_is_dropped_on_the_pool) {
-  contexts().record_send(of_p1(1), {"m", 7, 1}, nullptr, "p2", "arguments of rpc f");
+BOOST_AUTO_TEST_CASE(large_graph_of_a_context_of_the_dead_is_dropped_on_the_pool) {
+  const Variable large(ones({40, 40}), RequiresGrad::yes);
+  contexts().record_send(of_p1(1), {"m", 7, 1}, SendFn::make(std::vector{large}), "p2", "arguments of rpc f");
   pool->keeps = true;
   p1->die();
   BOOST_REQUIRE(pool->kept.size() == 1U);

@@ -1,0 +1,86 @@
+#include "actors/contexts/graph_work.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "autograd/checkpoint.h"
+#include "autograd/custom_op.h"
+#include "autograd/ops.h"
+#include "tensor/create.h"
+
+namespace troupe::detail {
+
+BOOST_AUTO_TEST_SUITE(graph_work)
+
+namespace {
+
+const Variable kLeaf(ones({2, 2}), RequiresGrad::yes);
+
+bool is_short(const std::vector<Variable>& roots) {
+  GraphWork work;
+  work.add(MarkGraph{{}, roots, {}});
+  return work.is_short();
+}
+
+class Ignoring final : public GradientReducer {
+ public:
+  void begin(const PassId&) override {}
+  void found(const PassId&, const Variable&, const Tensor&, const SparseTensor&) override {}
+  void finish(const PassId&, Gradients, Done) override {}
+  void fail(const PassId&, const Error&) override {}
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(steps_over_a_small_graph_are_short) {
+  BOOST_TEST(is_short({}));
+  BOOST_TEST(is_short({sum(tanh(matmul(kLeaf, kLeaf)) * kLeaf)}));
+}
+
+BOOST_AUTO_TEST_CASE(steps_over_large_values_or_many_vertices_are_not_short_whatever_has_the_elements) {
+  const Variable large(ones({40, 40}), RequiresGrad::yes);
+  BOOST_TEST(!is_short({sum(large)}));
+  const Variable constant(ones({40, 40}));
+  BOOST_TEST(!is_short({sum(kLeaf.view({4}).select(0, 0) * constant)}));
+  BOOST_TEST(is_short({kLeaf.view({4}).select(0, 0)}));
+  Variable long_chain = sum(kLeaf);
+  for (int i = 0; i < 1000; ++i) long_chain = tanh(long_chain);
+  BOOST_TEST(!is_short({long_chain}));
+}
+
+BOOST_AUTO_TEST_CASE(steps_of_one_pass_are_short_together_only) {
+  const Variable middle(ones({20, 20}), RequiresGrad::yes);
+  GraphWork work;
+  for (const bool is_short : {true, true, false}) {
+    work.add(MarkGraph{{}, {sum(middle)}, {}});
+    BOOST_TEST(work.is_short() == is_short);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(steps_that_run_user_code_are_not_short) {
+  const auto ours = [](const std::vector<Tensor>& gradients, std::span<const Edge>) { return gradients; };
+  BOOST_TEST(!is_short({sum(custom_op("ours", {kLeaf.value()}, std::vector{kLeaf}, ours).front())}));
+  BOOST_TEST(!is_short({sum(checkpoint([](const Variable& x) { return tanh(x); }, kLeaf))}));
+  const Variable hooked = tanh(kLeaf);
+  const Variable root = sum(hooked * kLeaf);
+  BOOST_TEST(is_short({root}));
+  const HookHandle handle = hooked.register_hook([](const Tensor&) {});
+  BOOST_TEST(!is_short({root}));
+  handle.remove();
+  BOOST_TEST(is_short({root}));
+  GraphWork reduced;
+  reduced.reducers.push_back(std::make_shared<Ignoring>());
+  BOOST_TEST(!reduced.is_short());
+}
+
+BOOST_AUTO_TEST_CASE(steps_from_a_boundary_count_what_was_sent) {
+  const Variable large(ones({40, 40}), RequiresGrad::yes);
+  for (const auto& [sent, is_short] : {std::pair{kLeaf, true}, {large, false}}) {
+    GraphWork work;
+    work.add(MarkGraph{{SendFn::make(std::vector{sent})}, {}, {}});
+    BOOST_TEST(work.is_short() == is_short);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::detail
