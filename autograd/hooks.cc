@@ -1,7 +1,6 @@
 #include "autograd/hooks.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "autograd/vertex_notes.h"
@@ -39,18 +38,9 @@ HookList::Snapshot HookList::snapshot() const {
 }
 
 bool depends_on_hooks(const GradFn& start) {
-  std::vector<const GradFn*> to_visit{&start};
-  std::unordered_set<const GradFn*> seen{&start};
-  while (!to_visit.empty()) {
-    const GradFn& fn = *to_visit.back();
-    to_visit.pop_back();
-    const VertexNotes* notes = fn.notes_if_any();
-    if (notes != nullptr && notes->hooks.snapshot()) return true;
-    for (const Edge& edge : fn.next()) {
-      if (edge && seen.insert(edge.fn.get()).second) to_visit.push_back(edge.fn.get());
-    }
-  }
-  return false;
+  const VertexNotes* notes = start.notes_if_any();
+  if (notes != nullptr && notes->hooks.snapshot()) return true;
+  return std::ranges::any_of(start.next(), [](const Edge& edge) { return edge && depends_on_hooks(*edge.fn); });
 }
 
 }  // namespace detail

@@ -62,7 +62,8 @@ class HookList {
   std::uint64_t next_id_ = 1;
 };
 
-/// Returns whether a pass from `start` would call a hook. Visits all vertices on which it depends.
+/// Returns whether a pass from `start` would call a hook. Visits a vertex once per way to it, recursively. REQUIRES:
+/// start.work() is small.
 [[nodiscard]] bool depends_on_hooks(const GradFn& start);
 
 }  // namespace detail

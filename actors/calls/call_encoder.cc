@@ -82,9 +82,10 @@ struct CallSender {
     message.function = encoder.function_->key;
     message.function_name = encoder.function_->name;
     message.fingerprint = encoder.function_->fingerprint;
-    if (scope.context) scope.node->contexts().called(*scope.context, encoder.to_);
     message.site = next_site(scope, encoder.to_);
     message.arguments = encoder.writer_->finish("arguments", operation);
+    // A boundary makes the callee take part.
+    if (scope.context && !message.arguments.boundary) scope.node->contexts().called(*scope.context, encoder.to_);
   }
 };
 

@@ -124,7 +124,7 @@ PayloadReader::PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& fro
     if (boundary.beyond && !is_well_formed(*boundary.beyond, msg::kBeyondMax)) boundary.beyond.reset();
     recv_ = make_recv({boundary.context, boundary.id, from, std::move(boundary.beyond)}, boundary.slots);
     received_.resize(boundary.slots);
-    node_->contexts().record_recv(boundary.context, boundary.id, recv_, from);
+    node_->contexts().received_from(boundary.context, from);
   }
   handles_.reserve(payload_.refs.size());
   for (const msg::RRefHandout& handout : payload_.refs) handles_.push_back(node_->references().received(handout, from));

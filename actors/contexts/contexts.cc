@@ -182,8 +182,8 @@ void Contexts::record_send(const ContextId& context, const BoundaryId& boundary,
   directory_->enter_with(context, peer, SendRecorded{boundary, std::move(send), peer, std::move(what)});
 }
 
-void Contexts::record_recv(const ContextId& context, const BoundaryId&, const std::shared_ptr<const RecvFn>&,
-                           const NodeName& peer) {
+void Contexts::received_from(const ContextId& context, const NodeName& peer) {
+  if (directory_->find(context)) return;
   std::ignore = joined(context, peer);  // refused: this node has no call of the context to differentiate
 }
 

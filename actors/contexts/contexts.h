@@ -57,9 +57,9 @@ class Contexts {
   void record_send(const ContextId& context, const BoundaryId& boundary, std::shared_ptr<const SendFn> send,
                    const NodeName& peer, std::string what);
 
-  /// Records a boundary from `peer`; `recv`, made by make_recv, knows its other end.
-  void record_recv(const ContextId& context, const BoundaryId& boundary, const std::shared_ptr<const RecvFn>& recv,
-                   const NodeName& peer);
+  /// A boundary of `context` came from `peer`, with a call that `joined` knows or the answer to one that `called` knows.
+  /// If the context is not here any more, `peer` is told so; if it was never here, it begins.
+  void received_from(const ContextId& context, const NodeName& peer);
 
   /// `reducer` takes part in the passes of the context on this node that begin from now on, unless an earlier reducer
   /// diverts it. Ignored if the context has ended.

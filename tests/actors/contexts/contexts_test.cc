@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_late_word_about_what_has_ended_is_answered_and_begins_not
   BOOST_TEST(contexts().size() == 1U);
   p1->say("m", "", msg::ContextReleased{of_p1(1)});
   BOOST_TEST(contexts().size() == 0U);
-  contexts().record_recv(of_p1(1), {}, nullptr, "p2");
+  contexts().received_from(of_p1(1), "p2");
   BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);
   contexts().called(of_p1(1), "m");  // a node sends itself no notification
   BOOST_TEST(contexts().size() == 0U);
