@@ -91,12 +91,12 @@ GraphTask::~GraphTask() = default;
 GraphTask::GraphTask(GraphTask&&) noexcept = default;
 GraphTask& GraphTask::operator=(GraphTask&&) noexcept = default;
 
-std::vector<std::shared_ptr<const RecvFn>> GraphTask::mark(const Variable& root) {
+std::vector<std::shared_ptr<const RecvFn>> GraphTask::mark(const Variable& root, Hooks hooks) {
   require_gradient(root);
-  return pass_->mark(root.gradient_edge());
+  return pass_->mark(root.gradient_edge(), hooks);
 }
-std::vector<std::shared_ptr<const RecvFn>> GraphTask::mark(const std::shared_ptr<const SendFn>& send) {
-  return pass_->mark(send);
+std::vector<std::shared_ptr<const RecvFn>> GraphTask::mark(const std::shared_ptr<const SendFn>& send, Hooks hooks) {
+  return pass_->mark(send, hooks);
 }
 void GraphTask::keep_only(std::span<const Variable> inputs) { pass_->keep_only(with_edges(inputs)); }
 void GraphTask::remember_operations() { pass_->remember_operations(); }

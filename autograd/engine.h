@@ -81,6 +81,12 @@ struct BackwardOptions {
 /// order of path. Not thread-safe: one owner at a time.
 class GraphTask {
  public:
+  /// Which hooks the pass calls at the vertices that a mark() adds.
+  enum class Hooks : std::uint8_t {
+    as_registered,
+    none,  ///< also none that is registered meanwhile: for a caller that has seen that there are none
+  };
+
   GraphTask();
   explicit GraphTask(Graph graph);
   ~GraphTask();
@@ -90,10 +96,11 @@ class GraphTask {
   /// Adds `root` and all vertices that it depends on to the pass. Returns the RecvFns that were not reached before. A
   /// variable marked twice is fed twice. Throws TensorError if `root` requires no gradient or a reached vertex was
   /// released, std::logic_error once a vertex has run.
-  std::vector<std::shared_ptr<const RecvFn>> mark(const Variable& root);
+  std::vector<std::shared_ptr<const RecvFn>> mark(const Variable& root, Hooks hooks = Hooks::as_registered);
 
   /// As above, from `send` on. Marking a SendFn again changes nothing.
-  std::vector<std::shared_ptr<const RecvFn>> mark(const std::shared_ptr<const SendFn>& send);
+  std::vector<std::shared_ptr<const RecvFn>> mark(const std::shared_ptr<const SendFn>& send,
+                                                  Hooks hooks = Hooks::as_registered);
 
   /// Restricts the pass to the vertices from which one of `inputs` or a RecvFn is reached; only `inputs`, leaves or
   /// not, keep a gradient. A root from which none is reached awaits no feed; a SendFn awaits its feed, which is

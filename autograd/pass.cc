@@ -57,21 +57,21 @@ void Pass::end_at(std::span<const Edge> ends) {
   for (const Edge& end : ends) ends_.insert(end.fn.get());
 }
 
-Pass::Recvs Pass::mark(const Edge& root) {
+Pass::Recvs Pass::mark(const Edge& root, GraphTask::Hooks hooks) {
   if (ran_count_ > 0) throw std::logic_error("[backward] a root was marked after the pass began to run");
   awaited_roots_[{root.fn.get(), root.slot}].push_back(root_count_++);
-  return close_over(root.fn);
+  return close_over(root.fn, hooks);
 }
 
-Pass::Recvs Pass::mark(const std::shared_ptr<const SendFn>& send) {
+Pass::Recvs Pass::mark(const std::shared_ptr<const SendFn>& send, GraphTask::Hooks hooks) {
   if (!sends_.try_emplace(send.get(), Fed::no).second) return {};
   if (ran_count_ > 0) throw std::logic_error("[backward] a SendFn was marked after the pass began to run");
   in_order_ = false;  // the peer's gradients arrive at any time
-  return close_over(send);
+  return close_over(send, hooks);
 }
 
 /// Marks every vertex reachable from `start`, which awaits one more arrival.
-Pass::Recvs Pass::close_over(const std::shared_ptr<const GradFn>& start) {
+Pass::Recvs Pass::close_over(const std::shared_ptr<const GradFn>& start, GraphTask::Hooks hooks) {
   Recvs reached;
   std::vector<const GradFn*> to_visit;
   const auto expect_one = [&](const std::shared_ptr<const GradFn>& fn) {
@@ -87,7 +87,8 @@ Pass::Recvs Pass::close_over(const std::shared_ptr<const GradFn>& start) {
       vertex.goes_on = false;
       return;
     }
-    if (const VertexNotes* notes = fn->notes_if_any()) vertex.hooks = notes->hooks.snapshot();
+    const VertexNotes* notes = hooks == GraphTask::Hooks::none ? nullptr : fn->notes_if_any();
+    if (notes != nullptr) vertex.hooks = notes->hooks.snapshot();
     to_visit.push_back(fn.get());
     if (fn->kind() == VertexKind::recv) reached.push_back(std::static_pointer_cast<const RecvFn>(fn));
   };

@@ -42,8 +42,8 @@ class Pass {
   /// hooks do not run: the caller who continues the pass runs them. REQUIRES: called before the first mark().
   void end_at(std::span<const Edge> ends);
 
-  Recvs mark(const Edge& root);
-  Recvs mark(const std::shared_ptr<const SendFn>& send);
+  Recvs mark(const Edge& root, GraphTask::Hooks hooks = GraphTask::Hooks::as_registered);
+  Recvs mark(const std::shared_ptr<const SendFn>& send, GraphTask::Hooks hooks = GraphTask::Hooks::as_registered);
 
   /// Restricts the pass to the vertices between the roots and `inputs`. The gradients of `inputs`, after their hooks,
   /// are kept for taken(); leaf gradients are not kept. REQUIRES: called after the last mark() and before the first
@@ -102,7 +102,7 @@ class Pass {
   /// Leaves in the pass: `ends`, the vertices from which one of them is reached, and all SendFns. Those between the
   /// ends and the starts go on.
   void prune(std::vector<const GradFn*> ends);
-  Recvs close_over(const std::shared_ptr<const GradFn>& start);
+  Recvs close_over(const std::shared_ptr<const GradFn>& start, GraphTask::Hooks hooks);
   [[nodiscard]] bool runs_before(const GradFn& from, const GradFn& to);
   using Rows = std::shared_ptr<const SparseTensor>;
   void arrive(const Edge& edge, const Vertex& from, std::uint32_t index, Tensor gradient, Rows rows);

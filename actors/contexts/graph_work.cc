@@ -49,9 +49,9 @@ class StepTaker {
     };
     for (const Variable& root : step.roots) {
       static_cast<void>(initial_gradient(root));  // a root that cannot start is refused before anything runs
-      add(work_.task.mark(root));
+      add(work_.task.mark(root, step.hooks));
     }
-    for (const auto& send : step.sends) add(work_.task.mark(send));
+    for (const auto& send : step.sends) add(work_.task.mark(send, step.hooks));
     if (step.must_reach) check_reached(reached, *step.must_reach);
     else work_.reached.push_back(std::move(reached));
   }
@@ -89,13 +89,15 @@ Error failure_of(ErrorCode code, const std::exception& exception) {
 }  // namespace
 
 void GraphWork::add(GraphStep step) {
-  if (const auto* mark = std::get_if<MarkGraph>(&step)) {
+  if (auto* mark = std::get_if<MarkGraph>(&step)) {
     for (const Variable& root : mark->roots) {
       if (const Edge edge = root.gradient_edge()) work_.add(*edge.fn);
     }
     for (const auto& send : mark->sends) {
       send->is_on_cpu() ? work_.add(*send) : work_.add_long();
     }
+    // A hook that another thread registers from now on is too late for this pass: it must not run on this thread.
+    if (work_.is_short()) mark->hooks = GraphTask::Hooks::none;
   }
   steps.push_back(std::move(step));
 }

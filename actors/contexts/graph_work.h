@@ -23,7 +23,8 @@ namespace troupe::detail {
 struct MarkGraph {
   std::vector<std::shared_ptr<const SendFn>> sends;
   std::vector<Variable> roots;
-  std::optional<std::vector<BoundaryId>> must_reach = {};  ///< ascending; other boundaries are a failure
+  std::optional<std::vector<BoundaryId>> must_reach = {};    ///< ascending; other boundaries are a failure
+  GraphTask::Hooks hooks = GraphTask::Hooks::as_registered;  ///< set by GraphWork::add
 };
 /// Marking is complete, and the pass leaves gradients for `inputs` only. Before the first root starts or boundary is
 /// fed.

@@ -29,6 +29,11 @@ class Ignoring final : public GradientReducer {
   void fail(const PassId&, const Error&) override {}
 };
 
+class NoSink final : public GradientSink {
+ public:
+  void deliver(const std::shared_ptr<const RecvFn>&, std::vector<Tensor>) override {}
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(steps_over_a_small_graph_are_short) {
@@ -70,6 +75,24 @@ BOOST_AUTO_TEST_CASE(steps_that_run_user_code_are_not_short) {
   GraphWork reduced;
   reduced.reducers.push_back(std::make_shared<Ignoring>());
   BOOST_TEST(!reduced.is_short());
+}
+
+BOOST_AUTO_TEST_CASE(hook_that_comes_after_short_steps_were_found_to_be_short_is_too_late_for_their_pass) {
+  for (const bool is_long : {false, true}) {
+    const Variable leaf(ones({is_long ? 2000 : 2}), RequiresGrad::yes);
+    const Variable hooked = tanh(leaf);
+    const Variable root = sum(hooked);
+    GraphWork work;
+    work.add(MarkGraph{{}, {root}, std::vector<BoundaryId>{}});
+    work.add(StartRoots{{root}});
+    int calls = 0;
+    const HookHandle handle = hooked.register_hook([&](const Tensor&) { ++calls; });
+    NoSink sink;
+    work.run(sink);
+    BOOST_TEST(!work.failure.has_value());
+    BOOST_TEST(work.finished);
+    BOOST_TEST(calls == (is_long ? 1 : 0));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(steps_from_a_boundary_count_what_was_sent) {
