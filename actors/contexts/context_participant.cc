@@ -157,10 +157,12 @@ std::optional<std::string> ContextParticipant::objection(const NodeName& from,
   const msg::RouteLegs& route = message.route->legs;
   const auto pass = passes_.find(message.pass);
   const BackwardPass::Mode mode{false, message.route->retain_graph ? Graph::keep : Graph::release};
-  const bool has_boundary = std::ranges::any_of(route, [&](const msg::RouteLeg& leg) {
-    return leg.receiver == from &&
-           std::ranges::any_of(leg.serials, [&](std::uint64_t serial) { return leg.id(serial) == message.boundary; });
-  });
+  const bool has_boundary =
+      message.boundary.creator == self_ && std::ranges::any_of(route, [&](const msg::RouteLeg& leg) {
+        return leg.receiver == from && std::ranges::any_of(leg.serials, [&](std::uint64_t serial) {
+                 return leg.id(serial) == message.boundary;
+               });
+      });
   if (!has_boundary || !is_well_formed(route, msg::kRouteMax) ||
       (pass != passes_.end() && pass->second.rules->mode() != mode)) {
     return fmt::format("the route that {} sends does not belong to pass {}", from, message.pass.text());

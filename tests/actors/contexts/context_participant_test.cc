@@ -443,6 +443,7 @@ BOOST_AUTO_TEST_CASE(gradients_with_a_route_that_does_not_fit_make_no_pass) {
   BOOST_TEST(send("trainer", known, {}) == 0U);
   BOOST_TEST(send("trainer", known, {rest}) == 0U);
   BOOST_TEST(send("ps1", known, {fits, rest}) == 0U);
+  BOOST_TEST(send("trainer", {"ps1", 7, 5}, {{"ps1", 7, "trainer", {5}}}) == 0U);
   BOOST_TEST(send("trainer", {"ps0", 7, 99}, {{"ps0", 7, "trainer", {2, 99}}, rest}) == 0U);  // never sent
   BOOST_TEST(send("trainer", known, {rest, fits}) == 0U);
   BOOST_TEST(send("trainer", known, {{"ps0", 7, "trainer", {2, 2}}, rest}) == 0U);
