@@ -57,7 +57,7 @@ class Contexts {
   void record_send(const ContextId& context, const BoundaryId& boundary, std::shared_ptr<const SendFn> send,
                    const NodeName& peer, std::string what);
 
-  /// A boundary of `context` came from `peer`, with a call that `joined` knows or the answer to one that `called` knows.
+  /// A boundary of `context` came from `peer`, with a call that `joined` knows or an answer to one that `called` knows.
   /// If the context is not here any more, `peer` is told so; if it was never here, it begins.
   void received_from(const ContextId& context, const NodeName& peer);
 
