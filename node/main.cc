@@ -17,6 +17,7 @@
 #include "node/config/config.h"
 #include "node/config/settings.h"
 #include "node/control/status_command.h"
+#include "node/hosts/agent.h"
 #include "node/launch/launcher.h"
 
 namespace {
@@ -88,7 +89,8 @@ void add_asking(CLI::App& command, Arguments& arguments) {
 
 std::string keys_help() {
   std::string text = "Keys of the file:\n";
-  for (const auto specs : {troupe::cluster_setting_specs(), troupe::role_setting_specs()}) {
+  for (const auto specs :
+       {troupe::cluster_setting_specs(), troupe::role_setting_specs(), troupe::host_setting_specs()}) {
     for (const troupe::SettingSpec& spec : specs) {
       const std::string fallback = spec.fallback.empty() ? "" : fmt::format(" [{}]", spec.fallback);
       const std::string choices = spec.choices.empty() ? "" : fmt::format(": {}", spec.choices);
@@ -153,6 +155,9 @@ Status: 0 if every process has answered, else 1.
   stack->add_option("NODE", arguments.node, "the node's name")->required()->type_name("");
   add_asking(*stack, arguments);
 
+  CLI::App* agent = app.add_subcommand("agent", "Runs the processes of one host: `troupe up` starts it through ssh");
+  agent->footer("\nIt reads orders from standard input and ends with it. Nobody needs to start it by hand.\n");
+
   if (argc == 1) {
     fmt::print(stderr, "{}", app.help());
     return kUsageError;
@@ -162,7 +167,7 @@ Status: 0 if every process has answered, else 1.
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     const std::string_view command = argv[1];
-    constexpr std::array<std::string_view, 4> kCommands = {"up", "config", "status", "stack"};
+    constexpr std::array<std::string_view, 5> kCommands = {"up", "config", "status", "stack", "agent"};
     if (!command.starts_with("-") && std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
       fmt::print(stderr, "troupe: no command \"{}\"{} (see troupe --help)\n", command,
                  troupe::did_you_mean(command, kCommands));
@@ -181,6 +186,9 @@ Status: 0 if every process has answered, else 1.
   if (stack->parsed()) return troupe::show_stack({arguments.node, arguments.cluster, format, patience});
 
   const troupe::Variables variables = troupe::process_variables();
+  if (agent->parsed()) {
+    return troupe::run_agent({STDIN_FILENO, STDOUT_FILENO, TROUPE_VERSION, variables});
+  }
   if (arguments.debug) arguments.overrides.push_back("cluster.debug=true");
   const troupe::ClusterConfig cluster = troupe::load_config(arguments.file, variables, arguments.overrides);
   if (show->parsed()) {
@@ -188,7 +196,8 @@ Status: 0 if every process has answered, else 1.
     fmt::print("{}", troupe::describe(cluster, arguments.origin ? ShowOrigin::yes : ShowOrigin::no));
     return 0;
   }
-  return troupe::run_cluster(cluster, {.log_dir = arguments.log_dir, .variables = variables});
+  return troupe::run_cluster(cluster,
+                             {.log_dir = arguments.log_dir, .variables = variables, .version = TROUPE_VERSION});
 }
 
 }  // namespace

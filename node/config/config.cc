@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -17,8 +19,8 @@ namespace {
 
 using detail::ConfigProblem;
 using detail::GivenConfig;
-using detail::GivenRole;
 using detail::GivenSettings;
+using detail::GivenTable;
 
 constexpr int kNodesMax = 1024;
 constexpr std::size_t kAlignedMax = 60;  // origins of longer lines are not aligned
@@ -38,11 +40,15 @@ class Builder {
 
   ClusterConfig build() && {
     build_sections();
-    for (const GivenRole& role : given_.roles) build_role(role);
+    for (const GivenTable& host : given_.hosts) build_host(host);
+    for (const GivenTable& role : given_.roles) build_role(role);
     // If a file could not be read, errors from its emptiness are omitted.
     if (given_.roles.empty() && problems_.empty()) {
       problem({Origin::Layer::file, config_.file}, "role: there is no [[role]], so nothing to start");
     }
+    check_host_names();
+    check_hosts_of_roles();
+    check_transport();
     check_names();
     check_result();
     if (!problems_.empty()) throw ConfigError(lines());
@@ -68,10 +74,9 @@ class Builder {
     const auto found = given.find(given_key);
     const bool is_given = found != given.end();
     const Origin origin = is_given ? found->second.origin : Origin{};
-    const bool has_fallback = spec.kind != SettingKind::list && spec.kind != SettingKind::table &&
-                              !(spec.kind == SettingKind::name && spec.fallback.empty());
+    if (!is_given && spec.required) return std::nullopt;
     if (!is_given && spec.kind == SettingKind::table) return CheckedSetting{StringTable{}, origin};
-    if (!is_given && !has_fallback) return std::nullopt;
+    if (!is_given && spec.kind == SettingKind::list) return CheckedSetting{std::vector<std::string>{}, origin};
     try {
       return CheckedSetting{checked(spec, is_given ? found->second.value : Untyped{std::string(spec.fallback)}),
                             origin};
@@ -99,41 +104,145 @@ class Builder {
     config_.port_origin = origins_.at("cluster.port");
     config_.address_origin = origins_.at("cluster.address");
     config_.result = std::get<std::string>(values.at("cluster.result"));
+    config_.copy = std::get<bool>(values.at("cluster.copy"));
     config_.node = node_settings(values);
   }
 
-  void build_role(const GivenRole& given) {
+  /// Returns the values of a [[role]] or [[host]]; nullopt if one is wrong, or missing and required. `examples`: of
+  /// those.
+  std::optional<CheckedSettings> check_table(const GivenTable& given, std::span<const SettingSpec> specs,
+                                             const std::map<std::string_view, std::string_view>& examples) {
     CheckedSettings values;
     bool complete = true;
-    for (const SettingSpec& spec : role_setting_specs()) {
+    for (const SettingSpec& spec : specs) {
       const std::string key(spec.key);
       if (auto value = check(spec, given.settings, key)) {
         values.emplace(key, std::move(*value));
-      } else {
-        complete = false;
-        if (!given.settings.contains(key)) {
-          problem(given.origin, fmt::format("role.{}: missing, e.g. {}", key,
-                                            key == "name" ? "name = \"trainer\"" : "command = [\"./trainer\"]"));
-        }
+        continue;
       }
+      complete = false;
+      if (given.settings.contains(key)) continue;
+      problem(given.origin, fmt::format("{}.{}: missing, e.g. {} = {}", spec.section, key, key, examples.at(key)));
     }
-    if (!complete) return;
-    RoleConfig role;
-    role.name = std::get<std::string>(values.at("name").value);
-    role.count = static_cast<int>(std::get<std::int64_t>(values.at("count").value));
-    role.command = std::get<std::vector<std::string>>(values.at("command").value);
-    role.env = std::get<StringTable>(values.at("env").value);
-    role.working_dir = std::get<std::string>(values.at("working_dir").value);
-    const bool keeps_going = std::get<std::string>(values.at("on_exit").value) == "keep_going";
-    role.on_exit = keeps_going ? OnExit::keep_going : OnExit::stop_all;
-    role.name_origin = values.at("name").origin;
-    role.command_origin = values.at("command").origin;
-    role.working_dir_origin = values.at("working_dir").origin;
-    for (const SettingSpec& spec : role_setting_specs()) {
+    if (!complete) return std::nullopt;
+    const std::string name = std::get<std::string>(values.at("name").value);
+    for (const SettingSpec& spec : specs) {
       const CheckedSetting& value = values.at(std::string(spec.key));
-      config_.entries.push_back({fmt::format("role.{}.{}", role.name, spec.key), shown(value.value), value.origin});
+      config_.entries.push_back(
+          {fmt::format("{}.{}.{}", spec.section, name, spec.key), shown(value.value), value.origin});
     }
+    return values;
+  }
+
+  void build_role(const GivenTable& given) {
+    const auto values =
+        check_table(given, role_setting_specs(), {{"name", R"("trainer")"}, {"command", R"(["./trainer"])"}});
+    if (!values) return;
+    RoleConfig role;
+    role.name = std::get<std::string>(values->at("name").value);
+    role.count = static_cast<int>(std::get<std::int64_t>(values->at("count").value));
+    role.command = std::get<std::vector<std::string>>(values->at("command").value);
+    role.env = std::get<StringTable>(values->at("env").value);
+    role.working_dir = std::get<std::string>(values->at("working_dir").value);
+    const bool keeps_going = std::get<std::string>(values->at("on_exit").value) == "keep_going";
+    role.on_exit = keeps_going ? OnExit::keep_going : OnExit::stop_all;
+    role.hosts = std::get<std::vector<std::string>>(values->at("hosts").value);
+    const auto& placement = std::get<std::string>(values->at("placement").value);
+    role.placement = placement == "pack"       ? Placement::pack
+                     : placement == "per_host" ? Placement::per_host
+                                               : Placement::spread;
+    role.name_origin = values->at("name").origin;
+    role.command_origin = values->at("command").origin;
+    role.working_dir_origin = values->at("working_dir").origin;
+    role.hosts_origin = values->at("hosts").origin;
+    role.count_origin = values->at("count").origin;
     config_.roles.push_back(std::move(role));
+  }
+
+  void build_host(const GivenTable& given) {
+    const auto values = check_table(given, host_setting_specs(), {{"name", R"("a")"}});
+    if (!values) return;
+    const auto text = [&](const char* key) { return std::get<std::string>(values->at(key).value); };
+    HostConfig host;
+    host.name = text("name");
+    host.address = text("address");
+    host.slots = static_cast<int>(std::get<std::int64_t>(values->at("slots").value));
+    host.gpus = static_cast<int>(std::get<std::int64_t>(values->at("gpus").value));
+    host.working_dir = text("working_dir");
+    host.env = std::get<StringTable>(values->at("env").value);
+    host.name_origin = values->at("name").origin;
+    host.agent = std::get<std::vector<std::string>>(values->at("agent").value);
+    const bool is_local = std::get<bool>(values->at("local").value);
+    for (const std::string key : {"ssh", "troupe"}) {
+      const auto wrong = wrong_in_a_word(text(key.c_str()));
+      if (wrong) problem(values->at(key).origin, fmt::format("host.{}: \"{}\" {}", key, text(key.c_str()), *wrong));
+    }
+    if (!host.working_dir.empty() && !host.working_dir.is_absolute()) {
+      problem(values->at("working_dir").origin,
+              fmt::format("host.working_dir: \"{}\" is not an absolute path", host.working_dir.string()));
+    }
+    if (!host.agent.empty()) {
+      if (is_local || !text("ssh").empty()) {
+        problem(values->at("agent").origin, "host.agent: replaces host.ssh and host.local: give one of the three");
+      }
+    } else if (is_local) {
+      if (!text("ssh").empty()) problem(values->at("ssh").origin, "host.ssh: host.local says that it needs none");
+      host.agent = {"/proc/self/exe", "agent"};
+    } else {
+      const std::string to = text("ssh").empty() ? host.name : text("ssh");
+      host.reached_as = to.substr(to.find('@') + 1);
+      host.agent = {"ssh", "-T", "-o", "BatchMode=yes", to, text("troupe"), "agent"};
+    }
+    config_.hosts.push_back(std::move(host));
+  }
+
+  /// Returns why a remote shell would not take `word` as it is; nullopt if it would.
+  static std::optional<std::string_view> wrong_in_a_word(std::string_view word) {
+    if (word.starts_with('-')) return "begins with a -";
+    const auto is_plain = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             std::string_view("-_.:/@+%").find(c) != std::string_view::npos;
+    };
+    if (std::all_of(word.begin(), word.end(), is_plain)) return std::nullopt;
+    return "has a character that a remote shell may read as its own; allowed are A-Z a-z 0-9 - _ . : / @ + %";
+  }
+
+  void check_host_names() {
+    std::map<std::string, std::string> places;
+    for (const HostConfig& host : config_.hosts) {
+      const auto [same, is_new] = places.emplace(host.name, host.name_origin.text());
+      if (is_new) continue;
+      problem(host.name_origin,
+              fmt::format("host.name: \"{}\" is already the name of the host at {}", host.name, same->second));
+    }
+  }
+
+  /// Also makes `count` of a role that has so many processes on each host the number of all.
+  void check_hosts_of_roles() {
+    if (config_.hosts.size() != given_.hosts.size()) return;  // names are known only if every host is right
+    std::vector<std::string_view> known;
+    for (const HostConfig& host : config_.hosts) known.push_back(host.name);
+    for (RoleConfig& role : config_.roles) {
+      for (const std::string& name : role.hosts) {
+        if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+        problem(role.hosts_origin, known.empty()
+                                       ? fmt::format("role.hosts: \"{}\": the file has no [[host]]", name)
+                                       : fmt::format("role.hosts: no host \"{}\"{}", name, did_you_mean(name, known)));
+      }
+      if (role.placement != Placement::per_host || config_.hosts.empty()) continue;
+      role.count *= static_cast<int>(role.hosts.empty() ? config_.hosts.size() : role.hosts.size());
+    }
+  }
+
+  /// Several hosts need TCP.
+  void check_transport() {
+    const auto origin = origins_.find("cluster.transport");
+    if (config_.hosts.size() < 2 || origin == origins_.end()) return;
+    const bool is_given = origin->second.layer != Origin::Layer::built_in;
+    if (is_given && config_.transport == Transport::ipc) {
+      problem(origin->second, "cluster.transport: processes on several hosts reach each other by \"tcp\" only");
+    }
+    config_.transport = Transport::tcp;
   }
 
   void check_names() {

@@ -18,17 +18,41 @@ enum class Transport : std::uint8_t { ipc, tcp };
 /// What the failure of one node does to the others.
 enum class OnExit : std::uint8_t { stop_all, keep_going };
 
+/// How the processes of a role are placed on hosts.
+enum class Placement : std::uint8_t {
+  spread,    ///< the next one goes to the host with the fewest processes
+  pack,      ///< hosts are filled in the order of the file
+  per_host,  ///< each host gets the same number
+};
+
 /// One [[role]]: `count` processes that run the same command.
 struct RoleConfig {
   std::string name;
-  int count = 1;
+  int count = 1;                      ///< on all hosts together
   std::vector<std::string> command;   ///< program and arguments, at least the program
   StringTable env;                    ///< added to the inherited environment
   std::filesystem::path working_dir;  ///< relative to the file's directory; empty = where `troupe` was started
   OnExit on_exit = OnExit::stop_all;
+  std::vector<std::string> hosts;  ///< names of those that may run it; empty = all
+  Placement placement = Placement::spread;
   Origin name_origin;
   Origin command_origin;
   Origin working_dir_origin;
+  Origin hosts_origin;
+  Origin count_origin;
+};
+
+/// One [[host]]: a machine on which processes are started.
+struct HostConfig {
+  std::string name;
+  std::vector<std::string> agent;     ///< program and arguments that run `troupe agent` there
+  std::string reached_as;             ///< its name or address for ssh; empty if ssh is not used
+  std::string address;                ///< where its nodes listen; empty = toward the first node
+  int slots = 0;                      ///< most processes; 0 = any number
+  int gpus = 0;                       ///< taken in turn by its processes; 0 = not assigned
+  std::filesystem::path working_dir;  ///< replaces the file's directory there; empty = the same path
+  StringTable env;                    ///< added to the environment of its processes
+  Origin name_origin;
 };
 
 /// One line of `troupe config show`.
@@ -46,9 +70,11 @@ struct ClusterConfig {
   int port = 0;  ///< of the seed, tcp only; 0 = any free one
   Origin port_origin;
   Origin address_origin;  ///< of node.address
+  bool copy = false;      ///< programs that a host lacks are copied there
   std::string result;     ///< node whose last line is the run's result; empty = none
   NodeSettings node;
   std::vector<RoleConfig> roles;  ///< in the order of the file, which is the order of ranks
+  std::vector<HostConfig> hosts;  ///< in the order of the file; none: all processes run here
   std::vector<ConfigEntry> entries;
 };
 
@@ -64,7 +90,7 @@ class ConfigError : public std::runtime_error {
 };
 
 /// Reads `file`, then applies TROUPE__SECTION__KEY of `variables`, then `overrides` ("section.key=value"). A role's key
-/// is "role.<name>.<key>". Throws ConfigError with all errors found.
+/// is "role.<name>.<key>", a host's "host.<name>.<key>". Throws ConfigError with all errors found.
 [[nodiscard]] ClusterConfig load_config(const std::string& file, const Variables& variables,
                                         std::span<const std::string> overrides);
 

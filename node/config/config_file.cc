@@ -16,7 +16,7 @@
 namespace troupe::detail {
 namespace {
 
-constexpr std::array<std::string_view, 5> kSections = {"cluster", "node", "pool", "peer", "role"};
+constexpr std::array<std::string_view, 6> kSections = {"cluster", "node", "pool", "peer", "role", "host"};
 
 std::string_view type_name(const toml::node& node) {
   switch (node.type()) {
@@ -93,7 +93,9 @@ class Reader {
     for (const auto& [key, node] : root) {
       const std::string_view section = key.str();
       if (section == "role") {
-        read_roles(key, node);
+        read_tables(key, node, result_.roles);
+      } else if (section == "host") {
+        read_tables(key, node, result_.hosts);
       } else if (std::find(kSections.begin(), kSections.end(), section) == kSections.end()) {
         problem(place(key), fmt::format("{}: {}", section,
                                         node.is_table() || node.is_array() ? unknown_section(section)
@@ -108,16 +110,18 @@ class Reader {
     }
   }
 
-  void read_roles(const toml::key& key, const toml::node& node) {
+  /// Reads [[role]] or [[host]], as `key` says.
+  void read_tables(const toml::key& key, const toml::node& node, std::vector<GivenTable>& tables) {
+    const std::string_view section = key.str();
     const auto* array = node.as_array();
     const auto is_table = [](const toml::node& item) { return item.is_table(); };
     if (array == nullptr || !std::all_of(array->begin(), array->end(), is_table)) {
-      problem(place(key),
-              fmt::format("role: expected [[role]], found {}", node.is_table() ? "[role]" : type_name(node)));
+      problem(place(key), fmt::format("{0}: expected [[{0}]], found {1}", section,
+                                      node.is_table() ? fmt::format("[{}]", section) : type_name(node)));
       return;
     }
     for (const toml::node& item : *array) {
-      result_.roles.push_back({place(item.source().begin.line), read_keys(*item.as_table(), "role")});
+      tables.push_back({place(item.source().begin.line), read_keys(*item.as_table(), section)});
     }
   }
 
@@ -163,6 +167,7 @@ std::vector<SettingSpec> specs_of(std::string_view section) {
   };
   collect(cluster_setting_specs());
   collect(role_setting_specs());
+  collect(host_setting_specs());
   return specs;
 }
 

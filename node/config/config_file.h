@@ -22,14 +22,16 @@ struct ConfigProblem {
   std::string what;  ///< "role.comand: unknown key, did you mean "command"?"
 };
 
-struct GivenRole {
-  Origin origin;           ///< of its [[role]] line
+/// One [[role]] or [[host]].
+struct GivenTable {
+  Origin origin;           ///< of its [[...]] line
   GivenSettings settings;  ///< by key: "count"
 };
 
 struct GivenConfig {
   GivenSettings settings;  ///< by full key: "cluster.port"
-  std::vector<GivenRole> roles;
+  std::vector<GivenTable> roles;
+  std::vector<GivenTable> hosts;
   std::vector<ConfigProblem> problems;
 };
 
@@ -42,7 +44,7 @@ struct GivenConfig {
 /// Returns "unknown key, did you mean ...", or the existing keys if none is close.
 [[nodiscard]] std::string unknown_key(std::string_view section, std::string_view key);
 
-/// Returns the keys of "cluster", "node", "pool", "peer" or "role"; empty for an unknown section.
+/// Returns the keys of "cluster", "node", "pool", "peer", "role" or "host"; empty for an unknown section.
 [[nodiscard]] std::vector<SettingSpec> specs_of(std::string_view section);
 
 }  // namespace troupe::detail

@@ -20,26 +20,32 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// Returns a role's name as a part of a variable's name: "param-server" -> "param_server".
+/// Returns the name of a role or host as a part of a variable's name: "param-server" -> "param_server".
 std::string as_variable(std::string_view name) {
   std::string result = lower(name);
   for (char& c : result) c = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '_';
   return result;
 }
 
-std::string role_name(const GivenRole& role) {
-  const auto name = role.settings.find("name");
-  const auto* text = name == role.settings.end() ? nullptr : std::get_if<std::string>(&name->second.value);
+std::string name_of(const GivenTable& table) {
+  const auto name = table.settings.find("name");
+  const auto* text = name == table.settings.end() ? nullptr : std::get_if<std::string>(&name->second.value);
   return text == nullptr ? std::string() : *text;
 }
 
 struct Override {
   std::string section;
-  std::string role;  ///< only if section is "role"
+  std::string name;  ///< only if the section is "role" or "host": which of them
   std::string key;
   std::string value;
   Origin origin;
 };
+
+/// Returns the section's tables if it is [[role]] or [[host]]; otherwise null.
+std::vector<GivenTable>* tables_of(GivenConfig& config, std::string_view section) {
+  if (section == "role") return &config.roles;
+  return section == "host" ? &config.hosts : nullptr;
+}
 
 void apply(GivenConfig& config, const Override& change, const std::function<std::string(std::string_view)>& spelled) {
   const auto problem = [&](std::string_view place, const std::string& what) {
@@ -52,20 +58,24 @@ void apply(GivenConfig& config, const Override& change, const std::function<std:
     return problem(fmt::format("{}.{}", change.section, change.key), unknown_key(change.section, change.key));
   }
   const GivenSetting setting{Untyped{change.value}, change.origin};
-  if (change.section != "role") {
+  std::vector<GivenTable>* const tables = tables_of(config, change.section);
+  if (tables == nullptr) {
     config.settings.insert_or_assign(fmt::format("{}.{}", change.section, change.key), setting);
     return;
   }
   std::vector<std::string> names;
   bool found = false;
-  for (GivenRole& role : config.roles) {
-    names.push_back(spelled(role_name(role)));
-    if (names.back() != change.role) continue;
-    role.settings.insert_or_assign(change.key, setting);
+  for (GivenTable& table : *tables) {
+    names.push_back(spelled(name_of(table)));
+    if (names.back() != change.name) continue;
+    table.settings.insert_or_assign(change.key, setting);
     found = true;
   }
   const std::vector<std::string_view> known(names.begin(), names.end());
-  if (!found) problem("role", fmt::format("no role \"{}\"{}", change.role, did_you_mean(change.role, known)));
+  if (!found) {
+    problem(change.section,
+            fmt::format("no {} \"{}\"{}", change.section, change.name, did_you_mean(change.name, known)));
+  }
 }
 
 }  // namespace
@@ -81,9 +91,11 @@ void lay_over(GivenConfig& config, const Variables& variables) {
     const auto last = rest.rfind("__");
     change.section = rest.substr(0, first);
     if (first != std::string::npos) change.key = rest.substr(last + 2);
-    if (first != last) change.role = rest.substr(first + 2, last - first - 2);
-    if (first == std::string::npos || (change.section == "role") != (first != last)) {
-      config.problems.push_back({change.origin, "expected TROUPE__SECTION__KEY or TROUPE__ROLE__<NAME>__KEY"});
+    if (first != last) change.name = rest.substr(first + 2, last - first - 2);
+    if (first == std::string::npos || (tables_of(config, change.section) != nullptr) != (first != last)) {
+      config.problems.push_back({change.origin,
+                                 "expected TROUPE__SECTION__KEY, TROUPE__ROLE__<NAME>__KEY or "
+                                 "TROUPE__HOST__<NAME>__KEY"});
       continue;
     }
     apply(config, change, as_variable);
@@ -99,16 +111,18 @@ void lay_over(GivenConfig& config, std::span<const std::string> overrides) {
     const auto first = name.find('.');
     const auto last = name.rfind('.');
     change.section = name.substr(0, first);
-    const bool is_role = change.section == "role";
-    if (equals == std::string::npos || first == std::string::npos || (is_role && first == last)) {
+    const bool is_named = tables_of(config, change.section) != nullptr;
+    if (equals == std::string::npos || first == std::string::npos || (is_named && first == last)) {
       config.problems.push_back(
-          {change.origin, fmt::format("--set {}: expected section.key=value or role.<name>.<key>=value", text)});
+          {change.origin, fmt::format("--set {}: expected section.key=value, role.<name>.<key>=value "
+                                      "or host.<name>.<key>=value",
+                                      text)});
       continue;
     }
-    change.key = name.substr((is_role ? last : first) + 1);
-    if (is_role) change.role = name.substr(first + 1, last - first - 1);
+    change.key = name.substr((is_named ? last : first) + 1);
+    if (is_named) change.name = name.substr(first + 1, last - first - 1);
     change.value = text.substr(equals + 1);
-    apply(config, change, [](std::string_view role) { return std::string(role); });
+    apply(config, change, [](std::string_view spelling) { return std::string(spelling); });
   }
 }
 

@@ -58,6 +58,7 @@ constexpr std::array kClusterSpecs = {
                 kDurationMax},
     SettingSpec{"cluster", "debug", boolean, "false", "silence has no consequences: nodes may stop in a debugger"},
     SettingSpec{"cluster", "result", text, "", "node whose last line is repeated at the very end"},
+    SettingSpec{"cluster", "copy", boolean, "false", "copy programs to hosts that lack them or have others"},
     SettingSpec{"node", "stall_limit", duration, "30s", "a node that is stuck for so long ends", 1'000, kDurationMax},
     SettingSpec{"node", "math_threads", integer, "0", "threads for maths; 0 = cores / processes", 0, 1024},
     SettingSpec{"node", "shared_memory_max", size, "2GiB",
@@ -113,9 +114,13 @@ constexpr std::array kPeerKeys = {
 };
 
 constexpr std::array kRoleSpecs = {
-    SettingSpec{"role", "name", name, "", "name of the role and, with an index, of its nodes"},
+    SettingSpec{.section = "role",
+                .key = "name",
+                .kind = name,
+                .about = "name of the role and, with an index, of its nodes",
+                .required = true},
     SettingSpec{"role", "count", integer, "1", "how many processes", 1, 1024},
-    SettingSpec{"role", "command", list, "", "program and arguments"},
+    SettingSpec{.section = "role", .key = "command", .kind = list, .about = "program and arguments", .required = true},
     SettingSpec{"role", "env", table, "", "environment variables added for its processes"},
     SettingSpec{"role", "working_dir", text, "", "relative to the file; default: where troupe was started"},
     SettingSpec{.section = "role",
@@ -124,6 +129,27 @@ constexpr std::array kRoleSpecs = {
                 .fallback = "stop_all",
                 .about = "what a failure means for the others",
                 .choices = "stop_all, keep_going"},
+    SettingSpec{"role", "hosts", list, "", "the hosts that may run it; default: all"},
+    SettingSpec{.section = "role",
+                .key = "placement",
+                .kind = choice,
+                .fallback = "spread",
+                .about = "onto hosts: evenly, filling one after the other, or `count` on each",
+                .choices = "spread, pack, per_host"},
+};
+
+constexpr std::array kHostSpecs = {
+    SettingSpec{.section = "host", .key = "name", .kind = name, .about = "name of the host", .required = true},
+    SettingSpec{"host", "ssh", text, "", "[USER@]HOST to which ssh connects; default: the name"},
+    SettingSpec{"host", "local", boolean, "false", "the machine where troupe was started: no ssh"},
+    SettingSpec{"host", "agent", list, "", "program and arguments that run `troupe agent` there, instead of ssh"},
+    SettingSpec{"host", "troupe", text, "troupe", "the program troupe there: a path, or a name on PATH"},
+    SettingSpec{"host", "address", text, "", "host or interface where nodes listen; default: toward the first node"},
+    SettingSpec{"host", "slots", integer, "0", "most processes placed there; 0 = any number", 0, 1024},
+    SettingSpec{"host", "gpus", integer, "0", "GPUs that its processes take in turn; 0 = they see what the host has", 0,
+                64},
+    SettingSpec{"host", "working_dir", text, "", "where programs are looked for and run; default: the same as here"},
+    SettingSpec{"host", "env", table, "", "environment variables added for processes there"},
 };
 
 std::optional<std::int64_t> parse_integer(std::string_view digits) {
@@ -389,6 +415,8 @@ std::string Origin::text() const {
 std::span<const SettingSpec> cluster_setting_specs() { return kClusterSpecs; }
 
 std::span<const SettingSpec> role_setting_specs() { return kRoleSpecs; }
+
+std::span<const SettingSpec> host_setting_specs() { return kHostSpecs; }
 
 SettingValue checked(const SettingSpec& spec, const RawSetting& raw) {
   switch (spec.kind) {

@@ -71,6 +71,7 @@ struct SettingSpec {
   std::int64_t min = 0;            ///< integer, duration (milliseconds) and size (bytes); both 0: any
   std::int64_t max = 0;
   std::string_view choices = "";  ///< choice only: "ipc, tcp"
+  bool required = false;          ///< the file must give it
 };
 
 /// All keys of [cluster], [node], [pool] and [peer], in the order in which they are shown.
@@ -78,6 +79,9 @@ struct SettingSpec {
 
 /// All keys of one [[role]].
 [[nodiscard]] std::span<const SettingSpec> role_setting_specs();
+
+/// All keys of one [[host]].
+[[nodiscard]] std::span<const SettingSpec> host_setting_specs();
 
 /// A value from an environment variable or the command line: the key determines its type.
 struct Untyped {

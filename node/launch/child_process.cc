@@ -34,7 +34,7 @@ struct Exec {
   std::vector<char*> arguments;
   std::vector<char*> environment;
   int standard[3];
-  int secret;
+  int secret;   ///< -1: none
   int failure;  ///< receives errno if the program cannot start
   pid_t launcher;
 };
@@ -52,7 +52,7 @@ void restore_default_signals() {
   setpgid(0, 0);
   guard.watch(getpid());
   for (int i = 0; i < 3; ++i) dup2(exec.standard[i], i);
-  fcntl(exec.secret, F_SETFD, 0);
+  if (exec.secret >= 0) fcntl(exec.secret, F_SETFD, 0);
   if (exec.working_dir == nullptr || chdir(exec.working_dir) == 0) {
     restore_default_signals();
     execve(exec.program, exec.arguments.data(), exec.environment.data());
@@ -74,28 +74,29 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 
 ChildProcess::ChildProcess(const ChildSpec& spec, std::span<const std::byte> secret, const ProcessGuard& guard)
     : guard_(guard) {
-  Pipe secret_pipe = make_pipe();
+  Pipe secret_pipe = secret.empty() ? Pipe{} : make_pipe();
+  Pipe in = spec.takes_input ? make_pipe() : Pipe{FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), {}};
+  if (!in.read_end.is_open()) throw SpawnError(fmt::format("cannot open /dev/null: {}", strerror(errno)));
   Pipe out = make_pipe();
   Pipe err = make_pipe();
   Pipe failure = make_pipe();
-  if (::write(secret_pipe.write_end.get(), secret.data(), secret.size()) != static_cast<ssize_t>(secret.size())) {
+  if (!secret.empty() &&
+      ::write(secret_pipe.write_end.get(), secret.data(), secret.size()) != static_cast<ssize_t>(secret.size())) {
     throw SpawnError(fmt::format("cannot hand over the secret: {}", strerror(errno)));
   }
   secret_pipe.write_end.close();
-  const FileDescriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!null.is_open()) throw SpawnError(fmt::format("cannot open /dev/null: {}", strerror(errno)));
 
   std::vector<std::string> arguments{spec.program.string()};
   arguments.insert(arguments.end(), spec.arguments.begin(), spec.arguments.end());
   std::vector<std::string> environment;
   for (const auto& [name, value] : spec.environment) environment.push_back(name + "=" + value);
-  environment.push_back(fmt::format("TROUPE_SECRET_FD={}", secret_pipe.read_end.get()));
+  if (!secret.empty()) environment.push_back(fmt::format("TROUPE_SECRET_FD={}", secret_pipe.read_end.get()));
   const Exec exec{
       .program = spec.program.c_str(),
       .working_dir = spec.working_dir.empty() ? nullptr : spec.working_dir.c_str(),
       .arguments = pointers(arguments),
       .environment = pointers(environment),
-      .standard = {null.get(), out.write_end.get(), err.write_end.get()},
+      .standard = {in.read_end.get(), out.write_end.get(), err.write_end.get()},
       .secret = secret_pipe.read_end.get(),
       .failure = failure.write_end.get(),
       .launcher = getpid(),
@@ -114,7 +115,9 @@ ChildProcess::ChildProcess(const ChildSpec& spec, std::span<const std::byte> sec
     throw SpawnError(fmt::format("cannot start {}: {}", spec.program.string(), strerror(error)));
   }
   outputs_ = {std::move(out.read_end), std::move(err.read_end)};
+  input_ = std::move(in.write_end);
   for (const FileDescriptor& output : outputs_) fcntl(output.get(), F_SETFL, O_NONBLOCK);
+  if (input_.is_open()) fcntl(input_.get(), F_SETFL, O_NONBLOCK);
 }
 
 ChildProcess::~ChildProcess() {

@@ -25,6 +25,7 @@ struct ChildSpec {
   std::vector<std::string> arguments;  ///< after the program's name
   Variables environment;
   std::filesystem::path working_dir;  ///< empty: the launcher's own
+  bool takes_input = false;           ///< its standard input is a pipe, instead of /dev/null
 };
 
 /// An existing program could not be started; the text says why.
@@ -37,8 +38,8 @@ class SpawnError : public std::runtime_error {
 /// thread, because the kernel ends the child with the *thread* that forked it.
 class ChildProcess {
  public:
-  /// Returns when the program runs. The child gets `secret`, readable once, in the pipe TROUPE_SECRET_FD, /dev/null as
-  /// standard input, default signal handling, and no other descriptor. Throws SpawnError. REQUIRES: `guard` outlives
+  /// Returns when the program runs. The child gets `secret`, unless that is empty, readable once, in the pipe
+  /// TROUPE_SECRET_FD, default signal handling, and no other descriptor. Throws SpawnError. REQUIRES: `guard` outlives
   /// it.
   ChildProcess(const ChildSpec& spec, std::span<const std::byte> secret, const ProcessGuard& guard);
 
@@ -52,6 +53,9 @@ class ChildProcess {
   /// Returns the pipe with its output; non-blocking.
   [[nodiscard]] FileDescriptor& output(Output stream) { return outputs_[static_cast<std::size_t>(stream)]; }
 
+  /// Returns the pipe to its standard input, if it has one; non-blocking.
+  [[nodiscard]] FileDescriptor& input() { return input_; }
+
   /// Sends `signal` to the process and to those that it started.
   void send(int signal) const noexcept;
 
@@ -64,6 +68,7 @@ class ChildProcess {
   const ProcessGuard& guard_;
   pid_t pid_ = -1;
   bool ended_ = false;
+  FileDescriptor input_;
   std::array<FileDescriptor, 2> outputs_;
 };
 

@@ -2,21 +2,19 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <netdb.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
-#include <memory>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
+#include "node/launch/node_variables.h"
+#include "node/launch/program_path.h"
+#include "node/launch/reserved_port.h"
 #include "node/links/tcp_place.h"
 
 namespace troupe::detail {
@@ -32,45 +30,6 @@ std::string random_id() {
   return fmt::format("{:016x}", bits);
 }
 
-bool is_program(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
-}
-
-struct Port {
-  FileDescriptor reservation;
-  std::string number;
-};
-
-/// Binds without listening: no other process gets the port, yet the seed (SO_REUSEADDR) can listen there. `host` is
-/// numeric.
-Port reserve_port(const ClusterConfig& config, const std::string& host) {
-  addrinfo hints{};
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* first = nullptr;
-  const std::string wanted = fmt::format("{}", config.port);
-  if (const int failure = getaddrinfo(host == "*" ? "0.0.0.0" : host.c_str(), wanted.c_str(), &hints, &first);
-      failure != 0) {
-    throw std::invalid_argument(gai_strerror(failure));
-  }
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(first, &freeaddrinfo);
-  FileDescriptor reservation(socket(first->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_storage bound{};
-  socklen_t size = sizeof bound;
-  auto* const any_address = reinterpret_cast<sockaddr*>(&bound);
-  const int on = 1;
-  setsockopt(reservation.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (bind(reservation.get(), first->ai_addr, first->ai_addrlen) != 0 ||
-      getsockname(reservation.get(), any_address, &size) != 0) {
-    throw ConfigError({fmt::format("{}: cluster.port: cannot use port {} of {}: {}", config.port_origin.text(), wanted,
-                                   host, strerror(errno))});
-  }
-  std::array<char, NI_MAXSERV> number{};
-  getnameinfo(any_address, size, nullptr, 0, number.data(), number.size(), NI_NUMERICSERV);
-  return Port{std::move(reservation), number.data()};
-}
-
 class Planner {
  public:
   Planner(const ClusterConfig& config, const LaunchHost& host) : config_(config), host_(host) {}
@@ -80,9 +39,11 @@ class Planner {
       for (int index = 0; index < role.count; ++index) names_.push_back(node_name(role, index));
     }
     plan_.cluster_id = random_id();
-    plan_addresses();
-    base_ = base_environment();
-    for (const RoleConfig& role : config_.roles) plan_role(role);
+    if (config_.hosts.empty()) {
+      plan_here();
+    } else {
+      plan_on_hosts();
+    }
     if (!problems_.empty()) throw ConfigError(std::move(problems_));
     const auto result = std::find(names_.begin(), names_.end(), config_.result);
     if (result != names_.end()) plan_.result = static_cast<std::size_t>(result - names_.begin());
@@ -90,6 +51,69 @@ class Planner {
   }
 
  private:
+  void plan_here() {
+    plan_addresses();
+    add_nodes();
+    const int threads = math_threads_of(config_.node.math_threads, host_.cores, static_cast<int>(names_.size()));
+    const Variables inherited = inherited_variables(host_.variables, threads);
+    std::size_t rank = 0;
+    for (const RoleConfig& role : config_.roles) {
+      const ChildSpec child = plan_role(role);
+      for (int index = 0; index < role.count; ++index, ++rank) {
+        Variables variables = variables_of(rank, role, index);
+        variables["TROUPE_SEED"] = seed_;
+        variables["TROUPE_ADDRESS"] = address(rank);
+        for (const auto& [name, value] : role.env) variables[name] = value;
+        variables.insert(inherited.begin(), inherited.end());
+        plan_.nodes[rank].child = child;
+        plan_.nodes[rank].child.environment = std::move(variables);
+      }
+    }
+  }
+
+  void plan_on_hosts() {
+    add_nodes();
+    HostPlanRequest request{config_, plan_.cluster_id, names_, {}};
+    std::size_t rank = 0;
+    for (const RoleConfig& role : config_.roles) {
+      for (int index = 0; index < role.count; ++index, ++rank) {
+        Variables variables = variables_of(rank, role, index);
+        if (config_.transport == Transport::ipc) {
+          variables["TROUPE_SEED"] = ipc_address(names_.front());
+          variables["TROUPE_ADDRESS"] = ipc_address(names_[rank]);
+        }
+        request.variables.push_back(std::move(variables));
+      }
+    }
+    plan_.hosts = plan_hosts(std::move(request));
+  }
+
+  void add_nodes() {
+    for (const RoleConfig& role : config_.roles) {
+      for (int index = 0; index < role.count; ++index) {
+        NodePlan node;
+        node.name = node_name(role, index);
+        node.label = role.count == 1 ? role.name : fmt::format("{}/{}", role.name, index);
+        node.on_exit = role.on_exit;
+        plan_.nodes.push_back(std::move(node));
+      }
+    }
+  }
+
+  /// Returns the variables of a node, but for addresses.
+  Variables variables_of(std::size_t rank, const RoleConfig& role, int index) const {
+    Variables result = as_variables(config_.node);
+    result["TROUPE_CLUSTER"] = config_.name;
+    result["TROUPE_CLUSTER_ID"] = plan_.cluster_id;
+    result["TROUPE_WORLD"] = fmt::format("{}", fmt::join(names_, ","));
+    result["TROUPE_PROGRESS"] = host_.shows_bars ? "bars" : "lines";
+    result["TROUPE_NODE"] = names_[rank];
+    result["TROUPE_ROLE"] = role.name;
+    result["TROUPE_INDEX"] = fmt::format("{}", index);
+    result["TROUPE_RANK"] = fmt::format("{}", rank);
+    return result;
+  }
+
   void plan_addresses() {
     const std::string& host = config_.node.address;
     const auto refuse = [&](std::string_view why) {
@@ -106,12 +130,13 @@ class Planner {
         refuse(fmt::format("{} can be reached from other machines: {}", host, kTrustHint));
         return;
       }
-      Port port = reserve_port(config_, host_numbers_);
+      ReservedPort port = reserve_port(host_numbers_, config_.port);
       seed_bind_ = TcpPlace{host_numbers_, port.number}.text();
       seed_ = TcpPlace{is_any_address(host_numbers_) ? "127.0.0.1" : host_numbers_, port.number}.text();
       plan_.reserved_port = std::move(port.reservation);
-    } catch (const ConfigError& error) {
-      problems_.push_back(error.lines().front());
+    } catch (const std::system_error& error) {
+      problems_.push_back(fmt::format("{}: cluster.port: cannot use port {} of {}: {}", config_.port_origin.text(),
+                                      config_.port, host_numbers_, error.code().message()));
     } catch (const std::invalid_argument& error) {
       refuse(error.what());
     }
@@ -122,30 +147,7 @@ class Planner {
     return fmt::format("ipc://@troupe-{}-{}", plan_.cluster_id, name);
   }
 
-  Variables base_environment() const {
-    Variables result = host_.variables;
-    std::erase_if(result, [](const auto& variable) { return variable.first.starts_with("TROUPE__"); });
-    for (const char* stale : {"TROUPE_SECRET_FD", "TROUPE_SECRET_FILE"}) result.erase(stale);
-    const int processes = static_cast<int>(names_.size());
-    const int threads =
-        config_.node.math_threads > 0 ? config_.node.math_threads : std::max(1, host_.cores / processes);
-    const std::string threads_text = fmt::format("{}", threads);
-    // A user's setting for the math libraries has priority.
-    result.emplace("OMP_NUM_THREADS", threads_text);
-    result.emplace("OMP_WAIT_POLICY", "passive");
-    result.emplace("OPENBLAS_NUM_THREADS", threads_text);
-    result.emplace("OPENBLAS_THREAD_TIMEOUT", "4");  // idle threads sleep after 2^4 cycles instead of spinning on
-    result.merge(as_variables(config_.node));
-    result["TROUPE_MATH_THREADS"] = threads_text;
-    result["TROUPE_CLUSTER"] = config_.name;
-    result["TROUPE_CLUSTER_ID"] = plan_.cluster_id;
-    result["TROUPE_WORLD"] = fmt::format("{}", fmt::join(names_, ","));
-    result["TROUPE_SEED"] = seed_;
-    result["TROUPE_PROGRESS"] = host_.shows_bars ? "bars" : "lines";
-    return result;
-  }
-
-  void plan_role(const RoleConfig& role) {
+  ChildSpec plan_role(const RoleConfig& role) {
     ChildSpec child;
     child.program = find_program(role);
     child.arguments.assign(role.command.begin() + 1, role.command.end());
@@ -157,22 +159,7 @@ class Planner {
                                         child.working_dir.string()));
       }
     }
-    for (int index = 0; index < role.count; ++index) {
-      const std::size_t rank = plan_.nodes.size();
-      NodePlan node;
-      node.name = names_[rank];
-      node.label = role.count == 1 ? role.name : fmt::format("{}/{}", role.name, index);
-      node.on_exit = role.on_exit;
-      node.child = child;
-      node.child.environment = base_;
-      node.child.environment["TROUPE_NODE"] = node.name;
-      node.child.environment["TROUPE_ROLE"] = role.name;
-      node.child.environment["TROUPE_INDEX"] = fmt::format("{}", index);
-      node.child.environment["TROUPE_RANK"] = fmt::format("{}", rank);
-      node.child.environment["TROUPE_ADDRESS"] = address(rank);
-      for (const auto& [name, value] : role.env) node.child.environment[name] = value;
-      plan_.nodes.push_back(std::move(node));
-    }
+    return child;
   }
 
   std::string address(std::size_t rank) const {
@@ -188,14 +175,7 @@ class Planner {
     std::error_code ignored;
     const bool is_bare = name.find('/') == std::string::npos;
     if (is_bare) {
-      const auto found = host_.variables.find("PATH");
-      const std::string path = found == host_.variables.end() ? "/usr/local/bin:/usr/bin:/bin" : found->second;
-      for (std::size_t begin = 0; begin <= path.size();) {
-        const std::size_t end = std::min(path.find(':', begin), path.size());
-        const fs::path candidate = fs::path(path.substr(begin, end - begin)) / name;
-        if (candidate.is_absolute() && is_program(candidate)) return candidate;
-        begin = end + 1;
-      }
+      if (auto found = find_on_path(name, host_.variables)) return *std::move(found);
     }
     if (fs::is_regular_file(beside_file, ignored)) {
       problems_.push_back(fmt::format("{}: role.command: {} is not executable (chmod +x)", role.command_origin.text(),
@@ -213,7 +193,6 @@ class Planner {
   std::string host_numbers_ = "127.0.0.1";  ///< where nodes listen over TCP
   std::string seed_bind_;                   ///< where the seed listens
   std::string seed_;                        ///< where the seed is reached
-  Variables base_;
   LaunchPlan plan_;
   std::vector<std::string> problems_;
 };

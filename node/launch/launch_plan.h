@@ -8,6 +8,7 @@
 
 #include "node/config/config.h"
 #include "node/file_descriptor.h"
+#include "node/hosts/host_plan.h"
 #include "node/launch/child_process.h"
 
 namespace troupe::detail {
@@ -23,7 +24,7 @@ struct NodePlan {
   std::string name;   ///< "trainer1"
   std::string label;  ///< the prefix of its lines: "trainer/1"
   OnExit on_exit;
-  ChildSpec child;
+  ChildSpec child;  ///< if it runs here
 };
 
 struct LaunchPlan {
@@ -31,6 +32,7 @@ struct LaunchPlan {
   std::vector<NodePlan> nodes;        ///< in order of rank
   std::optional<std::size_t> result;  ///< the node whose last line is repeated at the end
   FileDescriptor reserved_port;       ///< keeps the seed's port from others until the seed listens there
+  std::vector<HostPlan> hosts;        ///< that run the nodes; none: all run here
 };
 
 /// Returns the plan for `config`: names, ranks, programs, addresses. Throws ConfigError for what cannot be started:

@@ -1,12 +1,10 @@
 #include "node/launch/launcher.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -29,13 +27,17 @@
 #include "node/control/control_listener.h"
 #include "node/control/report_json.h"
 #include "node/environment.h"
+#include "node/hosts/hosts_start.h"
+#include "node/hosts/remote_host.h"
 #include "node/launch/child_process.h"
+#include "node/launch/host_run.h"
 #include "node/launch/launch_plan.h"
 #include "node/launch/log_files.h"
 #include "node/launch/log_view.h"
 #include "node/launch/output_queue.h"
 #include "node/launch/process_guard.h"
 #include "node/launch/signal_queue.h"
+#include "node/launch/subreaper.h"
 #include "node/launch/supervision.h"
 
 namespace troupe {
@@ -46,24 +48,11 @@ using namespace detail;
 using Clock = std::chrono::steady_clock;
 using Tone = LogView::Tone;
 
-constexpr std::size_t kUnwrittenMax = 1 << 20;     // beyond it nodes block until the launcher's own output is read
-constexpr std::size_t kLeftoverMax = 4 << 20;      // the most output read from a node that has ended
-constexpr std::chrono::milliseconds kMargin{500};  // lets a node's own deadline pass first
-
-/// Makes this process inherit its children's orphans, so that it sees them end.
-class Subreaper {
- public:
-  Subreaper() {
-    prctl(PR_GET_CHILD_SUBREAPER, &previous_);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-  }
-  ~Subreaper() { prctl(PR_SET_CHILD_SUBREAPER, previous_); }
-  Subreaper(const Subreaper&) = delete;
-  Subreaper& operator=(const Subreaper&) = delete;
-
- private:
-  int previous_ = 0;
-};
+constexpr std::size_t kUnwrittenMax = 1 << 20;         // beyond it nodes block until the launcher's own output is read
+constexpr int kCannotStart = 126;                      // exit status, as a shell's
+constexpr int kSignalBase = 128;                       // exit status, plus the signal's number
+constexpr std::chrono::milliseconds kMargin{500};      // lets a node's own deadline pass first
+constexpr std::chrono::milliseconds kCloseMax{2'000};  // until agents must have ended, after their nodes
 
 std::string signal_name(int signal) { return fmt::format("SIG{}", sigabbrev_np(signal)); }
 
@@ -84,6 +73,7 @@ std::size_t terminal_columns() {
 LogView make_view(const LaunchPlan& plan, const Variables& variables) {
   std::vector<std::string> labels;
   for (const NodePlan& node : plan.nodes) labels.push_back(node.label);
+  for (const HostPlan& host : plan.hosts) labels.push_back("host " + host.name);
   const auto no_colour = variables.find("NO_COLOR");
   return LogView(std::move(labels), {.is_terminal = {isatty(STDOUT_FILENO) == 1, isatty(STDERR_FILENO) == 1},
                                      .colours = no_colour == variables.end() || no_colour->second.empty(),
@@ -106,47 +96,113 @@ class Launcher {
  public:
   Launcher(const ClusterConfig& config, const LaunchOptions& options, LaunchPlan plan)
       : config_(config),
+        options_(options),
         plan_(std::move(plan)),
         view_(make_view(plan_, options.variables)),
         logs_(options.log_dir, names(plan_)),
         stop_timeout_(config.node.shutdown_timeout + kMargin),
-        rules_(policies(plan_), stop_timeout_) {}
+        rules_(policies(plan_), stop_timeout_),
+        ends_(plan_.nodes.size()) {}
 
   int run() {
-    if (!start_all()) return flush(126);
+    if (const auto status = start_all()) {
+      hosts_.clear();
+      return flush(*status);
+    }
+    view_.say(Output::err,
+              fmt::format("[troupe] {}: {}{} started in {} ms", config_.name, count_of(plan_.nodes.size(), "node"),
+                          plan_.hosts.empty() ? "" : fmt::format(" on {}", count_of(plan_.hosts.size(), "host")),
+                          milliseconds_since(begin_)),
+              Tone::quiet);
     open_control();
     while (!rules_.finished()) turn();
+    close_hosts();
     say_how_it_ended();
     return flush(rules_.status());
   }
 
  private:
-  /// Returns whether all programs run. If not, the error has been printed and the started ones are ended.
-  bool start_all() {
+  /// Returns nullopt if all programs run. If not, the error has been printed and the result is the exit status.
+  std::optional<int> start_all() {
     std::array<std::byte, 32> secret;
     if (getrandom(secret.data(), secret.size(), 0) != static_cast<ssize_t>(secret.size())) {
       throw std::system_error(errno, std::generic_category(), "getrandom");
     }
-    for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
+    const auto status = plan_.hosts.empty() ? start_here(secret) : start_on_hosts(secret);
+    explicit_bzero(secret.data(), secret.size());
+    return status;
+  }
+
+  std::optional<int> start_here(std::span<const std::byte> secret) {
+    auto host = std::make_unique<LocalHost>(guard_, events());
+    for (const NodePlan& node : plan_.nodes) {
       try {
-        nodes_.push_back(std::make_unique<ChildProcess>(plan_.nodes[i].child, secret, guard_));
+        host->nodes().start(node.child, secret);
       } catch (const SpawnError& error) {
-        while (!nodes_.empty()) nodes_.pop_back();
-        view_.say(Output::err, fmt::format("{} {}", view_.prefix(i), error.what()), Tone::failure);
-        return false;
+        const std::size_t failed = host->nodes().size();
+        host->nodes().kill_all();
+        view_.say(Output::err, fmt::format("{} {}", view_.prefix(failed), error.what()), Tone::failure);
+        return kCannotStart;
       }
     }
-    explicit_bzero(secret.data(), secret.size());
-    view_.say(Output::err,
-              fmt::format("[troupe] {}: {} started in {} ms", config_.name, count_of(nodes_.size(), "node"),
-                          milliseconds_since(begin_)),
-              Tone::quiet);
-    return true;
+    host_of_.assign(plan_.nodes.size(), 0);
+    hosts_.push_back(std::move(host));
+    return std::nullopt;
+  }
+
+  std::optional<int> start_on_hosts(std::span<const std::byte> secret) {
+    std::vector<RemoteHost*> remotes;
+    host_of_.assign(plan_.nodes.size(), 0);
+    for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
+      for (const std::size_t rank : plan_.hosts[i].nodes) host_of_[rank] = i;
+      const std::string prefix = view_.prefix(plan_.nodes.size() + i) + " ";
+      const auto sayer = [this, prefix](Tone tone) {
+        return
+            [this, prefix, tone](std::string_view line) { view_.say(Output::err, prefix + std::string(line), tone); };
+      };
+      auto host = std::make_unique<RemoteHost>(RemoteHost::Options{.plan = plan_.hosts[i],
+                                                                   .variables = options_.variables,
+                                                                   .lease = plan_.hosts[i].prepare.lease,
+                                                                   .connect_max = config_.node.join_timeout,
+                                                                   .version = options_.version,
+                                                                   .say = sayer(Tone::plain),
+                                                                   .complain = sayer(Tone::failure)},
+                                               guard_, events());
+      remotes.push_back(host.get());
+      hosts_.push_back(std::move(host));
+    }
+    HostsStart start(remotes);
+    while (true) {
+      switch (start.advance(secret, Clock::now())) {
+        case HostsStart::Progress::started: return std::nullopt;
+        case HostsStart::Progress::failed: return kCannotStart;
+        case HostsStart::Progress::going: break;
+      }
+      turn();
+      if (const auto signal = rules_.interrupt()) return kSignalBase + *signal;
+    }
+  }
+
+  HostEvents events() {
+    return {
+        .output = [this](std::size_t node, Output stream, std::string_view bytes) { take_output(node, stream, bytes); },
+        .ended = [this](const std::vector<NodeEnd>& ends) { take_ends(ends); }};
+  }
+
+  /// Lets the agents end, which have no nodes any more.
+  void close_hosts() {
+    std::vector<RemoteHost*> remotes;
+    for (const auto& host : hosts_) {
+      if (auto* const remote = dynamic_cast<RemoteHost*>(host.get())) remotes.push_back(remote);
+    }
+    for (RemoteHost* remote : remotes) remote->close();
+    const Clock::time_point due = Clock::now() + kCloseMax;
+    const auto is_over = [](const RemoteHost* remote) { return remote->state() == RemoteHost::State::over; };
+    while (!std::all_of(remotes.begin(), remotes.end(), is_over) && Clock::now() < due) turn(due);
   }
 
   /// Opens the control socket for `troupe status`.
   void open_control() {
-    ends_.resize(nodes_.size());
     try {
       control_.emplace(ControlName{plan_.cluster_id, {}}, [this](std::string_view question) {
         return question == "nodes" ? json_of(report()) : json_of_error("it does not know this question");
@@ -159,34 +215,34 @@ class Launcher {
   LaunchReport report() const {
     LaunchReport report{
         config_.name, (config_.directory / fs::path(config_.file).filename()).string(), Clock::now() - begin_, {}};
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      report.nodes.push_back({plan_.nodes[i].name, nodes_[i]->pid(), ends_[i]});
+    for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
+      report.nodes.push_back({plan_.nodes[i].name, pid_of(i), ends_[i]});
     }
     return report;
   }
 
-  /// Waits for events and handles them.
-  void turn() {
+  pid_t pid_of(std::size_t node) const { return hosts_.empty() ? 0 : hosts_[host_of_[node]]->pid(node); }
+
+  /// Waits for events, until `due` at most, and handles them.
+  void turn(std::optional<Clock::time_point> due = std::nullopt) {
     output_.push(view_.take());
     std::vector<pollfd> polled{{signals_.descriptor(), POLLIN, 0}};
     if (!output_.empty()) polled.push_back({output_.descriptor(), POLLOUT, 0});
-    const std::size_t first_node = polled.size();
-    std::vector<std::pair<std::size_t, Output>> readers;
-    for (std::size_t i = 0; i < nodes_.size() && output_.size() < kUnwrittenMax; ++i) {
-      for (const Output stream : {Output::out, Output::err}) {
-        if (!nodes_[i]->output(stream).is_open()) continue;
-        polled.push_back({nodes_[i]->output(stream).get(), POLLIN, 0});
-        readers.emplace_back(i, stream);
-      }
+    std::vector<std::size_t> first_of_host{polled.size()};
+    const auto reading = output_.size() < kUnwrittenMax ? HostRun::Reading::on : HostRun::Reading::off;
+    for (const auto& host : hosts_) {
+      host->add_polled(polled, reading);
+      first_of_host.push_back(polled.size());
     }
     const std::size_t first_of_control = polled.size();
     if (control_) control_->add_polled(polled);
-    if (::poll(polled.data(), polled.size(), patience_ms()) < 0 && errno != EINTR) {
+    if (::poll(polled.data(), polled.size(), patience_ms(due)) < 0 && errno != EINTR) {
       throw std::system_error(errno, std::generic_category(), "poll");
     }
-    if (first_node == 2 && polled[1].revents != 0) output_.write_some();
-    for (std::size_t i = 0; i < readers.size(); ++i) {
-      if (polled[first_node + i].revents != 0) (void)read(readers[i].first, readers[i].second);
+    if (first_of_host.front() == 2 && polled[1].revents != 0) output_.write_some();
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      const std::size_t first = first_of_host[i];
+      hosts_[i]->work(std::span<const pollfd>(polled).subspan(first, first_of_host[i + 1] - first), Clock::now());
     }
     if (polled[0].revents != 0) take_signals();
     if (control_ && (polled.size() > first_of_control + 1 || polled[first_of_control].revents != 0))
@@ -195,27 +251,23 @@ class Launcher {
     carry_out(rules_.on_time(Clock::now()));
   }
 
-  int patience_ms() const {
-    auto next = rules_.next_time();
-    const auto asked = control_ ? control_->next_due() : std::nullopt;
-    if (asked && (!next || *asked < *next)) next = asked;
-    if (!next) return -1;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()).count();
+  int patience_ms(std::optional<Clock::time_point> due) const {
+    const auto sooner = [&](std::optional<Clock::time_point> other) {
+      if (other && (!due || *other < *due)) due = other;
+    };
+    sooner(rules_.next_time());
+    if (control_) sooner(control_->next_due());
+    for (const auto& host : hosts_) sooner(host->next_due());
+    if (!due) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - Clock::now()).count();
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
   }
 
-  /// Reads available output, up to one buffer. Returns its size.
-  std::size_t read(std::size_t node, Output stream) {
-    FileDescriptor& output = nodes_[node]->output(stream);
-    const ssize_t size = ::read(output.get(), buffer_.data(), buffer_.size());
-    if (size == 0) output.close();
-    if (size <= 0) return 0;
-    const std::string_view bytes(buffer_.data(), static_cast<std::size_t>(size));
+  void take_output(std::size_t node, Output stream, std::string_view bytes) {
     view_.write(node, stream, bytes);
     if (const std::string trouble = logs_.write(node, bytes); !trouble.empty()) {
       view_.say(Output::err, "[troupe] " + trouble, Tone::failure);
     }
-    return bytes.size();
   }
 
   void take_signals() {
@@ -229,25 +281,12 @@ class Launcher {
         interrupt(signal);
       }
     }
-    if (some_ended) take_ends();
+    if (!some_ended) return;
+    for (const auto& host : hosts_) host->child_ended();
   }
 
-  void take_ends() {
-    std::vector<std::pair<std::size_t, ExitStatus>> ends;
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (const auto status = nodes_[i]->try_end()) ends.emplace_back(i, *status);
-    }
-    // Of simultaneous ends, a node killed by a signal is the cause, and one that exits the consequence.
-    std::stable_partition(ends.begin(), ends.end(), [](const auto& end) { return end.second.by_signal(); });
+  void take_ends(const std::vector<NodeEnd>& ends) {
     for (const auto& [node, status] : ends) {
-      for (const Output stream : {Output::out, Output::err}) {
-        for (std::size_t taken = 0; nodes_[node]->output(stream).is_open() && taken < kLeftoverMax;) {
-          const std::size_t size = read(node, stream);
-          if (size == 0) break;
-          taken += size;
-        }
-        nodes_[node]->output(stream).close();
-      }
       view_.end(node);
       ends_[node] = status.text();
       const bool was_stopping = rules_.stopping();
@@ -283,12 +322,12 @@ class Launcher {
                               stop_timeout_.count()),
                   Tone::failure);
       }
-      nodes_[order.node]->send(order.signal);
+      if (!hosts_.empty()) hosts_[host_of_[order.node]]->send(order.node, order.signal);
     }
   }
 
   std::string ending(std::size_t node, const ExitStatus& status) const {
-    return fmt::format("{} {}, pid {}", view_.prefix(node), status.text(), nodes_[node]->pid());
+    return fmt::format("{} {}, pid {}", view_.prefix(node), status.text(), pid_of(node));
   }
 
   void say_how_it_ended() {
@@ -313,6 +352,7 @@ class Launcher {
   }
 
   const ClusterConfig& config_;
+  const LaunchOptions& options_;
   const Clock::time_point begin_ = Clock::now();
   LaunchPlan plan_;
   SignalQueue signals_;
@@ -323,8 +363,9 @@ class Launcher {
   const std::chrono::milliseconds stop_timeout_;
   Supervision rules_;
   bool killing_ = false;  ///< the user interrupted twice
-  std::vector<std::unique_ptr<ChildProcess>> nodes_;
-  std::vector<std::string> ends_;  ///< of each node, empty while it runs
+  std::vector<std::unique_ptr<HostRun>> hosts_;
+  std::vector<std::size_t> host_of_;  ///< the index in hosts_ of each node's host
+  std::vector<std::string> ends_;     ///< of each node, empty while it runs
   std::optional<ControlListener> control_;
   std::array<char, 64 * 1024> buffer_{};
 };

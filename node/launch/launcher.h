@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "node/config/config.h"
 #include "node/config/settings.h"
@@ -11,15 +12,17 @@ namespace troupe {
 struct LaunchOptions {
   std::filesystem::path log_dir;              ///< gets <node>.log with all output of a node; empty = none
   Variables variables = process_variables();  ///< inherited by nodes
+  std::string version = {};                   ///< of this program; agents of other hosts must have the same
 };
 
 /// Runs the cluster to its end. Returns the shell's exit status: 0 if every node succeeded, otherwise that of the first
 /// failure (its own exit status, or 128 + signal), or 128 + signal after an interrupt.
 ///
 /// Nodes print through standard output and error, prefixed with their names; the last line is the first failure, or the
-/// result if one is configured. No process of the cluster outlives the call, nor this process, however it ends.
-/// REQUIRES: called on the main thread of a process without other threads; it takes SIGINT, SIGTERM, SIGHUP, SIGCHLD,
-/// SIGPIPE and SIGWINCH for its duration. Throws ConfigError, before anything is started, if the plan fails.
+/// result if one is configured. On other hosts, agents run the nodes (hosts/). No process of the cluster outlives the
+/// call, nor this process, however it ends. REQUIRES: called on the main thread of a process without other threads; it
+/// takes SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE and SIGWINCH for its duration. Throws ConfigError, before anything
+/// is started, if the plan fails.
 [[nodiscard]] int run_cluster(const ClusterConfig& config, const LaunchOptions& options);
 
 }  // namespace troupe

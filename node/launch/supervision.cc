@@ -10,11 +10,15 @@
 
 namespace troupe {
 
-bool ExitStatus::by_signal() const { return WIFSIGNALED(wait_status_); }
+bool ExitStatus::by_signal() const { return wait_status_ != kLost && WIFSIGNALED(wait_status_); }
 
-int ExitStatus::shell_status() const { return by_signal() ? 128 + WTERMSIG(wait_status_) : WEXITSTATUS(wait_status_); }
+int ExitStatus::shell_status() const {
+  if (wait_status_ == kLost) return 1;
+  return by_signal() ? 128 + WTERMSIG(wait_status_) : WEXITSTATUS(wait_status_);
+}
 
 std::string ExitStatus::text() const {
+  if (wait_status_ == kLost) return "lost with its host";
   if (!by_signal()) return fmt::format("exit status {}", WEXITSTATUS(wait_status_));
   const int signal = WTERMSIG(wait_status_);
   const char* name = sigabbrev_np(signal);

@@ -23,14 +23,20 @@ using SupervisionTime = std::chrono::steady_clock::time_point;
 class ExitStatus {
  public:
   explicit ExitStatus(int wait_status) : wait_status_(wait_status) {}
+
+  /// The node's host is not heard of any more: it will end there, or has.
+  [[nodiscard]] static ExitStatus lost_with_host() { return ExitStatus(kLost); }
+
   [[nodiscard]] bool ok() const { return wait_status_ == 0; }
   [[nodiscard]] bool by_signal() const;
-  /// Returns the status that a shell would report: the process's own, or 128 + the signal's number.
+  [[nodiscard]] int wait_status() const { return wait_status_; }
+  /// Returns the status that a shell would report: the process's own, or 128 + the signal's number; 1 for a lost host.
   [[nodiscard]] int shell_status() const;
-  /// Returns "exit status 3" or "killed by signal 9 (SIGKILL)".
+  /// Returns "exit status 3", "killed by signal 9 (SIGKILL)" or "lost with its host".
   [[nodiscard]] std::string text() const;
 
  private:
+  static constexpr int kLost = -1;  // no wait status: those have 16 bits
   int wait_status_;
 };
 

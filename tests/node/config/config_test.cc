@@ -343,13 +343,15 @@ BOOST_AUTO_TEST_CASE(all_errors_are_reported_in_the_order_of_the_file_then_by_la
 
 BOOST_AUTO_TEST_CASE(overrides_that_name_nothing_are_refused) {
   check_lines(errors(kMinimal, {{"TROUPE__CLUSTER", "1"}}),
-              {"environment TROUPE__CLUSTER: expected TROUPE__SECTION__KEY or TROUPE__ROLE__<NAME>__KEY"});
+              {"environment TROUPE__CLUSTER: expected TROUPE__SECTION__KEY, TROUPE__ROLE__<NAME>__KEY or "
+               "TROUPE__HOST__<NAME>__KEY"});
   check_lines(errors(kMinimal, {{"TROUPE__CLUSTRE__PORT", "1"}}),
               {R"(environment TROUPE__CLUSTRE__PORT: clustre: unknown section, did you mean "cluster"?)"});
   check_lines(errors(kMinimal, {{"TROUPE__CLUSTER__PORT", "1x"}}),
               {R"(environment TROUPE__CLUSTER__PORT: cluster.port: expected an integer, found "1x")"});
   check_lines(errors(kMinimal, {}, {"cluster.port"}),
-              {"command line: --set cluster.port: expected section.key=value or role.<name>.<key>=value"});
+              {"command line: --set cluster.port: expected section.key=value, role.<name>.<key>=value "
+               "or host.<name>.<key>=value"});
   check_lines(errors(kMinimal, {}, {"role.sp.count=2"}), {R"(command line: role: no role "sp", did you mean "ps"?)"});
   check_lines(errors(kMinimal, {}, {"role.ps.cuont=2"}),
               {R"(command line: role.cuont: unknown key, did you mean "count"?)"});

@@ -1,0 +1,297 @@
+#include "node/hosts/agent.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "node/environment.h"
+#include "node/file_descriptor.h"
+#include "node/hosts/agent_frames.h"
+#include "node/hosts/agent_messages.h"
+#include "node/hosts/host_address.h"
+#include "node/hosts/host_programs.h"
+#include "node/hosts/pipe_writer.h"
+#include "node/launch/child_process.h"
+#include "node/launch/local_nodes.h"
+#include "node/launch/node_variables.h"
+#include "node/launch/process_guard.h"
+#include "node/launch/reserved_port.h"
+#include "node/launch/signal_queue.h"
+#include "node/launch/subreaper.h"
+#include "node/links/tcp_place.h"
+
+namespace troupe {
+namespace {
+
+using namespace detail;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kUnwrittenMax = 1 << 20;               // beyond it nodes block until the launcher reads
+constexpr std::chrono::milliseconds kFirstOrderMax{60'000};  // until the launcher has said its lease
+
+/// The launcher asked for something that cannot be done; the agent says so and ends.
+struct Refusal {
+  std::vector<std::string> problems;
+};
+
+/// Makes `descriptor` non-blocking while it lives.
+class NonBlocking {
+ public:
+  explicit NonBlocking(int descriptor) : descriptor_(descriptor), flags_(fcntl(descriptor, F_GETFL)) {
+    fcntl(descriptor_, F_SETFL, flags_ | O_NONBLOCK);
+  }
+  ~NonBlocking() { fcntl(descriptor_, F_SETFL, flags_); }
+  NonBlocking(const NonBlocking&) = delete;
+  NonBlocking& operator=(const NonBlocking&) = delete;
+
+ private:
+  int descriptor_;
+  int flags_;
+};
+
+class Agent {
+ public:
+  explicit Agent(const AgentOptions& options)
+      : options_(options), input_(options.input), output_(options.output), programs_(options.variables) {}
+
+  int run() {
+    const AgentWelcome welcome{options_.version, host_name(), available_cores()};
+    out_.push(kAgentGreeting);
+    send(AgentFrameKind::welcome, json_of(welcome));
+    while (!end_) {
+      try {
+        turn();
+      } catch (const Refusal& refusal) {
+        refuse(refusal.problems);
+      } catch (const SpawnError& error) {
+        refuse({error.what()});
+      } catch (const AgentProtocolError& error) {
+        refuse({fmt::format("from troupe up: {}", error.what())});
+      }
+    }
+    explicit_bzero(secret_.data(), secret_.size());
+    nodes_.kill_all();
+    if (*end_ == "") return 0;
+    fmt::print(stderr, "troupe agent: {}\n", *end_);
+    return 1;
+  }
+
+ private:
+  void send(AgentFrameKind kind, std::string_view body) { out_.push(encode_frame(kind, body)); }
+
+  /// Says why, as long as the launcher listens, and ends.
+  void refuse(std::vector<std::string> problems) {
+    send(AgentFrameKind::refused, json_of(AgentRefused{problems}));
+    const Clock::time_point due = Clock::now() + std::chrono::seconds(2);
+    while (out_.size() > 0 && Clock::now() < due) {
+      pollfd polled{output_, POLLOUT, 0};
+      (void)::poll(&polled, 1, 100);
+      if (out_.write_some(output_) == PipeWriter::Outcome::closed) break;
+    }
+    end_ = fmt::format("{}", fmt::join(problems, "; "));
+  }
+
+  /// Waits for events and handles them.
+  void turn() {
+    std::vector<pollfd> polled{{signals_.descriptor(), POLLIN, 0}, {input_, POLLIN, 0}};
+    if (out_.size() > 0) polled.push_back({output_, POLLOUT, 0});
+    const std::size_t first_node = polled.size();
+    if (out_.size() < kUnwrittenMax) nodes_.add_polled(polled);
+    if (::poll(polled.data(), polled.size(), patience_ms()) < 0 && errno != EINTR) {
+      throw std::system_error(errno, std::generic_category(), "poll");
+    }
+    nodes_.read(std::span(polled).subspan(first_node), take_output());
+    if (polled[0].revents != 0) take_signals();
+    if (polled[1].revents != 0) read();
+    if (out_.write_some(output_) == PipeWriter::Outcome::closed) end_ = "";
+    if (!end_ && lease_.count() > 0 && Clock::now() - heard_ >= lease_) {
+      end_ = fmt::format("no word from troupe up for {} ms: its nodes here are ended", lease_.count());
+    }
+  }
+
+  int patience_ms() const {
+    if (lease_.count() == 0) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(heard_ + lease_ - Clock::now()).count();
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+  }
+
+  void take_signals() {
+    bool some_ended = false;
+    while (const int signal = signals_.take()) {
+      if (signal == SIGCHLD) some_ended = true;
+      else if (signal != SIGWINCH) end_ = fmt::format("ended by SIG{}", sigabbrev_np(signal));
+    }
+    if (!some_ended) return;
+    for (const NodeEnd& end : nodes_.take_ends(take_output())) {
+      std::string body;
+      put_u32(body, static_cast<std::uint32_t>(end.node));
+      put_u32(body, static_cast<std::uint32_t>(end.status.wait_status()));
+      send(AgentFrameKind::ended, body);
+    }
+  }
+
+  TakeOutput take_output() {
+    return [this](std::size_t node, Output stream, std::string_view bytes) {
+      std::string body;
+      put_u32(body, static_cast<std::uint32_t>(node));
+      body.push_back(static_cast<char>(stream));
+      body.append(bytes);
+      send(AgentFrameKind::output, body);
+    };
+  }
+
+  void read() {
+    std::array<char, 64 * 1024> buffer{};
+    const ssize_t size = ::read(input_, buffer.data(), buffer.size());
+    if (size < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (size <= 0) {
+      end_ = "";
+      return;
+    }
+    heard_ = Clock::now();
+    orders_.feed(std::string_view(buffer.data(), static_cast<std::size_t>(size)));
+    explicit_bzero(buffer.data(), buffer.size());
+    while (auto order = orders_.next()) obey(*order);
+  }
+
+  void obey(const AgentFrame& order) {
+    std::string_view body = order.body;
+    switch (order.kind) {
+      case AgentFrameKind::prepare: return prepare(parse_body<AgentPrepare>(body));
+      case AgentFrameKind::program: return take_program(body);
+      case AgentFrameKind::secret: return take_secret(body);
+      case AgentFrameKind::start: return start(parse_body<AgentStart>(body));
+      case AgentFrameKind::ping: return send(AgentFrameKind::pong, "");
+      case AgentFrameKind::signal: {
+        const std::uint32_t node = take_u32(body);
+        const auto signal = static_cast<int>(take_u32(body));
+        if (node >= nodes_.size() || signal < 1 || signal > SIGRTMAX) {
+          throw AgentProtocolError(fmt::format("signal {} for node {} of {}", signal, node, nodes_.size()));
+        }
+        return nodes_.send(node, signal);
+      }
+      default: break;
+    }
+    throw AgentProtocolError(fmt::format("an unknown message, {}", static_cast<int>(order.kind)));
+  }
+
+  void prepare(AgentPrepare order) {
+    lease_ = order.lease;
+    network_ = std::move(order.network);
+    if (order.seed) reserve(*order.seed);
+    try {
+      programs_.look_for(std::move(order.programs));
+    } catch (const std::system_error& error) {
+      throw Refusal{{error.what()}};
+    }
+    if (!programs_.problems().empty()) throw Refusal{programs_.problems()};
+    say_prepared();
+  }
+
+  void say_prepared() { send(AgentFrameKind::prepared, json_of(AgentPrepared{programs_.lacks(), seed_})); }
+
+  void reserve(const AgentSeed& wanted) {
+    try {
+      const std::string host = seed_address({wanted.address, wanted.toward, network_, options_.variables});
+      reserved_ = reserve_port(host, wanted.port);
+      seed_ = TcpPlace{host, reserved_.number}.text();
+    } catch (const std::invalid_argument& error) {
+      throw Refusal{{error.what()}};
+    } catch (const std::system_error& error) {
+      throw Refusal{{fmt::format("cluster.port: cannot use port {}: {}", wanted.port, error.code().message())}};
+    }
+  }
+
+  void take_program(std::string_view body) {
+    const std::uint32_t index = take_u32(body);
+    try {
+      programs_.take_piece(index, body);
+    } catch (const std::system_error& error) {
+      throw Refusal{{fmt::format("cannot keep a copy: {}", error.what())}};
+    }
+    if (programs_.lacks().empty()) say_prepared();
+  }
+
+  void take_secret(std::string_view body) {
+    if (body.size() != secret_.size()) throw AgentProtocolError(fmt::format("a secret of {} bytes", body.size()));
+    memcpy(secret_.data(), body.data(), body.size());
+  }
+
+  void start(const AgentStart& order) {
+    if (nodes_.size() > 0 || !programs_.lacks().empty()) throw AgentProtocolError("start at a wrong time");
+    const int threads = math_threads_of(order.math_threads, available_cores(), static_cast<int>(order.nodes.size()));
+    const Variables inherited = inherited_variables(options_.variables, threads);
+    std::string address;
+    try {
+      if (order.seed.starts_with("tcp://"))
+        address = TcpPlace{node_address(order.address, order.seed, network_), "*"}.text();
+    } catch (const std::invalid_argument& error) {
+      throw Refusal{{error.what()}};
+    }
+    for (const AgentNode& node : order.nodes) {
+      if (node.program >= programs_.size()) throw AgentProtocolError("a node without a program");
+      ChildSpec spec{programs_.path(node.program), node.arguments, node.variables, node.working_dir};
+      for (const auto& [name, value] : inherited) spec.environment.emplace(name, value);
+      spec.environment.emplace("TROUPE_ADDRESS", address);  // unless the launcher knows it
+      if (!spec.working_dir.empty() && !std::filesystem::is_directory(spec.working_dir)) {
+        throw Refusal{{fmt::format("no directory {}: host.working_dir says where programs run there",
+                                   spec.working_dir.string())}};
+      }
+      nodes_.start(spec, secret_);
+    }
+    explicit_bzero(secret_.data(), secret_.size());
+    AgentStarted started;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) started.pids.push_back(nodes_.pid(i));
+    send(AgentFrameKind::started, json_of(started));
+  }
+
+  static std::string host_name() {
+    std::array<char, 256> name{};
+    return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+  }
+
+  const AgentOptions& options_;
+  const int input_;
+  const int output_;
+  const NonBlocking input_mode_{input_};
+  const NonBlocking output_mode_{output_};
+  const Subreaper subreaper_;
+  SignalQueue signals_;
+  ProcessGuard guard_;
+  LocalNodes nodes_{guard_};
+  HostPrograms programs_;
+  AgentFrameReader orders_;
+  PipeWriter out_;
+  ReservedPort reserved_;
+  std::string seed_;     ///< where the first node will listen, if it is here
+  std::string network_;  ///< as in cluster.network
+  std::array<std::byte, 32> secret_{};
+  Clock::time_point heard_ = Clock::now();            ///< the launcher, last
+  std::chrono::milliseconds lease_ = kFirstOrderMax;  ///< 0: none
+  std::optional<std::string> end_;                    ///< why the agent ends; empty: its work is done
+};
+
+}  // namespace
+
+int run_agent(const AgentOptions& options) { return Agent(options).run(); }
+
+}  // namespace troupe

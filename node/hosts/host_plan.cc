@@ -1,0 +1,162 @@
+#include "node/hosts/host_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "node/hosts/host_programs.h"
+#include "node/hosts/placement.h"
+#include "node/launch/program_path.h"
+#include "node/links/tcp_place.h"
+
+namespace troupe::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+class HostPlanner {
+ public:
+  explicit HostPlanner(HostPlanRequest request) : request_(std::move(request)), config_(request_.config) {}
+
+  std::vector<HostPlan> plan() && {
+    check_network();
+    for (const RoleConfig& role : config_.roles) find_program(role);
+    if (!problems_.empty()) throw ConfigError(std::move(problems_));
+    const std::vector<std::size_t> places = place_nodes(config_);
+    for (const HostConfig& host : config_.hosts) plans_.push_back(plan_of(host));
+    std::size_t rank = 0;
+    for (std::size_t role = 0; role < config_.roles.size(); ++role) {
+      for (int index = 0; index < config_.roles[role].count; ++index, ++rank) place(rank, role, places[rank]);
+    }
+    plan_seed(places.front());
+    std::erase_if(plans_, [](const HostPlan& plan) { return plan.nodes.empty(); });
+    return std::move(plans_);
+  }
+
+ private:
+  /// A program as it is here.
+  struct Program {
+    fs::path here;  ///< empty: each host looks on its PATH
+    std::string hash;
+    std::uint64_t size = 0;
+  };
+
+  void check_network() {
+    if (!config_.node.address.empty() || !config_.node.advertise.empty()) {
+      problems_.push_back(
+          fmt::format("{}: cluster.address and cluster.advertise are for one machine; with [[host]], "
+                      "each has host.address",
+                      config_.address_origin.text()));
+    }
+    const auto by_ssh = std::find_if(config_.hosts.begin(), config_.hosts.end(),
+                                     [](const auto& host) { return !host.reached_as.empty(); });
+    if (config_.transport == Transport::ipc || config_.node.network != "loopback" || by_ssh == config_.hosts.end())
+      return;
+    problems_.push_back(
+        fmt::format("{}: host {} is another machine: {}", by_ssh->name_origin.text(), by_ssh->name, kTrustHint));
+  }
+
+  void find_program(const RoleConfig& role) {
+    const std::string& name = role.command.front();
+    const fs::path beside_file = (config_.directory / name).lexically_normal();
+    const bool is_bare = name.find('/') == std::string::npos;
+    Program program;
+    if (is_program(beside_file)) {
+      try {
+        program = {beside_file, hash_of_file(beside_file), fs::file_size(beside_file)};
+      } catch (const std::system_error& error) {
+        problems_.push_back(fmt::format("{}: role.command: {}", role.command_origin.text(), error.what()));
+      }
+    } else if (!is_bare) {
+      problems_.push_back(fmt::format("{}: role.command: no program \"{}\" in {}", role.command_origin.text(), name,
+                                      config_.directory.string()));
+    }
+    programs_.push_back(std::move(program));
+  }
+
+  HostPlan plan_of(const HostConfig& host) const {
+    HostPlan plan;
+    plan.name = host.name;
+    plan.agent = host.agent;
+    plan.prepare.cluster_id = request_.cluster_id;
+    plan.prepare.network = config_.node.network;
+    if (!config_.node.debug) plan.prepare.lease = config_.node.lease;
+    plan.start.address = host.address;
+    plan.start.math_threads = config_.node.math_threads;
+    return plan;
+  }
+
+  void place(std::size_t rank, std::size_t role_index, std::size_t host_index) {
+    const RoleConfig& role = config_.roles[role_index];
+    const HostConfig& host = config_.hosts[host_index];
+    HostPlan& plan = plans_[host_index];
+    AgentNode node;
+    node.name = request_.names[rank];
+    node.program = program_of(role_index, host_index);
+    node.arguments.assign(role.command.begin() + 1, role.command.end());
+    node.working_dir = working_dir(role, host);
+    node.variables = request_.variables[rank];
+    if (host.gpus > 0) {
+      node.variables["CUDA_VISIBLE_DEVICES"] =
+          fmt::format("{}", plan.nodes.size() % static_cast<std::size_t>(host.gpus));
+    }
+    for (const StringTable& env : {host.env, role.env}) {
+      for (const auto& [name, value] : env) node.variables[name] = value;
+    }
+    plan.start.nodes.push_back(std::move(node));
+    plan.nodes.push_back(rank);
+  }
+
+  /// Returns the index of the role's program on the host, which is added if it is new there.
+  std::size_t program_of(std::size_t role_index, std::size_t host_index) {
+    const auto [known, is_new] = program_indices_.try_emplace({role_index, host_index}, 0);
+    if (!is_new) return known->second;
+    const Program& program = programs_[role_index];
+    const std::string& name = config_.roles[role_index].command.front();
+    AgentProgram wanted{name, program.hash, program.size, config_.copy};
+    if (!program.here.empty()) wanted.path = (directory(config_.hosts[host_index]) / name).lexically_normal();
+    HostPlan& plan = plans_[host_index];
+    known->second = plan.prepare.programs.size();
+    plan.prepare.programs.push_back(std::move(wanted));
+    plan.programs_here.push_back(program.here);
+    return known->second;
+  }
+
+  const fs::path& directory(const HostConfig& host) const {
+    return host.working_dir.empty() ? config_.directory : host.working_dir;
+  }
+
+  std::string working_dir(const RoleConfig& role, const HostConfig& host) const {
+    if (!role.working_dir.empty()) return (directory(host) / role.working_dir).lexically_normal();
+    return host.working_dir.empty() ? fs::current_path() : host.working_dir;
+  }
+
+  void plan_seed(std::size_t host_index) {
+    if (config_.transport != Transport::tcp) return;
+    AgentSeed seed{config_.hosts[host_index].address, config_.port, {}};
+    for (std::size_t i = 0; i < config_.hosts.size(); ++i) {
+      const HostConfig& other = config_.hosts[i];
+      if (i == host_index || plans_[i].nodes.empty()) continue;
+      if (const std::string& name = other.address.empty() ? other.reached_as : other.address; !name.empty()) {
+        seed.toward.push_back(name);
+      }
+    }
+    plans_[host_index].prepare.seed = std::move(seed);
+  }
+
+  HostPlanRequest request_;
+  const ClusterConfig& config_;
+  std::vector<Program> programs_;                                               ///< of each role
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> program_indices_;  ///< by role and host
+  std::vector<HostPlan> plans_;                                                 ///< of all hosts
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+std::vector<HostPlan> plan_hosts(HostPlanRequest request) { return HostPlanner(std::move(request)).plan(); }
+
+}  // namespace troupe::detail

@@ -1,0 +1,76 @@
+// The nodes of one host, as the launcher sees them: children of its own, or those of an agent on another machine.
+#pragma once
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "node/launch/local_nodes.h"
+
+namespace troupe::detail {
+
+/// What hosts tell the launcher. Nodes are ranks.
+struct HostEvents {
+  TakeOutput output;
+  /// These nodes have ended; their output came before.
+  std::function<void(const std::vector<NodeEnd>& ends)> ended;
+};
+
+/// Thread rule: the launcher's thread. A host calls its events from work() and child_ended() only.
+class HostRun {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  enum class Reading { on, off };  ///< off: nodes that print wait
+
+  virtual ~HostRun() = default;
+
+  /// Adds descriptors for poll(2).
+  virtual void add_polled(std::vector<pollfd>& polled, Reading reading) = 0;
+
+  /// Does all work that needs no waiting. `polled`: what the last add_polled added.
+  virtual void work(std::span<const pollfd> polled, Time now) = 0;
+
+  /// A child of this process has ended, maybe one of this host's.
+  virtual void child_ended() = 0;
+
+  /// Returns when work() is next needed without an event; nullopt: never.
+  [[nodiscard]] virtual std::optional<Time> next_due() const = 0;
+
+  /// Sends `signal` to node `rank`, which is on this host. Does nothing once it has ended.
+  virtual void send(std::size_t rank, int signal) = 0;
+
+  /// Returns the number of its process on its host.
+  [[nodiscard]] virtual pid_t pid(std::size_t rank) const = 0;
+};
+
+/// This machine.
+class LocalHost : public HostRun {
+ public:
+  /// REQUIRES: `guard` outlives it. It runs all nodes of the cluster, in order of rank.
+  LocalHost(const ProcessGuard& guard, HostEvents events) : events_(std::move(events)), nodes_(guard) {}
+
+  [[nodiscard]] LocalNodes& nodes() { return nodes_; }
+
+  void add_polled(std::vector<pollfd>& polled, Reading reading) override {
+    if (reading == Reading::on) nodes_.add_polled(polled);
+  }
+  void work(std::span<const pollfd> polled, Time /*now*/) override { nodes_.read(polled, events_.output); }
+  void child_ended() override {
+    if (const std::vector<NodeEnd> ends = nodes_.take_ends(events_.output); !ends.empty()) events_.ended(ends);
+  }
+  [[nodiscard]] std::optional<Time> next_due() const override { return std::nullopt; }
+  void send(std::size_t rank, int signal) override { nodes_.send(rank, signal); }
+  [[nodiscard]] pid_t pid(std::size_t rank) const override { return nodes_.pid(rank); }
+
+ private:
+  HostEvents events_;
+  LocalNodes nodes_;
+};
+
+}  // namespace troupe::detail
