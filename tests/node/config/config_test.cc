@@ -203,6 +203,7 @@ cluster.suspicion = "200ms"       # built-in default
 cluster.lease = "10s"             # built-in default
 cluster.debug = false             # built-in default
 cluster.result = ""               # built-in default
+cluster.copy = false              # built-in default
 node.stall_limit = "30s"          # built-in default
 node.math_threads = 0             # built-in default
 node.shared_memory_max = "2GiB"   # built-in default
@@ -227,6 +228,8 @@ role.ps.command = ["./ps"]        # FILE:5
 role.ps.env = {}                  # built-in default
 role.ps.working_dir = ""          # built-in default
 role.ps.on_exit = "stop_all"      # built-in default
+role.ps.hosts = []                # built-in default
+role.ps.placement = "spread"      # built-in default
 )";
   std::string expected = wanted;
   for (auto at = expected.find("FILE"); at != std::string::npos; at = expected.find("FILE"))
@@ -363,6 +366,92 @@ BOOST_AUTO_TEST_CASE(unreadable_and_malformed_files_are_one_line) {
   const auto lines = errors("[cluster]\nname = \n");
   BOOST_TEST_REQUIRE(lines.size() == 1u);
   BOOST_TEST(lines[0].starts_with("cluster.toml:2: "), lines[0]);
+}
+
+BOOST_AUTO_TEST_CASE(hosts_are_reached_by_ssh_unless_the_file_says_otherwise) {
+  const ClusterConfig config = load(R"([cluster]
+copy = true
+[[host]]
+name = "a"
+[[host]]
+name = "b"
+ssh = "me@b.example"
+troupe = "/opt/troupe/bin/troupe"
+address = "eth1"
+slots = 4
+gpus = 2
+working_dir = "/srv"
+env = {DATA = "/srv/digits"}
+[[host]]
+name = "c"
+local = true
+[[host]]
+name = "d"
+agent = ["rsh", "d", "troupe", "agent"]
+[[role]]
+name = "t"
+count = 2
+command = ["./t"]
+hosts = ["a", "b"]
+placement = "per_host"
+)",
+                                    {{"TROUPE__HOST__A__SLOTS", "3"}}, {"host.c.slots=5"});
+  BOOST_CHECK(config.transport == Transport::tcp);
+  BOOST_TEST(config.copy);
+  BOOST_TEST_REQUIRE(config.hosts.size() == 4u);
+  const HostConfig& a = config.hosts[0];
+  BOOST_TEST(a.agent == (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "a", "troupe", "agent"}));
+  BOOST_TEST(a.reached_as == "a");
+  BOOST_TEST(a.slots == 3);
+  const HostConfig& b = config.hosts[1];
+  BOOST_TEST(b.agent == (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "me@b.example",
+                                                  "/opt/troupe/bin/troupe", "agent"}));
+  BOOST_TEST(b.reached_as == "b.example");
+  BOOST_TEST(b.address == "eth1");
+  BOOST_TEST(b.slots == 4);
+  BOOST_TEST(b.gpus == 2);
+  BOOST_TEST(b.working_dir == "/srv");
+  BOOST_TEST(b.env.at("DATA") == "/srv/digits");
+  BOOST_TEST(config.hosts[2].agent == (std::vector<std::string>{"/proc/self/exe", "agent"}));
+  BOOST_TEST(config.hosts[2].slots == 5);
+  BOOST_TEST(config.hosts[3].agent == (std::vector<std::string>{"rsh", "d", "troupe", "agent"}));
+  BOOST_TEST(config.roles.at(0).count == 4);  // two on each of two hosts
+  BOOST_CHECK(config.roles[0].placement == Placement::per_host);
+}
+
+BOOST_AUTO_TEST_CASE(one_host_alone_may_use_unix_sockets) {
+  const std::string role = "[[role]]\nname = \"ps\"\ncommand = [\"./ps\"]\n";
+  BOOST_CHECK(load("[[host]]\nname = \"a\"\n" + role).transport == Transport::ipc);
+  check_lines(errors("[cluster]\ntransport = \"ipc\"\n[[host]]\nname = \"a\"\n[[host]]\nname = \"b\"\n" + role),
+              {R"(cluster.toml:2: cluster.transport: processes on several hosts reach each other by "tcp" only)"});
+}
+
+BOOST_AUTO_TEST_CASE(hosts_that_cannot_be_are_refused) {
+  const std::string role = "[[role]]\nname = \"ps\"\ncommand = [\"./ps\"]\n";
+  check_lines(errors("[[host]]\nslots = 1\n" + role), {R"(cluster.toml:1: host.name: missing, e.g. name = "a")"});
+  check_lines(errors("[[host]]\nname = \"a\"\n[[host]]\nname = \"a\"\n" + role),
+              {R"(cluster.toml:4: host.name: "a" is already the name of the host at cluster.toml:2)"});
+  check_lines(errors("[host]\nname = \"a\"\n" + role), {"cluster.toml:1: host: expected [[host]], found [host]"});
+  check_lines(errors("[[host]]\nname = \"a\"\n" + role + "hosts = [\"b\"]\n"),
+              {R"(cluster.toml:6: role.hosts: no host "b")"});
+  check_lines(errors(role + "hosts = [\"b\"]\n"), {R"(cluster.toml:4: role.hosts: "b": the file has no [[host]])"});
+  check_lines(errors("[[host]]\nname = \"a\"\nworking_dir = \"srv\"\n" + role),
+              {R"(cluster.toml:3: host.working_dir: "srv" is not an absolute path)"});
+  check_lines(errors("[[host]]\nname = \"a\"\nlocal = true\nssh = \"b\"\n" + role),
+              {"cluster.toml:4: host.ssh: host.local says that it needs none"});
+  check_lines(errors("[[host]]\nname = \"a\"\nssh = \"b\"\nagent = [\"x\"]\n" + role),
+              {"cluster.toml:4: host.agent: replaces host.ssh and host.local: give one of the three"});
+}
+
+BOOST_AUTO_TEST_CASE(no_word_for_ssh_is_an_option_or_more_than_a_word) {
+  const std::string role = "[[role]]\nname = \"ps\"\ncommand = [\"./ps\"]\n";
+  check_lines(errors("[[host]]\nname = \"a\"\nssh = \"-oProxyCommand=reboot\"\n" + role),
+              {R"(cluster.toml:3: host.ssh: "-oProxyCommand=reboot" begins with a -)"});
+  for (const char* word : {"b; reboot", "$(reboot)", "b c", "`x`", "b'"}) {
+    const auto found = errors("[[host]]\nname = \"a\"\ntroupe = \"" + std::string(word) + "\"\n" + role);
+    BOOST_TEST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found[0].find("has a character that a remote shell may read as its own") != std::string::npos);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

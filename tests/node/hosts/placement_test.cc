@@ -1,0 +1,79 @@
+// Which host each node gets.
+#include "node/hosts/placement.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace troupe;
+using namespace troupe::detail;
+
+BOOST_AUTO_TEST_SUITE(placement)
+
+namespace {
+
+HostConfig host(const std::string& name, int slots = 0) {
+  HostConfig result;
+  result.name = name;
+  result.slots = slots;
+  return result;
+}
+
+RoleConfig role(const std::string& name, int count, Placement how, std::vector<std::string> hosts = {}) {
+  RoleConfig result;
+  result.name = name;
+  result.count = count;
+  result.placement = how;
+  result.hosts = std::move(hosts);
+  result.count_origin = {Origin::Layer::file, "cluster.toml:9", 9};
+  return result;
+}
+
+/// Returns the names of the hosts that the nodes get, in order of rank: "abba".
+std::string placed(std::vector<HostConfig> hosts, std::vector<RoleConfig> roles) {
+  ClusterConfig config;
+  config.hosts = std::move(hosts);
+  config.roles = std::move(roles);
+  std::string result;
+  for (const std::size_t each : place_nodes(config)) result += config.hosts[each].name;
+  return result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(spread_takes_the_host_with_the_fewest_processes) {
+  BOOST_TEST(placed({host("a"), host("b")}, {role("ps", 1, Placement::spread), role("t", 4, Placement::spread)}) ==
+             "ababa");
+  BOOST_TEST(placed({host("a", 1), host("b"), host("c", 2)}, {role("t", 6, Placement::spread)}) == "abcbcb");
+}
+
+BOOST_AUTO_TEST_CASE(pack_fills_one_host_after_the_other) {
+  BOOST_TEST(placed({host("a", 2), host("b", 3)}, {role("t", 5, Placement::pack)}) == "aabbb");
+  BOOST_TEST(placed({host("a", 2), host("b", 3)}, {role("ps", 1, Placement::spread), role("t", 3, Placement::pack)}) ==
+             "aabb");
+  BOOST_TEST(placed({host("a"), host("b")}, {role("t", 3, Placement::pack)}) == "aaa");
+}
+
+BOOST_AUTO_TEST_CASE(per_host_gives_each_the_same_number_in_a_row) {
+  BOOST_TEST(placed({host("a"), host("b"), host("c")}, {role("t", 6, Placement::per_host)}) == "aabbcc");
+}
+
+BOOST_AUTO_TEST_CASE(a_role_stays_on_its_hosts) {
+  BOOST_TEST(placed({host("a"), host("b"), host("c")}, {role("ps", 1, Placement::spread, {"c"}),
+                                                        role("t", 4, Placement::per_host, {"b", "a"})}) == "caabb");
+}
+
+BOOST_AUTO_TEST_CASE(too_few_slots_are_refused_with_what_is_used) {
+  for (const Placement how : {Placement::spread, Placement::pack}) {
+    BOOST_CHECK_EXCEPTION((void)placed({host("a", 1), host("b", 2)}, {role("t", 4, how)}), ConfigError,
+                          [](const ConfigError& error) {
+                            return error.lines() == std::vector<std::string>{
+                                                        "cluster.toml:9: role.count: no slot is left for t3; used are "
+                                                        "a (1 of 1), b (2 of 2)"};
+                          });
+  }
+  BOOST_CHECK_THROW((void)placed({host("a", 1), host("b", 2)}, {role("t", 4, Placement::per_host)}), ConfigError);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
