@@ -42,7 +42,8 @@ struct StackReport {
 struct LaunchedNode {
   NodeName name;
   int pid = 0;
-  std::string end;  ///< "exit status 3", "killed by signal 9 (SIGKILL)"; empty while it runs
+  std::string end;   ///< "exit status 3", "killed by signal 9 (SIGKILL)"; empty while it runs
+  std::string host;  ///< its [[host]]; empty without one: the launcher's machine
   friend bool operator==(const LaunchedNode&, const LaunchedNode&) = default;
 };
 

@@ -19,85 +19,75 @@ namespace troupe {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using detail::FileDescriptor;
-
-constexpr std::size_t kAnswerMax = 8 << 20;
-
-/// One open question.
-struct Asking {
-  ControlAnswer answer;
-  FileDescriptor socket;
-  bool over = false;
-};
-
-void end(Asking& asking, std::string problem) {
-  asking.answer.problem = std::move(problem);
-  asking.socket.close();
-  asking.over = true;
-}
-
-void read_some(Asking& asking) {
-  std::array<char, 16 * 1024> buffer{};
-  const ssize_t size = recv(asking.socket.get(), buffer.data(), buffer.size(), 0);
-  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (size <= 0) return end(asking, asking.answer.text.empty() ? "it closed the connection without an answer" : "");
-  asking.answer.text.append(buffer.data(), static_cast<std::size_t>(size));
-  if (asking.answer.text.size() > kAnswerMax)
-    end(asking, fmt::format("its answer is longer than {} bytes", kAnswerMax));
-}
-
-std::string silence(std::chrono::milliseconds patience, pid_t pid) {
-  const std::string obstacle = obstacle_of(pid);
-  return fmt::format("no answer within {} ms{}{}", patience.count(), obstacle.empty() ? "" : ": ", obstacle);
-}
-
-/// Sends the question; nullopt for a process that must not be asked.
-std::optional<Asking> begin(const ControlQuestion& question) {
-  Asking asking;
-  asking.answer.from = question.to;
-  asking.socket = detail::connect_to(question.to);
-  if (!asking.socket.is_open()) {
-    end(asking, errno == ECONNREFUSED ? "no process answers there any more"
-                                      : fmt::format("it cannot be asked: {}", strerror(errno)));
-    return asking;
-  }
-  const detail::ControlPeer peer = detail::peer_of(asking.socket);
-  if (!detail::may_ask(geteuid(), peer.user)) return std::nullopt;
-  asking.answer.pid = peer.pid;
-  const std::string line = question.line + "\n";
-  if (send(asking.socket.get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) {
-    end(asking, "it takes no questions");
-  }
-  return asking;
-}
+constexpr std::size_t kAnswerMax = OpenQuestion::kAnswerMax;
 
 }  // namespace
 
+std::optional<OpenQuestion> OpenQuestion::begin(const ControlQuestion& question) {
+  OpenQuestion open;
+  open.answer_.from = question.to;
+  open.socket_ = detail::connect_to(question.to);
+  if (!open.socket_.is_open()) {
+    open.end(errno == ECONNREFUSED ? "no process answers there any more"
+                                   : fmt::format("it cannot be asked: {}", strerror(errno)));
+    return open;
+  }
+  const detail::ControlPeer peer = detail::peer_of(open.socket_);
+  if (!detail::may_ask(geteuid(), peer.user)) return std::nullopt;
+  open.answer_.pid = peer.pid;
+  const std::string line = question.line + "\n";
+  if (send(open.socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) {
+    open.end("it takes no questions");
+  }
+  return open;
+}
+
+void OpenQuestion::read_some() {
+  std::array<char, 16 * 1024> buffer{};
+  const ssize_t size = recv(socket_.get(), buffer.data(), buffer.size(), 0);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (size <= 0) return end(answer_.text.empty() ? "it closed the connection without an answer" : "");
+  answer_.text.append(buffer.data(), static_cast<std::size_t>(size));
+  if (answer_.text.size() > kAnswerMax) end(fmt::format("its answer is longer than {} bytes", kAnswerMax));
+}
+
+void OpenQuestion::give_up(std::chrono::milliseconds patience) {
+  if (is_over()) return;
+  const std::string obstacle = obstacle_of(answer_.pid);
+  end(fmt::format("no answer within {} ms{}{}", patience.count(), obstacle.empty() ? "" : ": ", obstacle));
+}
+
+void OpenQuestion::end(std::string problem) {
+  answer_.problem = std::move(problem);
+  socket_.close();
+  over_ = true;
+}
+
 std::vector<ControlAnswer> ask(const std::vector<ControlQuestion>& questions, std::chrono::milliseconds patience) {
   const Clock::time_point due = Clock::now() + patience;
-  std::vector<Asking> all;
+  std::vector<OpenQuestion> all;
   for (const ControlQuestion& question : questions) {
-    if (auto asking = begin(question)) all.push_back(*std::move(asking));
+    if (auto open = OpenQuestion::begin(question)) all.push_back(*std::move(open));
   }
   while (true) {
     std::vector<pollfd> polled;
-    std::vector<Asking*> waiting;
-    for (Asking& asking : all) {
-      if (asking.over) continue;
-      polled.push_back({asking.socket.get(), POLLIN, 0});
-      waiting.push_back(&asking);
+    std::vector<OpenQuestion*> waiting;
+    for (OpenQuestion& open : all) {
+      if (open.is_over()) continue;
+      polled.push_back({open.descriptor(), POLLIN, 0});
+      waiting.push_back(&open);
     }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - Clock::now());
     if (waiting.empty() || left.count() <= 0) break;
     static_cast<void>(::poll(polled.data(), polled.size(), static_cast<int>(left.count())));
     for (std::size_t i = 0; i < waiting.size(); ++i) {
-      if (polled[i].revents != 0) read_some(*waiting[i]);
+      if (polled[i].revents != 0) waiting[i]->read_some();
     }
   }
   std::vector<ControlAnswer> answers;
-  for (Asking& asking : all) {
-    if (!asking.over) end(asking, silence(patience, asking.answer.pid));
-    answers.push_back(std::move(asking.answer));
+  for (OpenQuestion& open : all) {
+    open.give_up(patience);
+    answers.push_back(open.take_answer());
   }
   return answers;
 }

@@ -4,11 +4,15 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "node/control/control_socket.h"
+#include "node/file_descriptor.h"
 
 namespace troupe {
 
@@ -25,6 +29,37 @@ struct ControlAnswer {
   std::string text;     ///< the answer
   std::string problem;  ///< why there is no answer; empty if there is one
   [[nodiscard]] bool ok() const { return problem.empty(); }
+};
+
+/// One question under way, for a caller with a loop around poll(2).
+class OpenQuestion {
+ public:
+  static constexpr std::size_t kAnswerMax = 8'000'000;  ///< bytes; a longer answer is a problem
+
+  /// Sends the question, without blocking; nullopt for a process of another user.
+  [[nodiscard]] static std::optional<OpenQuestion> begin(const ControlQuestion& question);
+
+  /// Returns whether the answer, or the reason why there is none, is complete.
+  [[nodiscard]] bool is_over() const { return over_; }
+
+  /// Returns the descriptor to wait for. REQUIRES: not over.
+  [[nodiscard]] int descriptor() const { return socket_.get(); }
+
+  /// Reads what is there of the answer. REQUIRES: not over.
+  void read_some();
+
+  /// `patience` has passed: the question is over without an answer, unless it is over already.
+  void give_up(std::chrono::milliseconds patience);
+
+  /// REQUIRES: over, and called once.
+  [[nodiscard]] ControlAnswer take_answer() { return std::move(answer_); }
+
+ private:
+  void end(std::string problem);
+
+  ControlAnswer answer_;
+  detail::FileDescriptor socket_;
+  bool over_ = false;
 };
 
 /// Asks all questions concurrently and returns the answers, in the order of the questions, after at most `patience`.

@@ -18,7 +18,7 @@ bool must_wait() { return errno == EAGAIN || errno == EINTR; }
 void ControlListener::add_polled(std::vector<pollfd>& polled) const {
   if (connections_.size() < kConnectionsMax && !paused_until_) polled.push_back({listening_.get(), POLLIN, 0});
   for (const Connection& connection : connections_) {
-    polled.push_back({connection.socket.get(), static_cast<short>(connection.answer ? POLLOUT : POLLIN), 0});
+    polled.push_back({connection.socket.get(), events_of(connection), 0});
   }
 }
 
@@ -27,9 +27,15 @@ void ControlListener::work(Time now) {
   if (!paused_until_) accept_some(now);
   std::erase_if(connections_, [&](Connection& connection) {
     if (connection.due <= now) return true;
-    if (!connection.answer && read(connection) == Outcome::over) return true;
+    if (!connection.asked && read(connection) == Outcome::over) return true;
     return connection.answer && write(connection) == Outcome::over;
   });
+}
+
+void ControlListener::take_answer(std::uint64_t id, std::string text) {
+  for (Connection& connection : connections_) {
+    if (connection.id == id) connection.answer = std::move(text);
+  }
 }
 
 std::optional<ControlListener::Time> ControlListener::next_due() const {
@@ -45,7 +51,8 @@ void ControlListener::accept_some(Time now) {
       if (!must_wait() && errno != ECONNABORTED) paused_until_ = now + kPause;  // else poll(2) returns at once
       return;
     }
-    if (may_ask(peer_of(socket).user, geteuid())) connections_.push_back({std::move(socket), now + kConnectionMax});
+    if (may_ask(peer_of(socket).user, geteuid()))
+      connections_.push_back({std::move(socket), now + kConnectionMax, ++ids_});
   }
 }
 
@@ -58,8 +65,14 @@ ControlListener::Outcome ControlListener::read(Connection& connection) {
   const std::size_t end = connection.question.find('\n');
   if (std::min(end, connection.question.size()) > kQuestionMax) return Outcome::over;
   if (end == std::string::npos) return Outcome::open;
-  connection.answer = answer_(std::string_view(connection.question).substr(0, end));
+  connection.asked = true;
+  connection.answer = answer_(std::string_view(connection.question).substr(0, end), connection.id);
   return Outcome::open;
+}
+
+short ControlListener::events_of(const Connection& connection) {
+  if (!connection.asked) return POLLIN;
+  return connection.answer ? POLLOUT : 0;  // an end of the connection is reported in any case
 }
 
 ControlListener::Outcome ControlListener::write(Connection& connection) {

@@ -68,7 +68,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BusyThread, job, age, waiting)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StackInfo, counts, calls, served, values, contexts, barriers, threads, silent)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NodeReport, phase, rank, age, members, counts)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StackReport, node, stack)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchedNode, name, pid, end)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchedNode, name, pid, end, host)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchReport, cluster, file, age, nodes)
 
 namespace {

@@ -34,7 +34,7 @@ struct Parts {
 };
 
 NodeView view_of(const NodeName& name, const ControlAnswer& answer) {
-  NodeView view{name, answer.pid, std::nullopt, answer.problem, std::nullopt};
+  NodeView view{name, answer.pid, std::nullopt, "", answer.problem, std::nullopt};
   if (!answer.ok()) return view;
   try {
     view.report = parse_node_report(answer.text);
@@ -46,8 +46,12 @@ NodeView view_of(const NodeName& name, const ControlAnswer& answer) {
 }
 
 NodeView view_of(const LaunchedNode& launched) {
-  return {launched.name, launched.pid, std::nullopt,
-          launched.end.empty() ? "runs, and is no node yet" : "ended: " + launched.end, std::nullopt};
+  return {launched.name,
+          launched.pid,
+          std::nullopt,
+          launched.host,
+          launched.end.empty() ? "runs, and is no node yet" : "ended: " + launched.end,
+          std::nullopt};
 }
 
 ClusterView assemble(const std::string& id, Parts parts) {
@@ -70,6 +74,7 @@ ClusterView assemble(const std::string& id, Parts parts) {
         const bool speaks = launched.end.empty() && answer != parts.nodes.end();
         NodeView view = speaks ? view_of(launched.name, answer->second) : view_of(launched);
         view.rank = rank++;
+        view.host = launched.host;
         add(std::move(view));
       }
     } catch (const ReportError& error) {
@@ -83,7 +88,7 @@ ClusterView assemble(const std::string& id, Parts parts) {
     for (const NodeName& member : view.report->members) hearsay.emplace(member, view.name);
   }
   for (const auto& [name, witness] : hearsay)
-    add({name, 0, std::nullopt, fmt::format("cannot be asked from here; {} sees it up", witness), std::nullopt});
+    add({name, 0, std::nullopt, "", fmt::format("cannot be asked from here; {} sees it up", witness), std::nullopt});
   return cluster;
 }
 
@@ -120,7 +125,10 @@ PeerTraffic total(const DebugInfo& counts) {
 }
 
 TextTable node_table(const ClusterView& cluster) {
+  const bool has_hosts =
+      std::any_of(cluster.nodes.begin(), cluster.nodes.end(), [](const NodeView& node) { return !node.host.empty(); });
   TextTable table({{"NODE"},
+                   {has_hosts ? "HOST" : ""},
                    {"RANK", kRight},
                    {"PID", kRight},
                    {"STATE"},
@@ -139,13 +147,13 @@ TextTable node_table(const ClusterView& cluster) {
     const std::string rank = node.rank ? std::to_string(*node.rank) : "";
     const std::string pid = node.pid > 0 ? std::to_string(node.pid) : "";
     if (!node.report) {
-      table.add({printable(node.name), rank, pid, printable(node.problem)});
+      table.add({printable(node.name), printable(node.host), rank, pid, printable(node.problem)});
       continue;
     }
     const DebugInfo& counts = node.report->counts;
     const PeerTraffic traffic = total(counts);
-    table.add({printable(node.name), rank, pid, state_of(*node.report), shown(node.report->age), text_of(counts.owners),
-               text_of(counts.handles), text_of(counts.forks), text_of(counts.pending_calls),
+    table.add({printable(node.name), printable(node.host), rank, pid, state_of(*node.report), shown(node.report->age),
+               text_of(counts.owners), text_of(counts.handles), text_of(counts.forks), text_of(counts.pending_calls),
                text_of(counts.waiting_calls), text_of(counts.served_calls), text_of(counts.contexts),
                fmt::format("{}/{}/{}", counts.threads_busy, counts.threads_waiting, counts.threads_idle),
                counts.traffic ? shown_bytes(traffic.bytes_sent) : "",
@@ -281,6 +289,7 @@ std::string json_of(const std::vector<ClusterView>& clusters) {
     json nodes = json::array();
     for (const NodeView& node : cluster.nodes) {
       json one{{"name", node.name}, {"pid", node.pid}};
+      if (!node.host.empty()) one["host"] = node.host;
       one["rank"] = node.rank ? json(*node.rank) : json(nullptr);
       if (node.report) one["report"] = json::parse(json_of(*node.report));
       else one["problem"] = node.problem;

@@ -19,6 +19,7 @@ struct NodeView {
   NodeName name;
   pid_t pid = 0;                      ///< 0 if unknown
   std::optional<std::uint32_t> rank;  ///< nullopt if unknown
+  std::string host;                   ///< its [[host]]; empty without one
   std::string problem;                ///< why there is no report: "no answer within 2000 ms: its process is stopped"
   std::optional<NodeReport> report;   ///< its own report
 };

@@ -21,6 +21,7 @@ std::string TextTable::text(std::size_t indent) const {
   const auto add_line = [&](const auto& cell_of, std::size_t count) {
     std::string line(indent, ' ');
     for (std::size_t i = 0; i < count; ++i) {
+      if (columns_[i].heading.empty()) continue;
       const std::string& cell = cell_of(i);
       line += columns_[i].align == Align::left ? fmt::format("{:<{}}  ", cell, widths[i])
                                                : fmt::format("{:>{}}  ", cell, widths[i]);

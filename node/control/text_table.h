@@ -20,6 +20,7 @@ class TextTable {
     Align align = Align::left;
   };
 
+  /// Columns without a heading are left out.
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }

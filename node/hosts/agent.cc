@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "node/control/control_client.h"
 #include "node/environment.h"
 #include "node/file_descriptor.h"
 #include "node/hosts/agent_frames.h"
@@ -46,6 +47,8 @@ using namespace detail;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kUnwrittenMax = 1 << 20;               // beyond it nodes block until the launcher reads
+constexpr std::chrono::milliseconds kAnswerTimeMax{1'500};   // `troupe status` waits 2 s
+constexpr std::size_t kQuestionsMax = 64;                    // under way; others get no answer
 constexpr std::chrono::milliseconds kFirstOrderMax{60'000};  // until the launcher has said its lease
 
 /// The launcher asked for something that cannot be done; the agent says so and ends.
@@ -116,10 +119,13 @@ class Agent {
     if (out_.size() > 0) polled.push_back({output_, POLLOUT, 0});
     const std::size_t first_node = polled.size();
     if (out_.size() < kUnwrittenMax) nodes_.add_polled(polled);
+    const std::size_t first_question = polled.size();
+    for (const Asked& each : asked_) polled.push_back({each.question.descriptor(), POLLIN, 0});
     if (::poll(polled.data(), polled.size(), patience_ms()) < 0 && errno != EINTR) {
       throw std::system_error(errno, std::generic_category(), "poll");
     }
-    nodes_.read(std::span(polled).subspan(first_node), take_output());
+    nodes_.read(std::span(polled).subspan(first_node, first_question - first_node), take_output());
+    answer(std::span(polled).subspan(first_question));
     if (polled[0].revents != 0) take_signals();
     if (polled[1].revents != 0) read();
     if (out_.write_some(output_) == PipeWriter::Outcome::closed) end_ = "";
@@ -129,9 +135,52 @@ class Agent {
   }
 
   int patience_ms() const {
-    if (lease_.count() == 0) return -1;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(heard_ + lease_ - Clock::now()).count();
+    std::optional<Clock::time_point> due;
+    if (lease_.count() > 0) due = heard_ + lease_;
+    if (!asked_.empty()) due = std::min(due.value_or(asked_.front().due), asked_.front().due);
+    if (!due) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - Clock::now()).count();
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+  }
+
+  /// Asks the control socket of a node.
+  void ask(std::string_view body) {
+    const std::uint64_t id = take_u64(body);
+    const std::uint32_t node = take_u32(body);
+    if (node >= names_.size())
+      throw AgentProtocolError(fmt::format("a question for node {} of {}", node, names_.size()));
+    auto question = asked_.size() < kQuestionsMax
+                        ? OpenQuestion::begin({{cluster_id_, names_[node]}, std::string(body)})
+                        : std::nullopt;
+    if (!question) return send_problem(id, "its agent cannot ask it now");
+    if (question->is_over()) return send_answer(id, question->take_answer());
+    asked_.push_back({id, *std::move(question), Clock::now() + kAnswerTimeMax});
+  }
+
+  /// Reads answers. `polled`: of asked_, in this order.
+  void answer(std::span<const pollfd> polled) {
+    for (std::size_t i = 0; i < polled.size(); ++i) {
+      if (polled[i].revents != 0) asked_[i].question.read_some();
+      if (asked_[i].due <= Clock::now()) asked_[i].question.give_up(kAnswerTimeMax);
+    }
+    for (Asked& each : asked_) {
+      if (each.question.is_over()) send_answer(each.id, each.question.take_answer());
+    }
+    std::erase_if(asked_, [](const Asked& each) { return each.question.is_over(); });
+  }
+
+  void send_answer(std::uint64_t id, const ControlAnswer& answer) {
+    if (!answer.ok()) return send_problem(id, answer.problem);
+    std::string body;
+    put_u64(body, id);
+    send(AgentFrameKind::answer, body.append("\1").append(answer.text));
+  }
+
+  void send_problem(std::uint64_t id, std::string_view problem) {
+    std::string body;
+    put_u64(body, id);
+    body.push_back('\0');
+    send(AgentFrameKind::answer, body.append(problem));
   }
 
   void take_signals() {
@@ -180,6 +229,7 @@ class Agent {
       case AgentFrameKind::program: return take_program(body);
       case AgentFrameKind::secret: return take_secret(body);
       case AgentFrameKind::start: return start(parse_body<AgentStart>(body));
+      case AgentFrameKind::question: return ask(body);
       case AgentFrameKind::ping: return send(AgentFrameKind::pong, "");
       case AgentFrameKind::signal: {
         const std::uint32_t node = take_u32(body);
@@ -196,6 +246,7 @@ class Agent {
 
   void prepare(AgentPrepare order) {
     lease_ = order.lease;
+    cluster_id_ = std::move(order.cluster_id);
     network_ = std::move(order.network);
     if (order.seed) reserve(*order.seed);
     try {
@@ -257,6 +308,7 @@ class Agent {
                                    spec.working_dir.string())}};
       }
       nodes_.start(spec, secret_);
+      names_.push_back(node.name);
     }
     explicit_bzero(secret_.data(), secret_.size());
     AgentStarted started;
@@ -284,6 +336,14 @@ class Agent {
   ReservedPort reserved_;
   std::string seed_;     ///< where the first node will listen, if it is here
   std::string network_;  ///< as in cluster.network
+  std::string cluster_id_;
+  std::vector<std::string> names_;  ///< of nodes_
+  struct Asked {
+    std::uint64_t id;
+    OpenQuestion question;
+    Clock::time_point due;
+  };
+  std::vector<Asked> asked_;  ///< the first is due first
   std::array<std::byte, 32> secret_{};
   Clock::time_point heard_ = Clock::now();            ///< the launcher, last
   std::chrono::milliseconds lease_ = kFirstOrderMax;  ///< 0: none

@@ -67,6 +67,16 @@ std::uint32_t take_u32(std::string_view& body) {
   return value;
 }
 
+void put_u64(std::string& body, std::uint64_t value) {
+  put_u32(body, static_cast<std::uint32_t>(value));
+  put_u32(body, static_cast<std::uint32_t>(value >> 32));
+}
+
+std::uint64_t take_u64(std::string_view& body) {
+  const std::uint64_t low = take_u32(body);
+  return low | std::uint64_t{take_u32(body)} << 32;
+}
+
 std::uint8_t take_u8(std::string_view& body) {
   need(body, 1);
   const auto value = static_cast<unsigned char>(body.front());

@@ -26,7 +26,7 @@ enum class AgentFrameKind : std::uint8_t {
   secret = 3,   ///< the cluster's 32 secret bytes
   start = 4,
   signal = 5,    ///< u32 node | i32 signal
-  question = 6,  ///< u32 id | u32 node | a question for its control socket
+  question = 6,  ///< u64 id | u32 node | a question for its control socket
   ping = 7,      ///< empty
   // from the agent
   welcome = 65,
@@ -35,7 +35,7 @@ enum class AgentFrameKind : std::uint8_t {
   refused = 68,
   output = 69,  ///< u32 node | u8 stream (Output) | bytes
   ended = 70,   ///< u32 node | i32 wait status
-  answer = 71,  ///< u32 id | u8 1 for an answer, 0 for a problem | text
+  answer = 71,  ///< u64 id | u8 1 for an answer, 0 for a problem | text
   pong = 72,    ///< empty
 };
 
@@ -92,6 +92,10 @@ void put_u32(std::string& body, std::uint32_t value);
 
 /// Takes a u32 from the front of `body`. Throws AgentProtocolError if there are fewer than four bytes.
 [[nodiscard]] std::uint32_t take_u32(std::string_view& body);
+
+/// As put_u32 and take_u32, eight bytes.
+void put_u64(std::string& body, std::uint64_t value);
+[[nodiscard]] std::uint64_t take_u64(std::string_view& body);
 
 /// As take_u32, one byte.
 [[nodiscard]] std::uint8_t take_u8(std::string_view& body);

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <utility>
 
+#include "node/control/report_json.h"
 #include "node/launch/program_path.h"
 
 namespace troupe::detail {
@@ -162,6 +163,15 @@ void RemoteHost::send(std::size_t rank, int signal) {
   send(AgentFrameKind::signal, body);
 }
 
+bool RemoteHost::ask(std::size_t rank, std::string_view question, std::uint64_t id) {
+  if (state_ != State::running) return false;
+  std::string body;
+  put_u64(body, id);
+  put_u32(body, static_cast<std::uint32_t>(local(rank)));
+  send(AgentFrameKind::question, body.append(question));
+  return true;
+}
+
 pid_t RemoteHost::pid(std::size_t rank) const {
   const std::size_t node = local(rank);
   return node < pids_.size() ? pids_[node] : 0;
@@ -214,6 +224,7 @@ void RemoteHost::obey(const AgentFrame& frame) {
     case AgentFrameKind::started: return take_started(body);
     case AgentFrameKind::refused: return fail(parse_body<AgentRefused>(body).problems);
     case AgentFrameKind::ended: return take_end(body);
+    case AgentFrameKind::answer: return take_answer(body);
     case AgentFrameKind::pong: return;
     case AgentFrameKind::output: {
       const std::size_t rank = rank_of(take_u32(body));
@@ -282,6 +293,12 @@ void RemoteHost::take_end(std::string_view body) {
   if (!running_[node]) throw AgentProtocolError(fmt::format("node {} ended twice", node));
   running_[node] = false;
   events_.ended({{rank, ExitStatus(status & 0xffff)}});
+}
+
+void RemoteHost::take_answer(std::string_view body) {
+  const std::uint64_t id = take_u64(body);
+  const bool is_answer = take_u8(body) == 1;
+  events_.answered(id, is_answer ? std::string(body) : json_of_error(body));
 }
 
 void RemoteHost::show_lines(Output stream, std::string_view bytes) {

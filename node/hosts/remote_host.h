@@ -73,6 +73,7 @@ class RemoteHost : public HostRun {
   void child_ended() override;
   [[nodiscard]] std::optional<Time> next_due() const override;
   void send(std::size_t rank, int signal) override;
+  [[nodiscard]] bool ask(std::size_t rank, std::string_view question, std::uint64_t id) override;
   [[nodiscard]] pid_t pid(std::size_t rank) const override;
 
  private:
@@ -84,6 +85,7 @@ class RemoteHost : public HostRun {
   void take_prepared(std::string_view body);
   void take_started(std::string_view body);
   void take_end(std::string_view body);
+  void take_answer(std::string_view body);
   void copy_some();
   void show_lines(Output stream, std::string_view bytes);
   void fail(const std::vector<std::string>& problems);

@@ -6,9 +6,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "node/launch/local_nodes.h"
@@ -20,6 +24,8 @@ struct HostEvents {
   TakeOutput output;
   /// These nodes have ended; their output came before.
   std::function<void(const std::vector<NodeEnd>& ends)> ended;
+  /// The answer to question `id`, or JSON with the reason why there is none.
+  std::function<void(std::uint64_t id, std::string text)> answered;
 };
 
 /// Thread rule: the launcher's thread. A host calls its events from work() and child_ended() only.
@@ -45,6 +51,10 @@ class HostRun {
   /// Sends `signal` to node `rank`, which is on this host. Does nothing once it has ended.
   virtual void send(std::size_t rank, int signal) = 0;
 
+  /// Asks the control socket of node `rank`; the answer comes as event `answered` with this `id`. Returns false if
+  /// none will: a node of this machine is asked without its launcher.
+  [[nodiscard]] virtual bool ask(std::size_t rank, std::string_view question, std::uint64_t id) = 0;
+
   /// Returns the number of its process on its host.
   [[nodiscard]] virtual pid_t pid(std::size_t rank) const = 0;
 };
@@ -66,6 +76,7 @@ class LocalHost : public HostRun {
   }
   [[nodiscard]] std::optional<Time> next_due() const override { return std::nullopt; }
   void send(std::size_t rank, int signal) override { nodes_.send(rank, signal); }
+  [[nodiscard]] bool ask(std::size_t, std::string_view, std::uint64_t) override { return false; }
   [[nodiscard]] pid_t pid(std::size_t rank) const override { return nodes_.pid(rank); }
 
  private:

@@ -186,7 +186,11 @@ class Launcher {
   HostEvents events() {
     return {
         .output = [this](std::size_t node, Output stream, std::string_view bytes) { take_output(node, stream, bytes); },
-        .ended = [this](const std::vector<NodeEnd>& ends) { take_ends(ends); }};
+        .ended = [this](const std::vector<NodeEnd>& ends) { take_ends(ends); },
+        .answered =
+            [this](std::uint64_t id, std::string text) {
+              if (control_) control_->take_answer(id, std::move(text));
+            }};
   }
 
   /// Lets the agents end, which have no nodes any more.
@@ -204,19 +208,36 @@ class Launcher {
   /// Opens the control socket for `troupe status`.
   void open_control() {
     try {
-      control_.emplace(ControlName{plan_.cluster_id, {}}, [this](std::string_view question) {
-        return question == "nodes" ? json_of(report()) : json_of_error("it does not know this question");
-      });
+      control_.emplace(ControlName{plan_.cluster_id, {}},
+                       ControlListener::AnswerOrLater(
+                           [this](std::string_view question, std::uint64_t id) { return answer(question, id); }));
     } catch (const std::exception& error) {
       view_.say(Output::err, fmt::format("[troupe] `troupe status` cannot ask: {}", error.what()), Tone::quiet);
     }
+  }
+
+  /// Answers "nodes"; "ask NODE QUESTION" goes to the agent of the node's host.
+  std::optional<std::string> answer(std::string_view question, std::uint64_t id) {
+    constexpr std::string_view kAsk = "ask ";
+    if (question == "nodes") return json_of(report());
+    if (!question.starts_with(kAsk)) return json_of_error("it does not know this question");
+    question.remove_prefix(kAsk.size());
+    const std::string_view name = question.substr(0, question.find(' '));
+    question.remove_prefix(std::min(name.size() + 1, question.size()));
+    const auto node =
+        std::find_if(plan_.nodes.begin(), plan_.nodes.end(), [&](const auto& each) { return each.name == name; });
+    if (node == plan_.nodes.end()) return json_of_error("it has no such node");
+    const auto rank = static_cast<std::size_t>(node - plan_.nodes.begin());
+    if (hosts_[host_of_[rank]]->ask(rank, question, id)) return std::nullopt;
+    return json_of_error("its host does not answer");
   }
 
   LaunchReport report() const {
     LaunchReport report{
         config_.name, (config_.directory / fs::path(config_.file).filename()).string(), Clock::now() - begin_, {}};
     for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
-      report.nodes.push_back({plan_.nodes[i].name, pid_of(i), ends_[i]});
+      report.nodes.push_back(
+          {plan_.nodes[i].name, pid_of(i), ends_[i], plan_.hosts.empty() ? "" : plan_.hosts[host_of_[i]].name});
     }
     return report;
   }

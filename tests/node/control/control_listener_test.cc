@@ -8,7 +8,10 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/support/fresh_control_name.h"
@@ -65,6 +68,34 @@ BOOST_AUTO_TEST_CASE(a_question_is_answered_and_the_connection_ends) {
   BOOST_TEST(heard(socket) == "fine\n");
   BOOST_TEST(is_over(socket));
   BOOST_TEST(listener.connections() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_may_come_later) {
+  std::vector<std::uint64_t> ids;
+  const ControlName other = testing::fresh_control_name();
+  ControlListener later(other, ControlListener::AnswerOrLater([&](std::string_view, std::uint64_t id) {
+                          ids.push_back(id);
+                          return std::optional<std::string>();
+                        }));
+  const FileDescriptor first = connect_to(other);
+  const FileDescriptor second = connect_to(other);
+  say(first, "a\n");
+  say(second, "b\n");
+  later.work(now);
+  later.work(now);
+  BOOST_TEST_REQUIRE(ids.size() == 2U);
+  std::vector<pollfd> polled;
+  later.add_polled(polled);
+  BOOST_TEST(::poll(polled.data(), polled.size(), 0) == 0);  // a loop around poll(2) sleeps meanwhile
+  later.take_answer(ids[1], "to b");
+  later.take_answer(77, "to nobody");
+  later.work(now);
+  BOOST_TEST(heard(first).empty());
+  BOOST_TEST(heard(second) == "to b");
+  later.work(now + ControlListener::kConnectionMax);
+  BOOST_TEST(is_over(first));
+  later.take_answer(ids[0], "too late");
+  BOOST_TEST(later.connections() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_question_may_come_in_pieces_and_is_waited_for_without_blocking) {

@@ -77,7 +77,10 @@ inline LaunchReport sample_launch_report() {
   using std::chrono_literals::operator""us;
   using std::chrono_literals::operator""ms;
   using std::chrono_literals::operator""s;
-  return {"digits", "/home/me/cluster.toml", 75s, {{"ps0", 101, ""}, {"trainer", 102, "killed by signal 9 (SIGKILL)"}}};
+  return {"digits",
+          "/home/me/cluster.toml",
+          75s,
+          {{"ps0", 101, "", ""}, {"trainer", 102, "killed by signal 9 (SIGKILL)", "b"}}};
 }
 
 }  // namespace troupe::testing

@@ -45,7 +45,7 @@ using Texts = std::vector<std::string>;
 
 BOOST_AUTO_TEST_CASE(nodes_stand_in_the_order_of_their_launcher_with_what_became_of_them) {
   const LaunchReport launch{
-      "digits", "", 1s, {{"z", 101, ""}, {"y", 102, "exit status 3"}, {"x", 103, ""}, {"w", 104, ""}}};
+      "digits", "", 1s, {{"z", 101, "", ""}, {"y", 102, "exit status 3", ""}, {"x", 103, "", ""}, {"w", 104, "", ""}}};
   const auto views = views_of({node("guest"), silent("w"), node("z"), launcher(launch)});
   BOOST_TEST_REQUIRE(views.size() == 1U);
   const ClusterView& cluster = views[0];
@@ -106,11 +106,11 @@ BOOST_AUTO_TEST_CASE(text_has_a_row_for_each_node_and_one_for_each_peer) {
   const auto views = views_of({launcher(testing::sample_launch_report()), node("ps0", report)});
   BOOST_TEST(text_of(views.at(0), PeersShown::busiest) ==
              "digits (4f2a), /home/me/cluster.toml, started 1 min 15 s ago\n"
-             "NODE     RANK  PID  STATE        UP  OWNERS  HANDLES  FORKS  CALLS  WAITING  SERVED  CONTEXTS   THREADS  "
-             "  SENT  RECEIVED\n"
-             "ps0         0    7  serving  12.3 s       2        3      4      6       60       7         8  12/13/14  "
-             "3.0 kB    4.0 MB\n"
-             "trainer     1  102  ended: killed by signal 9 (SIGKILL)\n"
+             "NODE     HOST  RANK  PID  STATE        UP  OWNERS  HANDLES  FORKS  CALLS  WAITING  SERVED  CONTEXTS   "
+             "THREADS    SENT  RECEIVED\n"
+             "ps0               0    7  serving  12.3 s       2        3      4      6       60       7         8  "
+             "12/13/14  3.0 kB    4.0 MB\n"
+             "trainer  b        1  102  ended: killed by signal 9 (SIGKILL)\n"
              "\n"
              "NODE  PEER     WAITING    BYTES  QUEUED  ANSWERS  OWNERS  FORKS  CONTEXTS\n"
              "ps0   trainer       60  61.0 kB      62  63.0 kB      64     65        66\n"

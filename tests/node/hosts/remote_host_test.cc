@@ -10,11 +10,18 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
+#include "node/control/control_client.h"
+#include "node/control/control_listener.h"
+#include "node/control/report_json.h"
 #include "node/hosts/agent_frames.h"
 #include "node/hosts/agent_messages.h"
 #include "tests/support/temporary_directory.h"
@@ -298,6 +305,38 @@ BOOST_AUTO_TEST_CASE(a_large_program_arrives_whole) {
       up("[cluster]\ncopy = true\n" + far + "[[role]]\nname = \"n\"\ncommand = [\"./large\"]\n").finish();
   BOOST_TEST(result.status == 0);
   BOOST_TEST(with(result.lines, "[n] ").at(0) == "[n] " + std::to_string(std::filesystem::file_size(path() / "large")));
+}
+
+BOOST_AUTO_TEST_CASE(nodes_of_other_hosts_are_asked_by_way_of_the_launcher) {
+  auto run = up(kTwoHosts + role("n", "echo id $TROUPE_CLUSTER_ID; exec sleep 1000", "count = 2"));
+  const std::string id = after(run.wait_for("[n/1] id "), "id ");
+  run.wait_for("started in");
+  ControlListener node(ControlName{id, "n1"},
+                       [](std::string_view question) { return "told " + std::string(question); });
+  std::vector<ControlAnswer> answers;
+  std::atomic<bool> done = false;
+  {
+    const std::jthread asker([&] {
+      answers = ask({{{id, ""}, "ask n1 status"}, {{id, ""}, "ask n0 status"}, {{id, ""}, "ask n2 status"}},
+                    std::chrono::seconds(5));
+      done = true;
+    });
+    while (!done) {
+      std::vector<pollfd> polled;
+      node.add_polled(polled);
+      (void)::poll(polled.data(), polled.size(), 10);
+      node.work(std::chrono::steady_clock::now());
+    }
+  }
+  BOOST_TEST_REQUIRE(answers.size() == 3u);
+  BOOST_TEST(answers[0].text == "told status");
+  BOOST_TEST(answers[1].text == R"({"error":"no process answers there any more"})");
+  BOOST_TEST(answers[2].text == R"({"error":"it has no such node"})");
+  const LaunchReport report = parse_launch_report(ask({{{id, ""}, "nodes"}}, std::chrono::seconds(5)).at(0).text);
+  BOOST_TEST_REQUIRE(report.nodes.size() == 2u);
+  BOOST_TEST(report.nodes[0].host == "a");
+  BOOST_TEST(report.nodes[1].host == "b");
+  BOOST_TEST(report.nodes[1].pid > 0);
 }
 
 BOOST_AUTO_TEST_CASE(an_address_that_others_reach_is_refused_on_loopback) {
