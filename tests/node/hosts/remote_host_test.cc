@@ -5,8 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -24,11 +22,13 @@
 #include "node/control/report_json.h"
 #include "node/hosts/agent_frames.h"
 #include "node/hosts/agent_messages.h"
+#include "tests/support/process_end.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/troupe_run.h"
 
 using namespace troupe;
 using namespace troupe::detail;
+using troupe::testing::ProcessEnd;
 using troupe::testing::TemporaryDirectory;
 using troupe::testing::TroupeRun;
 
@@ -79,20 +79,13 @@ std::string after(const std::string& line, const std::string& word) {
   return line.substr(line.find(word) + word.size());
 }
 
-/// Awaits the end of a process that is no child of this one.
-class ProcessEnd {
- public:
-  explicit ProcessEnd(pid_t pid) : process_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {}
+return process_.is_open() && ::poll(&polled, 1, 10'000) > 0;
+}
 
-  /// Returns whether it comes within 10 s.
-  [[nodiscard]] bool comes() const {
-    pollfd polled{process_.get(), POLLIN, 0};
-    return process_.is_open() && ::poll(&polled, 1, 10'000) > 0;
-  }
-
- private:
-  FileDescriptor process_;
-};
+private:
+FileDescriptor process_;
+}
+;
 
 /// Returns what an agent of this version says first.
 std::string hello(const std::string& version = TROUPE_VERSION) {

@@ -1,0 +1,177 @@
+// `troupe up` over two machines joined by a wire, through ssh: two network namespaces, one with an sshd of its own.
+#include <boost/test/unit_test.hpp>
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "node/file_descriptor.h"
+#include "tests/chaos/capabilities.h"
+#include "tests/chaos/network_namespace.h"
+#include "tests/support/process_end.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/troupe_run.h"
+
+namespace troupe::testing {
+namespace {
+
+using boost::unit_test::label;
+using boost::unit_test::precondition;
+
+constexpr const char* kSshd = "/usr/sbin/sshd";
+
+/// Namespaces, an sshd and a login as root.
+struct NeedsSshd {
+  boost::test_tools::assertion_result operator()(boost::unit_test::test_unit_id unit) const {
+    boost::test_tools::assertion_result result = NeedsNamespaces{}(unit);
+    if (!result) return result;
+    const bool there = std::filesystem::exists(kSshd) && std::filesystem::exists("/usr/bin/ssh") && geteuid() == 0;
+    if (there) return true;
+    result = false;
+    result.message() << "needs root, openssh-server and openssh-client";
+    return result;
+  }
+};
+
+return process_.is_open() && ::poll(&polled, 1, 10'000) > 0;
+}
+
+private:
+detail::FileDescriptor process_;
+};
+
+/// This thread is on the first machine, 10.77.0.1; on the other, 10.77.0.2, an sshd listens.
+struct TwoHosts {
+  TwoHosts() {
+    join_by_wire(one, other);
+    const std::string base = directory.path().string();
+    for (const char* key : {"key", "host_key"}) {
+      one.run(fmt::format("ssh-keygen -q -t ed25519 -N '' -f {}/{}", base, key));
+    }
+    mkdir("/run/sshd", 0755);  // sshd wants this folder to exist, and leaves it empty
+    std::ofstream(base + "/sshd_config") << fmt::format(
+        "ListenAddress 10.77.0.2:2200\nHostKey {0}/host_key\nAuthorizedKeysFile {0}/key.pub\nPidFile {0}/pid\n"
+        "StrictModes no\nUsePAM no\nPermitRootLogin yes\n",
+        base);
+    std::ofstream(base + "/ssh_config") << fmt::format(
+        "Host *\n  Port 2200\n  IdentityFile {0}/key\n  StrictHostKeyChecking no\n  UserKnownHostsFile {0}/known\n"
+        "  LogLevel ERROR\n",
+        base);
+    start_sshd(base + "/sshd_config");
+    other.run("until ss -ltn | grep -q 10.77.0.2:2200; do sleep 0.01; done");
+  }
+  ~TwoHosts() {
+    kill(sshd_, SIGTERM);
+    waitpid(sshd_, nullptr, 0);
+  }
+  TwoHosts(const TwoHosts&) = delete;
+  TwoHosts& operator=(const TwoHosts&) = delete;
+
+  void start_sshd(const std::string& config) {
+    const NetworkNamespace::Inside there(other);
+    sshd_ = fork();
+    if (sshd_ == 0) {
+      execl(kSshd, kSshd, "-D", "-f", config.c_str(), nullptr);
+      _exit(127);
+    }
+  }
+
+  /// Returns a run of the cluster with two hosts: "here", and "there" through ssh.
+  TroupeRun up(const std::string& cluster, const std::string& roles, std::chrono::seconds limit) const {
+    std::ofstream(directory.path() / "cluster.toml") << fmt::format(
+        "[cluster]\nname = \"hosts\"\nnetwork = \"trusted\"\n{}\n[[host]]\nname = \"here\"\nlocal = true\naddress = "
+        "\"wire\"\n[[host]]\nname = \"there\"\nagent = [\"ssh\", \"-F\", \"{}/ssh_config\", \"-T\", \"-o\", "
+        "\"BatchMode=yes\", \"10.77.0.2\", \"{}\", \"agent\"]\n{}",
+        cluster, directory.path().string(), TROUPE_PROGRAM, roles);
+    return TroupeRun(directory.path(), {"up", "cluster.toml"}, limit);
+  }
+
+  TemporaryDirectory directory;
+  NetworkNamespace one;
+  NetworkNamespace other;
+  NetworkNamespace::Inside here{one};
+
+ private:
+  pid_t sshd_ = -1;
+};
+
+std::string role(const std::string& name, const std::string& script) {
+  return "[[role]]\nname = \"" + name + "\"\ncommand = [\"sh\", \"-c\", '''" + script + "''']\n";
+}
+
+std::string after(const std::string& line, const std::string& word) {
+  return line.substr(line.find(word) + word.size());
+}
+
+BOOST_TEST_DECORATOR(*label("chaos") * label("privileged") * precondition(NeedsSshd{}))
+BOOST_FIXTURE_TEST_SUITE(hosts, TwoHosts)
+
+BOOST_AUTO_TEST_CASE(demo_runs_over_two_hosts_with_one_command) {
+  const std::string trainer =
+      std::string("command = [\"") + TRAINER + "\", \"--examples\", \"1600\", \"--epochs\", \"1\"]";
+  auto run = up("result = \"trainer1\"",
+                std::string("[[role]]\nname = \"ps\"\ncommand = [\"") + PARAMETER_SERVER +
+                    "\"]\n[[role]]\nname = \"trainer\"\ncount = 2\n" + trainer + "\n",
+                std::chrono::seconds(90));
+  run.wait_for("3 nodes on 2 hosts started in ");
+  run.wait_for("[trainer/1] training");
+  const std::string status = one.run(std::string(TROUPE_PROGRAM) + " status hosts");
+  for (const char* row : {"\nps        here     0", "\ntrainer0  there    1", "\ntrainer1  here     2"}) {
+    BOOST_TEST(status.find(row) != std::string::npos, status);
+  }
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 0);
+  const std::string done = "[trainer/0] Training complete! 25 of 25 steps accepted";
+  BOOST_TEST(std::count(result.lines.begin(), result.lines.end(), done) == 1);
+  BOOST_TEST(result.last().starts_with("test accuracy: "), result.last());
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_lost_when_the_wire_is_cut_for_less_than_the_lease) {
+  const std::string counts = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo count $i; sleep 0.05; done";
+  auto run = up("lease = \"20s\"", role("near", counts) + role("far", counts), std::chrono::seconds(40));
+  run.wait_for("[far] count 5");
+  one.cut_incoming();
+  other.cut_incoming();
+  run.wait_for("[near] count 50");
+  one.mend();
+  other.mend();
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 0);
+  std::vector<std::string> far;
+  for (const std::string& line : result.lines) {
+    if (line.starts_with("[far] count ")) far.push_back(after(line, "count "));
+  }
+  BOOST_TEST_REQUIRE(far.size() == 60u);
+  for (std::size_t i = 0; i < far.size(); ++i) BOOST_TEST(far[i] == std::to_string(i + 1));
+}
+
+BOOST_AUTO_TEST_CASE(a_host_that_is_cut_off_for_good_leaves_no_process) {
+  const std::string waits = "echo pid $$; exec sleep 1000";
+  auto run = up("lease = \"2s\"",
+                role("near", "trap 'echo bye; exit 0' TERM; echo ready; sleep 1000 & wait") + role("far", waits),
+                std::chrono::seconds(30));
+  run.wait_for("[near] ready");
+  const ProcessEnd far(std::stoi(after(run.wait_for("[far] pid "), "pid ")));
+  run.wait_for("2 nodes on 2 hosts started in ");
+  one.cut_incoming();
+  other.cut_incoming();
+  run.wait_for("[host there] no word from its agent for 2000 ms");
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(result.last().starts_with("[far] lost with its host, pid "), result.last());
+  BOOST_TEST(std::count(result.lines.begin(), result.lines.end(), "[near] bye") == 1);
+  BOOST_TEST(far.comes());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
