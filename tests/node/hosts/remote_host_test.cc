@@ -26,13 +26,10 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/support/troupe_run.h"
 
-using namespace troupe;
-using namespace troupe::detail;
-using troupe::testing::ProcessEnd;
-using troupe::testing::TemporaryDirectory;
-using troupe::testing::TroupeRun;
-
+namespace troupe::testing::on_hosts {
 namespace {
+
+using namespace troupe::detail;
 
 /// Returns a [[host]] on this machine whose agent is started by `script`; by default the true one.
 std::string host(const std::string& name, const std::string& address, const std::string& more = "",
@@ -78,14 +75,6 @@ std::vector<std::string> with(const std::vector<std::string>& lines, const std::
 std::string after(const std::string& line, const std::string& word) {
   return line.substr(line.find(word) + word.size());
 }
-
-return process_.is_open() && ::poll(&polled, 1, 10'000) > 0;
-}
-
-private:
-FileDescriptor process_;
-}
-;
 
 /// Returns what an agent of this version says first.
 std::string hello(const std::string& version = TROUPE_VERSION) {
@@ -381,3 +370,5 @@ BOOST_AUTO_TEST_CASE(an_agent_that_breaks_the_protocol_is_given_up) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::testing::on_hosts
