@@ -46,6 +46,7 @@ struct ClusterConfig {
   int port = 0;  ///< of the seed, tcp only; 0 = any free one
   Origin port_origin;
   Origin address_origin;  ///< of node.address
+  Origin network_origin;  ///< of node.network
   std::string result;     ///< node whose last line is the run's result; empty = none
   NodeSettings node;
   std::vector<RoleConfig> roles;  ///< in the order of the file, which is the order of ranks

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <utility>
 
+#include "node/keys/key_ring.h"
 #include "node/links/tcp_place.h"
 
 namespace troupe::detail {
@@ -81,6 +82,7 @@ class Planner {
     }
     plan_.cluster_id = random_id();
     plan_addresses();
+    if (encrypts_) rings_ = make_run_keys(names_);
     base_ = base_environment();
     for (const RoleConfig& role : config_.roles) plan_role(role);
     if (!problems_.empty()) throw ConfigError(std::move(problems_));
@@ -95,14 +97,22 @@ class Planner {
     const auto refuse = [&](std::string_view why) {
       problems_.push_back(fmt::format("{}: cluster.address: {}", config_.address_origin.text(), why));
     };
+    const std::string& network = config_.node.network;
     if (config_.transport == Transport::ipc) {
+      if (network == "keys") {
+        problems_.push_back(fmt::format(
+            "{}: cluster.network: \"keys\" encrypts tcp; set transport = \"tcp\", or leave network out: nothing of "
+            "transport = \"ipc\" leaves this machine",
+            config_.network_origin.text()));
+      }
       if (!host.empty()) refuse("nodes listen over TCP with transport = \"tcp\" only");
       seed_ = ipc_address(names_.front());
       return;
     }
     try {
       if (!host.empty()) host_numbers_ = numbers_of(host);
-      if (!is_loopback(host_numbers_) && config_.node.network != "trusted") {
+      encrypts_ = network == "keys" || (network == "auto" && !is_loopback(host_numbers_));
+      if (!is_loopback(host_numbers_) && network == "loopback") {
         refuse(fmt::format("{} can be reached from other machines: {}", host, kTrustHint));
         return;
       }
@@ -125,7 +135,7 @@ class Planner {
   Variables base_environment() const {
     Variables result = host_.variables;
     std::erase_if(result, [](const auto& variable) { return variable.first.starts_with("TROUPE__"); });
-    for (const char* stale : {"TROUPE_SECRET_FD", "TROUPE_SECRET_FILE"}) result.erase(stale);
+    for (const char* stale : {"TROUPE_SECRET_FD", "TROUPE_SECRET_FILE", "TROUPE_KEYS_FD"}) result.erase(stale);
     const int processes = static_cast<int>(names_.size());
     const int threads =
         config_.node.math_threads > 0 ? config_.node.math_threads : std::max(1, host_.cores / processes);
@@ -136,6 +146,7 @@ class Planner {
     result.emplace("OPENBLAS_NUM_THREADS", threads_text);
     result.emplace("OPENBLAS_THREAD_TIMEOUT", "4");  // idle threads sleep after 2^4 cycles instead of spinning on
     result.merge(as_variables(config_.node));
+    if (encrypts_) result[variable_name("cluster", "network")] = "keys";
     result["TROUPE_MATH_THREADS"] = threads_text;
     result["TROUPE_CLUSTER"] = config_.name;
     result["TROUPE_CLUSTER_ID"] = plan_.cluster_id;
@@ -165,6 +176,7 @@ class Planner {
       node.on_exit = role.on_exit;
       node.child = child;
       node.child.environment = base_;
+      if (encrypts_) node.child.keys = rings_[rank];
       node.child.environment["TROUPE_NODE"] = node.name;
       node.child.environment["TROUPE_ROLE"] = role.name;
       node.child.environment["TROUPE_INDEX"] = fmt::format("{}", index);
@@ -213,6 +225,8 @@ class Planner {
   std::string host_numbers_ = "127.0.0.1";  ///< where nodes listen over TCP
   std::string seed_bind_;                   ///< where the seed listens
   std::string seed_;                        ///< where the seed is reached
+  bool encrypts_ = false;                   ///< with keys of this run
+  std::vector<KeyRing> rings_;              ///< by rank
   Variables base_;
   LaunchPlan plan_;
   std::vector<std::string> problems_;
