@@ -177,9 +177,10 @@ ZmqOutgoing::Clue ZmqOutgoing::take_denial(TimePoint now, ZmqSocket::Event event
   if (event == ZmqSocket::Event::denied) {
     return take_refusal(now, about(ErrorCode::auth_failed, fmt::format("{} does not let this node's key in", name_)));
   }
+  reopen_at_ = now + kRetryGap;
+  if (now - opened_ >= parts_.options.handshake_timeout) return std::nullopt;  // the peer is busy, or has just begun
   if (!broken_off_since_) broken_off_since_ = now;
   ++broken_off_count_;
-  reopen_at_ = now + kRetryGap;
   if (broken_off_count_ < kBrokenOffMin || now - *broken_off_since_ < kKeyPatience) return std::nullopt;
   return take_refusal(now,
                       about(ErrorCode::auth_failed,
