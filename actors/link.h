@@ -136,6 +136,13 @@ class Link {
   /// Opens a connection to the node that listens at `address`. Ends in on_link_up or on_connect_failed. Idempotent.
   virtual void connect(std::string_view address) = 0;
 
+  /// Like `connect`, to a node whose name is known: a link that knows the keys of nodes reaches the one with `name`'s
+  /// key only, and needs the name. Other links ask the node for its name.
+  virtual void connect_to(const NodeName& name, std::string_view address) {
+    (void)name;
+    connect(address);
+  }
+
   /// Sends one packet. A packet for a peer that is not up is dropped: the session resends it.
   virtual void send(const NodeName& to, LinkLane lane, Frames packet) = 0;
 

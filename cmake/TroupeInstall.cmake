@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/troupe)
 # The raw port is a component of the package: its targets stand in a file of their own.
-set(port_libraries troupe_port troupe_links troupe_addresses troupe_sessions troupe_frames troupe_memory)
+set(port_libraries troupe_port troupe_links troupe_keys troupe_addresses troupe_sessions troupe_frames troupe_memory)
 get_property(libraries GLOBAL PROPERTY TROUPE_LIBRARIES)
 list(REMOVE_ITEM libraries ${port_libraries})
 # Installed libraries and programs find each other wherever the prefix is moved to.

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -38,8 +39,9 @@ struct NodeEnvironment {
                              ///< if the seed is on another machine: then the interface from which the seed is
                              ///< reached
   SecretSource secret;
-  int math_threads = 1;     ///< resolved, at least 1
-  bool shows_bars = false;  ///< the reader of our output lets a line that ends in \r replace itself
+  std::optional<int> keys_descriptor;  ///< inherited, with this node's key ring; nullopt: no keys
+  int math_threads = 1;                ///< resolved, at least 1
+  bool shows_bars = false;             ///< the reader of our output lets a line that ends in \r replace itself
   NodeSettings settings;
 };
 

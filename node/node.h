@@ -24,6 +24,7 @@
 #include "actors/stack_info.h"
 #include "actors/worker_info.h"
 #include "node/control/cluster_report.h"
+#include "node/keys/key_ring.h"
 #include "node/links/secret.h"
 #include "node/links/transports.h"
 
@@ -51,8 +52,11 @@ struct Liveness {
 struct NodeOptions {
   NodeName name;
   std::string cluster_id = "troupe";
-  /// Which hosts reach this node over TCP. `trusted`: other machines that prove the secret; bytes are not encrypted.
-  Network network = Network::loopback;
+  /// Which hosts reach this node over TCP. `keys`: those of the nodes in `keys`; what they say is encrypted. `trusted`:
+  /// other machines that prove the secret; bytes are not encrypted.
+  Network network = Network::automatic;
+  /// The key of this node and of every node that may be a member (TCP only). See node/keys/key_ring.h.
+  std::optional<KeyRing> keys;
   /// The address on which this node listens: "tcp://HOST:PORT", "ipc://PATH", "ipc://@NAME", or an address of another
   /// kind in `transports`. "ipc://" alone: any free path. Empty: an address of the seed's kind, for TCP on the
   /// interface from which the seed is reached; "tcp://127.0.0.1:*" without a seed.
@@ -60,6 +64,7 @@ struct NodeOptions {
   /// The address of any node of the cluster; or "tcp://NAME:PORT" with a host name, all of whose addresses are tried;
   /// or "file:PATH", one file given to all nodes, through which they find each other. Empty: this is the first node.
   std::string seed;
+  NodeName seed_name;                 ///< with `keys`: the node at the address `seed`; empty: the first of the ring
   std::uint32_t world_size = 1;       ///< join returns when this many nodes are members; 0: at once
   std::optional<std::uint32_t> rank;  ///< the rank that it asks for; nullopt: by arrival
   std::string role;                   ///< empty: the name without its index
@@ -106,9 +111,10 @@ class Node final : public Scope {
   /// Starts a node and waits until its world is complete; until then, calls of other nodes wait too. Throws
   /// RemoteError: timeout (naming the members present), auth_failed, name_in_use, peer_unreachable (also a host name
   /// without an address), peer_restarted (a rendezvous file that names a former life), resource_exhausted (address in
-  /// use, world complete, too few descriptors), not_authorized (other machines, on a network that is not declared
-  /// trusted), bad_argument (a rank that is taken or out of range, another world size, no such transport or option, a
-  /// seed of another transport, a file of another cluster).
+  /// use, world complete, too few descriptors), not_authorized (other machines without keys, on a network that is not
+  /// declared trusted; a name with another key), bad_argument (a rank that is taken or out of range, another world
+  /// size, no such transport or option, a seed of another transport, a file of another cluster, keys of another node or
+  /// none where the network needs them).
   [[nodiscard]] static Node join(NodeOptions options, FunctionRegistry functions);
 
   /// Starts a node from given parts, for local clusters, the simulator and tests.

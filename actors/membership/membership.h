@@ -30,6 +30,7 @@ struct MemberPlace {
 struct Seed {
   std::string address;
   std::optional<Incarnation> life = {};  ///< of the node expected at the address; nullopt: any node
+  NodeName name = {};                    ///< of that node; empty: unknown. Links with keys need it
 };
 
 /// Thread rule: any thread may call any member; only functions named wait_... block, through wait_point.h.

@@ -40,7 +40,7 @@ void MembershipState::join(const std::vector<Seed>& seeds, const MemberPlace& pl
   seeds_ = seeds;
   wanted_ = place;
   for (Delivery& delivery : std::exchange(early_, {})) word(delivery);
-  for (const Seed& seed : seeds_) node_->link().connect(seed.address);
+  for (const Seed& seed : seeds_) node_->link().connect_to(seed.name, seed.address);
 }
 
 bool MembershipState::is_seed(const std::string& address) const {
@@ -254,7 +254,7 @@ void MembershipState::learn(const msg::Member& member) {
   }
   if (!roster_.learn(member)) return;
   node_->membership().learned(member);
-  if (member.name != node_->name() && known == up_.end()) node_->link().connect(member.address);
+  if (member.name != node_->name() && known == up_.end()) node_->link().connect_to(member.name, member.address);
 }
 
 void MembershipState::enter_meeting(Delivery& delivery, msg::BarrierEntered entered) {

@@ -103,6 +103,7 @@ class Builder {
     config_.port = static_cast<int>(std::get<std::int64_t>(values.at("cluster.port")));
     config_.port_origin = origins_.at("cluster.port");
     config_.address_origin = origins_.at("cluster.address");
+    config_.network_origin = origins_.at("cluster.network");
     config_.result = std::get<std::string>(values.at("cluster.result"));
     config_.copy = std::get<bool>(values.at("cluster.copy"));
     config_.node = node_settings(values);

@@ -71,6 +71,7 @@ struct ClusterConfig {
   Origin port_origin;
   Origin address_origin;  ///< of node.address
   bool copy = false;      ///< programs that a host lacks are copied there
+  Origin network_origin;  ///< of node.network
   std::string result;     ///< node whose last line is the run's result; empty = none
   NodeSettings node;
   std::vector<RoleConfig> roles;  ///< in the order of the file, which is the order of ranks

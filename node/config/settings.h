@@ -39,7 +39,7 @@ struct NodeSettings {
   bool rings = true;                      ///< small messages between processes of a host take shared memory
   bool spin = true;                       ///< threads that wait for these look for 20 us before they sleep
   std::string leaks = "warn";             ///< warn or fail
-  std::string network = "loopback";       ///< loopback or trusted
+  std::string network = "auto";           ///< auto, loopback, keys or trusted
   std::string address;    ///< host or interface where nodes listen over TCP; empty: 127.0.0.1, or toward the seed
   std::string advertise;  ///< HOST or HOST:PORT told to peers instead of `address`; empty: the same
   std::string log_level = "info";  ///< trace, debug, info, warn, error or off

@@ -31,6 +31,7 @@
 #include "node/hosts/host_address.h"
 #include "node/hosts/host_programs.h"
 #include "node/hosts/pipe_writer.h"
+#include "node/keys/key_ring.h"
 #include "node/launch/child_process.h"
 #include "node/launch/local_nodes.h"
 #include "node/launch/node_variables.h"
@@ -219,7 +220,10 @@ class Agent {
     heard_ = Clock::now();
     orders_.feed(std::string_view(buffer.data(), static_cast<std::size_t>(size)));
     explicit_bzero(buffer.data(), buffer.size());
-    while (auto order = orders_.next()) obey(*order);
+    while (auto order = orders_.next()) {
+      obey(*order);
+      explicit_bzero(order->body.data(), order->body.size());  // a secret, maybe
+    }
   }
 
   void obey(const AgentFrame& order) {
@@ -228,6 +232,7 @@ class Agent {
       case AgentFrameKind::prepare: return prepare(parse_body<AgentPrepare>(body));
       case AgentFrameKind::program: return take_program(body);
       case AgentFrameKind::secret: return take_secret(body);
+      case AgentFrameKind::keys: return take_keys(body);
       case AgentFrameKind::start: return start(parse_body<AgentStart>(body));
       case AgentFrameKind::question: return ask(body);
       case AgentFrameKind::ping: return send(AgentFrameKind::pong, "");
@@ -287,8 +292,20 @@ class Agent {
     memcpy(secret_.data(), body.data(), body.size());
   }
 
+  void take_keys(std::string_view body) {
+    const std::uint32_t node = take_u32(body);
+    if (node != keys_.size())
+      throw AgentProtocolError(fmt::format("keys of node {} after {} others", node, keys_.size()));
+    auto ring = KeyRing::from_bytes(std::as_bytes(std::span(body)));
+    if (!ring) throw AgentProtocolError(ring.error().message);
+    keys_.push_back(std::move(ring).value());
+  }
+
   void start(const AgentStart& order) {
-    if (nodes_.size() > 0 || !programs_.lacks().empty()) throw AgentProtocolError("start at a wrong time");
+    const bool has_keys = keys_.empty() || keys_.size() == order.nodes.size();
+    if (nodes_.size() > 0 || !programs_.lacks().empty() || !has_keys) {
+      throw AgentProtocolError("start at a wrong time");
+    }
     const int threads = math_threads_of(order.math_threads, available_cores(), static_cast<int>(order.nodes.size()));
     const Variables inherited = inherited_variables(options_.variables, threads);
     std::string address;
@@ -300,17 +317,23 @@ class Agent {
     }
     for (const AgentNode& node : order.nodes) {
       if (node.program >= programs_.size()) throw AgentProtocolError("a node without a program");
-      ChildSpec spec{programs_.path(node.program), node.arguments, node.variables, node.working_dir};
+      ChildSpec spec;
+      spec.program = programs_.path(node.program);
+      spec.arguments = node.arguments;
+      spec.environment = node.variables;
+      spec.working_dir = node.working_dir;
       for (const auto& [name, value] : inherited) spec.environment.emplace(name, value);
       spec.environment.emplace("TROUPE_ADDRESS", address);  // unless the launcher knows it
       if (!spec.working_dir.empty() && !std::filesystem::is_directory(spec.working_dir)) {
         throw Refusal{{fmt::format("no directory {}: host.working_dir says where programs run there",
                                    spec.working_dir.string())}};
       }
+      if (!keys_.empty()) spec.keys = keys_.at(nodes_.size());
       nodes_.start(spec, secret_);
       names_.push_back(node.name);
     }
     explicit_bzero(secret_.data(), secret_.size());
+    keys_.clear();
     AgentStarted started;
     for (std::size_t i = 0; i < nodes_.size(); ++i) started.pids.push_back(nodes_.pid(i));
     send(AgentFrameKind::started, json_of(started));
@@ -345,6 +368,7 @@ class Agent {
   };
   std::vector<Asked> asked_;  ///< the first is due first
   std::array<std::byte, 32> secret_{};
+  std::vector<KeyRing> keys_;                         ///< of the nodes to start
   Clock::time_point heard_ = Clock::now();            ///< the launcher, last
   std::chrono::milliseconds lease_ = kFirstOrderMax;  ///< 0: none
   std::optional<std::string> end_;                    ///< why the agent ends; empty: its work is done

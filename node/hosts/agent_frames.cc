@@ -1,6 +1,7 @@
 #include "node/hosts/agent_frames.h"
 
 #include <fmt/format.h>
+#include <string.h>
 
 namespace troupe::detail {
 namespace {
@@ -32,6 +33,7 @@ std::optional<AgentFrame> AgentFrameReader::next() {
   AgentFrame frame{kind, std::string(rest.substr(0, size))};
   taken_ += kHeader + size;
   if (taken_ * 2 > bytes_.size()) {
+    explicit_bzero(bytes_.data(), taken_);  // a secret, maybe
     bytes_.erase(0, taken_);
     taken_ = 0;
   }

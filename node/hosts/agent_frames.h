@@ -25,6 +25,7 @@ enum class AgentFrameKind : std::uint8_t {
   program = 2,  ///< u32 index of the program | a piece of its contents, in order; an empty piece ends it
   secret = 3,   ///< the cluster's 32 secret bytes
   start = 4,
+  keys = 8,      ///< u32 node | its key ring; before start
   signal = 5,    ///< u32 node | i32 signal
   question = 6,  ///< u64 id | u32 node | a question for its control socket
   ping = 7,      ///< empty

@@ -6,7 +6,7 @@
 //      |  <-- prepared -----------------|   which programs it lacks, where the first node will listen
 //      |  --- program ... ------------> |   those, if they may be copied
 //      |  <-- prepared -----------------|
-//      |  --- secret, start ----------> |   which nodes
+//      |  --- secret, keys, start ----> |   which nodes
 //      |  <-- started ------------------|
 //      |  <-- output, ended ... --------|
 //      |  --- signal ... -------------> |

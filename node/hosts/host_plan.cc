@@ -10,7 +10,6 @@
 #include "node/hosts/host_programs.h"
 #include "node/hosts/placement.h"
 #include "node/launch/program_path.h"
-#include "node/links/tcp_place.h"
 
 namespace troupe::detail {
 namespace {
@@ -51,12 +50,17 @@ class HostPlanner {
                       "each has host.address",
                       config_.address_origin.text()));
     }
+    if (config_.transport == Transport::ipc && config_.node.network == "keys") {
+      problems_.push_back(fmt::format("{}: cluster.network: \"keys\" encrypts tcp; set transport = \"tcp\"",
+                                      config_.network_origin.text()));
+    }
     const auto by_ssh = std::find_if(config_.hosts.begin(), config_.hosts.end(),
                                      [](const auto& host) { return !host.reached_as.empty(); });
-    if (config_.transport == Transport::ipc || config_.node.network != "loopback" || by_ssh == config_.hosts.end())
-      return;
+    if (config_.hosts.size() < 2 || request_.network != "loopback" || by_ssh == config_.hosts.end()) return;
     problems_.push_back(
-        fmt::format("{}: host {} is another machine: {}", by_ssh->name_origin.text(), by_ssh->name, kTrustHint));
+        fmt::format("{}: cluster.network: \"loopback\" is this machine, and host {} is another: leave "
+                    "network out, and nodes encrypt with keys of this run",
+                    config_.network_origin.text(), by_ssh->name));
   }
 
   void find_program(const RoleConfig& role) {
@@ -82,7 +86,7 @@ class HostPlanner {
     plan.name = host.name;
     plan.agent = host.agent;
     plan.prepare.cluster_id = request_.cluster_id;
-    plan.prepare.network = config_.node.network;
+    plan.prepare.network = request_.network;
     if (!config_.node.debug) plan.prepare.lease = config_.node.lease;
     plan.start.address = host.address;
     plan.start.math_threads = config_.node.math_threads;
@@ -108,6 +112,7 @@ class HostPlanner {
     }
     plan.start.nodes.push_back(std::move(node));
     plan.nodes.push_back(rank);
+    if (!request_.keys.empty()) plan.keys.push_back(request_.keys[rank]);
   }
 
   /// Returns the index of the role's program on the host, which is added if it is new there.
@@ -156,6 +161,12 @@ class HostPlanner {
 };
 
 }  // namespace
+
+std::string network_of_hosts(const ClusterConfig& config) {
+  if (config.node.network != "auto") return config.node.network;
+  if (config.transport == Transport::ipc) return "loopback";
+  return config.hosts.size() > 1 || !config.hosts.front().address.empty() ? "keys" : "loopback";
+}
 
 std::vector<HostPlan> plan_hosts(HostPlanRequest request) { return HostPlanner(std::move(request)).plan(); }
 

@@ -1,6 +1,7 @@
 // Bytes for a non-blocking pipe, written as fast as its reader takes them.
 #pragma once
 
+#include <string.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,6 +28,7 @@ class PipeWriter {
       if (count < 0) return errno == EAGAIN ? Outcome::open : Outcome::closed;
       written_ += static_cast<std::size_t>(count);
       if (written_ * 2 < bytes_.size()) continue;
+      explicit_bzero(bytes_.data(), written_);  // a secret, maybe
       bytes_.erase(0, written_);
       written_ = 0;
     }

@@ -74,6 +74,14 @@ void RemoteHost::start(std::string_view seed, std::span<const std::byte> secret,
     if (options_.plan.nodes[i] == 0 && !seed_.empty()) variables["TROUPE_ADDRESS"] = seed_;
   }
   send(AgentFrameKind::secret, std::string_view(reinterpret_cast<const char*>(secret.data()), secret.size()));
+  for (std::size_t i = 0; i < options_.plan.keys.size(); ++i) {
+    const LockedBytes ring = options_.plan.keys[i].to_bytes();
+    std::string body;
+    put_u32(body, static_cast<std::uint32_t>(i));
+    body.append(reinterpret_cast<const char*>(ring.bytes().data()), ring.bytes().size());
+    send(AgentFrameKind::keys, body);
+    explicit_bzero(body.data(), body.size());
+  }
   send(AgentFrameKind::start, json_of(order));
 }
 

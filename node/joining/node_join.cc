@@ -49,6 +49,35 @@ ClusterSecret secret_from(const SecretSource& source) {
   return ClusterSecret::random();
 }
 
+Network network_of(std::string_view setting) {
+  if (setting == "keys") return Network::keys;
+  if (setting == "trusted") return Network::trusted;
+  return setting == "loopback" ? Network::loopback : Network::automatic;
+}
+
+/// Settles `network`, and the seed's name with keys. Throws RemoteError for what contradicts itself: keys that would
+/// not be used, no keys where they are needed.
+void settle_keys(NodeOptions& options) {
+  const auto refuse = [](std::string message, std::string hint) {
+    throw RemoteError(Error{.code = ErrorCode::bad_argument,
+                            .message = std::move(message),
+                            .operation = "join",
+                            .execution = Execution::never,
+                            .hint = std::move(hint)});
+  };
+  if (options.network == Network::automatic) options.network = options.keys ? Network::keys : Network::loopback;
+  if (options.network == Network::keys && !options.keys) {
+    refuse("network = \"keys\", but this node has no keys",
+           "`troupe up` makes them with transport = \"tcp\"; a program sets NodeOptions::keys");
+  }
+  if (options.network != Network::keys && options.keys) {
+    refuse(fmt::format("this node has keys, but network = \"{}\" does not use them",
+                       options.network == Network::trusted ? "trusted" : "loopback"),
+           "network = \"keys\", or no keys");
+  }
+  if (options.keys && options.seed_name.empty()) options.seed_name = options.keys->members().front().name;
+}
+
 constexpr std::string_view kFile = "file:";
 constexpr Duration kIdleMemory = std::chrono::seconds{5};
 constexpr Duration kProbePatience = std::chrono::milliseconds{500};
@@ -74,7 +103,7 @@ std::optional<std::string> own_address_toward_seed(const NodeOptions& options, s
 /// Completes the listening and the advertised address in `options` from the route to the seed.
 void choose_place(NodeOptions& options, std::optional<TimePoint> due) {
   const std::string_view scheme = scheme_of(options.seed);
-  const bool toward_seed = scheme == "tcp" && options.network == Network::trusted;
+  const bool toward_seed = scheme == "tcp" && options.network != Network::loopback;
   if (options.bind.empty()) {
     options.bind = scheme.empty() ? "tcp://" : fmt::format("{}://", scheme);
     const auto own = toward_seed ? own_address_toward_seed(options, due) : std::nullopt;
@@ -126,6 +155,7 @@ std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnat
   request.cluster_id = options.cluster_id;
   request.secret = options.secret;
   request.network = options.network;
+  request.keys = options.keys;
   request.listen = options.bind;
   request.options = options.link_options;
   request.silence = silence_of(options);
@@ -158,7 +188,7 @@ void check_reach(const std::vector<detail::Seed>& seeds, Network network) {
     const std::optional<TcpPlace> place = TcpPlace::parse(seed.address);
     return place && !is_loopback(place->host);
   };
-  if (network == Network::trusted || seeds.empty() || !std::ranges::all_of(seeds, is_elsewhere)) return;
+  if (network != Network::loopback || seeds.empty() || !std::ranges::all_of(seeds, is_elsewhere)) return;
   throw RemoteError(Error{.code = ErrorCode::not_authorized,
                           .message = fmt::format("the seed {} is on another machine", seeds.front().address),
                           .endpoint = seeds.front().address,
@@ -173,11 +203,11 @@ std::vector<detail::Seed> find_seeds(const NodeOptions& options, const Peer& sel
   if (const auto file = file_of(options)) {
     const auto nodes = file->join_or_found(self, due);
     if (!nodes) throw RemoteError(nodes.error());
-    for (const Peer& node : nodes.value()) seeds.push_back({node.address, node.incarnation});
+    for (const Peer& node : nodes.value()) seeds.push_back({node.address, node.incarnation, node.name});
   } else if (!options.seed.empty()) {
     const auto addresses = addresses_of(options.seed, due);
     if (!addresses) throw RemoteError(addresses.error());
-    for (const std::string& address : addresses.value()) seeds.push_back({address});
+    for (const std::string& address : addresses.value()) seeds.push_back({address, std::nullopt, options.seed_name});
   }
   for (const detail::Seed& seed : seeds) check_transport(seed.address, self.address);
   check_reach(seeds, options.network);
@@ -218,7 +248,9 @@ NodeOptions NodeOptions::from_environment() {
   options.rings = environment.settings.rings;
   options.spins = environment.settings.spin;
   options.peer_limits = environment.settings.peer;
-  options.network = environment.settings.network == "trusted" ? Network::trusted : Network::loopback;
+  options.network = network_of(environment.settings.network);
+  if (environment.keys_descriptor) options.keys = KeyRing::from_descriptor(*environment.keys_descriptor).value();
+  if (!environment.world.empty()) options.seed_name = environment.world.front();
   if (const std::string& told = environment.settings.advertise; !told.empty()) {
     const std::string address = fmt::format("tcp://{}", told);
     options.link_options["advertise"] = TcpPlace::parse(address) ? address : address + ":*";
@@ -234,6 +266,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   if (sodium_init() < 0) throw std::runtime_error("[Node] libsodium cannot start");
   const auto limit = options.join_deadline.after();
   const auto due = limit ? later(std::chrono::steady_clock::now(), *limit) : std::nullopt;
+  settle_keys(options);
   const auto file = file_of(options);
   choose_place(options, due);
   if (!file && !options.seed.empty()) check_transport(options.seed, options.bind);

@@ -27,6 +27,19 @@ Pipe make_pipe() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
+/// Returns a pipe that has the bytes of `ring` and ends after them.
+FileDescriptor pipe_with(const KeyRing& ring) {
+  Pipe pipe = make_pipe();
+  const LockedBytes bytes = ring.to_bytes();
+  // A pipe has 64 KiB, which is some 1,400 members; nobody reads it before the child runs.
+  fcntl(pipe.write_end.get(), F_SETPIPE_SZ, static_cast<int>(bytes.bytes().size()));
+  fcntl(pipe.write_end.get(), F_SETFL, O_NONBLOCK);
+  if (const auto written = ring.to_descriptor(pipe.write_end.get()); !written) {
+    throw SpawnError(written.error().message);
+  }
+  return std::move(pipe.read_end);
+}
+
 /// The data of the child between fork and exec, made before the fork so that the child allocates nothing.
 struct Exec {
   const char* program;
@@ -35,6 +48,7 @@ struct Exec {
   std::vector<char*> environment;
   int standard[3];
   int secret;   ///< -1: none
+  int keys;     ///< -1: none
   int failure;  ///< receives errno if the program cannot start
   pid_t launcher;
 };
@@ -53,6 +67,7 @@ void restore_default_signals() {
   guard.watch(getpid());
   for (int i = 0; i < 3; ++i) dup2(exec.standard[i], i);
   if (exec.secret >= 0) fcntl(exec.secret, F_SETFD, 0);
+  if (exec.keys >= 0) fcntl(exec.keys, F_SETFD, 0);
   if (exec.working_dir == nullptr || chdir(exec.working_dir) == 0) {
     restore_default_signals();
     execve(exec.program, exec.arguments.data(), exec.environment.data());
@@ -85,12 +100,14 @@ ChildProcess::ChildProcess(const ChildSpec& spec, std::span<const std::byte> sec
     throw SpawnError(fmt::format("cannot hand over the secret: {}", strerror(errno)));
   }
   secret_pipe.write_end.close();
+  const FileDescriptor keys = spec.keys ? pipe_with(*spec.keys) : FileDescriptor();
 
   std::vector<std::string> arguments{spec.program.string()};
   arguments.insert(arguments.end(), spec.arguments.begin(), spec.arguments.end());
   std::vector<std::string> environment;
   for (const auto& [name, value] : spec.environment) environment.push_back(name + "=" + value);
   if (!secret.empty()) environment.push_back(fmt::format("TROUPE_SECRET_FD={}", secret_pipe.read_end.get()));
+  if (keys.is_open()) environment.push_back(fmt::format("TROUPE_KEYS_FD={}", keys.get()));
   const Exec exec{
       .program = spec.program.c_str(),
       .working_dir = spec.working_dir.empty() ? nullptr : spec.working_dir.c_str(),
@@ -98,6 +115,7 @@ ChildProcess::ChildProcess(const ChildSpec& spec, std::span<const std::byte> sec
       .environment = pointers(environment),
       .standard = {in.read_end.get(), out.write_end.get(), err.write_end.get()},
       .secret = secret_pipe.read_end.get(),
+      .keys = keys.get(),
       .failure = failure.write_end.get(),
       .launcher = getpid(),
   };

@@ -14,6 +14,7 @@
 
 #include "node/config/settings.h"
 #include "node/file_descriptor.h"
+#include "node/keys/key_ring.h"
 #include "node/launch/log_view.h"
 #include "node/launch/process_guard.h"
 #include "node/launch/supervision.h"
@@ -26,6 +27,7 @@ struct ChildSpec {
   Variables environment;
   std::filesystem::path working_dir;  ///< empty: the launcher's own
   bool takes_input = false;           ///< its standard input is a pipe, instead of /dev/null
+  std::optional<KeyRing> keys;        ///< its own; nullopt: it gets none
 };
 
 /// An existing program could not be started; the text says why.
@@ -38,9 +40,9 @@ class SpawnError : public std::runtime_error {
 /// thread, because the kernel ends the child with the *thread* that forked it.
 class ChildProcess {
  public:
-  /// Returns when the program runs. The child gets `secret`, unless that is empty, readable once, in the pipe
-  /// TROUPE_SECRET_FD, default signal handling, and no other descriptor. Throws SpawnError. REQUIRES: `guard` outlives
-  /// it.
+  /// Returns when the program runs. The child gets `secret`, unless that is empty, in the pipe TROUPE_SECRET_FD and its
+  /// keys in the pipe TROUPE_KEYS_FD, each readable once, default signal handling, and no other descriptor. Throws
+  /// SpawnError. REQUIRES: `guard` outlives it.
   ChildProcess(const ChildSpec& spec, std::span<const std::byte> secret, const ProcessGuard& guard);
 
   /// Kills the processes that still run.

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "node/keys/key_ring.h"
 #include "node/launch/node_variables.h"
 #include "node/launch/program_path.h"
 #include "node/launch/reserved_port.h"
@@ -53,6 +54,7 @@ class Planner {
  private:
   void plan_here() {
     plan_addresses();
+    if (encrypts_) rings_ = make_run_keys(names_);
     add_nodes();
     const int threads = math_threads_of(config_.node.math_threads, host_.cores, static_cast<int>(names_.size()));
     const Variables inherited = inherited_variables(host_.variables, threads);
@@ -67,13 +69,17 @@ class Planner {
         variables.insert(inherited.begin(), inherited.end());
         plan_.nodes[rank].child = child;
         plan_.nodes[rank].child.environment = std::move(variables);
+        if (encrypts_) plan_.nodes[rank].child.keys = rings_[rank];
       }
     }
   }
 
   void plan_on_hosts() {
+    const std::string network = network_of_hosts(config_);
+    encrypts_ = network == "keys";
+    if (encrypts_) rings_ = make_run_keys(names_);
     add_nodes();
-    HostPlanRequest request{config_, plan_.cluster_id, names_, {}};
+    HostPlanRequest request{config_, plan_.cluster_id, network, names_, {}, rings_};
     std::size_t rank = 0;
     for (const RoleConfig& role : config_.roles) {
       for (int index = 0; index < role.count; ++index, ++rank) {
@@ -103,6 +109,7 @@ class Planner {
   /// Returns the variables of a node, but for addresses.
   Variables variables_of(std::size_t rank, const RoleConfig& role, int index) const {
     Variables result = as_variables(config_.node);
+    if (encrypts_) result[variable_name("cluster", "network")] = "keys";
     result["TROUPE_CLUSTER"] = config_.name;
     result["TROUPE_CLUSTER_ID"] = plan_.cluster_id;
     result["TROUPE_WORLD"] = fmt::format("{}", fmt::join(names_, ","));
@@ -119,14 +126,22 @@ class Planner {
     const auto refuse = [&](std::string_view why) {
       problems_.push_back(fmt::format("{}: cluster.address: {}", config_.address_origin.text(), why));
     };
+    const std::string& network = config_.node.network;
     if (config_.transport == Transport::ipc) {
+      if (network == "keys") {
+        problems_.push_back(fmt::format(
+            "{}: cluster.network: \"keys\" encrypts tcp; set transport = \"tcp\", or leave network out: nothing of "
+            "transport = \"ipc\" leaves this machine",
+            config_.network_origin.text()));
+      }
       if (!host.empty()) refuse("nodes listen over TCP with transport = \"tcp\" only");
       seed_ = ipc_address(names_.front());
       return;
     }
     try {
       if (!host.empty()) host_numbers_ = numbers_of(host);
-      if (!is_loopback(host_numbers_) && config_.node.network != "trusted") {
+      encrypts_ = network == "keys" || (network == "auto" && !is_loopback(host_numbers_));
+      if (!is_loopback(host_numbers_) && network == "loopback") {
         refuse(fmt::format("{} can be reached from other machines: {}", host, kTrustHint));
         return;
       }
@@ -193,6 +208,8 @@ class Planner {
   std::string host_numbers_ = "127.0.0.1";  ///< where nodes listen over TCP
   std::string seed_bind_;                   ///< where the seed listens
   std::string seed_;                        ///< where the seed is reached
+  bool encrypts_ = false;                   ///< with keys of this run
+  std::vector<KeyRing> rings_;              ///< by rank
   LaunchPlan plan_;
   std::vector<std::string> problems_;
 };

@@ -15,9 +15,6 @@ namespace {
 
 using handshake::Proof;
 
-constexpr std::size_t kNameMax = 127;
-constexpr std::string_view kNameRule = "1 to 127 of A-Z a-z 0-9 - _ : .";
-
 // Labels of proofs. Each ends with its terminator, so none is a prefix of another.
 constexpr std::string_view kServerLabel{"troupe handshake server\0", 24};
 constexpr std::string_view kClientLabel{"troupe handshake client\0", 24};
@@ -104,24 +101,18 @@ Nonce random_nonce() {
   return nonce;
 }
 
-bool is_valid_node_name(std::string_view name) {
-  const auto allowed = [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-           c == ':' || c == '.';
-  };
-  return !name.empty() && name.size() <= kNameMax && std::ranges::all_of(name, allowed);
-}
-
 SessionToken::SessionToken(std::span<const std::byte, kBytes> bytes) { std::ranges::copy(bytes, bytes_.begin()); }
 
 bool SessionToken::matches(std::span<const std::byte, kBytes> bytes) const {
   return sodium_memcmp(bytes_.data(), bytes.data(), kBytes) == 0;
 }
 
-HandshakeClient::HandshakeClient(HandshakeIdentity self, ClusterSecret secret, Nonce nonce)
+HandshakeClient::HandshakeClient(HandshakeIdentity self, ClusterSecret secret, Nonce nonce,
+                                 std::optional<NodeName> server)
     : self_(std::move(self)),
       secret_(std::move(secret)),
       nonce_(nonce),
+      server_(std::move(server)),
       hello_(handshake::encode(handshake::Hello{.version_min = self_.version_min,
                                                 .version_max = self_.version_max,
                                                 .nonce = nonce_,
@@ -159,6 +150,9 @@ HandshakeStep HandshakeClient::take_challenge(const handshake::Challenge& challe
   if (!is_valid_node_name(challenge.name) || !is_valid_address(challenge.address)) {
     return fail(ErrorCode::invalid_name, "the peer has no valid name or address");
   }
+  if (server_ && challenge.name != *server_) {
+    return fail(ErrorCode::not_authorized, fmt::format("{} calls itself {}", *server_, challenge.name));
+  }
   transcript_ = hello_;
   transcript_.insert(transcript_.end(), message.begin(), message.end());
   authenticated_ = Authenticated{
@@ -194,7 +188,9 @@ HandshakeStep HandshakeClient::take_refused(const handshake::Refused& refused) {
       return fail(refused.code, fmt::format("the peer belongs to another cluster than \"{}\"", self_.cluster_id));
     case ErrorCode::name_in_use:
       return fail(refused.code, fmt::format("another node is up under the name {}", self_.peer.name));
-    case ErrorCode::invalid_name: return fail(refused.code, fmt::format("the name is not {}", kNameRule));
+    case ErrorCode::not_authorized:
+      return fail(refused.code, fmt::format("this node's key is not that of {}", self_.peer.name));
+    case ErrorCode::invalid_name: return fail(refused.code, fmt::format("the name is not {}", kNodeNameRule));
     case ErrorCode::resource_exhausted: return fail(refused.code, "the peer has too many connections");
     case ErrorCode::shutting_down: return fail(refused.code, "the peer is stopping");
     case ErrorCode::decode: return fail(refused.code, "the peer could not read the handshake");
@@ -209,8 +205,9 @@ HandshakeStep HandshakeClient::fail(ErrorCode code, std::string message) {
   return {.reply = {}, .done = {}, .failed = failure(authenticated_, code, std::move(message))};
 }
 
-HandshakeServer::HandshakeServer(HandshakeIdentity self, ClusterSecret secret, Nonce nonce)
-    : self_(std::move(self)), secret_(std::move(secret)), nonce_(nonce) {}
+HandshakeServer::HandshakeServer(HandshakeIdentity self, ClusterSecret secret, Nonce nonce,
+                                 std::optional<NodeName> client)
+    : self_(std::move(self)), secret_(std::move(secret)), nonce_(nonce), client_(std::move(client)) {}
 
 HandshakeStep HandshakeServer::take(std::span<const std::byte> message) {
   if (over_ || proved_) return fail(ErrorCode::protocol_violation, "handshake message after the handshake");
@@ -235,7 +232,10 @@ HandshakeStep HandshakeServer::take_hello(const handshake::Hello& hello, std::sp
     return fail(ErrorCode::version_mismatch, versions_text(hello.version_min, hello.version_max, self_));
   }
   if (!is_valid_node_name(hello.name))
-    return fail(ErrorCode::invalid_name, fmt::format("the name is not {}", kNameRule));
+    return fail(ErrorCode::invalid_name, fmt::format("the name is not {}", kNodeNameRule));
+  if (client_ && hello.name != *client_) {
+    return fail(ErrorCode::not_authorized, fmt::format("{} calls itself {}", *client_, hello.name));
+  }
   if (!is_valid_address(hello.address)) return fail(ErrorCode::decode, "the peer's address is not printable");
   if (hello.cluster_id != self_.cluster_id) {
     return fail(ErrorCode::not_joined,

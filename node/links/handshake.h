@@ -25,6 +25,7 @@
 #include "node/links/beat.h"
 #include "node/links/handshake_wire.h"
 #include "node/links/secret.h"
+#include "node/node_name.h"
 
 namespace troupe {
 
@@ -44,9 +45,6 @@ struct HandshakeIdentity {
 using handshake::Nonce;
 
 [[nodiscard]] Nonce random_nonce();
-
-/// Returns whether `name` is 1 to 127 of A-Z a-z 0-9 - _ : .
-[[nodiscard]] bool is_valid_node_name(std::string_view name);
 
 /// Proves on every message that it belongs to an authenticated session. Compared in constant time; no operator==.
 class SessionToken {
@@ -81,13 +79,16 @@ struct HandshakeStep {
 /// The connecting side. A plain class; one thread at a time.
 class HandshakeClient {
  public:
-  HandshakeClient(HandshakeIdentity self, ClusterSecret secret, Nonce nonce);
+  /// `server` is the name to which the other side's key belongs; nullopt: the connection has no keys.
+  HandshakeClient(HandshakeIdentity self, ClusterSecret secret, Nonce nonce,
+                  std::optional<NodeName> server = std::nullopt);
 
   [[nodiscard]] std::span<const std::byte> hello() const { return hello_; }
 
   /// Handles challenge, welcome or refused. Errors: auth_failed, version_mismatch, not_joined (other cluster),
-  /// name_in_use, invalid_name, decode, protocol_violation (out of turn), resource_exhausted, shutting_down. They name
-  /// the peer if it is known, and never contain bytes of the secret or a proof.
+  /// name_in_use, invalid_name, not_authorized (a name with another key), decode, protocol_violation (out of turn),
+  /// resource_exhausted, shutting_down. They name the peer if it is known, and never contain bytes of the secret or a
+  /// proof.
   [[nodiscard]] HandshakeStep take(std::span<const std::byte> message);
 
  private:
@@ -99,6 +100,7 @@ class HandshakeClient {
   const HandshakeIdentity self_;
   const ClusterSecret secret_;
   const Nonce nonce_;
+  const std::optional<NodeName> server_;
   const std::vector<std::byte> hello_;
   std::vector<std::byte> transcript_;           ///< hello and challenge once the latter is accepted
   std::optional<Authenticated> authenticated_;  ///< the server, once its challenge is accepted
@@ -108,7 +110,9 @@ class HandshakeClient {
 /// The listening side, one per connection. A plain class; one thread at a time.
 class HandshakeServer {
  public:
-  HandshakeServer(HandshakeIdentity self, ClusterSecret secret, Nonce nonce);
+  /// `client` is the name to which the other side's key belongs; nullopt: the connection has no keys.
+  HandshakeServer(HandshakeIdentity self, ClusterSecret secret, Nonce nonce,
+                  std::optional<NodeName> client = std::nullopt);
 
   /// Handles hello, proof or refused. After `done` the caller decides: `welcome` or `refuse`. Errors as
   /// HandshakeClient::take; `reply` then informs the client.
@@ -132,6 +136,7 @@ class HandshakeServer {
   const HandshakeIdentity self_;
   const ClusterSecret secret_;
   const Nonce nonce_;
+  const std::optional<NodeName> client_;
   std::vector<std::byte> transcript_;           ///< hello and challenge once the former is accepted
   std::optional<Authenticated> authenticated_;  ///< the client's claim; proved once `proved_`
   bool proved_ = false;

@@ -5,10 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <new>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -52,29 +50,15 @@ Result<Unit> write_all(int descriptor, std::span<const std::byte> bytes, const s
 
 }  // namespace
 
-/// One sodium_malloc block: guard pages around it, kept out of swap and core dumps, zeroed when freed.
-struct ClusterSecret::Memory {
-  Memory() {
-    if (sodium_init() < 0) throw std::runtime_error("libsodium cannot start");
-    bytes = static_cast<std::byte*>(sodium_malloc(kBytes));
-    if (bytes == nullptr) throw std::bad_alloc();
-  }
-  ~Memory() { sodium_free(bytes); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-
-  std::byte* bytes = nullptr;
-};
-
 ClusterSecret ClusterSecret::random() {
-  auto memory = std::make_shared<Memory>();
-  randombytes_buf(memory->bytes, kBytes);
+  auto memory = std::make_shared<LockedBytes>(kBytes);
+  randombytes_buf(memory->bytes().data(), kBytes);
   return ClusterSecret(std::move(memory));
 }
 
 ClusterSecret ClusterSecret::from_bytes(std::span<const std::byte, kBytes> bytes) {
-  auto memory = std::make_shared<Memory>();
-  std::memcpy(memory->bytes, bytes.data(), kBytes);
+  auto memory = std::make_shared<LockedBytes>(kBytes);
+  std::ranges::copy(bytes, memory->bytes().begin());
   return ClusterSecret(std::move(memory));
 }
 
@@ -107,11 +91,11 @@ Result<ClusterSecret> ClusterSecret::from_file(const FilePath& path) {
 }
 
 Result<ClusterSecret> ClusterSecret::read(int descriptor, const std::string& source) {
-  auto memory = std::make_shared<Memory>();
+  auto memory = std::make_shared<LockedBytes>(kBytes);
   std::size_t size = 0;
   std::byte beyond{};
   while (true) {
-    std::byte* const to = size < kBytes ? memory->bytes + size : &beyond;
+    std::byte* const to = size < kBytes ? memory->bytes().data() + size : &beyond;
     const ssize_t got = ::read(descriptor, to, size < kBytes ? kBytes - size : 1);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
@@ -144,7 +128,7 @@ Result<Unit> ClusterSecret::to_descriptor(int descriptor) const {
 }
 
 std::span<const std::byte, ClusterSecret::kBytes> ClusterSecret::bytes() const {
-  return std::span<const std::byte, kBytes>(memory_->bytes, kBytes);
+  return std::span<const std::byte, kBytes>(memory_->bytes().data(), kBytes);
 }
 
 }  // namespace troupe

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "messages/error.h"
+#include "node/keys/locked_bytes.h"
 #include "tensor/io/file_path.h"
 
 namespace troupe {
@@ -41,11 +42,10 @@ class ClusterSecret {
   [[nodiscard]] std::span<const std::byte, kBytes> bytes() const;
 
  private:
-  struct Memory;
-  explicit ClusterSecret(std::shared_ptr<const Memory> memory) : memory_(std::move(memory)) {}
+  explicit ClusterSecret(std::shared_ptr<const LockedBytes> memory) : memory_(std::move(memory)) {}
   [[nodiscard]] static Result<ClusterSecret> read(int descriptor, const std::string& source);
 
-  std::shared_ptr<const Memory> memory_;
+  std::shared_ptr<const LockedBytes> memory_;
 };
 
 }  // namespace troupe

@@ -10,13 +10,16 @@ namespace troupe {
 
 /// The machines that reach the nodes of a cluster over TCP.
 enum class Network : std::uint8_t {
-  loopback,  ///< this machine
-  trusted,   ///< all machines of a network; its users can read and change messages: bytes are not encrypted
+  loopback,   ///< this machine
+  keys,       ///< all machines of any network: connections are encrypted, and nodes prove the keys of a key ring
+  trusted,    ///< all machines of a network; its users can read and change messages: bytes are not encrypted
+  automatic,  ///< keys if the node has a key ring, otherwise loopback
 };
 
 /// The hint for errors about addresses that other machines reach.
 inline constexpr std::string_view kTrustHint =
-    "use 127.0.0.1, or, if everybody on that network may read what nodes say, network = \"trusted\" in [cluster], "
+    "use 127.0.0.1; or give the nodes keys: network = \"keys\" in [cluster] of `troupe up`, NodeOptions::keys; or, if "
+    "everybody on that network may read and change what nodes say, network = \"trusted\" in [cluster], "
     "TROUPE__CLUSTER__NETWORK=trusted, NodeOptions::network";
 
 /// The parts of "tcp://HOST:PORT".

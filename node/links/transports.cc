@@ -44,6 +44,8 @@ void read_duration(const LinkRequest& request, const std::string& option, Durati
   }
 }
 
+bool reaches_other_machines(Network network) { return network == Network::keys || network == Network::trusted; }
+
 Result<std::unique_ptr<Link>> open_zmq_link(LinkRequest request, std::string listen) {
   ZmqLinkOptions options;
   try {
@@ -60,7 +62,8 @@ Result<std::unique_ptr<Link>> open_zmq_link(LinkRequest request, std::string lis
   options.bind = std::move(listen);
   options.advertise = request.options["advertise"];
   options.log = std::move(request.log);
-  if (request.network == Network::trusted) options.exposure = ZmqLinkOptions::Exposure::network;
+  options.keys = std::move(request.keys);
+  if (reaches_other_machines(request.network)) options.exposure = ZmqLinkOptions::Exposure::network;
   Result<std::unique_ptr<ZmqLink>> link = ZmqLink::open(std::move(options));
   if (!link) {
     Error error = link.error();
@@ -83,7 +86,7 @@ Result<std::unique_ptr<Link>> open_tcp(LinkRequest request) {
     const TcpPlace listen = place_in_numbers(request.listen == "tcp://" ? "tcp://127.0.0.1:*" : request.listen);
     if (advertise != request.options.end()) {
       advertise->second = place_in_numbers(advertise->second).text();
-    } else if (request.network == Network::trusted && is_any_address(listen.host)) {
+    } else if (reaches_other_machines(request.network) && is_any_address(listen.host)) {
       throw std::invalid_argument(fmt::format("peers cannot connect to \"{}\": set `advertise`, too", request.listen));
     }
     return open_zmq_link(std::move(request), listen.text());
@@ -140,6 +143,9 @@ Result<std::unique_ptr<Link>> Transports::open(LinkRequest request) const {
   if (found == transports_.end()) {
     return refused(request.listen, fmt::format("cannot listen at \"{}\": no transport \"{}\", there are {}",
                                                request.listen, scheme, fmt::join(schemes(), ", ")));
+  }
+  if (request.keys && scheme != "tcp") {
+    return refused(request.listen, fmt::format("keys encrypt connections over tcp only, not over \"{}\"", scheme));
   }
   const std::set<std::string>& known = found->second.options;
   for (const auto& [option, value] : request.options) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "actors/link.h"
 #include "actors/sessions/failure_detector.h"
 #include "messages/error.h"
+#include "node/keys/key_ring.h"
 #include "node/links/secret.h"
 #include "node/links/tcp_place.h"
 
@@ -25,6 +27,7 @@ struct LinkRequest {
   std::string cluster_id;
   ClusterSecret secret = ClusterSecret::random();
   Network network = Network::loopback;
+  std::optional<KeyRing> keys = {};                      ///< with Network::keys
   FailureDetectorOptions silence = {};                   ///< for links between processes
   std::size_t shared_memory_max = std::size_t{2} << 30;  ///< for tensors that peers on this host read in place
   bool rings = true;                                     ///< small messages within a host take shared memory
@@ -59,8 +62,8 @@ class Transports {
   /// Returns the schemes, sorted.
   [[nodiscard]] std::vector<std::string> schemes() const;
 
-  /// Opens the link of the transport that `request.listen` names. Errors: bad_argument (unknown transport or option),
-  /// with the value; and those of the transport.
+  /// Opens the link of the transport that `request.listen` names. Errors: bad_argument (unknown transport or option,
+  /// keys for another transport than tcp), with the value; and those of the transport.
   [[nodiscard]] Result<std::unique_ptr<Link>> open(LinkRequest request) const;
 
  private:

@@ -13,12 +13,15 @@
 
 #include "actors/core/guarded.h"
 #include "node/links/datagram_socket.h"
+#include "node/links/key_check.h"
 #include "node/links/tcp_place.h"
 #include "node/links/wake_up.h"
 #include "node/links/zmq_link_core.h"
 
 namespace troupe {
 namespace {
+
+constexpr Duration kKeyCheckPatience = std::chrono::seconds{5};
 
 bool reaches_other_machines(std::string_view address) {
   if (!address.starts_with("tcp://")) return false;
@@ -41,6 +44,25 @@ void raise_descriptor_limit() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
   limit.rlim_cur = limit.rlim_max;
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Returns why these options cannot be; empty if they can.
+std::string contradiction_in(const ZmqLinkOptions& options) {
+  if (!options.keys) return {};
+  if (!options.bind.starts_with("tcp://")) return "keys encrypt connections over TCP only";
+  if (options.keys->own_name() == options.name) return {};
+  return fmt::format("the keys are those of {}, not of {}", options.keys->own_name(), options.name);
+}
+
+/// Starts the handler that decides whose key gets in. REQUIRES: before `bind`.
+Result<Unit> guard_with_keys(ZmqLinkParts& parts, ZmqSocket& router) {
+  const ZmqLinkOptions& with = parts.options;
+  auto rule = with.key_rule;
+  if (!rule) rule = [ring = *with.keys](const PublicKey& key) { return ring.name_of(key); };
+  auto handler = ZapHandler::open(parts.context, std::move(rule));
+  if (!handler) return handler.error();
+  parts.zap = std::move(handler).value();
+  return router.secure_as_server(with.keys->own_keys());
 }
 
 TimePoint now() { return std::chrono::steady_clock::now(); }
@@ -95,14 +117,23 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
     return refuse(ErrorCode::not_authorized, fmt::format("{} can be reached from other machines", options.bind),
                   "bind 127.0.0.1, or say that the network is trusted");
   }
+  if (const std::string why = contradiction_in(options); !why.empty()) return refuse(ErrorCode::bad_argument, why);
   raise_descriptor_limit();
   const std::string bind = options.bind;
   auto state = std::make_unique<State>(std::move(options));
   ZmqLinkParts& parts = state->parts;
   Result<ZmqSocket> router = ZmqSocket::open(parts.context, ZmqSocket::Kind::router, parts.limits());
   if (!router) return router.error();
+  if (parts.options.keys) {
+    if (const auto guarded = guard_with_keys(parts, router.value()); !guarded) return guarded.error();
+  }
   const Result<std::string> bound = router.value().bind(bind);
   if (!bound) return bound.error();
+  if (parts.options.keys) {
+    const auto safe = check_strangers_are_refused(parts.context, parts.limits(), bound.value(),
+                                                  parts.options.keys->own_keys().public_key(), kKeyCheckPatience);
+    if (!safe) return safe.error();
+  }
   Result<DatagramSocket> beats = DatagramSocket::open_beside(bound.value());
   if (!beats) return beats.error();
   state->router = std::move(router).value();
@@ -126,12 +157,21 @@ void ZmqLink::start(LinkSink& sink) {
   state_->sink = &sink;
   state_->parts.pulse->start([state = state_.get()](const FailureDetector::Event& event) { state->give(event); },
                              [&sink](const Error& why) { sink.on_link_failed(why); });
+  if (state_->parts.zap) {
+    state_->parts.zap->watch([&sink](const Error& why) { sink.on_link_failed(why); }, state_->parts.options.log);
+  }
   state_->thread = std::thread([state = state_.get()] { state->run(); });
 }
 
 std::string ZmqLink::address() const { return state_->parts.self.peer.address; }
 
-void ZmqLink::connect(std::string_view address) { state_->give(ZmqLinkCore::Connect{std::string(address)}); }
+bool ZmqLink::guards_bytes() const { return state_->parts.keys() || address().starts_with("ipc://"); }
+
+void ZmqLink::connect(std::string_view address) { connect_to({}, address); }
+
+void ZmqLink::connect_to(const NodeName& name, std::string_view address) {
+  state_->give(ZmqLinkCore::Connect{std::string(address), name});
+}
 
 void ZmqLink::stop_connecting(std::string_view address) {
   state_->give(ZmqLinkCore::StopConnecting{std::string(address)});
@@ -153,12 +193,14 @@ void ZmqLink::stop() {
   state_->wake_up.ring();
   if (state_->thread.joinable()) state_->thread.join();
   state_->parts.pulse->stop();
+  if (state_->parts.zap) state_->parts.zap->stop();
   state_->router.reset();
 }
 
 ZmqLinkCounts ZmqLink::counts() const {
   const ZmqLinkCounters& counters = state_->parts.counters;
   return {.refused_handshakes = counters.refused_handshakes,
+          .refused_keys = state_->parts.zap ? state_->parts.zap->denied() : 0,
           .refused_messages = counters.refused_messages,
           .dropped_messages = counters.dropped_messages,
           .reconnects = counters.reconnects};

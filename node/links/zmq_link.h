@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,7 +14,9 @@
 #include "actors/link.h"
 #include "actors/sessions/failure_detector.h"
 #include "messages/error.h"
+#include "node/keys/key_ring.h"
 #include "node/links/secret.h"
+#include "node/links/zap_handler.h"
 
 namespace troupe {
 
@@ -29,9 +32,13 @@ struct ZmqLinkOptions {
 
   enum class Exposure {
     loopback,  ///< refuses addresses that other machines can reach
-    network,   ///< bytes travel unencrypted: for trusted networks only
+    network,   ///< without `keys`, bytes travel unencrypted: for trusted networks only
   };
   Exposure exposure = Exposure::loopback;
+
+  /// All connections are encrypted, and a peer's name is the one that the ring has for its key. TCP only.
+  std::optional<KeyRing> keys = {};
+  ZapHandler::Rule key_rule = {};  ///< replaces the ring's rule of whose key gets in, for tests; may be empty
 
   std::size_t frame_bytes_max = std::size_t{4} << 20;    ///< the sender of a longer frame is disconnected; none is sent
   std::size_t frames_max = (std::size_t{1} << 16) + 64;  ///< per message
@@ -46,14 +53,15 @@ struct ZmqLinkOptions {
 
   FailureDetectorOptions silence = {};  ///< the rate of heartbeats, and the judgement of silence
 
-  /// Called with one line per refused connection or message, at most five per second, on the link's thread; may be
-  /// empty.
+  /// Called with one line per refused connection, message or key, on the link's thread and on that of its ZAP handler,
+  /// at most five per second on each; may be empty.
   std::function<void(std::string_view line)> log;
 };
 
 /// Counts since the start, for tests and debug info.
 struct ZmqLinkCounts {
   std::uint64_t refused_handshakes = 0;  ///< peers that did not prove the secret, or did not fit
+  std::uint64_t refused_keys = 0;        ///< connections whose key no member has
   std::uint64_t refused_messages = 0;    ///< malformed, or from an unauthenticated sender
   std::uint64_t dropped_messages = 0;    ///< to peers that are not up, or beyond the backlog
   std::uint64_t reconnects = 0;
@@ -68,7 +76,8 @@ struct ZmqLinkCounts {
 class ZmqLink final : public Link {
  public:
   /// Binds. Errors: bad_argument (malformed address), not_authorized (address that other machines can reach),
-  /// invalid_name, resource_exhausted (address in use, no descriptors).
+  /// invalid_name, resource_exhausted (address in use, no descriptors). With keys: bad_argument (not over TCP, or those
+  /// of another node), not_authorized (the listener does not refuse a key that no member has).
   [[nodiscard]] static Result<std::unique_ptr<ZmqLink>> open(ZmqLinkOptions options);
 
   ~ZmqLink() override;
@@ -77,8 +86,9 @@ class ZmqLink final : public Link {
 
   void start(LinkSink& sink) override;
   [[nodiscard]] std::string address() const override;
-  [[nodiscard]] bool guards_bytes() const override { return address().starts_with("ipc://"); }
+  [[nodiscard]] bool guards_bytes() const override;
   void connect(std::string_view address) override;
+  void connect_to(const NodeName& name, std::string_view address) override;
 
   /// Cancels an attempt of `connect`: the sink gets on_connect_failed with code `cancelled`. Does nothing once the
   /// attempt has ended. A peer that has connected by itself meanwhile stays.

@@ -38,7 +38,7 @@ ZmqLinkCore::ZmqLinkCore(ZmqLinkParts& parts, ZmqSocket router, LinkSink& sink)
     : parts_(parts), sink_(sink), listener_(parts, std::move(router), kListener) {}
 
 void ZmqLinkCore::obey(TimePoint now, Command command) {
-  if (const auto* order = std::get_if<Connect>(&command)) return connect(now, order->address);
+  if (const auto* order = std::get_if<Connect>(&command)) return connect(now, *order);
   if (const auto* order = std::get_if<StopConnecting>(&command)) return stop_connecting(order->address);
   if (auto* order = std::get_if<Send>(&command)) return send(now, std::move(*order));
   if (const auto* event = std::get_if<Heard>(&command)) return heard(*event);
@@ -88,18 +88,24 @@ void ZmqLinkCore::close() {
   peers_.clear();
 }
 
-void ZmqLinkCore::connect(TimePoint now, const std::string& address) {
+void ZmqLinkCore::connect(TimePoint now, const Connect& order) {
+  const std::string& address = order.address;
   if (address == parts_.self.peer.address) {
     return sink_.on_connect_failed(
         address, refused_connect(address, ErrorCode::bad_argument, address + " is this node's own address"));
   }
   const auto alias = aliases_.find(address);
   const PeerState* peer = alias != aliases_.end() ? &peers_.at(alias->second) : peer_behind(address);
+  if (parts_.keys() && peer != nullptr && peer->peer.name != order.name) {
+    return sink_.on_connect_failed(
+        address, refused_connect(address, ErrorCode::name_in_use,
+                                 fmt::format("{} is up there, not \"{}\"", peer->peer.name, order.name)));
+  }
   if (peer != nullptr && peer->up) {
     if (parts_.options.repeats_up) sink_.on_link_up(peer->peer);
     return;
   }
-  connection_to(now, alias != aliases_.end() ? peer->connection : address).asked = true;
+  connection_to(now, alias != aliases_.end() ? peer->connection : address, order.name).asked = true;
 }
 
 void ZmqLinkCore::stop_connecting(const std::string& address) {
@@ -240,13 +246,14 @@ void ZmqLinkCore::handle(TimePoint now, ZmqListener::Proved& proved) {
     parts_.log_refusal(now, fmt::format("refused {}: another node is up under that name", peer.name));
     return;
   }
-  const auto [found, made] = peers_.try_emplace(
-      peer.name,
-      PeerState{
-          .peer = peer, .connection = peer.address, .meet_by = now + parts_.options.connect_patience, .early = {}});
-  if (made) {
+  auto found = peers_.find(peer.name);
+  if (found == peers_.end()) {
+    (void)connection_to(now, peer.address, peer.name);
+    const TimePoint meet_by = now + parts_.options.connect_patience;
+    found =
+        peers_.emplace(peer.name, PeerState{.peer = peer, .connection = peer.address, .meet_by = meet_by, .early = {}})
+            .first;
     ++meeting_;
-    (void)connection_to(now, peer.address);
   }
   found->second.welcomed_here = true;
   listener_.welcome(proved.route);
@@ -286,13 +293,17 @@ ZmqLinkCore::PeerState* ZmqLinkCore::peer_behind(const std::string& address) {
 
 bool ZmqLinkCore::lives(const PeerState& peer) const { return outgoing_.at(peer.connection).outgoing.connected(); }
 
-ZmqLinkCore::Connection& ZmqLinkCore::connection_to(TimePoint now, const std::string& address) {
+// With keys, a connection reaches the node whose key it was made for, and no other.
+ZmqLinkCore::Connection& ZmqLinkCore::connection_to(TimePoint now, const std::string& address, const NodeName& name) {
   const auto found = outgoing_.find(address);
-  if (found != outgoing_.end()) return found->second;
+  if (found != outgoing_.end() && (!parts_.keys() || found->second.outgoing.name() == name)) return found->second;
+  if (found != outgoing_.end()) {
+    failed(address, refused_connect(address, ErrorCode::not_authorized, fmt::format("{} is there", name)));
+  }
   const ReadySet::Key key = ++last_key_;
   addresses_.emplace(key, address);
   busy_.insert(key);
-  return outgoing_.emplace(address, Connection{.key = key, .outgoing = ZmqOutgoing(parts_, address, key, now)})
+  return outgoing_.emplace(address, Connection{.key = key, .outgoing = ZmqOutgoing(parts_, address, name, key, now)})
       .first->second;
 }
 

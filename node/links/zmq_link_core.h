@@ -27,6 +27,7 @@ class ZmqLinkCore {
  public:
   struct Connect {
     std::string address;
+    NodeName name;  ///< of the node there; empty: unknown
   };
   struct StopConnecting {
     std::string address;
@@ -78,7 +79,7 @@ class ZmqLinkCore {
   };
   enum class Keep { nothing, connection };
 
-  void connect(TimePoint now, const std::string& address);
+  void connect(TimePoint now, const Connect& order);
   void stop_connecting(const std::string& address);
   void send(TimePoint now, Send order);
   void disconnect(const NodeName& name, const Farewell& farewell);
@@ -95,7 +96,7 @@ class ZmqLinkCore {
 
   [[nodiscard]] PeerState* find(const NodeName& name, Incarnation incarnation);
   [[nodiscard]] PeerState* peer_behind(const std::string& address);
-  Connection& connection_to(TimePoint now, const std::string& address);
+  Connection& connection_to(TimePoint now, const std::string& address, const NodeName& name);
   void close(const std::string& address);
   [[nodiscard]] bool lives(const PeerState& peer) const;
   [[nodiscard]] bool make_room(const Peer& newcomer, const std::string& address);

@@ -1,7 +1,6 @@
 #include "node/links/zmq_link_parts.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -11,17 +10,12 @@ namespace troupe {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4C505254;  // "TRPL"
-constexpr int kLinesPerSecond = 5;
 constexpr std::size_t kFarewellMax = 500;
 
 }  // namespace
 
 void ZmqLinkParts::log_refusal(TimePoint now, std::string_view line) {
-  if (now - log_second_ >= std::chrono::seconds{1}) {
-    log_second_ = now;
-    logged_in_second_ = 0;
-  }
-  if (options.log && logged_in_second_++ < kLinesPerSecond) options.log(line);
+  if (options.log && lines_.take(now)) options.log(line);
 }
 
 ZmqSocketLimits ZmqLinkParts::limits() const {

@@ -11,8 +11,10 @@
 #include "actors/clock.h"
 #include "actors/link.h"
 #include "node/links/handshake.h"
+#include "node/links/line_allowance.h"
 #include "node/links/pulse_thread.h"
 #include "node/links/ready_set.h"
+#include "node/links/zap_handler.h"
 #include "node/links/zmq_link.h"
 #include "node/links/zmq_link_socket.h"
 
@@ -36,16 +38,19 @@ struct ZmqLinkParts {
 
   [[nodiscard]] ZmqSocketLimits limits() const;
 
+  /// Returns nullopt without keys: then connections are not encrypted, and peers' names are what they say.
+  [[nodiscard]] const std::optional<KeyRing>& keys() const { return options.keys; }
+
   const ZmqLinkOptions options;
   HandshakeIdentity self;              ///< complete once bound
   std::shared_ptr<PulseThread> pulse;  ///< once bound
   ReadySet ready;                      ///< outlives the sockets that it watches
   ZmqContext context;
+  std::unique_ptr<ZapHandler> zap;  ///< with keys; any thread
   ZmqLinkCounters counters;
 
  private:
-  TimePoint log_second_;
-  int logged_in_second_ = 0;
+  LineAllowance lines_;
 };
 
 /// The first frame of every message that is not part of a handshake. Little-endian:

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstring>
 #include <limits>
+#include <span>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,7 +20,11 @@ constexpr int kReconnectMs = 20;
 constexpr int kReconnectMaxMs = 200;
 constexpr int kBacklog = 256;
 constexpr std::size_t kCopyMax = 256;  // below, a copy is cheaper than the bookkeeping of a shared owner
-constexpr int kWatchedEvents = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED;
+constexpr int kBrokenOff = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
+constexpr int kWatchedEvents = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
+                               ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | kBrokenOff;
+constexpr const char* kZapDomain = "troupe";  // one context has one handler: its name only must not be empty
+constexpr int kZapEnforceDomain = 93;         // ZMQ_ZAP_ENFORCE_DOMAIN, which the header has for draft builds only
 
 int to_ms(Duration duration) {
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(duration).count();
@@ -40,6 +46,14 @@ Frame to_frame(zmq::message_t&& message) {
   auto owner = std::make_shared<zmq::message_t>(std::move(message));
   const std::span<const std::byte> bytes{owner->data<std::byte>(), owner->size()};
   return Frame{.bytes = bytes, .owner = std::move(owner)};
+}
+
+zmq::const_buffer buffer_of(std::span<const std::byte> bytes) { return {bytes.data(), bytes.size()}; }
+
+/// The user of a message, as the ZAP handler named it.
+std::string user_of(const zmq::message_t& message) {
+  const char* user = zmq_msg_gets(message.handle(), "User-Id");
+  return user == nullptr ? std::string{} : std::string(user);
 }
 
 /// Enables IPv6 for IPv6 addresses only: otherwise a host name would resolve to its IPv6 address first.
@@ -98,6 +112,8 @@ struct ZmqSocket::Impl {
   zmq::socket_t socket;
   std::optional<zmq::socket_t> monitor;
   std::size_t frames_max;
+  bool names_users = false;  ///< a server with keys
+  std::string user;          ///< of the last message
   ReadySet* ready = nullptr;
 };
 
@@ -129,6 +145,32 @@ ZmqSocket::ZmqSocket(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ZmqSocket::ZmqSocket(ZmqSocket&& other) noexcept = default;
 ZmqSocket& ZmqSocket::operator=(ZmqSocket&& other) noexcept = default;
 ZmqSocket::~ZmqSocket() = default;
+
+Result<Unit> ZmqSocket::secure_as_server(const KeyPair& own) {
+  try {
+    impl_->socket.set(zmq::sockopt::curve_server, true);
+    impl_->socket.set(zmq::sockopt::curve_secretkey, buffer_of(own.secret()));
+    impl_->socket.set(zmq::sockopt::zap_domain, kZapDomain);
+    // Without it ZeroMQ lets everybody in while there is no handler. Not every build has it: `user` is then empty.
+    const int on = 1;
+    static_cast<void>(zmq_setsockopt(impl_->socket.handle(), kZapEnforceDomain, &on, sizeof on));
+    impl_->names_users = true;
+    return Unit{};
+  } catch (const zmq::error_t& cause) {
+    return failure(ErrorCode::resource_exhausted, "CURVE", cause);
+  }
+}
+
+Result<Unit> ZmqSocket::secure_as_client(const KeyPair& own, const PublicKey& server) {
+  try {
+    impl_->socket.set(zmq::sockopt::curve_serverkey, buffer_of(server.bytes));
+    impl_->socket.set(zmq::sockopt::curve_publickey, buffer_of(own.public_key().bytes));
+    impl_->socket.set(zmq::sockopt::curve_secretkey, buffer_of(own.secret()));
+    return Unit{};
+  } catch (const zmq::error_t& cause) {
+    return failure(ErrorCode::resource_exhausted, "CURVE", cause);
+  }
+}
 
 Result<std::string> ZmqSocket::bind(const std::string& address) {
   try {
@@ -183,6 +225,7 @@ std::optional<Frames> ZmqSocket::receive() {
       throw;
     }
     const bool more = message.more();
+    if (impl_->names_users && !more) impl_->user = user_of(message);
     overflow = overflow || frames.size() >= impl_->frames_max;
     if (overflow) {
       frames.clear();
@@ -192,6 +235,8 @@ std::optional<Frames> ZmqSocket::receive() {
     if (!more) return frames;
   }
 }
+
+const std::string& ZmqSocket::user() const { return impl_->user; }
 
 bool ZmqSocket::has_news(bool to_send) {
   const int events = impl_->socket.get(zmq::sockopt::events);
@@ -213,6 +258,8 @@ std::vector<ZmqSocket::Event> ZmqSocket::events() {
     if (number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) events.push_back(Event::connected);
     if (number == ZMQ_EVENT_DISCONNECTED) events.push_back(Event::disconnected);
     if (number == ZMQ_EVENT_CLOSED) events.push_back(Event::refused);
+    if (number == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) events.push_back(Event::denied);
+    if ((number & kBrokenOff) != 0) events.push_back(Event::broken_off);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "actors/clock.h"
 #include "messages/error.h"
 #include "messages/frame.h"
+#include "node/keys/key_pair.h"
 #include "node/links/ready_set.h"
 
 namespace troupe {
@@ -52,6 +53,14 @@ class ZmqSocket {
   ZmqSocket& operator=(ZmqSocket&& other) noexcept;
   ~ZmqSocket();  ///< queued messages may still be sent for 0.2 s
 
+  /// Encrypts (CURVE): only clients that know `own`'s public key get in, and a ZAP handler of this context decides
+  /// which of their keys do. Errors: resource_exhausted (ZeroMQ lacks CURVE). REQUIRES: before `bind`.
+  [[nodiscard]] Result<Unit> secure_as_server(const KeyPair& own);
+
+  /// Encrypts (CURVE): connects to the holder of `server`'s secret key only. Errors: resource_exhausted (ZeroMQ lacks
+  /// CURVE). REQUIRES: before `connect`.
+  [[nodiscard]] Result<Unit> secure_as_client(const KeyPair& own, const PublicKey& server);
+
   /// Returns the address with its wildcards resolved. Errors: bad_argument, resource_exhausted (in use).
   [[nodiscard]] Result<std::string> bind(const std::string& address);
 
@@ -66,6 +75,10 @@ class ZmqSocket {
   /// frames is returned empty.
   [[nodiscard]] std::optional<Frames> receive();
 
+  /// Returns the user to whom the ZAP handler attributed the connection of the message that `receive` returned last.
+  /// Empty if no handler judged it. REQUIRES: `secure_as_server`.
+  [[nodiscard]] const std::string& user() const;
+
   /// Returns whether a message has arrived, or, if `to_send`, there is room for one. After false, `tell` reports a
   /// change.
   [[nodiscard]] bool has_news(bool to_send);
@@ -74,6 +87,8 @@ class ZmqSocket {
     connected,
     disconnected,  ///< an existing connection is lost
     refused,       ///< an attempt failed at once: no process listens
+    denied,        ///< the ZAP handler of the listener refused this socket's key
+    broken_off,    ///< the handshake of ZeroMQ failed otherwise: another key, another protocol, a cut connection
   };
 
   /// Returns the events of a watched dealer since the last call.

@@ -30,6 +30,7 @@ std::optional<ZmqListener::Happened> ZmqListener::next(TimePoint now) {
       ++parts_.counters.refused_messages;
       continue;
     }
+    if (!has_user(now)) continue;
     const std::string route = text_of(message->front());
     const bool envelope = (*message)[1].bytes.size() == ZmqEnvelope::kBytes;
     std::optional<Happened> happened =
@@ -61,7 +62,8 @@ std::optional<ZmqListener::Happened> ZmqListener::take_message(TimePoint now, co
                                                                Frames message) {
   const std::optional<ZmqEnvelope> envelope = decode_envelope(message[1].bytes);
   const auto found = envelope ? sessions_.find(envelope->slot) : sessions_.end();
-  if (found == sessions_.end() || !found->second.token.matches(envelope->token.bytes())) {
+  const bool known = found != sessions_.end() && found->second.token.matches(envelope->token.bytes());
+  if (!known || (parts_.keys() && found->second.peer != router_.user())) {
     refuse_message(now, route);
     return std::nullopt;
   }
@@ -72,6 +74,14 @@ std::optional<ZmqListener::Happened> ZmqListener::take_message(TimePoint now, co
   }
   message.erase(message.begin(), message.begin() + 2);
   return Message{.from = session.peer, .incarnation = session.incarnation, .frames = std::move(message)};
+}
+
+// ZeroMQ itself accepts every key while no handler answers.
+bool ZmqListener::has_user(TimePoint now) {
+  if (!parts_.keys() || !router_.user().empty()) return true;
+  ++parts_.counters.refused_messages;
+  parts_.log_refusal(now, "refused a message of a connection whose key was not checked");
+  return false;
 }
 
 // The sender may be a peer of an earlier life of this node: the answer makes it introduce itself again.
@@ -95,11 +105,13 @@ std::map<std::string, ZmqListener::Pending>::iterator ZmqListener::pending(TimeP
   PulseThread::Inbox inbox = parts_.pulse->open_inbox(slot, parts_.self.peer.address);
   HandshakeIdentity self = parts_.self;
   self.pulse.address = inbox.address;
+  const auto client = parts_.keys() ? std::optional<NodeName>(router_.user()) : std::nullopt;
   return pending_
-      .emplace(route, Pending{.slot = slot,
-                              .inbox = std::move(inbox),
-                              .handshake = HandshakeServer(std::move(self), parts_.options.secret, random_nonce()),
-                              .expires = now + parts_.options.handshake_timeout})
+      .emplace(route,
+               Pending{.slot = slot,
+                       .inbox = std::move(inbox),
+                       .handshake = HandshakeServer(std::move(self), parts_.options.secret, random_nonce(), client),
+                       .expires = now + parts_.options.handshake_timeout})
       .first;
 }
 

@@ -71,6 +71,7 @@ class ZmqListener {
 
   [[nodiscard]] std::optional<Happened> take_words(TimePoint now, const std::string& route, const Frames& message);
   [[nodiscard]] std::optional<Happened> take_message(TimePoint now, const std::string& route, Frames message);
+  [[nodiscard]] bool has_user(TimePoint now);
   void refuse_message(TimePoint now, const std::string& route);
   [[nodiscard]] std::map<std::string, Pending>::iterator pending(TimePoint now, const std::string& route);
   void end_session(std::uint32_t slot);

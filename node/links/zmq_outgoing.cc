@@ -11,6 +11,8 @@ namespace {
 
 constexpr Duration kReopenGap = std::chrono::milliseconds{100};
 constexpr Duration kRetryGap = std::chrono::milliseconds{250};
+constexpr int kBrokenOffMin = 3;
+constexpr Duration kKeyPatience = std::chrono::seconds{1};  // for a cut connection to pass: another key stays one
 
 /// Returns whether another attempt may succeed: the peer is busy, or bytes were damaged in transit.
 bool is_passing(ErrorCode code) {
@@ -22,9 +24,10 @@ double seconds(Duration duration) { return std::chrono::duration<double>(duratio
 
 }  // namespace
 
-ZmqOutgoing::ZmqOutgoing(ZmqLinkParts& parts, std::string address, ReadySet::Key key, TimePoint now)
+ZmqOutgoing::ZmqOutgoing(ZmqLinkParts& parts, std::string address, NodeName name, ReadySet::Key key, TimePoint now)
     : parts_(parts),
       address_(std::move(address)),
+      name_(std::move(name)),
       key_(key),
       give_up_at_(now + parts.options.connect_patience),
       name_give_up_at_(now + parts.options.name_patience) {
@@ -87,9 +90,10 @@ void ZmqOutgoing::open(TimePoint now) {
   connected_ = welcomed_ = false;
   bulk_.reset();
   express_.reset();
-  handshake_.emplace(parts_.self, parts_.options.secret, random_nonce());
+  handshake_.emplace(parts_.self, parts_.options.secret, random_nonce(),
+                     parts_.keys() ? std::optional(name_) : std::nullopt);
   words_ = Frames{make_frame({handshake_->hello().begin(), handshake_->hello().end()})};
-  Result<ZmqSocket> socket = ZmqSocket::open(parts_.context, ZmqSocket::Kind::watched_dealer, parts_.limits());
+  Result<ZmqSocket> socket = open_socket(ZmqSocket::Kind::watched_dealer);
   if (socket) {
     const Result<Unit> connecting = socket.value().connect(address_);
     const Result<Unit> watched = socket.value().tell(parts_.ready, key_);
@@ -102,9 +106,24 @@ void ZmqOutgoing::open(TimePoint now) {
                         ? about(ErrorCode::resource_exhausted, watched.error().message)
                         : about(ErrorCode::bad_argument, fmt::format("{} is no address to connect to", address_));
   } else {
-    last_refusal_ = about(ErrorCode::resource_exhausted, socket.error().message);
+    last_refusal_ = about(socket.error().code, socket.error().message);
+    if (socket.error().code == ErrorCode::not_authorized) give_up_at_ = now;  // nobody gives it the key later
   }
   reopen_at_ = now + kRetryGap;
+}
+
+Result<ZmqSocket> ZmqOutgoing::open_socket(ZmqSocket::Kind kind) const {
+  const std::optional<KeyRing>& keys = parts_.keys();
+  const auto server = keys ? keys->key_of(name_) : std::nullopt;
+  if (keys && !server) {
+    return about(ErrorCode::not_authorized,
+                 name_.empty() ? fmt::format("the name of the node at {} is not known, so neither is its key", address_)
+                               : fmt::format("this node has no key of {}", name_));
+  }
+  Result<ZmqSocket> socket = ZmqSocket::open(parts_.context, kind, parts_.limits());
+  if (!socket || !keys) return socket;
+  if (const auto secured = socket.value().secure_as_client(keys->own_keys(), *server); !secured) return secured.error();
+  return socket;
 }
 
 void ZmqOutgoing::reopen_soon(TimePoint now) {
@@ -123,6 +142,7 @@ ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
         if (peer_) ++parts_.counters.reconnects;
         connected_ = true;
         refused_ = false;
+        forget_broken_off();
         break;
       case ZmqSocket::Event::disconnected:
         if (!connected_) break;  // closed before the first message: ZeroMQ reconnects
@@ -131,14 +151,40 @@ ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
         return std::nullopt;
       case ZmqSocket::Event::refused:
         refused_ = true;
+        forget_broken_off();
         // On this host that is the end of its process. Elsewhere it may be a firewall: its silence is judged. During
         // the lookup of a name it may be either; the next attempt is refused, too.
         if (peer_ && !connected_ && on_this_host_.is_known())
           return Lost{about(ErrorCode::peer_down, "connection closed")};
         break;
+      case ZmqSocket::Event::denied:
+      case ZmqSocket::Event::broken_off:
+        if (Clue clue = take_denial(now, event)) return clue;
+        break;
     }
   }
   return std::nullopt;
+}
+
+// Without keys both are passing: bytes were damaged, or a stranger listens there until the peer does. With keys the
+// attempt is repeated here: ZeroMQ gives up where the other side speaks another protocol.
+ZmqOutgoing::Clue ZmqOutgoing::take_denial(TimePoint now, ZmqSocket::Event event) {
+  if (connected_ || reopen_at_) return std::nullopt;
+  if (!parts_.keys()) {
+    broken_off_since_ = now;
+    return std::nullopt;
+  }
+  if (event == ZmqSocket::Event::denied) {
+    return take_refusal(now, about(ErrorCode::auth_failed, fmt::format("{} does not let this node's key in", name_)));
+  }
+  reopen_at_ = now + kRetryGap;
+  if (now - opened_ >= parts_.options.handshake_timeout) return std::nullopt;  // the peer is busy, or has just begun
+  if (!broken_off_since_) broken_off_since_ = now;
+  ++broken_off_count_;
+  if (broken_off_count_ < kBrokenOffMin || now - *broken_off_since_ < kKeyPatience) return std::nullopt;
+  return take_refusal(now,
+                      about(ErrorCode::auth_failed,
+                            fmt::format("{} does not have the key that this node knows as {}'s", address_, name_)));
 }
 
 ZmqOutgoing::Clue ZmqOutgoing::take_answers(TimePoint now) {
@@ -191,15 +237,17 @@ ZmqOutgoing::Clue ZmqOutgoing::check_time(TimePoint now) {
       return Lost{about(ErrorCode::peer_down, fmt::format("connection lost and not made again within {} s", waited))};
     }
     return Failed{
-        about(ErrorCode::peer_unreachable,
-              fmt::format("{} {} within {} s", address_,
-                          connected_ ? "did not answer the handshake"
-                                     : (refused_ ? "refused every connection" : "did not accept a connection"),
-                          waited))};
+        about(ErrorCode::peer_unreachable, fmt::format("{} {} within {} s", address_, what_it_did(), waited))};
   }
   const bool unanswered = connected_ && now >= opened_ + parts_.options.handshake_timeout;
   if ((reopen_at_ && now >= *reopen_at_) || unanswered) open(now);
   return std::nullopt;
+}
+
+std::string_view ZmqOutgoing::what_it_did() const {
+  if (connected_) return "did not answer the handshake";
+  if (refused_) return "refused every connection";
+  return broken_off_since_ ? "broke off every handshake, as a node with keys does," : "did not accept a connection";
 }
 
 void ZmqOutgoing::welcome(const Authenticated& session) {
@@ -216,7 +264,7 @@ void ZmqOutgoing::welcome(const Authenticated& session) {
 
 void ZmqOutgoing::open_bulk() {
   if (!welcomed_ || bulk_ || !bulk_wanted_) return;
-  Result<ZmqSocket> socket = ZmqSocket::open(parts_.context, ZmqSocket::Kind::dealer, parts_.limits());
+  Result<ZmqSocket> socket = open_socket(ZmqSocket::Kind::dealer);
   // Without a separate connection, large messages use that of small ones.
   if (socket && socket.value().connect(address_) && socket.value().tell(parts_.ready, key_))
     bulk_ = std::move(socket).value();

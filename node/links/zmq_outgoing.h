@@ -29,8 +29,9 @@ namespace troupe {
 ///    Failed               Lost
 class ZmqOutgoing {
  public:
-  /// `key` is reported by the parts' ready set when `work` has something to do.
-  ZmqOutgoing(ZmqLinkParts& parts, std::string address, ReadySet::Key key, TimePoint now);
+  /// `key` is reported by the parts' ready set when `work` has something to do. With keys, `name` is that of the node
+  /// there, which needs its key; without, it may be empty.
+  ZmqOutgoing(ZmqLinkParts& parts, std::string address, NodeName name, ReadySet::Key key, TimePoint now);
 
   struct Welcomed {
     Authenticated session;
@@ -53,6 +54,7 @@ class ZmqOutgoing {
   void say_bye(const Farewell& farewell);
 
   [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] const NodeName& name() const { return name_; }
   [[nodiscard]] bool connected() const { return connected_; }
   [[nodiscard]] bool welcomed() const { return welcomed_; }
 
@@ -63,12 +65,19 @@ class ZmqOutgoing {
   using Clue = std::optional<Happened>;
 
   void open(TimePoint now);
+  [[nodiscard]] Result<ZmqSocket> open_socket(ZmqSocket::Kind kind) const;
   void reopen_soon(TimePoint now);
   [[nodiscard]] Clue take_events(TimePoint now);
+  [[nodiscard]] Clue take_denial(TimePoint now, ZmqSocket::Event event);
   [[nodiscard]] Clue take_answers(TimePoint now);
   [[nodiscard]] Clue take_answer(TimePoint now, const Frames& message);
   [[nodiscard]] Clue take_refusal(TimePoint now, Error why);
   [[nodiscard]] Clue check_time(TimePoint now);
+  [[nodiscard]] std::string_view what_it_did() const;
+  void forget_broken_off() {
+    broken_off_since_.reset();
+    broken_off_count_ = 0;
+  }
   void welcome(const Authenticated& session);
   void flush();
   void open_bulk();
@@ -78,6 +87,7 @@ class ZmqOutgoing {
 
   ZmqLinkParts& parts_;
   const std::string address_;
+  const NodeName name_;
   const ReadySet::Key key_;
   OnThisHost on_this_host_{address_};
 
@@ -90,9 +100,11 @@ class ZmqOutgoing {
 
   bool connected_ = false;
   bool welcomed_ = false;
-  bool refused_ = false;      ///< at the last attempt no process listened
-  std::optional<Peer> peer_;  ///< the peer that it reached, once welcomed
-  TimePoint opened_;          ///< when the current attempt started
+  bool refused_ = false;                       ///< at the last attempt no process listened
+  std::optional<TimePoint> broken_off_since_;  ///< handshakes of ZeroMQ have failed since then, and none succeeded
+  int broken_off_count_ = 0;                   ///< of these
+  std::optional<Peer> peer_;                   ///< the peer that it reached, once welcomed
+  TimePoint opened_;                           ///< when the current attempt started
   std::optional<TimePoint> reopen_at_;
   Duration reconnect_patience_{0};  ///< once welcomed: the lease of the pair
   TimePoint give_up_at_;            ///< unless welcomed

@@ -22,7 +22,7 @@ int run(int /*argc*/, char** /*argv*/) {
   const ClusterSecret secret = ClusterSecret::random();
 
   NodeOptions first = options_of("alpha", secret);
-  first.bind = "tcp://127.0.0.1:*";  // on a real host: its address, and .network = Network::trusted
+  first.bind = "tcp://127.0.0.1:*";  // on a real host: its address, and .keys
   const Node alpha = Node::join(first, functions);
 
   NodeOptions second = options_of("beta", secret);

@@ -93,6 +93,16 @@ void ByteWay::cut_after(std::uint64_t bytes) {
   cut_left_ = bytes;
 }
 
+void ByteWay::record() {
+  const std::lock_guard lock(mutex_);
+  records_ = true;
+}
+
+bool ByteWay::has_recorded(std::string_view text) const {
+  const std::lock_guard lock(mutex_);
+  return recorded_.find(text) != std::string::npos;
+}
+
 std::uint64_t ByteWay::passed() const {
   const std::lock_guard lock(mutex_);
   return passed_;
@@ -121,6 +131,7 @@ std::optional<ByteWay::Permit> ByteWay::admit(std::span<std::byte> bytes) {
     next_flip_ = at - permit.bytes;
   }
   passed_ += permit.bytes;
+  if (records_) recorded_.append(reinterpret_cast<const char*>(bytes.data()), permit.bytes);
   return permit;
 }
 

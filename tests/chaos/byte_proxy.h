@@ -14,6 +14,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "node/file_descriptor.h"
@@ -35,6 +36,12 @@ class ByteWay {
 
   /// Breaks all connections after this many more bytes.
   void cut_after(std::uint64_t bytes);
+
+  /// Keeps a copy of all bytes from now on.
+  void record();
+
+  /// Returns whether `text` is among the recorded bytes.
+  [[nodiscard]] bool has_recorded(std::string_view text) const;
 
   /// Returns the number of forwarded bytes, over all connections.
   [[nodiscard]] std::uint64_t passed() const;
@@ -62,6 +69,8 @@ class ByteWay {
   std::mt19937 random_;
   std::uint64_t cut_left_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t passed_ = 0;
+  bool records_ = false;
+  std::string recorded_;
 };
 
 /// Listens on a free port of 127.0.0.1 and forwards to another port, which it reserves for the node behind it. A ZeroMQ

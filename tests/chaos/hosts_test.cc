@@ -80,7 +80,7 @@ struct TwoHosts {
   /// Returns a run of the cluster with two hosts: "here", and "there" through ssh.
   TroupeRun up(const std::string& cluster, const std::string& roles, std::chrono::seconds limit) const {
     std::ofstream(directory.path() / "cluster.toml") << fmt::format(
-        "[cluster]\nname = \"hosts\"\nnetwork = \"trusted\"\n{}\n[[host]]\nname = \"here\"\nlocal = true\naddress = "
+        "[cluster]\nname = \"hosts\"\n{}\n[[host]]\nname = \"here\"\nlocal = true\naddress = "
         "\"wire\"\n[[host]]\nname = \"there\"\nagent = [\"ssh\", \"-F\", \"{}/ssh_config\", \"-T\", \"-o\", "
         "\"BatchMode=yes\", \"10.77.0.2\", \"{}\", \"agent\"]\n{}",
         cluster, directory.path().string(), TROUPE_PROGRAM, roles);

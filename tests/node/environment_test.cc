@@ -153,6 +153,17 @@ BOOST_AUTO_TEST_CASE(another_machine_is_a_seed_on_a_trusted_network) {
   BOOST_TEST(read_environment(with(placed, "RANK", "0")).seed_address == "tcp://10.0.0.5:29500");
 }
 
+BOOST_AUTO_TEST_CASE(keys_come_by_a_descriptor_and_make_another_machine_a_seed) {
+  BOOST_CHECK(!read_environment(kTroupe).keys_descriptor);
+  BOOST_TEST(read_environment(kTroupe).settings.network == "auto");
+  BOOST_TEST(read_environment(with(kTroupe, "TROUPE_KEYS_FD", "9")).keys_descriptor.value() == 9);
+  BOOST_TEST(error(with(kTroupe, "TROUPE_KEYS_FD", "-1")) ==
+             R"(TROUPE_KEYS_FD="-1": expected an integer in 0..1048576)");
+  const Variables keyed = with(with(kTorchrun, "MASTER_ADDR", "10.0.0.5"), "TROUPE_KEYS_FD", "9");
+  BOOST_TEST(read_environment(keyed).seed_address == "tcp://10.0.0.5:29500");
+  BOOST_TEST(error(with(keyed, "TROUPE__CLUSTER__NETWORK", "loopback")).starts_with("MASTER_ADDR=\"10.0.0.5\""));
+}
+
 BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   NodeSettings settings;
   settings.join_timeout = std::chrono::milliseconds(1500);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -32,8 +33,9 @@ struct Cluster : TemporaryDirectory {
            "\ncommand = [\"" WAITING_NODE "\"]\non_exit = \"keep_going\"\n";
   }
 
-  Cluster() {
-    std::ofstream(path() / "cluster.toml") << "[cluster]\nname = \"held\"\n[peer]\nowners_max = 1\n"
+  explicit Cluster(const std::string& network = "") {
+    std::ofstream(path() / "cluster.toml") << "[cluster]\nname = \"held\"\n"
+                                           << network << "[peer]\nowners_max = 1\n"
                                            << role("callee", 1) << role("caller", 2);
     up.emplace(path(), std::vector<std::string>{"up", "cluster.toml"}, 60s);
     up->wait_for("[callee] holding");
@@ -171,6 +173,23 @@ BOOST_AUTO_TEST_CASE(who_is_not_there_is_named_with_those_who_are) {
   static_cast<void>(up->finish());
   BOOST_TEST(up->all_gone());
   BOOST_TEST(troupe({"status", "cluster.toml"}).last().starts_with("troupe: no cluster "));
+}
+
+/// The same over TCP with keys. Its nodes have joined and called each other once it exists.
+struct KeyedCluster : Cluster {
+  KeyedCluster() : Cluster("transport = \"tcp\"\nnetwork = \"keys\"\n") {}
+};
+
+BOOST_FIXTURE_TEST_CASE(processes_with_keys_call_each_other_and_their_keys_are_not_in_their_environment, KeyedCluster,
+                        *boost::unit_test::label("S2")) {
+  BOOST_TEST(status().at("nodes").size() == 3U);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    std::ifstream file("/proc/" + std::to_string(pid(rank)) + "/environ");
+    const std::string environment{std::istreambuf_iterator<char>(file), {}};
+    BOOST_TEST(contains(environment, "TROUPE__CLUSTER__NETWORK=keys"));
+    BOOST_TEST(contains(environment, "TROUPE_KEYS_FD="));
+    BOOST_TEST(!contains(environment, "TRPK"));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

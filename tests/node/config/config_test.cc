@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(every_value_knows_where_it_came_from) {
   const std::string wanted = R"(cluster.name = "mnist"            # FILE:2
 cluster.transport = "ipc"         # built-in default
 cluster.port = 7                  # command line
-cluster.network = "loopback"      # built-in default
+cluster.network = "auto"          # built-in default
 cluster.address = ""              # built-in default
 cluster.advertise = ""            # built-in default
 cluster.join_timeout = "30s"      # built-in default

@@ -44,9 +44,10 @@ std::string role(const std::string& name, const std::string& script, const std::
 
 const std::string kPolite = "trap 'echo bye; exit 0' TERM; echo ready; sleep 1000 & wait";
 const std::string kTwoHosts = host("a", "127.0.0.2") + host("b", "127.0.0.3");
+const std::vector<std::string> kLoopback{"--set", "cluster.network=loopback"};
 
 struct Directory : TemporaryDirectory {
-  TroupeRun up(const std::string& text, std::vector<std::string> more = {}) {
+  TroupeRun up(const std::string& text, std::vector<std::string> more = kLoopback) {
     std::ofstream(path() / "cluster.toml") << text;
     std::vector<std::string> arguments{"up", "cluster.toml"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -193,10 +194,11 @@ BOOST_AUTO_TEST_CASE(an_agent_ends_its_nodes_when_the_launcher_is_silent_for_the
   run.signal(SIGCONT);
   const auto result = run.finish();
   BOOST_TEST(result.status == 1);
-  for (const char* host : {"[host a] ", "[host b] "}) {
-    const std::string line =
-        std::string(host) + "troupe agent: no word from troupe up for 1000 ms: its nodes here are ended";
-    BOOST_TEST(std::count(result.lines.begin(), result.lines.end(), line) == 1);
+  // Its own silence ends its hosts for it, too, if that is noticed first.
+  for (const std::string host : {"[host a] ", "[host b] "}) {
+    const std::string agents = host + "troupe agent: no word from troupe up for 1000 ms: its nodes here are ended";
+    const std::string own = host + "no word from its agent for 1000 ms";
+    BOOST_TEST(with(result.lines, agents).size() + with(result.lines, own).size() > 0u);
   }
   BOOST_TEST(run.all_gone());
 }
@@ -322,17 +324,18 @@ BOOST_AUTO_TEST_CASE(nodes_of_other_hosts_are_asked_by_way_of_the_launcher) {
 }
 
 BOOST_AUTO_TEST_CASE(an_address_that_others_reach_is_refused_on_loopback) {
-  auto run = up(host("a", "0.0.0.0") + role("n", "echo started"), {"--set", "cluster.transport=tcp"});
+  auto run = up("[cluster]\ntransport = \"tcp\"\n" + host("a", "0.0.0.0") + role("n", "echo started"));
   const auto result = run.finish();
   BOOST_TEST(result.status == 126);
   BOOST_TEST(result.last() == "[host a] host.address = \"0.0.0.0\": other hosts need one address, not all of them");
 }
 
-BOOST_AUTO_TEST_CASE(hosts_by_ssh_need_a_network_that_is_trusted) {
+BOOST_AUTO_TEST_CASE(hosts_by_ssh_are_not_on_loopback) {
   auto run = up("[[host]]\nname = \"a\"\n[[host]]\nname = \"b\"\n" + role("n", "echo started"));
   const auto result = run.finish();
   BOOST_TEST(result.status == 2);
-  BOOST_TEST(result.last().starts_with("cluster.toml:2: host a is another machine: "));
+  BOOST_TEST(result.last().starts_with(
+      "command line: cluster.network: \"loopback\" is this machine, and host a is another: "));
 }
 
 BOOST_AUTO_TEST_CASE(an_agent_of_another_version_is_refused) {

@@ -61,6 +61,7 @@ BOOST_AUTO_TEST_CASE(nodes_listen_at_the_address_that_the_file_says) {
   BOOST_TEST(plan.nodes.at(1).child.environment.at("TROUPE_ADDRESS") == "tcp://127.0.0.2:*");
 
   config.node.address = "*";
+  config.node.network = "loopback";
   BOOST_CHECK_EXCEPTION(plan_launch(config, {.variables = {}, .cores = 1}), ConfigError, [](const ConfigError& error) {
     return error.lines().front() ==
            "built-in default: cluster.address: * can be reached from other machines: " + std::string(kTrustHint);
@@ -70,9 +71,41 @@ BOOST_AUTO_TEST_CASE(nodes_listen_at_the_address_that_the_file_says) {
   BOOST_TEST(open.nodes.at(0).child.environment.at("TROUPE_SEED").starts_with("tcp://127.0.0.1:"));
   BOOST_TEST(open.nodes.at(0).child.environment.at("TROUPE_ADDRESS").starts_with("tcp://*:"));
   BOOST_TEST(open.nodes.at(1).child.environment.at("TROUPE__CLUSTER__NETWORK") == "trusted");
+  BOOST_CHECK(!open.nodes.at(1).child.keys);
 
   config.transport = Transport::ipc;
   BOOST_CHECK_THROW(plan_launch(config, {.variables = {}, .cores = 1}), ConfigError);
+}
+
+BOOST_AUTO_TEST_CASE(each_node_gets_a_key_of_its_own_where_the_file_says_so) {
+  ClusterConfig config = two_nodes();
+  config.node.network = "keys";
+  const LaunchPlan plan = plan_launch(config, {.variables = {}, .cores = 1});
+  BOOST_TEST_REQUIRE(plan.nodes.size() == 2U);
+  for (const NodePlan& node : plan.nodes) {
+    BOOST_REQUIRE(node.child.keys);
+    BOOST_TEST(node.child.keys->own_name() == node.name);
+    BOOST_TEST(node.child.keys->members().size() == 2U);
+    BOOST_TEST(node.child.keys->members().front().name == plan.nodes.front().name);  // the seed
+  }
+  BOOST_CHECK(plan.nodes[0].child.keys->own_keys().public_key() ==
+              *plan.nodes[1].child.keys->key_of(plan.nodes[0].name));
+
+  config.transport = Transport::ipc;
+  BOOST_CHECK_EXCEPTION(plan_launch(config, {.variables = {}, .cores = 1}), ConfigError, [](const ConfigError& error) {
+    return error.lines().front() ==
+           "built-in default: cluster.network: \"keys\" encrypts tcp; set transport = \"tcp\", or leave network out: "
+           "nothing of transport = \"ipc\" leaves this machine";
+  });
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_other_machines_reach_have_keys_by_themselves) {
+  ClusterConfig config = two_nodes();
+  BOOST_CHECK(!plan_launch(config, {.variables = {}, .cores = 1}).nodes.front().child.keys);
+  config.node.address = "*";
+  const LaunchPlan plan = plan_launch(config, {.variables = {}, .cores = 1});
+  BOOST_CHECK(plan.nodes.front().child.keys);
+  BOOST_TEST(plan.nodes.front().child.environment.at("TROUPE__CLUSTER__NETWORK") == "keys");
 }
 
 BOOST_AUTO_TEST_CASE(cores_are_shared_and_what_the_user_set_for_maths_stays) {
@@ -84,15 +117,13 @@ BOOST_AUTO_TEST_CASE(cores_are_shared_and_what_the_user_set_for_maths_stays) {
 }
 
 BOOST_AUTO_TEST_CASE(nothing_of_an_outer_cluster_reaches_a_node) {
-  const Variables outer{{"TROUPE_SECRET_FD", "9"},
-                        {"TROUPE_SECRET_FILE", "/key"},
-                        {"TROUPE_RANK", "7"},
-                        {"TROUPE__NODE__LOG_LEVEL", "trace"},
-                        {"HOME", "/root"}};
+  const Variables outer{{"TROUPE_SECRET_FD", "9"}, {"TROUPE_SECRET_FILE", "/key"},       {"TROUPE_KEYS_FD", "10"},
+                        {"TROUPE_RANK", "7"},      {"TROUPE__NODE__LOG_LEVEL", "trace"}, {"HOME", "/root"}};
   const LaunchPlan plan = plan_launch(two_nodes(), {.variables = outer, .cores = 1});
   const Variables& variables = plan.nodes.at(1).child.environment;
   BOOST_TEST(!variables.contains("TROUPE_SECRET_FILE"));
   BOOST_TEST(!variables.contains("TROUPE_SECRET_FD"));
+  BOOST_TEST(!variables.contains("TROUPE_KEYS_FD"));
   BOOST_TEST(variables.at("TROUPE_RANK") == "1");
   BOOST_TEST(variables.at("TROUPE__NODE__LOG_LEVEL") == "info");
   BOOST_TEST(variables.at("HOME") == "/root");

@@ -240,6 +240,25 @@ BOOST_AUTO_TEST_CASE(a_node_finds_its_secret_once_and_no_other_descriptor) {
   BOOST_TEST(with(result.lines, "/dev/null").size() == 2u);
 }
 
+BOOST_AUTO_TEST_CASE(a_node_finds_its_keys_once_and_they_are_its_own) {
+  auto run = up("[cluster]\ntransport = \"tcp\"\nnetwork = \"keys\"\n" +
+                role("ps",
+                     "od -An -v -tx1 <&$TROUPE_KEYS_FD | tr -d ' \\n' | sed 's/^/ring /'; echo; "
+                     "echo again $(cat <&$TROUPE_KEYS_FD | wc -c); echo says $TROUPE__CLUSTER__NETWORK",
+                     "count = 2"));
+  const auto result = run.finish();
+  const auto rings = with(result.lines, "ring ");
+  BOOST_TEST_REQUIRE(rings.size() == 2u);
+  const std::string first = after(rings[0], "ring ");
+  const std::string second = after(rings[1], "ring ");
+  BOOST_TEST(first.size() == 2u * (48 + 2 * (1 + 3 + 32)));   // two hexadecimal digits a byte: head, "ps0", "ps1"
+  BOOST_TEST(first.substr(0, 16) == "5452504b01000000");      // "TRPK", version 1
+  BOOST_TEST(first.substr(16, 64) != second.substr(16, 64));  // the secret keys
+  BOOST_TEST(first.substr(96) == second.substr(96));          // the members
+  BOOST_TEST(with(result.lines, "again 0").size() == 2u);
+  BOOST_TEST(with(result.lines, "says keys").size() == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(a_node_learns_its_place_from_the_environment) {
   const std::string say =
       "echo $TROUPE_CLUSTER $TROUPE_NODE $TROUPE_ROLE $TROUPE_INDEX $TROUPE_RANK $TROUPE_WORLD; "

@@ -1,10 +1,13 @@
-// Properties of every link: over memory, ZeroMQ over TCP and unix sockets, and with shared memory.
+// Properties of every link: over memory, ZeroMQ over TCP with and without keys and unix sockets, and with shared
+// memory.
 #include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "actors/link.h"
+#include "node/keys/key_ring.h"
 #include "node/links/handshake.h"
 #include "node/links/memory_link.h"
 #include "node/links/shared_memory/shared_link.h"
@@ -53,6 +57,7 @@ class ZmqLinks {
                                  .secret = secret_,
                                  .bind = bind_address(name),
                                  .advertise = {},
+                                 .keys = keys_of(name),
                                  .connect_patience = 500ms,
                                  .log = {}});
     BOOST_REQUIRE_MESSAGE(opened.ok(), (opened ? "" : opened.error().message));
@@ -62,6 +67,7 @@ class ZmqLinks {
 
  protected:
   virtual std::string bind_address(const NodeName& name) = 0;
+  virtual std::optional<KeyRing> keys_of(const NodeName& /*name*/) { return std::nullopt; }
 
  private:
   ClusterSecret secret_ = ClusterSecret::random();
@@ -70,6 +76,19 @@ class ZmqLinks {
 struct TcpLinks final : ZmqLinks {
   std::string bind_address(const NodeName&) override { return "tcp://127.0.0.1:*"; }
   static std::string nobodys_address() { return "tcp://127.0.0.1:1"; }
+};
+
+struct KeyedLinks final : ZmqLinks {
+  std::string bind_address(const NodeName&) override { return "tcp://127.0.0.1:*"; }
+  std::optional<KeyRing> keys_of(const NodeName& name) override {
+    for (const KeyRing& ring : rings) {
+      if (ring.own_name() == name) return ring;
+    }
+    throw std::invalid_argument(name + " has no keys");
+  }
+  static std::string nobodys_address() { return TcpLinks::nobodys_address(); }
+  const std::vector<KeyRing> rings =
+      make_run_keys(std::vector<NodeName>{"a", "b", "nobody", "n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"});
 };
 
 struct IpcLinks final : ZmqLinks {
@@ -116,7 +135,7 @@ struct Two {
   Two() {
     a.start();
     b.start();
-    a.link->connect(b.link->address());
+    a.link->connect_to(b.name, b.link->address());
     a.sink.wait_ups(1);
     b.sink.wait_ups(1);
   }
@@ -125,7 +144,7 @@ struct Two {
   TestNode b{links, "b"};
 };
 
-using AllLinks = boost::mpl::list<MemoryLinks, TcpLinks, IpcLinks, SharedLinks, RingLinks>;
+using AllLinks = boost::mpl::list<MemoryLinks, TcpLinks, KeyedLinks, IpcLinks, SharedLinks, RingLinks>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(both_sides_learn_who_is_up, Links, AllLinks) {
   Two<Links> two;
@@ -140,7 +159,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(address_is_known_before_start_and_reachable_after_
   const std::string address = b.link->address();
   BOOST_TEST(!address.empty());
   a.start();
-  a.link->connect(address);
+  a.link->connect_to("b", address);
   b.start();
   a.sink.wait_ups(1);
   BOOST_TEST(b.link->address() == address);
@@ -170,7 +189,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(up_precedes_the_first_message_also_when_it_is_sent
   for (TestNode* node : {&a, &b}) {
     node->start();
   }
-  a.link->connect(b.link->address());
+  a.link->connect_to(b.name, b.link->address());
   a.sink.wait_ups(1);
   a.send("b", "at once");
   b.sink.wait_messages(1);
@@ -206,7 +225,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(eight_nodes_are_all_up_with_each_other, Links, All
   for (const auto& node : nodes) node->start();
   for (const auto& node : nodes) {
     for (const auto& other : nodes) {
-      if (node != other) node->link->connect(other->link->address());
+      if (node != other) node->link->connect_to(other->name, other->link->address());
     }
   }
   for (const auto& node : nodes) node->sink.wait_ups(7);
@@ -230,12 +249,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(connecting_twice_or_from_both_sides_is_one_connect
   TestNode b(links, "b");
   a.start();
   b.start();
-  a.link->connect(b.link->address());
-  b.link->connect(a.link->address());
-  a.link->connect(b.link->address());
+  a.link->connect_to(b.name, b.link->address());
+  b.link->connect_to(a.name, a.link->address());
+  a.link->connect_to(b.name, b.link->address());
   a.sink.wait_ups(1);
   b.sink.wait_ups(1);
-  a.link->connect(b.link->address());
+  a.link->connect_to(b.name, b.link->address());
   a.send("b", "one");
   b.send("a", "two");
   a.sink.wait_messages(1);
@@ -254,7 +273,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(disconnect_is_down_on_both_sides_and_a_later_conne
   BOOST_TEST((two.b.sink.downs()[0].why.code == ErrorCode::peer_down));
   BOOST_TEST(two.b.sink.downs()[0].why.message == "disconnected by the peer");
   BOOST_TEST((two.b.sink.downs()[0].incarnation == two.a.incarnation));
-  two.b.link->connect(two.a.link->address());
+  two.b.link->connect_to(two.a.name, two.a.link->address());
   two.a.sink.wait_ups(2);
   two.b.sink.wait_ups(2);
   two.a.send("b", "again");
@@ -291,7 +310,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(new_life_under_the_same_name_is_up_with_its_own_in
   two.b.link.reset();  // its address is free again
   TestNode again(two.links, "b");
   again.start();
-  again.link->connect(two.a.link->address());
+  again.link->connect_to(two.a.name, two.a.link->address());
   two.a.sink.wait_ups(2);
   BOOST_TEST((two.a.sink.ups()[1].incarnation == again.incarnation));
   two.a.send("b", "to the new one");
@@ -311,7 +330,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(connecting_where_nobody_listens_fails_with_the_add
   Links links;
   TestNode a(links, "a");
   a.start();
-  a.link->connect(Links::nobodys_address());
+  a.link->connect_to("nobody", Links::nobodys_address());
   a.sink.wait_failures(1);
   BOOST_TEST(a.sink.failures()[0].address == Links::nobodys_address());
   BOOST_TEST((a.sink.failures()[0].why.code == ErrorCode::peer_unreachable));
@@ -351,7 +370,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(answers_sent_from_within_the_sink_arrive, Links, A
       [&](const NodeName& from, const Frames& frames) { b.link->send(from, LinkLane::express, frames); });
   a.start();
   b.start();
-  a.link->connect(b.link->address());
+  a.link->connect_to(b.name, b.link->address());
   a.sink.wait_ups(1);
   b.sink.wait_ups(1);
   for (int i = 0; i < 1000; ++i) a.send("b", std::to_string(i));

@@ -1,0 +1,240 @@
+#include "node/keys/key_ring.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "messages/frame.h"
+#include "node/file_descriptor.h"
+#include "node/node_name.h"
+
+namespace troupe {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x4B505254;  // "TRPK"
+constexpr std::byte kVersion{1};
+constexpr std::size_t kSecretAt = 8;
+constexpr std::size_t kCountAt = kSecretAt + KeyPair::kSecretBytes;
+constexpr std::size_t kHeadBytes = kCountAt + 8;
+constexpr std::size_t kMemberBytesMax = 1 + kNodeNameMax + PublicKey::kBytes;
+constexpr std::size_t kReadBytes = std::size_t{64} << 10;
+constexpr std::chrono::seconds kReadPatience{5};
+
+Error failure(std::string message) {
+  return Error{.code = ErrorCode::bad_argument, .message = std::move(message), .execution = Execution::never};
+}
+
+std::string system_text(int error) { return std::error_code(error, std::generic_category()).message(); }
+
+/// Reads until `into` is full or the writer has ended. Returns the number of bytes. Throws std::invalid_argument.
+std::size_t read_up_to(int descriptor, std::span<std::byte> into, std::chrono::steady_clock::time_point due) {
+  std::size_t size = 0;
+  while (size < into.size()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - std::chrono::steady_clock::now()).count();
+    pollfd polled{.fd = descriptor, .events = POLLIN, .revents = 0};
+    // poll does not watch a negative descriptor: the read refuses it.
+    const int ready = descriptor < 0 ? 1 : ::poll(&polled, 1, static_cast<int>(std::max<decltype(left)>(left, 0)));
+    if (ready == 0) throw std::invalid_argument(fmt::format("has no end within {} s", kReadPatience.count()));
+    const ssize_t got = ready < 0 ? -1 : ::read(descriptor, into.data() + size, into.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw std::invalid_argument(fmt::format("cannot be read: {}", system_text(errno)));
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  return size;
+}
+
+std::uint32_t count_in(std::span<const std::byte> head) {
+  if (head.size() < kHeadBytes) {
+    throw std::invalid_argument(fmt::format("has only {} bytes, expected at least {}", head.size(), kHeadBytes));
+  }
+  const auto zeros = head.subspan(5, 3);
+  if (detail::load_little_endian<std::uint32_t>(head) != kMagic || head[4] != kVersion ||
+      !std::ranges::all_of(zeros, [](std::byte one) { return one == std::byte{0}; })) {
+    throw std::invalid_argument("does not begin as a key ring of version 1");
+  }
+  const auto count = detail::load_little_endian<std::uint32_t>(head.subspan(kCountAt));
+  if (count < 1 || count > KeyRing::kMembersMax) {
+    throw std::invalid_argument(fmt::format("names {} members, expected 1 to {}", count, KeyRing::kMembersMax));
+  }
+  return count;
+}
+
+std::vector<KeyRing::Member> members_in(std::span<const std::byte> bytes, std::uint32_t count) {
+  std::vector<KeyRing::Member> members;  // grows as bytes are found: `count` is a claim
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::size_t length = bytes.empty() ? 0 : std::to_integer<std::size_t>(bytes.front());
+    if (bytes.size() < 1 + length + PublicKey::kBytes) {
+      throw std::invalid_argument(fmt::format("ends within member {} of {}", i, count));
+    }
+    KeyRing::Member& member = members.emplace_back();
+    member.name.assign(reinterpret_cast<const char*>(bytes.data()) + 1, length);
+    std::ranges::copy(bytes.subspan(1 + length, PublicKey::kBytes), member.key.bytes.begin());
+    if (!is_valid_node_name(member.name)) {
+      throw std::invalid_argument(fmt::format("has a member {} whose name is not {}", i, kNodeNameRule));
+    }
+    bytes = bytes.subspan(1 + length + PublicKey::kBytes);
+  }
+  if (!bytes.empty()) throw std::invalid_argument(fmt::format("has {} bytes after its last member", bytes.size()));
+  return members;
+}
+
+}  // namespace
+
+struct KeyRing::Members {
+  /// Throws std::invalid_argument for a name or a key that occurs twice.
+  explicit Members(std::vector<Member> members) : list(std::move(members)) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!by_name.emplace(list[i].name, i).second) {
+        throw std::invalid_argument(fmt::format("names \"{}\" twice", list[i].name));
+      }
+      if (!by_key.emplace(list[i].key, i).second) {
+        throw std::invalid_argument(fmt::format("gives \"{}\" the key of another member", list[i].name));
+      }
+    }
+  }
+  Members(const Members&) = delete;
+  Members& operator=(const Members&) = delete;
+
+  const std::vector<Member> list;
+  std::map<std::string_view, std::size_t> by_name;  ///< views of the list's names
+  std::map<PublicKey, std::size_t> by_key;
+};
+
+KeyRing::KeyRing(KeyPair own_keys, std::shared_ptr<const Members> members, std::size_t own_place)
+    : own_keys_(std::move(own_keys)), members_(std::move(members)), own_place_(own_place) {}
+
+const NodeName& KeyRing::own_name() const { return members_->list[own_place_].name; }
+
+std::span<const KeyRing::Member> KeyRing::members() const { return members_->list; }
+
+std::optional<PublicKey> KeyRing::key_of(std::string_view name) const {
+  const auto found = members_->by_name.find(name);
+  return found == members_->by_name.end() ? std::nullopt : std::optional(members_->list[found->second].key);
+}
+
+std::optional<NodeName> KeyRing::name_of(const PublicKey& key) const {
+  const auto found = members_->by_key.find(key);
+  return found == members_->by_key.end() ? std::nullopt : std::optional(members_->list[found->second].name);
+}
+
+LockedBytes KeyRing::to_bytes() const {
+  std::size_t size = kHeadBytes;
+  for (const Member& member : members_->list) size += 1 + member.name.size() + PublicKey::kBytes;
+  LockedBytes result(size);
+  std::span<std::byte> out = result.bytes();
+  std::ranges::fill(out, std::byte{0});
+  detail::store_little_endian(out, kMagic);
+  out[4] = kVersion;
+  std::ranges::copy(own_keys_.secret(), out.begin() + kSecretAt);
+  detail::store_little_endian(out.subspan(kCountAt), static_cast<std::uint32_t>(members_->list.size()));
+  detail::store_little_endian(out.subspan(kCountAt + 4), static_cast<std::uint32_t>(own_place_));
+  out = out.subspan(kHeadBytes);
+  for (const Member& member : members_->list) {
+    out[0] = static_cast<std::byte>(member.name.size());
+    std::ranges::copy(std::as_bytes(std::span{member.name}), out.begin() + 1);
+    out = out.subspan(1 + member.name.size());
+    std::ranges::copy(member.key.bytes, out.begin());
+    out = out.subspan(PublicKey::kBytes);
+  }
+  return result;
+}
+
+Result<Unit> KeyRing::to_descriptor(int descriptor) const {
+  const LockedBytes all = to_bytes();
+  for (std::span<const std::byte> left = all.bytes(); !left.empty();) {
+    const ssize_t written = ::write(descriptor, left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      return failure(fmt::format("cannot write the key ring of {} ({} members, {} bytes) to descriptor {}: {}",
+                                 own_name(), members().size(), all.bytes().size(), descriptor, system_text(errno)));
+    }
+    left = left.subspan(static_cast<std::size_t>(written));
+  }
+  return Unit{};
+}
+
+Result<KeyRing> KeyRing::from_bytes(std::span<const std::byte> bytes) {
+  try {
+    static_cast<void>(count_in(bytes));
+    return from_parts(bytes.first(kHeadBytes), bytes.subspan(kHeadBytes));
+  } catch (const std::invalid_argument& error) {
+    return failure(fmt::format("the key ring {}", error.what()));
+  }
+}
+
+Result<KeyRing> KeyRing::from_descriptor(int descriptor) {
+  const detail::FileDescriptor owner(descriptor);
+  try {
+    return read(descriptor);
+  } catch (const std::invalid_argument& error) {
+    return failure(fmt::format("the key ring in descriptor {} {}", descriptor, error.what()));
+  }
+}
+
+// Only the head has a secret; it never leaves locked memory.
+Result<KeyRing> KeyRing::read(int descriptor) {
+  const auto due = std::chrono::steady_clock::now() + kReadPatience;
+  LockedBytes head(kHeadBytes);
+  const std::size_t count = count_in(head.bytes().first(read_up_to(descriptor, head.bytes(), due)));
+  std::vector<std::byte> members;
+  while (members.size() <= count * kMemberBytesMax) {
+    const std::size_t before = members.size();
+    members.resize(before + kReadBytes);
+    const std::size_t got = read_up_to(descriptor, std::span(members).subspan(before), due);
+    members.resize(before + got);
+    if (got < kReadBytes) return from_parts(head.bytes(), members);
+  }
+  throw std::invalid_argument(fmt::format("has more bytes than its {} members can have", count));
+}
+
+Result<KeyRing> KeyRing::from_parts(std::span<const std::byte> head, std::span<const std::byte> members) {
+  auto in = std::make_shared<const Members>(members_in(members, count_in(head)));
+  const auto place = detail::load_little_endian<std::uint32_t>(head.subspan(kCountAt + 4));
+  if (place >= in->list.size()) {
+    throw std::invalid_argument(fmt::format("is for member {} of {}", place, in->list.size()));
+  }
+  KeyPair own = KeyPair::from_secret(head.subspan<kSecretAt, KeyPair::kSecretBytes>());
+  if (own.public_key() != in->list[place].key) {
+    throw std::invalid_argument(fmt::format("has a secret key that is not that of {}", in->list[place].name));
+  }
+  return KeyRing(std::move(own), std::move(in), place);
+}
+
+std::vector<KeyRing> make_run_keys(std::span<const NodeName> names) {
+  if (names.empty() || names.size() > KeyRing::kMembersMax) {
+    throw std::invalid_argument(fmt::format("[keys] {} members, expected 1 to {}", names.size(), KeyRing::kMembersMax));
+  }
+  std::vector<KeyPair> pairs;
+  std::vector<KeyRing::Member> members;
+  for (const NodeName& name : names) {
+    if (!is_valid_node_name(name)) {
+      throw std::invalid_argument(fmt::format("[keys] \"{}\" is not {}", name.substr(0, kNodeNameMax), kNodeNameRule));
+    }
+    pairs.push_back(KeyPair::random());
+    members.push_back({name, pairs.back().public_key()});
+  }
+  std::vector<KeyRing> rings;
+  rings.reserve(names.size());
+  try {
+    const auto in = std::make_shared<const KeyRing::Members>(std::move(members));
+    for (std::size_t i = 0; i < names.size(); ++i) rings.push_back(KeyRing(std::move(pairs[i]), in, i));
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("[keys] the list of members {}", error.what()));
+  }
+  return rings;
+}
+
+}  // namespace troupe

@@ -1,0 +1,76 @@
+// The keys of one node in one run: its own pair, and the public key of every node that is in.
+//
+// The bytes of a ring, little-endian; nothing follows the last member:
+//   0 magic "TRPK" (4), version 1 (1), zero (3), secret key (32), number of members (4), own place among them (4)
+//   48 for each member: bytes of its name (1), name, public key (32)
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "messages/error.h"
+#include "messages/ids.h"
+#include "node/keys/key_pair.h"
+
+namespace troupe {
+
+/// Constant. Copies share their memory.
+class KeyRing {
+ public:
+  static constexpr std::size_t kMembersMax = 65'536;
+
+  struct Member {
+    NodeName name;
+    PublicKey key;
+  };
+
+  /// Returns the name of the node whose ring this is.
+  [[nodiscard]] const NodeName& own_name() const;
+
+  [[nodiscard]] const KeyPair& own_keys() const { return own_keys_; }
+
+  /// Returns all members, including this node, in the order in which they were named: by rank, the seed first.
+  [[nodiscard]] std::span<const Member> members() const;
+
+  /// Returns nullopt if no member has that name.
+  [[nodiscard]] std::optional<PublicKey> key_of(std::string_view name) const;
+
+  /// Returns nullopt if no member has that key.
+  [[nodiscard]] std::optional<NodeName> name_of(const PublicKey& key) const;
+
+  /// Returns the ring's bytes: they contain the secret key.
+  [[nodiscard]] LockedBytes to_bytes() const;
+
+  /// Writes the ring's bytes to `descriptor`, whose other end the node inherits; a pipe needs room for all of them, or
+  /// a reader. Errors: bad_argument.
+  [[nodiscard]] Result<Unit> to_descriptor(int descriptor) const;
+
+  /// Errors: bad_argument, naming what is wrong and where. The caller wipes `bytes`.
+  [[nodiscard]] static Result<KeyRing> from_bytes(std::span<const std::byte> bytes);
+
+  /// Reads a ring from the inherited `descriptor`, to its end, and closes it. Errors: bad_argument naming the
+  /// descriptor and what was found, also if its writer does not reach the end within five seconds.
+  [[nodiscard]] static Result<KeyRing> from_descriptor(int descriptor);
+
+ private:
+  struct Members;
+  friend std::vector<KeyRing> make_run_keys(std::span<const NodeName> names);
+
+  KeyRing(KeyPair own_keys, std::shared_ptr<const Members> members, std::size_t own_place);
+  [[nodiscard]] static Result<KeyRing> read(int descriptor);
+  [[nodiscard]] static Result<KeyRing> from_parts(std::span<const std::byte> head, std::span<const std::byte> members);
+
+  KeyPair own_keys_;
+  std::shared_ptr<const Members> members_;
+  std::size_t own_place_ = 0;
+};
+
+/// Draws a pair of keys for each of `names` and returns one ring for each, in that order. Throws std::invalid_argument
+/// for a name that is no node's name or occurs twice, and for no or too many names.
+[[nodiscard]] std::vector<KeyRing> make_run_keys(std::span<const NodeName> names);
+
+}  // namespace troupe

@@ -1,0 +1,22 @@
+// The rule for the names of nodes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+namespace troupe {
+
+inline constexpr std::size_t kNodeNameMax = 127;
+inline constexpr std::string_view kNodeNameRule = "1 to 127 of A-Z a-z 0-9 - _ : .";
+
+/// Returns whether `name` is 1 to 127 of A-Z a-z 0-9 - _ : .
+[[nodiscard]] inline bool is_valid_node_name(std::string_view name) {
+  const auto allowed = [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == ':' || c == '.';
+  };
+  return !name.empty() && name.size() <= kNodeNameMax && std::ranges::all_of(name, allowed);
+}
+
+}  // namespace troupe

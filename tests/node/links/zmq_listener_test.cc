@@ -1,0 +1,164 @@
+// Nobody gets into a node with keys but the members of its ring, each under its own name.
+#include "node/links/zmq_listener.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tests/node/links/keyed_nodes.h"
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::unit_test::label;
+using testing::forged_ring;
+using testing::frame_of;
+using testing::KeyedClient;
+using testing::KeyedNode;
+using testing::KeyedTwo;
+using testing::RawClient;
+
+BOOST_AUTO_TEST_SUITE(zmq_listener)
+
+BOOST_AUTO_TEST_CASE(nodes_with_keys_exchange_messages_in_both_lanes) {
+  KeyedTwo two;
+  two.a.send("b", "small");
+  two.a.send("b", std::string(300'000, 'x'), LinkLane::bulk);
+  two.b.sink.wait_messages(2);
+  two.b.send("a", "back");
+  two.a.sink.wait_messages(1);
+  BOOST_TEST(two.a.sink.messages()[0].from == "b");
+  const ZmqLinkCounts counts = two.b.link->counts();
+  BOOST_TEST(counts.refused_handshakes == 0U);
+  BOOST_TEST(counts.refused_messages == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(client_without_curve_gets_nothing_in, *label("S2")) {
+  KeyedTwo two;
+  KeyedClient stranger(two.a.link->address(), nullptr, {});
+  BOOST_CHECK(stranger.first_event() == ZmqSocket::Event::broken_off);
+  two.check_still_up();
+}
+
+BOOST_AUTO_TEST_CASE(client_with_a_key_that_no_member_has_is_denied, *label("S2") * label("S3")) {
+  KeyedTwo two;
+  const KeyPair own = KeyPair::random();
+  KeyedClient stranger(two.a.link->address(), &own, two.rings[0].own_keys().public_key());
+  BOOST_CHECK(stranger.first_event() == ZmqSocket::Event::denied);
+  BOOST_TEST(two.a.link->counts().refused_keys >= 1U);
+  BOOST_TEST(two.b.link->counts().refused_keys == 0U);  // the self-test is not counted
+  two.check_still_up();
+}
+
+BOOST_AUTO_TEST_CASE(client_that_knows_another_key_of_the_server_cannot_speak_to_it, *label("S2")) {
+  KeyedTwo two;
+  const KeyPair own = two.rings[2].own_keys();  // a member
+  KeyedClient stranger(two.a.link->address(), &own, KeyPair::random().public_key());
+  BOOST_CHECK(stranger.first_event() == ZmqSocket::Event::broken_off);
+  two.check_still_up();
+}
+
+std::string greeting(std::string_view mechanism) {  // of ZMTP 3.0, 64 bytes
+  std::string bytes = std::string("\xFF\0\0\0\0\0\0\0\1\x7F", 10) + std::string("\3\0", 2) + std::string(mechanism);
+  bytes.resize(64, '\0');
+  return bytes;
+}
+
+BOOST_AUTO_TEST_CASE(plain_old_and_raw_clients_are_disconnected, *label("S2")) {
+  KeyedTwo two;
+  const std::string hello_of_plain = std::string("\4\x12\5HELLO\4user\4pass", 18);
+  const std::string zmtp1 = std::string("\1\0\5\0hello", 9);
+  const std::string zmtp2 = std::string("\xFF\0\0\0\0\0\0\0\1\x7F\1\5\0\0\0\5hello", 21);
+  for (const std::string& bytes :
+       {greeting("PLAIN") + hello_of_plain, greeting("NULL"), greeting("CURVE") + std::string(300, 'x'), zmtp1, zmtp2,
+        std::string("GET / HTTP/1.1\r\n\r\n"), std::string(1000, '\xFF')}) {
+    const RawClient client(two.a.link->address());
+    client.send(bytes);
+    BOOST_TEST(client.is_closed(), bytes.substr(0, 20));
+  }
+  two.check_still_up();
+}
+
+BOOST_AUTO_TEST_CASE(member_that_claims_the_name_of_another_is_refused, *label("S4")) {
+  const ClusterSecret secret = ClusterSecret::random();
+  const std::vector<KeyRing> rings = make_run_keys(std::vector<NodeName>{"a", "worker1", "worker2"});
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  ZmqLinkOptions with = KeyedNode::options(secret, rings[0], 1);
+  with.log = [&](std::string_view line) {
+    const std::lock_guard lock(mutex);
+    lines.emplace_back(line);
+  };
+  {
+    KeyedNode a(std::move(with));
+    KeyedNode liar(secret, forged_ring(rings[2], "worker1"), 9);
+    liar.connect_to("a", a);
+    liar.sink.wait_failures(1);
+    BOOST_TEST((liar.sink.failures()[0].why.code == ErrorCode::not_authorized));
+    BOOST_TEST(liar.sink.failures()[0].why.message == "this node's key is not that of worker1");
+    BOOST_TEST(a.sink.ups().empty());
+    KeyedNode honest(secret, rings[1], 3);  // the name is free
+    honest.connect_to("a", a);
+    a.sink.wait_ups(1);
+    BOOST_TEST(a.sink.ups()[0].name == "worker1");
+    BOOST_TEST(a.sink.ups()[0].incarnation.low == 3U);
+  }
+  BOOST_TEST_REQUIRE(lines.size() == 1U);
+  BOOST_TEST(lines[0] == "refused a connection: worker2 calls itself worker1 (not_authorized)");
+}
+
+BOOST_AUTO_TEST_CASE(session_of_a_member_is_of_no_use_to_another, *label("S4")) {
+  KeyedTwo two;
+  const PublicKey& server = two.rings[0].own_keys().public_key();
+  const KeyPair first = two.rings[2].own_keys();
+  const KeyPair second = two.rings[3].own_keys();
+  KeyedClient worker1(two.a.link->address(), &first, server);
+  const HandshakeStep step = worker1.shake_hands("worker1", two.secret);
+  BOOST_REQUIRE(step.done);
+  const Frame stolen = encode(ZmqEnvelope{.slot = step.done->slot, .token = step.done->token});
+  KeyedClient worker2(two.a.link->address(), &second, server);
+  worker2.send({stolen, frame_of("header"), frame_of("as worker1")});
+  const auto answer = handshake::decode(worker2.receive().at(0).bytes, kProtocolVersionMin, kProtocolVersionMax);
+  BOOST_REQUIRE(answer.ok());
+  BOOST_TEST((std::get<handshake::Refused>(answer.value()).code == ErrorCode::not_joined));
+  BOOST_TEST(two.a.link->counts().refused_messages == 1U);
+  two.check_still_up();
+}
+
+// As if ZeroMQ had let in a client without asking a handler.
+BOOST_AUTO_TEST_CASE(messages_without_a_user_are_dropped, *label("S3")) {
+  const KeyRing ring = make_run_keys(std::vector<NodeName>{"a"})[0];
+  ZmqLinkParts parts(KeyedNode::options(ClusterSecret::random(), ring, 1));
+  ZmqSocket router = ZmqSocket::open(parts.context, ZmqSocket::Kind::router, testing::kKeyedLimits).value();
+  const std::string address = router.bind("tcp://127.0.0.1:*").value();
+  ZmqListener listener(parts, std::move(router), 1);
+  KeyedClient stranger(address, nullptr, {});
+  stranger.send({frame_of("hello")});
+  const TimePoint due = std::chrono::steady_clock::now() + 5s;
+  while (parts.counters.refused_messages == 0 && std::chrono::steady_clock::now() < due) {
+    (void)parts.ready.wait(100ms);
+    BOOST_CHECK(!listener.next(std::chrono::steady_clock::now()));
+  }
+  BOOST_TEST(parts.counters.refused_messages == 1U);
+  BOOST_TEST(parts.counters.refused_handshakes == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(keys_alone_do_not_let_a_node_in_without_the_secret, *label("S4")) {
+  KeyedTwo two;
+  KeyedNode other_run(ClusterSecret::random(), two.rings[2], 3);
+  other_run.connect_to("a", two.a);
+  other_run.sink.wait_failures(1);
+  BOOST_TEST((other_run.sink.failures()[0].why.code == ErrorCode::auth_failed));
+  two.check_still_up();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe
