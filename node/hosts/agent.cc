@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -94,24 +93,23 @@ class Agent {
     }
     explicit_bzero(secret_.data(), secret_.size());
     nodes_.kill_all();
-    if (*end_ == "") return 0;
-    fmt::print(stderr, "troupe agent: {}\n", *end_);
-    return 1;
+    if (!end_->text.empty()) fmt::print(stderr, "troupe agent: {}\n", end_->text);
+    return end_->status;
   }
 
  private:
   void send(AgentFrameKind kind, std::string_view body) { out_.push(encode_frame(kind, body)); }
 
-  /// Says why, as long as the launcher listens, and ends.
+  /// Tells the launcher why, as long as it listens, and ends.
   void refuse(std::vector<std::string> problems) {
-    send(AgentFrameKind::refused, json_of(AgentRefused{problems}));
+    send(AgentFrameKind::refused, json_of(AgentRefused{std::move(problems)}));
     const Clock::time_point due = Clock::now() + std::chrono::seconds(2);
     while (out_.size() > 0 && Clock::now() < due) {
       pollfd polled{output_, POLLOUT, 0};
       (void)::poll(&polled, 1, 100);
       if (out_.write_some(output_) == PipeWriter::Outcome::closed) break;
     }
-    end_ = fmt::format("{}", fmt::join(problems, "; "));
+    end_ = End{1, ""};
   }
 
   /// Waits for events and handles them.
@@ -129,9 +127,9 @@ class Agent {
     answer(std::span(polled).subspan(first_question));
     if (polled[0].revents != 0) take_signals();
     if (polled[1].revents != 0) read();
-    if (out_.write_some(output_) == PipeWriter::Outcome::closed) end_ = "";
+    if (out_.write_some(output_) == PipeWriter::Outcome::closed) end_ = End{0, ""};
     if (!end_ && lease_.count() > 0 && Clock::now() - heard_ >= lease_) {
-      end_ = fmt::format("no word from troupe up for {} ms: its nodes here are ended", lease_.count());
+      end_ = End{1, fmt::format("no word from troupe up for {} ms: its nodes here are ended", lease_.count())};
     }
   }
 
@@ -188,7 +186,7 @@ class Agent {
     bool some_ended = false;
     while (const int signal = signals_.take()) {
       if (signal == SIGCHLD) some_ended = true;
-      else if (signal != SIGWINCH) end_ = fmt::format("ended by SIG{}", sigabbrev_np(signal));
+      else if (signal != SIGWINCH) end_ = End{1, fmt::format("ended by SIG{}", sigabbrev_np(signal))};
     }
     if (!some_ended) return;
     for (const NodeEnd& end : nodes_.take_ends(take_output())) {
@@ -214,7 +212,7 @@ class Agent {
     const ssize_t size = ::read(input_, buffer.data(), buffer.size());
     if (size < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (size <= 0) {
-      end_ = "";
+      end_ = End{0, ""};
       return;
     }
     heard_ = Clock::now();
@@ -290,6 +288,7 @@ class Agent {
   void take_secret(std::string_view body) {
     if (body.size() != secret_.size()) throw AgentProtocolError(fmt::format("a secret of {} bytes", body.size()));
     memcpy(secret_.data(), body.data(), body.size());
+    has_secret_ = true;
   }
 
   void take_keys(std::string_view body) {
@@ -303,7 +302,7 @@ class Agent {
 
   void start(const AgentStart& order) {
     const bool has_keys = keys_.empty() || keys_.size() == order.nodes.size();
-    if (nodes_.size() > 0 || !programs_.lacks().empty() || !has_keys) {
+    if (nodes_.size() > 0 || !programs_.lacks().empty() || !has_keys || !has_secret_) {
       throw AgentProtocolError("start at a wrong time");
     }
     const int threads = math_threads_of(order.math_threads, available_cores(), static_cast<int>(order.nodes.size()));
@@ -368,10 +367,15 @@ class Agent {
   };
   std::vector<Asked> asked_;  ///< the first is due first
   std::array<std::byte, 32> secret_{};
+  bool has_secret_ = false;
   std::vector<KeyRing> keys_;                         ///< of the nodes to start
   Clock::time_point heard_ = Clock::now();            ///< the launcher, last
   std::chrono::milliseconds lease_ = kFirstOrderMax;  ///< 0: none
-  std::optional<std::string> end_;                    ///< why the agent ends; empty: its work is done
+  struct End {
+    int status;        ///< of the process
+    std::string text;  ///< for standard error
+  };
+  std::optional<End> end_;  ///< why the agent ends
 };
 
 }  // namespace
