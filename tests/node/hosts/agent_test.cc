@@ -1,0 +1,219 @@
+// `troupe agent` by itself: orders at a wrong time, about nodes that are none, and its end.
+#include "node/hosts/agent.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "node/hosts/agent_frames.h"
+#include "node/hosts/agent_messages.h"
+#include "node/keys/key_ring.h"
+#include "node/launch/child_process.h"
+#include "node/launch/process_guard.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace troupe::detail;
+
+/// A running agent; this process is its launcher.
+class AgentRun {
+ public:
+  AgentRun() : agent_(spec(), std::span<const std::byte>(), guard_) {
+    while (!greeted_) take(read());
+  }
+
+  void send(AgentFrameKind kind, const std::string& body) { send_bytes(encode_frame(kind, body)); }
+  void send_bytes(const std::string& bytes) {
+    BOOST_TEST_REQUIRE(::write(agent_.input().get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  }
+  void close() { agent_.input().close(); }
+  void signal(int number) { agent_.send(number); }
+
+  /// Returns the next frame that is no pong; nullopt at the end of its output.
+  std::optional<AgentFrame> next() {
+    while (true) {
+      if (auto frame = frames_.next()) return frame;
+      const std::string bytes = read();
+      if (bytes.empty()) return std::nullopt;
+      frames_.feed(bytes);
+    }
+  }
+
+  /// Returns why it refuses; skips all other frames.
+  std::string refusal() {
+    while (auto frame = next()) {
+      if (frame->kind == AgentFrameKind::refused) return parse_body<AgentRefused>(frame->body).problems.at(0);
+    }
+    return "it refuses nothing";
+  }
+
+  /// Returns its exit status.
+  int status() {
+    while (next()) {
+    }
+    for (int i = 0; i < 10'000; ++i) {
+      if (const auto end = agent_.try_end()) return end->shell_status();
+      (void)::poll(nullptr, 0, 1);
+    }
+    throw std::runtime_error("the agent does not end");
+  }
+
+  /// Prepares and starts one node that runs `script`.
+  void start(const std::string& script) {
+    send(AgentFrameKind::prepare, json_of(prepare_order()));
+    send(AgentFrameKind::secret, std::string(32, 's'));
+    send(AgentFrameKind::start, json_of(start_order(script)));
+  }
+
+  static AgentPrepare prepare_order() {
+    return {"id", "loopback", std::chrono::milliseconds(0), {{"sh", "", 0, false}}, std::nullopt};
+  }
+  static AgentStart start_order(const std::string& script) { return {"", "", 1, {{"n", 0, {"-c", script}, "/", {}}}}; }
+
+ private:
+  static ChildSpec spec() {
+    ChildSpec spec;
+    spec.program = TROUPE_PROGRAM;
+    spec.arguments = {"agent"};
+    spec.environment = process_variables();
+    spec.takes_input = true;
+    return spec;
+  }
+
+  /// Returns the next bytes of its output; empty at its end.
+  std::string read() {
+    pollfd polled{agent_.output(Output::out).get(), POLLIN, 0};
+    if (::poll(&polled, 1, 10'000) <= 0) throw std::runtime_error("the agent is silent");
+    std::array<char, 4096> buffer{};
+    const ssize_t size = ::read(polled.fd, buffer.data(), buffer.size());
+    return {buffer.data(), static_cast<std::size_t>(size < 0 ? 0 : size)};
+  }
+
+  void take(const std::string& bytes) {
+    if (bytes.empty()) throw std::runtime_error("the agent ended before its greeting");
+    if (const auto rest = greeting_.feed(bytes)) {
+      greeted_ = true;
+      frames_.feed(*rest);
+    }
+  }
+
+  ProcessGuard guard_;
+  ChildProcess agent_;
+  AgentGreetingReader greeting_;
+  AgentFrameReader frames_;
+  bool greeted_ = false;
+};
+
+std::string body_of(std::uint32_t first, std::uint32_t second) {
+  std::string body;
+  put_u32(body, first);
+  put_u32(body, second);
+  return body;
+}
+
+BOOST_AUTO_TEST_SUITE(agent)
+
+BOOST_AUTO_TEST_CASE(a_node_runs_with_its_secret_and_its_end_is_told) {
+  AgentRun run;
+  const auto welcome = run.next();
+  BOOST_TEST_REQUIRE(welcome.has_value());
+  BOOST_TEST(parse_body<AgentWelcome>(welcome->body).version == TROUPE_VERSION);
+  run.start("eval \"cat <&$TROUPE_SECRET_FD\"; exit 3");
+  BOOST_CHECK(run.next()->kind == AgentFrameKind::prepared);
+  BOOST_CHECK(run.next()->kind == AgentFrameKind::started);
+  const auto output = run.next();
+  BOOST_TEST(output->body == std::string("\0\0\0\0\0", 5) + std::string(32, 's'));
+  const auto ended = run.next();
+  BOOST_CHECK(ended->kind == AgentFrameKind::ended);
+  BOOST_TEST(ended->body == body_of(0, 3 << 8));
+  run.close();
+  BOOST_TEST(run.status() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(orders_at_a_wrong_time_are_refused) {
+  {
+    AgentRun run;
+    run.send(AgentFrameKind::start, json_of(AgentRun::start_order("echo")));
+    BOOST_TEST(run.refusal() == "from troupe up: start at a wrong time");
+    BOOST_TEST(run.status() == 1);
+  }
+  {
+    AgentRun run;  // no secret
+    run.send(AgentFrameKind::prepare, json_of(AgentRun::prepare_order()));
+    run.send(AgentFrameKind::start, json_of(AgentRun::start_order("echo")));
+    BOOST_TEST(run.refusal() == "from troupe up: start at a wrong time");
+  }
+  AgentRun run;  // twice
+  run.start("sleep 1000");
+  run.send(AgentFrameKind::secret, std::string(32, 's'));
+  run.send(AgentFrameKind::start, json_of(AgentRun::start_order("echo")));
+  BOOST_TEST(run.refusal() == "from troupe up: start at a wrong time");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_order_is_refused) {
+  const std::vector<std::pair<std::string, std::string>> wrong{
+      {encode_frame(static_cast<AgentFrameKind>(50), ""), "from troupe up: an unknown message, 50"},
+      {encode_frame(AgentFrameKind::prepare, "{}"), "from troupe up: a message that makes no sense"},
+      {encode_frame(AgentFrameKind::secret, "short"), "from troupe up: a secret of 5 bytes"},
+      {encode_frame(AgentFrameKind::signal, body_of(0, 15)), "from troupe up: signal 15 for node 0 of 0"},
+      {encode_frame(AgentFrameKind::signal, "xx"), "from troupe up: a body ends 2 bytes early"},
+      {encode_frame(AgentFrameKind::question, body_of(1, 0) + body_of(0, 0)), "from troupe up: a question for node 0"},
+      {encode_frame(AgentFrameKind::program, body_of(7, 0)), "from troupe up: program 7 was not asked for"},
+      {encode_frame(AgentFrameKind::keys, body_of(1, 0)), "from troupe up: keys of node 1 after 0 others"},
+      {encode_frame(AgentFrameKind::keys, body_of(0, 0)), "from troupe up: "},
+      {std::string("\xff\xff\xff\xff\x01", 5), "from troupe up: a frame of 4294967295 bytes"},
+  };
+  for (const auto& [bytes, why] : wrong) {
+    BOOST_TEST_CONTEXT(why) {
+      AgentRun run;
+      run.send_bytes(bytes);
+      const std::string refusal = run.refusal();
+      BOOST_TEST(refusal.starts_with(why), refusal);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(keys_go_to_the_node_that_they_are_of) {
+  AgentRun run;
+  const std::vector<NodeName> names{"n", "m"};
+  const LockedBytes ring = make_run_keys(names)[0].to_bytes();
+  run.send(AgentFrameKind::prepare, json_of(AgentRun::prepare_order()));
+  run.send(AgentFrameKind::secret, std::string(32, 's'));
+  std::string body;
+  put_u32(body, 0);
+  body.append(reinterpret_cast<const char*>(ring.bytes().data()), ring.bytes().size());
+  run.send(AgentFrameKind::keys, body);
+  run.send(AgentFrameKind::start, json_of(AgentRun::start_order("eval \"cat <&$TROUPE_KEYS_FD\"")));
+  std::string printed;
+  while (printed.size() < ring.bytes().size()) {
+    const auto frame = run.next();
+    BOOST_TEST_REQUIRE(frame.has_value());
+    if (frame->kind == AgentFrameKind::output) printed += frame->body.substr(5);
+  }
+  BOOST_TEST(printed == body.substr(4));
+}
+
+BOOST_AUTO_TEST_CASE(it_ends_with_its_nodes_when_it_is_asked_to) {
+  for (const int number : {SIGTERM, SIGHUP, SIGINT}) {
+    AgentRun run;
+    run.start("echo ready; exec sleep 1000");
+    while (run.next()->kind != AgentFrameKind::output) {
+    }
+    run.signal(number);
+    BOOST_TEST(run.status() == 1);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
