@@ -16,6 +16,7 @@
 
 #include "node/config/config.h"
 #include "node/config/settings.h"
+#include "node/control/kill_command.h"
 #include "node/control/status_command.h"
 #include "node/hosts/agent.h"
 #include "node/launch/launcher.h"
@@ -31,6 +32,7 @@ constexpr const char* kExamples = R"(Examples:
   troupe config show cluster.toml --origin               what is configured, and by whom
   troupe status                                          what runs, and what it counts
   troupe stack trainer0                                  what waits for what on a node
+  troupe kill trainer0 --signal KILL                     what happens when it dies
 
 A cluster file:
   [cluster]
@@ -56,6 +58,7 @@ struct Arguments {
   bool origin = false;
   std::string cluster;
   std::string node;
+  std::string signal = "TERM";
   bool json = false;
   bool all_peers = false;
   double timeout = 2;
@@ -155,6 +158,12 @@ Status: 0 if every process has answered, else 1.
   stack->add_option("NODE", arguments.node, "the node's name")->required()->type_name("");
   add_asking(*stack, arguments);
 
+  CLI::App* kill = app.add_subcommand("kill", "Sends a signal to a node, on whichever host it runs");
+  kill->add_option("NODE", arguments.node, "the node's name")->required()->type_name("");
+  kill->add_option("CLUSTER", arguments.cluster, "name, id or file of the cluster, if there are several")
+      ->type_name("");
+  kill->add_option("--signal", arguments.signal, "TERM, KILL, STOP, CONT, 15, ... [TERM]")->type_name("SIGNAL");
+
   CLI::App* agent = app.add_subcommand("agent", "Runs the processes of one host: `troupe up` starts it through ssh");
   agent->footer("\nIt reads orders from standard input and ends with it. Nobody needs to start it by hand.\n");
 
@@ -167,7 +176,7 @@ Status: 0 if every process has answered, else 1.
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     const std::string_view command = argv[1];
-    constexpr std::array<std::string_view, 5> kCommands = {"up", "config", "status", "stack", "agent"};
+    constexpr std::array<std::string_view, 6> kCommands = {"up", "config", "status", "stack", "kill", "agent"};
     if (!command.starts_with("-") && std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
       fmt::print(stderr, "troupe: no command \"{}\"{} (see troupe --help)\n", command,
                  troupe::did_you_mean(command, kCommands));
@@ -183,6 +192,7 @@ Status: 0 if every process has answered, else 1.
     const auto peers = arguments.all_peers ? troupe::PeersShown::all : troupe::PeersShown::busiest;
     return troupe::show_status({arguments.cluster, peers, format, patience});
   }
+  if (kill->parsed()) return troupe::kill_node({arguments.node, arguments.cluster, arguments.signal, patience});
   if (stack->parsed()) return troupe::show_stack({arguments.node, arguments.cluster, format, patience});
 
   const troupe::Variables variables = troupe::process_variables();

@@ -96,10 +96,12 @@ Report parse(std::string_view text) {
 std::string json_of(const NodeReport& report) { return text_of(report); }
 std::string json_of(const StackReport& report) { return text_of(report); }
 std::string json_of(const LaunchReport& report) { return text_of(report); }
+std::string json_of(const LaunchedNode& node) { return text_of(node); }
 std::string json_of_error(std::string_view why) { return text_of({{"error", why}}); }
 
 NodeReport parse_node_report(std::string_view text) { return parse<NodeReport>(text); }
 StackReport parse_stack_report(std::string_view text) { return parse<StackReport>(text); }
+LaunchedNode parse_launched_node(std::string_view text) { return parse<LaunchedNode>(text); }
 LaunchReport parse_launch_report(std::string_view text) { return parse<LaunchReport>(text); }
 
 }  // namespace troupe

@@ -26,6 +26,8 @@ class ReportError : public std::runtime_error {
 /// Each throws ReportError: the error in the format of `text`, or the error that it reports.
 [[nodiscard]] NodeReport parse_node_report(std::string_view text);
 [[nodiscard]] StackReport parse_stack_report(std::string_view text);
+[[nodiscard]] std::string json_of(const LaunchedNode& node);
+[[nodiscard]] LaunchedNode parse_launched_node(std::string_view text);
 [[nodiscard]] LaunchReport parse_launch_report(std::string_view text);
 
 }  // namespace troupe

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "node/config/settings.h"
+#include "node/control/cluster_search.h"
 #include "node/control/control_client.h"
 #include "node/control/control_socket.h"
 #include "node/control/report_json.h"
@@ -23,74 +24,14 @@
 namespace troupe {
 namespace {
 
+using detail::ask_around;
+using detail::list_of;
+using detail::Nodes;
+using detail::nothing_found;
+
 int fail(std::string_view why) {
   fmt::print(stderr, "troupe: {}\n", why);
   return 1;
-}
-
-/// Returns "digits (4f2a...)" for each, for error texts.
-std::string list_of(const std::vector<ClusterView>& clusters) {
-  std::vector<std::string> names;
-  for (const ClusterView& cluster : clusters)
-    names.push_back(detail::printable(fmt::format("{} ({})", cluster.name, cluster.id)));
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string nothing_found(const std::string& wanted, const std::vector<ClusterView>& all) {
-  if (all.empty()) return "no cluster of yours runs here";
-  return fmt::format("no cluster \"{}\" runs here; there are: {}", wanted, list_of(all));
-}
-
-/// Returns the nodes of other hosts, which only their launchers reach, by the launchers' answers to "nodes".
-std::vector<std::pair<ControlName, LaunchedNode>> nodes_elsewhere(const std::vector<ControlAnswer>& answers,
-                                                                  const std::vector<ControlName>& here) {
-  std::vector<std::pair<ControlName, LaunchedNode>> result;
-  for (const ControlAnswer& answer : answers) {
-    if (!answer.ok() || !answer.from.node.empty()) continue;
-    try {
-      for (const LaunchedNode& node : parse_launch_report(answer.text).nodes) {
-        const ControlName own{answer.from.cluster_id, node.name};
-        if (node.host.empty() || !node.end.empty() || std::find(here.begin(), here.end(), own) != here.end()) continue;
-        result.emplace_back(answer.from, node);
-      }
-    } catch (const ReportError&) {
-      // views_of says what is wrong with it
-    }
-  }
-  return result;
-}
-
-/// Asks nodes of other hosts by way of their launchers. The answers look like the nodes' own.
-std::vector<ControlAnswer> ask_elsewhere(const std::vector<std::pair<ControlName, LaunchedNode>>& nodes,
-                                         std::string_view question, std::chrono::milliseconds patience) {
-  std::vector<ControlQuestion> questions;
-  for (const auto& [launcher, node] : nodes)
-    questions.push_back({launcher, fmt::format("ask {} {}", node.name, question)});
-  std::vector<ControlAnswer> answers = ask(questions, patience);
-  if (answers.size() != nodes.size()) return {};  // a launcher is another user's
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    answers[i].from.node = nodes[i].second.name;
-    answers[i].pid = nodes[i].second.pid;
-  }
-  return answers;
-}
-
-/// Queries the launchers and, if `nodes` is yes, the nodes too.
-enum class Nodes { no, yes };
-std::vector<ClusterView> ask_around(const std::vector<ControlName>& names, Nodes nodes,
-                                    std::chrono::milliseconds patience) {
-  std::vector<ControlQuestion> questions;
-  for (const ControlName& name : names) {
-    if (name.node.empty()) questions.push_back({name, "nodes"});
-    else if (nodes == Nodes::yes) questions.push_back({name, "status"});
-  }
-  std::vector<ControlAnswer> answers = ask(questions, patience);
-  if (nodes == Nodes::yes) {
-    for (ControlAnswer& answer : ask_elsewhere(nodes_elsewhere(answers, names), "status", patience)) {
-      answers.push_back(std::move(answer));
-    }
-  }
-  return views_of(answers);
 }
 
 }  // namespace
@@ -133,7 +74,10 @@ int show_stack(const StackOptions& options) {
       questions.push_back({name, "stack"});
     }
     for (const NodeView& node : cluster.nodes) {
-      if (node.host.empty() || !there.insert(node.name).second || node.name != options.node) continue;
+      const ControlName own{cluster.id, node.name};
+      if (node.host.empty() || std::find(names.begin(), names.end(), own) != names.end()) continue;
+      there.insert(node.name);
+      if (node.name != options.node) continue;
       meant.push_back(cluster);
       questions.push_back({{cluster.id, {}}, fmt::format("ask {} stack", node.name)});
     }

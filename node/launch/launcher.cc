@@ -25,6 +25,7 @@
 
 #include "node/control/cluster_report.h"
 #include "node/control/control_listener.h"
+#include "node/control/kill_command.h"
 #include "node/control/report_json.h"
 #include "node/environment.h"
 #include "node/hosts/hosts_start.h"
@@ -216,28 +217,47 @@ class Launcher {
     }
   }
 
-  /// Answers "nodes"; "ask NODE QUESTION" goes to the agent of the node's host.
+  /// Answers "nodes" and "kill NODE NUMBER"; "ask NODE QUESTION" goes to the agent of the node's host.
   std::optional<std::string> answer(std::string_view question, std::uint64_t id) {
-    constexpr std::string_view kAsk = "ask ";
     if (question == "nodes") return json_of(report());
-    if (!question.starts_with(kAsk)) return json_of_error("it does not know this question");
-    question.remove_prefix(kAsk.size());
-    const std::string_view name = question.substr(0, question.find(' '));
-    question.remove_prefix(std::min(name.size() + 1, question.size()));
+    const auto take_word = [&] {
+      const std::string_view word = question.substr(0, question.find(' '));
+      question.remove_prefix(std::min(word.size() + 1, question.size()));
+      return word;
+    };
+    const std::string_view verb = take_word();
+    if (verb != "ask" && verb != "kill") return json_of_error("it does not know this question");
+    const std::string_view name = take_word();
     const auto node =
         std::find_if(plan_.nodes.begin(), plan_.nodes.end(), [&](const auto& each) { return each.name == name; });
     if (node == plan_.nodes.end()) return json_of_error("it has no such node");
     const auto rank = static_cast<std::size_t>(node - plan_.nodes.begin());
+    if (verb == "kill") return kill(rank, std::string(question));
     if (hosts_[host_of_[rank]]->ask(rank, question, id)) return std::nullopt;
     return json_of_error("its host does not answer");
+  }
+
+  std::string kill(std::size_t rank, const std::string& signal) {
+    const int number = signal_number(signal);
+    if (number == 0) return json_of_error("it is told no signal");
+    if (!ends_[rank].empty())
+      return json_of_error(fmt::format("{} has ended: {}", plan_.nodes[rank].name, ends_[rank]));
+    view_.say(Output::err, fmt::format("[troupe] {} to {} by `troupe kill`", signal_name(number), view_.prefix(rank)),
+              Tone::quiet);
+    hosts_[host_of_[rank]]->send(rank, number);
+    return json_of(launched(rank));
+  }
+
+  LaunchedNode launched(std::size_t rank) const {
+    return {plan_.nodes[rank].name, pid_of(rank), ends_[rank],
+            plan_.hosts.empty() ? "" : plan_.hosts[host_of_[rank]].name};
   }
 
   LaunchReport report() const {
     LaunchReport report{
         config_.name, (config_.directory / fs::path(config_.file).filename()).string(), Clock::now() - begin_, {}};
     for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
-      report.nodes.push_back(
-          {plan_.nodes[i].name, pid_of(i), ends_[i], plan_.hosts.empty() ? "" : plan_.hosts[host_of_[i]].name});
+      report.nodes.push_back(launched(i));
     }
     return report;
   }

@@ -323,6 +323,33 @@ BOOST_AUTO_TEST_CASE(nodes_of_other_hosts_are_asked_by_way_of_the_launcher) {
   BOOST_TEST(report.nodes[1].pid > 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_node_of_another_host_gets_a_signal_by_a_command) {
+  auto run =
+      up("[cluster]\nname = \"signals\"\n" + kTwoHosts + role("n", kPolite, "count = 2\non_exit = \"keep_going\""));
+  run.wait_for("[n/0] ready");
+  run.wait_for("[n/1] ready");
+  run.wait_for("started in");
+  const auto troupe = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "kill");
+    return TroupeRun(path(), arguments).finish();
+  };
+  BOOST_TEST(troupe({"n1", "cluster.toml", "--signal", "NONE"}).last().starts_with("troupe: \"NONE\" is no signal"));
+  BOOST_TEST(troupe({"n2", "cluster.toml"}).last() ==
+             "troupe: no node \"n2\" runs here, did you mean \"n0\"?; there are: n0, n1");
+  const auto killed = troupe({"n1", "cluster.toml", "--signal", "sigkill"});
+  BOOST_TEST(killed.status == 0);
+  BOOST_TEST(killed.last().starts_with("sent SIGKILL to n1, pid "));
+  BOOST_TEST(killed.last().ends_with(" on host b"));
+  run.wait_for("[troupe] SIGKILL to [n/1] by `troupe kill`");
+  run.wait_for("[n/1] killed by signal 9 (SIGKILL)");
+  const auto again = troupe({"n1", "cluster.toml"});
+  BOOST_TEST(again.status == 1);
+  BOOST_TEST(again.last() == "troupe: n1 has ended: killed by signal 9 (SIGKILL)");
+  BOOST_TEST(troupe({"n0", "cluster.toml"}).status == 0);
+  const auto result = run.finish();
+  BOOST_TEST(with(result.lines, "[n/0] bye").size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(an_address_that_others_reach_is_refused_on_loopback) {
   auto run = up("[cluster]\ntransport = \"tcp\"\n" + host("a", "0.0.0.0") + role("n", "echo started"));
   const auto result = run.finish();

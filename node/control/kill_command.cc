@@ -1,0 +1,80 @@
+#include "node/control/kill_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <signal.h>
+#include <string.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "node/config/settings.h"
+#include "node/control/cluster_search.h"
+#include "node/control/control_client.h"
+#include "node/control/control_socket.h"
+#include "node/control/report_json.h"
+#include "node/control/text_table.h"
+
+namespace troupe {
+namespace {
+
+int fail(std::string_view why) {
+  fmt::print(stderr, "troupe: {}\n", why);
+  return 1;
+}
+
+}  // namespace
+
+int kill_node(const KillOptions& options) {
+  const int signal = detail::signal_number(options.signal);
+  if (signal == 0) return fail(fmt::format("\"{}\" is no signal: TERM, KILL, STOP, CONT, 15, ...", options.signal));
+  const std::vector<ClusterView> all = detail::ask_around(detail::control_names(), detail::Nodes::no, options.patience);
+  std::vector<ClusterView> meant;
+  std::set<std::string> there;
+  for (const ClusterView& cluster : all) {
+    if (!is_meant(cluster, options.cluster)) continue;
+    for (const NodeView& node : cluster.nodes) {
+      there.insert(node.name);
+      if (node.name == options.node) meant.push_back(cluster);
+    }
+  }
+  if (there.empty()) return fail(detail::nothing_found(options.cluster, all));
+  if (meant.empty()) {
+    const std::vector<std::string_view> known(there.begin(), there.end());
+    return fail(fmt::format("no node \"{}\" runs here{}; there are: {}", options.node,
+                            did_you_mean(options.node, known), fmt::join(there, ", ")));
+  }
+  if (meant.size() > 1) {
+    return fail(
+        fmt::format("several clusters have a node \"{}\", name one of them: {}", options.node, detail::list_of(meant)));
+  }
+  const std::vector<ControlAnswer> answers =
+      ask({{{meant.front().id, {}}, fmt::format("kill {} {}", options.node, signal)}}, options.patience);
+  if (answers.empty()) return fail(fmt::format("{} is of another user", options.node));
+  if (!answers.front().ok()) return fail(fmt::format("its launcher: {}", answers.front().problem));
+  try {
+    const LaunchedNode node = parse_launched_node(answers.front().text);
+    fmt::print("sent SIG{} to {}, pid {}{}\n", sigabbrev_np(signal), detail::printable(node.name), node.pid,
+               node.host.empty() ? "" : detail::printable(" on host " + node.host));
+  } catch (const ReportError& error) {
+    return fail(detail::printable(error.what()));
+  }
+  return 0;
+}
+
+int detail::signal_number(const std::string& text) {
+  std::string word = text;
+  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::toupper(c); });
+  if (word.starts_with("SIG")) word.erase(0, 3);
+  for (int number = 1; number < NSIG; ++number) {
+    const char* const name = sigabbrev_np(number);
+    if (name != nullptr && (word == name || word == fmt::format("{}", number))) return number;
+  }
+  return 0;
+}
+
+}  // namespace troupe
