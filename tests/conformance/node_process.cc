@@ -28,15 +28,33 @@ namespace troupe::testing {
 namespace {
 
 constexpr int kSecretDescriptor = 3;
+constexpr int kKeysDescriptor = 4;
+
+/// Its number is above those that the child uses.
+detail::FileDescriptor high(int descriptor) {
+  const detail::FileDescriptor low(descriptor);
+  return detail::FileDescriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 16));
+}
+
+struct Pipe {
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe for secrets");
+    read_end = high(ends[0]);
+    write_end = detail::FileDescriptor(ends[1]);
+  }
+  detail::FileDescriptor read_end;
+  detail::FileDescriptor write_end;
+};
 
 /// Runs in the child after fork in a program with threads: may call only async-signal-safe functions.
-[[noreturn]] void become(char* const* arguments, int secret, int place, pid_t parent) {
+[[noreturn]] void become(char* const* arguments, int secret, int keys, int place, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(126);
   if (place >= 0 && setns(place, CLONE_NEWNET) != 0) _exit(125);
   dup2(secret, kSecretDescriptor);
-  fcntl(kSecretDescriptor, F_SETFD, 0);  // the descriptor may have had that number already
-  close_range(kSecretDescriptor + 1, ~0U, 0);
+  dup2(keys, kKeysDescriptor);
+  close_range(kKeysDescriptor + 1, ~0U, 0);
   execv("/proc/self/exe", arguments);
   _exit(127);
 }
@@ -80,23 +98,24 @@ NodeProcess::NodeProcess(const NodeProcessOptions& options, const ClusterSecret&
                                      options.bind,
                                      options.advertise,
                                      std::to_string(options.user),
-                                     options.network == Network::trusted ? "trusted" : "loopback",
+                                     options.network == Network::trusted ? "trusted"
+                                     : options.keys                      ? "keys"
+                                                                         : "loopback",
                                      std::to_string(options.liveness.lease.count()),
                                      options.liveness.debug ? "debugged" : "judged",
                                      options.joins_anew ? "joins anew" : "joins once"};
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe for the secret");
-  const detail::FileDescriptor read_end(ends[0]);
-  detail::FileDescriptor write_end(ends[1]);
+  const Pipe secret_pipe;
+  const Pipe keys_pipe;
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ < 0) throw std::runtime_error("no fork");
-  if (pid_ == 0) become(pointers.data(), read_end.get(), options.place, parent);
+  if (pid_ == 0) become(pointers.data(), secret_pipe.read_end.get(), keys_pipe.read_end.get(), options.place, parent);
   alive_ = detail::FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
-  static_cast<void>(secret.to_descriptor(write_end.get()).value());
+  static_cast<void>(secret.to_descriptor(secret_pipe.write_end.get()).value());
+  if (options.keys) static_cast<void>(options.keys->to_descriptor(keys_pipe.write_end.get()).value());
 }
 
 NodeProcess::~NodeProcess() {
@@ -162,6 +181,7 @@ BOOST_AUTO_TEST_CASE(node_process, *boost::unit_test::disabled()) {
   options.secret = ClusterSecret::from_descriptor(kSecretDescriptor).value();
   options.bind = suite.argv[7];
   if (suite.argv[10] == std::string_view("trusted")) options.network = Network::trusted;
+  if (suite.argv[10] == std::string_view("keys")) options.keys = KeyRing::from_descriptor(kKeysDescriptor).value();
   options.liveness.lease = std::chrono::milliseconds(std::stoll(suite.argv[11]));
   options.liveness.debug = suite.argv[12] == std::string_view("debugged");
   if (const std::string advertise = suite.argv[8]; !advertise.empty()) options.link_options["advertise"] = advertise;

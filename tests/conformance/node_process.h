@@ -25,11 +25,12 @@ struct NodeProcessOptions {
   std::string log_level = {};  ///< unchanged if empty
   std::string bind = {};       ///< the address at which it listens; chosen by the seed's transport if empty
   std::string advertise = {};  ///< the address that it advertises, if not empty
-  Network network = Network::loopback;
-  int place = -1;           ///< descriptor of its network namespace; -1: that of this thread
-  bool joins_anew = false;  ///< joins again after it was declared dead and its node has ended
-  Liveness liveness = {};   ///< its own lease, and whether it is debugged; other fields are the cluster's
-  uid_t user = 0;           ///< user id that it takes before it joins, so that its threads can be limited; 0: none
+  Network network = Network::automatic;
+  std::optional<KeyRing> keys = {};  ///< its own
+  int place = -1;                    ///< descriptor of its network namespace; -1: that of this thread
+  bool joins_anew = false;           ///< joins again after it was declared dead and its node has ended
+  Liveness liveness = {};            ///< its own lease, and whether it is debugged; other fields are the cluster's
+  uid_t user = 0;  ///< user id that it takes before it joins, so that its threads can be limited; 0: none
 };
 
 /// Joins the cluster and serves functions_of(name) until the joint shutdown. The process ends at the latest with this

@@ -39,6 +39,7 @@ std::ostream& operator<<(std::ostream& out, Backend backend) {
     case Backend::local: return out << "local";
     case Backend::ipc: return out << "ipc";
     case Backend::tcp: return out << "tcp";
+    case Backend::keys: return out << "keys";
   }
   return out;
 }
@@ -48,8 +49,9 @@ Backend backend_of_this_run() {
   const std::string_view name = suite.argc > 1 ? suite.argv[1] : "local";
   if (name == "ipc") return Backend::ipc;
   if (name == "tcp") return Backend::tcp;
+  if (name == "keys") return Backend::keys;
   if (name == "local") return Backend::local;
-  throw std::invalid_argument(fmt::format("no backend \"{}\": local, ipc or tcp", name));
+  throw std::invalid_argument(fmt::format("no backend \"{}\": local, ipc, tcp or keys", name));
 }
 
 // --- the nodes of each backend
@@ -100,6 +102,7 @@ struct TestCluster::ProcessNodes final : Nodes {
     options.name = "trainer";
     options.cluster_id = "conformance";
     options.secret = secret;
+    if (backend == Backend::keys) make_keys(options);
     if (backend == Backend::ipc) {
       world_size = static_cast<std::uint32_t>(others.size() + 1);
       seed = options.bind = fmt::format("ipc://@troupe-conformance-{}-{:016x}", getpid(), random_number());
@@ -107,7 +110,7 @@ struct TestCluster::ProcessNodes final : Nodes {
     }
     options.world_size = world_size;
     node.emplace(Node::join(std::move(options), functions_of("trainer")));
-    if (backend == Backend::tcp) {
+    if (backend != Backend::ipc) {
       seed = node->address();
       spawn_all();
     }
@@ -122,6 +125,13 @@ struct TestCluster::ProcessNodes final : Nodes {
     }
   }
 
+  void make_keys(NodeOptions& trainer) {
+    std::vector<NodeName> names{trainer.name};  // the seed
+    for (const NodeProcessOptions& other : others) names.push_back(other.name);
+    const std::vector<KeyRing> rings = make_run_keys(names);
+    trainer.keys = rings.front();
+    for (std::size_t i = 0; i < others.size(); ++i) others[i].keys = rings[i + 1];
+  }
   static std::uint64_t random_number() {
     std::uint64_t number = 0;
     const ClusterSecret secret = ClusterSecret::random();
@@ -160,7 +170,7 @@ struct TestCluster::ProcessNodes final : Nodes {
     await_all(processes.size() + 1);
   }
 
-  const std::vector<NodeProcessOptions> others;
+  std::vector<NodeProcessOptions> others;
   const ClusterSecret secret = ClusterSecret::random();
   std::uint32_t world_size = 0;
   std::string seed;

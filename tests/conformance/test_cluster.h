@@ -1,5 +1,5 @@
-// A cluster for tests: all nodes in this process, or one process per node over unix sockets or TCP. Every test runs on
-// all three: `conformance_test -- local|ipc|tcp` selects one.
+// A cluster for tests: all nodes in this process, or one process per node over unix sockets, TCP, or TCP with keys.
+// Every test runs on all four: `conformance_test -- local|ipc|tcp|keys` selects one.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 
 namespace troupe::testing {
 
-enum class Backend { local, ipc, tcp };
+enum class Backend { local, ipc, tcp, keys };  ///< keys: tcp with a key ring for each node
 std::ostream& operator<<(std::ostream& out, Backend backend);
 
 /// Returns the backend that the command line names after "--"; local by default.

@@ -88,6 +88,20 @@ BOOST_AUTO_TEST_CASE(nodes_with_keys_find_each_other_through_a_file) {
   BOOST_TEST(a.rpc_sync("b", &square, std::int64_t{3}) == 9);
 }
 
+BOOST_AUTO_TEST_CASE(node_with_keys_may_listen_where_other_machines_reach_it, *label("S1")) {
+  const Run run;
+  NodeOptions everywhere = run.options(0);
+  everywhere.bind = "tcp://*:*";
+  BOOST_TEST((run.refusal(everywhere).code == ErrorCode::bad_argument));  // peers cannot connect to "*"
+  everywhere.link_options["advertise"] = "tcp://lo:*";
+  const Node a = run.join(everywhere);
+  BOOST_TEST(a.address().starts_with("tcp://127.0.0.1:"));
+  const Node b = run.join(run.options(1, a.address()));
+  BOOST_TEST(b.rpc_sync("a", &square, std::int64_t{3}) == 9);
+  everywhere.keys.reset();
+  BOOST_TEST((run.refusal(everywhere).code == ErrorCode::not_authorized));
+}
+
 BOOST_AUTO_TEST_CASE(keys_and_settings_that_contradict_each_other_are_refused_with_what_to_do) {
   const Run run;
   NodeOptions options = run.options(0);

@@ -90,6 +90,25 @@ BOOST_AUTO_TEST_CASE(wrong_secret_is_auth_failed_on_both_sides, *boost::unit_tes
   BOOST_TEST(at_server.reply.empty());
 }
 
+BOOST_AUTO_TEST_CASE(name_that_is_not_that_of_the_key_is_refused_by_either_side, *boost::unit_test::label("S4")) {
+  const Barrier barrier;
+  HandshakeClient liar(barrier.trainer, barrier.secret, random_nonce(), "ps0");
+  HandshakeServer server(barrier.ps0, barrier.secret, random_nonce(), "worker2");
+  const HandshakeStep at_server = server.take(liar.hello());
+  BOOST_REQUIRE(at_server.failed.has_value());
+  BOOST_TEST((at_server.failed->code == ErrorCode::not_authorized));
+  BOOST_TEST(at_server.failed->message == "worker2 calls itself trainer");
+  BOOST_TEST(liar.take(at_server.reply).failed->message == "this node's key is not that of trainer");
+
+  HandshakeClient client(barrier.trainer, barrier.secret, random_nonce(), "ps1");
+  HandshakeServer other(barrier.ps0, barrier.secret, random_nonce(), "trainer");
+  const HandshakeStep at_client = client.take(other.take(client.hello()).reply);
+  BOOST_REQUIRE(at_client.failed.has_value());
+  BOOST_TEST((at_client.failed->code == ErrorCode::not_authorized));
+  BOOST_TEST(at_client.failed->message == "ps1 calls itself ps0");
+  BOOST_TEST(at_client.reply.empty());
+}
+
 BOOST_AUTO_TEST_CASE(client_that_goes_on_without_the_secret_is_refused) {
   Barrier barrier;
   HandshakeClient honest = barrier.client();
