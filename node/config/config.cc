@@ -149,9 +149,9 @@ class Builder {
     role.on_exit = keeps_going ? OnExit::keep_going : OnExit::stop_all;
     role.hosts = std::get<std::vector<std::string>>(values->at("hosts").value);
     const auto& placement = std::get<std::string>(values->at("placement").value);
-    role.placement = placement == "pack"       ? Placement::pack
-                     : placement == "per_host" ? Placement::per_host
-                                               : Placement::spread;
+    role.placement = placement == "pack"       ? RolePlacement::pack
+                     : placement == "per_host" ? RolePlacement::per_host
+                                               : RolePlacement::spread;
     role.name_origin = values->at("name").origin;
     role.command_origin = values->at("command").origin;
     role.working_dir_origin = values->at("working_dir").origin;
@@ -230,7 +230,7 @@ class Builder {
                                        ? fmt::format("role.hosts: \"{}\": the file has no [[host]]", name)
                                        : fmt::format("role.hosts: no host \"{}\"{}", name, did_you_mean(name, known)));
       }
-      if (role.placement != Placement::per_host || config_.hosts.empty()) continue;
+      if (role.placement != RolePlacement::per_host || config_.hosts.empty()) continue;
       role.count *= static_cast<int>(role.hosts.empty() ? config_.hosts.size() : role.hosts.size());
     }
   }

@@ -19,7 +19,7 @@ enum class Transport : std::uint8_t { ipc, tcp };
 enum class OnExit : std::uint8_t { stop_all, keep_going };
 
 /// How the processes of a role are placed on hosts.
-enum class Placement : std::uint8_t {
+enum class RolePlacement : std::uint8_t {
   spread,    ///< the next one goes to the host with the fewest processes
   pack,      ///< hosts are filled in the order of the file
   per_host,  ///< each host gets the same number
@@ -34,7 +34,7 @@ struct RoleConfig {
   std::filesystem::path working_dir;  ///< relative to the file's directory; empty = where `troupe` was started
   OnExit on_exit = OnExit::stop_all;
   std::vector<std::string> hosts;  ///< names of those that may run it; empty = all
-  Placement placement = Placement::spread;
+  RolePlacement placement = RolePlacement::spread;
   Origin name_origin;
   Origin command_origin;
   Origin working_dir_origin;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -64,6 +65,11 @@ std::vector<ClusterView> ask_around(const std::vector<ControlName>& names, Nodes
     }
   }
   return views_of(answers);
+}
+
+int fail(std::string_view why) {
+  fmt::print(stderr, "troupe: {}\n", why);
+  return 1;
 }
 
 std::string list_of(const std::vector<ClusterView>& clusters) {

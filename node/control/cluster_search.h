@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "node/control/control_socket.h"
@@ -16,6 +17,9 @@ enum class Nodes { no, yes };
 /// Queries the launchers in `names` and, if `nodes` is yes, the nodes: those of other hosts by way of their launchers.
 [[nodiscard]] std::vector<ClusterView> ask_around(const std::vector<ControlName>& names, Nodes nodes,
                                                   std::chrono::milliseconds patience);
+
+/// Prints "troupe: WHY" on standard error. Returns the exit status of a failure.
+int fail(std::string_view why);
 
 /// Returns "digits (4f2a...)" for each, for error texts.
 [[nodiscard]] std::string list_of(const std::vector<ClusterView>& clusters);

@@ -18,7 +18,7 @@
 namespace troupe {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 constexpr std::size_t kAnswerMax = OpenQuestion::kAnswerMax;
 
 }  // namespace
@@ -64,7 +64,7 @@ void OpenQuestion::end(std::string problem) {
 }
 
 std::vector<ControlAnswer> ask(const std::vector<ControlQuestion>& questions, std::chrono::milliseconds patience) {
-  const Clock::time_point due = Clock::now() + patience;
+  const SteadyClock::time_point due = SteadyClock::now() + patience;
   std::vector<OpenQuestion> all;
   for (const ControlQuestion& question : questions) {
     if (auto open = OpenQuestion::begin(question)) all.push_back(*std::move(open));
@@ -77,7 +77,7 @@ std::vector<ControlAnswer> ask(const std::vector<ControlQuestion>& questions, st
       polled.push_back({open.descriptor(), POLLIN, 0});
       waiting.push_back(&open);
     }
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - Clock::now());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - SteadyClock::now());
     if (waiting.empty() || left.count() <= 0) break;
     static_cast<void>(::poll(polled.data(), polled.size(), static_cast<int>(left.count())));
     for (std::size_t i = 0; i < waiting.size(); ++i) {

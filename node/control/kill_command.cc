@@ -20,14 +20,7 @@
 #include "node/control/text_table.h"
 
 namespace troupe {
-namespace {
-
-int fail(std::string_view why) {
-  fmt::print(stderr, "troupe: {}\n", why);
-  return 1;
-}
-
-}  // namespace
+using detail::fail;
 
 int kill_node(const KillOptions& options) {
   const int signal = detail::signal_number(options.signal);

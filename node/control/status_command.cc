@@ -25,14 +25,10 @@ namespace troupe {
 namespace {
 
 using detail::ask_around;
+using detail::fail;
 using detail::list_of;
 using detail::Nodes;
 using detail::nothing_found;
-
-int fail(std::string_view why) {
-  fmt::print(stderr, "troupe: {}\n", why);
-  return 1;
-}
 
 }  // namespace
 

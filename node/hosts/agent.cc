@@ -46,7 +46,7 @@ namespace {
 using namespace detail;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kUnwrittenMax = 1 << 20;               // beyond it nodes block until the launcher reads
+constexpr std::size_t kReportsMax = 1 << 20;                 // beyond it nodes block until the launcher reads
 constexpr std::chrono::milliseconds kAnswerTimeMax{1'500};   // `troupe status` waits 2 s
 constexpr std::size_t kQuestionsMax = 64;                    // under way; others get no answer
 constexpr std::chrono::milliseconds kFirstOrderMax{60'000};  // until the launcher has said its lease
@@ -117,7 +117,7 @@ class Agent {
     std::vector<pollfd> polled{{signals_.descriptor(), POLLIN, 0}, {input_, POLLIN, 0}};
     if (out_.size() > 0) polled.push_back({output_, POLLOUT, 0});
     const std::size_t first_node = polled.size();
-    if (out_.size() < kUnwrittenMax) nodes_.add_polled(polled);
+    if (out_.size() < kReportsMax) nodes_.add_polled(polled);
     const std::size_t first_question = polled.size();
     for (const Asked& each : asked_) polled.push_back({each.question.descriptor(), POLLIN, 0});
     if (::poll(polled.data(), polled.size(), patience_ms()) < 0 && errno != EINTR) {

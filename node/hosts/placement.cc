@@ -27,9 +27,9 @@ class Placer {
     for (int index = 0; index < role.count; ++index) {
       std::optional<std::size_t> host;
       switch (role.placement) {
-        case Placement::spread: host = emptiest(allowed); break;
-        case Placement::pack: host = first_free(allowed); break;
-        case Placement::per_host:
+        case RolePlacement::spread: host = emptiest(allowed); break;
+        case RolePlacement::pack: host = first_free(allowed); break;
+        case RolePlacement::per_host:
           host = allowed[static_cast<std::size_t>(index) / per_host];
           if (!has_slot(*host)) host.reset();
           break;

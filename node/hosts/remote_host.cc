@@ -17,9 +17,9 @@
 namespace troupe::detail {
 namespace {
 
-constexpr std::size_t kPieceMax = 256 << 10;    // of a program
-constexpr std::size_t kUnwrittenMax = 1 << 20;  // copying waits beyond it
-constexpr std::size_t kLineMax = 4096;          // of ssh; longer ones are cut
+constexpr std::size_t kPieceMax = 256 << 10;  // of a program
+constexpr std::size_t kOrdersMax = 1 << 20;   // copying waits beyond it
+constexpr std::size_t kLineMax = 4096;        // of ssh; longer ones are cut
 constexpr int kPingsPerLease = 4;
 
 /// Returns a hint for the exit status of a remote shell that ended before an agent answered.
@@ -267,7 +267,7 @@ void RemoteHost::take_prepared(std::string_view body) {
 }
 
 void RemoteHost::copy_some() {
-  while (!copying_.programs.empty() && out_.size() < kUnwrittenMax) {
+  while (!copying_.programs.empty() && out_.size() < kOrdersMax) {
     const std::size_t index = copying_.programs.front();
     const std::filesystem::path& path = options_.plan.programs_here[index];
     if (!copying_.file.is_open()) copying_.file = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -13,7 +13,7 @@ constexpr std::size_t kPendingMax = 1024;
 constexpr std::size_t kSessionsPerPeerMax = 4;
 constexpr Duration kRefusalGap = std::chrono::milliseconds{50};
 
-std::string text_of(const Frame& frame) {
+std::string route_of(const Frame& frame) {
   return {reinterpret_cast<const char*>(frame.bytes.data()), frame.bytes.size()};
 }
 
@@ -31,7 +31,7 @@ std::optional<ZmqListener::Happened> ZmqListener::next(TimePoint now) {
       continue;
     }
     if (!has_user(now)) continue;
-    const std::string route = text_of(message->front());
+    const std::string route = route_of(message->front());
     const bool envelope = (*message)[1].bytes.size() == ZmqEnvelope::kBytes;
     std::optional<Happened> happened =
         envelope ? take_message(now, route, *std::move(message)) : take_words(now, route, *message);

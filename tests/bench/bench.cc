@@ -58,7 +58,10 @@ NodeOptions first_node(const NodeName& name, const std::string& transport, int s
 
 detail::ChildSpec other_node(const NodeOptions& first, const std::string& seed, const std::vector<NodeName>& names,
                              std::size_t rank) {
-  detail::ChildSpec spec{std::filesystem::canonical("/proc/self/exe"), {"--serve"}, process_variables(), {}};
+  detail::ChildSpec spec;
+  spec.program = std::filesystem::canonical("/proc/self/exe");
+  spec.arguments = {"--serve"};
+  spec.environment = process_variables();
   const auto set = [&spec](const char* variable, std::string value) {
     spec.environment.insert_or_assign(variable, std::move(value));
   };

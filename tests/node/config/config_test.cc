@@ -416,7 +416,7 @@ placement = "per_host"
   BOOST_TEST(config.hosts[2].slots == 5);
   BOOST_TEST(config.hosts[3].agent == (std::vector<std::string>{"rsh", "d", "troupe", "agent"}));
   BOOST_TEST(config.roles.at(0).count == 4);  // two on each of two hosts
-  BOOST_CHECK(config.roles[0].placement == Placement::per_host);
+  BOOST_CHECK(config.roles[0].placement == RolePlacement::per_host);
 }
 
 BOOST_AUTO_TEST_CASE(one_host_alone_may_use_unix_sockets) {

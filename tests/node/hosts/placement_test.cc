@@ -20,7 +20,7 @@ HostConfig host(const std::string& name, int slots = 0) {
   return result;
 }
 
-RoleConfig role(const std::string& name, int count, Placement how, std::vector<std::string> hosts = {}) {
+RoleConfig role(const std::string& name, int count, RolePlacement how, std::vector<std::string> hosts = {}) {
   RoleConfig result;
   result.name = name;
   result.count = count;
@@ -43,29 +43,29 @@ std::string placed(std::vector<HostConfig> hosts, std::vector<RoleConfig> roles)
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(spread_takes_the_host_with_the_fewest_processes) {
-  BOOST_TEST(placed({host("a"), host("b")}, {role("ps", 1, Placement::spread), role("t", 4, Placement::spread)}) ==
-             "ababa");
-  BOOST_TEST(placed({host("a", 1), host("b"), host("c", 2)}, {role("t", 6, Placement::spread)}) == "abcbcb");
+  BOOST_TEST(placed({host("a"), host("b")},
+                    {role("ps", 1, RolePlacement::spread), role("t", 4, RolePlacement::spread)}) == "ababa");
+  BOOST_TEST(placed({host("a", 1), host("b"), host("c", 2)}, {role("t", 6, RolePlacement::spread)}) == "abcbcb");
 }
 
 BOOST_AUTO_TEST_CASE(pack_fills_one_host_after_the_other) {
-  BOOST_TEST(placed({host("a", 2), host("b", 3)}, {role("t", 5, Placement::pack)}) == "aabbb");
-  BOOST_TEST(placed({host("a", 2), host("b", 3)}, {role("ps", 1, Placement::spread), role("t", 3, Placement::pack)}) ==
-             "aabb");
-  BOOST_TEST(placed({host("a"), host("b")}, {role("t", 3, Placement::pack)}) == "aaa");
+  BOOST_TEST(placed({host("a", 2), host("b", 3)}, {role("t", 5, RolePlacement::pack)}) == "aabbb");
+  BOOST_TEST(placed({host("a", 2), host("b", 3)},
+                    {role("ps", 1, RolePlacement::spread), role("t", 3, RolePlacement::pack)}) == "aabb");
+  BOOST_TEST(placed({host("a"), host("b")}, {role("t", 3, RolePlacement::pack)}) == "aaa");
 }
 
 BOOST_AUTO_TEST_CASE(per_host_gives_each_the_same_number_in_a_row) {
-  BOOST_TEST(placed({host("a"), host("b"), host("c")}, {role("t", 6, Placement::per_host)}) == "aabbcc");
+  BOOST_TEST(placed({host("a"), host("b"), host("c")}, {role("t", 6, RolePlacement::per_host)}) == "aabbcc");
 }
 
 BOOST_AUTO_TEST_CASE(a_role_stays_on_its_hosts) {
-  BOOST_TEST(placed({host("a"), host("b"), host("c")}, {role("ps", 1, Placement::spread, {"c"}),
-                                                        role("t", 4, Placement::per_host, {"b", "a"})}) == "caabb");
+  BOOST_TEST(placed({host("a"), host("b"), host("c")}, {role("ps", 1, RolePlacement::spread, {"c"}),
+                                                        role("t", 4, RolePlacement::per_host, {"b", "a"})}) == "caabb");
 }
 
 BOOST_AUTO_TEST_CASE(too_few_slots_are_refused_with_what_is_used) {
-  for (const Placement how : {Placement::spread, Placement::pack}) {
+  for (const RolePlacement how : {RolePlacement::spread, RolePlacement::pack}) {
     BOOST_CHECK_EXCEPTION((void)placed({host("a", 1), host("b", 2)}, {role("t", 4, how)}), ConfigError,
                           [](const ConfigError& error) {
                             return error.lines() == std::vector<std::string>{
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(too_few_slots_are_refused_with_what_is_used) {
                                                         "a (1 of 1), b (2 of 2)"};
                           });
   }
-  BOOST_CHECK_THROW((void)placed({host("a", 1), host("b", 2)}, {role("t", 4, Placement::per_host)}), ConfigError);
+  BOOST_CHECK_THROW((void)placed({host("a", 1), host("b", 2)}, {role("t", 4, RolePlacement::per_host)}), ConfigError);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -371,6 +371,33 @@ BOOST_AUTO_TEST_CASE(an_agent_of_another_version_is_refused) {
   BOOST_TEST(result.last() == "[host b] it has troupe 0.0.1, here is " TROUPE_VERSION);
 }
 
+BOOST_AUTO_TEST_CASE(an_agent_that_lies_about_its_nodes_loses_them) {
+  const std::string ended = frame_of_node(AgentFrameKind::ended, 0, std::string(4, '\0'));
+  const std::vector<std::pair<std::string, std::string>> lies{
+      {ended + ended, "node 0 ended twice"},
+      {frame_of_node(AgentFrameKind::ended, 7, std::string(4, '\0')), "a report about node 7 of 2"},
+      {frame_of_node(AgentFrameKind::output, 2, "\x01text"), "a report about node 2 of 2"},
+      {frame_of_node(AgentFrameKind::output, 0, "\x02text"), "output of stream 2"},
+      {encode_frame(AgentFrameKind::started, json_of(AgentStarted{{1, 2}})), "2 nodes started at a wrong time"},
+      {encode_frame(AgentFrameKind::answer, "short"), "a body ends 3 bytes early"},
+  };
+  for (const auto& [bytes, why] : lies) {
+    BOOST_TEST_CONTEXT(why) {
+      std::filesystem::remove(path() / "lies");
+      BOOST_TEST_REQUIRE(mkfifo((path() / "lies").c_str(), 0600) == 0);
+      auto run = up(host("a", "127.0.0.2") + host("b", "127.0.0.3", "", "cat lies & exec " TROUPE_PROGRAM " agent") +
+                    role("n", kPolite, "count = 4"));
+      run.wait_for("started in");
+      std::ofstream(path() / "lies", std::ios::binary) << bytes;
+      const auto result = run.finish();
+      BOOST_TEST(result.status == 1);
+      BOOST_TEST(with(result.lines, "[host b] its agent does not follow the protocol: " + why).size() == 1u);
+      BOOST_TEST(with(result.lines, "[n/3] lost with its host").size() > 0u);
+      BOOST_TEST(run.all_gone());
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(an_agent_that_breaks_the_protocol_is_given_up) {
   const std::string prepared = encode_frame(AgentFrameKind::prepared, json_of(AgentPrepared{}));
   const std::string started = encode_frame(AgentFrameKind::started, json_of(AgentStarted{{1}}));

@@ -21,7 +21,7 @@ namespace {
 
 using detail::FileDescriptor;
 
-const std::vector<NodeName> kNames{"ps", "trainer0", "trainer1"};
+const std::vector<NodeName> kRingNames{"ps", "trainer0", "trainer1"};
 
 std::vector<std::byte> bytes_of(const KeyRing& ring) {
   const LockedBytes locked = ring.to_bytes();
@@ -53,21 +53,21 @@ struct Pipe {
 BOOST_AUTO_TEST_SUITE(key_ring)
 
 BOOST_AUTO_TEST_CASE(each_node_of_a_run_has_a_key_of_its_own_and_knows_those_of_all) {
-  const std::vector<KeyRing> rings = make_run_keys(kNames);
+  const std::vector<KeyRing> rings = make_run_keys(kRingNames);
   BOOST_TEST_REQUIRE(rings.size() == 3U);
   for (std::size_t i = 0; i < rings.size(); ++i) {
-    BOOST_TEST(rings[i].own_name() == kNames[i]);
+    BOOST_TEST(rings[i].own_name() == kRingNames[i]);
     BOOST_TEST_REQUIRE(rings[i].members().size() == 3U);
     for (std::size_t k = 0; k < rings.size(); ++k) {
-      BOOST_TEST(rings[i].members()[k].name == kNames[k]);
-      BOOST_CHECK(rings[i].key_of(kNames[k]) == rings[k].own_keys().public_key());
-      BOOST_TEST(rings[i].name_of(rings[k].own_keys().public_key()).value() == kNames[k]);
+      BOOST_TEST(rings[i].members()[k].name == kRingNames[k]);
+      BOOST_CHECK(rings[i].key_of(kRingNames[k]) == rings[k].own_keys().public_key());
+      BOOST_TEST(rings[i].name_of(rings[k].own_keys().public_key()).value() == kRingNames[k]);
     }
   }
   BOOST_CHECK(rings[0].own_keys().public_key() != rings[1].own_keys().public_key());
   BOOST_CHECK(!rings[0].key_of("trainer"));
   BOOST_CHECK(!rings[0].name_of(KeyPair::random().public_key()));
-  BOOST_CHECK(make_run_keys(kNames)[0].own_keys().public_key() != rings[0].own_keys().public_key());
+  BOOST_CHECK(make_run_keys(kRingNames)[0].own_keys().public_key() != rings[0].own_keys().public_key());
 }
 
 BOOST_AUTO_TEST_CASE(names_that_nodes_cannot_have_get_no_keys) {
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(bytes_are_as_written_by_hand) {
 }
 
 BOOST_AUTO_TEST_CASE(ring_survives_the_way_through_bytes) {
-  const KeyRing ring = make_run_keys(kNames)[1];
+  const KeyRing ring = make_run_keys(kRingNames)[1];
   const KeyRing read = KeyRing::from_bytes(bytes_of(ring)).value();
   BOOST_TEST(read.own_name() == "trainer0");
   BOOST_CHECK(read.own_keys().public_key() == ring.own_keys().public_key());
@@ -110,14 +110,14 @@ BOOST_AUTO_TEST_CASE(ring_survives_the_way_through_bytes) {
 }
 
 BOOST_AUTO_TEST_CASE(bytes_that_are_cut_anywhere_are_refused) {
-  const std::vector<std::byte> bytes = bytes_of(make_run_keys(kNames)[2]);
+  const std::vector<std::byte> bytes = bytes_of(make_run_keys(kRingNames)[2]);
   for (std::size_t size = 0; size < bytes.size(); ++size) (void)refusal(std::span(bytes).first(size));
   BOOST_TEST(refusal(std::span(bytes).first(10)) == "the key ring has only 10 bytes, expected at least 48");
   BOOST_TEST(refusal(std::span(bytes).first(100)) == "the key ring ends within member 1 of 3");
 }
 
 BOOST_AUTO_TEST_CASE(bytes_with_a_lie_are_refused_with_its_place) {
-  const std::vector<std::byte> bytes = bytes_of(make_run_keys(kNames)[0]);
+  const std::vector<std::byte> bytes = bytes_of(make_run_keys(kRingNames)[0]);
   const auto with = [&bytes](std::size_t at, unsigned value) {
     std::vector<std::byte> changed = bytes;
     changed[at] = static_cast<std::byte>(value);
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(bytes_with_a_lie_are_refused_with_its_place) {
 }
 
 BOOST_AUTO_TEST_CASE(inherited_descriptor_has_the_ring_once) {
-  const KeyRing ring = make_run_keys(kNames)[1];
+  const KeyRing ring = make_run_keys(kRingNames)[1];
   Pipe pipe;
   BOOST_REQUIRE(ring.to_descriptor(pipe.write_end.get()).ok());
   pipe.write_end.close();
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(descriptor_with_something_else_is_named) {
     BOOST_TEST(found.starts_with(expected));
     return found.substr(expected.size());
   };
-  const std::vector<std::byte> bytes = bytes_of(make_run_keys(kNames)[0]);
+  const std::vector<std::byte> bytes = bytes_of(make_run_keys(kRingNames)[0]);
   BOOST_TEST(text(std::span(bytes).first(20)) == "has only 20 bytes, expected at least 48");
   BOOST_TEST(text(std::span(bytes).first(60)) == "ends within member 0 of 3");
   std::vector<std::byte> endless = bytes;
