@@ -18,7 +18,7 @@ namespace troupe::msg {
 /// of the graph reaches them -> the context actor with their SendFns, or the values; answered by BackwardMarked.
 /// Idempotent: marking twice is marking once, but each request is answered.
 struct BackwardMark {
-  static constexpr MessageInfo kInfo{0x0301, "BackwardMark", Kind::request};
+  static constexpr MessageInfo kInfo{0x0301, "BackwardMark", Kind::request, Sender::knower};
   ContextId context;
   PassId pass;
   NodeName root;                       ///< started the pass; receives BackwardFinished
@@ -37,7 +37,7 @@ struct BackwardMark {
 /// actor that is already part of the wave, otherwise when its own marks are answered. `participants` are the nodes
 /// newly reached below. A second one is dropped.
 struct BackwardMarked {
-  static constexpr MessageInfo kInfo{0x0302, "BackwardMarked", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0302, "BackwardMarked", Kind::reply, Sender::answerer};
   ContextId context;
   PassId pass;
   std::vector<NodeName> participants;
@@ -51,7 +51,7 @@ struct BackwardMarked {
 /// Marking is complete: start at your own roots. Notification, root -> each participant. Idempotent: a pass starts
 /// once.
 struct BackwardRun {
-  static constexpr MessageInfo kInfo{0x0303, "BackwardRun", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0303, "BackwardRun", Kind::notification, Sender::maker};
   ContextId context;
   PassId pass;
   template <class Archive>
@@ -64,7 +64,7 @@ struct BackwardRun {
 /// the RecvFn -> node of the SendFn. Idempotent by (pass, boundary); may overtake BackwardRun. In a pass without marks,
 /// `route` makes the receiver take part; it is there unless the sender knows that the receiver has it.
 struct BackwardGradients {
-  static constexpr MessageInfo kInfo{0x0304, "BackwardGradients", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0304, "BackwardGradients", Kind::notification, Sender::knower};
   ContextId context;
   PassId pass;
   BoundaryId boundary;
@@ -79,7 +79,7 @@ struct BackwardGradients {
 /// `participant` has finished its part in the pass, or failed; from the root: the whole pass is complete. Notification,
 /// participant -> root; a failure, or from the root, -> all participants. Idempotent by (pass, participant).
 struct BackwardFinished {
-  static constexpr MessageInfo kInfo{0x0305, "BackwardFinished", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0305, "BackwardFinished", Kind::notification, Sender::knower};
   ContextId context;
   PassId pass;
   NodeName participant;
@@ -93,7 +93,7 @@ struct BackwardFinished {
 /// The context ended early; every operation on it fails with `error`, which names the cause. Notification, the
 /// detecting node -> every participant it knows. Idempotent: the first error stays.
 struct ContextAborted {
-  static constexpr MessageInfo kInfo{0x0306, "ContextAborted", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0306, "ContextAborted", Kind::notification, Sender::knower};
   ContextId context;
   Error error;
   template <class Archive>
@@ -105,7 +105,7 @@ struct ContextAborted {
 /// The context's creator has released it: drop its part of the graph and its gradients. Notification, context actor ->
 /// the peers it exchanged boundaries with, which forward it. Idempotent: an unknown context is not an error.
 struct ContextReleased {
-  static constexpr MessageInfo kInfo{0x0307, "ContextReleased", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0307, "ContextReleased", Kind::notification, Sender::knower};
   ContextId context;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -117,7 +117,7 @@ struct ContextReleased {
 /// Notification, context actor's node -> creator, which answers with ContextReleased if the context has ended.
 /// Idempotent.
 struct ContextEntered {
-  static constexpr MessageInfo kInfo{0x0308, "ContextEntered", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0308, "ContextEntered", Kind::notification, Sender::member};
   ContextId context;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -129,7 +129,7 @@ struct ContextEntered {
 /// each participant of a pass that does not retain its graph; answered by BackwardReleased. Idempotent: a pass that the
 /// receiver has forgotten was released.
 struct BackwardRelease {
-  static constexpr MessageInfo kInfo{0x0309, "BackwardRelease", Kind::request};
+  static constexpr MessageInfo kInfo{0x0309, "BackwardRelease", Kind::request, Sender::maker};
   ContextId context;
   PassId pass;
   template <class Archive>
@@ -140,7 +140,7 @@ struct BackwardRelease {
 
 /// The graph of the pass is released at the sender. Reply to BackwardRelease. A second one is dropped.
 struct BackwardReleased {
-  static constexpr MessageInfo kInfo{0x030a, "BackwardReleased", Kind::reply};
+  static constexpr MessageInfo kInfo{0x030a, "BackwardReleased", Kind::reply, Sender::answerer};
   PassId pass;
   template <class Archive>
   void serialize(Archive& ar) {

@@ -21,7 +21,7 @@ namespace troupe::msg {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x50555254;  // "TRUP"
-constexpr std::uint16_t kVersion = 5;
+constexpr std::uint16_t kVersion = 6;
 constexpr std::size_t kNameBytesMax = 0xffff;
 
 /// First 56 bytes of frame 0, in memory layout. Sender's name, receiver's name, zeros up to a multiple of 8, and the

@@ -48,12 +48,45 @@ struct SerialId {
 };
 }  // namespace detail
 
-using RRefId = detail::SerialId<struct RRefTag>;          ///< a value that some node owns
-using ForkId = detail::SerialId<struct ForkTag>;          ///< one user handle of such a value
-using ContextId = detail::SerialId<struct ContextTag>;    ///< one distributed forward + backward pass
-using BoundaryId = detail::SerialId<struct BoundaryTag>;  ///< one SendFn / RecvFn pair
-using PassId = detail::SerialId<struct PassTag>;          ///< one backward pass over a context
-using OptimizerId = detail::SerialId<struct OptimizerTag>;
+/// 128 bits that make an id unguessable: only the node that made the id can derive them (actors/core/id_secrets.h), and
+/// only those know them whom a holder of the id told. Never shown, never logged.
+struct IdSecret {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  friend auto operator<=>(const IdSecret&, const IdSecret&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(high, low);
+  }
+};
+
+namespace detail {
+/// An id that is a capability: whoever knows it may use what it names, and it cannot be guessed. With another secret it
+/// is another id, of something that does not exist: so no comparison of its own refuses a guess, and none can be
+/// forgotten. Comparing takes two words, and time tells nothing about one word of 64 random bits.
+template <class Tag>
+struct CapabilityId {
+  NodeName creator;
+  std::uint64_t incarnation = 0;  ///< low half of the creator's incarnation
+  std::uint64_t serial = 0;
+  IdSecret secret = {};
+  friend auto operator<=>(const CapabilityId&, const CapabilityId&) = default;
+  /// "trainer.17": without the secret
+  [[nodiscard]] std::string text() const { return creator + "." + std::to_string(serial); }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(creator, incarnation, serial, secret);
+  }
+};
+}  // namespace detail
+
+using RRefId = detail::CapabilityId<struct RRefTag>;            ///< a value that some node owns
+using ContextId = detail::CapabilityId<struct ContextTag>;      ///< one distributed forward + backward pass
+using OptimizerId = detail::CapabilityId<struct OptimizerTag>;  ///< a trainer's optimizer and its shards
+
+using ForkId = detail::SerialId<struct ForkTag>;                  ///< one user handle of a value
+using BoundaryId = detail::SerialId<struct BoundaryTag>;          ///< one SendFn / RecvFn pair
+using PassId = detail::SerialId<struct PassTag>;                  ///< one backward pass over a context
 using StepId = detail::SerialId<struct StepTag>;                  ///< one optimizer step; repeated delivery is ignored
 using BarrierEntryId = detail::SerialId<struct BarrierEntryTag>;  ///< one entry of one member at a barrier
 
@@ -93,5 +126,12 @@ template <class Tag>
 struct std::hash<troupe::detail::SerialId<Tag>> {
   std::size_t operator()(const troupe::detail::SerialId<Tag>& id) const noexcept {
     return std::hash<std::string>{}(id.creator) ^ (id.serial * 0x9E3779B97F4A7C15U) ^ id.incarnation;
+  }
+};
+
+template <class Tag>
+struct std::hash<troupe::detail::CapabilityId<Tag>> {
+  std::size_t operator()(const troupe::detail::CapabilityId<Tag>& id) const noexcept {
+    return std::hash<std::string>{}(id.creator) ^ (id.serial * 0x9E3779B97F4A7C15U) ^ id.incarnation ^ id.secret.low;
   }
 };

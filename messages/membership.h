@@ -35,7 +35,7 @@ struct Member {
 /// coordinator; answered by MemberList once the world is complete, by Failure if the name, the rank or the world is
 /// taken. Idempotent by (name, incarnation).
 struct MemberJoin {
-  static constexpr MessageInfo kInfo{0x0501, "MemberJoin", Kind::request};
+  static constexpr MessageInfo kInfo{0x0501, "MemberJoin", Kind::request, Sender::member};
   NodeName name;
   Incarnation incarnation;
   std::string address;
@@ -50,7 +50,7 @@ struct MemberJoin {
 
 /// All members, including the newcomer. Reply to MemberJoin, coordinator -> newcomer.
 struct MemberList {
-  static constexpr MessageInfo kInfo{0x0502, "MemberList", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0502, "MemberList", Kind::reply, Sender::answerer};
   std::uint64_t epoch = 0;  ///< increases with every change; a list of a lower epoch is out of date
   std::vector<Member> members;
   template <class Archive>
@@ -62,7 +62,7 @@ struct MemberList {
 /// A member was admitted. Notification, coordinator -> every other member, and each member -> each peer that comes up:
 /// a peer that was admitted elsewhere introduces itself. Idempotent by incarnation.
 struct MemberJoined {
-  static constexpr MessageInfo kInfo{0x0503, "MemberJoined", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0503, "MemberJoined", Kind::notification, Sender::coordinator};
   std::uint64_t epoch = 0;
   Member member;
   template <class Archive>
@@ -74,7 +74,7 @@ struct MemberJoined {
 /// A member is gone: it said so, or the coordinator detected it. Notification, leaver or coordinator -> every member.
 /// Idempotent by incarnation; one of an earlier incarnation does not affect the present one.
 struct MemberLeft {
-  static constexpr MessageInfo kInfo{0x0504, "MemberLeft", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0504, "MemberLeft", Kind::notification, Sender::coordinator};
   std::uint64_t epoch = 0;
   NodeName name;
   Incarnation incarnation;
@@ -87,7 +87,7 @@ struct MemberLeft {
 
 /// User code on `node` is done and waits in shutdown. Notification, member -> coordinator. Idempotent.
 struct ShutdownReady {
-  static constexpr MessageInfo kInfo{0x0505, "ShutdownReady", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0505, "ShutdownReady", Kind::notification, Sender::itself};
   NodeName node;
   Incarnation incarnation;
   template <class Archive>
@@ -99,7 +99,7 @@ struct ShutdownReady {
 /// Every living member is ready: count your calls. Request, coordinator -> each member; answered by ShutdownCounted.
 /// Idempotent: counting changes nothing.
 struct ShutdownCount {
-  static constexpr MessageInfo kInfo{0x0506, "ShutdownCount", Kind::request};
+  static constexpr MessageInfo kInfo{0x0506, "ShutdownCount", Kind::request, Sender::coordinator};
   std::uint64_t round = 0;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -110,7 +110,7 @@ struct ShutdownCount {
 /// Reply to ShutdownCount, member -> coordinator. A served function may make further calls, so one round is not enough:
 /// all may leave when two rounds in a row find nothing active on any node and the same sum of `started`.
 struct ShutdownCounted {
-  static constexpr MessageInfo kInfo{0x0507, "ShutdownCounted", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0507, "ShutdownCounted", Kind::reply, Sender::answerer};
   std::uint64_t round = 0;
   std::uint64_t active = 0;   ///< pending requests, and served functions and callbacks that are not done
   std::uint64_t started = 0;  ///< requests that this incarnation ever sent
@@ -122,7 +122,7 @@ struct ShutdownCounted {
 
 /// Nothing is active on any node: leave. Notification, coordinator -> each member. Idempotent.
 struct ShutdownAgreed {
-  static constexpr MessageInfo kInfo{0x0508, "ShutdownAgreed", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0508, "ShutdownAgreed", Kind::notification, Sender::coordinator};
   std::uint64_t round = 0;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -144,7 +144,7 @@ struct Contribution {
 /// members have entered too, by Failure `timeout` after `limit`. Not idempotent: the n-th entry of one member meets the
 /// n-th of the others.
 struct BarrierEntered {
-  static constexpr MessageInfo kInfo{0x0509, "BarrierEntered", Kind::request};
+  static constexpr MessageInfo kInfo{0x0509, "BarrierEntered", Kind::request, Sender::maker};
   BarrierEntryId entry;                ///< identifies the entry for BarrierLeft
   std::string operation;               ///< the operation that meets: "barrier", "all_gather", "gather"
   std::vector<NodeName> members;       ///< the members that meet, sorted
@@ -160,7 +160,7 @@ struct BarrierEntered {
 
 /// All members have entered. Reply to BarrierEntered, leader -> member.
 struct BarrierPassed {
-  static constexpr MessageInfo kInfo{0x050a, "BarrierPassed", Kind::reply};
+  static constexpr MessageInfo kInfo{0x050a, "BarrierPassed", Kind::reply, Sender::answerer};
   std::vector<std::pair<NodeName, Contribution>> values;  ///< by name; empty unless this member receives them
   std::vector<std::pair<NodeName, Error>> missing;        ///< members that were left out, and why
   template <class Archive>
@@ -172,7 +172,7 @@ struct BarrierPassed {
 /// The sender cancels `entry`. Notification, member -> the barrier's leader. Idempotent: before the entry arrives, it
 /// cancels the entry on arrival; after the barrier it does nothing.
 struct BarrierLeft {
-  static constexpr MessageInfo kInfo{0x050b, "BarrierLeft", Kind::notification};
+  static constexpr MessageInfo kInfo{0x050b, "BarrierLeft", Kind::notification, Sender::maker};
   BarrierEntryId entry;
   template <class Archive>
   void serialize(Archive& ar) {

@@ -32,7 +32,7 @@ struct ShardGroup {
 /// Make the shard of `optimizer` on your node. Request, optimizer -> worker of the owner; answered by ShardCreated.
 /// Idempotent by `optimizer`.
 struct ShardCreate {
-  static constexpr MessageInfo kInfo{0x0401, "ShardCreate", Kind::request};
+  static constexpr MessageInfo kInfo{0x0401, "ShardCreate", Kind::request, Sender::maker};
   OptimizerId optimizer;
   std::vector<ShardGroup> groups;  ///< all groups, also those without a parameter of the receiver
   template <class Archive>
@@ -43,7 +43,7 @@ struct ShardCreate {
 
 /// Reply to ShardCreate and ShardJoin, shard -> optimizer.
 struct ShardCreated {
-  static constexpr MessageInfo kInfo{0x0402, "ShardCreated", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0402, "ShardCreated", Kind::reply, Sender::answerer};
   OptimizerId optimizer;
   Incarnation incarnation;  ///< of the shard's node
   template <class Archive>
@@ -89,7 +89,7 @@ struct StepSettings {
 /// Compute the update of `step` from the gradients of `context` into second buffers; change nothing visible.
 /// Request, optimizer -> shard; answered by ShardPrepared. Idempotent by `step`.
 struct ShardPrepare {
-  static constexpr MessageInfo kInfo{0x0403, "ShardPrepare", Kind::request};
+  static constexpr MessageInfo kInfo{0x0403, "ShardPrepare", Kind::request, Sender::maker};
   OptimizerId optimizer;
   StepId step;
   ContextId context;
@@ -105,7 +105,7 @@ struct ShardPrepare {
 /// Reply to ShardPrepare and ShardLoad, shard -> optimizer: the shard can commit, and holds the update until the
 /// decision arrives.
 struct ShardPrepared {
-  static constexpr MessageInfo kInfo{0x0404, "ShardPrepared", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0404, "ShardPrepared", Kind::reply, Sender::answerer};
   StepId step;
   std::uint64_t updated = 0;  ///< parameters that had a gradient, or whose value is replaced
   template <class Archive>
@@ -118,7 +118,7 @@ struct ShardPrepared {
 /// second one is answered again and applies nothing. If it fails, the update stays prepared and the request is
 /// repeated.
 struct ShardCommit {
-  static constexpr MessageInfo kInfo{0x0405, "ShardCommit", Kind::request};
+  static constexpr MessageInfo kInfo{0x0405, "ShardCommit", Kind::request, Sender::maker};
   OptimizerId optimizer;
   StepId step;
   std::uint64_t settled = 0;  ///< as in ShardPrepare
@@ -131,7 +131,7 @@ struct ShardCommit {
 /// Forget the prepared update. Notification, optimizer -> shard. Idempotent; after a commit of the same step it does
 /// nothing, before its prepare it makes the prepare fail.
 struct ShardAbort {
-  static constexpr MessageInfo kInfo{0x0406, "ShardAbort", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0406, "ShardAbort", Kind::notification, Sender::maker};
   OptimizerId optimizer;
   StepId step;
   template <class Archive>
@@ -143,7 +143,7 @@ struct ShardAbort {
 /// Prepare and commit at once, serialised with other steps on the owner's parameters. Request, optimizer -> shard;
 /// answered by ShardStepped. Idempotent by `step`.
 struct ShardStep {
-  static constexpr MessageInfo kInfo{0x0407, "ShardStep", Kind::request};
+  static constexpr MessageInfo kInfo{0x0407, "ShardStep", Kind::request, Sender::maker};
   OptimizerId optimizer;
   StepId step;
   ContextId context;
@@ -157,7 +157,7 @@ struct ShardStep {
 
 /// The update of `step` is visible. Reply to ShardCommit and ShardStep, shard -> optimizer.
 struct ShardStepped {
-  static constexpr MessageInfo kInfo{0x0408, "ShardStepped", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0408, "ShardStepped", Kind::reply, Sender::answerer};
   StepId step;
   std::uint64_t version = 0;  ///< of the parameters and their states, one more than before the step
   template <class Archive>
@@ -173,7 +173,7 @@ enum class StepState : std::uint8_t { unknown = 0, prepared = 1, applied = 2, ab
 /// perhaps later: rules SH-8 to SH-11. From any other sender `own` is `unknown`, and the answer is sent at once.
 /// Idempotent.
 struct ShardQuery {
-  static constexpr MessageInfo kInfo{0x0409, "ShardQuery", Kind::request};
+  static constexpr MessageInfo kInfo{0x0409, "ShardQuery", Kind::request, Sender::knower};
   OptimizerId optimizer;
   StepId step;
   StepState own = StepState::unknown;  ///< the step's state at the sender
@@ -185,7 +185,7 @@ struct ShardQuery {
 
 /// Reply to ShardQuery, shard -> requester.
 struct ShardOutcome {
-  static constexpr MessageInfo kInfo{0x040a, "ShardOutcome", Kind::reply};
+  static constexpr MessageInfo kInfo{0x040a, "ShardOutcome", Kind::reply, Sender::answerer};
   StepId step;
   StepState state = StepState::unknown;
   std::uint64_t version = 0;  ///< of the shard's parameters now
@@ -198,7 +198,7 @@ struct ShardOutcome {
 /// The last handle of `optimizer` is gone: end its shard as soon as no other owner needs the outcome of a step.
 /// Notification, optimizer -> shard. Idempotent.
 struct ShardReleased {
-  static constexpr MessageInfo kInfo{0x040b, "ShardReleased", Kind::notification};
+  static constexpr MessageInfo kInfo{0x040b, "ShardReleased", Kind::notification, Sender::maker};
   OptimizerId optimizer;
   std::uint64_t settled = 0;  ///< as in ShardPrepare
   template <class Archive>
@@ -210,7 +210,7 @@ struct ShardReleased {
 /// Replace the state of the rules, and the values of the parameters that are named. Changes nothing visible before the
 /// ShardCommit of `step`. Request, optimizer -> shard; answered by ShardPrepared. Idempotent by `step`.
 struct ShardLoad {
-  static constexpr MessageInfo kInfo{0x040c, "ShardLoad", Kind::request};
+  static constexpr MessageInfo kInfo{0x040c, "ShardLoad", Kind::request, Sender::maker};
   OptimizerId optimizer;
   StepId step;
   std::vector<StepOwner> owners;   ///< as in ShardPrepare
@@ -226,7 +226,7 @@ struct ShardLoad {
 /// What is the version of your parameters and rules, and, if it is `version` and no step is open, their state? Request,
 /// optimizer -> shard; answered by ShardSaved. Idempotent.
 struct ShardSave {
-  static constexpr MessageInfo kInfo{0x040d, "ShardSave", Kind::request};
+  static constexpr MessageInfo kInfo{0x040d, "ShardSave", Kind::request, Sender::maker};
   OptimizerId optimizer;
   std::optional<std::uint64_t> version = {};  ///< nullopt: the state is not wanted
   bool values = false;                        ///< the values of the parameters are wanted, too
@@ -238,7 +238,7 @@ struct ShardSave {
 
 /// Reply to ShardSave, shard -> optimizer.
 struct ShardSaved {
-  static constexpr MessageInfo kInfo{0x040e, "ShardSaved", Kind::reply};
+  static constexpr MessageInfo kInfo{0x040e, "ShardSaved", Kind::reply, Sender::answerer};
   std::uint64_t version = 0;       ///< changes with every step and load of any trainer
   std::uint64_t open = 0;          ///< steps that are prepared and not decided
   std::vector<std::string> names;  ///< as in ShardLoad; empty if the state is not given
@@ -252,7 +252,7 @@ struct ShardSaved {
 /// `optimizer` of the sender's node steps the parameters and states of `of`, too. Request, optimizer -> worker of the
 /// owner; answered by ShardCreated. Idempotent by `optimizer`.
 struct ShardJoin {
-  static constexpr MessageInfo kInfo{0x040f, "ShardJoin", Kind::request};
+  static constexpr MessageInfo kInfo{0x040f, "ShardJoin", Kind::request, Sender::maker};
   OptimizerId optimizer;
   OptimizerId of;  ///< any optimizer that has a shard of these parameters
   template <class Archive>
@@ -264,7 +264,7 @@ struct ShardJoin {
 /// Answer when this trainer has taken at most `staleness` steps more than the slowest other one. Request, optimizer ->
 /// the shard that counts steps; answered by ShardReady. Idempotent.
 struct ShardWait {
-  static constexpr MessageInfo kInfo{0x0410, "ShardWait", Kind::request};
+  static constexpr MessageInfo kInfo{0x0410, "ShardWait", Kind::request, Sender::maker};
   OptimizerId optimizer;
   std::uint64_t staleness = 0;
   template <class Archive>
@@ -275,7 +275,7 @@ struct ShardWait {
 
 /// Reply to ShardWait, shard -> optimizer.
 struct ShardReady {
-  static constexpr MessageInfo kInfo{0x0411, "ShardReady", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0411, "ShardReady", Kind::reply, Sender::answerer};
   std::uint64_t clock = 0;    ///< the steps of this trainer
   std::uint64_t slowest = 0;  ///< those of the slowest trainer
   template <class Archive>

@@ -32,7 +32,7 @@ struct CallSite {
 /// Run a function. Request, caller -> worker; answered by Reply. Not idempotent: the session filters duplicates, so the
 /// function starts at most once.
 struct Call {
-  static constexpr MessageInfo kInfo{0x0101, "Call", Kind::request};
+  static constexpr MessageInfo kInfo{0x0101, "Call", Kind::request, Sender::member};
   FunctionKey function;
   std::string function_name;  ///< for error texts and logs only
   Fingerprint fingerprint;    ///< of the wire types the caller encoded; compared before `arguments` is decoded
@@ -47,7 +47,7 @@ struct Call {
 /// Run a function and keep its value on the callee, which becomes the owner of `rref`. Request, caller -> worker;
 /// answered by RRefCreated as soon as the owner actor exists, before the function ends. Not idempotent, as Call.
 struct RemoteCall {
-  static constexpr MessageInfo kInfo{0x0102, "RemoteCall", Kind::request};
+  static constexpr MessageInfo kInfo{0x0102, "RemoteCall", Kind::request, Sender::maker};
   FunctionKey function;
   std::string function_name;
   Fingerprint fingerprint;
@@ -78,7 +78,7 @@ struct NewRRef {
 /// wait while the value is being created. Request, any holder -> owner of `rref`; answered by Reply, or by RRefCreated
 /// if `keep_as` is set. Not idempotent, as Call.
 struct ValueCall {
-  static constexpr MessageInfo kInfo{0x0103, "ValueCall", Kind::request};
+  static constexpr MessageInfo kInfo{0x0103, "ValueCall", Kind::request, Sender::knower};
   FunctionKey function;
   std::string function_name;
   Fingerprint fingerprint;
@@ -95,7 +95,7 @@ struct ValueCall {
 /// The requested value. Reply to Call, ValueCall and RRefFetch, callee or owner -> caller. A second one finds no
 /// pending request and is dropped.
 struct Reply {
-  static constexpr MessageInfo kInfo{0x0104, "Reply", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0104, "Reply", Kind::reply, Sender::answerer};
   Payload value;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -105,7 +105,7 @@ struct Reply {
 
 /// Why there is no value. Reply to any request. A second one is dropped, as with Reply.
 struct Failure {
-  static constexpr MessageInfo kInfo{0x0105, "Failure", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0105, "Failure", Kind::reply, Sender::answerer};
   Error error;
   bool unread = false;  ///< the request's payload was thrown away unread: its sender takes the references in it back
   template <class Archive>
@@ -117,7 +117,7 @@ struct Failure {
 /// The answer to `request` is no longer needed. Notification, caller -> callee; a hint: the callee may stop early, or
 /// have answered already. A duplicate, or one for an unknown request, does nothing.
 struct CallCancelled {
-  static constexpr MessageInfo kInfo{0x0106, "CallCancelled", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0106, "CallCancelled", Kind::notification, Sender::member};
   RequestId request;
   template <class Archive>
   void serialize(Archive& ar) {

@@ -18,7 +18,7 @@ namespace troupe::msg {
 /// by one Reply, or by Failure if one value fails. Idempotent except for `element`: reading changes nothing; a repeated
 /// request is answered again.
 struct RRefFetch {
-  static constexpr MessageInfo kInfo{0x0201, "RRefFetch", Kind::request};
+  static constexpr MessageInfo kInfo{0x0201, "RRefFetch", Kind::request, Sender::knower};
   std::vector<RRefId> rrefs;
   Wanted wanted = Wanted::value;
   CallSite site;
@@ -31,7 +31,7 @@ struct RRefFetch {
 /// The owner actor of `rref` exists and knows the creator's fork. Reply to RemoteCall and ValueCall, owner -> creator.
 /// A second one is dropped.
 struct RRefCreated {
-  static constexpr MessageInfo kInfo{0x0202, "RRefCreated", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0202, "RRefCreated", Kind::reply, Sender::answerer};
   RRefId rref;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -42,7 +42,7 @@ struct RRefCreated {
 /// One more handle of `rref` exists. Notification, the receiver of the handle -> its owner; `parent` passed it on and
 /// waits for RRefForkAck. Idempotent: duplicates and reorders are harmless (RR-2).
 struct RRefForked {
-  static constexpr MessageInfo kInfo{0x0203, "RRefForked", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0203, "RRefForked", Kind::notification, Sender::knower};
   RRefId rref;
   ForkId fork;
   NodeName parent;
@@ -54,7 +54,7 @@ struct RRefForked {
 
 /// The handle `fork` was destroyed. Notification, its node -> owner. Idempotent; may overtake RRefForked (RR-2).
 struct RRefDeleted {
-  static constexpr MessageInfo kInfo{0x0204, "RRefDeleted", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0204, "RRefDeleted", Kind::notification, Sender::holder};
   RRefId rref;
   ForkId fork;
   template <class Archive>
@@ -66,7 +66,7 @@ struct RRefDeleted {
 /// The owner knows `fork`: the parent need not keep its own handle for it any longer (RR-3). Notification, owner ->
 /// parent. Idempotent: for a fork that is not awaited it does nothing.
 struct RRefForkAck {
-  static constexpr MessageInfo kInfo{0x0205, "RRefForkAck", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0205, "RRefForkAck", Kind::notification, Sender::owner};
   RRefId rref;
   ForkId fork;
   template <class Archive>
@@ -79,7 +79,7 @@ struct RRefForkAck {
 /// Notification, owner -> holder: every later use fails with `error`; creator -> owner: the value will never exist.
 /// Idempotent.
 struct RRefRevoked {
-  static constexpr MessageInfo kInfo{0x0206, "RRefRevoked", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0206, "RRefRevoked", Kind::notification, Sender::owner};
   RRefId rref;
   ForkId fork;
   Error error;
@@ -92,7 +92,7 @@ struct RRefRevoked {
 /// Copies of the value older than `version` are out of date. Notification, owner -> each node that fetched one with
 /// Wanted::cached since the last change. Idempotent; may overtake the copy.
 struct RRefChanged {
-  static constexpr MessageInfo kInfo{0x0207, "RRefChanged", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0207, "RRefChanged", Kind::notification, Sender::owner};
   RRefId rref;
   std::uint64_t version = 0;
   template <class Archive>

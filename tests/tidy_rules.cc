@@ -56,7 +56,7 @@ const std::vector<Library>& libraries() {
       {"zmq", {"node/links/zmq_link"}},
       {"toml++/", {"node/"}},
       {"CLI/", {"node/", "samples/", "tests/bench/"}},
-      {"sodium.h", {"node/"}},
+      {"sodium.h", {"node/", "actors/core/id_secrets.cc"}},
       {"spdlog/", {"actors/", "node/"}},
       {"nlohmann/", {"tensor/io/", "node/", "samples/", "tests/"}},
       {"zip.h", {"tensor/io/"}},

@@ -15,6 +15,13 @@
 #include "actors/membership/membership.h"
 
 namespace troupe::detail {
+namespace {
+
+bool is_maker(const NodeLife& life, const ContextId& id) {
+  return id.creator == life.name && id.incarnation == life.incarnation.low;
+}
+
+}  // namespace
 
 /// The context actors of one node, and the notifications after a context's end.
 class Contexts::Directory {
@@ -27,8 +34,7 @@ class Contexts::Directory {
   [[nodiscard]] NodeCore& node() const { return node_; }
 
   ContextId open() {
-    const std::uint64_t serial = next_serial_.fetch_add(1, std::memory_order_relaxed);
-    const ContextId id{node_.name(), node_.incarnation().low, serial};
+    const auto id = node_.id_of<ContextId>(next_serial_.fetch_add(1, std::memory_order_relaxed));
     if (!actors_.begin(id)) throw RemoteError(why_not(id).value_or(not_alive(id)));
     return id;
   }
@@ -85,6 +91,9 @@ class Contexts::Directory {
 
   /// Removes the context and remembers that it ended. Returns its actor; null if there was none.
   [[nodiscard]] ContextActor end(const ContextId& id) { return actors_.end(id); }
+
+  /// As end, on the word of a node that did not make the context.
+  [[nodiscard]] ContextActor end_in_doubt(const ContextId& id) { return actors_.end_in_doubt(id); }
 
   [[nodiscard]] std::vector<std::pair<ContextId, ContextActor>> end_created_by(const NodeLife& life) {
     return actors_.end_created_by(life);
@@ -229,25 +238,26 @@ Future<UnusedHere> Contexts::unused(const ContextId& context, const std::optiona
                                      });
 }
 
-void Contexts::handle(const NodeName& from, const msg::ContextReleased& released) {
+void Contexts::handle(const NodeLife& from, const msg::ContextReleased& released) {
   const ContextId& id = released.context;
   // A peer that has forgotten one of this node's contexts ends it for all: only the creator releases it.
   if (id.creator == directory_->node().name())
-    return directory_->send(directory_->find(id), AbortContext{not_alive(id), from});
-  directory_->send(directory_->end(id), ReleaseContext{from});
+    return directory_->send(directory_->find(id), AbortContext{not_alive(id), from.name});
+  // What is remembered of ended contexts is their serials: a guess must not end the context whose serial it has.
+  directory_->send(is_maker(from, id) ? directory_->end(id) : directory_->end_in_doubt(id), ReleaseContext{from.name});
 }
 
-void Contexts::handle(const NodeName& from, const msg::ContextAborted& aborted) {
+void Contexts::handle(const NodeLife& from, const msg::ContextAborted& aborted) {
   const ContextId& id = aborted.context;
   const bool creator_died = aborted.error.peer == id.creator && id.creator != directory_->node().name();
-  const ContextActor actor = creator_died ? directory_->end(id) : directory_->enter_to_end(id, from);
-  if (!actor && !creator_died) directory_->tell_of_end(id, from);
-  directory_->send(actor, AbortContext{aborted.error, from});
+  const ContextActor actor = creator_died ? directory_->end_in_doubt(id) : directory_->enter_to_end(id, from.name);
+  if (!actor && !creator_died) directory_->tell_of_end(id, from.name);
+  directory_->send(actor, AbortContext{aborted.error, from.name});
   if (creator_died) directory_->send(actor, StopContext{aborted.error});
 }
 
-void Contexts::handle(const NodeName& from, const msg::ContextEntered& entered) {
-  std::ignore = joined(entered.context, from);
+void Contexts::handle(const NodeLife& from, const msg::ContextEntered& entered) {
+  std::ignore = joined(entered.context, from.name);
 }
 
 void Contexts::mark(const ContextId& context, Delivery delivery) {

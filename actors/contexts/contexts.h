@@ -82,9 +82,9 @@ class Contexts {
   /// begun here and succeeded. Errors as gradients; bad_argument if there is no such pass.
   [[nodiscard]] Future<UnusedHere> unused(const ContextId& context, const std::optional<PassId>& pass);
 
-  void handle(const NodeName& from, const msg::ContextReleased& released);
-  void handle(const NodeName& from, const msg::ContextAborted& aborted);
-  void handle(const NodeName& from, const msg::ContextEntered& entered);
+  void handle(const NodeLife& from, const msg::ContextReleased& released);
+  void handle(const NodeLife& from, const msg::ContextAborted& aborted);
+  void handle(const NodeLife& from, const msg::ContextEntered& entered);
 
   /// Hands a BackwardMark to the context's actor. Its sender joins the context; an error answers it.
   void mark(const ContextId& context, Delivery delivery);

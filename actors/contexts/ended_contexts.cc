@@ -34,6 +34,13 @@ void EndedContexts::add(const ContextId& context) {
   if (size_ > kRunsOfAllMax) forget_one_but(life);
 }
 
+void EndedContexts::doubt(const ContextId& context) {
+  if (recall(context) == Recall::ended) return;
+  const auto creator = creators_.find({context.creator, context.incarnation});
+  std::uint64_t& forgotten = creator == creators_.end() ? forgotten_ : creator->second.forgotten;
+  forgotten = std::max(forgotten, context.serial);
+}
+
 void EndedContexts::drop_creator(const NodeLife& life) {
   const auto creator = creators_.find({life.name, life.incarnation.low});
   if (creator == creators_.end()) return;

@@ -23,7 +23,12 @@ class EndedContexts {
 
   explicit EndedContexts(NodeName self) : self_(std::move(self)) {}
 
+  /// Its creator has ended the context.
   void add(const ContextId& context);
+
+  /// Another node says that the context has ended. It cannot prove it: the context, and those of its creator with lower
+  /// serials that are not known to have ended, are in doubt from now on.
+  void doubt(const ContextId& context);
 
   /// That life of a node is over. Its contexts have ended with it and need no memory.
   void drop_creator(const NodeLife& life);

@@ -97,6 +97,14 @@ class ActorDirectory {
     return at.empty() ? Handle() : std::move(at.mapped().actor);
   }
 
+  /// As end, on the word of somebody who cannot prove it: a later message makes the actor again, in doubt.
+  Handle end_in_doubt(const Id& id) {
+    std::lock_guard lock(mutex_);
+    if (!lives_.is_over(id)) ended_.doubt(id);
+    auto at = actors_.extract(id);
+    return at.empty() ? Handle() : std::move(at.mapped().actor);
+  }
+
   /// Removes and returns the actors that the life created. REQUIRES: `Lives` says that it is over.
   [[nodiscard]] std::vector<std::pair<Id, Handle>> end_created_by(const NodeLife& life) {
     std::vector<std::pair<Id, Handle>> ended;

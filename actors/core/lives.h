@@ -47,7 +47,7 @@ class Lives {
 
   /// Returns whether the life that made `id` is over.
   template <class Tag>
-  [[nodiscard]] bool is_over(const SerialId<Tag>& id) const {
+  [[nodiscard]] bool is_over(const CapabilityId<Tag>& id) const {
     return is_over(id.creator, id.incarnation);
   }
 

@@ -124,7 +124,7 @@ struct NodeCore::RouterCallbacks final : Router::Callbacks {
     reply->value.boundary.reset();  // no graph on this node will reach it
     const PayloadReader unread(node.shared_from_this(), from.name, std::move(reply->value));
   }
-  void no_memory_for(const NodeLife& from, RequestId request, Error why) override {
+  void refuse_unread(const NodeLife& from, RequestId request, Error why) override {
     node.send_answer(from, request, msg::Failure{.error = std::move(why), .unread = true});
   }
   void answers_taken(const NodeLife& by, std::size_t bytes) override {
@@ -162,6 +162,7 @@ std::shared_ptr<NodeCore> NodeCore::start(NodeParts parts) {
 NodeCore::NodeCore(NodeParts parts)
     : name_(std::move(parts.name)),
       incarnation_(parts.incarnation),
+      id_secrets_(parts.id_secrets),
       rank_(parts.rank),
       leaks_(parts.leaks),
       call_deadline_(parts.call_deadline),
@@ -273,7 +274,7 @@ void NodeCore::hand_on(Delivery delivery) {
     } else if constexpr (is_one_of<M, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked, RRefChanged>) {
       references_->handle({delivery.from, delivery.incarnation}, message);
     } else if constexpr (is_one_of<M, ContextAborted, ContextReleased, ContextEntered>) {
-      contexts_->handle(delivery.from, message);
+      contexts_->handle({delivery.from, delivery.incarnation}, message);
     } else if constexpr (std::is_same_v<M, BackwardMark>) {
       const ContextId context = message.context;
       contexts_->mark(context, std::move(delivery));
@@ -293,7 +294,7 @@ void NodeCore::hand_on(Delivery delivery) {
                                    ShardReleased>) {
       const OptimizerId optimizer = message.optimizer;
       shards_->hand_on(optimizer, std::move(delivery));
-    } else if constexpr (is_one_of<M, MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount,
+    } else if constexpr (is_one_of<M, MemberJoin, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount,
                                    ShutdownAgreed, BarrierEntered, BarrierLeft>) {
       membership_->handle(std::move(delivery));
     } else {

@@ -25,6 +25,7 @@
 #include "actors/calls/waiting_calls.h"
 #include "actors/clock.h"
 #include "actors/core/gate.h"
+#include "actors/core/id_secrets.h"
 #include "actors/core/lives.h"
 #include "actors/core/query.h"
 #include "actors/core/reports.h"
@@ -65,6 +66,7 @@ struct NodeParts {
   Leaks leaks = Leaks::warn;
   Deadline call_deadline = {};  ///< of calls without a deadline of their own
   PeerLimits peer_limits = {};
+  IdSecrets id_secrets = IdSecrets::drawn();  ///< makes ids unguessable; the simulator's follow from its seed
 };
 
 /// A node's counts of its own parts, for debug info and tests.
@@ -100,7 +102,17 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   /// Returns an id that no node has used: this node's name, its incarnation and the next serial.
   template <class Id>
   [[nodiscard]] Id next_id() {
-    return Id{name_, incarnation_.low, next_serial_.fetch_add(1, std::memory_order_relaxed)};
+    return id_of<Id>(next_serial_.fetch_add(1, std::memory_order_relaxed));
+  }
+
+  /// Returns the id with that serial. One that is a capability gets its secret.
+  template <class Id>
+  [[nodiscard]] Id id_of(std::uint64_t serial) const {
+    if constexpr (requires(Id id) { id.secret; }) {
+      return Id{name_, incarnation_.low, serial, id_secrets_.secret_for(IdSecrets::kind_of<Id>(), serial)};
+    } else {
+      return Id{name_, incarnation_.low, serial};
+    }
   }
 
   /// Sends a request. Calls `done` exactly once: with the answer, the peer's Error, timeout, peer_down or
@@ -224,6 +236,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
 
   const NodeName name_;
   const Incarnation incarnation_;
+  const IdSecrets id_secrets_;
   const std::optional<std::uint32_t> rank_;
   const Leaks leaks_;
   const Deadline call_deadline_;

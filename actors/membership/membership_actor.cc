@@ -1,6 +1,7 @@
 #include "actors/membership/membership_actor.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 
@@ -103,6 +104,7 @@ void MembershipState::peer_up(const Peer& peer) {
 
 void MembershipState::ask_to_join(const NodeName& seed) {
   asked_to_join_ = true;
+  asked_seed_ = seed;
   const Peer self = node_->self();
   const msg::MemberJoin join{self.name, self.incarnation, self.address, wanted_.role, wanted_.rank, wanted_.world_size};
   node_->request(
@@ -161,15 +163,29 @@ void MembershipState::word(Delivery& delivery) {
   } else if (const auto* list = delivery.message.get_if<msg::MemberList>()) {
     admitted(*list);
   } else if (const auto* joined = delivery.message.get_if<msg::MemberJoined>()) {
+    const NodeLife about{joined->member.name, joined->member.incarnation};
+    if (about != NodeLife{delivery.from, delivery.incarnation} && !lets_in(delivery.from)) {
+      return spdlog::debug("[{}] {} says that {} has joined, and does not let nodes in", node_->name(), delivery.from,
+                           about.name);
+    }
     learn(joined->member);
     settle_members();
   } else if (delivery.message.get_if<msg::ShutdownReady>() != nullptr) {
     agreement_.ready(delivery.from);
     coordinate();
   } else if (const auto* count = delivery.message.get_if<msg::ShutdownCount>()) {
+    if (!ends_the_cluster(delivery.from)) {
+      return delivery.answer.fail(
+          node_->error(ErrorCode::protocol_violation, node_->name(), "shutdown",
+                       fmt::format("{} does not end the cluster, {} does", delivery.from, living().front())));
+    }
     const auto own = own_count();
     delivery.answer.answer(msg::ShutdownCounted{count->round, own.active, own.started});
   } else if (delivery.message.get_if<msg::ShutdownAgreed>() != nullptr) {
+    if (!ends_the_cluster(delivery.from)) {
+      return spdlog::warn("[{}] refused a ShutdownAgreed from {}: {} ends the cluster", node_->name(), delivery.from,
+                          living().front());
+    }
     agree();
   } else if (auto* entered = delivery.message.get_if<msg::BarrierEntered>()) {
     enter_meeting(delivery, std::move(*entered));
@@ -180,6 +196,17 @@ void MembershipState::word(Delivery& delivery) {
         node_->error(ErrorCode::protocol_violation, node_->name(), "membership", "not served by this node"));
   }
 }
+
+/// Whether `peer` may speak for newcomers: it is the longest-standing member, as far as is known here, or the seed that
+/// this node asked. A true word that is refused for a moment, while the death of an older member is known to others
+/// only, is made up for by the newcomer: it connects to every member and introduces itself.
+bool MembershipState::lets_in(const NodeName& peer) const {
+  return own_ ? roster_.coordinator(living()) == peer : asked_seed_ == peer;
+}
+
+/// Whether `peer` may count and end: its name is the first of the living ones, as far as is known here. Who is refused
+/// because another is still thought to be alive counts again, or is seen to leave.
+bool MembershipState::ends_the_cluster(const NodeName& peer) const { return living().front() == peer; }
 
 void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
   const auto refuse = [&](ErrorCode code, std::string message) {

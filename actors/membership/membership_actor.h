@@ -161,6 +161,8 @@ class MembershipState {
   void coordinate();
   void agree();
   [[nodiscard]] std::vector<NodeName> living() const;
+  [[nodiscard]] bool lets_in(const NodeName& peer) const;
+  [[nodiscard]] bool ends_the_cluster(const NodeName& peer) const;
   [[nodiscard]] ShutdownAgreement::Count own_count() const;
 
   NodeCore* node_ = nullptr;
@@ -171,7 +173,8 @@ class MembershipState {
   bool founded_ = false;
   MemberPlace wanted_;  // of a node that founds or joins
   bool asked_to_join_ = false;
-  bool ready_ = false;  // this node's program is done
+  NodeName asked_seed_;  // set with it
+  bool ready_ = false;   // this node's program is done
   bool agreed_ = false;
   std::vector<Seed> seeds_;  // of a node that joins
   std::vector<Error> seed_failures_;

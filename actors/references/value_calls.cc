@@ -1,7 +1,5 @@
 #include "actors/references/value_calls.h"
 
-#include <fmt/format.h>
-
 #include <functional>
 #include <memory>
 #include <optional>
@@ -73,25 +71,16 @@ void make_value(NodeCore& node, const RRefId& rref, ServedCall call, Sharing sha
       publish, shared->scope->priority);
 }
 
-/// Returns an error unless `caller` created the id: only the creator makes the value, and knows what became of it.
-std::optional<Error> not_of(NodeCore& node, const RRefId& rref, const NodeLife& caller) {
-  if (rref.creator == caller.name && rref.incarnation == caller.incarnation.low) return std::nullopt;
-  return node.error(ErrorCode::protocol_violation, node.name(), "remote",
-                    fmt::format("value {} is not of {}", rref.text(), caller.name));
-}
-
 }  // namespace
 
 void serve_remote_call(NodeCore& node, const Delivery& delivery, msg::RemoteCall call) {
   const RRefId rref = call.rref;
   const NodeLife creator{delivery.from, delivery.incarnation};
-  auto why_not = not_of(node, rref, creator);
-  const bool is_theirs = !why_not;
-  if (is_theirs) why_not = node.references().begin_value(rref, call.fork, creator);
+  auto why_not = node.references().begin_value(rref, call.fork, creator);
   auto opened = open_call(node, delivery, {call.function, call.function_name, call.fingerprint},
                           std::move(call.arguments), call.site, Lasting::as_value, std::move(why_not));
   if (!opened) {
-    if (is_theirs) node.references().refuse_value(rref, call.fork, creator, opened.error());
+    node.references().refuse_value(rref, call.fork, creator, opened.error());
     delivery.answer.fail(opened.error());
     return;
   }
@@ -103,9 +92,8 @@ void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall c
   const auto keep_as = call.keep_as;
   const RRefId rref = call.rref;
   const NodeLife caller{delivery.from, delivery.incarnation};
-  auto why_not = keep_as ? not_of(node, keep_as->rref, caller) : std::nullopt;
-  const bool makes_value = keep_as && !why_not;
-  if (makes_value) why_not = node.references().begin_value(keep_as->rref, keep_as->fork, caller);
+  std::optional<Error> why_not;
+  if (keep_as) why_not = node.references().begin_value(keep_as->rref, keep_as->fork, caller);
   auto opened =
       open_call(node, delivery, {call.function, call.function_name, call.fingerprint}, std::move(call.arguments),
                 call.site, keep_as ? Lasting::as_value : Lasting::while_caller_waits, std::move(why_not));
@@ -119,7 +107,7 @@ void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall c
     }
   };
   if (!opened) {
-    if (makes_value) node.references().refuse_value(keep_as->rref, keep_as->fork, caller, opened.error());
+    if (keep_as) node.references().refuse_value(keep_as->rref, keep_as->fork, caller, opened.error());
     delivery.answer.fail(opened.error());
     return;
   }

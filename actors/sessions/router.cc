@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <utility>
 
 #include "actors/future.h"
 #include "actors/sessions/packed_message.h"
 #include "messages/codec.h"
+#include "messages/senders.h"
 
 namespace troupe::detail {
 namespace {
@@ -293,7 +295,7 @@ void Router::take(TimePoint now, PeerState& peer, Session::Received received) {
 }
 
 /// Decodes a message and delivers it. If it is malformed, ends the session with its sender and returns false.
-bool Router::open(TimePoint now, const PeerState& peer, Session::Delivered message) {
+bool Router::open(TimePoint now, PeerState& peer, Session::Delivered message) {
   const Peer& from = peer.peer;
   std::shared_ptr<CallCredit> credit;
   if (message.charge != Charge::none) {
@@ -307,12 +309,39 @@ bool Router::open(TimePoint now, const PeerState& peer, Session::Delivered messa
   }
   msg::Envelope& envelope = decoded.value().envelope;
   envelope.from = from.name;  // the session's name for the sender, not the message's claim
-  if (envelope.in_reply_to.value != 0) {
+  const msg::MessageInfo& info = msg::info_of(decoded.value().message);
+  const bool answers = envelope.in_reply_to.value != 0;
+  std::optional<std::string> lie;
+  if (answers != (info.kind == msg::Kind::reply)) {
+    lie = answers ? "it answers no request" : "it names no request";
+  } else {
+    lie = msg::lie_in(decoded.value().message, {from.name, from.incarnation}, self_.name);
+  }
+  if (lie) {
+    refuse_lie(peer, envelope, info, *lie);
+  } else if (answers) {
     complete(now, envelope.in_reply_to, {from.name, from.incarnation}, std::move(decoded.value().message));
   } else {
     callbacks_.deliver(from, std::move(envelope), std::move(decoded.value().message), message.due, std::move(credit));
   }
   return true;
+}
+
+/// The message is not its sender's to send: a request fails, anything else is dropped. Said at the 1st, 2nd, 4th, 8th.
+void Router::refuse_lie(PeerState& peer, const msg::Envelope& envelope, const msg::MessageInfo& info,
+                        const std::string& lie) {
+  const NodeLife from{peer.peer.name, peer.peer.incarnation};
+  if (std::has_single_bit(++peer.lies)) {
+    callbacks_.warn(fmt::format("refused a {} from {} ({} refused so far): {}", info.name, from.name, peer.lies, lie));
+  }
+  if (envelope.request.value == 0 || envelope.in_reply_to.value != 0) return;
+  Error error;
+  error.code = ErrorCode::protocol_violation;
+  error.message = lie;
+  error.peer = self_.name;
+  error.incarnation = self_.incarnation;
+  error.execution = Execution::never;
+  callbacks_.refuse_unread(from, envelope.request, std::move(error));
 }
 
 /// There is no memory for a message: fails the one call that it is, or answers.
@@ -332,7 +361,7 @@ void Router::refuse_for_memory(TimePoint now, const PeerState& peer, const Frame
     complete(now, envelope.in_reply_to, life, msg::Failure{std::move(error)});
   } else if (envelope.request.value != 0) {
     error.execution = Execution::never;
-    callbacks_.no_memory_for(life, envelope.request, std::move(error));
+    callbacks_.refuse_unread(life, envelope.request, std::move(error));
   } else {
     callbacks_.warn(fmt::format("lost a message from {}: {}", peer.peer.name, error.message));
   }

@@ -62,8 +62,8 @@ class Router {
                          std::optional<TimePoint> due, std::shared_ptr<CallCredit> credit) = 0;
     /// An answer arrived too late; what it carries must be released.
     virtual void came_late(const NodeLife& from, msg::AnyMessage answer) = 0;
-    /// There is no memory for the request: its sender must be notified.
-    virtual void no_memory_for(const NodeLife& from, RequestId request, Error why) = 0;
+    /// The request is refused unread: its sender must be notified.
+    virtual void refuse_unread(const NodeLife& from, RequestId request, Error why) = 0;
     /// The peer has acknowledged `bytes` of answers.
     virtual void answers_taken(const NodeLife& by, std::size_t bytes) = 0;
     /// The load of `peer` has changed with the last message.
@@ -135,6 +135,7 @@ class Router {
     std::optional<TimePoint> silent_since = {};  ///< set while it is unreachable
     std::optional<TimePoint> due{};              ///< its place in due_
     PeerLoad load = {};                          ///< as last reported to the callbacks
+    std::uint64_t lies = 0;                      ///< messages refused because the peer may not send them
   };
   /// Unstarted calls of this node to itself are bounded as those of a peer.
   struct SelfCalls {
@@ -151,7 +152,8 @@ class Router {
   void schedule(PeerState& peer);
   void tell_load(PeerState& peer);
   void take(TimePoint now, PeerState& peer, Session::Received received);
-  [[nodiscard]] bool open(TimePoint now, const PeerState& peer, Session::Delivered message);
+  [[nodiscard]] bool open(TimePoint now, PeerState& peer, Session::Delivered message);
+  void refuse_lie(PeerState& peer, const msg::Envelope& envelope, const msg::MessageInfo& info, const std::string& lie);
   void refuse_for_memory(TimePoint now, const PeerState& peer, const Frame& header);
   [[nodiscard]] bool take_back(TimePoint now, const CallTable<WaitingRequest>::Call& call, std::string& waited_for);
   void complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message);

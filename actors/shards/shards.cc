@@ -30,14 +30,6 @@ class Shards::Directory {
     if (actor) node_.host().send(actor, std::forward<Message>(message));
   }
 
-  /// Returns whether the optimizer is of the message's sender; if not, answers with the error.
-  [[nodiscard]] bool is_of(const OptimizerId& optimizer, const Delivery& delivery) const {
-    if (optimizer.creator == delivery.from && optimizer.incarnation == delivery.incarnation.low) return true;
-    delivery.answer.fail(node_.error(ErrorCode::protocol_violation, node_.name(), "step",
-                                     fmt::format("optimizer {} is not of {}", optimizer.text(), delivery.from)));
-    return false;
-  }
-
   void keep(const OptimizerId& optimizer, const std::shared_ptr<SharedShard>& shared) {
     const std::lock_guard lock(mutex_);
     shared_[optimizer] = shared;
@@ -111,7 +103,6 @@ Shards::Shards(NodeCore& node) : directory_(std::make_unique<Directory>(node)) {
 Shards::~Shards() = default;
 
 void Shards::create(const OptimizerId& optimizer, Delivery delivery) {
-  if (!directory_->is_of(optimizer, delivery)) return;
   const ShardActor actor = directory_->actors().enter(optimizer).actor;
   actor ? directory_->send(actor, ShardMessage{std::move(delivery)}) : directory_->no_shard(optimizer, delivery);
 }
@@ -125,7 +116,6 @@ void Shards::query(const OptimizerId& optimizer, const StepId& step, Delivery de
 }
 
 void Shards::hand_on(const OptimizerId& optimizer, Delivery delivery) {
-  if (!directory_->is_of(optimizer, delivery)) return;
   const ShardActor actor = directory_->actors().find(optimizer);
   actor ? directory_->send(actor, ShardMessage{std::move(delivery)}) : directory_->no_shard(optimizer, delivery);
 }

@@ -30,8 +30,8 @@
 namespace troupe {
 
 /// The protocol versions that this build supports.
-inline constexpr std::uint16_t kProtocolVersionMin = 5;
-inline constexpr std::uint16_t kProtocolVersionMax = 5;
+inline constexpr std::uint16_t kProtocolVersionMin = 6;
+inline constexpr std::uint16_t kProtocolVersionMax = 6;
 
 /// A node's description of itself.
 struct HandshakeIdentity {

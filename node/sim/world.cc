@@ -126,12 +126,14 @@ void World::State::start(const NodeName& name, std::uint32_t rank, const Functio
   const Incarnation incarnation{schedule->choices().bits(), schedule->choices().bits()};
   auto link = std::make_unique<SimLink>(network, name, incarnation, options.silence);
   place.link = link.get();
-  place.node = std::make_unique<Node>(detail::NodeParts{name, incarnation, rank, functions.table(), place.clock,
-                                                        place.executor, std::move(link), [this, &place, name] {
-                                                          auto host = make_sim_host(schedule, name);
-                                                          place.host = host.get();
-                                                          return host;
-                                                        }});
+  detail::NodeParts parts{name, incarnation, rank, functions.table(), place.clock, place.executor, std::move(link), {}};
+  parts.make_host = [this, &place, name] {
+    auto host = make_sim_host(schedule, name);
+    place.host = host.get();
+    return host;
+  };
+  parts.id_secrets = detail::IdSecrets::known(incarnation);
+  place.node = std::make_unique<Node>(std::move(parts));
 }
 
 Place& World::State::place(std::string_view name) {

@@ -133,7 +133,7 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
   void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due,
                std::shared_ptr<CallCredit> credit) override;
   void came_late(const NodeLife&, msg::AnyMessage) override {}
-  void no_memory_for(const NodeLife&, RequestId, Error) override {}
+  void refuse_unread(const NodeLife&, RequestId, Error) override {}
   void answers_taken(const NodeLife&, std::size_t) override {}
   void load_changed(const NodeName&, const detail::PeerLoad&) override {}
   void peer_up(const Peer&) override {}

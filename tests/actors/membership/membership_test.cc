@@ -168,5 +168,74 @@ BOOST_AUTO_TEST_CASE(wait_for_the_common_end_is_told_why_the_membership_ends) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
+BOOST_FIXTURE_TEST_SUITE(meetings_of_bare_peers, AmongBarePeers)
+
+using Asked = std::shared_ptr<std::optional<Result<msg::AnyMessage>>>;
+
+msg::BarrierEntered entry(const BarePeer& peer, std::uint64_t serial, std::vector<NodeName> members,
+                          std::chrono::microseconds limit = {}) {
+  msg::BarrierEntered entered;
+  entered.entry = {peer.self().name, peer.self().incarnation.low, serial};
+  entered.operation = "barrier";
+  entered.members = std::move(members);
+  entered.limit = limit;
+  return entered;
+}
+
+std::string met(const Asked& asked) {
+  if (!*asked) return "waits";
+  return (*asked)->ok() ? "met" : std::string(name_of((*asked)->error().code));
+}
+
+BOOST_AUTO_TEST_CASE(who_has_waited_long_enough_is_told_by_the_clock) {
+  const auto first = peer("p1");
+  const auto second = peer("p2");
+  const Asked patient = first->ask("m", "membership", entry(*first, 1, {"m", "p1"}, 50ms));
+  const Asked hasty = second->ask("m", "membership", entry(*second, 1, {"m", "p2"}, 20ms));
+  const Asked endless = second->ask("m", "membership", entry(*second, 2, {"m", "p2"}));
+  clock->advance(19ms);
+  BOOST_TEST(met(hasty) == "waits");
+  clock->advance(1ms);
+  BOOST_TEST(met(hasty) == "timeout");
+  BOOST_TEST(met(patient) == "waits");
+  const Asked later = second->ask("m", "membership", entry(*second, 3, {"m", "p2"}, 20ms));
+  clock->advance(20ms);
+  BOOST_TEST(met(later) == "timeout");
+  BOOST_TEST(met(patient) == "waits");
+  clock->advance(10ms);
+  BOOST_TEST(met(patient) == "timeout");
+  clock->advance(1h);
+  BOOST_TEST(met(endless) == "waits");
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_longer_than_one_that_came_before_is_told_as_well) {
+  const auto first = peer("p1");
+  const auto second = peer("p2");
+  const Asked hasty = first->ask("m", "membership", entry(*first, 1, {"m", "p1"}, 20ms));
+  const Asked patient = second->ask("m", "membership", entry(*second, 1, {"m", "p2"}, 50ms));
+  clock->advance(20ms);
+  BOOST_TEST(met(hasty) == "timeout");
+  BOOST_TEST(met(patient) == "waits");
+  clock->advance(30ms);
+  BOOST_TEST(met(patient) == "timeout");
+}
+
+BOOST_AUTO_TEST_CASE(members_that_come_meet_and_one_that_leaves_or_dies_does_not) {
+  const auto first = peer("p1");
+  const auto second = peer("p2");
+  const Asked one = first->ask("m", "membership", entry(*first, 1, {"p1", "p2"}));
+  BOOST_TEST(met(one) == "waits");
+  BOOST_TEST(met(second->ask("m", "membership", entry(*second, 1, {"p1", "p2"}))) == "met");
+  BOOST_TEST(met(one) == "met");
+  const Asked left = first->ask("m", "membership", entry(*first, 2, {"p1", "p2"}));
+  first->say("m", "membership", msg::BarrierLeft{entry(*first, 2, {}).entry});
+  BOOST_TEST(met(left) == "cancelled");
+  const Asked alone = first->ask("m", "membership", entry(*first, 3, {"p1", "p2"}));
+  second->die();
+  BOOST_TEST(met(alone) == "peer_down");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
 }  // namespace
 }  // namespace troupe::testing

@@ -120,6 +120,23 @@ BOOST_AUTO_TEST_CASE(a_copy_that_its_owner_changed_is_out_of_date) {
   BOOST_TEST(handle->copies().get() == nullptr);
 }
 
+BOOST_AUTO_TEST_CASE(a_value_whose_id_is_guessed_does_not_exist) {
+  const auto first = own(7);
+  const auto second = own(8);
+  BOOST_TEST((first->id().secret != IdSecret{}));
+  BOOST_TEST((first->id().secret != second->id().secret));
+  RRefId guess = first->id();
+  BOOST_TEST(outcome(fetch(*p2, guess)) == "ok");  // who was told the id holds the value, also before its fork is known
+  for (const IdSecret secret : {IdSecret{}, second->id().secret, IdSecret{guess.secret.low, guess.secret.high}}) {
+    guess.secret = secret;
+    BOOST_TEST(outcome(fetch(*p2, guess)) == "ref_revoked");
+    BOOST_TEST(outcome(fetch(*p2, guess, msg::Wanted::type)) == "ref_revoked");
+    p2->say("m", "", msg::RRefDeleted{guess, {"m", core().incarnation().low, 1}});
+  }
+  BOOST_TEST(references().owned_values() == 2U);
+  BOOST_TEST(first->text().find(std::to_string(first->id().secret.low)) == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_handle_that_is_handed_on_stays_until_the_owner_knows_the_next) {
   auto handle = confirmed();
   const msg::RRefHandout out = references().hand_out(handle, p2->life());

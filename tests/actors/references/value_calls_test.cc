@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(a_value_that_its_creator_is_yet_to_make_stays_so_whatever_o
   BOOST_TEST(said(waiting) == "ok");
 }
 
-BOOST_AUTO_TEST_CASE(what_a_refused_call_carries_is_let_go) {
+BOOST_AUTO_TEST_CASE(a_refused_call_is_not_read_and_its_handle_stays_where_it_is) {
   RRef<Tally> tally(*node, Tally{4});
   const RRef<std::int64_t> theirs = node->remote("p1", &none_of, tally);
   auto call = heard<msg::RemoteCall>();
@@ -231,6 +231,8 @@ BOOST_AUTO_TEST_CASE(what_a_refused_call_carries_is_let_go) {
   BOOST_REQUIRE(owned_values() == 1U);  // p1 has a handle
   call.rref = {"p1", 1, 50};
   BOOST_TEST(said(p2->ask("m", "worker", call)) == "protocol_violation: value p1.50 is not of p2");
+  BOOST_TEST(owned_values() == 1U);  // p1's handle is not p2's to return
+  p1->die();
   BOOST_TEST(owned_values() == 0U);
 }
 

@@ -17,7 +17,7 @@ struct NoCallbacks : Router::Callbacks {
   void deliver(const Peer&, msg::Envelope, msg::AnyMessage, std::optional<TimePoint>,
                std::shared_ptr<CallCredit>) override {}
   void came_late(const NodeLife&, msg::AnyMessage) override {}
-  void no_memory_for(const NodeLife&, RequestId, Error) override {}
+  void refuse_unread(const NodeLife&, RequestId, Error) override {}
   void answers_taken(const NodeLife&, std::size_t) override {}
   void load_changed(const NodeName&, const PeerLoad&) override {}
   void peer_up(const Peer&) override {}

@@ -44,8 +44,8 @@ struct TestNode final : Router::Callbacks {
   void came_late(const NodeLife& from, msg::AnyMessage answer) override {
     events.push_back("late " + std::string(msg::info_of(answer).name) + " from " + from.name);
   }
-  void no_memory_for(const NodeLife& from, RequestId request, Error why) override {
-    events.push_back("no memory for " + std::to_string(request.value) + " of " + from.name + ": " + why.message);
+  void refuse_unread(const NodeLife& from, RequestId request, Error why) override {
+    events.push_back("refused " + std::to_string(request.value) + " of " + from.name + ": " + why.message);
   }
   void answers_taken(const NodeLife& by, std::size_t bytes) override { answers_taken_by[by.name] += bytes; }
   void load_changed(const NodeName& peer, const PeerLoad& load) override { loads[peer] = load; }

@@ -482,6 +482,42 @@ BOOST_AUTO_TEST_CASE(oldest_requests_come_first_and_say_where_they_were_made) {
   BOOST_TEST(a.router.oldest(1).size() == 1U);
 }
 
+// `a` lies: what it sends is another's to send. The session goes on, and what is true still arrives.
+BOOST_AUTO_TEST_CASE(a_message_that_is_not_its_senders_to_send_is_refused_and_dropped) {
+  Answers answers;
+  const OptimizerId of_c{"c", 3, 4};
+  a.request(at(0ms), {"b", "shard/c.4", "step", at(10s), msg::ShardCommit{of_c, {"c", 3, 9}, 0}}, into(answers));
+  for (int i = 0; i < 8; ++i) a.notify(at(0ms), "b", {}, "shard/c.4", msg::ShardReleased{of_c, 0});
+  a.notify(at(0ms), "b", {}, "membership", msg::ShutdownReady{"a", {1, 1}});
+  exchange(at(1ms));
+  BOOST_REQUIRE(b.arrived.size() == 1U);
+  BOOST_TEST(b.arrived[0].message.holds<msg::ShutdownReady>());
+  const std::string lie = "optimizer c.4 is not of a";
+  BOOST_TEST(
+      (b.events == std::vector<std::string>{"up a", "warn refused a ShardCommit from a (1 refused so far): " + lie,
+                                            "refused 1 of a: " + lie,
+                                            "warn refused a ShardReleased from a (2 refused so far): " + lie,
+                                            "warn refused a ShardReleased from a (4 refused so far): " + lie,
+                                            "warn refused a ShardReleased from a (8 refused so far): " + lie}));
+}
+
+BOOST_AUTO_TEST_CASE(a_reply_to_nothing_and_an_answer_that_is_no_reply_are_refused) {
+  Answers answers;
+  a.request(at(0ms), call_to("b"), into(answers));
+  exchange(at(1ms));
+  b.notify(at(2ms), "a", {}, "membership", msg::MemberList{9, {}});
+  b.answer(at(2ms), a.life(), b.arrived[0].envelope.request, msg::ContextReleased{});
+  exchange(at(3ms));
+  BOOST_TEST(a.arrived.empty());
+  BOOST_TEST(answers.empty());
+  BOOST_TEST((a.events == std::vector<std::string>{
+                              "up b", "warn refused a MemberList from b (1 refused so far): it names no request",
+                              "warn refused a ContextReleased from b (2 refused so far): it answers no request"}));
+  b.answer(at(4ms), a.life(), b.arrived[0].envelope.request, msg::Reply{});
+  exchange(at(5ms));
+  BOOST_TEST(answers.size() == 1U);
+}
+
 /// CT-1: in every order of events, a request gets exactly one answer, decided by the first event.
 BOOST_AUTO_TEST_CASE(every_order_of_events_gives_exactly_one_answer, *label("fault-F37")) {
   std::vector<std::string> order{"answer", "deadline", "loss", "stop"};

@@ -234,6 +234,15 @@ BOOST_FIXTURE_TEST_CASE(handle_that_joins_what_is_gone_is_told_so, Joined) {
   BOOST_TEST(answer_to(p2->ask("m", "worker", msg::ShardJoin{{"p1", 1, 12}, second})).find("protocol_violation") == 0U);
 }
 
+BOOST_FIXTURE_TEST_CASE(who_guesses_an_optimizer_does_not_join_its_shard, Joined) {
+  OptimizerId guess = first;
+  guess.secret.low = 1;  // the shards of this test have the secret 0
+  BOOST_TEST(answer_to(p2->ask("m", "worker", msg::ShardJoin{{"p2", 2, 10}, guess})).find("ref_revoked") == 0U);
+  const Asked query = p2->ask("m", "shard/p1.4", msg::ShardQuery{guess, {"p1", 1, 5}});
+  BOOST_TEST(((*query)->value().get<msg::ShardOutcome>().state == msg::StepState::unknown));
+  BOOST_TEST(answer_to(p2->ask("m", "worker", msg::ShardJoin{{"p2", 2, 11}, first})) == "ok");
+}
+
 BOOST_FIXTURE_TEST_CASE(trainer_that_is_ahead_is_answered_when_another_steps_or_dies, Joined) {
   BOOST_TEST(answer_to(wait_of(*p1, first, 0)) == "ok");
   BOOST_TEST(answer_to(step_of(*p1, first, 20)) == "ok");

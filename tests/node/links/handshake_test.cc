@@ -202,16 +202,16 @@ BOOST_AUTO_TEST_CASE(truncated_or_longer_messages_are_decode_errors, *boost::uni
 BOOST_AUTO_TEST_CASE(versions_without_overlap_are_a_version_mismatch_on_both_sides,
                      *boost::unit_test::label("fault-F39")) {
   Barrier barrier;
-  barrier.trainer.version_min = 6;
-  barrier.trainer.version_max = 7;
+  barrier.trainer.version_min = 7;
+  barrier.trainer.version_max = 8;
   HandshakeClient client = barrier.client();
   HandshakeServer server = barrier.server();
   const HandshakeStep at_server = server.take(client.hello());
   BOOST_REQUIRE(at_server.failed.has_value());
-  BOOST_TEST(at_server.failed->message == "the peer speaks protocol versions 6 to 7, this node 5 to 5");
+  BOOST_TEST(at_server.failed->message == "the peer speaks protocol versions 7 to 8, this node 6 to 6");
   const HandshakeStep at_client = client.take(at_server.reply);
   BOOST_TEST((at_client.failed->code == ErrorCode::version_mismatch));
-  BOOST_TEST(at_client.failed->message == "the peer speaks protocol versions 5 to 5, this node 6 to 7");
+  BOOST_TEST(at_client.failed->message == "the peer speaks protocol versions 6 to 6, this node 7 to 8");
 }
 
 BOOST_AUTO_TEST_CASE(node_of_protocol_version_1_is_a_version_mismatch, *boost::unit_test::label("fault-F39")) {
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(node_of_protocol_version_1_is_a_version_mismatch, *boost::u
   const HandshakeStep step = server.take(hello);
   BOOST_TEST((step.failed->code == ErrorCode::version_mismatch));
   const Bytes refused{std::byte{'T'}, std::byte{'R'}, std::byte{'P'}, std::byte{'H'}, std::byte{5}, std::byte{21},
-                      std::byte{0},   std::byte{5},   std::byte{0},   std::byte{5},   std::byte{0}};
+                      std::byte{0},   std::byte{6},   std::byte{0},   std::byte{6},   std::byte{0}};
   BOOST_TEST((step.reply == refused));
 }
 
@@ -268,12 +268,12 @@ BOOST_AUTO_TEST_CASE(versions_come_before_everything_else_in_a_hello) {
 
 BOOST_AUTO_TEST_CASE(the_highest_common_version_is_chosen) {
   Barrier barrier;
-  barrier.trainer.version_max = 7;
-  barrier.ps0.version_max = 5;
+  barrier.trainer.version_max = 8;
+  barrier.ps0.version_max = 6;
   HandshakeClient client = barrier.client();
   HandshakeServer server = barrier.server();
   (void)server.take(client.take(server.take(client.hello()).reply).reply);
-  BOOST_TEST(server.welcome(0).session.version == 5U);
+  BOOST_TEST(server.welcome(0).session.version == 6U);
 }
 
 BOOST_AUTO_TEST_CASE(other_cluster_and_invalid_names_are_refused_with_their_codes) {
