@@ -7,7 +7,9 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -20,6 +22,7 @@ namespace troupe::detail {
 namespace {
 
 constexpr std::string_view kAddressSetting = "cluster.address";
+constexpr std::size_t kHostsLookedUp = 3;  // a name that nobody knows may take the resolver ten seconds
 
 /// Returns what of `config` several hosts cannot have.
 std::vector<std::string> problems_over_hosts(const ClusterConfig& config) {
@@ -86,7 +89,8 @@ std::string EngineNetwork::address(const std::string& cluster_id, const std::str
 }
 
 std::string EngineNetwork::first_host(const std::vector<std::string>& hosts) const {
-  std::vector<std::string> toward = hosts;
+  std::vector<std::string> toward(hosts.begin(),
+                                  hosts.begin() + static_cast<std::ptrdiff_t>(std::min(hosts.size(), kHostsLookedUp)));
   toward.insert(toward.end(), place_.starters.begin(), place_.starters.end());
   // SSH_CONNECTION of a task is that of the user's login where the step was started.
   const Variables none;

@@ -78,6 +78,14 @@ BOOST_AUTO_TEST_CASE(a_file_is_read_as_it_was_written_last) {
   BOOST_TEST((directory.names() == std::set<std::string>{"0.done"}));
 }
 
+BOOST_AUTO_TEST_CASE(a_write_that_fails_leaves_the_former_file) {
+  const JobDirectory directory(path);
+  directory.write("0.key", "former");
+  fs::create_directories(path / "0.key.new" / "full");
+  expect_throw<JobDirectoryError>([&] { directory.write("0.key", "text"); }, place("0.key.new") + " File exists");
+  BOOST_TEST(directory.read("0.key", 10).value() == "former");
+}
+
 BOOST_AUTO_TEST_CASE(a_symbolic_link_is_refused_and_its_target_stays) {
   const JobDirectory directory(path);
   const fs::path target = base.path() / "target";
