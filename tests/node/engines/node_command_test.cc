@@ -91,10 +91,18 @@ BOOST_AUTO_TEST_CASE(with_keys_each_has_a_ring_of_its_own_and_rank_0_keeps_its_p
   const Step step("transport = \"tcp\"\nnetwork = \"keys\"\n" +
                   shell_role("ps", 3,
                              "eval \"cat <&$TROUPE_KEYS_FD\" | wc -c; eval \"exec $TROUPE_KEYS_FD<&-\"; echo "
-                             "$TROUPE__CLUSTER__NETWORK; case $TROUPE_ADDRESS in tcp://127.0.0.1:[1-9]*) echo first;; "
-                             "'tcp://127.0.0.1:*') echo other;; esac"));
-  const std::vector<std::string> expected{"156",   "156",  "156",  // 48 + 3 * (1 + 3 + 32)
-                                          "first", "keys", "keys", "keys", "other", "other"};
+                             "$TROUPE__CLUSTER__NETWORK; case $TROUPE_ADDRESS in tcp://127.0.0.1:[1-9]*) place=first;; "
+                             "'tcp://127.0.0.1:*') place=other;; esac; echo $place with $(ls -l /proc/$$/fd | grep -c "
+                             "socket:) socket"));
+  const std::vector<std::string> expected{"156",
+                                          "156",
+                                          "156",  // 48 + 3 * (1 + 3 + 32)
+                                          "first with 1 socket",
+                                          "keys",
+                                          "keys",
+                                          "keys",
+                                          "other with 0 socket",
+                                          "other with 0 socket"};
   BOOST_TEST(step.run(3, kAllOfThree) == expected, boost::test_tools::per_element());
 }
 
