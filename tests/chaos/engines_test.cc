@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "node/launch/subreaper.h"
 #include "tests/chaos/capabilities.h"
 #include "tests/chaos/network_namespace.h"
 #include "tests/support/temporary_directory.h"
@@ -156,6 +157,12 @@ struct Slurm : ThreeMachines {
       kill(*daemon, SIGKILL);
       waitpid(*daemon, nullptr, 0);
     }
+    // What slurmd has started goes on to report to it.
+    std::ifstream orphans("/proc/thread-self/children");
+    for (pid_t orphan = 0; orphans >> orphan;) {
+      kill(orphan, SIGKILL);
+      waitpid(orphan, nullptr, 0);
+    }
   }
   Slurm(const Slurm&) = delete;
   Slurm& operator=(const Slurm&) = delete;
@@ -193,6 +200,7 @@ struct Slurm : ThreeMachines {
     daemons_.push_back(daemon);
   }
 
+  const detail::Subreaper subreaper_;
   std::vector<pid_t> daemons_;
 };
 
