@@ -73,7 +73,7 @@ EnginePlace slurm_place(const Variables& variables) {
   const std::size_t step = task.number("SLURM_STEP_ID", 0, ~std::size_t{0});
   place.tasks = task.number("SLURM_STEP_NUM_TASKS", 1, kTasksMax);
   place.rank = task.number("SLURM_PROCID", 0, place.tasks - 1);
-  place.several_hosts = task.number("SLURM_STEP_NUM_NODES", 1, kTasksMax) > 1;
+  place.several_hosts = task.number("SLURM_STEP_NUM_NODES", 1, kTasksMax) > 1 && place.tasks > 1;
   const std::string_view here = task.optional("SLURM_GTIDS");  // "0,4": the ranks of this host
   place.tasks_here = here.empty() ? place.tasks : 1 + static_cast<std::size_t>(std::ranges::count(here, ','));
   const std::string_view cluster = task.id("SLURM_CLUSTER_NAME");

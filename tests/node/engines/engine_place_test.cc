@@ -64,6 +64,8 @@ BOOST_AUTO_TEST_CASE(a_task_of_slurm_has_the_place_that_its_step_gives_it) {
   BOOST_TEST(place.several_hosts);
   BOOST_TEST(place.starters == std::vector<std::string>{"10.0.0.1"}, boost::test_tools::per_element());
   BOOST_TEST(!engine_place(with(of_slurm(), "SLURM_STEP_NUM_NODES", "1")).several_hosts);
+  const Variables alone = with(with(of_slurm(), "SLURM_STEP_NUM_TASKS", "1"), "SLURM_PROCID", "0");
+  BOOST_TEST(!engine_place(alone).several_hosts);  // whatever else the step has been given
 }
 
 BOOST_AUTO_TEST_CASE(a_job_that_slurm_starts_anew_has_another_directory) {
