@@ -12,12 +12,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "node/config/config.h"
 #include "node/config/settings.h"
 #include "node/control/kill_command.h"
 #include "node/control/status_command.h"
+#include "node/engines/node_command.h"
 #include "node/hosts/agent.h"
 #include "node/launch/launcher.h"
 
@@ -29,6 +31,7 @@ constexpr const char* kExamples = R"(Examples:
   troupe up cluster.toml                                 start all processes of a cluster, Ctrl-C stops them
   troupe up cluster.toml --set role.trainer.count=4      the same with four trainers
   troupe up cluster.toml --log-dir logs                  keep what each of them prints in logs/<node>.log
+  srun -n 3 troupe node cluster.toml                     the same as tasks of Slurm, or of Open MPI by mpirun
   troupe config show cluster.toml --origin               what is configured, and by whom
   troupe status                                          what runs, and what it counts
   troupe stack trainer0                                  what waits for what on a node
@@ -62,6 +65,8 @@ struct Arguments {
   bool json = false;
   bool all_peers = false;
   double timeout = 2;
+  std::string job_dir;
+  std::vector<std::string> program_arguments;
 };
 
 /// CLI11's help with a blank line after the description.
@@ -88,6 +93,20 @@ void add_asking(CLI::App& command, Arguments& arguments) {
   command.add_option("--timeout", arguments.timeout, "how long to wait for an answer [2]")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 3600.0).description(""));
+}
+
+CLI::App* add_node(CLI::App& app, Arguments& arguments) {
+  CLI::App* node = app.add_subcommand("node", "Becomes one node of a cluster: srun or mpirun starts it in each task");
+  add_file(*node, arguments);
+  node->add_option("ARGUMENTS", arguments.program_arguments, "added to the role's command, after --")->type_name("");
+  node->add_option("--job-dir", arguments.job_dir,
+                   "where tasks exchange keys: a directory that all of them see [~/.cache/troupe/jobs]")
+      ->type_name("DIR");
+  node->footer(R"(
+The engine says which task this is; roles have ranks in the order of the file. The step must have one task for each
+node. Signals go to the node's program, and its status is the task's.
+)");
+  return node;
 }
 
 std::string keys_help() {
@@ -135,6 +154,7 @@ Output: every line with its node in front, [trainer/1]. The last line is the fir
 Status: 0, or that of the first failure (its exit status, or 128 + signal), 130 after Ctrl-C, 2 for a wrong file.
 )");
 
+  CLI::App* node = add_node(app, arguments);
   CLI::App* config = app.add_subcommand("config", "Looks at the configuration")->require_subcommand(1);
   CLI::App* show = config->add_subcommand("show", "Prints every key with its value");
   add_file(*show, arguments);
@@ -176,7 +196,7 @@ Status: 0 if every process has answered, else 1.
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     const std::string_view command = argv[1];
-    constexpr std::array<std::string_view, 6> kCommands = {"up", "config", "status", "stack", "kill", "agent"};
+    constexpr std::array<std::string_view, 7> kCommands = {"up", "node", "config", "status", "stack", "kill", "agent"};
     if (!command.starts_with("-") && std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
       fmt::print(stderr, "troupe: no command \"{}\"{} (see troupe --help)\n", command,
                  troupe::did_you_mean(command, kCommands));
@@ -200,11 +220,14 @@ Status: 0 if every process has answered, else 1.
     return troupe::run_agent({STDIN_FILENO, STDOUT_FILENO, TROUPE_VERSION, variables});
   }
   if (arguments.debug) arguments.overrides.push_back("cluster.debug=true");
-  const troupe::ClusterConfig cluster = troupe::load_config(arguments.file, variables, arguments.overrides);
+  troupe::ClusterConfig cluster = troupe::load_config(arguments.file, variables, arguments.overrides);
   if (show->parsed()) {
     using troupe::ShowOrigin;
     fmt::print("{}", troupe::describe(cluster, arguments.origin ? ShowOrigin::yes : ShowOrigin::no));
     return 0;
+  }
+  if (node->parsed()) {
+    troupe::become_node({std::move(cluster), arguments.program_arguments, arguments.job_dir, variables});
   }
   return troupe::run_cluster(cluster,
                              {.log_dir = arguments.log_dir, .variables = variables, .version = TROUPE_VERSION});

@@ -88,9 +88,9 @@ const std::vector<Library>& libraries() {
 /// Headers of the operating system: they stand for files, sockets, processes and time, so for the folder node/; files
 /// of tensors are tensor/io/'s.
 bool is_system_header(std::string_view name) {
-  static const std::set<std::string_view> plain{"unistd.h", "signal.h", "fcntl.h", "poll.h",    "spawn.h",
-                                                "string.h", "stdlib.h", "time.h",  "ifaddrs.h", "netdb.h",
-                                                "pwd.h",    "sched.h",  "dlfcn.h", "pthread.h"};
+  static const std::set<std::string_view> plain{"unistd.h", "signal.h",  "fcntl.h",   "poll.h",  "spawn.h", "string.h",
+                                                "stdlib.h", "time.h",    "ifaddrs.h", "netdb.h", "pwd.h",   "sched.h",
+                                                "dlfcn.h",  "pthread.h", "dirent.h",  "net/if.h"};
   return plain.contains(name) || name.starts_with("sys/") || name.starts_with("netinet/") ||
          name.starts_with("arpa/") || name.starts_with("linux/");
 }

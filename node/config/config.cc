@@ -100,6 +100,7 @@ class Builder {
     config_.name = std::get<std::string>(values.at("cluster.name"));
     config_.transport =
         std::get<std::string>(values.at("cluster.transport")) == "tcp" ? Transport::tcp : Transport::ipc;
+    config_.transport_origin = origins_.at("cluster.transport");
     config_.port = static_cast<int>(std::get<std::int64_t>(values.at("cluster.port")));
     config_.port_origin = origins_.at("cluster.port");
     config_.address_origin = origins_.at("cluster.address");
@@ -280,10 +281,7 @@ class Builder {
   void check_result() {
     // Names are known only if every role is right.
     if (config_.result.empty() || config_.roles.size() != given_.roles.size()) return;
-    std::vector<std::string> names;
-    for (const RoleConfig& role : config_.roles) {
-      for (int index = 0; index < role.count; ++index) names.push_back(node_name(role, index));
-    }
+    const std::vector<std::string> names = node_names(config_);
     if (std::find(names.begin(), names.end(), config_.result) != names.end()) return;
     const std::vector<std::string_view> known(names.begin(), names.end());
     problem(origins_.at("cluster.result"),
@@ -310,6 +308,14 @@ ClusterConfig load_config(const std::string& file, const Variables& variables, s
 
 std::string node_name(const RoleConfig& role, int index) {
   return role.count == 1 ? role.name : fmt::format("{}{}", role.name, index);
+}
+
+std::vector<std::string> node_names(const ClusterConfig& config) {
+  std::vector<std::string> names;
+  for (const RoleConfig& role : config.roles) {
+    for (int index = 0; index < role.count; ++index) names.push_back(node_name(role, index));
+  }
+  return names;
 }
 
 std::string describe(const ClusterConfig& config, ShowOrigin origin) {

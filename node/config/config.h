@@ -67,6 +67,7 @@ struct ClusterConfig {
   std::filesystem::path directory;  ///< absolute; of the file
   std::string name;
   Transport transport = Transport::ipc;
+  Origin transport_origin;
   int port = 0;  ///< of the seed, tcp only; 0 = any free one
   Origin port_origin;
   Origin address_origin;  ///< of node.address
@@ -97,6 +98,9 @@ class ConfigError : public std::runtime_error {
 
 /// Returns the name of process `index` of `role`: "ps" if there is only one, otherwise "trainer0", "trainer1", ...
 [[nodiscard]] std::string node_name(const RoleConfig& role, int index);
+
+/// Returns the names of all nodes in order of rank.
+[[nodiscard]] std::vector<std::string> node_names(const ClusterConfig& config);
 
 enum class ShowOrigin : std::uint8_t { no, yes };
 

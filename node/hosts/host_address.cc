@@ -10,8 +10,10 @@
 namespace troupe::detail {
 namespace {
 
-/// Returns `numbers` if nodes of `network` may listen there. `named`: what the user wrote, for errors.
-std::string checked_address(const std::string& numbers, std::string_view named, std::string_view network) {
+/// Returns `numbers` if nodes of `network` may listen there. For errors: `named` is what the user wrote, `setting`
+/// where.
+std::string checked_address(const std::string& numbers, std::string_view named, std::string_view network,
+                            std::string_view setting) {
   if (is_any_address(numbers)) {
     throw std::invalid_argument(fmt::format("{}: other hosts need one address, not all of them", named));
   }
@@ -20,7 +22,7 @@ std::string checked_address(const std::string& numbers, std::string_view named, 
   }
   if (network != "loopback" && is_loopback(numbers)) {
     throw std::invalid_argument(
-        fmt::format("{} is {}, which other hosts cannot reach: set host.address", named, numbers));
+        fmt::format("{} is {}, which other hosts cannot reach: set {}", named, numbers, setting));
   }
   return numbers;
 }
@@ -38,7 +40,8 @@ std::optional<std::string> numbers_if_known(const std::string& name) {
 std::string seed_address(const SeedAddressRequest& request) {
   if (!request.address.empty()) {
     return checked_address(numbers_of(std::string(request.address)),
-                           fmt::format("host.address = \"{}\"", request.address), request.network);
+                           fmt::format("{} = \"{}\"", request.setting, request.address), request.network,
+                           request.setting);
   }
   if (request.network == "loopback") return "127.0.0.1";
   if (const std::string ssh = address_of_ssh(request.variables); !ssh.empty() && !is_loopback(ssh)) return ssh;
@@ -47,18 +50,21 @@ std::string seed_address(const SeedAddressRequest& request) {
     const auto own = numbers ? own_address_toward(*numbers) : std::nullopt;
     if (own && !is_loopback(*own)) return *own;
   }
-  throw std::invalid_argument("no address of this host is known that others reach: set host.address");
+  throw std::invalid_argument(
+      fmt::format("no address of this host is known that others reach: set {}", request.setting));
 }
 
-std::string node_address(std::string_view address, std::string_view seed, std::string_view network) {
+std::string node_address(std::string_view address, std::string_view seed, std::string_view network,
+                         std::string_view setting) {
   if (!address.empty()) {
-    return checked_address(numbers_of(std::string(address)), fmt::format("host.address = \"{}\"", address), network);
+    return checked_address(numbers_of(std::string(address)), fmt::format("{} = \"{}\"", setting, address), network,
+                           setting);
   }
   const auto place = TcpPlace::parse(seed);
   if (!place) throw std::invalid_argument(fmt::format("\"{}\" is not an address of the first node", seed));
   const auto own = own_address_toward(place->host);
   if (!own) throw std::invalid_argument(fmt::format("no route to the first node at {}", seed));
-  return checked_address(*own, fmt::format("the address toward {}", seed), network);
+  return checked_address(*own, fmt::format("the address toward {}", seed), network, setting);
 }
 
 std::string address_of_ssh(const Variables& variables) {

@@ -11,10 +11,11 @@ namespace troupe::detail {
 
 /// How the first node's address is found.
 struct SeedAddressRequest {
-  std::string_view address;                ///< host or interface; empty: found
-  const std::vector<std::string>& toward;  ///< names of other hosts
-  std::string_view network;                ///< as in cluster.network
-  const Variables& variables;              ///< SSH_CONNECTION: sshd says at which address it was reached
+  std::string_view address;                   ///< host or interface; empty: found
+  const std::vector<std::string>& toward;     ///< names of other hosts
+  std::string_view network;                   ///< as in cluster.network
+  const Variables& variables;                 ///< SSH_CONNECTION: sshd says at which address it was reached
+  std::string_view setting = "host.address";  ///< where `address` comes from, for errors
 };
 
 /// Returns a numeric address of this machine that other hosts reach: `address`; or the one at which sshd was reached;
@@ -24,7 +25,8 @@ struct SeedAddressRequest {
 
 /// Returns the numeric address where the other nodes of a host listen: `address`, or the one from which packets to
 /// `seed`, "tcp://HOST:PORT", leave. Throws as seed_address.
-[[nodiscard]] std::string node_address(std::string_view address, std::string_view seed, std::string_view network);
+[[nodiscard]] std::string node_address(std::string_view address, std::string_view seed, std::string_view network,
+                                       std::string_view setting = "host.address");
 
 /// Returns the address at which sshd was reached, the third word of SSH_CONNECTION; empty if there is none.
 [[nodiscard]] std::string address_of_ssh(const Variables& variables);

@@ -166,6 +166,25 @@ Result<Unit> KeyRing::to_descriptor(int descriptor) const {
   return Unit{};
 }
 
+Result<KeyRing> KeyRing::from_members(KeyPair own_keys, std::vector<Member> members) {
+  try {
+    if (members.size() > kMembersMax) {
+      throw std::invalid_argument(fmt::format("has {} members, more than {}", members.size(), kMembersMax));
+    }
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (is_valid_node_name(members[i].name)) continue;
+      throw std::invalid_argument(fmt::format("has a member {} whose name is not {}", i, kNodeNameRule));
+    }
+    auto in = std::make_shared<const Members>(std::move(members));
+    const auto own = in->by_key.find(own_keys.public_key());
+    if (own == in->by_key.end()) throw std::invalid_argument("lacks the node whose ring it is");
+    const std::size_t place = own->second;
+    return KeyRing(std::move(own_keys), std::move(in), place);
+  } catch (const std::invalid_argument& error) {
+    return failure(fmt::format("the key ring {}", error.what()));
+  }
+}
+
 Result<KeyRing> KeyRing::from_bytes(std::span<const std::byte> bytes) {
   try {
     static_cast<void>(count_in(bytes));

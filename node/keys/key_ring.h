@@ -49,6 +49,10 @@ class KeyRing {
   /// a reader. Errors: bad_argument.
   [[nodiscard]] Result<Unit> to_descriptor(int descriptor) const;
 
+  /// Returns the ring of the member that has the public key of `own_keys`; `members` are in order of rank. Errors:
+  /// bad_argument (no such member, too many, a name that is none, a name or a key that occurs twice).
+  [[nodiscard]] static Result<KeyRing> from_members(KeyPair own_keys, std::vector<Member> members);
+
   /// Errors: bad_argument, naming what is wrong and where. The caller wipes `bytes`.
   [[nodiscard]] static Result<KeyRing> from_bytes(std::span<const std::byte> bytes);
 

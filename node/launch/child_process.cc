@@ -16,30 +16,6 @@
 namespace troupe::detail {
 namespace {
 
-struct Pipe {
-  FileDescriptor read_end;
-  FileDescriptor write_end;
-};
-
-Pipe make_pipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw SpawnError(fmt::format("cannot make a pipe: {}", strerror(errno)));
-  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
-}
-
-/// Returns a pipe that has the bytes of `ring` and ends after them.
-FileDescriptor pipe_with(const KeyRing& ring) {
-  Pipe pipe = make_pipe();
-  const LockedBytes bytes = ring.to_bytes();
-  // A pipe has 64 KiB, which is some 1,400 members; nobody reads it before the child runs.
-  fcntl(pipe.write_end.get(), F_SETPIPE_SZ, static_cast<int>(bytes.bytes().size()));
-  fcntl(pipe.write_end.get(), F_SETFL, O_NONBLOCK);
-  if (const auto written = ring.to_descriptor(pipe.write_end.get()); !written) {
-    throw SpawnError(written.error().message);
-  }
-  return std::move(pipe.read_end);
-}
-
 /// The data of the child between fork and exec, made before the fork so that the child allocates nothing.
 struct Exec {
   const char* program;
@@ -77,44 +53,30 @@ void restore_default_signals() {
   _exit(ignored < 0 ? 126 : 127);
 }
 
-std::vector<char*> pointers(std::vector<std::string>& strings) {
-  std::vector<char*> result;
-  result.reserve(strings.size() + 1);
-  for (std::string& each : strings) result.push_back(each.data());
-  result.push_back(nullptr);
-  return result;
-}
-
 }  // namespace
 
 ChildProcess::ChildProcess(const ChildSpec& spec, std::span<const std::byte> secret, const ProcessGuard& guard)
     : guard_(guard) {
-  Pipe secret_pipe = secret.empty() ? Pipe{} : make_pipe();
+  const FileDescriptor secret_end = secret.empty() ? FileDescriptor() : pipe_with(secret);
+  const FileDescriptor keys = spec.keys ? pipe_with(*spec.keys) : FileDescriptor();
   Pipe in = spec.takes_input ? make_pipe() : Pipe{FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), {}};
   if (!in.read_end.is_open()) throw SpawnError(fmt::format("cannot open /dev/null: {}", strerror(errno)));
   Pipe out = make_pipe();
   Pipe err = make_pipe();
   Pipe failure = make_pipe();
-  if (!secret.empty() &&
-      ::write(secret_pipe.write_end.get(), secret.data(), secret.size()) != static_cast<ssize_t>(secret.size())) {
-    throw SpawnError(fmt::format("cannot hand over the secret: {}", strerror(errno)));
-  }
-  secret_pipe.write_end.close();
-  const FileDescriptor keys = spec.keys ? pipe_with(*spec.keys) : FileDescriptor();
 
   std::vector<std::string> arguments{spec.program.string()};
   arguments.insert(arguments.end(), spec.arguments.begin(), spec.arguments.end());
-  std::vector<std::string> environment;
-  for (const auto& [name, value] : spec.environment) environment.push_back(name + "=" + value);
-  if (!secret.empty()) environment.push_back(fmt::format("TROUPE_SECRET_FD={}", secret_pipe.read_end.get()));
+  std::vector<std::string> environment = environment_lines(spec.environment);
+  if (!secret.empty()) environment.push_back(fmt::format("TROUPE_SECRET_FD={}", secret_end.get()));
   if (keys.is_open()) environment.push_back(fmt::format("TROUPE_KEYS_FD={}", keys.get()));
   const Exec exec{
       .program = spec.program.c_str(),
       .working_dir = spec.working_dir.empty() ? nullptr : spec.working_dir.c_str(),
-      .arguments = pointers(arguments),
-      .environment = pointers(environment),
+      .arguments = exec_pointers(arguments),
+      .environment = exec_pointers(environment),
       .standard = {in.read_end.get(), out.write_end.get(), err.write_end.get()},
-      .secret = secret_pipe.read_end.get(),
+      .secret = secret_end.get(),
       .keys = keys.get(),
       .failure = failure.write_end.get(),
       .launcher = getpid(),

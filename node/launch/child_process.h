@@ -8,13 +8,13 @@
 #include <filesystem>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "node/config/settings.h"
 #include "node/file_descriptor.h"
 #include "node/keys/key_ring.h"
+#include "node/launch/filled_pipe.h"
 #include "node/launch/log_view.h"
 #include "node/launch/process_guard.h"
 #include "node/launch/supervision.h"
@@ -28,12 +28,6 @@ struct ChildSpec {
   std::filesystem::path working_dir;  ///< empty: the launcher's own
   bool takes_input = false;           ///< its standard input is a pipe, instead of /dev/null
   std::optional<KeyRing> keys;        ///< its own; nullopt: it gets none
-};
-
-/// An existing program could not be started; the text says why.
-class SpawnError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
 };
 
 /// Lives from exec to the end of the whole process group. REQUIRES: one thread at a time; constructed on the main

@@ -1,9 +1,14 @@
 #include "node/launch/node_variables.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/random.h>
+#include <sys/types.h>
 
 #include <algorithm>
-#include <string>
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
 
 namespace troupe::detail {
 
@@ -22,6 +27,27 @@ Variables inherited_variables(Variables host, int math_threads) {
   host.emplace("OPENBLAS_THREAD_TIMEOUT", "4");  // idle threads sleep after 2^4 cycles instead of spinning on
   host["TROUPE_MATH_THREADS"] = threads;
   return host;
+}
+
+Variables place_variables(const ClusterConfig& config, const std::string& cluster_id,
+                          std::span<const std::string> names, const NodeOfRole& node) {
+  Variables result = as_variables(config.node);
+  result["TROUPE_CLUSTER"] = config.name;
+  result["TROUPE_CLUSTER_ID"] = cluster_id;
+  result["TROUPE_WORLD"] = fmt::format("{}", fmt::join(names, ","));
+  result["TROUPE_NODE"] = names[node.rank];
+  result["TROUPE_ROLE"] = node.role;
+  result["TROUPE_INDEX"] = fmt::format("{}", node.index);
+  result["TROUPE_RANK"] = fmt::format("{}", node.rank);
+  return result;
+}
+
+std::string random_cluster_id() {
+  std::uint64_t bits = 0;
+  if (getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
+    throw std::system_error(errno, std::generic_category(), "getrandom");
+  }
+  return fmt::format("{:016x}", bits);
 }
 
 }  // namespace troupe::detail

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
@@ -79,6 +80,18 @@ void join_by_wire(const NetworkNamespace& one, const NetworkNamespace& other) {
   };
   bring_up(one, 1);
   bring_up(other, 2);
+}
+
+void join_by_switch(const NetworkNamespace& hub, std::span<const NetworkNamespace> machines) {
+  hub.run("ip link add name hub type bridge && ip link set hub up");
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    const std::size_t number = i + 1;
+    hub.run(
+        fmt::format("ip link add port{0} type veth peer name wire netns /proc/{1}/fd/{2} && "
+                    "ip link set port{0} master hub up",
+                    number, getpid(), machines[i].descriptor()));
+    machines[i].run(fmt::format("ip address add 10.77.0.{}/24 dev wire && ip link set wire up", number));
+  }
 }
 
 }  // namespace troupe::testing

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "node/file_descriptor.h"
@@ -49,5 +50,9 @@ class NetworkNamespace {
 /// Joins two machines by a wire: 10.77.0.1 and fd77::1 on `one`, 10.77.0.2 and fd77::2 on `other`, device "wire" on
 /// both.
 void join_by_wire(const NetworkNamespace& one, const NetworkNamespace& other);
+
+/// Joins machines by a switch, which is a namespace of its own: 10.77.0.1, 10.77.0.2, ... in the order of `machines`,
+/// device "wire" on each.
+void join_by_switch(const NetworkNamespace& hub, std::span<const NetworkNamespace> machines);
 
 }  // namespace troupe::testing

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "messages/frame.h"
@@ -184,6 +185,37 @@ BOOST_AUTO_TEST_CASE(descriptor_with_something_else_is_named) {
   BOOST_TEST(text(endless).starts_with("has "));
   BOOST_TEST(KeyRing::from_descriptor(-1).error().message ==
              "the key ring in descriptor -1 cannot be read: Bad file descriptor");
+}
+
+BOOST_AUTO_TEST_CASE(members_that_named_themselves_make_a_ring_for_each_of_them) {
+  const std::vector<KeyPair> pairs{KeyPair::random(), KeyPair::random(), KeyPair::random()};
+  std::vector<KeyRing::Member> members;
+  for (std::size_t i = 0; i < pairs.size(); ++i) members.push_back({kRingNames[i], pairs[i].public_key()});
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const auto ring = KeyRing::from_members(pairs[i], members);
+    BOOST_TEST_REQUIRE(ring.ok());
+    BOOST_TEST(ring.value().own_name() == kRingNames[i]);
+    BOOST_TEST((ring.value().own_keys().public_key() == pairs[i].public_key()));
+    BOOST_TEST((ring.value().members().front().key == pairs[0].public_key()));
+    BOOST_TEST(KeyRing::from_bytes(bytes_of(ring.value())).ok());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(members_that_contradict_each_other_make_no_ring) {
+  const KeyPair own = KeyPair::random();
+  const KeyPair other = KeyPair::random();
+  const auto refused = [&](std::vector<KeyRing::Member> members) {
+    const auto ring = KeyRing::from_members(own, std::move(members));
+    BOOST_TEST_REQUIRE(!ring.ok());
+    BOOST_TEST((ring.error().code == ErrorCode::bad_argument));
+    return ring.error().message;
+  };
+  BOOST_TEST(refused({}) == "the key ring lacks the node whose ring it is");
+  BOOST_TEST(refused({{"ps", other.public_key()}}) == "the key ring lacks the node whose ring it is");
+  BOOST_TEST(refused({{"ps", own.public_key()}, {"ps", other.public_key()}}) == "the key ring names \"ps\" twice");
+  BOOST_TEST(refused({{"ps", own.public_key()}, {"trainer0", own.public_key()}}) ==
+             "the key ring gives \"trainer0\" the key of another member");
+  BOOST_TEST(refused({{"no name", own.public_key()}}).starts_with("the key ring has a member 0 whose name is not "));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

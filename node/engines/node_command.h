@@ -1,0 +1,33 @@
+// `troupe node`: one task of an engine's job step becomes one node of a cluster.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "node/config/config.h"
+#include "node/config/settings.h"
+
+namespace troupe {
+
+struct NodeCommandOptions {
+  ClusterConfig config;
+  std::vector<std::string> arguments;  ///< after those of the role's command
+  std::filesystem::path job_dir;       ///< where directories of jobs are; empty: below the user's cache
+  Variables variables;                 ///< of this process
+};
+
+/// Finds this task's place, exchanges keys with the other tasks, and becomes the program of its role: the process, with
+/// what the engine knows of it, is the program's. Does not return. Throws ConfigError; std::runtime_error with the
+/// reason (EngineError, ExchangeError, JobDirectoryError, SpawnError).
+[[noreturn]] void become_node(NodeCommandOptions options);
+
+namespace detail {
+
+/// Returns the directory in which each job step has one: `given`; or "troupe/jobs" in $XDG_CACHE_HOME or
+/// $HOME/.cache. Throws EngineError without any of these.
+[[nodiscard]] std::filesystem::path jobs_directory(const std::filesystem::path& given, const Variables& variables);
+
+}  // namespace detail
+
+}  // namespace troupe

@@ -1,0 +1,42 @@
+// What a program inherits when it is started: pipes that already have all bytes, and the words of exec.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "node/config/settings.h"
+#include "node/file_descriptor.h"
+#include "node/keys/key_ring.h"
+
+namespace troupe::detail {
+
+/// An existing program could not be started; the text says why.
+class SpawnError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct Pipe {
+  FileDescriptor read_end;
+  FileDescriptor write_end;
+};
+
+/// Returns a pipe that is closed on exec. Throws SpawnError.
+[[nodiscard]] Pipe make_pipe();
+
+/// Returns the read end of a pipe that has `bytes`, at most 4096, and ends after them. Throws SpawnError.
+[[nodiscard]] FileDescriptor pipe_with(std::span<const std::byte> bytes);
+
+/// Returns the read end of a pipe that has the bytes of `ring` and ends after them. Throws SpawnError.
+[[nodiscard]] FileDescriptor pipe_with(const KeyRing& ring);
+
+/// Returns "NAME=value" for each variable.
+[[nodiscard]] std::vector<std::string> environment_lines(const Variables& variables);
+
+/// Returns pointers to the characters of `strings`, which must outlive it, and a null pointer after them.
+[[nodiscard]] std::vector<char*> exec_pointers(std::vector<std::string>& strings);
+
+}  // namespace troupe::detail

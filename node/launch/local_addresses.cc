@@ -1,0 +1,70 @@
+#include "node/launch/local_addresses.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "node/launch/reserved_port.h"
+#include "node/links/tcp_place.h"
+
+namespace troupe::detail {
+namespace {
+
+std::string address_problem(const ClusterConfig& config, std::string_view why) {
+  return fmt::format("{}: cluster.address: {}", config.address_origin.text(), why);
+}
+
+}  // namespace
+
+NetworkHere network_here(const ClusterConfig& config, std::vector<std::string>& problems) {
+  const std::string& host = config.node.address;
+  const std::string& network = config.node.network;
+  NetworkHere here;
+  if (config.transport == Transport::ipc) {
+    if (network == "keys") {
+      problems.push_back(fmt::format(
+          "{}: cluster.network: \"keys\" encrypts tcp; set transport = \"tcp\", or leave network out: nothing of "
+          "transport = \"ipc\" leaves this machine",
+          config.network_origin.text()));
+    }
+    if (!host.empty()) {
+      problems.push_back(address_problem(config, "nodes listen over TCP with transport = \"tcp\" only"));
+    }
+    return here;
+  }
+  try {
+    if (!host.empty()) here.listen = numbers_of(host);
+  } catch (const std::invalid_argument& error) {
+    problems.push_back(address_problem(config, error.what()));
+    return here;
+  }
+  here.encrypts = network == "keys" || (network == "auto" && !is_loopback(here.listen));
+  if (!is_loopback(here.listen) && network == "loopback") {
+    problems.push_back(
+        address_problem(config, fmt::format("{} can be reached from other machines: {}", host, kTrustHint)));
+  }
+  return here;
+}
+
+SeedPlace reserve_seed(const ClusterConfig& config, const std::string& listen, std::vector<std::string>& problems) {
+  try {
+    ReservedPort port = reserve_port(listen, config.port);
+    return {.bind = TcpPlace{listen, port.number}.text(),
+            .reached = TcpPlace{is_any_address(listen) ? "127.0.0.1" : listen, port.number}.text(),
+            .reservation = std::move(port.reservation)};
+  } catch (const std::system_error& error) {
+    problems.push_back(fmt::format("{}: cluster.port: cannot use port {} of {}: {}", config.port_origin.text(),
+                                   config.port, listen, error.code().message()));
+  } catch (const std::invalid_argument& error) {
+    problems.push_back(address_problem(config, error.what()));
+  }
+  return {};
+}
+
+std::string ipc_address(std::string_view cluster_id, std::string_view name) {
+  return fmt::format("ipc://@troupe-{}-{}", cluster_id, name);
+}
+
+}  // namespace troupe::detail
