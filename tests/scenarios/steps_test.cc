@@ -72,9 +72,7 @@ Future<msg::AnyMessage> ask_of_step(Node& node, const OptimizerId& optimizer) {
 
 /// Returns the id of the next optimizer that `node` creates, if it makes no other id before.
 OptimizerId next_optimizer_of(Node& node) {
-  auto id = node.core().next_id<OptimizerId>();
-  ++id.serial;
-  return id;
+  return node.core().id_of<OptimizerId>(node.core().next_id<OptimizerId>().serial + 1);
 }
 
 }  // namespace
