@@ -160,3 +160,10 @@ function(troupe_chaos)
       ENVIRONMENT_MODIFICATION "TROUPE_TEST_RESULTS=set:${PROJECT_BINARY_DIR}/chaos_results/${suite};OMP_WAIT_POLICY=set:passive")
   endforeach()
 endfunction()
+
+# troupe_attacks(<name>)
+# A CTest test of the suite's cases that attack a node: `ctest -L attack` runs them alone.
+function(troupe_attacks name)
+  add_test(NAME attack_${name} COMMAND ${name}_test --run_test=@attack --report_level=short)
+  set_tests_properties(attack_${name} PROPERTIES TIMEOUT 60 LABELS attack)
+endfunction()

@@ -62,7 +62,7 @@ std::string lie(const AnyMessage& message, const NodeLife& from, const NodeName&
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(each_message_is_refused_from_each_wrong_sender) {
+BOOST_AUTO_TEST_CASE(each_message_is_refused_from_each_wrong_sender, *boost::unit_test::label("attack")) {
   for (const AnyMessage& message : testing::every_message()) {
     const msg::MessageInfo& info = info_of(message);
     if (info.sender == Sender::answerer || kRefusedElsewhere.contains(info.name)) continue;
@@ -102,7 +102,8 @@ BOOST_AUTO_TEST_CASE(a_refusal_names_what_the_sender_did_not_make) {
   BOOST_TEST(lie(msg::ShutdownReady{"ps0", {1, 2}}, kLiar) == "liar does not speak for ps0");
 }
 
-BOOST_AUTO_TEST_CASE(a_call_that_keeps_its_result_keeps_it_under_an_id_of_the_caller) {
+BOOST_AUTO_TEST_CASE(a_call_that_keeps_its_result_keeps_it_under_an_id_of_the_caller,
+                     *boost::unit_test::label("attack")) {
   msg::ValueCall call;
   call.rref = {"ps0", 2, 1};  // any holder may call
   BOOST_TEST(lie(call, kLiar) == "");
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_keeps_its_result_keeps_it_under_an_id_of_the_ca
   BOOST_TEST(lie(call, kLiar) == "value trainer.4 is not of liar");
 }
 
-BOOST_AUTO_TEST_CASE(ids_that_contradict_each_other_or_the_receiver_are_refused) {
+BOOST_AUTO_TEST_CASE(ids_that_contradict_each_other_or_the_receiver_are_refused, *boost::unit_test::label("attack")) {
   const ContextId context{"trainer", 0xA1, 3, {1, 2}};
   BOOST_TEST(lie(msg::RRefForked{{"trainer", 0xA1, 4}, {"ps1", 5, 6}, "ps1"}, kServer) == "");
   BOOST_TEST(lie(msg::RRefForked{{"trainer", 0xA1, 4}, {"ps1", 5, 6}, "ps2"}, kServer) == "handle ps1.6 is not of ps2");

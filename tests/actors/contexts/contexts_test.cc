@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(of_a_context_in_doubt_the_creator_is_asked_when_it_is_made_
 }
 
 // Who takes part in a context knows its secret; who guesses its serial names another context.
-BOOST_AUTO_TEST_CASE(who_guesses_the_id_of_a_context_neither_ends_nor_changes_it) {
+BOOST_AUTO_TEST_CASE(who_guesses_the_id_of_a_context_neither_ends_nor_changes_it, *boost::unit_test::label("attack")) {
   ContextId real = of_p1(1);
   real.secret = {3, 4};
   BOOST_TEST(!contexts().joined(real, "p1").has_value());
@@ -218,7 +218,8 @@ BOOST_AUTO_TEST_CASE(who_guesses_the_id_of_a_context_neither_ends_nor_changes_it
   BOOST_TEST(peers_of(real) == "p1");
 }
 
-BOOST_AUTO_TEST_CASE(who_guesses_the_id_of_a_context_that_is_still_to_come_does_not_end_it_either) {
+BOOST_AUTO_TEST_CASE(who_guesses_the_id_of_a_context_that_is_still_to_come_does_not_end_it_either,
+                     *boost::unit_test::label("attack")) {
   ContextId real = of_p1(1);
   real.secret = {3, 4};
   p2->say("m", "", msg::ContextReleased{of_p1(1)});
@@ -234,7 +235,7 @@ BOOST_AUTO_TEST_CASE(who_guesses_the_id_of_a_context_that_is_still_to_come_does_
   BOOST_TEST(contexts().size() == 0U);  // p1's word is enough
 }
 
-BOOST_AUTO_TEST_CASE(contexts_of_this_node_have_secrets_that_differ) {
+BOOST_AUTO_TEST_CASE(contexts_of_this_node_have_secrets_that_differ, *boost::unit_test::label("attack")) {
   const ContextId first = contexts().open();
   const ContextId second = contexts().open();
   BOOST_TEST((first.secret != IdSecret{}));

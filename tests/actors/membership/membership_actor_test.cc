@@ -267,7 +267,8 @@ BOOST_AUTO_TEST_CASE(news_of_an_earlier_life_that_come_late_change_nothing) {
   BOOST_TEST((membership().info("p9").value() == WorkerInfo{"p9", 2}));
 }
 
-BOOST_AUTO_TEST_CASE(news_of_a_newcomer_are_believed_of_itself_and_of_who_lets_nodes_in) {
+BOOST_AUTO_TEST_CASE(news_of_a_newcomer_are_believed_of_itself_and_of_who_lets_nodes_in,
+                     *boost::unit_test::label("attack")) {
   BarePeer seed(hub, "p1", 1);
   BarePeer other(hub, "p2", 2);
   join_through(seed, {place_of(seed, 0, 1), own_place(1, 2), place_of(other, 2, 3)});
@@ -533,7 +534,7 @@ BOOST_AUTO_TEST_CASE(asking_for_counts_is_no_work) {
   BOOST_TEST((*counted)->value().get<msg::ShutdownCounted>().started + asked == core().requests_started());
 }
 
-BOOST_AUTO_TEST_CASE(only_the_first_of_the_living_counts_and_ends_the_cluster) {
+BOOST_AUTO_TEST_CASE(only_the_first_of_the_living_counts_and_ends_the_cluster, *boost::unit_test::label("attack")) {
   const auto first = peer("a");
   const auto liar = peer("b");
   BOOST_TEST(text_of(disagreement()).find("timeout") == 0U);
@@ -549,7 +550,7 @@ BOOST_AUTO_TEST_CASE(only_the_first_of_the_living_counts_and_ends_the_cluster) {
   BOOST_TEST(text_of(disagreement()) == "nothing");
 }
 
-BOOST_AUTO_TEST_CASE(nobody_is_ready_for_another) {
+BOOST_AUTO_TEST_CASE(nobody_is_ready_for_another, *boost::unit_test::label("attack")) {
   const auto liar = peer("p1");
   const auto other = peer("p2");
   BOOST_TEST(text_of(disagreement()).find("timeout") == 0U);

@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_copy_that_its_owner_changed_is_out_of_date) {
   BOOST_TEST(handle->copies().get() == nullptr);
 }
 
-BOOST_AUTO_TEST_CASE(a_value_whose_id_is_guessed_does_not_exist) {
+BOOST_AUTO_TEST_CASE(a_value_whose_id_is_guessed_does_not_exist, *boost::unit_test::label("attack")) {
   const auto first = own(7);
   const auto second = own(8);
   BOOST_TEST((first->id().secret != IdSecret{}));

@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(a_value_that_its_creator_is_yet_to_make_stays_so_whatever_o
   BOOST_TEST(said(waiting) == "ok");
 }
 
-BOOST_AUTO_TEST_CASE(a_refused_call_is_not_read_and_its_handle_stays_where_it_is) {
+BOOST_AUTO_TEST_CASE(a_refused_call_is_not_read_and_its_handle_stays_where_it_is, *boost::unit_test::label("attack")) {
   RRef<Tally> tally(*node, Tally{4});
   const RRef<std::int64_t> theirs = node->remote("p1", &none_of, tally);
   auto call = heard<msg::RemoteCall>();

@@ -483,7 +483,8 @@ BOOST_AUTO_TEST_CASE(oldest_requests_come_first_and_say_where_they_were_made) {
 }
 
 // `a` lies: what it sends is another's to send. The session goes on, and what is true still arrives.
-BOOST_AUTO_TEST_CASE(a_message_that_is_not_its_senders_to_send_is_refused_and_dropped) {
+BOOST_AUTO_TEST_CASE(a_message_that_is_not_its_senders_to_send_is_refused_and_dropped,
+                     *boost::unit_test::label("attack")) {
   Answers answers;
   const OptimizerId of_c{"c", 3, 4};
   a.request(at(0ms), {"b", "shard/c.4", "step", at(10s), msg::ShardCommit{of_c, {"c", 3, 9}, 0}}, into(answers));
@@ -501,7 +502,8 @@ BOOST_AUTO_TEST_CASE(a_message_that_is_not_its_senders_to_send_is_refused_and_dr
                                             "warn refused a ShardReleased from a (8 refused so far): " + lie}));
 }
 
-BOOST_AUTO_TEST_CASE(a_reply_to_nothing_and_an_answer_that_is_no_reply_are_refused) {
+BOOST_AUTO_TEST_CASE(a_reply_to_nothing_and_an_answer_that_is_no_reply_are_refused,
+                     *boost::unit_test::label("attack")) {
   Answers answers;
   a.request(at(0ms), call_to("b"), into(answers));
   exchange(at(1ms));

@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_shard_that_gets_no_memory_leaves_nothing_of_itself) {
   BOOST_TEST(serial > 105U);
 }
 
-BOOST_AUTO_TEST_CASE(only_the_life_that_made_an_optimizer_moves_it) {
+BOOST_AUTO_TEST_CASE(only_the_life_that_made_an_optimizer_moves_it, *boost::unit_test::label("attack")) {
   BOOST_TEST(answer_to(p2->ask("m", "worker", msg::ShardCreate{{"p1", 1, 4}, {}})) ==
              "protocol_violation optimizer p1.4 is not of p2");
   BOOST_TEST(answer_to(p1->ask("m", "worker", msg::ShardCreate{{"p1", 3, 4}, {}})) ==
@@ -234,7 +234,7 @@ BOOST_FIXTURE_TEST_CASE(handle_that_joins_what_is_gone_is_told_so, Joined) {
   BOOST_TEST(answer_to(p2->ask("m", "worker", msg::ShardJoin{{"p1", 1, 12}, second})).find("protocol_violation") == 0U);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_guesses_an_optimizer_does_not_join_its_shard, Joined) {
+BOOST_FIXTURE_TEST_CASE(who_guesses_an_optimizer_does_not_join_its_shard, Joined, *boost::unit_test::label("attack")) {
   OptimizerId guess = first;
   guess.secret.low = 1;  // the shards of this test have the secret 0
   BOOST_TEST(answer_to(p2->ask("m", "worker", msg::ShardJoin{{"p2", 2, 10}, guess})).find("ref_revoked") == 0U);

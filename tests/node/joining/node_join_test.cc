@@ -64,7 +64,7 @@ struct Run {
 
 BOOST_AUTO_TEST_SUITE(node_join)
 
-BOOST_AUTO_TEST_CASE(nodes_with_keys_call_each_other_in_every_direction, *label("S2")) {
+BOOST_AUTO_TEST_CASE(nodes_with_keys_call_each_other_in_every_direction, *label("attack") * label("S2")) {
   const Run run;
   const Node a = run.join(run.options(0));
   const Node b = run.join(run.options(1, a.address()));
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(keys_and_settings_that_contradict_each_other_are_refused_wi
   BOOST_TEST(run.refusal(options).message == "the keys are those of b, not of a");
 }
 
-BOOST_AUTO_TEST_CASE(node_that_is_not_in_the_ring_of_the_seed_is_refused, *label("S2")) {
+BOOST_AUTO_TEST_CASE(node_that_is_not_in_the_ring_of_the_seed_is_refused, *label("attack") * label("S2")) {
   const Run run;
   const Node a = run.join(run.options(0));
   Run other;
@@ -208,7 +208,7 @@ struct Recorded {
   ByteProxy to_a, to_caller;
 };
 
-BOOST_AUTO_TEST_CASE(nothing_of_a_call_can_be_read_on_its_way, *label("S2")) {
+BOOST_AUTO_TEST_CASE(nothing_of_a_call_can_be_read_on_its_way, *label("attack") * label("S2")) {
   Recorded encrypted(true);
   const Marks& marks = encrypted.marks;
   for (const std::string& mark :

@@ -90,7 +90,8 @@ BOOST_AUTO_TEST_CASE(wrong_secret_is_auth_failed_on_both_sides, *boost::unit_tes
   BOOST_TEST(at_server.reply.empty());
 }
 
-BOOST_AUTO_TEST_CASE(name_that_is_not_that_of_the_key_is_refused_by_either_side, *boost::unit_test::label("S4")) {
+BOOST_AUTO_TEST_CASE(name_that_is_not_that_of_the_key_is_refused_by_either_side,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S4")) {
   const Barrier barrier;
   HandshakeClient liar(barrier.trainer, barrier.secret, random_nonce(), "ps0");
   HandshakeServer server(barrier.ps0, barrier.secret, random_nonce(), "worker2");

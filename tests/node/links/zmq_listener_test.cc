@@ -39,14 +39,14 @@ BOOST_AUTO_TEST_CASE(nodes_with_keys_exchange_messages_in_both_lanes) {
   BOOST_TEST(counts.refused_messages == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(client_without_curve_gets_nothing_in, *label("S2")) {
+BOOST_AUTO_TEST_CASE(client_without_curve_gets_nothing_in, *label("attack") * label("S2")) {
   KeyedTwo two;
   KeyedClient stranger(two.a.link->address(), nullptr, {});
   BOOST_CHECK(stranger.first_event() == ZmqSocket::Event::broken_off);
   two.check_still_up();
 }
 
-BOOST_AUTO_TEST_CASE(client_with_a_key_that_no_member_has_is_denied, *label("S2") * label("S3")) {
+BOOST_AUTO_TEST_CASE(client_with_a_key_that_no_member_has_is_denied, *label("attack") * label("S2") * label("S3")) {
   KeyedTwo two;
   const KeyPair own = KeyPair::random();
   KeyedClient stranger(two.a.link->address(), &own, two.rings[0].own_keys().public_key());
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(client_with_a_key_that_no_member_has_is_denied, *label("S2"
   two.check_still_up();
 }
 
-BOOST_AUTO_TEST_CASE(client_that_knows_another_key_of_the_server_cannot_speak_to_it, *label("S2")) {
+BOOST_AUTO_TEST_CASE(client_that_knows_another_key_of_the_server_cannot_speak_to_it, *label("attack") * label("S2")) {
   KeyedTwo two;
   const KeyPair own = two.rings[2].own_keys();  // a member
   KeyedClient stranger(two.a.link->address(), &own, KeyPair::random().public_key());
@@ -70,7 +70,7 @@ std::string greeting(std::string_view mechanism) {  // of ZMTP 3.0, 64 bytes
   return bytes;
 }
 
-BOOST_AUTO_TEST_CASE(plain_old_and_raw_clients_are_disconnected, *label("S2")) {
+BOOST_AUTO_TEST_CASE(plain_old_and_raw_clients_are_disconnected, *label("attack") * label("S2")) {
   KeyedTwo two;
   const std::string hello_of_plain = std::string("\4\x12\5HELLO\4user\4pass", 18);
   const std::string zmtp1 = std::string("\1\0\5\0hello", 9);
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(plain_old_and_raw_clients_are_disconnected, *label("S2")) {
   two.check_still_up();
 }
 
-BOOST_AUTO_TEST_CASE(member_that_claims_the_name_of_another_is_refused, *label("S4")) {
+BOOST_AUTO_TEST_CASE(member_that_claims_the_name_of_another_is_refused, *label("attack") * label("S4")) {
   const ClusterSecret secret = ClusterSecret::random();
   const std::vector<KeyRing> rings = make_run_keys(std::vector<NodeName>{"a", "worker1", "worker2"});
   std::mutex mutex;
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(member_that_claims_the_name_of_another_is_refused, *label("
   BOOST_TEST(lines[0] == "refused a connection: worker2 calls itself worker1 (not_authorized)");
 }
 
-BOOST_AUTO_TEST_CASE(session_of_a_member_is_of_no_use_to_another, *label("S4")) {
+BOOST_AUTO_TEST_CASE(session_of_a_member_is_of_no_use_to_another, *label("attack") * label("S4")) {
   KeyedTwo two;
   const PublicKey& server = two.rings[0].own_keys().public_key();
   const KeyPair first = two.rings[2].own_keys();
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(messages_without_a_user_are_dropped, *label("S3")) {
   BOOST_TEST(parts.counters.refused_handshakes == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(keys_alone_do_not_let_a_node_in_without_the_secret, *label("S4")) {
+BOOST_AUTO_TEST_CASE(keys_alone_do_not_let_a_node_in_without_the_secret, *label("attack") * label("S4")) {
   KeyedTwo two;
   KeyedNode other_run(ClusterSecret::random(), two.rings[2], 3);
   other_run.connect_to("a", two.a);
