@@ -211,7 +211,7 @@ class Session {
   void forget_key(const std::string& key);
   void ask_for_calls(TimePoint now, Packets& packets);
 
-  [[nodiscard]] std::optional<Error> refusal(const SessionHeader& header, std::size_t frames) const;
+  [[nodiscard]] std::optional<Error> refusal(const SessionHeader& header, const Frames& packet) const;
   void take_acknowledgement(const SessionHeader& header);
   [[nodiscard]] Result<Unit> take(TimePoint now, std::size_t lane, InLane::Packet packet, Received& out);
   [[nodiscard]] Result<Unit> begin(TimePoint now, std::size_t lane, const SessionHeader& header);

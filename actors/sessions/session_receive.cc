@@ -13,6 +13,7 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t kExpress = 0;
+constexpr std::size_t kGoodbyeBytes = kSessionLanes * sizeof(std::uint64_t);  // the last number of each lane
 constexpr std::size_t kReused = 64;  // elements; the larger memory of a burst is not kept
 
 std::string text(const Incarnation& incarnation) {
@@ -32,7 +33,7 @@ Result<Session::Received> Session::receive(TimePoint now, Frames packet) {
     return decoded.error();
   }
   const SessionHeader& header = decoded.value();
-  if (std::optional<Error> why = refusal(header, packet.size())) {
+  if (std::optional<Error> why = refusal(header, packet)) {
     ++refused_;
     return *std::move(why);
   }
@@ -81,7 +82,7 @@ Result<Session::Received> Session::receive(TimePoint now, Frames packet) {
   return out;
 }
 
-std::optional<Error> Session::refusal(const SessionHeader& header, std::size_t frames) const {
+std::optional<Error> Session::refusal(const SessionHeader& header, const Frames& packet) const {
   if (header.from != peer_ || header.to != self_) {
     return make_error(ErrorCode::peer_restarted,
                       fmt::format("message from incarnation {} to {} in the session from {} to {}", text(header.from),
@@ -96,9 +97,16 @@ std::optional<Error> Session::refusal(const SessionHeader& header, std::size_t f
   if (header.kind == SessionKind::ack && header.number > probes) {
     return violation(fmt::format("answers probe {}, but only {} were sent", header.number, probes));
   }
+  if (header.kind == SessionKind::data) {
+    const bool is_empty = header.part == Part::whole && packet.size() == 1;
+    return is_empty ? std::optional(violation("a message of no frames")) : std::nullopt;
+  }
   const bool has_second = header.kind == SessionKind::probe || header.kind == SessionKind::goodbye;
-  if (header.kind != SessionKind::data && frames != (has_second ? 2U : 1U)) {
-    return violation(fmt::format("control message of {} frames", frames));
+  if (packet.size() != (has_second ? 2U : 1U)) {
+    return violation(fmt::format("control message of {} frames", packet.size()));
+  }
+  if (header.kind == SessionKind::goodbye && packet[1].bytes.size() != kGoodbyeBytes) {
+    return violation(fmt::format("a goodbye of {} bytes, not {}", packet[1].bytes.size(), kGoodbyeBytes));
   }
   return std::nullopt;
 }

@@ -24,6 +24,7 @@ constexpr std::string_view kTcp = "tcp://";
 
 bool is_port(std::string_view text) {
   if (text == "*") return true;
+  if (text.starts_with('-')) return false;  // "-0" would be a number
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc{} && end == text.data() + text.size() && number >= 0 && number <= 65'535;
@@ -93,7 +94,8 @@ std::optional<TcpPlace> TcpPlace::parse(std::string_view address) {
   std::string_view host = address.substr(0, colon);
   const bool bracketed = host.size() >= 2 && host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
-  if (host.empty() || (!bracketed && host.find(':') != std::string_view::npos)) return std::nullopt;
+  if (host.empty() || host.find_first_of("[]") != std::string_view::npos) return std::nullopt;
+  if (!bracketed && host.find(':') != std::string_view::npos) return std::nullopt;
   return TcpPlace{std::string(host), std::string(address.substr(colon + 1))};
 }
 

@@ -52,12 +52,13 @@ void GpuBlockPool::give_back(std::shared_ptr<const GpuAllocation> memory) noexce
 
 void GpuBlockPool::end_idle(TimePoint time, std::vector<Idle>& ended) {
   for (auto& [key, idle] : idle_) {
-    const auto kept = std::ranges::partition(idle, [time](const Idle& one) { return one.since >= time; });
-    for (Idle& one : kept) {
-      ended_.push_back(one.memory->id());
-      ended.push_back(std::move(one));
+    const auto is_kept = [time](const Idle& one) { return one.since >= time; };
+    const auto kept_end = std::partition(idle.begin(), idle.end(), is_kept);
+    for (auto one = kept_end; one != idle.end(); ++one) {
+      ended_.push_back(one->memory->id());
+      ended.push_back(std::move(*one));
     }
-    idle.erase(kept.begin(), kept.end());
+    idle.erase(kept_end, idle.end());
   }
 }
 

@@ -342,13 +342,21 @@ BOOST_AUTO_TEST_CASE(acknowledging_what_was_never_sent_is_a_protocol_violation, 
   BOOST_TEST((refused(pair.bob, forged({.kind = SessionKind::ack, .number = 1})) == ErrorCode::protocol_violation));
   BOOST_TEST((refused(pair.bob, forged({.kind = SessionKind::data})) == ErrorCode::protocol_violation));
   BOOST_TEST((refused(pair.bob, forged({.kind = SessionKind::goodbye})) == ErrorCode::protocol_violation));
+  BOOST_TEST((refused(pair.bob, forged({.kind = SessionKind::data, .number = 1})) == ErrorCode::protocol_violation));
+  for (const std::size_t bytes : {0U, 3U, 39U, 41U}) {  // the numbers of five lanes have 40
+    Frames goodbye = forged({.kind = SessionKind::goodbye});
+    goodbye.push_back(frame(std::string(bytes, '\0')));
+    BOOST_TEST((refused(pair.bob, goodbye) == ErrorCode::protocol_violation));
+  }
   Frames long_ack = forged({.kind = SessionKind::ack});
   long_ack.push_back(frame("x"));
   BOOST_TEST((refused(pair.bob, long_ack) == ErrorCode::protocol_violation));
   BOOST_TEST(!pair.bob.flushed());
   // Bits for messages that were never sent are ignored. A number far ahead is not stored.
   (void)receive(pair.bob, 0ms, forged({.kind = SessionKind::ack, .ahead = ~0ULL}));
-  (void)receive(pair.bob, 0ms, forged({.kind = SessionKind::data, .number = ~0ULL}));
+  Frames far_ahead = forged({.kind = SessionKind::data, .number = ~0ULL});
+  far_ahead.push_back(frame("m"));
+  (void)receive(pair.bob, 0ms, far_ahead);
   BOOST_TEST(pair.bob.early_packets() == 0U);
   BOOST_TEST(pair.bob.counts().overflow == 1U);
 }

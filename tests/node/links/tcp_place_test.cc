@@ -21,8 +21,9 @@ BOOST_AUTO_TEST_CASE(place_is_read_and_written_alike) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_place_is_not_read) {
-  for (const std::string text : {"", "ipc://@a", "tcp://", "tcp://host", "tcp://:80", "tcp://host:", "tcp://host:65536",
-                                 "tcp://host:-1", "tcp://host:8x", "tcp://fd77::1:80", "tcp://[]:80"}) {
+  for (const std::string text :
+       {"", "ipc://@a", "tcp://", "tcp://host", "tcp://:80", "tcp://host:", "tcp://host:65536", "tcp://host:-1",
+        "tcp://host:-0", "tcp://[[::1]]:80", "tcp://a]:80", "tcp://host:8x", "tcp://fd77::1:80", "tcp://[]:80"}) {
     BOOST_TEST(!TcpPlace::parse(text).has_value(), text);
   }
 }
