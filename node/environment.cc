@@ -113,6 +113,7 @@ class Reader {
                                          world, expected, result_.rank));
     }
     read_secret_source();
+    read_call_grants();
   }
 
   void read_torchrun() {
@@ -148,6 +149,16 @@ class Reader {
     result_.role = optional("TROUPE_ROLE").value_or(result_.name);
     result_.index = 0;
     read_secret_source();
+    read_call_grants();
+  }
+
+  void read_call_grants() {
+    const std::string text = optional("TROUPE_CALLS").value_or("");
+    try {
+      result_.call_grants = CallGrants::parse(text);
+    } catch (const std::invalid_argument& error) {
+      throw EnvironmentError(fmt::format("TROUPE_CALLS=\"{}\": {}", text, error.what()));
+    }
   }
 
   void read_secret_source() {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/calls/call_grants.h"
 #include "node/config/settings.h"
 
 namespace troupe {
@@ -42,6 +43,7 @@ struct NodeEnvironment {
   std::optional<int> keys_descriptor;  ///< inherited, with this node's key ring; nullopt: no keys
   int math_threads = 1;                ///< resolved, at least 1
   bool shows_bars = false;             ///< the reader of our output lets a line that ends in \r replace itself
+  CallGrants call_grants;              ///< which peers may call which functions of this node
   NodeSettings settings;
 };
 

@@ -46,6 +46,7 @@ LocalCluster::LocalCluster(std::vector<NodeName> names, const FunctionRegistry& 
     std::unique_ptr<Link> link = std::make_unique<MemoryLink>(hub_, name, incarnation);
     if (options.wrap_link) link = options.wrap_link(std::move(link));
     const auto own = options.functions.find(name);
+    const auto grants = options.call_grants.find(name);
     nodes_.push_back(
         std::make_unique<Node>(detail::NodeParts{name,
                                                  incarnation,
@@ -57,7 +58,8 @@ LocalCluster::LocalCluster(std::vector<NodeName> names, const FunctionRegistry& 
                                                  detail::make_inline_host,
                                                  options.leaks,
                                                  {},
-                                                 options.peer_limits}));
+                                                 options.peer_limits,
+                                                 grants == options.call_grants.end() ? CallGrants{} : grants->second}));
     for (const auto& other : nodes_) {
       if (other != nodes_.back()) nodes_.back()->core().link().connect(other->address());
     }

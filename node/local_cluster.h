@@ -23,6 +23,7 @@ struct LocalClusterOptions {
   std::function<std::unique_ptr<Link>(std::unique_ptr<Link>)> wrap_link = {};
   Leaks leaks = Leaks::warn;
   PeerLimits peer_limits = {};
+  std::map<NodeName, CallGrants> call_grants = {};  ///< of nodes that do not let every other call everything
   std::string log_level = {};  ///< the level from which this process logs to standard error; empty: see log.h
 };
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/calls/call_grants.h"
 #include "actors/core/reports.h"
 #include "actors/deadline.h"
 #include "actors/debug_info.h"
@@ -77,6 +78,7 @@ struct NodeOptions {
   Liveness liveness;
   Deadline call_deadline;  ///< of calls without a deadline of their own; see node.time_left()
   PeerLimits peer_limits;  ///< messages in flight to one peer, and what is kept for it
+  CallGrants call_grants;  ///< which members may call which functions of this node; none: all may call all
   /// The most memory in bytes for large tensors that peers on this host read in place ("ipc" only); more tensors, or
   /// all with 0, travel. What was not used for some seconds returns to the
   /// system.

@@ -13,6 +13,16 @@
 
 namespace troupe::detail {
 
+namespace {
+
+/// The runtime's own functions that run on a value need no grant: whoever holds the value was given it.
+bool is_granted(const NodeCore& node, const NodeName& caller, const RegisteredFunction& function) {
+  const bool is_of_runtime = function.object != nullptr && function.name.starts_with("troupe.");
+  return caller == node.name() || is_of_runtime || node.call_grants().may_call(caller, function.name);
+}
+
+}  // namespace
+
 Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
                              msg::Payload arguments, const msg::CallSite& site, Lasting lasting,
                              std::optional<Error> refused) {
@@ -35,6 +45,12 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
     Error error =
         refuse(ErrorCode::no_such_function, fmt::format("\"{}\" is not in the registry of {}", name, node.name()));
     error.hint = fmt::format("it serves: {}", fmt::join(node.functions().names(), ", "));
+    return error;
+  }
+  if (!is_granted(node, delivery.from, *function)) {
+    Error error = refuse(ErrorCode::not_authorized,
+                         fmt::format("{} may not call \"{}\" of {}", delivery.from, function->name, node.name()));
+    error.hint = "whoever starts this node grants calls: `calls` of its [[role]], NodeOptions::call_grants";
     return error;
   }
   if (function->fingerprint != wanted.fingerprint) {

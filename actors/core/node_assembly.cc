@@ -167,6 +167,7 @@ NodeCore::NodeCore(NodeParts parts)
       leaks_(parts.leaks),
       call_deadline_(parts.call_deadline),
       functions_(with_common(std::move(parts.functions))),
+      call_grants_(std::move(parts.call_grants)),
       clock_(std::move(parts.clock)),
       executor_(std::move(parts.executor)),
       link_(std::move(parts.link)),

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/calls/call_grants.h"
 #include "actors/calls/device_maps.h"
 #include "actors/calls/function_table.h"
 #include "actors/calls/retry_budget.h"
@@ -66,6 +67,7 @@ struct NodeParts {
   Leaks leaks = Leaks::warn;
   Deadline call_deadline = {};  ///< of calls without a deadline of their own
   PeerLimits peer_limits = {};
+  CallGrants call_grants = {};                ///< which peers may call which functions; none: all may call all
   IdSecrets id_secrets = IdSecrets::drawn();  ///< makes ids unguessable; the simulator's follow from its seed
 };
 
@@ -97,6 +99,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] Executor& executor() const { return *executor_; }
   [[nodiscard]] FutureHome future_home() const { return {executor_, clock_, functions_.exceptions(), receiving_}; }
   [[nodiscard]] const FunctionTable& functions() const { return functions_; }
+  [[nodiscard]] const CallGrants& call_grants() const { return call_grants_; }
   [[nodiscard]] Link& link() const { return *link_; }
 
   /// Returns an id that no node has used: this node's name, its incarnation and the next serial.
@@ -241,6 +244,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   const Leaks leaks_;
   const Deadline call_deadline_;
   const FunctionTable functions_;
+  const CallGrants call_grants_;
   const std::shared_ptr<Clock> clock_;
   const std::shared_ptr<Executor> executor_;
   const std::unique_ptr<Link> link_;

@@ -48,6 +48,7 @@ class Builder {
     }
     check_host_names();
     check_hosts_of_roles();
+    for (const RoleConfig& role : config_.roles) check_calls_of(role);
     check_transport();
     check_names();
     check_result();
@@ -145,6 +146,10 @@ class Builder {
     role.count = static_cast<int>(std::get<std::int64_t>(values->at("count").value));
     role.command = std::get<std::vector<std::string>>(values->at("command").value);
     role.env = std::get<StringTable>(values->at("env").value);
+    role.calls_origin = values->at("calls").origin;
+    if (role.calls_origin.layer != Origin::Layer::built_in) {
+      role.calls = std::get<StringTable>(values->at("calls").value);
+    }
     role.working_dir = std::get<std::string>(values->at("working_dir").value);
     const bool keeps_going = std::get<std::string>(values->at("on_exit").value) == "keep_going";
     role.on_exit = keeps_going ? OnExit::keep_going : OnExit::stop_all;
@@ -233,6 +238,31 @@ class Builder {
       }
       if (role.placement != RolePlacement::per_host || config_.hosts.empty()) continue;
       role.count *= static_cast<int>(role.hosts.empty() ? config_.hosts.size() : role.hosts.size());
+    }
+  }
+
+  void check_calls_of(const RoleConfig& role) {
+    if (!role.calls || config_.roles.size() != given_.roles.size())
+      return;  // names are known only if every role is right
+    if (role.calls->empty()) {
+      problem(role.calls_origin, R"(role.calls: names nobody; write "*" = "" if no peer may call anything)");
+    }
+    std::vector<std::string> names;
+    for (const RoleConfig& other : config_.roles) {
+      names.push_back(other.name);
+      for (int i = 0; i < other.count; ++i) names.push_back(node_name(other, i));
+    }
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    for (const auto& [peer, functions] : *role.calls) {
+      if (peer != "*" && std::ranges::find(known, peer) == known.end()) {
+        problem(role.calls_origin,
+                fmt::format("role.calls: no role or node \"{}\"{}", peer, did_you_mean(peer, known)));
+      }
+      if (functions.find_first_of(",;=") != std::string::npos) {
+        problem(
+            role.calls_origin,
+            fmt::format("role.calls: \"{}\" = \"{}\": names of functions are separated by blanks", peer, functions));
+      }
     }
   }
 

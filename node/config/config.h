@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -31,6 +32,7 @@ struct RoleConfig {
   int count = 1;                      ///< on all hosts together
   std::vector<std::string> command;   ///< program and arguments, at least the program
   StringTable env;                    ///< added to the inherited environment
+  std::optional<StringTable> calls;   ///< functions that roles or nodes ("*": all) may call, separated by blanks
   std::filesystem::path working_dir;  ///< relative to the file's directory; empty = where `troupe` was started
   OnExit on_exit = OnExit::stop_all;
   std::vector<std::string> hosts;  ///< names of those that may run it; empty = all
@@ -40,6 +42,7 @@ struct RoleConfig {
   Origin working_dir_origin;
   Origin hosts_origin;
   Origin count_origin;
+  Origin calls_origin;
 };
 
 /// One [[host]]: a machine on which processes are started.

@@ -122,6 +122,7 @@ constexpr std::array kRoleSpecs = {
     SettingSpec{"role", "count", integer, "1", "how many processes", 1, 1024},
     SettingSpec{.section = "role", .key = "command", .kind = list, .about = "program and arguments", .required = true},
     SettingSpec{"role", "env", table, "", "environment variables added for its processes"},
+    SettingSpec{"role", "calls", table, "", "which roles or nodes may call which of its functions; default: all, all"},
     SettingSpec{"role", "working_dir", text, "", "relative to the file; default: where troupe was started"},
     SettingSpec{.section = "role",
                 .key = "on_exit",

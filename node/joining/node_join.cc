@@ -1,5 +1,6 @@
 // How a process becomes a node of a cluster: listens, finds the others through a seed, proves the cluster's secret.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sodium.h>
 #include <spdlog/spdlog.h>
 
@@ -168,6 +169,21 @@ std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnat
   return std::move(opened).value();
 }
 
+/// A grant of a function that does not exist is a mistake in its name.
+void check_grants(const CallGrants& grants, const detail::FunctionTable& functions) {
+  const std::vector<std::string> known = functions.names();
+  for (const std::string& granted : grants.functions()) {
+    if (granted.starts_with("troupe.") || std::ranges::find(known, granted) != known.end()) continue;
+    const std::vector<std::string_view> words(known.begin(), known.end());
+    throw RemoteError(Error{.code = ErrorCode::bad_argument,
+                            .message = fmt::format("calls of \"{}\" are granted, but this node has no such function{}",
+                                                   granted, did_you_mean(granted, words)),
+                            .operation = "join",
+                            .execution = Execution::never,
+                            .hint = fmt::format("it serves: {}", fmt::join(known, ", "))});
+  }
+}
+
 /// Checks that this node listens as the seed does: otherwise they cannot connect back to each other.
 void check_transport(std::string_view seed, std::string_view listen) {
   const std::string_view scheme = scheme_of(seed);
@@ -248,6 +264,7 @@ NodeOptions NodeOptions::from_environment() {
   options.rings = environment.settings.rings;
   options.spins = environment.settings.spin;
   options.peer_limits = environment.settings.peer;
+  options.call_grants = environment.call_grants;
   options.network = network_of(environment.settings.network);
   if (environment.keys_descriptor) options.keys = KeyRing::from_descriptor(*environment.keys_descriptor).value();
   if (!environment.world.empty()) options.seed_name = environment.world.front();
@@ -264,6 +281,7 @@ NodeOptions NodeOptions::from_environment() {
 Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   options.log_level.empty() ? keep_log_off_stdout() : log_to_stderr(options.log_level);
   if (sodium_init() < 0) throw std::runtime_error("[Node] libsodium cannot start");
+  check_grants(options.call_grants, functions.table());
   const auto limit = options.join_deadline.after();
   const auto due = limit ? later(std::chrono::steady_clock::now(), *limit) : std::nullopt;
   settle_keys(options);
@@ -278,7 +296,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
 
   Node node(detail::NodeParts{options.name, incarnation, std::nullopt, functions.table(), make_system_clock(),
                               std::make_shared<ElasticPool>(options.pool), std::move(link), detail::make_inline_host,
-                              options.leaks, options.call_deadline, options.peer_limits});
+                              options.leaks, options.call_deadline, options.peer_limits, options.call_grants});
   for (const auto& [peer, map] : options.device_maps) node.set_device_map(peer, map);
   if (options.stall_limit && !options.liveness.debug) {
     node.watchdog_ =

@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <iterator>
+#include <sstream>
 #include <system_error>
+#include <vector>
 
 namespace troupe::detail {
 
@@ -18,7 +21,8 @@ int math_threads_of(int configured, int cores, int processes) {
 
 Variables inherited_variables(Variables host, int math_threads) {
   std::erase_if(host, [](const auto& variable) { return variable.first.starts_with("TROUPE__"); });
-  for (const char* stale : {"TROUPE_SECRET_FD", "TROUPE_SECRET_FILE", "TROUPE_KEYS_FD"}) host.erase(stale);
+  for (const char* stale : {"TROUPE_SECRET_FD", "TROUPE_SECRET_FILE", "TROUPE_KEYS_FD", "TROUPE_CALLS"})
+    host.erase(stale);
   const std::string threads = fmt::format("{}", math_threads);
   // A user's setting for the math libraries has priority.
   host.emplace("OMP_NUM_THREADS", threads);
@@ -27,6 +31,21 @@ Variables inherited_variables(Variables host, int math_threads) {
   host.emplace("OPENBLAS_THREAD_TIMEOUT", "4");  // idle threads sleep after 2^4 cycles instead of spinning on
   host["TROUPE_MATH_THREADS"] = threads;
   return host;
+}
+
+CallGrants call_grants_of(const ClusterConfig& config, const RoleConfig& role) {
+  CallGrants grants;
+  for (const auto& [peer, words] : role.calls.value_or(StringTable{})) {
+    std::istringstream in(words);
+    const std::vector<std::string> functions{std::istream_iterator<std::string>(in), {}};
+    const auto of_role = std::ranges::find(config.roles, peer, &RoleConfig::name);
+    if (of_role == config.roles.end()) {
+      grants.allow(peer, functions);
+      continue;
+    }
+    for (int i = 0; i < of_role->count; ++i) grants.allow(node_name(*of_role, i), functions);
+  }
+  return grants;
 }
 
 Variables place_variables(const ClusterConfig& config, const std::string& cluster_id,
@@ -39,6 +58,8 @@ Variables place_variables(const ClusterConfig& config, const std::string& cluste
   result["TROUPE_ROLE"] = node.role;
   result["TROUPE_INDEX"] = fmt::format("{}", node.index);
   result["TROUPE_RANK"] = fmt::format("{}", node.rank);
+  const auto role = std::ranges::find(config.roles, node.role, &RoleConfig::name);
+  if (role != config.roles.end() && role->calls) result["TROUPE_CALLS"] = call_grants_of(config, *role).text();
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "actors/calls/call_grants.h"
 #include "node/config/config.h"
 #include "node/config/settings.h"
 
@@ -24,6 +25,9 @@ struct NodeOfRole {
   std::string role;
   int index = 0;  ///< within the role
 };
+
+/// Returns what `calls` of a role grants, to nodes: a role's name stands for its nodes.
+[[nodiscard]] CallGrants call_grants_of(const ClusterConfig& config, const RoleConfig& role);
 
 /// Returns the settings of a node and the variables that say which one it is; `names` are in order of rank. Addresses
 /// and secrets are not among them.

@@ -7,6 +7,7 @@
 using namespace troupe;
 
 std::string greeting(Scope& scope) { return "served by " + scope.node_name(); }
+void forget_everything() {}
 
 /// What both hosts say alike.
 NodeOptions options_of(const NodeName& name, const ClusterSecret& secret) {
@@ -18,11 +19,12 @@ NodeOptions options_of(const NodeName& name, const ClusterSecret& secret) {
 }
 
 int run(int /*argc*/, char** /*argv*/) {
-  const FunctionRegistry functions{{"greeting", &greeting}};
+  const FunctionRegistry functions{{"greeting", &greeting}, {"forget_everything", &forget_everything}};
   const ClusterSecret secret = ClusterSecret::random();
 
   NodeOptions first = options_of("alpha", secret);
   first.bind = "tcp://127.0.0.1:*";  // on a real host: its address, and .keys
+  first.call_grants.allow("beta", {"greeting"});
   const Node alpha = Node::join(first, functions);
 
   NodeOptions second = options_of("beta", secret);
@@ -30,6 +32,12 @@ int run(int /*argc*/, char** /*argv*/) {
   const Node beta = Node::join(second, functions);
 
   std::cout << beta.rpc_sync("alpha", &greeting) << ", of " << beta.members().size() << " members" << std::endl;
+
+  try {
+    beta.rpc_sync("alpha", &forget_everything);
+  } catch (const RemoteError& error) {
+    std::cout << name_of(error.code()) << ": " << error.error().message << std::endl;
+  }
 
   NodeOptions stranger = options_of("gamma", ClusterSecret::random());
   stranger.seed = alpha.address();

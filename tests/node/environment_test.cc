@@ -82,6 +82,16 @@ BOOST_AUTO_TEST_CASE(variables_of_the_launcher_are_all_read) {
   BOOST_TEST(place.settings.log_level == "debug");
 }
 
+BOOST_AUTO_TEST_CASE(grants_of_calls_are_read) {
+  BOOST_TEST(read_environment(kTroupe).call_grants.empty());
+  const NodeEnvironment place = read_environment(with(kTroupe, "TROUPE_CALLS", "ps,trainer0=push,pull"));
+  BOOST_TEST(place.call_grants.may_call("trainer0", "pull"));
+  BOOST_TEST(!place.call_grants.may_call("trainer1", "pull"));
+  BOOST_TEST(!read_environment(with(kTorchrun, "TROUPE_CALLS", "*=ping")).call_grants.may_call("rank0", "push"));
+  BOOST_TEST(error(with(kTroupe, "TROUPE_CALLS", "push")) ==
+             R"(TROUPE_CALLS="push": expected PEER,...=FUNCTION,..., found "push")");
+}
+
 BOOST_AUTO_TEST_CASE(torchrun_variables_place_a_node_by_rank) {
   const NodeEnvironment second = read_environment(kTorchrun);
   BOOST_TEST(second.name == "rank1");

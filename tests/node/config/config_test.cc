@@ -226,6 +226,7 @@ role.ps.name = "ps"               # FILE:4
 role.ps.count = 2                 # command line
 role.ps.command = ["./ps"]        # FILE:5
 role.ps.env = {}                  # built-in default
+role.ps.calls = {}                # built-in default
 role.ps.working_dir = ""          # built-in default
 role.ps.on_exit = "stop_all"      # built-in default
 role.ps.hosts = []                # built-in default
@@ -441,6 +442,22 @@ BOOST_AUTO_TEST_CASE(hosts_that_cannot_be_are_refused) {
               {"cluster.toml:4: host.ssh: host.local says that it needs none"});
   check_lines(errors("[[host]]\nname = \"a\"\nssh = \"b\"\nagent = [\"x\"]\n" + role),
               {"cluster.toml:4: host.agent: replaces host.ssh and host.local: give one of the three"});
+}
+
+BOOST_AUTO_TEST_CASE(calls_of_a_role_name_roles_nodes_or_everybody) {
+  const std::string role = "[[role]]\nname = \"ps\"\ncommand = [\"./ps\"]\n";
+  const std::string trainers = "[[role]]\nname = \"trainer\"\ncount = 2\ncommand = [\"./t\"]\n";
+  BOOST_TEST(!load(role).roles.at(0).calls.has_value());
+  const ClusterConfig config = load(role + "calls = { trainer = \"push pull\", \"*\" = \"ping\" }\n" + trainers);
+  BOOST_CHECK((config.roles.at(0).calls == StringTable{{"*", "ping"}, {"trainer", "push pull"}}));
+  check_lines(errors(role + "calls = { trainr = \"push\" }\n" + trainers),
+              {R"(cluster.toml:4: role.calls: no role or node "trainr", did you mean "trainer"?)"});
+  check_lines(errors(role + "calls = { trainer2 = \"push\" }\n" + trainers),
+              {R"(cluster.toml:4: role.calls: no role or node "trainer2", did you mean "trainer"?)"});
+  check_lines(errors(role + "calls = { ps = \"push, pull\" }\n"),
+              {R"(cluster.toml:4: role.calls: "ps" = "push, pull": names of functions are separated by blanks)"});
+  check_lines(errors(role + "calls = {}\n"),
+              {R"(cluster.toml:4: role.calls: names nobody; write "*" = "" if no peer may call anything)"});
 }
 
 BOOST_AUTO_TEST_CASE(no_word_for_ssh_is_an_option_or_more_than_a_word) {

@@ -275,6 +275,15 @@ BOOST_AUTO_TEST_CASE(a_node_learns_its_place_from_the_environment) {
                 "[trainer/1] id " + id, "[trainer/1] maths 3 passive debug digits"});
 }
 
+BOOST_AUTO_TEST_CASE(a_node_learns_who_may_call_it) {
+  const std::string calls = "calls = {trainer = \"push pull\", ps = \"*\"}";
+  auto run =
+      up(role("ps", "echo says $TROUPE_CALLS", calls) + role("trainer", "echo \"says <$TROUPE_CALLS>\"", "count = 2"));
+  const auto lines = run.finish().lines;
+  expect_lines(with(lines, "[ps] says"), {"[ps] says ps=*;trainer0,trainer1=pull,push"});
+  expect_lines(with(lines, "[trainer/1] says"), {"[trainer/1] says <>"});
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_start_is_reported_before_anything_is_started) {
   std::ofstream(path() / "notes.txt") << "no program";
   auto run =
