@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "optim/clip.h"
 #include "optim/saved_state.h"
 #include "tensor/create.h"
 
@@ -15,11 +16,14 @@ namespace samples {
 using troupe::NamedTensors;
 using troupe::Tensor;
 using troupe::Variable;
+using troupe::optim::clip_scale;
+using troupe::optim::global_norm;
 using troupe::optim::SavedState;
 
 namespace {
 
 constexpr double kRate = 3e-3;  // at the first lesson; none is left after the last
+constexpr double kNormMax = 5;  // of a lesson: a few bad ones, found with old weights, do not spoil what was learnt
 // Prefixes of names in the state.
 constexpr std::string_view kWeights = "weights.";
 constexpr std::string_view kOptimizer = "optimizer.";
@@ -52,7 +56,7 @@ Course Learner::take(const Lesson& lesson) {
     gradients.emplace_back(parameter, lesson.gradients.at(i++));
   }
   optimizer_->set_lr(kRate * (1.0 - static_cast<double>(standing_.lessons) / static_cast<double>(lessons_max_)));
-  optimizer_->step(gradients);
+  optimizer_->step(gradients, {.gradient_scale = clip_scale(global_norm(gradients), kNormMax)});
   ++standing_.lessons;
   if (lesson.episode) {
     ++standing_.episodes;

@@ -39,8 +39,8 @@ class Learner {
   /// The course for a player that begins, or goes on after the last of its lessons that was taken.
   [[nodiscard]] Course enter(std::uint64_t player) const;
 
-  /// Steps along the lesson's gradients, whatever weights they were found with. After the course, and between terms,
-  /// nothing changes.
+  /// Steps along the lesson's gradients, clipped by their norm, whatever weights they were found with. After the
+  /// course, and between terms, nothing changes.
   Course take(const Lesson& lesson);
 
   /// Begins a term of so many lessons. Without terms the course is one.
