@@ -120,8 +120,8 @@ void BarePeer::deliver(const Peer&, msg::Envelope envelope, msg::AnyMessage mess
   heard_.push_back({std::move(envelope.to), envelope.request, std::move(message)});
 }
 
-AmongBarePeers::AmongBarePeers(std::optional<std::uint32_t> rank, FunctionRegistry functions,
-                               const PeerLimits& limits) {
+AmongBarePeers::AmongBarePeers(std::optional<std::uint32_t> rank, FunctionRegistry functions, const PeerLimits& limits,
+                               CallGrants grants) {
   const Incarnation incarnation{7, 7};
   node = std::make_unique<Node>(detail::NodeParts{"m",
                                                   incarnation,
@@ -133,7 +133,8 @@ AmongBarePeers::AmongBarePeers(std::optional<std::uint32_t> rank, FunctionRegist
                                                   detail::make_inline_host,
                                                   Leaks::warn,
                                                   {},
-                                                  limits});
+                                                  limits,
+                                                  std::move(grants)});
 }
 
 std::unique_ptr<BarePeer> AmongBarePeers::peer(const NodeName& name, std::uint64_t life) {

@@ -167,7 +167,7 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
 /// The node "m" and the peers that a test adds. All work happens on the test's thread, before the causing call returns.
 struct AmongBarePeers {
   explicit AmongBarePeers(std::optional<std::uint32_t> rank = 0, FunctionRegistry functions = {},
-                          const PeerLimits& limits = {});
+                          const PeerLimits& limits = {}, CallGrants grants = {});
 
   /// Adds a peer that is connected to the node.
   std::unique_ptr<BarePeer> peer(const NodeName& name, std::uint64_t life = 1);
