@@ -1,0 +1,186 @@
+// What processes of one cluster tell each other outside sessions: launcher and agents, tasks of an engine, control
+// sockets, key rings.
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "node/control/control_socket.h"
+#include "node/control/report_json.h"
+#include "node/engines/exchange_records.h"
+#include "node/engines/sealed_secret.h"
+#include "node/hosts/agent_frames.h"
+#include "node/hosts/agent_messages.h"
+#include "node/keys/key_ring.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/node/control/report_samples.h"
+
+namespace troupe::fuzz {
+
+namespace {
+
+using namespace troupe::detail;
+
+/// Bytes of a pipe in pieces: the size of each (1), its bytes.
+void agent_stream(Bytes input) {
+  Reader reader(input);
+  AgentGreetingReader greeting;
+  AgentFrameReader frames;
+  bool greeted = false;
+  try {
+    while (!reader.at_end()) {
+      const std::string_view piece = text_of(reader.bytes(reader.u8()));
+      if (greeted) {
+        frames.feed(piece);
+      } else if (const auto rest = greeting.feed(piece)) {
+        greeted = true;
+        frames.feed(*rest);
+      }
+      while (const auto frame = frames.next()) expect(frame->body.size() <= input.size(), "a body was received");
+    }
+  } catch (const AgentProtocolError&) {
+  }
+}
+
+std::vector<Input> agent_stream_seeds() {
+  std::string stream = "Welcome to node17!\n" + std::string(kAgentGreeting);
+  stream += encode_frame(AgentFrameKind::ping, "") + encode_frame(AgentFrameKind::answer, "12345678\1{}");
+  std::string pieces;
+  for (std::size_t at = 0; at < stream.size(); at += 17) {
+    const std::string piece = stream.substr(at, 17);
+    pieces += static_cast<char>(piece.size()) + piece;
+  }
+  return {input_of(pieces)};
+}
+
+template <class Message>
+void agent_body_of(std::string_view text) {
+  try {
+    const Message message = parse_body<Message>(text);
+    expect(parse_body<Message>(json_of(message)) == message, "a message read is a message that can be written");
+  } catch (const AgentProtocolError&) {
+  }
+}
+
+/// The body of a message between launcher and agent: which (1), then its text.
+void agent_body(Bytes input) {
+  Reader reader(input);
+  const unsigned kind = reader.u8() % 6U;
+  const std::string_view text = text_of(reader.rest());
+  switch (kind) {
+    case 0: return agent_body_of<AgentWelcome>(text);
+    case 1: return agent_body_of<AgentPrepare>(text);
+    case 2: return agent_body_of<AgentPrepared>(text);
+    case 3: return agent_body_of<AgentStart>(text);
+    case 4: return agent_body_of<AgentStarted>(text);
+    default: return agent_body_of<AgentRefused>(text);
+  }
+}
+
+std::vector<Input> agent_body_seeds() {
+  std::vector<Input> seeds;
+  const auto add = [&seeds](char kind, const std::string& text) { seeds.push_back(input_of(kind + text)); };
+  add(0, json_of(AgentWelcome{"0.1", "b", 8}));
+  add(1,
+      json_of(AgentPrepare{
+          "id", "keys", std::chrono::milliseconds(7), {{"/x", "ab", 5, true}}, AgentSeed{"eth0", 29500, {"a", "c"}}}));
+  add(2, json_of(AgentPrepared{{0, 2}, "tcp://10.0.0.1:5"}));
+  add(3, json_of(AgentStart{"tcp://10.0.0.1:5", "eth1", 3, {{"n0", 1, {"--a", "b"}, "/w", {{"K", "v"}}}}}));
+  add(4, json_of(AgentStarted{{7, 8}}));
+  add(5, json_of(AgentRefused{{"one", "two"}}));
+  return seeds;
+}
+
+/// What a task of an engine finds in the job's directory: which (1), then its text.
+void exchange_record(Bytes input) {
+  constexpr std::size_t kMembersMax = 8;
+  Reader reader(input);
+  const bool is_task = reader.u8() % 2U == 0;
+  const std::string_view text = text_of(reader.rest());
+  try {
+    if (is_task) {
+      const TaskRecord record = parse_task(text);
+      expect(parse_task(text_of(record)) == record, "a record read is a record that can be written");
+    } else {
+      const RunRecord record = parse_run(text, kMembersMax);
+      expect(record.members.size() <= kMembersMax, "no more members than were asked for");
+      expect(parse_run(text_of(record), kMembersMax) == record, "a record read is a record that can be written");
+    }
+  } catch (const std::invalid_argument&) {
+  }
+}
+
+std::vector<Input> exchange_record_seeds() {
+  TaskRecord task{.job = "slurm-mnist-7.0", .rank = 2, .name = "trainer1", .host = "node17", .key = {}, .answers = {}};
+  task.key.bytes.fill(std::byte{0x17});
+  const std::string without = text_of(task);
+  task.answers = task.key;
+  const RunRecord run{.job = task.job,
+                      .cluster_id = "0123456789abcdef",
+                      .seed = "tcp://192.0.2.7:40123",
+                      .members = {{"ps", task.key, {}}, {"trainer0", {}, {}}}};
+  return {input_of('\0' + without), input_of('\0' + text_of(task)), input_of('\1' + text_of(run))};
+}
+
+/// The bytes of a ring; the members' keys are valid or not, as in a pipe that somebody else has written.
+void key_ring(Bytes input) {
+  const auto ring = KeyRing::from_bytes(input);
+  if (!ring.ok()) return;
+  const LockedBytes again = ring.value().to_bytes();
+  expect(std::ranges::equal(Bytes(again.bytes()), input), "a ring has one form");
+}
+
+std::vector<Input> key_ring_seeds() {
+  const std::array<NodeName, 3> names{"ps", "trainer0", "trainer1"};
+  std::vector<Input> seeds;
+  for (const KeyRing& ring : make_run_keys(names)) {
+    const LockedBytes bytes = ring.to_bytes();
+    seeds.push_back(input_of(Bytes(bytes.bytes())));
+  }
+  return seeds;
+}
+
+/// An answer of a control socket: which (1), then its text. Any process of this user may have given it.
+void report(Bytes input) {
+  Reader reader(input);
+  const unsigned kind = reader.u8() % 4U;
+  const std::string_view text = text_of(reader.rest());
+  try {
+    if (kind == 0) (void)json_of(parse_node_report(text));
+    if (kind == 1) (void)json_of(parse_stack_report(text));
+    if (kind == 2) (void)json_of(parse_launched_node(text));
+    if (kind == 3) (void)json_of(parse_launch_report(text));
+  } catch (const ReportError&) {
+  }
+}
+
+std::vector<Input> report_seeds() {
+  return {input_of('\0' + json_of(testing::sample_node_report())), input_of('\1' + json_of(StackReport{})),
+          input_of('\2' + json_of(LaunchedNode{})), input_of('\3' + json_of(LaunchReport{})),
+          input_of('\0' + json_of_error("not joined"))};
+}
+
+void control_name(Bytes input) {
+  const auto name = parse_control_name(text_of(input));
+  if (name) expect(name->text() == text_of(input), "a name has one form");
+}
+
+std::vector<Input> control_name_seeds() {
+  return {input_of(ControlName{.cluster_id = "4f2a", .node = "trainer0"}.text()),
+          input_of(ControlName{.cluster_id = "4f2a", .node = ""}.text())};
+}
+
+}  // namespace
+
+std::vector<Target> host_targets() {
+  return {
+      {"agent_stream", "node/hosts/agent_frames.cc", agent_stream, agent_stream_seeds},
+      {"agent_body", "node/hosts/agent_messages.cc", agent_body, agent_body_seeds},
+      {"exchange_record", "node/engines/exchange_records.cc", exchange_record, exchange_record_seeds},
+      {"key_ring", "node/keys/key_ring.cc", key_ring, key_ring_seeds, 1024},
+      {"report", "node/control/report_json.cc", report, report_seeds, 8192},
+      {"control_name", "node/control/control_socket.cc", control_name, control_name_seeds, 256},
+  };
+}
+
+}  // namespace troupe::fuzz
