@@ -1,12 +1,13 @@
 // The bytes of the handshake: little-endian, texts as one length byte and that many bytes, nothing follows the last
 // field.
 //
-//   every message   magic "TRPH" (4), kind (1), then:
-//   1 hello         version min, max (2 + 2), nonce (32), incarnation high, low (8 + 8), name, address, cluster id,
-//   pulse 2 challenge     version (2), client's nonce (32), nonce (32), incarnation (16), name, address, pulse, proof
-//   (32) 3 proof         proof (32) 4 welcome       slot (4), proof (32) 5 refused       error code (2), version min,
-//   max (2 + 2) pulse           the address for its heartbeats (text), its lease in milliseconds (4), 0xFFFFFFFF:
-//   endless
+//   every message   magic "TRPH" (4), kind (1), then as below. An incarnation is its high and low half (8 + 8).
+//   1 hello         version min, max (2 + 2), nonce (32), incarnation (16), name, address, cluster id, pulse
+//   2 challenge     version (2), client's nonce (32), nonce (32), incarnation (16), name, address, pulse, proof (32)
+//   3 proof         proof (32)
+//   4 welcome       slot (4), proof (32)
+//   5 refused       error code (2), version min, max (2 + 2)
+//   pulse           the address for its heartbeats (text), its lease in milliseconds (4), 0xFFFFFFFF: endless
 // All but `refused` end with XXH3-64 of the bytes before (8): this tells damaged bytes from a wrong secret.
 // Magic, kind, the versions of a hello and the whole of `refused` are the same in every version, for ever.
 #pragma once
