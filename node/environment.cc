@@ -93,7 +93,9 @@ class Reader {
     result_.cluster = required("TROUPE_CLUSTER", kSeed);
     result_.cluster_id = required("TROUPE_CLUSTER_ID", kSeed);
     result_.name = required("TROUPE_NODE", kSeed);
-    result_.bind_address = required("TROUPE_ADDRESS", kSeed);
+    // With keys of files nobody has looked for the way to the seed yet.
+    result_.bind_address =
+        has("TROUPE_KEY_FILE") ? optional("TROUPE_ADDRESS").value_or("") : required("TROUPE_ADDRESS", kSeed);
     result_.role = optional("TROUPE_ROLE").value_or(result_.name);
     const std::string world = required("TROUPE_WORLD", kSeed);
     for (std::size_t begin = 0; begin <= world.size();) {
@@ -128,7 +130,7 @@ class Reader {
     if (host == "localhost") host = "127.0.0.1";
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     const bool is_here = is_loopback(host);
-    const bool has_keys = has("TROUPE_KEYS_FD") && result_.settings.network != "loopback";
+    const bool has_keys = (has("TROUPE_KEYS_FD") || has("TROUPE_KEY_FILE")) && result_.settings.network != "loopback";
     if (!is_here && !has_keys && result_.settings.network != "trusted") {
       throw EnvironmentError(
           fmt::format("MASTER_ADDR=\"{}\": another machine, or a name for one: {}", host, kTrustHint));
@@ -162,7 +164,9 @@ class Reader {
   }
 
   void read_secret_source() {
-    if (const auto descriptor = optional("TROUPE_SECRET_FD")) {
+    if (const auto keys = optional("TROUPE_KEY_FILE")) {
+      read_key_files(*keys);
+    } else if (const auto descriptor = optional("TROUPE_SECRET_FD")) {
       result_.secret.kind = SecretSource::Kind::descriptor;
       result_.secret.descriptor = integer("TROUPE_SECRET_FD", *descriptor, 0, 1 << 20);
     } else if (const auto file = optional("TROUPE_SECRET_FILE")) {
@@ -171,11 +175,20 @@ class Reader {
     } else {
       throw EnvironmentError(
           "TROUPE_SECRET_FILE is missing: name a file of 32 random bytes, mode 0600, the same for all nodes "
-          "(head -c 32 /dev/urandom > FILE)");
+          "(head -c 32 /dev/urandom > FILE); or set TROUPE_KEY_FILE to a key of this node (troupe keys --help)");
     }
     if (const auto keys = optional("TROUPE_KEYS_FD")) {
       result_.keys_descriptor = integer("TROUPE_KEYS_FD", *keys, 0, 1 << 20);
     }
+  }
+
+  void read_key_files(const std::string& key_file) {
+    for (const char* other : {"TROUPE_SECRET_FD", "TROUPE_SECRET_FILE", "TROUPE_KEYS_FD"}) {
+      if (has(other)) throw EnvironmentError(fmt::format("TROUPE_KEY_FILE and {} are both set", other));
+    }
+    if (key_file.empty()) throw EnvironmentError("TROUPE_KEY_FILE=\"\": expected the path of a key file");
+    result_.key_file = key_file;
+    result_.members_file = optional("TROUPE_MEMBERS_FILE").value_or("");
   }
 
   void read_host() {

@@ -1,7 +1,7 @@
 // A process's place in its cluster, from the environment variables of its launcher.
 //
 //   troupe up         TROUPE_SEED and its companions, all of them
-//   torchrun-style    MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE and TROUPE_SECRET_FILE
+//   torchrun-style    MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, and TROUPE_SECRET_FILE or TROUPE_KEY_FILE
 //   none              a world of one
 #pragma once
 
@@ -40,6 +40,8 @@ struct NodeEnvironment {
                              ///< if the seed is on another machine: then the interface from which the seed is
                              ///< reached
   SecretSource secret;
+  std::string key_file;                ///< has secret, keys and cluster id, see node/keys/key_files.h; empty: none
+  std::string members_file;            ///< who is in; empty: "cluster.members" beside key_file
   std::optional<int> keys_descriptor;  ///< inherited, with this node's key ring; nullopt: no keys
   int math_threads = 1;                ///< resolved, at least 1
   bool shows_bars = false;             ///< the reader of our output lets a line that ends in \r replace itself

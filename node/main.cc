@@ -19,8 +19,10 @@
 #include "node/config/settings.h"
 #include "node/control/kill_command.h"
 #include "node/control/status_command.h"
+#include "node/engines/key_file_node.h"
 #include "node/engines/node_command.h"
 #include "node/hosts/agent.h"
+#include "node/keys/keys_command.h"
 #include "node/launch/launcher.h"
 
 namespace {
@@ -67,6 +69,9 @@ struct Arguments {
   double timeout = 2;
   std::string job_dir;
   std::vector<std::string> program_arguments;
+  troupe::KeyFileOptions key_files;
+  troupe::KeysCommandOptions keys;
+  std::string keys_for;
 };
 
 /// CLI11's help with a blank line after the description.
@@ -102,11 +107,68 @@ CLI::App* add_node(CLI::App& app, Arguments& arguments) {
   node->add_option("--job-dir", arguments.job_dir,
                    "where tasks exchange keys: a directory that all of them see [~/.cache/troupe/jobs]")
       ->type_name("DIR");
+  troupe::KeyFileOptions& files = arguments.key_files;
+  node->add_option("--keys", files.keys, "without an engine: this node's key file, or a directory of them")
+      ->type_name("PATH");
+  node->add_option("--members", files.members, "the list of members [cluster.members beside the key]")
+      ->type_name("FILE");
+  node->add_option("--name", files.name, "which node this is [the one whose key it is]")->type_name("NODE");
+  node->add_option("--pod", files.pod, "the same by the name of its pod in Kubernetes, ROLE-INDEX")->type_name("POD");
   node->footer(R"(
 The engine says which task this is; roles have ranks in the order of the file. The step must have one task for each
 node. Signals go to the node's program, and its status is the task's.
+With --keys there is no engine: each node is started by hand or by a service, with files that `troupe keys` has made,
+and cluster.seed and cluster.port say where the first node is.
 )");
   return node;
+}
+
+/// Adds one command of `troupe keys`, which sets the action.
+CLI::App* add_keys_action(CLI::App& keys, Arguments& arguments, const char* name, const char* about,
+                          troupe::KeysAction action) {
+  CLI::App* command = keys.add_subcommand(name, about);
+  command->callback([&arguments, action] { arguments.keys.action = action; });
+  return command;
+}
+
+CLI::App* add_keys(CLI::App& app, Arguments& arguments) {
+  using enum troupe::KeysAction;
+  CLI::App* keys = app.add_subcommand("keys", "Makes and checks the keys of nodes that no command starts together");
+  keys->require_subcommand(1);
+  troupe::KeysCommandOptions& options = arguments.keys;
+  CLI::App* init = add_keys_action(*keys, arguments, "init-cluster", "Makes the key of a new cluster", init_cluster);
+  CLI::App* fresh = add_keys_action(*keys, arguments, "new-node", "Makes keys of new members", new_node);
+  CLI::App* again = add_keys_action(*keys, arguments, "rotate", "Makes new keys of members; old ones end", rotate);
+  CLI::App* out = add_keys_action(*keys, arguments, "revoke", "Takes members out", revoke);
+  CLI::App* show = add_keys_action(*keys, arguments, "show-public", "Prints names and public keys", show_public);
+  CLI::App* check = add_keys_action(*keys, arguments, "verify", "Checks files, owners, modes and signature", verify);
+  for (CLI::App* command : {init, show, check}) {
+    command->add_option("PATH", options.path, command == init ? "the directory" : "the directory, or a node's key file")
+        ->type_name("[keys]");
+  }
+  check->add_option("--members", options.members, "the list [cluster.members beside the key file]")->type_name("FILE");
+  for (CLI::App* command : {fresh, again, out}) {
+    command->add_option("--dir", options.path, "the directory [keys]")->type_name("DIR");
+    CLI::Option* names = command->add_option("NODE", options.names, "names of nodes")->type_name("");
+    if (command != fresh) names->required();
+  }
+  fresh->add_option("--for", arguments.keys_for, "all nodes of a cluster file that have no key yet")->type_name("FILE");
+  for (CLI::App* command : {fresh, again}) {
+    command->add_option("--until", options.until, "the last day of the new keys, UTC: 2027-01-31")->type_name("DATE");
+  }
+  keys->footer(R"(
+DIR/cluster.key decides who is in, and stays where it is. DIR/nodes/cluster.members goes to every node, and
+DIR/nodes/NODE.key to that node alone.
+)");
+  return keys;
+}
+
+int run_keys(Arguments& arguments, const troupe::Variables& variables) {
+  if (!arguments.keys_for.empty()) {
+    const auto names = troupe::node_names(troupe::load_config(arguments.keys_for, variables, {}));
+    arguments.keys.names_wanted.insert(arguments.keys.names_wanted.end(), names.begin(), names.end());
+  }
+  return troupe::run_keys_command(arguments.keys);
 }
 
 std::string keys_help() {
@@ -155,6 +217,7 @@ Status: 0, or that of the first failure (its exit status, or 128 + signal), 130 
 )");
 
   CLI::App* node = add_node(app, arguments);
+  CLI::App* keys = add_keys(app, arguments);
   CLI::App* config = app.add_subcommand("config", "Looks at the configuration")->require_subcommand(1);
   CLI::App* show = config->add_subcommand("show", "Prints every key with its value");
   add_file(*show, arguments);
@@ -196,7 +259,8 @@ Status: 0 if every process has answered, else 1.
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     const std::string_view command = argv[1];
-    constexpr std::array<std::string_view, 7> kCommands = {"up", "node", "config", "status", "stack", "kill", "agent"};
+    constexpr std::array<std::string_view, 8> kCommands = {"up",     "node",  "keys", "config",
+                                                           "status", "stack", "kill", "agent"};
     if (!command.starts_with("-") && std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
       fmt::print(stderr, "troupe: no command \"{}\"{} (see troupe --help)\n", command,
                  troupe::did_you_mean(command, kCommands));
@@ -216,6 +280,7 @@ Status: 0 if every process has answered, else 1.
   if (stack->parsed()) return troupe::show_stack({arguments.node, arguments.cluster, format, patience});
 
   const troupe::Variables variables = troupe::process_variables();
+  if (keys->parsed()) return run_keys(arguments, variables);
   if (agent->parsed()) {
     return troupe::run_agent({STDIN_FILENO, STDOUT_FILENO, TROUPE_VERSION, variables});
   }
@@ -227,7 +292,8 @@ Status: 0 if every process has answered, else 1.
     return 0;
   }
   if (node->parsed()) {
-    troupe::become_node({std::move(cluster), arguments.program_arguments, arguments.job_dir, variables});
+    troupe::become_node(
+        {std::move(cluster), arguments.program_arguments, arguments.job_dir, arguments.key_files, variables});
   }
   return troupe::run_cluster(cluster,
                              {.log_dir = arguments.log_dir, .variables = variables, .version = TROUPE_VERSION});

@@ -94,6 +94,12 @@ struct NodeOptions {
   /// SIGABRT. Time in which the process is suspended does not count. nullopt, or `liveness.debug`: never.
   std::optional<Duration> stall_limit = std::chrono::seconds(30);
 
+  /// Sets `keys`, `secret`, `cluster_id` and, if it is empty, `name` from the files of `troupe keys`: the node's own
+  /// key, and the list of members, "cluster.members" beside it if `members` is empty. Throws RemoteError:
+  /// not_authorized (others can read the key, this node is not in the list or its time has passed), bad_argument (a
+  /// file that is not right, a list that the cluster's key has not signed, the key of another node).
+  void use_key_files(const std::string& key_file, const std::string& members = "");
+
   /// Returns the settings in the variables of `troupe up`, or torchrun-style variables; without any, a world of one.
   /// Throws EnvironmentError or RemoteError (an unreadable secret), naming the variable and its value.
   [[nodiscard]] static NodeOptions from_environment();

@@ -104,6 +104,7 @@ class Builder {
     config_.transport_origin = origins_.at("cluster.transport");
     config_.port = static_cast<int>(std::get<std::int64_t>(values.at("cluster.port")));
     config_.port_origin = origins_.at("cluster.port");
+    config_.seed = std::get<std::string>(values.at("cluster.seed"));
     config_.address_origin = origins_.at("cluster.address");
     config_.network_origin = origins_.at("cluster.network");
     config_.result = std::get<std::string>(values.at("cluster.result"));

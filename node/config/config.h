@@ -73,6 +73,7 @@ struct ClusterConfig {
   Origin transport_origin;
   int port = 0;  ///< of the seed, tcp only; 0 = any free one
   Origin port_origin;
+  std::string seed;       ///< host of the first node; empty: found by `troupe up` or the engine
   Origin address_origin;  ///< of node.address
   bool copy = false;      ///< programs that a host lacks are copied there
   Origin network_origin;  ///< of node.network

@@ -49,6 +49,8 @@ constexpr std::array kClusterSpecs = {
                 .about = "tcp with loopback: this machine; keys: others, encrypted; trusted: others, unencrypted",
                 .choices = "auto, loopback, keys, trusted"},
     SettingSpec{"cluster", "address", text, "", "host or interface where nodes listen over tcp; default: 127.0.0.1"},
+    SettingSpec{"cluster", "seed", text, "",
+                "host of the first node, whose port is cluster.port: `troupe node --keys`"},
     SettingSpec{"cluster", "advertise", text, "", "HOST or HOST:PORT that others are told instead of it"},
     SettingSpec{"cluster", "join_timeout", duration, "30s", "until all nodes must know each other"},
     SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "for a node to end once it was asked to"},

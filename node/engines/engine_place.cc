@@ -133,7 +133,7 @@ EnginePlace engine_place(const Variables& variables) {
   }
   throw EngineError(
       "no engine has started this process: neither SLURM_STEP_ID nor OMPI_COMM_WORLD_RANK is set; start it with srun "
-      "or mpirun, or use `troupe up`");
+      "or mpirun, give it --keys, or use `troupe up`");
 }
 
 }  // namespace troupe::detail

@@ -31,16 +31,6 @@ using namespace detail;
 
 constexpr std::size_t kNamesShown = 8;
 
-/// Returns the role and the index of node `rank`.
-std::pair<const RoleConfig*, int> role_of_rank(const ClusterConfig& config, std::size_t rank) {
-  for (const RoleConfig& role : config.roles) {
-    const auto count = static_cast<std::size_t>(role.count);
-    if (rank < count) return {&role, static_cast<int>(rank)};
-    rank -= count;
-  }
-  throw std::logic_error("[troupe node] a rank beyond all roles");
-}
-
 void check_tasks(const ClusterConfig& config, const std::vector<std::string>& names, const EnginePlace& place) {
   if (names.size() == place.tasks) return;
   const std::vector<std::string> shown(
@@ -58,9 +48,9 @@ std::string name_of_this_host() {
   return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "unknown";
 }
 
-/// Returns the threads of mathematics: of the cores that the engine lets this task use, and of its share of the host.
-int math_threads(const ClusterConfig& config, const EnginePlace& place) {
-  const auto here = static_cast<int>(place.tasks_here);
+/// Returns the threads of mathematics: of the cores that this process may use, and of its share of the host.
+int math_threads(const ClusterConfig& config, std::size_t nodes_here) {
+  const auto here = static_cast<int>(nodes_here);
   const int all = std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
   return math_threads_of(config.node.math_threads, std::min(all, available_cores() * here), here);
 }
@@ -97,35 +87,63 @@ ExchangedRun exchange(const NodeCommandOptions& options, const std::vector<std::
                            .patience = options.config.node.join_timeout});
 }
 
-}  // namespace
+/// Returns the program of the node's role, with the arguments that were added.
+ChildSpec program_of_node(const NodeCommandOptions& options, const RoleConfig& role) {
+  std::vector<std::string> problems;
+  ChildSpec spec = program_of(role, options.config.directory, options.variables, problems);
+  if (!problems.empty()) throw ConfigError(std::move(problems));
+  spec.arguments.insert(spec.arguments.end(), options.arguments.begin(), options.arguments.end());
+  return spec;
+}
 
-void become_node(NodeCommandOptions options) {
+/// Becomes the program, with the node's variables in `spec`, those of its role, and those that it inherits.
+[[noreturn]] void become_with(ChildSpec spec, const NodeCommandOptions& options, const RoleConfig& role,
+                              std::size_t nodes_here) {
+  Variables& variables = spec.environment;
+  variables["TROUPE_PROGRESS"] = "lines";
+  for (const auto& [name, value] : role.env) variables[name] = value;
+  variables.merge(inherited_variables(options.variables, math_threads(options.config, nodes_here)));
+  become(std::move(spec));
+}
+
+[[noreturn]] void become_task(NodeCommandOptions& options) {
   ClusterConfig& config = options.config;
   const EnginePlace place = engine_place(options.variables);
   const std::vector<std::string> names = node_names(config);
   check_tasks(config, names, place);
   EngineNetwork network(config, place);
-  const auto [role, index] = role_of_rank(config, place.rank);
-  std::vector<std::string> problems;
-  ChildSpec spec = program_of(*role, config.directory, options.variables, problems);
-  if (!problems.empty()) throw ConfigError(std::move(problems));
-  spec.arguments.insert(spec.arguments.end(), options.arguments.begin(), options.arguments.end());
+  const NodePlace node = place_of_rank(config, place.rank);
+  ChildSpec spec = program_of_node(options, *node.role);
 
   const ExchangedRun run = exchange(options, names, place, network);
   const FileDescriptor secret = pipe_with(run.secret.bytes());
   const FileDescriptor keys = network.encrypts() ? pipe_with(run.keys) : FileDescriptor();
   Variables& variables = spec.environment;
-  variables = place_variables(config, run.cluster_id, names, {place.rank, role->name, index});
-  variables["TROUPE_PROGRESS"] = "lines";
+  variables = place_variables(config, run.cluster_id, names, {place.rank, node.role->name, node.index});
   variables["TROUPE_SEED"] = run.seed;
   variables["TROUPE_ADDRESS"] = network.address(run.cluster_id, names[place.rank], run.seed);
   variables["TROUPE_SECRET_FD"] = fmt::format("{}", inherited(secret));
   if (keys.is_open()) variables["TROUPE_KEYS_FD"] = fmt::format("{}", inherited(keys));
   if (network.reservation().is_open()) (void)inherited(network.reservation());
-  for (const auto& [name, value] : role->env) variables[name] = value;
-  variables.merge(inherited_variables(options.variables, math_threads(config, place)));
-  become(std::move(spec));
+  become_with(std::move(spec), options, *node.role, place.tasks_here);
 }
+
+[[noreturn]] void become_member(NodeCommandOptions& options) {
+  const KeyFileNode node = key_file_node(options.config, options.keys);
+  ChildSpec spec = program_of_node(options, *node.place.role);
+  Variables& variables = spec.environment;
+  variables = place_variables(options.config, node.cluster_id, node_names(options.config),
+                              {node.place.rank, node.place.role->name, node.place.index});
+  variables["TROUPE_SEED"] = node.seed;
+  if (!node.address.empty()) variables["TROUPE_ADDRESS"] = node.address;
+  variables["TROUPE_KEY_FILE"] = node.key_file;
+  variables["TROUPE_MEMBERS_FILE"] = node.members_file;
+  become_with(std::move(spec), options, *node.place.role, 1);
+}
+
+}  // namespace
+
+void become_node(NodeCommandOptions options) { options.keys.any() ? become_member(options) : become_task(options); }
 
 namespace detail {
 

@@ -7,6 +7,7 @@
 
 #include "node/config/config.h"
 #include "node/config/settings.h"
+#include "node/engines/key_file_node.h"
 
 namespace troupe {
 
@@ -14,12 +15,14 @@ struct NodeCommandOptions {
   ClusterConfig config;
   std::vector<std::string> arguments;  ///< after those of the role's command
   std::filesystem::path job_dir;       ///< where directories of jobs are; empty: below the user's cache
+  KeyFileOptions keys;                 ///< if it names any: no engine has started this process
   Variables variables;                 ///< of this process
 };
 
 /// Finds this task's place, exchanges keys with the other tasks, and becomes the program of its role: the process, with
-/// what the engine knows of it, is the program's. Does not return. Throws ConfigError; std::runtime_error with the
-/// reason (EngineError, ExchangeError, JobDirectoryError, SpawnError).
+/// what the engine knows of it, is the program's. With key files it has its place and its keys from them. Does not
+/// return. Throws ConfigError; std::runtime_error with the reason (EngineError, ExchangeError, JobDirectoryError,
+/// SpawnError).
 [[noreturn]] void become_node(NodeCommandOptions options);
 
 namespace detail {

@@ -5,9 +5,12 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -26,6 +29,7 @@
 #include "node/joining/host_names.h"
 #include "node/joining/listening.h"
 #include "node/joining/rendezvous_file.h"
+#include "node/keys/key_files.h"
 #include "node/links/tcp_place.h"
 #include "node/log.h"
 #include "node/node.h"
@@ -266,6 +270,7 @@ NodeOptions NodeOptions::from_environment() {
   options.peer_limits = environment.settings.peer;
   options.call_grants = environment.call_grants;
   options.network = network_of(environment.settings.network);
+  if (!environment.key_file.empty()) options.use_key_files(environment.key_file, environment.members_file);
   if (environment.keys_descriptor) options.keys = KeyRing::from_descriptor(*environment.keys_descriptor).value();
   if (!environment.world.empty()) options.seed_name = environment.world.front();
   if (const std::string& told = environment.settings.advertise; !told.empty()) {
@@ -276,6 +281,21 @@ NodeOptions NodeOptions::from_environment() {
   if (!environment.cluster.empty()) options.control = Control::on;
   options.leaks = environment.settings.leaks == "fail" ? Leaks::fail : Leaks::warn;
   return options;
+}
+
+void NodeOptions::use_key_files(const std::string& key_file, const std::string& members) {
+  NodeKeys files = NodeKeys::load(key_file, members, std::chrono::system_clock::now()).value();
+  if (!name.empty() && name != files.ring.own_name()) {
+    throw RemoteError(
+        Error{.code = ErrorCode::bad_argument,
+              .message = fmt::format("{} is the key of {}, and this node is {}", key_file, files.ring.own_name(), name),
+              .operation = "join",
+              .execution = Execution::never});
+  }
+  name = files.ring.own_name();
+  cluster_id = std::move(files.cluster_id);
+  secret = ClusterSecret::from_bytes(std::span<const std::byte, ClusterSecret::kBytes>(files.secret->bytes()));
+  keys = std::move(files.ring);
 }
 
 Node Node::join(NodeOptions options, FunctionRegistry functions) try {

@@ -204,8 +204,64 @@ struct Slurm : ThreeMachines {
   std::vector<pid_t> daemons_;
 };
 
+/// Three machines as pods of Kubernetes: each has its keys and an interface, and only the machine of the first node has
+/// a name, which all look up.
+struct Pods : ThreeMachines {
+  Pods() { write("hosts", "127.0.0.1 localhost\n10.77.0.1 ps-0.demo\n"); }
+
+  /// Returns what `commands` print, one on each machine, all at once.
+  [[nodiscard]] std::vector<std::string> run(const std::vector<std::string>& commands) const {
+    std::string all;
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+      write(fmt::format("pod{}.sh", i),
+            fmt::format("mount --bind {} /etc/hosts && exec {}", path("hosts"), commands[i]));
+      all += fmt::format("nsenter --net=/proc/{}/fd/{} unshare --mount timeout -k 1 60 sh pod{}.sh 2>&1 & ", getpid(),
+                         machines[i].descriptor(), i);
+    }
+    const std::string text = machines[0].run(fmt::format("cd {}; {} wait", directory.path().string(), all));
+    BOOST_TEST_MESSAGE(text);
+    return lines_in(text);
+  }
+
+  [[nodiscard]] std::string pod(const std::string& name) const {
+    return fmt::format(
+        "{} node c.toml --set cluster.seed=ps-0.demo --set cluster.port=29600 --keys keys/nodes --pod {}",
+        TROUPE_PROGRAM, name);
+  }
+
+  void make_keys() const {
+    machines[0].run(fmt::format("cd {0} && {1} keys init-cluster && {1} keys new-node --for c.toml",
+                                directory.path().string(), TROUPE_PROGRAM));
+  }
+};
+
 BOOST_TEST_DECORATOR(*label("chaos") * label("privileged"))
 BOOST_AUTO_TEST_SUITE(engines)
+
+BOOST_FIXTURE_TEST_CASE(nodes_with_key_files_run_the_demo_over_three_machines, Pods, *precondition(NeedsEngine{{}})) {
+  write_demo();
+  make_keys();
+  fs::create_directory(path("jobs"));  // where nothing is left, since nothing is exchanged
+  check_demo(run({pod("ps-0"), pod("trainer-0"), pod("trainer-1")}));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_whose_key_was_replaced_is_refused_by_the_other_machines, Pods,
+                        *precondition(NeedsEngine{{}}) * label("attack")) {
+  write_demo();
+  make_keys();
+  machines[0].run(fmt::format("cd {0} && cp -r keys/nodes old && {1} keys rotate trainer1", directory.path().string(),
+                              TROUPE_PROGRAM));
+  const std::string old = fmt::format(
+      "{} node c.toml --set cluster.seed=ps-0.demo --set cluster.port=29600 --set cluster.join_timeout=3s "
+      "--keys old --pod trainer-1",
+      TROUPE_PROGRAM);
+  const std::vector<std::string> lines = run({pod("ps-0") + " --set cluster.join_timeout=3s", "true", old});
+  const auto said = [&](const std::string& text) {
+    return std::ranges::any_of(lines, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  };
+  BOOST_TEST(said("refused a connection from 10.77.0.3: no member has its key"));
+  BOOST_TEST(said("auth_failed"));
+}
 
 BOOST_FIXTURE_TEST_CASE(mpirun_starts_the_demo_over_three_machines, OpenMpi, *precondition(kNeedsMpirun)) {
   write_demo();

@@ -12,6 +12,9 @@
 #include "node/hosts/agent_frames.h"
 #include "node/hosts/agent_messages.h"
 #include "node/keys/key_ring.h"
+#include "node/keys/member_list.h"
+#include "node/keys/signing.h"
+#include "node/keys/word_lines.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/node/control/report_samples.h"
 
@@ -140,6 +143,29 @@ std::vector<Input> key_ring_seeds() {
   return seeds;
 }
 
+/// The lines of a list before its signature, which is right: what is before it must not hurt whoever reads it first.
+void member_list(Bytes input) {
+  constexpr std::array<std::byte, SigningKey::kSeedBytes> kSeed{};
+  const SigningKey key = SigningKey::from_seed(kSeed);
+  const std::string lines(text_of(input));
+  const std::string text = lines + "signature " + hex_of(key.sign(lines).bytes) + "\n";
+  MemberList list;
+  try {
+    list = MemberList::parse(text, key.verifying_key());
+  } catch (const std::invalid_argument&) {
+    return;
+  }
+  expect(MemberList::parse(list.signed_by(key), key.verifying_key()) == list, "a list is what was read");
+  for (const MemberList::Member& member : list.members) expect(list.find(member.name) == &member, "names are unique");
+}
+
+std::vector<Input> member_list_seeds() {
+  const std::string head = "troupe-members 1\ncluster " + std::string(32, '0') + "\nserial 7\n";
+  const std::string ps = "member ps 01" + std::string(62, 'a') + "\n";
+  const std::string trainer = "member trainer0 02" + std::string(62, 'b') + " until 2027-01-31\n";
+  return {input_of(head), input_of(head + ps), input_of(head + ps + trainer)};
+}
+
 /// An answer of a control socket: which (1), then its text. Any process of this user may have given it.
 void report(Bytes input) {
   Reader reader(input);
@@ -178,6 +204,7 @@ std::vector<Target> host_targets() {
       {"agent_body", "node/hosts/agent_messages.cc", agent_body, agent_body_seeds},
       {"exchange_record", "node/engines/exchange_records.cc", exchange_record, exchange_record_seeds},
       {"key_ring", "node/keys/key_ring.cc", key_ring, key_ring_seeds, 1024},
+      {"member_list", "node/keys/member_list.cc", member_list, member_list_seeds},
       {"report", "node/control/report_json.cc", report, report_seeds, 8192},
       {"control_name", "node/control/control_socket.cc", control_name, control_name_seeds, 256},
   };

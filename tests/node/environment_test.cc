@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(errors_name_the_variable_and_its_value, *boost::unit_test::
              R"(MASTER_ADDR="10.0.0.5": another machine, or a name for one: )" + std::string(kTrustHint));
   BOOST_TEST(error(without(kTorchrun, "TROUPE_SECRET_FILE")) ==
              "TROUPE_SECRET_FILE is missing: name a file of 32 random bytes, mode 0600, the same for all nodes "
-             "(head -c 32 /dev/urandom > FILE)");
+             "(head -c 32 /dev/urandom > FILE); or set TROUPE_KEY_FILE to a key of this node (troupe keys --help)");
   BOOST_TEST(error(without(kTroupe, "TROUPE_NODE")) == "TROUPE_NODE is missing although TROUPE_SEED is set");
   BOOST_TEST(error(with(kTroupe, "TROUPE_NODE", "ps")) ==
              R"(TROUPE_NODE="ps": TROUPE_WORLD="ps,trainer0,trainer1" has "trainer1" at rank 2)");
@@ -172,6 +172,26 @@ BOOST_AUTO_TEST_CASE(keys_come_by_a_descriptor_and_make_another_machine_a_seed) 
   const Variables keyed = with(with(kTorchrun, "MASTER_ADDR", "10.0.0.5"), "TROUPE_KEYS_FD", "9");
   BOOST_TEST(read_environment(keyed).seed_address == "tcp://10.0.0.5:29500");
   BOOST_TEST(error(with(keyed, "TROUPE__CLUSTER__NETWORK", "loopback")).starts_with("MASTER_ADDR=\"10.0.0.5\""));
+}
+
+BOOST_AUTO_TEST_CASE(keys_come_from_files_and_need_neither_secret_nor_address) {
+  Variables filed = with(kTroupe, "TROUPE_KEY_FILE", "/keys/ps.key");
+  filed.erase("TROUPE_SECRET_FD");
+  filed.erase("TROUPE_ADDRESS");
+  const NodeEnvironment read = read_environment(filed);
+  BOOST_TEST(read.key_file == "/keys/ps.key");
+  BOOST_TEST(read.members_file.empty());
+  BOOST_TEST(read.bind_address.empty());
+  BOOST_CHECK(read.secret.kind == SecretSource::Kind::none);
+  BOOST_TEST(read_environment(with(filed, "TROUPE_MEMBERS_FILE", "/m")).members_file == "/m");
+  BOOST_TEST(error(with(filed, "TROUPE_KEY_FILE", "")) == "TROUPE_KEY_FILE=\"\": expected the path of a key file");
+  for (const char* other : {"TROUPE_SECRET_FD", "TROUPE_SECRET_FILE", "TROUPE_KEYS_FD"}) {
+    BOOST_TEST(error(with(filed, other, "9")) == std::string("TROUPE_KEY_FILE and ") + other + " are both set");
+  }
+  Variables torchrun = with(with(kTorchrun, "MASTER_ADDR", "10.0.0.5"), "TROUPE_KEY_FILE", "/keys/rank1.key");
+  torchrun.erase("TROUPE_SECRET_FILE");
+  BOOST_TEST(read_environment(torchrun).seed_address == "tcp://10.0.0.5:29500");
+  BOOST_TEST(read_environment(torchrun).key_file == "/keys/rank1.key");
 }
 
 BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {

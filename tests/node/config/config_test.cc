@@ -195,6 +195,7 @@ cluster.transport = "ipc"         # built-in default
 cluster.port = 7                  # command line
 cluster.network = "auto"          # built-in default
 cluster.address = ""              # built-in default
+cluster.seed = ""                 # built-in default
 cluster.advertise = ""            # built-in default
 cluster.join_timeout = "30s"      # built-in default
 cluster.shutdown_timeout = "10s"  # built-in default

@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_missing_variable_is_named) {
                  "it with mpirun, or use `troupe up`");
   expect_refusal({{"PATH", "/bin"}},
                  "no engine has started this process: neither SLURM_STEP_ID nor OMPI_COMM_WORLD_RANK is set; start it "
-                 "with srun or mpirun, or use `troupe up`");
+                 "with srun or mpirun, give it --keys, or use `troupe up`");
 }
 
 BOOST_AUTO_TEST_CASE(a_variable_that_is_not_right_is_named_with_its_value) {

@@ -106,23 +106,26 @@ BOOST_AUTO_TEST_CASE(a_record_that_ends_early_is_refused_wherever_it_ends) {
 
 BOOST_AUTO_TEST_CASE(what_is_wrong_in_a_record_is_named) {
   const std::string task = text_of(task_record());
-  BOOST_TEST(refusal_of_task("") == "\"troupe-task\" is not there");
+  BOOST_TEST(refusal_of_task("") == "line 1: \"troupe-task\" is not there");
   BOOST_TEST(refusal_of_task(replaced(task, "troupe-task 1", "troupe-task 2")) ==
-             "\"troupe-task\" is of another version of troupe");
-  BOOST_TEST(refusal_of_task(replaced(task, "rank 2", "rank -2")) == "\"rank\" is not a number");
-  BOOST_TEST(refusal_of_task(replaced(task, "rank 2", "rank 99999999999999999999")) == "\"rank\" is not a number");
-  BOOST_TEST(refusal_of_task(replaced(task, "trainer1", "a b")) == "\"name\" is not a name");
-  BOOST_TEST(refusal_of_task(replaced(task, "trainer1", std::string(65, 'a'))) == "\"name\" is not a name");
-  BOOST_TEST(refusal_of_task(replaced(task, "node17", "\x1B[2J")) == "\"host\" is not a text");
-  BOOST_TEST(refusal_of_task(replaced(task, "node17", "")) == "\"host\" is not a text");
-  BOOST_TEST(refusal_of_task(replaced(task, "key 01", "key 0g")) == "\"key\" is not 64 hexadecimal digits");
-  BOOST_TEST(refusal_of_task(replaced(task, "key 01", "key 1")) == "\"key\" is not 64 hexadecimal digits");
-  BOOST_TEST(refusal_of_task(task + "more 1\n") == "something follows the last line");
+             "line 1: \"troupe-task\" is of another version of troupe");
+  BOOST_TEST(refusal_of_task(replaced(task, "rank 2", "rank -2")) == "line 3: \"rank\" is not a number");
+  BOOST_TEST(refusal_of_task(replaced(task, "rank 2", "rank 99999999999999999999")) ==
+             "line 3: \"rank\" is not a number");
+  BOOST_TEST(refusal_of_task(replaced(task, "trainer1", "a b")) == "line 4: \"name\" is not a name");
+  BOOST_TEST(refusal_of_task(replaced(task, "trainer1", std::string(65, 'a'))) == "line 4: \"name\" is not a name");
+  BOOST_TEST(refusal_of_task(replaced(task, "node17", "\x1B[2J")) == "line 5: \"host\" is not a text");
+  BOOST_TEST(refusal_of_task(replaced(task, "node17", "")) == "line 5: \"host\" is not a text");
+  BOOST_TEST(refusal_of_task(replaced(task, "key 01", "key 0g")) == "line 6: \"key\" is not 64 hexadecimal digits");
+  BOOST_TEST(refusal_of_task(replaced(task, "key 01", "key 1")) == "line 6: \"key\" is not 64 hexadecimal digits");
+  BOOST_TEST(refusal_of_task(task + "more 1\n") == "line 8: something follows the last line");
   const std::string run = text_of(run_record());
   BOOST_TEST(refusal_of_run(run + "member x " + kKeyDigits + " " + kSealDigits + "\n") == "there are too many members");
-  BOOST_TEST(refusal_of_run(replaced(run, kSealDigits, kKeyDigits)) == "\"member\" is not 144 hexadecimal digits");
-  BOOST_TEST(refusal_of_run(replaced(run, kSealDigits, kSealDigits + " x")) == "\"member\" has more words than three");
-  BOOST_TEST(refusal_of_run(replaced(run, "0123456789abcdef", "../x")) == "\"cluster\" is not a name");
+  BOOST_TEST(refusal_of_run(replaced(run, kSealDigits, kKeyDigits)) ==
+             "line 5: \"member\" is not 144 hexadecimal digits");
+  BOOST_TEST(refusal_of_run(replaced(run, kSealDigits, kSealDigits + " x")) ==
+             "line 5: \"member\" has more words than three");
+  BOOST_TEST(refusal_of_run(replaced(run, "0123456789abcdef", "../x")) == "line 3: \"cluster\" is not a name");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(a_truncated_record_is_not_taken_and_is_named) {
   const std::string whole = file_text(path / "2.key");
   write_file(path / "2.key", whole.substr(0, whole.size() - 9));
   BOOST_TEST(!life.step(0));
-  BOOST_TEST(life.task(0).awaited() == "nothing from rank 2 (trainer1); 2.key: \"answers\" is not there");
+  BOOST_TEST(life.task(0).awaited() == "nothing from rank 2 (trainer1); 2.key: line 7: \"answers\" is not there");
   write_file(path / "2.key", whole);
   BOOST_TEST(life.complete());
   check_agreement(life, 3);
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(a_truncated_run_is_not_taken) {
   write_file(path / "run", whole.substr(0, whole.size() - 1));
   BOOST_TEST(!life.step(1));
   BOOST_TEST(life.task(1).awaited() ==
-             "nothing more from rank 0 (ps), although all are there; run: \"member\" is not there");
+             "nothing more from rank 0 (ps), although all are there; run: line 7: \"member\" is not there");
   write_file(path / "run", whole);
   BOOST_TEST(life.complete());
 }

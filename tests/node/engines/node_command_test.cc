@@ -145,8 +145,7 @@ BOOST_AUTO_TEST_CASE(without_an_engine_it_says_what_to_do) {
   const Step step(shell_role("ps", 1, "true"));
   const std::vector<std::string> expected{
       "troupe: no engine has started this process: neither SLURM_STEP_ID nor OMPI_COMM_WORLD_RANK is set; start it "
-      "with "
-      "srun or mpirun, or use `troupe up`"};
+      "with srun or mpirun, give it --keys, or use `troupe up`"};
   BOOST_TEST(step.run(1, "env -i " TROUPE_PROGRAM " node c.toml 2>&1") == expected, boost::test_tools::per_element());
 }
 

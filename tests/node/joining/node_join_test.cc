@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "actors/function_registry.h"
+#include "node/keys/key_directory.h"
 #include "node/node.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
@@ -77,6 +79,61 @@ BOOST_AUTO_TEST_CASE(nodes_with_keys_call_each_other_in_every_direction, *label(
   BOOST_TEST(c.rpc_sync("a", &square, std::int64_t{5}) == 25);
   BOOST_TEST(a.rpc_sync("c", &square, std::int64_t{6}) == 36);
   BOOST_TEST(c.rpc_sync("b", &square, std::int64_t{7}) == 49);
+}
+
+/// A cluster whose keys lie in files.
+struct KeyFiles {
+  KeyFiles() : made(KeyDirectory::make((directory.path() / "keys").string())) { made.add(kNames, std::nullopt); }
+  [[nodiscard]] NodeOptions options(const NodeName& name, const std::string& seed = {}) const {
+    NodeOptions options;
+    options.use_key_files(made.key_path(name));
+    options.seed = seed;
+    options.world_size = 0;
+    options.join_deadline = 10s;
+    return options;
+  }
+  const FunctionRegistry functions{{"square", &square}};
+  testing::TemporaryDirectory directory;
+  KeyDirectory made;
+};
+
+BOOST_AUTO_TEST_CASE(nodes_with_key_files_are_one_cluster, *label("S11")) {
+  const KeyFiles files;
+  const Node a = Node::join(files.options("a"), files.functions);
+  const Node b = Node::join(files.options("b", a.address()), files.functions);
+  BOOST_TEST(a.name() == "a");
+  BOOST_TEST(b.rpc_sync("a", &square, std::int64_t{3}) == 9);
+  BOOST_TEST(a.rpc_sync("b", &square, std::int64_t{4}) == 16);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_with_a_key_that_was_replaced_does_not_get_in, *label("attack") * label("S11")) {
+  KeyFiles files;
+  const NodeOptions old = files.options("b");  // with the list of serial 2, as somebody who kept it
+  files.made.rotate({"b"}, std::nullopt);
+  const Node a = Node::join(files.options("a"), files.functions);
+  NodeOptions with_old_key = old;
+  with_old_key.seed = a.address();
+  with_old_key.join_deadline = 3s;
+  try {
+    const Node b = Node::join(with_old_key, files.functions);
+    BOOST_FAIL("joined");
+  } catch (const RemoteError& error) {
+    BOOST_TEST((error.code() == ErrorCode::auth_failed), error.what());
+  }
+  const Node b = Node::join(files.options("b", a.address()), files.functions);
+  BOOST_TEST(b.rpc_sync("a", &square, std::int64_t{3}) == 9);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_does_not_use_the_key_file_of_another) {
+  const KeyFiles files;
+  NodeOptions options;
+  options.name = "b";
+  try {
+    options.use_key_files(files.made.key_path("a"));
+    BOOST_FAIL("used");
+  } catch (const RemoteError& error) {
+    BOOST_TEST(error.error().message == files.made.key_path("a") + " is the key of a, and this node is b");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(nodes_with_keys_find_each_other_through_a_file) {

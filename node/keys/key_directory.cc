@@ -1,0 +1,209 @@
+#include "node/keys/key_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "node/keys/trusted_file.h"
+#include "node/node_name.h"
+
+namespace troupe {
+namespace {
+
+namespace fs = std::filesystem;
+using detail::FileDescriptor;
+
+constexpr std::size_t kNamesShown = 8;
+
+template <class T>
+T value_of(Result<T> result) {
+  if (result.ok()) return std::move(result).value();
+  const Error& error = result.error();
+  throw KeysError(error.hint.empty() ? error.message : fmt::format("{}: {}", error.message, error.hint));
+}
+
+std::string cluster_key_path(const std::string& directory) { return (fs::path(directory) / "cluster.key").string(); }
+
+void make_directory(const fs::path& path) {
+  if (::mkdir(path.c_str(), 0700) == 0) return;
+  throw KeysError(
+      fmt::format("cannot make the directory {}: {}", path.string(), std::generic_category().message(errno)));
+}
+
+/// Waits for nobody: whoever else changes the directory is a person, too.
+FileDescriptor lock(const std::string& path) {
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) throw KeysError(fmt::format("{}: {}", path, std::generic_category().message(errno)));
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+  throw KeysError(errno == EWOULDBLOCK
+                      ? fmt::format("{} is in use by another `troupe keys`", path)
+                      : fmt::format("cannot lock {}: {}", path, std::generic_category().message(errno)));
+}
+
+void check_names(const std::vector<NodeName>& names) {
+  std::set<std::string_view> seen;
+  for (const NodeName& name : names) {
+    if (!is_valid_node_name(name)) {
+      throw KeysError(fmt::format("\"{}\" is no node's name: {}", name.substr(0, kNodeNameMax), kNodeNameRule));
+    }
+    if (name.find_first_not_of('.') == NodeName::npos) {
+      throw KeysError(fmt::format("\"{}\" cannot be the name of a file", name));
+    }
+    if (!seen.insert(name).second) throw KeysError(fmt::format("\"{}\" is named twice", name));
+  }
+}
+
+}  // namespace
+
+KeyDirectory KeyDirectory::make(std::string path) {
+  std::error_code ignored;
+  if (fs::exists(cluster_key_path(path), ignored)) {
+    throw KeysError(fmt::format("{} is there already: it is the key of a cluster", cluster_key_path(path)));
+  }
+  if (!fs::is_directory(path, ignored)) make_directory(path);
+  make_directory(fs::path(path) / "nodes");
+  const ClusterKeyFile cluster = ClusterKeyFile::random();
+  value_of(cluster.save(cluster_key_path(path)));
+  KeyDirectory made(path, lock(cluster_key_path(path)), value_of(ClusterKeyFile::load(cluster_key_path(path))));
+  made.list_.cluster_id = cluster.cluster_id;
+  made.write_list(made.list_);
+  return made;
+}
+
+KeyDirectory KeyDirectory::open(std::string path) {
+  std::error_code ignored;
+  if (!fs::exists(cluster_key_path(path), ignored)) {
+    throw KeysError(
+        fmt::format("there is no {}: `troupe keys init-cluster {}` makes it", cluster_key_path(path), path));
+  }
+  FileDescriptor held = lock(cluster_key_path(path));
+  KeyDirectory opened(path, std::move(held), value_of(ClusterKeyFile::load(cluster_key_path(path))));
+  const std::string text = value_of(detail::read_public_file(opened.list_path(), MemberList::kBytesMax));
+  try {
+    opened.list_ = MemberList::parse(text, opened.cluster_.key.verifying_key());
+  } catch (const std::invalid_argument& error) {
+    throw KeysError(fmt::format("{}: {}", opened.list_path(), error.what()));
+  }
+  return opened;
+}
+
+std::string KeyDirectory::list_path() const { return (fs::path(path_) / "nodes" / "cluster.members").string(); }
+
+std::string KeyDirectory::key_path(const NodeName& name) const {
+  return (fs::path(path_) / "nodes" / (name + ".key")).string();
+}
+
+void KeyDirectory::add(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until) {
+  check_names(names);
+  for (const NodeName& name : names) {
+    if (list_.find(name) == nullptr) continue;
+    throw KeysError(fmt::format("{} is a member already: `troupe keys rotate {}` gives it a new key", name, name));
+  }
+  MemberList changed = list_;
+  std::vector<std::string> written;
+  try {
+    for (const NodeName& name : names) {
+      const NodeKeyFile file = draw(name);
+      value_of(file.save(key_path(name)));
+      written.push_back(key_path(name));
+      changed.members.push_back({name, file.keys.public_key(), until});
+    }
+    write_list(std::move(changed));
+  } catch (const KeysError&) {
+    for (const std::string& path : written) ::unlink(path.c_str());
+    throw;
+  }
+}
+
+void KeyDirectory::rotate(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until) {
+  check_names(names);
+  MemberList changed = list_;
+  check_known(names);
+  for (const NodeName& name : names) {
+    const NodeKeyFile file = draw(name);
+    const std::string fresh = key_path(name) + ".new";
+    ::unlink(fresh.c_str());  // of a run that ended here
+    value_of(file.save(fresh));
+    MemberList::Member& member = *std::ranges::find(changed.members, name, &MemberList::Member::name);
+    member.key = file.keys.public_key();
+    member.until = until;
+  }
+  write_list(std::move(changed));
+  for (const NodeName& name : names) {
+    if (::rename((key_path(name) + ".new").c_str(), key_path(name).c_str()) == 0) continue;
+    throw KeysError(fmt::format("the list has new keys, but {} cannot be replaced: {}", key_path(name),
+                                std::generic_category().message(errno)));
+  }
+}
+
+void KeyDirectory::revoke(const std::vector<NodeName>& names) {
+  check_names(names);
+  check_known(names);
+  MemberList changed = list_;
+  std::erase_if(changed.members,
+                [&](const auto& member) { return std::ranges::find(names, member.name) != names.end(); });
+  write_list(std::move(changed));
+  for (const NodeName& name : names) {
+    if (::unlink(key_path(name).c_str()) == 0 || errno == ENOENT) continue;
+    throw KeysError(fmt::format("{} is out, but {} cannot be removed: {}", name, key_path(name),
+                                std::generic_category().message(errno)));
+  }
+}
+
+std::vector<std::string> KeyDirectory::problems() const {
+  std::vector<std::string> found;
+  const auto now = std::chrono::system_clock::now();
+  for (const MemberList::Member& member : list_.members) {
+    std::error_code ignored;
+    if (!fs::exists(key_path(member.name), ignored)) continue;  // moved to its node
+    const auto keys = NodeKeys::load(key_path(member.name), list_path(), now);
+    if (!keys.ok()) found.push_back(keys.error().message);
+  }
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(fs::path(path_) / "nodes", failed)) {
+    const fs::path& file = entry.path();
+    if (file.extension() == ".new")
+      found.push_back(fmt::format("{} was left by a change that did not end", file.string()));
+    if (file.extension() != ".key" || list_.find(file.stem().string()) != nullptr) continue;
+    found.push_back(fmt::format("{} is of no member: remove it", file.string()));
+  }
+  if (failed) found.push_back(fmt::format("{}: {}", (fs::path(path_) / "nodes").string(), failed.message()));
+  std::ranges::sort(found);
+  return found;
+}
+
+void KeyDirectory::check_known(const std::vector<NodeName>& names) const {
+  for (const NodeName& name : names) {
+    if (list_.find(name) != nullptr) continue;
+    std::vector<NodeName> shown;
+    for (const MemberList::Member& member : list_.members) {
+      if (shown.size() < kNamesShown) shown.push_back(member.name);
+    }
+    throw KeysError(fmt::format("\"{}\" is no member; members are: {}{}", name, fmt::join(shown, ", "),
+                                list_.members.size() > shown.size() ? ", ..." : ""));
+  }
+}
+
+NodeKeyFile KeyDirectory::draw(const NodeName& name) const {
+  return {cluster_.cluster_id, name, KeyPair::random(), cluster_.secret, cluster_.key.verifying_key()};
+}
+
+void KeyDirectory::write_list(MemberList changed) {
+  ++changed.serial;
+  value_of(detail::write_public_file(list_path(), changed.signed_by(cluster_.key)));
+  list_ = std::move(changed);
+}
+
+}  // namespace troupe

@@ -1,0 +1,68 @@
+// The directory of whoever decides who is in a cluster: its key, the list of members, and the nodes' own keys.
+//
+//   DIR/cluster.key             signs the list; stays here
+//   DIR/nodes/cluster.members   for every node
+//   DIR/nodes/NAME.key          for that node
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "messages/ids.h"
+#include "node/file_descriptor.h"
+#include "node/keys/key_files.h"
+#include "node/keys/member_list.h"
+
+namespace troupe {
+
+/// A change was refused, or a file is not as it must be; the text names it and says what to do.
+class KeysError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Every change writes the list anew, with the next serial. Thread rule: one thread. Two processes may not hold one
+/// directory at a time. All members throw KeysError, then nothing was changed unless they say otherwise.
+class KeyDirectory {
+ public:
+  /// Makes the directory with a new cluster key and a list without members.
+  [[nodiscard]] static KeyDirectory make(std::string path);
+
+  /// Opens what `make` has made.
+  [[nodiscard]] static KeyDirectory open(std::string path);
+
+  [[nodiscard]] const MemberList& list() const { return list_; }
+  [[nodiscard]] std::string list_path() const;
+  [[nodiscard]] std::string key_path(const NodeName& name) const;
+
+  /// Draws a key for each of `names`, writes its file, and adds it to the list. If a file cannot be written, those
+  /// written before are removed.
+  void add(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until);
+
+  /// Draws a new key for each of `names`: once a node has the new list, the old key is refused.
+  void rotate(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until);
+
+  /// Takes `names` out of the list and removes their files.
+  void revoke(const std::vector<NodeName>& names);
+
+  /// Returns what is wrong with the files of the nodes, one line each.
+  [[nodiscard]] std::vector<std::string> problems() const;
+
+ private:
+  KeyDirectory(std::string path, detail::FileDescriptor lock, ClusterKeyFile cluster)
+      : path_(std::move(path)), lock_(std::move(lock)), cluster_(std::move(cluster)) {}
+
+  void check_known(const std::vector<NodeName>& names) const;
+  [[nodiscard]] NodeKeyFile draw(const NodeName& name) const;
+  void write_list(MemberList changed);
+
+  std::string path_;
+  detail::FileDescriptor lock_;  ///< of cluster.key, held as long as this object lives
+  ClusterKeyFile cluster_;
+  MemberList list_;
+};
+
+}  // namespace troupe

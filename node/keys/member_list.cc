@@ -1,0 +1,115 @@
+#include "node/keys/member_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+#include <stdexcept>
+
+#include "node/keys/word_lines.h"
+#include "node/node_name.h"
+
+namespace troupe {
+namespace {
+
+using detail::hex_of;
+using detail::WordLines;
+
+constexpr std::string_view kSignature = "\nsignature ";
+
+MemberList::Member read_member(WordLines& lines) {
+  constexpr std::string_view kWord = "member";
+  std::string_view line = lines.value(kWord);
+  MemberList::Member member;
+  member.name = lines.checked_name(kWord, WordLines::next_word(line), kNodeNameMax);
+  lines.read_bytes(kWord, WordLines::next_word(line), member.key.bytes);
+  if (line.empty()) return member;
+  if (WordLines::next_word(line) != "until") lines.wrong(kWord, "has another third word than \"until\"");
+  try {
+    member.until = parse_date(WordLines::next_word(line));
+  } catch (const std::invalid_argument& error) {
+    lines.wrong(kWord, error.what());
+  }
+  if (!line.empty()) lines.wrong(kWord, "has more words than four");
+  return member;
+}
+
+/// Returns the number of the digits in `text`, which are all that it has.
+int number_of(std::string_view text) {
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+bool MemberList::Member::has_expired(std::chrono::system_clock::time_point now) const {
+  return until && std::chrono::floor<std::chrono::days>(now) > *until;  // nanoseconds end in 2262
+}
+
+std::string MemberList::signed_by(const SigningKey& key) const {
+  std::string text = fmt::format("troupe-members 1\ncluster {}\nserial {}\n", cluster_id, serial);
+  for (const Member& member : members) {
+    text += fmt::format("member {} {}", member.name, hex_of(member.key.bytes));
+    if (member.until) text += fmt::format(" until {}", date_text(*member.until));
+    text += '\n';
+  }
+  return text + fmt::format("signature {}\n", hex_of(key.sign(text).bytes));
+}
+
+MemberList MemberList::parse(std::string_view text, const VerifyingKey& key) {
+  if (text.size() > kBytesMax) throw std::invalid_argument(fmt::format("has more than {} bytes", kBytesMax));
+  WordLines lines(text);
+  lines.kind("troupe-members");
+  MemberList list;
+  std::array<std::byte, kClusterIdBytes> cluster{};
+  lines.bytes("cluster", cluster);
+  list.cluster_id = hex_of(cluster);
+  list.serial = lines.number("serial");
+  std::set<NodeName> names;
+  std::set<PublicKey> keys;
+  while (lines.at("member")) {
+    Member member = read_member(lines);
+    if (list.members.size() == kMembersMax) lines.wrong("member", fmt::format("is one more than {}", kMembersMax));
+    if (!names.insert(member.name).second) lines.wrong("member", fmt::format("names {} again", member.name));
+    if (!keys.insert(member.key).second) lines.wrong("member", fmt::format("gives {} another's key", member.name));
+    list.members.push_back(std::move(member));
+  }
+  Signature signature;
+  lines.bytes("signature", signature.bytes);
+  lines.end();
+  const std::string_view before = text.substr(0, text.rfind(kSignature) + 1);
+  if (!is_signed(before, signature, key)) {
+    throw std::invalid_argument("was not signed by the key of this cluster, or was changed since");
+  }
+  return list;
+}
+
+const MemberList::Member* MemberList::find(std::string_view name) const {
+  const auto found = std::ranges::find(members, name, &Member::name);
+  return found == members.end() ? nullptr : &*found;
+}
+
+std::chrono::sys_days parse_date(std::string_view text) {
+  constexpr std::string_view kForm = "2027-01-31";
+  const auto fits = [](char c, char form) { return form == '-' ? c == '-' : c >= '0' && c <= '9'; };
+  const bool has_form = text.size() == kForm.size() && std::ranges::equal(text, kForm, fits);
+  std::chrono::year_month_day date{};
+  if (has_form) {
+    date = {std::chrono::year(number_of(text.substr(0, 4))),
+            std::chrono::month(static_cast<unsigned>(number_of(text.substr(5, 2)))),
+            std::chrono::day(static_cast<unsigned>(number_of(text.substr(8, 2))))};
+  }
+  if (!has_form || !date.ok()) throw std::invalid_argument(fmt::format("has no date such as {}", kForm));
+  return date;
+}
+
+std::string date_text(std::chrono::sys_days date) {
+  const std::chrono::year_month_day day(date);
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(day.year()), static_cast<unsigned>(day.month()),
+                     static_cast<unsigned>(day.day()));
+}
+
+}  // namespace troupe

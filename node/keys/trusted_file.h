@@ -1,0 +1,33 @@
+// Files of which secrets are read and written: what another user could have put there, or can read, is refused.
+//
+// A file is trusted if it, and everything that its path goes through, belongs to this user or root and cannot be
+// replaced by others: directories that others may write to must be sticky, as /tmp is. Symbolic links are followed
+// under the same rule, which is what mounted Secrets of Kubernetes consist of.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "messages/error.h"
+#include "node/keys/locked_bytes.h"
+
+namespace troupe::detail {
+
+/// Reads a trusted regular file that others cannot read. Of a file that belongs to root, members of a group may: one of
+/// this process's. Errors: not_authorized, naming the path, the part of it that is exposed, and what to do;
+/// bad_argument (no such file, no regular file, empty, more than `size_max` bytes).
+[[nodiscard]] Result<LockedBytes> read_secret_file(const std::string& path, std::size_t size_max);
+
+/// Reads a regular file that anybody may have written: its content proves itself. Errors: bad_argument, as above.
+[[nodiscard]] Result<std::string> read_public_file(const std::string& path, std::size_t size_max);
+
+/// Makes a file of mode 0600, all of it or none. Errors: bad_argument (it exists already, no such directory, ...).
+[[nodiscard]] Result<Unit> write_secret_file(const std::string& path, std::span<const std::byte> bytes);
+
+/// Makes a file of mode 0644, or replaces it: readers see all of the former one or all of the new one. Errors:
+/// bad_argument.
+[[nodiscard]] Result<Unit> write_public_file(const std::string& path, std::string_view text);
+
+}  // namespace troupe::detail

@@ -1,0 +1,130 @@
+#include "node/keys/key_directory.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/temporary_directory.h"
+
+namespace troupe {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TemporaryDirectory;
+
+std::string refusal_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const KeysError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+struct Keys {
+  [[nodiscard]] std::string path() const { return (directory.path() / "keys").string(); }
+  TemporaryDirectory directory;
+};
+
+BOOST_AUTO_TEST_SUITE(key_directory)
+
+BOOST_AUTO_TEST_CASE(a_new_directory_is_closed_to_others_and_has_a_list_without_members) {
+  const Keys keys;
+  const KeyDirectory made = KeyDirectory::make(keys.path());
+  BOOST_TEST(made.list().serial == 1U);
+  BOOST_TEST(made.list().members.empty());
+  for (const auto& [name, mode] : std::vector<std::pair<std::string, mode_t>>{
+           {"", 0700}, {"cluster.key", 0600}, {"nodes", 0700}, {"nodes/cluster.members", 0644}}) {
+    struct stat status {};
+    BOOST_REQUIRE(::stat((keys.path() + "/" + name).c_str(), &status) == 0);
+    BOOST_TEST((status.st_mode & 07777U) == mode, name);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(each_change_is_a_list_with_the_next_serial) {
+  const Keys keys;
+  (void)KeyDirectory::make(keys.path());
+  {
+    KeyDirectory directory = KeyDirectory::open(keys.path());
+    directory.add({"ps", "trainer0"}, std::nullopt);
+    BOOST_TEST(directory.list().serial == 2U);
+    BOOST_TEST(directory.problems().empty());
+  }
+  PublicKey before;
+  {
+    KeyDirectory directory = KeyDirectory::open(keys.path());
+    BOOST_TEST_REQUIRE(directory.list().members.size() == 2U);
+    before = directory.list().find("ps")->key;
+    directory.rotate({"ps"}, std::nullopt);
+    BOOST_TEST(directory.problems().empty());
+  }
+  KeyDirectory directory = KeyDirectory::open(keys.path());
+  BOOST_TEST(directory.list().serial == 3U);
+  BOOST_TEST((directory.list().find("ps")->key != before));
+  BOOST_TEST(directory.list().members[0].name == "ps");  // the seed stays the first
+  directory.revoke({"trainer0"});
+  BOOST_TEST(directory.list().serial == 4U);
+  BOOST_TEST(!fs::exists(directory.key_path("trainer0")));
+  BOOST_TEST(directory.problems().empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_done_changes_nothing) {
+  const Keys keys;
+  KeyDirectory directory = KeyDirectory::make(keys.path());
+  directory.add({"ps"}, std::nullopt);
+  BOOST_TEST(refusal_of([&] {
+               directory.add({"a", "ps"}, std::nullopt);
+             }) == "ps is a member already: `troupe keys rotate ps` gives it a new key");
+  BOOST_TEST(refusal_of([&] { directory.add({"a", "a"}, std::nullopt); }) == "\"a\" is named twice");
+  BOOST_TEST(refusal_of([&] { directory.add({"../x"}, std::nullopt); }) ==
+             "\"../x\" is no node's name: 1 to 127 of A-Z a-z 0-9 - _ : .");
+  BOOST_TEST(refusal_of([&] { directory.add({".."}, std::nullopt); }) == "\"..\" cannot be the name of a file");
+  BOOST_TEST(refusal_of([&] { directory.revoke({"ps", "sp"}); }) == "\"sp\" is no member; members are: ps");
+  BOOST_TEST(refusal_of([&] { directory.rotate({"sp"}, std::nullopt); }) == "\"sp\" is no member; members are: ps");
+  std::ofstream(directory.key_path("b")) << "somebody's";
+  BOOST_TEST(refusal_of([&] {
+               directory.add({"a", "b"}, std::nullopt);
+             }) == "cannot make " + directory.key_path("b") + ": File exists");
+  BOOST_TEST(!fs::exists(directory.key_path("a")));
+  BOOST_TEST(directory.list().serial == 2U);
+  BOOST_TEST(directory.problems() == std::vector{directory.key_path("b") + " is of no member: remove it"},
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_is_made_once_and_changed_by_one_at_a_time) {
+  const Keys keys;
+  BOOST_TEST(refusal_of([&] { (void)KeyDirectory::open(keys.path()); }) ==
+             "there is no " + keys.path() + "/cluster.key: `troupe keys init-cluster " + keys.path() + "` makes it");
+  const KeyDirectory made = KeyDirectory::make(keys.path());
+  BOOST_TEST(refusal_of([&] { (void)KeyDirectory::make(keys.path()); }) ==
+             keys.path() + "/cluster.key is there already: it is the key of a cluster");
+  BOOST_TEST(refusal_of([&] { (void)KeyDirectory::open(keys.path()); }) ==
+             keys.path() + "/cluster.key is in use by another `troupe keys`");
+}
+
+BOOST_AUTO_TEST_CASE(files_that_are_not_right_are_named) {
+  const Keys keys;
+  KeyDirectory directory = KeyDirectory::make(keys.path());
+  directory.add({"ps", "trainer0", "trainer1"}, std::nullopt);
+  fs::remove(directory.key_path("trainer1"));  // moved to its node
+  BOOST_TEST(directory.problems().empty());
+  BOOST_REQUIRE(::chmod(directory.key_path("ps").c_str(), 0644) == 0);
+  std::ofstream(directory.key_path("trainer0") + ".new") << "half";
+  const std::vector<std::string> expected{
+      directory.key_path("ps") + " has mode 0644: others may open it",
+      directory.key_path("trainer0") + ".new was left by a change that did not end"};
+  BOOST_TEST(directory.problems() == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,88 @@
+// `troupe keys` as a user types it.
+#include "node/keys/keys_command.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/temporary_directory.h"
+#include "tests/support/troupe_run.h"
+
+namespace troupe {
+namespace {
+
+using testing::TemporaryDirectory;
+using testing::TroupeRun;
+
+struct Shell : TemporaryDirectory {
+  TroupeRun::Result keys(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "keys");
+    return TroupeRun(path(), std::move(arguments)).finish();
+  }
+  void check(std::vector<std::string> arguments, int status, const std::vector<std::string>& lines) const {
+    const TroupeRun::Result result = keys(std::move(arguments));
+    BOOST_TEST(result.status == status);
+    BOOST_TEST(result.lines == lines, boost::test_tools::per_element());
+  }
+};
+
+BOOST_AUTO_TEST_SUITE(keys_command)
+
+BOOST_AUTO_TEST_CASE(keys_are_made_shown_checked_and_taken_back) {
+  const Shell shell;
+  shell.check({"init-cluster"}, 0,
+              {"keys/cluster.key: signs who is in; it stays here", "keys/nodes/cluster.members: serial 1, 0 members"});
+  shell.check({"new-node", "ps", "trainer0"}, 0,
+              {"keys/nodes/ps.key: for ps alone", "keys/nodes/trainer0.key: for trainer0 alone",
+               "keys/nodes/cluster.members: serial 2, 2 members"});
+  shell.check({"rotate", "ps"}, 0,
+              {"keys/nodes/ps.key: for ps alone", "keys/nodes/cluster.members: serial 3, 2 members"});
+  shell.check({"revoke", "trainer0"}, 0, {"keys/nodes/cluster.members: serial 4, 1 member"});
+  shell.check({"verify"}, 0, {"keys/nodes/cluster.members: serial 4, 1 member"});
+  const TroupeRun::Result list = shell.keys({"show-public"});
+  BOOST_TEST_REQUIRE(list.lines.size() == 2U);
+  BOOST_TEST(list.lines[0].ends_with(", serial 4, 1 member"));
+  BOOST_TEST(list.lines[1].size() == 2U + 4U + 64U);
+  shell.check({"show-public", "keys/nodes/ps.key"}, 0, {list.lines[1].substr(0, 2) + list.lines[1].substr(4)});
+  const TroupeRun::Result node = shell.keys({"verify", "keys/nodes/ps.key"});
+  BOOST_TEST(node.last().starts_with("ps is in cluster "));
+  BOOST_TEST(node.last().ends_with(", serial 4, with 0 other members"));
+}
+
+BOOST_AUTO_TEST_CASE(all_nodes_of_a_cluster_file_get_keys_once) {
+  const Shell shell;
+  std::ofstream(shell.path() / "c.toml") << "[[role]]\nname = \"w\"\ncount = 2\ncommand = [\"w\"]\n";
+  (void)shell.keys({"init-cluster", "k"});
+  shell.check({"new-node", "--dir", "k", "w1", "--until", "2999-12-31"}, 0,
+              {"k/nodes/w1.key: for w1 alone", "k/nodes/cluster.members: serial 2, 1 member"});
+  shell.check({"new-node", "--dir", "k", "--for", "c.toml"}, 0,
+              {"k/nodes/w0.key: for w0 alone", "k/nodes/cluster.members: serial 3, 2 members"});
+  shell.check({"new-node", "--dir", "k", "--for", "c.toml"}, 0, {"k/nodes/cluster.members: serial 3, 2 members"});
+  BOOST_TEST(shell.keys({"show-public", "k"}).lines.at(1).ends_with("  until 2999-12-31"));
+}
+
+BOOST_AUTO_TEST_CASE(mistakes_are_named) {
+  const Shell shell;
+  shell.check({"new-node", "ps"}, 1,
+              {"troupe: there is no keys/cluster.key: `troupe keys init-cluster keys` makes it"});
+  (void)shell.keys({"init-cluster"});
+  shell.check({"new-node"}, 1, {"troupe: no node was named"});
+  shell.check({"new-node", "ps", "--until", "tomorrow"}, 1,
+              {"troupe: --until tomorrow: has no date such as 2027-01-31"});
+  shell.check({"new-node", "ps", "--until", "2020-01-01"}, 1, {"troupe: --until 2020-01-01: this day is over"});
+  (void)shell.keys({"new-node", "ps"});
+  const std::string file = (shell.path() / "keys/nodes/ps.key").string();
+  BOOST_REQUIRE(::chmod(file.c_str(), 0644) == 0);
+  shell.check({"verify"}, 1, {file + " has mode 0644: others may open it"});
+  shell.check({"verify", "keys/nodes/ps.key"}, 1,
+              {"troupe: " + file + " has mode 0644: others may open it: chmod 0600 " + file});
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe
