@@ -32,6 +32,7 @@
 namespace troupe {
 
 namespace detail {
+class MemberFile;
 class NodeControl;
 struct NodeCounts;
 struct NodeParts;
@@ -58,6 +59,7 @@ struct NodeOptions {
   Network network = Network::automatic;
   /// The key of this node and of every node that may be a member (TCP only). See node/keys/key_ring.h.
   std::optional<KeyRing> keys;
+  std::shared_ptr<detail::MemberFile> member_file;  ///< set by use_key_files: who is in changes with it
   /// The address on which this node listens: "tcp://HOST:PORT", "ipc://PATH", "ipc://@NAME", or an address of another
   /// kind in `transports`. "ipc://" alone: any free path. Empty: an address of the seed's kind, for TCP on the
   /// interface from which the seed is reached; "tcp://127.0.0.1:*" without a seed.
@@ -95,7 +97,8 @@ struct NodeOptions {
   std::optional<Duration> stall_limit = std::chrono::seconds(30);
 
   /// Sets `keys`, `secret`, `cluster_id` and, if it is empty, `name` from the files of `troupe keys`: the node's own
-  /// key, and the list of members, "cluster.members" beside it if `members` is empty. Throws RemoteError:
+  /// key, and the list of members, "cluster.members" beside it if `members` is empty. While the node runs it looks for
+  /// a newer list every second: members that are not in it, or have another key there, are down. Throws RemoteError:
   /// not_authorized (others can read the key, this node is not in the list or its time has passed), bad_argument (a
   /// file that is not right, a list that the cluster's key has not signed, the key of another node).
   void use_key_files(const std::string& key_file, const std::string& members = "");

@@ -28,6 +28,7 @@
 #include "node/idle_memory.h"
 #include "node/joining/host_names.h"
 #include "node/joining/listening.h"
+#include "node/joining/member_watch.h"
 #include "node/joining/rendezvous_file.h"
 #include "node/keys/key_files.h"
 #include "node/links/tcp_place.h"
@@ -85,6 +86,7 @@ void settle_keys(NodeOptions& options) {
 
 constexpr std::string_view kFile = "file:";
 constexpr Duration kIdleMemory = std::chrono::seconds{5};
+constexpr Duration kMemberWatch = std::chrono::seconds{1};
 constexpr Duration kProbePatience = std::chrono::milliseconds{500};
 
 std::optional<RendezvousFile> file_of(const NodeOptions& options) {
@@ -296,6 +298,7 @@ void NodeOptions::use_key_files(const std::string& key_file, const std::string& 
   cluster_id = std::move(files.cluster_id);
   secret = ClusterSecret::from_bytes(std::span<const std::byte, ClusterSecret::kBytes>(files.secret->bytes()));
   keys = std::move(files.ring);
+  member_file = std::move(files.members);
 }
 
 Node Node::join(NodeOptions options, FunctionRegistry functions) try {
@@ -323,6 +326,9 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
         std::make_unique<detail::Watchdog>(node.shared_state()->node, *options.stall_limit, detail::end_stuck_process);
   }
   detail::return_idle_memory(node.shared_state()->node, cpu_allocator(), kIdleMemory);
+  if (options.keys && options.member_file) {
+    detail::watch_members(node.shared_state()->node, options.member_file, *options.keys, kMemberWatch);
+  }
   if (options.control == Control::on) node.control_ = control_of(options, node.shared_state()->node);
   detail::Membership& membership = node.core().membership();
   const std::string role = options.role.empty() ? detail::role_of_name(options.name) : options.role;

@@ -169,13 +169,11 @@ Result<NodeKeys> NodeKeys::load(const std::string& key_file, const std::string& 
   if (self == nullptr) return refused("is not in the list", "it was revoked, or the list here is an old one");
   if (self->key != file.keys.public_key()) return refused("has another key in the list", "one of both files is old");
   if (self->has_expired(now)) return refused(fmt::format("has expired on {}", date_text(*self->until)), "");
-  std::vector<KeyRing::Member> valid;
-  for (MemberList::Member& member : list.members) {
-    if (!member.has_expired(now)) valid.push_back({std::move(member.name), member.key});
-  }
-  Result<KeyRing> ring = KeyRing::from_members(file.keys, std::move(valid));
+  Result<KeyRing> ring = KeyRing::from_members(file.keys, detail::MemberFile::valid_members(list, now));
   if (!ring.ok()) return ring.error();
-  return NodeKeys{file.cluster_id, list.serial, std::move(ring).value(), file.secret};
+  const std::uint64_t serial = list.serial;
+  auto watched = std::make_shared<detail::MemberFile>(path, file.verifying_key, std::move(list), now);
+  return NodeKeys{file.cluster_id, serial, std::move(ring).value(), file.secret, std::move(watched)};
 }
 
 }  // namespace troupe

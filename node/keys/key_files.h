@@ -27,6 +27,7 @@
 #include "node/keys/key_pair.h"
 #include "node/keys/key_ring.h"
 #include "node/keys/locked_bytes.h"
+#include "node/keys/member_file.h"
 #include "node/keys/signing.h"
 
 namespace troupe {
@@ -65,6 +66,7 @@ struct NodeKeys {
   std::uint64_t serial = 0;  ///< of the list
   KeyRing ring;              ///< of the members that have not expired
   std::shared_ptr<const LockedBytes> secret;
+  std::shared_ptr<detail::MemberFile> members;  ///< the list, which may be replaced
 
   /// Reads the node's key file and the list of members, "cluster.members" beside it if `members` is empty. Errors: as
   /// NodeKeyFile::load; bad_argument (the list is not right or not signed), not_authorized (the node is not in the

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -91,6 +93,16 @@ std::vector<KeyRing::Member> members_in(std::span<const std::byte> bytes, std::u
   return members;
 }
 
+void check_members(std::span<const KeyRing::Member> members) {
+  if (members.size() > KeyRing::kMembersMax) {
+    throw std::invalid_argument(fmt::format("has {} members, more than {}", members.size(), KeyRing::kMembersMax));
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (is_valid_node_name(members[i].name)) continue;
+    throw std::invalid_argument(fmt::format("has a member {} whose name is not {}", i, kNodeNameRule));
+  }
+}
+
 }  // namespace
 
 struct KeyRing::Members {
@@ -113,36 +125,78 @@ struct KeyRing::Members {
   std::map<PublicKey, std::size_t> by_key;
 };
 
+/// What copies of a ring share.
+struct KeyRing::Shared {
+  explicit Shared(std::shared_ptr<const Members> first) : members(std::move(first)) {}
+
+  mutable std::mutex mutex;
+  std::shared_ptr<const Members> members;       ///< never null; guarded by mutex
+  std::vector<std::function<void()>> watchers;  ///< guarded by mutex
+  std::atomic<std::uint64_t> version = 0;       ///< any thread
+};
+
 KeyRing::KeyRing(KeyPair own_keys, std::shared_ptr<const Members> members, std::size_t own_place)
-    : own_keys_(std::move(own_keys)), members_(std::move(members)), own_place_(own_place) {}
+    : own_keys_(std::move(own_keys)),
+      own_name_(members->list[own_place].name),
+      shared_(std::make_shared<Shared>(std::move(members))) {}
 
-const NodeName& KeyRing::own_name() const { return members_->list[own_place_].name; }
+std::shared_ptr<const KeyRing::Members> KeyRing::current() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->members;
+}
 
-std::span<const KeyRing::Member> KeyRing::members() const { return members_->list; }
+std::vector<KeyRing::Member> KeyRing::members() const { return current()->list; }
+
+std::uint64_t KeyRing::version() const { return shared_->version; }
+
+void KeyRing::on_change(std::function<void()> changed) const {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->watchers.push_back(std::move(changed));
+}
+
+Result<Unit> KeyRing::replace_members(std::vector<Member> members) const {
+  std::vector<std::function<void()>> watchers;
+  try {
+    check_members(members);
+    const auto in = std::make_shared<const Members>(std::move(members));
+    const std::lock_guard lock(shared_->mutex);
+    shared_->members = in;
+    ++shared_->version;
+    watchers = shared_->watchers;
+  } catch (const std::invalid_argument& error) {
+    return failure(fmt::format("the key ring {}", error.what()));
+  }
+  for (const auto& changed : watchers) changed();
+  return Unit{};
+}
 
 std::optional<PublicKey> KeyRing::key_of(std::string_view name) const {
-  const auto found = members_->by_name.find(name);
-  return found == members_->by_name.end() ? std::nullopt : std::optional(members_->list[found->second].key);
+  const auto in = current();
+  const auto found = in->by_name.find(name);
+  return found == in->by_name.end() ? std::nullopt : std::optional(in->list[found->second].key);
 }
 
 std::optional<NodeName> KeyRing::name_of(const PublicKey& key) const {
-  const auto found = members_->by_key.find(key);
-  return found == members_->by_key.end() ? std::nullopt : std::optional(members_->list[found->second].name);
+  const auto in = current();
+  const auto found = in->by_key.find(key);
+  return found == in->by_key.end() ? std::nullopt : std::optional(in->list[found->second].name);
 }
 
 LockedBytes KeyRing::to_bytes() const {
+  const auto in = current();
   std::size_t size = kHeadBytes;
-  for (const Member& member : members_->list) size += 1 + member.name.size() + PublicKey::kBytes;
+  for (const Member& member : in->list) size += 1 + member.name.size() + PublicKey::kBytes;
   LockedBytes result(size);
   std::span<std::byte> out = result.bytes();
   std::ranges::fill(out, std::byte{0});
   detail::store_little_endian(out, kMagic);
   out[4] = kVersion;
   std::ranges::copy(own_keys_.secret(), out.begin() + kSecretAt);
-  detail::store_little_endian(out.subspan(kCountAt), static_cast<std::uint32_t>(members_->list.size()));
-  detail::store_little_endian(out.subspan(kCountAt + 4), static_cast<std::uint32_t>(own_place_));
+  detail::store_little_endian(out.subspan(kCountAt), static_cast<std::uint32_t>(in->list.size()));
+  detail::store_little_endian(out.subspan(kCountAt + 4),
+                              static_cast<std::uint32_t>(in->by_key.at(own_keys_.public_key())));
   out = out.subspan(kHeadBytes);
-  for (const Member& member : members_->list) {
+  for (const Member& member : in->list) {
     out[0] = static_cast<std::byte>(member.name.size());
     std::ranges::copy(std::as_bytes(std::span{member.name}), out.begin() + 1);
     out = out.subspan(1 + member.name.size());
@@ -168,13 +222,7 @@ Result<Unit> KeyRing::to_descriptor(int descriptor) const {
 
 Result<KeyRing> KeyRing::from_members(KeyPair own_keys, std::vector<Member> members) {
   try {
-    if (members.size() > kMembersMax) {
-      throw std::invalid_argument(fmt::format("has {} members, more than {}", members.size(), kMembersMax));
-    }
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      if (is_valid_node_name(members[i].name)) continue;
-      throw std::invalid_argument(fmt::format("has a member {} whose name is not {}", i, kNodeNameRule));
-    }
+    check_members(members);
     auto in = std::make_shared<const Members>(std::move(members));
     const auto own = in->by_key.find(own_keys.public_key());
     if (own == in->by_key.end()) throw std::invalid_argument("lacks the node whose ring it is");

@@ -1,4 +1,4 @@
-// The keys of one node in one run: its own pair, and the public key of every node that is in.
+// The keys of one node: its own pair, and the public key of every node that is in.
 //
 // The bytes of a ring, little-endian; nothing follows the last member:
 //   0 magic "TRPK" (4), version 1 (1), zero (3), secret key (32), number of members (4), own place among them (4)
@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,7 +20,7 @@
 
 namespace troupe {
 
-/// Constant. Copies share their memory.
+/// Copies share their memory, and members that replace others. Thread rule: any thread may call any member.
 class KeyRing {
  public:
   static constexpr std::size_t kMembersMax = 65'536;
@@ -29,12 +31,12 @@ class KeyRing {
   };
 
   /// Returns the name of the node whose ring this is.
-  [[nodiscard]] const NodeName& own_name() const;
+  [[nodiscard]] const NodeName& own_name() const { return own_name_; }
 
   [[nodiscard]] const KeyPair& own_keys() const { return own_keys_; }
 
   /// Returns all members, including this node, in the order in which they were named: by rank, the seed first.
-  [[nodiscard]] std::span<const Member> members() const;
+  [[nodiscard]] std::vector<Member> members() const;
 
   /// Returns nullopt if no member has that name.
   [[nodiscard]] std::optional<PublicKey> key_of(std::string_view name) const;
@@ -42,7 +44,18 @@ class KeyRing {
   /// Returns nullopt if no member has that key.
   [[nodiscard]] std::optional<NodeName> name_of(const PublicKey& key) const;
 
-  /// Returns the ring's bytes: they contain the secret key.
+  /// Replaces the members of this ring and of all its copies, while nodes use them: a link ends the connections of keys
+  /// that are not among them. The node itself need not be. Errors: bad_argument, as from_members; then nothing changes.
+  [[nodiscard]] Result<Unit> replace_members(std::vector<Member> members) const;
+
+  /// Returns how often members were replaced.
+  [[nodiscard]] std::uint64_t version() const;
+
+  /// Calls `changed` after each replacement from now on, on the thread that replaces. It stays as long as any copy of
+  /// the ring, so it must not own what owns one.
+  void on_change(std::function<void()> changed) const;
+
+  /// Returns the ring's bytes: they contain the secret key. REQUIRES: the node is a member.
   [[nodiscard]] LockedBytes to_bytes() const;
 
   /// Writes the ring's bytes to `descriptor`, whose other end the node inherits; a pipe needs room for all of them, or
@@ -62,15 +75,17 @@ class KeyRing {
 
  private:
   struct Members;
+  struct Shared;
   friend std::vector<KeyRing> make_run_keys(std::span<const NodeName> names);
 
   KeyRing(KeyPair own_keys, std::shared_ptr<const Members> members, std::size_t own_place);
+  [[nodiscard]] std::shared_ptr<const Members> current() const;
   [[nodiscard]] static Result<KeyRing> read(int descriptor);
   [[nodiscard]] static Result<KeyRing> from_parts(std::span<const std::byte> head, std::span<const std::byte> members);
 
   KeyPair own_keys_;
-  std::shared_ptr<const Members> members_;
-  std::size_t own_place_ = 0;
+  NodeName own_name_;
+  std::shared_ptr<Shared> shared_;
 };
 
 /// Draws a pair of keys for each of `names` and returns one ring for each, in that order. Throws std::invalid_argument

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -59,6 +60,11 @@ Result<Unit> guard_with_keys(ZmqLinkParts& parts, ZmqSocket& router) {
   const ZmqLinkOptions& with = parts.options;
   auto rule = with.key_rule;
   if (!rule) rule = [ring = *with.keys](const PublicKey& key) { return ring.name_of(key); };
+  // A user is a member with one key: who has come with a former key of it is another.
+  rule = [rule = std::move(rule)](const PublicKey& key) {
+    const std::optional<NodeName> name = rule(key);
+    return name ? std::optional(user_of({*name, key})) : std::nullopt;
+  };
   auto handler = ZapHandler::open(parts.context, std::move(rule));
   if (!handler) return handler.error();
   parts.zap = std::move(handler).value();
@@ -71,9 +77,13 @@ TimePoint now() { return std::chrono::steady_clock::now(); }
 
 struct ZmqLink::State {
   State(ZmqLinkOptions options) : parts(std::move(options)) {
-    if (const auto watched = parts.ready.add(wake_up.descriptor(), ZmqLinkCore::kCaller); !watched) {
+    if (const auto watched = parts.ready.add(wake_up->descriptor(), ZmqLinkCore::kCaller); !watched) {
       throw RemoteError(watched.error());
     }
+    if (!parts.keys()) return;
+    parts.keys()->on_change([weak = std::weak_ptr<const detail::WakeUp>(wake_up)] {
+      if (const auto sleeper = weak.lock()) sleeper->ring();
+    });
   }
 
   struct Orders {
@@ -90,7 +100,7 @@ struct ZmqLink::State {
   std::optional<ZmqSocket> router;  ///< until start
   std::optional<ZmqLinkCore> core;  ///< the link's thread
   LinkSink* sink = nullptr;         ///< set by start
-  detail::WakeUp wake_up;           ///< any thread
+  const std::shared_ptr<const detail::WakeUp> wake_up = std::make_shared<detail::WakeUp>();  ///< any thread
 
   std::mutex mutex;
   std::vector<ZmqLinkCore::Command> commands;  ///< guarded by mutex
@@ -190,7 +200,7 @@ void ZmqLink::stop() {
     const std::lock_guard lock(state_->mutex);
     state_->stopped = true;
   }
-  state_->wake_up.ring();
+  state_->wake_up->ring();
   if (state_->thread.joinable()) state_->thread.join();
   state_->parts.pulse->stop();
   if (state_->parts.zap) state_->parts.zap->stop();
@@ -214,7 +224,7 @@ void ZmqLink::State::give(ZmqLinkCore::Command command) {
     commands.push_back(std::move(command));
     ring = std::exchange(waiting, false);
   }
-  if (ring) wake_up.ring();
+  if (ring) wake_up->ring();
 }
 
 ZmqLink::State::Orders ZmqLink::State::take_orders() {
@@ -239,7 +249,7 @@ void ZmqLink::State::serve() {
     Orders orders = take_orders();
     for (ZmqLinkCore::Command& command : orders.commands) core->obey(now(), std::move(command));
     if (orders.stop) break;
-    if (orders.commands.empty() && !more && core->wait(now())) wake_up.silence();
+    if (orders.commands.empty() && !more && core->wait(now())) wake_up->silence();
   }
 }
 

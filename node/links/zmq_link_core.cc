@@ -47,6 +47,7 @@ void ZmqLinkCore::obey(TimePoint now, Command command) {
 }
 
 bool ZmqLinkCore::work(TimePoint now) {
+  end_former_members();
   for (const auto& [key, due] : due_) {
     if (due <= now) busy_.insert(key);
   }
@@ -191,9 +192,11 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
     return failed(address, refused_connect(address, ErrorCode::name_in_use,
                                            fmt::format("another node is up under the name {}", peer.name)));
   }
-  const auto [found, made] = peers_.try_emplace(
-      peer.name,
-      PeerState{.peer = peer, .connection = address, .meet_by = now + parts_.options.connect_patience, .early = {}});
+  const auto [found, made] = peers_.try_emplace(peer.name, PeerState{.peer = peer,
+                                                                     .connection = address,
+                                                                     .key = key_of(peer.name),
+                                                                     .meet_by = now + parts_.options.connect_patience,
+                                                                     .early = {}});
   if (made) ++meeting_;
   if (found->second.connection != address) {  // reached before under another form of its address
     const bool asked = outgoing_.at(address).asked;
@@ -250,9 +253,13 @@ void ZmqLinkCore::handle(TimePoint now, ZmqListener::Proved& proved) {
   if (found == peers_.end()) {
     (void)connection_to(now, peer.address, peer.name);
     const TimePoint meet_by = now + parts_.options.connect_patience;
-    found =
-        peers_.emplace(peer.name, PeerState{.peer = peer, .connection = peer.address, .meet_by = meet_by, .early = {}})
-            .first;
+    found = peers_
+                .emplace(peer.name, PeerState{.peer = peer,
+                                              .connection = peer.address,
+                                              .key = key_of(peer.name),
+                                              .meet_by = meet_by,
+                                              .early = {}})
+                .first;
     ++meeting_;
   }
   found->second.welcomed_here = true;
@@ -356,6 +363,28 @@ void ZmqLinkCore::give_up_meeting(TimePoint now) {
 }
 
 // By value: the caller's references may point into what is erased here.
+std::optional<PublicKey> ZmqLinkCore::key_of(const NodeName& name) const {
+  return parts_.keys() ? parts_.keys()->key_of(name) : std::nullopt;
+}
+
+/// Ends connections to members that are out, or have another key, since the key ring was replaced.
+void ZmqLinkCore::end_former_members() {
+  if (!parts_.keys() || parts_.keys()->version() == members_version_) return;
+  members_version_ = parts_.keys()->version();
+  listener_.forget_former_members();
+  std::vector<NodeName> out;
+  for (const auto& [name, peer] : peers_) {
+    if (key_of(name) != peer.key) out.push_back(name);
+  }
+  for (const NodeName& name : out) {
+    const PeerState& peer = peers_.at(name);
+    outgoing_.at(peer.connection)
+        .outgoing.say_bye(
+            {ErrorCode::peer_down, fmt::format("{} does not let this node's key in any more", parts_.self.peer.name)});
+    drop(name, about(peer.peer, ErrorCode::peer_down, "its key is not in the list of members any more"));
+  }
+}
+
 void ZmqLinkCore::drop(const NodeName& name, Error why, Keep keep) {
   auto node = peers_.extract(name);
   if (node.empty()) return;

@@ -64,7 +64,8 @@ class ZmqLinkCore {
  private:
   struct PeerState {
     Peer peer;
-    std::string connection;  ///< key in outgoing_
+    std::string connection;             ///< key in outgoing_
+    std::optional<PublicKey> key = {};  ///< with keys
     bool welcomed_here = false;
     bool up = false;
     TimePoint meet_by;          ///< unless it is up by then, it is given up
@@ -102,6 +103,8 @@ class ZmqLinkCore {
   [[nodiscard]] bool make_room(const Peer& newcomer, const std::string& address);
   void check_up(PeerState& peer);
   void give_up_meeting(TimePoint now);
+  void end_former_members();
+  [[nodiscard]] std::optional<PublicKey> key_of(const NodeName& name) const;
   void drop(const NodeName& name, Error why, Keep keep = Keep::nothing);
 
   ZmqLinkParts& parts_;
@@ -114,8 +117,9 @@ class ZmqLinkCore {
   std::map<ReadySet::Key, TimePoint> due_;   ///< when each has work next
   std::map<std::string, NodeName> aliases_;  ///< other addresses that reached a peer
   std::map<NodeName, PeerState> peers_;
-  std::uint64_t aims_ = 0;   ///< numbers pulse targets: a slow lookup may finish after later ones
-  std::size_t meeting_ = 0;  ///< peers that are not up
+  std::uint64_t members_version_ = 0;  ///< of the key ring, as sessions were last compared with it
+  std::uint64_t aims_ = 0;             ///< numbers pulse targets: a slow lookup may finish after later ones
+  std::size_t meeting_ = 0;            ///< peers that are not up
 };
 
 }  // namespace troupe

@@ -4,7 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "messages/frame.h"
+#include "node/keys/word_lines.h"
 
 namespace troupe {
 namespace {
@@ -23,6 +26,16 @@ ZmqSocketLimits ZmqLinkParts::limits() const {
           .frames_max = options.frames_max,
           .queue_messages_max = options.queue_messages_max,
           .handshake_timeout = options.handshake_timeout};
+}
+
+std::string user_of(const KeyRing::Member& member) {
+  return fmt::format("{}#{}", member.name, detail::hex_of(member.key.bytes));
+}
+
+std::optional<NodeName> member_of(std::string_view user, const KeyRing& ring) {
+  const NodeName name(user.substr(0, user.find('#')));
+  const std::optional<PublicKey> key = ring.key_of(name);
+  return key && user_of({name, *key}) == user ? std::optional(name) : std::nullopt;
 }
 
 Frame encode(const ZmqEnvelope& envelope) {

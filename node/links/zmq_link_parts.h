@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "actors/clock.h"
@@ -52,6 +54,13 @@ struct ZmqLinkParts {
  private:
   LineAllowance lines_;
 };
+
+/// What the ZAP handler says of a connection, and ZeroMQ of each of its messages: "NAME#KEY", the key in hexadecimal
+/// digits.
+[[nodiscard]] std::string user_of(const KeyRing::Member& member);
+
+/// Returns the member that is a user; nullopt if `ring` does not have it with this key (any more).
+[[nodiscard]] std::optional<NodeName> member_of(std::string_view user, const KeyRing& ring);
 
 /// The first frame of every message that is not part of a handshake. Little-endian:
 /// 0 magic "TRPL", 4 kind, 5 zero (3), 8 slot, 12 token (8).

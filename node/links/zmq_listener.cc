@@ -42,6 +42,7 @@ std::optional<ZmqListener::Happened> ZmqListener::next(TimePoint now) {
 
 std::optional<ZmqListener::Happened> ZmqListener::take_words(TimePoint now, const std::string& route,
                                                              const Frames& message) {
+  if (!is_still_member(now, route)) return std::nullopt;
   const auto found = pending(now, route);
   const std::span<const std::byte> words = message.size() == 2 ? message[1].bytes : std::span<const std::byte>{};
   HandshakeStep step = found->second.handshake.take(words);
@@ -63,7 +64,7 @@ std::optional<ZmqListener::Happened> ZmqListener::take_message(TimePoint now, co
   const std::optional<ZmqEnvelope> envelope = decode_envelope(message[1].bytes);
   const auto found = envelope ? sessions_.find(envelope->slot) : sessions_.end();
   const bool known = found != sessions_.end() && found->second.token.matches(envelope->token.bytes());
-  if (!known || (parts_.keys() && found->second.peer != router_.user())) {
+  if (!known || (parts_.keys() && found->second.user != router_.user())) {
     refuse_message(now, route);
     return std::nullopt;
   }
@@ -81,6 +82,17 @@ bool ZmqListener::has_user(TimePoint now) {
   if (!parts_.keys() || !router_.user().empty()) return true;
   ++parts_.counters.refused_messages;
   parts_.log_refusal(now, "refused a message of a connection whose key was not checked");
+  return false;
+}
+
+// ZeroMQ closes no connection of a key that it let in.
+bool ZmqListener::is_still_member(TimePoint now, const std::string& route) {
+  if (!parts_.keys() || pending_.contains(route) || member_of(router_.user(), *parts_.keys())) return true;
+  ++parts_.counters.refused_handshakes;
+  const std::string& user = router_.user();
+  parts_.log_refusal(
+      now, fmt::format("refused a connection of {}: its key is not valid any more", user.substr(0, user.find('#'))));
+  answer(route, handshake_refusal(ErrorCode::auth_failed));
   return false;
 }
 
@@ -105,10 +117,11 @@ std::map<std::string, ZmqListener::Pending>::iterator ZmqListener::pending(TimeP
   PulseThread::Inbox inbox = parts_.pulse->open_inbox(slot, parts_.self.peer.address);
   HandshakeIdentity self = parts_.self;
   self.pulse.address = inbox.address;
-  const auto client = parts_.keys() ? std::optional<NodeName>(router_.user()) : std::nullopt;
+  const auto client = parts_.keys() ? member_of(router_.user(), *parts_.keys()) : std::nullopt;
   return pending_
       .emplace(route,
                Pending{.slot = slot,
+                       .user = parts_.keys() ? router_.user() : std::string(),
                        .inbox = std::move(inbox),
                        .handshake = HandshakeServer(std::move(self), parts_.options.secret, random_nonce(), client),
                        .expires = now + parts_.options.handshake_timeout})
@@ -120,6 +133,7 @@ void ZmqListener::welcome(const std::string& route) {
   if (found == pending_.end()) return;
   const std::uint32_t slot = found->second.slot;
   PulseThread::Inbox inbox = std::move(found->second.inbox);
+  std::string user = std::move(found->second.user);
   HandshakeServer::Welcome welcome = found->second.handshake.welcome(slot);
   pending_.erase(found);
   const Peer& peer = welcome.session.peer;
@@ -130,7 +144,9 @@ void ZmqListener::welcome(const std::string& route) {
     slots.erase(slots.begin());
   }
   sessions_.insert_or_assign(
-      slot, Session{.peer = peer.name, .incarnation = peer.incarnation, .token = welcome.session.token});
+      slot,
+      Session{
+          .peer = peer.name, .user = std::move(user), .incarnation = peer.incarnation, .token = welcome.session.token});
   parts_.pulse->trust(slot, peer.name, peer.incarnation, welcome.session.pulse_key, std::move(inbox));
   answer(route, std::move(welcome.message));
 }
@@ -153,6 +169,21 @@ void ZmqListener::forget(const NodeName& peer) {
   if (found == slots_.end()) return;
   for (const std::uint32_t slot : found->second) end_session(slot);
   slots_.erase(found);
+}
+
+void ZmqListener::forget_former_members() {
+  const auto is_out = [this](const std::string& user) { return !member_of(user, *parts_.keys()); };
+  std::erase_if(pending_, [&](const auto& entry) { return is_out(entry.second.user); });
+  std::vector<std::uint32_t> ended;
+  for (const auto& [slot, session] : sessions_) {
+    if (is_out(session.user)) ended.push_back(slot);
+  }
+  for (const std::uint32_t slot : ended) {
+    const auto of_peer = slots_.find(sessions_.at(slot).peer);
+    std::erase(of_peer->second, slot);
+    if (of_peer->second.empty()) slots_.erase(of_peer);
+    end_session(slot);
+  }
 }
 
 void ZmqListener::expire(TimePoint now) {

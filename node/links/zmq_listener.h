@@ -53,18 +53,23 @@ class ZmqListener {
   /// Ends all sessions of `peer`.
   void forget(const NodeName& peer);
 
+  /// Ends sessions and handshakes of members whose keys are not theirs any more. REQUIRES: this node has keys.
+  void forget_former_members();
+
   /// Drops handshakes that took too long.
   void expire(TimePoint now);
 
  private:
   struct Pending {
     std::uint32_t slot = 0;  ///< of its session to be
+    std::string user;        ///< with keys
     PulseThread::Inbox inbox;
     HandshakeServer handshake;
     TimePoint expires;
   };
   struct Session {
     NodeName peer;
+    std::string user;  ///< with keys
     Incarnation incarnation;
     SessionToken token;
   };
@@ -72,6 +77,7 @@ class ZmqListener {
   [[nodiscard]] std::optional<Happened> take_words(TimePoint now, const std::string& route, const Frames& message);
   [[nodiscard]] std::optional<Happened> take_message(TimePoint now, const std::string& route, Frames message);
   [[nodiscard]] bool has_user(TimePoint now);
+  [[nodiscard]] bool is_still_member(TimePoint now, const std::string& route);
   void refuse_message(TimePoint now, const std::string& route);
   [[nodiscard]] std::map<std::string, Pending>::iterator pending(TimePoint now, const std::string& route);
   void end_session(std::uint32_t slot);

@@ -3,14 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <random>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -122,6 +125,51 @@ BOOST_AUTO_TEST_CASE(a_node_with_a_key_that_was_replaced_does_not_get_in, *label
   }
   const Node b = Node::join(files.options("b", a.address()), files.functions);
   BOOST_TEST(b.rpc_sync("a", &square, std::int64_t{3}) == 9);
+}
+
+/// Waits until `node` knows of `count` members that are up.
+void wait_until_up(const Node& node, std::size_t count) {
+  const auto due = std::chrono::steady_clock::now() + 10s;
+  while (node.members().size() != count && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST(node.members().size() == count);
+}
+
+BOOST_AUTO_TEST_CASE(members_come_and_go_with_the_list_while_others_call_each_other, *label("attack") * label("S12")) {
+  KeyFiles files;
+  const Node a = Node::join(files.options("a"), files.functions);
+  const Node b = Node::join(files.options("b", a.address()), files.functions);
+  const Node c = Node::join(files.options("c", a.address()), files.functions);
+  wait_until_up(a, 3);
+
+  std::atomic<bool> done = false;
+  std::atomic<int> failures = 0;
+  std::thread load([&] {
+    for (std::int64_t i = 0; !done; ++i) failures += b.rpc_sync("a", &square, i) != i * i;
+  });
+  files.made.revoke({"c"});
+  files.made.add({"d"}, std::nullopt);
+  wait_until_up(a, 2);
+  wait_until_up(b, 2);
+  BOOST_CHECK_THROW((void)c.rpc_sync("a", &square, std::int64_t{3}), RemoteError);
+  const Node d = Node::join(files.options("d", a.address()), files.functions);
+  BOOST_TEST(d.rpc_sync("a", &square, std::int64_t{5}) == 25);
+  wait_until_up(b, 3);
+  BOOST_TEST(b.rpc_sync("d", &square, std::int64_t{6}) == 36);
+  done = true;
+  load.join();
+  BOOST_TEST(failures == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_member_gets_a_new_key_by_a_new_life_and_the_others_go_on, *label("S12")) {
+  KeyFiles files;
+  const Node a = Node::join(files.options("a"), files.functions);
+  auto c = std::make_unique<Node>(Node::join(files.options("c", a.address()), files.functions));
+  wait_until_up(a, 2);
+  files.made.rotate({"c"}, std::nullopt);
+  wait_until_up(a, 1);
+  c.reset();
+  const Node again = Node::join(files.options("c", a.address()), files.functions);
+  BOOST_TEST(a.rpc_sync("c", &square, std::int64_t{4}) == 16);
 }
 
 BOOST_AUTO_TEST_CASE(a_node_does_not_use_the_key_file_of_another) {

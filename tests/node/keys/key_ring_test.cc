@@ -218,6 +218,35 @@ BOOST_AUTO_TEST_CASE(members_that_contradict_each_other_make_no_ring) {
   BOOST_TEST(refused({{"no name", own.public_key()}}).starts_with("the key ring has a member 0 whose name is not "));
 }
 
+BOOST_AUTO_TEST_CASE(members_are_replaced_in_all_copies_of_a_ring_and_in_no_other) {
+  const std::vector<KeyRing> rings = make_run_keys(kRingNames);
+  const KeyRing copy = rings[0];
+  int changes = 0;
+  copy.on_change([&] { ++changes; });
+  const PublicKey fresh = KeyPair::random().public_key();
+  BOOST_TEST(rings[0].replace_members({{"trainer0", fresh}, {"new", rings[1].own_keys().public_key()}}).ok());
+  BOOST_TEST(changes == 1);
+  BOOST_TEST(copy.version() == 1U);
+  BOOST_TEST((copy.key_of("trainer0") == fresh));
+  BOOST_TEST(!copy.key_of("ps"));
+  BOOST_TEST(copy.own_name() == "ps");  // it is out, and stays who it is
+  BOOST_TEST((copy.name_of(rings[1].own_keys().public_key()) == "new"));
+  BOOST_TEST(copy.members().size() == 2U);
+  BOOST_TEST(rings[1].version() == 0U);
+  BOOST_TEST(rings[1].key_of("ps").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(members_that_are_not_right_replace_nothing) {
+  const KeyRing ring = make_run_keys(kRingNames)[0];
+  const PublicKey key = KeyPair::random().public_key();
+  BOOST_TEST(ring.replace_members({{"a", key}, {"b", key}}).error().message ==
+             "the key ring gives \"b\" the key of another member");
+  BOOST_TEST(
+      ring.replace_members({{"a/b", key}}).error().message.starts_with("the key ring has a member 0 whose name"));
+  BOOST_TEST(ring.version() == 0U);
+  BOOST_TEST(ring.members().size() == 3U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

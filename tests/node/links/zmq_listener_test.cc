@@ -158,6 +158,60 @@ BOOST_AUTO_TEST_CASE(keys_alone_do_not_let_a_node_in_without_the_secret, *label(
   two.check_still_up();
 }
 
+/// The members of `ring` without `name`.
+std::vector<KeyRing::Member> without(const KeyRing& ring, const NodeName& name) {
+  std::vector<KeyRing::Member> members = ring.members();
+  std::erase_if(members, [&](const KeyRing::Member& member) { return member.name == name; });
+  return members;
+}
+
+BOOST_AUTO_TEST_CASE(a_revoked_member_is_down_at_once_and_is_told_so, *label("attack") * label("S12")) {
+  KeyedTwo two;
+  BOOST_REQUIRE(two.rings[0].replace_members(without(two.rings[0], "b")).ok());
+  two.a.sink.wait_downs(1);
+  BOOST_TEST((two.a.sink.downs()[0].why.code == ErrorCode::peer_down));
+  BOOST_TEST(two.a.sink.downs()[0].why.message == "its key is not in the list of members any more");
+  two.b.sink.wait_downs(1);
+  BOOST_TEST(two.b.sink.downs()[0].why.message == "a does not let this node's key in any more");
+  two.b.connect_to("a", two.a);
+  two.b.sink.wait_failures(1);
+  BOOST_TEST((two.b.sink.failures()[0].why.code == ErrorCode::auth_failed));
+  BOOST_TEST(two.a.sink.ups().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(members_that_stay_notice_nothing_of_a_new_list) {
+  KeyedTwo two;
+  for (const std::size_t i : {0U, 1U})
+    BOOST_REQUIRE(two.rings[i].replace_members(without(two.rings[i], "worker1")).ok());
+  two.check_still_up();
+}
+
+// Its connection was let in before: ZeroMQ does not ask again.
+BOOST_AUTO_TEST_CASE(a_connection_of_a_revoked_key_cannot_begin_again, *label("attack") * label("S12")) {
+  KeyedTwo two;
+  KeyedClient worker(two.a.link->address(), &two.rings[2].own_keys(), two.rings[0].own_keys().public_key());
+  BOOST_TEST((worker.first_event() == ZmqSocket::Event::connected));
+  BOOST_REQUIRE(two.rings[0].replace_members(without(two.rings[0], "worker1")).ok());
+  const HandshakeStep step = worker.shake_hands("worker1", two.secret);
+  BOOST_TEST_REQUIRE(step.failed.has_value());
+  BOOST_TEST((step.failed->code == ErrorCode::auth_failed));
+  two.check_still_up();
+}
+
+// Its key is another's now; the name alone is not enough.
+BOOST_AUTO_TEST_CASE(a_connection_of_a_former_key_of_a_member_cannot_begin_again, *label("attack") * label("S12")) {
+  KeyedTwo two;
+  KeyedClient worker(two.a.link->address(), &two.rings[2].own_keys(), two.rings[0].own_keys().public_key());
+  BOOST_TEST((worker.first_event() == ZmqSocket::Event::connected));
+  std::vector<KeyRing::Member> members = without(two.rings[0], "worker1");
+  const KeyPair fresh = KeyPair::random();
+  members.push_back({"worker1", fresh.public_key()});
+  BOOST_REQUIRE(two.rings[0].replace_members(members).ok());
+  BOOST_TEST(worker.shake_hands("worker1", two.secret).failed.has_value());
+  KeyedClient with_new_key(two.a.link->address(), &fresh, two.rings[0].own_keys().public_key());
+  BOOST_TEST((with_new_key.first_event() == ZmqSocket::Event::connected));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

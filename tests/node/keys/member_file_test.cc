@@ -1,0 +1,101 @@
+#include "node/keys/member_file.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/temporary_directory.h"
+
+namespace troupe::detail {
+namespace {
+
+using std::chrono::days;
+using std::chrono::sys_days;
+using std::chrono::year;
+using troupe::testing::TemporaryDirectory;
+
+const sys_days kToday{year{2026} / 11 / 27};
+
+struct Watched {
+  Watched() { write(list, key); }
+
+  /// Replaces the file, as `troupe keys` and Kubernetes do.
+  void write(const MemberList& what, const SigningKey& by) const {
+    std::ofstream(path + ".new") << what.signed_by(by);
+    std::filesystem::rename(path + ".new", path);
+  }
+  [[nodiscard]] MemberList with_serial(std::uint64_t serial, const std::vector<NodeName>& names) const {
+    MemberList changed{.cluster_id = list.cluster_id, .serial = serial, .members = {}};
+    for (const NodeName& name : names) changed.members.push_back({name, {{static_cast<std::byte>(name[0])}}, {}});
+    return changed;
+  }
+  static std::string names_in(const MemberFile::News& news) {
+    std::string names = news.members ? "" : "none";
+    for (const KeyRing::Member& member : news.members.value_or(std::vector<KeyRing::Member>{})) names += member.name;
+    return names;
+  }
+
+  TemporaryDirectory directory;
+  const std::string path = (directory.path() / "cluster.members").string();
+  const SigningKey key = SigningKey::random();
+  const MemberList list{.cluster_id = std::string(32, '0'),
+                        .serial = 5,
+                        .members = {{"a", {{std::byte{'a'}}}, {}}, {"b", {{std::byte{'b'}}}, kToday}}};
+  MemberFile file{path, key.verifying_key(), list, kToday};
+};
+
+BOOST_AUTO_TEST_SUITE(member_file)
+
+BOOST_AUTO_TEST_CASE(a_newer_list_is_taken_once) {
+  Watched watched;
+  BOOST_TEST(Watched::names_in(watched.file.look(kToday)) == "none");
+  watched.write(watched.with_serial(6, {"a", "c"}), watched.key);
+  const MemberFile::News news = watched.file.look(kToday);
+  BOOST_TEST(Watched::names_in(news) == "ac");
+  BOOST_TEST(news.line == watched.path + ": serial 6, 2 members");
+  const MemberFile::News again = watched.file.look(kToday);
+  BOOST_TEST(Watched::names_in(again) == "none");
+  BOOST_TEST(again.line.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_list_that_is_older_forged_or_cut_changes_nothing_and_is_reported_once,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S11")) {
+  Watched watched;
+  const auto refused = [&](const std::string& why) {
+    const MemberFile::News news = watched.file.look(kToday);
+    BOOST_TEST(Watched::names_in(news) == "none");
+    BOOST_TEST(news.line == watched.path + ": " + why + ": members stay those of serial 5");
+    BOOST_TEST(watched.file.look(kToday).line.empty());
+  };
+  watched.write(watched.with_serial(4, {"a"}), watched.key);
+  refused("has serial 4, this node knows 5");
+  watched.write(watched.with_serial(6, {"a"}), SigningKey::random());
+  refused("was not signed by the key of this cluster, or was changed since");
+  MemberList other = watched.with_serial(7, {"a"});
+  other.cluster_id = std::string(32, '1');
+  watched.write(other, watched.key);
+  refused("is of another cluster");
+  std::ofstream(watched.path) << "troupe-members 1\n";
+  refused("line 2: \"cluster\" is not there");
+  std::filesystem::remove(watched.path);
+  BOOST_TEST(watched.file.look(kToday).line.empty());
+  watched.write(watched.with_serial(6, {"c"}), watched.key);
+  BOOST_TEST(Watched::names_in(watched.file.look(kToday)) == "c");
+}
+
+BOOST_AUTO_TEST_CASE(members_expire_while_the_file_stays) {
+  Watched watched;
+  BOOST_TEST(Watched::names_in(watched.file.look(kToday + days(1))) == "a");
+  BOOST_TEST(Watched::names_in(watched.file.look(kToday + days(1))) == "none");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::detail
