@@ -106,8 +106,8 @@ Result<ClusterKeyFile> ClusterKeyFile::load(const std::string& path) {
     lines.kind("troupe-cluster-key");
     std::string id = read_cluster_id(lines);
     const auto seed = read_secret(lines, "signing-key", SigningKey::kSeedBytes);
-    SigningKey key = SigningKey::from_seed(std::span<const std::byte, SigningKey::kSeedBytes>(seed->bytes()));
-    return ClusterKeyFile{std::move(id), std::move(key), read_secret(lines, "cluster-secret", kClusterSecretBytes)};
+    SigningKey signer = SigningKey::from_seed(std::span<const std::byte, SigningKey::kSeedBytes>(seed->bytes()));
+    return ClusterKeyFile{std::move(id), std::move(signer), read_secret(lines, "cluster-secret", kClusterSecretBytes)};
   });
 }
 
@@ -123,13 +123,13 @@ Result<NodeKeyFile> NodeKeyFile::load(const std::string& path) {
   return load_file<NodeKeyFile>(path, [](WordLines& lines) {
     lines.kind("troupe-node-key");
     std::string id = read_cluster_id(lines);
-    NodeName name = lines.name("name", kNodeNameMax);
+    NodeName node = lines.name("name", kNodeNameMax);
     const auto secret_key = read_secret(lines, "secret-key", KeyPair::kSecretBytes);
-    KeyPair keys = KeyPair::from_secret(std::span<const std::byte, KeyPair::kSecretBytes>(secret_key->bytes()));
-    auto secret = read_secret(lines, "cluster-secret", kClusterSecretBytes);
-    VerifyingKey verifying_key;
-    lines.bytes("verifying-key", verifying_key.bytes);
-    return NodeKeyFile{std::move(id), std::move(name), std::move(keys), std::move(secret), verifying_key};
+    KeyPair pair = KeyPair::from_secret(std::span<const std::byte, KeyPair::kSecretBytes>(secret_key->bytes()));
+    auto cluster_secret = read_secret(lines, "cluster-secret", kClusterSecretBytes);
+    VerifyingKey verifier;
+    lines.bytes("verifying-key", verifier.bytes);
+    return NodeKeyFile{std::move(id), std::move(node), std::move(pair), std::move(cluster_secret), verifier};
   });
 }
 
