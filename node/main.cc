@@ -127,6 +127,7 @@ and cluster.seed and cluster.port say where the first node is.
 CLI::App* add_keys_action(CLI::App& keys, Arguments& arguments, const char* name, const char* about,
                           troupe::KeysAction action) {
   CLI::App* command = keys.add_subcommand(name, about);
+  command->footer("");  // not the examples of all commands
   command->callback([&arguments, action] { arguments.keys.action = action; });
   return command;
 }
