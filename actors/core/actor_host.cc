@@ -64,9 +64,9 @@ class InlineHost final : public ActorHost {
   caf::actor_system& system() override { return parts_->system; }
 
   std::vector<std::string> stop(TimePoint due) override {
-    const auto now = std::chrono::steady_clock::now();
+    due = std::max(due, TimePoint(std::chrono::steady_clock::now() + kActorsEnd));
     for (auto pause = std::chrono::microseconds(50); parts_->system.registry().running() > 0; pause *= 2) {
-      if (std::chrono::steady_clock::now() >= std::max(due, TimePoint(now))) {
+      if (std::chrono::steady_clock::now() >= due) {
         return {std::to_string(parts_->system.registry().running()) + " actors have not ended"};
       }
       std::this_thread::sleep_for(std::min(pause, std::chrono::microseconds(2000)));

@@ -35,6 +35,9 @@ namespace troupe::detail {
 /// the system.
 inline void forget_system_on_this_thread() { caf::logger::set_current_actor_system(nullptr); }
 
+/// What the actors of a node that ends are given at least, to handle what is in their mailboxes.
+inline constexpr std::chrono::seconds kActorsEnd{1};
+
 /// One node's actors, and how they run. Thread rule: any thread may call any member but stop().
 class ActorHost {
  public:
@@ -66,7 +69,8 @@ class ActorHost {
     return actor;
   }
 
-  /// Waits until `due` for all actors to end. Returns one line on how many still run; empty if none.
+  /// Waits until `due` for all actors to end. Actors wait for nobody, so they are given the time that a busy machine
+  /// needs, kActorsEnd, also when `due` is earlier. Returns one line on how many still run; empty if none.
   [[nodiscard]] virtual std::vector<std::string> stop(TimePoint due) = 0;
 
  protected:

@@ -148,7 +148,8 @@ void NodeCore::close_link() {
 std::vector<std::string> NodeCore::stop(TimePoint due) {
   const auto said_goodbye = end(stopped_error(name_, {}));
   if (torn_down_.exchange(true, std::memory_order_acq_rel)) return {};
-  if (said_goodbye) static_cast<void>(said_goodbye->get_for(due - clock_->now()));
+  if (said_goodbye)
+    static_cast<void>(said_goodbye->get_for(std::max<TimePoint::duration>(due - clock_->now(), kActorsEnd)));
   close_link();
   std::vector<std::string> left;
   for (const RunningJob& job : executor_->stop(due)) {

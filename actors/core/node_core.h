@@ -190,7 +190,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   void expect_departures() { departures_expected_.store(true, std::memory_order_relaxed); }
 
   /// Ends the node: fails everything pending with shutting_down, ends the actors, closes the link, stops the pool.
-  /// Takes until `due` at most; returns what had not ended by then, one line each. A second call returns nothing.
+  /// Waits for functions until `due`, and for the node's own actors a second longer if they need it; returns what had
+  /// not ended by then, one line each. A second call returns nothing.
   std::vector<std::string> stop(TimePoint due);
 
   /// Ends the node, without waiting, because its router, membership or link failed. Logs `why`, fails everything

@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-constexpr const char* kAddress = "inproc://zeromq.zap.01";  // ZeroMQ looks for the handler there
+constexpr const char* kHandlerAddress = "inproc://zeromq.zap.01";  // ZeroMQ looks for the handler there
 constexpr ReadySet::Key kCaller = 0;
 constexpr ReadySet::Key kSocket = 1;
 constexpr ZmqSocketLimits kLimits{.frame_bytes_max = 4096,
@@ -24,7 +24,7 @@ Result<std::unique_ptr<ZapHandler>> ZapHandler::open(ZmqContext& context, Rule r
   std::unique_ptr<ZapHandler> handler(new ZapHandler(std::move(rule)));
   auto socket = ZmqSocket::open(context, ZmqSocket::Kind::router, kLimits);
   if (!socket) return socket.error();
-  if (const auto bound = socket.value().bind(kAddress); !bound) return bound.error();
+  if (const auto bound = socket.value().bind(kHandlerAddress); !bound) return bound.error();
   for (const auto& watched :
        {handler->ready_.add(handler->wake_up_.descriptor(), kCaller), socket.value().tell(handler->ready_, kSocket)}) {
     if (!watched) return watched.error();

@@ -48,6 +48,10 @@ void ZmqLinkCore::obey(TimePoint now, Command command) {
 
 bool ZmqLinkCore::work(TimePoint now) {
   end_former_members();
+  for (const ReadySet::Key key : parts_.attempts.admit(now)) {
+    outgoing_.at(addresses_.at(key)).outgoing.begin(now);
+    busy_.insert(key);
+  }
   for (const auto& [key, due] : due_) {
     if (due <= now) busy_.insert(key);
   }
@@ -73,6 +77,7 @@ bool ZmqLinkCore::wait(TimePoint now) {
       if (!peer.up) no_later_than(peer.meet_by);
     }
   }
+  if (const auto due = parts_.attempts.next_due()) no_later_than(*due);
   if (!busy_.empty()) no_later_than(now);
   // Unfinished handshakes cost nothing while nothing else happens; the next turn drops them.
   bool called = false;
@@ -195,7 +200,7 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
   const auto [found, made] = peers_.try_emplace(peer.name, PeerState{.peer = peer,
                                                                      .connection = address,
                                                                      .key = key_of(peer.name),
-                                                                     .meet_by = now + parts_.options.connect_patience,
+                                                                     .meet_by = now + parts_.meet_patience(),
                                                                      .early = {}});
   if (made) ++meeting_;
   if (found->second.connection != address) {  // reached before under another form of its address
@@ -251,8 +256,8 @@ void ZmqLinkCore::handle(TimePoint now, ZmqListener::Proved& proved) {
   }
   auto found = peers_.find(peer.name);
   if (found == peers_.end()) {
-    (void)connection_to(now, peer.address, peer.name);
-    const TimePoint meet_by = now + parts_.options.connect_patience;
+    connection_to(now, peer.address, peer.name).outgoing.hurry();
+    const TimePoint meet_by = now + parts_.meet_patience();
     found = peers_
                 .emplace(peer.name, PeerState{.peer = peer,
                                               .connection = peer.address,
@@ -318,6 +323,7 @@ void ZmqLinkCore::close(const std::string& address) {
   const auto found = outgoing_.find(address);
   addresses_.erase(found->second.key);
   due_.erase(found->second.key);
+  parts_.attempts.over(found->second.key);
   outgoing_.erase(found);
 }
 

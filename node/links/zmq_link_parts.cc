@@ -28,6 +28,12 @@ ZmqSocketLimits ZmqLinkParts::limits() const {
           .handshake_timeout = options.handshake_timeout};
 }
 
+Duration ZmqLinkParts::meet_patience() const {
+  const std::size_t members = options.keys ? options.keys->members().size() : 0;
+  const std::size_t others = std::max(options.silence.peers_min, members);
+  return options.connect_patience + static_cast<int>(others / AttemptLimit::kPlaces) * options.handshake_timeout;
+}
+
 std::string user_of(const KeyRing::Member& member) {
   return fmt::format("{}#{}", member.name, detail::hex_of(member.key.bytes));
 }

@@ -12,6 +12,7 @@
 
 #include "actors/clock.h"
 #include "actors/link.h"
+#include "node/links/attempt_limit.h"
 #include "node/links/handshake.h"
 #include "node/links/line_allowance.h"
 #include "node/links/pulse_thread.h"
@@ -30,8 +31,8 @@ struct ZmqLinkCounters {
   std::atomic<std::uint64_t> reconnects = 0;
 };
 
-/// Data of all parts of one link. Constant once the link is open, except for the counters and the log's allowance. Used
-/// by the link's thread.
+/// Data of all parts of one link. Constant once the link is open, except for the counters, the attempts and the log's
+/// allowance. Used by the link's thread.
 struct ZmqLinkParts {
   explicit ZmqLinkParts(ZmqLinkOptions with) : options(std::move(with)) {}
 
@@ -39,6 +40,10 @@ struct ZmqLinkParts {
   void log_refusal(TimePoint now, std::string_view line);
 
   [[nodiscard]] ZmqSocketLimits limits() const;
+
+  /// Returns how long a peer with which this node is half up has to complete that: its attempt may wait until those to
+  /// all others of the world have had a place.
+  [[nodiscard]] Duration meet_patience() const;
 
   /// Returns nullopt without keys: then connections are not encrypted, and peers' names are what they say.
   [[nodiscard]] const std::optional<KeyRing>& keys() const { return options.keys; }
@@ -50,6 +55,7 @@ struct ZmqLinkParts {
   ZmqContext context;
   std::unique_ptr<ZapHandler> zap;  ///< with keys; any thread
   ZmqLinkCounters counters;
+  AttemptLimit attempts{options.handshake_timeout};
 
  private:
   LineAllowance lines_;

@@ -90,6 +90,23 @@ void ZmqOutgoing::open(TimePoint now) {
   connected_ = welcomed_ = false;
   bulk_.reset();
   express_.reset();
+  const AttemptLimit::Rank rank = peer_      ? AttemptLimit::Rank::restores
+                                  : answers_ ? AttemptLimit::Rank::answers
+                                  : began_   ? AttemptLimit::Rank::repeats
+                                             : AttemptLimit::Rank::first;
+  waits_for_place_ = !parts_.attempts.ask(key_, rank, now);
+  if (!waits_for_place_) begin(now);
+}
+
+void ZmqOutgoing::hurry() {
+  answers_ = true;
+  parts_.attempts.hurry(key_, AttemptLimit::Rank::answers);
+}
+
+void ZmqOutgoing::begin(TimePoint now) {
+  opened_ = now;
+  waits_for_place_ = false;
+  began_ = true;
   handshake_.emplace(parts_.self, parts_.options.secret, random_nonce(),
                      parts_.keys() ? std::optional(name_) : std::nullopt);
   words_ = Frames{make_frame({handshake_->hello().begin(), handshake_->hello().end()})};
@@ -109,6 +126,7 @@ void ZmqOutgoing::open(TimePoint now) {
     last_refusal_ = about(socket.error().code, socket.error().message);
     if (socket.error().code == ErrorCode::not_authorized) give_up_at_ = now;  // nobody gives it the key later
   }
+  parts_.attempts.over(key_);
   reopen_at_ = now + kRetryGap;
 }
 
@@ -130,6 +148,7 @@ void ZmqOutgoing::reopen_soon(TimePoint now) {
   if (now - opened_ >= kReopenGap) {
     open(now);
   } else if (!reopen_at_) {
+    parts_.attempts.over(key_);
     reopen_at_ = opened_ + kReopenGap;
   }
 }
@@ -152,6 +171,7 @@ ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
       case ZmqSocket::Event::refused:
         refused_ = true;
         forget_broken_off();
+        parts_.attempts.over(key_);  // ZeroMQ asks again until a process listens: that costs little
         // On this host that is the end of its process. Elsewhere it may be a firewall: its silence is judged. During
         // the lookup of a name it may be either; the next attempt is refused, too.
         if (peer_ && !connected_ && on_this_host_.is_known())
@@ -177,6 +197,7 @@ ZmqOutgoing::Clue ZmqOutgoing::take_denial(TimePoint now, ZmqSocket::Event event
   if (event == ZmqSocket::Event::denied) {
     return take_refusal(now, about(ErrorCode::auth_failed, fmt::format("{} does not let this node's key in", name_)));
   }
+  parts_.attempts.over(key_);
   reopen_at_ = now + kRetryGap;
   if (now - opened_ >= parts_.options.handshake_timeout) return std::nullopt;  // the peer is busy, or has just begun
   if (!broken_off_since_) broken_off_since_ = now;
@@ -211,6 +232,7 @@ ZmqOutgoing::Clue ZmqOutgoing::take_answer(TimePoint now, const Frames& message)
     return take_refusal(now, *std::move(step.failed));
   }
   if (!step.done) return std::nullopt;
+  parts_.attempts.answered(key_, now);
   welcome(*step.done);
   return Welcomed{*step.done};
 }
@@ -221,6 +243,7 @@ ZmqOutgoing::Clue ZmqOutgoing::take_refusal(TimePoint now, Error why) {
   why.endpoint = address_;
   if (!until_then || now >= until) return Failed{std::move(why)};
   last_refusal_ = std::move(why);
+  parts_.attempts.over(key_);
   reopen_at_ = now + kRetryGap;
   return std::nullopt;
 }
@@ -245,6 +268,7 @@ ZmqOutgoing::Clue ZmqOutgoing::check_time(TimePoint now) {
 }
 
 std::string_view ZmqOutgoing::what_it_did() const {
+  if (!began_) return "was not tried, because attempts to reach others did not end,";
   if (connected_) return "did not answer the handshake";
   if (refused_) return "refused every connection";
   return broken_off_since_ ? "broke off every handshake, as a node with keys does," : "did not accept a connection";

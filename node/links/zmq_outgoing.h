@@ -18,8 +18,8 @@
 
 namespace troupe {
 
-/// Every attempt uses fresh sockets, so that nothing of an earlier one is mistaken for an answer. Used by the link's
-/// thread only.
+/// Every attempt uses fresh sockets, so that nothing of an earlier one is mistaken for an answer. It begins when the
+/// parts' `attempts` give it a place. Used by the link's thread only.
 ///
 ///   opening --welcome--> welcomed --cut, or the peer does not know us any more--> opening ...
 ///      |                    |
@@ -43,6 +43,12 @@ class ZmqOutgoing {
     Error why;
   };
   using Happened = std::variant<Welcomed, Lost, Failed>;
+
+  /// The peer waits for this connection: its attempts do not wait for those to others.
+  void hurry();
+
+  /// Begins the attempt that waited for a place. REQUIRES: the parts' `attempts` have just admitted it.
+  void begin(TimePoint now);
 
   /// Does all that can be done now. Returns an event for the link; call again until it returns nullopt.
   [[nodiscard]] std::optional<Happened> work(TimePoint now);
@@ -98,8 +104,11 @@ class ZmqOutgoing {
   std::optional<Frames> words_;  ///< messages of the handshake, not yet taken by the socket
   Frame envelope_;               ///< first frame of every message, once welcomed
 
+  bool answers_ = false;          ///< the peer has connected to this node
+  bool waits_for_place_ = false;  ///< then there are no sockets
   bool connected_ = false;
   bool welcomed_ = false;
+  bool began_ = false;                         ///< any attempt
   bool refused_ = false;                       ///< at the last attempt no process listened
   std::optional<TimePoint> broken_off_since_;  ///< handshakes of ZeroMQ have failed since then, and none succeeded
   int broken_off_count_ = 0;                   ///< of these

@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(sixty_four_processes_start_call_and_end) { start_call_and_e
 
 BOOST_AUTO_TEST_CASE(sixteen_processes_over_tcp_start_call_and_end) { start_call_and_end(16, Backend::tcp); }
 
-BOOST_AUTO_TEST_CASE(sixteen_processes_with_keys_start_call_and_end) { start_call_and_end(16, Backend::keys); }
+BOOST_AUTO_TEST_CASE(sixty_four_processes_with_keys_start_call_and_end) { start_call_and_end(64, Backend::keys); }
 
 BOOST_AUTO_TEST_SUITE_END()
 

@@ -2,7 +2,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "actors/core/caf.h"
@@ -25,6 +27,7 @@ namespace {
 struct Block {
   WaitPoint began;
   WaitPoint until;
+  std::optional<TimePoint> until_time;  ///< ends the block too; set before the actor runs
 };
 
 /// Blocks, as handlers never do. Has an argument, because CAF 0.17 reads through a null pointer without one.
@@ -33,7 +36,7 @@ using BlockingActor = caf::typed_actor<caf::reacts_to<BlockHere>>;
 BlockingActor::behavior_type blocking_actor(BlockingActor::pointer self, const std::shared_ptr<Block>& block) {
   return {[self, block](const BlockHere&) {
     block->began.signal();
-    block->until.wait_here(std::nullopt);
+    block->until.wait_here(block->until_time);
     self->quit();
   }};
 }
@@ -59,6 +62,18 @@ BOOST_AUTO_TEST_CASE(a_node_that_an_actor_has_outlived_frees_nothing_that_the_ac
   }
   BOOST_TEST(!core.expired());
   block->until.signal();
+}
+
+BOOST_AUTO_TEST_CASE(a_node_whose_time_is_used_up_waits_for_its_own_actors_all_the_same) {
+  const auto block = std::make_shared<Block>();
+  std::jthread runs_actor;
+  LocalCluster cluster({"ps0"}, FunctionRegistry{});
+  NodeCore& node = cluster.node("ps0").core();
+  const auto actor = node.host().spawn("the busy actor", ActorHost::Lost(), blocking_actor, block);
+  block->until_time = TimePoint(std::chrono::steady_clock::now() + std::chrono::milliseconds(50));
+  runs_actor = std::jthread([host = &node.host(), actor] { host->send(actor, BlockHere{}); });
+  block->began.wait_here(std::nullopt);
+  BOOST_TEST(node.stop(node.clock().now() - std::chrono::seconds(1)).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_node_whose_actors_have_ended_goes_with_its_last_user) {
