@@ -13,6 +13,7 @@
 
 #include "node/config/config_file.h"
 #include "node/config/config_overrides.h"
+#include "node/links/port_range.h"
 
 namespace troupe {
 namespace {
@@ -50,6 +51,7 @@ class Builder {
     check_hosts_of_roles();
     for (const RoleConfig& role : config_.roles) check_calls_of(role);
     check_transport();
+    check_ports();
     check_names();
     check_result();
     if (!problems_.empty()) throw ConfigError(lines());
@@ -265,6 +267,13 @@ class Builder {
             fmt::format("role.calls: \"{}\" = \"{}\": names of functions are separated by blanks", peer, functions));
       }
     }
+  }
+
+  void check_ports() {
+    const std::string& ports = config_.node.ports;
+    if (ports.empty() || PortRange::parse(ports)) return;
+    problem(origins_.at("cluster.ports"),
+            fmt::format("cluster.ports: \"{}\" is not LOW-HIGH, two ports of 1 to 65535, e.g. \"29500-29599\"", ports));
   }
 
   /// Several hosts need TCP.

@@ -51,6 +51,7 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"cluster", "address", text, "", "host or interface where nodes listen over tcp; default: 127.0.0.1"},
     SettingSpec{"cluster", "seed", text, "",
                 "host of the first node, whose port is cluster.port: `troupe node --keys`"},
+    SettingSpec{"cluster", "ports", text, "", "LOW-HIGH: tcp and udp ports of nodes; default: any free one"},
     SettingSpec{"cluster", "advertise", text, "", "HOST or HOST:PORT that others are told instead of it"},
     SettingSpec{"cluster", "join_timeout", duration, "30s", "until all nodes must know each other"},
     SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "for a node to end once it was asked to"},
@@ -449,6 +450,7 @@ NodeSettings node_settings(const SettingValues& values) {
   const auto word = [&](std::string_view key) { return std::get<std::string>(values.find(key)->second); };
   settings.network = word("cluster.network");
   settings.address = word("cluster.address");
+  settings.ports = word("cluster.ports");
   settings.advertise = word("cluster.advertise");
   settings.heartbeat = time("cluster.heartbeat");
   settings.suspicion = time("cluster.suspicion");
@@ -479,6 +481,7 @@ Variables as_variables(const NodeSettings& settings) {
       {variable_name("cluster", "shutdown_timeout"), fmt::format("{}ms", settings.shutdown_timeout.count())},
       {variable_name("cluster", "network"), settings.network},
       {variable_name("cluster", "address"), settings.address},
+      {variable_name("cluster", "ports"), settings.ports},
       {variable_name("cluster", "advertise"), settings.advertise},
       {variable_name("cluster", "heartbeat"), fmt::format("{}ms", settings.heartbeat.count())},
       {variable_name("cluster", "suspicion"), fmt::format("{}ms", settings.suspicion.count())},

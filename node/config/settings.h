@@ -41,6 +41,7 @@ struct NodeSettings {
   std::string leaks = "warn";             ///< warn or fail
   std::string network = "auto";           ///< auto, loopback, keys or trusted
   std::string address;    ///< host or interface where nodes listen over TCP; empty: 127.0.0.1, or toward the seed
+  std::string ports;      ///< "LOW-HIGH", of which a node chooses where it listens over tcp; empty: any free port
   std::string advertise;  ///< HOST or HOST:PORT told to peers instead of `address`; empty: the same
   std::string log_level = "info";  ///< trace, debug, info, warn, error or off
   int pool_threads = 0;            ///< functions that compute at the same time; 0 = number of cores

@@ -266,12 +266,15 @@ class Agent {
   void reserve(const AgentSeed& wanted) {
     try {
       const std::string host = seed_address({wanted.address, wanted.toward, network_, options_.variables});
-      reserved_ = reserve_port(host, wanted.port);
+      reserved_ = reserve_port(host, wanted.port, PortRange::parse(wanted.ports));
       seed_ = TcpPlace{host, reserved_.number}.text();
     } catch (const std::invalid_argument& error) {
       throw Refusal{{error.what()}};
     } catch (const std::system_error& error) {
-      throw Refusal{{fmt::format("cluster.port: cannot use port {}: {}", wanted.port, error.code().message())}};
+      throw Refusal{
+          {wanted.port == 0 && !wanted.ports.empty()
+               ? fmt::format("cluster.ports: cannot use a port of {}: {}", wanted.ports, error.code().message())
+               : fmt::format("cluster.port: cannot use port {}: {}", wanted.port, error.code().message())}};
     }
   }
 

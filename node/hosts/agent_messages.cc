@@ -35,7 +35,7 @@ namespace troupe::detail {
 // The keys of the JSON are the names of the fields.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentWelcome, version, host, cores)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentProgram, path, hash, size, copy)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentSeed, address, port, toward)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentSeed, address, port, ports, toward)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentPrepare, cluster_id, network, lease, programs, seed)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentPrepared, lacks, seed)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentNode, name, program, arguments, working_dir, variables)

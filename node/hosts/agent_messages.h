@@ -47,7 +47,8 @@ struct AgentProgram {
 /// Where the first node of the cluster will listen.
 struct AgentSeed {
   std::string address;              ///< host or interface; empty: found, see Prepared
-  int port = 0;                     ///< 0: any free one
+  int port = 0;                     ///< 0: a free one of `ports`
+  std::string ports;                ///< as in cluster.ports; empty: all
   std::vector<std::string> toward;  ///< names of other hosts of the cluster
   friend bool operator==(const AgentSeed&, const AgentSeed&) = default;
 };

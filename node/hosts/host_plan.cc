@@ -141,7 +141,7 @@ class HostPlanner {
 
   void plan_seed(std::size_t host_index) {
     if (config_.transport != Transport::tcp) return;
-    AgentSeed seed{config_.hosts[host_index].address, config_.port, {}};
+    AgentSeed seed{config_.hosts[host_index].address, config_.port, config_.node.ports, {}};
     for (std::size_t i = 0; i < config_.hosts.size(); ++i) {
       const HostConfig& other = config_.hosts[i];
       if (i == host_index || plans_[i].nodes.empty()) continue;

@@ -165,6 +165,7 @@ std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnat
   request.keys = options.keys;
   request.listen = options.bind;
   request.options = options.link_options;
+  request.first = options.seed;
   request.silence = silence_of(options);
   request.shared_memory_max = options.shared_memory_max;
   request.rings = options.rings;
@@ -278,6 +279,10 @@ NodeOptions NodeOptions::from_environment() {
   if (const std::string& told = environment.settings.advertise; !told.empty()) {
     const std::string address = fmt::format("tcp://{}", told);
     options.link_options["advertise"] = TcpPlace::parse(address) ? address : address + ":*";
+  }
+  const std::string& where = options.bind.empty() ? options.seed : options.bind;
+  if (const std::string& ports = environment.settings.ports; !ports.empty() && scheme_of(where) == "tcp") {
+    options.link_options["ports"] = ports;
   }
   options.log_level = environment.settings.log_level;
   if (!environment.cluster.empty()) options.control = Control::on;

@@ -50,13 +50,16 @@ NetworkHere network_here(const ClusterConfig& config, std::vector<std::string>& 
 
 SeedPlace reserve_seed(const ClusterConfig& config, const std::string& listen, std::vector<std::string>& problems) {
   try {
-    ReservedPort port = reserve_port(listen, config.port);
+    ReservedPort port = reserve_port(listen, config.port, PortRange::parse(config.node.ports));
     return {.bind = TcpPlace{listen, port.number}.text(),
             .reached = TcpPlace{is_any_address(listen) ? "127.0.0.1" : listen, port.number}.text(),
             .reservation = std::move(port.reservation)};
   } catch (const std::system_error& error) {
-    problems.push_back(fmt::format("{}: cluster.port: cannot use port {} of {}: {}", config.port_origin.text(),
-                                   config.port, listen, error.code().message()));
+    const bool is_chosen = config.port == 0 && !config.node.ports.empty();
+    problems.push_back(is_chosen ? fmt::format("cluster.ports: cannot use a port of {} of {}: {}", config.node.ports,
+                                               listen, error.code().message())
+                                 : fmt::format("{}: cluster.port: cannot use port {} of {}: {}",
+                                               config.port_origin.text(), config.port, listen, error.code().message()));
   } catch (const std::invalid_argument& error) {
     problems.push_back(address_problem(config, error.what()));
   }

@@ -63,6 +63,16 @@ in_port_t& port_of(SocketAddress& address) {
                                       : reinterpret_cast<sockaddr_in*>(&address.bytes)->sin_port;
 }
 
+/// Binds to a free port of `ports`, or to any free one.
+bool bind_to_any(const detail::FileDescriptor& socket, SocketAddress host, const std::optional<PortRange>& ports) {
+  const PortRange range = ports.value_or(PortRange{0, 0});
+  for (int port = range.low; port <= range.high; ++port) {
+    port_of(host) = htons(static_cast<in_port_t>(port));
+    if (troupe::bind(socket, host)) return true;
+  }
+  return false;
+}
+
 /// Requests priority over bulk data in hosts and switches that respect the class.
 void ask_for_precedence(const detail::FileDescriptor& socket, int family) {
   const int kind = IPTOS_CLASS_CS6;
@@ -105,7 +115,7 @@ std::optional<DatagramSocket> DatagramSocket::open_for_one(std::uint32_t number)
   return open_unix(file_.empty() ? std::string{} : file_of_one(file_, std::to_string(number)));
 }
 
-Result<DatagramSocket> DatagramSocket::open_beside(const std::string& address) {
+Result<DatagramSocket> DatagramSocket::open_beside(const std::string& address, std::optional<PortRange> ports) {
   if (address.starts_with(kIpc)) {
     std::optional<DatagramSocket> socket = open_unix(address.substr(kIpc.size()) + ".pulse");
     if (!socket) return failure(ErrorCode::resource_exhausted, address, std::strerror(errno));
@@ -116,9 +126,9 @@ Result<DatagramSocket> DatagramSocket::open_beside(const std::string& address) {
   if (!host) return failure(ErrorCode::bad_argument, address, "it is neither tcp nor ipc");
   detail::FileDescriptor socket = open_socket(host->family());
   if (!socket.is_open()) return failure(ErrorCode::resource_exhausted, address, std::strerror(errno));
-  if (!troupe::bind(socket, *host)) {
-    port_of(*host) = 0;
-    if (!troupe::bind(socket, *host)) return failure(ErrorCode::resource_exhausted, address, std::strerror(errno));
+  if (!troupe::bind(socket, *host) && !bind_to_any(socket, *host, ports)) {
+    return failure(ErrorCode::resource_exhausted, address,
+                   ports ? fmt::format("no udp port of {} is free", ports->text()) : std::strerror(errno));
   }
   ask_for_precedence(socket, host->family());
   SocketAddress bound = name_of(socket);

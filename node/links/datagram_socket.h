@@ -13,6 +13,7 @@
 
 #include "messages/error.h"
 #include "node/file_descriptor.h"
+#include "node/links/port_range.h"
 #include "node/links/socket_address.h"
 
 namespace troupe {
@@ -30,9 +31,10 @@ struct Datagram {
 class DatagramSocket {
  public:
   /// Binds near the address at which a link listens. "tcp://HOST:PORT": the UDP port of the same number, or another one
-  /// of that host if it is in use. "ipc://PATH": "PATH.pulse". "ipc://@NAME": a free abstract name. Errors:
-  /// resource_exhausted (no descriptors, no port), bad_argument (another kind of address).
-  [[nodiscard]] static Result<DatagramSocket> open_beside(const std::string& address);
+  /// of `ports`, or any other without them, if it is in use. "ipc://PATH": "PATH.pulse". "ipc://@NAME": a free abstract
+  /// name. Errors: resource_exhausted (no descriptors, no port), bad_argument (another kind of address).
+  [[nodiscard]] static Result<DatagramSocket> open_beside(const std::string& address,
+                                                          std::optional<PortRange> ports = std::nullopt);
 
   DatagramSocket(DatagramSocket&& other) noexcept
       : family_(other.family_),

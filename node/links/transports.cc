@@ -7,10 +7,12 @@
 #include <chrono>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "node/config/settings.h"
+#include "node/links/port_range.h"
 #include "node/links/shared_memory/shared_link.h"
 #include "node/links/zmq_link.h"
 
@@ -61,6 +63,16 @@ Result<std::unique_ptr<Link>> open_zmq_link(LinkRequest request, std::string lis
   options.silence = request.silence;
   options.bind = std::move(listen);
   options.advertise = request.options["advertise"];
+  if (const auto ports = request.options.find("ports"); ports != request.options.end()) {
+    options.ports = PortRange::parse(ports->second);
+    if (!options.ports) {
+      return refused(
+          request.listen,
+          fmt::format("option \"ports\" of transport \"tcp\": \"{}\" is not LOW-HIGH, two ports", ports->second));
+    }
+    const std::optional<TcpPlace> first = TcpPlace::parse(request.first);
+    if (first && first->port != "*") options.port_of_first = static_cast<std::uint16_t>(std::stoi(first->port));
+  }
   options.log = std::move(request.log);
   options.keys = std::move(request.keys);
   if (reaches_other_machines(request.network)) options.exposure = ZmqLinkOptions::Exposure::network;
@@ -119,7 +131,7 @@ std::string_view scheme_of(std::string_view address) {
 }
 
 Transports::Transports() {
-  add("tcp", {&open_tcp, {"advertise", "connect_patience", "handshake_timeout"}});
+  add("tcp", {&open_tcp, {"advertise", "connect_patience", "handshake_timeout", "ports"}});
   add("ipc", {&open_ipc, {"connect_patience", "handshake_timeout"}});
 }
 

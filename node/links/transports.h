@@ -32,6 +32,7 @@ struct LinkRequest {
   std::size_t shared_memory_max = std::size_t{2} << 30;  ///< for tensors that peers on this host read in place
   bool rings = true;                                     ///< small messages within a host take shared memory
   bool spins = true;                           ///< threads that wait for these look for 20 us before they sleep
+  std::string first = {};                      ///< the address of the cluster's first node, if that is another one
   std::string listen;                          ///< "SCHEME://PLACE"; "SCHEME://" alone: the transport chooses
   std::map<std::string, std::string> options;  ///< by name, as the transport defines them
   std::function<void(std::string_view line)> log;
@@ -45,10 +46,13 @@ struct LinkKind {
 
 /// The transports of a node. "tcp" and "ipc" are built in:
 ///
-///   tcp   "tcp://127.0.0.1:*", any free port   options: advertise, connect_patience, handshake_timeout
+///   tcp   "tcp://127.0.0.1:*", any free port   options: advertise, connect_patience, handshake_timeout,
+///                                                 ports
 ///         HOST is a numeric address (IPv6 in brackets), the name of an interface or of a host, or "*": then
 ///         `advertise`,
-///         "tcp://HOST:PORT" with "*" for the bound port, is the address told to peers
+///         "tcp://HOST:PORT" with "*" for the bound port, is the address told to peers.
+///         `ports`, "LOW-HIGH", are those among which a port is chosen where the address leaves it open, for firewalls
+///         that let only some through: the tcp port, and the udp port of the same number for heartbeats.
 ///   ipc   "ipc://PATH" or "ipc://@NAME"        options: connect_patience, handshake_timeout
 ///         Large tensors do not travel: the receiver reads them in the sender's memory (shared_memory/).
 class Transports {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -71,6 +72,25 @@ Result<Unit> guard_with_keys(ZmqLinkParts& parts, ZmqSocket& router) {
   return router.secure_as_server(with.keys->own_keys());
 }
 
+/// Binds to options.bind; where that leaves the port open, to the lowest free one of options.ports.
+Result<std::string> bind_of(ZmqSocket& router, const ZmqLinkOptions& options) {
+  std::optional<TcpPlace> place = TcpPlace::parse(options.bind);
+  if (!options.ports || !place || (place->port != "*" && place->port != "0")) return router.bind(options.bind);
+  for (int port = options.ports->low; port <= options.ports->high; ++port) {
+    if (port == options.port_of_first) continue;
+    place->port = std::to_string(port);
+    Result<std::string> bound = router.bind(place->text());
+    if (bound || bound.error().code != ErrorCode::resource_exhausted) return bound;
+  }
+  return Error{
+      .code = ErrorCode::resource_exhausted,
+      .message = fmt::format("cannot listen at {}: no port of {} is free", options.bind, options.ports->text()),
+      .endpoint = options.bind,
+      .operation = "listen",
+      .execution = Execution::never,
+      .hint = "each node of a host takes one: widen cluster.ports, or option \"ports\" of the transport"};
+}
+
 TimePoint now() { return std::chrono::steady_clock::now(); }
 
 }  // namespace
@@ -129,7 +149,6 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
   }
   if (const std::string why = contradiction_in(options); !why.empty()) return refuse(ErrorCode::bad_argument, why);
   raise_descriptor_limit();
-  const std::string bind = options.bind;
   auto state = std::make_unique<State>(std::move(options));
   ZmqLinkParts& parts = state->parts;
   Result<ZmqSocket> router = ZmqSocket::open(parts.context, ZmqSocket::Kind::router, parts.limits());
@@ -137,14 +156,14 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
   if (parts.options.keys) {
     if (const auto guarded = guard_with_keys(parts, router.value()); !guarded) return guarded.error();
   }
-  const Result<std::string> bound = router.value().bind(bind);
+  const Result<std::string> bound = bind_of(router.value(), parts.options);
   if (!bound) return bound.error();
   if (parts.options.keys) {
     const auto safe = check_strangers_are_refused(parts.context, parts.limits(), bound.value(),
                                                   parts.options.keys->own_keys().public_key(), kKeyCheckPatience);
     if (!safe) return safe.error();
   }
-  Result<DatagramSocket> beats = DatagramSocket::open_beside(bound.value());
+  Result<DatagramSocket> beats = DatagramSocket::open_beside(bound.value(), parts.options.ports);
   if (!beats) return beats.error();
   state->router = std::move(router).value();
   parts.self = {.peer = {.name = parts.options.name,

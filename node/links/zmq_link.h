@@ -15,6 +15,7 @@
 #include "actors/sessions/failure_detector.h"
 #include "messages/error.h"
 #include "node/keys/key_ring.h"
+#include "node/links/port_range.h"
 #include "node/links/secret.h"
 #include "node/links/zap_handler.h"
 
@@ -28,7 +29,9 @@ struct ZmqLinkOptions {
 
   /// "tcp://127.0.0.1:*" (any free port), "ipc:///run/user/1000/troupe/ps0" or "ipc://@name" (abstract, no file).
   std::string bind = "tcp://127.0.0.1:*";
-  std::string advertise;  ///< the address told to peers, if not the bound one; port "*": the bound port
+  std::optional<PortRange> ports = {};  ///< instead of any free port, also for the socket of the pulse
+  std::uint16_t port_of_first = 0;      ///< of these, not taken: another node will listen there; 0: none
+  std::string advertise;                ///< the address told to peers, if not the bound one; port "*": the bound port
 
   enum class Exposure {
     loopback,  ///< refuses addresses that other machines can reach

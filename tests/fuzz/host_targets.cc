@@ -84,9 +84,11 @@ std::vector<Input> agent_body_seeds() {
   std::vector<Input> seeds;
   const auto add = [&seeds](char kind, const std::string& text) { seeds.push_back(input_of(kind + text)); };
   add(0, json_of(AgentWelcome{"0.1", "b", 8}));
-  add(1,
-      json_of(AgentPrepare{
-          "id", "keys", std::chrono::milliseconds(7), {{"/x", "ab", 5, true}}, AgentSeed{"eth0", 29500, {"a", "c"}}}));
+  add(1, json_of(AgentPrepare{"id",
+                              "keys",
+                              std::chrono::milliseconds(7),
+                              {{"/x", "ab", 5, true}},
+                              AgentSeed{"eth0", 29500, "29500-29599", {"a", "c"}}}));
   add(2, json_of(AgentPrepared{{0, 2}, "tcp://10.0.0.1:5"}));
   add(3, json_of(AgentStart{"tcp://10.0.0.1:5", "eth1", 3, {{"n0", 1, {"--a", "b"}, "/w", {{"K", "v"}}}}}));
   add(4, json_of(AgentStarted{{7, 8}}));

@@ -209,6 +209,7 @@ BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   settings.spin = false;
   settings.network = "trusted";
   settings.address = "eth0";
+  settings.ports = "29500-29599";
   settings.advertise = "node-1.example:80";
   settings.log_level = "error";
   settings.pool_threads = 6;
@@ -236,6 +237,7 @@ BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   BOOST_TEST(!read.spin);
   BOOST_TEST(read.network == "trusted");
   BOOST_TEST(read.address == "eth0");
+  BOOST_TEST(read.ports == "29500-29599");
   BOOST_TEST(read.advertise == "node-1.example:80");
   BOOST_TEST(read.log_level == "error");
   BOOST_TEST(read.pool_threads == 6);

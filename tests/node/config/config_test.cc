@@ -186,6 +186,16 @@ BOOST_AUTO_TEST_CASE(a_role_can_be_overridden_by_its_name) {
   BOOST_TEST(config.roles.at(1).command == (std::vector<std::string>{"./u", "-v"}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(ports_are_a_range) {
+  BOOST_TEST(load("[cluster]\nports = \"29500-29599\"\n" + std::string(kMinimal)).node.ports == "29500-29599");
+  const std::string file = write("[cluster]\nports = \"29599-29500\"\n" + std::string(kMinimal));
+  BOOST_CHECK_EXCEPTION(load_config(file, {}, {}), ConfigError, [&](const ConfigError& error) {
+    return error.lines().front() == file +
+                                        ":2: cluster.ports: \"29599-29500\" is not LOW-HIGH, two ports of 1 to 65535, "
+                                        "e.g. \"29500-29599\"";
+  });
+}
+
 BOOST_AUTO_TEST_CASE(every_value_knows_where_it_came_from) {
   const std::string file = write("[cluster]\nname = \"mnist\"\n" + std::string(kMinimal));
   const std::vector<std::string> sets{"cluster.port=7", "role.ps.count=2"};
@@ -196,6 +206,7 @@ cluster.port = 7                  # command line
 cluster.network = "auto"          # built-in default
 cluster.address = ""              # built-in default
 cluster.seed = ""                 # built-in default
+cluster.ports = ""                # built-in default
 cluster.advertise = ""            # built-in default
 cluster.join_timeout = "30s"      # built-in default
 cluster.shutdown_timeout = "10s"  # built-in default

@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(every_message_arrives_as_it_was) {
                              "keys",
                              std::chrono::milliseconds(7),
                              {{"/x", "ab", 5'000'000'000, true}},
-                             AgentSeed{"eth0", 29500, {"a", "c"}}};
+                             AgentSeed{"eth0", 29500, "29500-29599", {"a", "c"}}};
   BOOST_CHECK(parse_body<AgentPrepare>(json_of(prepare)) == prepare);
   AgentPrepare without = prepare;
   without.seed.reset();

@@ -6,8 +6,12 @@
 #include <sys/socket.h>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+
+#include "node/launch/reserved_port.h"
 #include "node/links/tcp_place.h"
 
 using namespace troupe;
@@ -51,6 +55,43 @@ BOOST_AUTO_TEST_CASE(the_seed_can_listen_at_the_port_that_was_found_for_it) {
   BOOST_TEST(plan.nodes[0].child.environment.at("TROUPE_ADDRESS") == seed);
   BOOST_TEST(plan.nodes[1].child.environment.at("TROUPE_ADDRESS") == "tcp://127.0.0.1:*");
   BOOST_TEST(plan.nodes[1].child.environment.at("TROUPE_SEED") == seed);
+}
+
+BOOST_AUTO_TEST_CASE(seeds_of_clusters_that_start_together_get_different_ports_of_the_range) {
+  const int low = std::min(std::stoi(reserve_port("127.0.0.1", 0).number), 65'526);
+  ClusterConfig config = two_nodes();
+  config.node.ports = fmt::format("{}-{}", low, low + 9);
+  const LaunchPlan one = plan_launch(config, {.variables = {}, .cores = 1});
+  const LaunchPlan other = plan_launch(config, {.variables = {}, .cores = 1});
+  const auto port_of = [](const LaunchPlan& plan) {
+    const std::string& seed = plan.nodes.at(0).child.environment.at("TROUPE_SEED");
+    return std::stoi(seed.substr(seed.rfind(':') + 1));
+  };
+  for (const LaunchPlan* plan : {&one, &other}) {
+    BOOST_TEST(port_of(*plan) >= low);
+    BOOST_TEST(port_of(*plan) <= low + 9);
+    BOOST_TEST(listen_at(port_of(*plan)) == 0);
+    BOOST_TEST(plan->nodes.at(1).child.environment.at("TROUPE__CLUSTER__PORTS") == config.node.ports);
+  }
+  BOOST_TEST(port_of(one) != port_of(other));
+}
+
+BOOST_AUTO_TEST_CASE(range_without_a_free_port_is_a_problem_with_its_name) {
+  const FileDescriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  BOOST_REQUIRE(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size) == 0);
+  BOOST_REQUIRE(listen(listener.get(), 1) == 0);
+  BOOST_REQUIRE(getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  ClusterConfig config = two_nodes();
+  config.node.ports = fmt::format("{0}-{0}", ntohs(address.sin_port));
+  BOOST_CHECK_EXCEPTION(plan_launch(config, {.variables = {}, .cores = 1}), ConfigError, [&](const ConfigError& error) {
+    return error.lines().front() ==
+           fmt::format("cluster.ports: cannot use a port of {} of 127.0.0.1: Address already in use",
+                       config.node.ports);
+  });
 }
 
 BOOST_AUTO_TEST_CASE(nodes_listen_at_the_address_that_the_file_says) {

@@ -331,6 +331,25 @@ BOOST_AUTO_TEST_CASE(addresses_of_this_machine_are_told_from_others) {
   BOOST_TEST(!is_of_this_host("tcp://localhost:9").has_value());
 }
 
+BOOST_AUTO_TEST_CASE(socket_beside_a_link_takes_another_port_of_the_range_if_the_same_one_is_in_use) {
+  const auto port_of = [](const DatagramSocket& socket) {
+    const std::string address = socket.address_beside("tcp://127.0.0.1:1");
+    return std::stoi(address.substr(address.rfind(':') + 1));
+  };
+  const DatagramSocket in_use = DatagramSocket::open_beside("tcp://127.0.0.1:0").value();
+  const auto low = static_cast<std::uint16_t>(port_of(in_use));
+  const std::string beside = "tcp://127.0.0.1:" + std::to_string(low);
+  const auto high = static_cast<std::uint16_t>(std::min(low + 9, 65'535));
+  const auto other = DatagramSocket::open_beside(beside, PortRange{low, high});
+  BOOST_REQUIRE(other.ok());
+  BOOST_TEST(port_of(other.value()) > low);
+  BOOST_TEST(port_of(other.value()) <= high);
+  const auto none = DatagramSocket::open_beside(beside, PortRange{low, low});
+  BOOST_REQUIRE(!none.ok());
+  BOOST_TEST((none.error().code == ErrorCode::resource_exhausted));
+  BOOST_TEST(none.error().message.find("no udp port of") != std::string::npos, none.error().message);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -11,6 +12,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "node/links/memory_link.h"
 #include "node/node.h"
@@ -112,6 +115,51 @@ BOOST_AUTO_TEST_CASE(option_with_a_wrong_value_is_refused_and_named, *label("I-1
   BOOST_TEST(error.message ==
              "option \"connect_patience\" of transport \"tcp\": expected a duration such as \"500ms\", \"30s\" or "
              "\"2m\", found \"soon\"");
+}
+
+BOOST_AUTO_TEST_CASE(nodes_listen_at_ports_of_the_range_that_they_are_given) {
+  const auto port_of = [](const Node& node) { return std::stoi(node.address().substr(node.address().rfind(':') + 1)); };
+  const int low = std::min(port_of(Node::join(options("a", "tcp://127.0.0.1:*"), {})), 65'526);
+  const auto within = [low](NodeOptions with) {
+    with.link_options["ports"] = fmt::format("{}-{}", low, low + 9);
+    return with;
+  };
+  const NodeOptions first = within(options("a", "tcp://127.0.0.1:*"));
+  const Node a = Node::join(first, {{"square", &square}});
+  NodeOptions second = within(options("b", "tcp://127.0.0.1:0", a.address()));
+  second.secret = first.secret;
+  const Node b = Node::join(second, {{"square", &square}});
+  for (const Node* node : {&a, &b}) {
+    BOOST_TEST(port_of(*node) >= low);
+    BOOST_TEST(port_of(*node) <= low + 9);
+  }
+  BOOST_TEST(b.rpc_sync("a", &square, 7) == 49);
+
+  NodeOptions full = options("c", "tcp://127.0.0.1:*");
+  full.link_options["ports"] = fmt::format("{0}-{0}", port_of(a));
+  const Error used = refusal(full);
+  BOOST_TEST((used.code == ErrorCode::resource_exhausted));
+  BOOST_TEST(used.message == fmt::format("cannot listen at tcp://127.0.0.1:*: no port of {0}-{0} is free", port_of(a)));
+  full.link_options["ports"] = "some";
+  BOOST_TEST(refusal(full).message == "option \"ports\" of transport \"tcp\": \"some\" is not LOW-HIGH, two ports");
+}
+
+BOOST_AUTO_TEST_CASE(port_of_the_range_where_the_first_node_will_listen_is_left_to_it) {
+  LinkRequest request;
+  request.name = "b";
+  request.incarnation = {1, 2};
+  request.cluster_id = "test";
+  request.listen = "tcp://127.0.0.1:*";
+  const auto port_of = [](const std::unique_ptr<Link>& link) {
+    return link->address().substr(link->address().rfind(':') + 1);
+  };
+  const std::string port = port_of(Transports().open(request).value());
+  request.options["ports"] = fmt::format("{0}-{0}", port);
+  BOOST_TEST(port_of(Transports().open(request).value()) == port);
+  request.first = "tcp://127.0.0.1:" + port;
+  const auto kept = Transports().open(request);
+  BOOST_REQUIRE(!kept.ok());
+  BOOST_TEST((kept.error().code == ErrorCode::resource_exhausted));
 }
 
 BOOST_AUTO_TEST_CASE(options_alone_decide_how_a_node_listens, *label("I-15")) {
