@@ -160,6 +160,9 @@ BOOST_AUTO_TEST_CASE(port_of_the_range_where_the_first_node_will_listen_is_left_
   const auto kept = Transports().open(request);
   BOOST_REQUIRE(!kept.ok());
   BOOST_TEST((kept.error().code == ErrorCode::resource_exhausted));
+  NodeOptions early = options("b", "tcp://127.0.0.1:*", request.first);
+  early.link_options = request.options;
+  BOOST_TEST((refusal(early).code == ErrorCode::resource_exhausted));
 }
 
 BOOST_AUTO_TEST_CASE(options_alone_decide_how_a_node_listens, *label("I-15")) {
