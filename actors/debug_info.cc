@@ -53,6 +53,15 @@ std::string DebugInfo::text() const {
     line("shared.ring_packets", shared_memory->ring_packets);
     line("shared.refused", shared_memory->refused);
   }
+  if (streams) {
+    line("streams.out", streams->out_streams);
+    line("streams.in", streams->in_streams);
+    line("streams.encrypted", streams->encrypted);
+    line("streams.packets_sent", streams->packets_sent);
+    line("streams.packets_received", streams->packets_received);
+    line("streams.dropped", streams->dropped);
+    line("streams.refused", streams->refused);
+  }
   if (!traffic) return text;
   for (const auto& [peer, counts] : *traffic) {
     line(fmt::format("traffic.{}.calls_sent", peer), counts.calls_sent);
@@ -89,6 +98,7 @@ DebugInfo detail::debug_info_of(NodeCore& node) {
   for (const auto& [peer, of] : info.peers) info.waiting_calls += of.waiting_calls;
   info.traffic = node.traffic().counts();
   info.shared_memory = node.shared_memory();
+  info.streams = node.streams();
   return info;
 }
 

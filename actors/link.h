@@ -96,6 +96,18 @@ struct SharedMemoryUse {
   friend bool operator==(const SharedMemoryUse&, const SharedMemoryUse&) = default;
 };
 
+/// The connections that a node has for large messages alone, one for each direction and peer that has any.
+struct StreamUse {
+  std::size_t out_streams = 0;  ///< to peers, open now
+  std::size_t in_streams = 0;   ///< of peers, open now
+  bool encrypted = false;
+  std::uint64_t packets_sent = 0;  ///< since the start
+  std::uint64_t packets_received = 0;
+  std::uint64_t dropped = 0;  ///< beyond a backlog; the session sends them again
+  std::uint64_t refused = 0;  ///< strangers, malformed messages and records
+  friend bool operator==(const StreamUse&, const StreamUse&) = default;
+};
+
 /// One node's end of the connections to all its peers. Thread rule: any thread may call any member; only `stop` blocks.
 class Link {
  public:
@@ -119,6 +131,9 @@ class Link {
 
   /// Returns nullopt if this kind of link shares nothing between processes.
   [[nodiscard]] virtual std::optional<SharedMemoryUse> shared_memory() const { return std::nullopt; }
+
+  /// Returns nullopt if large messages of this link share the connections of small ones.
+  [[nodiscard]] virtual std::optional<StreamUse> streams() const { return std::nullopt; }
 
   /// Returns shared memory to the system that was not used for `idle`.
   virtual void release_unused(TimePoint now, Duration idle) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -177,6 +178,39 @@ struct BarrierLeft {
   template <class Archive>
   void serialize(Archive& ar) {
     ar(entry);
+  }
+};
+
+/// The sender knows the signed list of members with this serial. Notification, member -> each peer that comes up, and
+/// all peers when it takes another list. Idempotent.
+struct SignedListKnown {
+  static constexpr MessageInfo kInfo{0x050c, "SignedListKnown", Kind::notification, Sender::member};
+  std::uint64_t serial = 0;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(serial);
+  }
+};
+
+/// Asks for that list. Request, member with an older one -> member; answered by SignedList, by Failure from a node
+/// without one. Idempotent.
+struct SignedListFetch {
+  static constexpr MessageInfo kInfo{0x050d, "SignedListFetch", Kind::request, Sender::member};
+  std::uint64_t serial = 0;  ///< of the list that the sender has
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(serial);
+  }
+};
+
+/// Who may be in, signed by the owner of the cluster: the receiver believes the signature, not the sender. Reply to
+/// SignedListFetch.
+struct SignedList {
+  static constexpr MessageInfo kInfo{0x050e, "SignedList", Kind::reply, Sender::answerer};
+  std::vector<std::byte> bytes;  ///< of the file cluster.members, exactly
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(bytes);
   }
 };
 

@@ -15,6 +15,8 @@ namespace troupe {
 
 namespace {
 
+constexpr std::size_t kEntryMax = 16U << 10U;  // bytes of one entry: a text that a program throws may be of any size
+
 /// The text of an entry, in the place of %v.
 class EntryText final : public spdlog::custom_flag_formatter {
  public:
@@ -28,6 +30,11 @@ class EntryText final : public spdlog::custom_flag_formatter {
 }  // namespace
 
 std::string detail::entry_text(std::string_view text) {
+  if (text.size() > kEntryMax) {
+    std::size_t end = kEntryMax;
+    while (end > kEntryMax - 3 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // a whole character
+    return fmt::format("{} [{} more bytes]", entry_text(text.substr(0, end)), text.size() - end);
+  }
   std::string shown;
   shown.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {

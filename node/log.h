@@ -10,7 +10,8 @@ namespace troupe {
 namespace detail {
 
 /// Returns `text` as the log shows it: names and messages of peers are in it, and must not forge entries or command the
-/// terminal. What follows a newline is indented, other control characters are written as "\x1b".
+/// terminal. What follows a newline is indented, other control characters are written as "\x1b". Beyond 16 KiB it is
+/// cut and says so.
 [[nodiscard]] std::string entry_text(std::string_view text);
 
 }  // namespace detail

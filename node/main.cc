@@ -9,21 +9,27 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "node/audit/audit_command.h"
 #include "node/config/config.h"
 #include "node/config/settings.h"
 #include "node/control/kill_command.h"
+#include "node/control/logs_command.h"
 #include "node/control/status_command.h"
+#include "node/doctor/doctor_command.h"
+#include "node/engines/host_part.h"
 #include "node/engines/key_file_node.h"
 #include "node/engines/node_command.h"
 #include "node/hosts/agent.h"
 #include "node/keys/keys_command.h"
 #include "node/launch/launcher.h"
+#include "node/launch/local_addresses.h"
 
 namespace {
 
@@ -34,9 +40,11 @@ constexpr const char* kExamples = R"(Examples:
   troupe up cluster.toml --set role.trainer.count=4      the same with four trainers
   troupe up cluster.toml --log-dir logs                  keep what each of them prints in logs/<node>.log
   srun -n 3 troupe node cluster.toml                     the same as tasks of Slurm, or of Open MPI by mpirun
+  troupe doctor cluster.toml                             whether its hosts have what they need, and reach each other
   troupe config show cluster.toml --origin               what is configured, and by whom
   troupe status                                          what runs, and what it counts
   troupe stack trainer0                                  what waits for what on a node
+  troupe logs trainer0 --follow                          what a node has printed, and what it prints
   troupe kill trainer0 --signal KILL                     what happens when it dies
 
 A cluster file:
@@ -59,6 +67,7 @@ struct Arguments {
   std::string file;
   std::vector<std::string> overrides;
   std::string log_dir;
+  std::string host;
   bool debug = false;
   bool origin = false;
   std::string cluster;
@@ -67,11 +76,15 @@ struct Arguments {
   bool json = false;
   bool all_peers = false;
   double timeout = 2;
+  std::size_t lines = 50;
+  bool follow = false;
+  double step_timeout = 10;
   std::string job_dir;
   std::vector<std::string> program_arguments;
   troupe::KeyFileOptions key_files;
   troupe::KeysCommandOptions keys;
   std::string keys_for;
+  std::vector<std::string> audit_files;
 };
 
 /// CLI11's help with a blank line after the description.
@@ -81,13 +94,17 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-/// Adds the arguments of every command that reads a cluster file.
-void add_file(CLI::App& command, Arguments& arguments) {
-  command.add_option("FILE", arguments.file, "the cluster file")->required()->type_name("");
+void add_overrides(CLI::App& command, Arguments& arguments) {
   command.add_option("--set", arguments.overrides, "override a key, e.g. cluster.port=29500; may be repeated")
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->take_all();
+}
+
+/// Adds the arguments of every command that reads a cluster file.
+void add_file(CLI::App& command, Arguments& arguments) {
+  command.add_option("FILE", arguments.file, "the cluster file")->required()->type_name("");
+  add_overrides(command, arguments);
 }
 
 /// Adds the arguments of every command that queries running nodes.
@@ -98,6 +115,24 @@ void add_asking(CLI::App& command, Arguments& arguments) {
   command.add_option("--timeout", arguments.timeout, "how long to wait for an answer [2]")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 3600.0).description(""));
+}
+
+CLI::App* add_doctor(CLI::App& app, Arguments& arguments) {
+  CLI::App* doctor =
+      app.add_subcommand("doctor", "Checks hosts: logins, clocks, limits, libraries, firewalls, programs");
+  doctor->add_option("TARGET", arguments.file, "a cluster file, for all its hosts; or one host that ssh reaches")
+      ->required()
+      ->type_name("");
+  add_overrides(*doctor, arguments);
+  doctor->add_flag("--json", arguments.json, "print JSON");
+  doctor->add_option("--timeout", arguments.step_timeout, "how long each host may take at each step [10]")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 3600.0).description(""));
+  doctor->footer(R"(
+It logs in as `troupe up` does, starts no node, and copies nothing. Every pair of hosts is tried in both directions.
+Status: 0 if there is no problem, else 1; 2 for a wrong file.
+)");
+  return doctor;
 }
 
 CLI::App* add_node(CLI::App& app, Arguments& arguments) {
@@ -164,6 +199,30 @@ DIR/nodes/NODE.key to that node alone.
   return keys;
 }
 
+CLI::App* add_audit_verify(CLI::App& app, Arguments& arguments) {
+  CLI::App* audit = app.add_subcommand("audit", "Checks what nodes have written of who came and who was refused");
+  audit->require_subcommand(1);
+  CLI::App* check = audit->add_subcommand("verify", "Checks that no line was changed, taken out or moved");
+  check->add_option("FILE", arguments.audit_files, "DIR/NODE.audit; if there is one, NODE.audit.1 before it")
+      ->required()
+      ->type_name("");
+  check->footer(R"(
+It prints the first broken line, or the hash of the last: whoever knows an earlier one knows what has not changed since.
+Status: 0 if no line is broken, else 1.
+)");
+  return check;
+}
+
+/// Nodes with keys keep their audit logs where what they print goes, if that is on this machine and no other place is
+/// set.
+void place_audit_logs(troupe::ClusterConfig& cluster, const Arguments& arguments) {
+  const bool all_here = cluster.hosts.empty() || !arguments.host.empty();
+  if (arguments.log_dir.empty() || !cluster.node.audit_log.empty() || !all_here) return;
+  std::vector<std::string> ignored;
+  if (arguments.key_files.keys.empty() && !troupe::detail::network_here(cluster, ignored).encrypts) return;
+  cluster.node.audit_log = std::filesystem::absolute(arguments.log_dir).string();
+}
+
 int run_keys(Arguments& arguments, const troupe::Variables& variables) {
   if (!arguments.keys_for.empty()) {
     const auto names = troupe::node_names(troupe::load_config(arguments.keys_for, variables, {}));
@@ -209,8 +268,17 @@ int run(int argc, char** argv) {
 
   CLI::App* up = app.add_subcommand("up", "Starts the processes of a cluster and runs them to their end");
   add_file(*up, arguments);
-  up->add_option("--log-dir", arguments.log_dir, "also write what each node prints to DIR/<node>.log")
+  up->add_option("--log-dir", arguments.log_dir,
+                 "also write what each node prints to DIR/<node>.log; with keys, DIR/<node>.audit")
       ->type_name("DIR");
+  up->add_option("--host", arguments.host, "start only the nodes of this [[host]], which is this machine")
+      ->type_name("NAME");
+  up->add_option("--keys", arguments.key_files.keys, "with --host: a directory with the key files of its nodes")
+      ->type_name("DIR")
+      ->needs("--host");
+  up->add_option("--members", arguments.key_files.members, "with --host: the list [cluster.members beside the keys]")
+      ->type_name("FILE")
+      ->needs("--host");
   up->add_flag("--debug", arguments.debug, "the same as --set cluster.debug=true: nodes may stop in a debugger");
   up->footer(keys_help() + R"(
 Output: every line with its node in front, [trainer/1]. The last line is the first failure, or cluster.result's.
@@ -218,7 +286,9 @@ Status: 0, or that of the first failure (its exit status, or 128 + signal), 130 
 )");
 
   CLI::App* node = add_node(app, arguments);
+  CLI::App* doctor = add_doctor(app, arguments);
   CLI::App* keys = add_keys(app, arguments);
+  const CLI::App* audit_verify = add_audit_verify(app, arguments);
   CLI::App* config = app.add_subcommand("config", "Looks at the configuration")->require_subcommand(1);
   CLI::App* show = config->add_subcommand("show", "Prints every key with its value");
   add_file(*show, arguments);
@@ -242,6 +312,15 @@ Status: 0 if every process has answered, else 1.
   stack->add_option("NODE", arguments.node, "the node's name")->required()->type_name("");
   add_asking(*stack, arguments);
 
+  CLI::App* logs = app.add_subcommand("logs", "Prints the newest lines of a running cluster, or of one node of it");
+  logs->add_option("NODE", arguments.node, "the node's name, or the cluster's [all nodes]")->type_name("");
+  add_asking(*logs, arguments);
+  logs->add_option("--lines", arguments.lines, "how many [50]")->type_name("COUNT");
+  logs->add_flag("--follow", arguments.follow, "go on until the cluster ends");
+  logs->footer(R"(
+The launcher keeps the newest 128 KiB of each node. All that nodes print: troupe up --log-dir.
+)");
+
   CLI::App* kill = app.add_subcommand("kill", "Sends a signal to a node, on whichever host it runs");
   kill->add_option("NODE", arguments.node, "the node's name")->required()->type_name("");
   kill->add_option("CLUSTER", arguments.cluster, "name, id or file of the cluster, if there are several")
@@ -260,8 +339,8 @@ Status: 0 if every process has answered, else 1.
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     const std::string_view command = argv[1];
-    constexpr std::array<std::string_view, 8> kCommands = {"up",     "node",  "keys", "config",
-                                                           "status", "stack", "kill", "agent"};
+    constexpr std::array<std::string_view, 11> kCommands = {"up",    "node", "doctor", "keys",  "config", "status",
+                                                            "stack", "logs", "kill",   "agent", "audit"};
     if (!command.starts_with("-") && std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
       fmt::print(stderr, "troupe: no command \"{}\"{} (see troupe --help)\n", command,
                  troupe::did_you_mean(command, kCommands));
@@ -272,7 +351,10 @@ Status: 0 if every process has answered, else 1.
   }
 
   const auto format = arguments.json ? troupe::ReportFormat::json : troupe::ReportFormat::text;
-  const auto patience = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(arguments.timeout));
+  const auto milliseconds = [](double seconds) {
+    return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+  };
+  const auto patience = milliseconds(arguments.timeout);
   if (status->parsed()) {
     const auto peers = arguments.all_peers ? troupe::PeersShown::all : troupe::PeersShown::busiest;
     return troupe::show_status({arguments.cluster, peers, format, patience});
@@ -280,10 +362,20 @@ Status: 0 if every process has answered, else 1.
   if (kill->parsed()) return troupe::kill_node({arguments.node, arguments.cluster, arguments.signal, patience});
   if (stack->parsed()) return troupe::show_stack({arguments.node, arguments.cluster, format, patience});
 
+  if (logs->parsed()) {
+    const auto follow = arguments.follow ? troupe::Follow::yes : troupe::Follow::no;
+    return troupe::show_logs({arguments.node, arguments.cluster, arguments.lines, follow, format, patience});
+  }
+
   const troupe::Variables variables = troupe::process_variables();
   if (keys->parsed()) return run_keys(arguments, variables);
   if (agent->parsed()) {
     return troupe::run_agent({STDIN_FILENO, STDOUT_FILENO, TROUPE_VERSION, variables});
+  }
+  if (audit_verify->parsed()) return troupe::verify_audit(arguments.audit_files);
+  if (doctor->parsed()) {
+    return troupe::run_doctor({arguments.file, arguments.overrides, arguments.json,
+                               milliseconds(arguments.step_timeout), variables, TROUPE_VERSION});
   }
   if (arguments.debug) arguments.overrides.push_back("cluster.debug=true");
   troupe::ClusterConfig cluster = troupe::load_config(arguments.file, variables, arguments.overrides);
@@ -296,8 +388,10 @@ Status: 0 if every process has answered, else 1.
     troupe::become_node(
         {std::move(cluster), arguments.program_arguments, arguments.job_dir, arguments.key_files, variables});
   }
-  return troupe::run_cluster(cluster,
-                             {.log_dir = arguments.log_dir, .variables = variables, .version = TROUPE_VERSION});
+  place_audit_logs(cluster, arguments);
+  const troupe::LaunchOptions launch{.log_dir = arguments.log_dir, .variables = variables, .version = TROUPE_VERSION};
+  if (arguments.host.empty()) return troupe::run_cluster(cluster, launch);
+  return troupe::run_host_part(std::move(cluster), {arguments.host, arguments.key_files}, launch);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
+#include "node/audit/audit_log.h"
 #include "node/control/node_control.h"
 #include "node/watchdog.h"
 
@@ -39,6 +40,7 @@ Node::~Node() {
   watchdog_.reset();
   const TimePoint due = core().clock().now() + kDestructorLimit;
   for (const std::string& line : core().stop(due)) spdlog::warn("shutdown did not wait for {}", line);
+  close_audit();
 }
 
 std::string Node::address() const { return core().link().address(); }
@@ -100,6 +102,7 @@ ShutdownReport Node::shutdown(Deadline deadline) {
   for (std::string& line : core().stop(due.value_or(core().clock().now() + kDestructorLimit))) {
     report.waited_for.push_back(std::move(line));
   }
+  close_audit();
   if (const auto failure = core().failure()) throw RemoteError(*failure);
   // The node's own values are destroyed by now, with what they held: the remaining references are the program's.
   report.leaked = core().references().held();
@@ -112,6 +115,14 @@ ShutdownReport Node::shutdown(Deadline deadline) {
   return report;
 }
 
-ShutdownReport Node::stop() { return {core().stop(core().clock().now() + kDestructorLimit), {}}; }
+ShutdownReport Node::stop() {
+  ShutdownReport report{core().stop(core().clock().now() + kDestructorLimit), {}};
+  close_audit();
+  return report;
+}
+
+void Node::close_audit() const {
+  if (audit_) audit_->close();
+}
 
 }  // namespace troupe

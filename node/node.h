@@ -39,6 +39,8 @@ struct NodeParts;
 class Watchdog;
 }  // namespace detail
 
+class AuditLog;
+
 /// Whether `troupe status` and `troupe stack` can query a node. `on` costs a thread.
 enum class Control : std::uint8_t { off, on };
 
@@ -90,7 +92,10 @@ struct NodeOptions {
   /// several processors.
   bool spins = true;
   Leaks leaks = Leaks::warn;  ///< references that the program still holds at shutdown
-  std::string log_level;      ///< if not empty, join logs to standard error from this level on
+  /// The file to which this node appends a line for each peer that comes, goes or is refused, each call that is denied,
+  /// and each change of keys. Empty: none. See node/audit/README.md.
+  std::string audit_log;
+  std::string log_level;  ///< if not empty, join logs to standard error from this level on
   Control control = Control::off;
   /// A node whose router makes no progress for this long although it has work logs that and ends its process, by
   /// SIGABRT. Time in which the process is suspended does not count. nullopt, or `liveness.debug`: never.
@@ -125,7 +130,7 @@ class Node final : public Scope {
   /// use, world complete, too few descriptors), not_authorized (other machines without keys, on a network that is not
   /// declared trusted; a name with another key), bad_argument (a rank that is taken or out of range, another world
   /// size, no such transport or option, a seed of another transport, a file of another cluster, keys of another node or
-  /// none where the network needs them).
+  /// none where the network needs them, a file that cannot be an audit log).
   [[nodiscard]] static Node join(NodeOptions options, FunctionRegistry functions);
 
   /// Starts a node from given parts, for local clusters, the simulator and tests.
@@ -210,9 +215,11 @@ class Node final : public Scope {
  private:
   [[nodiscard]] std::optional<TimePoint> due_after(Deadline deadline) const;
   void enter(NodePhase phase) const;
+  void close_audit() const;
 
   std::unique_ptr<detail::NodeControl> control_;  // null: no control socket
   std::unique_ptr<detail::Watchdog> watchdog_;    // null: no stall limit
+  std::shared_ptr<AuditLog> audit_;               // null: none is kept
 };
 
 }  // namespace troupe

@@ -56,7 +56,7 @@ const std::vector<Library>& libraries() {
       {"zmq", {"node/links/zmq_link"}},
       {"toml++/", {"node/"}},
       {"CLI/", {"node/", "samples/", "tests/bench/"}},
-      {"sodium.h", {"node/", "actors/core/id_secrets.cc"}},
+      {"sodium.h", {"node/", "actors/core/id_secrets.cc", "tests/bench/rpc/stream_floor.cc"}},
       {"spdlog/", {"actors/", "node/"}},
       {"nlohmann/", {"tensor/io/", "node/", "samples/", "tests/"}},
       {"zip.h", {"tensor/io/"}},
@@ -271,6 +271,50 @@ Findings check_words(const File& file) {
   return findings;
 }
 
+namespace {
+
+/// Whether `name`, as in "hello.its_token" or "bytes()", ends with a word for something secret.
+bool is_secret_name(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kSecretWords{"secret", "token", "proof", "mac"};
+  if (name.ends_with("()")) name.remove_suffix(2);
+  if (name.ends_with('_')) name.remove_suffix(1);
+  const auto before = std::ranges::find_if_not(name.rbegin(), name.rend(), [](char c) { return std::isalpha(c) != 0; });
+  return std::ranges::count(kSecretWords, name.substr(static_cast<std::size_t>(name.rend() - before))) > 0;
+}
+
+bool is_name_part(char c) {
+  return is_word_part(c) || c == '.' || c == '(' || c == ')' || c == '>' || c == '-' || c == ':';
+}
+
+/// Whether one side of an == or != in `line` is something secret.
+bool compares_a_secret(std::string_view line) {
+  for (const std::string_view comparison : {" == ", " != "}) {
+    for (auto at = line.find(comparison); at != std::string_view::npos; at = line.find(comparison, at + 1)) {
+      const std::string_view left = line.substr(0, at);
+      std::string_view right = line.substr(at + comparison.size());
+      right = right.substr(0, static_cast<std::size_t>(std::ranges::find_if_not(right, is_name_part) - right.begin()));
+      while (right.ends_with(')') && !right.ends_with("()")) right.remove_suffix(1);
+      if (is_secret_name(left) || is_secret_name(right)) return true;
+    }
+  }
+  const bool by_element = line.find("::equal(") != std::string_view::npos;
+  return by_element && (line.find("secret") != std::string_view::npos || line.find("token") != std::string_view::npos ||
+                        line.find("proof") != std::string_view::npos);
+}
+
+}  // namespace
+
+Findings check_secret_comparisons(const File& file) {
+  Findings findings;
+  if (!is_code(file.path) || !file.path.starts_with("node/")) return findings;
+  for_each_line(file, [&](int number, std::string_view line) {
+    line = line.substr(0, line.find("//"));
+    if (says(line, "memcmp")) findings.push_back({file.path, number, "memcmp: sodium_memcmp, or std::ranges::equal"});
+    if (compares_a_secret(line)) findings.push_back({file.path, number, "compares a secret, not by sodium_memcmp"});
+  });
+  return findings;
+}
+
 Findings check_pragma_once(const File& file) {
   if (!is_header(file.path)) return {};
   bool seen = false;
@@ -464,7 +508,8 @@ Findings check_folders(const std::vector<File>& tree) {
 Findings check_tree(const std::vector<File>& tree) {
   Findings findings;
   for (const File& file : tree) {
-    for (const auto check : {check_includes, check_length, check_columns, check_name, check_words, check_pragma_once}) {
+    for (const auto check : {check_includes, check_length, check_columns, check_name, check_words, check_pragma_once,
+                             check_secret_comparisons}) {
       append(findings, check(file));
     }
   }

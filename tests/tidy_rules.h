@@ -43,6 +43,10 @@ using Findings = std::vector<Finding>;
 /// Nothing unfinished; no `using namespace` in headers; no sleep in tests, save in benchmarks.
 [[nodiscard]] Findings check_words(const File& file);
 
+/// What node/ calls a secret, token, proof or mac is compared by sodium_memcmp, whose time tells nothing of the bytes:
+/// not by ==, memcmp or std::equal.
+[[nodiscard]] Findings check_secret_comparisons(const File& file);
+
 /// Every header begins with comments and `#pragma once`.
 [[nodiscard]] Findings check_pragma_once(const File& file);
 

@@ -153,6 +153,22 @@ BOOST_AUTO_TEST_CASE(marks_of_unfinished_work_sleeps_and_open_namespaces_are_fou
   BOOST_TEST(tidy::check_words({"tests/a/b_test.cc", "run(\"sleep 10\");"}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(comparisons_whose_time_tells_of_a_secret_are_found, *boost::unit_test::label("S10")) {
+  for (const char* line : {"if (it.token == hello.token) return;", "return own_proof != said;",
+                           "if (mac_ == said) x();", "find(all, [&](auto& o) { return o->token() == what; })",
+                           "return a == this->secret;", "if (std::memcmp(a, b, 8) == 0) return;",
+                           "return std::ranges::equal(proof, said);", "return (left == right.its_token);"}) {
+    BOOST_TEST(tidy::check_secret_comparisons({"node/links/a.cc", line}).size() == 1U, line);
+    BOOST_TEST(tidy::check_secret_comparisons({"actors/a.cc", line}).empty(), line);
+  }
+  for (const char* line :
+       {"return sodium_memcmp(proof.data(), said.data(), 8) == 0;", "if (bytes.size() == kToken) x();",
+        "return to.its_token.matches(hello.token);", "if (secrets_count == 2) x();", "x();  // token == token",
+        "if (secret_.size() != 32) x();", "if (tokens == 3) x();"}) {
+    BOOST_TEST(tidy::check_secret_comparisons({"node/links/a.cc", line}).empty(), line);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_header_without_pragma_once_at_its_top_is_found) {
   BOOST_TEST(tidy::check_pragma_once({"a/b.h", "// What it is.\n\n#pragma once\nint a;\n"}).empty());
   BOOST_TEST(tidy::check_pragma_once({"a/b.h", "// #pragma once\n"}).size() == 1U);

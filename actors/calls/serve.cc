@@ -34,6 +34,7 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
     const PayloadReader unread(node.shared_from_this(), delivery.from, std::move(arguments));
     error.operation = operation;
     error.execution = Execution::never;
+    if (delivery.from != node.name()) node.tell_refused_call(delivery.from, error);
     return error;
   };
   const auto refuse = [&](ErrorCode code, std::string message) {

@@ -89,17 +89,36 @@ Error failure_of(ErrorCode code, const std::exception& exception) {
 }  // namespace
 
 void GraphWork::add(GraphStep step) {
-  if (auto* mark = std::get_if<MarkGraph>(&step)) {
-    for (const Variable& root : mark->roots) {
-      if (const Edge edge = root.gradient_edge()) work_.add(*edge.fn);
+  if (auto* mark = std::get_if<MarkGraph>(&step)) add_mark(*mark);
+  else if (const auto* feed = std::get_if<FeedSend>(&step)) run_ += feed->send->work();
+  else if (const auto* start = std::get_if<StartRoots>(&step)) {
+    for (const Variable& root : start->roots) {
+      if (const Edge edge = root.gradient_edge()) run_ += edge.fn->work();
     }
-    for (const auto& send : mark->sends) {
-      send->is_on_cpu() ? work_.add(*send) : work_.add_long();
-    }
-    // A hook that another thread registers from now on is too late for this pass: it must not run on this thread.
-    if (work_.is_short()) mark->hooks = GraphTask::Hooks::none;
+  } else {
+    run_ += all_;
   }
   steps.push_back(std::move(step));
+}
+
+void GraphWork::add_mark(MarkGraph& mark) {
+  for (const Variable& root : mark.roots) {
+    if (const Edge edge = root.gradient_edge()) add_mark(*edge.fn);
+  }
+  for (const auto& send : mark.sends) {
+    add_mark(*send);
+    is_safe_ = is_safe_ && send->is_on_cpu();
+  }
+  // A hook that another thread registers from now on is too late for this pass: it must not run on this thread.
+  if (is_safe_) mark.hooks = GraphTask::Hooks::none;
+}
+
+void GraphWork::add_mark(const GradFn& start) {
+  ShortWork alone;
+  alone.add(start);
+  is_safe_ = is_safe_ && alone.is_short();
+  marked_ += start.work();
+  all_ += start.work();
 }
 
 void GraphWork::run(GradientSink& sink) {
@@ -122,6 +141,7 @@ void GraphWork::run(GradientSink& sink) {
     failure = failure_of(ErrorCode::internal, exception);
   }
   steps.clear();
+  marked_ = run_ = 0;
 }
 
 msg::BackwardGradients GraphWork::message_for(const RecvFn& recv, std::vector<Tensor> values) const {

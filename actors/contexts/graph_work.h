@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -62,9 +63,11 @@ struct GraphWork {
   /// Adds a step to `steps`.
   void add(GraphStep step);
 
-  /// Returns whether the steps take at most some ten microseconds each, run no user code and wait for nothing, so that
-  /// they need no pool.
-  [[nodiscard]] bool is_short() const { return work_.is_short() && reducers.empty(); }
+  /// Returns whether the steps that were added since the last run take at most some ten microseconds each, run no user
+  /// code and wait for nothing, so that they need no pool. A long pass may be short step by step.
+  [[nodiscard]] bool is_short() const {
+    return is_safe_ && marked_ <= ShortWork::kMax && run_ <= ShortWork::kMax && reducers.empty();
+  }
 
   /// Takes the steps in order, then runs all ready vertices. Never throws.
   void run(GradientSink& sink);
@@ -73,7 +76,13 @@ struct GraphWork {
   [[nodiscard]] msg::BackwardGradients message_for(const RecvFn& recv, std::vector<Tensor> values) const;
 
  private:
-  ShortWork work_;  // of all that was marked
+  void add_mark(MarkGraph& mark);
+  void add_mark(const GradFn& start);
+
+  bool is_safe_ = true;       // each start that was marked is short alone, and nothing from there is user code
+  std::uint64_t marked_ = 0;  // GradFn::work() of the starts that `steps` mark
+  std::uint64_t run_ = 0;     // of those from which they run: whatever becomes ready lies beyond them
+  std::uint64_t all_ = 0;     // of all that the pass has marked
 };
 
 }  // namespace troupe::detail

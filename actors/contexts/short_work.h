@@ -14,7 +14,6 @@ class ShortWork {
   static constexpr std::uint64_t kMax = 1024;
 
   void add(const GradFn& start);
-  void add_long() { is_short_ = false; }
 
   /// Returns whether all that was added takes at most some ten microseconds, runs no user code and waits for nothing.
   [[nodiscard]] bool is_short() const { return is_short_; }

@@ -168,6 +168,7 @@ NodeCore::NodeCore(NodeParts parts)
       call_deadline_(parts.call_deadline),
       functions_(with_common(std::move(parts.functions))),
       call_grants_(std::move(parts.call_grants)),
+      on_refused_call_(std::move(parts.on_refused_call)),
       clock_(std::move(parts.clock)),
       executor_(std::move(parts.executor)),
       link_(std::move(parts.link)),
@@ -296,7 +297,7 @@ void NodeCore::hand_on(Delivery delivery) {
       const OptimizerId optimizer = message.optimizer;
       shards_->hand_on(optimizer, std::move(delivery));
     } else if constexpr (is_one_of<M, MemberJoin, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount,
-                                   ShutdownAgreed, BarrierEntered, BarrierLeft>) {
+                                   ShutdownAgreed, BarrierEntered, BarrierLeft, SignedListKnown, SignedListFetch>) {
       membership_->handle(std::move(delivery));
     } else {
       spdlog::warn("[{}] dropped a {} from {}: it answers nothing that was asked", name_, M::kInfo.name, delivery.from);

@@ -69,6 +69,8 @@ struct NodeParts {
   PeerLimits peer_limits = {};
   CallGrants call_grants = {};                ///< which peers may call which functions; none: all may call all
   IdSecrets id_secrets = IdSecrets::drawn();  ///< makes ids unguessable; the simulator's follow from its seed
+  /// Told of each call of a peer that is refused, on any thread; must not wait. May be empty.
+  std::function<void(const NodeName& caller, const Error& why)> on_refused_call = {};
 };
 
 /// A node's counts of its own parts, for debug info and tests.
@@ -100,6 +102,10 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] FutureHome future_home() const { return {executor_, clock_, functions_.exceptions(), receiving_}; }
   [[nodiscard]] const FunctionTable& functions() const { return functions_; }
   [[nodiscard]] const CallGrants& call_grants() const { return call_grants_; }
+  /// Tells whoever keeps a log of such refusals.
+  void tell_refused_call(const NodeName& caller, const Error& why) const {
+    if (on_refused_call_) on_refused_call_(caller, why);
+  }
   [[nodiscard]] Link& link() const { return *link_; }
 
   /// Returns an id that no node has used: this node's name, its incarnation and the next serial.
@@ -154,6 +160,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] PeerAccounts& accounts() const { return *accounts_; }
   [[nodiscard]] Traffic& traffic() { return traffic_; }
   [[nodiscard]] std::optional<SharedMemoryUse> shared_memory() const { return link_->shared_memory(); }
+  [[nodiscard]] std::optional<StreamUse> streams() const { return link_->streams(); }
   void release_shared_memory(Duration idle) { link_->release_unused(clock_->now(), idle); }
   [[nodiscard]] const Silences& silences() const { return silences_; }
   [[nodiscard]] RetryBudgets& retry_budgets() { return retry_budgets_; }
@@ -246,6 +253,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   const Deadline call_deadline_;
   const FunctionTable functions_;
   const CallGrants call_grants_;
+  const std::function<void(const NodeName& caller, const Error& why)> on_refused_call_;
   const std::shared_ptr<Clock> clock_;
   const std::shared_ptr<Executor> executor_;
   const std::unique_ptr<Link> link_;

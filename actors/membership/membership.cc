@@ -53,6 +53,12 @@ void Membership::join(std::vector<Seed> seeds, MemberPlace place) {
   state_->node.host().send(state_->actor, JoinCluster{std::move(seeds), std::move(place)});
 }
 
+void Membership::share_list(std::shared_ptr<SignedListHolder> holder) {
+  state_->node.host().send(state_->actor, ShareList{std::move(holder)});
+}
+
+void Membership::list_changed() { state_->node.host().send(state_->actor, ListChanged{}); }
+
 namespace {
 
 /// Sends the actor a `Wait` and waits for its answer; at `due` makes the Error with `describe`.

@@ -33,6 +33,8 @@ struct Seed {
   NodeName name = {};                    ///< of that node; empty: unknown. Links with keys need it
 };
 
+class SignedListHolder;
+
 /// Thread rule: any thread may call any member; only functions named wait_... block, through wait_point.h.
 class Membership {
  public:
@@ -47,6 +49,12 @@ class Membership {
 
   /// Joins the cluster through the first node that answers at one of `seeds`.
   void join(std::vector<Seed> seeds, MemberPlace place);
+
+  /// Tells peers of the list that `holder` has, from now on, and takes newer ones from them. REQUIRES: called once.
+  void share_list(std::shared_ptr<SignedListHolder> holder);
+
+  /// The holder has another list, not by `take`. REQUIRES: share_list was called.
+  void list_changed();
 
   /// The condition for which wait_for_members waits.
   enum class Until : std::uint8_t {

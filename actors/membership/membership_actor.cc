@@ -13,6 +13,12 @@ namespace {
 /// The pause before members that were active, or whose counts failed, are asked again.
 constexpr std::chrono::milliseconds kCountPause{20};
 
+/// How long a peer may take to send its signed list, of up to 16 MB.
+constexpr std::chrono::seconds kListLimit{30};
+
+/// The pause before a peer is asked after one that did not answer.
+constexpr std::chrono::seconds kListPause{1};
+
 }  // namespace
 
 void MembershipState::begin(NodeCore& node, caf::actor_addr self) {
@@ -98,6 +104,7 @@ void MembershipState::peer_up(const Peer& peer) {
     }
   }
   introduce_to(peer.name);
+  tell_list_to(peer.name);
   if (ready_) tell_ready();
   settle_members();
 }
@@ -125,6 +132,7 @@ void MembershipState::peer_down(const NodeLife& peer, const Error& why) {
   const auto known = up_.find(peer.name);
   if (known != up_.end() && known->second.incarnation == peer.incarnation) up_.erase(known);
   barriers_->gone(peer.name, why);
+  list_news_.gone(peer);
   if (roster_.remove(peer.name, peer.incarnation)) {  // others may come and go before the world is complete
     std::erase_if(member_waits_, [&why](const WaitForMembers& wait) {
       if (wait.until == Membership::Until::they_are_up) return false;
@@ -191,6 +199,11 @@ void MembershipState::word(Delivery& delivery) {
     enter_meeting(delivery, std::move(*entered));
   } else if (const auto* left = delivery.message.get_if<msg::BarrierLeft>()) {
     barriers_->left(delivery.from, left->entry);
+  } else if (const auto* known = delivery.message.get_if<msg::SignedListKnown>()) {
+    if (up_.contains(delivery.from)) list_news_.says({delivery.from, delivery.incarnation}, known->serial);
+    ask_for_list();
+  } else if (delivery.message.get_if<msg::SignedListFetch>() != nullptr) {
+    give_list(delivery);
   } else if (delivery.answer.expected()) {
     delivery.answer.fail(
         node_->error(ErrorCode::protocol_violation, node_->name(), "membership", "not served by this node"));
@@ -424,6 +437,65 @@ void MembershipState::agree() {
   for (const Promise<void>& wait : std::exchange(agreement_waits_, {})) wait.complete(Unit{});
 }
 
+void MembershipState::share_list(std::shared_ptr<SignedListHolder> holder) {
+  list_ = std::move(holder);
+  list_changed();
+}
+
+void MembershipState::list_changed() {
+  if (std::exchange(list_told_, list_->serial()) != list_->serial()) {
+    for (const auto& [who, peer] : up_) tell_list_to(who);
+  }
+  ask_for_list();
+}
+
+void MembershipState::tell_list_to(const NodeName& peer) {
+  if (list_) node_->notify(peer, "membership", msg::SignedListKnown{list_->serial()});
+}
+
+void MembershipState::give_list(const Delivery& delivery) const {
+  if (list_) return delivery.answer.answer(msg::SignedList{list_->bytes()});
+  delivery.answer.fail(
+      node_->error(ErrorCode::bad_argument, node_->name(), "membership", "this node has no signed list of members"));
+}
+
+void MembershipState::ask_for_list() {
+  const auto peer = list_ ? list_news_.next(list_->serial()) : std::nullopt;
+  if (!peer) return;
+  const auto tell = [node = node_->weak_from_this(), self_address = self_](const ListAnswered& answered) {
+    const auto core = node.lock();
+    const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
+    if (core && actor) core->host().send(actor, answered);
+  };
+  Request request{peer->name, "membership", "members", node_->clock().now() + kListLimit,
+                  msg::SignedListFetch{list_->serial()}};
+  request.life = peer->incarnation;
+  request.failure_as_message = true;
+  const auto take = [node = node_->weak_from_this(), list = list_, from = peer->name,
+                     tell](Result<msg::AnyMessage> answer) {
+    const auto core = node.lock();
+    if (!core || !answer) return tell({});
+    auto* came = answer.value().get_if<msg::SignedList>();
+    if (came == nullptr) return tell({.came = true});
+    auto read = [list, from, tell, bytes = std::move(came->bytes)] {
+      const auto serial = list->take(bytes, from);
+      tell({.came = true, .serial = serial.ok() ? std::optional(serial.value()) : std::nullopt});
+    };
+    static_cast<void>(core->executor().submit(
+        {.label = "a list of members is read", .run = std::move(read), .refused = [tell](const Error&) { tell({}); }}));
+  };
+  node_->request(std::move(request), take);
+}
+
+void MembershipState::list_answered(const ListAnswered& answer) {
+  if (answer.came) {
+    list_news_.answered(answer.serial);
+    return list_changed();
+  }
+  list_news_.unanswered();
+  send_after(kListPause, ListChanged{});
+}
+
 void MembershipState::stop(const Error& why) {
   for (const WaitForMembers& wait : std::exchange(member_waits_, {})) wait.reached.complete(why);
   for (const Promise<void>& wait : std::exchange(agreement_waits_, {})) wait.complete(why);
@@ -464,6 +536,9 @@ MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointe
       [self](const CountAgain&) { self->state.count_again(); },
       [self](const BarriersDue&) { self->state.barriers_due(); },
       [self](const ListBarriers& m) { self->state.list_barriers(m); },
+      [self](const ShareList& m) { self->state.share_list(m.holder); },
+      [self](const ListChanged&) { self->state.list_changed(); },
+      [self](const ListAnswered& m) { self->state.list_answered(m); },
       [self](const StopMembership& m) {
         self->quit();  // first: waiters are answered also if this throws
         self->state.stop(m.why);

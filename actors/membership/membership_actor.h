@@ -14,9 +14,11 @@
 #include "actors/core/peer_events.h"
 #include "actors/future.h"
 #include "actors/membership/barriers.h"
+#include "actors/membership/list_news.h"
 #include "actors/membership/membership.h"
 #include "actors/membership/roster.h"
 #include "actors/membership/shutdown_agreement.h"
+#include "actors/membership/signed_list.h"
 
 namespace troupe::detail {
 
@@ -70,6 +72,17 @@ struct BarriersDue {};
 struct ListBarriers {
   Query<OpenBarrier>::ReplySlot slot;
 };
+/// Tell peers of the list that `holder` has, and take newer ones.
+struct ShareList {
+  std::shared_ptr<SignedListHolder> holder;
+};
+/// The holder has another list.
+struct ListChanged {};
+/// The peer that was asked for its list has answered, and what it sent was read.
+struct ListAnswered {
+  bool came = false;                         ///< there was an answer in time, and it could be read
+  std::optional<std::uint64_t> serial = {};  ///< of the list; nullopt: none that the owner of the cluster has signed
+};
 struct StopMembership {
   Error why;
 };
@@ -89,6 +102,9 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountMember)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountAgain)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::BarriersDue)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListBarriers)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ShareList)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListChanged)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListAnswered)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopMembership)
 
 namespace troupe::detail {
@@ -110,6 +126,9 @@ using MembershipActor = caf::typed_actor<caf::reacts_to<MemberMessage>,     //
                                          caf::reacts_to<CountAgain>,        //
                                          caf::reacts_to<BarriersDue>,       //
                                          caf::reacts_to<ListBarriers>,      //
+                                         caf::reacts_to<ShareList>,         //
+                                         caf::reacts_to<ListChanged>,       //
+                                         caf::reacts_to<ListAnswered>,      //
                                          caf::reacts_to<StopMembership>>;
 
 /// Used by the actor only.
@@ -134,6 +153,9 @@ class MembershipState {
   void count_again() { count_all(); }
   void barriers_due();
   void list_barriers(const ListBarriers& question) const;
+  void share_list(std::shared_ptr<SignedListHolder> holder);
+  void list_changed();
+  void list_answered(const ListAnswered& answer);
   void stop(const Error& why);
 
  private:
@@ -150,6 +172,9 @@ class MembershipState {
   void set_own_place(const msg::Member& member);
   void enter_meeting(Delivery& delivery, msg::BarrierEntered entered);
   void watch_meetings();
+  void tell_list_to(const NodeName& peer);
+  void ask_for_list();
+  void give_list(const Delivery& delivery) const;
   void tell_ready();
   void count_all();
   void count_after(Duration pause);
@@ -187,7 +212,10 @@ class MembershipState {
   ShutdownAgreement agreement_;
   std::optional<Barriers> barriers_;
   std::optional<TimePoint> barriers_wake_;  // the earliest requested BarriersDue
-  std::uint64_t counts_asked_ = 0;          // requests of this node that only ask for counts: they are not work
+  std::shared_ptr<SignedListHolder> list_;  // null: this node has none
+  std::uint64_t list_told_ = 0;             // its serial when all peers were told
+  ListNews list_news_;
+  std::uint64_t counts_asked_ = 0;  // requests of this node that only ask for counts: they are not work
 };
 
 MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self,

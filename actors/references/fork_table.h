@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <set>
@@ -112,7 +113,7 @@ class ForkTable {
   std::size_t holds_ = 0;
   std::map<ForkId, Live> live_;
   std::map<std::pair<ForkId, NodeLife>, Token> awaited_;
-  std::deque<Dead> dead_;
+  std::list<Dead> dead_;  // a list takes no memory while it is empty
 };
 
 /// The values that a node owned and dropped, so that late messages about one are answered and start nothing.

@@ -12,9 +12,10 @@
 
 namespace troupe::detail {
 
-void RRefOwnerState::begin(NodeCore& node, RRefId rref) {
+void RRefOwnerState::begin(NodeCore& node, RRefId rref, std::function<void()> on_end) {
   node_ = &node;
   rref_ = std::move(rref);
+  on_end_ = std::move(on_end);
   forks_.emplace(rref_, node.name());
 }
 
@@ -208,14 +209,27 @@ void RRefOwnerState::fail(Error why) {
   }
 }
 
-bool RRefOwnerState::stop(const Error& why) {
-  if (stopped_) return false;
+void RRefOwnerState::stop(const Error& why) {
+  if (stopped_) return;
   stopped_ = why;
   for (const UseArrived& use : std::exchange(early_, {})) use.begin(why, version_);
   for (const auto& [turn, use] : std::exchange(arriving_, {})) use.begin(why, version_);
   returning_.clear();
   drop(std::exchange(value_, nullptr));
-  return true;
+  on_end_();
+}
+
+void RRefOwnerState::settle() {
+  if (forks_->ended()) stop(gone());
+}
+
+void RRefOwnerState::failed(const Error& why) noexcept {
+  try {
+    fail(why);
+    settle();
+  } catch (...) {
+    node_->fail(why);
+  }
 }
 
 // The value's destructor is user code. A pool that refuses the job has stopped: then the value is destroyed here.
@@ -232,22 +246,10 @@ Error RRefOwnerState::gone() const {
 
 RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<RRefOwnerState> self, NodeCore* node,
                                                RRefId rref, std::function<void()> on_end) {
-  self->state.begin(*node, std::move(rref));
-  const auto end = [self, on_end](const Error& why) {
-    if (self->state.stop(why)) on_end();
-  };
-  // The only place where the value's life ends.
-  const auto settle = [self, end] {
-    if (self->state.ended()) end(self->state.gone());
-  };
-  const auto failed = [self, node, settle](const Error& why) {
-    try {
-      self->state.fail(why);
-      settle();
-    } catch (...) {
-      node->fail(why);
-    }
-  };
+  self->state.begin(*node, std::move(rref), std::move(on_end));
+  // A node may own millions of values: its handlers hold nothing but the actor.
+  const auto settle = [self] { self->state.settle(); };
+  const auto failed = [self](const Error& why) { self->state.failed(why); };
   return guarded<RRefOwnerActor::behavior_type>(
       "the owner of a value", failed, [=](const OwnerCreated& m) { self->state.created(m), settle(); },
       [=](OwnerValue& m) { self->state.value(m), settle(); },
@@ -266,7 +268,7 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
       [=](const ListUsers& m) {
         if (ValueInUse value = self->state.users(); !value.users.empty()) m.slot.add(std::move(value));
       },
-      [=](const StopOwner& m) { end(m.why); });
+      [=](const StopOwner& m) { self->state.stop(m.why); });
 }
 
 }  // namespace troupe::detail

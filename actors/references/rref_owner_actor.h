@@ -147,7 +147,8 @@ class RRefOwnerState {
  public:
   static inline const char* name = "rref_owner";
 
-  void begin(NodeCore& node, RRefId rref);
+  /// `on_end` is called once, when the value's life is over.
+  void begin(NodeCore& node, RRefId rref, std::function<void()> on_end);
 
   void created(const OwnerCreated& m);
   void value(OwnerValue& m);
@@ -166,15 +167,16 @@ class RRefOwnerState {
   void peer_down(const PeerDown& m);
   /// The value is lost: every waiting and later use fails with `why` until the value's life ends.
   void fail(Error why);
-  /// Fails every waiting and later use with `why` and drops the value. Returns false if that was done before.
-  bool stop(const Error& why);
+  /// Fails every waiting and later use with `why` and drops the value, unless that was done before.
+  void stop(const Error& why);
+  /// Ends the value's life if no message can ask for it any more: the only place where it ends.
+  void settle();
+  /// A handler threw, with `why`.
+  void failed(const Error& why) noexcept;
 
   [[nodiscard]] ValueInUse users() const;
 
   [[nodiscard]] ForkTable& forks() { return *forks_; }
-  /// Returns true if the value's life is over: no message can ask for it any more.
-  [[nodiscard]] bool ended() const { return forks_->ended(); }
-  [[nodiscard]] Error gone() const;
 
  private:
   void begin_or_queue(UseArrived use);
@@ -187,9 +189,11 @@ class RRefOwnerState {
   template <class Meant>
   void end_waiting_uses(Meant meant, const Error& why);
   void drop(std::shared_ptr<const Result<ValueBox>> value) const;
+  [[nodiscard]] Error gone() const;
 
   NodeCore* node_ = nullptr;
   RRefId rref_;
+  std::function<void()> on_end_;
   std::optional<ForkTable> forks_;
   TurnQueue turns_;
   bool call_came_ = false;                                       // the creating call

@@ -61,7 +61,7 @@ bool TurnQueue::is(TurnId use, UseState state) const {
   return at != uses_.end() && at->second == state;
 }
 
-bool TurnQueue::run_or_queue(TurnId use, UseState queued, std::deque<TurnId>& queue) {
+bool TurnQueue::run_or_queue(TurnId use, UseState queued, std::list<TurnId>& queue) {
   const bool runs = may_run();
   uses_[use] = runs ? UseState::has_turn : queued;
   if (runs) {
@@ -74,7 +74,7 @@ bool TurnQueue::run_or_queue(TurnId use, UseState queued, std::deque<TurnId>& qu
 
 // Returning uses come first: started uses finish before new ones start (TQ-2).
 std::optional<TurnId> TurnQueue::grant_next() {
-  std::deque<TurnId>& queue = returning_.empty() ? arriving_ : returning_;
+  std::list<TurnId>& queue = returning_.empty() ? arriving_ : returning_;
   if (queue.empty()) return std::nullopt;
   const TurnId next = queue.front();
   queue.pop_front();

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -78,14 +78,14 @@ class TurnQueue {
  private:
   [[nodiscard]] bool is(TurnId use, UseState state) const;
   [[nodiscard]] bool may_run() const noexcept { return sharing_ == Sharing::concurrent || running_count_ == 0; }
-  bool run_or_queue(TurnId use, UseState queued, std::deque<TurnId>& queue);
+  bool run_or_queue(TurnId use, UseState queued, std::list<TurnId>& queue);
   std::optional<TurnId> grant_next();
 
   Sharing sharing_;
   std::map<TurnId, UseState> uses_;
   std::size_t running_count_ = 0;  // at most 1 if sharing is `turns`
-  std::deque<TurnId> returning_;
-  std::deque<TurnId> arriving_;
+  std::list<TurnId> returning_;    // lists take no memory while nobody waits: there is a queue for each value
+  std::list<TurnId> arriving_;
 };
 
 }  // namespace troupe

@@ -270,10 +270,12 @@ class Builder {
   }
 
   void check_ports() {
-    const std::string& ports = config_.node.ports;
-    if (ports.empty() || PortRange::parse(ports)) return;
-    problem(origins_.at("cluster.ports"),
-            fmt::format("cluster.ports: \"{}\" is not LOW-HIGH, two ports of 1 to 65535, e.g. \"29500-29599\"", ports));
+    for (const auto& [key, ports] : {std::pair("cluster.ports", config_.node.ports),
+                                     std::pair("cluster.stream_ports", config_.node.stream_ports)}) {
+      if (ports.empty() || PortRange::parse(ports)) continue;
+      problem(origins_.at(key),
+              fmt::format("{}: \"{}\" is not LOW-HIGH, two ports of 1 to 65535, e.g. \"29500-29599\"", key, ports));
+    }
   }
 
   /// Several hosts need TCP.

@@ -52,6 +52,8 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"cluster", "seed", text, "",
                 "host of the first node, whose port is cluster.port: `troupe node --keys`"},
     SettingSpec{"cluster", "ports", text, "", "LOW-HIGH: tcp and udp ports of nodes; default: any free one"},
+    SettingSpec{"cluster", "stream_ports", text, "",
+                "LOW-HIGH: tcp ports for large messages; default: any free one, with ports none"},
     SettingSpec{"cluster", "advertise", text, "", "HOST or HOST:PORT that others are told instead of it"},
     SettingSpec{"cluster", "join_timeout", duration, "30s", "until all nodes must know each other"},
     SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "for a node to end once it was asked to"},
@@ -67,7 +69,9 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"node", "shared_memory_max", size, "2GiB",
                 "of large tensors that peers on the host read in place; 0B: none", 0, kSizeMax},
     SettingSpec{"node", "rings", boolean, "true", "small messages between processes of a host take shared memory"},
+    SettingSpec{"node", "streams", boolean, "true", "large messages over tcp have connections of their own"},
     SettingSpec{"node", "spin", boolean, "true", "threads that wait for these look for 20 us before they sleep"},
+    SettingSpec{"node", "audit_log", text, "", "directory where each node writes who came and who was refused"},
     SettingSpec{.section = "node",
                 .key = "log_level",
                 .kind = choice,
@@ -451,6 +455,7 @@ NodeSettings node_settings(const SettingValues& values) {
   settings.network = word("cluster.network");
   settings.address = word("cluster.address");
   settings.ports = word("cluster.ports");
+  settings.stream_ports = word("cluster.stream_ports");
   settings.advertise = word("cluster.advertise");
   settings.heartbeat = time("cluster.heartbeat");
   settings.suspicion = time("cluster.suspicion");
@@ -461,7 +466,9 @@ NodeSettings node_settings(const SettingValues& values) {
   settings.shared_memory_max =
       static_cast<std::size_t>(std::get<ByteSize>(values.find("node.shared_memory_max")->second).bytes);
   settings.rings = std::get<bool>(values.find("node.rings")->second);
+  settings.streams = std::get<bool>(values.find("node.streams")->second);
   settings.spin = std::get<bool>(values.find("node.spin")->second);
+  settings.audit_log = word("node.audit_log");
   settings.log_level = word("node.log_level");
   settings.leaks = word("node.leaks");
   settings.pool_threads = number("pool.threads");
@@ -482,6 +489,7 @@ Variables as_variables(const NodeSettings& settings) {
       {variable_name("cluster", "network"), settings.network},
       {variable_name("cluster", "address"), settings.address},
       {variable_name("cluster", "ports"), settings.ports},
+      {variable_name("cluster", "stream_ports"), settings.stream_ports},
       {variable_name("cluster", "advertise"), settings.advertise},
       {variable_name("cluster", "heartbeat"), fmt::format("{}ms", settings.heartbeat.count())},
       {variable_name("cluster", "suspicion"), fmt::format("{}ms", settings.suspicion.count())},
@@ -491,7 +499,9 @@ Variables as_variables(const NodeSettings& settings) {
       {variable_name("node", "math_threads"), fmt::format("{}", settings.math_threads)},
       {variable_name("node", "shared_memory_max"), fmt::format("{}B", settings.shared_memory_max)},
       {variable_name("node", "rings"), fmt::format("{}", settings.rings)},
+      {variable_name("node", "streams"), fmt::format("{}", settings.streams)},
       {variable_name("node", "spin"), fmt::format("{}", settings.spin)},
+      {variable_name("node", "audit_log"), settings.audit_log},
       {variable_name("node", "log_level"), settings.log_level},
       {variable_name("node", "leaks"), settings.leaks},
       {variable_name("pool", "threads"), fmt::format("{}", settings.pool_threads)},

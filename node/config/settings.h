@@ -37,12 +37,15 @@ struct NodeSettings {
   std::size_t shared_memory_max = std::size_t{2}
                                   << 30;  ///< large tensors that peers on the host read in place; 0: none
   bool rings = true;                      ///< small messages between processes of a host take shared memory
+  bool streams = true;                    ///< large messages over tcp have connections of their own
   bool spin = true;                       ///< threads that wait for these look for 20 us before they sleep
   std::string leaks = "warn";             ///< warn or fail
   std::string network = "auto";           ///< auto, loopback, keys or trusted
-  std::string address;    ///< host or interface where nodes listen over TCP; empty: 127.0.0.1, or toward the seed
-  std::string ports;      ///< "LOW-HIGH", of which a node chooses where it listens over tcp; empty: any free port
-  std::string advertise;  ///< HOST or HOST:PORT told to peers instead of `address`; empty: the same
+  std::string address;       ///< host or interface where nodes listen over TCP; empty: 127.0.0.1, or toward the seed
+  std::string ports;         ///< "LOW-HIGH", of which a node chooses where it listens over tcp; empty: any free port
+  std::string stream_ports;  ///< the same for large messages; empty: any free port, with `ports` none
+  std::string advertise;     ///< HOST or HOST:PORT told to peers instead of `address`; empty: the same
+  std::string audit_log;     ///< directory where each node keeps NAME.audit; empty: none
   std::string log_level = "info";  ///< trace, debug, info, warn, error or off
   int pool_threads = 0;            ///< functions that compute at the same time; 0 = number of cores
   int pool_threads_max = 2048;     ///< beyond it calls fail with resource_exhausted

@@ -56,4 +56,21 @@ struct LaunchReport {
   friend bool operator==(const LaunchReport&, const LaunchReport&) = default;
 };
 
+/// A line that a node has printed.
+struct LogLine {
+  NodeName node;
+  std::uint64_t place = 0;  ///< how many lines of the node came before it: a gap is of lines that are not kept
+  bool is_error = false;    ///< printed on standard error
+  std::string text;
+  friend bool operator==(const LogLine&, const LogLine&) = default;
+};
+
+/// The launcher's answer to "logs" and "follow".
+struct LogReport {
+  std::uint64_t next = 0;  ///< what to ask for next
+  bool over = false;       ///< there will be no more
+  std::vector<LogLine> lines;
+  friend bool operator==(const LogReport&, const LogReport&) = default;
+};
+
 }  // namespace troupe

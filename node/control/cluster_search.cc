@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "node/config/settings.h"
 #include "node/control/control_client.h"
 #include "node/control/report_json.h"
 #include "node/control/text_table.h"
@@ -82,6 +83,32 @@ std::string list_of(const std::vector<ClusterView>& clusters) {
 std::string nothing_found(const std::string& wanted, const std::vector<ClusterView>& all) {
   if (all.empty()) return "no cluster of yours runs here";
   return fmt::format("no cluster \"{}\" runs here; there are: {}", wanted, list_of(all));
+}
+
+std::string no_such_node(const std::string& node, const std::set<std::string>& there) {
+  const std::vector<std::string_view> known(there.begin(), there.end());
+  return fmt::format("no node \"{}\" runs here{}; there are: {}", node, did_you_mean(node, known),
+                     fmt::join(there, ", "));
+}
+
+std::optional<ClusterView> find_cluster(const std::vector<ClusterView>& all, const std::string& cluster,
+                                        const std::string& node) {
+  std::vector<ClusterView> meant;
+  std::set<std::string> there;
+  for (const ClusterView& each : all) {
+    if (!is_meant(each, cluster)) continue;
+    for (const NodeView& one : each.nodes) there.insert(one.name);
+    if (node.empty() || std::ranges::count(each.nodes, node, &NodeView::name) > 0) meant.push_back(each);
+  }
+  if (!std::ranges::all_of(meant, is_of_another_user)) std::erase_if(meant, is_of_another_user);
+  if (meant.size() == 1) return std::move(meant.front());
+  if (meant.size() > 1) {
+    const std::string what = node.empty() ? "run here" : fmt::format("have a node \"{}\"", node);
+    fail(fmt::format("several clusters {}, name one of them: {}", what, list_of(meant)));
+  } else {
+    fail(there.empty() ? nothing_found(cluster, all) : no_such_node(node, there));
+  }
+  return std::nullopt;
 }
 
 }  // namespace troupe::detail

@@ -35,6 +35,7 @@ std::optional<OpenQuestion> OpenQuestion::begin(const ControlQuestion& question)
   const detail::ControlPeer peer = detail::peer_of(open.socket_);
   if (!detail::may_ask(geteuid(), peer.user)) return std::nullopt;
   open.answer_.pid = peer.pid;
+  open.answer_.user = peer.user;
   const std::string line = question.line + "\n";
   if (send(open.socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) {
     open.end("it takes no questions");

@@ -25,9 +25,10 @@ struct ControlQuestion {
 /// The result of one question.
 struct ControlAnswer {
   ControlName from;
-  pid_t pid = 0;        ///< 0 if unknown
-  std::string text;     ///< the answer
-  std::string problem;  ///< why there is no answer; empty if there is one
+  pid_t pid = 0;                            ///< 0 if unknown
+  std::string text;                         ///< the answer
+  std::string problem;                      ///< why there is no answer; empty if there is one
+  uid_t user = detail::ControlPeer{}.user;  ///< of that process, as the kernel reports it; -1 if unknown
   [[nodiscard]] bool ok() const { return problem.empty(); }
 };
 

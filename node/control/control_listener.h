@@ -35,7 +35,7 @@ class ControlListener {
   static constexpr std::size_t kConnectionsMax = 8;                  ///< others wait to be accepted
   static constexpr int kAcceptsPerTurn = 16;                         ///< with strangers, who are disconnected
   static constexpr std::chrono::milliseconds kPause{500};            ///< when the process has no descriptors
-  static constexpr std::size_t kQuestionMax = 96;                    ///< bytes; a longer question ends its connection
+  static constexpr std::size_t kQuestionMax = 192;                   ///< bytes; a longer question ends its connection
   static constexpr std::chrono::milliseconds kConnectionMax{2'000};  ///< a connection's time limit
 
   /// Throws as listen_at.

@@ -1,18 +1,15 @@
 #include "node/control/kill_command.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <signal.h>
 #include <string.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
-#include <set>
 #include <string_view>
 #include <vector>
 
-#include "node/config/settings.h"
 #include "node/control/cluster_search.h"
 #include "node/control/control_client.h"
 #include "node/control/control_socket.h"
@@ -26,27 +23,10 @@ int kill_node(const KillOptions& options) {
   const int signal = detail::signal_number(options.signal);
   if (signal == 0) return fail(fmt::format("\"{}\" is no signal: TERM, KILL, STOP, CONT, 15, ...", options.signal));
   const std::vector<ClusterView> all = detail::ask_around(detail::control_names(), detail::Nodes::no, options.patience);
-  std::vector<ClusterView> meant;
-  std::set<std::string> there;
-  for (const ClusterView& cluster : all) {
-    if (!is_meant(cluster, options.cluster)) continue;
-    for (const NodeView& node : cluster.nodes) {
-      there.insert(node.name);
-      if (node.name == options.node) meant.push_back(cluster);
-    }
-  }
-  if (there.empty()) return fail(detail::nothing_found(options.cluster, all));
-  if (meant.empty()) {
-    const std::vector<std::string_view> known(there.begin(), there.end());
-    return fail(fmt::format("no node \"{}\" runs here{}; there are: {}", options.node,
-                            did_you_mean(options.node, known), fmt::join(there, ", ")));
-  }
-  if (meant.size() > 1) {
-    return fail(
-        fmt::format("several clusters have a node \"{}\", name one of them: {}", options.node, detail::list_of(meant)));
-  }
+  const auto cluster = detail::find_cluster(all, options.cluster, options.node);
+  if (!cluster) return 1;
   const std::vector<ControlAnswer> answers =
-      ask({{{meant.front().id, {}}, fmt::format("kill {} {}", options.node, signal)}}, options.patience);
+      ask({{{cluster->id, {}}, fmt::format("kill {} {}", options.node, signal)}}, options.patience);
   if (answers.empty()) return fail(fmt::format("{} is of another user", options.node));
   if (!answers.front().ok()) return fail(fmt::format("its launcher: {}", answers.front().problem));
   try {

@@ -55,9 +55,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerHoldings, waiting_calls, waiting_bytes, q
                                    forks, contexts)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SharedMemoryUse, peers, rings, segments, bytes, idle_bytes, kept_bytes, leases,
                                    tensors, bytes_copied, bytes_avoided, ring_packets, refused)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StreamUse, out_streams, in_streams, encrypted, packets_sent, packets_received,
+                                   dropped, refused)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DebugInfo, node, owners, handles, forks, pending_users, pending_calls, waiting_calls,
                                    served_calls, contexts, backward_passes, shards, pool_threads, threads_busy,
-                                   threads_waiting, threads_idle, unreachable, peers, traffic, shared_memory)
+                                   threads_waiting, threads_idle, unreachable, peers, traffic, shared_memory, streams)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WaitingCall, operation, peer, age, left, site)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ServedFunction, operation, caller, age)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ValueUser, what, state, age)
@@ -70,12 +72,14 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NodeReport, phase, rank, age, members, counts
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StackReport, node, stack)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchedNode, name, pid, end, host)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchReport, cluster, file, age, nodes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LogLine, node, place, is_error, text)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LogReport, next, over, lines)
 
 namespace {
 
 using nlohmann::json;
 
-/// Functions have names from user code: invalid UTF-8 is replaced.
+/// Names of functions and lines of output come from user code: invalid UTF-8 is replaced.
 std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 template <class Report>
@@ -97,11 +101,13 @@ std::string json_of(const NodeReport& report) { return text_of(report); }
 std::string json_of(const StackReport& report) { return text_of(report); }
 std::string json_of(const LaunchReport& report) { return text_of(report); }
 std::string json_of(const LaunchedNode& node) { return text_of(node); }
+std::string json_of(const LogReport& report) { return text_of(report); }
 std::string json_of_error(std::string_view why) { return text_of({{"error", why}}); }
 
 NodeReport parse_node_report(std::string_view text) { return parse<NodeReport>(text); }
 StackReport parse_stack_report(std::string_view text) { return parse<StackReport>(text); }
 LaunchedNode parse_launched_node(std::string_view text) { return parse<LaunchedNode>(text); }
 LaunchReport parse_launch_report(std::string_view text) { return parse<LaunchReport>(text); }
+LogReport parse_log_report(std::string_view text) { return parse<LogReport>(text); }
 
 }  // namespace troupe

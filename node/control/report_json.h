@@ -29,5 +29,7 @@ class ReportError : public std::runtime_error {
 [[nodiscard]] std::string json_of(const LaunchedNode& node);
 [[nodiscard]] LaunchedNode parse_launched_node(std::string_view text);
 [[nodiscard]] LaunchReport parse_launch_report(std::string_view text);
+[[nodiscard]] std::string json_of(const LogReport& report);
+[[nodiscard]] LogReport parse_log_report(std::string_view text);
 
 }  // namespace troupe

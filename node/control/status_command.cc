@@ -1,7 +1,6 @@
 #include "node/control/status_command.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -13,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "node/config/settings.h"
 #include "node/control/cluster_search.h"
 #include "node/control/control_client.h"
 #include "node/control/control_socket.h"
@@ -79,11 +77,7 @@ int show_stack(const StackOptions& options) {
     }
   }
   if (there.empty()) return fail(nothing_found(options.cluster, all));
-  if (questions.empty()) {
-    const std::vector<std::string_view> known(there.begin(), there.end());
-    return fail(fmt::format("no node \"{}\" runs here{}; there are: {}", options.node,
-                            did_you_mean(options.node, known), fmt::join(there, ", ")));
-  }
+  if (questions.empty()) return fail(detail::no_such_node(options.node, there));
   if (questions.size() > 1) {
     return fail(fmt::format("several clusters have a node \"{}\", name one of them: {}", options.node, list_of(meant)));
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -54,8 +55,8 @@ NodeView view_of(const LaunchedNode& launched) {
           std::nullopt};
 }
 
-ClusterView assemble(const std::string& id, Parts parts) {
-  ClusterView cluster{id, id, {}, std::nullopt, {}, {}};
+ClusterView assemble(const std::string& id, uid_t user, Parts parts) {
+  ClusterView cluster{id, id, {}, std::nullopt, {}, {}, user};
   std::set<NodeName> seen;
   const auto add = [&](NodeView view) {
     if (seen.insert(view.name).second) cluster.nodes.push_back(std::move(view));
@@ -243,7 +244,31 @@ TextTable shared_table(const ClusterView& cluster) {
   return table;
 }
 
+/// Returns the connections for large messages alone; nodes that have sent and received none are omitted.
+TextTable streams_table(const ClusterView& cluster) {
+  TextTable table({{"NODE"},
+                   {"STREAMS OUT", kRight},
+                   {"IN", kRight},
+                   {"ENCRYPTED"},
+                   {"PACKETS SENT", kRight},
+                   {"RECEIVED", kRight},
+                   {"DROPPED", kRight},
+                   {"REFUSED", kRight}});
+  for (const NodeView& node : cluster.nodes) {
+    if (!node.report || !node.report->counts.streams) continue;
+    const StreamUse& use = *node.report->counts.streams;
+    if (use == StreamUse{.encrypted = use.encrypted}) continue;
+    table.add({printable(node.name), text_of(use.out_streams), text_of(use.in_streams), use.encrypted ? "yes" : "no",
+               text_of(use.packets_sent), text_of(use.packets_received), text_of(use.dropped), text_of(use.refused)});
+  }
+  return table;
+}
+
 }  // namespace
+
+bool is_of_another_user(const ClusterView& cluster) {
+  return cluster.user != detail::ControlPeer{}.user && cluster.user != ::geteuid();
+}
 
 bool ClusterView::all_answer() const {
   return problem.empty() &&
@@ -251,14 +276,14 @@ bool ClusterView::all_answer() const {
 }
 
 std::vector<ClusterView> views_of(const std::vector<ControlAnswer>& answers) {
-  std::map<std::string, Parts> clusters;
+  std::map<std::pair<std::string, uid_t>, Parts> clusters;
   for (const ControlAnswer& answer : answers) {
-    Parts& parts = clusters[answer.from.cluster_id];
+    Parts& parts = clusters[{answer.from.cluster_id, answer.user}];
     if (answer.from.node.empty()) parts.launcher = answer;
     else parts.nodes.emplace(answer.from.node, answer);
   }
   std::vector<ClusterView> views;
-  for (auto& [id, parts] : clusters) views.push_back(assemble(id, std::move(parts)));
+  for (auto& [key, parts] : clusters) views.push_back(assemble(key.first, key.second, std::move(parts)));
   return views;
 }
 
@@ -271,6 +296,7 @@ bool is_meant(const ClusterView& cluster, std::string_view word) {
 std::string text_of(const ClusterView& cluster, PeersShown peers) {
   std::string text = printable(cluster.name);
   if (cluster.name != cluster.id) text += fmt::format(" ({})", cluster.id);
+  if (is_of_another_user(cluster)) text += fmt::format(", of user {}", cluster.user);
   if (!cluster.file.empty()) text += fmt::format(", {}", printable(cluster.file));
   if (cluster.age) text += fmt::format(", started {} ago", shown(*cluster.age));
   text += "\n";
@@ -280,6 +306,7 @@ std::string text_of(const ClusterView& cluster, PeersShown peers) {
   if (const TextTable holdings = holdings_table(cluster, peers); !holdings.empty()) text += "\n" + holdings.text();
   if (const TextTable traffic = traffic_table(cluster, peers); !traffic.empty()) text += "\n" + traffic.text();
   if (const TextTable shared = shared_table(cluster); !shared.empty()) text += "\n" + shared.text();
+  if (const TextTable streams = streams_table(cluster); !streams.empty()) text += "\n" + streams.text();
   return text;
 }
 
@@ -296,6 +323,7 @@ std::string json_of(const std::vector<ClusterView>& clusters) {
       nodes.push_back(std::move(one));
     }
     json one{{"id", cluster.id}, {"name", cluster.name}, {"file", cluster.file}, {"nodes", std::move(nodes)}};
+    if (is_of_another_user(cluster)) one["user"] = cluster.user;
     one["age"] = cluster.age ? json(std::chrono::duration<double>(*cluster.age).count()) : json(nullptr);
     if (!cluster.problem.empty()) one["problem"] = cluster.problem;
     all.push_back(std::move(one));

@@ -26,17 +26,22 @@ struct NodeView {
 
 struct ClusterView {
   std::string id;
-  std::string name;             ///< the id, if there is no launcher
-  std::string file;             ///< absolute path of the cluster file; empty if there is no launcher
-  std::optional<Duration> age;  ///< since its start, if its launcher answered
-  std::string problem;          ///< why its launcher did not answer
-  std::vector<NodeView> nodes;  ///< in order of rank if the launcher reported it, then by name
+  std::string name;                         ///< the id, if there is no launcher
+  std::string file;                         ///< absolute path of the cluster file; empty if there is no launcher
+  std::optional<Duration> age;              ///< since its start, if its launcher answered
+  std::string problem;                      ///< why its launcher did not answer
+  std::vector<NodeView> nodes;              ///< in order of rank if the launcher reported it, then by name
+  uid_t user = detail::ControlPeer{}.user;  ///< of its processes; -1 if unknown
   [[nodiscard]] bool all_answer() const;
 };
 
-/// Combines the answers of launchers (to "nodes") and nodes (to "status"), by cluster id. Includes nodes that only
-/// others report.
+/// Combines the answers of launchers (to "nodes") and nodes (to "status"), by user and cluster id: what another user's
+/// process says belongs to no cluster of this one, whatever id it gives itself. Includes nodes that only others report.
 [[nodiscard]] std::vector<ClusterView> views_of(const std::vector<ControlAnswer>& answers);
+
+/// Returns whether its processes are known to be of another user. Only root sees such clusters; what they say of
+/// themselves, also their names, is whatever that user likes.
+[[nodiscard]] bool is_of_another_user(const ClusterView& cluster);
 
 /// Returns whether `word` names this cluster: by its name, its id or a prefix of it, or its cluster file. An empty word
 /// names every cluster.

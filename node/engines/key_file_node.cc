@@ -67,31 +67,6 @@ std::string bare(std::string host) {
   return host;
 }
 
-void check_config(const ClusterConfig& config) {
-  std::vector<std::string> problems;
-  if (!config.hosts.empty()) {
-    problems.push_back(fmt::format("{}: host.{}: [[host]] is for `troupe up`, which makes keys of its own",
-                                   config.hosts.front().name_origin.text(), config.hosts.front().name));
-  }
-  if (config.transport_origin.layer != Origin::Layer::built_in && config.transport == Transport::ipc) {
-    problems.push_back(fmt::format("{}: cluster.transport: nodes with key files reach each other by \"tcp\" only",
-                                   config.transport_origin.text()));
-  }
-  if (config.node.network != "auto" && config.node.network != "keys") {
-    problems.push_back(fmt::format("{}: cluster.network: \"{}\" does not use keys", config.network_origin.text(),
-                                   config.node.network));
-  }
-  if (config.seed.empty()) {
-    problems.push_back(fmt::format("{}: cluster.seed is missing: the host of {}, as all others reach it", config.file,
-                                   node_names(config).front()));
-  }
-  if (config.port == 0) {
-    problems.push_back(fmt::format("{}: cluster.port is missing: the port of {}, the same for all", config.file,
-                                   node_names(config).front()));
-  }
-  if (!problems.empty()) throw ConfigError(std::move(problems));
-}
-
 /// Returns where the first node listens: where the file says; the seed's address if that is a number; this machine's
 /// only interface; else whatever the seed's name stands for.
 std::string first_address(const ClusterConfig& config, const std::string& seed) {
@@ -123,20 +98,35 @@ NodePlace place_of_pod(const ClusterConfig& config, std::string_view pod) {
   return find_place(config, "pod", pod, &pod_name);
 }
 
-KeyFileNode key_file_node(ClusterConfig& config, const KeyFileOptions& options) {
-  if (options.keys.empty()) {
-    throw std::invalid_argument("--keys is missing: this node's key file, or a directory that has it");
+void check_key_file_config(ClusterConfig& config, std::string_view seed_setting) {
+  std::vector<std::string> problems;
+  if (config.transport_origin.layer != Origin::Layer::built_in && config.transport == Transport::ipc) {
+    problems.push_back(fmt::format("{}: cluster.transport: nodes with key files reach each other by \"tcp\" only",
+                                   config.transport_origin.text()));
   }
+  if (config.node.network != "auto" && config.node.network != "keys") {
+    problems.push_back(fmt::format("{}: cluster.network: \"{}\" does not use keys", config.network_origin.text(),
+                                   config.node.network));
+  }
+  if (config.seed.empty()) {
+    problems.push_back(fmt::format("{}: {} is missing: the host of {}, as all others reach it", config.file,
+                                   seed_setting, node_names(config).front()));
+  }
+  if (config.port == 0) {
+    problems.push_back(fmt::format("{}: cluster.port is missing: the port of {}, the same for all", config.file,
+                                   node_names(config).front()));
+  }
+  if (!problems.empty()) throw ConfigError(std::move(problems));
+  config.transport = Transport::tcp;
+  config.node.network = "keys";
+}
+
+KeyFileNode key_files_of(const ClusterConfig& config, const NodePlace& place, const KeyFileOptions& options) {
   std::error_code ignored;
   const bool is_directory = fs::is_directory(options.keys, ignored);
-  if (is_directory && options.name.empty() && options.pod.empty()) {
-    throw std::invalid_argument(
-        fmt::format("--keys {} is a directory: --name or --pod says which node this is", options.keys));
-  }
   KeyFileNode node;
-  node.place = place_of(config, options);
-  check_config(config);
-  const std::string name = name_in(node.place);
+  node.place = place;
+  const std::string name = name_in(place);
   const fs::path key = is_directory ? fs::path(options.keys) / (name + ".key") : fs::path(options.keys);
   node.key_file = fs::absolute(key).string();
   node.members_file = options.members.empty() ? (fs::absolute(key).parent_path() / "cluster.members").string()
@@ -154,14 +144,32 @@ KeyFileNode key_file_node(ClusterConfig& config, const KeyFileOptions& options) 
   node.cluster_id = keys.cluster_id;
   const std::string seed = bare(config.seed);
   node.seed = TcpPlace{seed, fmt::format("{}", config.port)}.text();
-  if (node.place.rank == 0) {
+  if (place.rank == 0) {
     node.address = first_address(config, seed);
   } else if (!config.node.address.empty()) {
     node.address = TcpPlace{config.node.address, "*"}.text();
   }
-  config.transport = Transport::tcp;
-  config.node.network = "keys";
   return node;
+}
+
+KeyFileNode key_file_node(ClusterConfig& config, const KeyFileOptions& options) {
+  if (options.keys.empty()) {
+    throw std::invalid_argument("--keys is missing: this node's key file, or a directory that has it");
+  }
+  std::error_code ignored;
+  if (fs::is_directory(options.keys, ignored) && options.name.empty() && options.pod.empty()) {
+    throw std::invalid_argument(
+        fmt::format("--keys {} is a directory: --name or --pod says which node this is", options.keys));
+  }
+  const NodePlace place = place_of(config, options);
+  if (!config.hosts.empty()) {
+    throw ConfigError(
+        {fmt::format("{}: host.{}: [[host]] is for `troupe up`; with key files, `troupe up --host` "
+                     "starts the nodes of one host",
+                     config.hosts.front().name_origin.text(), config.hosts.front().name)});
+  }
+  check_key_file_config(config);
+  return key_files_of(config, place, options);
 }
 
 }  // namespace troupe::detail

@@ -51,6 +51,14 @@ struct KeyFileNode {
   std::string address;  ///< where this one listens; empty: on the interface from which the seed is reached
 };
 
+/// Makes transport and network of `config` those of a cluster whose nodes have key files: tcp with keys. Throws
+/// ConfigError for what it lacks or contradicts; `seed_setting` names what says where the first node is.
+void check_key_file_config(ClusterConfig& config, std::string_view seed_setting = "cluster.seed");
+
+/// Returns the node at `place`, whose files are right. REQUIRES: check_key_file_config. Throws as key_file_node.
+[[nodiscard]] KeyFileNode key_files_of(const ClusterConfig& config, const NodePlace& place,
+                                       const KeyFileOptions& options);
+
 /// Finds the node and its files, checks that they are right, and makes transport and network of `config` those of such
 /// a cluster: tcp with keys. Throws ConfigError for what the file lacks or contradicts; std::invalid_argument for what
 /// `options` lack; RemoteError for files that are not right, as NodeKeys::load.

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "node/control/control_client.h"
+#include "node/doctor/host_examiner.h"
 #include "node/environment.h"
 #include "node/file_descriptor.h"
 #include "node/hosts/agent_frames.h"
@@ -120,11 +121,14 @@ class Agent {
     if (out_.size() < kReportsMax) nodes_.add_polled(polled);
     const std::size_t first_question = polled.size();
     for (const Asked& each : asked_) polled.push_back({each.question.descriptor(), POLLIN, 0});
+    const std::size_t first_examined = polled.size();
+    examiner_.add_polled(polled);
     if (::poll(polled.data(), polled.size(), patience_ms()) < 0 && errno != EINTR) {
       throw std::system_error(errno, std::generic_category(), "poll");
     }
     nodes_.read(std::span(polled).subspan(first_node, first_question - first_node), take_output());
-    answer(std::span(polled).subspan(first_question));
+    answer(std::span(polled).subspan(first_question, first_examined - first_question));
+    examiner_.work(std::span(polled).subspan(first_examined));
     if (polled[0].revents != 0) take_signals();
     if (polled[1].revents != 0) read();
     if (out_.write_some(output_) == PipeWriter::Outcome::closed) end_ = End{0, ""};
@@ -136,7 +140,9 @@ class Agent {
   int patience_ms() const {
     std::optional<Clock::time_point> due;
     if (lease_.count() > 0) due = heard_ + lease_;
-    if (!asked_.empty()) due = std::min(due.value_or(asked_.front().due), asked_.front().due);
+    const auto sooner = [&due](Clock::time_point other) { due = std::min(due.value_or(other), other); };
+    if (!asked_.empty()) sooner(asked_.front().due);
+    if (const auto examined = examiner_.next_due()) sooner(*examined);
     if (!due) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - Clock::now()).count();
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
@@ -226,6 +232,7 @@ class Agent {
 
   void obey(const AgentFrame& order) {
     std::string_view body = order.body;
+    if (HostExaminer::knows(order.kind)) return examiner_.obey(order);
     switch (order.kind) {
       case AgentFrameKind::prepare: return prepare(parse_body<AgentPrepare>(body));
       case AgentFrameKind::program: return take_program(body);
@@ -369,6 +376,7 @@ class Agent {
     Clock::time_point due;
   };
   std::vector<Asked> asked_;  ///< the first is due first
+  HostExaminer examiner_{options_.variables, [this](AgentFrameKind kind, std::string_view body) { send(kind, body); }};
   std::array<std::byte, 32> secret_{};
   bool has_secret_ = false;
   std::vector<KeyRing> keys_;                         ///< of the nodes to start

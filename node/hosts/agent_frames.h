@@ -29,6 +29,10 @@ enum class AgentFrameKind : std::uint8_t {
   signal = 5,    ///< u32 node | i32 signal
   question = 6,  ///< u64 id | u32 node | a question for its control socket
   ping = 7,      ///< empty
+  clock = 9,     ///< empty; from here on of `troupe doctor`: see node/doctor/doctor_messages.h
+  examine = 10,  ///< empty
+  listen = 11,
+  reach = 12,
   // from the agent
   welcome = 65,
   prepared = 66,
@@ -38,6 +42,10 @@ enum class AgentFrameKind : std::uint8_t {
   ended = 70,   ///< u32 node | i32 wait status
   answer = 71,  ///< u64 id | u8 1 for an answer, 0 for a problem | text
   pong = 72,    ///< empty
+  time = 73,    ///< u64 microseconds since 1970 by the host's clock
+  facts = 74,
+  listening = 75,
+  reached = 76,
 };
 
 struct AgentFrame {

@@ -12,6 +12,8 @@
 //      |  --- signal ... -------------> |
 //      |  <-- pong --- ping ----------> |   each side gives the other up after a silence of the cluster's lease
 //
+// `troupe doctor` asks other things first: node/doctor/doctor_messages.h.
+//
 // `refused` may come in the place of every answer; the agent ends then. The end of its standard input ends its nodes.
 #pragma once
 

@@ -50,6 +50,7 @@ void RemoteHost::connect(Time now) {
   spec.environment = options_.variables;
   spec.environment.erase("SSH_CONNECTION");  // it is about this machine
   spec.takes_input = true;
+  spec.may_gain_privileges = true;
   try {
     agent_ = std::make_unique<ChildProcess>(spec, std::span<const std::byte>(), guard_);
   } catch (const SpawnError& error) {
@@ -226,6 +227,7 @@ void RemoteHost::take(std::string_view bytes, Time now) {
 
 void RemoteHost::obey(const AgentFrame& frame) {
   std::string_view body = frame.body;
+  if (options_.take && options_.take(frame)) return;
   switch (frame.kind) {
     case AgentFrameKind::welcome: return welcome(body);
     case AgentFrameKind::prepared: return take_prepared(body);

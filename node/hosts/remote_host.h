@@ -45,6 +45,7 @@ class RemoteHost : public HostRun {
     std::string version;                             ///< of this program: the agent's must be the same
     std::function<void(std::string_view)> say;       ///< receives lines that are not a node's: ssh's
     std::function<void(std::string_view)> complain;  ///< receives the reasons for which the host is over, a line each
+    std::function<bool(const AgentFrame&)> take{};   ///< receives frames first; returns whether that is all
   };
 
   /// REQUIRES: `guard` outlives it.
@@ -64,6 +65,9 @@ class RemoteHost : public HostRun {
 
   /// Starts the nodes. REQUIRES: prepared.
   void start(std::string_view seed, std::span<const std::byte> secret, Time now);
+
+  /// Sends an order of `troupe doctor`. REQUIRES: welcomed.
+  void order(AgentFrameKind kind, std::string_view body) { send(kind, body); }
 
   /// Ends the agent by the end of its input. It still must be polled until it is over.
   void close();

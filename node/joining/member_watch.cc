@@ -1,39 +1,135 @@
 #include "node/joining/member_watch.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <mutex>
+#include <string>
+#include <string_view>
 #include <utility>
+
+#include "actors/membership/membership.h"
+#include "actors/membership/signed_list.h"
+#include "node/keys/key_files.h"
 
 namespace troupe::detail {
 namespace {
 
-void look_at(const NodeName& name, MemberFile& file, const KeyRing& ring) {
-  MemberFile::News news = file.look(std::chrono::system_clock::now());
-  if (!news.line.empty()) {
-    spdlog::log(news.members ? spdlog::level::info : spdlog::level::warn, "[{}] {}", name, news.line);
+/// The file, and the ring whose members are those of the list.
+class WatchedList : public SignedListHolder {
+ public:
+  WatchedList(NodeName name, std::shared_ptr<MemberFile> file, KeyRing ring, AuditSink audit)
+      : name_(std::move(name)), file_(std::move(file)), ring_(std::move(ring)), audit_(std::move(audit)) {}
+
+  [[nodiscard]] std::uint64_t serial() const override { return file_->serial(); }
+
+  [[nodiscard]] std::vector<std::byte> bytes() const override {
+    const std::string text = file_->text();
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
   }
-  if (!news.members) return;
-  if (const auto replaced = ring.replace_members(*std::move(news.members)); !replaced) {
-    spdlog::warn("[{}] {}", name, replaced.error().message);
-  } else if (!ring.name_of(ring.own_keys().public_key())) {
-    spdlog::error("[{}] the key of this node is not in the list of members any more: its peers do not hear it", name);
+
+  [[nodiscard]] Result<std::uint64_t> take(std::span<const std::byte> bytes, const NodeName& from) override {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    auto taken = file_->take(text, std::chrono::system_clock::now());
+    if (!taken.ok()) {
+      spdlog::warn("[{}] {} told of a list of members that {}", name_, from, taken.error().message);
+      audit(AuditEvent::refused, fmt::format("a list of members that {}", taken.error().message), from);
+      return taken.error();
+    }
+    auto& [serial, news] = taken.value();
+    if (!news.line.empty()) news.line = fmt::format("{} told of a newer list of members: {}", from, news.line);
+    follow(news);
+    return serial;
   }
+
+  /// Looks at the file. Returns true if another list counts from now on.
+  bool look() {
+    const std::uint64_t before = serial();
+    follow(file_->look(std::chrono::system_clock::now()));
+    take_own_key();
+    return serial() != before;
+  }
+
+ private:
+  void follow(const MemberFile::News& news) const {
+    if (!news.line.empty()) {
+      spdlog::log(news.members ? spdlog::level::info : spdlog::level::warn, "[{}] {}", name_, news.line);
+    }
+    if (!news.members) return;
+    // Of two lists that came at once, on two threads, the newer one is the last to be given to the ring.
+    for (std::uint64_t given = 0; given != serial();) {
+      MemberFile::Members members = file_->members(std::chrono::system_clock::now());
+      given = members.serial;
+      const auto replaced = ring_.replace_members(std::move(members.valid));
+      if (!replaced) return spdlog::warn("[{}] {}", name_, replaced.error().message);
+      audit(AuditEvent::keys_changed, fmt::format("list of members {}: {}", given, news.line));
+    }
+    const auto own = ring_.key_of(ring_.own_name());
+    if (!own) {
+      spdlog::error("[{}] this node is not in the list of members any more: its peers do not hear it", name_);
+    } else if (*own != ring_.own_keys().public_key()) {
+      spdlog::info("[{}] the list has a new key of this node: it goes on with that once {} has it", name_,
+                   file_->paths().key);
+      take_own_key();
+    }
+  }
+
+  /// Takes the own pair of which the list has the public key, once the key file has it.
+  void take_own_key() const {
+    const auto own = ring_.key_of(ring_.own_name());
+    if (!own || *own == ring_.own_keys().public_key()) return;
+    const auto file = NodeKeyFile::load(file_->paths().key);
+    if (!file.ok()) return warn_once(file.error().text());
+    if (file.value().keys.public_key() != *own) return;
+    ring_.replace_own_keys(file.value().keys);
+    spdlog::info("[{}] goes on with its new key", name_);
+    audit(AuditEvent::keys_changed, "this node goes on with a new key", name_);
+  }
+
+  void audit(AuditEvent event, std::string reason, const NodeName& peer = {}) const {
+    if (audit_) audit_({.event = event, .reason = std::move(reason), .peer = peer});
+  }
+
+  void warn_once(const std::string& line) const {
+    {
+      const std::lock_guard lock(mutex_);
+      if (std::exchange(warned_, line) == line) return;
+    }
+    spdlog::warn("[{}] {}", name_, line);
+  }
+
+  const NodeName name_;
+  const std::shared_ptr<MemberFile> file_;
+  const KeyRing ring_;
+  const AuditSink audit_;
+  mutable std::mutex mutex_;
+  mutable std::string warned_;  ///< last; guarded by mutex_
+};
+
+void look_every(Duration interval, const std::shared_ptr<NodeCore>& node, const std::shared_ptr<WatchedList>& list) {
+  node->clock().at(node->clock().now() + interval, [weak = std::weak_ptr(node), list, interval] {
+    const auto core = weak.lock();
+    if (!core || core->stopped()) return;
+    const auto look = [weak, list] {
+      const bool changed = list->look();
+      const auto running = weak.lock();
+      if (changed && running && !running->stopped()) running->membership().list_changed();
+    };
+    // A full pool has other work; the next look comes soon.
+    static_cast<void>(core->executor().submit({"the list of members is read", look}));
+    look_every(interval, core, list);
+  });
 }
 
 }  // namespace
 
 void watch_members(const std::shared_ptr<NodeCore>& node, std::shared_ptr<MemberFile> file, KeyRing ring,
-                   Duration interval) {
-  node->clock().at(node->clock().now() + interval, [weak = std::weak_ptr(node), file = std::move(file),
-                                                    ring = std::move(ring), interval] {
-    const auto core = weak.lock();
-    if (!core || core->stopped()) return;
-    // A full pool has other work; the next look comes soon.
-    static_cast<void>(core->executor().submit(
-        {"the list of members is read", [name = core->name(), file, ring] { look_at(name, *file, ring); }}));
-    watch_members(core, file, ring, interval);
-  });
+                   Duration interval, AuditSink audit) {
+  auto list = std::make_shared<WatchedList>(node->name(), std::move(file), std::move(ring), std::move(audit));
+  node->membership().share_list(list);
+  look_every(interval, node, list);
 }
 
 }  // namespace troupe::detail

@@ -23,6 +23,7 @@
 #include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
 #include "actors/membership/roster.h"
+#include "node/audit/audit_log.h"
 #include "node/control/node_control.h"
 #include "node/environment.h"
 #include "node/idle_memory.h"
@@ -30,6 +31,7 @@
 #include "node/joining/listening.h"
 #include "node/joining/member_watch.h"
 #include "node/joining/rendezvous_file.h"
+#include "node/keys/dump_guard.h"
 #include "node/keys/key_files.h"
 #include "node/links/tcp_place.h"
 #include "node/log.h"
@@ -155,7 +157,28 @@ FailureDetectorOptions silence_of(const NodeOptions& options) {
   return silence;
 }
 
-std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnation) {
+/// Returns null if none is wanted. Throws RemoteError.
+std::shared_ptr<AuditLog> open_audit(const NodeOptions& options) {
+  if (options.audit_log.empty()) return nullptr;
+  const auto warn = [name = options.name](std::string_view line) { spdlog::warn("[{}] {}", name, line); };
+  return AuditLog::open({.path = options.audit_log, .node = options.name, .warn = warn}).value();
+}
+
+AuditSink sink_of(const std::shared_ptr<AuditLog>& log) {
+  if (!log) return {};
+  return [log](const AuditEntry& entry) { log->add(entry); };
+}
+
+/// Returns what keeps calls that this node refuses in `audit`.
+std::function<void(const NodeName&, const Error&)> refused_calls_to(const AuditSink& audit) {
+  if (!audit) return {};
+  return [audit](const NodeName& caller, const Error& why) {
+    const auto event = why.code == ErrorCode::resource_exhausted ? AuditEvent::limit : AuditEvent::denied;
+    audit({.event = event, .reason = fmt::format("{}: {}", name_of(why.code), why.message), .peer = caller});
+  };
+}
+
+std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnation, AuditSink audit) {
   LinkRequest request;
   request.name = options.name;
   request.incarnation = incarnation;
@@ -171,6 +194,7 @@ std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnat
   request.rings = options.rings;
   request.spins = options.spins;
   request.log = [name = options.name](std::string_view line) { spdlog::warn("[{}] {}", name, line); };
+  request.audit = std::move(audit);
   auto opened = options.transports.open(std::move(request));
   if (!opened) throw RemoteError(opened.error());
   return std::move(opened).value();
@@ -281,10 +305,15 @@ NodeOptions NodeOptions::from_environment() {
     options.link_options["advertise"] = TcpPlace::parse(address) ? address : address + ":*";
   }
   const std::string& where = options.bind.empty() ? options.seed : options.bind;
-  if (const std::string& ports = environment.settings.ports; !ports.empty() && scheme_of(where) == "tcp") {
-    options.link_options["ports"] = ports;
+  if (scheme_of(where) == "tcp") {
+    const NodeSettings& settings = environment.settings;
+    if (!settings.ports.empty()) options.link_options["ports"] = settings.ports;
+    if (!settings.stream_ports.empty()) options.link_options["stream_ports"] = settings.stream_ports;
+    if (!settings.streams) options.link_options["streams"] = "off";
   }
   options.log_level = environment.settings.log_level;
+  if (const std::string& directory = environment.settings.audit_log; !directory.empty())
+    options.audit_log = fmt::format("{}/{}.audit", directory, options.name);
   if (!environment.cluster.empty()) options.control = Control::on;
   options.leaks = environment.settings.leaks == "fail" ? Leaks::fail : Leaks::warn;
   return options;
@@ -313,18 +342,32 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   const auto limit = options.join_deadline.after();
   const auto due = limit ? later(std::chrono::steady_clock::now(), *limit) : std::nullopt;
   settle_keys(options);
+  if (options.keys && !options.liveness.debug) forbid_dumps();
   const auto file = file_of(options);
   choose_place(options, due);
   if (!file && !options.seed.empty()) check_transport(options.seed, options.bind);
   const Incarnation incarnation = draw_incarnation();
-  std::unique_ptr<Link> link = open_link(options, incarnation);
+  const std::shared_ptr<AuditLog> log = open_audit(options);
+  const AuditSink audit = sink_of(log);
+  std::unique_ptr<Link> link = open_link(options, incarnation, audit);
   const Peer self{options.name, incarnation, link->address()};
   warn_of_exposure(options, self.address);
   const std::vector<detail::Seed> seeds = find_seeds(options, self, due);
 
-  Node node(detail::NodeParts{options.name, incarnation, std::nullopt, functions.table(), make_system_clock(),
-                              std::make_shared<ElasticPool>(options.pool), std::move(link), detail::make_inline_host,
-                              options.leaks, options.call_deadline, options.peer_limits, options.call_grants});
+  Node node(detail::NodeParts{.name = options.name,
+                              .incarnation = incarnation,
+                              .rank = std::nullopt,
+                              .functions = functions.table(),
+                              .clock = make_system_clock(),
+                              .executor = std::make_shared<ElasticPool>(options.pool),
+                              .link = std::move(link),
+                              .make_host = detail::make_inline_host,
+                              .leaks = options.leaks,
+                              .call_deadline = options.call_deadline,
+                              .peer_limits = options.peer_limits,
+                              .call_grants = options.call_grants,
+                              .on_refused_call = refused_calls_to(audit)});
+  node.audit_ = log;
   for (const auto& [peer, map] : options.device_maps) node.set_device_map(peer, map);
   if (options.stall_limit && !options.liveness.debug) {
     node.watchdog_ =
@@ -332,7 +375,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   }
   detail::return_idle_memory(node.shared_state()->node, cpu_allocator(), kIdleMemory);
   if (options.keys && options.member_file) {
-    detail::watch_members(node.shared_state()->node, options.member_file, *options.keys, kMemberWatch);
+    detail::watch_members(node.shared_state()->node, options.member_file, *options.keys, kMemberWatch, audit);
   }
   if (options.control == Control::on) node.control_ = control_of(options, node.shared_state()->node);
   detail::Membership& membership = node.core().membership();

@@ -20,6 +20,8 @@
 namespace troupe {
 namespace {
 
+namespace fs = std::filesystem;
+
 using detail::hex_of;
 using detail::WordLines;
 
@@ -147,23 +149,19 @@ Result<NodeKeys> NodeKeys::load(const std::string& key_file, const std::string& 
   const Result<NodeKeyFile> own = NodeKeyFile::load(key_file);
   if (!own.ok()) return own.error();
   const NodeKeyFile& file = own.value();
-  const std::string path =
-      members.empty() ? (std::filesystem::path(key_file).parent_path() / "cluster.members").string() : members;
-  const Result<std::string> text = detail::read_public_file(path, MemberList::kBytesMax);
-  if (!text.ok()) return text.error();
-  MemberList list;
-  try {
-    list = MemberList::parse(text.value(), file.verifying_key);
-  } catch (const std::invalid_argument& error) {
-    return key_failure(ErrorCode::bad_argument, fmt::format("{}: {}", path, error.what()));
-  }
+  const std::string path = members.empty() ? (fs::path(key_file).parent_path() / "cluster.members").string() : members;
+  // Beside the key, not beside the list: other nodes may share that one.
+  const detail::MemberFile::Paths paths{path, fs::path(key_file).replace_extension(".told").string(), key_file};
+  auto content = detail::MemberFile::newest(paths, file.verifying_key);
+  if (!content.ok()) return content.error();
+  const auto& [used, text, list] = content.value();
   if (list.cluster_id != file.cluster_id) {
-    return key_failure(ErrorCode::bad_argument, fmt::format("{} is of cluster {}, and {} of cluster {}", path,
+    return key_failure(ErrorCode::bad_argument, fmt::format("{} is of cluster {}, and {} of cluster {}", used,
                                                             list.cluster_id, key_file, file.cluster_id));
   }
   const auto refused = [&](std::string_view why, std::string hint) {
     return key_failure(ErrorCode::not_authorized,
-                       fmt::format("{} {}, serial {} of {}", file.name, why, list.serial, path), std::move(hint));
+                       fmt::format("{} {}, serial {} of {}", file.name, why, list.serial, used), std::move(hint));
   };
   const MemberList::Member* self = list.find(file.name);
   if (self == nullptr) return refused("is not in the list", "it was revoked, or the list here is an old one");
@@ -172,7 +170,7 @@ Result<NodeKeys> NodeKeys::load(const std::string& key_file, const std::string& 
   Result<KeyRing> ring = KeyRing::from_members(file.keys, detail::MemberFile::valid_members(list, now));
   if (!ring.ok()) return ring.error();
   const std::uint64_t serial = list.serial;
-  auto watched = std::make_shared<detail::MemberFile>(path, file.verifying_key, std::move(list), now);
+  auto watched = std::make_shared<detail::MemberFile>(paths, file.verifying_key, std::move(content).value(), now);
   return NodeKeys{file.cluster_id, serial, std::move(ring).value(), file.secret, std::move(watched)};
 }
 

@@ -127,18 +127,41 @@ struct KeyRing::Members {
 
 /// What copies of a ring share.
 struct KeyRing::Shared {
-  explicit Shared(std::shared_ptr<const Members> first) : members(std::move(first)) {}
+  Shared(KeyPair keys, std::shared_ptr<const Members> first) : own_keys(std::move(keys)), members(std::move(first)) {}
 
   mutable std::mutex mutex;
+  KeyPair own_keys;                             ///< guarded by mutex
   std::shared_ptr<const Members> members;       ///< never null; guarded by mutex
   std::vector<std::function<void()>> watchers;  ///< guarded by mutex
   std::atomic<std::uint64_t> version = 0;       ///< any thread
 };
 
 KeyRing::KeyRing(KeyPair own_keys, std::shared_ptr<const Members> members, std::size_t own_place)
-    : own_keys_(std::move(own_keys)),
-      own_name_(members->list[own_place].name),
-      shared_(std::make_shared<Shared>(std::move(members))) {}
+    : own_name_(members->list[own_place].name),
+      shared_(std::make_shared<Shared>(std::move(own_keys), std::move(members))) {}
+
+KeyPair KeyRing::own_keys() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->own_keys;
+}
+
+void KeyRing::replace_own_keys(KeyPair keys) const {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->own_keys = std::move(keys);
+    ++shared_->version;
+  }
+  tell_watchers();
+}
+
+void KeyRing::tell_watchers() const {
+  std::vector<std::function<void()>> watchers;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    watchers = shared_->watchers;
+  }
+  for (const auto& changed : watchers) changed();
+}
 
 std::shared_ptr<const KeyRing::Members> KeyRing::current() const {
   const std::lock_guard lock(shared_->mutex);
@@ -155,18 +178,16 @@ void KeyRing::on_change(std::function<void()> changed) const {
 }
 
 Result<Unit> KeyRing::replace_members(std::vector<Member> members) const {
-  std::vector<std::function<void()>> watchers;
   try {
     check_members(members);
     const auto in = std::make_shared<const Members>(std::move(members));
     const std::lock_guard lock(shared_->mutex);
     shared_->members = in;
     ++shared_->version;
-    watchers = shared_->watchers;
   } catch (const std::invalid_argument& error) {
     return failure(fmt::format("the key ring {}", error.what()));
   }
-  for (const auto& changed : watchers) changed();
+  tell_watchers();
   return Unit{};
 }
 
@@ -184,6 +205,7 @@ std::optional<NodeName> KeyRing::name_of(const PublicKey& key) const {
 
 LockedBytes KeyRing::to_bytes() const {
   const auto in = current();
+  const KeyPair own = own_keys();
   std::size_t size = kHeadBytes;
   for (const Member& member : in->list) size += 1 + member.name.size() + PublicKey::kBytes;
   LockedBytes result(size);
@@ -191,10 +213,9 @@ LockedBytes KeyRing::to_bytes() const {
   std::ranges::fill(out, std::byte{0});
   detail::store_little_endian(out, kMagic);
   out[4] = kVersion;
-  std::ranges::copy(own_keys_.secret(), out.begin() + kSecretAt);
+  std::ranges::copy(own.secret(), out.begin() + kSecretAt);
   detail::store_little_endian(out.subspan(kCountAt), static_cast<std::uint32_t>(in->list.size()));
-  detail::store_little_endian(out.subspan(kCountAt + 4),
-                              static_cast<std::uint32_t>(in->by_key.at(own_keys_.public_key())));
+  detail::store_little_endian(out.subspan(kCountAt + 4), static_cast<std::uint32_t>(in->by_key.at(own.public_key())));
   out = out.subspan(kHeadBytes);
   for (const Member& member : in->list) {
     out[0] = static_cast<std::byte>(member.name.size());

@@ -20,7 +20,7 @@
 
 namespace troupe {
 
-/// Copies share their memory, and members that replace others. Thread rule: any thread may call any member.
+/// Copies share their memory, and keys that replace others. Thread rule: any thread may call any member.
 class KeyRing {
  public:
   static constexpr std::size_t kMembersMax = 65'536;
@@ -33,7 +33,7 @@ class KeyRing {
   /// Returns the name of the node whose ring this is.
   [[nodiscard]] const NodeName& own_name() const { return own_name_; }
 
-  [[nodiscard]] const KeyPair& own_keys() const { return own_keys_; }
+  [[nodiscard]] KeyPair own_keys() const;
 
   /// Returns all members, including this node, in the order in which they were named: by rank, the seed first.
   [[nodiscard]] std::vector<Member> members() const;
@@ -48,7 +48,11 @@ class KeyRing {
   /// that are not among them. The node itself need not be. Errors: bad_argument, as from_members; then nothing changes.
   [[nodiscard]] Result<Unit> replace_members(std::vector<Member> members) const;
 
-  /// Returns how often members were replaced.
+  /// Replaces this node's own pair in this ring and in all its copies, while nodes use them: a link listens and
+  /// connects with it from now on, and goes on with peers whose rings have its public key.
+  void replace_own_keys(KeyPair keys) const;
+
+  /// Returns how often members or the own pair were replaced.
   [[nodiscard]] std::uint64_t version() const;
 
   /// Calls `changed` after each replacement from now on, on the thread that replaces. It stays as long as any copy of
@@ -80,10 +84,10 @@ class KeyRing {
 
   KeyRing(KeyPair own_keys, std::shared_ptr<const Members> members, std::size_t own_place);
   [[nodiscard]] std::shared_ptr<const Members> current() const;
+  void tell_watchers() const;
   [[nodiscard]] static Result<KeyRing> read(int descriptor);
   [[nodiscard]] static Result<KeyRing> from_parts(std::span<const std::byte> head, std::span<const std::byte> members);
 
-  KeyPair own_keys_;
   NodeName own_name_;
   std::shared_ptr<Shared> shared_;
 };

@@ -9,20 +9,109 @@
 
 namespace troupe::detail {
 
-MemberFile::MemberFile(std::string path, const VerifyingKey& key, MemberList list,
-                       std::chrono::system_clock::time_point now)
-    : path_(std::move(path)), key_(key), list_(std::move(list)), day_(std::chrono::floor<std::chrono::days>(now)) {}
+MemberFile::MemberFile(Paths paths, const VerifyingKey& key, Content content, std::chrono::system_clock::time_point now)
+    : paths_(std::move(paths)),
+      key_(key),
+      cluster_id_(content.list.cluster_id),
+      day_(std::chrono::floor<std::chrono::days>(now)),
+      known_(std::move(content)) {}
+
+Result<MemberFile::Content> MemberFile::newest(const Paths& paths, const VerifyingKey& key) {
+  Result<std::string> text = read_public_file(paths.list, MemberList::kBytesMax);
+  if (!text.ok()) return text.error();
+  Content found;
+  try {
+    found = {paths.list, text.value(), MemberList::parse(text.value(), key)};
+  } catch (const std::invalid_argument& error) {
+    return Error{.code = ErrorCode::bad_argument,
+                 .message = fmt::format("{}: {}", paths.list, error.what()),
+                 .execution = Execution::never};
+  }
+  Result<std::string> kept = read_public_file(paths.kept, MemberList::kBytesMax);
+  if (!kept.ok()) return found;
+  try {
+    MemberList list = MemberList::parse(kept.value(), key);
+    if (list.cluster_id != found.list.cluster_id || list.serial <= found.list.serial) return found;
+    return Content{paths.kept, std::move(kept).value(), std::move(list)};
+  } catch (const std::invalid_argument&) {  // of a cluster that had this node before
+    return found;
+  }
+}
+
+std::uint64_t MemberFile::serial() const {
+  const std::lock_guard lock(mutex_);
+  return known_.list.serial;
+}
+
+std::string MemberFile::text() const {
+  const std::lock_guard lock(mutex_);
+  return known_.text;
+}
+
+MemberFile::Members MemberFile::members(std::chrono::system_clock::time_point now) const {
+  const std::lock_guard lock(mutex_);
+  return {known_.list.serial, valid_members(known_.list, now)};
+}
+
+/// Throws std::invalid_argument for a list that is too large, not right, not signed, or of another cluster.
+MemberList MemberFile::parse(std::string_view text) const {
+  if (text.size() > MemberList::kBytesMax) {
+    throw std::invalid_argument(fmt::format("has {} bytes, at most {}", text.size(), MemberList::kBytesMax));
+  }
+  MemberList list = MemberList::parse(text, key_);
+  if (list.cluster_id != cluster_id_) throw std::invalid_argument("is of another cluster");
+  return list;
+}
+
+/// Returns whether `newer` is that, and goes by it then.
+bool MemberFile::replace(Content newer) {
+  const std::lock_guard lock(mutex_);
+  if (newer.list.serial <= known_.list.serial) return false;
+  is_kept_ = newer.path != paths_.kept;
+  known_ = std::move(newer);
+  return true;
+}
+
+Result<MemberFile::Taken> MemberFile::take(std::string_view text, std::chrono::system_clock::time_point now) {
+  try {
+    MemberList given = parse(text);
+    Taken taken{.serial = given.serial, .news = {}};
+    if (given.serial <= serial()) return taken;
+    std::vector<KeyRing::Member> valid = valid_members(given, now);
+    const std::size_t count = given.members.size();
+    if (!replace({paths_.kept, std::string(text), std::move(given)})) return taken;
+    taken.news = {std::move(valid), fmt::format("serial {}, {} members", taken.serial, count)};
+    return taken;
+  } catch (const std::invalid_argument& error) {
+    return Error{.code = ErrorCode::bad_argument,
+                 .message = fmt::format("{}: members stay those of serial {}", error.what(), serial())};
+  }
+}
 
 MemberFile::News MemberFile::look(std::chrono::system_clock::time_point now) {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock files(files_mutex_, std::try_to_lock);
+  if (!files) return {};
   const auto day = std::chrono::floor<std::chrono::days>(now);
   const bool is_another_day = std::exchange(day_, day) != day;
-  const std::uint64_t known = list_.serial;
-  News news;
-  if (has_changed()) news.line = read_newer();
-  if (!is_another_day && list_.serial == known) return news;
-  news.members = valid_members(list_, now);
+  const std::uint64_t known = serial();
+  News news{.members = {}, .line = keep()};
+  if (has_changed()) {
+    if (std::string line = read_newer(); !line.empty()) news.line = std::move(line);
+  }
+  if (is_another_day || serial() != known) news.members = members(now).valid;
   return news;
+}
+
+/// Returns why the list that was told last is not kept; empty if it is. It is not tried again.
+std::string MemberFile::keep() {
+  std::string text;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_kept_, true)) return {};
+    text = known_.text;
+  }
+  const auto written = write_public_file(paths_.kept, text);
+  return written.ok() ? "" : written.error().message + ": the next start does not know the list that was told";
 }
 
 std::vector<KeyRing::Member> MemberFile::valid_members(const MemberList& list,
@@ -37,7 +126,7 @@ std::vector<KeyRing::Member> MemberFile::valid_members(const MemberList& list,
 /// A file that is gone is about to be replaced, or will never be read again: either way nothing is to be done.
 bool MemberFile::has_changed() {
   struct stat status {};
-  if (::stat(path_.c_str(), &status) != 0) return false;
+  if (::stat(paths_.list.c_str(), &status) != 0) return false;
   const bool same = status.st_ino == seen_.st_ino && status.st_dev == seen_.st_dev && status.st_size == seen_.st_size &&
                     status.st_mtim.tv_sec == seen_.st_mtim.tv_sec && status.st_mtim.tv_nsec == seen_.st_mtim.tv_nsec;
   seen_ = status;
@@ -46,19 +135,19 @@ bool MemberFile::has_changed() {
 
 /// Takes the list if it is newer. Returns the line for the log.
 std::string MemberFile::read_newer() {
-  const Result<std::string> text = read_public_file(path_, MemberList::kBytesMax);
+  const Result<std::string> text = read_public_file(paths_.list, MemberList::kBytesMax);
   if (!text.ok()) return text.error().message;
   try {
-    MemberList read = MemberList::parse(text.value(), key_);
-    if (read.cluster_id != list_.cluster_id) throw std::invalid_argument("is of another cluster");
-    if (read.serial == list_.serial) return {};
-    if (read.serial < list_.serial) {
-      throw std::invalid_argument(fmt::format("has serial {}, this node knows {}", read.serial, list_.serial));
+    MemberList read = parse(text.value());
+    const std::uint64_t known = serial();
+    if (read.serial == known) return {};
+    if (read.serial < known) {
+      throw std::invalid_argument(fmt::format("has serial {}, this node knows {}", read.serial, known));
     }
-    list_ = std::move(read);
-    return fmt::format("{}: serial {}, {} members", path_, list_.serial, list_.members.size());
+    const std::string line = fmt::format("{}: serial {}, {} members", paths_.list, read.serial, read.members.size());
+    return replace({paths_.list, text.value(), std::move(read)}) ? line : "";
   } catch (const std::invalid_argument& error) {
-    return fmt::format("{}: {}: members stay those of serial {}", path_, error.what(), list_.serial);
+    return fmt::format("{}: {}: members stay those of serial {}", paths_.list, error.what(), serial());
   }
 }
 

@@ -8,8 +8,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "messages/error.h"
 #include "node/keys/key_ring.h"
 #include "node/keys/member_list.h"
 #include "node/keys/signing.h"
@@ -19,17 +21,60 @@ namespace troupe::detail {
 /// What a node knows of the list, from the last one that it believed. Thread rule: any thread.
 class MemberFile {
  public:
-  /// `key` has signed all lists of the cluster; `list` was read from `path`, at `now`.
-  MemberFile(std::string path, const VerifyingKey& key, MemberList list, std::chrono::system_clock::time_point now);
+  struct Paths {
+    std::string list;  ///< what whoever decides who is in has put there
+    std::string kept;  ///< the newest list that other members told, of this node alone
+    std::string key;   ///< this node's own
+  };
+
+  /// What a file of members says.
+  struct Content {
+    std::string path;  ///< of the file
+    std::string text;
+    MemberList list;
+  };
+
+  /// `key` has signed all lists of the cluster; `content` was read at `now`.
+  MemberFile(Paths paths, const VerifyingKey& key, Content content, std::chrono::system_clock::time_point now);
+
+  /// Returns the newer one of both files; of `kept` only what the owner of `key` has signed for the same cluster.
+  /// Errors: bad_argument (of `list`: no such file, not right, not signed).
+  [[nodiscard]] static Result<Content> newest(const Paths& paths, const VerifyingKey& key);
 
   struct News {
     std::optional<std::vector<KeyRing::Member>> members;  ///< who is in from now on, if that has changed
     std::string line;                                     ///< for the log; empty: nothing has happened
   };
 
-  /// Looks at the file and at the day. A list that is not right, not signed, of another cluster or older than the one
-  /// that this node knows changes nothing; it is reported once. Costs one system call if the file is the same.
+  /// Looks at the file and at the day, and writes the list that was told last where it is kept. A list that is not
+  /// right, not signed, of another cluster or older than the one that this node knows changes nothing; it is reported
+  /// once. Costs one system call if the file is the same, nothing while another look waits for the file system.
   [[nodiscard]] News look(std::chrono::system_clock::time_point now);
+
+  [[nodiscard]] const Paths& paths() const { return paths_; }
+
+  /// Returns the serial of the list that this node goes by.
+  [[nodiscard]] std::uint64_t serial() const;
+
+  /// Returns the text of that list, as the owner of the cluster signed it.
+  [[nodiscard]] std::string text() const;
+
+  struct Members {
+    std::uint64_t serial = 0;
+    std::vector<KeyRing::Member> valid;  ///< that have not expired
+  };
+
+  /// Returns the members of that list.
+  [[nodiscard]] Members members(std::chrono::system_clock::time_point now) const;
+
+  struct Taken {
+    std::uint64_t serial = 0;  ///< of the list that was given
+    News news;
+  };
+
+  /// Takes a list that came from another member, if it is newer; the next look() keeps it in a file, so that a node
+  /// that starts anew begins with it. Reads and writes no file. Errors: bad_argument, as look() reports them.
+  [[nodiscard]] Result<Taken> take(std::string_view text, std::chrono::system_clock::time_point now);
 
   /// Returns the members that have not expired.
   [[nodiscard]] static std::vector<KeyRing::Member> valid_members(const MemberList& list,
@@ -38,13 +83,19 @@ class MemberFile {
  private:
   [[nodiscard]] bool has_changed();
   [[nodiscard]] std::string read_newer();
+  [[nodiscard]] std::string keep();
+  [[nodiscard]] MemberList parse(std::string_view text) const;
+  [[nodiscard]] bool replace(Content newer);
 
-  const std::string path_;
+  const Paths paths_;
   const VerifyingKey key_;
-  std::mutex mutex_;
-  MemberList list_;            ///< guarded by mutex_
-  struct stat seen_ {};        ///< of the file when it was read last; guarded by mutex_
-  std::chrono::sys_days day_;  ///< of the last look; guarded by mutex_
+  const std::string cluster_id_;
+  std::mutex files_mutex_;     ///< held while files are read or written, however long that takes
+  struct stat seen_ {};        ///< of the list when it was read last; guarded by files_mutex_
+  std::chrono::sys_days day_;  ///< of the last look; guarded by files_mutex_
+  mutable std::mutex mutex_;   ///< never held while files are read or written
+  Content known_;              ///< guarded by mutex_
+  bool is_kept_ = true;        ///< known_ needs no writing; guarded by mutex_
 };
 
 }  // namespace troupe::detail

@@ -27,6 +27,7 @@ struct Exec {
   int keys;     ///< -1: none
   int failure;  ///< receives errno if the program cannot start
   pid_t launcher;
+  bool may_gain_privileges;
 };
 
 void restore_default_signals() {
@@ -39,6 +40,7 @@ void restore_default_signals() {
 [[noreturn]] void become(const Exec& exec, const ProcessGuard& guard) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != exec.launcher) _exit(127);  // the launcher died before prctl
+  if (!exec.may_gain_privileges) prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   setpgid(0, 0);
   guard.watch(getpid());
   for (int i = 0; i < 3; ++i) dup2(exec.standard[i], i);
@@ -80,6 +82,7 @@ ChildProcess::ChildProcess(const ChildSpec& spec, std::span<const std::byte> sec
       .keys = keys.get(),
       .failure = failure.write_end.get(),
       .launcher = getpid(),
+      .may_gain_privileges = spec.may_gain_privileges,
   };
   pid_ = fork();
   if (pid_ < 0) throw SpawnError(fmt::format("cannot fork: {}", strerror(errno)));

@@ -27,6 +27,7 @@ struct ChildSpec {
   Variables environment;
   std::filesystem::path working_dir;  ///< empty: the launcher's own
   bool takes_input = false;           ///< its standard input is a pipe, instead of /dev/null
+  bool may_gain_privileges = false;   ///< programs that it starts may be setuid or have capabilities, as helpers of ssh
   std::optional<KeyRing> keys;        ///< its own; nullopt: it gets none
 };
 

@@ -33,6 +33,7 @@ struct LaunchPlan {
   std::optional<std::size_t> result;  ///< the node whose last line is repeated at the end
   FileDescriptor reserved_port;       ///< keeps the seed's port from others until the seed listens there
   std::vector<HostPlan> hosts;        ///< that run the nodes; none: all run here
+  bool nodes_have_key_files = false;  ///< with the cluster's secret: they are told none
 };
 
 /// Returns the plan for `config`: names, ranks, programs, addresses. Throws ConfigError for what cannot be started:

@@ -37,6 +37,7 @@
 #include "node/launch/log_view.h"
 #include "node/launch/output_queue.h"
 #include "node/launch/process_guard.h"
+#include "node/launch/recent_lines.h"
 #include "node/launch/signal_queue.h"
 #include "node/launch/subreaper.h"
 #include "node/launch/supervision.h"
@@ -54,6 +55,7 @@ constexpr int kCannotStart = 126;                      // exit status, as a shel
 constexpr int kSignalBase = 128;                       // exit status, plus the signal's number
 constexpr std::chrono::milliseconds kMargin{500};      // lets a node's own deadline pass first
 constexpr std::chrono::milliseconds kCloseMax{2'000};  // until agents must have ended, after their nodes
+constexpr std::chrono::milliseconds kFollowMax{500};   // until who follows the output has been told of its end
 
 std::string signal_name(int signal) { return fmt::format("SIG{}", sigabbrev_np(signal)); }
 
@@ -71,14 +73,19 @@ std::size_t terminal_columns() {
   return known && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-LogView make_view(const LaunchPlan& plan, const Variables& variables) {
+LogView make_view(const LaunchPlan& plan, const Variables& variables, RecentLines& recent) {
   std::vector<std::string> labels;
   for (const NodePlan& node : plan.nodes) labels.push_back(node.label);
+  const auto keep = [&recent, nodes = plan.nodes.size()](std::size_t node, Output stream, std::string_view line) {
+    if (node < nodes) recent.add(node, stream, line);
+  };
   for (const HostPlan& host : plan.hosts) labels.push_back("host " + host.name);
   const auto no_colour = variables.find("NO_COLOR");
-  return LogView(std::move(labels), {.is_terminal = {isatty(STDOUT_FILENO) == 1, isatty(STDERR_FILENO) == 1},
-                                     .colours = no_colour == variables.end() || no_colour->second.empty(),
-                                     .columns = terminal_columns()});
+  return LogView(std::move(labels),
+                 {.is_terminal = {isatty(STDOUT_FILENO) == 1, isatty(STDERR_FILENO) == 1},
+                  .colours = no_colour == variables.end() || no_colour->second.empty(),
+                  .columns = terminal_columns()},
+                 keep);
 }
 
 std::vector<std::string> names(const LaunchPlan& plan) {
@@ -99,7 +106,8 @@ class Launcher {
       : config_(config),
         options_(options),
         plan_(std::move(plan)),
-        view_(make_view(plan_, options.variables)),
+        recent_(names(plan_)),
+        view_(make_view(plan_, options.variables, recent_)),
         logs_(options.log_dir, names(plan_)),
         stop_timeout_(config.node.shutdown_timeout + kMargin),
         rules_(policies(plan_), stop_timeout_),
@@ -119,6 +127,7 @@ class Launcher {
     while (!rules_.finished()) turn();
     close_hosts();
     say_how_it_ended();
+    end_following();
     return flush(rules_.status());
   }
 
@@ -138,7 +147,7 @@ class Launcher {
     auto host = std::make_unique<LocalHost>(guard_, events());
     for (const NodePlan& node : plan_.nodes) {
       try {
-        host->nodes().start(node.child, secret);
+        host->nodes().start(node.child, plan_.nodes_have_key_files ? std::span<const std::byte>() : secret);
       } catch (const SpawnError& error) {
         const std::size_t failed = host->nodes().size();
         host->nodes().kill_all();
@@ -206,6 +215,15 @@ class Launcher {
     while (!std::all_of(remotes.begin(), remotes.end(), is_over) && Clock::now() < due) turn(due);
   }
 
+  /// Lets those who follow the output read its end.
+  void end_following() {
+    recent_.end();
+    const Clock::time_point due = Clock::now() + kFollowMax;
+    while (control_ && Clock::now() < due && (recent_.is_followed(Clock::now()) || control_->connections() > 0)) {
+      turn(due);
+    }
+  }
+
   /// Opens the control socket for `troupe status`.
   void open_control() {
     try {
@@ -217,7 +235,8 @@ class Launcher {
     }
   }
 
-  /// Answers "nodes" and "kill NODE NUMBER"; "ask NODE QUESTION" goes to the agent of the node's host.
+  /// Answers "nodes", "logs", "follow" and "kill NODE NUMBER"; "ask NODE QUESTION" goes to the agent of the node's
+  /// host.
   std::optional<std::string> answer(std::string_view question, std::uint64_t id) {
     if (question == "nodes") return json_of(report());
     const auto take_word = [&] {
@@ -226,6 +245,7 @@ class Launcher {
       return word;
     };
     const std::string_view verb = take_word();
+    if (verb == "logs" || verb == "follow") return recent_.answer(verb, question, id, Clock::now());
     if (verb != "ask" && verb != "kill") return json_of_error("it does not know this question");
     const std::string_view name = take_word();
     const auto node =
@@ -288,6 +308,9 @@ class Launcher {
     if (polled[0].revents != 0) take_signals();
     if (control_ && (polled.size() > first_of_control + 1 || polled[first_of_control].revents != 0))
       control_->work(Clock::now());
+    for (auto& [id, text] : recent_.take_answers(Clock::now())) {
+      if (control_) control_->take_answer(id, std::move(text));
+    }
     if (output_.take_closed()) interrupt(SIGPIPE);
     carry_out(rules_.on_time(Clock::now()));
   }
@@ -298,6 +321,7 @@ class Launcher {
     };
     sooner(rules_.next_time());
     if (control_) sooner(control_->next_due());
+    sooner(recent_.next_due());
     for (const auto& host : hosts_) sooner(host->next_due());
     if (!due) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - Clock::now()).count();
@@ -398,6 +422,7 @@ class Launcher {
   LaunchPlan plan_;
   SignalQueue signals_;
   ProcessGuard guard_;
+  RecentLines recent_;
   LogView view_;
   LogFiles logs_;
   OutputQueue output_;
@@ -413,15 +438,21 @@ class Launcher {
 
 }  // namespace
 
-int run_cluster(const ClusterConfig& config, const LaunchOptions& options) {
-  const LaunchHost host{
-      .variables = options.variables,
+detail::LaunchHost detail::this_host(const Variables& variables) {
+  return {
+      .variables = variables,
       .cores = available_cores(),
       .shows_bars = isatty(STDOUT_FILENO) == 1 || isatty(STDERR_FILENO) == 1,
   };
-  LaunchPlan plan = plan_launch(config, host);
+}
+
+int detail::run_plan(const ClusterConfig& config, const LaunchOptions& options, LaunchPlan plan) {
   const Subreaper subreaper;
   return Launcher(config, options, std::move(plan)).run();
+}
+
+int run_cluster(const ClusterConfig& config, const LaunchOptions& options) {
+  return detail::run_plan(config, options, detail::plan_launch(config, detail::this_host(options.variables)));
 }
 
 }  // namespace troupe

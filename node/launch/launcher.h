@@ -25,4 +25,17 @@ struct LaunchOptions {
 /// is started, if the plan fails.
 [[nodiscard]] int run_cluster(const ClusterConfig& config, const LaunchOptions& options);
 
+namespace detail {
+
+struct LaunchHost;
+struct LaunchPlan;
+
+/// Returns the facts about this machine and this process's output.
+[[nodiscard]] LaunchHost this_host(const Variables& variables);
+
+/// As run_cluster, with a plan that is made already.
+[[nodiscard]] int run_plan(const ClusterConfig& config, const LaunchOptions& options, LaunchPlan plan);
+
+}  // namespace detail
+
 }  // namespace troupe

@@ -44,7 +44,8 @@ std::string fitted(std::string_view text, std::size_t columns) {
 
 }  // namespace
 
-LogView::LogView(std::vector<std::string> labels, Options options) : options_(options) {
+LogView::LogView(std::vector<std::string> labels, Options options, OnLine on_line)
+    : options_(options), on_line_(std::move(on_line)) {
   for (std::string& label : labels) {
     NodeView node;
     node.label = std::move(label);
@@ -103,6 +104,7 @@ void LogView::show_line(std::size_t node, Output stream, std::string_view line) 
     view.last_line = line;
     if (stream == Output::out) view.last_output_line = line;
   }
+  if (on_line_) on_line_(node, stream, line);
   const std::string_view space = line.empty() ? "" : " ";
   put(stream, fmt::format("{}{}{}\n", coloured_prefix(node, stream), space, line));
 }

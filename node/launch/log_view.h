@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,8 +31,11 @@ class LogView {
     std::size_t columns = 80;           ///< bars are cut to this width
   };
 
+  /// Receives each line of a node, without its end.
+  using OnLine = std::function<void(std::size_t node, Output stream, std::string_view line)>;
+
   /// `labels`: the text in brackets, one per node: "trainer/1".
-  LogView(std::vector<std::string> labels, Options options);
+  LogView(std::vector<std::string> labels, Options options, OnLine on_line = {});
 
   /// Takes `bytes` of `node`, which may start and end anywhere in a line.
   void write(std::size_t node, Output stream, std::string_view bytes);
@@ -80,6 +84,7 @@ class LogView {
 
   std::vector<NodeView> nodes_;
   Options options_;
+  OnLine on_line_;
   std::vector<ShownText> shown_;
   std::string rows_shown_;  ///< the bars on the terminal now
   std::size_t rows_shown_count_ = 0;

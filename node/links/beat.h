@@ -23,6 +23,9 @@ class PulseKey {
   std::array<std::byte, kBytes> bytes_{};
 };
 
+/// Begins each datagram to one life of a node, before the beat. Whoever has the cluster's secret derives it.
+using PulseMark = std::array<std::byte, 8>;
+
 /// Offsets in bytes, little-endian: 0 magic "TRPB", 4 slot, 8 number, 16 interval in ms (4), 20 deaf in ms (4), 24
 /// proof (8): SipHash-2-4 under the session's key of bytes 0 to 23.
 struct Beat {

@@ -1,7 +1,9 @@
 #include "node/links/datagram_socket.h"
 
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
+#include <netinet/udp.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -112,7 +114,9 @@ std::optional<DatagramSocket> DatagramSocket::open_unix(std::string file) {
 
 std::optional<DatagramSocket> DatagramSocket::open_for_one(std::uint32_t number) const {
   if (family_ != AF_UNIX) return std::nullopt;
-  return open_unix(file_.empty() ? std::string{} : file_of_one(file_, std::to_string(number)));
+  auto socket = open_unix(file_.empty() ? std::string{} : file_of_one(file_, std::to_string(number)));
+  if (socket && admitted_) socket->admit_only(*admitted_);
+  return socket;
 }
 
 Result<DatagramSocket> DatagramSocket::open_beside(const std::string& address, std::optional<PortRange> ports) {
@@ -166,6 +170,24 @@ void DatagramSocket::send(const SocketAddress& to, std::span<const std::byte> by
     return other.get();
   };
   (void)::sendto(sender(), bytes.data(), bytes.size(), MSG_NOSIGNAL, to.get(), to.size);
+}
+
+void DatagramSocket::admit_only(const Beginning& beginning) {
+  const auto word = [&](std::size_t at) {  // the filter loads words as the network has them
+    std::uint32_t bytes = 0;
+    std::memcpy(&bytes, beginning.data() + at, sizeof bytes);
+    return ntohl(bytes);
+  };
+  const std::uint32_t content = family_ == AF_UNIX ? 0 : sizeof(udphdr);
+  std::array<sock_filter, 6> program{{{BPF_LD | BPF_W | BPF_ABS, 0, 0, content},
+                                      {BPF_JMP | BPF_JEQ | BPF_K, 0, 3, word(0)},
+                                      {BPF_LD | BPF_W | BPF_ABS, 0, 0, content + 4},
+                                      {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, word(4)},
+                                      {BPF_RET | BPF_K, 0, 0, 0xFFFF},
+                                      {BPF_RET | BPF_K, 0, 0, 0}}};
+  const sock_fprog filter{.len = program.size(), .filter = program.data()};
+  (void)::setsockopt(descriptor_.get(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+  admitted_ = beginning;
 }
 
 std::size_t DatagramSocket::receive(Batch& into) const {

@@ -41,6 +41,7 @@ class DatagramSocket {
         descriptor_(std::move(other.descriptor_)),
         place_(std::move(other.place_)),
         file_(std::exchange(other.file_, {})),
+        admitted_(other.admitted_),
         senders_(std::move(other.senders_)) {}
   DatagramSocket& operator=(DatagramSocket&&) = delete;
   ~DatagramSocket();
@@ -62,6 +63,13 @@ class DatagramSocket {
   /// Sends a datagram, also to an address of another kind than its own.
   void send(const SocketAddress& to, std::span<const std::byte> bytes);
 
+  /// The first bytes of a datagram.
+  using Beginning = std::array<std::byte, 8>;
+
+  /// From now on only datagrams that begin with `beginning` take room in this socket, and in those that `open_for_one`
+  /// opens: the system drops others when they arrive. What is in it already stays.
+  void admit_only(const Beginning& beginning);
+
   /// For poll.
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
@@ -81,6 +89,7 @@ class DatagramSocket {
   detail::FileDescriptor descriptor_;
   std::string place_;                              ///< of UDP the port, of a unix socket its path or "@NAME"
   std::string file_;                               ///< removed on destruction; may be empty
+  std::optional<Beginning> admitted_;              ///< see admit_only; nullopt: all
   std::map<int, detail::FileDescriptor> senders_;  ///< for addresses of other families, by family
 };
 

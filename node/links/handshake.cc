@@ -20,7 +20,10 @@ constexpr std::string_view kServerLabel{"troupe handshake server\0", 24};
 constexpr std::string_view kClientLabel{"troupe handshake client\0", 24};
 constexpr std::string_view kWelcomeLabel{"troupe handshake welcome\0", 25};
 constexpr std::string_view kTokenLabel{"troupe session token\0", 21};
+constexpr std::string_view kBulkTokenLabel{"troupe session bulk token\0", 26};
 constexpr std::string_view kPulseLabel{"troupe pulse key\0", 17};
+
+constexpr std::string_view kMarkLabel{"troupe pulse mark\0", 18};
 
 static_assert(crypto_auth_hmacsha512256_KEYBYTES == ClusterSecret::kBytes);
 static_assert(crypto_auth_hmacsha512256_BYTES == std::tuple_size_v<Proof>);
@@ -44,8 +47,8 @@ Proof prove(const ClusterSecret& secret, std::string_view label, std::span<const
 
 bool same(const Proof& left, const Proof& right) { return sodium_memcmp(left.data(), right.data(), left.size()) == 0; }
 
-SessionToken derive_token(const ClusterSecret& secret, std::span<const std::byte> transcript) {
-  const Proof derived = prove(secret, kTokenLabel, transcript);
+SessionToken derive_token(const ClusterSecret& secret, std::string_view label, std::span<const std::byte> transcript) {
+  const Proof derived = prove(secret, label, transcript);
   return SessionToken(std::span{derived}.first<SessionToken::kBytes>());
 }
 
@@ -99,6 +102,16 @@ Nonce random_nonce() {
   Nonce nonce;
   randombytes_buf(nonce.data(), nonce.size());
   return nonce;
+}
+
+PulseMark pulse_mark_of(const ClusterSecret& secret, const NodeName& node, Incarnation incarnation) {
+  std::array<std::byte, 16> life{};
+  detail::store_little_endian(std::span<std::byte>{life}, incarnation.high);
+  detail::store_little_endian(std::span<std::byte>{life}.subspan(8), incarnation.low);
+  const Proof derived = prove(secret, kMarkLabel, life, std::as_bytes(std::span{node}));
+  PulseMark mark{};
+  std::ranges::copy(std::span{derived}.first<std::tuple_size_v<PulseMark>>(), mark.begin());
+  return mark;
 }
 
 SessionToken::SessionToken(std::span<const std::byte, kBytes> bytes) { std::ranges::copy(bytes, bytes_.begin()); }
@@ -159,9 +172,11 @@ HandshakeStep HandshakeClient::take_challenge(const handshake::Challenge& challe
       .peer = {.name = challenge.name, .incarnation = challenge.incarnation, .address = challenge.address},
       .version = challenge.version,
       .slot = 0,
-      .token = derive_token(secret_, transcript_),
+      .token = derive_token(secret_, kTokenLabel, transcript_),
+      .bulk_token = derive_token(secret_, kBulkTokenLabel, transcript_),
       .pulse = challenge.pulse,
-      .pulse_key = derive_pulse_key(secret_, transcript_)};
+      .pulse_key = derive_pulse_key(secret_, transcript_),
+      .pulse_mark = pulse_mark_of(secret_, challenge.name, challenge.incarnation)};
   return {.reply = handshake::encode(handshake::ClientProof{prove(secret_, kClientLabel, transcript_)}),
           .done = {},
           .failed = {}};
@@ -228,7 +243,8 @@ HandshakeStep HandshakeServer::take(std::span<const std::byte> message) {
 }
 
 HandshakeStep HandshakeServer::take_hello(const handshake::Hello& hello, std::span<const std::byte> message) {
-  if (hello.version_min > self_.version_max || hello.version_max < self_.version_min) {
+  const bool is_range = hello.version_min <= hello.version_max;
+  if (!is_range || hello.version_min > self_.version_max || hello.version_max < self_.version_min) {
     return fail(ErrorCode::version_mismatch, versions_text(hello.version_min, hello.version_max, self_));
   }
   if (!is_valid_node_name(hello.name))
@@ -257,9 +273,11 @@ HandshakeStep HandshakeServer::take_hello(const handshake::Hello& hello, std::sp
       Authenticated{.peer = {.name = hello.name, .incarnation = hello.incarnation, .address = hello.address},
                     .version = challenge.version,
                     .slot = 0,
-                    .token = derive_token(secret_, transcript_),
+                    .token = derive_token(secret_, kTokenLabel, transcript_),
+                    .bulk_token = derive_token(secret_, kBulkTokenLabel, transcript_),
                     .pulse = hello.pulse,
-                    .pulse_key = derive_pulse_key(secret_, transcript_)};
+                    .pulse_key = derive_pulse_key(secret_, transcript_),
+                    .pulse_mark = pulse_mark_of(secret_, hello.name, hello.incarnation)};
   return {.reply = std::move(reply), .done = {}, .failed = {}};
 }
 

@@ -30,8 +30,8 @@
 namespace troupe {
 
 /// The protocol versions that this build supports.
-inline constexpr std::uint16_t kProtocolVersionMin = 6;
-inline constexpr std::uint16_t kProtocolVersionMax = 6;
+inline constexpr std::uint16_t kProtocolVersionMin = 7;
+inline constexpr std::uint16_t kProtocolVersionMax = 7;
 
 /// A node's description of itself.
 struct HandshakeIdentity {
@@ -65,9 +65,15 @@ struct Authenticated {
   std::uint16_t version = 0;
   std::uint32_t slot = 0;  ///< the server's key of the session
   SessionToken token;
+  SessionToken bulk_token;       ///< of the separate connection for large messages
   handshake::PulseInfo pulse{};  ///< the peer's
   PulseKey pulse_key;            ///< of the heartbeats from the client to the server
+  PulseMark pulse_mark{};        ///< of all heartbeats to the peer
 };
+
+/// Returns the mark of heartbeats to that life of a node of the cluster. It is never sent before it is used, and keeps
+/// out those who neither know the secret nor read what travels.
+[[nodiscard]] PulseMark pulse_mark_of(const ClusterSecret& secret, const NodeName& node, Incarnation incarnation);
 
 /// The next action after a received message.
 struct HandshakeStep {

@@ -48,7 +48,10 @@ Pulse::Due Pulse::tick(TimePoint now) {
     if (found == aimed_.end()) continue;
     Aimed& aimed = found->second;
     const Beat beat{.slot = aimed.target.slot, .number = ++aimed.sent, .said = said};
-    due.beats.push_back({.to = aimed.target.address, .bytes = encode(beat, aimed.target.key)});
+    Outgoing outgoing{.to = aimed.target.address};
+    const auto after_mark = std::ranges::copy(aimed.target.mark, outgoing.bytes.begin()).out;
+    std::ranges::copy(encode(beat, aimed.target.key), after_mark);
+    due.beats.push_back(outgoing);
   }
   if (detector_.watched() > kManyPeers) due.next = std::min(*due.next, now + kManyPeersRead);
   return due;

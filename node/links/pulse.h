@@ -1,11 +1,13 @@
 // The heartbeats of a ZeroMQ link: their targets, their proofs, and the consequences of their absence.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -27,6 +29,7 @@ class Pulse {
     SocketAddress address;
     std::uint32_t slot = 0;
     PulseKey key;
+    PulseMark mark{};
   };
 
   /// Sends beats for `peer` to `target` from now on, once it is watched. Replaces a target of a lower `number`; one
@@ -43,12 +46,13 @@ class Pulse {
   }
   void forget(const NodeName& peer);
 
-  /// Takes a received datagram. Counts those of unknown sessions and repeated ones.
+  /// Takes a received datagram without its mark. Counts those of
+  /// unknown sessions and repeated ones.
   [[nodiscard]] std::optional<FailureDetector::Event> take(std::span<const std::byte> datagram, TimePoint now);
 
   struct Outgoing {
     SocketAddress to;
-    Beat::Bytes bytes;
+    std::array<std::byte, std::tuple_size_v<PulseMark> + Beat::kBytes> bytes{};  ///< the mark, the beat
   };
   struct Due {
     std::vector<FailureDetector::Event> events;

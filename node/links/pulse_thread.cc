@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "actors/core/guarded.h"
@@ -106,13 +107,15 @@ void PulseThread::read() {
 }
 
 void PulseThread::read(const DatagramSocket& socket, std::size_t most) {
-  static_assert(sizeof(Datagram::bytes) > Beat::kBytes);  // so that a longer datagram is not taken for a beat
+  constexpr std::size_t kMarkBytes = std::tuple_size_v<PulseMark>;
+  static_assert(sizeof(Datagram::bytes) > kMarkBytes + Beat::kBytes);  // a longer datagram is not taken for a beat
   DatagramSocket::Batch batch;
   std::size_t count = batch.size();
   for (std::size_t all = 0; count == batch.size() && all < most; all += count) {
     count = socket.receive(batch);
     for (const Datagram& datagram : std::span(batch).first(count)) {
-      if (const auto event = pulse_.take(datagram.content(), now())) tell_(*event);
+      const auto beat = datagram.content().subspan(std::min(datagram.size, kMarkBytes));
+      if (const auto event = pulse_.take(beat, now())) tell_(*event);
     }
   }
 }

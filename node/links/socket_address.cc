@@ -4,6 +4,7 @@
 #include <sys/un.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -41,6 +42,18 @@ std::optional<SocketAddress> host_address(std::string_view host_and_port, HostNa
   std::memcpy(&address.bytes, first->ai_addr, first->ai_addrlen);
   address.size = first->ai_addrlen;
   return address;
+}
+
+std::string host_and_port_of(const SocketAddress& address) {
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  if (address.family() != AF_INET && address.family() != AF_INET6) return {};
+  if (::getnameinfo(address.get(), address.size, host.data(), host.size(), port.data(), port.size(),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return {};
+  }
+  const std::string name(host.data());
+  return (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":" + port.data();
 }
 
 std::optional<bool> is_of_this_host(std::string_view address, HostNames names) {

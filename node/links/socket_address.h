@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace troupe {
@@ -27,6 +28,9 @@ enum class HostNames {
 /// Returns the address of "HOST:PORT" or "[HOST]:PORT", with a numeric port.
 [[nodiscard]] std::optional<SocketAddress> host_address(std::string_view host_and_port,
                                                         HostNames names = HostNames::refuse);
+
+/// Returns "HOST:PORT" or "[HOST]:PORT" in numbers; empty for an address of another kind.
+[[nodiscard]] std::string host_and_port_of(const SocketAddress& address);
 
 /// Returns whether "tcp://HOST:PORT" is an address of this machine; true for every address of another kind. nullopt if
 /// HOST is a name that is not looked up, or not found.

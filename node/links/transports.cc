@@ -14,6 +14,7 @@
 #include "node/config/settings.h"
 #include "node/links/port_range.h"
 #include "node/links/shared_memory/shared_link.h"
+#include "node/links/streams/stream_link.h"
 #include "node/links/zmq_link.h"
 
 namespace troupe {
@@ -74,6 +75,7 @@ Result<std::unique_ptr<Link>> open_zmq_link(LinkRequest request, std::string lis
     if (first && first->port != "*") options.port_of_first = static_cast<std::uint16_t>(std::stoi(first->port));
   }
   options.log = std::move(request.log);
+  options.audit = std::move(request.audit);
   options.keys = std::move(request.keys);
   if (reaches_other_machines(request.network)) options.exposure = ZmqLinkOptions::Exposure::network;
   Result<std::unique_ptr<ZmqLink>> link = ZmqLink::open(std::move(options));
@@ -92,6 +94,41 @@ TcpPlace place_in_numbers(const std::string& address) {
   return TcpPlace{numbers_of(place->host), place->port};
 }
 
+/// What `streams` and `stream_ports` ask for; no value: large messages share the connection of small ones. Throws
+/// std::invalid_argument.
+std::optional<detail::StreamReceiverOptions> streams_of(const LinkRequest& request, const TcpPlace& listen) {
+  const auto option = [&](const std::string& name) -> std::optional<std::string> {
+    const auto found = request.options.find(name);
+    return found == request.options.end() ? std::nullopt : std::optional(found->second);
+  };
+  detail::StreamReceiverOptions streams{.host = listen.host};
+  const std::optional<std::string> ports = option("stream_ports");
+  if (ports && !(streams.ports = PortRange::parse(*ports)))
+    throw std::invalid_argument(fmt::format("stream_ports = \"{}\" is not LOW-HIGH, two ports", *ports));
+  const std::string wanted = option("streams").value_or("auto");
+  if (wanted == "off") return std::nullopt;
+  if (wanted != "auto") throw std::invalid_argument(fmt::format("streams = \"{}\" is neither auto nor off", wanted));
+  // A firewall lets `ports` through, and each of them may be wanted by another node; who forwards one port to this node
+  // forwards no other.
+  const std::optional<TcpPlace> told = TcpPlace::parse(option("advertise").value_or(""));
+  const bool is_forwarded = told && told->port != "*";
+  return (option("ports") || is_forwarded) && !ports ? std::nullopt : std::optional(std::move(streams));
+}
+
+/// Opens a link whose large messages have connections of their own.
+Result<std::unique_ptr<Link>> open_with_streams(LinkRequest request, std::string listen,
+                                                detail::StreamReceiverOptions streams) {
+  StreamLinkOptions options{.name = request.name,
+                            .incarnation = request.incarnation,
+                            .keys = request.keys,
+                            .receiver = std::move(streams),
+                            .log = request.log,
+                            .audit = request.audit};
+  auto link = open_zmq_link(std::move(request), std::move(listen));
+  if (!link) return link.error();
+  return std::unique_ptr<Link>(std::make_unique<StreamLink>(std::move(link).value(), std::move(options)));
+}
+
 Result<std::unique_ptr<Link>> open_tcp(LinkRequest request) {
   const auto advertise = request.options.find("advertise");
   try {
@@ -101,7 +138,9 @@ Result<std::unique_ptr<Link>> open_tcp(LinkRequest request) {
     } else if (reaches_other_machines(request.network) && is_any_address(listen.host)) {
       throw std::invalid_argument(fmt::format("peers cannot connect to \"{}\": set `advertise`, too", request.listen));
     }
-    return open_zmq_link(std::move(request), listen.text());
+    std::optional<detail::StreamReceiverOptions> streams = streams_of(request, listen);
+    if (!streams) return open_zmq_link(std::move(request), listen.text());
+    return open_with_streams(std::move(request), listen.text(), *std::move(streams));
   } catch (const std::invalid_argument& error) {
     return refused(request.listen, fmt::format("cannot listen at \"{}\": {}", request.listen, error.what()));
   }
@@ -131,7 +170,7 @@ std::string_view scheme_of(std::string_view address) {
 }
 
 Transports::Transports() {
-  add("tcp", {&open_tcp, {"advertise", "connect_patience", "handshake_timeout", "ports"}});
+  add("tcp", {&open_tcp, {"advertise", "connect_patience", "handshake_timeout", "ports", "stream_ports", "streams"}});
   add("ipc", {&open_ipc, {"connect_patience", "handshake_timeout"}});
 }
 

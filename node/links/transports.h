@@ -20,6 +20,8 @@
 
 namespace troupe {
 
+struct AuditEntry;
+
 /// A node's request for a link.
 struct LinkRequest {
   NodeName name;
@@ -36,6 +38,7 @@ struct LinkRequest {
   std::string listen;                          ///< "SCHEME://PLACE"; "SCHEME://" alone: the transport chooses
   std::map<std::string, std::string> options;  ///< by name, as the transport defines them
   std::function<void(std::string_view line)> log;
+  std::function<void(const AuditEntry&)> audit = {};  ///< told of peers that come, go and are refused
 };
 
 /// A transport, which opens links.
@@ -47,12 +50,16 @@ struct LinkKind {
 /// The transports of a node. "tcp" and "ipc" are built in:
 ///
 ///   tcp   "tcp://127.0.0.1:*", any free port   options: advertise, connect_patience, handshake_timeout,
-///                                                 ports
+///                                                 ports, streams, stream_ports
 ///         HOST is a numeric address (IPv6 in brackets), the name of an interface or of a host, or "*": then
 ///         `advertise`,
 ///         "tcp://HOST:PORT" with "*" for the bound port, is the address told to peers.
 ///         `ports`, "LOW-HIGH", are those among which a port is chosen where the address leaves it open, for firewalls
 ///         that let only some through: the tcp port, and the udp port of the same number for heartbeats.
+///         Large messages have connections of their own (streams/), at another tcp port, which is opened for the first
+///         of them: any free one, or one of `stream_ports`, "LOW-HIGH". With `ports` or a port to `advertise` and
+///         without `stream_ports`, or if `streams` is "off" ("auto" is the default), they share the connection of small
+///         ones.
 ///   ipc   "ipc://PATH" or "ipc://@NAME"        options: connect_patience, handshake_timeout
 ///         Large tensors do not travel: the receiver reads them in the sender's memory (shared_memory/).
 class Transports {

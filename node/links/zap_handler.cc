@@ -42,13 +42,14 @@ ZapHandler::ZapHandler(Rule rule) : rule_(std::move(rule)) {}
 
 ZapHandler::~ZapHandler() { stop(); }
 
-void ZapHandler::watch(std::function<void(const Error&)> on_failure, Log log) {
+void ZapHandler::watch(std::function<void(const Error&)> on_failure, Log log, AuditSink audit) {
   std::optional<Error> failed;
   {
     const std::lock_guard lock(mutex_);
     failed = failure_;
     on_failure_ = on_failure;
     log_ = std::move(log);
+    audit_ = std::move(audit);
   }
   if (failed) on_failure(*failed);
 }
@@ -90,15 +91,18 @@ void ZapHandler::answer(const Frames& message) {
 
 void ZapHandler::count_denied(const ZapRequest& request) {
   std::optional<Log> log;
+  AuditSink audit;
   {
     const std::lock_guard lock(mutex_);
     log = log_;
+    audit = audit_;
   }
   if (!log) return;
   ++denied_;
+  const char* const why = request.key ? "no member has its key" : "it has no key";
+  if (audit) audit({.event = AuditEvent::refused, .reason = why, .address = request.address});
   if (!*log || !lines_.take(std::chrono::steady_clock::now())) return;
-  (*log)(fmt::format("refused a connection from {}: {}", request.address,
-                     request.key ? "no member has its key" : "it has no key"));
+  (*log)(fmt::format("refused a connection from {}: {}", request.address, why));
 }
 
 void ZapHandler::fail(const Error& why) {

@@ -12,6 +12,7 @@
 
 #include "messages/error.h"
 #include "messages/ids.h"
+#include "node/audit/audit_entry.h"
 #include "node/keys/key_pair.h"
 #include "node/links/line_allowance.h"
 #include "node/links/ready_set.h"
@@ -41,9 +42,9 @@ class ZapHandler {
   ZapHandler(const ZapHandler&) = delete;
   ZapHandler& operator=(const ZapHandler&) = delete;
 
-  /// Calls `on_failure` if the handler ends by itself, on its thread; at once if it has ended. Refused keys are counted
-  /// and logged from now on.
-  void watch(std::function<void(const Error&)> on_failure, Log log);
+  /// Calls `on_failure` if the handler ends by itself, on its thread; at once if it has ended. Refused keys are
+  /// counted, logged and told to `audit` from now on.
+  void watch(std::function<void(const Error&)> on_failure, Log log, AuditSink audit = {});
 
   /// Ends the handler.
   void stop();
@@ -70,6 +71,7 @@ class ZapHandler {
   std::mutex mutex_;
   std::optional<Error> failure_;                  ///< guarded by mutex_
   std::function<void(const Error&)> on_failure_;  ///< guarded by mutex_; called without it
+  AuditSink audit_;                               ///< guarded by mutex_; called without it
   std::optional<Log> log_;                        ///< guarded by mutex_; called without it; nullopt until `watch`
 
   std::mutex join_mutex_;

@@ -19,6 +19,7 @@
 #include "node/links/tcp_place.h"
 #include "node/links/wake_up.h"
 #include "node/links/zmq_link_core.h"
+#include "node/links/zmq_link_version.h"
 
 namespace troupe {
 namespace {
@@ -148,6 +149,7 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
                   "bind 127.0.0.1, or say that the network is trusted");
   }
   if (const std::string why = contradiction_in(options); !why.empty()) return refuse(ErrorCode::bad_argument, why);
+  if (const auto checked = check_zmq_version(loaded_zmq_version(), options.log); !checked) return checked.error();
   raise_descriptor_limit();
   auto state = std::make_unique<State>(std::move(options));
   ZmqLinkParts& parts = state->parts;
@@ -155,6 +157,9 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
   if (!router) return router.error();
   if (parts.options.keys) {
     if (const auto guarded = guard_with_keys(parts, router.value()); !guarded) return guarded.error();
+  }
+  if (parts.options.bind.starts_with("ipc://")) {
+    if (const auto guarded = router.value().admit_own_user_only(); !guarded) return guarded.error();
   }
   const Result<std::string> bound = bind_of(router.value(), parts.options);
   if (!bound) return bound.error();
@@ -165,6 +170,7 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
   }
   Result<DatagramSocket> beats = DatagramSocket::open_beside(bound.value(), parts.options.ports);
   if (!beats) return beats.error();
+  beats.value().admit_only(pulse_mark_of(parts.options.secret, parts.options.name, parts.options.incarnation));
   state->router = std::move(router).value();
   parts.self = {.peer = {.name = parts.options.name,
                          .incarnation = parts.options.incarnation,
@@ -187,7 +193,8 @@ void ZmqLink::start(LinkSink& sink) {
   state_->parts.pulse->start([state = state_.get()](const FailureDetector::Event& event) { state->give(event); },
                              [&sink](const Error& why) { sink.on_link_failed(why); });
   if (state_->parts.zap) {
-    state_->parts.zap->watch([&sink](const Error& why) { sink.on_link_failed(why); }, state_->parts.options.log);
+    state_->parts.zap->watch([&sink](const Error& why) { sink.on_link_failed(why); }, state_->parts.options.log,
+                             state_->parts.options.audit);
   }
   state_->thread = std::thread([state = state_.get()] { state->run(); });
 }

@@ -14,6 +14,7 @@
 #include "actors/link.h"
 #include "actors/sessions/failure_detector.h"
 #include "messages/error.h"
+#include "node/audit/audit_entry.h"
 #include "node/keys/key_ring.h"
 #include "node/links/port_range.h"
 #include "node/links/secret.h"
@@ -59,6 +60,8 @@ struct ZmqLinkOptions {
   /// Called with one line per refused connection, message or key, on the link's thread and on that of its ZAP handler,
   /// at most five per second on each; may be empty.
   std::function<void(std::string_view line)> log;
+
+  AuditSink audit = {};  ///< told of peers that come, go and are refused, on the same threads, as often as it happens
 };
 
 /// Counts since the start, for tests and debug info.
@@ -78,9 +81,9 @@ struct ZmqLinkCounts {
 /// and not reported.
 class ZmqLink final : public Link {
  public:
-  /// Binds. Errors: bad_argument (malformed address), not_authorized (address that other machines can reach),
-  /// invalid_name, resource_exhausted (address in use, no descriptors). With keys: bad_argument (not over TCP, or those
-  /// of another node), not_authorized (the listener does not refuse a key that no member has).
+  /// Binds. Errors: bad_argument (malformed address, an old libzmq), not_authorized (address that other machines can
+  /// reach), invalid_name, resource_exhausted (address in use, no descriptors). With keys: bad_argument (not over TCP,
+  /// or those of another node), not_authorized (the listener does not refuse a key that no member has).
   [[nodiscard]] static Result<std::unique_ptr<ZmqLink>> open(ZmqLinkOptions options);
 
   ~ZmqLink() override;

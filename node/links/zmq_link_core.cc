@@ -35,7 +35,9 @@ Error refused_connect(const std::string& address, ErrorCode code, std::string me
 }  // namespace
 
 ZmqLinkCore::ZmqLinkCore(ZmqLinkParts& parts, ZmqSocket router, LinkSink& sink)
-    : parts_(parts), sink_(sink), listener_(parts, std::move(router), kListener) {}
+    : parts_(parts), sink_(sink), listener_(parts, std::move(router), kListener) {
+  if (parts_.keys()) own_key_ = parts_.keys()->own_keys().public_key();
+}
 
 void ZmqLinkCore::obey(TimePoint now, Command command) {
   if (const auto* order = std::get_if<Connect>(&command)) return connect(now, *order);
@@ -47,7 +49,7 @@ void ZmqLinkCore::obey(TimePoint now, Command command) {
 }
 
 bool ZmqLinkCore::work(TimePoint now) {
-  end_former_members();
+  follow_keys(now);
   for (const ReadySet::Key key : parts_.attempts.admit(now)) {
     outgoing_.at(addresses_.at(key)).outgoing.begin(now);
     busy_.insert(key);
@@ -135,6 +137,7 @@ void ZmqLinkCore::send(TimePoint now, Send order) {
   if (large != frames.end()) {  // the peer would close the connection, again after each resend
     parts_.log_refusal(
         now, fmt::format("dropped a message to {}: a frame of {} bytes exceeds {}", to, large->bytes.size(), limit));
+    parts_.audit(AuditEvent::limit, fmt::format("a frame to it exceeds {} bytes", limit), to);
   }
   if (peer == peers_.end() || !peer->second.up || large != frames.end()) {
     ++parts_.counters.dropped_messages;
@@ -193,7 +196,7 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
                same_name ? "restarted" : fmt::format("its address now belongs to {}", peer.name)),
          Keep::connection);
   }
-  if (peer.name == parts_.self.peer.name || !make_room(peer, address)) {
+  if (peer.name == parts_.self.peer.name || !make_room(now, peer, address)) {
     return failed(address, refused_connect(address, ErrorCode::name_in_use,
                                            fmt::format("another node is up under the name {}", peer.name)));
   }
@@ -219,11 +222,13 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
 /// Sets the peer's address for beats. A host name is looked up on a separate thread, because that may take seconds.
 void ZmqLinkCore::aim(const Authenticated& session) {
   const auto aim_at = [pulse = std::weak_ptr(parts_.pulse), name = session.peer.name, slot = session.slot,
-                       key = session.pulse_key, number = ++aims_](const std::optional<SocketAddress>& place) {
+                       key = session.pulse_key, mark = session.pulse_mark,
+                       number = ++aims_](const std::optional<SocketAddress>& place) {
     const auto alive = pulse.lock();
     if (!alive || !place) return;
-    alive->give(
-        [=](Pulse& beats, TimePoint) { beats.aim(name, {.address = *place, .slot = slot, .key = key}, number); });
+    alive->give([=](Pulse& beats, TimePoint) {
+      beats.aim(name, {.address = *place, .slot = slot, .key = key, .mark = mark}, number);
+    });
   };
   const std::string& address = session.pulse.address;
   if (const auto place = DatagramSocket::parse(address)) return aim_at(place);
@@ -249,9 +254,10 @@ void ZmqLinkCore::failed(const std::string& address, Error why) {
 
 void ZmqLinkCore::handle(TimePoint now, ZmqListener::Proved& proved) {
   const Peer& peer = proved.peer;
-  if (peer.name == parts_.self.peer.name || !make_room(peer, peer.address)) {
+  if (peer.name == parts_.self.peer.name || !make_room(now, peer, peer.address)) {
     listener_.refuse(proved.route, ErrorCode::name_in_use);
     parts_.log_refusal(now, fmt::format("refused {}: another node is up under that name", peer.name));
+    parts_.audit(AuditEvent::refused, std::string(name_of(ErrorCode::name_in_use)), peer.name, peer.address);
     return;
   }
   auto found = peers_.find(peer.name);
@@ -280,6 +286,7 @@ void ZmqLinkCore::handle(TimePoint /*now*/, ZmqListener::Message& message) {
   const std::size_t bytes = size_of(message.frames);
   if (!peer->early.empty() && peer->early_bytes + bytes > parts_.options.backlog_bytes_max) {
     ++parts_.counters.dropped_messages;
+    parts_.audit(AuditEvent::limit, "messages before it was up", message.from);
     return;
   }
   peer->early_bytes += bytes;
@@ -327,9 +334,10 @@ void ZmqLinkCore::close(const std::string& address) {
   outgoing_.erase(found);
 }
 
-// Ends the former life of the newcomer's name, unless it is alive at another address, and the former node at the
-// newcomer's address, unless it is alive. Returns whether name and address are free.
-bool ZmqLinkCore::make_room(const Peer& newcomer, const std::string& address) {
+// Ends the former life of the newcomer's name and the former node at the newcomer's address, unless they are alive.
+// Returns whether name and address are free. A live connection to the newcomer's own address says nothing about a host
+// that went down without a word: who is there now is asked, and the newcomer comes again.
+bool ZmqLinkCore::make_room(TimePoint now, const Peer& newcomer, const std::string& address) {
   if (const PeerState* tenant = peer_behind(address); tenant != nullptr && tenant->peer.name != newcomer.name) {
     if (lives(*tenant)) return false;
     drop(NodeName(tenant->peer.name),
@@ -339,7 +347,12 @@ bool ZmqLinkCore::make_room(const Peer& newcomer, const std::string& address) {
   if (found == peers_.end() || found->second.peer.incarnation == newcomer.incarnation) return true;
   const PeerState& before = found->second;
   const bool same_place = before.connection == address || before.peer.address == newcomer.address;
-  if (!same_place && lives(before)) return false;
+  Connection& to_before = outgoing_.at(before.connection);
+  if (same_place && lives(before)) {
+    to_before.outgoing.ask_again(now);
+    busy_.insert(to_before.key);
+  }
+  if (lives(before) || to_before.outgoing.is_asking()) return false;
   drop(newcomer.name, about(before.peer, ErrorCode::peer_restarted, "restarted"));
   return true;
 }
@@ -352,6 +365,7 @@ void ZmqLinkCore::check_up(PeerState& peer) {
   parts_.pulse->give([life = peer.peer, lease = peer.lease](Pulse& pulse, TimePoint now) {
     pulse.watch(life.name, life.incarnation, lease, now);
   });
+  parts_.audit(AuditEvent::joined, {}, peer.peer.name, peer.peer.address);
   std::vector<Frames> early = std::exchange(peer.early, {});
   sink_.on_link_up(peer.peer);
   for (Frames& frames : early) sink_.on_frames(peer.peer.name, peer.peer.incarnation, std::move(frames));
@@ -373,14 +387,37 @@ std::optional<PublicKey> ZmqLinkCore::key_of(const NodeName& name) const {
   return parts_.keys() ? parts_.keys()->key_of(name) : std::nullopt;
 }
 
-/// Ends connections to members that are out, or have another key, since the key ring was replaced.
-void ZmqLinkCore::end_former_members() {
-  if (!parts_.keys() || parts_.keys()->version() == members_version_) return;
-  members_version_ = parts_.keys()->version();
+/// Ends and renews connections since keys of the ring were replaced.
+void ZmqLinkCore::follow_keys(TimePoint now) {
+  if (!parts_.keys() || parts_.keys()->version() == keys_version_) return;
+  keys_version_ = parts_.keys()->version();
+  end_former_members(now);
+  const PublicKey own_key = parts_.keys()->own_keys().public_key();
+  if (own_key == own_key_) return;
+  own_key_ = own_key;
+  if (const auto listens = listener_.use_new_keys(); !listens) return sink_.on_link_failed(listens.error());
+  for (auto& [address, connection] : outgoing_) {
+    connection.outgoing.use_new_keys(now);
+    busy_.insert(connection.key);
+  }
+}
+
+/// Ends the sessions of all keys that are not of members any more. Members that are out are down; with those that have
+/// another key this node goes on: they are down unless they prove it within their lease.
+void ZmqLinkCore::end_former_members(TimePoint now) {
   listener_.forget_former_members();
   std::vector<NodeName> out;
-  for (const auto& [name, peer] : peers_) {
-    if (key_of(name) != peer.key) out.push_back(name);
+  for (auto& [name, peer] : peers_) {
+    const std::optional<PublicKey> key = key_of(name);
+    if (key == peer.key) continue;
+    if (!key || !peer.up) {
+      out.push_back(name);
+      continue;
+    }
+    peer.key = key;
+    Connection& connection = outgoing_.at(peer.connection);
+    connection.outgoing.use_new_keys(now);
+    busy_.insert(connection.key);
   }
   for (const NodeName& name : out) {
     const PeerState& peer = peers_.at(name);
@@ -402,6 +439,8 @@ void ZmqLinkCore::drop(const NodeName& name, Error why, Keep keep) {
   if (!peer.up) --meeting_;
   if (keep == Keep::nothing) close(peer.connection);
   if (peer.up) {
+    parts_.audit(AuditEvent::left, fmt::format("{}: {}", name_of(why.code), why.message), peer.peer.name,
+                 peer.peer.address);
     sink_.on_link_down(peer.peer.name, peer.peer.incarnation, why);
   } else if (asked && keep == Keep::nothing) {
     sink_.on_connect_failed(peer.connection, why);

@@ -100,10 +100,11 @@ class ZmqLinkCore {
   Connection& connection_to(TimePoint now, const std::string& address, const NodeName& name);
   void close(const std::string& address);
   [[nodiscard]] bool lives(const PeerState& peer) const;
-  [[nodiscard]] bool make_room(const Peer& newcomer, const std::string& address);
+  [[nodiscard]] bool make_room(TimePoint now, const Peer& newcomer, const std::string& address);
   void check_up(PeerState& peer);
   void give_up_meeting(TimePoint now);
-  void end_former_members();
+  void follow_keys(TimePoint now);
+  void end_former_members(TimePoint now);
   [[nodiscard]] std::optional<PublicKey> key_of(const NodeName& name) const;
   void drop(const NodeName& name, Error why, Keep keep = Keep::nothing);
 
@@ -117,9 +118,10 @@ class ZmqLinkCore {
   std::map<ReadySet::Key, TimePoint> due_;   ///< when each has work next
   std::map<std::string, NodeName> aliases_;  ///< other addresses that reached a peer
   std::map<NodeName, PeerState> peers_;
-  std::uint64_t members_version_ = 0;  ///< of the key ring, as sessions were last compared with it
-  std::uint64_t aims_ = 0;             ///< numbers pulse targets: a slow lookup may finish after later ones
-  std::size_t meeting_ = 0;            ///< peers that are not up
+  std::uint64_t keys_version_ = 0;    ///< of the key ring, as sessions were last compared with it
+  std::optional<PublicKey> own_key_;  ///< of this node, as it was then
+  std::uint64_t aims_ = 0;            ///< numbers pulse targets: a slow lookup may finish after later ones
+  std::size_t meeting_ = 0;           ///< peers that are not up
 };
 
 }  // namespace troupe

@@ -21,6 +21,10 @@ void ZmqLinkParts::log_refusal(TimePoint now, std::string_view line) {
   if (options.log && lines_.take(now)) options.log(line);
 }
 
+void ZmqLinkParts::audit(AuditEvent event, std::string reason, std::string peer, std::string address) const {
+  if (options.audit) options.audit({event, std::move(reason), std::move(peer), std::move(address)});
+}
+
 ZmqSocketLimits ZmqLinkParts::limits() const {
   return {.frame_bytes_max = options.frame_bytes_max,
           .frames_max = options.frames_max,

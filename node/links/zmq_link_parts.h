@@ -12,6 +12,7 @@
 
 #include "actors/clock.h"
 #include "actors/link.h"
+#include "node/audit/audit_entry.h"
 #include "node/links/attempt_limit.h"
 #include "node/links/handshake.h"
 #include "node/links/line_allowance.h"
@@ -38,6 +39,9 @@ struct ZmqLinkParts {
 
   /// Logs at most five lines per second.
   void log_refusal(TimePoint now, std::string_view line);
+
+  /// Tells the audit log. Any thread.
+  void audit(AuditEvent event, std::string reason, std::string peer = {}, std::string address = {}) const;
 
   [[nodiscard]] ZmqSocketLimits limits() const;
 

@@ -1,16 +1,22 @@
 #include "node/links/zmq_link_socket.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <zmq.hpp>
+
+#include "node/file_descriptor.h"
 
 namespace troupe {
 namespace {
@@ -84,8 +90,9 @@ ZmqContext::ZmqContext() : impl_(std::make_unique<Impl>()) {}
 ZmqContext::~ZmqContext() = default;
 
 struct ZmqSocket::Impl {
-  Impl(ZmqContext::Impl& context, Kind kind, std::size_t frames_limit)
-      : socket(context.context, kind == Kind::router ? zmq::socket_type::router : zmq::socket_type::dealer),
+  Impl(ZmqContext::Impl& of, Kind kind, std::size_t frames_limit)
+      : context(of),
+        socket(of.context, kind == Kind::router ? zmq::socket_type::router : zmq::socket_type::dealer),
         frames_max(frames_limit) {}
 
   ~Impl() {
@@ -99,21 +106,46 @@ struct ZmqSocket::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void watch(ZmqContext::Impl& context) {
+  /// Returns the reader of events that do not end with this call. Throws zmq::error_t.
+  [[nodiscard]] zmq::socket_t monitor_of(int events) {
     const std::string endpoint = fmt::format("inproc://monitor-{}", ++context.monitors);
-    if (zmq_socket_monitor(socket.handle(), endpoint.c_str(), kWatchedEvents) != 0) throw zmq::error_t();
-    monitor.emplace(context.context, zmq::socket_type::pair);
-    monitor->set(zmq::sockopt::linger, 0);
-    monitor->connect(endpoint);
+    if (zmq_socket_monitor(socket.handle(), endpoint.c_str(), events) != 0) throw zmq::error_t();
+    zmq::socket_t reader(context.context, zmq::socket_type::pair);
+    reader.set(zmq::sockopt::linger, 0);
+    reader.connect(endpoint);
+    return reader;
+  }
+
+  void watch() {
+    monitor.emplace(monitor_of(kWatchedEvents));
     // ZeroMQ's descriptor reports only what arrives after a read that found nothing.
     static_cast<void>(monitor->get(zmq::sockopt::events));
   }
 
+  /// Binds, and keeps a copy of the listening socket, which only a monitor names. Throws zmq::error_t.
+  void bind_and_keep(const std::string& address) {
+    zmq::socket_t reader = monitor_of(ZMQ_EVENT_LISTENING);
+    const auto end = [](zmq::socket_t* watched) { zmq_socket_monitor(watched->handle(), nullptr, 0); };
+    const std::unique_ptr<zmq::socket_t, decltype(end)> before_the_reader(&socket, end);
+    socket.bind(address);
+    zmq::message_t what;  // as in `events`
+    std::array<std::byte, 6> bytes{};
+    if (reader.recv(what, zmq::recv_flags::dontwait) && what.size() == bytes.size()) {
+      std::memcpy(bytes.data(), what.data(), bytes.size());
+      std::int32_t descriptor = -1;
+      std::memcpy(&descriptor, bytes.data() + 2, sizeof descriptor);
+      listening = detail::FileDescriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+    }
+  }
+
+  ZmqContext::Impl& context;
   zmq::socket_t socket;
   std::optional<zmq::socket_t> monitor;
   std::size_t frames_max;
-  bool names_users = false;  ///< a server with keys
-  std::string user;          ///< of the last message
+  bool names_users = false;          ///< a server with keys
+  std::string user;                  ///< of the last message
+  std::string bound;                 ///< address of the last bind
+  detail::FileDescriptor listening;  ///< there, of a server with keys: ZeroMQ has its own copy
   ReadySet* ready = nullptr;
 };
 
@@ -134,7 +166,7 @@ Result<ZmqSocket> ZmqSocket::open(ZmqContext& context, Kind kind, const ZmqSocke
       socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
       socket.set(zmq::sockopt::reconnect_ivl_max, kReconnectMaxMs);
     }
-    if (kind == Kind::watched_dealer) impl->watch(*context.impl_);
+    if (kind == Kind::watched_dealer) impl->watch();
     return ZmqSocket(std::move(impl));
   } catch (const zmq::error_t& cause) {
     return failure(ErrorCode::resource_exhausted, "socket", cause);
@@ -172,15 +204,42 @@ Result<Unit> ZmqSocket::secure_as_client(const KeyPair& own, const PublicKey& se
   }
 }
 
+Result<Unit> ZmqSocket::admit_own_user_only() {
+  const uid_t own = ::geteuid();
+  if (zmq_setsockopt(impl_->socket.handle(), ZMQ_IPC_FILTER_UID, &own, sizeof own) == 0) return Unit{};
+  return failure(ErrorCode::resource_exhausted, "users of unix sockets", zmq::error_t());
+}
+
 Result<std::string> ZmqSocket::bind(const std::string& address) {
   try {
     allow_ipv6(impl_->socket, address);
-    impl_->socket.bind(address);
-    return impl_->socket.get(zmq::sockopt::last_endpoint);
+    if (impl_->names_users) {
+      impl_->bind_and_keep(address);
+    } else {
+      impl_->socket.bind(address);
+    }
+    impl_->bound = impl_->socket.get(zmq::sockopt::last_endpoint);
+    return impl_->bound;
   } catch (const zmq::error_t& cause) {
     const bool used = cause.num() == EADDRINUSE || cause.num() == EMFILE || cause.num() == ENFILE;
     return failure(used ? ErrorCode::resource_exhausted : ErrorCode::bad_argument, "cannot listen at " + address,
                    cause);
+  }
+}
+
+// A port that nobody listens at for a moment looks like the end of this process. So the listening socket stays open
+// between the listener with the former pair, which ends later on ZeroMQ's thread, and the one with the new pair.
+Result<Unit> ZmqSocket::listen_with(const KeyPair& own) {
+  if (const auto secured = secure_as_server(own); !secured) return secured.error();
+  const int again = ::fcntl(impl_->listening.get(), F_DUPFD_CLOEXEC, 0);  // ZeroMQ closes it
+  try {
+    if (again < 0) throw zmq::error_t();
+    static_cast<void>(zmq_unbind(impl_->socket.handle(), impl_->bound.c_str()));
+    impl_->socket.set(zmq::sockopt::use_fd, again);
+    impl_->socket.bind(impl_->bound);
+    return Unit{};
+  } catch (const zmq::error_t& cause) {
+    return failure(ErrorCode::resource_exhausted, "cannot listen anew at " + impl_->bound, cause);
   }
 }
 

@@ -61,8 +61,16 @@ class ZmqSocket {
   /// CURVE). REQUIRES: before `connect`.
   [[nodiscard]] Result<Unit> secure_as_client(const KeyPair& own, const PublicKey& server);
 
+  /// Over unix sockets, closes connections of processes of other users before it reads from them. Errors:
+  /// resource_exhausted (ZeroMQ cannot tell users apart here). REQUIRES: before `bind`.
+  [[nodiscard]] Result<Unit> admit_own_user_only();
+
   /// Returns the address with its wildcards resolved. Errors: bad_argument, resource_exhausted (in use).
   [[nodiscard]] Result<std::string> bind(const std::string& address);
+
+  /// Listens at the same address with another pair. Connections that were made stay, those that begin meanwhile wait.
+  /// Errors: resource_exhausted. REQUIRES: `secure_as_server`, then `bind`.
+  [[nodiscard]] Result<Unit> listen_with(const KeyPair& own);
 
   /// Connects, and reconnects until it succeeds. Errors: bad_argument.
   [[nodiscard]] Result<Unit> connect(const std::string& address);

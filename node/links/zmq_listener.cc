@@ -28,6 +28,7 @@ std::optional<ZmqListener::Happened> ZmqListener::next(TimePoint now) {
   while (std::optional<Frames> message = router_.receive()) {
     if (message->size() < 2) {  // only a route, or too many frames
       ++parts_.counters.refused_messages;
+      parts_.audit(AuditEvent::refused, "a message without content, or of too many frames");
       continue;
     }
     if (!has_user(now)) continue;
@@ -54,6 +55,8 @@ std::optional<ZmqListener::Happened> ZmqListener::take_words(TimePoint now, cons
         step.failed->peer.empty() ? "" : fmt::format(" that calls itself {}", step.failed->peer);
     parts_.log_refusal(
         now, fmt::format("refused a connection{}: {} ({})", claimed, step.failed->message, name_of(step.failed->code)));
+    parts_.audit(AuditEvent::refused, fmt::format("{}: {}", name_of(step.failed->code), step.failed->message),
+                 step.failed->peer);
     pending_.erase(found);
   }
   return std::nullopt;
@@ -63,8 +66,8 @@ std::optional<ZmqListener::Happened> ZmqListener::take_message(TimePoint now, co
                                                                Frames message) {
   const std::optional<ZmqEnvelope> envelope = decode_envelope(message[1].bytes);
   const auto found = envelope ? sessions_.find(envelope->slot) : sessions_.end();
-  const bool known = found != sessions_.end() && found->second.token.matches(envelope->token.bytes());
-  if (!known || (parts_.keys() && found->second.user != router_.user())) {
+  const bool is_its_user = found != sessions_.end() && (!parts_.keys() || found->second.user == router_.user());
+  if (!is_its_user || !found->second.admits(envelope->token, route)) {
     refuse_message(now, route);
     return std::nullopt;
   }
@@ -77,11 +80,19 @@ std::optional<ZmqListener::Happened> ZmqListener::take_message(TimePoint now, co
   return Message{.from = session.peer, .incarnation = session.incarnation, .frames = std::move(message)};
 }
 
+bool ZmqListener::Session::admits(const SessionToken& said, const std::string& from) {
+  if (token.matches(said.bytes())) return from == route;
+  if (!bulk_token.matches(said.bytes())) return false;
+  if (bulk_route.empty()) bulk_route = from;
+  return from == bulk_route;
+}
+
 // ZeroMQ itself accepts every key while no handler answers.
 bool ZmqListener::has_user(TimePoint now) {
   if (!parts_.keys() || !router_.user().empty()) return true;
   ++parts_.counters.refused_messages;
   parts_.log_refusal(now, "refused a message of a connection whose key was not checked");
+  parts_.audit(AuditEvent::refused, "a message of a connection whose key was not checked");
   return false;
 }
 
@@ -92,6 +103,7 @@ bool ZmqListener::is_still_member(TimePoint now, const std::string& route) {
   const std::string& user = router_.user();
   parts_.log_refusal(
       now, fmt::format("refused a connection of {}: its key is not valid any more", user.substr(0, user.find('#'))));
+  parts_.audit(AuditEvent::refused, "its key is not valid any more", user.substr(0, user.find('#')));
   answer(route, handshake_refusal(ErrorCode::auth_failed));
   return false;
 }
@@ -99,6 +111,7 @@ bool ZmqListener::is_still_member(TimePoint now, const std::string& route) {
 // The sender may be a peer of an earlier life of this node: the answer makes it introduce itself again.
 void ZmqListener::refuse_message(TimePoint now, const std::string& route) {
   ++parts_.counters.refused_messages;
+  parts_.audit(AuditEvent::refused, "a message of no session");
   if (now - last_refused_message_ < kRefusalGap) return;
   last_refused_message_ = now;
   answer(route, handshake_refusal(ErrorCode::not_joined));
@@ -108,6 +121,7 @@ void ZmqListener::refuse_message(TimePoint now, const std::string& route) {
 std::map<std::string, ZmqListener::Pending>::iterator ZmqListener::pending(TimePoint now, const std::string& route) {
   if (const auto found = pending_.find(route); found != pending_.end()) return found;
   if (pending_.size() >= kPendingMax) {
+    parts_.audit(AuditEvent::limit, "unfinished handshakes");
     pending_.erase(std::ranges::min_element(pending_, {}, [](const auto& entry) { return entry.second.expires; }));
   }
   do {
@@ -143,10 +157,12 @@ void ZmqListener::welcome(const std::string& route) {
     end_session(slots.front());
     slots.erase(slots.begin());
   }
-  sessions_.insert_or_assign(
-      slot,
-      Session{
-          .peer = peer.name, .user = std::move(user), .incarnation = peer.incarnation, .token = welcome.session.token});
+  sessions_.insert_or_assign(slot, Session{.peer = peer.name,
+                                           .user = std::move(user),
+                                           .incarnation = peer.incarnation,
+                                           .token = welcome.session.token,
+                                           .route = route,
+                                           .bulk_token = welcome.session.bulk_token});
   parts_.pulse->trust(slot, peer.name, peer.incarnation, welcome.session.pulse_key, std::move(inbox));
   answer(route, std::move(welcome.message));
 }
@@ -189,6 +205,7 @@ void ZmqListener::forget_former_members() {
 void ZmqListener::expire(TimePoint now) {
   const std::size_t expired = std::erase_if(pending_, [now](const auto& entry) { return entry.second.expires <= now; });
   parts_.counters.refused_handshakes += expired;
+  for (std::size_t i = 0; i < expired; ++i) parts_.audit(AuditEvent::refused, "its handshake took too long");
 }
 
 void ZmqListener::answer(const std::string& route, std::vector<std::byte> words) {

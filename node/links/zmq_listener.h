@@ -56,6 +56,10 @@ class ZmqListener {
   /// Ends sessions and handshakes of members whose keys are not theirs any more. REQUIRES: this node has keys.
   void forget_former_members();
 
+  /// Listens with the ring's own keys, which have changed, at the same place. Connections that were made stay. Errors:
+  /// resource_exhausted. REQUIRES: this node has keys.
+  [[nodiscard]] Result<Unit> use_new_keys() { return router_.listen_with(parts_.keys()->own_keys()); }
+
   /// Drops handshakes that took too long.
   void expire(TimePoint now);
 
@@ -67,11 +71,16 @@ class ZmqListener {
     HandshakeServer handshake;
     TimePoint expires;
   };
+  /// A token counts on one connection only: whoever reads it on its way without keys cannot use it on another.
   struct Session {
     NodeName peer;
     std::string user;  ///< with keys
     Incarnation incarnation;
     SessionToken token;
+    std::string route;  ///< of the handshake
+    SessionToken bulk_token;
+    std::string bulk_route = {};  ///< of the first message with that token; empty: none came yet
+    [[nodiscard]] bool admits(const SessionToken& said, const std::string& from);
   };
 
   [[nodiscard]] std::optional<Happened> take_words(TimePoint now, const std::string& route, const Frames& message);

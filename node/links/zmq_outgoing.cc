@@ -11,6 +11,7 @@ namespace {
 
 constexpr Duration kReopenGap = std::chrono::milliseconds{100};
 constexpr Duration kRetryGap = std::chrono::milliseconds{250};
+constexpr Duration kAskGap = std::chrono::seconds{1};
 constexpr int kBrokenOffMin = 3;
 constexpr Duration kKeyPatience = std::chrono::seconds{1};  // for a cut connection to pass: another key stays one
 
@@ -101,6 +102,13 @@ void ZmqOutgoing::open(TimePoint now) {
 void ZmqOutgoing::hurry() {
   answers_ = true;
   parts_.attempts.hurry(key_, AttemptLimit::Rank::answers);
+}
+
+void ZmqOutgoing::ask_again(TimePoint now) {
+  if (!welcomed_ || asking_ || (asked_at_ && now - *asked_at_ < kAskGap)) return;
+  asking_ = true;
+  asked_at_ = now;
+  reopen_soon(now);
 }
 
 void ZmqOutgoing::begin(TimePoint now) {
@@ -271,11 +279,14 @@ std::string_view ZmqOutgoing::what_it_did() const {
   if (!began_) return "was not tried, because attempts to reach others did not end,";
   if (connected_) return "did not answer the handshake";
   if (refused_) return "refused every connection";
-  return broken_off_since_ ? "broke off every handshake, as a node with keys does," : "did not accept a connection";
+  if (!broken_off_since_) return "did not accept a connection";
+  return address_.starts_with("ipc://") ? "broke off every handshake, as a node of another user does,"
+                                        : "broke off every handshake, as a node with keys does,";
 }
 
 void ZmqOutgoing::welcome(const Authenticated& session) {
   welcomed_ = true;
+  asking_ = false;
   peer_ = session.peer;
   const Duration lease = std::max(session.pulse.lease, parts_.options.silence.lease);
   reconnect_patience_ = lease == kEndlessLease ? parts_.options.connect_patience : lease;
@@ -283,6 +294,7 @@ void ZmqOutgoing::welcome(const Authenticated& session) {
   last_refusal_.reset();
   reopen_at_.reset();
   envelope_ = encode(ZmqEnvelope{.slot = session.slot, .token = session.token});
+  bulk_envelope_ = encode(ZmqEnvelope{.slot = session.slot, .token = session.bulk_token});
   open_bulk();
 }
 
@@ -307,7 +319,7 @@ void ZmqOutgoing::flush() {
 bool ZmqOutgoing::put(ZmqSocket& lane, const Frames& frames) {
   Frames message;
   message.reserve(1 + frames.size());
-  message.push_back(envelope_);
+  message.push_back(bulk_ && &lane == &*bulk_ ? bulk_envelope_ : envelope_);
   message.insert(message.end(), frames.begin(), frames.end());
   return lane.send(message);
 }

@@ -47,6 +47,13 @@ class ZmqOutgoing {
   /// The peer waits for this connection: its attempts do not wait for those to others.
   void hurry();
 
+  /// Keys have changed: begins anew with those that the ring has now. The peer stays up if this ends within its lease.
+  void use_new_keys(TimePoint now) { open(now); }
+
+  /// Connects once more, because another node says that it is at this address now: who answers is there. Does nothing
+  /// while an attempt is under way, and within a second of the last question.
+  void ask_again(TimePoint now);
+
   /// Begins the attempt that waited for a place. REQUIRES: the parts' `attempts` have just admitted it.
   void begin(TimePoint now);
 
@@ -62,6 +69,7 @@ class ZmqOutgoing {
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] const NodeName& name() const { return name_; }
   [[nodiscard]] bool connected() const { return connected_; }
+  [[nodiscard]] bool is_asking() const { return asking_; }  ///< since `ask_again`, and neither answered nor refused
   [[nodiscard]] bool welcomed() const { return welcomed_; }
 
   /// Returns when `work` is next needed without an event. Changes in `work` only.
@@ -103,11 +111,14 @@ class ZmqOutgoing {
   std::optional<HandshakeClient> handshake_;
   std::optional<Frames> words_;  ///< messages of the handshake, not yet taken by the socket
   Frame envelope_;               ///< first frame of every message, once welcomed
+  Frame bulk_envelope_;          ///< the same on the separate connection
 
   bool answers_ = false;          ///< the peer has connected to this node
   bool waits_for_place_ = false;  ///< then there are no sockets
   bool connected_ = false;
   bool welcomed_ = false;
+  bool asking_ = false;                        ///< see is_asking
+  std::optional<TimePoint> asked_at_;          ///< see ask_again
   bool began_ = false;                         ///< any attempt
   bool refused_ = false;                       ///< at the last attempt no process listened
   std::optional<TimePoint> broken_off_since_;  ///< handshakes of ZeroMQ have failed since then, and none succeeded

@@ -59,6 +59,10 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
   BOOST_TEST(info.text().find("shared.leases: 2\n") != std::string::npos);
   BOOST_TEST(info.text().find("shared.bytes_copied: 4096\n") != std::string::npos);
   info.shared_memory.reset();
+  info.streams = StreamUse{.out_streams = 3, .encrypted = true, .refused = 2};
+  BOOST_TEST(info.text().find("streams.out: 3\nstreams.in: 0\nstreams.encrypted: ") != std::string::npos);
+  BOOST_TEST(info.text().find("streams.refused: 2\n") != std::string::npos);
+  info.streams.reset();
   info.traffic.emplace();
   info.traffic->emplace("trainer", PeerTraffic{1, 2, 3, 4});
   BOOST_TEST(info.text() == without +

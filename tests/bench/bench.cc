@@ -53,6 +53,7 @@ NodeOptions first_node(const NodeName& name, const std::string& transport, int s
   };
   options.rings = is_on("TROUPE__NODE__RINGS");
   options.spins = is_on("TROUPE__NODE__SPIN");
+  if (transport != "ipc" && !is_on("TROUPE__NODE__STREAMS")) options.link_options["streams"] = "off";
   return options;
 }
 

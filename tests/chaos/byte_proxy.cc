@@ -98,6 +98,11 @@ void ByteWay::record() {
   records_ = true;
 }
 
+std::string ByteWay::recorded() const {
+  const std::lock_guard lock(mutex_);
+  return recorded_;
+}
+
 bool ByteWay::has_recorded(std::string_view text) const {
   const std::lock_guard lock(mutex_);
   return recorded_.find(text) != std::string::npos;

@@ -40,6 +40,8 @@ class ByteWay {
   /// Keeps a copy of all bytes from now on.
   void record();
 
+  [[nodiscard]] std::string recorded() const;
+
   /// Returns whether `text` is among the recorded bytes.
   [[nodiscard]] bool has_recorded(std::string_view text) const;
 

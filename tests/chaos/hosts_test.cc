@@ -79,12 +79,24 @@ struct TwoHosts {
 
   /// Returns a run of the cluster with two hosts: "here", and "there" through ssh.
   TroupeRun up(const std::string& cluster, const std::string& roles, std::chrono::seconds limit) const {
+    return run({"up", "cluster.toml"}, cluster, roles, limit);
+  }
+
+  /// Returns what `troupe doctor` says about these hosts.
+  TroupeRun::Result doctor() const {
+    return run({"doctor", "cluster.toml", "--timeout", "4"}, "ports = \"29500-29509\"",
+               "[[role]]\nname = \"n\"\ncommand = [\"sh\"]\ncount = 2\n", std::chrono::seconds(30))
+        .finish();
+  }
+
+  TroupeRun run(const std::vector<std::string>& arguments, const std::string& cluster, const std::string& roles,
+                std::chrono::seconds limit) const {
     std::ofstream(directory.path() / "cluster.toml") << fmt::format(
         "[cluster]\nname = \"hosts\"\n{}\n[[host]]\nname = \"here\"\nlocal = true\naddress = "
         "\"wire\"\n[[host]]\nname = \"there\"\nagent = [\"ssh\", \"-F\", \"{}/ssh_config\", \"-T\", \"-o\", "
         "\"BatchMode=yes\", \"10.77.0.2\", \"{}\", \"agent\"]\n{}",
         cluster, directory.path().string(), TROUPE_PROGRAM, roles);
-    return TroupeRun(directory.path(), {"up", "cluster.toml"}, limit);
+    return TroupeRun(directory.path(), arguments, limit);
   }
 
   TemporaryDirectory directory;
@@ -98,6 +110,12 @@ struct TwoHosts {
 
 std::string role_of(const std::string& name, const std::string& script) {
   return "[[role]]\nname = \"" + name + "\"\ncommand = [\"sh\", \"-c\", '''" + script + "''']\n";
+}
+
+/// Returns whether a line begins and ends like this.
+bool has_line(const std::vector<std::string>& lines, const std::string& begin, const std::string& end) {
+  return std::any_of(lines.begin(), lines.end(),
+                     [&](const std::string& line) { return line.starts_with(begin) && line.ends_with(end); });
 }
 
 std::string rest_after(const std::string& line, const std::string& word) {
@@ -162,6 +180,43 @@ BOOST_AUTO_TEST_CASE(a_host_that_is_cut_off_for_good_leaves_no_process) {
   BOOST_TEST(result.last().starts_with("[far] lost with its host, pid "), result.last());
   BOOST_TEST(std::count(result.lines.begin(), result.lines.end(), "[near] bye") == 1);
   BOOST_TEST(far.comes());
+}
+
+BOOST_AUTO_TEST_CASE(doctor_finds_no_problem_where_hosts_reach_each_other) {
+  const auto result = doctor();
+  BOOST_TEST(result.status == 0, result.last());
+  BOOST_TEST(result.last().starts_with("doctor: 2 hosts, 0 problems, "), result.last());
+  BOOST_TEST(has_line(result.lines, "  ok       address    10.77.0.1", ""));
+  BOOST_TEST(has_line(result.lines, "  ok       address    10.77.0.2", ""));
+  BOOST_TEST(has_line(result.lines, "  ok       network    reaches there by tcp and udp, within ", " ms"));
+  BOOST_TEST(has_line(result.lines, "  ok       network    reaches here by tcp and udp, within ", " ms"));
+}
+
+BOOST_AUTO_TEST_CASE(doctor_names_the_direction_that_a_firewall_drops) {
+  other.run("nft add table inet wall");
+  other.run("nft 'add chain inet wall incoming { type filter hook input priority 0; }'");
+  other.run("nft 'add rule inet wall incoming tcp flags & (syn | ack) == syn tcp dport != 2200 drop'");
+  const auto result = doctor();
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(result.last().starts_with("doctor: 2 hosts, 1 problem, "), result.last());
+  BOOST_TEST(has_line(result.lines, "  problem  network    here (10.77.0.1) does not reach there (10.77.0.2:295",
+                      ") by tcp: no answer"));
+  BOOST_TEST(
+      has_line(result.lines,
+               "                      a firewall, or address translation, lets only the other direction through: "
+               "let tcp and udp to ports 29500-29509 from 10.77.0.1 through at there; or set host.address of there to ",
+               ""));
+  BOOST_TEST(has_line(result.lines, "  ok       network    reaches here by tcp and udp, within ", " ms"));
+}
+
+BOOST_AUTO_TEST_CASE(doctor_says_that_heartbeats_need_udp) {
+  other.run("nft add table inet wall");
+  other.run("nft 'add chain inet wall incoming { type filter hook input priority 0; }'");
+  other.run("nft 'add rule inet wall incoming meta l4proto udp reject'");
+  const auto result = doctor();
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(has_line(result.lines, "  problem  network    here (10.77.0.1) does not reach there (10.77.0.2:295",
+                      ") by udp: refused"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

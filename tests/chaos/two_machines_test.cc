@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cstdint>
 #include <future>
 #include <string>
 #include <utility>
@@ -12,6 +14,7 @@
 
 #include "node/file_descriptor.h"
 #include "node/links/secret.h"
+#include "tensor/create.h"
 #include "tests/chaos/capabilities.h"
 #include "tests/chaos/network_namespace.h"
 #include "tests/conformance/load_functions.h"
@@ -23,6 +26,7 @@ namespace {
 
 using boost::unit_test::label;
 using boost::unit_test::precondition;
+using namespace std::chrono_literals;
 
 struct TwoMachines {
   TwoMachines() { join_by_wire(one, other); }
@@ -79,6 +83,24 @@ BOOST_AUTO_TEST_CASE(node_that_listens_everywhere_says_which_address_is_its_own)
   all.others.front().advertise = "tcp://10.77.0.2:*";
   TestCluster cluster(std::move(all));
   check(cluster, "tcp://10.77.0.1:", "tcp://10.77.0.2:");
+}
+
+BOOST_AUTO_TEST_CASE(stream_over_a_slow_wire_that_is_cut_for_a_while_loses_nothing_and_delays_no_small_call) {
+  one.limit_rate("wire", 200);  // Mbit/s: 128 MiB take more than five seconds
+  TestCluster cluster(plan("tcp://10.77.0.1:*", "tcp://10.77.0.2:*"));
+  Node& node = cluster.trainer();
+  const std::int64_t count = 32 << 20;
+  const Future<std::int64_t> large = node.rpc_async("p1", &count_elements, ones({count}));
+  for (int i = 0; i < 20; ++i) BOOST_TEST(node.with({.deadline = 2s}).rpc_sync("p1", &square, i) == i * i);
+  BOOST_TEST(!large.ready());
+  one.cut_incoming();
+  other.cut_incoming();
+  BOOST_TEST(!large.get_for(2s).has_value());
+  one.mend();
+  other.mend();
+  BOOST_TEST(large.get() == count);
+  BOOST_TEST(node.debug_info().streams.value().packets_sent > 100U);
+  BOOST_TEST(node.members().size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(machine_that_does_not_know_the_secret_is_refused) {

@@ -145,6 +145,25 @@ BOOST_AUTO_TEST_CASE(tensor_of_eight_megabytes_arrives_equal) {
   BOOST_TEST(same_bytes(trainer.rpc_sync("p1", &add, large, 0.0), large));
 }
 
+/// Values that are no tensors, and tensors beside them, on both sides of every limit: what is shared, what travels in
+/// one packet, what a lane grants.
+BOOST_AUTO_TEST_CASE(large_values_that_are_no_tensors_arrive_equal_both_ways) {
+  for (const std::size_t bytes : {60'000U, 70'000U, 600'000U, 5'000'000U}) {
+    for (const std::int64_t floats : {1, 20'000, 300'000}) {
+      const Sample sent{.name = std::string(bytes, 'x'),
+                        .image = arange(floats, DType::f32),
+                        .labels = std::vector<std::int64_t>(bytes / 8, 7),
+                        .extra = {}};
+      const Sample back = trainer.rpc_async("p1", &echo_sample, sent).get();
+      BOOST_TEST((back.name == sent.name && back.labels == sent.labels));
+      BOOST_TEST(same_bytes(back.image, sent.image));
+      const Sample fetched = trainer.remote("p2", &echo_sample, sent).to_here(trainer);
+      BOOST_TEST((fetched.name == sent.name && fetched.labels == sent.labels));
+      BOOST_TEST(same_bytes(fetched.image, sent.image));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(function_that_returns_nothing_is_waited_for, *label("R-16")) {
   trainer.rpc_sync("p1", &nothing);
   const Future<void> done = trainer.rpc_async("p1", &nothing);

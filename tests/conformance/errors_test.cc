@@ -34,6 +34,15 @@ BOOST_AUTO_TEST_CASE(exception_text_with_escapes_and_placeholders_arrives_unchan
   BOOST_TEST(error.message == text);
 }
 
+BOOST_AUTO_TEST_CASE(exception_text_of_a_megabyte_arrives_cut_and_says_so) {
+  const std::string text(1'000'000, 'e');
+  const Error error = error_of([&] { return trainer.rpc_async("p1", &throw_text, text).get(), 0; });
+  BOOST_TEST(error.code == ErrorCode::remote_exception);
+  BOOST_TEST(error.message.size() < text.size());
+  BOOST_TEST(error.message.starts_with(std::string(60'000, 'e')));
+  BOOST_TEST(!error.message.ends_with('e'), error.message.substr(error.message.size() - 60));
+}
+
 BOOST_AUTO_TEST_CASE(thrown_number_is_an_error_and_its_node_lives, *label("fault-F32")) {
   const Error error = error_of([&] { return trainer.rpc_sync("p1", &throw_number); });
   BOOST_TEST(error.code == ErrorCode::remote_exception);

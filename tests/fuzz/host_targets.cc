@@ -7,6 +7,7 @@
 
 #include "node/control/control_socket.h"
 #include "node/control/report_json.h"
+#include "node/doctor/doctor_messages.h"
 #include "node/engines/exchange_records.h"
 #include "node/engines/sealed_secret.h"
 #include "node/hosts/agent_frames.h"
@@ -93,6 +94,32 @@ std::vector<Input> agent_body_seeds() {
   add(3, json_of(AgentStart{"tcp://10.0.0.1:5", "eth1", 3, {{"n0", 1, {"--a", "b"}, "/w", {{"K", "v"}}}}}));
   add(4, json_of(AgentStarted{{7, 8}}));
   add(5, json_of(AgentRefused{{"one", "two"}}));
+  return seeds;
+}
+
+/// The body of a message between `troupe doctor` and agents: which (1), then its text.
+void doctor_body(Bytes input) {
+  Reader reader(input);
+  const unsigned kind = reader.u8() % 5U;
+  const std::string_view text = text_of(reader.rest());
+  switch (kind) {
+    case 0: return agent_body_of<HostFacts>(text);
+    case 1: return agent_body_of<ListenOrder>(text);
+    case 2: return agent_body_of<Listening>(text);
+    case 3: return agent_body_of<ReachOrder>(text);
+    default: return agent_body_of<Reached>(text);
+  }
+}
+
+std::vector<Input> doctor_body_seeds() {
+  const std::string token(kTokenSize, 't');
+  std::vector<Input> seeds;
+  const auto add = [&seeds](char kind, const std::string& text) { seeds.push_back(input_of(kind + text)); };
+  add(0, json_of(HostFacts{.system = "Linux", .zmq = "4.3.4", .sodium = "1.0.18"}));
+  add(1, json_of(ListenOrder{"eth0", "tcp://10.0.0.1:5", {"a"}, "keys", 5, "5-6", "7-8", token}));
+  add(2, json_of(Listening{"", "10.0.0.2", 5, true, 7, {2, 1}, {2, 2}}));
+  add(3, json_of(ReachOrder{{{"10.0.0.2", 5, true, 7, token}}, 7'500}));
+  add(4, json_of(Reached{{{"10.0.0.1", {ReachOutcome::reached, "", 400}, {ReachOutcome::failed, "no", 0}, {}}}}));
   return seeds;
 }
 
@@ -204,6 +231,7 @@ std::vector<Target> host_targets() {
   return {
       {"agent_stream", "node/hosts/agent_frames.cc", agent_stream, agent_stream_seeds},
       {"agent_body", "node/hosts/agent_messages.cc", agent_body, agent_body_seeds},
+      {"doctor_body", "node/doctor/doctor_messages.cc", doctor_body, doctor_body_seeds},
       {"exchange_record", "node/engines/exchange_records.cc", exchange_record, exchange_record_seeds},
       {"key_ring", "node/keys/key_ring.cc", key_ring, key_ring_seeds, 1024},
       {"member_list", "node/keys/member_list.cc", member_list, member_list_seeds},

@@ -1,8 +1,12 @@
 // Bytes that a node reads from a connection or a datagram socket, before and after the peer has proved itself.
+#include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -12,6 +16,8 @@
 #include "node/links/handshake.h"
 #include "node/links/handshake_wire.h"
 #include "node/links/shared_memory/shared_table.h"
+#include "node/links/streams/record.h"
+#include "node/links/streams/stream_control.h"
 #include "node/links/tcp_place.h"
 #include "node/links/zap_request.h"
 #include "node/links/zmq_link_parts.h"
@@ -170,7 +176,7 @@ std::vector<Input> shared_frame_seeds() {
                     SharedEntry{.frame = 2, .memory = SharedEntry::Memory::receivers, .lease = {}, .bytes = 8},
                     SharedEntry{.frame = 3, .memory = SharedEntry::Memory::gpu, .segment = 1, .lease = {}, .gpu = 1}})
                    .bytes));
-  for (unsigned kind = 1; kind <= 13; ++kind) {
+  for (unsigned kind = 1; kind <= 14; ++kind) {
     seeds.push_back(input_of(troupe::detail::encode(SharedControl{.kind = static_cast<SharedControl::Kind>(kind),
                                                                   .number = kind,
                                                                   .inbox = kind == 1 ? "/run/user/1/inbox" : ""})
@@ -197,6 +203,58 @@ std::vector<Input> address_seeds() {
   return seeds;
 }
 
+void stream_control(Bytes input) {
+  using troupe::detail::StreamControl;
+  const Frame frame = make_frame(input_of(input));
+  (void)troupe::detail::is_stream_control({frame});
+  const std::optional<StreamControl> control = troupe::detail::decode_stream_control(frame);
+  if (!control) return;
+  const Frame again = troupe::detail::encode(*control);
+  expect(input_of(again.bytes) == input_of(input), "a message about streams has one form");
+}
+
+std::vector<Input> stream_control_seeds() {
+  using troupe::detail::StreamControl;
+  std::vector<Input> seeds;
+  for (const StreamControl& control : {StreamControl{.kind = StreamControl::Kind::open, .ciphers = 6},
+                                       StreamControl{.kind = StreamControl::Kind::accept, .ciphers = 2, .port = 4000},
+                                       StreamControl{.kind = StreamControl::Kind::refuse, .reason = "no port"}}) {
+    seeds.push_back(input_of(troupe::detail::encode(control).bytes));
+  }
+  return seeds;
+}
+
+/// The record of a stream that is not encrypted: its head, then its content.
+void stream_record(Bytes input) {
+  troupe::detail::RecordHead head{};
+  if (input.size() < head.size()) return;
+  std::ranges::copy(input.first(head.size()), head.begin());
+  const std::optional<std::size_t> size = troupe::detail::content_bytes(head);
+  const Frame content = make_frame(input_of(input.subspan(head.size())));
+  const std::optional<Frames> packet = troupe::detail::frames_of(content);
+  if (!packet || size != content.bytes.size()) return;
+  expect(troupe::detail::fits_record(*packet), "a packet that came in a record fits one");
+  const auto secret = troupe::detail::StreamSecret::from_bytes(std::array<std::byte, 32>{std::byte{1}});
+  const auto key = secret.agree(secret.share(), {});
+  troupe::detail::RecordCipher none(key.value(), troupe::detail::Cipher::none);
+  Input again;
+  for (const Frame& part : troupe::detail::record_of(*packet, none))
+    again.insert(again.end(), part.bytes.begin(), part.bytes.end());
+  expect(again == input_of(input), "a record has one form");
+}
+
+std::vector<Input> stream_record_seeds() {
+  std::vector<Input> seeds;
+  for (const std::vector<std::uint32_t>& fields : std::vector<std::vector<std::uint32_t>>{
+           {8, 0, 1, 0}, {16, 0, 2, 4, 0, 7}, {4, 0, 0}, {12, 0, 1, 4, 9}, {12, 0, 0xFFFFFFFF, 4, 9}}) {
+    Input bytes(sizeof(std::uint32_t) * fields.size());
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      troupe::detail::store_little_endian(std::span(bytes).subspan(sizeof(std::uint32_t) * i), fields[i]);
+    seeds.push_back(bytes);
+  }
+  return seeds;
+}
+
 }  // namespace
 
 std::vector<Target> link_targets() {
@@ -208,6 +266,8 @@ std::vector<Target> link_targets() {
       {"zmq_frame", "node/links/zmq_link_parts.cc", zmq_frame, zmq_frame_seeds, 1024},
       {"zap", "node/links/zap_request.cc", zap, zap_seeds, 1024},
       {"shared_frame", "node/links/shared_memory/shared_table.cc", shared_frame, shared_frame_seeds},
+      {"stream_control", "node/links/streams/stream_control.cc", stream_control, stream_control_seeds, 512},
+      {"stream_record", "node/links/streams/record.cc", stream_record, stream_record_seeds, 4096},
       {"address", "node/links/tcp_place.cc node/links/socket_address.cc", address, address_seeds, 256},
   };
 }

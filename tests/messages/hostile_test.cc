@@ -70,7 +70,8 @@ Frame filled(std::size_t size) { return make_frame(Bytes(size, std::byte{1})); }
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_body_cut_at_any_byte_is_refused) {
+BOOST_AUTO_TEST_CASE(a_body_cut_at_any_byte_is_refused,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S8")) {
   for_every_body([](Body body) {
     BOOST_TEST(accepted(body));
     while (!body.bytes.empty()) {
@@ -104,7 +105,8 @@ BOOST_AUTO_TEST_CASE(whole_messages_cut_at_any_byte_of_any_frame_are_refused, *b
 
 // Every length, count, index and descriptor is somewhere in the body. An absurd number written at each position reaches
 // all of them.
-BOOST_AUTO_TEST_CASE(absurd_numbers_at_any_position_neither_crash_nor_allocate) {
+BOOST_AUTO_TEST_CASE(absurd_numbers_at_any_position_neither_crash_nor_allocate,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S8")) {
   const std::uint64_t absurd[] = {~std::uint64_t{0},
                                   std::uint64_t{1} << 63U,
                                   (std::uint64_t{1} << 61U) + 1,
@@ -124,7 +126,9 @@ BOOST_AUTO_TEST_CASE(absurd_numbers_at_any_position_neither_crash_nor_allocate) 
   });
 }
 
-BOOST_AUTO_TEST_CASE(random_bytes_anywhere_neither_crash_nor_allocate, *boost::unit_test::label("R-34")) {
+BOOST_AUTO_TEST_CASE(random_bytes_anywhere_neither_crash_nor_allocate, *boost::unit_test::label("R-34") *
+                                                                           boost::unit_test::label("attack") *
+                                                                           boost::unit_test::label("S8")) {
   std::mt19937_64 random(20240607);
   for_every_body([&](const Body& good) {
     for (int round = 0; round < 300; ++round) {
@@ -139,7 +143,8 @@ BOOST_AUTO_TEST_CASE(random_bytes_anywhere_neither_crash_nor_allocate, *boost::u
   });
 }
 
-BOOST_AUTO_TEST_CASE(pure_noise_under_every_number_neither_crashes_nor_allocates) {
+BOOST_AUTO_TEST_CASE(pure_noise_under_every_number_neither_crashes_nor_allocates,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S8")) {
   std::mt19937_64 random(7);
   for_every_body([&](const Body& good) {
     for (int round = 0; round < 50; ++round) {
@@ -153,7 +158,8 @@ BOOST_AUTO_TEST_CASE(pure_noise_under_every_number_neither_crashes_nor_allocates
   });
 }
 
-BOOST_AUTO_TEST_CASE(lists_of_the_smallest_elements_stay_within_the_bound) {
+BOOST_AUTO_TEST_CASE(lists_of_the_smallest_elements_stay_within_the_bound,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S8")) {
   constexpr std::size_t kCount = 20'000;
   const RRefId blank{};
   BOOST_TEST(accepted(body_of(BackwardMarked{{}, {}, std::vector<NodeName>(kCount), {}})));

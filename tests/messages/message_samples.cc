@@ -156,6 +156,9 @@ std::vector<AnyMessage> membership_messages() {
           id<BarrierEntryId>(31), "gather", {"ps0", "trainer"}, "ps0", true, std::chrono::microseconds(1500), brought},
       BarrierPassed{{{"ps0", brought}}, {{"trainer", sample_error()}}},
       BarrierLeft{id<BarrierEntryId>(31)},
+      SignedListKnown{6},
+      SignedListFetch{5},
+      SignedList{{std::byte{'t'}, std::byte{'r'}}},
   };
 }
 

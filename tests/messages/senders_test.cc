@@ -31,6 +31,8 @@ const std::map<std::string_view, std::string_view> kRefusedElsewhere{
     {"Call", "calls"},
     {"CallCancelled", "served_calls_test.cc: for the calls of its sender only"},
     {"MemberJoin", "roster_test.cc"},
+    {"SignedListKnown", "signed_list_test.cc: a claim, which its list must prove"},
+    {"SignedListFetch", "signed_list_test.cc: the list is no secret"},
     // Who does not know the secret in the id names something that does not exist.
     {"RRefFetch", "unknown_ids_test.cc"},
     {"ContextAborted", "contexts_test.cc"},

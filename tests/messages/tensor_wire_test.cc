@@ -213,7 +213,8 @@ BOOST_AUTO_TEST_CASE(a_float_tensor_in_foreign_memory_is_never_written) {
 
 // Descriptor of counted(4) at position 0: frame u32, dtype u8, dims u8, device u16, offset u64, numel u64, extent u64,
 // size i64, stride i64.
-BOOST_AUTO_TEST_CASE(descriptors_that_do_not_fit_their_frame_are_refused) {
+BOOST_AUTO_TEST_CASE(descriptors_that_do_not_fit_their_frame_are_refused,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S7")) {
   const msg::Payload good = to_payload(nullptr, counted(4));
   BOOST_TEST(good.bytes.bytes.size() == 48U);
   check_refused(with(good, 0, std::uint32_t{1}), "[decode] tensor in frame 1: there are 1");
@@ -229,11 +230,19 @@ BOOST_AUTO_TEST_CASE(descriptors_that_do_not_fit_their_frame_are_refused) {
   check_refused(with(good, 24, std::uint64_t{31}),
                 "[decode] tensor (4) strides (1) does not have 4 elements in 31 bytes");
   check_refused(with(good, 32, std::int64_t{-4}), "[decode] tensor with a negative size or stride: (-4) strides (1)");
+  check_refused(with(good, 32, std::uint64_t{1} << 63U),
+                "[decode] tensor with a negative size or stride: (-9223372036854775808) strides (1)");
+  check_refused(with(good, 40, std::uint64_t{1} << 63U),
+                "[decode] tensor with a negative size or stride: (4) strides (-9223372036854775808)");
+  check_refused(with(good, 8, std::uint64_t{1} << 63U),
+                "[decode] tensor of 32 bytes at 9223372036854775808 in a frame of 32");
+  check_refused(with(good, 5, std::uint8_t{255}), "[decode] tensor of 255 dimensions");
   check_refused(with(good, 40, std::int64_t{-1}), "[decode] tensor with a negative size or stride: (4) strides (-1)");
   check_refused(with(good, 40, std::int64_t{1} << 62U), "[decode] tensor too large: (4) strides (4611686018427387904)");
 }
 
-BOOST_AUTO_TEST_CASE(a_product_of_sizes_beyond_64_bits_is_refused) {
+BOOST_AUTO_TEST_CASE(a_product_of_sizes_beyond_64_bits_is_refused,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S7")) {
   msg::Payload payload = to_payload(nullptr, counted(4).view({2, 2}));
   payload = with(payload, 32, std::int64_t{1} << 40U);
   payload = with(payload, 40, std::int64_t{1} << 40U);
@@ -241,7 +250,8 @@ BOOST_AUTO_TEST_CASE(a_product_of_sizes_beyond_64_bits_is_refused) {
 }
 
 // The sizes and then the strides of a two-dimensional tensor begin at 32.
-BOOST_AUTO_TEST_CASE(a_tensor_whose_dense_copy_no_machine_could_hold_is_refused_whatever_its_strides) {
+BOOST_AUTO_TEST_CASE(a_tensor_whose_dense_copy_no_machine_could_hold_is_refused_whatever_its_strides,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S7")) {
   const auto two_dims = [](std::int64_t rows, std::int64_t columns, std::uint64_t numel, std::uint64_t extent) {
     msg::Payload payload = to_payload(nullptr, counted(4).view({2, 2}));
     payload = with(payload, 32, rows);

@@ -28,7 +28,7 @@ bool readable(int descriptor, std::chrono::steady_clock::time_point deadline) {
 }  // namespace
 
 TroupeRun::TroupeRun(const std::filesystem::path& directory, std::vector<std::string> arguments,
-                     std::chrono::seconds limit)
+                     std::chrono::seconds limit, uid_t user)
     : deadline_(std::chrono::steady_clock::now() + limit) {
   arguments.insert(arguments.begin(), TROUPE_PROGRAM);
   std::vector<char*> pointers;
@@ -44,6 +44,10 @@ TroupeRun::TroupeRun(const std::filesystem::path& directory, std::vector<std::st
     dup2(output[1], STDERR_FILENO);
     dup2(alive[1], STDERR_FILENO + 1);
     close_range(STDERR_FILENO + 2, ~0U, 0);
+    // The system calls, because the library's functions would wait for other threads, which are not here.
+    if (user != 0 && (syscall(SYS_setgroups, 0, nullptr) != 0 || syscall(SYS_setresgid, user, user, user) != 0 ||
+                      syscall(SYS_setresuid, user, user, user) != 0))
+      _exit(126);
     if (chdir(directory.c_str()) == 0) execv(pointers[0], pointers.data());
     _exit(127);
   }

@@ -22,9 +22,9 @@ class TroupeRun {
   };
 
   /// Starts `troupe` with `arguments` in `directory`. The program must end within `limit`. Its processes inherit one
-  /// descriptor of this process, see all_gone().
+  /// descriptor of this process, see all_gone(). It runs as `user`, if that is not 0, without groups of root.
   TroupeRun(const std::filesystem::path& directory, std::vector<std::string> arguments,
-            std::chrono::seconds limit = std::chrono::seconds(10));
+            std::chrono::seconds limit = std::chrono::seconds(10), uid_t user = 0);
 
   /// Kills the program if it still runs.
   ~TroupeRun();

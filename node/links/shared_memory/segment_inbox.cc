@@ -28,7 +28,7 @@ Datagram encode(const HandedOver& what) {
   const std::span<std::byte> all(bytes);
   store_little_endian(all, kMagic);
   all[4] = static_cast<std::byte>(what.kind);
-  std::ranges::copy(what.token, all.subspan(8).begin());
+  std::ranges::copy(what.token.bytes, all.subspan(8).begin());
   store_little_endian(all.subspan(24), what.segment);
   store_little_endian(all.subspan(32), what.bytes);
   return bytes;
@@ -40,7 +40,7 @@ std::optional<HandedOver> decode(std::span<const std::byte> bytes) {
   if (kind < HandOver::page || kind > HandOver::doorbell) return std::nullopt;
   HandedOver what;
   what.kind = kind;
-  std::ranges::copy(bytes.subspan(8, what.token.size()), what.token.begin());
+  std::ranges::copy(bytes.subspan(8, what.token.bytes.size()), what.token.bytes.begin());
   what.segment = load_little_endian<std::uint32_t>(bytes.subspan(24));
   what.bytes = load_little_endian<std::uint64_t>(bytes.subspan(32));
   return what;
@@ -89,9 +89,13 @@ bool take_control(msghdr& message, HandedOver& into, uid_t& user) {
 
 }  // namespace
 
+bool InboxToken::matches(const InboxToken& other) const {
+  return ::sodium_memcmp(bytes.data(), other.bytes.data(), bytes.size()) == 0;
+}
+
 InboxToken random_inbox_token() {
   InboxToken token{};
-  ::randombytes_buf(token.data(), token.size());
+  ::randombytes_buf(token.bytes.data(), token.bytes.size());
   return token;
 }
 

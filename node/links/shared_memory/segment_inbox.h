@@ -25,7 +25,11 @@ enum class HandOver : std::uint8_t {
 };
 
 /// A secret of the receiver, which it told one peer over the authenticated link: only that peer's datagrams count.
-using InboxToken = std::array<std::byte, 16>;
+/// Compared in constant time; no operator==.
+struct InboxToken {
+  std::array<std::byte, 16> bytes{};
+  [[nodiscard]] bool matches(const InboxToken& other) const;
+};
 [[nodiscard]] InboxToken random_inbox_token();
 
 /// One datagram. Without `ready` it has one descriptor.

@@ -23,10 +23,10 @@ std::size_t SegmentPool::block_size(std::size_t bytes) {
   return (wanted + step - 1) / step * step;
 }
 
-std::shared_ptr<Block> SegmentPool::take(std::size_t bytes) {
+std::shared_ptr<Block> SegmentPool::take(std::size_t bytes, std::size_t alike) {
   if (bytes > bytes_max_) return nullptr;
   const std::size_t block_bytes = block_size(bytes);
-  std::size_t count = std::max<std::size_t>(kSegmentBytesMin / block_bytes, 1);
+  std::size_t count = std::max({kSegmentBytesMin / block_bytes, alike, std::size_t{1}});
   std::vector<Segment> ended;
   {
     const std::lock_guard lock(mutex_);

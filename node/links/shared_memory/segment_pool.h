@@ -49,8 +49,9 @@ class SegmentPool : public std::enable_shared_from_this<SegmentPool> {
   explicit SegmentPool(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
   /// Returns a block of at least `bytes`; null if the limit or the system refuses it. Its content is undefined.
-  /// Segments without blocks in use end if they leave no room.
-  [[nodiscard]] std::shared_ptr<Block> take(std::size_t bytes);
+  /// Segments without blocks in use end if they leave no room. `alike`: how many blocks of that size the caller takes
+  /// now, this one included; a segment that is made has room for all, so that peers are given few of them.
+  [[nodiscard]] std::shared_ptr<Block> take(std::size_t bytes, std::size_t alike = 1);
 
   /// Returns the block in use that has `bytes` whole; null if there is none.
   [[nodiscard]] std::shared_ptr<Block> find(std::span<const std::byte> bytes);

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTidyInterval{100};
 
+constexpr std::size_t kManyTensors = 8;   // an inbox has room for about as many segments
 constexpr std::size_t kHeaderFrames = 2;  // of a message: its header and its body, which are read more than once
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -92,19 +93,43 @@ void SharedLink::share(const NodeName& to, Frames& frames) {
     if (!other->process.is_open()) return;
   }
   tidy(*other);
+  // The receiver takes no header and no body from memory that its sender can write.
+  const std::span<Frame> tensors = std::span(frames).subspan(std::min(frames.size(), kHeaderFrames));
+  BlocksToCome to_come = blocks_to_come(tensors);
   std::size_t left = 0;
-  for (Frame& frame : frames) {
+  for (const Frame& frame : std::span(frames).first(frames.size() - tensors.size())) left += frame.bytes.size();
+  for (Frame& frame : tensors) {
     if (frame.device != Device::cpu()) {
       if (frame.bytes.size() >= options_.frame_bytes_min) share_on_gpu(*other, frame);
       continue;
     }
-    if (frame.bytes.size() >= options_.frame_bytes_min) share_one(*other, frame);
+    if (frame.bytes.size() >= options_.frame_bytes_min) {
+      const auto alike = to_come.find(detail::SegmentPool::block_size(frame.bytes.size()));
+      share_one(*other, frame, alike == to_come.end() ? 1 : alike->second--);
+    }
     if (frame.memory != FrameMemory::leased) left += frame.bytes.size();
   }
-  if (left >= options_.frame_bytes_min) share_small(*other, frames);
+  if (left >= options_.frame_bytes_min) share_small(*other, tensors);
+  bool inbox_is_full = false;
+  {
+    const std::lock_guard lock(other->mutex);
+    inbox_is_full = std::exchange(other->inbox_is_full, false);
+  }
+  // This message travels; the next one finds room.
+  if (inbox_is_full) say(*other, {.kind = SharedControl::Kind::inbox_full, .inbox = {}});
 }
 
-void SharedLink::share_one(Other& to, Frame& frame) {
+SharedLink::BlocksToCome SharedLink::blocks_to_come(std::span<const Frame> tensors) const {
+  BlocksToCome blocks;
+  if (tensors.size() < kManyTensors) return blocks;
+  for (const Frame& frame : tensors) {
+    if (frame.device == Device::cpu() && frame.bytes.size() >= options_.frame_bytes_min)
+      ++blocks[detail::SegmentPool::block_size(frame.bytes.size())];
+  }
+  return blocks;
+}
+
+void SharedLink::share_one(Other& to, Frame& frame, std::size_t alike) {
   {
     const std::lock_guard lock(to.mutex);
     if (const auto lease = to.lease_over(frame.bytes)) {
@@ -126,7 +151,7 @@ void SharedLink::share_one(Other& to, Frame& frame) {
   } else if (const auto copy = copy_of(frame)) {
     if (lease(to, frame, copy->block(), copy->block()->bytes().first(size)))
       bytes_avoided_.fetch_add(size, std::memory_order_relaxed);
-  } else if (const auto fresh = pool_->take(size)) {
+  } else if (const auto fresh = pool_->take(size, alike); fresh && introduce(to, *fresh)) {
     const auto bytes = copied(frame, fresh->bytes());
     keep_copy(frame, fresh);
     lease(to, frame, fresh, bytes);
@@ -147,15 +172,14 @@ void SharedLink::keep_copy(const Frame& frame, const std::shared_ptr<detail::Blo
 }
 
 // Small tensors of one message take one block together: what is left to travel then fits into one packet.
-void SharedLink::share_small(Other& to, Frames& frames) {
+void SharedLink::share_small(Other& to, std::span<Frame> tensors) {
   std::size_t bytes = 0;
   const auto travels = [](const Frame& frame) {
     return frame.memory != FrameMemory::leased && !frame.bytes.empty() && frame.device == Device::cpu();
   };
-  const std::span<Frame> tensors = std::span(frames).subspan(std::min(frames.size(), kHeaderFrames));
   for (const Frame& frame : tensors) bytes += travels(frame) ? aligned(frame.bytes.size()) : 0;
   const auto block = bytes == 0 ? nullptr : pool_->take(bytes);
-  if (!block) return;
+  if (!block || !introduce(to, *block)) return;
   std::span<std::byte> room = block->bytes();
   for (Frame& frame : tensors) {
     if (!travels(frame)) continue;
@@ -171,20 +195,29 @@ std::span<const std::byte> SharedLink::copied(const Frame& frame, std::span<std:
   return to.first(frame.bytes.size());
 }
 
+bool SharedLink::introduce(Other& to, const detail::Block& block) {
+  const std::lock_guard lock(to.mutex);
+  return introduce_locked(to, block);
+}
+
+bool SharedLink::introduce_locked(Other& to, const detail::Block& block) {
+  if (!to.process.is_open()) return false;  // it has gone meanwhile
+  if (to.introduced.contains(block.segment())) return true;
+  const auto segment = pool_->segment(block.segment());
+  const HandedOver memory{
+      .kind = HandOver::segment, .token = to.its_token, .segment = block.segment(), .bytes = segment.bytes, .file = {}};
+  if (!inbox_.send(to.inbox, memory, segment.descriptor)) {
+    to.inbox_is_full = true;
+    return false;
+  }
+  to.introduced.insert(block.segment());
+  return true;
+}
+
 bool SharedLink::lease(Other& to, Frame& frame, const std::shared_ptr<detail::Block>& block,
                        std::span<const std::byte> bytes) {
   const std::lock_guard lock(to.mutex);
-  if (!to.process.is_open()) return false;  // it has gone meanwhile
-  if (!to.introduced.contains(block->segment())) {
-    const auto segment = pool_->segment(block->segment());
-    const HandedOver memory{.kind = HandOver::segment,
-                            .token = to.its_token,
-                            .segment = block->segment(),
-                            .bytes = segment.bytes,
-                            .file = {}};
-    if (!inbox_.send(to.inbox, memory, segment.descriptor)) return false;  // its inbox is full
-    to.introduced.insert(block->segment());
-  }
+  if (!introduce_locked(to, *block)) return false;
   const auto id = to.leases->open(block);
   if (!id) return false;
   const SharedEntry entry{.frame = 0,

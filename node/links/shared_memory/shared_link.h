@@ -108,8 +108,11 @@ class SharedLink final : public Link, private LinkSink {
   [[nodiscard]] std::optional<Frames> with_shared(Other& from, Frames packet);
   [[nodiscard]] std::optional<Frame> shared_frame(Other& from, const detail::SharedEntry& entry);
   [[nodiscard]] std::optional<Frame> own_frame(Other& from, const detail::SharedEntry& entry) const;
-  void share_one(Other& to, Frame& frame);
-  void share_small(Other& to, Frames& frames);
+  using BlocksToCome = std::map<std::size_t, std::size_t>;  // by size of block
+  /// Returns how many blocks the tensors of one message take at most; nothing if they are few.
+  [[nodiscard]] BlocksToCome blocks_to_come(std::span<const Frame> tensors) const;
+  void share_one(Other& to, Frame& frame, std::size_t alike);
+  void share_small(Other& to, std::span<Frame> tensors);
   void share_on_gpu(Other& to, Frame& frame);
   /// Returns whether tensors of GPU `gpu` can be shared with the peer. Offers it first.
   [[nodiscard]] bool can_share(Other& to, int gpu);
@@ -123,6 +126,10 @@ class SharedLink final : public Link, private LinkSink {
   std::span<const std::byte> copied(const Frame& frame, std::span<std::byte> to);
   [[nodiscard]] std::shared_ptr<const Copy> copy_of(const Frame& frame) const;
   void keep_copy(const Frame& frame, const std::shared_ptr<detail::Block>& block);
+  /// Gives the peer the block's segment, unless it has it. Returns false if it cannot be given now.
+  [[nodiscard]] bool introduce(Other& to, const detail::Block& block);
+  /// REQUIRES: `to.mutex` is held.
+  [[nodiscard]] bool introduce_locked(Other& to, const detail::Block& block);
   /// Makes `frame` a leased one of `bytes`, a part of `block`; returns false, and changes nothing, if it cannot.
   bool lease(Other& to, Frame& frame, const std::shared_ptr<detail::Block>& block, std::span<const std::byte> bytes);
   /// Ends the leases that peers have given back; tells peers which segments have ended. Of others than `to` seldom.

@@ -95,7 +95,8 @@ void SharedLink::obey(Other& from, const SharedControl& control) {
       if (inbox_.send(inbox, here, -1)) reply(SharedControl::Kind::ready);
       return;
     }
-    case SharedControl::Kind::ready: return take_inbox();
+    case SharedControl::Kind::ready:
+    case SharedControl::Kind::inbox_full: return take_inbox();
     case SharedControl::Kind::ring_offered: return read_ring(from);
     case SharedControl::Kind::ring_ready: {
       take_inbox();
@@ -133,7 +134,7 @@ void SharedLink::make_offer(Other& to, const SharedControl& hello) {
   bool again = false;
   {
     const std::lock_guard lock(to.mutex);
-    if (!to.inbox.empty() && to.its_token == hello.token) return refuse();  // it said the same before
+    if (!to.inbox.empty() && to.its_token.matches(hello.token)) return refuse();  // it said the same before
     again = !to.inbox.empty();
   }
   if (again) {  // it has lost the connection, and this node has not noticed: both begin anew
@@ -204,7 +205,8 @@ void SharedLink::take_inbox() {
   const std::lock_guard one_at_a_time(inbox_mutex_);
   while (std::optional<HandedOver> what = inbox_.receive()) {
     const auto others = all();
-    const auto sender = std::ranges::find_if(others, [&](const SharedOther& o) { return o->token == what->token; });
+    const auto sender =
+        std::ranges::find_if(others, [&](const SharedOther& o) { return o->token.matches(what->token); });
     if (sender == others.end()) {
       refuse();
       continue;

@@ -98,6 +98,7 @@ struct SharedLink::Other {
   detail::InboxToken its_token{};
   std::shared_ptr<detail::LeaseTable> leases;  ///< null before the peer's hello
   std::set<std::uint32_t> introduced;          ///< segments that the peer was given
+  bool inbox_is_full = false;                  ///< one could not be given, and the peer was not told yet
   detail::FileDescriptor process;              ///< of the peer; tells its end. Open: frames can be shared
   // The peer's memory here.
   std::shared_ptr<const detail::LeasePage> page;

@@ -87,7 +87,7 @@ Frame encode(const SharedControl& control) {
   const std::span<std::byte> all(bytes);
   store_little_endian(all, kControlMagic);
   all[4] = static_cast<std::byte>(control.kind);
-  std::ranges::copy(control.token, all.subspan(8).begin());
+  std::ranges::copy(control.token.bytes, all.subspan(8).begin());
   store_little_endian(all.subspan(24), control.number);
   std::ranges::copy(std::as_bytes(std::span(control.inbox)), all.subspan(kControlHead).begin());
   return make_frame(std::move(bytes));
@@ -101,8 +101,8 @@ std::optional<SharedControl> decode_shared_control(const Frame& frame) {
   SharedControl control;
   control.kind = static_cast<SharedControl::Kind>(bytes[4]);
   if (!is_zero(bytes.subspan(5, 3))) return std::nullopt;
-  if (control.kind < SharedControl::Kind::hello || control.kind > SharedControl::Kind::gpu_closed) return std::nullopt;
-  std::ranges::copy(bytes.subspan(8, control.token.size()), control.token.begin());
+  if (control.kind < SharedControl::Kind::hello || control.kind > SharedControl::Kind::inbox_full) return std::nullopt;
+  std::ranges::copy(bytes.subspan(8, control.token.bytes.size()), control.token.bytes.begin());
   control.number = load_little_endian<std::uint32_t>(bytes.subspan(24));
   const std::span<const std::byte> inbox = bytes.subspan(kControlHead);
   control.inbox.assign(reinterpret_cast<const char*>(inbox.data()), inbox.size());

@@ -58,6 +58,7 @@ struct SharedControl {
     gpu_refused = 11,  ///< a block of it could not be opened: its tensors are not shared any more
     gpu_ended = 12,    ///< block `number` of the sender is not used any more
     gpu_closed = 13,   ///< the sender has closed the receiver's block `number`
+    inbox_full = 14,   ///< the receiver's inbox has no room for another segment
   };
   Kind kind = Kind::hello;
   InboxToken token{};

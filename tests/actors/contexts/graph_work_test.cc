@@ -61,6 +61,38 @@ BOOST_AUTO_TEST_CASE(steps_of_one_pass_are_short_together_only) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_long_pass_is_short_step_by_step_until_something_in_it_is_not) {
+  const Variable middle(ones({20, 20}), RequiresGrad::yes);
+  const Variable large(ones({40, 40}), RequiresGrad::yes);
+  for (const bool has_large : {false, true}) {
+    GraphWork work;
+    NoSink sink;
+    const auto is_short_until_run = [&](GraphStep step) {
+      work.add(std::move(step));
+      const bool is_short = work.is_short();
+      work.run(sink);
+      BOOST_TEST(!work.failure.has_value(), (work.failure ? work.failure->text() : ""));
+      return is_short;
+    };
+    std::vector<std::shared_ptr<const SendFn>> sends;
+    for (int i = 0; i < 10; ++i) {
+      sends.push_back(SendFn::make(std::vector{tanh(middle)}));
+      BOOST_TEST(is_short_until_run(MarkGraph{{sends.back()}, {}, std::vector<BoundaryId>{}}));
+    }
+    if (has_large) {
+      sends.push_back(SendFn::make(std::vector{tanh(large)}));
+      BOOST_TEST(!is_short_until_run(MarkGraph{{sends.back()}, {}, std::vector<BoundaryId>{}}));
+    }
+    // After something long, what is short may depend on hooks that came meanwhile.
+    for (int i = 0; i < 10; ++i) {
+      BOOST_TEST(is_short_until_run(FeedSend{sends[static_cast<std::size_t>(i)], {ones({20, 20})}}) == !has_large);
+    }
+    if (has_large) BOOST_TEST(!is_short_until_run(FeedSend{sends.back(), {ones({40, 40})}}));
+    BOOST_TEST(work.finished);
+    BOOST_TEST(!is_short_until_run(ReleaseGraph{}));  // of all
+  }
+}
+
 BOOST_AUTO_TEST_CASE(steps_that_run_user_code_are_not_short) {
   const auto ours = [](const std::vector<Tensor>& gradients, std::span<const Edge>) { return gradients; };
   BOOST_TEST(!is_short({sum(custom_op("ours", {kLeaf.value()}, std::vector{kLeaf}, ours).front())}));
@@ -89,7 +121,7 @@ BOOST_AUTO_TEST_CASE(hook_that_comes_after_short_steps_were_found_to_be_short_is
     const HookHandle handle = hooked.register_hook([&](const Tensor&) { ++calls; });
     NoSink sink;
     work.run(sink);
-    BOOST_TEST(!work.failure.has_value());
+    BOOST_TEST(!work.failure.has_value(), (work.failure ? work.failure->text() : ""));
     BOOST_TEST(work.finished);
     BOOST_TEST(calls == (is_long ? 1 : 0));
   }

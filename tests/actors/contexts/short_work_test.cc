@@ -23,9 +23,6 @@ BOOST_AUTO_TEST_CASE(work_is_short_until_its_sum_reaches_the_bound) {
     work.add(*sum(middle).gradient_edge().fn);
     BOOST_TEST(work.is_short() == is_short);
   }
-  ShortWork long_work;
-  long_work.add_long();
-  BOOST_TEST(!long_work.is_short());
 }
 
 BOOST_AUTO_TEST_CASE(short_job_runs_on_this_thread_with_one_math_thread_and_what_it_throws_is_told) {

@@ -216,7 +216,7 @@ BOOST_FIXTURE_TEST_CASE(words_about_a_life_that_is_over_leave_nothing_at_the_own
   came(dead);
   went(dead);
   detail::RRefOwnerState state;
-  state.begin(core(), core().next_id<RRefId>());
+  state.begin(core(), core().next_id<RRefId>(), [] {});
   BOOST_TEST(state.forks().hold());
   state.handed_out({{"ps0", core().incarnation().low, 1}, dead});
   state.forked({{"user", dead.incarnation.low, 1}, dead, "ps0"});

@@ -22,9 +22,11 @@
 #include "actors/task.h"
 #include "autograd/ops.h"
 #include "node/gloo_collective.h"
+#include "node/keys/key_ring.h"
 #include "tensor/create.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/rpc/rows.h"
+#include "tests/bench/rpc/stream_floor.h"
 
 namespace troupe::bench {
 namespace {
@@ -131,7 +133,7 @@ void chain(Node& node, std::size_t length) {
 }
 
 struct Bench {
-  std::string transport;  // "ipc" or "tcp"
+  std::string transport;  // "ipc", "tcp", or "keys": tcp, and all bytes are encrypted
   Effort effort;
   const detail::ProcessGuard& guard;
   std::size_t divisor = effort == Effort::quick ? 10 : 1;
@@ -142,13 +144,19 @@ struct Bench {
   /// Starts this node, "client", and the others. Passes the client and the first other's process to `work`, then ends
   /// them.
   void with_cluster(const std::vector<NodeName>& others, const std::function<void(Node&, pid_t)>& work) {
-    const NodeOptions options = client_options();
-    Node client = Node::join(options, functions());
     std::vector<NodeName> names{"client"};
     names.insert(names.end(), others.begin(), others.end());
+    NodeOptions options = client_options();
+    std::vector<KeyRing> rings;
+    if (transport == "keys") {
+      rings = make_run_keys(names);
+      options.keys = rings.front();
+    }
+    Node client = Node::join(options, functions());
     std::vector<std::unique_ptr<detail::ChildProcess>> children;
     for (std::size_t rank = 1; rank < names.size(); ++rank) {
-      const auto spec = other_node(options, client.address(), names, rank);
+      detail::ChildSpec spec = other_node(options, client.address(), names, rank);
+      if (!rings.empty()) spec.keys = rings[rank];
       children.push_back(std::make_unique<detail::ChildProcess>(spec, options.secret.bytes(), guard));
     }
     wait_for(client, names.size());
@@ -200,6 +208,12 @@ struct Bench {
             latencies(5000 / divisor, [&] { client.rpc_sync("server", &identity, small); }));
       print(name("rpc/identity/4MB"), "us",
             latencies(200 / divisor, [&] { client.rpc_sync("server", &identity, large); }));
+      if (transport != "ipc") {
+        const Tensor huge = ones({16 << 20});
+        print(name("rpc/identity/64MB"), "us",
+              latencies(30 / divisor, [&] { client.rpc_sync("server", &identity, huge); }));
+        print(name("floor/identity/64MB"), "us", stream_floor(30 / divisor, 64 << 20, transport == "keys"));
+      }
       for (const std::size_t window : {1U, 16U, 256U}) {
         print(name(fmt::format("rpc/rate/{}", window)), "calls/s", rates(client, window, 5, 10000 / divisor));
       }
@@ -258,7 +272,7 @@ void serve_row(const std::string& name, const detail::ProcessGuard& guard) {
 }
 
 void measure(Effort effort, const detail::ProcessGuard& guard) {
-  for (const char* transport : {"ipc", "tcp"}) Bench{transport, effort, guard}.calls();
+  for (const char* transport : {"ipc", "tcp", "keys"}) Bench{transport, effort, guard}.calls();
   Bench bench{"ipc", effort, guard};
   bench.more_nodes();
   bench.start();

@@ -188,12 +188,14 @@ BOOST_AUTO_TEST_CASE(a_role_can_be_overridden_by_its_name) {
 
 BOOST_AUTO_TEST_CASE(ports_are_a_range) {
   BOOST_TEST(load("[cluster]\nports = \"29500-29599\"\n" + std::string(kMinimal)).node.ports == "29500-29599");
-  const std::string file = write("[cluster]\nports = \"29599-29500\"\n" + std::string(kMinimal));
-  BOOST_CHECK_EXCEPTION(load_config(file, {}, {}), ConfigError, [&](const ConfigError& error) {
-    return error.lines().front() == file +
-                                        ":2: cluster.ports: \"29599-29500\" is not LOW-HIGH, two ports of 1 to 65535, "
-                                        "e.g. \"29500-29599\"";
-  });
+  for (const std::string key : {"ports", "stream_ports"}) {
+    const std::string file = write("[cluster]\n" + key + " = \"29599-29500\"\n" + std::string(kMinimal));
+    BOOST_CHECK_EXCEPTION(load_config(file, {}, {}), ConfigError, [&](const ConfigError& error) {
+      return error.lines().front() == file + ":2: cluster." + key +
+                                          ": \"29599-29500\" is not LOW-HIGH, two ports of 1 to 65535, "
+                                          "e.g. \"29500-29599\"";
+    });
+  }
 }
 
 BOOST_AUTO_TEST_CASE(every_value_knows_where_it_came_from) {
@@ -207,6 +209,7 @@ cluster.network = "auto"          # built-in default
 cluster.address = ""              # built-in default
 cluster.seed = ""                 # built-in default
 cluster.ports = ""                # built-in default
+cluster.stream_ports = ""         # built-in default
 cluster.advertise = ""            # built-in default
 cluster.join_timeout = "30s"      # built-in default
 cluster.shutdown_timeout = "10s"  # built-in default
@@ -220,7 +223,9 @@ node.stall_limit = "30s"          # built-in default
 node.math_threads = 0             # built-in default
 node.shared_memory_max = "2GiB"   # built-in default
 node.rings = true                 # built-in default
+node.streams = true               # built-in default
 node.spin = true                  # built-in default
+node.audit_log = ""               # built-in default
 node.log_level = "warn"           # environment TROUPE__NODE__LOG_LEVEL
 node.leaks = "warn"               # built-in default
 pool.threads = 0                  # built-in default
@@ -255,10 +260,10 @@ BOOST_AUTO_TEST_CASE(unknown_keys_are_refused_with_a_guess) {
               {R"(cluster.toml:3: role.comand: unknown key, did you mean "command"?)"});
   check_lines(errors("[cluster]\ntransprot = \"ipc\"\n" + std::string(kMinimal)),
               {R"(cluster.toml:2: cluster.transprot: unknown key, did you mean "transport"?)"});
-  check_lines(
-      errors("[node]\ncolour = 1\n" + std::string(kMinimal)),
-      {"cluster.toml:2: node.colour: unknown key; there are stall_limit, math_threads, shared_memory_max, rings, spin, "
-       "log_level, leaks"});
+  check_lines(errors("[node]\ncolour = 1\n" + std::string(kMinimal)),
+              {"cluster.toml:2: node.colour: unknown key; there are stall_limit, math_threads, shared_memory_max, "
+               "rings, streams, "
+               "spin, audit_log, log_level, leaks"});
   check_lines(errors("[clutser]\nname = \"a\"\n" + std::string(kMinimal)),
               {R"(cluster.toml:1: clutser: unknown section, did you mean "cluster"?)"});
   check_lines(errors("name = \"a\"\n" + std::string(kMinimal)), {"cluster.toml:1: name: a key outside of any section"});

@@ -47,6 +47,13 @@ inline NodeReport sample_node_report() {
                                                 .bytes_avoided = 600'000'000,
                                                 .ring_packets = 6'000,
                                                 .refused = 7};
+  report.counts.streams = StreamUse{.out_streams = 3,
+                                    .in_streams = 4,
+                                    .encrypted = true,
+                                    .packets_sent = 5'000,
+                                    .packets_received = 6'001,
+                                    .dropped = 8,
+                                    .refused = 9};
   return report;
 }
 

@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <unistd.h>
+
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -71,6 +73,26 @@ BOOST_AUTO_TEST_CASE(clusters_are_kept_apart_by_id_and_need_no_launcher) {
   BOOST_TEST(!views[0].age.has_value());
 }
 
+BOOST_AUTO_TEST_CASE(what_another_user_says_stays_apart_from_clusters_of_this_one, *boost::unit_test::label("attack")) {
+  const uid_t own = ::geteuid();
+  const auto of = [](uid_t user, ControlAnswer answer) {
+    answer.user = user;
+    return answer;
+  };
+  const auto views = views_of({of(own, launcher({"digits", "/cluster.toml", 1s, {{"w", 104, "", ""}}})),
+                               of(own + 1, launcher({"digits", "/cluster.toml", 1s, {{"w", 1, "", ""}}}, "5")),
+                               of(own + 1, silent("ghost"))});
+  BOOST_TEST_REQUIRE(views.size() == 3U);
+  BOOST_TEST((states(views[0]) == Texts{"w: runs, and is no node yet"}));
+  BOOST_TEST(!is_of_another_user(views[0]));
+  BOOST_TEST((states(views[1]) == Texts{"ghost: no answer within 2000 ms: its process is stopped"}));
+  BOOST_TEST(is_of_another_user(views[1]));
+  BOOST_TEST(is_of_another_user(views[2]));
+  const std::string whose = ", of user " + std::to_string(own + 1) + ", /cluster.toml";
+  BOOST_TEST(text_of(views[0], PeersShown::all).find("of user") == std::string::npos);
+  BOOST_TEST(text_of(views[2], PeersShown::all).find("digits (5)" + whose) == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(answers_that_make_no_sense_are_problems_of_who_gave_them) {
   const auto views =
       views_of({{{"4f2a", ""}, 100, "{", ""}, {{"4f2a", "ps0"}, 7, R"({"error": "it has shut down"})", ""}});
@@ -119,7 +141,10 @@ BOOST_AUTO_TEST_CASE(text_has_a_row_for_each_node_and_one_for_each_peer) {
              "ps0   trainer           1         2      3.0 kB    4.0 MB\n"
              "\n"
              "NODE  RINGS  PACKETS  SHARED MEMORY    IDLE    KEPT  SEGMENTS  LEASES  TENSORS   COPIED  NOT COPIED\n"
-             "ps0       5     6000         9.0 MB  1.0 MB  2.0 MB         2       3       40  50.0 MB    600.0 MB\n");
+             "ps0       5     6000         9.0 MB  1.0 MB  2.0 MB         2       3       40  50.0 MB    600.0 MB\n"
+             "\n"
+             "NODE  STREAMS OUT  IN  ENCRYPTED  PACKETS SENT  RECEIVED  DROPPED  REFUSED\n"
+             "ps0             3   4  yes                5000      6001        8        9\n");
 }
 
 BOOST_AUTO_TEST_CASE(state_says_which_peers_a_node_does_not_hear_and_for_how_long) {

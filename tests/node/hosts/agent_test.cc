@@ -170,6 +170,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_order_is_refused) {
       {encode_frame(AgentFrameKind::program, body_of(7, 0)), "from troupe up: program 7 was not asked for"},
       {encode_frame(AgentFrameKind::keys, body_of(1, 0)), "from troupe up: keys of node 1 after 0 others"},
       {encode_frame(AgentFrameKind::keys, body_of(0, 0)), "from troupe up: "},
+      {encode_frame(AgentFrameKind::listen, "{}"),
+       "from troupe up: a message that makes no sense: there is no address"},
       {std::string("\xff\xff\xff\xff\x01", 5), "from troupe up: a frame of 4294967295 bytes"},
   };
   for (const auto& [bytes, why] : wrong) {

@@ -7,10 +7,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -19,6 +22,7 @@
 
 #include "actors/function_registry.h"
 #include "node/keys/key_directory.h"
+#include "node/keys/key_files.h"
 #include "node/node.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
@@ -160,16 +164,167 @@ BOOST_AUTO_TEST_CASE(members_come_and_go_with_the_list_while_others_call_each_ot
   BOOST_TEST(failures == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_member_gets_a_new_key_by_a_new_life_and_the_others_go_on, *label("S12")) {
-  KeyFiles files;
-  const Node a = Node::join(files.options("a"), files.functions);
-  auto c = std::make_unique<Node>(Node::join(files.options("c", a.address()), files.functions));
+/// A cluster whose nodes each have a directory of their own, as on machines of their own.
+struct Machines : KeyFiles {
+  Machines() {
+    for (const NodeName& name : kNames) {
+      std::filesystem::create_directories(place(name));
+      std::filesystem::permissions(place(name), std::filesystem::perms::owner_all);
+      std::filesystem::copy_file(made.key_path(name), place(name) / (name + ".key"));
+      bring_list_to(name);
+    }
+  }
+  [[nodiscard]] std::filesystem::path place(const NodeName& name) const { return directory.path() / name; }
+  [[nodiscard]] std::string key_of(const NodeName& name) const { return (place(name) / (name + ".key")).string(); }
+  void bring_list_to(const NodeName& name) const {
+    std::filesystem::copy_file(made.list_path(), place(name) / "new");
+    std::filesystem::rename(place(name) / "new", place(name) / "cluster.members");
+  }
+  [[nodiscard]] NodeOptions with(const NodeName& name, const std::string& seed = {}) const {
+    NodeOptions options;
+    options.use_key_files(key_of(name));
+    options.seed = seed;
+    options.world_size = 0;
+    options.join_deadline = 10s;
+    options.liveness.lease = 2s;
+    return options;
+  }
+  [[nodiscard]] Node join(const NodeName& name, const std::string& seed = {}) const {
+    return Node::join(with(name, seed), functions);
+  }
+};
+
+BOOST_AUTO_TEST_CASE(a_list_that_one_machine_gets_counts_on_all, *label("attack") * label("S11") * label("S12")) {
+  Machines machines;
+  const Node a = machines.join("a");
+  auto b = std::make_unique<Node>(machines.join("b", a.address()));
+  const Node c = machines.join("c", a.address());
+  wait_until_up(a, 3);
+  wait_until_up(*b, 3);
+  machines.made.revoke({"c"});
+  machines.bring_list_to("b");
   wait_until_up(a, 2);
-  files.made.rotate({"c"}, std::nullopt);
+  wait_until_up(*b, 2);
+  BOOST_CHECK_THROW((void)c.rpc_sync("a", &square, std::int64_t{3}), RemoteError);
+  BOOST_TEST(b->rpc_sync("a", &square, std::int64_t{4}) == 16);
+
+  const auto serial_at = [&](const NodeName& name) {
+    return NodeKeys::load(machines.key_of(name), {}, std::chrono::system_clock::now()).value().serial;
+  };
+  const auto due = std::chrono::steady_clock::now() + 10s;  // a writes it when it looks at its files
+  while (serial_at("a") != serial_at("b") && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST(serial_at("a") == serial_at("b"));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_was_away_hears_of_the_newer_list, *label("S11")) {
+  Machines machines;
+  machines.made.add({"d"}, std::nullopt);
+  machines.bring_list_to("a");
+  const Node a = machines.join("a");
+  const Node b = machines.join("b", a.address());  // with the list that has no d
+  const Node d = Node::join(machines.options("d", a.address()), machines.functions);
+  wait_until_up(b, 3);
+  BOOST_TEST(b.rpc_sync("d", &square, std::int64_t{3}) == 9);
+}
+
+/// Calls `peer` on a thread of its own until it is destroyed, small and large.
+class Load {
+ public:
+  Load(const Node& node, const NodeName& peer) : thread_([this, &node, peer] { run(node, peer); }) {}
+  ~Load() { finish(); }
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+  /// Waits until `count` calls that begin from now on have been answered.
+  void await(int count) const {
+    const int until = answered_ + count + 1;
+    const auto due = std::chrono::steady_clock::now() + 30s;
+    while (answered_ < until && failure().empty() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+    BOOST_TEST(answered_ >= until);
+  }
+  [[nodiscard]] std::string failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
+  void finish() {
+    done_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  void run(const Node& node, const NodeName& peer) try {
+    const Tensor large = full({1'000'000}, 2.0F);
+    for (std::int64_t i = 0; !done_; ++i, ++answered_) {
+      if (node.rpc_sync(peer, &square, i) != i * i) throw std::runtime_error("a wrong square");
+      if (i % 16 == 0 && sum(node.rpc_sync(peer, &doubled, large)).item<float>() != 4e6F)
+        throw std::runtime_error("a wrong sum");
+    }
+  } catch (const std::exception& error) {
+    const std::lock_guard lock(mutex_);
+    failure_ = error.what();
+  }
+
+  std::atomic<bool> done_ = false;
+  std::atomic<int> answered_ = 0;
+  mutable std::mutex mutex_;
+  std::string failure_;  ///< guarded by mutex_
+  std::thread thread_;
+};
+
+/// Waits until the node that joined with `options` uses the key that the list has for it.
+void wait_for_new_key(const NodeOptions& options, const PublicKey& before) {
+  const auto due = std::chrono::steady_clock::now() + 10s;
+  const auto own = [&] { return options.keys->own_keys().public_key(); };
+  while (own() == before && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST((own() != before));
+  BOOST_TEST((options.keys->key_of(options.name) == own()));
+}
+
+BOOST_AUTO_TEST_CASE(all_keys_are_replaced_under_load_and_no_call_fails, *label("S12")) {
+  KeyFiles files;
+  const FunctionRegistry functions{{"square", &square}, {"doubled", &doubled}};
+  const NodeOptions with_a = files.options("a");
+  Node a = Node::join(with_a, functions);
+  const NodeOptions with_b = files.options("b", a.address());
+  Node b = Node::join(with_b, functions);
+  const NodeOptions with_c = files.options("c", a.address());
+  Node c = Node::join(with_c, functions);
+  wait_until_up(a, 3);
+  wait_until_up(b, 3);
+  std::atomic<int> downs = 0;
+  for (Node* node : {&a, &b, &c}) node->on_down([&](const Peer&, const Error&) { ++downs; });
+  Load from_a(a, "b");
+  Load from_b(b, "a");
+  Load from_c(c, "a");
+  for (int round = 0; round < 3; ++round) {
+    for (const Load* load : {&from_a, &from_b, &from_c}) load->await(20);
+    std::vector<PublicKey> before;
+    for (const NodeOptions* with : {&with_a, &with_b, &with_c}) before.push_back(with->keys->own_keys().public_key());
+    files.made.rotate(kNames, std::nullopt);
+    wait_for_new_key(with_a, before[0]);
+    wait_for_new_key(with_b, before[1]);
+    wait_for_new_key(with_c, before[2]);
+  }
+  for (const Load* load : {&from_a, &from_b, &from_c}) load->await(20);
+  for (Load* load : {&from_a, &from_b, &from_c}) {
+    load->finish();
+    BOOST_TEST(load->failure() == "");
+  }
+  BOOST_TEST(downs == 0);
+  const NodeOptions with_new_list = files.options("c", a.address());
+  BOOST_TEST((with_new_list.keys->own_keys().public_key() == with_c.keys->own_keys().public_key()));
+}
+
+BOOST_AUTO_TEST_CASE(who_does_not_get_its_new_key_is_heard_no_more_and_down_after_its_lease,
+                     *label("attack") * label("S12")) {
+  Machines machines;
+  const Node a = machines.join("a");
+  const Node c = machines.join("c", a.address());
+  wait_until_up(a, 2);
+  machines.made.rotate({"c"}, std::nullopt);
+  machines.bring_list_to("a");
   wait_until_up(a, 1);
-  c.reset();
-  const Node again = Node::join(files.options("c", a.address()), files.functions);
-  BOOST_TEST(a.rpc_sync("c", &square, std::int64_t{4}) == 16);
+  BOOST_CHECK_THROW((void)c.rpc_sync("a", &square, std::int64_t{3}), RemoteError);
 }
 
 BOOST_AUTO_TEST_CASE(a_node_does_not_use_the_key_file_of_another) {

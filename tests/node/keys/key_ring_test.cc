@@ -236,6 +236,22 @@ BOOST_AUTO_TEST_CASE(members_are_replaced_in_all_copies_of_a_ring_and_in_no_othe
   BOOST_TEST(rings[1].key_of("ps").has_value());
 }
 
+BOOST_AUTO_TEST_CASE(the_own_pair_is_replaced_in_all_copies_of_a_ring_and_in_no_other) {
+  const std::vector<KeyRing> rings = make_run_keys(kRingNames);
+  const KeyRing copy = rings[0];
+  int changes = 0;
+  copy.on_change([&] { ++changes; });
+  const PublicKey before = copy.own_keys().public_key();
+  const KeyPair fresh = KeyPair::random();
+  rings[0].replace_own_keys(fresh);
+  BOOST_TEST(changes == 1);
+  BOOST_TEST(copy.version() == 1U);
+  BOOST_TEST((copy.own_keys().public_key() == fresh.public_key()));
+  BOOST_TEST(std::ranges::equal(copy.own_keys().secret(), fresh.secret()));
+  BOOST_TEST((copy.key_of("ps") == before));  // what others know of it is not its own to say
+  BOOST_TEST((rings[1].own_keys().public_key() != fresh.public_key()));
+}
+
 BOOST_AUTO_TEST_CASE(members_that_are_not_right_replace_nothing) {
   const KeyRing ring = make_run_keys(kRingNames)[0];
   const PublicKey key = KeyPair::random().public_key();

@@ -47,7 +47,9 @@ struct Watched {
   const MemberList list{.cluster_id = std::string(32, '0'),
                         .serial = 5,
                         .members = {{"a", {{std::byte{'a'}}}, {}}, {"b", {{std::byte{'b'}}}, kToday}}};
-  MemberFile file{path, key.verifying_key(), list, kToday};
+  const MemberFile::Paths paths{
+      .list = path, .kept = (directory.path() / "a.told").string(), .key = (directory.path() / "a.key").string()};
+  MemberFile file{paths, key.verifying_key(), {path, list.signed_by(key), list}, kToday};
 };
 
 BOOST_AUTO_TEST_SUITE(member_file)
@@ -87,6 +89,85 @@ BOOST_AUTO_TEST_CASE(a_list_that_is_older_forged_or_cut_changes_nothing_and_is_r
   BOOST_TEST(watched.file.look(kToday).line.empty());
   watched.write(watched.with_serial(6, {"c"}), watched.key);
   BOOST_TEST(Watched::names_in(watched.file.look(kToday)) == "c");
+}
+
+std::uint64_t newest_serial(const Watched& watched) {
+  return MemberFile::newest(watched.paths, watched.key.verifying_key()).value().list.serial;
+}
+
+BOOST_AUTO_TEST_CASE(a_list_that_was_told_counts_and_is_kept_for_the_next_start) {
+  Watched watched;
+  BOOST_TEST(watched.file.look(kToday).line.empty());  // the file is as it was read
+  const std::string told = watched.with_serial(6, {"a", "c"}).signed_by(watched.key);
+  const auto taken = watched.file.take(told, kToday);
+  BOOST_REQUIRE(taken.ok());
+  BOOST_TEST(taken.value().serial == 6U);
+  BOOST_TEST(Watched::names_in(taken.value().news) == "ac");
+  BOOST_TEST(taken.value().news.line == "serial 6, 2 members");
+  BOOST_TEST(newest_serial(watched) == 5U);  // no file is touched by who takes it
+  BOOST_TEST(watched.file.look(kToday).line.empty());
+  BOOST_TEST(watched.file.serial() == 6U);
+  BOOST_TEST(watched.file.text() == told);
+  BOOST_TEST(watched.file.members(kToday).valid.size() == 2U);
+  BOOST_TEST(newest_serial(watched) == 6U);
+  const auto again = watched.file.take(told, kToday);
+  BOOST_TEST(again.value().serial == 6U);
+  BOOST_TEST(Watched::names_in(again.value().news) == "none");
+
+  watched.write(watched.with_serial(7, {"a"}), watched.key);
+  BOOST_TEST(newest_serial(watched) == 7U);
+  BOOST_TEST(Watched::names_in(watched.file.look(kToday)) == "a");
+  BOOST_TEST(watched.file.take(told, kToday).value().serial == 6U);
+  BOOST_TEST(watched.file.serial() == 7U);
+}
+
+BOOST_AUTO_TEST_CASE(a_list_that_was_told_counts_also_where_it_cannot_be_kept) {
+  Watched watched;
+  BOOST_TEST(watched.file.look(kToday).line.empty());  // the file is as it was read
+  std::filesystem::create_directories(watched.paths.kept + "/in the way");
+  const auto taken = watched.file.take(watched.with_serial(6, {"c"}).signed_by(watched.key), kToday);
+  BOOST_TEST(Watched::names_in(taken.value().news) == "c");
+  BOOST_TEST(watched.file.look(kToday).line.starts_with("cannot replace " + watched.paths.kept));
+  BOOST_TEST(watched.file.look(kToday).line.empty());
+  BOOST_TEST(newest_serial(watched) == 5U);
+}
+
+BOOST_AUTO_TEST_CASE(a_list_that_is_told_and_not_signed_by_the_owner_changes_nothing,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S11")) {
+  Watched watched;
+  const auto refused = [&](const std::string& text, const std::string& why) {
+    const auto taken = watched.file.take(text, kToday);
+    BOOST_REQUIRE(!taken.ok());
+    BOOST_TEST(taken.error().message == why + ": members stay those of serial 5");
+    BOOST_TEST(watched.file.text() == watched.list.signed_by(watched.key));
+    BOOST_TEST(!std::filesystem::exists(watched.paths.kept));
+  };
+  const MemberList newer = watched.with_serial(6, {"a", "thief"});
+  refused(newer.signed_by(SigningKey::random()), "was not signed by the key of this cluster, or was changed since");
+  std::string changed = newer.signed_by(watched.key);
+  changed.replace(changed.find("serial 6"), 8, "serial 7");
+  refused(changed, "was not signed by the key of this cluster, or was changed since");
+  MemberList other = newer;
+  other.cluster_id = std::string(32, '1');
+  refused(other.signed_by(watched.key), "is of another cluster");
+  refused(std::string(MemberList::kBytesMax + 1, 'x'), "has " + std::to_string(MemberList::kBytesMax + 1) +
+                                                           " bytes, at most " + std::to_string(MemberList::kBytesMax));
+  refused("", "line 1: \"troupe-members\" is not there");
+}
+
+BOOST_AUTO_TEST_CASE(a_kept_list_of_another_cluster_is_left_alone) {
+  Watched watched;
+  const auto keep = [&](const std::string& text) { std::ofstream(watched.paths.kept) << text; };
+  keep(watched.with_serial(9, {"a"}).signed_by(SigningKey::random()));
+  BOOST_TEST(newest_serial(watched) == 5U);
+  MemberList other = watched.with_serial(9, {"a"});
+  other.cluster_id = std::string(32, '1');
+  keep(other.signed_by(watched.key));
+  BOOST_TEST(newest_serial(watched) == 5U);
+  keep(watched.with_serial(4, {"a"}).signed_by(watched.key));
+  BOOST_TEST(newest_serial(watched) == 5U);
+  keep(watched.with_serial(6, {"a"}).signed_by(watched.key));
+  BOOST_TEST(newest_serial(watched) == 6U);
 }
 
 BOOST_AUTO_TEST_CASE(members_expire_while_the_file_stays) {

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/temporary_directory.h"
@@ -75,6 +76,19 @@ BOOST_AUTO_TEST_CASE(lines_carry_their_node_and_success_of_all_is_status_0) {
   BOOST_TEST(with(result.lines, "[troupe] troupe: 3 nodes started in ").size() == 1u);
   BOOST_TEST(result.lines.size() == 5u);
   BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(nodes_with_keys_keep_their_audit_logs_beside_what_they_print, *boost::unit_test::label("S14")) {
+  const std::string node = role("ps", "echo audit \"$TROUPE__NODE__AUDIT_LOG\".");
+  const std::string with_keys = "[cluster]\ntransport = \"tcp\"\nnetwork = \"keys\"\n";
+  const auto said = [&](const std::string& text, std::vector<std::string> more) {
+    return with(up(text, std::move(more)).finish().lines, "[ps] audit ");
+  };
+  const std::string logs = (path() / "logs").string();
+  expect_lines(said(with_keys + node, {"--log-dir", "logs"}), {"[ps] audit " + logs + "."});
+  expect_lines(said(with_keys + "[node]\naudit_log = \"/a\"\n" + node, {"--log-dir", "logs"}), {"[ps] audit /a."});
+  expect_lines(said(with_keys + node, {}), {"[ps] audit ."});
+  expect_lines(said(node, {"--log-dir", "logs"}), {"[ps] audit ."});
 }
 
 BOOST_AUTO_TEST_CASE(the_result_is_the_very_last_line) {
@@ -345,6 +359,39 @@ BOOST_AUTO_TEST_CASE(all_errors_of_a_file_are_shown_and_nothing_else) {
   expect_lines(result.lines, {"cluster.toml:2: cluster.port: expected an integer, found string \"x\"",
                               "cluster.toml:3: role.command: missing, e.g. command = [\"./trainer\"]",
                               "cluster.toml:5: role.comand: unknown key, did you mean \"command\"?"});
+}
+
+BOOST_AUTO_TEST_CASE(logs_shows_what_was_printed_and_follows_to_the_end) {
+  auto run = up("[cluster]\nname = \"talk\"\n" +
+                role("ps",
+                     "echo one; echo two >&2; until [ -e go ]; do sleep 0.05; done; "
+                     "echo three; sleep 0.1; printf last") +
+                role("trainer", "echo more; until [ -e go ]; do sleep 0.05; done"));
+  run.wait_for("[ps] two");
+  run.wait_for("[trainer] more");
+  const auto logs = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "logs");
+    return TroupeRun(path(), arguments).finish();
+  };
+  const std::string file = (path() / "cluster.toml").string();
+  expect_lines(logs({"ps", file}).lines, {"one", "two"});
+  expect_lines(logs({"ps", file, "--lines", "1"}).lines, {"two"});
+  const auto all = logs({file}).lines;
+  expect_lines(with(all, "[ps]"), {"[ps] one", "[ps] two"});
+  expect_lines(with(all, "[trainer]"), {"[trainer] more"});
+  expect_lines(logs({"pss", file}).lines,
+               {"troupe: no node \"pss\" runs here, did you mean \"ps\"?; there are: ps, trainer"});
+
+  TroupeRun follower(path(), {"logs", "ps", file, "--follow"});
+  TroupeRun other(path(), {"logs", file, "--follow", "--lines", "0"});
+  follower.wait_for("two");
+  std::ofstream(path() / "go") << "";
+  const auto followed = follower.finish();
+  BOOST_TEST(followed.status == 0);
+  expect_lines(followed.lines, {"one", "two", "three", "last"});
+  BOOST_TEST(other.finish().status == 0);
+  BOOST_TEST(run.finish().status == 0);
+  BOOST_TEST(logs({"ps", file}).status == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

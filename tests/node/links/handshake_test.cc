@@ -6,12 +6,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <ostream>
+#include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "node/keys/key_pair.h"
+#include "node/keys/key_ring.h"
+#include "node/keys/locked_bytes.h"
+#include "node/keys/signing.h"
+#include "node/links/beat.h"
 #include "node/links/secret.h"
+#include "node/links/shared_memory/segment_inbox.h"
+#include "node/links/streams/stream_keys.h"
 #include "tests/support/temporary_directory.h"
 
 namespace troupe {
@@ -72,6 +88,8 @@ BOOST_AUTO_TEST_CASE(two_nodes_with_one_secret_know_each_other_and_share_a_token
   BOOST_TEST(done.done->slot == 17U);
   BOOST_TEST(done.done->version == kProtocolVersionMax);
   BOOST_TEST(done.done->token.matches(welcome.session.token.bytes()));
+  BOOST_TEST(done.done->bulk_token.matches(welcome.session.bulk_token.bytes()));
+  BOOST_TEST(!done.done->bulk_token.matches(welcome.session.token.bytes()));
   BOOST_TEST(!SessionToken{}.matches(welcome.session.token.bytes()));
 }
 
@@ -203,16 +221,86 @@ BOOST_AUTO_TEST_CASE(truncated_or_longer_messages_are_decode_errors, *boost::uni
 BOOST_AUTO_TEST_CASE(versions_without_overlap_are_a_version_mismatch_on_both_sides,
                      *boost::unit_test::label("fault-F39")) {
   Barrier barrier;
-  barrier.trainer.version_min = 7;
-  barrier.trainer.version_max = 8;
+  barrier.trainer.version_min = 8;
+  barrier.trainer.version_max = 9;
   HandshakeClient client = barrier.client();
   HandshakeServer server = barrier.server();
   const HandshakeStep at_server = server.take(client.hello());
   BOOST_REQUIRE(at_server.failed.has_value());
-  BOOST_TEST(at_server.failed->message == "the peer speaks protocol versions 7 to 8, this node 6 to 6");
+  BOOST_TEST(at_server.failed->message == "the peer speaks protocol versions 8 to 9, this node 7 to 7");
   const HandshakeStep at_client = client.take(at_server.reply);
   BOOST_TEST((at_client.failed->code == ErrorCode::version_mismatch));
-  BOOST_TEST(at_client.failed->message == "the peer speaks protocol versions 6 to 6, this node 7 to 8");
+  BOOST_TEST(at_client.failed->message == "the peer speaks protocol versions 7 to 7, this node 8 to 9");
+}
+
+// Old, new, none and huge: both sides agree on the highest version that both speak, or both say that there is none.
+BOOST_AUTO_TEST_CASE(all_pairs_of_ranges_of_versions_end_in_the_highest_common_one_or_in_a_mismatch,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S9")) {
+  const std::vector<std::uint16_t> versions{0, 1, 6, 7, 8, 9, 0x7FFF, 0x8000, 0xFFFF};
+  int agreed = 0;
+  for (const std::uint16_t client_min : versions) {
+    for (const std::uint16_t client_max : versions) {
+      for (const std::uint16_t server_min : {std::uint16_t{6}, std::uint16_t{7}}) {
+        for (const std::uint16_t server_max : {std::uint16_t{7}, std::uint16_t{9}}) {
+          Barrier barrier;
+          barrier.trainer.version_min = client_min;
+          barrier.trainer.version_max = client_max;
+          barrier.ps0.version_min = server_min;
+          barrier.ps0.version_max = server_max;
+          HandshakeClient client = barrier.client();
+          HandshakeServer server = barrier.server();
+          const HandshakeStep challenge = server.take(client.hello());
+          const std::uint16_t common = std::min(client_max, server_max);
+          const bool fits = client_min <= client_max && common >= std::max(client_min, server_min);
+          BOOST_TEST_CONTEXT(client_min << " to " << client_max << " and " << server_min << " to " << server_max) {
+            BOOST_TEST(challenge.failed.has_value() != fits);
+            const HandshakeStep proof = client.take(challenge.reply);
+            BOOST_TEST(proof.failed.has_value() != fits);
+            if (!fits) {
+              BOOST_TEST((challenge.failed->code == ErrorCode::version_mismatch));
+              if (client_min <= client_max) BOOST_TEST((proof.failed->code == ErrorCode::version_mismatch));
+              continue;
+            }
+            ++agreed;
+            BOOST_REQUIRE(server.take(proof.reply).done.has_value());
+            const HandshakeServer::Welcome welcome = server.welcome(1);
+            BOOST_TEST(welcome.session.version == common);
+            BOOST_TEST(client.take(welcome.message).done.value().version == common);
+          }
+        }
+      }
+    }
+  }
+  BOOST_TEST(agreed > 20);
+}
+
+/// Returns `hello` with other versions and the checksum of that: what whoever is on the way would send.
+Bytes with_versions(std::span<const std::byte> hello, std::uint16_t min, std::uint16_t max) {
+  handshake::Hello changed = std::get<handshake::Hello>(handshake::decode(hello, 1, 0xFFFF).value());
+  changed.version_min = min;
+  changed.version_max = max;
+  return handshake::encode(changed);
+}
+
+BOOST_AUTO_TEST_CASE(a_hello_whose_versions_were_lowered_on_its_way_is_found_out,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S9")) {
+  Barrier barrier;
+  for (HandshakeIdentity* side : {&barrier.trainer, &barrier.ps0}) {
+    side->version_min = 7;
+    side->version_max = 9;
+  }
+  for (const std::uint16_t lowered : {std::uint16_t{7}, std::uint16_t{8}}) {
+    HandshakeClient client = barrier.client();
+    HandshakeServer server = barrier.server();
+    const HandshakeStep challenge = server.take(with_versions(client.hello(), 7, lowered));
+    BOOST_REQUIRE(!challenge.failed);
+    const HandshakeStep at_client = client.take(challenge.reply);
+    BOOST_TEST_REQUIRE(at_client.failed.has_value());
+    BOOST_TEST((at_client.failed->code == ErrorCode::auth_failed));
+  }
+  HandshakeClient honest = barrier.client();
+  HandshakeServer server = barrier.server();
+  BOOST_TEST(!honest.take(server.take(with_versions(honest.hello(), 7, 9)).reply).failed.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(node_of_protocol_version_1_is_a_version_mismatch, *boost::unit_test::label("fault-F39")) {
@@ -224,7 +312,7 @@ BOOST_AUTO_TEST_CASE(node_of_protocol_version_1_is_a_version_mismatch, *boost::u
   const HandshakeStep step = server.take(hello);
   BOOST_TEST((step.failed->code == ErrorCode::version_mismatch));
   const Bytes refused{std::byte{'T'}, std::byte{'R'}, std::byte{'P'}, std::byte{'H'}, std::byte{5}, std::byte{21},
-                      std::byte{0},   std::byte{6},   std::byte{0},   std::byte{6},   std::byte{0}};
+                      std::byte{0},   std::byte{7},   std::byte{0},   std::byte{7},   std::byte{0}};
   BOOST_TEST((step.reply == refused));
 }
 
@@ -252,6 +340,11 @@ BOOST_AUTO_TEST_CASE(both_learn_where_heartbeats_go_the_lease_and_a_key_that_is_
   BOOST_TEST((welcome.session.pulse == barrier.trainer.pulse));
   BOOST_TEST(text(at_client.pulse_key.bytes()) == text(welcome.session.pulse_key.bytes()));
   BOOST_TEST(text(at_client.pulse_key.bytes()) != text(PulseKey{}.bytes()));
+  const Peer& ps0 = barrier.ps0.peer;
+  BOOST_TEST((at_client.pulse_mark == pulse_mark_of(barrier.secret, ps0.name, ps0.incarnation)));
+  BOOST_TEST((at_client.pulse_mark != pulse_mark_of(barrier.secret, ps0.name, {.high = 7, .low = 9})));
+  BOOST_TEST((at_client.pulse_mark != pulse_mark_of(barrier.secret, "ps1", ps0.incarnation)));
+  BOOST_TEST((at_client.pulse_mark != pulse_mark_of(ClusterSecret::random(), ps0.name, ps0.incarnation)));
   HandshakeClient again = barrier.client();
   HandshakeServer other = barrier.server();
   (void)other.take(again.take(other.take(again.hello()).reply).reply);
@@ -270,11 +363,11 @@ BOOST_AUTO_TEST_CASE(versions_come_before_everything_else_in_a_hello) {
 BOOST_AUTO_TEST_CASE(the_highest_common_version_is_chosen) {
   Barrier barrier;
   barrier.trainer.version_max = 8;
-  barrier.ps0.version_max = 6;
+  barrier.ps0.version_max = 7;
   HandshakeClient client = barrier.client();
   HandshakeServer server = barrier.server();
   (void)server.take(client.take(server.take(client.hello()).reply).reply);
-  BOOST_TEST(server.welcome(0).session.version == 6U);
+  BOOST_TEST(server.welcome(0).session.version == 7U);
 }
 
 BOOST_AUTO_TEST_CASE(other_cluster_and_invalid_names_are_refused_with_their_codes) {
@@ -319,6 +412,29 @@ BOOST_AUTO_TEST_CASE(no_error_and_no_message_holds_the_secret) {
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(cluster_secret)
+
+template <class T>
+concept Revealing = std::equality_comparable<T> || std::totally_ordered<T> || fmt::is_formattable<T>::value ||
+                    requires(std::ostream& out, const T& value) { out << value; };
+
+template <class... Secrets>
+constexpr bool kNoneReveals = !(Revealing<Secrets> || ...);
+
+BOOST_AUTO_TEST_CASE(secrets_cannot_be_compared_or_printed, *boost::unit_test::label("S10")) {
+  static_assert(kNoneReveals<LockedBytes, ClusterSecret, KeyPair, KeyRing, SigningKey, SessionToken, PulseKey,
+                             detail::StreamKey, detail::StreamSecret, detail::InboxToken>);
+  static_assert(Revealing<PublicKey>);  // the concept sees what there is
+}
+
+BOOST_AUTO_TEST_CASE(inbox_tokens_match_if_all_bytes_do, *boost::unit_test::label("S10")) {
+  const detail::InboxToken token = detail::random_inbox_token();
+  BOOST_TEST(token.matches(detail::InboxToken(token)));
+  for (std::size_t i = 0; i < token.bytes.size(); ++i) {
+    detail::InboxToken other = token;
+    other.bytes[i] ^= std::byte{1};
+    BOOST_TEST(!token.matches(other));
+  }
+}
 
 BOOST_AUTO_TEST_CASE(secret_file_is_written_with_mode_0600_and_read_back) {
   const TemporaryDirectory folder;

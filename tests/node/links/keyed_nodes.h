@@ -18,11 +18,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "messages/frame.h"
 #include "node/file_descriptor.h"
 #include "node/keys/key_ring.h"
+#include "node/links/handshake.h"
+#include "node/links/handshake_wire.h"
 #include "node/links/ready_set.h"
 #include "node/links/zmq_link.h"
 #include "node/links/zmq_link_parts.h"
@@ -154,14 +157,30 @@ struct KeyedClient {
   }
   /// Takes the handshake up to its end as a node that calls itself `name` and knows the secret.
   HandshakeStep shake_hands(const NodeName& name, const ClusterSecret& secret) {
-    HandshakeIdentity self{.peer = {.name = name, .incarnation = {7, 7}, .address = "tcp://127.0.0.1:1"},
-                           .cluster_id = "test"};
-    HandshakeClient client(std::move(self), secret, random_nonce());
+    return shake_hands_as({.name = name, .incarnation = {7, 7}, .address = "tcp://127.0.0.1:1"}, secret);
+  }
+  HandshakeStep shake_hands_as(const Peer& self, const ClusterSecret& secret, const std::string& cluster_id = "test") {
+    HandshakeClient client({.peer = self, .cluster_id = cluster_id}, secret, random_nonce());
     send({make_frame({client.hello().begin(), client.hello().end()})});
     while (true) {
       HandshakeStep step = client.take(receive().at(0).bytes);
       if (!step.reply.empty()) send({make_frame(step.reply)});
       if (step.done || step.failed) return step;
+    }
+  }
+  /// Waits until the node has read all that came before on this connection: it refuses a version that it does not
+  /// speak. REQUIRES: no handshake is under way.
+  void wait_until_all_was_read() {
+    const HandshakeClient client({.peer = {.name = "old", .address = "tcp://127.0.0.1:1"},
+                                  .cluster_id = "test",
+                                  .version_min = 1,
+                                  .version_max = 1},
+                                 ClusterSecret::random(), random_nonce());
+    send({make_frame({client.hello().begin(), client.hello().end()})});
+    std::optional<ErrorCode> code;
+    while (code != ErrorCode::version_mismatch) {
+      const auto answer = handshake::decode(receive().at(0).bytes, kProtocolVersionMin, kProtocolVersionMax).value();
+      if (const auto* refused = std::get_if<handshake::Refused>(&answer)) code = refused->code;
     }
   }
   void wait() { (void)ready.wait(std::chrono::milliseconds{100}); }

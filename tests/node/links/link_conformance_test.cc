@@ -19,6 +19,7 @@
 #include "node/links/handshake.h"
 #include "node/links/memory_link.h"
 #include "node/links/shared_memory/shared_link.h"
+#include "node/links/streams/stream_link.h"
 #include "node/links/zmq_link.h"
 #include "tests/support/recording_sink.h"
 
@@ -91,6 +92,21 @@ struct KeyedLinks final : ZmqLinks {
       make_run_keys(std::vector<NodeName>{"a", "b", "nobody", "n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"});
 };
 
+/// Bulk packets take streams as soon as these are open.
+class StreamLinks {
+ public:
+  std::unique_ptr<Link> make(const NodeName& name, Incarnation incarnation) {
+    return std::make_unique<StreamLink>(
+        zmq_.make(name, incarnation),
+        StreamLinkOptions{
+            .name = name, .incarnation = incarnation, .keys = zmq_.keys_of(name), .receiver = {.host = "127.0.0.1"}});
+  }
+  static std::string nobodys_address() { return TcpLinks::nobodys_address(); }
+
+ private:
+  KeyedLinks zmq_;
+};
+
 struct IpcLinks final : ZmqLinks {
   std::string bind_address(const NodeName& name) override { return prefix + name; }
   static std::string nobodys_address() { return "ipc://@troupe-test-nobody"; }
@@ -144,7 +160,7 @@ struct Two {
   TestNode b{links, "b"};
 };
 
-using AllLinks = boost::mpl::list<MemoryLinks, TcpLinks, KeyedLinks, IpcLinks, SharedLinks, RingLinks>;
+using AllLinks = boost::mpl::list<MemoryLinks, TcpLinks, KeyedLinks, StreamLinks, IpcLinks, SharedLinks, RingLinks>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(both_sides_learn_who_is_up, Links, AllLinks) {
   Two<Links> two;

@@ -136,16 +136,19 @@ BOOST_AUTO_TEST_CASE(beats_go_to_whom_they_are_aimed_at_with_growing_numbers) {
   Pulse sender{FailureDetectorOptions{}};
   const PulseKey key = some_key();
   const auto place = DatagramSocket::parse("udp://127.0.0.1:7").value();
-  sender.aim("b", {.address = place, .slot = kSlot, .key = key}, 7);
+  const PulseMark mark{std::byte{1}, std::byte{2}};
+  sender.aim("b", {.address = place, .slot = kSlot, .key = key, .mark = mark}, 7);
   sender.aim("b", {.address = place, .slot = kSlot + 1, .key = some_key()}, 6);  // of an earlier session, reported late
   BOOST_TEST(sender.tick(at(0ms)).beats.empty());                                // not watched
   sender.watch("b", kLife, 10s, at(0ms));
   for (std::uint64_t number = 1; number <= 3; ++number) {
     const auto beats = sender.tick(at(number * 100ms)).beats;
     BOOST_TEST_REQUIRE(beats.size() == 1U);
-    BOOST_TEST(decode_beat(beats[0].bytes).value().number == number);
-    BOOST_TEST(decode_beat(beats[0].bytes).value().slot == kSlot);
-    BOOST_TEST(is_proved(beats[0].bytes, key));
+    const auto beat = std::span(beats[0].bytes).subspan(mark.size());
+    BOOST_TEST(std::ranges::equal(std::span(beats[0].bytes).first(mark.size()), mark));
+    BOOST_TEST(decode_beat(beat).value().number == number);
+    BOOST_TEST(decode_beat(beat).value().slot == kSlot);
+    BOOST_TEST(is_proved(beat, key));
   }
   sender.forget("b");
   BOOST_TEST(sender.tick(at(1s)).beats.empty());
@@ -186,7 +189,9 @@ void check_one_that_floods_hides_no_other(const std::string& beside) {
     judge.give([peer](Pulse& pulse, TimePoint now) { pulse.watch(peer, kLife, 1h, now); });
   }
   const auto send = [&](DatagramSocket& from, std::uint32_t slot, std::uint64_t number) {
-    from.send(inboxes[slot], encode({.slot = slot, .number = number, .said = kDeaf}, key));
+    std::array<std::byte, 40> datagram{};
+    std::ranges::copy(encode({.slot = slot, .number = number, .said = kDeaf}, key), datagram.begin() + 8);
+    from.send(inboxes[slot], datagram);
   };
   for (std::uint64_t sender = 0; sender < 4; ++sender) {  // each may have some hundred datagrams under way
     DatagramSocket from = DatagramSocket::open_beside("ipc://@troupe-pulse-flood").value();
@@ -259,6 +264,39 @@ BOOST_AUTO_TEST_CASE(datagrams_arrive_over_unix_sockets_beside_an_ipc_address) {
   const std::string path = (folder.path() / "node").string();
   check_datagrams_arrive("ipc://" + path, "ipc://" + path, "ipc://@troupe-datagram-from");
   BOOST_TEST(!std::filesystem::exists(path + ".pulse"));  // removed with its socket
+}
+
+/// Sends what does not begin with `beginning` to `to`, then what does.
+void check_only_the_last_arrives(const DatagramSocket& to, const SocketAddress& address,
+                                 const DatagramSocket::Beginning& beginning) {
+  DatagramSocket from = DatagramSocket::open_beside("ipc://@troupe-datagram-from").value();
+  for (std::size_t changed = 0; changed < beginning.size(); ++changed) {
+    DatagramSocket::Beginning other = beginning;
+    other[changed] ^= std::byte{1};
+    for (int i = 0; i < 200; ++i) {
+      from.send(address, other);
+      from.send(address, std::span(beginning).first(changed));
+    }
+  }
+  std::vector<std::byte> right(beginning.begin(), beginning.end());
+  right.resize(40, std::byte{7});
+  from.send(address, right);
+  DatagramSocket::Batch batch;
+  BOOST_TEST_REQUIRE(to.receive(batch) == 1U);
+  BOOST_TEST(std::ranges::equal(batch[0].content(), right));
+}
+
+BOOST_AUTO_TEST_CASE(datagrams_that_begin_otherwise_take_no_room, *label("attack") * label("S7") * label("S15")) {
+  const DatagramSocket::Beginning beginning{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4},
+                                            std::byte{5}, std::byte{6}, std::byte{7}, std::byte{0x80}};
+  for (const std::string beside : {"tcp://127.0.0.1:0", "ipc://@troupe-datagram-to"}) {
+    DatagramSocket node = DatagramSocket::open_beside(beside).value();
+    node.admit_only(beginning);
+    const std::string told = beside.starts_with("tcp") ? "tcp://127.0.0.1:1" : beside;
+    check_only_the_last_arrives(node, DatagramSocket::parse(node.address_beside(told)).value(), beginning);
+    if (const auto one = node.open_for_one(1))
+      check_only_the_last_arrives(*one, DatagramSocket::parse(one->address_beside(told)).value(), beginning);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(socket_for_one_has_a_file_beside_the_others_and_next_life_removes_what_a_killed_one_left) {

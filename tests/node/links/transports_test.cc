@@ -2,12 +2,17 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,6 +22,8 @@
 
 #include "node/links/memory_link.h"
 #include "node/node.h"
+#include "tensor/create.h"
+#include "tensor/ops.h"
 
 namespace troupe {
 namespace {
@@ -142,6 +149,70 @@ BOOST_AUTO_TEST_CASE(nodes_listen_at_ports_of_the_range_that_they_are_given) {
   BOOST_TEST(used.message == fmt::format("cannot listen at tcp://127.0.0.1:*: no port of {0}-{0} is free", port_of(a)));
   full.link_options["ports"] = "some";
   BOOST_TEST(refusal(full).message == "option \"ports\" of transport \"tcp\": \"some\" is not LOW-HIGH, two ports");
+}
+
+/// Returns the TCP ports at which this process listens.
+std::set<int> listening_ports() {
+  std::set<int> ports;
+  for (int descriptor = 3; descriptor < 1024; ++descriptor) {
+    sockaddr_in bound{};
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    if (::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0) continue;
+    size = sizeof bound;
+    if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &size) == 0 && bound.sin_family == AF_INET)
+      ports.insert(ntohs(bound.sin_port));
+  }
+  return ports;
+}
+
+double sum_of(const Tensor& tensor) { return sum(tensor).item<float>(); }
+
+/// Makes `calls` large calls between two nodes with these options of the transport, fewer once a port was opened for
+/// streams. Returns that port; nullopt if there is none.
+std::optional<int> port_of_streams(const std::map<std::string, std::string>& link_options, int calls) {
+  NodeOptions first = options("a", "tcp://127.0.0.1:*");
+  first.link_options = link_options;
+  const Node a = Node::join(first, {{"sum_of", &sum_of}});
+  NodeOptions second = options("b", "tcp://127.0.0.1:*", a.address());
+  second.secret = first.secret;
+  second.link_options = link_options;
+  const Node b = Node::join(second, {{"sum_of", &sum_of}});
+  const std::set<int> before = listening_ports();
+  const Tensor large = ones({1 << 18});
+  for (int i = 0; i < calls; ++i) {
+    BOOST_TEST(a.rpc_sync("b", &sum_of, large) == (1 << 18));
+    for (const int port : listening_ports()) {
+      if (!before.contains(port)) return port;
+    }
+  }
+  return std::nullopt;
+}
+
+BOOST_AUTO_TEST_CASE(large_messages_take_streams_unless_that_is_switched_off) {
+  constexpr int kEnough = 1000;
+  BOOST_TEST(port_of_streams({}, kEnough).has_value());
+  BOOST_TEST(port_of_streams({{"streams", "auto"}}, kEnough).has_value());
+  BOOST_TEST(!port_of_streams({{"streams", "off"}}, 5).has_value());
+  NodeOptions wrong = options("a", "tcp://127.0.0.1:*");
+  wrong.link_options["streams"] = "on";
+  BOOST_TEST(refusal(wrong).message ==
+             "cannot listen at \"tcp://127.0.0.1:*\": streams = \"on\" is neither auto nor off");
+}
+
+BOOST_AUTO_TEST_CASE(streams_take_no_ports_but_those_that_are_theirs) {
+  const int free = port_of_streams({}, 1000).value();  // a moment ago, and the system gives out others first
+  const int low = std::min(free, 65'516);
+  const auto range = [](int from) { return fmt::format("{}-{}", from, from + 9); };
+  BOOST_TEST(!port_of_streams({{"ports", range(low)}}, 5).has_value());
+  BOOST_TEST(port_of_streams({{"advertise", "tcp://127.0.0.1:*"}}, 1000).has_value());
+  const std::optional<int> port = port_of_streams({{"ports", range(low)}, {"stream_ports", range(low + 10)}}, 1000);
+  BOOST_REQUIRE(port);
+  BOOST_TEST((*port >= low + 10 && *port <= low + 19));
+  NodeOptions wrong = options("a", "tcp://127.0.0.1:*");
+  wrong.link_options["stream_ports"] = "some";
+  BOOST_TEST(refusal(wrong).message ==
+             "cannot listen at \"tcp://127.0.0.1:*\": stream_ports = \"some\" is not LOW-HIGH, two ports");
 }
 
 BOOST_AUTO_TEST_CASE(port_of_the_range_where_the_first_node_will_listen_is_left_to_it) {

@@ -1,4 +1,4 @@
-// Cancelled and repeated attempts to connect.
+// Cancelled and repeated attempts to connect; lives of a peer.
 #include "node/links/zmq_link_core.h"
 
 #include <boost/test/unit_test.hpp>
@@ -10,14 +10,23 @@
 
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "node/file_descriptor.h"
+#include "node/keys/key_ring.h"
+#include "node/links/handshake.h"
 #include "node/links/zmq_link.h"
+#include "node/links/zmq_link_socket.h"
+#include "tests/node/links/keyed_nodes.h"
 #include "tests/support/recording_sink.h"
 
 namespace troupe {
@@ -66,7 +75,75 @@ struct SilentHosts {
   std::vector<std::string> addresses;
 };
 
+/// Both ends of the node "b" as one of its lives after the other. Connections of an earlier life stay open, as those of
+/// a host that lost its power.
+struct Lives {
+  explicit Lives(const ClusterSecret& common) : secret(common) {
+    BOOST_REQUIRE(listener.tell(ready, 0).ok());
+    self.address = listener.bind("tcp://127.0.0.1:*").value();
+  }
+
+  /// Waits until `a` has connected to the present life.
+  void welcome() {
+    std::map<std::string, HandshakeServer> handshakes;
+    const TimePoint due = std::chrono::steady_clock::now() + 10s;
+    while (std::chrono::steady_clock::now() < due) {
+      const std::optional<Frames> message = listener.receive();
+      if (!message) {
+        (void)ready.wait(100ms);
+        continue;
+      }
+      const Frame& route = message->front();
+      const std::string key(reinterpret_cast<const char*>(route.bytes.data()), route.bytes.size());
+      HandshakeServer& server =
+          handshakes.try_emplace(key, HandshakeIdentity{.peer = self, .cluster_id = "test"}, secret, random_nonce())
+              .first->second;
+      const HandshakeStep step = server.take((*message)[1].bytes);
+      if (step.done) BOOST_REQUIRE(listener.send({route, make_frame(server.welcome(1).message)}));
+      if (step.done) return;
+      if (!step.reply.empty()) BOOST_REQUIRE(listener.send({route, make_frame(step.reply)}));
+    }
+    BOOST_FAIL("nobody has connected");
+  }
+  /// Connects to `a` as the present life.
+  HandshakeStep connect(const LinkOfTest& a) {
+    callers.push_back(std::make_unique<testing::KeyedClient>(a.link->address(), nullptr, PublicKey{}));
+    return callers.back()->shake_hands_as(self, secret);
+  }
+
+  const ClusterSecret secret;
+  Peer self{.name = "b", .incarnation = {.high = 1, .low = 2}};
+  ReadySet ready;
+  ZmqContext context;
+  ZmqSocket listener = ZmqSocket::open(context, ZmqSocket::Kind::router, testing::kKeyedLimits).value();
+  std::vector<std::unique_ptr<testing::KeyedClient>> callers;
+};
+
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(who_says_to_be_the_next_life_of_a_live_peer_waits_until_its_address_is_asked,
+                     *boost::unit_test::label("attack")) {
+  const ClusterSecret secret = ClusterSecret::random();
+  LinkOfTest a("a", 1, secret, "tcp://127.0.0.1:*");
+  Lives b(secret);
+  a.link->connect(b.self.address);
+  b.welcome();
+  BOOST_REQUIRE(b.connect(a).done);
+  a.sink.wait_ups(1);
+
+  b.self.incarnation.low = 3;
+  const HandshakeStep early = b.connect(a);
+  BOOST_TEST_REQUIRE(early.failed.has_value());
+  BOOST_TEST((early.failed->code == ErrorCode::name_in_use));
+  BOOST_TEST(a.sink.downs().empty());
+  b.welcome();  // the answer to the question
+  a.sink.wait_downs(1);
+  BOOST_TEST((a.sink.downs()[0].why.code == ErrorCode::peer_restarted));
+  BOOST_TEST(a.sink.downs()[0].incarnation.low == 2U);
+  BOOST_REQUIRE(b.connect(a).done);
+  a.sink.wait_ups(2);
+  BOOST_TEST(a.sink.ups()[1].incarnation.low == 3U);
+}
 
 BOOST_AUTO_TEST_CASE(connect_that_is_given_up_is_answered_at_once_and_may_be_repeated) {
   const ClusterSecret secret = ClusterSecret::random();
@@ -132,6 +209,64 @@ BOOST_AUTO_TEST_CASE(attempts_that_are_given_up_wait_for_no_place) {
   a.link->connect(b.link->address());
   a.sink.wait_ups(1);
   b.sink.wait_ups(1);
+}
+
+/// The members of `ring`, but `name` has `key`.
+std::vector<KeyRing::Member> with_key(const KeyRing& ring, const NodeName& name, const PublicKey& key) {
+  std::vector<KeyRing::Member> members = ring.members();
+  for (KeyRing::Member& member : members) {
+    if (member.name == name) member.key = key;
+  }
+  return members;
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_with_a_new_key_stays_up_and_its_former_key_counts_no_more,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S12")) {
+  testing::KeyedTwo two;
+  const KeyPair former = two.rings[1].own_keys();
+  const KeyPair fresh = KeyPair::random();
+  const KeyPair worker = two.rings[2].own_keys();
+  BOOST_REQUIRE(two.rings[0].replace_members(with_key(two.rings[0], "b", fresh.public_key())).ok());
+  testing::KeyedClient thief(two.a.link->address(), &former, two.rings[0].own_keys().public_key());
+  BOOST_TEST((thief.first_event() == ZmqSocket::Event::denied));
+  two.b.send("a", "said with the former key");
+  const auto due = std::chrono::steady_clock::now() + 10s;
+  while (two.a.link->counts().refused_messages == 0 && std::chrono::steady_clock::now() < due)
+    std::this_thread::yield();
+  BOOST_TEST(two.a.link->counts().refused_messages > 0U);
+
+  BOOST_REQUIRE(two.rings[1].replace_members(with_key(two.rings[1], "b", fresh.public_key())).ok());
+  two.rings[1].replace_own_keys(fresh);
+  two.a.send("b", "to the new key");
+  two.b.sink.wait_messages(1);
+  two.b.send("a", "said with the new key");
+  two.a.sink.wait_messages(1);
+  BOOST_TEST(testing::text_of(two.a.sink.messages()[0].frames.at(1)) == "said with the new key");
+  BOOST_TEST(two.a.sink.downs().empty());
+  BOOST_TEST(two.b.sink.downs().empty());
+  testing::KeyedClient with_former(two.b.link->address(), &worker, former.public_key());
+  BOOST_TEST((with_former.first_event() == ZmqSocket::Event::broken_off));
+  testing::KeyedClient with_new(two.b.link->address(), &worker, fresh.public_key());
+  BOOST_TEST((with_new.first_event() == ZmqSocket::Event::connected));
+}
+
+// A member that lets newcomers in may name any: with keys only those that the owner of the cluster named are connected
+// to.
+BOOST_AUTO_TEST_CASE(thousands_of_members_that_never_were_take_no_descriptors_from_a_node_with_keys,
+                     *boost::unit_test::label("attack")) {
+  testing::KeyedTwo two;
+  const auto open_descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  };
+  const auto before = open_descriptors();
+  constexpr std::size_t kGhosts = 3000;
+  for (std::size_t i = 0; i < kGhosts; ++i) {
+    two.a.link->connect_to(fmt::format("ghost{}", i), fmt::format("tcp://127.0.0.1:{}", 20'000 + i));
+  }
+  two.a.sink.wait_failures(kGhosts);
+  BOOST_TEST((two.a.sink.failures().back().why.code == ErrorCode::not_authorized));
+  BOOST_TEST(open_descriptors() <= before);
+  two.check_still_up();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,6 +4,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -85,6 +87,85 @@ BOOST_AUTO_TEST_CASE(plain_old_and_raw_clients_are_disconnected, *label("attack"
   two.check_still_up();
 }
 
+/// The options of a link without keys, whose cluster has `secret`.
+ZmqLinkOptions without_keys(const ClusterSecret& secret, std::uint64_t incarnation) {
+  ZmqLinkOptions with;
+  with.name = "a";
+  with.incarnation = {.high = 1, .low = incarnation};
+  with.cluster_id = "test";
+  with.secret = secret;
+  return with;
+}
+
+// One byte of flags, eight of length: what follows them would be read to no end.
+BOOST_AUTO_TEST_CASE(a_header_that_announces_8_GiB_ends_the_connection_before_and_after_the_greeting,
+                     *label("attack") * label("S7")) {
+  const std::string ready = std::string("\4\x29\5READY\x0BSocket-Type\0\0\0\6DEALER\x08Identity\0\0\0\0", 43);
+  const std::string length = std::string("\0\0\0\2\0\0\0\0", 8);  // 2^33
+  KeyedTwo two;
+  KeyedNode open(without_keys(ClusterSecret::random(), 1));
+  for (const char flags : {'\2', '\3', '\6'}) {  // a long frame, one of several, a long command
+    const RawClient keyed(two.a.link->address());
+    keyed.send(greeting("CURVE") + flags + length);
+    BOOST_TEST(keyed.is_closed());
+    const RawClient unkeyed(open.link->address());
+    unkeyed.send(greeting("NULL") + ready + flags + length);
+    BOOST_TEST(unkeyed.is_closed());
+  }
+  two.check_still_up();
+}
+
+// Without keys everybody on the way can record what is said.
+BOOST_AUTO_TEST_CASE(a_recorded_session_is_of_no_use_with_a_restarted_node, *label("attack") * label("S5")) {
+  const ClusterSecret secret = ClusterSecret::random();
+  std::vector<Frames> recorded;
+  std::uint32_t slot = 0;
+  {
+    const KeyedNode first_life(without_keys(secret, 1));
+    KeyedClient member(first_life.link->address(), nullptr, {});
+    const auto say = [&](Frames frames) {
+      recorded.push_back(frames);
+      member.send(frames);
+    };
+    HandshakeClient client(
+        {.peer = {.name = "worker", .incarnation = {7, 7}, .address = "tcp://127.0.0.1:1"}, .cluster_id = "test"},
+        secret, random_nonce());
+    say({make_frame({client.hello().begin(), client.hello().end()})});
+    say({make_frame(client.take(member.receive().at(0).bytes).reply)});
+    const HandshakeStep step = client.take(member.receive().at(0).bytes);
+    BOOST_REQUIRE(step.done);
+    slot = step.done->slot;
+    say({encode(ZmqEnvelope{.slot = step.done->slot, .token = step.done->token}), frame_of("header")});
+    member.wait_until_all_was_read();
+    BOOST_TEST(first_life.link->counts().refused_messages == 0U);
+  }
+  KeyedNode second_life(without_keys(secret, 2));
+  KeyedClient honest(second_life.link->address(), nullptr, {});
+  const HandshakeStep welcomed = honest.shake_hands("worker", secret);
+  BOOST_REQUIRE(welcomed.done);
+  BOOST_TEST(welcomed.done->slot == slot);  // the number of the recorded session
+  struct Replay {
+    std::vector<std::size_t> words;        ///< 0 hello, 1 proof, 2 message
+    std::uint64_t refused_handshakes = 0;  ///< the proof answers no challenge of this life
+    std::uint64_t refused_messages = 0;    ///< the token is of no session of this life
+  };
+  const std::vector<Replay> replays{{{0, 1, 2}, 1, 1}, {{0, 0, 1, 2}, 2, 1}, {{1, 0, 2}, 1, 1}, {{2, 1, 0}, 1, 1},
+                                    {{0, 2}, 0, 1},    {{1}, 1, 0},          {{2}, 0, 1}};
+  for (const Replay& replay : replays) {
+    const ZmqLinkCounts before = second_life.link->counts();
+    KeyedClient thief(second_life.link->address(), nullptr, {});
+    for (const std::size_t word : replay.words) thief.send(recorded[word]);
+    thief.send({frame_of("no word of a handshake")});  // ends one that was begun
+    thief.wait_until_all_was_read();
+    const ZmqLinkCounts after = second_life.link->counts();
+    // Two more are those of the two lines above.
+    BOOST_TEST(after.refused_handshakes - before.refused_handshakes == replay.refused_handshakes + 2);
+    BOOST_TEST(after.refused_messages - before.refused_messages == replay.refused_messages);
+  }
+  BOOST_TEST(second_life.sink.ups().empty());
+  BOOST_TEST(second_life.sink.messages().empty());
+}
+
 BOOST_AUTO_TEST_CASE(member_that_claims_the_name_of_another_is_refused, *label("attack") * label("S4")) {
   const ClusterSecret secret = ClusterSecret::random();
   const std::vector<KeyRing> rings = make_run_keys(std::vector<NodeName>{"a", "worker1", "worker2"});
@@ -115,7 +196,7 @@ BOOST_AUTO_TEST_CASE(member_that_claims_the_name_of_another_is_refused, *label("
 
 BOOST_AUTO_TEST_CASE(session_of_a_member_is_of_no_use_to_another, *label("attack") * label("S4")) {
   KeyedTwo two;
-  const PublicKey& server = two.rings[0].own_keys().public_key();
+  const PublicKey server = two.rings[0].own_keys().public_key();
   const KeyPair first = two.rings[2].own_keys();
   const KeyPair second = two.rings[3].own_keys();
   KeyedClient worker1(two.a.link->address(), &first, server);
@@ -128,6 +209,30 @@ BOOST_AUTO_TEST_CASE(session_of_a_member_is_of_no_use_to_another, *label("attack
   BOOST_REQUIRE(answer.ok());
   BOOST_TEST((std::get<handshake::Refused>(answer.value()).code == ErrorCode::not_joined));
   BOOST_TEST(two.a.link->counts().refused_messages == 1U);
+  two.check_still_up();
+}
+
+BOOST_AUTO_TEST_CASE(each_token_of_a_session_counts_on_one_connection_only, *label("attack") * label("S5")) {
+  KeyedTwo two;
+  const PublicKey server = two.rings[0].own_keys().public_key();
+  const KeyPair own = two.rings[2].own_keys();
+  KeyedClient worker(two.a.link->address(), &own, server);
+  const HandshakeStep step = worker.shake_hands("worker1", two.secret);
+  BOOST_REQUIRE(step.done);
+  const auto counted_by = [&](KeyedClient& connection, const SessionToken& token) {
+    const std::uint64_t before = two.a.link->counts().refused_messages;
+    connection.send({encode(ZmqEnvelope{.slot = step.done->slot, .token = token}), frame_of("header")});
+    connection.wait_until_all_was_read();
+    return two.a.link->counts().refused_messages == before;
+  };
+  KeyedClient bulk(two.a.link->address(), &own, server);
+  KeyedClient third(two.a.link->address(), &own, server);
+  BOOST_TEST(counted_by(worker, step.done->token));
+  BOOST_TEST(!counted_by(bulk, step.done->token));
+  BOOST_TEST(counted_by(bulk, step.done->bulk_token));
+  BOOST_TEST(!counted_by(third, step.done->bulk_token));
+  BOOST_TEST(!counted_by(third, step.done->token));
+  BOOST_TEST(counted_by(bulk, step.done->bulk_token));
   two.check_still_up();
 }
 
@@ -189,7 +294,8 @@ BOOST_AUTO_TEST_CASE(members_that_stay_notice_nothing_of_a_new_list) {
 // Its connection was let in before: ZeroMQ does not ask again.
 BOOST_AUTO_TEST_CASE(a_connection_of_a_revoked_key_cannot_begin_again, *label("attack") * label("S12")) {
   KeyedTwo two;
-  KeyedClient worker(two.a.link->address(), &two.rings[2].own_keys(), two.rings[0].own_keys().public_key());
+  const KeyPair own = two.rings[2].own_keys();
+  KeyedClient worker(two.a.link->address(), &own, two.rings[0].own_keys().public_key());
   BOOST_TEST((worker.first_event() == ZmqSocket::Event::connected));
   BOOST_REQUIRE(two.rings[0].replace_members(without(two.rings[0], "worker1")).ok());
   const HandshakeStep step = worker.shake_hands("worker1", two.secret);
@@ -201,7 +307,8 @@ BOOST_AUTO_TEST_CASE(a_connection_of_a_revoked_key_cannot_begin_again, *label("a
 // Its key is another's now; the name alone is not enough.
 BOOST_AUTO_TEST_CASE(a_connection_of_a_former_key_of_a_member_cannot_begin_again, *label("attack") * label("S12")) {
   KeyedTwo two;
-  KeyedClient worker(two.a.link->address(), &two.rings[2].own_keys(), two.rings[0].own_keys().public_key());
+  const KeyPair own = two.rings[2].own_keys();
+  KeyedClient worker(two.a.link->address(), &own, two.rings[0].own_keys().public_key());
   BOOST_TEST((worker.first_event() == ZmqSocket::Event::connected));
   std::vector<KeyRing::Member> members = without(two.rings[0], "worker1");
   const KeyPair fresh = KeyPair::random();

@@ -1,0 +1,145 @@
+#include "node/control/logs_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "node/control/cluster_search.h"
+#include "node/control/control_client.h"
+#include "node/control/control_socket.h"
+#include "node/control/report_json.h"
+#include "node/control/text_table.h"
+
+namespace troupe {
+namespace {
+
+using detail::fail;
+
+/// A single word may be a node or, if there is none of that name, a cluster.
+void sort_words(LogsOptions& options, const std::vector<ClusterView>& all) {
+  const auto has_node = [&](const ClusterView& cluster) {
+    return std::ranges::any_of(cluster.nodes, [&](const NodeView& node) { return node.name == options.node; });
+  };
+  if (options.node.empty() || !options.cluster.empty() || std::ranges::any_of(all, has_node)) return;
+  if (std::ranges::any_of(all, [&](const ClusterView& cluster) { return is_meant(cluster, options.node); }))
+    std::swap(options.node, options.cluster);
+}
+
+/// Finds the launcher that is meant. Prints why there is none, or several.
+std::optional<ControlName> find_launcher(LogsOptions& options) {
+  const std::vector<ClusterView> all = detail::ask_around(detail::control_names(), detail::Nodes::no, options.patience);
+  sort_words(options, all);
+  const auto cluster = detail::find_cluster(all, options.cluster, options.node);
+  return cluster ? std::optional(ControlName{cluster->id, {}}) : std::nullopt;
+}
+
+/// One run of the command.
+class LogReader {
+ public:
+  LogReader(ControlName launcher, const LogsOptions& options)
+      : launcher_(std::move(launcher)),
+        options_(options),
+        text_(options.node.empty() ? detail::LogText::Names::shown : detail::LogText::Names::hidden) {}
+
+  int run() {
+    std::vector<LogLine> newest;
+    for (bool more = true; more;) {
+      auto report = ask("logs");
+      if (!report) return 1;
+      more = !report->lines.empty();
+      std::ranges::move(report->lines, std::back_inserter(newest));
+      if (newest.size() > options_.lines)
+        newest.erase(newest.begin(), newest.end() - static_cast<std::ptrdiff_t>(options_.lines));
+    }
+    print(newest);
+    while (options_.follow == Follow::yes && !over_) {
+      const auto report = ask("follow");
+      if (!report) return 1;
+      print(report->lines);
+    }
+    return 0;
+  }
+
+ private:
+  /// Prints why there is no report.
+  std::optional<LogReport> ask(std::string_view verb) {
+    const std::string line = fmt::format("{} {}{}{}", verb, next_, options_.node.empty() ? "" : " ", options_.node);
+    const std::vector<ControlAnswer> answers = troupe::ask({{launcher_, line}}, options_.patience);
+    if (answers.empty()) {
+      fail("the cluster is of another user");
+      return std::nullopt;
+    }
+    if (!answers.front().ok()) {
+      if (verb == "follow" && !is_there()) return LogReport{.next = next_, .over = over_ = true, .lines = {}};
+      fail(fmt::format("its launcher: {}", answers.front().problem));
+      return std::nullopt;
+    }
+    try {
+      LogReport report = parse_log_report(answers.front().text);
+      next_ = report.next;
+      over_ = report.over;
+      return report;
+    } catch (const ReportError& error) {
+      fail(detail::printable(error.what()));
+      return std::nullopt;
+    }
+  }
+
+  [[nodiscard]] bool is_there() const { return std::ranges::count(detail::control_names(), launcher_) > 0; }
+
+  void print(const std::vector<LogLine>& lines) {
+    if (lines.empty()) return;
+    fmt::print("{}", options_.format == ReportFormat::json
+                         ? json_of(LogReport{.next = next_, .over = over_, .lines = lines}) + "\n"
+                         : text_.of(lines));
+    std::fflush(stdout);
+  }
+
+  const ControlName launcher_;
+  const LogsOptions& options_;
+  detail::LogText text_;
+  std::uint64_t next_ = 0;
+  bool over_ = false;
+};
+
+}  // namespace
+
+int show_logs(LogsOptions options) {
+  const auto launcher = find_launcher(options);
+  return launcher ? LogReader(*launcher, options).run() : 1;
+}
+
+std::string detail::LogText::of(std::span<const LogLine> lines) {
+  std::string text;
+  for (const LogLine& line : lines) {
+    const auto known = next_.find(line.node);
+    const std::string prefix = names_ == Names::hidden ? "" : fmt::format("[{}] ", printable(line.node));
+    if (known != next_.end() && line.place > known->second) {
+      text += fmt::format("{}... {} lines are not kept any more\n", prefix, line.place - known->second);
+    }
+    next_[line.node] = line.place + 1;
+    text += fmt::format("{}{}\n", prefix, without_commands(line.text));
+  }
+  return text;
+}
+
+std::string detail::without_commands(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    if (!text.starts_with("\x1b[")) {
+      result += text.front();
+      text.remove_prefix(1);
+      continue;
+    }
+    const std::size_t end = text.find_first_not_of("0123456789;?", 2);
+    text.remove_prefix(std::min(end == std::string_view::npos ? end : end + 1, text.size()));
+  }
+  return printable(result);
+}
+
+}  // namespace troupe

@@ -1,0 +1,96 @@
+#include "node/launch/recent_lines.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "node/control/report_json.h"
+
+namespace troupe::detail {
+
+RecentLines::RecentLines(std::vector<std::string> names) {
+  for (std::string& name : names) nodes_.push_back({.name = std::move(name), .kept = {}});
+}
+
+void RecentLines::add(std::size_t node, Output stream, std::string_view line) {
+  NodeLines& lines = nodes_[node];
+  lines.kept.push_back({count_++, lines.count++, stream, std::string(line)});
+  lines.bytes += line.size();
+  while (lines.bytes > kKeptMax && lines.kept.size() > 1) {
+    lines.bytes -= lines.kept.front().text.size();
+    lines.kept.pop_front();
+  }
+}
+
+std::optional<std::string> RecentLines::answer(std::string_view verb, std::string_view words, std::uint64_t id,
+                                               Time now) {
+  std::uint64_t from = 0;
+  const auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), from);
+  words.remove_prefix(static_cast<std::size_t>(end - words.data()));
+  if (error != std::errc() || (!words.empty() && words.front() != ' ')) return json_of_error("it is told no line");
+  std::optional<std::size_t> node;
+  if (!words.empty()) {
+    const auto found = std::ranges::find(nodes_, words.substr(1), &NodeLines::name);
+    if (found == nodes_.end()) return json_of_error("it has no such node");
+    node = static_cast<std::size_t>(found - nodes_.begin());
+  }
+  const LogReport report = since(from, node);
+  if (verb == "logs") return json_of(report);
+  followed_ = now;
+  if (report.lines.empty() && !over_) {
+    waiting_.push_back({id, from, node, now + kPatience});
+    followers_ = std::max(followers_, waiting_.size());
+    return std::nullopt;
+  }
+  followers_ = std::max(followers_, std::size_t{1});
+  return told(report);
+}
+
+std::vector<std::pair<std::uint64_t, std::string>> RecentLines::take_answers(Time now) {
+  std::vector<std::pair<std::uint64_t, std::string>> answers;
+  std::erase_if(waiting_, [&](const Question& question) {
+    if (question.from == count_ && !over_ && now < question.due) return false;
+    const LogReport report = since(question.from, question.node);
+    if (report.lines.empty() && !over_ && now < question.due) return false;
+    answers.emplace_back(question.id, told(report));
+    return true;
+  });
+  return answers;
+}
+
+std::optional<RecentLines::Time> RecentLines::next_due() const {
+  return waiting_.empty() ? std::nullopt : std::optional(waiting_.front().due);
+}
+
+bool RecentLines::is_followed(Time now) const {
+  return told_end_ < followers_ && followed_ && now - *followed_ < 2 * kPatience;
+}
+
+/// Merges the lines of all nodes, or of one, in the order in which they came.
+LogReport RecentLines::since(std::uint64_t from, std::optional<std::size_t> node) const {
+  std::vector<std::pair<const NodeLines*, const Line*>> found;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (node && *node != i) continue;
+    const auto first = std::ranges::lower_bound(nodes_[i].kept, from, {}, &Line::number);
+    for (auto line = first; line != nodes_[i].kept.end(); ++line) found.emplace_back(&nodes_[i], &*line);
+  }
+  std::ranges::sort(found, {}, [](const auto& each) { return each.second->number; });
+  LogReport report{.next = count_, .over = over_, .lines = {}};
+  std::size_t bytes = 0;
+  for (const auto& [of, line] : found) {
+    if (bytes > kAnswerMax) {
+      report.next = line->number;
+      report.over = false;
+      break;
+    }
+    bytes += line->text.size();
+    report.lines.push_back({of->name, line->place, line->stream == Output::err, line->text});
+  }
+  return report;
+}
+
+std::string RecentLines::told(const LogReport& report) {
+  if (report.over) ++told_end_;
+  return json_of(report);
+}
+
+}  // namespace troupe::detail

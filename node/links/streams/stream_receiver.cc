@@ -1,0 +1,282 @@
+#include "node/links/streams/stream_receiver.h"
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "actors/core/guarded.h"
+#include "messages/frame.h"
+#include "node/links/socket_address.h"
+#include "node/links/tcp_place.h"
+
+namespace troupe::detail {
+namespace {
+
+constexpr std::size_t kStrangersMax = 64;
+constexpr std::size_t kExpectedOfPeerMax = 2;
+constexpr std::size_t kStreamsOfPeerMax = 2;  ///< one, and the one before it, whose last bytes are still to be read
+constexpr int kPacketsPerTurn = 16;           ///< then other streams have theirs
+constexpr Duration kAcceptPause = std::chrono::milliseconds{100};
+
+std::optional<SocketAddress> place_of(const std::string& host, int port) {
+  const std::string numeric = is_any_address(host) && host == "*" ? "0.0.0.0" : host;
+  return host_address(numeric.find(':') != std::string::npos ? fmt::format("[{}]:{}", numeric, port)
+                                                             : fmt::format("{}:{}", numeric, port));
+}
+
+std::uint16_t bound_port_of(int socket) {
+  SocketAddress bound;
+  bound.size = sizeof bound.bytes;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&bound.bytes), &bound.size) != 0) return 0;
+  return ntohs(bound.family() == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&bound.bytes)->sin6_port
+                                          : reinterpret_cast<const sockaddr_in*>(&bound.bytes)->sin_port);
+}
+
+/// Returns a listening socket; not open if this port is taken.
+FileDescriptor listener_at(const std::string& host, int port) {
+  const std::optional<SocketAddress> place = place_of(host, port);
+  if (!place) return {};
+  FileDescriptor socket(::socket(place->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+  if (!socket.is_open()) return {};
+  // Without SO_REUSEADDR: a launcher may have reserved this port for another node.
+  if (::bind(socket.get(), place->get(), place->size) != 0 || ::listen(socket.get(), 128) != 0) return {};
+  return socket;
+}
+
+}  // namespace
+
+StreamReceiver::StreamReceiver(StreamReceiverOptions options, Callbacks callbacks)
+    : options_(std::move(options)), callbacks_(std::move(callbacks)) {}
+
+Result<std::uint16_t> StreamReceiver::expect(const NodeLife& peer, const StreamId& id, const StreamKey& key,
+                                             Cipher cipher) {
+  const std::lock_guard lock(mutex_);
+  if (stopped_) return make_error(ErrorCode::shutting_down, "the node is shutting down");
+  const TimePoint now = std::chrono::steady_clock::now();
+  std::erase_if(expected_, [now](const auto& each) { return each.second.until <= now; });
+  const auto of_peer = std::ranges::count_if(expected_, [&peer](const auto& each) { return each.second.peer == peer; });
+  if (static_cast<std::size_t>(of_peer) >= kExpectedOfPeerMax)
+    return make_error(ErrorCode::resource_exhausted, "it has not begun the streams that it opened before");
+  if (port_ == 0) {
+    if (const auto listening = listen(); !listening) return listening.error();
+  }
+  if (peers_.try_emplace(peer, last_era_ + 1).second) ++last_era_;
+  expected_.insert_or_assign(
+      id, Expected{.peer = peer, .key = key, .cipher = cipher, .until = now + options_.proof_patience});
+  return port_;
+}
+
+/// REQUIRES: mutex_ is held.
+Result<Unit> StreamReceiver::listen() {
+  if (!options_.ports) listener_ = listener_at(options_.host, 0);
+  for (int port = options_.ports ? options_.ports->low : 1; options_.ports && port <= options_.ports->high; ++port) {
+    if (port == options_.port_of_first) continue;
+    listener_ = listener_at(options_.host, port);
+    if (listener_.is_open()) break;
+  }
+  if (!listener_.is_open()) {
+    return make_error(ErrorCode::resource_exhausted,
+                      options_.ports ? fmt::format("no port of {} is free at {}", options_.ports->text(), options_.host)
+                                     : fmt::format("cannot listen at {}", options_.host));
+  }
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    listener_.close();
+    return make_error(ErrorCode::resource_exhausted, "no thread can be started");
+  }
+  port_ = bound_port_of(listener_.get());
+  return Unit{};
+}
+
+void StreamReceiver::remove(const NodeLife& peer) {
+  {
+    std::unique_lock lock(mutex_);
+    if (peers_.erase(peer) == 0) return;
+    std::erase_if(expected_, [&peer](const auto& each) { return each.second.peer == peer; });
+    delivered_.wait(lock, [&] { return delivering_ != peer; });  // callbacks do not block
+  }
+  wake_up_.ring();
+}
+
+void StreamReceiver::stop() {
+  std::thread thread;
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    thread = std::move(thread_);
+  }
+  wake_up_.ring();
+  if (thread.joinable()) thread.join();
+}
+
+void StreamReceiver::run() {
+  try {
+    while (take_orders(std::chrono::steady_clock::now())) poll_connections();
+  } catch (...) {
+    const Error why = failure_of_current_exception("the receiver of streams");
+    {
+      const std::lock_guard lock(mutex_);
+      delivering_.reset();
+      peers_.clear();
+      stopped_ = true;
+    }
+    delivered_.notify_all();
+    callbacks_.failed(why);
+  }
+  connections_.clear();
+  listener_.close();
+  open_ = 0;
+}
+
+bool StreamReceiver::take_orders(TimePoint now) {
+  for (const Connection& each : connections_) {
+    if (!each.peer && now >= each.prove_by)
+      refuse(fmt::format("closed a connection of {}: it did not say what it is", each.from));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return false;
+    std::erase_if(connections_,
+                  [&](const Connection& each) { return each.peer ? !is_current(each) : now >= each.prove_by; });
+  }
+  open_ = static_cast<std::size_t>(
+      std::ranges::count_if(connections_, [](const Connection& each) { return each.peer.has_value(); }));
+  return true;
+}
+
+void StreamReceiver::poll_connections() {
+  const TimePoint now = std::chrono::steady_clock::now();
+  if (accept_again_ && now >= *accept_again_) accept_again_.reset();
+  std::optional<TimePoint> due = accept_again_;
+  std::vector<pollfd> descriptors{{.fd = wake_up_.descriptor(), .events = POLLIN, .revents = 0},
+                                  {.fd = accept_again_ ? -1 : listener_.get(), .events = POLLIN, .revents = 0}};
+  for (const Connection& each : connections_) {
+    descriptors.push_back({.fd = each.stream.descriptor(), .events = POLLIN, .revents = 0});
+    if (!each.peer) due = due ? std::min(*due, each.prove_by) : each.prove_by;
+  }
+  int timeout = -1;
+  if (due) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - now);
+    timeout = static_cast<int>(std::max<std::int64_t>(0, left.count()));
+  }
+  (void)::poll(descriptors.data(), descriptors.size(), timeout);
+  if (descriptors[0].revents != 0) wake_up_.silence();
+  std::vector<Connection> kept;
+  std::vector<Connection> before = std::exchange(connections_, {});
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const bool has_news = descriptors[i + 2].revents != 0;
+    if (!has_news || read(before[i]) == Keep::yes) kept.push_back(std::move(before[i]));
+  }
+  connections_ = std::move(kept);
+  for (const NodeLife& peer : std::exchange(proved_, {})) leave_newest(peer);
+  if (descriptors[1].revents != 0) accept_strangers(now);
+}
+
+/// Ends the oldest streams of `peer` beyond those that it may have.
+void StreamReceiver::leave_newest(const NodeLife& peer) {
+  auto count = static_cast<std::size_t>(
+      std::ranges::count_if(connections_, [&](const Connection& each) { return each.peer == peer; }));
+  std::erase_if(connections_,
+                [&](const Connection& each) { return each.peer == peer && count > kStreamsOfPeerMax && count-- > 0; });
+}
+
+void StreamReceiver::accept_strangers(TimePoint now) {
+  for (int i = 0; i < kPacketsPerTurn; ++i) {
+    SocketAddress from;
+    from.size = sizeof from.bytes;
+    FileDescriptor socket(
+        ::accept4(listener_.get(), reinterpret_cast<sockaddr*>(&from.bytes), &from.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!socket.is_open()) {
+      const bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+      if (exhausted) accept_again_ = now + kAcceptPause;  // the connection waits, and poll would tell of it at once
+      return;
+    }
+    make_room_for_stranger();
+    connections_.push_back({.stream = InStream(std::move(socket)),
+                            .from = host_and_port_of(from),
+                            .peer = {},
+                            .prove_by = now + options_.proof_patience});
+  }
+}
+
+/// Ends the oldest stranger if there are as many as may be.
+void StreamReceiver::make_room_for_stranger() {
+  const auto is_stranger = [](const Connection& each) { return !each.peer; };
+  if (static_cast<std::size_t>(std::ranges::count_if(connections_, is_stranger)) < kStrangersMax) return;
+  const auto oldest = std::ranges::find_if(connections_, is_stranger);
+  refuse(fmt::format("closed a connection of {}: others came that had not said what they are", oldest->from));
+  connections_.erase(oldest);
+}
+
+StreamReceiver::Keep StreamReceiver::read(Connection& connection) {
+  for (int i = 0; i < kPacketsPerTurn; ++i) {
+    std::optional<InStream::Happened> happened = connection.stream.read();
+    if (!happened) return Keep::yes;
+    if (const auto* claim = std::get_if<InStream::Claimed>(&*happened)) {
+      if (prove(connection, claim->preamble) == Keep::no) return Keep::no;
+    } else if (auto* arrived = std::get_if<InStream::Arrived>(&*happened)) {
+      if (!deliver(connection, std::move(arrived->packet))) return Keep::no;
+    } else {
+      const auto& closed = std::get<InStream::Closed>(*happened);
+      if (closed.refused) refuse(fmt::format("ended a stream of {}: {}", connection.peer->name, closed.why));
+      return Keep::no;
+    }
+  }
+  return Keep::yes;
+}
+
+StreamReceiver::Keep StreamReceiver::prove(Connection& connection, const Preamble& preamble) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = expected_.find(id_of(preamble));
+    if (found != expected_.end() && is_proved(preamble, found->second.key)) {
+      connection.stream.prove(found->second.key, found->second.cipher);
+      connection.peer = found->second.peer;
+      connection.era = peers_[found->second.peer];
+      proved_.push_back(found->second.peer);
+      expected_.erase(found);
+      return Keep::yes;
+    }
+  }
+  refuse(fmt::format("closed a connection of {}: it is no stream that a peer opened", connection.from));
+  return Keep::no;
+}
+
+/// REQUIRES: mutex_ is held, and the connection is proved.
+bool StreamReceiver::is_current(const Connection& connection) const {
+  const auto found = peers_.find(*connection.peer);
+  return found != peers_.end() && found->second == connection.era;
+}
+
+// `remove` may be called at any moment, and waits for the one packet that is being delivered.
+bool StreamReceiver::deliver(const Connection& from, Frames packet) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_ || !is_current(from)) return false;
+    delivering_ = from.peer;
+  }
+  packets_.fetch_add(1, std::memory_order_relaxed);
+  callbacks_.arrived(*from.peer, std::move(packet));
+  {
+    const std::lock_guard lock(mutex_);
+    delivering_.reset();
+  }
+  delivered_.notify_all();
+  return true;
+}
+
+void StreamReceiver::refuse(std::string line) {
+  refused_.fetch_add(1, std::memory_order_relaxed);
+  if (callbacks_.refused) callbacks_.refused(line);
+}
+
+}  // namespace troupe::detail

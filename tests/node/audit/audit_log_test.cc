@@ -1,0 +1,152 @@
+#include "node/audit/audit_log.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "node/audit/audit_chain.h"
+#include "node/audit/audit_command.h"
+#include "tests/support/temporary_directory.h"
+
+namespace troupe {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TemporaryDirectory;
+
+std::vector<nlohmann::json> lines_of(const fs::path& path) {
+  std::vector<nlohmann::json> lines;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+/// Returns how many entries of `event` the lines stand for.
+std::uint64_t counted(const std::vector<nlohmann::json>& lines, std::string_view event) {
+  std::uint64_t sum = 0;
+  for (const auto& line : lines) {
+    if (line["event"] == event) sum += line["count"].get<std::uint64_t>();
+  }
+  return sum;
+}
+
+AuditEntry refused(std::string peer) {
+  return {.event = AuditEvent::refused, .reason = "auth_failed", .peer = std::move(peer)};
+}
+
+BOOST_AUTO_TEST_SUITE(audit_log)
+
+BOOST_AUTO_TEST_CASE(what_is_added_is_in_the_file_after_a_flush_and_the_log_ends_with_its_close) {
+  const TemporaryDirectory directory;
+  const fs::path path = directory.path() / "ps0.audit";
+  const auto log = AuditLog::open({.path = path, .node = "ps0"}).value();
+  log->add(refused("worker1"));
+  log->flush();
+  auto lines = lines_of(path);
+  BOOST_TEST_REQUIRE(lines.size() == 2U);
+  BOOST_TEST(lines[0]["event"] == "opened");
+  BOOST_TEST(lines[1]["event"] == "refused");
+  BOOST_TEST(lines[1]["peer"] == "worker1");
+  BOOST_TEST(lines[1]["node"] == "ps0");
+  log->add(refused("worker2"));
+  log->close();
+  lines = lines_of(path);
+  BOOST_TEST_REQUIRE(lines.size() == 4U);
+  BOOST_TEST(lines[2]["peer"] == "worker2");
+  BOOST_TEST(lines[3]["event"] == "closed");
+  log->add(refused("late"));
+  BOOST_TEST(log->lost() == 1U);
+  BOOST_TEST(verify_audit({path}) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_second_life_goes_on_with_the_chain) {
+  const TemporaryDirectory directory;
+  const fs::path path = directory.path() / "ps0.audit";
+  for (int i = 0; i < 3; ++i) AuditLog::open({.path = path, .node = "ps0"}).value()->add(refused("a"));
+  BOOST_TEST(lines_of(path).size() == 9U);
+  BOOST_TEST(verify_audit({path}) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_flood_stays_below_the_bound_loses_no_count_and_verifies,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S14")) {
+  constexpr int kEach = 250'000;
+  const TemporaryDirectory directory;
+  const fs::path path = directory.path() / "ps0.audit";
+  const auto log = AuditLog::open({.path = path, .node = "ps0"}).value();
+  std::vector<std::thread> strangers;
+  for (int t = 0; t < 4; ++t) {
+    strangers.emplace_back([&log, t] {
+      for (int i = 0; i < kEach; ++i) log->add(refused(fmt::format("\x1b[2J{}\n{}", t, i % 2 == 0 ? 0 : i)));
+    });
+  }
+  for (std::thread& stranger : strangers) stranger.join();
+  log->close();
+  BOOST_TEST_MESSAGE(fmt::format("{} bytes", fs::file_size(path)));
+  BOOST_TEST(fs::file_size(path) <= AuditFile::kBytesMax);
+  BOOST_TEST(!fs::exists(path.string() + ".1"));
+  BOOST_TEST(counted(lines_of(path), "refused") == 4U * kEach);
+  BOOST_TEST(log->lost() == 0U);
+  BOOST_TEST(verify_audit({path}) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_chain_goes_on_in_the_next_file) {
+  const TemporaryDirectory directory;
+  const fs::path path = directory.path() / "ps0.audit";
+  constexpr std::size_t kBytes = 2000;
+  const auto log = AuditLog::open({.path = path, .node = "ps0", .bytes_max = kBytes}).value();
+  for (int i = 0; i < 12; ++i) log->add(refused(std::to_string(i)));  // about 220 bytes each
+  log->close();
+  const fs::path former = path.string() + ".1";
+  BOOST_TEST_REQUIRE(fs::exists(former));
+  BOOST_TEST(fs::file_size(path) <= kBytes);
+  BOOST_TEST(fs::file_size(former) <= kBytes);
+  BOOST_TEST(verify_audit({former, path}) == 0);
+  BOOST_TEST(verify_audit({path}) == 0);
+  BOOST_TEST(verify_audit({path, former}) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_disk_that_refuses_lines_is_one_warning_and_their_number) {
+  const TemporaryDirectory directory;
+  const fs::path path = directory.path() / "ps0.audit";
+  std::atomic<int> warnings = 0;
+  const auto log =
+      AuditLog::open({.path = path, .node = "ps0", .bytes_max = 1, .warn = [&](std::string_view) { ++warnings; }})
+          .value();
+  const fs::path former = path.string() + ".1";
+  fs::create_directories(former / "full");  // so that the file cannot be replaced
+  for (int i = 0; i < 5; ++i) log->add(refused(std::to_string(i)));
+  log->flush();
+  BOOST_TEST(warnings == 1);
+  BOOST_TEST(log->lost() == 5U);
+  fs::remove_all(former);
+  log->close();  // two more lines, each in a file of its own
+  const auto said = lines_of(former);
+  BOOST_TEST_REQUIRE(said.size() == 1U);
+  BOOST_TEST(said[0]["event"] == "lost");
+  BOOST_TEST(said[0]["count"] == 5);
+  BOOST_TEST(verify_audit({former, path}) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_log_that_cannot_be_opened_says_why) {
+  const auto log = AuditLog::open({.path = "/nowhere/ps0.audit", .node = "ps0"});
+  BOOST_TEST_REQUIRE(!log.ok());
+  BOOST_TEST((log.error().code == ErrorCode::bad_argument));
+  BOOST_TEST(log.error().message == "cannot keep an audit log in /nowhere/ps0.audit: No such file or directory");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,42 @@
+#include "node/control/logs_command.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+namespace troupe::testing {
+namespace {
+
+using detail::LogText;
+using detail::without_commands;
+
+BOOST_AUTO_TEST_SUITE(logs_command)
+
+BOOST_AUTO_TEST_CASE(lines_have_names_when_they_are_of_several_nodes) {
+  const std::vector<LogLine> lines{{"ps", 4, false, "one"}, {"trainer0", 9, true, ""}, {"ps", 5, false, "two"}};
+  BOOST_TEST(LogText(LogText::Names::shown).of(lines) == "[ps] one\n[trainer0] \n[ps] two\n");
+  BOOST_TEST(LogText(LogText::Names::hidden).of(lines) == "one\n\ntwo\n");
+}
+
+BOOST_AUTO_TEST_CASE(lines_that_are_missing_are_counted) {
+  LogText text(LogText::Names::shown);
+  BOOST_TEST(text.of(std::vector<LogLine>{{"ps", 4, false, "a"}, {"ps", 8, false, "b"}}) ==
+             "[ps] a\n[ps] ... 3 lines are not kept any more\n[ps] b\n");
+  BOOST_TEST(text.of(std::vector<LogLine>{{"trainer0", 7, false, "c"}, {"ps", 9, false, "d"}}) ==
+             "[trainer0] c\n[ps] d\n");
+}
+
+BOOST_AUTO_TEST_CASE(no_line_commands_the_terminal, *boost::unit_test::label("attack")) {
+  BOOST_TEST(without_commands("\x1b[1;31mred\x1b[0m and \x1b[2Jplain") == "red and plain");
+  BOOST_TEST(without_commands("\x1b]0;title\x07\r\t\x7f.") == " ]0;title    .");
+  BOOST_TEST(without_commands("\x1b[") == "");
+  BOOST_TEST(without_commands("\x1b[12") == "");
+  BOOST_TEST(without_commands("\x1b") == " ");
+  BOOST_TEST(without_commands("grüße") == "grüße");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing

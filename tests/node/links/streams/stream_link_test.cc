@@ -1,0 +1,538 @@
+// Large messages over streams: when they are opened, what ends them, and what strangers and lying peers achieve.
+#include "node/links/streams/stream_link.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "node/links/zmq_link.h"
+#include "tests/node/links/streams/raw_connections.h"
+#include "tests/support/recording_sink.h"
+
+namespace troupe {
+namespace {
+
+BOOST_AUTO_TEST_SUITE(stream_link)
+
+using detail::StreamControl;
+using testing::cut_connections_to;
+using testing::frame_of;
+using testing::Meddler;
+using testing::Raw;
+using testing::RecordingSink;
+using testing::text_of;
+using namespace std::chrono_literals;
+
+using Change = std::function<void(StreamLinkOptions&)>;
+
+/// Counts the packets that take the link below, and lets a test say things as its node.
+class Tapped final : public Link {
+ public:
+  explicit Tapped(std::unique_ptr<Link> inner) : inner_(std::move(inner)) {}
+  void start(LinkSink& sink) override { inner_->start(sink); }
+  [[nodiscard]] std::string address() const override { return inner_->address(); }
+  [[nodiscard]] bool guards_bytes() const override { return inner_->guards_bytes(); }
+  void connect(std::string_view address) override { inner_->connect(address); }
+  void connect_to(const NodeName& name, std::string_view address) override { inner_->connect_to(name, address); }
+  void send(const NodeName& to, LinkLane lane, Frames packet) override {
+    if (lane == LinkLane::bulk) ++bulk;
+    if (rewrite && detail::is_stream_control(packet)) {
+      StreamControl control = detail::decode_stream_control(packet.front()).value();
+      if (!rewrite(control)) return;
+      packet = {encode(control)};
+    }
+    inner_->send(to, lane, std::move(packet));
+  }
+  void disconnect(const NodeName& peer, const Farewell& why) override { inner_->disconnect(peer, why); }
+  void stop() override { inner_->stop(); }
+
+  std::atomic<int> bulk = 0;
+  std::function<bool(StreamControl&)> rewrite;  ///< set before start; false: it is not sent
+
+ private:
+  const std::unique_ptr<Link> inner_;
+};
+
+struct StreamNode {
+  StreamNode(const NodeName& name, std::uint64_t life, const ClusterSecret& secret, std::optional<KeyRing> keys,
+             const Change& change = {}, std::function<bool(StreamControl&)> rewrite = {}) {
+    const Incarnation incarnation{.high = 1, .low = life};
+    auto opened = ZmqLink::open({.name = name,
+                                 .incarnation = incarnation,
+                                 .cluster_id = "streams",
+                                 .secret = secret,
+                                 .advertise = {},
+                                 .keys = keys,
+                                 .log = {}});
+    BOOST_REQUIRE_MESSAGE(opened.ok(), (opened ? "" : opened.error().message));
+    auto tapped = std::make_unique<Tapped>(std::move(opened).value());
+    below = tapped.get();
+    below->rewrite = std::move(rewrite);
+    StreamLinkOptions options{
+        .name = name,
+        .incarnation = incarnation,
+        .keys = std::move(keys),
+        .receiver = {.host = "127.0.0.1"},
+        .log = [this](std::string_view line) { sink.changes.change([&] { lines.emplace_back(line); }); }};
+    options.open_gap = 0ms;
+    options.retry_min = options.retry_max = 10ms;
+    if (change) change(options);
+    link = std::make_unique<StreamLink>(std::move(tapped), std::move(options));
+    link->start(sink);
+  }
+  ~StreamNode() { link->stop(); }
+
+  void send(const NodeName& to, std::string_view text, LinkLane lane = LinkLane::bulk) {
+    link->send(to, lane, {frame_of("header"), frame_of(text)});
+  }
+  /// Returns whether a logged line has `part`, once it has; false after ten seconds.
+  [[nodiscard]] bool logs(std::string_view part) {
+    return sink.changes.wait(10s, [&] {
+      return std::ranges::any_of(lines, [&](const std::string& line) { return line.find(part) != std::string::npos; });
+    });
+  }
+
+  RecordingSink sink;
+  std::vector<std::string> lines;  ///< guarded by the lock of sink.changes
+  Tapped* below = nullptr;         ///< owned by link
+  std::unique_ptr<StreamLink> link;
+};
+
+/// Nodes a and b that know each other, with keys or without.
+struct Pair {
+  explicit Pair(bool with_keys = true, const Change& change_a = {}, const Change& change_b = {},
+                std::function<bool(StreamControl&)> rewrite_a = {}, std::function<bool(StreamControl&)> rewrite_b = {})
+      : rings(make_run_keys(std::vector<NodeName>{"a", "b"})),
+        a("a", 1, secret, with_keys ? std::optional(rings[0]) : std::nullopt, change_a, std::move(rewrite_a)),
+        b("b", 2, secret, with_keys ? std::optional(rings[1]) : std::nullopt, change_b, std::move(rewrite_b)) {
+    a.link->connect_to("b", b.link->address());
+    a.sink.wait_ups(1);
+    b.sink.wait_ups(1);
+  }
+
+  /// Sends packets from a to b until one takes a stream.
+  void open() {
+    const auto deadline = std::chrono::steady_clock::now() + 10s;
+    while (b.link->streams().value().packets_received == 0 && std::chrono::steady_clock::now() < deadline) {
+      a.send("b", "open");
+      ++sent;
+      b.sink.wait_messages(sent);
+    }
+    BOOST_TEST_REQUIRE(b.link->streams().value().packets_received > 0U);
+  }
+
+  const ClusterSecret secret = ClusterSecret::random();
+  const std::vector<KeyRing> rings;
+  StreamNode a;
+  StreamNode b;
+  std::size_t sent = 0;  ///< by open
+};
+
+/// The port that a node tells in its answer, and what else it says there.
+struct Overheard {
+  std::mutex mutex;
+  StreamControl accept;  // guarded by mutex
+  std::function<bool(StreamControl&)> tap() {
+    return [this](StreamControl& control) {
+      const std::lock_guard lock(mutex);
+      if (control.kind == StreamControl::Kind::accept) accept = control;
+      return true;
+    };
+  }
+  [[nodiscard]] std::uint16_t port() {
+    const std::lock_guard lock(mutex);
+    return accept.port;
+  }
+};
+
+BOOST_AUTO_TEST_CASE(small_packets_open_no_stream) {
+  Pair pair;
+  for (int i = 0; i < 100; ++i) pair.a.send("b", "small", LinkLane::express);
+  pair.b.sink.wait_messages(100);
+  BOOST_TEST(pair.a.link->streams().value().out_streams == 0U);
+  BOOST_TEST(pair.b.link->streams().value().in_streams == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(large_packets_take_a_stream_whole_and_in_order) {
+  for (const bool with_keys : {true, false}) {
+    Pair pair(with_keys);
+    pair.open();
+    pair.b.sink.forget_messages();
+    const int before = pair.a.below->bulk;
+    for (int i = 0; i < 200; ++i) pair.a.send("b", std::to_string(i) + std::string(100'000, 'x'));
+    pair.b.sink.wait_messages(200);
+    const auto messages = pair.b.sink.messages();
+    for (std::size_t i = 0; i < 200; ++i) {
+      BOOST_TEST_REQUIRE(messages[i].frames.size() == 2U);
+      BOOST_TEST((messages[i].from == "a" && messages[i].incarnation.low == 1U));
+      BOOST_TEST((text_of(messages[i].frames[1]) == std::to_string(i) + std::string(100'000, 'x')));
+    }
+    BOOST_TEST(pair.a.below->bulk == before);  // none took the link below
+    BOOST_TEST(pair.b.link->streams().value().in_streams == 1U);
+    BOOST_TEST(pair.a.link->streams().value().in_streams == 0U);  // each direction has its own
+  }
+}
+
+BOOST_AUTO_TEST_CASE(both_directions_at_once) {
+  Pair pair;
+  for (int i = 0; i < 200; ++i) {
+    pair.a.send("b", std::string(50'000, 'a'));
+    pair.b.send("a", std::string(50'000, 'b'));
+  }
+  pair.a.sink.wait_messages(200);
+  pair.b.sink.wait_messages(200);
+}
+
+BOOST_AUTO_TEST_CASE(packet_that_is_too_large_for_a_record_takes_the_link_below) {
+  Pair pair;
+  pair.open();
+  const int before = pair.a.below->bulk;
+  const std::vector<std::byte> part(detail::kRecordContentMax * 3 / 8);
+  pair.a.link->send("b", LinkLane::bulk, {frame_of("header"), make_frame(part), make_frame(part), make_frame(part)});
+  pair.b.sink.wait_messages(pair.sent + 1);
+  BOOST_TEST(pair.a.below->bulk == before + 1);
+}
+
+BOOST_AUTO_TEST_CASE(worn_key_is_replaced_and_nothing_is_lost) {
+  Pair pair(true, [](StreamLinkOptions& options) { options.sender.records_max = 5; });
+  for (std::size_t i = 1; i <= 100; ++i) {
+    pair.a.send("b", std::to_string(i));
+    pair.b.sink.wait_messages(i);
+  }
+  BOOST_TEST(pair.b.link->streams().value().packets_received > 10U);  // of several streams
+  BOOST_TEST(pair.a.link->streams().value().packets_sent == pair.b.link->streams().value().packets_received);
+  BOOST_TEST(pair.b.link->streams().value().in_streams <= 2U);
+  std::vector<std::string> texts;
+  for (const auto& message : pair.b.sink.messages()) texts.push_back(text_of(message.frames[1]));
+  std::ranges::sort(texts);
+  BOOST_TEST((std::ranges::adjacent_find(texts) == texts.end()));
+}
+
+BOOST_AUTO_TEST_CASE(stream_that_does_not_open_costs_nothing_but_its_speed) {
+  // b says another port, where nobody listens.
+  Pair pair(true, {}, {}, {}, [](StreamControl& control) {
+    if (control.kind == StreamControl::Kind::accept) control.port = 1;
+    return true;
+  });
+  for (std::size_t i = 1; i <= 50; ++i) {
+    pair.a.send("b", "text");
+    pair.b.sink.wait_messages(i);
+  }
+  BOOST_TEST(pair.b.link->streams().value().packets_received == 0U);
+  BOOST_TEST(pair.a.logs("the stream to b does not open"));
+}
+
+BOOST_AUTO_TEST_CASE(host_that_takes_no_connection_is_given_up) {
+  // A socket whose queue of connections is full answers nothing, as a firewall.
+  const detail::FileDescriptor full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof place;
+  auto* const address = reinterpret_cast<sockaddr*>(&place);
+  BOOST_REQUIRE(::bind(full.get(), address, size) == 0 && ::listen(full.get(), 0) == 0);
+  BOOST_REQUIRE(::getsockname(full.get(), address, &size) == 0);
+  const std::uint16_t port = ntohs(place.sin_port);
+  const Raw first(port);
+  Pair pair(
+      true, [](StreamLinkOptions& options) { options.sender.connect_patience = 50ms; }, {}, {},
+      [port](StreamControl& control) {
+        if (control.kind == StreamControl::Kind::accept) control.port = port;
+        return true;
+      });
+  pair.a.send("b", "text");
+  pair.b.sink.wait_messages(1);
+  BOOST_TEST(pair.a.logs("it did not accept a connection"));
+}
+
+BOOST_AUTO_TEST_CASE(peer_that_does_not_answer_is_asked_again) {
+  std::atomic<int> asked = 0;
+  Pair pair(
+      true, [](StreamLinkOptions& options) { options.answer_patience = 200ms; }, {},
+      [&asked](StreamControl& control) { return control.kind != StreamControl::Kind::open || ++asked > 2; });
+  pair.open();
+  BOOST_TEST(asked > 2);
+}
+
+BOOST_AUTO_TEST_CASE(answer_to_another_question_is_none, *boost::unit_test::label("attack")) {
+  std::atomic<int> answers = 0;
+  Pair pair(
+      true, [](StreamLinkOptions& options) { options.answer_patience = 200ms; }, {}, {},
+      [&answers](StreamControl& control) {
+        if (control.kind == StreamControl::Kind::accept && ++answers == 1) control.id[0] ^= std::byte{1};
+        return true;
+      });
+  pair.open();
+  BOOST_TEST(answers > 1);  // it has asked again
+  BOOST_TEST(pair.b.link->streams().value().refused == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(peer_without_a_port_refuses_and_says_why) {
+  const detail::FileDescriptor taken(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof place;
+  BOOST_REQUIRE(::bind(taken.get(), reinterpret_cast<sockaddr*>(&place), size) == 0);
+  BOOST_REQUIRE(::getsockname(taken.get(), reinterpret_cast<sockaddr*>(&place), &size) == 0);
+  const std::uint16_t port = ntohs(place.sin_port);
+  Pair pair(true, {}, [port](StreamLinkOptions& options) { options.receiver.ports = PortRange{port, port}; });
+  pair.a.send("b", "text");
+  pair.b.sink.wait_messages(1);
+  BOOST_TEST(pair.a.logs("no port of " + std::to_string(port) + "-" + std::to_string(port) + " is free"));
+}
+
+BOOST_AUTO_TEST_CASE(stream_that_is_cut_is_replaced_and_what_waits_takes_the_link_below) {
+  Overheard heard;
+  Pair pair(true, {}, {}, {}, heard.tap());
+  pair.open();
+  const auto before = pair.b.link->streams().value().packets_received;
+  const int below = pair.a.below->bulk;
+  std::promise<void> may_go_on;
+  pair.b.sink.answer_with([gate = may_go_on.get_future().share()](const NodeName&, const Frames&) { gate.wait(); });
+  for (int i = 0; i < 100; ++i) pair.a.send("b", std::string(1 << 20, 'x'));  // more than the connection takes
+  BOOST_TEST_REQUIRE(cut_connections_to(heard.port()) == 1);
+  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  while (pair.a.below->bulk < below + 10 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  BOOST_TEST(pair.a.below->bulk >= below + 10);
+  may_go_on.set_value();
+  pair.b.sink.answer_with({});
+  while (pair.b.link->streams().value().packets_received <= before + 20 && std::chrono::steady_clock::now() < deadline)
+    pair.a.send("b", "again");
+  BOOST_TEST(pair.b.link->streams().value().packets_received > before + 20);
+  BOOST_TEST(pair.a.sink.downs().empty());
+}
+
+BOOST_AUTO_TEST_CASE(packets_beyond_the_backlog_are_dropped_and_counted) {
+  Pair pair(true, [](StreamLinkOptions& options) { options.sender.backlog_bytes_max = 1; });
+  pair.open();
+  const std::string large(1 << 20, 'x');
+  for (int i = 0; i < 200 && pair.a.link->streams().value().dropped == 0; ++i) pair.a.send("b", large);
+  BOOST_TEST(pair.a.link->streams().value().dropped > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(record_changed_on_its_way_does_not_arrive, *boost::unit_test::label("attack")) {
+  // In the id and the proof, the head of the first record, its content, and the tag of a small one.
+  for (const std::size_t changed :
+       {std::size_t{3}, std::size_t{20}, std::size_t{33}, std::size_t{50}, std::size_t{75}}) {
+    Meddler meddler(changed);
+    Pair pair(true, {}, {}, {}, meddler.rewrite());
+    const auto arrives = [&] { return pair.b.link->streams().value().packets_received > 0; };  // by a later stream
+    const auto deadline = std::chrono::steady_clock::now() + 10s;
+    while (!pair.b.sink.changes.wait(5ms, arrives) && std::chrono::steady_clock::now() < deadline)
+      pair.a.send("b", "open");
+    BOOST_TEST_REQUIRE(arrives());
+    for (const auto& message : pair.b.sink.messages()) {
+      BOOST_TEST_REQUIRE(message.frames.size() == 2U);
+      BOOST_TEST(text_of(message.frames[1]) == "open");
+    }
+    BOOST_TEST(pair.b.link->streams().value().refused == 1U);
+    BOOST_TEST(pair.b.sink.downs().empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(nothing_of_a_peer_arrives_after_the_news_that_it_is_down) {
+  for (int round = 0; round < 5; ++round) {
+    Pair pair;
+    pair.open();
+    for (int i = 0; i < 100; ++i) pair.a.send("b", std::string(20'000, 'x'));
+    pair.b.link->disconnect("a", {});
+    pair.b.sink.wait_downs(1);
+    const std::size_t messages = pair.b.sink.messages().size();
+    BOOST_TEST(pair.b.sink.order().back() == "down a");
+    pair.a.sink.wait_downs(1);
+    for (int i = 0; i < 10; ++i) pair.a.send("b", "late");
+    BOOST_TEST(pair.b.sink.messages().size() == messages);
+    BOOST_TEST(pair.a.link->streams().value().out_streams == 0U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(stranger_is_closed_after_its_patience_or_its_32_bytes, *boost::unit_test::label("attack")) {
+  Overheard heard;
+  Pair pair(
+      true, {}, [](StreamLinkOptions& options) { options.receiver.proof_patience = 200ms; }, {}, heard.tap());
+  pair.open();
+  const Raw silent(heard.port());
+  const Raw slow(heard.port());
+  BOOST_TEST(slow.write("thirty-one bytes are not enough"));
+  const Raw loud(heard.port());
+  BOOST_TEST(loud.write(std::string(32, 'x')));
+  BOOST_TEST(loud.is_closed_within(10s));
+  BOOST_TEST(slow.is_closed_within(10s));
+  BOOST_TEST(silent.is_closed_within(10s));
+  BOOST_TEST(pair.b.logs("it did not say what it is"));
+  BOOST_TEST(pair.b.logs("it is no stream that a peer opened"));
+  BOOST_TEST(pair.b.link->streams().value().refused >= 3U);
+  pair.a.send("b", "still");
+  pair.b.sink.wait_messages(pair.sent + 1);
+}
+
+BOOST_AUTO_TEST_CASE(id_without_the_key_opens_nothing, *boost::unit_test::label("attack")) {
+  // a's stream is announced, and a stranger who has overheard its id connects first.
+  Overheard heard;
+  Pair pair(true, {}, {}, {}, [tap = heard.tap()](StreamControl& control) {
+    (void)tap(control);
+    return control.kind != StreamControl::Kind::accept;  // a never learns of it
+  });
+  pair.a.send("b", "text");
+  pair.b.sink.wait_messages(1);
+  BOOST_REQUIRE(pair.b.sink.changes.wait(10s, [&] { return heard.port() != 0; }) || heard.port() != 0);
+  std::string preamble(32, '\0');
+  std::memcpy(preamble.data(), heard.accept.id.data(), heard.accept.id.size());
+  const Raw thief(heard.port());
+  BOOST_TEST(thief.write(preamble));
+  BOOST_TEST(thief.is_closed_within(10s));
+  BOOST_TEST(pair.b.link->streams().value().in_streams == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(crowd_of_strangers_keeps_no_peer_out, *boost::unit_test::label("attack")) {
+  Overheard heard;
+  Pair pair(
+      true, [](StreamLinkOptions& options) { options.sender.records_max = 3; },
+      [](StreamLinkOptions& options) { options.receiver.proof_patience = 10s; }, {}, heard.tap());
+  pair.open();
+  std::vector<std::unique_ptr<Raw>> crowd;
+  for (int i = 0; i < 200; ++i) crowd.push_back(std::make_unique<Raw>(heard.port()));
+  const auto before = pair.b.link->streams().value().packets_received;
+  for (std::size_t i = 1; i <= 60; ++i) {  // several streams are opened meanwhile
+    pair.a.send("b", "text");
+    pair.b.sink.wait_messages(pair.sent + i);
+  }
+  BOOST_TEST(pair.b.link->streams().value().packets_received > before + 3);
+  BOOST_TEST(crowd.front()->is_closed_within(10s));  // the oldest ones made room
+}
+
+BOOST_AUTO_TEST_CASE(peer_may_not_choose_to_be_unencrypted, *boost::unit_test::label("attack")) {
+  const auto plain = [](StreamControl::Kind kind) {
+    return [kind](StreamControl& control) {
+      if (control.kind == kind) control.ciphers = detail::only(detail::Cipher::none);
+      return true;
+    };
+  };
+  Pair offers(true, {}, {}, plain(StreamControl::Kind::open));
+  offers.a.send("b", "text");
+  BOOST_TEST(offers.a.logs("it offers no cipher that this node takes"));
+  Pair chooses(true, {}, {}, {}, plain(StreamControl::Kind::accept));
+  chooses.a.send("b", "text");
+  BOOST_TEST(chooses.a.logs("it chose a cipher that was not offered"));
+  BOOST_TEST(chooses.a.link->streams().value().out_streams == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(weak_share_of_a_peer_is_refused, *boost::unit_test::label("attack")) {
+  const auto weak = [](StreamControl& control) {
+    control.share = {};
+    return true;
+  };
+  Pair opens(true, {}, {}, weak);
+  opens.a.send("b", "text");
+  BOOST_TEST(opens.a.logs("its share makes no key"));
+  Pair accepts(true, {}, {}, {}, weak);
+  accepts.a.send("b", "text");
+  BOOST_TEST(accepts.a.logs("opens no stream to b: its share makes no key"));
+}
+
+BOOST_AUTO_TEST_CASE(malformed_and_unasked_messages_are_dropped, *boost::unit_test::label("attack")) {
+  Pair pair;
+  Frame broken = encode(StreamControl{.kind = StreamControl::Kind::open, .ciphers = 1});
+  std::vector<std::byte> bytes(broken.bytes.begin(), broken.bytes.end());
+  bytes[60] = std::byte{1};
+  pair.a.below->send("b", LinkLane::express, {frame_of("header")});
+  pair.b.sink.wait_messages(1);
+  pair.a.link->send("b", LinkLane::express, {make_frame(bytes)});
+  BOOST_TEST(pair.b.logs("dropped a malformed message about streams of a"));
+  pair.a.link->send("b", LinkLane::express,
+                    {encode(StreamControl{.kind = StreamControl::Kind::accept, .ciphers = 2, .port = 9})});
+  pair.a.link->send("b", LinkLane::express,
+                    {encode(StreamControl{.kind = StreamControl::Kind::refuse, .reason = "no"})});
+  pair.a.send("b", "last", LinkLane::express);
+  pair.b.sink.wait_messages(2);
+  BOOST_TEST(pair.b.link->streams().value().out_streams == 0U);
+}
+
+/// Sends so many requests to open a stream as a, and begins none. Returns how many b accepted, and why not the last.
+std::pair<int, std::string> accepted_of(int requests, const Change& change_b) {
+  std::mutex mutex;
+  int accepted = 0;
+  int answered = 0;
+  std::string why;
+  const auto count = [&](StreamControl& control) {
+    const std::lock_guard lock(mutex);
+    ++answered;
+    accepted += control.kind == StreamControl::Kind::accept;
+    why = control.reason;
+    return true;
+  };
+  Pair pair(true, {}, change_b, {}, count);
+  for (int i = 0; i < requests; ++i) {
+    StreamControl open{.kind = StreamControl::Kind::open, .ciphers = detail::encrypting_ciphers()};
+    open.id = detail::random_stream_id();
+    open.share = detail::StreamSecret::random().share();
+    pair.a.link->send("b", LinkLane::express, {encode(open)});
+  }
+  pair.a.send("b", "last", LinkLane::express);
+  pair.b.sink.wait_messages(1);
+  const std::lock_guard lock(mutex);
+  BOOST_TEST(answered == requests);
+  return {accepted, why};
+}
+
+BOOST_AUTO_TEST_CASE(peer_that_opens_and_begins_none_is_bounded, *boost::unit_test::label("attack")) {
+  const auto [accepted, why] =
+      accepted_of(100, [](StreamLinkOptions& options) { options.receiver.proof_patience = 1h; });
+  BOOST_TEST(accepted == 2);
+  BOOST_TEST(why == "it has not begun the streams that it opened before");
+}
+
+BOOST_AUTO_TEST_CASE(peer_that_opens_too_often_is_refused, *boost::unit_test::label("attack")) {
+  const auto [accepted, why] = accepted_of(5, [](StreamLinkOptions& options) { options.open_gap = 1h; });
+  BOOST_TEST(accepted == 1);
+  BOOST_TEST(why == "it opens them too often");
+}
+
+BOOST_AUTO_TEST_CASE(streams_of_a_key_that_is_replaced_end_at_once_and_new_ones_are_opened,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S12")) {
+  for (const bool of_opener : {true, false}) {
+    Pair two;
+    two.open();
+    const std::size_t place = of_opener ? 0 : 1;
+    const KeyPair fresh = KeyPair::random();
+    std::vector<KeyRing::Member> members = two.rings[0].members();
+    members[place].key = fresh.public_key();
+    BOOST_REQUIRE(two.rings[0].replace_members(members).ok());
+    BOOST_REQUIRE(two.rings[1].replace_members(members).ok());
+    two.rings[place].replace_own_keys(fresh);
+    const auto second = std::chrono::steady_clock::now() + 1s;
+    while (two.b.link->streams().value().in_streams > 0 && std::chrono::steady_clock::now() < second)
+      std::this_thread::yield();
+    BOOST_TEST(two.b.link->streams().value().in_streams == 0U);
+    const std::uint64_t before = two.b.link->streams().value().packets_received;
+    const auto deadline = std::chrono::steady_clock::now() + 10s;
+    while (two.b.link->streams().value().packets_received == before && std::chrono::steady_clock::now() < deadline) {
+      two.a.send("b", "again");
+      ++two.sent;
+      two.b.sink.wait_messages(two.sent);
+    }
+    BOOST_TEST(two.b.link->streams().value().packets_received > before);
+    BOOST_TEST(two.a.sink.downs().empty());
+    BOOST_TEST(two.b.sink.downs().empty());
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

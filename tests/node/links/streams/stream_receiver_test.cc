@@ -1,0 +1,156 @@
+#include "node/links/streams/stream_receiver.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <poll.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tests/node/links/streams/stream_ends.h"
+
+namespace troupe {
+namespace {
+
+BOOST_AUTO_TEST_SUITE(stream_receiver)
+
+using namespace std::chrono_literals;
+using testing::StreamEnds;
+
+const NodeLife kOne{"a", {1, 1}};
+
+BOOST_AUTO_TEST_CASE(remove_waits_for_the_packet_that_is_being_delivered_and_none_follows) {
+  StreamEnds ends;
+  ends.open(kOne);
+  ends.wait([&] { return ends.arrived.size() == 1; });
+  std::atomic<bool> once = false;
+  std::promise<void> begun;
+  std::promise<void> may_end;
+  ends.changes.change([&] {
+    ends.on_arrival = [&] {
+      if (once.exchange(true)) return;
+      begun.set_value();
+      may_end.get_future().wait();
+    };
+  });
+  ends.send("a", "under way");
+  begun.get_future().wait();
+  for (int i = 0; i < 100; ++i) ends.send("a", "too late");
+  auto removed = std::async(std::launch::async, [&] { ends.receiver.remove(kOne); });
+  BOOST_TEST((removed.wait_for(20ms) == std::future_status::timeout));
+  may_end.set_value();
+  removed.get();
+  BOOST_TEST(ends.count_of("a under way") == 1);
+  ends.wait([&] { return !ends.ended.empty(); });  // the connection is closed
+  BOOST_TEST(ends.count_of("a too late") == 0);
+}
+
+/// A stream that stays open until its end; REQUIRES: it was announced.
+class HeldStream {
+ public:
+  HeldStream(StreamEnds& ends, const NodeLife& peer) : stream_(made(ends, peer)) {
+    pollfd ready{.fd = stream_.descriptor(), .events = POLLOUT, .revents = 0};
+    BOOST_REQUIRE(::poll(&ready, 1, 10'000) == 1);
+    BOOST_REQUIRE(stream_.connected().ok());
+  }
+  void send(std::string_view text) {
+    stream_.put({testing::frame_of(text)});
+    (void)stream_.write();  // the other end may have closed it
+  }
+
+ private:
+  static detail::OutStream made(StreamEnds& ends, const NodeLife& peer) {
+    const detail::StreamId id = detail::random_stream_id();
+    const detail::StreamKey key = testing::key_of_test();
+    const auto port = ends.receiver.expect(peer, id, key, detail::Cipher::chacha20_poly1305);
+    const auto place = host_address(fmt::format("127.0.0.1:{}", port.value()));
+    return detail::OutStream::connect(place.value(), id, key, detail::Cipher::chacha20_poly1305, 10s).value();
+  }
+  detail::OutStream stream_;
+};
+
+BOOST_AUTO_TEST_CASE(stream_from_before_a_peer_was_removed_delivers_nothing) {
+  StreamEnds ends;
+  HeldStream old(ends, kOne);
+  HeldStream other(ends, {"b", {1, 2}});
+  old.send("old");
+  ends.wait([&] { return ends.arrived.size() == 1; });
+  // The receiver is busy with a packet of another peer while this one is removed and expected again.
+  std::atomic<bool> once = false;
+  std::promise<void> begun;
+  std::promise<void> may_end;
+  ends.changes.change([&] {
+    ends.on_arrival = [&] {
+      if (once.exchange(true)) return;
+      begun.set_value();
+      may_end.get_future().wait();
+    };
+  });
+  other.send("busy");
+  begun.get_future().wait();
+  ends.receiver.remove(kOne);
+  HeldStream next(ends, kOne);
+  old.send("too late");
+  next.send("new");
+  may_end.set_value();
+  ends.wait([&] { return std::ranges::count(ends.arrived, "a new") == 1; });
+  BOOST_TEST(ends.count_of("a too late") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(peer_has_two_streams_at_most) {
+  StreamEnds ends;
+  std::vector<std::unique_ptr<HeldStream>> streams;
+  for (long i = 1; i <= 5; ++i) {
+    streams.push_back(std::make_unique<HeldStream>(ends, kOne));
+    streams.back()->send("text");
+    ends.wait([&] { return std::ranges::count(ends.arrived, "a text") == i; });
+  }
+  HeldStream other(ends, {"b", {1, 2}});
+  other.send("text");
+  ends.wait([&] { return std::ranges::count(ends.arrived, "b text") == 1; });
+  BOOST_TEST(ends.receiver.open_streams() <= 3U);
+  BOOST_TEST(ends.receiver.open_streams() >= 2U);  // the last one of them may not be counted yet
+}
+
+BOOST_AUTO_TEST_CASE(announced_stream_may_begin_once, *boost::unit_test::label("attack")) {
+  StreamEnds ends;
+  const detail::StreamId id = detail::random_stream_id();
+  const detail::StreamKey key = testing::key_of_test();
+  const auto port = ends.receiver.expect(kOne, id, key, detail::Cipher::chacha20_poly1305);
+  ends.connect(kOne, id, key, port.value());
+  ends.wait([&] { return ends.arrived.size() == 1; });
+  ends.start(kOne, id, key, port.value());  // what was recorded comes again
+  ends.wait([&] { return ends.refused.size() == 1; });
+  BOOST_TEST(ends.arrived.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(port_of_the_first_node_is_left_to_it) {
+  std::uint16_t free = 0;
+  {
+    StreamEnds ends;
+    free = ends.receiver.expect(kOne, {}, testing::key_of_test(), detail::Cipher::none).value();
+  }
+  StreamEnds ends({}, {.host = "127.0.0.1", .ports = PortRange{free, free}, .port_of_first = free});
+  const auto port = ends.receiver.expect(kOne, {}, testing::key_of_test(), detail::Cipher::none);
+  BOOST_TEST_REQUIRE(!port.ok());
+  BOOST_TEST((port.error().code == ErrorCode::resource_exhausted));
+}
+
+BOOST_AUTO_TEST_CASE(stopped_receiver_expects_nothing) {
+  StreamEnds ends;
+  ends.open(kOne);
+  ends.receiver.stop();
+  BOOST_TEST((ends.receiver.expect(kOne, {}, testing::key_of_test(), detail::Cipher::none).error().code ==
+              ErrorCode::shutting_down));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe
