@@ -47,9 +47,7 @@ std::optional<ZmqListener::Happened> ZmqListener::take_words(TimePoint now, cons
   const auto found = pending(now, route);
   const std::span<const std::byte> words = message.size() == 2 ? message[1].bytes : std::span<const std::byte>{};
   HandshakeStep step = found->second.handshake.take(words);
-  if (!step.reply.empty()) answer(route, std::move(step.reply));
-  if (step.done) return Proved{.route = route, .peer = step.done->peer};
-  if (step.failed) {
+  if (step.failed) {  // counted before the peer hears of it
     ++parts_.counters.refused_handshakes;
     const std::string claimed =
         step.failed->peer.empty() ? "" : fmt::format(" that calls itself {}", step.failed->peer);
@@ -59,6 +57,8 @@ std::optional<ZmqListener::Happened> ZmqListener::take_words(TimePoint now, cons
                  step.failed->peer);
     pending_.erase(found);
   }
+  if (!step.reply.empty()) answer(route, std::move(step.reply));
+  if (step.done) return Proved{.route = route, .peer = step.done->peer};
   return std::nullopt;
 }
 

@@ -248,7 +248,8 @@ Result<StreamControl> StreamLink::answer_to(const Peer& from, const StreamContro
     const std::lock_guard lock(mutex_);
     const auto found = others_.find(from.name);
     const TimePoint now = std::chrono::steady_clock::now();
-    if (found == others_.end() || now - found->second.last_opened_here < options_.open_gap)
+    const bool is_up = found != others_.end();
+    if (!is_up || (found->second.last_opened_here && now - *found->second.last_opened_here < options_.open_gap))
       return make_error(ErrorCode::resource_exhausted, "it opens them too often");
     found->second.last_opened_here = now;
   }

@@ -74,7 +74,7 @@ class StreamLink final : public Link, private LinkSink {
     TimePoint answer_by{};                            ///< while asked
     TimePoint retry_at{};                             ///< while closed
     Duration retry_gap{0};                            ///< after the last failure
-    TimePoint last_opened_here{};                     ///< when the peer last opened one to this node
+    std::optional<TimePoint> last_opened_here = {};   ///< when the peer last opened one to this node
   };
 
   void on_link_up(const Peer& peer) override;
