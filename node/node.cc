@@ -122,7 +122,7 @@ ShutdownReport Node::stop() {
 }
 
 void Node::close_audit() const {
-  if (audit_) audit_->close();
+  if (audit_ && !audit_->close()) spdlog::warn("[{}] the disk does not take the end of the audit log", name());
 }
 
 }  // namespace troupe

@@ -2,11 +2,58 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <condition_variable>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "node/audit/audit_chain.h"
+#include "node/audit/audit_merge.h"
+
 namespace troupe {
+
+/// Thread rule: any thread may call the public members, except `run`.
+class AuditLog::Writer {
+ public:
+  /// Writes that the log is open.
+  Writer(AuditLogOptions options, AuditFile file);
+
+  void add(AuditEntry entry);
+  void flush();
+  void close();
+
+  /// Waits until `run` is over. Returns false if it is not within `limit`: then `warn` is not called any more.
+  [[nodiscard]] bool wait_for_end(Duration limit);
+
+  [[nodiscard]] std::uint64_t lost() const { return lost_; }
+
+  /// The log's thread.
+  void run();
+
+ private:
+  void write(const AuditMerge::Counted& counted);
+  [[nodiscard]] bool put(const AuditMerge::Counted& counted);
+  void warn(std::string_view why);
+
+  const AuditLogOptions options_;
+  AuditFile file_;            // the log's thread
+  AuditChain chain_;          // the log's thread
+  std::uint64_t unsaid_ = 0;  // lost, and no line says so yet; the log's thread
+  bool warned_ = false;       // the log's thread
+  std::atomic<std::uint64_t> lost_ = 0;
+
+  std::mutex mutex_;                 // never held while a file is used
+  std::condition_variable changed_;  // there is work
+  std::condition_variable flushed_;
+  std::condition_variable ended_;
+  AuditMerge merge_;                 // guarded by mutex_
+  std::uint64_t flushes_asked_ = 0;  // guarded by mutex_
+  std::uint64_t flushes_done_ = 0;   // guarded by mutex_
+  bool closing_ = false;             // guarded by mutex_
+  bool has_ended_ = false;           // guarded by mutex_
+  bool is_left_ = false;             // the log is gone; guarded by mutex_
+};
 
 Result<std::shared_ptr<AuditLog>> AuditLog::open(AuditLogOptions options) {
   auto file = AuditFile::open(options.path, options.bytes_max);
@@ -15,15 +62,32 @@ Result<std::shared_ptr<AuditLog>> AuditLog::open(AuditLogOptions options) {
 }
 
 AuditLog::AuditLog(AuditLogOptions options, AuditFile file)
-    : options_(std::move(options)), file_(std::move(file)), chain_(options_.node) {
-  chain_.go_on_after(file_.tail());
-  write({{.event = AuditEvent::opened}, 1, std::chrono::system_clock::now()});
-  thread_ = std::thread([this] { run(); });
-}
+    : writer_(std::make_shared<Writer>(std::move(options), std::move(file))),
+      thread_([writer = writer_] { writer->run(); }) {}
 
 AuditLog::~AuditLog() { close(); }
 
-void AuditLog::add(AuditEntry entry) {
+void AuditLog::add(AuditEntry entry) { writer_->add(std::move(entry)); }
+
+void AuditLog::flush() { writer_->flush(); }
+
+bool AuditLog::close(Duration limit) {
+  writer_->close();
+  const std::lock_guard lock(join_mutex_);
+  const bool is_written = writer_->wait_for_end(limit);
+  if (thread_.joinable()) is_written ? thread_.join() : thread_.detach();
+  return is_written;
+}
+
+std::uint64_t AuditLog::lost() const { return writer_->lost(); }
+
+AuditLog::Writer::Writer(AuditLogOptions options, AuditFile file)
+    : options_(std::move(options)), file_(std::move(file)), chain_(options_.node) {
+  chain_.go_on_after(file_.tail());
+  write({{.event = AuditEvent::opened}, 1, std::chrono::system_clock::now()});
+}
+
+void AuditLog::Writer::add(AuditEntry entry) {
   bool is_ready = false;
   {
     const std::lock_guard lock(mutex_);
@@ -37,25 +101,29 @@ void AuditLog::add(AuditEntry entry) {
   if (is_ready) changed_.notify_one();
 }
 
-void AuditLog::flush() {
+void AuditLog::Writer::flush() {
   std::unique_lock lock(mutex_);
   const std::uint64_t ticket = ++flushes_asked_;
   changed_.notify_one();
   flushed_.wait(lock, [&] { return flushes_done_ >= ticket || closing_; });
 }
 
-void AuditLog::close() {
+void AuditLog::Writer::close() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
   }
   changed_.notify_one();
   flushed_.notify_all();
-  const std::lock_guard lock(join_mutex_);
-  if (thread_.joinable()) thread_.join();
 }
 
-void AuditLog::run() {
+bool AuditLog::Writer::wait_for_end(Duration limit) {
+  std::unique_lock lock(mutex_);
+  if (!is_left_) is_left_ = !ended_.wait_for(lock, limit, [this] { return has_ended_; });
+  return has_ended_;
+}
+
+void AuditLog::Writer::run() {
   while (true) {
     std::vector<AuditMerge::Counted> counted;
     std::uint64_t ticket = 0;
@@ -81,25 +149,38 @@ void AuditLog::run() {
   }
   write({{.event = AuditEvent::closed}, 1, std::chrono::system_clock::now()});
   file_.sync();
+  {
+    const std::lock_guard lock(mutex_);
+    has_ended_ = true;
+  }
+  ended_.notify_all();
 }
 
-void AuditLog::write(const AuditMerge::Counted& counted) {
+void AuditLog::Writer::write(const AuditMerge::Counted& counted) {
   if (unsaid_ > 0 && put({{.event = AuditEvent::lost}, unsaid_, counted.time})) unsaid_ = 0;
   if (unsaid_ == 0 && put(counted)) return;
   unsaid_ += counted.count;
   lost_ += counted.count;
 }
 
-bool AuditLog::put(const AuditMerge::Counted& counted) {
+bool AuditLog::Writer::put(const AuditMerge::Counted& counted) {
   const std::string line = chain_.line_of(counted);
   const auto appended = file_.append(line);
   if (appended) {
     chain_.written(line);
     return true;
   }
-  if (!std::exchange(warned_, true) && options_.warn)
-    options_.warn(fmt::format("the audit log has gaps: {}", appended.error().message));
+  if (!std::exchange(warned_, true)) warn(appended.error().message);
   return false;
+}
+
+void AuditLog::Writer::warn(std::string_view why) {
+  if (!options_.warn) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_left_) return;
+  }
+  options_.warn(fmt::format("the audit log has gaps: {}", why));
 }
 
 }  // namespace troupe

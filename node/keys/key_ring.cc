@@ -170,6 +170,8 @@ std::shared_ptr<const KeyRing::Members> KeyRing::current() const {
 
 std::vector<KeyRing::Member> KeyRing::members() const { return current()->list; }
 
+std::size_t KeyRing::size() const { return current()->list.size(); }
+
 std::uint64_t KeyRing::version() const { return shared_->version; }
 
 void KeyRing::on_change(std::function<void()> changed) const {

@@ -38,6 +38,9 @@ class KeyRing {
   /// Returns all members, including this node, in the order in which they were named: by rank, the seed first.
   [[nodiscard]] std::vector<Member> members() const;
 
+  /// Returns the number of members.
+  [[nodiscard]] std::size_t size() const;
+
   /// Returns nullopt if no member has that name.
   [[nodiscard]] std::optional<PublicKey> key_of(std::string_view name) const;
 

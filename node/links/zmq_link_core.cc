@@ -74,11 +74,7 @@ bool ZmqLinkCore::wait(TimePoint now) {
   std::optional<TimePoint> next;
   const auto no_later_than = [&next](TimePoint time) { next = next ? std::min(*next, time) : time; };
   for (const auto& [key, due] : due_) no_later_than(due);
-  if (meeting_ > 0) {
-    for (const auto& [name, peer] : peers_) {
-      if (!peer.up) no_later_than(peer.meet_by);
-    }
-  }
+  for (const NodeName& name : meeting_) no_later_than(peers_.at(name).meet_by);
   if (const auto due = parts_.attempts.next_due()) no_later_than(*due);
   if (!busy_.empty()) no_later_than(now);
   // Unfinished handshakes cost nothing while nothing else happens; the next turn drops them.
@@ -205,7 +201,10 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
                                                                      .key = key_of(peer.name),
                                                                      .meet_by = now + parts_.meet_patience(),
                                                                      .early = {}});
-  if (made) ++meeting_;
+  if (made) {
+    meeting_.insert(peer.name);
+    outgoing_.at(address).behind = peer.name;
+  }
   if (found->second.connection != address) {  // reached before under another form of its address
     const bool asked = outgoing_.at(address).asked;
     close(address);
@@ -262,7 +261,9 @@ void ZmqLinkCore::handle(TimePoint now, ZmqListener::Proved& proved) {
   }
   auto found = peers_.find(peer.name);
   if (found == peers_.end()) {
-    connection_to(now, peer.address, peer.name).outgoing.hurry();
+    Connection& connection = connection_to(now, peer.address, peer.name);
+    connection.behind = peer.name;
+    connection.outgoing.hurry();
     const TimePoint meet_by = now + parts_.meet_patience();
     found = peers_
                 .emplace(peer.name, PeerState{.peer = peer,
@@ -271,7 +272,7 @@ void ZmqLinkCore::handle(TimePoint now, ZmqListener::Proved& proved) {
                                               .meet_by = meet_by,
                                               .early = {}})
                 .first;
-    ++meeting_;
+    meeting_.insert(peer.name);
   }
   found->second.welcomed_here = true;
   listener_.welcome(proved.route);
@@ -305,9 +306,8 @@ ZmqLinkCore::PeerState* ZmqLinkCore::find(const NodeName& name, Incarnation inca
 }
 
 ZmqLinkCore::PeerState* ZmqLinkCore::peer_behind(const std::string& address) {
-  const auto found =
-      std::ranges::find_if(peers_, [&address](const auto& entry) { return entry.second.connection == address; });
-  return found != peers_.end() ? &found->second : nullptr;
+  const auto found = outgoing_.find(address);
+  return found != outgoing_.end() && found->second.behind ? &peers_.at(*found->second.behind) : nullptr;
 }
 
 bool ZmqLinkCore::lives(const PeerState& peer) const { return outgoing_.at(peer.connection).outgoing.connected(); }
@@ -360,7 +360,7 @@ bool ZmqLinkCore::make_room(TimePoint now, const Peer& newcomer, const std::stri
 void ZmqLinkCore::check_up(PeerState& peer) {
   if (peer.up || !peer.welcomed_here || !outgoing_.at(peer.connection).outgoing.welcomed()) return;
   peer.up = true;
-  --meeting_;
+  meeting_.erase(peer.peer.name);
   outgoing_.at(peer.connection).asked = false;
   parts_.pulse->give([life = peer.peer, lease = peer.lease](Pulse& pulse, TimePoint now) {
     pulse.watch(life.name, life.incarnation, lease, now);
@@ -372,13 +372,14 @@ void ZmqLinkCore::check_up(PeerState& peer) {
 }
 
 void ZmqLinkCore::give_up_meeting(TimePoint now) {
-  while (meeting_ > 0) {
-    const auto late = std::ranges::find_if(
-        peers_, [now](const auto& entry) { return !entry.second.up && entry.second.meet_by <= now; });
-    if (late == peers_.end()) return;
-    const PeerState& peer = late->second;
-    drop(late->first, about(peer.peer, ErrorCode::peer_unreachable,
-                            fmt::format("{} did not connect back to {}", peer.peer.name, parts_.self.peer.address)));
+  while (true) {
+    const auto is_late = [&](const NodeName& name) { return peers_.at(name).meet_by <= now; };
+    const auto late = std::ranges::find_if(meeting_, is_late);
+    if (late == meeting_.end()) return;
+    const PeerState& peer = peers_.at(*late);
+    drop(NodeName(*late),
+         about(peer.peer, ErrorCode::peer_unreachable,
+               fmt::format("{} did not connect back to {}", peer.peer.name, parts_.self.peer.address)));
   }
 }
 
@@ -436,7 +437,8 @@ void ZmqLinkCore::drop(const NodeName& name, Error why, Keep keep) {
   parts_.pulse->give([name = peer.peer.name](Pulse& pulse, TimePoint) { pulse.forget(name); });
   std::erase_if(aliases_, [&peer](const auto& entry) { return entry.second == peer.peer.name; });
   const bool asked = outgoing_.at(peer.connection).asked;
-  if (!peer.up) --meeting_;
+  meeting_.erase(peer.peer.name);
+  outgoing_.at(peer.connection).behind.reset();
   if (keep == Keep::nothing) close(peer.connection);
   if (peer.up) {
     parts_.audit(AuditEvent::left, fmt::format("{}: {}", name_of(why.code), why.message), peer.peer.name,

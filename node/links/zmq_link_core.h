@@ -76,7 +76,8 @@ class ZmqLinkCore {
   struct Connection {
     ReadySet::Key key = 0;
     ZmqOutgoing outgoing;
-    bool asked = false;  ///< by `connect`, which is not answered yet
+    bool asked = false;                   ///< by `connect`, which is not answered yet
+    std::optional<NodeName> behind = {};  ///< the peer whose connection this is, once known
   };
   enum class Keep { nothing, connection };
 
@@ -121,7 +122,7 @@ class ZmqLinkCore {
   std::uint64_t keys_version_ = 0;    ///< of the key ring, as sessions were last compared with it
   std::optional<PublicKey> own_key_;  ///< of this node, as it was then
   std::uint64_t aims_ = 0;            ///< numbers pulse targets: a slow lookup may finish after later ones
-  std::size_t meeting_ = 0;           ///< peers that are not up
+  std::set<NodeName> meeting_;        ///< peers that are not up
 };
 
 }  // namespace troupe

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x4C505254;  // "TRPL"
 constexpr std::size_t kFarewellMax = 500;
+constexpr std::size_t kNodesPerTimeout = 32;  // two cores end about 400 handshakes a second with keys
 
 }  // namespace
 
@@ -29,13 +30,19 @@ ZmqSocketLimits ZmqLinkParts::limits() const {
   return {.frame_bytes_max = options.frame_bytes_max,
           .frames_max = options.frames_max,
           .queue_messages_max = options.queue_messages_max,
-          .handshake_timeout = options.handshake_timeout};
+          .handshake_timeout = handshake_patience()};
+}
+
+std::size_t ZmqLinkParts::others() const {
+  return std::max(options.silence.peers_min, options.keys ? options.keys->size() : 0);
+}
+
+Duration ZmqLinkParts::handshake_patience() const {
+  return options.handshake_timeout + static_cast<int>(others() / kNodesPerTimeout) * options.handshake_timeout;
 }
 
 Duration ZmqLinkParts::meet_patience() const {
-  const std::size_t members = options.keys ? options.keys->members().size() : 0;
-  const std::size_t others = std::max(options.silence.peers_min, members);
-  return options.connect_patience + static_cast<int>(others / AttemptLimit::kPlaces) * options.handshake_timeout;
+  return options.connect_patience + static_cast<int>(others() / AttemptLimit::kPlaces) * options.handshake_timeout;
 }
 
 std::string user_of(const KeyRing::Member& member) {

@@ -45,6 +45,10 @@ struct ZmqLinkParts {
 
   [[nodiscard]] ZmqSocketLimits limits() const;
 
+  /// Returns how long a handshake may take. If a large world starts, its nodes share processors for all handshakes: one
+  /// that was broken off too early would only begin anew.
+  [[nodiscard]] Duration handshake_patience() const;
+
   /// Returns how long a peer with which this node is half up has to complete that: its attempt may wait until those to
   /// all others of the world have had a place.
   [[nodiscard]] Duration meet_patience() const;
@@ -62,6 +66,9 @@ struct ZmqLinkParts {
   AttemptLimit attempts{options.handshake_timeout};
 
  private:
+  /// The number of other nodes in this world, as far as it is known.
+  [[nodiscard]] std::size_t others() const;
+
   LineAllowance lines_;
 };
 

@@ -138,7 +138,7 @@ std::map<std::string, ZmqListener::Pending>::iterator ZmqListener::pending(TimeP
                        .user = parts_.keys() ? router_.user() : std::string(),
                        .inbox = std::move(inbox),
                        .handshake = HandshakeServer(std::move(self), parts_.options.secret, random_nonce(), client),
-                       .expires = now + parts_.options.handshake_timeout})
+                       .expires = now + parts_.handshake_patience()})
       .first;
 }
 

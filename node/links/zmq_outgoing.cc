@@ -26,12 +26,7 @@ double seconds(Duration duration) { return std::chrono::duration<double>(duratio
 }  // namespace
 
 ZmqOutgoing::ZmqOutgoing(ZmqLinkParts& parts, std::string address, NodeName name, ReadySet::Key key, TimePoint now)
-    : parts_(parts),
-      address_(std::move(address)),
-      name_(std::move(name)),
-      key_(key),
-      give_up_at_(now + parts.options.connect_patience),
-      name_give_up_at_(now + parts.options.name_patience) {
+    : parts_(parts), address_(std::move(address)), name_(std::move(name)), key_(key) {
   open(now);
 }
 
@@ -78,8 +73,8 @@ std::optional<TimePoint> ZmqOutgoing::next_due() const {
   std::optional<TimePoint> due = reopen_at_;
   const auto no_later_than = [&due](TimePoint time) { due = due ? std::min(*due, time) : time; };
   if (!welcomed_) {
-    no_later_than(give_up_at_);
-    if (connected_) no_later_than(opened_ + parts_.options.handshake_timeout);
+    if (give_up_at_) no_later_than(*give_up_at_);
+    if (connected_) no_later_than(answer_by_);
   }
   return due;
 }
@@ -113,8 +108,12 @@ void ZmqOutgoing::ask_again(TimePoint now) {
 
 void ZmqOutgoing::begin(TimePoint now) {
   opened_ = now;
+  answer_by_ = now + parts_.handshake_patience();
   waits_for_place_ = false;
-  began_ = true;
+  if (!began_) {
+    began_ = now;
+    give_up_at_ = now + parts_.options.connect_patience;
+  }
   handshake_.emplace(parts_.self, parts_.options.secret, random_nonce(),
                      parts_.keys() ? std::optional(name_) : std::nullopt);
   words_ = Frames{make_frame({handshake_->hello().begin(), handshake_->hello().end()})};
@@ -167,6 +166,7 @@ ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
     switch (event) {
       case ZmqSocket::Event::connected:
         if (peer_) ++parts_.counters.reconnects;
+        if (!peer_) give_up_at_ = *began_ + parts_.meet_patience();  // somebody is there, and may be busy
         connected_ = true;
         refused_ = false;
         forget_broken_off();
@@ -207,7 +207,7 @@ ZmqOutgoing::Clue ZmqOutgoing::take_denial(TimePoint now, ZmqSocket::Event event
   }
   parts_.attempts.over(key_);
   reopen_at_ = now + kRetryGap;
-  if (now - opened_ >= parts_.options.handshake_timeout) return std::nullopt;  // the peer is busy, or has just begun
+  if (now >= answer_by_) return std::nullopt;  // the peer is busy, or has just begun
   if (!broken_off_since_) broken_off_since_ = now;
   ++broken_off_count_;
   if (broken_off_count_ < kBrokenOffMin || now - *broken_off_since_ < kKeyPatience) return std::nullopt;
@@ -247,7 +247,8 @@ ZmqOutgoing::Clue ZmqOutgoing::take_answer(TimePoint now, const Frames& message)
 
 ZmqOutgoing::Clue ZmqOutgoing::take_refusal(TimePoint now, Error why) {
   const bool until_then = peer_.has_value() || is_passing(why.code);
-  const TimePoint until = why.code == ErrorCode::name_in_use && !peer_ ? name_give_up_at_ : give_up_at_;
+  const TimePoint until =
+      why.code == ErrorCode::name_in_use && !peer_ ? *began_ + parts_.options.name_patience : *give_up_at_;
   why.endpoint = address_;
   if (!until_then || now >= until) return Failed{std::move(why)};
   last_refusal_ = std::move(why);
@@ -261,22 +262,21 @@ ZmqOutgoing::Clue ZmqOutgoing::check_time(TimePoint now) {
     if (reopen_at_ && now >= *reopen_at_) open(now);
     return std::nullopt;
   }
-  if (now >= give_up_at_) {
+  if (give_up_at_ && now >= *give_up_at_) {
     if (last_refusal_) return Failed{*last_refusal_};
-    const double waited = seconds(peer_ ? reconnect_patience_ : parts_.options.connect_patience);
+    const double waited = seconds(peer_ ? reconnect_patience_ : *give_up_at_ - *began_);
     if (peer_) {
       return Lost{about(ErrorCode::peer_down, fmt::format("connection lost and not made again within {} s", waited))};
     }
     return Failed{
         about(ErrorCode::peer_unreachable, fmt::format("{} {} within {} s", address_, what_it_did(), waited))};
   }
-  const bool unanswered = connected_ && now >= opened_ + parts_.options.handshake_timeout;
+  const bool unanswered = connected_ && now >= answer_by_;
   if ((reopen_at_ && now >= *reopen_at_) || unanswered) open(now);
   return std::nullopt;
 }
 
 std::string_view ZmqOutgoing::what_it_did() const {
-  if (!began_) return "was not tried, because attempts to reach others did not end,";
   if (connected_) return "did not answer the handshake";
   if (refused_) return "refused every connection";
   if (!broken_off_since_) return "did not accept a connection";

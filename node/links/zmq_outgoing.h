@@ -119,17 +119,17 @@ class ZmqOutgoing {
   bool welcomed_ = false;
   bool asking_ = false;                        ///< see is_asking
   std::optional<TimePoint> asked_at_;          ///< see ask_again
-  bool began_ = false;                         ///< any attempt
+  std::optional<TimePoint> began_;             ///< when the first attempt had a place
   bool refused_ = false;                       ///< at the last attempt no process listened
   std::optional<TimePoint> broken_off_since_;  ///< handshakes of ZeroMQ have failed since then, and none succeeded
   int broken_off_count_ = 0;                   ///< of these
   std::optional<Peer> peer_;                   ///< the peer that it reached, once welcomed
   TimePoint opened_;                           ///< when the current attempt started
+  TimePoint answer_by_;                        ///< else the current attempt is repeated
   std::optional<TimePoint> reopen_at_;
-  Duration reconnect_patience_{0};  ///< once welcomed: the lease of the pair
-  TimePoint give_up_at_;            ///< unless welcomed
-  TimePoint name_give_up_at_;
-  std::optional<Error> last_refusal_;  ///< the reason of the present retry
+  Duration reconnect_patience_{0};       ///< once welcomed: the lease of the pair
+  std::optional<TimePoint> give_up_at_;  ///< unless welcomed; null until `begin`
+  std::optional<Error> last_refusal_;    ///< the reason of the present retry
 
   struct Backlog {
     std::deque<Frames> packets;  ///< in order, not yet taken by the socket

@@ -1,9 +1,10 @@
 // Measures how long many nodes on this host take to start and to end, and the CPU that they use while idle. One JSON
 // line each:
 //   {"name": "cluster/start/ipc/64", "unit": "s", "median": 2.41, "p99": 2.6, "n": 5}
-// "start" ends when every node knows every other. "all_cpu" is the CPU time of all processes but the first, from start
-// to end. "idle" is the number of cores that they use together while no call runs. Each node is this program again.
-// `--quick` starts 16 nodes once and does not measure "idle".
+// memory: nodes of one process; ipc: a process each; keys: a process each, over encrypted TCP. "start" ends when every
+// node knows every other. "all_cpu" is the CPU time of all processes but the first, from start to end. "idle" is the
+// number of cores that they use together while no call runs. Each node is this program again. `--quick` starts 16 nodes
+// once and does not measure "idle".
 #include "tests/bench/bench.h"
 
 #include <fmt/core.h>
@@ -80,22 +81,26 @@ void one_process(std::size_t nodes, Figures& figures) {
   figures.add(fmt::format("cluster/shutdown/memory/{}", nodes), "s", seconds_since(begin));
 }
 
-/// Runs the first node in this process, and this program again for each other node.
-void process_each(std::size_t nodes, int run, Effort effort, const detail::ProcessGuard& guard, Figures& figures) {
-  const auto name = [nodes](std::string_view what) { return fmt::format("cluster/{}/ipc/{}", what, nodes); };
+/// Runs the first node in this process, and this program again for each other node. `network` is "ipc" or "keys".
+void process_each(const std::string& network, std::size_t nodes, int run, Effort effort,
+                  const detail::ProcessGuard& guard, Figures& figures) {
+  const auto name = [&](std::string_view what) { return fmt::format("cluster/{}/{}/{}", what, network, nodes); };
   const std::vector<NodeName> names = names_of(nodes);
-  NodeOptions options = first_node(names.front(), "ipc", run);
-  options.world_size = static_cast<std::uint32_t>(nodes);
-  options.join_deadline = kPatience;
+  const bool has_keys = network == "keys";
+  const std::vector<KeyRing> rings = has_keys ? make_run_keys(names) : std::vector<KeyRing>{};
+  NodeOptions options = first_node(names.front(), has_keys ? "tcp" : network, run);
+  if (has_keys) options.keys = rings.front();
   const double used_before = cpu_of_the_ended();
   auto begin = SteadyClock::now();
+  Node node = Node::join(options, functions());
   std::vector<std::unique_ptr<detail::ChildProcess>> children;
   for (std::size_t rank = 1; rank < nodes; ++rank) {
-    auto spec = other_node(options, options.bind, names, rank);
+    auto spec = other_node(options, node.address(), names, rank);
     spec.environment.insert_or_assign("TROUPE__CLUSTER__JOIN_TIMEOUT", fmt::format("{}s", kPatience.count()));
+    if (has_keys) spec.keys = rings[rank];
     children.push_back(std::make_unique<detail::ChildProcess>(spec, options.secret.bytes(), guard));
   }
-  Node node = Node::join(options, functions());
+  if (const auto error = node.wait_for_members(nodes, kPatience)) throw RemoteError(*error);
   static_cast<void>(node.group().call_all(node, &await_world, nodes));
   figures.add(name("start"), "s", seconds_since(begin));
 
@@ -120,11 +125,12 @@ void process_each(std::size_t nodes, int run, Effort effort, const detail::Proce
 }
 
 void measure(Effort effort, const detail::ProcessGuard& guard) {
-  const std::size_t nodes = effort == Effort::quick ? 16 : 64;
+  const bool quick = effort == Effort::quick;
   Figures figures;
-  for (int run = 0; run < (effort == Effort::quick ? 1 : 5); ++run) {
-    one_process(nodes, figures);
-    process_each(nodes, run, effort, guard, figures);
+  for (int run = 0; run < (quick ? 1 : 5); ++run) {
+    one_process(quick ? 16 : 64, figures);
+    process_each("ipc", quick ? 16 : 64, run, effort, guard, figures);
+    process_each("keys", quick ? 16 : 128, run, effort, guard, figures);
   }
   figures.print();
 }

@@ -3,9 +3,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -115,6 +117,28 @@ BOOST_AUTO_TEST_CASE(the_chain_goes_on_in_the_next_file) {
   BOOST_TEST(verify_audit({former, path}) == 0);
   BOOST_TEST(verify_audit({path}) == 0);
   BOOST_TEST(verify_audit({path, former}) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(close_does_not_wait_for_a_thread_that_hangs) {
+  const TemporaryDirectory directory;
+  const fs::path path = directory.path() / "ps0.audit";
+  std::promise<void> hangs;
+  std::promise<void> goes_on;
+  const auto went_on = std::make_shared<std::promise<void>>();  // the thread may leave it later than this test
+  const auto warn = [&, went_on](std::string_view) {
+    hangs.set_value();
+    goes_on.get_future().wait();
+    went_on->set_value();
+  };
+  auto log = AuditLog::open({.path = path, .node = "ps0", .bytes_max = 1, .warn = warn}).value();
+  fs::create_directories(path.string() + ".1/full");  // so that the file cannot be replaced
+  log->add(refused("a"));
+  hangs.get_future().wait();
+  BOOST_TEST(!log->close(std::chrono::milliseconds{1}));
+  log->add(refused("b"));
+  log.reset();
+  goes_on.set_value();
+  went_on->get_future().wait();
 }
 
 BOOST_AUTO_TEST_CASE(a_disk_that_refuses_lines_is_one_warning_and_their_number) {

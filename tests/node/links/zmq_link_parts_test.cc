@@ -30,6 +30,13 @@ BOOST_AUTO_TEST_CASE(peer_is_given_the_time_to_connect_back_after_all_others_of_
   BOOST_TEST((ZmqLinkParts(options_of(4 * AttemptLimit::kPlaces)).meet_patience() == 18s));
 }
 
+BOOST_AUTO_TEST_CASE(handshakes_of_a_large_world_may_take_longer) {
+  BOOST_TEST((ZmqLinkParts(options_of(0)).handshake_patience() == 2s));
+  BOOST_TEST((ZmqLinkParts(options_of(31)).handshake_patience() == 2s));
+  BOOST_TEST((ZmqLinkParts(options_of(127)).handshake_patience() == 8s));
+  BOOST_TEST((ZmqLinkParts(options_of(127)).limits().handshake_timeout == 8s));
+}
+
 BOOST_AUTO_TEST_CASE(world_of_unknown_size_is_at_most_that_of_the_key_ring) {
   std::vector<NodeName> names;
   for (std::size_t i = 0; i < 2 * AttemptLimit::kPlaces; ++i) names.push_back("n" + std::to_string(i));

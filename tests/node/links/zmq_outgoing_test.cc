@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "tests/node/links/keyed_nodes.h"
@@ -23,6 +24,7 @@ struct Run {
 
 // Two seconds on a machine that is not busy with something else; attempts go on for ten.
 constexpr Duration kSoon = 7s;
+constexpr AttemptLimit::Rank kFirst = AttemptLimit::Rank::first;
 
 Error failure_of(KeyedNode& node, Duration limit) {
   const auto begin = std::chrono::steady_clock::now();
@@ -120,6 +122,27 @@ BOOST_AUTO_TEST_CASE(attempt_for_one_key_makes_way_for_the_member_that_is_there)
   a.sink.wait_failures(2);
   BOOST_TEST((a.sink.failures()[1].why.code == ErrorCode::name_in_use));
   BOOST_TEST(a.sink.failures()[1].why.message == "c is up there, not \"b\"");
+}
+
+BOOST_AUTO_TEST_CASE(patience_begins_when_the_attempt_has_a_place) {
+  ZmqLinkOptions with;
+  with.connect_patience = 10s;
+  ZmqLinkParts parts(with);
+  const TimePoint start = std::chrono::steady_clock::now();
+  constexpr ReadySet::Key kOthers = 100;
+  for (ReadySet::Key i = 0; i < AttemptLimit::kPlaces; ++i) BOOST_TEST(parts.attempts.ask(kOthers + i, kFirst, start));
+  constexpr ReadySet::Key kOwn = 2;
+  ZmqOutgoing waiting(parts, "tcp://127.0.0.1:1", "", kOwn, start);
+  BOOST_TEST(!waiting.work(start + 1h).has_value());
+  BOOST_TEST(!waiting.next_due().has_value());
+  parts.attempts.over(kOthers);
+  BOOST_TEST(parts.attempts.admit(start + 1h) == std::vector{kOwn}, boost::test_tools::per_element());
+  waiting.begin(start + 1h);
+  BOOST_TEST(!waiting.work(start + 1h + 9s).has_value());
+  BOOST_TEST((waiting.next_due() == start + 1h + 10s));
+  const auto happened = waiting.work(start + 1h + 10s);
+  BOOST_REQUIRE((happened && std::holds_alternative<ZmqOutgoing::Failed>(*happened)));
+  BOOST_TEST(std::get<ZmqOutgoing::Failed>(*happened).why.message.ends_with(" within 10 s"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
