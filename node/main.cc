@@ -175,6 +175,7 @@ CLI::App* add_keys(CLI::App& app, Arguments& arguments) {
   CLI::App* init = add_keys_action(*keys, arguments, "init-cluster", "Makes the key of a new cluster", init_cluster);
   CLI::App* fresh = add_keys_action(*keys, arguments, "new-node", "Makes keys of new members", new_node);
   CLI::App* again = add_keys_action(*keys, arguments, "rotate", "Makes new keys of members; old ones end", rotate);
+  CLI::App* may = add_keys_action(*keys, arguments, "grant", "Says which functions members may call on others", grant);
   CLI::App* out = add_keys_action(*keys, arguments, "revoke", "Takes members out", revoke);
   CLI::App* show = add_keys_action(*keys, arguments, "show-public", "Prints names and public keys", show_public);
   CLI::App* check = add_keys_action(*keys, arguments, "verify", "Checks files, owners, modes and signature", verify);
@@ -183,7 +184,7 @@ CLI::App* add_keys(CLI::App& app, Arguments& arguments) {
         ->type_name("[keys]");
   }
   check->add_option("--members", options.members, "the list [cluster.members beside the key file]")->type_name("FILE");
-  for (CLI::App* command : {fresh, again, out}) {
+  for (CLI::App* command : {fresh, again, may, out}) {
     command->add_option("--dir", options.path, "the directory [keys]")->type_name("DIR");
     CLI::Option* names = command->add_option("NODE", options.names, "names of nodes")->type_name("");
     if (command != fresh) names->required();
@@ -191,6 +192,14 @@ CLI::App* add_keys(CLI::App& app, Arguments& arguments) {
   fresh->add_option("--for", arguments.keys_for, "all nodes of a cluster file that have no key yet")->type_name("FILE");
   for (CLI::App* command : {fresh, again}) {
     command->add_option("--until", options.until, "the last day of the new keys, UTC: 2027-01-31")->type_name("DATE");
+  }
+  for (CLI::App* command : {fresh, may}) {
+    command
+        ->add_option(
+            "--calls", options.calls,
+            "the functions of other nodes that they may call: eval,stats.*; -: none; *: all that these let them")
+        ->type_name("FUNCTION,...")
+        ->required(command == may);
   }
   keys->footer(R"(
 DIR/cluster.key decides who is in, and stays where it is. DIR/nodes/cluster.members goes to every node, and

@@ -1,10 +1,14 @@
 // Which peers may call which functions of a node.
 #pragma once
 
+#include <atomic>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "messages/ids.h"
@@ -54,5 +58,25 @@ class CallGrants {
 
   std::map<NodeName, Functions, std::less<>> by_peer_;
 };
+
+namespace detail {
+
+/// Grants that are replaced while a node runs. Thread rule: any thread.
+class ReplaceableGrants {
+ public:
+  explicit ReplaceableGrants(CallGrants grants) { replace(std::move(grants)); }
+
+  void replace(CallGrants grants);
+
+  /// As CallGrants::may_call, by those given last.
+  [[nodiscard]] bool may_call(std::string_view peer, std::string_view function) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const CallGrants> grants_;  ///< guarded by mutex_; null: all may call all
+  std::atomic<bool> forbids_ = false;         ///< grants_ is not null
+};
+
+}  // namespace detail
 
 }  // namespace troupe

@@ -15,10 +15,16 @@ namespace troupe::detail {
 
 namespace {
 
-/// The runtime's own functions that run on a value need no grant: whoever holds the value was given it.
-bool is_granted(const NodeCore& node, const NodeName& caller, const RegisteredFunction& function) {
+/// Returns who has to grant the call, as a hint for whoever may not make it; empty: it is granted. The runtime's own
+/// functions that run on a value need no grant: whoever holds the value was given it.
+std::string_view missing_grant(const NodeCore& node, const NodeName& caller, const RegisteredFunction& function) {
   const bool is_of_runtime = function.object != nullptr && function.name.starts_with("troupe.");
-  return caller == node.name() || is_of_runtime || node.call_grants().may_call(caller, function.name);
+  if (caller == node.name() || is_of_runtime) return {};
+  if (!node.listed_grants().may_call(caller, function.name))
+    return "the list of members does not grant it: `troupe keys grant` does, by whoever signs that list";
+  if (!node.call_grants().may_call(caller, function.name))
+    return "whoever starts this node grants calls: `calls` of its [[role]], NodeOptions::call_grants";
+  return {};
 }
 
 }  // namespace
@@ -48,10 +54,10 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
     error.hint = fmt::format("it serves: {}", fmt::join(node.functions().names(), ", "));
     return error;
   }
-  if (!is_granted(node, delivery.from, *function)) {
+  if (const std::string_view hint = missing_grant(node, delivery.from, *function); !hint.empty()) {
     Error error = refuse(ErrorCode::not_authorized,
                          fmt::format("{} may not call \"{}\" of {}", delivery.from, function->name, node.name()));
-    error.hint = "whoever starts this node grants calls: `calls` of its [[role]], NodeOptions::call_grants";
+    error.hint = hint;
     return error;
   }
   if (function->fingerprint != wanted.fingerprint) {

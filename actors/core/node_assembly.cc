@@ -168,6 +168,7 @@ NodeCore::NodeCore(NodeParts parts)
       call_deadline_(parts.call_deadline),
       functions_(with_common(std::move(parts.functions))),
       call_grants_(std::move(parts.call_grants)),
+      listed_grants_(std::move(parts.listed_grants)),
       on_refused_call_(std::move(parts.on_refused_call)),
       clock_(std::move(parts.clock)),
       executor_(std::move(parts.executor)),

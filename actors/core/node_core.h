@@ -68,6 +68,7 @@ struct NodeParts {
   Deadline call_deadline = {};  ///< of calls without a deadline of their own
   PeerLimits peer_limits = {};
   CallGrants call_grants = {};                ///< which peers may call which functions; none: all may call all
+  CallGrants listed_grants = {};              ///< the same, of the list of members, which may be replaced
   IdSecrets id_secrets = IdSecrets::drawn();  ///< makes ids unguessable; the simulator's follow from its seed
   /// Told of each call of a peer that is refused, on any thread; must not wait. May be empty.
   std::function<void(const NodeName& caller, const Error& why)> on_refused_call = {};
@@ -102,6 +103,9 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] FutureHome future_home() const { return {executor_, clock_, functions_.exceptions(), receiving_}; }
   [[nodiscard]] const FunctionTable& functions() const { return functions_; }
   [[nodiscard]] const CallGrants& call_grants() const { return call_grants_; }
+  /// What the list of members lets peers call. A call needs both grants.
+  [[nodiscard]] ReplaceableGrants& listed_grants() { return listed_grants_; }
+  [[nodiscard]] const ReplaceableGrants& listed_grants() const { return listed_grants_; }
   /// Tells whoever keeps a log of such refusals.
   void tell_refused_call(const NodeName& caller, const Error& why) const {
     if (on_refused_call_) on_refused_call_(caller, why);
@@ -253,6 +257,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   const Deadline call_deadline_;
   const FunctionTable functions_;
   const CallGrants call_grants_;
+  ReplaceableGrants listed_grants_;
   const std::function<void(const NodeName& caller, const Error& why)> on_refused_call_;
   const std::shared_ptr<Clock> clock_;
   const std::shared_ptr<Executor> executor_;

@@ -19,8 +19,8 @@ namespace {
 /// The file, and the ring whose members are those of the list.
 class WatchedList : public SignedListHolder {
  public:
-  WatchedList(NodeName name, std::shared_ptr<MemberFile> file, KeyRing ring, AuditSink audit)
-      : name_(std::move(name)), file_(std::move(file)), ring_(std::move(ring)), audit_(std::move(audit)) {}
+  WatchedList(const std::shared_ptr<NodeCore>& node, std::shared_ptr<MemberFile> file, KeyRing ring, AuditSink audit)
+      : name_(node->name()), node_(node), file_(std::move(file)), ring_(std::move(ring)), audit_(std::move(audit)) {}
 
   [[nodiscard]] std::uint64_t serial() const override { return file_->serial(); }
 
@@ -62,6 +62,7 @@ class WatchedList : public SignedListHolder {
     for (std::uint64_t given = 0; given != serial();) {
       MemberFile::Members members = file_->members(std::chrono::system_clock::now());
       given = members.serial;
+      if (const auto node = node_.lock()) node->listed_grants().replace(std::move(members.grants));
       const auto replaced = ring_.replace_members(std::move(members.valid));
       if (!replaced) return spdlog::warn("[{}] {}", name_, replaced.error().message);
       audit(AuditEvent::keys_changed, fmt::format("list of members {}: {}", given, news.line));
@@ -101,6 +102,7 @@ class WatchedList : public SignedListHolder {
   }
 
   const NodeName name_;
+  const std::weak_ptr<NodeCore> node_;  ///< whose membership holds this object
   const std::shared_ptr<MemberFile> file_;
   const KeyRing ring_;
   const AuditSink audit_;
@@ -127,7 +129,7 @@ void look_every(Duration interval, const std::shared_ptr<NodeCore>& node, const 
 
 void watch_members(const std::shared_ptr<NodeCore>& node, std::shared_ptr<MemberFile> file, KeyRing ring,
                    Duration interval, AuditSink audit) {
-  auto list = std::make_shared<WatchedList>(node->name(), std::move(file), std::move(ring), std::move(audit));
+  auto list = std::make_shared<WatchedList>(node, std::move(file), std::move(ring), std::move(audit));
   node->membership().share_list(list);
   look_every(interval, node, list);
 }

@@ -11,9 +11,9 @@
 
 namespace troupe::detail {
 
-/// Gives `ring` the members of each newer list, until the node stops: looks at `file` every `interval` by the node's
-/// clock, on the node's pool, and takes lists from members that know newer ones; tells them of its own; tells
-/// `audit` of all that. Thread rule: any thread.
+/// Gives `ring` the members of each newer list, and `node` what they may call, until the node stops: looks at `file`
+/// every `interval` by the node's clock, on the node's pool, and takes lists from members that know newer ones; tells
+/// them of its own; tells `audit` of all that. Thread rule: any thread.
 void watch_members(const std::shared_ptr<NodeCore>& node, std::shared_ptr<MemberFile> file, KeyRing ring,
                    Duration interval, AuditSink audit = {});
 

@@ -164,6 +164,12 @@ std::shared_ptr<AuditLog> open_audit(const NodeOptions& options) {
   return AuditLog::open({.path = options.audit_log, .node = options.name, .warn = warn}).value();
 }
 
+/// Returns what the list of members lets them call; empty without such a list.
+CallGrants listed_grants(const NodeOptions& options) {
+  if (!options.keys || !options.member_file) return {};
+  return options.member_file->members(std::chrono::system_clock::now()).grants;
+}
+
 AuditSink sink_of(const std::shared_ptr<AuditLog>& log) {
   if (!log) return {};
   return [log](const AuditEntry& entry) { log->add(entry); };
@@ -366,6 +372,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
                               .call_deadline = options.call_deadline,
                               .peer_limits = options.peer_limits,
                               .call_grants = options.call_grants,
+                              .listed_grants = listed_grants(options),
                               .on_refused_call = refused_calls_to(audit)});
   node.audit_ = log;
   for (const auto& [peer, map] : options.device_maps) node.set_device_map(peer, map);

@@ -105,7 +105,8 @@ std::string KeyDirectory::key_path(const NodeName& name) const {
   return (fs::path(path_) / "nodes" / (name + ".key")).string();
 }
 
-void KeyDirectory::add(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until) {
+void KeyDirectory::add(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until,
+                       const MemberList::Calls& calls) {
   check_names(names);
   for (const NodeName& name : names) {
     if (list_.find(name) == nullptr) continue;
@@ -118,13 +119,21 @@ void KeyDirectory::add(const std::vector<NodeName>& names, std::optional<std::ch
       const NodeKeyFile file = draw(name);
       value_of(file.save(key_path(name)));
       written.push_back(key_path(name));
-      changed.members.push_back({name, file.keys.public_key(), until});
+      changed.members.push_back({name, file.keys.public_key(), until, calls});
     }
     write_list(std::move(changed));
   } catch (const KeysError&) {
     for (const std::string& path : written) ::unlink(path.c_str());
     throw;
   }
+}
+
+void KeyDirectory::grant(const std::vector<NodeName>& names, const MemberList::Calls& calls) {
+  check_names(names);
+  check_known(names);
+  MemberList changed = list_;
+  for (const NodeName& name : names) std::ranges::find(changed.members, name, &MemberList::Member::name)->calls = calls;
+  write_list(std::move(changed));
 }
 
 void KeyDirectory::rotate(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until) {
@@ -202,7 +211,13 @@ NodeKeyFile KeyDirectory::draw(const NodeName& name) const {
 
 void KeyDirectory::write_list(MemberList changed) {
   ++changed.serial;
-  value_of(detail::write_public_file(list_path(), changed.signed_by(cluster_.key)));
+  const std::string text = changed.signed_by(cluster_.key);
+  try {  // no node takes another one
+    static_cast<void>(MemberList::parse(text, cluster_.key.verifying_key()));
+  } catch (const std::invalid_argument& error) {
+    throw KeysError(fmt::format("the list would be none: {}", error.what()));
+  }
+  value_of(detail::write_public_file(list_path(), text));
   list_ = std::move(changed);
 }
 

@@ -40,7 +40,11 @@ class KeyDirectory {
 
   /// Draws a key for each of `names`, writes its file, and adds it to the list. If a file cannot be written, those
   /// written before are removed.
-  void add(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until);
+  void add(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until,
+           const MemberList::Calls& calls = std::nullopt);
+
+  /// Replaces what `names` may call on other members.
+  void grant(const std::vector<NodeName>& names, const MemberList::Calls& calls);
 
   /// Draws a new key for each of `names`: once a node has the new list, the old key is refused.
   void rotate(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "actors/calls/call_grants.h"
 #include "node/keys/key_directory.h"
 #include "node/keys/key_files.h"
 #include "node/keys/word_lines.h"
@@ -33,6 +34,15 @@ std::optional<std::chrono::sys_days> last_day(const std::string& text) {
   return day;
 }
 
+MemberList::Calls calls_of(const std::string& text) {
+  if (text.empty() || text == std::string_view(&CallGrants::kAny, 1)) return std::nullopt;
+  try {
+    return parse_calls(text);
+  } catch (const std::invalid_argument& error) {
+    throw KeysError(fmt::format("--calls {}: {}", text, error.what()));
+  }
+}
+
 std::string plural(std::size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
@@ -50,6 +60,7 @@ void print_members(const MemberList& list) {
   for (const MemberList::Member& member : list.members) {
     fmt::print("{:<{}}  {}", member.name, width, hex_of(member.key.bytes));
     if (member.until) fmt::print("  until {}{}", date_text(*member.until), member.has_expired(now) ? ", expired" : "");
+    if (member.calls) fmt::print("  calls {}", calls_text(*member.calls));
     fmt::print("\n");
   }
 }
@@ -102,6 +113,12 @@ int run_keys_command(const KeysCommandOptions& options) {
       print_list(made);
       return 0;
     }
+    case KeysAction::grant: {
+      KeyDirectory directory = KeyDirectory::open(options.path);
+      directory.grant(options.names, calls_of(options.calls));
+      print_list(directory);
+      return 0;
+    }
     case KeysAction::revoke: {
       KeyDirectory directory = KeyDirectory::open(options.path);
       directory.revoke(options.names);
@@ -118,7 +135,8 @@ int run_keys_command(const KeysCommandOptions& options) {
                        [&](const auto& name) { return directory.list().find(name) == nullptr; });
   if (names.empty() && options.names_wanted.empty()) throw KeysError("no node was named");
   if (!names.empty()) {
-    options.action == KeysAction::rotate ? directory.rotate(names, until) : directory.add(names, until);
+    options.action == KeysAction::rotate ? directory.rotate(names, until)
+                                         : directory.add(names, until, calls_of(options.calls));
   }
   for (const std::string& name : names) fmt::print("{}: for {} alone\n", directory.key_path(name), name);
   print_list(directory);

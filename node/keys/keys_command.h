@@ -7,7 +7,7 @@
 
 namespace troupe {
 
-enum class KeysAction : std::uint8_t { init_cluster, new_node, rotate, revoke, show_public, verify };
+enum class KeysAction : std::uint8_t { init_cluster, new_node, rotate, grant, revoke, show_public, verify };
 
 struct KeysCommandOptions {
   KeysAction action = KeysAction::verify;
@@ -15,6 +15,7 @@ struct KeysCommandOptions {
   std::vector<std::string> names;         ///< of nodes
   std::vector<std::string> names_wanted;  ///< new_node: of nodes that get a key unless they have one
   std::string members;                    ///< verify a node's key file: the list; empty: beside the file
+  std::string calls;                      ///< of new members, and of grant: "eval,stats.*"; "-": none; "*": all
   std::string until;                      ///< the last day of new keys: "2027-01-31"; empty: no end
 };
 

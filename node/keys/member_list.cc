@@ -1,6 +1,7 @@
 #include "node/keys/member_list.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,7 @@ using detail::hex_of;
 using detail::WordLines;
 
 constexpr std::string_view kSignature = "\nsignature ";
+constexpr std::string_view kNoCalls = "-";
 
 MemberList::Member read_member(WordLines& lines) {
   constexpr std::string_view kWord = "member";
@@ -25,14 +27,19 @@ MemberList::Member read_member(WordLines& lines) {
   MemberList::Member member;
   member.name = lines.checked_name(kWord, WordLines::next_word(line), kNodeNameMax);
   lines.read_bytes(kWord, WordLines::next_word(line), member.key.bytes);
-  if (line.empty()) return member;
-  if (WordLines::next_word(line) != "until") lines.wrong(kWord, "has another third word than \"until\"");
-  try {
-    member.until = parse_date(WordLines::next_word(line));
-  } catch (const std::invalid_argument& error) {
-    lines.wrong(kWord, error.what());
+  while (!line.empty()) {
+    const std::string_view about = WordLines::next_word(line);
+    const std::string_view text = WordLines::next_word(line);
+    const bool is_until = about == "until" && !member.until && !member.calls;
+    if (!is_until && (about != "calls" || member.calls))
+      lines.wrong(kWord, "has other words behind its key than \"until DATE\" and then \"calls FUNCTION,...\"");
+    try {
+      is_until ? static_cast<void>(member.until = parse_date(text))
+               : static_cast<void>(member.calls = parse_calls(text));
+    } catch (const std::invalid_argument& error) {
+      lines.wrong(kWord, error.what());
+    }
   }
-  if (!line.empty()) lines.wrong(kWord, "has more words than four");
   return member;
 }
 
@@ -54,6 +61,7 @@ std::string MemberList::signed_by(const SigningKey& key) const {
   for (const Member& member : members) {
     text += fmt::format("member {} {}", member.name, hex_of(member.key.bytes));
     if (member.until) text += fmt::format(" until {}", date_text(*member.until));
+    if (member.calls) text += fmt::format(" calls {}", calls_text(*member.calls));
     text += '\n';
   }
   return text + fmt::format("signature {}\n", hex_of(key.sign(text).bytes));
@@ -90,6 +98,30 @@ MemberList MemberList::parse(std::string_view text, const VerifyingKey& key) {
 const MemberList::Member* MemberList::find(std::string_view name) const {
   const auto found = std::ranges::find(members, name, &Member::name);
   return found == members.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> parse_calls(std::string_view text) {
+  std::vector<std::string> calls;
+  if (text == kNoCalls) return calls;
+  if (text.size() > MemberList::kCallsMax) {
+    throw std::invalid_argument(fmt::format(
+        "has functions of more than {} characters; one such as stats.* stands for many", MemberList::kCallsMax));
+  }
+  while (true) {
+    const std::size_t end = text.find(',');
+    const std::string_view function = text.substr(0, end);
+    const bool is_word = std::ranges::all_of(function, [](char c) { return c > ' ' && c < '\x7f'; });
+    if (function.empty() || !is_word || function == kNoCalls) {
+      throw std::invalid_argument("has no functions such as eval,stats.*, nor - for none");
+    }
+    calls.emplace_back(function);
+    if (end == std::string_view::npos) return calls;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string calls_text(const std::vector<std::string>& calls) {
+  return calls.empty() ? std::string(kNoCalls) : fmt::format("{}", fmt::join(calls, ","));
 }
 
 std::chrono::sys_days parse_date(std::string_view text) {

@@ -6,6 +6,7 @@
 //   serial 3                                   one more with every change
 //   member ps 9a41...                          64 hexadecimal digits, the public key of CURVE
 //   member trainer0 77b0... until 2027-01-31   UTC, the last day included
+//   member guest 41cc... calls eval,stats.*    the functions of other members that it may call; "-": none
 //   signature 02cc...                          128 hexadecimal digits, Ed25519 over all bytes before this line
 #pragma once
 
@@ -26,13 +27,18 @@ namespace troupe {
 /// A plain value.
 struct MemberList {
   static constexpr std::size_t kMembersMax = 65'536;
+  static constexpr std::size_t kCallsMax = 200;  ///< characters of a member's functions
   static constexpr std::size_t kClusterIdBytes = 16;
   static constexpr std::size_t kBytesMax = 1024 + kMembersMax * 240;
+
+  /// The functions of other members that a member may call, as of CallGrants::allow; nullopt: the list forbids none.
+  using Calls = std::optional<std::vector<std::string>>;
 
   struct Member {
     NodeName name;
     PublicKey key;
-    std::optional<std::chrono::sys_days> until;  ///< the last day; nullopt: no end
+    std::optional<std::chrono::sys_days> until = {};  ///< the last day; nullopt: no end
+    Calls calls = {};
     [[nodiscard]] bool has_expired(std::chrono::system_clock::time_point now) const;
     friend bool operator==(const Member&, const Member&) = default;
   };
@@ -51,6 +57,10 @@ struct MemberList {
 
   [[nodiscard]] const Member* find(std::string_view name) const;
 };
+
+/// Reads "eval,stats.*", or "-" for no function. Throws std::invalid_argument if it is neither, or too long.
+[[nodiscard]] std::vector<std::string> parse_calls(std::string_view text);
+[[nodiscard]] std::string calls_text(const std::vector<std::string>& calls);
 
 /// Reads "2027-01-31". Throws std::invalid_argument if it is no date.
 [[nodiscard]] std::chrono::sys_days parse_date(std::string_view text);

@@ -191,7 +191,7 @@ void member_list(Bytes input) {
 std::vector<Input> member_list_seeds() {
   const std::string head = "troupe-members 1\ncluster " + std::string(32, '0') + "\nserial 7\n";
   const std::string ps = "member ps 01" + std::string(62, 'a') + "\n";
-  const std::string trainer = "member trainer0 02" + std::string(62, 'b') + " until 2027-01-31\n";
+  const std::string trainer = "member trainer0 02" + std::string(62, 'b') + " until 2027-01-31 calls eval,stats.*\n";
   return {input_of(head), input_of(head + ps), input_of(head + ps + trainer)};
 }
 

@@ -164,6 +164,53 @@ BOOST_AUTO_TEST_CASE(members_come_and_go_with_the_list_while_others_call_each_ot
   BOOST_TEST(failures == 0);
 }
 
+/// Returns the hint of the refusal of a call from `from` to `to`; empty if it may call.
+std::string refusal_of_call(const Node& from, const NodeName& to) {
+  try {
+    BOOST_TEST(from.rpc_sync(to, &square, std::int64_t{3}) == 9);
+    return {};
+  } catch (const RemoteError& error) {
+    BOOST_TEST((error.code() == ErrorCode::not_authorized), error.what());
+    return error.error().hint;
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_signed_list_says_what_a_member_may_call, *label("attack") * label("S6")) {
+  KeyFiles files;
+  files.made.grant({"c"}, std::vector<std::string>{"cube", "sq*"});
+  NodeOptions own = files.options("a");
+  own.call_grants.allow("*", {"square"});
+  const Node a = Node::join(own, files.functions);
+  const Node b = Node::join(files.options("b", a.address()), files.functions);
+  const Node c = Node::join(files.options("c", a.address()), files.functions);
+  wait_until_up(c, 3);
+  BOOST_TEST(refusal_of_call(b, "a").empty());
+  BOOST_TEST(refusal_of_call(c, "a").empty());
+  BOOST_TEST(refusal_of_call(c, "b").empty());
+
+  files.made.grant({"c"}, std::vector<std::string>{"cube"});
+  const auto due = std::chrono::steady_clock::now() + 10s;
+  while (refusal_of_call(c, "b").empty() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  const std::string by_list =
+      "the list of members does not grant it: `troupe keys grant` does, by whoever signs that list";
+  BOOST_TEST(refusal_of_call(c, "b") == by_list);
+  BOOST_TEST(refusal_of_call(b, "c").empty());
+  BOOST_TEST(c.rpc_sync("c", &square, std::int64_t{3}) == 9);  // its own calls need no grant
+
+  files.made.grant({"c"}, std::nullopt);
+  while (!refusal_of_call(c, "b").empty() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST(refusal_of_call(c, "b").empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_member_may_call_is_known_at_the_start, *label("attack") * label("S6")) {
+  KeyFiles files;
+  files.made.grant({"b"}, std::vector<std::string>{});
+  const Node a = Node::join(files.options("a"), files.functions);
+  const Node b = Node::join(files.options("b", a.address()), files.functions);
+  BOOST_TEST(!refusal_of_call(b, "a").empty());
+  BOOST_TEST(refusal_of_call(a, "b").empty());
+}
+
 /// A cluster whose nodes each have a directory of their own, as on machines of their own.
 struct Machines : KeyFiles {
   Machines() {

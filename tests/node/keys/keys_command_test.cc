@@ -65,6 +65,29 @@ BOOST_AUTO_TEST_CASE(all_nodes_of_a_cluster_file_get_keys_once) {
   BOOST_TEST(shell.keys({"show-public", "k"}).lines.at(1).ends_with("  until 2999-12-31"));
 }
 
+BOOST_AUTO_TEST_CASE(calls_are_granted_and_the_grants_are_shown) {
+  const Shell shell;
+  (void)shell.keys({"init-cluster"});
+  shell.check({"new-node", "guest", "--calls", "eval,stats.*"}, 0,
+              {"keys/nodes/guest.key: for guest alone", "keys/nodes/cluster.members: serial 2, 1 member"});
+  BOOST_TEST(shell.keys({"show-public"}).lines.at(1).ends_with("  calls eval,stats.*"));
+  shell.check({"rotate", "guest", "--until", "2999-12-31"}, 0,
+              {"keys/nodes/guest.key: for guest alone", "keys/nodes/cluster.members: serial 3, 1 member"});
+  BOOST_TEST(shell.keys({"show-public"}).lines.at(1).ends_with("  until 2999-12-31  calls eval,stats.*"));
+  shell.check({"grant", "guest", "--calls", "-"}, 0, {"keys/nodes/cluster.members: serial 4, 1 member"});
+  BOOST_TEST(shell.keys({"show-public"}).lines.at(1).ends_with("  calls -"));
+  shell.check({"grant", "guest", "--calls", "*"}, 0, {"keys/nodes/cluster.members: serial 5, 1 member"});
+  BOOST_TEST(shell.keys({"show-public"}).lines.at(1).ends_with("  until 2999-12-31"));
+  shell.check({"grant", "ps", "--calls", "*"}, 1, {"troupe: \"ps\" is no member; members are: guest"});
+  shell.check({"grant", "guest", "--calls", "a b"}, 1,
+              {"troupe: --calls a b: has no functions such as eval,stats.*, nor - for none"});
+  const std::string long_name(201, 'f');
+  shell.check({"grant", "guest", "--calls", long_name}, 1,
+              {"troupe: --calls " + long_name +
+               ": has functions of more than 200 characters; one such as stats.* stands for many"});
+  BOOST_TEST(shell.keys({"grant", "guest"}).status == 2);
+}
+
 BOOST_AUTO_TEST_CASE(mistakes_are_named) {
   const Shell shell;
   shell.check({"new-node", "ps"}, 1,

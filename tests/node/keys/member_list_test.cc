@@ -7,6 +7,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "node/keys/word_lines.h"
 
@@ -86,9 +87,18 @@ BOOST_AUTO_TEST_CASE(a_wrong_line_is_named) {
   BOOST_TEST(refusal_with("cluster 00", "cluster 0") == "line 2: \"cluster\" is not 32 hexadecimal digits");
   BOOST_TEST(refusal_with("trainer0", "a/b") == "line 5: \"member\" is not a name");
   BOOST_TEST(refusal_with("member ps 01", "member ps 0") == "line 4: \"member\" is not 64 hexadecimal digits");
-  BOOST_TEST(refusal_with("until 2027", "unto 2027") == "line 5: \"member\" has another third word than \"until\"");
+  const std::string others =
+      R"(line 5: "member" has other words behind its key than "until DATE" and then "calls FUNCTION,...")";
+  BOOST_TEST(refusal_with("until 2027", "unto 2027") == others);
+  BOOST_TEST(refusal_with("01-31", "01-31 until 2027-01-31") == others);
+  BOOST_TEST(refusal_with("until", "calls eval until") == others);
+  BOOST_TEST(refusal_with("01-31", "01-31 calls eval calls eval") == others);
   BOOST_TEST(refusal_with("01-31", "02-31") == "line 5: \"member\" has no date such as 2027-01-31");
-  BOOST_TEST(refusal_with("01-31", "01-31 x") == "line 5: \"member\" has more words than four");
+  BOOST_TEST(refusal_with("01-31", "01-31 x") == others);
+  for (const char* none : {"", ",", "eval,", ",eval", "eval,-", "eval,,pull"}) {
+    BOOST_TEST(refusal_with("01-31", std::string("01-31 calls ") + none) ==
+               "line 5: \"member\" has no functions such as eval,stats.*, nor - for none");
+  }
   BOOST_TEST(refusal_with("trainer0", "ps") == "line 5: \"member\" names ps again");
   BOOST_TEST(refusal_with("trainer0 02", "trainer0 01") == "line 5: \"member\" gives trainer0 another's key");
   BOOST_TEST(refusal_with("serial 3", "serial 2") == "was not signed by the key of this cluster, or was changed since");
@@ -110,6 +120,17 @@ BOOST_AUTO_TEST_CASE(a_member_expires_at_the_end_of_its_last_day) {
   BOOST_TEST(list.members[1].has_expired(kLastDay + 24h));
   BOOST_TEST(!list.members[0].has_expired(kLastDay + 24h));
   BOOST_TEST(!(MemberList::Member{"a", {}, parse_date("9999-12-31")}.has_expired(kLastDay)));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_member_may_call_is_behind_its_last_day) {
+  const SigningKey key = SigningKey::random();
+  MemberList list = list_of_two();
+  list.members[0].calls = std::vector<std::string>{};
+  list.members[1].calls = std::vector<std::string>{"eval", "stats.*"};
+  const std::string text = list.signed_by(key);
+  BOOST_TEST(text.find(" calls -\n") != std::string::npos);
+  BOOST_TEST(text.find(" until 2027-01-31 calls eval,stats.*\n") != std::string::npos);
+  BOOST_TEST((MemberList::parse(text, key.verifying_key()) == list));
 }
 
 BOOST_AUTO_TEST_CASE(members_are_found_by_name) {
