@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "actors/membership/membership.h"
 #include "actors/membership/signed_list.h"
@@ -62,7 +64,7 @@ class WatchedList : public SignedListHolder {
     for (std::uint64_t given = 0; given != serial();) {
       MemberFile::Members members = file_->members(std::chrono::system_clock::now());
       given = members.serial;
-      if (const auto node = node_.lock()) node->listed_grants().replace(std::move(members.grants));
+      if (const auto node = node_.lock()) node->listed_grants().replace(grants_of(members));
       const auto replaced = ring_.replace_members(std::move(members.valid));
       if (!replaced) return spdlog::warn("[{}] {}", name_, replaced.error().message);
       audit(AuditEvent::keys_changed, fmt::format("list of members {}: {}", given, news.line));
@@ -126,6 +128,14 @@ void look_every(Duration interval, const std::shared_ptr<NodeCore>& node, const 
 }
 
 }  // namespace
+
+CallGrants grants_of(const MemberFile::Members& members) {
+  CallGrants grants;
+  if (std::ranges::none_of(members.calls, [](const auto& member) { return member.second.has_value(); })) return grants;
+  const std::vector<std::string> all{std::string(1, CallGrants::kAny)};
+  for (const auto& [name, calls] : members.calls) grants.allow(name, calls.value_or(all));
+  return grants;
+}
 
 void watch_members(const std::shared_ptr<NodeCore>& node, std::shared_ptr<MemberFile> file, KeyRing ring,
                    Duration interval, AuditSink audit) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "actors/calls/call_grants.h"
 #include "actors/clock.h"
 #include "actors/core/node_core.h"
 #include "node/audit/audit_entry.h"
@@ -10,6 +11,9 @@
 #include "node/keys/member_file.h"
 
 namespace troupe::detail {
+
+/// Returns what the list of members lets them call; empty if it forbids nothing.
+[[nodiscard]] CallGrants grants_of(const MemberFile::Members& members);
 
 /// Gives `ring` the members of each newer list, and `node` what they may call, until the node stops: looks at `file`
 /// every `interval` by the node's clock, on the node's pool, and takes lists from members that know newer ones; tells

@@ -167,7 +167,7 @@ std::shared_ptr<AuditLog> open_audit(const NodeOptions& options) {
 /// Returns what the list of members lets them call; empty without such a list.
 CallGrants listed_grants(const NodeOptions& options) {
   if (!options.keys || !options.member_file) return {};
-  return options.member_file->members(std::chrono::system_clock::now()).grants;
+  return detail::grants_of(options.member_file->members(std::chrono::system_clock::now()));
 }
 
 AuditSink sink_of(const std::shared_ptr<AuditLog>& log) {

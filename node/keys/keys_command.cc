@@ -10,7 +10,6 @@
 #include <optional>
 #include <stdexcept>
 
-#include "actors/calls/call_grants.h"
 #include "node/keys/key_directory.h"
 #include "node/keys/key_files.h"
 #include "node/keys/word_lines.h"
@@ -35,7 +34,7 @@ std::optional<std::chrono::sys_days> last_day(const std::string& text) {
 }
 
 MemberList::Calls calls_of(const std::string& text) {
-  if (text.empty() || text == std::string_view(&CallGrants::kAny, 1)) return std::nullopt;
+  if (text.empty() || text == "*") return std::nullopt;
   try {
     return parse_calls(text);
   } catch (const std::invalid_argument& error) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -51,7 +50,9 @@ std::string MemberFile::text() const {
 
 MemberFile::Members MemberFile::members(std::chrono::system_clock::time_point now) const {
   const std::lock_guard lock(mutex_);
-  return {known_.list.serial, valid_members(known_.list, now), grants_of(known_.list)};
+  Members members{known_.list.serial, valid_members(known_.list, now), {}};
+  for (const MemberList::Member& member : known_.list.members) members.calls.emplace(member.name, member.calls);
+  return members;
 }
 
 /// Throws std::invalid_argument for a list that is too large, not right, not signed, or of another cluster.
@@ -113,15 +114,6 @@ std::string MemberFile::keep() {
   }
   const auto written = write_public_file(paths_.kept, text);
   return written.ok() ? "" : written.error().message + ": the next start does not know the list that was told";
-}
-
-CallGrants MemberFile::grants_of(const MemberList& list) {
-  CallGrants grants;
-  if (std::ranges::none_of(list.members, [](const auto& member) { return member.calls.has_value(); })) return grants;
-  for (const MemberList::Member& member : list.members) {
-    grants.allow(member.name, member.calls.value_or(std::vector<std::string>{std::string(1, CallGrants::kAny)}));
-  }
-  return grants;
 }
 
 std::vector<KeyRing::Member> MemberFile::valid_members(const MemberList& list,

@@ -5,13 +5,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "actors/calls/call_grants.h"
 #include "messages/error.h"
 #include "node/keys/key_ring.h"
 #include "node/keys/member_list.h"
@@ -62,8 +62,8 @@ class MemberFile {
 
   struct Members {
     std::uint64_t serial = 0;
-    std::vector<KeyRing::Member> valid;  ///< that have not expired
-    CallGrants grants;                   ///< what they may call; empty if the list forbids nothing
+    std::vector<KeyRing::Member> valid;           ///< that have not expired
+    std::map<NodeName, MemberList::Calls> calls;  ///< what each member may call
   };
 
   /// Returns the members of that list.
@@ -77,9 +77,6 @@ class MemberFile {
   /// Takes a list that came from another member, if it is newer; the next look() keeps it in a file, so that a node
   /// that starts anew begins with it. Reads and writes no file. Errors: bad_argument, as look() reports them.
   [[nodiscard]] Result<Taken> take(std::string_view text, std::chrono::system_clock::time_point now);
-
-  /// Returns what `list` lets its members call; empty if it forbids nothing.
-  [[nodiscard]] static CallGrants grants_of(const MemberList& list);
 
   /// Returns the members that have not expired.
   [[nodiscard]] static std::vector<KeyRing::Member> valid_members(const MemberList& list,
