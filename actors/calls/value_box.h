@@ -1,10 +1,14 @@
 // A value of any type, with its type's name and, if the type travels, its encoding.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <typeindex>
 #include <utility>
+#include <vector>
 
 #include "actors/calls/variable_wire.h"
 #include "messages/archive.h"
@@ -12,11 +16,30 @@
 
 namespace troupe::detail {
 
+/// Where the destructor of a value may run.
+enum class ValueEnd : std::uint8_t {
+  anywhere,  ///< it runs no code of users and takes no time
+  together,  ///< it waits for nothing, but may take time: on the pool, with others
+  alone,     ///< it is user code, which may do anything: on the pool, as a job of its own
+};
+
+template <class T>
+inline constexpr ValueEnd kValueEnd = std::is_trivially_destructible_v<T> ? ValueEnd::anywhere : ValueEnd::alone;
+template <>
+inline constexpr ValueEnd kValueEnd<std::string> = ValueEnd::anywhere;
+template <>
+inline constexpr ValueEnd kValueEnd<Tensor> = ValueEnd::together;
+template <>
+inline constexpr ValueEnd kValueEnd<Variable> = ValueEnd::together;
+template <class T>
+inline constexpr ValueEnd kValueEnd<std::vector<T>> = std::max(kValueEnd<T>, ValueEnd::together);
+
 /// The operations on a value of unknown type. `save` throws EncodeError{not_serializable} if the type does not travel.
 struct ValueOps {
   std::type_index type;
   std::string (*wire_name)();
   void (*save)(OutArchive& archive, const void* value);
+  ValueEnd end;
   void (*advance)(void* value) = nullptr;  ///< of a stream: makes its next element; null for others, as is save_element
   void (*save_element)(OutArchive& archive, void* value) = nullptr;  ///< encodes a std::optional of the element
 };
@@ -43,7 +66,8 @@ template <class T>
                  else
                    throw EncodeError(ErrorCode::not_serializable,
                                      "[encode] the value has no serialize: it stays where it is");
-               }};
+               },
+               kValueEnd<T>};
   set_stream_ops<T>(ops);
   return ops;
 }
@@ -54,7 +78,7 @@ const ValueOps& value_ops() {
   return ops;
 }
 
-/// A handle: copies share the value. Destroying the last copy runs the value's destructor, which is user code.
+/// A handle: copies share the value. Destroying the last copy runs the value's destructor, where ValueOps::end says.
 struct ValueBox {
   std::shared_ptr<void> value;
   const ValueOps* ops = nullptr;

@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <caf/detail/thread_safe_actor_clock.hpp>
+#include <caf/policy/work_sharing.hpp>
+#include <caf/scheduler/coordinator.hpp>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -52,6 +56,33 @@ class InlineUnit final : public caf::execution_unit {
   caf::resumable* job_ = nullptr;
 };
 
+/// CAF's clock is told of the end of each actor, and wakes a thread for it: that costs more than the rest of a short
+/// actor's life. Actors have no timers of CAF (they use the node's Clock), so there is nothing to cancel.
+class NoTimers final : public caf::detail::thread_safe_actor_clock {
+ public:
+  void set_ordinary_timeout(time_point, caf::abstract_actor*, caf::atom_value, std::uint64_t) override { refuse(); }
+  void set_request_timeout(time_point, caf::abstract_actor*, caf::message_id) override { refuse(); }
+  void set_multi_timeout(time_point, caf::abstract_actor*, caf::atom_value, std::uint64_t) override { refuse(); }
+  void schedule_message(time_point, caf::strong_actor_ptr, caf::mailbox_element_ptr) override { refuse(); }
+  void schedule_message(time_point, caf::group, caf::strong_actor_ptr, caf::message) override { refuse(); }
+  void cancel_ordinary_timeout(caf::abstract_actor*, caf::atom_value) override {}
+  void cancel_request_timeout(caf::abstract_actor*, caf::message_id) override {}
+  void cancel_timeouts(caf::abstract_actor*) override {}
+
+ private:
+  [[noreturn]] static void refuse() { throw std::logic_error("[ActorHost] timers are those of the node's clock"); }
+};
+
+/// CAF's scheduler, for actors that are flooded.
+class Scheduler final : public caf::scheduler::coordinator<caf::policy::work_sharing> {
+ public:
+  using coordinator::coordinator;
+  NoTimers& clock() noexcept override { return clock_; }
+
+ private:
+  NoTimers clock_;
+};
+
 class InlineHost final : public ActorHost {
  public:
   InlineHost() { forget_system_on_this_thread(); }
@@ -85,7 +116,7 @@ class InlineHost final : public ActorHost {
  private:
   struct Config : caf::actor_system_config {
     Config() {
-      set("scheduler.policy", caf::atom("sharing"));
+      module_factories.emplace_back([](caf::actor_system& system) { return new Scheduler(system); });
       set("scheduler.max-threads", 1U);
       set("logger.verbosity", caf::atom("quiet"));
     }

@@ -14,6 +14,7 @@
 #include "actors/core/peer_accounts.h"
 #include "actors/core/promise_guard.h"
 #include "actors/membership/membership.h"
+#include "actors/references/discards.h"
 #include "actors/references/fork_table.h"
 #include "actors/references/handle_table.h"
 #include "actors/references/published_values.h"
@@ -32,6 +33,7 @@ struct References::State {
   explicit State(NodeCore& n)
       : node(n),
         self{n.name(), n.incarnation()},
+        discards([&n](auto job, auto refused) { n.run("drop values", std::move(job), std::move(refused)); }),
         owners(
             n.lives(), [this](const RRefId& rref) { return spawn_owner(rref); }, EndedRRefs(n.name())),
         table(self) {}
@@ -39,6 +41,7 @@ struct References::State {
   NodeCore& node;
   const NodeLife self;
   std::atomic<std::uint64_t> next_turn{1};
+  Discards discards;
   ActorDirectory<RRefId, RRefOwnerActor, EndedRRefs> owners;
   PublishedValues published;
   mutable std::mutex mutex;  // guards all below; never held during a send
@@ -433,6 +436,18 @@ void References::peer_down(const Peer& peer, const Error& why) {
   state_->owners.creator_gone(life_of(peer));
   for (const RRefOwnerActor& owner : state_->owners.all())
     state_->node.host().send(owner, PeerDown{life_of(peer), why});
+}
+
+// A pool that refuses the job has stopped: then the value is destroyed here.
+void References::discard(const RRefId& rref, std::shared_ptr<const Result<ValueBox>> value) {
+  if (!value || !value->ok() || !value->value().value) return;
+  switch (value->value().ops->end) {
+    case ValueEnd::anywhere: return;
+    case ValueEnd::together: return state_->discards.add(std::move(value));
+    case ValueEnd::alone:
+      return state_->node.run(
+          "drop " + rref.text(), [value = std::move(value)]() mutable { value.reset(); }, [](const Error&) {});
+  }
 }
 
 PublishedValues& References::published() { return state_->published; }

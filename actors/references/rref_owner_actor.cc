@@ -232,11 +232,8 @@ void RRefOwnerState::failed(const Error& why) noexcept {
   }
 }
 
-// The value's destructor is user code. A pool that refuses the job has stopped: then the value is destroyed here.
 void RRefOwnerState::drop(std::shared_ptr<const Result<ValueBox>> value) const {
-  if (!value) return;
-  node_->run(
-      "drop " + rref_.text(), [value = std::move(value)]() mutable { value.reset(); }, [](const Error&) {});
+  node_->references().discard(rref_, std::move(value));
 }
 
 Error RRefOwnerState::gone() const {
