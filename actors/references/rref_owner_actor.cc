@@ -9,6 +9,7 @@
 
 #include "actors/core/lives.h"
 #include "actors/core/peer_accounts.h"
+#include "actors/references/references.h"
 
 namespace troupe::detail {
 
