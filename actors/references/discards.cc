@@ -1,5 +1,6 @@
 #include "actors/references/discards.h"
 
+#include <new>
 #include <utility>
 
 namespace troupe::detail {
@@ -20,7 +21,11 @@ void Discards::add(Value value) {
     }
     for (Value& each : taken) each.reset();  // in the order in which they came
   };
-  run_(destroy_all, [destroy_all](const Error&) { destroy_all(); });
+  try {
+    run_(destroy_all, [destroy_all](const Error&) { destroy_all(); });
+  } catch (const std::bad_alloc&) {  // no job will take them
+    destroy_all();
+  }
 }
 
 }  // namespace troupe::detail

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +58,20 @@ BOOST_FIXTURE_TEST_CASE(values_are_destroyed_where_the_pool_refuses_them, Pool) 
   BOOST_TEST(destroyed == "a");
   add('b');
   BOOST_TEST(jobs.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(values_are_destroyed_here_if_there_is_no_memory_for_a_job) {
+  int jobs = 0;
+  Discards discards([&](const auto&, const auto&) {
+    ++jobs;
+    throw std::bad_alloc();
+  });
+  const auto value = std::make_shared<const int>(1);
+  for (int i = 1; i <= 2; ++i) {
+    discards.add(value);
+    BOOST_TEST(jobs == i);
+    BOOST_TEST(value.use_count() == 1);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_job_may_begin_after_the_end_of_the_node) {
