@@ -25,6 +25,7 @@ class KeyRing {
  public:
   static constexpr std::size_t kMembersMax = 65'536;
 
+  /// Who is in, with its public key.
   struct Member {
     NodeName name;
     PublicKey key;
