@@ -28,7 +28,7 @@ class ListNews {
   /// The peer that was asked sent a list of this serial, signed by the owner of the cluster; nullopt: something else.
   void answered(std::optional<std::uint64_t> serial);
 
-  /// The peer that was asked did not answer in time, or is down, or its answer could not be read.
+  /// The peer that was asked did not answer in time, could not, or is down, or this node could not read its answer.
   void unanswered();
 
  private:

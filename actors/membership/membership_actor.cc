@@ -443,7 +443,8 @@ void MembershipState::share_list(std::shared_ptr<SignedListHolder> holder) {
 }
 
 void MembershipState::list_changed() {
-  if (std::exchange(list_told_, list_->serial()) != list_->serial()) {
+  const std::uint64_t serial = list_->serial();  // read once: threads of the pool take lists
+  if (std::exchange(list_told_, serial) != serial) {
     for (const auto& [who, peer] : up_) tell_list_to(who);
   }
   ask_for_list();
@@ -470,13 +471,11 @@ void MembershipState::ask_for_list() {
   Request request{peer->name, "membership", "members", node_->clock().now() + kListLimit,
                   msg::SignedListFetch{list_->serial()}};
   request.life = peer->incarnation;
-  request.failure_as_message = true;
   const auto take = [node = node_->weak_from_this(), list = list_, from = peer->name,
                      tell](Result<msg::AnyMessage> answer) {
     const auto core = node.lock();
-    if (!core || !answer) return tell({});
-    auto* came = answer.value().get_if<msg::SignedList>();
-    if (came == nullptr) return tell({.came = true});
+    auto* came = answer ? answer.value().get_if<msg::SignedList>() : nullptr;
+    if (!core || came == nullptr) return tell({});
     auto read = [list, from, tell, bytes = std::move(came->bytes)] {
       const auto serial = list->take(bytes, from);
       tell({.came = true, .serial = serial.ok() ? std::optional(serial.value()) : std::nullopt});

@@ -48,6 +48,10 @@ int verify_audit(const std::vector<std::string>& files) {
         return 1;
       }
     }
+    if (in.bad()) {  // not the end of the file
+      fmt::print(stderr, "{}: cannot be read\n", file);
+      return 1;
+    }
   }
   if (const std::string why = check.end(); !why.empty()) {
     fmt::print(stderr, "{}: {}\n", place, why);

@@ -71,7 +71,8 @@ std::string AuditFile::take_place(bool fresh) {
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
-  if (::fcntl(file.get(), F_SETLK, &whole) != 0) return "another process writes to it";
+  // Of this descriptor: a lock of the process would end when any other descriptor of the file is closed.
+  if (::fcntl(file.get(), F_OFD_SETLK, &whole) != 0) return "another log is written to it";
   file_ = std::move(file);
   size_ = size;
   return {};
@@ -89,6 +90,8 @@ Result<Unit> AuditFile::append(std::string_view line) {
                  .message = fmt::format("cannot write {}: {}", path_.string(), why),
                  .execution = Execution::never};
   };
+  if (left_over_ && ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) return failure(strerror(errno));
+  left_over_ = false;
   std::string text = cut_off_ ? "\n" : "";
   text += line;
   if (size_ > 0 && size_ + text.size() > bytes_max_) {
@@ -101,7 +104,7 @@ Result<Unit> AuditFile::append(std::string_view line) {
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       const int error = errno;
-      if (::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) cut_off_ = true;
+      left_over_ = ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0;
       return failure(strerror(error));
     }
     left.remove_prefix(static_cast<std::size_t>(written));

@@ -42,7 +42,8 @@ class AuditFile {
   std::size_t bytes_max_ = kBytesMax;
   detail::FileDescriptor file_;
   std::size_t size_ = 0;
-  bool cut_off_ = false;  ///< the file does not end with a newline
+  bool cut_off_ = false;    ///< the file does not end with a newline
+  bool left_over_ = false;  ///< part of a line is behind size_, since it could not be cut off
   std::string tail_;
 };
 

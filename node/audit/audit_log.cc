@@ -20,7 +20,6 @@ class AuditLog::Writer {
   Writer(AuditLogOptions options, AuditFile file);
 
   void add(AuditEntry entry);
-  void flush();
   void close();
 
   /// Waits until `run` is over. Returns false if it is not within `limit`: then `warn` is not called any more.
@@ -45,14 +44,11 @@ class AuditLog::Writer {
 
   std::mutex mutex_;                 // never held while a file is used
   std::condition_variable changed_;  // there is work
-  std::condition_variable flushed_;
   std::condition_variable ended_;
-  AuditMerge merge_;                 // guarded by mutex_
-  std::uint64_t flushes_asked_ = 0;  // guarded by mutex_
-  std::uint64_t flushes_done_ = 0;   // guarded by mutex_
-  bool closing_ = false;             // guarded by mutex_
-  bool has_ended_ = false;           // guarded by mutex_
-  bool is_left_ = false;             // the log is gone; guarded by mutex_
+  AuditMerge merge_;        // guarded by mutex_
+  bool closing_ = false;    // guarded by mutex_
+  bool has_ended_ = false;  // guarded by mutex_
+  bool is_left_ = false;    // the log is gone; guarded by mutex_
 };
 
 Result<std::shared_ptr<AuditLog>> AuditLog::open(AuditLogOptions options) {
@@ -68,8 +64,6 @@ AuditLog::AuditLog(AuditLogOptions options, AuditFile file)
 AuditLog::~AuditLog() { close(); }
 
 void AuditLog::add(AuditEntry entry) { writer_->add(std::move(entry)); }
-
-void AuditLog::flush() { writer_->flush(); }
 
 bool AuditLog::close(Duration limit) {
   writer_->close();
@@ -101,20 +95,12 @@ void AuditLog::Writer::add(AuditEntry entry) {
   if (is_ready) changed_.notify_one();
 }
 
-void AuditLog::Writer::flush() {
-  std::unique_lock lock(mutex_);
-  const std::uint64_t ticket = ++flushes_asked_;
-  changed_.notify_one();
-  flushed_.wait(lock, [&] { return flushes_done_ >= ticket || closing_; });
-}
-
 void AuditLog::Writer::close() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
   }
   changed_.notify_one();
-  flushed_.notify_all();
 }
 
 bool AuditLog::Writer::wait_for_end(Duration limit) {
@@ -124,28 +110,20 @@ bool AuditLog::Writer::wait_for_end(Duration limit) {
 }
 
 void AuditLog::Writer::run() {
-  while (true) {
+  for (bool is_last = false; !is_last;) {
     std::vector<AuditMerge::Counted> counted;
-    std::uint64_t ticket = 0;
-    bool last = false;
     {
       std::unique_lock lock(mutex_);
-      const auto has_work = [this] { return closing_ || flushes_asked_ > flushes_done_ || merge_.is_ready(); };
+      const auto has_work = [this] { return closing_ || merge_.is_ready(); };
       if (const auto due = merge_.next_due()) {
         changed_.wait_until(lock, *due, has_work);
       } else {
         changed_.wait(lock, has_work);
       }
-      ticket = flushes_asked_;
-      last = closing_;
-      const bool all = closing_ || ticket > flushes_done_;
-      counted = all ? merge_.take_all() : merge_.take(std::chrono::steady_clock::now());
+      is_last = closing_;
+      counted = is_last ? merge_.take_all() : merge_.take(std::chrono::steady_clock::now());
     }
     for (const AuditMerge::Counted& each : counted) write(each);
-    if (last) break;
-    const std::lock_guard lock(mutex_);
-    flushes_done_ = ticket;
-    flushed_.notify_all();
   }
   write({{.event = AuditEvent::closed}, 1, std::chrono::system_clock::now()});
   file_.sync();

@@ -44,9 +44,6 @@ class AuditLog {
   /// Takes an entry. Waits for no file. After `close` it only counts.
   void add(AuditEntry entry);
 
-  /// Returns once all that was added before is in the file, or is counted as lost, or the log is closed.
-  void flush();
-
   /// Writes what was added, says that the log is closed, and waits until the disk has it, but not longer than `limit`.
   /// Returns whether the disk has it; if not, its thread goes on without this object. A second call waits for the
   /// first.

@@ -51,7 +51,7 @@ class LogReader {
     for (bool more = true; more;) {
       auto report = ask("logs");
       if (!report) return 1;
-      more = !report->lines.empty();
+      more = report->more;  // not what is printed meanwhile: a node may print without end
       std::ranges::move(report->lines, std::back_inserter(newest));
       if (newest.size() > options_.lines)
         newest.erase(newest.begin(), newest.end() - static_cast<std::ptrdiff_t>(options_.lines));
@@ -75,7 +75,8 @@ class LogReader {
       return std::nullopt;
     }
     if (!answers.front().ok()) {
-      if (verb == "follow" && !is_there()) return LogReport{.next = next_, .over = over_ = true, .lines = {}};
+      if (verb == "follow" && !is_there())
+        return LogReport{.next = next_, .more = false, .over = over_ = true, .lines = {}};
       fail(fmt::format("its launcher: {}", answers.front().problem));
       return std::nullopt;
     }
@@ -95,7 +96,7 @@ class LogReader {
   void print(const std::vector<LogLine>& lines) {
     if (lines.empty()) return;
     fmt::print("{}", options_.format == ReportFormat::json
-                         ? json_of(LogReport{.next = next_, .over = over_, .lines = lines}) + "\n"
+                         ? json_of(LogReport{.next = next_, .more = false, .over = over_, .lines = lines}) + "\n"
                          : text_.of(lines));
     std::fflush(stdout);
   }

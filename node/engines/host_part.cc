@@ -54,11 +54,17 @@ class HostPartPlanner {
       throw ConfigError(
           {fmt::format("{} places no node on host {}", config_.hosts[own_].name_origin.text(), options_.host)});
     }
+    if (auto problem = address_of_all_hosts(config_)) throw ConfigError({*std::move(problem)});
     check_key_file_config(config_, fmt::format("host.{}.address", config_.hosts[places_.front()].name));
     const int threads = math_threads_of(config_.node.math_threads, here_.cores, count);
     inherited_ = inherited_variables(here_.variables, threads);
+    const RoleConfig* role = nullptr;
+    ChildSpec program;
     for (std::size_t rank = 0; rank < places_.size(); ++rank) {
-      if (places_[rank] == own_) add(rank);
+      if (places_[rank] != own_) continue;
+      const NodePlace place = place_of_rank(config_, rank);
+      if (std::exchange(role, place.role) != place.role) program = program_of_role(*place.role);
+      add(place, program);
     }
     if (!problems_.empty()) throw ConfigError(std::move(problems_));
     plan_.nodes_have_key_files = true;
@@ -66,32 +72,27 @@ class HostPartPlanner {
   }
 
  private:
-  void add(std::size_t rank) {
-    const HostConfig& host = config_.hosts[own_];
-    const NodePlace place = place_of_rank(config_, rank);
+  /// Programs are looked for, and run, in the directory of the host.
+  ChildSpec program_of_role(const RoleConfig& role) {
+    const fs::path& own = config_.hosts[own_].working_dir;
+    ChildSpec child = program_of(role, own.empty() ? config_.directory : own, here_.variables, problems_);
+    if (child.working_dir.empty()) child.working_dir = own;
+    return child;
+  }
+
+  void add(const NodePlace& place, const ChildSpec& program) {
     const RoleConfig& role = *place.role;
-    const KeyFileNode node = key_files_of(config_, place, options_.keys);
+    KeyFileNode node = key_files_of(config_, place, options_.keys);
+    node.address = address_of(place.rank, node);
     plan_.cluster_id = node.cluster_id;
-    Variables variables =
-        place_variables(config_, node.cluster_id, names_, {.rank = rank, .role = role.name, .index = place.index});
-    variables["TROUPE_SEED"] = node.seed;
-    const std::string address = address_of(rank, node);
-    if (!address.empty()) variables["TROUPE_ADDRESS"] = address;
-    variables["TROUPE_KEY_FILE"] = node.key_file;
-    variables["TROUPE_MEMBERS_FILE"] = node.members_file;
+    Variables variables = variables_of(config_, node);
     variables["TROUPE_PROGRESS"] = here_.shows_bars ? "bars" : "lines";
-    if (host.gpus > 0) {
-      variables["CUDA_VISIBLE_DEVICES"] = fmt::format("{}", plan_.nodes.size() % static_cast<std::size_t>(host.gpus));
-    }
-    for (const StringTable& env : {host.env, role.env}) {
-      for (const auto& [name, value] : env) variables[name] = value;
-    }
+    add_host_variables(variables, config_.hosts[own_], role, plan_.nodes.size());
     variables.insert(inherited_.begin(), inherited_.end());
-    const fs::path directory = host.working_dir.empty() ? config_.directory : host.working_dir;
-    NodePlan planned{.name = names_[rank],
+    NodePlan planned{.name = names_[place.rank],
                      .label = role.count == 1 ? role.name : fmt::format("{}/{}", role.name, place.index),
                      .on_exit = role.on_exit,
-                     .child = program_of(role, directory, here_.variables, problems_)};
+                     .child = program};
     planned.child.environment = std::move(variables);
     if (planned.name == config_.result) plan_.result = plan_.nodes.size();
     plan_.nodes.push_back(std::move(planned));

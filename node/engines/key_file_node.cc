@@ -14,6 +14,7 @@
 
 #include "node/engines/engine_network.h"
 #include "node/keys/key_files.h"
+#include "node/launch/node_variables.h"
 #include "node/links/tcp_place.h"
 
 namespace troupe::detail {
@@ -150,6 +151,16 @@ KeyFileNode key_files_of(const ClusterConfig& config, const NodePlace& place, co
     node.address = TcpPlace{config.node.address, "*"}.text();
   }
   return node;
+}
+
+Variables variables_of(const ClusterConfig& config, const KeyFileNode& node) {
+  Variables variables = place_variables(config, node.cluster_id, node_names(config),
+                                        {node.place.rank, node.place.role->name, node.place.index});
+  variables["TROUPE_SEED"] = node.seed;
+  if (!node.address.empty()) variables["TROUPE_ADDRESS"] = node.address;
+  variables["TROUPE_KEY_FILE"] = node.key_file;
+  variables["TROUPE_MEMBERS_FILE"] = node.members_file;
+  return variables;
 }
 
 KeyFileNode key_file_node(ClusterConfig& config, const KeyFileOptions& options) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "node/config/config.h"
+#include "node/config/settings.h"
 
 namespace troupe::detail {
 
@@ -58,6 +59,9 @@ void check_key_file_config(ClusterConfig& config, std::string_view seed_setting 
 /// Returns the node at `place`, whose files are right. REQUIRES: check_key_file_config. Throws as key_file_node.
 [[nodiscard]] KeyFileNode key_files_of(const ClusterConfig& config, const NodePlace& place,
                                        const KeyFileOptions& options);
+
+/// Returns the variables that tell the node's program its place and where its files are.
+[[nodiscard]] Variables variables_of(const ClusterConfig& config, const KeyFileNode& node);
 
 /// Finds the node and its files, checks that they are right, and makes transport and network of `config` those of such
 /// a cluster: tcp with keys. Throws ConfigError for what the file lacks or contradicts; std::invalid_argument for what

@@ -131,13 +131,7 @@ ChildSpec program_of_node(const NodeCommandOptions& options, const RoleConfig& r
 [[noreturn]] void become_member(NodeCommandOptions& options) {
   const KeyFileNode node = key_file_node(options.config, options.keys);
   ChildSpec spec = program_of_node(options, *node.place.role);
-  Variables& variables = spec.environment;
-  variables = place_variables(options.config, node.cluster_id, node_names(options.config),
-                              {node.place.rank, node.place.role->name, node.place.index});
-  variables["TROUPE_SEED"] = node.seed;
-  if (!node.address.empty()) variables["TROUPE_ADDRESS"] = node.address;
-  variables["TROUPE_KEY_FILE"] = node.key_file;
-  variables["TROUPE_MEMBERS_FILE"] = node.members_file;
+  spec.environment = variables_of(options.config, node);
   become_with(std::move(spec), options, *node.place.role, 1);
 }
 

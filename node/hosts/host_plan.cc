@@ -44,12 +44,7 @@ class HostPlanner {
   };
 
   void check_network() {
-    if (!config_.node.address.empty() || !config_.node.advertise.empty()) {
-      problems_.push_back(
-          fmt::format("{}: cluster.address and cluster.advertise are for one machine; with [[host]], "
-                      "each has host.address",
-                      config_.address_origin.text()));
-    }
+    if (auto problem = address_of_all_hosts(config_)) problems_.push_back(*std::move(problem));
     if (config_.transport == Transport::ipc && config_.node.network == "keys") {
       problems_.push_back(fmt::format("{}: cluster.network: \"keys\" encrypts tcp; set transport = \"tcp\"",
                                       config_.network_origin.text()));
@@ -103,13 +98,7 @@ class HostPlanner {
     node.arguments.assign(role.command.begin() + 1, role.command.end());
     node.working_dir = working_dir(role, host);
     node.variables = request_.variables[rank];
-    if (host.gpus > 0) {
-      node.variables["CUDA_VISIBLE_DEVICES"] =
-          fmt::format("{}", plan.nodes.size() % static_cast<std::size_t>(host.gpus));
-    }
-    for (const StringTable& env : {host.env, role.env}) {
-      for (const auto& [name, value] : env) node.variables[name] = value;
-    }
+    add_host_variables(node.variables, host, role, plan.nodes.size());
     plan.start.nodes.push_back(std::move(node));
     plan.nodes.push_back(rank);
     if (!request_.keys.empty()) plan.keys.push_back(request_.keys[rank]);

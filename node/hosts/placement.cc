@@ -86,4 +86,20 @@ class Placer {
 
 std::vector<std::size_t> place_nodes(const ClusterConfig& config) { return Placer(config).place(); }
 
+std::optional<std::string> address_of_all_hosts(const ClusterConfig& config) {
+  if (config.node.address.empty() && config.node.advertise.empty()) return std::nullopt;
+  return fmt::format(
+      "{}: cluster.address and cluster.advertise are for one machine; with [[host]], each has host.address",
+      config.address_origin.text());
+}
+
+void add_host_variables(Variables& variables, const HostConfig& host, const RoleConfig& role, std::size_t index) {
+  if (host.gpus > 0) {
+    variables["CUDA_VISIBLE_DEVICES"] = fmt::format("{}", index % static_cast<std::size_t>(host.gpus));
+  }
+  for (const StringTable& env : {host.env, role.env}) {
+    for (const auto& [name, value] : env) variables[name] = value;
+  }
+}
+
 }  // namespace troupe::detail

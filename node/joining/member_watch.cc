@@ -36,8 +36,8 @@ class WatchedList : public SignedListHolder {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     auto taken = file_->take(text, std::chrono::system_clock::now());
     if (!taken.ok()) {
-      spdlog::warn("[{}] {} told of a list of members that {}", name_, from, taken.error().message);
-      audit(AuditEvent::refused, fmt::format("a list of members that {}", taken.error().message), from);
+      spdlog::warn("[{}] {} told of a list of members that does not count: {}", name_, from, taken.error().message);
+      audit(AuditEvent::refused, fmt::format("a list of members that does not count: {}", taken.error().message), from);
       return taken.error();
     }
     auto& [serial, news] = taken.value();
@@ -67,7 +67,9 @@ class WatchedList : public SignedListHolder {
       if (const auto node = node_.lock()) node->listed_grants().replace(grants_of(members));
       const auto replaced = ring_.replace_members(std::move(members.valid));
       if (!replaced) return spdlog::warn("[{}] {}", name_, replaced.error().message);
-      audit(AuditEvent::keys_changed, fmt::format("list of members {}: {}", given, news.line));
+      audit(AuditEvent::keys_changed, news.line.empty()
+                                          ? fmt::format("members of list {} whose last day is over are out", given)
+                                          : fmt::format("list of members {}: {}", given, news.line));
     }
     const auto own = ring_.key_of(ring_.own_name());
     if (!own) {

@@ -154,7 +154,8 @@ Result<NodeKeys> NodeKeys::load(const std::string& key_file, const std::string& 
   const detail::MemberFile::Paths paths{path, fs::path(key_file).replace_extension(".told").string(), key_file};
   auto content = detail::MemberFile::newest(paths, file.verifying_key);
   if (!content.ok()) return content.error();
-  const auto& [used, text, list] = content.value();
+  const std::string& used = content.value().path;
+  const MemberList& list = content.value().list;
   if (list.cluster_id != file.cluster_id) {
     return key_failure(ErrorCode::bad_argument, fmt::format("{} is of cluster {}, and {} of cluster {}", used,
                                                             list.cluster_id, key_file, file.cluster_id));

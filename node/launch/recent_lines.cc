@@ -14,9 +14,9 @@ RecentLines::RecentLines(std::vector<std::string> names) {
 void RecentLines::add(std::size_t node, Output stream, std::string_view line) {
   NodeLines& lines = nodes_[node];
   lines.kept.push_back({count_++, lines.count++, stream, std::string(line)});
-  lines.bytes += line.size();
+  lines.bytes += lines.kept.back().cost();
   while (lines.bytes > kKeptMax && lines.kept.size() > 1) {
-    lines.bytes -= lines.kept.front().text.size();
+    lines.bytes -= lines.kept.front().cost();
     lines.kept.pop_front();
   }
 }
@@ -74,15 +74,16 @@ LogReport RecentLines::since(std::uint64_t from, std::optional<std::size_t> node
     for (auto line = first; line != nodes_[i].kept.end(); ++line) found.emplace_back(&nodes_[i], &*line);
   }
   std::ranges::sort(found, {}, [](const auto& each) { return each.second->number; });
-  LogReport report{.next = count_, .over = over_, .lines = {}};
+  LogReport report{.next = count_, .more = false, .over = over_, .lines = {}};
   std::size_t bytes = 0;
   for (const auto& [of, line] : found) {
     if (bytes > kAnswerMax) {
       report.next = line->number;
       report.over = false;
+      report.more = true;
       break;
     }
-    bytes += line->text.size();
+    bytes += line->cost();
     report.lines.push_back({of->name, line->place, line->stream == Output::err, line->text});
   }
   return report;

@@ -23,6 +23,7 @@ class RecentLines {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
+  static constexpr std::size_t kLineCost = 64;          ///< bytes that a line counts for besides its text
   static constexpr std::size_t kKeptMax = 128 << 10;    ///< bytes of one node's lines; older ones are dropped
   static constexpr std::size_t kAnswerMax = 512 << 10;  ///< bytes of lines in an answer; `next` leads to the rest
   static constexpr std::chrono::milliseconds kPatience{1'000};  ///< less than a control connection has
@@ -56,6 +57,7 @@ class RecentLines {
     std::uint64_t place = 0;   ///< of its node
     Output stream = Output::out;
     std::string text;
+    [[nodiscard]] std::size_t cost() const { return kLineCost + text.size(); }
   };
   struct NodeLines {
     std::string name;

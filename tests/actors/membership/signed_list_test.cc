@@ -105,8 +105,7 @@ BOOST_FIXTURE_TEST_CASE(who_asks_gets_the_list, Sharing) {
 
 BOOST_FIXTURE_TEST_CASE(who_lies_is_not_asked_again, Sharing,
                         *boost::unit_test::label("attack") * boost::unit_test::label("S11")) {
-  const msg::AnyMessage lies[] = {msg::SignedList{{std::byte{255}}}, msg::SignedList{list_of(6)}, msg::SignedList{},
-                                  msg::Failure{}};
+  const msg::AnyMessage lies[] = {msg::SignedList{{std::byte{255}}}, msg::SignedList{list_of(6)}, msg::SignedList{}};
   std::uint64_t life = 10;
   for (const msg::AnyMessage& lie : lies) {
     const auto liar = peer("liar", ++life);
@@ -119,6 +118,16 @@ BOOST_FIXTURE_TEST_CASE(who_lies_is_not_asked_again, Sharing,
     BOOST_TEST(answer(*liar, lie) == 0U);
     liar->die();
   }
+}
+
+// As a node that has no memory for its list just now.
+BOOST_FIXTURE_TEST_CASE(who_fails_is_asked_again, Sharing) {
+  const auto first = peer("p1");
+  first->say("m", "membership", msg::SignedListKnown{8});
+  BOOST_TEST(answer(*first, msg::Failure{Error{.code = ErrorCode::resource_exhausted, .message = "no memory"}}) == 1U);
+  clock->advance(1s);
+  BOOST_TEST(answer(*first, msg::SignedList{list_of(8)}) == 1U);
+  BOOST_TEST(list->serial() == 8U);
 }
 
 BOOST_FIXTURE_TEST_CASE(who_does_not_answer_holds_nobody_up, Sharing,

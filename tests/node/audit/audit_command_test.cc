@@ -36,6 +36,7 @@ BOOST_AUTO_TEST_CASE(whole_logs_pass_and_broken_ones_do_not) {
   std::ofstream(path) << text << std::string(1 << 20, '{');
   BOOST_TEST(verify_audit({path}) == 1);
   BOOST_TEST(verify_audit({path + ".1"}) == 1);  // no such file
+  BOOST_TEST(verify_audit({directory.path().string()}) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

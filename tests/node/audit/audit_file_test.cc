@@ -136,7 +136,10 @@ BOOST_AUTO_TEST_CASE(what_is_planted_before_a_file_is_replaced_is_not_written_to
 BOOST_AUTO_TEST_CASE(two_processes_do_not_write_to_one_file) {
   const TemporaryDirectory directory;
   const fs::path path = directory.path() / "ps0.audit";
+  fill(path, "one\n");  // the end of a file that is there is read, by another descriptor
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
   const auto file = AuditFile::open(path).value();
+  BOOST_TEST(!AuditFile::open(path).ok());
   const pid_t child = ::fork();
   if (child == 0) ::_exit(AuditFile::open(path).ok() ? 1 : 0);
   int status = -1;

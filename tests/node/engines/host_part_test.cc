@@ -28,12 +28,13 @@ constexpr const char* kHosts =
 
 /// A ps on alpha, three trainers on beta, a driver on alpha; and their keys.
 struct Part : TemporaryDirectory {
-  explicit Part(const std::string& cluster = "port = 29600\n", const std::string& hosts = kHosts)
+  explicit Part(const std::string& cluster = "port = 29600\n", const std::string& hosts = kHosts,
+                const std::string& program = "sh")
       : keys(KeyDirectory::make((path() / "keys").string())) {
-    const auto role = [](const std::string& name, int count, const std::string& host) {
+    const auto role = [&](const std::string& name, int count, const std::string& host) {
       return fmt::format(
-          "[[role]]\nname = \"{}\"\ncount = {}\nhosts = [\"{}\"]\ncommand = [\"sh\", \"-c\", '''{}''']\n", name, count,
-          host, "echo $TROUPE_NODE $TROUPE_KEY_FILE ${TROUPE_SECRET_FD:-no secret}");
+          "[[role]]\nname = \"{}\"\ncount = {}\nhosts = [\"{}\"]\ncommand = [\"{}\", \"-c\", '''{}''']\n", name, count,
+          host, program, "echo $TROUPE_NODE $TROUPE_KEY_FILE ${TROUPE_SECRET_FD:-no secret}");
     };
     std::ofstream(path() / "c.toml") << "[cluster]\nresult = \"driver\"\n"
                                      << cluster << hosts << role("ps", 1, "alpha") << role("trainer", 3, "beta")
@@ -114,6 +115,12 @@ BOOST_AUTO_TEST_CASE(the_first_node_listens_at_its_hosts_address_and_others_towa
   BOOST_TEST(value(named.plan("alpha").nodes[0], "TROUPE_ADDRESS") == "tcp://192.0.2.7:29600");
 }
 
+BOOST_AUTO_TEST_CASE(programs_run_in_the_directory_of_the_host) {
+  const Part part("port = 29600\n", std::string(kHosts) + "working_dir = \"/srv/app\"\n");
+  for (const NodePlan& node : part.plan("beta").nodes) BOOST_TEST(node.child.working_dir == "/srv/app");
+  BOOST_TEST(part.plan("alpha").nodes[0].child.working_dir == "");
+}
+
 BOOST_AUTO_TEST_CASE(what_is_missing_or_contradicts_itself_is_named) {
   const Part part;
   BOOST_TEST(part.refusal("alpah") == "DIR/c.toml has no host \"alpah\", did you mean \"alpha\"?; it has alpha, beta");
@@ -124,6 +131,13 @@ BOOST_AUTO_TEST_CASE(what_is_missing_or_contradicts_itself_is_named) {
   const Part nowhere("port = 29600\n", "[[host]]\nname = \"alpha\"\n[[host]]\nname = \"beta\"\n");
   BOOST_TEST(nowhere.refusal("alpha") ==
              "DIR/c.toml: host.alpha.address is missing: the host of ps, as all others reach it");
+  const Part shared("port = 29600\naddress = \"192.0.2.9\"\n");
+  BOOST_TEST(shared.refusal("beta").ends_with(
+      "cluster.address and cluster.advertise are for one machine; with [[host]], each has host.address"));
+  const Part unknown("port = 29600\n", kHosts, "trainer-of-no-file");
+  const std::string refusal = unknown.refusal("beta");
+  BOOST_TEST(refusal.find("no program \"trainer-of-no-file\"") != std::string::npos);
+  BOOST_TEST(refusal.find("trainer-of-no-file") == refusal.rfind("trainer-of-no-file"));  // of three nodes, once
   const Part idle("port = 29600\n", std::string(kHosts) + "[[host]]\nname = \"gamma\"\n");
   BOOST_TEST(idle.refusal("gamma").ends_with(" places no node on host gamma"));
   const auto without_keys = TroupeRun(part.path(), {"up", "c.toml", "--host", "alpha"}).finish();

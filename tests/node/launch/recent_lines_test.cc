@@ -32,7 +32,7 @@ struct Launched {
       const LogReport report = parse_log_report(answer);
       std::string text;
       for (const LogLine& line : report.lines) text += line.node + (line.is_error ? "!" : ":") + line.text + " ";
-      return text + "next " + std::to_string(report.next) + (report.over ? " over" : "");
+      return text + "next " + std::to_string(report.next) + (report.more ? " more" : "") + (report.over ? " over" : "");
     } catch (const ReportError& error) {
       return error.what();
     }
@@ -123,20 +123,37 @@ BOOST_AUTO_TEST_CASE(who_waits_is_told_of_the_end_and_who_left_is_not_waited_for
 BOOST_AUTO_TEST_CASE(a_node_that_prints_much_loses_its_own_oldest_lines_only) {
   print(0, "of ps");
   const std::string kilobyte(1024, 'x');
-  constexpr std::uint64_t kCount = 2 * RecentLines::kKeptMax / 1024;
+  constexpr std::uint64_t kKept = RecentLines::kKeptMax / (1024 + RecentLines::kLineCost);
+  constexpr std::uint64_t kCount = 2 * kKept;
   for (std::uint64_t i = 0; i < kCount; ++i) print(1, kilobyte);
   const LogReport all = parse_log_report(*lines.answer("logs", "0", 1, kStart));
-  BOOST_REQUIRE(all.lines.size() == 1 + RecentLines::kKeptMax / 1024);
+  BOOST_REQUIRE(all.lines.size() == 1 + kKept);
   BOOST_TEST(all.lines[0].text == "of ps");
-  BOOST_TEST(all.lines[1].place == kCount - RecentLines::kKeptMax / 1024);
+  BOOST_TEST(all.lines[1].place == kCount - kKept);
   BOOST_TEST(all.lines.back().place == kCount - 1);
   print(1, std::string(3 * RecentLines::kKeptMax, 'y'));  // longer than all that is kept: it alone
   BOOST_TEST(parse_log_report(*lines.answer("logs", "0 trainer0", 2, kStart)).lines.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(short_lines_count_for_more_than_their_text) {
+  RecentLines many(std::vector<std::string>(16, "node"));
+  for (int i = 0; i < 1'000'000; ++i) many.add(static_cast<std::size_t>(i % 16), Output::out, "");
+  std::size_t count = 0;
+  std::uint64_t next = 0;
+  for (bool more = true; more;) {
+    const std::string answer = *many.answer("logs", std::to_string(next), 1, kStart);
+    BOOST_TEST(answer.size() < 4 * RecentLines::kAnswerMax);
+    const LogReport report = parse_log_report(answer);
+    next = report.next;
+    count += report.lines.size();
+    more = report.more;
+  }
+  BOOST_TEST(count == 16 * RecentLines::kKeptMax / RecentLines::kLineCost);
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_is_bounded_and_the_next_goes_on) {
   RecentLines many(std::vector<std::string>(16, "node"));
-  const std::string line(RecentLines::kKeptMax / 4, 'x');
+  const std::string line(RecentLines::kKeptMax / 4 - RecentLines::kLineCost, 'x');
   for (std::size_t i = 0; i < 64; ++i) many.add(i % 16, Output::out, line);
   many.end();
   std::size_t count = 0;
@@ -146,6 +163,7 @@ BOOST_AUTO_TEST_CASE(an_answer_is_bounded_and_the_next_goes_on) {
     BOOST_TEST(answer.size() < 2 * RecentLines::kAnswerMax);
     const LogReport report = parse_log_report(answer);
     BOOST_REQUIRE((report.over || report.next > next));
+    BOOST_TEST(report.more != report.over);
     next = report.next;
     count += report.lines.size();
     over = report.over;
