@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "node/hosts/agent_frames.h"
+#include "node/links/socket_address.h"
 
 namespace troupe::detail {
 namespace {
@@ -169,13 +170,17 @@ std::string json_of(const Listening& message) {
 template <>
 Listening parse_body(std::string_view body) {
   const json value = parsed(body);
-  return {.problem = text_in(value, "problem"),
-          .address = text_in(value, "address"),
-          .port = port_in(value, "port"),
-          .udp = flag_in(value, "udp"),
-          .stream_port = port_in(value, "stream_port"),
-          .ports = count_in(value, "ports"),
-          .stream_ports = count_in(value, "stream_ports")};
+  Listening listening{.problem = text_in(value, "problem"),
+                      .address = text_in(value, "address"),
+                      .port = port_in(value, "port"),
+                      .udp = flag_in(value, "udp"),
+                      .stream_port = port_in(value, "stream_port"),
+                      .ports = count_in(value, "ports"),
+                      .stream_ports = count_in(value, "stream_ports")};
+  // Other hosts are told of it.
+  const bool is_place = listening.port != 0 && host_address(fmt::format("[{}]:{}", listening.address, listening.port));
+  if (listening.problem.empty() && !is_place) refuse("it listens at no numeric address and port");
+  return listening;
 }
 
 std::string json_of(const ReachOrder& message) {

@@ -63,7 +63,8 @@ inline constexpr std::size_t kTokenSize = 32;
 
 /// How many ports of a range could be listened at.
 struct PortCount {
-  std::uint64_t tried = 0;  ///< 0: there is no range
+  static constexpr int kTriedMax = 256;  ///< the first ones of a larger range
+  std::uint64_t tried = 0;               ///< 0: there is no range
   std::uint64_t free = 0;
   friend bool operator==(const PortCount&, const PortCount&) = default;
 };

@@ -20,6 +20,7 @@
 #include "node/doctor/host_rules.h"
 #include "node/doctor/network_rules.h"
 #include "node/hosts/hosts_start.h"
+#include "node/keys/word_lines.h"
 #include "node/links/tcp_place.h"
 
 namespace troupe::detail {
@@ -34,13 +35,18 @@ constexpr std::size_t kProblemSizeMax = 1024;
 constexpr std::chrono::milliseconds kCloseMax{1'000};  // until agents must have ended
 
 std::string random_token() {
-  std::array<unsigned char, kTokenSize / 2> bytes{};
+  std::array<std::byte, kTokenSize / 2> bytes{};
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
     throw std::system_error(errno, std::generic_category(), "getrandom");
   }
-  std::string token;
-  for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
-  return token;
+  return hex_of(bytes);
+}
+
+/// Returns that an agent does not answer, with its first reason.
+std::string refusal_of(const AgentFrame& answer, std::string_view question) {
+  const auto refused = parse_body<AgentRefused>(answer.body);
+  return fmt::format("its agent refuses to say {}{}", question,
+                     refused.problems.empty() ? "" : ": " + refused.problems.front().substr(0, kProblemSizeMax));
 }
 
 std::string no_body(const ExaminedHost&) { return {}; }
@@ -256,10 +262,8 @@ void Examination::ask(const std::vector<Host*>& hosts, const Question& question)
     const auto answer = host->take_answer();
     if (!answer) continue;
     try {
-      if (answer->kind == AgentFrameKind::refused && question.order != AgentFrameKind::prepare) {
-        throw AgentProtocolError("it refuses to say " + std::string(question.name));
-      }
-      question.take(*host, *answer);
+      const bool is_refused = answer->kind == AgentFrameKind::refused && question.order != AgentFrameKind::prepare;
+      is_refused ? host->give_up(refusal_of(*answer, question.name), {}) : question.take(*host, *answer);
     } catch (const AgentProtocolError& error) {
       host->give_up(fmt::format("its agent does not follow the protocol: {}", error.what()), {});
     }

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "node/control/text_table.h"
 
@@ -12,7 +14,29 @@ namespace troupe::detail {
 namespace {
 
 constexpr std::size_t kSaidMax = 4;                       // lines
+constexpr std::size_t kLineMax = 1024;                    // bytes of what an agent says in a finding
 constexpr std::chrono::milliseconds kSilenceMax{40'000};  // an agent ends after 60 s without a word
+
+/// Returns the command as a shell takes it, where this program is `troupe`.
+std::string shell_command(const std::vector<std::string>& words) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  std::string command;
+  for (const std::string& word : words) {
+    if (!command.empty()) command += ' ';
+    if (word == "/proc/self/exe") {
+      command += "troupe";
+      continue;
+    }
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
+      command += word;
+      continue;
+    }
+    command += '\'';
+    for (const char c : word) command += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    command += '\'';
+  }
+  return command;
+}
 
 std::int64_t microseconds_now() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -107,9 +131,9 @@ bool ExaminedHost::take(const AgentFrame& frame) {
 void ExaminedHost::complain(std::string_view line) {
   if (gone_) return;
   gone_ = true;
-  std::string hint = fmt::format("try it: {} < /dev/null", fmt::join(options_.plan.agent, " "));
+  std::string hint = fmt::format("try it: {} < /dev/null", shell_command(options_.plan.agent));
   if (said_.size() > 1) hint += fmt::format("; it said: {}", fmt::join(said_, " / "));
-  add({Mark::problem, logged_in_ ? "agent" : "login", std::string(line), std::move(hint)});
+  add({Mark::problem, logged_in_ ? "agent" : "login", std::string(line.substr(0, kLineMax)), std::move(hint)});
 }
 
 }  // namespace troupe::detail

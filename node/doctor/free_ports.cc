@@ -4,7 +4,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <stdexcept>
+#include <system_error>
 
 #include "node/file_descriptor.h"
 
@@ -13,6 +15,7 @@ namespace {
 
 bool is_free(const SocketAddress& address, int type) {
   const FileDescriptor attempt(socket(address.family(), type | SOCK_CLOEXEC, 0));
+  if (!attempt.is_open()) throw std::system_error(errno, std::generic_category());  // this says nothing about the port
   const int on = 1;
   // As nodes do: a port that was used until a minute ago is free. One at which something listens is not.
   if (type == SOCK_STREAM) setsockopt(attempt.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -29,7 +32,7 @@ SocketAddress numeric_address(const std::string& host, int port) {
 
 PortCount count_free_ports(const std::string& host, const PortRange& range, PortKind kind) {
   PortCount count;
-  const int last = std::min<int>(range.high, range.low + kPortsTriedMax - 1);
+  const int last = std::min<int>(range.high, range.low + PortCount::kTriedMax - 1);
   for (int port = range.low; port <= last; ++port) {
     const SocketAddress address = numeric_address(host, port);
     ++count.tried;

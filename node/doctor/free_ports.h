@@ -13,10 +13,8 @@ namespace troupe::detail {
 /// Which sockets must have a port for it to count.
 enum class PortKind : std::uint8_t { tcp, tcp_and_udp };
 
-inline constexpr int kPortsTriedMax = 256;
-
-/// Tries to bind the first kPortsTriedMax ports of `range`, one after the other. `host`: a numeric address of this
-/// machine.
+/// Tries to bind the first PortCount::kTriedMax ports of `range`, one after the other. `host`: a numeric address of
+/// this machine. Throws std::system_error if no socket can be opened.
 [[nodiscard]] PortCount count_free_ports(const std::string& host, const PortRange& range, PortKind kind);
 
 /// Returns the address of a numeric `host`, with or without colons. Throws std::invalid_argument if it is none.

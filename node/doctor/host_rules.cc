@@ -98,8 +98,10 @@ Finding judge_sodium(const HostFacts& facts, const HostNeeds& needs) {
 
 /// Judges how many ports of a range are free. `wanted`: by nodes.
 Finding judge_ports(const char* check, const PortCount& ports, std::size_t wanted, Mark if_too_few) {
-  Finding finding{Mark::ok, check, fmt::format("{} of {} free", ports.free, ports.tried), {}};
-  if (ports.free >= std::max<std::size_t>(wanted, 1)) return finding;
+  const bool has_more = ports.tried >= PortCount::kTriedMax;  // that were not tried
+  Finding finding{
+      Mark::ok, check, fmt::format("{} of {}{} free", ports.free, has_more ? "the first " : "", ports.tried), {}};
+  if (has_more || ports.free >= std::max<std::size_t>(wanted, 1)) return finding;
   finding.mark = if_too_few;
   finding.hint =
       fmt::format("{} nodes run there: widen cluster.{}, or end what listens there (ss -ltnup)", wanted, check);

@@ -58,7 +58,8 @@ void ReachAttempts::begin(std::size_t place, Way way, const ReachPlace& where) {
     const auto address = numeric_address(where.address, way == Way::stream ? where.stream_port : where.port);
     const int type = way == Way::udp ? SOCK_DGRAM : SOCK_STREAM;
     attempt.socket = FileDescriptor(::socket(address.family(), type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const bool begun = connect(attempt.socket.get(), address.get(), address.size) == 0 || errno == EINPROGRESS;
+    const bool begun = attempt.socket.is_open() &&
+                       (connect(attempt.socket.get(), address.get(), address.size) == 0 || errno == EINPROGRESS);
     if (!begun) fail(attempt, errno);
     else if (way == Way::tcp) reached_.ways[place].from = own_address_of(attempt.socket);
   } catch (const std::invalid_argument& error) {

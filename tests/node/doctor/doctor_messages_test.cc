@@ -98,7 +98,10 @@ BOOST_AUTO_TEST_CASE(places_out_of_range_are_refused) {
   refuse_all(kListening,
              {[](auto& value) { value["port"] = 65536; }, [](auto& value) { value["udp"] = "yes"; },
               [](auto& value) { value["ports"]["free"] = 101; }, [](auto& value) { value["ports"]["tried"] = 65536; },
-              [](auto& value) { value["ports"] = 3; }});
+              [](auto& value) { value["ports"] = 3; }, [](auto& value) { value["port"] = 0; },
+              [](auto& value) { value["address"] = ""; }, [](auto& value) { value["address"] = "first.example"; },
+              [](auto& value) { value["address"] = std::string(1024, '1'); }});
+  BOOST_TEST(parse_body<Listening>(json_of(Listening{.problem = "no port"})).problem == "no port");
   refuse_all(kListen, {[](auto& value) { value["token"] = "short"; }, [](auto& value) { value["toward"] = "a"; },
                        [](auto& value) { value["toward"][0] = 3; }});
   refuse_all(kReach,

@@ -148,6 +148,10 @@ BOOST_AUTO_TEST_CASE(each_node_of_a_host_needs_a_port) {
   BOOST_TEST(ports.mark == Mark::problem);
   BOOST_TEST(ports.seen == "1 of 3 free");
   BOOST_TEST(ports.hint.starts_with("2 nodes run there: widen cluster.ports"));
+  listening.ports = {256, 1};  // others of the range may be free
+  const Finding sample = finding_of(judge_listening(listening, kNeeds), "ports");
+  BOOST_TEST(sample.mark == Mark::ok);
+  BOOST_TEST(sample.seen == "1 of the first 256 free");
 }
 
 BOOST_AUTO_TEST_CASE(ranges_that_are_not_given_are_not_judged) {
