@@ -26,11 +26,9 @@ enum class ValueEnd : std::uint8_t {
 template <class T>
 inline constexpr ValueEnd kValueEnd = std::is_trivially_destructible_v<T> ? ValueEnd::anywhere : ValueEnd::alone;
 template <>
-inline constexpr ValueEnd kValueEnd<std::string> = ValueEnd::anywhere;
+inline constexpr ValueEnd kValueEnd<std::string> = ValueEnd::together;
 template <>
-inline constexpr ValueEnd kValueEnd<Tensor> = ValueEnd::together;
-template <>
-inline constexpr ValueEnd kValueEnd<Variable> = ValueEnd::together;
+inline constexpr ValueEnd kValueEnd<Tensor> = ValueEnd::together;  // a Variable is alone: its graph may hold hooks
 template <class T>
 inline constexpr ValueEnd kValueEnd<std::vector<T>> = std::max(kValueEnd<T>, ValueEnd::together);
 

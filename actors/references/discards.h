@@ -22,7 +22,7 @@ class Discards {
 
   explicit Discards(Run run) : run_(std::move(run)) {}
 
-  /// Destroys `value`, if this is its last holder, later; here if the pool has stopped or there is no memory for a job.
+  /// Destroys `value`, if this is its last holder, later; here if the pool refuses a job or there is no memory for it.
   void add(Value value);
 
  private:

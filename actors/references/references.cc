@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <atomic>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -438,15 +439,19 @@ void References::peer_down(const Peer& peer, const Error& why) {
     state_->node.host().send(owner, PeerDown{life_of(peer), why});
 }
 
-// A pool that refuses the job has stopped: then the value is destroyed here.
-void References::discard(const RRefId& rref, std::shared_ptr<const Result<ValueBox>> value) {
+// A pool that has stopped, or has no thread for it, refuses the job: then the value is destroyed here. Without memory
+// for a job, too: the end of a value must not fail.
+void References::discard(const RRefId& rref, std::shared_ptr<const Result<ValueBox>> value) noexcept {
   if (!value || !value->ok() || !value->value().value) return;
-  switch (value->value().ops->end) {
-    case ValueEnd::anywhere: return;
-    case ValueEnd::together: return state_->discards.add(std::move(value));
-    case ValueEnd::alone:
-      return state_->node.run(
-          "drop " + rref.text(), [value = std::move(value)]() mutable { value.reset(); }, [](const Error&) {});
+  try {
+    switch (value->value().ops->end) {
+      case ValueEnd::anywhere: return;
+      case ValueEnd::together: return state_->discards.add(std::move(value));
+      case ValueEnd::alone:
+        return state_->node.run(
+            "drop " + rref.text(), [value = std::move(value)]() mutable { value.reset(); }, [](const Error&) {});
+    }
+  } catch (const std::exception&) {
   }
 }
 

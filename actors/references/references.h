@@ -137,7 +137,7 @@ class References {
   void peer_down(const Peer& peer, const Error& why);
 
   /// Destroys the value of `rref`, if this is its last holder, where its destructor may run.
-  void discard(const RRefId& rref, std::shared_ptr<const Result<ValueBox>> value);
+  void discard(const RRefId& rref, std::shared_ptr<const Result<ValueBox>> value) noexcept;
 
   /// Fails everything that waits, destroys the values (on the pool) and ends the actors.
   void stop(const Error& why);

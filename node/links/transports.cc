@@ -94,34 +94,39 @@ TcpPlace place_in_numbers(const std::string& address) {
   return TcpPlace{numbers_of(place->host), place->port};
 }
 
-/// What `streams` and `stream_ports` ask for; no value: large messages share the connection of small ones. Throws
-/// std::invalid_argument.
-std::optional<detail::StreamReceiverOptions> streams_of(const LinkRequest& request, const TcpPlace& listen) {
+struct WantedStreams {
+  bool wanted = true;  ///< false: large messages share the connection of small ones
+  detail::StreamReceiverOptions receiver;
+};
+
+/// What `streams` and `stream_ports` ask for. Throws std::invalid_argument.
+WantedStreams streams_of(const LinkRequest& request, const TcpPlace& listen) {
   const auto option = [&](const std::string& name) -> std::optional<std::string> {
     const auto found = request.options.find(name);
     return found == request.options.end() ? std::nullopt : std::optional(found->second);
   };
-  detail::StreamReceiverOptions streams{.host = listen.host};
+  WantedStreams streams{.receiver = {.host = listen.host}};
   const std::optional<std::string> ports = option("stream_ports");
-  if (ports && !(streams.ports = PortRange::parse(*ports)))
+  if (ports && !(streams.receiver.ports = PortRange::parse(*ports)))
     throw std::invalid_argument(fmt::format("stream_ports = \"{}\" is not LOW-HIGH, two ports", *ports));
   const std::string wanted = option("streams").value_or("auto");
-  if (wanted == "off") return std::nullopt;
-  if (wanted != "auto") throw std::invalid_argument(fmt::format("streams = \"{}\" is neither auto nor off", wanted));
+  if (wanted != "auto" && wanted != "off")
+    throw std::invalid_argument(fmt::format("streams = \"{}\" is neither auto nor off", wanted));
   // A firewall lets `ports` through, and each of them may be wanted by another node; who forwards one port to this node
   // forwards no other.
   const std::optional<TcpPlace> told = TcpPlace::parse(option("advertise").value_or(""));
   const bool is_forwarded = told && told->port != "*";
-  return (option("ports") || is_forwarded) && !ports ? std::nullopt : std::optional(std::move(streams));
+  streams.wanted = wanted == "auto" && (ports || !(option("ports") || is_forwarded));
+  return streams;
 }
 
-/// Opens a link whose large messages have connections of their own.
-Result<std::unique_ptr<Link>> open_with_streams(LinkRequest request, std::string listen,
-                                                detail::StreamReceiverOptions streams) {
+/// Opens a link whose large messages have connections of their own, if they are wanted; else peers are told so.
+Result<std::unique_ptr<Link>> open_with_streams(LinkRequest request, std::string listen, WantedStreams streams) {
   StreamLinkOptions options{.name = request.name,
                             .incarnation = request.incarnation,
+                            .has_streams = streams.wanted,
                             .keys = request.keys,
-                            .receiver = std::move(streams),
+                            .receiver = std::move(streams.receiver),
                             .log = request.log,
                             .audit = request.audit};
   auto link = open_zmq_link(std::move(request), std::move(listen));
@@ -138,9 +143,8 @@ Result<std::unique_ptr<Link>> open_tcp(LinkRequest request) {
     } else if (reaches_other_machines(request.network) && is_any_address(listen.host)) {
       throw std::invalid_argument(fmt::format("peers cannot connect to \"{}\": set `advertise`, too", request.listen));
     }
-    std::optional<detail::StreamReceiverOptions> streams = streams_of(request, listen);
-    if (!streams) return open_zmq_link(std::move(request), listen.text());
-    return open_with_streams(std::move(request), listen.text(), *std::move(streams));
+    WantedStreams streams = streams_of(request, listen);
+    return open_with_streams(std::move(request), listen.text(), std::move(streams));
   } catch (const std::invalid_argument& error) {
     return refused(request.listen, fmt::format("cannot listen at \"{}\": {}", request.listen, error.what()));
   }

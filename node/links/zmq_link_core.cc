@@ -425,7 +425,9 @@ void ZmqLinkCore::end_former_members(TimePoint now) {
     outgoing_.at(peer.connection)
         .outgoing.say_bye(
             {ErrorCode::peer_down, fmt::format("{} does not let this node's key in any more", parts_.self.peer.name)});
-    drop(name, about(peer.peer, ErrorCode::peer_down, "its key is not in the list of members any more"));
+    drop(name, about(peer.peer, ErrorCode::peer_down,
+                     key_of(name) ? "its key was replaced while it connected"
+                                  : "its key is not in the list of members any more"));
   }
 }
 

@@ -90,8 +90,7 @@ void ZmqOutgoing::open(TimePoint now) {
                                   : answers_ ? AttemptLimit::Rank::answers
                                   : began_   ? AttemptLimit::Rank::repeats
                                              : AttemptLimit::Rank::first;
-  waits_for_place_ = !parts_.attempts.ask(key_, rank, now);
-  if (!waits_for_place_) begin(now);
+  if (parts_.attempts.ask(key_, rank, now)) begin(now);
 }
 
 void ZmqOutgoing::hurry() {
@@ -109,7 +108,6 @@ void ZmqOutgoing::ask_again(TimePoint now) {
 void ZmqOutgoing::begin(TimePoint now) {
   opened_ = now;
   answer_by_ = now + parts_.handshake_patience();
-  waits_for_place_ = false;
   if (!began_) {
     began_ = now;
     give_up_at_ = now + parts_.options.connect_patience;

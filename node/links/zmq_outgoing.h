@@ -114,7 +114,6 @@ class ZmqOutgoing {
   Frame bulk_envelope_;          ///< the same on the separate connection
 
   bool answers_ = false;          ///< the peer has connected to this node
-  bool waits_for_place_ = false;  ///< then there are no sockets
   bool connected_ = false;
   bool welcomed_ = false;
   bool asking_ = false;                        ///< see is_asking

@@ -130,7 +130,8 @@ void measure(Effort effort, const detail::ProcessGuard& guard) {
   for (int run = 0; run < (quick ? 1 : 5); ++run) {
     one_process(quick ? 16 : 64, figures);
     process_each("ipc", quick ? 16 : 64, run, effort, guard, figures);
-    process_each("keys", quick ? 16 : 128, run, effort, guard, figures);
+    for (const std::size_t nodes : quick ? std::vector<std::size_t>{16} : std::vector<std::size_t>{64, 128})
+      process_each("keys", nodes, run, effort, guard, figures);
   }
   figures.print();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -76,6 +77,7 @@ void StreamLink::stop() {
 }
 
 std::optional<StreamUse> StreamLink::streams() const {
+  if (!options_.has_streams) return std::nullopt;
   StreamUse counts{.out_streams = sender_.open_streams(),
                    .in_streams = receiver_.open_streams(),
                    .encrypted = options_.keys.has_value(),
@@ -91,7 +93,7 @@ std::optional<StreamUse> StreamLink::streams() const {
 // --- packets ---------------------------------------------------------------------------------------------------------
 
 void StreamLink::send(const NodeName& to, LinkLane lane, Frames packet) {
-  if (lane == LinkLane::bulk && detail::fits_record(packet)) {
+  if (options_.has_streams && lane == LinkLane::bulk && detail::fits_record(packet)) {
     if (sender_.send(to, packet)) return;
     open_stream(to);
   }
@@ -159,6 +161,13 @@ Result<StreamTerms> StreamLink::terms_with(const Peer& peer, bool opens) const {
   return terms;
 }
 
+/// Returns whether the keys of `terms` still count. A stream that was registered before they are compared is ended by
+/// follow_keys if they are replaced later.
+bool StreamLink::has_keys_of(const StreamTerms& terms, const Peer& peer, bool opens) const {
+  const Result<StreamTerms> now = terms_with(peer, opens);
+  return now && now.value().opener_key == terms.opener_key && now.value().acceptor_key == terms.acceptor_key;
+}
+
 /// Ends the streams of keys that were replaced. Packets on them are sent again by the sessions, on the link below or on
 /// the streams that these open.
 void StreamLink::follow_keys() {
@@ -190,9 +199,13 @@ void StreamLink::open_stream(const NodeName& to) {
     const TimePoint now = std::chrono::steady_clock::now();
     if (other.state == Other::State::asked && now >= other.answer_by) put_off(other, now);
     if (other.state != Other::State::closed || now < other.retry_at) return;
+    try {
+      other.secret = StreamSecret::random();
+    } catch (const std::bad_alloc&) {
+      return put_off(other, now);
+    }
     other.state = Other::State::asked;
     other.id = detail::random_stream_id();
-    other.secret = StreamSecret::random();
     other.answer_by = now + options_.answer_patience;
     control.id = other.id;
     control.share = other.secret->share();
@@ -225,25 +238,32 @@ void StreamLink::obey(const NodeName& from, Incarnation incarnation, const Strea
       if (other.state != Other::State::asked || other.id != control.id) return;
       secret = std::exchange(other.secret, std::nullopt);
       other.state = Other::State::opened;
-      if (control.kind == StreamControl::Kind::refuse) put_off(other, std::chrono::steady_clock::now());
+      other.opened_at = std::chrono::steady_clock::now();
+      if (control.kind == StreamControl::Kind::refuse) put_off(other, other.opened_at);
     }
   }
   switch (control.kind) {
     case StreamControl::Kind::open: return accept_stream(*peer, control);
     case StreamControl::Kind::accept: return connect_stream(*peer, *secret, control);
     case StreamControl::Kind::refuse:
+      if (!is_news(from, control.reason)) return;
       return log(fmt::format("{} accepts no stream, large messages to it share the connection of small ones: {}", from,
                              control.reason));
   }
 }
 
 void StreamLink::accept_stream(const Peer& from, const StreamControl& open) {
-  auto answer = answer_to(from, open);
+  Result<StreamControl> answer = make_error(ErrorCode::resource_exhausted, "it has no memory for a stream");
+  try {
+    answer = answer_to(from, open);
+  } catch (const std::bad_alloc&) {  // large messages have another way
+  }
   if (answer) return say(from.name, answer.value());
   say(from.name, {.kind = StreamControl::Kind::refuse, .id = open.id, .reason = answer.error().message});
 }
 
 Result<StreamControl> StreamLink::answer_to(const Peer& from, const StreamControl& open) {
+  if (!options_.has_streams) return make_error(ErrorCode::bad_argument, "its streams are off");
   {
     const std::lock_guard lock(mutex_);
     const auto found = others_.find(from.name);
@@ -266,6 +286,10 @@ Result<StreamControl> StreamLink::answer_to(const Peer& from, const StreamContro
   if (!key) return make_error(ErrorCode::protocol_violation, "its share makes no key");
   const auto port = receiver_.expect({from.name, from.incarnation}, open.id, *key, *cipher);
   if (!port) return port.error();
+  if (!has_keys_of(terms.value(), from, false)) {
+    receiver_.remove({from.name, from.incarnation});
+    return make_error(ErrorCode::not_authorized, "a key was just replaced");
+  }
   return StreamControl{.kind = StreamControl::Kind::accept,
                        .id = open.id,
                        .share = secret.share(),
@@ -303,27 +327,43 @@ std::string StreamLink::connect_with(const Peer& to, const StreamSecret& secret,
     sender_.open({to.name, to.incarnation}, accept.id, *key, *cipher, *place);
   } catch (const std::system_error&) {
     return "no thread can be started";
+  } catch (const std::bad_alloc&) {
+    return "no memory for a stream";
   }
-  return {};
+  if (has_keys_of(terms.value(), to, true)) return {};
+  sender_.close(to.name);
+  return "a key was just replaced";
 }
 
 void StreamLink::stream_ended(detail::StreamSender::Ended ended) {
+  bool is_failure = !ended.was_open;
   {
     const std::lock_guard lock(mutex_);
     const auto found = others_.find(ended.peer.name);
     if (found != others_.end() && found->second.id == ended.id && found->second.state == Other::State::opened) {
       Other& other = found->second;
-      if (ended.was_open) other.retry_gap = Duration{0};
-      put_off(other, std::chrono::steady_clock::now());
-      if (ended.worn) other.retry_at = std::chrono::steady_clock::now();
+      const TimePoint now = std::chrono::steady_clock::now();
+      // One that ends soon after it was connected may have reached something that accepts and closes, each time.
+      const bool has_lasted = ended.worn || (ended.was_open && now - other.opened_at >= options_.retry_max);
+      if (has_lasted) other.retry_gap = Duration{0};
+      is_failure = !has_lasted && (is_failure || other.retry_gap > Duration{0});
+      put_off(other, now);
+      if (ended.worn) other.retry_at = now;
     }
   }
   // One that was open ends with its peer, or is opened again by the next packet.
-  if (!ended.was_open) {
-    log(fmt::format("the stream to {} does not open, large messages to it share the connection of small ones: {}",
+  if (is_failure) {
+    log(fmt::format("the stream to {} does not stay open, large messages to it share the connection of small ones: {}",
                     ended.peer.name, ended.why));
   }
   for (Frames& packet : ended.left) inner_->send(ended.peer.name, LinkLane::bulk, std::move(packet));
+}
+
+/// Returns whether the last failure that was logged of streams to `peer` had another reason.
+bool StreamLink::is_news(const NodeName& peer, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  const auto found = others_.find(peer);
+  return found != others_.end() && std::exchange(found->second.last_why, why) != why;
 }
 
 void StreamLink::log(std::string_view line) {

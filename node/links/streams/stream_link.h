@@ -24,6 +24,7 @@ namespace troupe {
 struct StreamLinkOptions {
   NodeName name;
   Incarnation incarnation;
+  bool has_streams = true;           ///< false: opens and accepts none, and says so to peers that ask
   std::optional<KeyRing> keys = {};  ///< the link below has them; then streams are encrypted, never otherwise
   detail::StreamReceiverOptions receiver;
   detail::StreamSenderOptions sender = {};
@@ -74,6 +75,8 @@ class StreamLink final : public Link, private LinkSink {
     TimePoint answer_by{};                            ///< while asked
     TimePoint retry_at{};                             ///< while closed
     Duration retry_gap{0};                            ///< after the last failure
+    TimePoint opened_at{};                            ///< while opened
+    std::string last_why = {};                        ///< of the last failure that was logged
     std::optional<TimePoint> last_opened_here = {};   ///< when the peer last opened one to this node
   };
 
@@ -97,6 +100,8 @@ class StreamLink final : public Link, private LinkSink {
   void put_off(Other& other, TimePoint now) const;
   [[nodiscard]] detail::CipherSet ciphers() const;
   [[nodiscard]] Result<detail::StreamTerms> terms_with(const Peer& peer, bool opens) const;
+  [[nodiscard]] bool has_keys_of(const detail::StreamTerms& terms, const Peer& peer, bool opens) const;
+  [[nodiscard]] bool is_news(const NodeName& peer, const std::string& why);
   void log(std::string_view line);
   void refuse(std::string_view line);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -70,7 +71,7 @@ Result<std::uint16_t> StreamReceiver::expect(const NodeLife& peer, const StreamI
   }
   if (peers_.try_emplace(peer, last_era_ + 1).second) ++last_era_;
   expected_.insert_or_assign(
-      id, Expected{.peer = peer, .key = key, .cipher = cipher, .until = now + options_.proof_patience});
+      id, Expected{.peer = peer, .key = key, .cipher = cipher, .until = now + options_.announced_patience});
   return port_;
 }
 
@@ -100,9 +101,11 @@ Result<Unit> StreamReceiver::listen() {
 void StreamReceiver::remove(const NodeLife& peer) {
   {
     std::unique_lock lock(mutex_);
-    if (peers_.erase(peer) == 0) return;
+    const bool is_known = peers_.erase(peer) > 0;
     std::erase_if(expected_, [&peer](const auto& each) { return each.second.peer == peer; });
-    delivered_.wait(lock, [&] { return delivering_ != peer; });  // callbacks do not block
+    // Also if another thread has removed it, and waits for the same packet. Callbacks do not block.
+    delivered_.wait(lock, [&] { return delivering_ != peer; });
+    if (!is_known) return;
   }
   wake_up_.ring();
 }
@@ -219,7 +222,12 @@ void StreamReceiver::make_room_for_stranger() {
 
 StreamReceiver::Keep StreamReceiver::read(Connection& connection) {
   for (int i = 0; i < kPacketsPerTurn; ++i) {
-    std::optional<InStream::Happened> happened = connection.stream.read();
+    std::optional<InStream::Happened> happened;
+    try {
+      happened = connection.stream.read();
+    } catch (const std::bad_alloc&) {  // the peer chooses how much a record asks for
+      happened = InStream::Closed{.why = "no memory for a record", .refused = true};
+    }
     if (!happened) return Keep::yes;
     if (const auto* claim = std::get_if<InStream::Claimed>(&*happened)) {
       if (prove(connection, claim->preamble) == Keep::no) return Keep::no;
@@ -227,7 +235,10 @@ StreamReceiver::Keep StreamReceiver::read(Connection& connection) {
       if (!deliver(connection, std::move(arrived->packet))) return Keep::no;
     } else {
       const auto& closed = std::get<InStream::Closed>(*happened);
-      if (closed.refused) refuse(fmt::format("ended a stream of {}: {}", connection.peer->name, closed.why));
+      if (closed.refused) {
+        refuse(fmt::format("ended a stream of {}: {}", connection.peer ? connection.peer->name : connection.from,
+                           closed.why));
+      }
       return Keep::no;
     }
   }
@@ -236,10 +247,15 @@ StreamReceiver::Keep StreamReceiver::read(Connection& connection) {
 
 StreamReceiver::Keep StreamReceiver::prove(Connection& connection, const Preamble& preamble) {
   {
+    const TimePoint now = std::chrono::steady_clock::now();
     const std::lock_guard lock(mutex_);
     const auto found = expected_.find(id_of(preamble));
-    if (found != expected_.end() && is_proved(preamble, found->second.key)) {
-      connection.stream.prove(found->second.key, found->second.cipher);
+    if (found != expected_.end() && now < found->second.until && is_proved(preamble, found->second.key)) {
+      try {
+        connection.stream.prove(found->second.key, found->second.cipher);
+      } catch (const std::bad_alloc&) {  // its opener opens another one
+        return Keep::no;
+      }
       connection.peer = found->second.peer;
       connection.era = peers_[found->second.peer];
       proved_.push_back(found->second.peer);

@@ -30,7 +30,9 @@ struct StreamReceiverOptions {
   std::string host;                                   ///< to listen at; numeric, "*" for all
   std::optional<PortRange> ports = {};                ///< instead of any free port
   std::uint16_t port_of_first = 0;                    ///< of these, not taken; 0: none
-  Duration proof_patience = std::chrono::seconds{2};  ///< for a stranger's preamble, and a stream that was announced
+  Duration proof_patience = std::chrono::seconds{2};  ///< for a stranger's preamble
+  Duration announced_patience =
+      std::chrono::seconds{10};  ///< for a stream that was announced: the opener waits as long
 };
 
 /// What strangers may cost is bounded: 64 connections, 32 bytes and two seconds each. Thread rule: any thread may call

@@ -104,7 +104,14 @@ void StreamSender::run() {
   try {
     while (take_orders()) poll_streams();
   } catch (...) {
-    failed_(failure_of_current_exception("the sender of streams"));
+    const Error why = failure_of_current_exception("the sender of streams");
+    {  // nobody would send what is queued from now on
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+      lanes_.clear();
+      fresh_.clear();
+    }
+    failed_(why);
   }
   running_.clear();
 }
@@ -178,8 +185,8 @@ StreamSender::Keep StreamSender::work_on(Running& running, short events, TimePoi
 StreamSender::Keep StreamSender::pump(Running& running) {
   for (int round = 0; round < kRoundsPerTurn; ++round) {
     if (running.stream.pending() < kPendingMin && !running.worn) {
-      std::vector<Frames> packets = take_packets(*running.lane, kPendingMin);
       try {
+        std::vector<Frames> packets = take_packets(*running.lane, kPendingMin);
         for (Frames& packet : packets) running.stream.put(std::exchange(packet, {}));
       } catch (const std::exception&) {  // out of memory, also in the form of the tensor allocator's own exception
         end(running, "no memory for a record");

@@ -43,7 +43,7 @@ class StreamSender {
     bool worn = false;         ///< its key has protected as much as it may: another stream takes its place
     bool was_open = false;     ///< false: it never connected
     std::string why;           ///< unless worn
-    std::vector<Frames> left;  ///< packets of which nothing was written, in order
+    std::vector<Frames> left;  ///< packets that still waited, in order; sessions send again what was taken
   };
 
   /// `ended` is called on the sender's thread, or by `open`; `failed`, which says that no stream works any more, on the

@@ -1,6 +1,6 @@
 // Measures what one item costs when there are many: nodes, calls in flight, bytes, references, boundaries of a pass,
 // parameters. Prints one JSON line for each point of each curve, the time of one item in microseconds:
-//   {"name": "scale/references/create/100000", "unit": "us", "median": 14.2, "p99": 15.0, "n": 3}
+//   {"name": "scale/references/create/100000", "unit": "us", "median": 14.2, "p99": 14.2, "n": 1}
 // A curve that is flat scales. The nodes are processes of this host. `--quick` measures the first points only; draw.py
 // makes a picture of the lines.
 #include <fmt/core.h>

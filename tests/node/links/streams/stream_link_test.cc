@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(stream_that_does_not_open_costs_nothing_but_its_speed) {
     pair.b.sink.wait_messages(i);
   }
   BOOST_TEST(pair.b.link->streams().value().packets_received == 0U);
-  BOOST_TEST(pair.a.logs("the stream to b does not open"));
+  BOOST_TEST(pair.a.logs("the stream to b does not stay open"));
 }
 
 BOOST_AUTO_TEST_CASE(host_that_takes_no_connection_is_given_up) {
@@ -279,6 +279,67 @@ BOOST_AUTO_TEST_CASE(answer_to_another_question_is_none, *boost::unit_test::labe
   pair.open();
   BOOST_TEST(answers > 1);  // it has asked again
   BOOST_TEST(pair.b.link->streams().value().refused == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(peer_whose_streams_are_off_says_so_once) {
+  Pair pair(true, {}, [](StreamLinkOptions& options) { options.has_streams = false; });
+  for (std::size_t i = 1; i <= 50; ++i) {
+    pair.a.send("b", "text");
+    pair.b.sink.wait_messages(i);
+  }
+  BOOST_TEST(pair.a.logs("b accepts no stream"));
+  BOOST_TEST(pair.a.link->streams().value().out_streams == 0U);
+  BOOST_TEST(!pair.b.link->streams().has_value());
+  pair.b.send("a", "text");
+  pair.a.sink.wait_messages(1);
+  BOOST_TEST(pair.a.link->streams().value().in_streams == 0U);
+  pair.a.link->stop();
+  BOOST_TEST(pair.a.lines.size() == 1U);
+  BOOST_TEST(pair.a.lines[0].ends_with(": its streams are off"));
+  BOOST_TEST(pair.b.lines.empty());
+}
+
+// As a proxy that cannot reach its host.
+BOOST_AUTO_TEST_CASE(streams_that_end_at_once_are_opened_less_and_less_often) {
+  const detail::FileDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof place;
+  auto* const address = reinterpret_cast<sockaddr*>(&place);
+  BOOST_REQUIRE(::bind(listener.get(), address, size) == 0 && ::listen(listener.get(), 128) == 0);
+  BOOST_REQUIRE(::getsockname(listener.get(), address, &size) == 0);
+  const std::uint16_t port = ntohs(place.sin_port);
+  Pair pair(
+      true,
+      [](StreamLinkOptions& options) {
+        options.retry_min = 10ms;
+        options.retry_max = 1h;
+      },
+      [](StreamLinkOptions& options) { options.receiver.announced_patience = 1ms; }, {},
+      [port](StreamControl& control) {
+        if (control.kind == StreamControl::Kind::accept) control.port = port;
+        return true;
+      });
+  std::atomic<bool> over = false;
+  std::atomic<int> accepted = 0;
+  std::thread proxy([&] {
+    while (!over) {
+      const detail::FileDescriptor taken(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      ++accepted;
+    }
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  for (auto next = begin; next < begin + 1s; next += 1ms) {  // 10, 20, 40 ... 640 ms between streams
+    pair.a.send("b", "text");
+    while (std::chrono::steady_clock::now() < next) std::this_thread::yield();
+  }
+  BOOST_TEST(accepted <= 8);
+  BOOST_TEST(accepted >= 2);
+  BOOST_TEST(pair.a.logs("the stream to b does not stay open"));
+  over = true;
+  ::shutdown(listener.get(), SHUT_RDWR);
+  proxy.join();
 }
 
 BOOST_AUTO_TEST_CASE(peer_without_a_port_refuses_and_says_why) {
@@ -495,7 +556,7 @@ std::pair<int, std::string> accepted_of(int requests, const Change& change_b) {
 
 BOOST_AUTO_TEST_CASE(peer_that_opens_and_begins_none_is_bounded, *boost::unit_test::label("attack")) {
   const auto [accepted, why] =
-      accepted_of(100, [](StreamLinkOptions& options) { options.receiver.proof_patience = 1h; });
+      accepted_of(100, [](StreamLinkOptions& options) { options.receiver.announced_patience = 1h; });
   BOOST_TEST(accepted == 2);
   BOOST_TEST(why == "it has not begun the streams that it opened before");
 }
