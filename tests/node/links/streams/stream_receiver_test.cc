@@ -25,27 +25,55 @@ using testing::StreamEnds;
 
 const NodeLife kOne{"a", {1, 1}};
 
+/// Holds the next packet that arrives while it is being delivered.
+class HeldDelivery {
+ public:
+  explicit HeldDelivery(StreamEnds& ends) {
+    ends.changes.change([&] {
+      ends.on_arrival = [state = state_] {
+        if (state->once.exchange(true)) return;
+        state->begun.set_value();
+        state->may_end.get_future().wait();
+      };
+    });
+  }
+  ~HeldDelivery() { release(); }
+  HeldDelivery(const HeldDelivery&) = delete;
+  HeldDelivery& operator=(const HeldDelivery&) = delete;
+
+  /// Waits until it has arrived.
+  void wait() const { BOOST_REQUIRE((state_->begun.get_future().wait_for(10s) == std::future_status::ready)); }
+
+  void release() {
+    if (!std::exchange(released_, true)) state_->may_end.set_value();
+  }
+
+ private:
+  struct State {
+    std::atomic<bool> once = false;
+    std::promise<void> begun;
+    std::promise<void> may_end;
+  };
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
+  bool released_ = false;
+};
+
 BOOST_AUTO_TEST_CASE(remove_waits_for_the_packet_that_is_being_delivered_and_none_follows) {
   StreamEnds ends;
   ends.open(kOne);
   ends.wait([&] { return ends.arrived.size() == 1; });
-  std::atomic<bool> once = false;
-  std::promise<void> begun;
-  std::promise<void> may_end;
-  ends.changes.change([&] {
-    ends.on_arrival = [&] {
-      if (once.exchange(true)) return;
-      begun.set_value();
-      may_end.get_future().wait();
-    };
-  });
+  HeldDelivery held(ends);
   ends.send("a", "under way");
-  begun.get_future().wait();
+  held.wait();
   for (int i = 0; i < 100; ++i) ends.send("a", "too late");
-  auto removed = std::async(std::launch::async, [&] { ends.receiver.remove(kOne); });
+  const auto remove = [&] { return std::async(std::launch::async, [&] { ends.receiver.remove(kOne); }); };
+  auto removed = remove();
   BOOST_TEST((removed.wait_for(20ms) == std::future_status::timeout));
-  may_end.set_value();
+  auto removed_again = remove();  // by another thread
+  BOOST_TEST((removed_again.wait_for(20ms) == std::future_status::timeout));
+  held.release();
   removed.get();
+  removed_again.get();
   BOOST_TEST(ends.count_of("a under way") == 1);
   ends.wait([&] { return !ends.ended.empty(); });  // the connection is closed
   BOOST_TEST(ends.count_of("a too late") == 0);
@@ -82,23 +110,14 @@ BOOST_AUTO_TEST_CASE(stream_from_before_a_peer_was_removed_delivers_nothing) {
   old.send("old");
   ends.wait([&] { return ends.arrived.size() == 1; });
   // The receiver is busy with a packet of another peer while this one is removed and expected again.
-  std::atomic<bool> once = false;
-  std::promise<void> begun;
-  std::promise<void> may_end;
-  ends.changes.change([&] {
-    ends.on_arrival = [&] {
-      if (once.exchange(true)) return;
-      begun.set_value();
-      may_end.get_future().wait();
-    };
-  });
+  HeldDelivery held(ends);
   other.send("busy");
-  begun.get_future().wait();
+  held.wait();
   ends.receiver.remove(kOne);
   HeldStream next(ends, kOne);
   old.send("too late");
   next.send("new");
-  may_end.set_value();
+  held.release();
   ends.wait([&] { return std::ranges::count(ends.arrived, "a new") == 1; });
   BOOST_TEST(ends.count_of("a too late") == 0);
 }
