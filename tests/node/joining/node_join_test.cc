@@ -27,6 +27,7 @@
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/chaos/byte_proxy.h"
+#include "tests/node/joining/keyed_options.h"
 #include "tests/support/temporary_directory.h"
 
 namespace troupe {
@@ -49,15 +50,7 @@ struct Run {
   const FunctionRegistry functions{{"square", &square}};
 
   [[nodiscard]] NodeOptions options(std::size_t place, const std::string& seed = {}) const {
-    NodeOptions options;
-    options.name = kNames[place];
-    options.cluster_id = "keys";
-    options.secret = secret;
-    options.keys = rings[place];
-    options.seed = seed;
-    options.world_size = 0;
-    options.join_deadline = 10s;
-    return options;
+    return testing::keyed_options("keys", secret, rings[place], seed);
   }
   [[nodiscard]] Node join(const NodeOptions& options) const { return Node::join(options, functions); }
   [[nodiscard]] Error refusal(const NodeOptions& options) const {

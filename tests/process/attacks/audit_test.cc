@@ -23,6 +23,7 @@
 #include "node/audit/audit_command.h"
 #include "node/keys/key_directory.h"
 #include "node/node.h"
+#include "tests/node/joining/keyed_options.h"
 #include "tests/process/attacks/flood.h"
 #include "tests/support/temporary_directory.h"
 
@@ -51,14 +52,7 @@ struct AuditedRun {
   }
 
   [[nodiscard]] NodeOptions options(std::size_t place, const std::string& seed = {}) const {
-    NodeOptions options;
-    options.name = kMembers[place];
-    options.cluster_id = "audited";
-    options.secret = secret;
-    options.keys = rings[place];
-    options.seed = seed;
-    options.world_size = 0;
-    options.join_deadline = 10s;
+    NodeOptions options = testing::keyed_options("audited", secret, rings[place], seed);
     options.audit_log = log_of(options.name).string();
     return options;
   }

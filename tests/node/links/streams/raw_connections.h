@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -25,6 +26,41 @@
 namespace troupe::testing {
 
 using detail::StreamControl;
+
+/// A socket bound to a free port of this host; connections queue at it if it listens, and are refused otherwise.
+class RawPort {
+ public:
+  explicit RawPort(std::optional<int> backlog) {
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof place;
+    auto* const address = reinterpret_cast<sockaddr*>(&place);
+    BOOST_REQUIRE(::bind(socket_.get(), address, size) == 0);
+    BOOST_REQUIRE(!backlog || ::listen(socket_.get(), *backlog) == 0);
+    BOOST_REQUIRE(::getsockname(socket_.get(), address, &size) == 0);
+    number_ = ntohs(place.sin_port);
+  }
+  [[nodiscard]] std::uint16_t number() const { return number_; }
+  /// Waits for the next connection. Returns an empty descriptor once the port is closed.
+  [[nodiscard]] detail::FileDescriptor accept() const {
+    return detail::FileDescriptor(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  }
+  /// Ends waits in accept().
+  void close() const { (void)::shutdown(socket_.get(), SHUT_RDWR); }
+
+  /// For StreamNode: who is told where a stream is accepted is told this port instead.
+  [[nodiscard]] std::function<bool(StreamControl&)> rewrite() const {
+    return [port = number_](StreamControl& control) {
+      if (control.kind == StreamControl::Kind::accept) control.port = port;
+      return true;
+    };
+  }
+
+ private:
+  const detail::FileDescriptor socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::uint16_t number_ = 0;
+};
 
 /// A TCP connection of nobody's to a port of this host.
 class Raw {
@@ -65,18 +101,10 @@ inline int cut_connections_to(std::uint16_t port) {
 class Meddler {
  public:
   explicit Meddler(std::size_t changed_byte) : changed_byte_(changed_byte) {
-    sockaddr_in place{};
-    place.sin_family = AF_INET;
-    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof place;
-    auto* const address = reinterpret_cast<sockaddr*>(&place);
-    BOOST_REQUIRE(::bind(listener_.get(), address, size) == 0 && ::listen(listener_.get(), 16) == 0);
-    BOOST_REQUIRE(::getsockname(listener_.get(), address, &size) == 0);
-    port_ = ntohs(place.sin_port);
     thread_ = std::thread([this] { work(); });
   }
   ~Meddler() {
-    (void)::shutdown(listener_.get(), SHUT_RDWR);
+    port_.close();
     {
       const std::lock_guard lock(mutex_);
       for (const int end : ends_) (void)::shutdown(end, SHUT_RDWR);
@@ -90,7 +118,7 @@ class Meddler {
   /// Puts itself between the peers: rewrites the port that one of them says.
   std::function<bool(StreamControl&)> rewrite() {
     return [this](StreamControl& control) {
-      if (control.kind == StreamControl::Kind::accept) target_ = std::exchange(control.port, port_);
+      if (control.kind == StreamControl::Kind::accept) target_ = std::exchange(control.port, port_.number());
       return true;
     };
   }
@@ -99,9 +127,9 @@ class Meddler {
   void work() {
     std::vector<std::thread> connections;
     for (int number = 0;; ++number) {
-      const int from = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
-      if (from < 0) break;
-      connections.emplace_back([this, from, number] { pass_on(detail::FileDescriptor(from), number == 0); });
+      detail::FileDescriptor from = port_.accept();
+      if (!from.is_open()) break;
+      connections.emplace_back([this, from = std::move(from), number] { pass_on(from, number == 0); });
     }
     for (std::thread& each : connections) each.join();
   }
@@ -127,9 +155,8 @@ class Meddler {
   }
 
   const std::size_t changed_byte_;
-  std::uint16_t port_ = 0;
+  const RawPort port_{16};
   std::atomic<std::uint16_t> target_ = 0;
-  const detail::FileDescriptor listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   std::mutex mutex_;
   std::vector<int> ends_;  // guarded by mutex_
   bool stopped_ = false;   // guarded by mutex_

@@ -3,9 +3,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -33,6 +30,7 @@ using testing::cut_connections_to;
 using testing::frame_of;
 using testing::Meddler;
 using testing::Raw;
+using testing::RawPort;
 using testing::RecordingSink;
 using testing::text_of;
 using namespace std::chrono_literals;
@@ -238,22 +236,10 @@ BOOST_AUTO_TEST_CASE(stream_that_does_not_open_costs_nothing_but_its_speed) {
 
 BOOST_AUTO_TEST_CASE(host_that_takes_no_connection_is_given_up) {
   // A socket whose queue of connections is full answers nothing, as a firewall.
-  const detail::FileDescriptor full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in place{};
-  place.sin_family = AF_INET;
-  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof place;
-  auto* const address = reinterpret_cast<sockaddr*>(&place);
-  BOOST_REQUIRE(::bind(full.get(), address, size) == 0 && ::listen(full.get(), 0) == 0);
-  BOOST_REQUIRE(::getsockname(full.get(), address, &size) == 0);
-  const std::uint16_t port = ntohs(place.sin_port);
-  const Raw first(port);
+  const RawPort full(0);
+  const Raw first(full.number());
   Pair pair(
-      true, [](StreamLinkOptions& options) { options.sender.connect_patience = 50ms; }, {}, {},
-      [port](StreamControl& control) {
-        if (control.kind == StreamControl::Kind::accept) control.port = port;
-        return true;
-      });
+      true, [](StreamLinkOptions& options) { options.sender.connect_patience = 50ms; }, {}, {}, full.rewrite());
   pair.a.send("b", "text");
   pair.b.sink.wait_messages(1);
   BOOST_TEST(pair.a.logs("it did not accept a connection"));
@@ -301,31 +287,19 @@ BOOST_AUTO_TEST_CASE(peer_whose_streams_are_off_says_so_once) {
 
 // As a proxy that cannot reach its host.
 BOOST_AUTO_TEST_CASE(streams_that_end_at_once_are_opened_less_and_less_often) {
-  const detail::FileDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in place{};
-  place.sin_family = AF_INET;
-  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof place;
-  auto* const address = reinterpret_cast<sockaddr*>(&place);
-  BOOST_REQUIRE(::bind(listener.get(), address, size) == 0 && ::listen(listener.get(), 128) == 0);
-  BOOST_REQUIRE(::getsockname(listener.get(), address, &size) == 0);
-  const std::uint16_t port = ntohs(place.sin_port);
+  const RawPort listener(128);
   Pair pair(
       true,
       [](StreamLinkOptions& options) {
         options.retry_min = 10ms;
         options.retry_max = 1h;
       },
-      [](StreamLinkOptions& options) { options.receiver.announced_patience = 1ms; }, {},
-      [port](StreamControl& control) {
-        if (control.kind == StreamControl::Kind::accept) control.port = port;
-        return true;
-      });
+      [](StreamLinkOptions& options) { options.receiver.announced_patience = 1ms; }, {}, listener.rewrite());
   std::atomic<bool> over = false;
   std::atomic<int> accepted = 0;
   std::thread proxy([&] {
     while (!over) {
-      const detail::FileDescriptor taken(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      const detail::FileDescriptor taken = listener.accept();
       ++accepted;
     }
   });
@@ -338,19 +312,13 @@ BOOST_AUTO_TEST_CASE(streams_that_end_at_once_are_opened_less_and_less_often) {
   BOOST_TEST(accepted >= 2);
   BOOST_TEST(pair.a.logs("the stream to b does not stay open"));
   over = true;
-  ::shutdown(listener.get(), SHUT_RDWR);
+  listener.close();
   proxy.join();
 }
 
 BOOST_AUTO_TEST_CASE(peer_without_a_port_refuses_and_says_why) {
-  const detail::FileDescriptor taken(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in place{};
-  place.sin_family = AF_INET;
-  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof place;
-  BOOST_REQUIRE(::bind(taken.get(), reinterpret_cast<sockaddr*>(&place), size) == 0);
-  BOOST_REQUIRE(::getsockname(taken.get(), reinterpret_cast<sockaddr*>(&place), &size) == 0);
-  const std::uint16_t port = ntohs(place.sin_port);
+  const RawPort taken(std::nullopt);
+  const std::uint16_t port = taken.number();
   Pair pair(true, {}, [port](StreamLinkOptions& options) { options.receiver.ports = PortRange{port, port}; });
   pair.a.send("b", "text");
   pair.b.sink.wait_messages(1);
