@@ -63,15 +63,27 @@ struct RRefDeleted {
   }
 };
 
-/// The owner knows `fork`: the parent need not keep its own handle for it any longer (RR-3). Notification, owner ->
-/// parent. Idempotent: for a fork that is not awaited it does nothing.
-struct RRefForkAck {
-  static constexpr MessageInfo kInfo{0x0205, "RRefForkAck", Kind::notification, Sender::owner};
+/// A handle of `rref`.
+struct RRefFork {
   RRefId rref;
   ForkId fork;
   template <class Archive>
   void serialize(Archive& ar) {
     ar(rref, fork);
+  }
+};
+
+/// No node acknowledges more forks at once.
+inline constexpr std::size_t kForkAcksMax = 1024;
+
+/// The owner knows the forks: the parent need not keep its own handles for them any longer (RR-3). Notification, owner
+/// -> parent. Idempotent: for a fork that is not awaited it does nothing.
+struct RRefForkAck {
+  static constexpr MessageInfo kInfo{0x0205, "RRefForkAck", Kind::notification, Sender::owner};
+  std::vector<RRefFork> forks;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(forks);
   }
 };
 

@@ -126,8 +126,7 @@ PayloadReader::PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& fro
     received_.resize(boundary.slots);
     node_->contexts().received_from(boundary.context, from);
   }
-  handles_.reserve(payload_.refs.size());
-  for (const msg::RRefHandout& handout : payload_.refs) handles_.push_back(node_->references().received(handout, from));
+  handles_ = node_->references().received(payload_.refs, from);
 }
 
 Variable PayloadReader::received(std::uint32_t slot, Tensor value) {

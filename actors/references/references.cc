@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -16,6 +19,7 @@
 #include "actors/core/promise_guard.h"
 #include "actors/membership/membership.h"
 #include "actors/references/discards.h"
+#include "actors/references/fork_acks.h"
 #include "actors/references/fork_table.h"
 #include "actors/references/handle_table.h"
 #include "actors/references/published_values.h"
@@ -50,6 +54,8 @@ struct References::State {
   std::map<RRefId, std::weak_ptr<RRefHandle>> handles;  // one per value with handles here
 
   void send(const RRefNotices& notices) const;
+  /// Tells `parent` that its forks are known.
+  [[nodiscard]] ForkAcks::Send acknowledge_to(const NodeName& parent) const;
   std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type,
                                          RRefOrigin origin);
   /// A handle of this node depends on that life since just now: if the life is over, no later event reports it.
@@ -82,7 +88,8 @@ struct References::State {
 };
 
 void References::State::send(const RRefNotices& notices) const {
-  for (const RRefNotice& notice : notices) {
+  for (auto next = notices.begin(); next != notices.end();) {
+    const RRefNotice& notice = *next++;
     switch (notice.kind) {
       case RRefNotice::Kind::forked:
         node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefForked{notice.rref, notice.fork, notice.parent});
@@ -90,14 +97,31 @@ void References::State::send(const RRefNotices& notices) const {
       case RRefNotice::Kind::deleted:
         node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefDeleted{notice.rref, notice.fork});
         break;
-      case RRefNotice::Kind::acknowledged:
-        node.notify(notice.to, "references", msg::RRefForkAck{notice.rref, notice.fork});
+      case RRefNotice::Kind::acknowledged: {
+        msg::RRefForkAck ack{{{notice.rref, notice.fork}}};
+        const auto goes_with_it = [&] {
+          return next != notices.end() && next->kind == notice.kind && next->to == notice.to &&
+                 ack.forks.size() < msg::kForkAcksMax;
+        };
+        for (; goes_with_it(); ++next) ack.forks.push_back({next->rref, next->fork});
+        node.notify(notice.to, "references", std::move(ack));
         break;
+      }
       case RRefNotice::Kind::undone:
         node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefRevoked{notice.rref, notice.fork, notice.why});
         break;
     }
   }
+}
+
+ForkAcks::Send References::State::acknowledge_to(const NodeName& parent) const {
+  return [core = node.shared_from_this(), parent](std::vector<msg::RRefFork> forks) noexcept {
+    try {
+      core->notify(parent, "references", msg::RRefForkAck{std::move(forks)});
+    } catch (const std::exception& error) {  // no memory: the end of the session tells the parent, too
+      core->give_up(parent, error.what());
+    }
+  };
 }
 
 /// REQUIRES: the mutex is held. The caller counts the hold for which the handle stands.
@@ -179,33 +203,38 @@ void References::take_back(const msg::RRefHandout& handout) {
   state_->send(notices);
 }
 
-std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout, const NodeName& from) {
-  const NodeLife owner{handout.owner, handout.owner_incarnation};
+std::vector<std::shared_ptr<RRefHandle>> References::received(std::span<const msg::RRefHandout> handouts,
+                                                              const NodeName& from) {
+  std::vector<std::shared_ptr<RRefHandle>> handles;  // destroyed after the lock is released
+  if (handouts.empty()) return handles;
   const NodeLife parent = state_->node.membership().life_of(from);
-  std::shared_ptr<RRefHandle> handle;
-  if (owner == state_->self) {
-    {
-      std::lock_guard lock(state_->mutex);
-      handle = state_->handle_for(handout.rref, owner, handout.type, from);
-    }
-    // Before the fork is released, so that the value stays.
-    if (state_->tell_owner(handout.rref, parent, OwnerHeld{})) handle->add_hold();
-    if (!state_->tell_owner(handout.rref, OwnerForkReturned{handout.fork, from})) {
-      state_->node.notify(from, "references", msg::RRefForkAck{handout.rref, handout.fork});
-    }
-    return handle;
-  }
+  handles.reserve(handouts.size());
   RRefNotices notices;
   {
     std::lock_guard lock(state_->mutex);
-    handle = state_->handle_for(handout.rref, owner, handout.type, from);
-    const OwnerMet met = state_->node.lives().has_met(owner) ? OwnerMet::yes : OwnerMet::not_yet;
-    notices = state_->table.received({handout.rref, handout.fork, owner}, parent, met);
-    handle->add_hold();
-    state_->look_again(owner, notices);
+    for (const msg::RRefHandout& handout : handouts) {
+      const NodeLife owner{handout.owner, handout.owner_incarnation};
+      handles.push_back(state_->handle_for(handout.rref, owner, handout.type, from));
+      if (owner == state_->self) continue;
+      const OwnerMet met = state_->node.lives().has_met(owner) ? OwnerMet::yes : OwnerMet::not_yet;
+      RRefNotices told = state_->table.received({handout.rref, handout.fork, owner}, parent, met);
+      handles.back()->add_hold();
+      std::move(told.begin(), told.end(), std::back_inserter(notices));
+      state_->look_again(owner, notices);
+    }
   }
   state_->send(notices);
-  return handle;
+  const auto acks = std::make_shared<ForkAcks>(handouts.size(), state_->acknowledge_to(from));
+  for (std::size_t i = 0; i < handouts.size(); ++i) {
+    const auto& [rref, fork] = std::tie(handouts[i].rref, handouts[i].fork);
+    if (handles[i]->owner() != state_->self) continue;
+    if (state_->tell_owner(rref, parent, OwnerForkReturned{fork, acks})) {
+      handles[i]->add_hold();
+    } else {
+      acks->add(rref, fork);
+    }
+  }
+  return handles;
 }
 
 std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork, const NodeName& owner,
@@ -378,7 +407,7 @@ void References::handle(const NodeLife& from, const msg::RRefForked& forked) {
   State& state = *state_;
   const auto entered = state.owners.enter(forked.rref, from, state.node.accounts().owners);
   if (entered.actor) return state.node.host().send(entered.actor, OwnerForked{forked.fork, from, forked.parent});
-  state.node.notify(forked.parent, "references", msg::RRefForkAck{forked.rref, forked.fork});
+  state.node.notify(forked.parent, "references", msg::RRefForkAck{{{forked.rref, forked.fork}}});
   state.node.notify(from, "references",
                     msg::RRefRevoked{forked.rref, forked.fork, entered.refused.value_or(state.revoked(forked.rref))});
 }
@@ -388,11 +417,17 @@ void References::handle(const NodeLife& from, const msg::RRefDeleted& deleted) {
 }
 
 void References::handle(const NodeLife& from, const msg::RRefForkAck& known) {
+  if (known.forks.size() > msg::kForkAcksMax) {
+    return state_->node.give_up(from.name, "it acknowledges more handles at once than a node does");
+  }
   RRefNotices notices;
   {
     std::lock_guard lock(state_->mutex);
-    if (!state_->table.may_acknowledge(known.rref, known.fork, from)) return;
-    notices = state_->table.acknowledged(known.rref, known.fork);
+    for (const auto& [rref, fork] : known.forks) {
+      if (!state_->table.may_acknowledge(rref, fork, from)) continue;
+      RRefNotices told = state_->table.acknowledged(rref, fork);
+      std::move(told.begin(), told.end(), std::back_inserter(notices));
+    }
   }
   state_->send(notices);
 }

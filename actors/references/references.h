@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,8 +70,9 @@ class References {
   /// The message with `handout` was never sent.
   void take_back(const msg::RRefHandout& handout);
 
-  /// Returns the handle that arrived from node `from`. All handles of one value on this node are one.
-  [[nodiscard]] std::shared_ptr<RRefHandle> received(const msg::RRefHandout& handout, const NodeName& from);
+  /// Returns the handles that arrived with a message from node `from`. All handles of one value on this node are one.
+  [[nodiscard]] std::vector<std::shared_ptr<RRefHandle>> received(std::span<const msg::RRefHandout> handouts,
+                                                                  const NodeName& from);
 
   /// Returns the handle of a value that node `owner` will make at this node's request, which carries `fork` (set here).
   [[nodiscard]] std::shared_ptr<RRefHandle> created(const RRefId& rref, ForkId& fork, const NodeName& owner,

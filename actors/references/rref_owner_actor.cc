@@ -38,7 +38,7 @@ void RRefOwnerState::forked(const OwnerForked& m) {
   if (forks_->is_new(m.fork, m.holder)) {
     auto taken = node_->accounts().forks.take(m.holder);
     if (!taken) {  // its parent need not wait for it
-      node_->notify(m.parent, "references", msg::RRefForkAck{rref_, m.fork});
+      node_->notify(m.parent, "references", msg::RRefForkAck{{{rref_, m.fork}}});
       return node_->notify(m.holder, "references", msg::RRefRevoked{rref_, m.fork, taken.error()});
     }
     token = std::move(taken).value();
@@ -46,9 +46,9 @@ void RRefOwnerState::forked(const OwnerForked& m) {
   const ForkOutcome outcome = forks_->forked(m.fork, m.holder, std::move(token));
   look_again(m.holder);
   if (outcome == ForkOutcome::refused) return;
-  node_->notify(m.parent, "references", msg::RRefForkAck{rref_, m.fork});
+  node_->notify(m.parent, "references", msg::RRefForkAck{{{rref_, m.fork}}});
   if (outcome == ForkOutcome::known && m.parent != m.holder.name) {
-    node_->notify(m.holder, "references", msg::RRefForkAck{rref_, m.fork});
+    node_->notify(m.holder, "references", msg::RRefForkAck{{{rref_, m.fork}}});
   } else if (outcome == ForkOutcome::revoked) {
     node_->notify(m.holder, "references", msg::RRefRevoked{rref_, m.fork, gone()});
   }
@@ -77,7 +77,8 @@ void RRefOwnerState::look_again(const NodeLife& life) {
 }
 
 void RRefOwnerState::came_home(const OwnerForkReturned& m) {
-  if (forks_->came_home(m.fork)) node_->notify(m.parent, "references", msg::RRefForkAck{rref_, m.fork});
+  static_cast<void>(forks_->hold());
+  if (forks_->came_home(m.fork)) m.acks->add(rref_, m.fork);
 }
 
 void RRefOwnerState::use(UseArrived& m) {

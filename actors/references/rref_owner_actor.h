@@ -14,6 +14,7 @@
 #include "actors/core/peer_events.h"
 #include "actors/core/promise_guard.h"
 #include "actors/core/reports.h"
+#include "actors/references/fork_acks.h"
 #include "actors/references/fork_table.h"
 #include "actors/references/turn_queue.h"
 
@@ -49,10 +50,10 @@ struct OwnerHandedOut {
 struct OwnerHandOutUndone {
   ForkId fork;
 };
-/// A handle that `parent` sent returned to this node, which holds one of its own already.
+/// A handle returned to this node: it becomes one more local handle, and its fork is acknowledged.
 struct OwnerForkReturned {
   ForkId fork;
-  NodeName parent;
+  std::shared_ptr<ForkAcks> acks;
 };
 /// One more local handle, or one less.
 struct OwnerHeld {};

@@ -41,7 +41,8 @@ Peer peer_of(std::size_t number) {
 }
 
 Parcel word(const NodeName& to) {
-  return detail::pack_message({"p0", to + "/references", {}, {}}, msg::RRefForkAck{{"p0", 1}, {"p0", 2}}, {}).value();
+  return detail::pack_message({"p0", to + "/references", {}, {}}, msg::RRefForkAck{{{{"p0", 1}, {"p0", 2}}}}, {})
+      .value();
 }
 
 /// A router with peers. The first peer sends it messages.

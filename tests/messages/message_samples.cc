@@ -75,7 +75,7 @@ std::vector<AnyMessage> rref_messages() {
       RRefCreated{rref},
       RRefForked{rref, fork, "trainer"},
       RRefDeleted{rref, fork},
-      RRefForkAck{rref, fork},
+      RRefForkAck{{{rref, fork}}},
       RRefRevoked{rref, fork, sample_error()},
       RRefChanged{rref, 9},
   };

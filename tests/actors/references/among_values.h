@@ -39,13 +39,16 @@ struct AmongValues : AmongBarePeers {
   }
 
   std::shared_ptr<detail::RRefHandle> received(std::uint64_t serial = 5, std::uint64_t fork = 9) {
-    return references().received(of_p1(serial, fork), "p2");
+    return received(of_p1(serial, fork), "p2");
+  }
+  std::shared_ptr<detail::RRefHandle> received(const msg::RRefHandout& handout, const NodeName& from) {
+    return references().received({&handout, 1}, from).front();
   }
 
   /// Returns a handle that p1 has confirmed.
   std::shared_ptr<detail::RRefHandle> confirmed() {
     auto handle = received();
-    p1->say("m", "references", msg::RRefForkAck{handle->id(), {"p2", 2, 9}});
+    p1->say("m", "references", msg::RRefForkAck{{{handle->id(), {"p2", 2, 9}}}});
     static_cast<void>(p1->take<msg::RRefForked>());
     return handle;
   }

@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,7 +39,7 @@ BOOST_AUTO_TEST_CASE(a_handle_that_came_is_told_to_its_owner_and_again_when_it_g
   BOOST_TEST(references().handles() == 1U);
   BOOST_REQUIRE(references().held().size() == 1U);
   BOOST_TEST(references().held()[0].find("p1.5 on p1, received from p2") != std::string::npos, references().held()[0]);
-  p1->say("m", "references", msg::RRefForkAck{word.rref, word.fork});
+  p1->say("m", "references", msg::RRefForkAck{{{word.rref, word.fork}}});
   BOOST_TEST(references().is_confirmed(*handle));
   BOOST_TEST(references().unconfirmed_forks() == 0U);
   BOOST_TEST(p1->take<msg::RRefDeleted>().empty());
@@ -57,8 +59,8 @@ BOOST_AUTO_TEST_CASE(an_owner_hears_of_a_handle_that_came_before_it_was_met_and_
     return msg::RRefHandout{{"p3", life.low, serial}, {"p2", 2, serial}, "p3", life, "p2", "i64"};
   };
   BarePeer newcomer(hub, "p3", 3);
-  const auto handle = references().received(of_p3(1, newcomer.self().incarnation), "p2");
-  auto dropped = references().received(of_p3(2, newcomer.self().incarnation), "p2");
+  const auto handle = received(of_p3(1, newcomer.self().incarnation), "p2");
+  auto dropped = received(of_p3(2, newcomer.self().incarnation), "p2");
   BOOST_TEST(references().forks() == 2U);
   dropped.reset();
   BOOST_TEST(references().forks() == 1U);
@@ -68,7 +70,7 @@ BOOST_AUTO_TEST_CASE(an_owner_hears_of_a_handle_that_came_before_it_was_met_and_
   BOOST_REQUIRE(forked.size() == 1U);
   BOOST_TEST((forked[0].rref == handle->id()));
   BOOST_TEST(forked[0].parent == "p2");
-  newcomer.say("m", "references", msg::RRefForkAck{handle->id(), forked[0].fork});
+  newcomer.say("m", "references", msg::RRefForkAck{{{handle->id(), forked[0].fork}}});
   BOOST_TEST(references().is_confirmed(*handle));
 }
 
@@ -77,11 +79,52 @@ BOOST_AUTO_TEST_CASE(handles_of_one_value_are_one_and_each_is_deleted) {
   auto second = received(5, 10);
   BOOST_TEST(first == second);
   for (const std::uint64_t fork : {9U, 10U})
-    p1->say("m", "references", msg::RRefForkAck{{"p1", 1, 5}, {"p2", 2, fork}});
+    p1->say("m", "references", msg::RRefForkAck{{{{"p1", 1, 5}, {"p2", 2, fork}}}});
   first.reset();
   BOOST_TEST(references().handles() == 1U);
   second.reset();
   BOOST_TEST(p1->take<msg::RRefDeleted>().size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(handles_that_one_message_returns_to_their_parent_are_acknowledged_together) {
+  const auto own1 = confirmed();
+  const std::vector<msg::RRefHandout> again{of_p1(5, 10), of_p1(5, 11), of_p1(5, 12)};
+  const auto handles = references().received(again, "p2");
+  BOOST_TEST_REQUIRE(handles.size() == 3U);
+  for (const auto& handle : handles) BOOST_TEST(handle == own1);
+  const auto acks = p2->take<msg::RRefForkAck>();
+  BOOST_TEST_REQUIRE(acks.size() == 1U);
+  BOOST_TEST_REQUIRE(acks[0].forks.size() == 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    BOOST_TEST((acks[0].forks[i].rref == again[i].rref));
+    BOOST_TEST((acks[0].forks[i].fork == again[i].fork));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(one_acknowledgement_confirms_many_handles_and_passes_over_those_that_are_not_its_senders) {
+  const auto first = received(5, 9);
+  const auto second = received(6, 10);
+  const msg::RRefHandout of_p2{{"p2", 2, 7}, {"p1", 1, 11}, "p2", p2->self().incarnation, "p1", "i64"};
+  const auto foreign = received(of_p2, "p1");
+  p1->say(
+      "m", "references",
+      msg::RRefForkAck{{{foreign->id(), {"p1", 1, 11}}, {first->id(), {"p2", 2, 9}}, {second->id(), {"p2", 2, 10}}}});
+  BOOST_TEST(references().is_confirmed(*first));
+  BOOST_TEST(references().is_confirmed(*second));
+  BOOST_TEST(!references().is_confirmed(*foreign));
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_acknowledges_more_at_once_than_a_node_does_is_given_up,
+                     *boost::unit_test::label("attack")) {
+  const auto handle = received();
+  msg::RRefForkAck ack;
+  for (std::size_t i = 0; i < msg::kForkAcksMax; ++i) ack.forks.push_back({handle->id(), {"p2", 2, 9}});
+  p1->say("m", "references", ack);
+  BOOST_TEST(references().is_confirmed(*handle));
+  BOOST_TEST(core().lives().is_up(p1->life()));
+  ack.forks.push_back(ack.forks.back());
+  p1->say("m", "references", ack);
+  BOOST_TEST(!core().lives().is_up(p1->life()));
 }
 
 BOOST_AUTO_TEST_CASE(a_handle_of_an_owner_that_was_over_before_it_came_fails) {
@@ -148,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_handle_that_is_handed_on_stays_until_the_owner_knows_the_
   BOOST_TEST(out.type == "i64");
   handle.reset();
   BOOST_TEST(p1->take<msg::RRefDeleted>().empty());
-  p1->say("m", "references", msg::RRefForkAck{out.rref, out.fork});
+  p1->say("m", "references", msg::RRefForkAck{{{out.rref, out.fork}}});
   BOOST_TEST(p1->take<msg::RRefDeleted>().size() == 1U);
 }
 
@@ -271,21 +314,45 @@ BOOST_AUTO_TEST_CASE(a_handle_that_comes_home_stands_for_the_value_itself) {
   const RRefId rref = handle->id();
   const msg::RRefHandout to_p2 = references().hand_out(handle, p2->life());
   handle.reset();
-  auto home = references().received({rref, {"p2", 2, 30}, "m", core().incarnation(), "p2", "i64"}, "p2");
+  auto home = received({rref, {"p2", 2, 30}, "m", core().incarnation(), "p2", "i64"}, "p2");
   const auto known = p2->take_heard<msg::RRefForkAck>();
   BOOST_REQUIRE(known.size() == 1U);
   BOOST_TEST(known[0].to == "p2/references");
-  BOOST_TEST((known[0].message.get<msg::RRefForkAck>().rref == rref));
-  BOOST_TEST((known[0].message.get<msg::RRefForkAck>().fork == ForkId{"p2", 2, 30}));
+  BOOST_TEST((known[0].message.get<msg::RRefForkAck>().forks.at(0).rref == rref));
+  BOOST_TEST((known[0].message.get<msg::RRefForkAck>().forks.at(0).fork == ForkId{"p2", 2, 30}));
   p2->say("m", "rref/" + rref.text(), msg::RRefDeleted{rref, to_p2.fork});
   BOOST_TEST(references().owned_values() == 1U);
   home.reset();
   BOOST_TEST(references().owned_values() == 0U);
   // The value is gone: the node that passed the handle on need not wait.
-  const auto late = references().received({rref, {"p2", 2, 31}, "m", core().incarnation(), "p2", "i64"}, "p2");
+  const auto late = received({rref, {"p2", 2, 31}, "m", core().incarnation(), "p2", "i64"}, "p2");
   const auto again = p2->take<msg::RRefForkAck>();
   BOOST_REQUIRE(again.size() == 1U);
-  BOOST_TEST((again[0].fork == ForkId{"p2", 2, 31}));
+  BOOST_TEST((again[0].forks.at(0).fork == ForkId{"p2", 2, 31}));
+}
+
+BOOST_AUTO_TEST_CASE(handles_that_one_message_brings_home_are_acknowledged_together) {
+  std::vector<std::shared_ptr<detail::RRefHandle>> handles;
+  std::vector<msg::RRefHandout> sent;
+  for (std::uint64_t i = 0; i < 3; ++i) handles.push_back(own());
+  for (std::uint64_t i = 0; i < 3; ++i)
+    sent.push_back({handles[i]->id(), {"p2", 2, 30 + i}, "m", core().incarnation(), "p2", "i64"});
+  handles[1].reset();  // its value is gone, and the parent need not wait
+  auto home = references().received(sent, "p2");
+  BOOST_TEST(home[0] == handles[0]);
+  BOOST_TEST(home[2] == handles[2]);
+  const auto acks = p2->take<msg::RRefForkAck>();
+  BOOST_TEST_REQUIRE(acks.size() == 1U);
+  BOOST_TEST(acks[0].forks.size() == 3U);
+  for (const auto& [rref, fork] : acks[0].forks) {
+    const auto at = std::find_if(sent.begin(), sent.end(), [&](const auto& each) { return each.rref == rref; });
+    BOOST_TEST_REQUIRE((at != sent.end()));
+    BOOST_TEST((at->fork == fork));
+  }
+  handles.clear();
+  BOOST_TEST(references().owned_values() == 2U);
+  home.clear();
+  BOOST_TEST(references().owned_values() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_fork_is_known_to_who_passed_it_on_and_to_who_holds_it) {
@@ -304,7 +371,7 @@ BOOST_AUTO_TEST_CASE(a_fork_is_known_to_who_passed_it_on_and_to_who_holds_it) {
   const auto parent = p1->take_heard<msg::RRefForkAck>();
   BOOST_REQUIRE(parent.size() == 1U);
   BOOST_TEST(parent[0].to == "p1/references");
-  BOOST_TEST((parent[0].message.get<msg::RRefForkAck>().fork == late));
+  BOOST_TEST((parent[0].message.get<msg::RRefForkAck>().forks.at(0).fork == late));
   const auto revoked = p2->take_heard<msg::RRefRevoked>();
   BOOST_REQUIRE(revoked.size() == 1U);
   BOOST_TEST(revoked[0].to == "p2/references");

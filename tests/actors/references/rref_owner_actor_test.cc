@@ -238,8 +238,8 @@ BOOST_FIXTURE_TEST_CASE(a_handle_that_rests_on_an_owner_that_is_gone_fails_at_on
   const NodeLife owner{"owner", {1, 5}};
   came(owner);
   went(owner);
-  const auto handle = references().received(
-      {{"owner", 5, 1}, {"parent", 9, 1}, owner.name, owner.incarnation, "parent", "i32"}, "parent");
+  const msg::RRefHandout handout{{"owner", 5, 1}, {"parent", 9, 1}, owner.name, owner.incarnation, "parent", "i32"};
+  const auto handle = references().received({&handout, 1}, "parent").front();
   BOOST_REQUIRE(references().failure(*handle).has_value());
   BOOST_TEST((references().failure(*handle)->code == ErrorCode::owner_died));
 }

@@ -239,12 +239,13 @@ BOOST_AUTO_TEST_CASE(a_refused_call_is_not_read_and_its_handle_stays_where_it_is
 BOOST_AUTO_TEST_CASE(what_others_say_of_a_handle_is_nothing) {
   const auto p3 = peer("p3", 3);
   detail::References& references = core().references();
-  auto handle = references.received({{"p1", 1, 5}, {"p2", 2, 9}, "p1", p1->self().incarnation, "p2", "i64"}, "p2");
+  const msg::RRefHandout handout{{"p1", 1, 5}, {"p2", 2, 9}, "p1", p1->self().incarnation, "p2", "i64"};
+  auto handle = references.received({&handout, 1}, "p2").front();
   const RRefId rref = handle->id();
   const ForkId own{"p2", 2, 9};
   Error why;
   why.code = ErrorCode::ref_revoked;
-  p3->say("m", "references", msg::RRefForkAck{rref, own});
+  p3->say("m", "references", msg::RRefForkAck{{{rref, own}}});
   BOOST_TEST(!references.is_confirmed(*handle));
   p3->say("m", "references", msg::RRefRevoked{rref, own, why});
   BOOST_TEST(!references.failure(*handle).has_value());
@@ -252,12 +253,12 @@ BOOST_AUTO_TEST_CASE(what_others_say_of_a_handle_is_nothing) {
   p3->say("m", "references", msg::RRefChanged{rref, 4});
   BOOST_TEST(handle->copies().get() != nullptr);
 
-  p1->say("m", "references", msg::RRefForkAck{rref, own});
+  p1->say("m", "references", msg::RRefForkAck{{{rref, own}}});
   const msg::RRefHandout out = references.hand_out(handle, p2->life());
   handle.reset();
-  p3->say("m", "references", msg::RRefForkAck{rref, out.fork});
+  p3->say("m", "references", msg::RRefForkAck{{{rref, out.fork}}});
   BOOST_TEST(p1->take<msg::RRefDeleted>().empty());
-  p2->say("m", "references", msg::RRefForkAck{rref, out.fork});  // it had a handle, and returns this one
+  p2->say("m", "references", msg::RRefForkAck{{{rref, out.fork}}});  // it had a handle, and returns this one
   BOOST_TEST(p1->take<msg::RRefDeleted>().size() == 1U);
 }
 
