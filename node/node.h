@@ -88,7 +88,7 @@ struct NodeOptions {
   /// system.
   std::size_t shared_memory_max = std::size_t{2} << 30;
   bool rings = true;  ///< small messages to peers on this host take shared memory, not a socket ("ipc" only)
-  /// Threads that wait for these look for 20 us before they sleep, while that finds something and this process may use
+  /// Threads that wait for these look for 50 us before they sleep, while that finds something and this process may use
   /// several processors.
   bool spins = true;
   Leaks leaks = Leaks::warn;  ///< references that the program still holds at shutdown

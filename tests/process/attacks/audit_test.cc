@@ -88,7 +88,6 @@ BOOST_AUTO_TEST_CASE(a_node_writes_down_that_it_refused_a_key_and_from_where, *l
     const Node a = run.join(run.options(0));
     const Flood stranger(Flood::Kind::client, a.address(), run.rings[0].own_keys().public_key(), ::geteuid());
     const Json line = run.wait_for("a", "refused", "no member has its key");
-    BOOST_TEST(line["node"] == "a");
     BOOST_TEST(line["address"] == "127.0.0.1");
     BOOST_TEST(!stranger.was_let_in());
   }
@@ -134,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_member_of_another_cluster_or_with_another_secret_is_writt
   other_secret.join_deadline = 3s;
   BOOST_CHECK_THROW(static_cast<void>(run.join(other_secret)), RemoteError);
   // Each side proves the secret to the other: c finds out first, and says so.
-  BOOST_TEST(run.wait_for("a", "refused", "auth_failed")["node"] == "a");
+  static_cast<void>(run.wait_for("a", "refused", "auth_failed"));
 }
 
 BOOST_AUTO_TEST_CASE(a_newer_list_of_members_and_the_key_that_it_takes_out_are_written_down,
