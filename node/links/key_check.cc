@@ -10,7 +10,7 @@
 namespace troupe {
 
 Result<Unit> check_strangers_are_refused(ZmqContext& context, const ZmqSocketLimits& limits, const std::string& address,
-                                         const PublicKey& server, Duration patience) {
+                                         const PublicKey& server, const KeyPair& stranger, Duration patience) {
   const auto failed = [&address](std::string_view what) {
     return Error{.code = ErrorCode::not_authorized,
                  .message = fmt::format("{} is not safe: {}", address, what),
@@ -19,10 +19,10 @@ Result<Unit> check_strangers_are_refused(ZmqContext& context, const ZmqSocketLim
                  .execution = Execution::never};
   };
   ReadySet ready;
-  auto stranger = ZmqSocket::open(context, ZmqSocket::Kind::watched_dealer, limits);
-  if (!stranger) return stranger.error();
-  ZmqSocket& socket = stranger.value();
-  if (const auto secured = socket.secure_as_client(KeyPair::random(), server); !secured) return secured.error();
+  auto opened = ZmqSocket::open(context, ZmqSocket::Kind::watched_dealer, limits);
+  if (!opened) return opened.error();
+  ZmqSocket& socket = opened.value();
+  if (const auto secured = socket.secure_as_client(stranger, server); !secured) return secured.error();
   if (const auto watched = socket.tell(ready, 0); !watched) return watched.error();
   if (const auto connecting = socket.connect(address); !connecting) return connecting.error();
   const TimePoint due = std::chrono::steady_clock::now() + patience;

@@ -10,10 +10,10 @@
 
 namespace troupe {
 
-/// Connects to this process's own listener at `address` with a key that was just drawn. Errors: not_authorized unless
-/// the ZAP handler refuses it within `patience`. Blocks until then.
+/// Connects to this process's own listener at `address` with the keys of a `stranger`, which were just drawn. Errors:
+/// not_authorized unless the ZAP handler refuses them within `patience`. Blocks until then.
 [[nodiscard]] Result<Unit> check_strangers_are_refused(ZmqContext& context, const ZmqSocketLimits& limits,
                                                        const std::string& address, const PublicKey& server,
-                                                       Duration patience);
+                                                       const KeyPair& stranger, Duration patience);
 
 }  // namespace troupe

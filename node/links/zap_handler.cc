@@ -20,8 +20,8 @@ constexpr ZmqSocketLimits kLimits{.frame_bytes_max = 4096,
 
 }  // namespace
 
-Result<std::unique_ptr<ZapHandler>> ZapHandler::open(ZmqContext& context, Rule rule) {
-  std::unique_ptr<ZapHandler> handler(new ZapHandler(std::move(rule)));
+Result<std::unique_ptr<ZapHandler>> ZapHandler::open(ZmqContext& context, Rule rule, Reports reports) {
+  std::unique_ptr<ZapHandler> handler(new ZapHandler(std::move(rule), std::move(reports)));
   auto socket = ZmqSocket::open(context, ZmqSocket::Kind::router, kLimits);
   if (!socket) return socket.error();
   if (const auto bound = socket.value().bind(kHandlerAddress); !bound) return bound.error();
@@ -38,18 +38,16 @@ Result<std::unique_ptr<ZapHandler>> ZapHandler::open(ZmqContext& context, Rule r
   return handler;
 }
 
-ZapHandler::ZapHandler(Rule rule) : rule_(std::move(rule)) {}
+ZapHandler::ZapHandler(Rule rule, Reports reports) : rule_(std::move(rule)), reports_(std::move(reports)) {}
 
 ZapHandler::~ZapHandler() { stop(); }
 
-void ZapHandler::watch(std::function<void(const Error&)> on_failure, Log log, AuditSink audit) {
+void ZapHandler::watch(std::function<void(const Error&)> on_failure) {
   std::optional<Error> failed;
   {
     const std::lock_guard lock(mutex_);
     failed = failure_;
     on_failure_ = on_failure;
-    log_ = std::move(log);
-    audit_ = std::move(audit);
   }
   if (failed) on_failure(*failed);
 }
@@ -90,19 +88,12 @@ void ZapHandler::answer(const Frames& message) {
 }
 
 void ZapHandler::count_denied(const ZapRequest& request) {
-  std::optional<Log> log;
-  AuditSink audit;
-  {
-    const std::lock_guard lock(mutex_);
-    log = log_;
-    audit = audit_;
-  }
-  if (!log) return;
+  if (request.key && request.key == reports_.own_test) return;
   ++denied_;
   const char* const why = request.key ? "no member has its key" : "it has no key";
-  if (audit) audit({.event = AuditEvent::refused, .reason = why, .address = request.address});
-  if (!*log || !lines_.take(std::chrono::steady_clock::now())) return;
-  (*log)(fmt::format("refused a connection from {}: {}", request.address, why));
+  if (reports_.audit) reports_.audit({.event = AuditEvent::refused, .reason = why, .address = request.address});
+  if (!reports_.log || !lines_.take(std::chrono::steady_clock::now())) return;
+  reports_.log(fmt::format("refused a connection from {}: {}", request.address, why));
 }
 
 void ZapHandler::fail(const Error& why) {

@@ -31,20 +31,23 @@ class ZapHandler {
   /// Returns the user to whom a key belongs; nullopt: it is refused. Called on the handler's thread. One that throws
   /// ends the handler.
   using Rule = std::function<std::optional<NodeName>(const PublicKey&)>;
-  /// Called with one line per refused key, at most five per second, on the handler's thread; may be empty.
-  using Log = std::function<void(std::string_view line)>;
+  /// Where refused keys are reported, on the handler's thread. All may be empty.
+  struct Reports {
+    std::function<void(std::string_view line)> log = {};  ///< one line per refused key, at most five per second
+    AuditSink audit = {};
+    std::optional<PublicKey> own_test = {};  ///< the node refuses this key on purpose: neither counted nor reported
+  };
 
-  /// Starts to answer, without a log. Errors: resource_exhausted (no descriptors, the context has a handler already),
-  /// internal (no thread). REQUIRES: before the first `bind` of a socket with keys; `context` outlives it.
-  [[nodiscard]] static Result<std::unique_ptr<ZapHandler>> open(ZmqContext& context, Rule rule);
+  /// Starts to answer. Errors: resource_exhausted (no descriptors, the context has a handler already), internal (no
+  /// thread). REQUIRES: before the first `bind` of a socket with keys; `context` outlives it.
+  [[nodiscard]] static Result<std::unique_ptr<ZapHandler>> open(ZmqContext& context, Rule rule, Reports reports);
 
   ~ZapHandler();
   ZapHandler(const ZapHandler&) = delete;
   ZapHandler& operator=(const ZapHandler&) = delete;
 
-  /// Calls `on_failure` if the handler ends by itself, on its thread; at once if it has ended. Refused keys are
-  /// counted, logged and told to `audit` from now on.
-  void watch(std::function<void(const Error&)> on_failure, Log log, AuditSink audit = {});
+  /// Calls `on_failure` if the handler ends by itself, on its thread; at once if it has ended.
+  void watch(std::function<void(const Error&)> on_failure);
 
   /// Ends the handler.
   void stop();
@@ -53,7 +56,7 @@ class ZapHandler {
   [[nodiscard]] std::uint64_t denied() const { return denied_; }
 
  private:
-  explicit ZapHandler(Rule rule);
+  ZapHandler(Rule rule, Reports reports);
   void run();
   void serve();
   void answer(const Frames& message);
@@ -61,6 +64,7 @@ class ZapHandler {
   void fail(const Error& why);
 
   const Rule rule_;                  ///< the handler's thread
+  const Reports reports_;            ///< the handler's thread
   LineAllowance lines_;              ///< the handler's thread
   ReadySet ready_;                   ///< the handler's thread; outlives the socket
   std::optional<ZmqSocket> socket_;  ///< the handler's thread, once it runs
@@ -71,8 +75,6 @@ class ZapHandler {
   std::mutex mutex_;
   std::optional<Error> failure_;                  ///< guarded by mutex_
   std::function<void(const Error&)> on_failure_;  ///< guarded by mutex_; called without it
-  AuditSink audit_;                               ///< guarded by mutex_; called without it
-  std::optional<Log> log_;                        ///< guarded by mutex_; called without it; nullopt until `watch`
 
   std::mutex join_mutex_;
   std::thread thread_;  ///< guarded by join_mutex_

@@ -57,8 +57,9 @@ std::string contradiction_in(const ZmqLinkOptions& options) {
   return fmt::format("the keys are those of {}, not of {}", options.keys->own_name(), options.name);
 }
 
-/// Starts the handler that decides whose key gets in. REQUIRES: before `bind`.
-Result<Unit> guard_with_keys(ZmqLinkParts& parts, ZmqSocket& router) {
+/// Starts the handler that decides whose key gets in. `stranger`: the key of the listener's own test. REQUIRES: before
+/// `bind`.
+Result<Unit> guard_with_keys(ZmqLinkParts& parts, ZmqSocket& router, const PublicKey& stranger) {
   const ZmqLinkOptions& with = parts.options;
   auto rule = with.key_rule;
   if (!rule) rule = [ring = *with.keys](const PublicKey& key) { return ring.name_of(key); };
@@ -67,7 +68,8 @@ Result<Unit> guard_with_keys(ZmqLinkParts& parts, ZmqSocket& router) {
     const std::optional<NodeName> name = rule(key);
     return name ? std::optional(user_of({*name, key})) : std::nullopt;
   };
-  auto handler = ZapHandler::open(parts.context, std::move(rule));
+  auto handler =
+      ZapHandler::open(parts.context, std::move(rule), {.log = with.log, .audit = with.audit, .own_test = stranger});
   if (!handler) return handler.error();
   parts.zap = std::move(handler).value();
   return router.secure_as_server(with.keys->own_keys());
@@ -155,17 +157,21 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
   ZmqLinkParts& parts = state->parts;
   Result<ZmqSocket> router = ZmqSocket::open(parts.context, ZmqSocket::Kind::router, parts.limits());
   if (!router) return router.error();
+  std::optional<KeyPair> stranger;
   if (parts.options.keys) {
-    if (const auto guarded = guard_with_keys(parts, router.value()); !guarded) return guarded.error();
+    stranger = KeyPair::random();
+    const auto guarded = guard_with_keys(parts, router.value(), stranger->public_key());
+    if (!guarded) return guarded.error();
   }
   if (parts.options.bind.starts_with("ipc://")) {
     if (const auto guarded = router.value().admit_own_user_only(); !guarded) return guarded.error();
   }
   const Result<std::string> bound = bind_of(router.value(), parts.options);
   if (!bound) return bound.error();
-  if (parts.options.keys) {
-    const auto safe = check_strangers_are_refused(parts.context, parts.limits(), bound.value(),
-                                                  parts.options.keys->own_keys().public_key(), kKeyCheckPatience);
+  if (stranger) {
+    const auto safe =
+        check_strangers_are_refused(parts.context, parts.limits(), bound.value(),
+                                    parts.options.keys->own_keys().public_key(), *stranger, kKeyCheckPatience);
     if (!safe) return safe.error();
   }
   Result<DatagramSocket> beats = DatagramSocket::open_beside(bound.value(), parts.options.ports);
@@ -193,8 +199,7 @@ void ZmqLink::start(LinkSink& sink) {
   state_->parts.pulse->start([state = state_.get()](const FailureDetector::Event& event) { state->give(event); },
                              [&sink](const Error& why) { sink.on_link_failed(why); });
   if (state_->parts.zap) {
-    state_->parts.zap->watch([&sink](const Error& why) { sink.on_link_failed(why); }, state_->parts.options.log,
-                             state_->parts.options.audit);
+    state_->parts.zap->watch([&sink](const Error& why) { sink.on_link_failed(why); });
   }
   state_->thread = std::thread([state = state_.get()] { state->run(); });
 }

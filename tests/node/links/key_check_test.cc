@@ -24,12 +24,12 @@ using testing::kKeyedLimits;
 /// A listener without a link.
 struct Listener {
   explicit Listener(std::optional<ZapHandler::Rule> rule, const std::string& at = "tcp://127.0.0.1:*") {
-    if (rule) zap = ZapHandler::open(context, *rule).value();
+    if (rule) zap = ZapHandler::open(context, *rule, {}).value();
     BOOST_REQUIRE(socket.secure_as_server(own).ok());
     address = socket.bind(at).value();
   }
   Result<Unit> check(Duration patience) {
-    return check_strangers_are_refused(context, kKeyedLimits, address, own.public_key(), patience);
+    return check_strangers_are_refused(context, kKeyedLimits, address, own.public_key(), KeyPair::random(), patience);
   }
 
   const KeyPair own = KeyPair::random();

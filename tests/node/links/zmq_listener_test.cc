@@ -58,6 +58,24 @@ BOOST_AUTO_TEST_CASE(client_with_a_key_that_no_member_has_is_denied, *label("att
   two.check_still_up();
 }
 
+BOOST_AUTO_TEST_CASE(key_that_is_refused_while_a_node_starts_is_reported, *label("attack") * label("S3")) {
+  const KeyRing ring = make_run_keys(std::vector<NodeName>{"a"})[0];
+  Changes changes;
+  std::vector<std::string> reports;
+  const auto report = [&](std::string text) { changes.change([&] { reports.push_back(std::move(text)); }); };
+  ZmqLinkOptions with = KeyedNode::options(ClusterSecret::random(), ring, 1);
+  with.log = [&](std::string_view line) { report(std::string(line)); };
+  with.audit = [&](AuditEntry entry) { report(entry.reason + " " + entry.address); };
+  const std::unique_ptr<ZmqLink> link = ZmqLink::open(std::move(with)).value();
+  const KeyPair own = KeyPair::random();
+  KeyedClient stranger(link->address(), &own, ring.own_keys().public_key());
+  BOOST_CHECK(stranger.first_event() == ZmqSocket::Event::denied);
+  const std::vector<std::string> expected{"no member has its key 127.0.0.1",
+                                          "refused a connection from 127.0.0.1: no member has its key"};
+  BOOST_TEST(changes.read([&] { return reports; }) == expected, boost::test_tools::per_element());
+  BOOST_TEST(link->counts().refused_keys == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(client_that_knows_another_key_of_the_server_cannot_speak_to_it, *label("attack") * label("S2")) {
   KeyedTwo two;
   const KeyPair own = two.rings[2].own_keys();  // a member
