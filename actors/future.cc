@@ -120,6 +120,7 @@ void FutureCore::run_on_pool(Callback callback) {
 }
 
 PromiseKeeper::~PromiseKeeper() {
+  if (future_->done()) return;
   future_->fail(make_error(ErrorCode::internal, "the promise was dropped without an answer"));
 }
 

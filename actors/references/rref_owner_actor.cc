@@ -250,18 +250,21 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
   const auto settle = [self] { self->state.settle(); };
   const auto failed = [self](const Error& why) { self->state.failed(why); };
   return guarded<RRefOwnerActor::behavior_type>(
-      "the owner of a value", failed, [=](const OwnerCreated& m) { self->state.created(m), settle(); },
-      [=](OwnerValue& m) { self->state.value(m), settle(); },
-      [=](const OwnerForked& m) { self->state.forked(m), settle(); },
-      [=](const OwnerDeleted& m) { self->state.deleted(m), settle(); },
-      [=](const OwnerHandedOut& m) { self->state.handed_out(m), settle(); },
-      [=](const OwnerHandOutUndone& m) { self->state.forks().undo(m.fork), settle(); },
-      [=](const OwnerForkReturned& m) { self->state.came_home(m), settle(); },
-      [=](const OwnerHeld&) { static_cast<void>(self->state.forks().hold()); },
-      [=](const OwnerReleased&) { self->state.forks().release(), settle(); },
-      [=](UseArrived& m) { self->state.use(m), settle(); }, [=](const OwnerChanged&) { self->state.changed(); },
-      [=](const UseSuspended& m) { self->state.suspended(m); }, [=](UseResumed& m) { self->state.resumed(m); },
+      "the owner of a value", failed,
+      // CAF tries them in this order: the frequent ones first.
+      [=](UseArrived& m) { self->state.use(m), settle(); },
       [=](const UseEnded& m) { self->state.use_ended(m), settle(); },
+      [=](const OwnerReleased&) { self->state.forks().release(), settle(); },
+      [=](const OwnerForkReturned& m) { self->state.came_home(m), settle(); },
+      [=](const OwnerChanged&) { self->state.changed(); },
+      [=](const OwnerCreated& m) { self->state.created(m), settle(); },
+      [=](OwnerValue& m) { self->state.value(m), settle(); },
+      [=](const OwnerDeleted& m) { self->state.deleted(m), settle(); },
+      [=](const OwnerHeld&) { static_cast<void>(self->state.forks().hold()); },
+      [=](const OwnerHandedOut& m) { self->state.handed_out(m), settle(); },
+      [=](const OwnerForked& m) { self->state.forked(m), settle(); },
+      [=](const OwnerHandOutUndone& m) { self->state.forks().undo(m.fork), settle(); },
+      [=](const UseSuspended& m) { self->state.suspended(m); }, [=](UseResumed& m) { self->state.resumed(m); },
       [=](const UseWithdrawn& m) { self->state.withdraw(m), settle(); },
       [=](const PeerDown& m) { self->state.peer_down(m), settle(); },
       [=](const ListUsers& m) {
