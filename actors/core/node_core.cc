@@ -83,16 +83,16 @@ void NodeCore::request(Request request, AnswerHandler done) {
   host_->send(routing_->router, SendRequest{std::move(packed), AnswerHandler(unanswered)});
 }
 
-void NodeCore::notify(const NodeName& to, std::string actor, msg::AnyMessage message) {
-  send_notification(to, std::nullopt, std::move(actor), std::move(message));
+void NodeCore::notify(const NodeName& to, std::string actor, msg::AnyMessage message, Haste haste) {
+  post(to, std::nullopt, std::move(actor), std::move(message), haste);
 }
 
-void NodeCore::notify(const NodeLife& to, std::string actor, msg::AnyMessage message) {
-  send_notification(to.name, to.incarnation, std::move(actor), std::move(message));
+void NodeCore::notify(const NodeLife& to, std::string actor, msg::AnyMessage message, Haste haste) {
+  post(to.name, to.incarnation, std::move(actor), std::move(message), haste);
 }
 
-void NodeCore::send_notification(NodeName to, std::optional<Incarnation> life, std::string actor,
-                                 msg::AnyMessage message) {
+void NodeCore::post(NodeName to, std::optional<Incarnation> life, std::string actor, msg::AnyMessage message,
+                    Haste haste) {
   if (stopped()) return;
   if (to == name_) return host_->send(routing_->router, SendNotificationToSelf{std::move(actor), std::move(message)});
   const msg::Envelope envelope{name_, to + "/" + actor, {}, {}};
@@ -101,7 +101,7 @@ void NodeCore::send_notification(NodeName to, std::optional<Incarnation> life, s
     spdlog::warn("[{}] {} to {} was not sent: {}", name_, msg::info_of(message).name, to, parcel.error().text());
     return;
   }
-  host_->send(routing_->router, SendNotification{std::move(to), life, std::move(parcel).value()});
+  host_->send(routing_->router, SendNotification{std::move(to), life, std::move(parcel).value(), haste});
 }
 
 void NodeCore::run(std::string label, std::function<void()> job, std::function<void(const Error&)> refused,

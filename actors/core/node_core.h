@@ -133,10 +133,10 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   void request(Request request, AnswerHandler done);
 
   /// Sends a notification to actor `actor` ("": the message's own actor) on node `to`. It is dropped if `to` is gone.
-  void notify(const NodeName& to, std::string actor, msg::AnyMessage message);
+  void notify(const NodeName& to, std::string actor, msg::AnyMessage message, Haste haste = Haste::at_once);
 
   /// As above, to that life of a node only.
-  void notify(const NodeLife& to, std::string actor, msg::AnyMessage message);
+  void notify(const NodeLife& to, std::string actor, msg::AnyMessage message, Haste haste = Haste::at_once);
 
   /// Answers the request of that life of a node.
   void send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message) override;
@@ -224,7 +224,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
 
   explicit NodeCore(NodeParts parts);
   void begin();
-  void send_notification(NodeName to, std::optional<Incarnation> life, std::string actor, msg::AnyMessage message);
+  void post(NodeName to, std::optional<Incarnation> life, std::string actor, msg::AnyMessage message, Haste haste);
   /// Returns `refused` for errors that name this node.
   [[nodiscard]] std::function<void(const Error&)> own_refusal(std::function<void(const Error&)> refused) const;
 

@@ -92,10 +92,11 @@ void References::State::send(const RRefNotices& notices) const {
     const RRefNotice& notice = *next++;
     switch (notice.kind) {
       case RRefNotice::Kind::forked:
-        node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefForked{notice.rref, notice.fork, notice.parent});
+        node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefForked{notice.rref, notice.fork, notice.parent},
+                    Haste::rides);
         break;
       case RRefNotice::Kind::deleted:
-        node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefDeleted{notice.rref, notice.fork});
+        node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefDeleted{notice.rref, notice.fork}, Haste::rides);
         break;
       case RRefNotice::Kind::acknowledged: {
         msg::RRefForkAck ack{{{notice.rref, notice.fork}}};
@@ -104,7 +105,7 @@ void References::State::send(const RRefNotices& notices) const {
                  ack.forks.size() < msg::kForkAcksMax;
         };
         for (; goes_with_it(); ++next) ack.forks.push_back({next->rref, next->fork});
-        node.notify(notice.to, "references", std::move(ack));
+        node.notify(notice.to, "references", std::move(ack), Haste::rides);
         break;
       }
       case RRefNotice::Kind::undone:
@@ -117,7 +118,7 @@ void References::State::send(const RRefNotices& notices) const {
 ForkAcks::Send References::State::acknowledge_to(const NodeName& parent) const {
   return [core = node.shared_from_this(), parent](std::vector<msg::RRefFork> forks) noexcept {
     try {
-      core->notify(parent, "references", msg::RRefForkAck{std::move(forks)});
+      core->notify(parent, "references", msg::RRefForkAck{std::move(forks)}, Haste::rides);
     } catch (const std::exception& error) {  // no memory: the end of the session tells the parent, too
       core->give_up(parent, error.what());
     }
@@ -407,7 +408,7 @@ void References::handle(const NodeLife& from, const msg::RRefForked& forked) {
   State& state = *state_;
   const auto entered = state.owners.enter(forked.rref, from, state.node.accounts().owners);
   if (entered.actor) return state.node.host().send(entered.actor, OwnerForked{forked.fork, from, forked.parent});
-  state.node.notify(forked.parent, "references", msg::RRefForkAck{{{forked.rref, forked.fork}}});
+  state.node.notify(forked.parent, "references", msg::RRefForkAck{{{forked.rref, forked.fork}}}, Haste::rides);
   state.node.notify(from, "references",
                     msg::RRefRevoked{forked.rref, forked.fork, entered.refused.value_or(state.revoked(forked.rref))});
 }

@@ -38,7 +38,7 @@ void RRefOwnerState::forked(const OwnerForked& m) {
   if (forks_->is_new(m.fork, m.holder)) {
     auto taken = node_->accounts().forks.take(m.holder);
     if (!taken) {  // its parent need not wait for it
-      node_->notify(m.parent, "references", msg::RRefForkAck{{{rref_, m.fork}}});
+      node_->notify(m.parent, "references", msg::RRefForkAck{{{rref_, m.fork}}}, Haste::rides);
       return node_->notify(m.holder, "references", msg::RRefRevoked{rref_, m.fork, taken.error()});
     }
     token = std::move(taken).value();
@@ -46,9 +46,9 @@ void RRefOwnerState::forked(const OwnerForked& m) {
   const ForkOutcome outcome = forks_->forked(m.fork, m.holder, std::move(token));
   look_again(m.holder);
   if (outcome == ForkOutcome::refused) return;
-  node_->notify(m.parent, "references", msg::RRefForkAck{{{rref_, m.fork}}});
+  node_->notify(m.parent, "references", msg::RRefForkAck{{{rref_, m.fork}}}, Haste::rides);
   if (outcome == ForkOutcome::known && m.parent != m.holder.name) {
-    node_->notify(m.holder, "references", msg::RRefForkAck{{{rref_, m.fork}}});
+    node_->notify(m.holder, "references", msg::RRefForkAck{{{rref_, m.fork}}}, Haste::rides);
   } else if (outcome == ForkOutcome::revoked) {
     node_->notify(m.holder, "references", msg::RRefRevoked{rref_, m.fork, gone()});
   }

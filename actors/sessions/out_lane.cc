@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,8 @@ namespace {
 
 /// A first piece has sizes only; the bytes of the message follow.
 std::uint64_t granted_bytes(const Piece& piece) { return piece.part == Part::first ? 0 : piece.bytes; }
+
+constexpr std::size_t kRiderBytesMax = 512;
 
 std::uint64_t remaining_us(const std::optional<TimePoint>& due, TimePoint now) {
   if (!due) return 0;
@@ -51,6 +54,28 @@ std::uint64_t OutLane::last_to_send() const {
   return number;
 }
 
+bool OutLane::may_ride(const Parcel& rider) {
+  return rider.pieces.size() == 1 && rider.pieces[0].frames.size() == kRiderFrames && rider.bytes <= kRiderBytesMax;
+}
+
+Parcel OutLane::take_rider() {
+  Parcel last = std::move(riders_.back());
+  riders_.pop_back();
+  return last;
+}
+
+/// Adds the riders that wait to the packet of a whole message.
+void OutLane::board(InFlight& packet, const Piece& piece) {
+  if (riders_.empty()) return;
+  packet.header.riders = static_cast<std::uint8_t>(riders_.size());
+  for (Parcel& rider : riders_) {
+    std::ranges::move(rider.pieces[0].frames, std::back_inserter(packet.frames));
+    packet.bytes += rider.bytes;
+  }
+  riders_.clear();
+  if (piece.hash != 0) packet.header.hash = hash_of(packet.frames);
+}
+
 OutLane::Step OutLane::send_one(TimePoint now, const Emit& emit) {
   if (front() == nullptr || in_flight_.size() >= options_.window_messages) return {};
   Outgoing& message = *queue_.front();
@@ -74,6 +99,7 @@ OutLane::Step OutLane::send_one(TimePoint now, const Emit& emit) {
   if (piece != nullptr) {
     packet.frames = piece->frames;
     packet.header.hash = piece->hash;
+    if (piece->part == Part::whole) board(packet, *piece);
     bytes_sent_ += granted_bytes(*piece);
     if (message.left == 0) {
       packet.header.charge = message.charge;
@@ -85,7 +111,7 @@ OutLane::Step OutLane::send_one(TimePoint now, const Emit& emit) {
   Step step{.sent = true, .ended = packet.ends ? packet.message : nullptr};
   if (packet.ends) queue_.pop_front();
   packet.interval = options_.resend_first;
-  in_flight_bytes_ += bytes;
+  in_flight_bytes_ += packet.bytes;
   in_flight_.push_back(std::move(packet));
   transmit(now, in_flight_.back(), emit);
   return step;
@@ -195,6 +221,7 @@ std::vector<SharedOutgoing> OutLane::close() {
   first_ += in_flight_.size();
   in_flight_.clear();
   in_flight_bytes_ = 0;
+  riders_.clear();
   due_.reset();
   return left;
 }

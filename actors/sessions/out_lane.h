@@ -27,6 +27,7 @@ struct OutLaneOptions {
   std::size_t window_messages = 4096;        ///< packets sent and not acknowledged
   std::size_t window_bytes = 4 << 20;        ///< the same in bytes; one larger packet may be in flight alone
   std::size_t resend_bytes_max = 256 << 10;  ///< with more than this in flight, a probe precedes any resend
+  std::size_t riders_max = 64;               ///< messages that share the packet of another one, at most 255
 };
 
 /// A message that a session accepted and the peer has not fully acknowledged.
@@ -63,6 +64,14 @@ class OutLane {
   using Emit = std::function<void(const SessionHeader& header, const Frames& frames)>;
 
   void push(SharedOutgoing message) { queue_.push_back(std::move(message)); }
+
+  /// A message that travels in the packet of the next whole one, before it. REQUIRES: may_ride(rider), fewer than
+  /// riders_max wait, and the queue is empty.
+  void ride(Parcel rider) { riders_.push_back(std::move(rider)); }
+  [[nodiscard]] static bool may_ride(const Parcel& rider);
+  [[nodiscard]] std::size_t riders() const { return riders_.size(); }
+  /// Takes the last rider back, to be pushed as the message that the others ride on. REQUIRES: there is one.
+  [[nodiscard]] Parcel take_rider();
 
   struct Step {
     bool sent = false;
@@ -101,7 +110,7 @@ class OutLane {
   [[nodiscard]] std::size_t in_flight_bytes() const { return in_flight_bytes_; }
   [[nodiscard]] std::uint64_t probes() const { return probes_; }
   [[nodiscard]] std::uint64_t resent() const { return resent_; }
-  [[nodiscard]] bool empty() const { return queue_.empty() && in_flight_.empty(); }
+  [[nodiscard]] bool empty() const { return queue_.empty() && in_flight_.empty() && riders_.empty(); }
   [[nodiscard]] bool waits_for_grant() const;
 
  private:
@@ -118,6 +127,7 @@ class OutLane {
   };
 
   void skip_taken_back();
+  void board(InFlight& packet, const Piece& piece);
   [[nodiscard]] bool may_leave(const Outgoing& message, const Piece* piece) const;
   void transmit(TimePoint now, InFlight& packet, const Emit& emit);
   void send_again(TimePoint now, InFlight& packet, const Emit& emit);
@@ -130,6 +140,7 @@ class OutLane {
   const OutLaneOptions& options_;
   const bool grants_;
   std::deque<SharedOutgoing> queue_;  ///< not fully on the link yet
+  std::vector<Parcel> riders_;        ///< wait for the next whole message
   std::deque<InFlight> in_flight_;    ///< in_flight_[i] is packet first_ + i
   std::uint64_t first_ = 1;
   std::size_t in_flight_bytes_ = 0;  ///< sent, arrival unknown

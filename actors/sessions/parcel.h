@@ -42,6 +42,13 @@ struct Parcel {
   std::size_t bytes = 0;      ///< of the message that travel
 };
 
+/// When a message leaves.
+enum class Haste : std::uint8_t {
+  at_once,
+  /// In the packet of the next small message to that peer, or as late as an acknowledgement: for what nobody waits for.
+  rides,
+};
+
 /// Cuts a message of one or more frames. Copies no frame. If a message is cut, leased frames travel, too. Thread rule:
 /// any thread may call.
 [[nodiscard]] Parcel pack(Frames message, const Packing& packing = {});

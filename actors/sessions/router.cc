@@ -186,11 +186,12 @@ bool Router::take_back(TimePoint now, const CallTable<WaitingRequest>::Call& cal
   return false;
 }
 
-void Router::notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, Parcel parcel) {
+void Router::notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, Parcel parcel, Haste haste) {
   const auto peer = peers_.find(to);
   // Not up: peer_down reports that.
   if (stopped_ || peer == peers_.end() || (life && *life != peer->second.peer.incarnation)) return;
-  auto sent = peer->second.session->send(now, std::move(parcel));
+  Session& session = *peer->second.session;
+  auto sent = haste == Haste::rides ? session.ride(now, std::move(parcel)) : session.send(now, std::move(parcel));
   if (sent) put_on_link(peer->second, std::move(sent).value());
 }
 
@@ -463,6 +464,7 @@ void Router::stop(TimePoint now, const Error& why) {
   if (stopped_) return;
   stopped_ = why;
   for (auto& [name, state] : peers_) {
+    put_on_link(state, state.session->send_riders(now));
     Session::Packet goodbye = state.session->goodbye();
     callbacks_.transmit(name, goodbye.lane, std::move(goodbye.frames));
   }

@@ -94,7 +94,8 @@ class Router {
   void cancel(TimePoint now, RequestId request);
 
   /// Sends to the present life of the name, or to `life` only.
-  void notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, Parcel parcel);
+  void notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, Parcel parcel,
+              Haste haste = Haste::at_once);
 
   void notify_self(const std::string& actor, msg::AnyMessage message);
 

@@ -34,7 +34,7 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
         settle();
       },
       [=](SendNotification& m) {
-        self->state.router->notify(now(), m.to, m.life, std::move(m.parcel));
+        self->state.router->notify(now(), m.to, m.life, std::move(m.parcel), m.haste);
         settle();
       },
       [=](SendRequest& m) {

@@ -26,6 +26,7 @@ struct SendNotification {
   NodeName to;
   std::optional<Incarnation> life;  ///< nullopt: the present life of the name
   Parcel parcel;
+  Haste haste = Haste::at_once;
 };
 struct SendNotificationToSelf {
   std::string actor;

@@ -95,6 +95,33 @@ Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting pos
   return packets;
 }
 
+Result<Session::Packets> Session::ride(TimePoint now, Parcel parcel) {
+  OutLane& lane = out_[kExpress];
+  if (closed_ || !OutLane::may_ride(parcel) || lane.front() != nullptr) return send(now, std::move(parcel));
+  ++accepted_;
+  lane.ride(std::move(parcel));
+  Packets packets = std::exchange(spare_.on_link, {});
+  if (lane.riders() >= options_.out.riders_max) send_riders(now, packets);
+  if (lane.riders() > 0 && !ride_by_) ride_by_ = now + options_.in.ack_delay;
+  return packets;
+}
+
+Session::Packets Session::send_riders(TimePoint now) {
+  Packets packets;
+  send_riders(now, packets);
+  return packets;
+}
+
+/// Makes the last rider the message that the others ride on, unless they wait for one in the queue.
+void Session::send_riders(TimePoint now, Packets& packets) {
+  OutLane& lane = out_[kExpress];
+  if (lane.riders() == 0 || lane.front() != nullptr) return;
+  auto message = std::make_shared<Outgoing>();
+  message->parcel = lane.take_rider();
+  enqueue(std::move(message));
+  fill(now, packets);
+}
+
 /// Sends as many calls as the peer grants.
 void Session::admit() {
   for (CallSide& side : sides_) {
@@ -149,6 +176,8 @@ void Session::fill(TimePoint now, Packets& packets) {
     more = false;
     for (std::size_t lane = kExpress + 1; lane < kSessionLanes; ++lane) more = send_one(lane) || more;
   }
+  // Riders left, or wait for a message in the queue.
+  if (out_[kExpress].riders() == 0 || out_[kExpress].front() != nullptr) ride_by_.reset();
 }
 
 /// All packets of a message that will ever be sent are sent.
@@ -272,6 +301,7 @@ Session::Packets Session::tick(TimePoint now) {
   if (closed_) return packets;
   for (OutLane& lane : out_) lane.tick(now, emit_into(packets));
   ask_for_calls(now, packets);
+  if (ride_by_ && *ride_by_ <= now) send_riders(now, packets);
   for (std::size_t lane = 0; lane < kSessionLanes; ++lane) {
     if (const auto due = in_[lane].lane.ack_due(); due && *due <= now) acknowledge(packets, lane, 0);
   }
@@ -288,6 +318,7 @@ std::optional<TimePoint> Session::next_due() const {
     consider(in_[lane].lane.ack_due());
   }
   if (asking_ > Duration{0}) consider(ask_at_);
+  consider(ride_by_);
   return next;
 }
 
@@ -317,6 +348,7 @@ std::vector<Session::Unacknowledged> Session::close() {
   waiting_calls_ = waiting_bytes_ = answer_bytes_ = 0;
   huge_waiting_ = false;
   asking_ = Duration{0};
+  ride_by_.reset();
   return calls;
 }
 

@@ -101,6 +101,13 @@ class Session {
   /// `close`.
   [[nodiscard]] Result<Packets> send(TimePoint now, Parcel parcel, Posting posting = {});
 
+  /// As `send`, for a control message that is not urgent: it shares the packet of the next small message to the peer,
+  /// or is sent like an acknowledgement, after `in.ack_delay`. It is delivered in the order of `send` and `ride`.
+  [[nodiscard]] Result<Packets> ride(TimePoint now, Parcel parcel);
+
+  /// Sends the messages that wait for one to ride on.
+  [[nodiscard]] Packets send_riders(TimePoint now);
+
   struct TakenBack {
     bool in_time = false;  ///< true: the peer will never have all of it
     bool granted = false;  ///< true: it waited for the connection, not for the peer to start earlier calls
@@ -203,6 +210,7 @@ class Session {
 
   void admit();
   void enqueue(SharedOutgoing message);
+  void send_riders(TimePoint now, Packets& packets);
   void fill(TimePoint now, Packets& packets);
   void ended(const SharedOutgoing& message);
   void count_waiting(const Outgoing& call);
@@ -219,9 +227,10 @@ class Session {
   [[nodiscard]] Result<Unit> take_bytes(std::size_t lane, InLane::Packet& packet, Received& out);
   void throw_away(std::size_t lane, Received& out);
   void discard(std::size_t lane);
+  void deliver_riders(const SessionHeader& header, Frames& frames, Received& out);
   void complete(std::size_t lane, Frames frames, Received& out);
   void deliver(std::size_t lane, Delivered message, Received& out);
-  void release_held(Received& out);
+  void release_held(std::uint64_t express, Received& out);
   void use_up(std::size_t lane, const Delivered& message);
   void extend(std::size_t lane, Received& out);
 
@@ -257,7 +266,8 @@ class Session {
   std::size_t waiting_bytes_ = 0;
   bool huge_waiting_ = false;  ///< one call is larger than the bound and waits
   std::size_t answer_bytes_ = 0;
-  Duration asking_{0};  ///< until the grant of calls is requested again; 0: none is awaited
+  std::optional<TimePoint> ride_by_;  ///< when riders are sent alone; nullopt: none, or they wait for a queued message
+  Duration asking_{0};                ///< until the grant of calls is requested again; 0: none is awaited
   TimePoint ask_at_;
 };
 

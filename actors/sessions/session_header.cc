@@ -47,6 +47,7 @@ Frame encode(const SessionHeader& header) {
   out[7] = static_cast<std::byte>(header.part);
   out[48] = static_cast<std::byte>(header.acked_lane);
   out[49] = static_cast<std::byte>(header.charge);
+  out[50] = std::byte{header.riders};
   const std::uint64_t numbers[] = {header.from.high, header.from.low, header.to.high, header.to.low, header.number};
   for (std::size_t i = 0; i < std::size(numbers); ++i) store_little_endian(out.subspan(8 + 8 * i), numbers[i]);
   const std::uint64_t more[] = {
@@ -83,7 +84,7 @@ Result<SessionHeader> decode_session_header(std::span<const std::byte> bytes) {
     return make_error(ErrorCode::decode, fmt::format("session message in lane {}, part {}, about lane {}, charge {}",
                                                      byte_at(6), byte_at(7), byte_at(48), byte_at(49)));
   }
-  if (std::ranges::any_of(bytes.subspan(50, 6), [](std::byte byte) { return byte != std::byte{0}; })) {
+  if (std::ranges::any_of(bytes.subspan(51, 5), [](std::byte byte) { return byte != std::byte{0}; })) {
     return make_error(ErrorCode::decode, "session header with reserved bytes set");
   }
   const auto number_at = [bytes](std::size_t offset) {
@@ -104,6 +105,7 @@ Result<SessionHeader> decode_session_header(std::span<const std::byte> bytes) {
                        .charge = static_cast<Charge>(byte_at(49)),
                        .remaining_us = number_at(96),
                        .after = number_at(104),
+                       .riders = byte_at(50),
                        .hash = number_at(112)};
 }
 

@@ -42,11 +42,11 @@ inline constexpr std::size_t kSessionLanes = 5;
 }
 
 /// Offsets in bytes: 0 magic "TRPS", 4 version, 5 kind, 6 lane, 7 part, 8 from (high, low), 24 to (high, low), 40
-/// number, 48 acknowledged lane, 49 charge, 50 zero (6), 56 ack, 64 ahead, 72 bytes granted, 80 calls granted, 88
-/// nested calls granted, 96 remaining, 104 after, 112 hash, 120 XXH3-64 of bytes 0 to 119.
+/// number, 48 acknowledged lane, 49 charge, 50 riders, 51 zero (5), 56 ack, 64 ahead, 72 bytes granted, 80 calls
+/// granted, 88 nested calls granted, 96 remaining, 104 after, 112 hash, 120 XXH3-64 of bytes 0 to 119.
 struct SessionHeader {
   static constexpr std::size_t kBytes = 128;
-  static constexpr std::uint8_t kVersion = 2;
+  static constexpr std::uint8_t kVersion = 3;
 
   SessionKind kind = SessionKind::data;
   SessionLane lane = SessionLane::express;
@@ -67,10 +67,16 @@ struct SessionHeader {
   std::uint64_t remaining_us = 0;  ///< microseconds until its sender's deadline; 0: no limit
   std::uint64_t after = 0;         ///< it is delivered after this sequence number of the express lane
 
+  /// Of a whole message of the express lane: the messages that share its packet. They were sent before it, and their
+  /// kRiderFrames frames each follow its own.
+  std::uint8_t riders = 0;
+
   std::uint64_t hash = 0;  ///< of the frames after this one (hash_of); 0 if the link guards bytes
 
   friend bool operator==(const SessionHeader&, const SessionHeader&) = default;
 };
+
+inline constexpr std::size_t kRiderFrames = 2;
 
 [[nodiscard]] Frame encode(const SessionHeader& header);
 

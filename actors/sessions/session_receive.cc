@@ -2,6 +2,8 @@
 #include "actors/sessions/session.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -49,7 +51,10 @@ Result<Session::Received> Session::receive(TimePoint now, Frames packet) {
       duplicates_ += taken == InLane::Taken::duplicate;
       overflow_ += taken == InLane::Taken::overflow;
       for (InLane::Packet& next : ready) {
+        const std::uint64_t number = next.header.number;
         if (auto understood = take(now, lane, std::move(next), out); !understood) return understood.error();
+        // Before the next small message: its sender may know that these have arrived, and have sent it after them.
+        if (lane == kExpress) release_held(number, out);
       }
       ready.clear();
       if (ready.capacity() <= kReused) ready_ = std::move(ready);
@@ -65,7 +70,7 @@ Result<Session::Received> Session::receive(TimePoint now, Frames packet) {
       }
       break;
   }
-  release_held(out);
+  for (std::size_t i = 0; i < kSessionLanes; ++i) extend(i, out);
   admit();
   fill(now, out.on_link);
   ask_for_calls(now, out.on_link);
@@ -98,10 +103,14 @@ std::optional<Error> Session::refusal(const SessionHeader& header, const Frames&
     return violation(fmt::format("answers probe {}, but only {} were sent", header.number, probes));
   }
   if (header.kind == SessionKind::data) {
-    const bool is_empty = header.part == Part::whole && packet.size() == 1;
+    if (header.riders > 0 && (header.part != Part::whole || header.lane != SessionLane::express)) {
+      return violation("messages that ride on a large one");
+    }
+    const bool is_empty = header.part == Part::whole && packet.size() <= 1 + kRiderFrames * header.riders;
     return is_empty ? std::optional(violation("a message of no frames")) : std::nullopt;
   }
   const bool has_second = header.kind == SessionKind::probe || header.kind == SessionKind::goodbye;
+  if (header.riders > 0) return violation("messages that ride on a control message");
   if (packet.size() != (has_second ? 2U : 1U)) {
     return violation(fmt::format("control message of {} frames", packet.size()));
   }
@@ -137,6 +146,7 @@ Result<Unit> Session::take(TimePoint now, std::size_t lane, InLane::Packet packe
         in.message.bytes = size_of(packet.frames);
         in.received += in.message.bytes;
       }
+      deliver_riders(header, packet.frames, out);
       complete(lane, std::move(packet.frames), out);
       return Unit{};
     }
@@ -225,6 +235,17 @@ void Session::discard(std::size_t lane) {
   use_up(lane, in_[lane].message);
 }
 
+/// Delivers the messages that share the packet, and removes their frames.
+void Session::deliver_riders(const SessionHeader& header, Frames& frames, Received& out) {
+  const auto own_end = frames.end() - static_cast<std::ptrdiff_t>(kRiderFrames * header.riders);
+  for (auto rider = own_end; rider != frames.end(); rider += kRiderFrames) {
+    Delivered message;
+    message.frames.assign(std::make_move_iterator(rider), std::make_move_iterator(rider + kRiderFrames));
+    deliver(kExpress, std::move(message), out);
+  }
+  frames.erase(own_end, frames.end());
+}
+
 void Session::complete(std::size_t lane, Frames frames, Received& out) {
   Incoming& in = in_[lane];
   in.message.frames = std::move(frames);
@@ -238,15 +259,15 @@ void Session::deliver(std::size_t lane, Delivered message, Received& out) {
   out.delivered.push_back(std::move(message));
 }
 
-void Session::release_held(Received& out) {
+/// Delivers the messages that wait for that number of the express lane.
+void Session::release_held(std::uint64_t express, Received& out) {
   for (std::size_t lane = 0; lane < kSessionLanes; ++lane) {
     Incoming& in = in_[lane];
-    while (!in.held.empty() && in.held.front().first <= in_[kExpress].lane.delivered()) {
+    while (!in.held.empty() && in.held.front().first <= express) {
       Delivered message = std::move(in.held.front().second);
       in.held.pop_front();
       deliver(lane, std::move(message), out);
     }
-    extend(lane, out);
   }
 }
 

@@ -109,6 +109,7 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
   /// As above, with their requests.
   template <class Message>
   std::vector<Heard> take_heard() {
+    if (before_taking) before_taking();
     std::vector<Heard> taken;
     std::erase_if(heard_, [&](Heard& one) {
       if (!one.message.holds<Message>()) return false;
@@ -117,6 +118,9 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
     });
     return taken;
   }
+
+  /// Makes the node send what it holds back; empty: it sends that in its own time.
+  std::function<void()> before_taking = {};
 
   /// Returns how the connection to that node ended: "peer_down connection closed"; nothing while it is open.
   [[nodiscard]] std::optional<std::string> end_of(const NodeName& node) const;

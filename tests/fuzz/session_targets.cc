@@ -63,6 +63,7 @@ class HostilePeer {
         case 4: take_back(); break;
         case 5: taken_.clear(); break;
         case 6: (void)session_.grant(); break;
+        case 7: ride(); break;
       }
       (void)session_.next_due();
       (void)session_.flushed();
@@ -82,6 +83,7 @@ class HostilePeer {
     header.acked_lane = static_cast<SessionLane>((part >> 3U) % kSessionLanes);
     const unsigned charge = script_.u8();
     header.charge = static_cast<Charge>(charge % 3U);
+    header.riders = static_cast<std::uint8_t>(charge >> 4U & 3U);
     const std::uint64_t number = script_.number();
     header.number = charge < kInTurn ? ++numbers_[index_of(header.lane)] : number;
     header.ack = script_.number();
@@ -104,8 +106,8 @@ class HostilePeer {
     for (const Session::Delivered& delivered : received.value().delivered) {
       expect(!delivered.frames.empty(), "what is delivered is a message");
     }
-    expect(received.value().delivered.size() <= packets_ + 1, "no message without a packet");
-    ++packets_;
+    messages_ += 1 + header.riders;
+    expect(received.value().delivered.size() <= messages_, "no message without a packet");
     taken_.push_back(std::move(received.value().delivered));
     session_.reuse(std::move(received).value());
   }
@@ -123,6 +125,11 @@ class HostilePeer {
         posting);
   }
 
+  void ride() {
+    if (const std::size_t bytes = script_.u8(); !session_.flushed() || bytes % 2 == 0) return;
+    (void)session_.ride(now_, pack({make_frame(Input(4)), make_frame(Input(8))}));
+  }
+
   void take_back() { (void)session_.take_back(now_, {script_.u8()}); }
 
   Reader script_;
@@ -131,7 +138,7 @@ class HostilePeer {
   Session session_{kSelf, kPeer, SessionOptions{.assembly = {.bytes_max = 4096}}};
   std::array<std::uint64_t, kSessionLanes> numbers_{};
   std::uint64_t requests_ = 0;
-  std::size_t packets_ = 0;
+  std::size_t messages_ = 0;  ///< in the packets of the peer
   bool is_over_ = false;
   std::vector<std::vector<Session::Delivered>> taken_;  ///< calls that have not started
 };

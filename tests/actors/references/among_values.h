@@ -1,6 +1,7 @@
 // A node among bare peers that create, hold and use each other's values.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,7 +19,14 @@ namespace troupe::testing {
 using Asked = std::shared_ptr<std::optional<Result<msg::AnyMessage>>>;
 
 struct AmongValues : AmongBarePeers {
-  explicit AmongValues(FunctionRegistry functions = {}) : AmongBarePeers(0, std::move(functions)) {}
+  explicit AmongValues(FunctionRegistry functions = {}) : AmongBarePeers(0, std::move(functions)) {
+    for (BarePeer* each : {p1.get(), p2.get()}) hears_all(*each);
+  }
+
+  /// What the peer takes has in it what rides on other messages, or goes 20 ms later.
+  void hears_all(BarePeer& peer) {
+    peer.before_taking = [this] { clock->advance(std::chrono::milliseconds(20)); };
+  }
 
   [[nodiscard]] detail::References& references() { return core().references(); }
 

@@ -59,6 +59,7 @@ BOOST_AUTO_TEST_CASE(an_owner_hears_of_a_handle_that_came_before_it_was_met_and_
     return msg::RRefHandout{{"p3", life.low, serial}, {"p2", 2, serial}, "p3", life, "p2", "i64"};
   };
   BarePeer newcomer(hub, "p3", 3);
+  hears_all(newcomer);
   const auto handle = received(of_p3(1, newcomer.self().incarnation), "p2");
   auto dropped = received(of_p3(2, newcomer.self().incarnation), "p2");
   BOOST_TEST(references().forks() == 2U);

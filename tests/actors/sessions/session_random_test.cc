@@ -110,7 +110,11 @@ class World {
       if (random_() % 2 == 0) posting.order_key = sent.key = "rref/" + std::to_string(random_() % 3);
     }
     const std::size_t bytes = random_() % 3 == 0 ? random_() % 1500 : random_() % 60;
-    put(from.session.send(now_, parcel(sent.name, bytes), std::move(posting)).value(), from);
+    const bool rides = posting.of == Posting::Class::word && random_() % 2 == 0;
+    put((rides ? from.session.ride(now_, parcel(sent.name, bytes))
+               : from.session.send(now_, parcel(sent.name, bytes), std::move(posting)))
+            .value(),
+        from);
     from.sent.push_back(std::move(sent));
   }
 

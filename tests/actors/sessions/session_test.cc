@@ -49,6 +49,22 @@ Session::Received receive(Session& session, Duration t, const Frames& frames) {
   return session.receive(at(t), frames).value();
 }
 
+/// Gives the session a message that rides on another. Returns the packets for the link.
+std::vector<Frames> ride(Session& session, Duration t, std::string_view body) {
+  return frames_of(session.ride(at(t), pack({frame(body), frame("body")})).value());
+}
+
+/// Returns the names of what a packet delivers, in order.
+std::vector<std::string> names_in(Session& session, Duration t, const Frames& packet) {
+  std::vector<std::string> names;
+  for (const Session::Delivered& message : receive(session, t, packet).delivered) {
+    names.push_back(text(message.frames.at(0)));
+  }
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
 /// Delivers the delayed acknowledgements of `of` to `to`. Returns the packets that `to` sends in response.
 Session::Packets acknowledge(Session& of, Session& to, Duration t) {
   Session::Packets on_link;
@@ -111,12 +127,13 @@ BOOST_AUTO_TEST_CASE(header_has_the_documented_bytes) {
                                 .charge = Charge::nested,
                                 .remaining_us = 0x46,
                                 .after = 0x47,
+                                .riders = 0x49,
                                 .hash = 0x48});
   const std::vector<unsigned char> expected{
-      'T',  'R',  'P',  'S',  2,    1,    4,    2,                                                     //
+      'T',  'R',  'P',  'S',  3,    1,    4,    2,                                                     //
       0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,  //
       0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21, 0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31,  //
-      0x41, 0,    0,    0,    0,    0,    0,    0,    3,    2,    0,    0,    0,    0,    0,    0,     //
+      0x41, 0,    0,    0,    0,    0,    0,    0,    3,    2,    0x49, 0,    0,    0,    0,    0,     //
       0x42, 0,    0,    0,    0,    0,    0,    0,    1,    0,    0,    0,    0,    0,    0,    0x80,  //
       0x43, 0,    0,    0,    0,    0,    0,    0,    0x44, 0,    0,    0,    0,    0,    0,    0,     //
       0x45, 0,    0,    0,    0,    0,    0,    0,    0x46, 0,    0,    0,    0,    0,    0,    0,     //
@@ -234,6 +251,25 @@ BOOST_AUTO_TEST_CASE(reordered_messages_are_delivered_in_order, *boost::unit_tes
   BOOST_TEST(pair.bob.early_packets() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(small_message_does_not_overtake_a_large_one_of_its_key_that_waits_for_a_lost_one,
+                     *boost::unit_test::label("fault-F01")) {
+  Pair pair;
+  const Posting of_key{.order_key = "rref/1"};
+  const auto lost = send(pair.alice, 0ms, "first", of_key);
+  const std::vector<Frames> large =
+      frames_of(pair.alice.send(at(0ms), pack({frame("second"), frame(std::string(100'000, 'x'))}), of_key).value());
+  for (const Frames& packet : large) {
+    for (const Session::Packet& ack : receive(pair.bob, 0ms, packet).on_link)
+      (void)receive(pair.alice, 0ms, ack.frames);
+  }
+  (void)acknowledge(pair.bob, pair.alice, 0ms);
+  const auto small = send(pair.alice, 0ms, "third", of_key);
+  BOOST_REQUIRE_EQUAL(small.size(), 1U);
+  BOOST_TEST((header_of(small[0]).lane == SessionLane::express));  // the large one is acknowledged
+  BOOST_TEST(names_in(pair.bob, 0ms, small[0]).empty());
+  BOOST_TEST(names_in(pair.bob, 0ms, lost[0]) == (Names{"first", "second", "third"}));
+}
+
 BOOST_AUTO_TEST_CASE(only_the_missing_message_is_sent_again) {
   Pair pair;
   for (int i = 1; i <= 5; ++i) {
@@ -348,6 +384,22 @@ BOOST_AUTO_TEST_CASE(acknowledging_what_was_never_sent_is_a_protocol_violation, 
     goodbye.push_back(frame(std::string(bytes, '\0')));
     BOOST_TEST((refused(pair.bob, goodbye) == ErrorCode::protocol_violation));
   }
+  const auto with_riders = [&](SessionHeader header, std::size_t frames) {
+    header.riders = 2;
+    Frames packet = forged(header);
+    packet.insert(packet.end(), frames, frame("m"));
+    return packet;
+  };
+  const SessionHeader whole{.kind = SessionKind::data, .number = 1};
+  for (const std::size_t frames : {0U, 1U, 4U}) {  // two riders have 4, and a message has 1
+    BOOST_TEST((refused(pair.bob, with_riders(whole, frames)) == ErrorCode::protocol_violation));
+  }
+  const SessionHeader in_words{.kind = SessionKind::data, .lane = SessionLane::words, .number = 1};
+  const SessionHeader in_pieces{.kind = SessionKind::data, .part = Part::first, .number = 1};
+  for (const SessionHeader& header : {in_words, in_pieces, SessionHeader{.kind = SessionKind::ack}}) {
+    BOOST_TEST((refused(pair.bob, with_riders(header, 5)) == ErrorCode::protocol_violation));
+  }
+  BOOST_TEST((refused(pair.bob, with_riders({.kind = SessionKind::probe}, 1)) == ErrorCode::protocol_violation));
   Frames long_ack = forged({.kind = SessionKind::ack});
   long_ack.push_back(frame("x"));
   BOOST_TEST((refused(pair.bob, long_ack) == ErrorCode::protocol_violation));
@@ -381,6 +433,103 @@ BOOST_AUTO_TEST_CASE(duplicate_of_an_early_message_takes_no_room) {
   BOOST_TEST(pair.bob.counts().duplicates == 1U);
   BOOST_TEST(pair.bob.counts().overflow == 0U);
   BOOST_TEST(pair.bob.early_packets() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(messages_that_ride_share_the_packet_of_the_next_one_and_precede_it) {
+  Pair pair;
+  BOOST_TEST(ride(pair.alice, 0ms, "first").empty());
+  BOOST_TEST(ride(pair.alice, 5ms, "second").empty());
+  BOOST_TEST((pair.alice.next_due() == at(20ms)));
+  const auto on_link = send(pair.alice, 6ms, "third");
+  BOOST_REQUIRE_EQUAL(on_link.size(), 1U);
+  BOOST_TEST((pair.alice.next_due() == at(206ms)));  // only if it has to be sent again
+  const Session::Received got = receive(pair.bob, 7ms, on_link[0]);
+  BOOST_REQUIRE_EQUAL(got.delivered.size(), 3U);
+  BOOST_REQUIRE_EQUAL(got.delivered[0].frames.size(), 2U);
+  BOOST_TEST(text(got.delivered[0].frames[0]) == "first");
+  BOOST_TEST(text(got.delivered[0].frames[1]) == "body");
+  BOOST_TEST(text(got.delivered[1].frames[0]) == "second");
+  BOOST_REQUIRE_EQUAL(got.delivered[2].frames.size(), 1U);
+  BOOST_TEST(text(got.delivered[2].frames[0]) == "third");
+  BOOST_TEST(!pair.alice.flushed());
+  (void)acknowledge(pair.bob, pair.alice, 8ms);
+  BOOST_TEST(pair.alice.flushed());
+  BOOST_TEST(pair.alice.counts().accepted == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(messages_that_ride_go_alone_after_20_ms) {
+  Pair pair;
+  (void)ride(pair.alice, 1ms, "first");
+  (void)ride(pair.alice, 2ms, "second");
+  BOOST_TEST(pair.alice.tick(at(20ms)).empty());
+  const auto due = frames_of(pair.alice.tick(at(21ms)));
+  BOOST_REQUIRE_EQUAL(due.size(), 1U);
+  BOOST_TEST(names_in(pair.bob, 22ms, due[0]) == (Names{"first", "second"}));
+  BOOST_TEST(pair.alice.tick(at(100ms)).empty());
+}
+
+BOOST_AUTO_TEST_CASE(sixty_four_messages_that_ride_go_at_once) {
+  Pair pair;
+  for (int i = 0; i < 63; ++i) BOOST_TEST(ride(pair.alice, 0ms, "m").empty());
+  const auto on_link = ride(pair.alice, 0ms, "m");
+  BOOST_REQUIRE_EQUAL(on_link.size(), 1U);
+  BOOST_TEST(receive(pair.bob, 0ms, on_link[0]).delivered.size() == 64U);
+}
+
+BOOST_AUTO_TEST_CASE(large_messages_do_not_ride) {
+  Pair pair;
+  const auto on_link = ride(pair.alice, 0ms, std::string(1000, 'x'));
+  BOOST_REQUIRE_EQUAL(on_link.size(), 1U);
+  BOOST_TEST(receive(pair.bob, 0ms, on_link[0]).delivered.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_overtakes_a_message_that_waits_for_the_window) {
+  Pair pair{{.out = {.window_messages = 1}}};
+  const auto first = send(pair.alice, 0ms, "first");
+  (void)ride(pair.alice, 0ms, "second");
+  BOOST_TEST(send(pair.alice, 0ms, "third").empty());
+  BOOST_TEST(ride(pair.alice, 0ms, "fourth").empty());
+  BOOST_TEST(pair.alice.tick(at(100ms)).empty());
+  BOOST_TEST(names_in(pair.bob, 0ms, first[0]) == (Names{"first"}));
+  auto on_link = frames_of(acknowledge(pair.bob, pair.alice, 0ms));
+  BOOST_REQUIRE_EQUAL(on_link.size(), 1U);
+  BOOST_TEST(names_in(pair.bob, 0ms, on_link[0]) == (Names{"second", "third"}));
+  on_link = frames_of(acknowledge(pair.bob, pair.alice, 0ms));
+  BOOST_REQUIRE_EQUAL(on_link.size(), 1U);
+  BOOST_TEST(names_in(pair.bob, 0ms, on_link[0]) == (Names{"fourth"}));
+}
+
+BOOST_AUTO_TEST_CASE(lost_packet_is_sent_again_with_what_rides_on_it, *boost::unit_test::label("fault-F01")) {
+  Pair pair;
+  (void)ride(pair.alice, 0ms, "first");
+  (void)send(pair.alice, 0ms, "lost");
+  (void)ride(pair.alice, 1ms, "later");
+  const auto again = frames_of(pair.alice.tick(at(200ms)));
+  BOOST_REQUIRE_EQUAL(again.size(), 2U);
+  for (const Frames& packet : again) BOOST_TEST(is_intact(packet));
+  BOOST_TEST(names_in(pair.bob, 201ms, again[0]) == (Names{"first", "lost"}));
+  BOOST_TEST(names_in(pair.bob, 201ms, again[1]) == (Names{"later"}));
+  BOOST_TEST(names_in(pair.bob, 202ms, again[0]).empty());
+}
+
+BOOST_AUTO_TEST_CASE(damage_to_what_rides_is_seen, *boost::unit_test::label("fault-F02")) {
+  Pair pair;
+  (void)ride(pair.alice, 0ms, "first");
+  Frames packet = send(pair.alice, 0ms, "second")[0];
+  BOOST_TEST(is_intact(packet));
+  packet.back() = frame("bodY");
+  BOOST_TEST(!is_intact(packet));
+}
+
+BOOST_AUTO_TEST_CASE(goodbye_is_after_messages_that_ride) {
+  Pair pair;
+  (void)ride(pair.alice, 0ms, "last words");
+  const auto on_link = frames_of(pair.alice.send_riders(at(0ms)));
+  const Frames goodbye = pair.alice.goodbye().frames;
+  BOOST_TEST(!receive(pair.bob, 0ms, goodbye).goodbye);
+  BOOST_REQUIRE_EQUAL(on_link.size(), 1U);
+  BOOST_TEST(receive(pair.bob, 0ms, on_link[0]).goodbye);
+  BOOST_TEST(pair.alice.send_riders(at(0ms)).empty());
 }
 
 BOOST_AUTO_TEST_CASE(goodbye_is_told_once_after_everything_sent_before_it) {
