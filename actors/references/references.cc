@@ -96,7 +96,8 @@ void References::State::send(const RRefNotices& notices) const {
                     Haste::rides);
         break;
       case RRefNotice::Kind::deleted:
-        node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefDeleted{notice.rref, notice.fork}, Haste::rides);
+        node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefDeleted{notice.rref, notice.fork},
+                    Haste::follows);
         break;
       case RRefNotice::Kind::acknowledged: {
         msg::RRefForkAck ack{{{notice.rref, notice.fork}}};

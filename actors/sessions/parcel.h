@@ -47,6 +47,9 @@ enum class Haste : std::uint8_t {
   at_once,
   /// In the packet of the next small message to that peer, or as late as an acknowledgement: for what nobody waits for.
   rides,
+  /// At once if the peer has acknowledged all small messages, else as `rides`: the peer handles the first of many while
+  /// it has nothing else to do, and the others together.
+  follows,
 };
 
 /// Cuts a message of one or more frames. Copies no frame. If a message is cut, leased frames travel, too. Thread rule:

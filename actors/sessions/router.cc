@@ -191,7 +191,8 @@ void Router::notify(TimePoint now, const NodeName& to, std::optional<Incarnation
   // Not up: peer_down reports that.
   if (stopped_ || peer == peers_.end() || (life && *life != peer->second.peer.incarnation)) return;
   Session& session = *peer->second.session;
-  auto sent = haste == Haste::rides ? session.ride(now, std::move(parcel)) : session.send(now, std::move(parcel));
+  const bool rides = haste == Haste::rides || (haste == Haste::follows && !session.is_express_idle());
+  auto sent = rides ? session.ride(now, std::move(parcel)) : session.send(now, std::move(parcel));
   if (sent) put_on_link(peer->second, std::move(sent).value());
 }
 

@@ -105,6 +105,9 @@ class Session {
   /// or is sent like an acknowledgement, after `in.ack_delay`. It is delivered in the order of `send` and `ride`.
   [[nodiscard]] Result<Packets> ride(TimePoint now, Parcel parcel);
 
+  /// Returns whether the peer has acknowledged all small messages.
+  [[nodiscard]] bool is_express_idle() const { return out_.front().empty(); }
+
   /// Sends the messages that wait for one to ride on.
   [[nodiscard]] Packets send_riders(TimePoint now);
 

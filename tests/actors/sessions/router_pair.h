@@ -78,9 +78,9 @@ struct TestNode final : Router::Callbacks {
     router.answer(now, to, pack_message({self.name, to.name + "/router", {}, request}, message, {}).value());
   }
   void notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, const std::string& actor,
-              msg::AnyMessage message) {
+              msg::AnyMessage message, Haste haste = Haste::at_once) {
     if (to == self.name) return router.notify_self(actor, std::move(message));
-    router.notify(now, to, life, pack_message({self.name, to + "/" + actor, {}, {}}, message, {}).value());
+    router.notify(now, to, life, pack_message({self.name, to + "/" + actor, {}, {}}, message, {}).value(), haste);
   }
 
   [[nodiscard]] NodeLife life() const { return {self.name, self.incarnation}; }

@@ -53,6 +53,32 @@ BOOST_AUTO_TEST_CASE(answers_count_until_the_peer_has_taken_them) {
   BOOST_TEST(b.answers_taken_by["a"] > 0U);
 }
 
+BOOST_AUTO_TEST_CASE(many_notifications_follow_the_first_in_one_packet) {
+  const auto notify = [&](std::uint64_t fork) {
+    a.notify(at(0ms), "b", {}, "references", msg::RRefDeleted{{}, {"a", 1, fork}}, Haste::follows);
+  };
+  notify(1);
+  BOOST_TEST(a.wire.size() == 1U);
+  for (std::uint64_t fork = 2; fork <= 4; ++fork) notify(fork);
+  BOOST_TEST(a.wire.size() == 1U);
+  exchange(at(1ms));
+  BOOST_TEST(b.arrived.size() == 1U);
+  BOOST_TEST((a.router.next_due() == at(20ms)));
+  a.router.tick(at(20ms));
+  BOOST_TEST(a.wire.size() == 1U);
+  exchange(at(21ms));
+  BOOST_REQUIRE(b.arrived.size() == 4U);
+  for (std::uint64_t i = 0; i < 4; ++i) BOOST_TEST(b.arrived[i].message.get<msg::RRefDeleted>().fork.serial == i + 1);
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_to_ride_leaves_before_the_goodbye) {
+  a.notify(at(0ms), "b", {}, "references", msg::RRefDeleted{{}, {"a", 1, 1}}, Haste::rides);
+  BOOST_TEST(a.wire.empty());
+  a.router.stop(at(1ms), make_error(ErrorCode::shutting_down, "the end"));
+  exchange(at(2ms));
+  BOOST_TEST(b.arrived.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(failure_is_told_with_operation_peer_and_time) {
   Answers answers;
   a.request(at(0ms), call_to("b"), into(answers));
