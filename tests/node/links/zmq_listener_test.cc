@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using boost::unit_test::label;
+using testing::Changes;
 using testing::forged_ring;
 using testing::frame_of;
 using testing::KeyedClient;
