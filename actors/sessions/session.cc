@@ -102,7 +102,7 @@ Result<Session::Packets> Session::ride(TimePoint now, Parcel parcel) {
   lane.ride(std::move(parcel));
   Packets packets = std::exchange(spare_.on_link, {});
   if (lane.riders() >= options_.out.riders_max) send_riders(now, packets);
-  if (lane.riders() > 0 && !ride_by_) ride_by_ = now + options_.in.ack_delay;
+  schedule_riders(now);
   return packets;
 }
 
@@ -110,6 +110,15 @@ Session::Packets Session::send_riders(TimePoint now) {
   Packets packets;
   send_riders(now, packets);
   return packets;
+}
+
+void Session::schedule_riders(TimePoint now) {
+  OutLane& lane = out_[kExpress];
+  if (lane.riders() == 0 || lane.front() != nullptr) {
+    ride_by_.reset();
+  } else if (!ride_by_) {
+    ride_by_ = now + options_.in.ack_delay;
+  }
 }
 
 /// Makes the last rider the message that the others ride on, unless they wait for one in the queue.
@@ -176,8 +185,7 @@ void Session::fill(TimePoint now, Packets& packets) {
     more = false;
     for (std::size_t lane = kExpress + 1; lane < kSessionLanes; ++lane) more = send_one(lane) || more;
   }
-  // Riders left, or wait for a message in the queue.
-  if (out_[kExpress].riders() == 0 || out_[kExpress].front() != nullptr) ride_by_.reset();
+  schedule_riders(now);
 }
 
 /// All packets of a message that will ever be sent are sent.

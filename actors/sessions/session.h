@@ -214,6 +214,7 @@ class Session {
   void admit();
   void enqueue(SharedOutgoing message);
   void send_riders(TimePoint now, Packets& packets);
+  void schedule_riders(TimePoint now);
   void fill(TimePoint now, Packets& packets);
   void ended(const SharedOutgoing& message);
   void count_waiting(const Outgoing& call);

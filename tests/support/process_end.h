@@ -14,6 +14,9 @@ class ProcessEnd {
   /// REQUIRES: process `pid` runs.
   explicit ProcessEnd(pid_t pid) : process_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {}
 
+  /// Returns whether the process had not been reaped when this object was made.
+  [[nodiscard]] bool is_open() const { return process_.is_open(); }
+
   /// Returns whether it comes within 10 s.
   [[nodiscard]] bool comes() const {
     pollfd polled{process_.get(), POLLIN, 0};

@@ -499,6 +499,20 @@ BOOST_AUTO_TEST_CASE(nothing_overtakes_a_message_that_waits_for_the_window) {
   BOOST_TEST(names_in(pair.bob, 0ms, on_link[0]) == (Names{"fourth"}));
 }
 
+BOOST_AUTO_TEST_CASE(messages_that_ride_on_one_that_is_taken_back_are_sent_all_the_same) {
+  Pair pair{{.out = {.window_messages = 1}}};
+  const auto first = send(pair.alice, 0ms, "first");
+  (void)ride(pair.alice, 0ms, "second");
+  BOOST_TEST(send(pair.alice, 0ms, "third", {.of = Posting::Class::call, .request = RequestId{7}}).empty());
+  BOOST_TEST(pair.alice.take_back(at(1ms), RequestId{7}).in_time);
+  BOOST_TEST((pair.alice.next_due() == at(21ms)));
+  BOOST_TEST(pair.alice.tick(at(21ms)).empty());  // the window is full
+  (void)receive(pair.bob, 22ms, first[0]);
+  const auto on_link = frames_of(acknowledge(pair.bob, pair.alice, 22ms));
+  BOOST_REQUIRE_EQUAL(on_link.size(), 1U);
+  BOOST_TEST(names_in(pair.bob, 22ms, on_link[0]) == (Names{"second"}));
+}
+
 BOOST_AUTO_TEST_CASE(lost_packet_is_sent_again_with_what_rides_on_it, *boost::unit_test::label("fault-F01")) {
   Pair pair;
   (void)ride(pair.alice, 0ms, "first");
