@@ -51,8 +51,8 @@ using Messages = MessageList<                                                   
     ContextEntered, ShardCreate, ShardCreated, ShardPrepare, ShardPrepared, ShardCommit, ShardAbort, ShardStep,
     ShardStepped, ShardQuery, ShardOutcome, ShardReleased,  //
     MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount, ShutdownCounted, ShutdownAgreed,
-    BarrierEntered, BarrierPassed, BarrierLeft, SignedListKnown, SignedListFetch, SignedList,  //
-    BackwardRelease, BackwardReleased,                                                         //
+    BarrierEntered, BarrierPassed, BarrierLeft, SignedListKnown, SignedListFetch, SignedList, SignedCertificate,  //
+    BackwardRelease, BackwardReleased,                                                                            //
     ShardLoad, ShardSave, ShardSaved, ShardJoin, ShardWait, ShardReady>;
 
 /// One of Messages: a Call at first. A std::variant of as many types costs every source that moves one seconds of

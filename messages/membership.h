@@ -214,4 +214,16 @@ struct SignedList {
   }
 };
 
+/// The owner of the cluster has signed that a newcomer is a member, which the sender's list does not say yet: the
+/// receiver believes the signature, not the sender. Notification, member that a newcomer has shown it -> all peers, and
+/// each peer that comes up before a list has it. Idempotent.
+struct SignedCertificate {
+  static constexpr MessageInfo kInfo{0x050f, "SignedCertificate", Kind::notification, Sender::member};
+  std::vector<std::byte> bytes;  ///< of the file NAME.certificate, exactly
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(bytes);
+  }
+};
+
 }  // namespace troupe::msg

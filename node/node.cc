@@ -12,6 +12,7 @@
 #include "actors/references/references.h"
 #include "node/audit/audit_log.h"
 #include "node/control/node_control.h"
+#include "node/joining/join_endpoint.h"
 #include "node/watchdog.h"
 
 namespace troupe {
@@ -36,6 +37,7 @@ Node::Node(Node&& other) noexcept = default;
 
 Node::~Node() {
   if (!shared_state()) return;  // moved from
+  join_endpoint_.reset();
   control_.reset();
   watchdog_.reset();
   const TimePoint due = core().clock().now() + kDestructorLimit;
@@ -44,6 +46,8 @@ Node::~Node() {
 }
 
 std::string Node::address() const { return core().link().address(); }
+
+std::string Node::join_endpoint() const { return join_endpoint_ ? join_endpoint_->address() : std::string(); }
 
 detail::NodeCounts Node::counts() const { return core().counts(); }
 

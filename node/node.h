@@ -32,6 +32,7 @@
 namespace troupe {
 
 namespace detail {
+class JoinEndpoint;
 class MemberFile;
 class NodeControl;
 struct NodeCounts;
@@ -69,8 +70,15 @@ struct NodeOptions {
   /// The address of any node of the cluster; or "tcp://NAME:PORT" with a host name, all of whose addresses are tried;
   /// or "file:PATH", one file given to all nodes, through which they find each other. Empty: this is the first node.
   std::string seed;
-  NodeName seed_name;                 ///< with `keys`: the node at the address `seed`; empty: the first of the ring
+  NodeName seed_name;  ///< with `keys`: the node at the address `seed`; empty: the first of the ring
+  /// With key files: where this node hears newcomers that its list of members does not have yet, "tcp://HOST:PORT";
+  /// port "*": any free one. Empty: nowhere, and newcomers get in once the list that has them is on a member's machine.
+  std::string join_endpoint;
+  /// With key files: the join endpoint of `seed_name`, where this node shows its certificate before it joins. Empty:
+  /// the list of the seed has this node.
+  std::string introduce_at;
   std::uint32_t world_size = 1;       ///< join returns when this many nodes are members; 0: at once
+  bool grows = false;                 ///< more than `world_size` nodes may join, then and later; the same for all
   std::optional<std::uint32_t> rank;  ///< the rank that it asks for; nullopt: by arrival
   std::string role;                   ///< empty: the name without its index
   ClusterSecret secret = ClusterSecret::random();
@@ -142,6 +150,9 @@ class Node final : public Scope {
 
   [[nodiscard]] const NodeName& name() const { return node_name(); }
   [[nodiscard]] std::string address() const;
+
+  /// Returns where this node hears newcomers; empty: nowhere. See NodeOptions::join_endpoint.
+  [[nodiscard]] std::string join_endpoint() const;
 
   /// Returns all members that are up, including this node, by name.
   [[nodiscard]] std::vector<Peer> members() const;
@@ -217,9 +228,10 @@ class Node final : public Scope {
   void enter(NodePhase phase) const;
   void close_audit() const;
 
-  std::unique_ptr<detail::NodeControl> control_;  // null: no control socket
-  std::unique_ptr<detail::Watchdog> watchdog_;    // null: no stall limit
-  std::shared_ptr<AuditLog> audit_;               // null: none is kept
+  std::unique_ptr<detail::NodeControl> control_;         // null: no control socket
+  std::unique_ptr<detail::JoinEndpoint> join_endpoint_;  // null: none
+  std::unique_ptr<detail::Watchdog> watchdog_;           // null: no stall limit
+  std::shared_ptr<AuditLog> audit_;                      // null: none is kept
 };
 
 }  // namespace troupe

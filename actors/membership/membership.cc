@@ -57,6 +57,10 @@ void Membership::share_list(std::shared_ptr<SignedListHolder> holder) {
   state_->node.host().send(state_->actor, ShareList{std::move(holder)});
 }
 
+void Membership::certified(std::vector<std::byte> certificate) {
+  state_->node.host().send(state_->actor, Certified{std::move(certificate)});
+}
+
 void Membership::list_changed() { state_->node.host().send(state_->actor, ListChanged{}); }
 
 namespace {

@@ -56,6 +56,10 @@ class Membership {
   /// The holder has another list, not by `take`. REQUIRES: share_list was called.
   void list_changed();
 
+  /// The holder has let in the newcomer of that certificate: tells all peers before anything else that this node says
+  /// of members from now on. REQUIRES: share_list was called.
+  void certified(std::vector<std::byte> certificate);
+
   /// The condition for which wait_for_members waits.
   enum class Until : std::uint8_t {
     they_are_up,  ///< this many members live and are up at the same time; others may join or die meanwhile

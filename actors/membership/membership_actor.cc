@@ -103,8 +103,8 @@ void MembershipState::peer_up(const Peer& peer) {
       ask_to_join(peer.name);
     }
   }
-  introduce_to(peer.name);
   tell_list_to(peer.name);
+  introduce_to(peer.name);
   if (ready_) tell_ready();
   settle_members();
 }
@@ -204,6 +204,8 @@ void MembershipState::word(Delivery& delivery) {
     ask_for_list();
   } else if (delivery.message.get_if<msg::SignedListFetch>() != nullptr) {
     give_list(delivery);
+  } else if (const auto* told = delivery.message.get_if<msg::SignedCertificate>()) {
+    take_certificate(delivery, *told);
   } else if (delivery.answer.expected()) {
     delivery.answer.fail(
         node_->error(ErrorCode::protocol_violation, node_->name(), "membership", "not served by this node"));
@@ -451,7 +453,22 @@ void MembershipState::list_changed() {
 }
 
 void MembershipState::tell_list_to(const NodeName& peer) {
-  if (list_) node_->notify(peer, "membership", msg::SignedListKnown{list_->serial()});
+  if (!list_) return;
+  node_->notify(peer, "membership", msg::SignedListKnown{list_->serial()});
+  for (std::vector<std::byte>& certificate : list_->certificates())
+    node_->notify(peer, "membership", msg::SignedCertificate{std::move(certificate)});
+}
+
+void MembershipState::certified(const Certified& newcomer) const {
+  for (const auto& [who, peer] : up_) node_->notify(who, "membership", msg::SignedCertificate{newcomer.certificate});
+}
+
+// At once, on this actor: what the sender says next may be about the newcomer, and connects to it.
+void MembershipState::take_certificate(const Delivery& delivery, const msg::SignedCertificate& told) const {
+  if (!list_) return;
+  const auto taken = list_->take_certificate(told.bytes, delivery.from);
+  if (!taken.ok() && taken.error().code == ErrorCode::bad_argument)
+    node_->give_up(delivery.from, "it told of a certificate that the owner of the cluster has not signed");
 }
 
 void MembershipState::give_list(const Delivery& delivery) const {
@@ -537,6 +554,7 @@ MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointe
       [self](const ListBarriers& m) { self->state.list_barriers(m); },
       [self](const ShareList& m) { self->state.share_list(m.holder); },
       [self](const ListChanged&) { self->state.list_changed(); },
+      [self](const Certified& m) { self->state.certified(m); },
       [self](const ListAnswered& m) { self->state.list_answered(m); },
       [self](const StopMembership& m) {
         self->quit();  // first: waiters are answered also if this throws

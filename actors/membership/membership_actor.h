@@ -78,6 +78,10 @@ struct ShareList {
 };
 /// The holder has another list.
 struct ListChanged {};
+/// The holder has let in the newcomer of this certificate.
+struct Certified {
+  std::vector<std::byte> certificate;
+};
 /// The peer that was asked for its list has answered, and what it sent was read.
 struct ListAnswered {
   bool came = false;                         ///< there was an answer in time, and it could be read
@@ -104,6 +108,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::BarriersDue)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListBarriers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ShareList)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListChanged)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::Certified)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListAnswered)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopMembership)
 
@@ -128,6 +133,7 @@ using MembershipActor = caf::typed_actor<caf::reacts_to<MemberMessage>,     //
                                          caf::reacts_to<ListBarriers>,      //
                                          caf::reacts_to<ShareList>,         //
                                          caf::reacts_to<ListChanged>,       //
+                                         caf::reacts_to<Certified>,         //
                                          caf::reacts_to<ListAnswered>,      //
                                          caf::reacts_to<StopMembership>>;
 
@@ -155,6 +161,7 @@ class MembershipState {
   void list_barriers(const ListBarriers& question) const;
   void share_list(std::shared_ptr<SignedListHolder> holder);
   void list_changed();
+  void certified(const Certified& newcomer) const;
   void list_answered(const ListAnswered& answer);
   void stop(const Error& why);
 
@@ -173,6 +180,7 @@ class MembershipState {
   void enter_meeting(Delivery& delivery, msg::BarrierEntered entered);
   void watch_meetings();
   void tell_list_to(const NodeName& peer);
+  void take_certificate(const Delivery& delivery, const msg::SignedCertificate& told) const;
   void ask_for_list();
   void give_list(const Delivery& delivery) const;
   void tell_ready();

@@ -28,6 +28,13 @@ class SignedListHolder {
   /// Goes by the list in `bytes`, which came from the member `from`, if it is newer. Returns its serial. Errors: as the
   /// owner of the cluster has not signed it, or it is of another cluster.
   [[nodiscard]] virtual Result<std::uint64_t> take(std::span<const std::byte> bytes, const NodeName& from) = 0;
+
+  /// Returns the certificates of newcomers that this node has let in and its list does not have.
+  [[nodiscard]] virtual std::vector<std::vector<std::byte>> certificates() const = 0;
+
+  /// Lets in the newcomer of a certificate that the member `from` told. Errors: bad_argument if the owner of the
+  /// cluster has not signed it; not_authorized, resource_exhausted if the newcomer stays out.
+  [[nodiscard]] virtual Result<Unit> take_certificate(std::span<const std::byte> bytes, const NodeName& from) = 0;
 };
 
 }  // namespace troupe::detail

@@ -51,6 +51,9 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"cluster", "address", text, "", "host or interface where nodes listen over tcp; default: 127.0.0.1"},
     SettingSpec{"cluster", "seed", text, "",
                 "host of the first node, whose port is cluster.port: `troupe node --keys`"},
+    SettingSpec{"cluster", "join_port", integer, "0",
+                "tcp port of the first node for newcomers that no list has; 0 = none: `troupe node --keys`", 0, 65535},
+    SettingSpec{"cluster", "grows", boolean, "false", "nodes that are not in this file may join later"},
     SettingSpec{"cluster", "ports", text, "", "LOW-HIGH: tcp and udp ports of nodes; default: any free one"},
     SettingSpec{"cluster", "stream_ports", text, "",
                 "LOW-HIGH: tcp ports for large messages; default: any free one, with ports none"},
@@ -456,6 +459,8 @@ NodeSettings node_settings(const SettingValues& values) {
   settings.address = word("cluster.address");
   settings.ports = word("cluster.ports");
   settings.stream_ports = word("cluster.stream_ports");
+  settings.join_port = number("cluster.join_port");
+  settings.grows = std::get<bool>(values.find("cluster.grows")->second);
   settings.advertise = word("cluster.advertise");
   settings.heartbeat = time("cluster.heartbeat");
   settings.suspicion = time("cluster.suspicion");
@@ -490,6 +495,8 @@ Variables as_variables(const NodeSettings& settings) {
       {variable_name("cluster", "address"), settings.address},
       {variable_name("cluster", "ports"), settings.ports},
       {variable_name("cluster", "stream_ports"), settings.stream_ports},
+      {variable_name("cluster", "join_port"), fmt::format("{}", settings.join_port)},
+      {variable_name("cluster", "grows"), fmt::format("{}", settings.grows)},
       {variable_name("cluster", "advertise"), settings.advertise},
       {variable_name("cluster", "heartbeat"), fmt::format("{}ms", settings.heartbeat.count())},
       {variable_name("cluster", "suspicion"), fmt::format("{}ms", settings.suspicion.count())},

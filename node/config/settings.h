@@ -44,6 +44,8 @@ struct NodeSettings {
   std::string address;       ///< host or interface where nodes listen over TCP; empty: 127.0.0.1, or toward the seed
   std::string ports;         ///< "LOW-HIGH", of which a node chooses where it listens over tcp; empty: any free port
   std::string stream_ports;  ///< the same for large messages; empty: any free port, with `ports` none
+  int join_port = 0;         ///< where the first node hears newcomers that no list has; 0: nowhere
+  bool grows = false;        ///< nodes that are not in this node's file may join later
   std::string advertise;     ///< HOST or HOST:PORT told to peers instead of `address`; empty: the same
   std::string audit_log;     ///< directory where each node keeps NAME.audit; empty: none
   std::string log_level = "info";  ///< trace, debug, info, warn, error or off

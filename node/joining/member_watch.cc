@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,15 @@
 namespace troupe::detail {
 namespace {
 
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string_view list_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 /// The file, and the ring whose members are those of the list.
 class WatchedList : public SignedListHolder {
  public:
@@ -26,15 +36,10 @@ class WatchedList : public SignedListHolder {
 
   [[nodiscard]] std::uint64_t serial() const override { return file_->serial(); }
 
-  [[nodiscard]] std::vector<std::byte> bytes() const override {
-    const std::string text = file_->text();
-    const auto bytes = std::as_bytes(std::span(text));
-    return {bytes.begin(), bytes.end()};
-  }
+  [[nodiscard]] std::vector<std::byte> bytes() const override { return bytes_of(file_->text()); }
 
   [[nodiscard]] Result<std::uint64_t> take(std::span<const std::byte> bytes, const NodeName& from) override {
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    auto taken = file_->take(text, std::chrono::system_clock::now());
+    auto taken = file_->take(list_text(bytes), std::chrono::system_clock::now());
     if (!taken.ok()) {
       spdlog::warn("[{}] {} told of a list of members that does not count: {}", name_, from, taken.error().message);
       audit(AuditEvent::refused, fmt::format("a list of members that does not count: {}", taken.error().message), from);
@@ -44,6 +49,37 @@ class WatchedList : public SignedListHolder {
     if (!news.line.empty()) news.line = fmt::format("{} told of a newer list of members: {}", from, news.line);
     follow(news);
     return serial;
+  }
+
+  [[nodiscard]] std::vector<std::vector<std::byte>> certificates() const override {
+    std::vector<std::vector<std::byte>> all;
+    for (const std::string& text : file_->certificates()) all.push_back(bytes_of(text));
+    return all;
+  }
+
+  [[nodiscard]] Result<Unit> take_certificate(std::span<const std::byte> bytes, const NodeName& from) override {
+    auto certified = file_->certify(list_text(bytes), std::chrono::system_clock::now());
+    if (!certified.ok()) {
+      spdlog::warn("[{}] {} told of a newcomer that stays out: {}", name_, from, certified.error().message);
+      audit(AuditEvent::refused, certified.error().message, from);
+      return certified.error();
+    }
+    follow(certified.value().news);
+    return Unit{};
+  }
+
+  /// Lets in the member of `certificate`, which came from the address `from`.
+  [[nodiscard]] Result<MemberList::Member> certify(std::string_view certificate, const std::string& from) const {
+    auto certified = file_->certify(certificate, std::chrono::system_clock::now());
+    if (!certified.ok()) {
+      audit(AuditEvent::refused, certified.error().message, {}, from);
+      return certified.error();
+    }
+    auto& [member, news] = certified.value();
+    follow(news);
+    const auto node = news.members ? node_.lock() : nullptr;
+    if (node) node->membership().certified(bytes_of(certificate));
+    return std::move(member);
   }
 
   /// Looks at the file. Returns true if another list counts from now on.
@@ -61,15 +97,15 @@ class WatchedList : public SignedListHolder {
     }
     if (!news.members) return;
     // Of two lists that came at once, on two threads, the newer one is the last to be given to the ring.
-    for (std::uint64_t given = 0; given != serial();) {
+    for (std::optional<std::uint64_t> given; given != file_->version();) {
       MemberFile::Members members = file_->members(std::chrono::system_clock::now());
-      given = members.serial;
+      given = members.version;
       if (const auto node = node_.lock()) node->listed_grants().replace(grants_of(members));
       const auto replaced = ring_.replace_members(std::move(members.valid));
       if (!replaced) return spdlog::warn("[{}] {}", name_, replaced.error().message);
-      audit(AuditEvent::keys_changed, news.line.empty()
-                                          ? fmt::format("members of list {} whose last day is over are out", given)
-                                          : fmt::format("list of members {}: {}", given, news.line));
+      audit(AuditEvent::keys_changed,
+            news.line.empty() ? fmt::format("members of list {} whose last day is over are out", members.serial)
+                              : fmt::format("list of members {}: {}", members.serial, news.line));
     }
     const auto own = ring_.key_of(ring_.own_name());
     if (!own) {
@@ -93,8 +129,8 @@ class WatchedList : public SignedListHolder {
     audit(AuditEvent::keys_changed, "this node goes on with a new key", name_);
   }
 
-  void audit(AuditEvent event, std::string reason, const NodeName& peer = {}) const {
-    if (audit_) audit_({.event = event, .reason = std::move(reason), .peer = peer});
+  void audit(AuditEvent event, std::string reason, const NodeName& peer = {}, const std::string& address = {}) const {
+    if (audit_) audit_({.event = event, .reason = std::move(reason), .peer = peer, .address = address});
   }
 
   void warn_once(const std::string& line) const {
@@ -139,11 +175,12 @@ CallGrants grants_of(const MemberFile::Members& members) {
   return grants;
 }
 
-void watch_members(const std::shared_ptr<NodeCore>& node, std::shared_ptr<MemberFile> file, KeyRing ring,
-                   Duration interval, AuditSink audit) {
+Certify watch_members(const std::shared_ptr<NodeCore>& node, std::shared_ptr<MemberFile> file, KeyRing ring,
+                      Duration interval, AuditSink audit) {
   auto list = std::make_shared<WatchedList>(node, std::move(file), std::move(ring), std::move(audit));
   node->membership().share_list(list);
   look_every(interval, node, list);
+  return [list](std::string_view certificate, const std::string& from) { return list->certify(certificate, from); };
 }
 
 }  // namespace troupe::detail

@@ -28,6 +28,8 @@
 #include "node/environment.h"
 #include "node/idle_memory.h"
 #include "node/joining/host_names.h"
+#include "node/joining/introduce.h"
+#include "node/joining/join_endpoint.h"
 #include "node/joining/listening.h"
 #include "node/joining/member_watch.h"
 #include "node/joining/rendezvous_file.h"
@@ -267,6 +269,45 @@ std::vector<detail::Seed> find_seeds(const NodeOptions& options, const Peer& sel
   return seeds;
 }
 
+/// Certificates are for nodes whose keys lie in files. Throws RemoteError.
+void check_introductions(const NodeOptions& options) {
+  if ((options.join_endpoint.empty() && options.introduce_at.empty()) || (options.keys && options.member_file)) return;
+  throw RemoteError(Error{.code = ErrorCode::bad_argument,
+                          .message = fmt::format("{} is set, but this node has no key file",
+                                                 options.join_endpoint.empty() ? "introduce_at" : "join_endpoint"),
+                          .operation = "join",
+                          .execution = Execution::never,
+                          .hint = "NodeOptions::use_key_files; `troupe keys` makes them"});
+}
+
+/// Shows this node's certificate to the member through which it joins. Throws RemoteError.
+void introduce_to_seed(const NodeOptions& options, std::optional<TimePoint> due) {
+  if (options.introduce_at.empty()) return;
+  const std::string certificate = options.member_file->own_certificate().value();
+  const auto key = options.keys->key_of(options.seed_name);
+  if (!key) {
+    throw RemoteError(Error{.code = ErrorCode::bad_argument,
+                            .message = fmt::format("the list of members has no key of {}", options.seed_name),
+                            .endpoint = options.introduce_at,
+                            .operation = "join",
+                            .execution = Execution::never});
+  }
+  const detail::IntroductionPlace place{options.introduce_at, options.seed_name, *key};
+  const auto let_in = detail::introduce(place, options.keys->own_keys(), certificate, due);
+  if (!let_in) throw RemoteError(let_in.error());
+}
+
+/// Follows the list of members, if there is one, and hears newcomers, if they are to be heard. Throws RemoteError.
+std::unique_ptr<detail::JoinEndpoint> watch_who_is_in(const NodeOptions& options,
+                                                      const std::shared_ptr<detail::NodeCore>& node, AuditSink audit) {
+  if (!options.keys || !options.member_file) return nullptr;
+  auto certify = detail::watch_members(node, options.member_file, *options.keys, kMemberWatch, std::move(audit));
+  if (options.join_endpoint.empty()) return nullptr;
+  const auto log = [name = options.name](std::string_view line) { spdlog::warn("[{}] {}", name, line); };
+  return detail::JoinEndpoint::open({.listen = options.join_endpoint, .log = log}, *options.keys, std::move(certify))
+      .value();
+}
+
 /// Returns null if the control socket cannot be opened: the node runs without it.
 std::unique_ptr<detail::NodeControl> control_of(const NodeOptions& options,
                                                 const std::shared_ptr<detail::NodeCore>& node) {
@@ -276,6 +317,12 @@ std::unique_ptr<detail::NodeControl> control_of(const NodeOptions& options,
     spdlog::warn("[{}] `troupe status` cannot ask this node: {}", options.name, error.what());
     return nullptr;
   }
+}
+
+/// Returns another port of the host of `address`.
+std::string at_port(const std::string& address, int port) {
+  const std::optional<TcpPlace> place = TcpPlace::parse(address);
+  return place ? TcpPlace{place->host, fmt::format("{}", port)}.text() : address;
 }
 
 }  // namespace
@@ -309,6 +356,16 @@ NodeOptions NodeOptions::from_environment() {
   if (const std::string& told = environment.settings.advertise; !told.empty()) {
     const std::string address = fmt::format("tcp://{}", told);
     options.link_options["advertise"] = TcpPlace::parse(address) ? address : address + ":*";
+  }
+  options.grows = environment.settings.grows;
+  if (const int port = environment.settings.join_port; port != 0) {
+    // A node without a certificate is in the list of the first node, which the file's author knows.
+    const bool has_certificate = !options.member_file || options.member_file->has_certificate();
+    if (options.seed.empty()) {
+      options.join_endpoint = at_port(options.bind, port);
+    } else if (has_certificate) {
+      options.introduce_at = at_port(options.seed, port);
+    }
   }
   const std::string& where = options.bind.empty() ? options.seed : options.bind;
   if (scheme_of(where) == "tcp") {
@@ -348,6 +405,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   const auto limit = options.join_deadline.after();
   const auto due = limit ? later(std::chrono::steady_clock::now(), *limit) : std::nullopt;
   settle_keys(options);
+  check_introductions(options);
   if (options.keys && !options.liveness.debug) forbid_dumps();
   const auto file = file_of(options);
   choose_place(options, due);
@@ -358,6 +416,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   std::unique_ptr<Link> link = open_link(options, incarnation, audit);
   const Peer self{options.name, incarnation, link->address()};
   warn_of_exposure(options, self.address);
+  introduce_to_seed(options, due);
   const std::vector<detail::Seed> seeds = find_seeds(options, self, due);
 
   Node node(detail::NodeParts{.name = options.name,
@@ -381,15 +440,13 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
         std::make_unique<detail::Watchdog>(node.shared_state()->node, *options.stall_limit, detail::end_stuck_process);
   }
   detail::return_idle_memory(node.shared_state()->node, cpu_allocator(), kIdleMemory);
-  if (options.keys && options.member_file) {
-    detail::watch_members(node.shared_state()->node, options.member_file, *options.keys, kMemberWatch, audit);
-  }
+  node.join_endpoint_ = watch_who_is_in(options, node.shared_state()->node, audit);
   if (options.control == Control::on) node.control_ = control_of(options, node.shared_state()->node);
   detail::Membership& membership = node.core().membership();
   const std::string role = options.role.empty() ? detail::role_of_name(options.name) : options.role;
   const std::size_t count = std::max<std::size_t>(options.world_size, seeds.empty() ? 1 : 2);
   if (count > 1) node.core().hold_calls();
-  const detail::MemberPlace place{options.rank, role, options.world_size};
+  const detail::MemberPlace place{options.rank, role, options.grows ? 0 : options.world_size};
   if (seeds.empty()) {
     membership.found(place);
   } else {

@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "node/keys/certificate.h"
 #include "node/keys/trusted_file.h"
 #include "node/node_name.h"
 
@@ -105,6 +106,10 @@ std::string KeyDirectory::key_path(const NodeName& name) const {
   return (fs::path(path_) / "nodes" / (name + ".key")).string();
 }
 
+std::string KeyDirectory::certificate_path(const NodeName& name) const {
+  return (fs::path(path_) / "nodes" / (name + ".certificate")).string();
+}
+
 void KeyDirectory::add(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until,
                        const MemberList::Calls& calls) {
   check_names(names);
@@ -126,6 +131,7 @@ void KeyDirectory::add(const std::vector<NodeName>& names, std::optional<std::ch
     for (const std::string& path : written) ::unlink(path.c_str());
     throw;
   }
+  write_certificates(names);
 }
 
 void KeyDirectory::grant(const std::vector<NodeName>& names, const MemberList::Calls& calls) {
@@ -134,6 +140,7 @@ void KeyDirectory::grant(const std::vector<NodeName>& names, const MemberList::C
   MemberList changed = list_;
   for (const NodeName& name : names) std::ranges::find(changed.members, name, &MemberList::Member::name)->calls = calls;
   write_list(std::move(changed));
+  write_certificates(names);
 }
 
 void KeyDirectory::rotate(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until) {
@@ -155,6 +162,7 @@ void KeyDirectory::rotate(const std::vector<NodeName>& names, std::optional<std:
     throw KeysError(fmt::format("the list has new keys, but {} cannot be replaced: {}", key_path(name),
                                 std::generic_category().message(errno)));
   }
+  write_certificates(names);
 }
 
 void KeyDirectory::revoke(const std::vector<NodeName>& names) {
@@ -165,9 +173,11 @@ void KeyDirectory::revoke(const std::vector<NodeName>& names) {
                 [&](const auto& member) { return std::ranges::find(names, member.name) != names.end(); });
   write_list(std::move(changed));
   for (const NodeName& name : names) {
-    if (::unlink(key_path(name).c_str()) == 0 || errno == ENOENT) continue;
-    throw KeysError(fmt::format("{} is out, but {} cannot be removed: {}", name, key_path(name),
-                                std::generic_category().message(errno)));
+    for (const std::string& path : {key_path(name), certificate_path(name)}) {
+      if (::unlink(path.c_str()) == 0 || errno == ENOENT) continue;
+      throw KeysError(
+          fmt::format("{} is out, but {} cannot be removed: {}", name, path, std::generic_category().message(errno)));
+    }
   }
 }
 
@@ -185,7 +195,8 @@ std::vector<std::string> KeyDirectory::problems() const {
     const fs::path& file = entry.path();
     if (file.extension() == ".new")
       found.push_back(fmt::format("{} was left by a change that did not end", file.string()));
-    if (file.extension() != ".key" || list_.find(file.stem().string()) != nullptr) continue;
+    const bool is_of_member = file.extension() == ".key" || file.extension() == ".certificate";
+    if (!is_of_member || list_.find(file.stem().string()) != nullptr) continue;
     found.push_back(fmt::format("{} is of no member: remove it", file.string()));
   }
   if (failed) found.push_back(fmt::format("{}: {}", (fs::path(path_) / "nodes").string(), failed.message()));
@@ -207,6 +218,15 @@ void KeyDirectory::check_known(const std::vector<NodeName>& names) const {
 
 NodeKeyFile KeyDirectory::draw(const NodeName& name) const {
   return {cluster_.cluster_id, name, KeyPair::random(), cluster_.secret, cluster_.key.verifying_key()};
+}
+
+/// Of members of the list, at its serial.
+void KeyDirectory::write_certificates(const std::vector<NodeName>& names) const {
+  for (const NodeName& name : names) {
+    const Certificate certificate{list_.cluster_id, list_.serial, *list_.find(name)};
+    const auto written = detail::write_public_file(certificate_path(name), certificate.signed_by(cluster_.key));
+    if (!written.ok()) throw KeysError(fmt::format("the list has the change, but {}", written.error().message));
+  }
 }
 
 void KeyDirectory::write_list(MemberList changed) {

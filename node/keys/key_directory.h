@@ -3,6 +3,7 @@
 //   DIR/cluster.key             signs the list; stays here
 //   DIR/nodes/cluster.members   for every node
 //   DIR/nodes/NAME.key          for that node
+//   DIR/nodes/NAME.certificate  for that node, if it introduces itself to members whose list does not have it
 #pragma once
 
 #include <chrono>
@@ -37,6 +38,7 @@ class KeyDirectory {
   [[nodiscard]] const MemberList& list() const { return list_; }
   [[nodiscard]] std::string list_path() const;
   [[nodiscard]] std::string key_path(const NodeName& name) const;
+  [[nodiscard]] std::string certificate_path(const NodeName& name) const;
 
   /// Draws a key for each of `names`, writes its file, and adds it to the list. If a file cannot be written, those
   /// written before are removed.
@@ -60,6 +62,7 @@ class KeyDirectory {
       : path_(std::move(path)), lock_(std::move(lock)), cluster_(std::move(cluster)) {}
 
   void check_known(const std::vector<NodeName>& names) const;
+  void write_certificates(const std::vector<NodeName>& names) const;
   [[nodiscard]] NodeKeyFile draw(const NodeName& name) const;
   void write_list(MemberList changed);
 

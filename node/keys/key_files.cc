@@ -151,7 +151,10 @@ Result<NodeKeys> NodeKeys::load(const std::string& key_file, const std::string& 
   const NodeKeyFile& file = own.value();
   const std::string path = members.empty() ? (fs::path(key_file).parent_path() / "cluster.members").string() : members;
   // Beside the key, not beside the list: other nodes may share that one.
-  const detail::MemberFile::Paths paths{path, fs::path(key_file).replace_extension(".told").string(), key_file};
+  const auto beside_key = [&](const char* extension) {
+    return fs::path(key_file).replace_extension(extension).string();
+  };
+  const detail::MemberFile::Paths paths{path, beside_key(".told"), key_file, beside_key(".certificate")};
   auto content = detail::MemberFile::newest(paths, file.verifying_key);
   if (!content.ok()) return content.error();
   const std::string& used = content.value().path;

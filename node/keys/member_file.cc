@@ -2,12 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "node/keys/trusted_file.h"
 
 namespace troupe::detail {
+namespace {
+
+constexpr std::size_t kCertificatesMax = 1024;
+
+Error refused(ErrorCode code, std::string message) {
+  return Error{.code = code, .message = std::move(message), .execution = Execution::never};
+}
+
+}  // namespace
 
 MemberFile::MemberFile(Paths paths, const VerifyingKey& key, Content content, std::chrono::system_clock::time_point now)
     : paths_(std::move(paths)),
@@ -48,10 +60,21 @@ std::string MemberFile::text() const {
   return known_.text;
 }
 
+std::uint64_t MemberFile::version() const {
+  const std::lock_guard lock(mutex_);
+  return version_;
+}
+
 MemberFile::Members MemberFile::members(std::chrono::system_clock::time_point now) const {
   const std::lock_guard lock(mutex_);
-  Members members{known_.list.serial, valid_members(known_.list, now), {}};
-  for (const MemberList::Member& member : known_.list.members) members.calls.emplace(member.name, member.calls);
+  MemberList all = known_.list;
+  for (const auto& [name, shown] : certificates_) {
+    const MemberList::Member& member = shown.certificate.member;
+    const auto listed = std::ranges::find(all.members, name, &MemberList::Member::name);
+    listed == all.members.end() ? all.members.push_back(member) : static_cast<void>(*listed = member);
+  }
+  Members members{version_, all.serial, valid_members(all, now), {}};
+  for (const MemberList::Member& member : all.members) members.calls.emplace(member.name, member.calls);
   return members;
 }
 
@@ -71,6 +94,8 @@ bool MemberFile::replace(Content newer) {
   if (newer.list.serial <= known_.list.serial) return false;
   is_kept_ = newer.path != paths_.kept;
   known_ = std::move(newer);
+  std::erase_if(certificates_, [&](const auto& each) { return each.second.certificate.serial <= known_.list.serial; });
+  ++version_;
   return true;
 }
 
@@ -79,15 +104,103 @@ Result<MemberFile::Taken> MemberFile::take(std::string_view text, std::chrono::s
     MemberList given = parse(text);
     Taken taken{.serial = given.serial, .news = {}};
     if (given.serial <= serial()) return taken;
-    std::vector<KeyRing::Member> valid = valid_members(given, now);
     const std::size_t count = given.members.size();
     if (!replace({paths_.kept, std::string(text), std::move(given)})) return taken;
-    taken.news = {std::move(valid), fmt::format("serial {}, {} members", taken.serial, count)};
+    taken.news = {members(now).valid, fmt::format("serial {}, {} members", taken.serial, count)};
     return taken;
   } catch (const std::invalid_argument& error) {
     return Error{.code = ErrorCode::bad_argument,
                  .message = fmt::format("{}: members stay those of serial {}", error.what(), serial())};
   }
+}
+
+Result<MemberFile::Certified> MemberFile::certify(std::string_view text, std::chrono::system_clock::time_point now) {
+  Certificate certificate;
+  try {
+    certificate = Certificate::parse(text, key_);
+  } catch (const std::invalid_argument& error) {
+    return refused(ErrorCode::bad_argument, fmt::format("the certificate {}", error.what()));
+  }
+  const MemberList::Member member = certificate.member;
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto error = refusal_of(certificate, now)) return std::move(*error);
+    if (lets_in(member)) return Certified{member, {}};
+    certificates_.insert_or_assign(member.name, Shown{std::move(certificate), std::string(text)});
+    ++version_;
+  }
+  return Certified{member, {members(now).valid, fmt::format("{} is certified", member.name)}};
+}
+
+bool MemberFile::has_certificate() const {
+  std::error_code ignored;
+  return std::filesystem::exists(paths_.certificate, ignored);
+}
+
+Result<std::string> MemberFile::own_certificate() const {
+  Result<std::string> text = read_public_file(paths_.certificate, Certificate::kBytesMax);
+  if (!text.ok()) {
+    Error error = text.error();
+    error.hint = "`troupe keys` writes it beside the node's key";
+    return error;
+  }
+  try {
+    const Certificate certificate = Certificate::parse(text.value(), key_);
+    const std::lock_guard lock(mutex_);
+    const MemberList::Member* listed = known_.list.find(certificate.member.name);
+    if (certificate.cluster_id != cluster_id_ || listed == nullptr || listed->key != certificate.member.key)
+      throw std::invalid_argument(
+          fmt::format("is not of the key that {} has of {}", known_.path, certificate.member.name));
+    return text;
+  } catch (const std::invalid_argument& error) {
+    return refused(ErrorCode::bad_argument, fmt::format("{}: {}", paths_.certificate, error.what()));
+  }
+}
+
+std::vector<std::string> MemberFile::certificates() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> texts;
+  for (const auto& [name, shown] : certificates_) texts.push_back(shown.text);
+  return texts;
+}
+
+/// Returns whether that key of it counts. REQUIRES: mutex_ is held.
+bool MemberFile::lets_in(const MemberList::Member& member) const {
+  const auto certified = certificates_.find(member.name);
+  const MemberList::Member* known =
+      certified != certificates_.end() ? &certified->second.certificate.member : known_.list.find(member.name);
+  return known != nullptr && known->key == member.key;
+}
+
+/// REQUIRES: mutex_ is held.
+std::optional<Error> MemberFile::refusal_of(const Certificate& certificate,
+                                            std::chrono::system_clock::time_point now) const {
+  using enum ErrorCode;
+  const MemberList::Member& member = certificate.member;
+  if (certificate.cluster_id != cluster_id_) return refused(not_authorized, "the certificate is of another cluster");
+  if (member.has_expired(now)) {
+    return refused(not_authorized,
+                   fmt::format("the certificate of {} has expired on {}", member.name, date_text(*member.until)));
+  }
+  if (lets_in(member)) return std::nullopt;
+  const auto before = certificates_.find(member.name);
+  const std::uint64_t known = before == certificates_.end() ? known_.list.serial : before->second.certificate.serial;
+  if (certificate.serial <= known) {
+    return refused(not_authorized, fmt::format("the certificate of {} came with list {}, and in list {} it does not "
+                                               "have that key any more",
+                                               member.name, certificate.serial, known));
+  }
+  const auto has_its_key = [&](const MemberList::Member& other) {
+    return other.key == member.key && other.name != member.name;
+  };
+  const auto other_certificate = [&](const auto& each) { return has_its_key(each.second.certificate.member); };
+  if (std::ranges::any_of(known_.list.members, has_its_key) || std::ranges::any_of(certificates_, other_certificate))
+    return refused(not_authorized, fmt::format("the certificate gives {} another member's key", member.name));
+  if (before == certificates_.end() && certificates_.size() >= kCertificatesMax) {
+    return refused(resource_exhausted,
+                   fmt::format("{} newcomers are certified that no list has yet", certificates_.size()));
+  }
+  return std::nullopt;
 }
 
 MemberFile::News MemberFile::look(std::chrono::system_clock::time_point now) {

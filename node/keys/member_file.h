@@ -1,4 +1,5 @@
-// The list of members as a file that is replaced while nodes run.
+// The list of members as a file that is replaced while nodes run, and newcomers that are certified until a list has
+// them.
 #pragma once
 
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "messages/error.h"
+#include "node/keys/certificate.h"
 #include "node/keys/key_ring.h"
 #include "node/keys/member_list.h"
 #include "node/keys/signing.h"
@@ -23,9 +25,10 @@ namespace troupe::detail {
 class MemberFile {
  public:
   struct Paths {
-    std::string list;  ///< what whoever decides who is in has put there
-    std::string kept;  ///< the newest list that other members told, of this node alone
-    std::string key;   ///< this node's own
+    std::string list;              ///< what whoever decides who is in has put there
+    std::string kept;              ///< the newest list that other members told, of this node alone
+    std::string key;               ///< this node's own
+    std::string certificate = {};  ///< of that key
   };
 
   /// What a file of members says.
@@ -60,13 +63,17 @@ class MemberFile {
   /// Returns the text of that list, as the owner of the cluster signed it.
   [[nodiscard]] std::string text() const;
 
+  /// Returns how often the list was replaced or a newcomer was certified.
+  [[nodiscard]] std::uint64_t version() const;
+
   struct Members {
-    std::uint64_t serial = 0;
+    std::uint64_t version = 0;
+    std::uint64_t serial = 0;                     ///< of the list
     std::vector<KeyRing::Member> valid;           ///< that have not expired
     std::map<NodeName, MemberList::Calls> calls;  ///< what each member may call
   };
 
-  /// Returns the members of that list.
+  /// Returns the members of that list, and the newcomers that were certified since.
   [[nodiscard]] Members members(std::chrono::system_clock::time_point now) const;
 
   struct Taken {
@@ -78,6 +85,27 @@ class MemberFile {
   /// that starts anew begins with it. Reads and writes no file. Errors: bad_argument, as look() reports them.
   [[nodiscard]] Result<Taken> take(std::string_view text, std::chrono::system_clock::time_point now);
 
+  /// Returns whether this node has a certificate, whatever it says.
+  [[nodiscard]] bool has_certificate() const;
+
+  /// Returns the text of this node's certificate. Errors: bad_argument (no such file, not right, of another key than
+  /// the list's).
+  [[nodiscard]] Result<std::string> own_certificate() const;
+
+  /// Returns the certificates of newcomers that count until a list has them.
+  [[nodiscard]] std::vector<std::string> certificates() const;
+
+  struct Certified {
+    MemberList::Member member;
+    News news;  ///< empty if the list has this member, or it was certified before
+  };
+
+  /// Lets in the member of a certificate that is newer than the list, until a list comes that is at least as new as the
+  /// certificate, and then decides. Reads and writes no file. Errors: bad_argument (no certificate, or not signed),
+  /// not_authorized (of another cluster, expired, the key of another member, or as new as the list and not in it, so
+  /// revoked), resource_exhausted (too many).
+  [[nodiscard]] Result<Certified> certify(std::string_view text, std::chrono::system_clock::time_point now);
+
   /// Returns the members that have not expired.
   [[nodiscard]] static std::vector<KeyRing::Member> valid_members(const MemberList& list,
                                                                   std::chrono::system_clock::time_point now);
@@ -88,6 +116,9 @@ class MemberFile {
   [[nodiscard]] std::string keep();
   [[nodiscard]] MemberList parse(std::string_view text) const;
   [[nodiscard]] bool replace(Content newer);
+  [[nodiscard]] std::optional<Error> refusal_of(const Certificate& certificate,
+                                                std::chrono::system_clock::time_point now) const;
+  [[nodiscard]] bool lets_in(const MemberList::Member& member) const;
 
   const Paths paths_;
   const VerifyingKey key_;
@@ -96,8 +127,14 @@ class MemberFile {
   struct stat seen_ {};        ///< of the list when it was read last; guarded by files_mutex_
   std::chrono::sys_days day_;  ///< of the last look; guarded by files_mutex_
   mutable std::mutex mutex_;   ///< never held while files are read or written
-  Content known_;              ///< guarded by mutex_
-  bool is_kept_ = true;        ///< known_ needs no writing; guarded by mutex_
+  Content known_;              ///< guarded by mutex_, as the following
+  struct Shown {
+    Certificate certificate;
+    std::string text;
+  };
+  std::map<NodeName, Shown> certificates_;  ///< each newer than known_
+  std::uint64_t version_ = 0;
+  bool is_kept_ = true;  ///< known_ needs no writing
 };
 
 }  // namespace troupe::detail

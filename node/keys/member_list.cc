@@ -8,9 +8,10 @@
 #include <charconv>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
+#include "node/keys/member_lines.h"
 #include "node/keys/word_lines.h"
-#include "node/node_name.h"
 
 namespace troupe {
 namespace {
@@ -18,30 +19,7 @@ namespace {
 using detail::hex_of;
 using detail::WordLines;
 
-constexpr std::string_view kSignature = "\nsignature ";
 constexpr std::string_view kNoCalls = "-";
-
-MemberList::Member read_member(WordLines& lines) {
-  constexpr std::string_view kWord = "member";
-  std::string_view line = lines.value(kWord);
-  MemberList::Member member;
-  member.name = lines.checked_name(kWord, WordLines::next_word(line), kNodeNameMax);
-  lines.read_bytes(kWord, WordLines::next_word(line), member.key.bytes);
-  while (!line.empty()) {
-    const std::string_view about = WordLines::next_word(line);
-    const std::string_view text = WordLines::next_word(line);
-    const bool is_until = about == "until" && !member.until && !member.calls;
-    if (!is_until && (about != "calls" || member.calls))
-      lines.wrong(kWord, "has other words behind its key than \"until DATE\" and then \"calls FUNCTION,...\"");
-    try {
-      is_until ? static_cast<void>(member.until = parse_date(text))
-               : static_cast<void>(member.calls = parse_calls(text));
-    } catch (const std::invalid_argument& error) {
-      lines.wrong(kWord, error.what());
-    }
-  }
-  return member;
-}
 
 /// Returns the number of the digits in `text`, which are all that it has.
 int number_of(std::string_view text) {
@@ -58,13 +36,8 @@ bool MemberList::Member::has_expired(std::chrono::system_clock::time_point now) 
 
 std::string MemberList::signed_by(const SigningKey& key) const {
   std::string text = fmt::format("troupe-members 1\ncluster {}\nserial {}\n", cluster_id, serial);
-  for (const Member& member : members) {
-    text += fmt::format("member {} {}", member.name, hex_of(member.key.bytes));
-    if (member.until) text += fmt::format(" until {}", date_text(*member.until));
-    if (member.calls) text += fmt::format(" calls {}", calls_text(*member.calls));
-    text += '\n';
-  }
-  return text + fmt::format("signature {}\n", hex_of(key.sign(text).bytes));
+  for (const Member& member : members) text += detail::member_line(member);
+  return detail::with_signature(std::move(text), key);
 }
 
 MemberList MemberList::parse(std::string_view text, const VerifyingKey& key) {
@@ -79,19 +52,13 @@ MemberList MemberList::parse(std::string_view text, const VerifyingKey& key) {
   std::set<NodeName> names;
   std::set<PublicKey> keys;
   while (lines.at("member")) {
-    Member member = read_member(lines);
+    Member member = detail::read_member(lines);
     if (list.members.size() == kMembersMax) lines.wrong("member", fmt::format("is one more than {}", kMembersMax));
     if (!names.insert(member.name).second) lines.wrong("member", fmt::format("names {} again", member.name));
     if (!keys.insert(member.key).second) lines.wrong("member", fmt::format("gives {} another's key", member.name));
     list.members.push_back(std::move(member));
   }
-  Signature signature;
-  lines.bytes("signature", signature.bytes);
-  lines.end();
-  const std::string_view before = text.substr(0, text.rfind(kSignature) + 1);
-  if (!is_signed(before, signature, key)) {
-    throw std::invalid_argument("was not signed by the key of this cluster, or was changed since");
-  }
+  detail::check_signature(lines, text, key);
   return list;
 }
 

@@ -159,6 +159,7 @@ std::vector<AnyMessage> membership_messages() {
       SignedListKnown{6},
       SignedListFetch{5},
       SignedList{{std::byte{'t'}, std::byte{'r'}}},
+      SignedCertificate{{std::byte{'t'}, std::byte{'c'}}},
   };
 }
 

@@ -212,6 +212,8 @@ BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   settings.address = "eth0";
   settings.ports = "29500-29599";
   settings.stream_ports = "29600-29699";
+  settings.join_port = 7001;
+  settings.grows = true;
   settings.advertise = "node-1.example:80";
   settings.audit_log = "/var/log/troupe";
   settings.log_level = "error";
@@ -243,6 +245,8 @@ BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   BOOST_TEST(read.address == "eth0");
   BOOST_TEST(read.ports == "29500-29599");
   BOOST_TEST(read.stream_ports == "29600-29699");
+  BOOST_TEST(read.join_port == 7001);
+  BOOST_TEST(read.grows);
   BOOST_TEST(read.advertise == "node-1.example:80");
   BOOST_TEST(read.audit_log == "/var/log/troupe");
   BOOST_TEST(read.log_level == "error");

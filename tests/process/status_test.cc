@@ -200,18 +200,20 @@ BOOST_FIXTURE_TEST_CASE(processes_with_keys_call_each_other_and_their_keys_are_n
 /// Two hosts, both this machine, each started by its own command with keys in files.
 struct TwoHosts : TemporaryDirectory {
   TwoHosts() {
-    const auto role = [](const std::string& name, int count, const std::string& host) {
-      return "[[role]]\nname = \"" + name + "\"\ncount = " + std::to_string(count) + "\nhosts = [\"" + host +
-             "\"]\ncommand = [\"" WAITING_NODE "\"]\n";
-    };
-    const auto host = [](const std::string& name) {
-      return "[[host]]\nname = \"" + name + "\"\naddress = \"127.0.0.1\"\n";
-    };
-    std::ofstream(path() / "c.toml") << "[cluster]\nport = " << port.number << "\n[peer]\nowners_max = 1\n"
-                                     << host("alpha") << host("beta") << role("callee", 1, "alpha")
-                                     << role("caller", 2, "beta");
+    std::ofstream(path() / "c.toml") << cluster();
     BOOST_TEST(run({"keys", "init-cluster"}).finish().status == 0);
     BOOST_TEST(run({"keys", "new-node", "--for", "c.toml"}).finish().status == 0);
+  }
+  static std::string role(const std::string& name, int count, const std::string& host) {
+    return "[[role]]\nname = \"" + name + "\"\ncount = " + std::to_string(count) + "\nhosts = [\"" + host +
+           "\"]\ncommand = [\"" WAITING_NODE "\"]\n";
+  }
+  static std::string host(const std::string& name) {
+    return "[[host]]\nname = \"" + name + "\"\naddress = \"127.0.0.1\"\n";
+  }
+  [[nodiscard]] std::string cluster(const std::string& settings = "") const {
+    return "[cluster]\nport = " + port.number + "\n" + settings + "[peer]\nowners_max = 1\n" + host("alpha") +
+           host("beta") + role("callee", 1, "alpha") + role("caller", 2, "beta");
   }
   [[nodiscard]] TroupeRun run(std::vector<std::string> arguments) const { return {path(), std::move(arguments), 60s}; }
   [[nodiscard]] TroupeRun start(const std::string& host) const {
@@ -232,6 +234,31 @@ BOOST_FIXTURE_TEST_CASE(hosts_that_are_started_apart_are_one_cluster, TwoHosts) 
   const TroupeRun::Result end = beta.finish();  // its nodes lose the callee
   BOOST_TEST(end.status != 0);
   BOOST_TEST(beta.all_gone());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_host_that_the_others_do_not_know_joins_later, TwoHosts, *boost::unit_test::label("S11")) {
+  const detail::ReservedPort join_port = detail::reserve_port("127.0.0.1", 0);
+  // A thread for each call that is held, and for others.
+  const std::string grows = "grows = true\njoin_port = " + join_port.number + "\n[pool]\nthreads = 8\n";
+  std::ofstream(path() / "c.toml") << cluster(grows);
+  std::filesystem::copy(path() / "keys" / "nodes", path() / "before");  // what the machines of both hosts have
+  std::filesystem::permissions(path() / "before", std::filesystem::perms::owner_all);
+  TroupeRun beta = run({"up", "c.toml", "--host", "beta", "--keys", "before"});
+  TroupeRun alpha = run({"up", "c.toml", "--host", "alpha", "--keys", "before"});
+  alpha.wait_for("[callee] holding");
+  alpha.wait_for("[callee] holding");
+
+  std::ofstream(path() / "later.toml") << cluster(grows) << host("gamma") << role("late", 1, "gamma");
+  BOOST_TEST(run({"keys", "new-node", "late"}).finish().status == 0);
+  TroupeRun gamma = run({"up", "later.toml", "--host", "gamma", "--keys", "keys/nodes"});
+  alpha.wait_for("late is certified");
+  beta.wait_for("late is certified");
+  gamma.wait_for("[late] late has 1 values on callee");
+  alpha.wait_for("[callee] holding");
+  alpha.signal(SIGTERM);
+  BOOST_TEST(alpha.finish().status == 128 + SIGTERM);
+  BOOST_TEST(beta.finish().status != 0);
+  BOOST_TEST(gamma.finish().status != 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

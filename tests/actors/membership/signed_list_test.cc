@@ -39,7 +39,16 @@ class HandList final : public SignedListHolder {
     serial_ = std::max(serial_, serial);
     return serial;
   }
+  /// A certificate is one byte; 255 is one that nobody has signed, 254 one of a newcomer that stays out.
+  [[nodiscard]] Result<Unit> take_certificate(std::span<const std::byte> bytes, const NodeName& /*from*/) override {
+    if (bytes.size() != 1 || bytes[0] == std::byte{255}) return Error{.code = ErrorCode::bad_argument, .message = ""};
+    if (bytes[0] == std::byte{254}) return Error{.code = ErrorCode::not_authorized, .message = ""};
+    shown.emplace_back(bytes.begin(), bytes.end());
+    return Unit{};
+  }
+  [[nodiscard]] std::vector<std::vector<std::byte>> certificates() const override { return shown; }
   void change_to(std::uint64_t serial) { serial_ = serial; }
+  std::vector<std::vector<std::byte>> shown;
 
   std::string takes;  ///< from whom, in order
 
@@ -177,6 +186,54 @@ BOOST_AUTO_TEST_CASE(a_node_without_a_list_says_so_and_asks_nobody) {
   BOOST_REQUIRE(*asked);
   BOOST_REQUIRE(!(*asked)->ok());
   BOOST_TEST((*asked)->error().message == "this node has no signed list of members");
+}
+
+std::string certificates_told(BarePeer& peer) {
+  std::string told;
+  for (const auto& certificate : peer.take<msg::SignedCertificate>())
+    told += std::to_string(std::to_integer<int>(certificate.bytes.at(0)));
+  return told;
+}
+
+BOOST_FIXTURE_TEST_CASE(a_certificate_is_told_to_all_that_are_up_and_to_each_that_comes_before_a_list_has_it, Sharing) {
+  const auto first = peer("p1");
+  const auto second = peer("p2");
+  BOOST_TEST(certificates_told(*first) == "");
+  list->shown.push_back({std::byte{7}});
+  membership().certified({std::byte{7}});
+  BOOST_TEST(certificates_told(*first) == "7");
+  BOOST_TEST(certificates_told(*second) == "7");
+  const auto third = peer("p3");
+  BOOST_TEST(certificates_told(*third) == "7");
+  list->shown.clear();  // a list has come
+  const auto fourth = peer("p4");
+  BOOST_TEST(certificates_told(*fourth) == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_certificate_that_is_told_is_taken_before_the_next_word_and_not_passed_on, Sharing) {
+  const auto first = peer("p1");
+  const auto second = peer("p2");
+  first->say("m", "membership", msg::SignedCertificate{{std::byte{7}}});
+  BOOST_TEST(list->shown.size() == 1U);
+  BOOST_TEST(certificates_told(*second) == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(who_tells_of_a_certificate_that_nobody_has_signed_is_given_up, Sharing,
+                        *boost::unit_test::label("attack") * boost::unit_test::label("S11")) {
+  const auto honest = peer("p1");
+  honest->say("m", "membership", msg::SignedCertificate{{std::byte{254}}});  // an old one: it may not know
+  BOOST_TEST(core().membership().is_up("p1"));
+  const auto liar = peer("p2");
+  liar->say("m", "membership", msg::SignedCertificate{{std::byte{255}}});
+  BOOST_TEST(!core().membership().is_up("p2"));
+  BOOST_TEST(list->shown.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_without_a_list_lets_nobody_in_by_a_certificate) {
+  AmongBarePeers nodes;
+  const auto first = nodes.peer("p1");
+  first->say("m", "membership", msg::SignedCertificate{{std::byte{255}}});
+  BOOST_TEST(nodes.core().membership().is_up("p1"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "node/keys/certificate.h"
 #include "tests/support/temporary_directory.h"
 
 namespace troupe {
@@ -74,6 +76,35 @@ BOOST_AUTO_TEST_CASE(each_change_is_a_list_with_the_next_serial) {
   BOOST_TEST(directory.list().serial == 4U);
   BOOST_TEST(!fs::exists(directory.key_path("trainer0")));
   BOOST_TEST(directory.problems().empty());
+}
+
+BOOST_AUTO_TEST_CASE(each_member_has_a_certificate_of_its_present_key_and_serial, *boost::unit_test::label("S11")) {
+  const Keys keys;
+  KeyDirectory directory = KeyDirectory::make(keys.path());
+  const auto of = [&](const NodeName& name) {
+    const NodeKeyFile file = NodeKeyFile::load(directory.key_path(name)).value();
+    std::ifstream text(directory.certificate_path(name));
+    const std::string all{std::istreambuf_iterator<char>(text), {}};
+    const Certificate certificate = Certificate::parse(all, file.verifying_key);
+    BOOST_TEST((certificate.member == *directory.list().find(name)));
+    BOOST_TEST((certificate.member.key == file.keys.public_key()));
+    BOOST_TEST(certificate.cluster_id == directory.list().cluster_id);
+    return certificate.serial;
+  };
+  directory.add({"ps", "guest"}, std::nullopt);
+  directory.add({"trainer"}, std::nullopt);
+  BOOST_TEST(of("ps") == 2U);
+  BOOST_TEST(of("trainer") == 3U);
+  directory.rotate({"ps"}, std::nullopt);
+  BOOST_TEST(of("ps") == 4U);
+  directory.grant({"guest"}, std::vector<std::string>{"eval"});
+  BOOST_TEST(of("guest") == 5U);
+  directory.revoke({"guest"});
+  BOOST_TEST(!fs::exists(directory.certificate_path("guest")));
+  BOOST_TEST(directory.problems().empty());
+  std::ofstream(directory.certificate_path("guest")) << "left";
+  BOOST_TEST(directory.problems() ==
+             std::vector<std::string>{directory.certificate_path("guest") + " is of no member: remove it"});
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_done_changes_nothing) {

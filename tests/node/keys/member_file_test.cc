@@ -47,8 +47,10 @@ struct Watched {
   const MemberList list{.cluster_id = std::string(32, '0'),
                         .serial = 5,
                         .members = {{"a", {{std::byte{'a'}}}, {}}, {"b", {{std::byte{'b'}}}, kToday}}};
-  const MemberFile::Paths paths{
-      .list = path, .kept = (directory.path() / "a.told").string(), .key = (directory.path() / "a.key").string()};
+  const MemberFile::Paths paths{.list = path,
+                                .kept = (directory.path() / "a.told").string(),
+                                .key = (directory.path() / "a.key").string(),
+                                .certificate = (directory.path() / "a.certificate").string()};
   MemberFile file{paths, key.verifying_key(), {path, list.signed_by(key), list}, kToday};
 };
 
@@ -174,6 +176,114 @@ BOOST_AUTO_TEST_CASE(members_expire_while_the_file_stays) {
   Watched watched;
   BOOST_TEST(Watched::names_in(watched.file.look(kToday + days(1))) == "a");
   BOOST_TEST(Watched::names_in(watched.file.look(kToday + days(1))) == "none");
+}
+
+/// A certificate of `name`, whose key begins with the byte `key`.
+std::string certificate_of(const Watched& watched, std::uint64_t serial, const NodeName& name, char key,
+                           std::optional<sys_days> until = {}) {
+  return Certificate{watched.list.cluster_id, serial, {name, {{static_cast<std::byte>(key)}}, until}}.signed_by(
+      watched.key);
+}
+
+std::string members_of(const Watched& watched) {
+  std::string names;
+  for (const KeyRing::Member& member : watched.file.members(kToday).valid)
+    names += member.name + static_cast<char>(member.key.bytes[0]);
+  return names;
+}
+
+BOOST_AUTO_TEST_CASE(a_newcomer_that_is_certified_is_in_until_a_list_decides, *boost::unit_test::label("S11")) {
+  Watched watched;
+  const std::string text = certificate_of(watched, 6, "c", 'c');
+  const auto certified = watched.file.certify(text, kToday);
+  BOOST_REQUIRE(certified.ok());
+  BOOST_TEST(certified.value().member.name == "c");
+  BOOST_TEST(Watched::names_in(certified.value().news) == "abc");
+  BOOST_TEST(members_of(watched) == "aabbcc");
+  BOOST_TEST((watched.file.certificates() == std::vector<std::string>{text}));
+  BOOST_TEST(watched.file.serial() == 5U);  // no list came
+  BOOST_TEST(Watched::names_in(watched.file.certify(text, kToday).value().news) == "none");
+
+  BOOST_REQUIRE(watched.file.certify(certificate_of(watched, 7, "d", 'd'), kToday).ok());
+  BOOST_REQUIRE(watched.file.take(watched.with_serial(6, {"a", "b", "c"}).signed_by(watched.key), kToday).ok());
+  BOOST_TEST(members_of(watched) == "aabbccdd");  // the list of serial 6 cannot know of d
+  BOOST_TEST(watched.file.certificates().size() == 1U);
+  BOOST_REQUIRE(watched.file.take(watched.with_serial(7, {"a", "b"}).signed_by(watched.key), kToday).ok());
+  BOOST_TEST(members_of(watched) == "aabb");
+  BOOST_TEST(watched.file.certificates().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_member_whose_new_key_is_certified_keeps_its_place) {
+  Watched watched;
+  BOOST_REQUIRE(watched.file.certify(certificate_of(watched, 6, "a", 'x'), kToday).ok());
+  BOOST_TEST(members_of(watched) == "axbb");
+  BOOST_REQUIRE(watched.file.certify(certificate_of(watched, 8, "a", 'y'), kToday).ok());
+  BOOST_TEST(members_of(watched) == "aybb");
+  BOOST_TEST(!watched.file.certify(certificate_of(watched, 6, "a", 'x'), kToday).ok());
+  BOOST_TEST(members_of(watched) == "aybb");
+}
+
+BOOST_AUTO_TEST_CASE(a_certificate_that_does_not_count_changes_nothing_and_says_why,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S11")) {
+  Watched watched;
+  const auto refused = [&](const std::string& text, ErrorCode code, const std::string& why) {
+    const auto certified = watched.file.certify(text, kToday);
+    BOOST_REQUIRE(!certified.ok());
+    BOOST_TEST((certified.error().code == code), why);
+    BOOST_TEST(certified.error().message == why);
+    BOOST_TEST(members_of(watched) == "aabb");
+    BOOST_TEST(watched.file.certificates().empty());
+  };
+  using enum ErrorCode;
+  refused("", bad_argument, "the certificate line 1: \"troupe-certificate\" is not there");
+  Certificate forged{watched.list.cluster_id, 6, {"c", {{std::byte{'c'}}}}};
+  refused(forged.signed_by(SigningKey::random()), bad_argument,
+          "the certificate was not signed by the key of this cluster, or was changed since");
+  forged.cluster_id = std::string(32, '1');
+  refused(forged.signed_by(watched.key), not_authorized, "the certificate is of another cluster");
+  refused(certificate_of(watched, 6, "c", 'c', kToday - std::chrono::days{1}), not_authorized,
+          "the certificate of c has expired on 2026-11-26");
+  refused(certificate_of(watched, 6, "c", 'b'), not_authorized, "the certificate gives c another member's key");
+  for (const std::uint64_t serial : {1U, 5U}) {
+    refused(certificate_of(watched, serial, "c", 'c'), not_authorized,
+            "the certificate of c came with list " + std::to_string(serial) +
+                ", and in list 5 it does not have that key any more");
+  }
+  BOOST_TEST(watched.file.certify(certificate_of(watched, 2, "a", 'a'), kToday).ok());  // the list has that key
+}
+
+BOOST_AUTO_TEST_CASE(newcomers_that_no_list_has_are_a_limited_number, *boost::unit_test::label("attack")) {
+  Watched watched;
+  const auto certificate = [&](int number) {
+    Certificate one{watched.list.cluster_id, 6, {"n" + std::to_string(number), {}}};
+    one.member.key.bytes[1] = static_cast<std::byte>(number & 0xff);
+    one.member.key.bytes[2] = static_cast<std::byte>(number >> 8);
+    one.member.key.bytes[3] = std::byte{1};
+    return one.signed_by(watched.key);
+  };
+  for (int number = 0; number < 1024; ++number) BOOST_REQUIRE(watched.file.certify(certificate(number), kToday).ok());
+  const auto one_more = watched.file.certify(certificate(1024), kToday);
+  BOOST_REQUIRE(!one_more.ok());
+  BOOST_TEST((one_more.error().code == ErrorCode::resource_exhausted));
+  BOOST_TEST(one_more.error().message == "1024 newcomers are certified that no list has yet");
+  BOOST_TEST(watched.file.certify(certificate(7), kToday).ok());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_shows_the_certificate_of_the_key_that_its_list_has) {
+  Watched watched;
+  const auto shown = [&](const std::string& text) {
+    std::ofstream(watched.paths.certificate) << text;
+    return watched.file.own_certificate();
+  };
+  BOOST_TEST(watched.file.own_certificate().error().hint == "`troupe keys` writes it beside the node's key");
+  BOOST_TEST(!watched.file.has_certificate());
+  const std::string right = certificate_of(watched, 5, "a", 'a');
+  BOOST_TEST(shown(right).value() == right);
+  BOOST_TEST(watched.file.has_certificate());
+  BOOST_TEST(shown(certificate_of(watched, 4, "a", 'x')).error().message ==
+             watched.paths.certificate + ": is not of the key that " + watched.path + " has of a");
+  BOOST_TEST(shown("troupe-members 1\n").error().message ==
+             watched.paths.certificate + ": line 1: \"troupe-certificate\" is not there");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

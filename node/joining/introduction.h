@@ -1,0 +1,63 @@
+// How a newcomer introduces itself to a member that may not know its key: one request and one answer on a connection of
+// their own, which nobody else can read, and of which only the answer's sender is proved. Rule MB-12 of PROTOCOLS.md.
+//
+// A request, at most 4 KiB:
+//   0 magic "TRPI" (4), version 1 (2), bytes that follow (2, little-endian)
+//   8 a sealed box of libsodium for the member's public key: the newcomer's public key (32), its certificate
+// The answer:
+//   0 magic "TRPI" (4), version 1 (2), bytes that follow (2)
+//   8 nonce (24), a box from the member's key to the newcomer's: BLAKE2b-256 of the request (32), the error's
+//     code or 0 (1), text
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "messages/error.h"
+#include "node/keys/key_pair.h"
+
+namespace troupe::detail {
+
+inline constexpr std::size_t kIntroductionHead = 8;
+inline constexpr std::size_t kIntroductionMax = 4096;  ///< bytes of either message, head included
+
+/// Returns how many bytes follow the head of a message; nullopt if it is none. REQUIRES: `head` has kIntroductionHead
+/// bytes.
+[[nodiscard]] std::optional<std::size_t> introduction_rest(std::span<const std::byte> head);
+
+/// What a newcomer says.
+struct Introduction {
+  PublicKey key;  ///< to which the answer goes; a claim
+  std::string certificate;
+
+  /// Returns the request to the member that has the key `to`; nullopt if that is no public key. REQUIRES: the
+  /// certificate has at most Certificate::kBytesMax bytes.
+  [[nodiscard]] std::optional<std::vector<std::byte>> sealed_to(const PublicKey& to) const;
+
+  /// Returns nullopt for bytes that are no request to the owner of `own`.
+  [[nodiscard]] static std::optional<Introduction> open(std::span<const std::byte> request, const KeyPair& own);
+};
+
+/// What the member says to it.
+struct IntroductionAnswer {
+  static constexpr std::size_t kTextMax = 512;  ///< characters; longer ones are cut
+
+  std::optional<ErrorCode> refused;  ///< not_authorized, bad_argument or resource_exhausted; nullopt: it is let in
+  std::string text;                  ///< why
+
+  /// Returns the answer to `request`, readable for the owner of `to`; nullopt if that is no public key.
+  [[nodiscard]] std::optional<std::vector<std::byte>> sealed(std::span<const std::byte> request, const KeyPair& own,
+                                                             const PublicKey& to) const;
+
+  /// Returns nullopt for bytes that are no answer to `request` by the owner of `from`.
+  [[nodiscard]] static std::optional<IntroductionAnswer> open(std::span<const std::byte> answer,
+                                                              std::span<const std::byte> request, const KeyPair& own,
+                                                              const PublicKey& from);
+};
+
+}  // namespace troupe::detail
