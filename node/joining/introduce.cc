@@ -19,7 +19,7 @@
 
 #include "node/file_descriptor.h"
 #include "node/joining/host_names.h"
-#include "node/joining/introduction.h"
+#include "node/keys/introduction.h"
 #include "node/links/socket_address.h"
 
 namespace troupe::detail {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "actors/core/guarded.h"
-#include "node/joining/introduction.h"
+#include "node/keys/introduction.h"
 #include "node/links/socket_address.h"
 #include "node/links/tcp_place.h"
 

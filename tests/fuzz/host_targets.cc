@@ -12,6 +12,9 @@
 #include "node/engines/sealed_secret.h"
 #include "node/hosts/agent_frames.h"
 #include "node/hosts/agent_messages.h"
+#include "node/keys/certificate.h"
+#include "node/keys/introduction.h"
+#include "node/keys/key_pair.h"
 #include "node/keys/key_ring.h"
 #include "node/keys/member_list.h"
 #include "node/keys/signing.h"
@@ -195,6 +198,53 @@ std::vector<Input> member_list_seeds() {
   return {input_of(head), input_of(head + ps), input_of(head + ps + trainer)};
 }
 
+/// The lines of a certificate before its signature, which is right.
+void certificate(Bytes input) {
+  constexpr std::array<std::byte, SigningKey::kSeedBytes> kSeed{};
+  const SigningKey key = SigningKey::from_seed(kSeed);
+  const std::string lines(text_of(input));
+  const std::string text = lines + "signature " + hex_of(key.sign(lines).bytes) + "\n";
+  try {
+    const Certificate read = Certificate::parse(text, key.verifying_key());
+    expect(Certificate::parse(read.signed_by(key), key.verifying_key()) == read, "a certificate is what was read");
+  } catch (const std::invalid_argument&) {
+  }
+}
+
+std::vector<Input> certificate_seeds() {
+  const std::string head = "troupe-certificate 1\ncluster " + std::string(32, '0') + "\nserial 7\n";
+  const std::string member = "member trainer0 02" + std::string(62, 'b');
+  return {input_of(head), input_of(head + member + "\n"),
+          input_of(head + member + " until 2027-01-31 calls eval,stats.*\n")};
+}
+
+/// What comes to a join endpoint or from it (1), and its bytes: sealed for nobody, or by somebody who knows the key.
+void introduction(Bytes input) {
+  static const KeyPair member = KeyPair::from_secret(std::array<std::byte, KeyPair::kSecretBytes>{std::byte{1}});
+  static const KeyPair newcomer = KeyPair::from_secret(std::array<std::byte, KeyPair::kSecretBytes>{std::byte{2}});
+  Reader reader(input);
+  const unsigned kind = reader.u8() % 4U;
+  if (kind == 0) (void)Introduction::open(reader.rest(), member);
+  if (kind == 1) (void)IntroductionAnswer::open(reader.rest(), input, newcomer, member.public_key());
+  if (kind < 2) return;
+  const std::string said(text_of(reader.rest()));
+  const auto request = Introduction{newcomer.public_key(), said}.sealed_to(member.public_key());
+  const auto opened = Introduction::open(request.value(), member);
+  expect(opened.has_value() == (!said.empty() && said.size() <= Certificate::kBytesMax), "what fits is read");
+  const IntroductionAnswer answer{kind == 2 ? std::nullopt : std::optional(ErrorCode::not_authorized), said};
+  const auto sealed = answer.sealed(request.value(), member, newcomer.public_key());
+  const auto read = IntroductionAnswer::open(sealed.value(), request.value(), newcomer, member.public_key());
+  expect(read && read->refused == answer.refused, "an answer is read");
+  expect(read->text == said.substr(0, IntroductionAnswer::kTextMax), "an answer says what was said");
+}
+
+std::vector<Input> introduction_seeds() {
+  const std::string head("TRPI\1\0\x60\0", 8);
+  return {input_of(std::string(1, '\0') + head + std::string(96, 'x')),
+          input_of('\1' + head + "TROUPEINTRO" + std::string(85, 'x')), input_of("\2troupe-certificate 1\n"),
+          input_of("\3troupe-certificate 1\n")};
+}
+
 /// An answer of a control socket: which (1), then its text. Any process of this user may have given it.
 void report(Bytes input) {
   Reader reader(input);
@@ -234,7 +284,9 @@ std::vector<Target> host_targets() {
       {"doctor_body", "node/doctor/doctor_messages.cc", doctor_body, doctor_body_seeds},
       {"exchange_record", "node/engines/exchange_records.cc", exchange_record, exchange_record_seeds},
       {"key_ring", "node/keys/key_ring.cc", key_ring, key_ring_seeds, 1024},
-      {"member_list", "node/keys/member_list.cc", member_list, member_list_seeds},
+      {"member_list", "node/keys/member_list.cc node/keys/member_lines.cc", member_list, member_list_seeds},
+      {"certificate", "node/keys/certificate.cc node/keys/member_lines.cc", certificate, certificate_seeds, 1200},
+      {"introduction", "node/keys/introduction.cc", introduction, introduction_seeds, 4200},
       {"report", "node/control/report_json.cc", report, report_seeds, 8192},
       {"control_name", "node/control/control_socket.cc", control_name, control_name_seeds, 256},
   };

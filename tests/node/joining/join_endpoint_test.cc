@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "node/joining/introduce.h"
-#include "node/joining/introduction.h"
+#include "node/keys/introduction.h"
 #include "node/links/socket_address.h"
 
 namespace troupe::detail {

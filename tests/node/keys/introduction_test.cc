@@ -1,6 +1,8 @@
-#include "node/joining/introduction.h"
+#include "node/keys/introduction.h"
 
 #include <boost/test/unit_test.hpp>
+
+#include <sodium.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -93,6 +95,23 @@ BOOST_FIXTURE_TEST_CASE(another_key_opens_neither_and_an_answer_is_of_one_reques
   const Bytes again = request();
   BOOST_TEST((again != sent));
   BOOST_TEST(!IntroductionAnswer::open(answer, again, newcomer, member.public_key()).has_value());
+}
+
+// CURVE and sealed secrets use the same keys: what they seal must not pass for an answer.
+BOOST_FIXTURE_TEST_CASE(a_box_that_was_sealed_for_another_purpose_is_no_answer, Both, *label("attack") * label("S2")) {
+  const Bytes sent = request();
+  Bytes answer = IntroductionAnswer{}.sealed(sent, member, newcomer.public_key()).value();
+  const auto chars = [](auto* bytes) { return reinterpret_cast<unsigned char*>(const_cast<std::byte*>(bytes)); };
+  std::byte* const nonce = answer.data() + kIntroductionHead;
+  std::byte* const box = nonce + crypto_box_NONCEBYTES;
+  const std::size_t size = answer.size() - kIntroductionHead - crypto_box_NONCEBYTES;
+  Bytes plain(size - crypto_box_MACBYTES);
+  BOOST_REQUIRE(crypto_box_open_easy(chars(plain.data()), chars(box), size, chars(nonce),
+                                     chars(member.public_key().bytes.data()), chars(newcomer.secret().data())) == 0);
+  nonce[0] = std::byte{'V'};
+  BOOST_REQUIRE(crypto_box_easy(chars(box), chars(plain.data()), plain.size(), chars(nonce),
+                                chars(newcomer.public_key().bytes.data()), chars(member.secret().data())) == 0);
+  BOOST_TEST(!IntroductionAnswer::open(answer, sent, newcomer, member.public_key()).has_value());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_key_that_is_none_is_said_to_be_that, Both, *label("attack")) {

@@ -1,4 +1,4 @@
-#include "node/joining/introduction.h"
+#include "node/keys/introduction.h"
 
 #include <sodium.h>
 
