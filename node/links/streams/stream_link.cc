@@ -298,41 +298,45 @@ Result<StreamControl> StreamLink::answer_to(const Peer& from, const StreamContro
 }
 
 void StreamLink::connect_stream(const Peer& to, const StreamSecret& secret, const StreamControl& accept) {
-  const std::string why = connect_with(to, secret, accept);
-  if (why.empty()) return;
+  const Result<Unit> connected = connect_with(to, secret, accept);
+  if (connected) return;
   {
     const std::lock_guard lock(mutex_);
     const auto found = others_.find(to.name);
     if (found != others_.end() && found->second.id == accept.id)
       put_off(found->second, std::chrono::steady_clock::now());
   }
-  refuse(fmt::format("opens no stream to {}: {}", to.name, why));
+  const Error& why = connected.error();
+  const std::string line = fmt::format("opens no stream to {}: {}", to.name, why.message);
+  if (why.code == ErrorCode::protocol_violation) return refuse(line);
+  if (is_news(to.name, why.message)) log(line);
 }
 
-/// Returns why there is no stream; empty if there will be.
-std::string StreamLink::connect_with(const Peer& to, const StreamSecret& secret, const StreamControl& accept) {
+/// Errors: protocol_violation, if the peer's answer is none.
+Result<Unit> StreamLink::connect_with(const Peer& to, const StreamSecret& secret, const StreamControl& accept) {
+  using enum ErrorCode;
   const std::optional<Cipher> cipher = detail::best_of(accept.ciphers, ciphers());
-  if (!cipher) return "it chose a cipher that was not offered";
+  if (!cipher) return make_error(protocol_violation, "it chose a cipher that was not offered");
   Result<StreamTerms> terms = terms_with(to, true);
-  if (!terms) return terms.error().message;
+  if (!terms) return terms.error();
   terms.value().id = accept.id;
   terms.value().cipher = *cipher;
   terms.value().opener_share = secret.share();
   terms.value().acceptor_share = accept.share;
   const auto key = secret.agree(accept.share, terms.value());
-  if (!key) return "its share makes no key";
+  if (!key) return make_error(protocol_violation, "its share makes no key");
   const std::optional<SocketAddress> place = place_beside(to.address, accept.port);
-  if (!place) return fmt::format("{} is no numeric address", to.address);
+  if (!place) return make_error(bad_argument, fmt::format("{} is no numeric address", to.address));
   try {
     sender_.open({to.name, to.incarnation}, accept.id, *key, *cipher, *place);
   } catch (const std::system_error&) {
-    return "no thread can be started";
+    return make_error(resource_exhausted, "no thread can be started");
   } catch (const std::bad_alloc&) {
-    return "no memory for a stream";
+    return make_error(resource_exhausted, "no memory for a stream");
   }
-  if (has_keys_of(terms.value(), to, true)) return {};
+  if (has_keys_of(terms.value(), to, true)) return Unit{};
   sender_.close(to.name);
-  return "a key was just replaced";
+  return make_error(not_authorized, "a key was just replaced");
 }
 
 void StreamLink::stream_ended(detail::StreamSender::Ended ended) {

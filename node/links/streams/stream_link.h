@@ -94,8 +94,8 @@ class StreamLink final : public Link, private LinkSink {
   void accept_stream(const Peer& from, const detail::StreamControl& open);
   [[nodiscard]] Result<detail::StreamControl> answer_to(const Peer& from, const detail::StreamControl& open);
   void connect_stream(const Peer& to, const detail::StreamSecret& secret, const detail::StreamControl& accept);
-  [[nodiscard]] std::string connect_with(const Peer& to, const detail::StreamSecret& secret,
-                                         const detail::StreamControl& accept);
+  [[nodiscard]] Result<Unit> connect_with(const Peer& to, const detail::StreamSecret& secret,
+                                          const detail::StreamControl& accept);
   void stream_ended(detail::StreamSender::Ended ended);
   void put_off(Other& other, TimePoint now) const;
   [[nodiscard]] detail::CipherSet ciphers() const;

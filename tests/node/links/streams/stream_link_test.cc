@@ -67,13 +67,14 @@ class Tapped final : public Link {
 
 struct StreamNode {
   StreamNode(const NodeName& name, std::uint64_t life, const ClusterSecret& secret, std::optional<KeyRing> keys,
-             const Change& change = {}, std::function<bool(StreamControl&)> rewrite = {}) {
+             const Change& change = {}, std::function<bool(StreamControl&)> rewrite = {},
+             const std::string& advertise = {}) {
     const Incarnation incarnation{.high = 1, .low = life};
     auto opened = ZmqLink::open({.name = name,
                                  .incarnation = incarnation,
                                  .cluster_id = "streams",
                                  .secret = secret,
-                                 .advertise = {},
+                                 .advertise = advertise,
                                  .keys = keys,
                                  .log = {}});
     BOOST_REQUIRE_MESSAGE(opened.ok(), (opened ? "" : opened.error().message));
@@ -113,10 +114,12 @@ struct StreamNode {
 /// Nodes a and b that know each other, with keys or without.
 struct Pair {
   explicit Pair(bool with_keys = true, const Change& change_a = {}, const Change& change_b = {},
-                std::function<bool(StreamControl&)> rewrite_a = {}, std::function<bool(StreamControl&)> rewrite_b = {})
+                std::function<bool(StreamControl&)> rewrite_a = {}, std::function<bool(StreamControl&)> rewrite_b = {},
+                const std::string& advertise_b = {})
       : rings(make_run_keys(std::vector<NodeName>{"a", "b"})),
         a("a", 1, secret, with_keys ? std::optional(rings[0]) : std::nullopt, change_a, std::move(rewrite_a)),
-        b("b", 2, secret, with_keys ? std::optional(rings[1]) : std::nullopt, change_b, std::move(rewrite_b)) {
+        b("b", 2, secret, with_keys ? std::optional(rings[1]) : std::nullopt, change_b, std::move(rewrite_b),
+          advertise_b) {
     a.link->connect_to("b", b.link->address());
     a.sink.wait_ups(1);
     b.sink.wait_ups(1);
@@ -475,6 +478,27 @@ BOOST_AUTO_TEST_CASE(weak_share_of_a_peer_is_refused, *boost::unit_test::label("
   Pair accepts(true, {}, {}, {}, weak);
   accepts.a.send("b", "text");
   BOOST_TEST(accepts.a.logs("opens no stream to b: its share makes no key"));
+  BOOST_TEST(accepts.a.link->streams().value().refused > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_cannot_be_opened_here_is_logged_once_and_no_fault_of_the_peer) {
+  std::atomic<int> answers = 0;  // two accept, the third says that those were not begun
+  const auto count = [&answers](const StreamControl& control) {
+    if (control.kind != StreamControl::Kind::open) ++answers;
+    return true;
+  };
+  Pair pair(true, {}, {}, {}, count, "tcp://localhost:*");
+  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  for (std::size_t sent = 1; answers < 3 && std::chrono::steady_clock::now() < deadline; ++sent) {
+    pair.a.send("b", "text");
+    pair.b.sink.wait_messages(sent);
+  }
+  BOOST_TEST(answers >= 3);  // it was tried again
+  BOOST_TEST(pair.a.logs("opens no stream to b: tcp://localhost:"));
+  BOOST_TEST(pair.a.link->streams().value().refused == 0U);
+  pair.a.sink.changes.change([&] {
+    BOOST_TEST(std::ranges::count_if(pair.a.lines, [](const auto& line) { return line.starts_with("opens"); }) == 1);
+  });
 }
 
 BOOST_AUTO_TEST_CASE(malformed_and_unasked_messages_are_dropped, *boost::unit_test::label("attack")) {
