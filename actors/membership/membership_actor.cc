@@ -151,12 +151,25 @@ void MembershipState::connect_failed(const std::string& address, const Error& wh
   if (is_seed(address) && !asked_to_join_) return seed_failed(std::move(error));
   const auto is_there = [&](const auto& member) { return member.second == address; };
   if (is_seed(address) && std::ranges::none_of(awaited_, is_there)) return;  // this node joined through another seed
-  if (wanted_.world_size == 0) {  // it was up when this node learned of it, and is gone
-    roster_.remove_at(address);
+  if (wanted_.world_size == 0) {                                             // it was up when this node learned of it
+    lose_sight_of(address, error);
     std::erase_if(awaited_, is_there);
     return settle_members();
   }
   join_failed(std::move(error));
+}
+
+/// The member at `address`, if there is one, is gone, or this node does not know its key yet.
+void MembershipState::lose_sight_of(const std::string& address, const Error& why) {
+  for (const msg::Member& member : roster_.members()) {
+    if (member.address != address) continue;
+    const bool has_no_key = list_ && why.code == ErrorCode::not_authorized;
+    if (has_no_key) keyless_.insert_or_assign(member.name, member);
+    spdlog::log(has_no_key ? spdlog::level::debug : spdlog::level::warn,
+                "[{}] has no connection to {}, which is a member: {}", node_->name(), member.name, why.text());
+  }
+  roster_.remove_at(address);
+  connect_to_known();
 }
 
 void MembershipState::join_failed(Error why) {
@@ -449,6 +462,7 @@ void MembershipState::list_changed() {
   if (std::exchange(list_told_, serial) != serial) {
     for (const auto& [who, peer] : up_) tell_list_to(who);
   }
+  connect_to_known();
   ask_for_list();
 }
 
@@ -459,16 +473,27 @@ void MembershipState::tell_list_to(const NodeName& peer) {
     node_->notify(peer, "membership", msg::SignedCertificate{std::move(certificate)});
 }
 
-void MembershipState::certified(const Certified& newcomer) const {
+void MembershipState::certified(const Certified& newcomer) {
   for (const auto& [who, peer] : up_) node_->notify(who, "membership", msg::SignedCertificate{newcomer.certificate});
+  connect_to_known();
+}
+
+/// Connects to members that this node has heard of before their keys. Of two of which one does not know the other's
+/// key, that one connects: the other is denied, and may give up.
+void MembershipState::connect_to_known() {
+  for (auto next = keyless_.begin(); next != keyless_.end();) {
+    const auto member = next++;
+    if (list_->knows(member->first)) learn(keyless_.extract(member).mapped());
+  }
 }
 
 // At once, on this actor: what the sender says next may be about the newcomer, and connects to it.
-void MembershipState::take_certificate(const Delivery& delivery, const msg::SignedCertificate& told) const {
+void MembershipState::take_certificate(const Delivery& delivery, const msg::SignedCertificate& told) {
   if (!list_) return;
   const auto taken = list_->take_certificate(told.bytes, delivery.from);
   if (!taken.ok() && taken.error().code == ErrorCode::bad_argument)
     node_->give_up(delivery.from, "it told of a certificate that the owner of the cluster has not signed");
+  connect_to_known();
 }
 
 void MembershipState::give_list(const Delivery& delivery) const {

@@ -161,7 +161,7 @@ class MembershipState {
   void list_barriers(const ListBarriers& question) const;
   void share_list(std::shared_ptr<SignedListHolder> holder);
   void list_changed();
-  void certified(const Certified& newcomer) const;
+  void certified(const Certified& newcomer);
   void list_answered(const ListAnswered& answer);
   void stop(const Error& why);
 
@@ -180,7 +180,9 @@ class MembershipState {
   void enter_meeting(Delivery& delivery, msg::BarrierEntered entered);
   void watch_meetings();
   void tell_list_to(const NodeName& peer);
-  void take_certificate(const Delivery& delivery, const msg::SignedCertificate& told) const;
+  void take_certificate(const Delivery& delivery, const msg::SignedCertificate& told);
+  void lose_sight_of(const std::string& address, const Error& why);
+  void connect_to_known();
   void ask_for_list();
   void give_list(const Delivery& delivery) const;
   void tell_ready();
@@ -223,7 +225,8 @@ class MembershipState {
   std::shared_ptr<SignedListHolder> list_;  // null: this node has none
   std::uint64_t list_told_ = 0;             // its serial when all peers were told
   ListNews list_news_;
-  std::uint64_t counts_asked_ = 0;  // requests of this node that only ask for counts: they are not work
+  std::map<NodeName, msg::Member> keyless_;  // members whose keys this node did not know when it connected to them
+  std::uint64_t counts_asked_ = 0;           // requests of this node that only ask for counts: they are not work
 };
 
 MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self,

@@ -22,6 +22,9 @@ class SignedListHolder {
   /// Returns the serial of the list that this node goes by.
   [[nodiscard]] virtual std::uint64_t serial() const = 0;
 
+  /// Returns whether this node knows the key of that member, so that it can connect to it.
+  [[nodiscard]] virtual bool knows(const NodeName& member) const = 0;
+
   /// Returns its bytes.
   [[nodiscard]] virtual std::vector<std::byte> bytes() const = 0;
 

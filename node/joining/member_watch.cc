@@ -36,6 +36,8 @@ class WatchedList : public SignedListHolder {
 
   [[nodiscard]] std::uint64_t serial() const override { return file_->serial(); }
 
+  [[nodiscard]] bool knows(const NodeName& member) const override { return ring_.key_of(member).has_value(); }
+
   [[nodiscard]] std::vector<std::byte> bytes() const override { return bytes_of(file_->text()); }
 
   [[nodiscard]] Result<std::uint64_t> take(std::span<const std::byte> bytes, const NodeName& from) override {

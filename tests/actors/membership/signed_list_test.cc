@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -31,6 +32,7 @@ class HandList final : public SignedListHolder {
  public:
   explicit HandList(std::uint64_t serial) : serial_(serial) {}
   [[nodiscard]] std::uint64_t serial() const override { return serial_; }
+  [[nodiscard]] bool knows(const NodeName& member) const override { return known.contains(member); }
   [[nodiscard]] std::vector<std::byte> bytes() const override { return list_of(static_cast<std::uint8_t>(serial_)); }
   [[nodiscard]] Result<std::uint64_t> take(std::span<const std::byte> bytes, const NodeName& from) override {
     takes += from;
@@ -49,6 +51,7 @@ class HandList final : public SignedListHolder {
   [[nodiscard]] std::vector<std::vector<std::byte>> certificates() const override { return shown; }
   void change_to(std::uint64_t serial) { serial_ = serial; }
   std::vector<std::vector<std::byte>> shown;
+  std::set<NodeName> known;
 
   std::string takes;  ///< from whom, in order
 

@@ -8,9 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <semaphore>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -221,6 +224,58 @@ BOOST_AUTO_TEST_CASE(a_node_that_was_away_hears_of_the_newer_list, *label("S11")
   const Node d = Node::join(machines.options("d", a.address()), machines.functions);
   wait_until_up(b, 3);
   BOOST_TEST(b.rpc_sync("d", &square_of, std::int64_t{3}) == 9);
+}
+
+/// Runs until the test lets it end.
+struct Held {
+  std::binary_semaphore begun{0};
+  std::binary_semaphore may_end{0};
+};
+Held& held() {
+  static Held one;
+  return one;
+}
+void hold() {
+  held().begun.release();
+  held().may_end.acquire();
+}
+
+std::string text_in(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+BOOST_AUTO_TEST_CASE(a_member_that_hears_of_another_before_its_key_connects_once_it_has_that, *label("S11")) {
+  Machines machines;
+  const FunctionRegistry functions{{"hold", &hold}};
+  const Node a = Node::join(machines.with("a"), functions);
+  NodeOptions busy = machines.with("b", a.address());
+  busy.pool.threads = busy.pool.threads_max = 1;
+  busy.audit_log = (machines.place("b") / "b.audit").string();
+  const Node b = Node::join(busy, functions);
+  wait_until_up(a, 2);
+  const Future<void> call = a.rpc_async("b", &hold);
+  held().begun.acquire();  // b reads no list until this ends
+  machines.made.add({"d"}, std::nullopt);
+  machines.bring_list_to("a");
+  const auto due = std::chrono::steady_clock::now() + 10s;
+  std::optional<Node> d;
+  while (!d && std::chrono::steady_clock::now() < due) {
+    try {
+      d.emplace(Node::join(machines.options("d", a.address()), functions));
+    } catch (const RemoteError& error) {  // a looks at its list every second
+      BOOST_TEST((error.code() == ErrorCode::auth_failed), error.what());
+    }
+  }
+  BOOST_REQUIRE(d.has_value());
+  while (text_in(busy.audit_log).find("no member has its key") == std::string::npos &&
+         std::chrono::steady_clock::now() < due) {
+    std::this_thread::yield();
+  }
+  held().may_end.release();
+  call.get();
+  wait_until_up(b, 3);
+  wait_until_up(*d, 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_newcomer_that_no_list_has_gets_in_by_its_certificate, *label("S11")) {
