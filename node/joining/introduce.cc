@@ -28,7 +28,6 @@ namespace {
 constexpr std::string_view kTcp = "tcp://";
 constexpr Duration kAttempt = std::chrono::seconds{5};
 constexpr Duration kPause = std::chrono::milliseconds{100};
-constexpr int kUnheardMax = 3;  // a member under attack may close a connection before its turn
 
 Error failure(ErrorCode code, const IntroductionPlace& place, std::string_view why) {
   return Error{.code = code,
@@ -89,13 +88,13 @@ class Attempt {
   TimePoint due_;
 };
 
-/// Returns the whole answer; nullopt if the other side ended before.
+/// Returns all that the other side says; nullopt if it ended before.
 std::optional<std::vector<std::byte>> answer_to(std::span<const std::byte> request, const Attempt& attempt) {
   attempt.send(request);
   std::vector<std::byte> answer(kIntroductionHead);
   if (!attempt.receive(answer)) return std::nullopt;
   const auto rest = introduction_rest(answer);
-  if (!rest) return std::nullopt;
+  if (!rest) return answer;
   answer.resize(kIntroductionHead + *rest);
   if (!attempt.receive(std::span(answer).subspan(kIntroductionHead))) return std::nullopt;
   return answer;
@@ -110,9 +109,9 @@ Result<Unit> introduce(const IntroductionPlace& place, const KeyPair& own, const
   if (!request) return failure(bad_argument, place, "its key is none");
   const auto addresses = addresses_of(place.endpoint, due);
   if (!addresses) return addresses.error();
-  int unheard = 0;
   while (true) {
     std::string why;
+    std::optional<Error> unheard;
     for (const std::string& address : addresses.value()) {
       const auto to =
           address.starts_with(kTcp) ? host_address(std::string_view(address).substr(kTcp.size())) : std::nullopt;
@@ -124,16 +123,17 @@ Result<Unit> introduce(const IntroductionPlace& place, const KeyPair& own, const
         const auto opened = answer ? IntroductionAnswer::open(*answer, *request, own, place.key) : std::nullopt;
         if (opened && opened->refused) return failure(*opened->refused, place, opened->text);
         if (opened) return Unit{};
-        if (++unheard == kUnheardMax) {
-          return failure(auth_failed, place,
-                         fmt::format("what is at {} does not answer with the key that the list of members has of {}",
-                                     address, place.member));
+        if (answer) {
+          unheard = failure(auth_failed, place,
+                            fmt::format("what is at {} does not answer with the key that the list of members has of {}",
+                                        address, place.member));
         }
-        why = fmt::format("{} ended the connection", address);
+        why = fmt::format("{} ended the connection", address);  // under attack, before this one had its turn
       } catch (const std::system_error& error) {
         why = fmt::format("{}: {}", address, error.code().message());
       }
     }
+    if (unheard) return *unheard;
     if (due && std::chrono::steady_clock::now() + kPause >= *due) return failure(peer_unreachable, place, why);
     std::this_thread::sleep_for(kPause);
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <map>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::size_t kStrangersMax = 64;
 constexpr int kAcceptsPerTurn = 16;
+constexpr int kBacklog = 1024;  // whom the system turns away comes again a second later
 constexpr Duration kAcceptPause = std::chrono::milliseconds{100};
 
 Error no_endpoint(ErrorCode code, const std::string& listen, std::string_view why) {
@@ -50,7 +52,7 @@ Result<std::unique_ptr<JoinEndpoint>> JoinEndpoint::open(Options options, KeyRin
   FileDescriptor listener(::socket(place.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int on = 1;
   if (!listener.is_open() || ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-      ::bind(listener.get(), place.get(), place.size) != 0 || ::listen(listener.get(), kStrangersMax) != 0) {
+      ::bind(listener.get(), place.get(), place.size) != 0 || ::listen(listener.get(), kBacklog) != 0) {
     return no_endpoint(resource_exhausted, options.listen, std::generic_category().message(errno));
   }
   SocketAddress bound;
@@ -140,12 +142,27 @@ void JoinEndpoint::accept_some(TimePoint now) {
       if (exhausted) accept_again_ = now + kAcceptPause;  // the connection waits, and poll would tell of it at once
       return;
     }
-    if (reading_.size() + complete_.size() >= kStrangersMax) {
-      std::list<Connection>& full = reading_.empty() ? complete_ : reading_;
-      refuse(full.front(), "others came before its turn");
-      full.pop_front();
-    }
+    if (reading_.size() + complete_.size() >= kStrangersMax) make_room();
     reading_.push_back({std::move(socket), host_and_port_of(from), now + options_.patience, {}});
+  }
+}
+
+/// Ends the oldest connection of the host that has most of them: who comes from elsewhere has its turn.
+void JoinEndpoint::make_room() {
+  const auto host_of = [](const Connection& each) {
+    return std::string_view(each.from).substr(0, each.from.rfind(':'));
+  };
+  std::map<std::string_view, std::size_t> counts;
+  for (const std::list<Connection>* all : {&reading_, &complete_}) {
+    for (const Connection& each : *all) ++counts[host_of(each)];
+  }
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+  for (std::list<Connection>* all : {&reading_, &complete_}) {
+    const auto oldest = std::ranges::find(*all, most->first, host_of);
+    if (oldest == all->end()) continue;
+    refuse(*oldest, "others came before its turn");
+    all->erase(oldest);
+    return;
   }
 }
 
@@ -181,7 +198,10 @@ void JoinEndpoint::answer_next(TimePoint now) {
 void JoinEndpoint::answer(const Connection& connection) {
   const KeyPair own = ring_.own_keys();
   const auto introduction = Introduction::open(connection.request, own);
-  if (!introduction) return refuse(connection, "what it said is not for the key of this node");
+  if (!introduction) {
+    refuse(connection, "what it said is not for the key of this node");
+    return say(connection, not_for_this_member());
+  }
   const auto certified = certify_(introduction->certificate, connection.from);
   IntroductionAnswer answer;
   if (!certified.ok()) {
@@ -192,8 +212,12 @@ void JoinEndpoint::answer(const Connection& connection) {
     refuse(connection, answer.text);
   }
   const auto sealed = answer.sealed(connection.request, own, introduction->key);
-  // It has room: nothing else was sent on this connection.
-  if (sealed) (void)::send(connection.socket.get(), sealed->data(), sealed->size(), MSG_NOSIGNAL);
+  if (sealed) say(connection, *sealed);
+}
+
+/// There is room for it: nothing else was sent on this connection.
+void JoinEndpoint::say(const Connection& connection, std::span<const std::byte> answer) {
+  (void)::send(connection.socket.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
 }
 
 void JoinEndpoint::refuse(const Connection& connection, std::string_view why) {

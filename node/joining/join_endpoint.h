@@ -12,6 +12,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -64,9 +65,11 @@ class JoinEndpoint {
   void run();
   void poll_once();
   void accept_some(TimePoint now);
+  void make_room();
   [[nodiscard]] static Reading read(Connection& connection);
   void answer_next(TimePoint now);
   void answer(const Connection& connection);
+  static void say(const Connection& connection, std::span<const std::byte> answer);
   void refuse(const Connection& connection, std::string_view why);
 
   const Options options_;

@@ -59,8 +59,10 @@ std::optional<std::size_t> introduction_rest(Bytes head) {
   if (!std::ranges::equal(head.first(kMagic.size()), std::as_bytes(std::span(kMagic)))) return std::nullopt;
   if (head[4] != std::byte{kVersion} || head[5] != std::byte{0}) return std::nullopt;
   const std::size_t rest = std::to_integer<std::size_t>(head[6]) | std::to_integer<std::size_t>(head[7]) << 8;
-  return rest > 0 && rest <= kIntroductionMax - kIntroductionHead ? std::optional(rest) : std::nullopt;
+  return rest <= kIntroductionMax - kIntroductionHead ? std::optional(rest) : std::nullopt;
 }
+
+std::vector<std::byte> not_for_this_member() { return message_of(0); }
 
 std::optional<std::vector<std::byte>> Introduction::sealed_to(const PublicKey& to) const {
   std::vector<std::byte> plain(key.bytes.begin(), key.bytes.end());

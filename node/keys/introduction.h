@@ -6,6 +6,7 @@
 //   8 a sealed box of libsodium for the member's public key: the newcomer's public key (32), its certificate
 // The answer:
 //   0 magic "TRPI" (4), version 1 (2), bytes that follow (2)
+//   8 nothing: what came was not sealed for this member; or
 //   8 nonce (24), a box from the member's key to the newcomer's: BLAKE2b-256 of the request (32), the error's
 //     code or 0 (1), text
 #pragma once
@@ -26,9 +27,12 @@ namespace troupe::detail {
 inline constexpr std::size_t kIntroductionHead = 8;
 inline constexpr std::size_t kIntroductionMax = 4096;  ///< bytes of either message, head included
 
-/// Returns how many bytes follow the head of a message; nullopt if it is none. REQUIRES: `head` has kIntroductionHead
-/// bytes.
+/// Returns how many bytes follow the head of a message, none in an answer that says so; nullopt if it is none.
+/// REQUIRES: `head` has kIntroductionHead bytes.
 [[nodiscard]] std::optional<std::size_t> introduction_rest(std::span<const std::byte> head);
+
+/// The answer to a request that was not sealed for this member. Anybody can say it: it proves nothing.
+[[nodiscard]] std::vector<std::byte> not_for_this_member();
 
 /// What a newcomer says.
 struct Introduction {

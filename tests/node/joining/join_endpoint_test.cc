@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -66,7 +67,9 @@ struct Endpoint {
 /// A connection of somebody who says what he likes.
 class Stranger {
  public:
-  explicit Stranger(const std::string& address) {
+  explicit Stranger(const std::string& address, std::string_view from = "127.0.0.1:0") {
+    const SocketAddress own = host_address(from).value();
+    BOOST_REQUIRE(::bind(socket_.get(), own.get(), own.size) == 0);
     const SocketAddress to = host_address(std::string_view(address).substr(std::string_view("tcp://").size())).value();
     BOOST_REQUIRE(::connect(socket_.get(), to.get(), to.size) == 0);
   }
@@ -74,10 +77,10 @@ class Stranger {
     (void)::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
   /// Returns whether the endpoint ends the connection within 20 s, without a word.
-  [[nodiscard]] bool is_ended() const {
+  [[nodiscard]] bool is_ended(int patience_ms = 20'000) const {
     pollfd polled{.fd = socket_.get(), .events = POLLIN, .revents = 0};
     std::byte byte{};
-    return ::poll(&polled, 1, 20'000) == 1 && ::recv(socket_.get(), &byte, 1, 0) <= 0;
+    return ::poll(&polled, 1, patience_ms) == 1 && ::recv(socket_.get(), &byte, 1, 0) <= 0;
   }
 
  private:
@@ -188,7 +191,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_request_ends_at_once, *label("attack") * label("
   changed.back() ^= std::byte{1};
   const Stranger stranger(member.endpoint->address());
   stranger.say(changed);
-  BOOST_TEST(stranger.is_ended());
+  BOOST_TEST(!stranger.is_ended());  // it is told that the member could not read it
   const auto lowest = Introduction{{}, "newcomer"}.sealed_to(member.ring.own_keys().public_key()).value();
   const Stranger without_key(member.endpoint->address());  // its answer could be read by all
   without_key.say(lowest);
@@ -216,6 +219,45 @@ BOOST_AUTO_TEST_CASE(no_more_requests_are_opened_than_one_in_each_interval, *lab
   BOOST_TEST(member.introduced("newcomer").ok());
   BOOST_TEST(!member.introduced("newcomer", 200ms).ok());
   BOOST_TEST(member.asked == 1);
+}
+
+BOOST_AUTO_TEST_CASE(who_asks_most_makes_room_for_others, *label("attack") * label("S7")) {
+  JoinEndpoint::Options options;
+  options.interval = options.patience = 1h;
+  Endpoint member(options);
+  BOOST_TEST(member.introduced("newcomer").ok());  // from now on nobody has a turn
+  const auto request =
+      Introduction{member.newcomer.public_key(), "newcomer"}.sealed_to(member.ring.own_keys().public_key()).value();
+  const Stranger elsewhere(member.endpoint->address(), "127.0.0.2:0");
+  elsewhere.say(request);
+  std::vector<Stranger> greedy;
+  for (int i = 0; i < 200; ++i) {
+    greedy.emplace_back(member.endpoint->address());
+    greedy.back().say(request);
+  }
+  const auto due = std::chrono::steady_clock::now() + 20s;
+  std::ptrdiff_t ended = 0;
+  while (ended < 137 && std::chrono::steady_clock::now() < due) {
+    ended = std::ranges::count_if(greedy, [](const Stranger& each) { return each.is_ended(0); });
+  }
+  BOOST_TEST(ended == 137);  // 64 are there
+  BOOST_TEST(!elsewhere.is_ended(0));
+}
+
+BOOST_AUTO_TEST_CASE(a_newcomer_that_had_no_turn_asks_again) {
+  const FileDescriptor busy(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  SocketAddress address = host_address("127.0.0.1:0").value();
+  BOOST_REQUIRE(::bind(busy.get(), address.get(), address.size) == 0 && ::listen(busy.get(), 1) == 0);
+  BOOST_REQUIRE(::getsockname(busy.get(), reinterpret_cast<sockaddr*>(&address.bytes), &address.size) == 0);
+  const IntroductionPlace place{"tcp://" + host_and_port_of(address), "m", KeyPair::random().public_key()};
+  auto newcomer = std::async(std::launch::async, [&] {
+    return introduce(place, KeyPair::random(), "newcomer", std::chrono::steady_clock::now() + 20s);
+  });
+  for (int i = 0; i < 5; ++i) (void)FileDescriptor(::accept(busy.get(), nullptr, nullptr));
+  const FileDescriptor last(::accept(busy.get(), nullptr, nullptr));
+  const auto answer = not_for_this_member();
+  BOOST_TEST(::send(last.get(), answer.data(), answer.size(), MSG_NOSIGNAL) == std::ssize(answer));
+  BOOST_TEST((newcomer.get().error().code == ErrorCode::auth_failed));
 }
 
 BOOST_AUTO_TEST_CASE(an_endpoint_ends_while_strangers_are_connected) {
