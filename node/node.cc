@@ -97,6 +97,7 @@ ShutdownReport Node::shutdown(Deadline deadline) {
   ShutdownReport report;
   if (core().stopped() && !core().failure()) return report;
   enter(NodePhase::leaving);
+  if (join_endpoint_) join_endpoint_->stop();
   const auto due = due_after(deadline);
   if (const auto error = core().membership().wait_for_agreement(due)) {
     spdlog::warn("[{}] shuts down before the others: {}", name(), error->message);
@@ -120,6 +121,7 @@ ShutdownReport Node::shutdown(Deadline deadline) {
 }
 
 ShutdownReport Node::stop() {
+  if (join_endpoint_) join_endpoint_->stop();
   ShutdownReport report{core().stop(core().clock().now() + kDestructorLimit), {}};
   close_audit();
   return report;

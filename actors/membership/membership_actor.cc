@@ -151,25 +151,32 @@ void MembershipState::connect_failed(const std::string& address, const Error& wh
   if (is_seed(address) && !asked_to_join_) return seed_failed(std::move(error));
   const auto is_there = [&](const auto& member) { return member.second == address; };
   if (is_seed(address) && std::ranges::none_of(awaited_, is_there)) return;  // this node joined through another seed
-  if (wanted_.world_size == 0) {                                             // it was up when this node learned of it
-    lose_sight_of(address, error);
+  const bool waits_for_key = note_keyless(address, error);
+  if (wanted_.world_size == 0) {  // it was up when this node learned of it, and is gone, or its key is still to come
+    if (!waits_for_key) warn_of_loss(address, error);
+    roster_.remove_at(address);
     std::erase_if(awaited_, is_there);
-    return settle_members();
+    settle_members();
   }
+  connect_to_known();
+  if (wanted_.world_size == 0 || waits_for_key) return;
   join_failed(std::move(error));
 }
 
-/// The member at `address`, if there is one, is gone, or this node does not know its key yet.
-void MembershipState::lose_sight_of(const std::string& address, const Error& why) {
+/// Notes the member that this node could not connect to because it does not know its key yet. Returns whether that is
+/// why. What else fails is not repeated: two names at one address would displace each other for ever.
+bool MembershipState::note_keyless(const std::string& address, const Error& why) {
+  const msg::Member* member = why.code == ErrorCode::not_authorized ? roster_.find(why.peer) : nullptr;
+  if (!list_ || member == nullptr || member->address != address) return false;
+  keyless_.insert_or_assign(member->name, *member);
+  return true;
+}
+
+void MembershipState::warn_of_loss(const std::string& address, const Error& why) const {
   for (const msg::Member& member : roster_.members()) {
-    if (member.address != address) continue;
-    const bool has_no_key = list_ && why.code == ErrorCode::not_authorized;
-    if (has_no_key) keyless_.insert_or_assign(member.name, member);
-    spdlog::log(has_no_key ? spdlog::level::debug : spdlog::level::warn,
-                "[{}] has no connection to {}, which is a member: {}", node_->name(), member.name, why.text());
+    if (member.address == address)
+      spdlog::warn("[{}] has no connection to {}, which is a member: {}", node_->name(), member.name, why.text());
   }
-  roster_.remove_at(address);
-  connect_to_known();
 }
 
 void MembershipState::join_failed(Error why) {

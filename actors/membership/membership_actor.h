@@ -181,7 +181,8 @@ class MembershipState {
   void watch_meetings();
   void tell_list_to(const NodeName& peer);
   void take_certificate(const Delivery& delivery, const msg::SignedCertificate& told);
-  void lose_sight_of(const std::string& address, const Error& why);
+  [[nodiscard]] bool note_keyless(const std::string& address, const Error& why);
+  void warn_of_loss(const std::string& address, const Error& why) const;
   void connect_to_known();
   void ask_for_list();
   void give_list(const Delivery& delivery) const;

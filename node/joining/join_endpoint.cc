@@ -1,6 +1,7 @@
 #include "node/joining/join_endpoint.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <exception>
 #include <map>
+#include <ranges>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -37,7 +39,7 @@ Error no_endpoint(ErrorCode code, const std::string& listen, std::string_view wh
 SocketAddress place_to_bind(const std::string& listen) {
   const std::optional<TcpPlace> place = TcpPlace::parse(listen);
   if (!place) throw std::invalid_argument("that is not tcp://HOST:PORT");
-  const std::string host = is_any_address(place->host) && place->host == "*" ? "0.0.0.0" : numbers_of(place->host);
+  const std::string host = place->host == "*" ? "0.0.0.0" : numbers_of(place->host);
   const auto address = host_address(fmt::format("{}:{}", host.find(':') == std::string::npos ? host : '[' + host + ']',
                                                 place->port == "*" ? "0" : place->port));
   if (!address) throw std::invalid_argument("its host is no address of this machine");
@@ -59,7 +61,7 @@ Result<std::unique_ptr<JoinEndpoint>> JoinEndpoint::open(Options options, KeyRin
   bound.size = sizeof bound.bytes;
   if (::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&bound.bytes), &bound.size) != 0)
     return no_endpoint(resource_exhausted, options.listen, std::generic_category().message(errno));
-  std::unique_ptr<JoinEndpoint> opened(new JoinEndpoint(std::move(options), std::move(ring), std::move(certify),
+  std::unique_ptr<JoinEndpoint> opened(new JoinEndpoint(options, std::move(ring), std::move(certify),
                                                         std::move(listener), "tcp://" + host_and_port_of(bound)));
   opened->thread_ = std::thread([endpoint = opened.get()] { endpoint->run(); });
   return opened;
@@ -77,8 +79,7 @@ JoinEndpoint::JoinEndpoint(Options options, KeyRing ring, Certify certify, FileD
       address_(std::move(address)) {}
 
 JoinEndpoint::~JoinEndpoint() {
-  stopped_ = true;
-  wake_up_.ring();
+  stop();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -89,8 +90,14 @@ void JoinEndpoint::run() {
     const Error why = failure_of_current_exception("the join endpoint");
     spdlog::error("[{}] {}: newcomers are not heard any more", ring_.own_name(), why.text());
   }
+  listener_.close();  // who comes now is told at once that nobody listens
   reading_.clear();
   complete_.clear();
+}
+
+void JoinEndpoint::stop() {
+  stopped_ = true;
+  wake_up_.ring();
 }
 
 void JoinEndpoint::poll_once() {
@@ -147,7 +154,7 @@ void JoinEndpoint::accept_some(TimePoint now) {
   }
 }
 
-/// Ends the oldest connection of the host that has most of them: who comes from elsewhere has its turn.
+/// Ends the oldest connection of those hosts that have most of them: who comes from elsewhere has its turn.
 void JoinEndpoint::make_room() {
   const auto host_of = [](const Connection& each) {
     return std::string_view(each.from).substr(0, each.from.rfind(':'));
@@ -156,14 +163,18 @@ void JoinEndpoint::make_room() {
   for (const std::list<Connection>* all : {&reading_, &complete_}) {
     for (const Connection& each : *all) ++counts[host_of(each)];
   }
-  const auto most = std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+  const auto most = std::ranges::max(counts | std::views::values);
+  std::list<Connection>* of = nullptr;
+  std::list<Connection>::iterator oldest;
   for (std::list<Connection>* all : {&reading_, &complete_}) {
-    const auto oldest = std::ranges::find(*all, most->first, host_of);
-    if (oldest == all->end()) continue;
-    refuse(*oldest, "others came before its turn");
-    all->erase(oldest);
-    return;
+    const auto first =
+        std::ranges::find_if(*all, [&](const Connection& each) { return counts[host_of(each)] == most; });
+    if (first == all->end() || (of != nullptr && oldest->until <= first->until)) continue;
+    of = all;
+    oldest = first;
   }
+  refuse(*oldest, "others came before its turn");
+  of->erase(oldest);
 }
 
 JoinEndpoint::Reading JoinEndpoint::read(Connection& connection) {

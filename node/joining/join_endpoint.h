@@ -2,8 +2,6 @@
 // port may connect, so this listens apart from the node's own address, and what strangers cost it is bounded.
 #pragma once
 
-#include <poll.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -46,6 +44,9 @@ class JoinEndpoint {
   JoinEndpoint(const JoinEndpoint&) = delete;
   JoinEndpoint& operator=(const JoinEndpoint&) = delete;
 
+  /// Hears nobody from now on. Does not wait.
+  void stop();
+
   /// Returns the address at which it listens, in numbers.
   [[nodiscard]] const std::string& address() const { return address_; }
 
@@ -75,7 +76,7 @@ class JoinEndpoint {
   const Options options_;
   const KeyRing ring_;
   const Certify certify_;
-  const FileDescriptor listener_;
+  FileDescriptor listener_;  ///< used by thread_ alone
   const std::string address_;
   const WakeUp wake_up_;
   std::atomic<bool> stopped_ = false;

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,19 +53,20 @@ class WatchedList : public SignedListHolder {
     auto& [serial, news] = taken.value();
     if (!news.line.empty()) news.line = fmt::format("{} told of a newer list of members: {}", from, news.line);
     follow(news);
+    take_own_key();
     return serial;
   }
 
   [[nodiscard]] std::vector<std::vector<std::byte>> certificates() const override {
     std::vector<std::vector<std::byte>> all;
-    for (const std::string& text : file_->certificates()) all.push_back(bytes_of(text));
+    for (const std::string& text : file_->certificates(std::chrono::system_clock::now())) all.push_back(bytes_of(text));
     return all;
   }
 
   [[nodiscard]] Result<Unit> take_certificate(std::span<const std::byte> bytes, const NodeName& from) override {
     auto certified = file_->certify(list_text(bytes), std::chrono::system_clock::now());
     if (!certified.ok()) {
-      spdlog::warn("[{}] {} told of a newcomer that stays out: {}", name_, from, certified.error().message);
+      warn_once(fmt::format("{} told of a newcomer that stays out: {}", from, certified.error().message));
       audit(AuditEvent::refused, certified.error().message, from);
       return certified.error();
     }
@@ -98,7 +102,8 @@ class WatchedList : public SignedListHolder {
       spdlog::log(news.members ? spdlog::level::info : spdlog::level::warn, "[{}] {}", name_, news.line);
     }
     if (!news.members) return;
-    // Of two lists that came at once, on two threads, the newer one is the last to be given to the ring.
+    // Of two that came at once, on two threads, the newer one is given last. What watches the ring only wakes links.
+    const std::lock_guard one_at_a_time(follow_mutex_);
     for (std::optional<std::uint64_t> given; given != file_->version();) {
       MemberFile::Members members = file_->members(std::chrono::system_clock::now());
       given = members.version;
@@ -115,7 +120,6 @@ class WatchedList : public SignedListHolder {
     } else if (*own != ring_.own_keys().public_key()) {
       spdlog::info("[{}] the list has a new key of this node: it goes on with that once {} has it", name_,
                    file_->paths().key);
-      take_own_key();
     }
   }
 
@@ -148,6 +152,7 @@ class WatchedList : public SignedListHolder {
   const std::shared_ptr<MemberFile> file_;
   const KeyRing ring_;
   const AuditSink audit_;
+  mutable std::mutex follow_mutex_;  ///< held while the ring is given members
   mutable std::mutex mutex_;
   mutable std::string warned_;  ///< last; guarded by mutex_
 };

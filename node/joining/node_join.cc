@@ -280,10 +280,16 @@ void check_introductions(const NodeOptions& options) {
                           .hint = "NodeOptions::use_key_files; `troupe keys` makes them"});
 }
 
-/// Shows this node's certificate to the member through which it joins. Throws RemoteError.
+/// Shows this node's certificate to the member through which it joins. If that cannot be, the member's list may have
+/// this node all the same, and joining says so. Throws RemoteError with what the member answers.
 void introduce_to_seed(const NodeOptions& options, std::optional<TimePoint> due) {
   if (options.introduce_at.empty()) return;
-  const std::string certificate = options.member_file->own_certificate().value();
+  const auto go_on = [&options](const Error& why) {
+    spdlog::warn("[{}] shows no certificate to {}, whose list must have this node: {}", options.name, options.seed_name,
+                 why.text());
+  };
+  const Result<std::string> certificate = options.member_file->own_certificate();
+  if (!certificate) return go_on(certificate.error());
   const auto key = options.keys->key_of(options.seed_name);
   if (!key) {
     throw RemoteError(Error{.code = ErrorCode::bad_argument,
@@ -293,8 +299,13 @@ void introduce_to_seed(const NodeOptions& options, std::optional<TimePoint> due)
                             .execution = Execution::never});
   }
   const detail::IntroductionPlace place{options.introduce_at, options.seed_name, *key};
-  const auto let_in = detail::introduce(place, options.keys->own_keys(), certificate, due);
-  if (!let_in) throw RemoteError(let_in.error());
+  const TimePoint now = std::chrono::steady_clock::now();
+  if (due) due = now + (*due - now) / 2;  // the other half is for joining
+  const auto let_in = detail::introduce(place, options.keys->own_keys(), certificate.value(), due);
+  if (let_in) return;
+  const ErrorCode code = let_in.error().code;
+  if (code != ErrorCode::peer_unreachable && code != ErrorCode::auth_failed) throw RemoteError(let_in.error());
+  go_on(let_in.error());
 }
 
 /// Follows the list of members, if there is one, and hears newcomers, if they are to be heard. Throws RemoteError.
@@ -319,10 +330,15 @@ std::unique_ptr<detail::NodeControl> control_of(const NodeOptions& options,
   }
 }
 
-/// Returns another port of the host of `address`.
-std::string at_port(const std::string& address, int port) {
-  const std::optional<TcpPlace> place = TcpPlace::parse(address);
-  return place ? TcpPlace{place->host, fmt::format("{}", port)}.text() : address;
+/// Returns another port of the host of `address`, which `variable` has given. Throws RemoteError if it has none.
+std::string at_port(std::string_view variable, const std::string& address, int port) {
+  if (const std::optional<TcpPlace> place = TcpPlace::parse(address))
+    return TcpPlace{place->host, fmt::format("{}", port)}.text();
+  throw RemoteError(Error{
+      .code = ErrorCode::bad_argument,
+      .message = fmt::format("cluster.join_port is {}, but {}=\"{}\" is not tcp://HOST:PORT", port, variable, address),
+      .operation = "join",
+      .execution = Execution::never});
 }
 
 }  // namespace
@@ -358,13 +374,12 @@ NodeOptions NodeOptions::from_environment() {
     options.link_options["advertise"] = TcpPlace::parse(address) ? address : address + ":*";
   }
   options.grows = environment.settings.grows;
-  if (const int port = environment.settings.join_port; port != 0) {
+  if (const int port = environment.settings.join_port; port != 0 && options.member_file) {
     // A node without a certificate is in the list of the first node, which the file's author knows.
-    const bool has_certificate = !options.member_file || options.member_file->has_certificate();
     if (options.seed.empty()) {
-      options.join_endpoint = at_port(options.bind, port);
-    } else if (has_certificate) {
-      options.introduce_at = at_port(options.seed, port);
+      options.join_endpoint = at_port("TROUPE_ADDRESS", options.bind, port);
+    } else if (options.member_file->has_certificate()) {
+      options.introduce_at = at_port("TROUPE_SEED", options.seed, port);
     }
   }
   const std::string& where = options.bind.empty() ? options.seed : options.bind;

@@ -125,7 +125,9 @@ Result<MemberFile::Certified> MemberFile::certify(std::string_view text, std::ch
   {
     const std::lock_guard lock(mutex_);
     if (auto error = refusal_of(certificate, now)) return std::move(*error);
-    if (lets_in(member)) return Certified{member, {}};
+    const MemberList::Member* known = known_as(member.name);
+    const bool says_more = certificate.serial > serial_of(member.name) && (known == nullptr || *known != member);
+    if (!says_more) return Certified{member, {}};
     certificates_.insert_or_assign(member.name, Shown{std::move(certificate), std::string(text)});
     ++version_;
   }
@@ -157,22 +159,32 @@ Result<std::string> MemberFile::own_certificate() const {
   }
 }
 
-std::vector<std::string> MemberFile::certificates() const {
+std::vector<std::string> MemberFile::certificates(std::chrono::system_clock::time_point now) const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> texts;
-  for (const auto& [name, shown] : certificates_) texts.push_back(shown.text);
+  for (const auto& [name, shown] : certificates_) {
+    if (!shown.certificate.member.has_expired(now)) texts.push_back(shown.text);
+  }
   return texts;
 }
 
-/// Returns whether that key of it counts. REQUIRES: mutex_ is held.
+/// Returns what counts of that member; null if there is none. REQUIRES: mutex_ is held, as for the following.
+const MemberList::Member* MemberFile::known_as(const NodeName& name) const {
+  const auto certified = certificates_.find(name);
+  return certified != certificates_.end() ? &certified->second.certificate.member : known_.list.find(name);
+}
+
+/// Returns the serial of what counts of that name.
+std::uint64_t MemberFile::serial_of(const NodeName& name) const {
+  const auto certified = certificates_.find(name);
+  return certified != certificates_.end() ? certified->second.certificate.serial : known_.list.serial;
+}
+
 bool MemberFile::lets_in(const MemberList::Member& member) const {
-  const auto certified = certificates_.find(member.name);
-  const MemberList::Member* known =
-      certified != certificates_.end() ? &certified->second.certificate.member : known_.list.find(member.name);
+  const MemberList::Member* known = known_as(member.name);
   return known != nullptr && known->key == member.key;
 }
 
-/// REQUIRES: mutex_ is held.
 std::optional<Error> MemberFile::refusal_of(const Certificate& certificate,
                                             std::chrono::system_clock::time_point now) const {
   using enum ErrorCode;
@@ -183,8 +195,7 @@ std::optional<Error> MemberFile::refusal_of(const Certificate& certificate,
                    fmt::format("the certificate of {} has expired on {}", member.name, date_text(*member.until)));
   }
   if (lets_in(member)) return std::nullopt;
-  const auto before = certificates_.find(member.name);
-  const std::uint64_t known = before == certificates_.end() ? known_.list.serial : before->second.certificate.serial;
+  const std::uint64_t known = serial_of(member.name);
   if (certificate.serial <= known) {
     return refused(not_authorized, fmt::format("the certificate of {} came with list {}, and in list {} it does not "
                                                "have that key any more",
@@ -196,7 +207,7 @@ std::optional<Error> MemberFile::refusal_of(const Certificate& certificate,
   const auto other_certificate = [&](const auto& each) { return has_its_key(each.second.certificate.member); };
   if (std::ranges::any_of(known_.list.members, has_its_key) || std::ranges::any_of(certificates_, other_certificate))
     return refused(not_authorized, fmt::format("the certificate gives {} another member's key", member.name));
-  if (before == certificates_.end() && certificates_.size() >= kCertificatesMax) {
+  if (!certificates_.contains(member.name) && certificates_.size() >= kCertificatesMax) {
     return refused(resource_exhausted,
                    fmt::format("{} newcomers are certified that no list has yet", certificates_.size()));
   }
@@ -212,6 +223,10 @@ MemberFile::News MemberFile::look(std::chrono::system_clock::time_point now) {
   News news{.members = {}, .line = keep()};
   if (has_changed()) {
     if (std::string line = read_newer(); !line.empty()) news.line = std::move(line);
+  }
+  if (is_another_day) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(certificates_, [now](const auto& each) { return each.second.certificate.member.has_expired(now); });
   }
   if (is_another_day || serial() != known) news.members = members(now).valid;
   return news;

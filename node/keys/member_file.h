@@ -93,7 +93,7 @@ class MemberFile {
   [[nodiscard]] Result<std::string> own_certificate() const;
 
   /// Returns the certificates of newcomers that count until a list has them.
-  [[nodiscard]] std::vector<std::string> certificates() const;
+  [[nodiscard]] std::vector<std::string> certificates(std::chrono::system_clock::time_point now) const;
 
   struct Certified {
     MemberList::Member member;
@@ -119,6 +119,8 @@ class MemberFile {
   [[nodiscard]] std::optional<Error> refusal_of(const Certificate& certificate,
                                                 std::chrono::system_clock::time_point now) const;
   [[nodiscard]] bool lets_in(const MemberList::Member& member) const;
+  [[nodiscard]] const MemberList::Member* known_as(const NodeName& name) const;
+  [[nodiscard]] std::uint64_t serial_of(const NodeName& name) const;
 
   const Paths paths_;
   const VerifyingKey key_;

@@ -129,6 +129,7 @@ void ZmqOutgoing::begin(TimePoint now) {
                         : about(ErrorCode::bad_argument, fmt::format("{} is no address to connect to", address_));
   } else {
     last_refusal_ = about(socket.error().code, socket.error().message);
+    last_refusal_->peer = socket.error().peer;
     if (socket.error().code == ErrorCode::not_authorized) give_up_at_ = now;  // nobody gives it the key later
   }
   parts_.attempts.over(key_);
@@ -139,9 +140,12 @@ Result<ZmqSocket> ZmqOutgoing::open_socket(ZmqSocket::Kind kind) const {
   const std::optional<KeyRing>& keys = parts_.keys();
   const auto server = keys ? keys->key_of(name_) : std::nullopt;
   if (keys && !server) {
-    return about(ErrorCode::not_authorized,
-                 name_.empty() ? fmt::format("the name of the node at {} is not known, so neither is its key", address_)
-                               : fmt::format("this node has no key of {}", name_));
+    Error error =
+        about(ErrorCode::not_authorized,
+              name_.empty() ? fmt::format("the name of the node at {} is not known, so neither is its key", address_)
+                            : fmt::format("this node has no key of {}", name_));
+    error.peer = name_;  // of the errors before a peer is up, only this one names it
+    return error;
   }
   Result<ZmqSocket> socket = ZmqSocket::open(parts_.context, kind, parts_.limits());
   if (!socket || !keys) return socket;

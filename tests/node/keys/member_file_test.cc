@@ -200,17 +200,17 @@ BOOST_AUTO_TEST_CASE(a_newcomer_that_is_certified_is_in_until_a_list_decides, *b
   BOOST_TEST(certified.value().member.name == "c");
   BOOST_TEST(Watched::names_in(certified.value().news) == "abc");
   BOOST_TEST(members_of(watched) == "aabbcc");
-  BOOST_TEST((watched.file.certificates() == std::vector<std::string>{text}));
+  BOOST_TEST((watched.file.certificates(kToday) == std::vector<std::string>{text}));
   BOOST_TEST(watched.file.serial() == 5U);  // no list came
   BOOST_TEST(Watched::names_in(watched.file.certify(text, kToday).value().news) == "none");
 
   BOOST_REQUIRE(watched.file.certify(certificate_of(watched, 7, "d", 'd'), kToday).ok());
   BOOST_REQUIRE(watched.file.take(watched.with_serial(6, {"a", "b", "c"}).signed_by(watched.key), kToday).ok());
   BOOST_TEST(members_of(watched) == "aabbccdd");  // the list of serial 6 cannot know of d
-  BOOST_TEST(watched.file.certificates().size() == 1U);
+  BOOST_TEST(watched.file.certificates(kToday).size() == 1U);
   BOOST_REQUIRE(watched.file.take(watched.with_serial(7, {"a", "b"}).signed_by(watched.key), kToday).ok());
   BOOST_TEST(members_of(watched) == "aabb");
-  BOOST_TEST(watched.file.certificates().empty());
+  BOOST_TEST(watched.file.certificates(kToday).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_member_whose_new_key_is_certified_keeps_its_place) {
@@ -223,6 +223,29 @@ BOOST_AUTO_TEST_CASE(a_member_whose_new_key_is_certified_keeps_its_place) {
   BOOST_TEST(members_of(watched) == "aybb");
 }
 
+BOOST_AUTO_TEST_CASE(a_newer_certificate_of_the_same_key_says_what_its_member_may_call) {
+  Watched watched;
+  const auto show = [&](std::uint64_t serial, const MemberList::Calls& calls) {
+    const Certificate one{watched.list.cluster_id, serial, {"c", {{std::byte{'c'}}}, {}, calls}};
+    BOOST_REQUIRE(watched.file.certify(one.signed_by(watched.key), kToday).ok());
+    return watched.file.members(kToday).calls.at("c");
+  };
+  const std::vector<std::string> eval{"eval"};
+  BOOST_TEST(!show(6, std::nullopt).has_value());
+  BOOST_TEST((show(7, eval) == eval));
+  BOOST_TEST((show(6, std::nullopt) == eval));
+}
+
+BOOST_AUTO_TEST_CASE(a_certificate_that_has_expired_is_told_to_nobody) {
+  Watched watched;
+  BOOST_REQUIRE(watched.file.certify(certificate_of(watched, 6, "c", 'c', kToday), kToday).ok());
+  const sys_days tomorrow = kToday + std::chrono::days{1};
+  BOOST_TEST(watched.file.certificates(kToday).size() == 1U);
+  BOOST_TEST(watched.file.certificates(tomorrow).empty());
+  BOOST_TEST(Watched::names_in(watched.file.look(tomorrow)) == "a");
+  BOOST_TEST(watched.file.certificates(kToday).empty());  // forgotten
+}
+
 BOOST_AUTO_TEST_CASE(a_certificate_that_does_not_count_changes_nothing_and_says_why,
                      *boost::unit_test::label("attack") * boost::unit_test::label("S11")) {
   Watched watched;
@@ -232,7 +255,7 @@ BOOST_AUTO_TEST_CASE(a_certificate_that_does_not_count_changes_nothing_and_says_
     BOOST_TEST((certified.error().code == code), why);
     BOOST_TEST(certified.error().message == why);
     BOOST_TEST(members_of(watched) == "aabb");
-    BOOST_TEST(watched.file.certificates().empty());
+    BOOST_TEST(watched.file.certificates(kToday).empty());
   };
   using enum ErrorCode;
   refused("", bad_argument, "the certificate line 1: \"troupe-certificate\" is not there");
