@@ -52,6 +52,7 @@ using Messages = MessageList<                                                   
     ShardStepped, ShardQuery, ShardOutcome, ShardReleased,  //
     MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount, ShutdownCounted, ShutdownAgreed,
     BarrierEntered, BarrierPassed, BarrierLeft, SignedListKnown, SignedListFetch, SignedList, SignedCertificate,  //
+    AuditHead,
     BackwardRelease, BackwardReleased,                                                                            //
     ShardLoad, ShardSave, ShardSaved, ShardJoin, ShardWait, ShardReady>;
 

@@ -2,6 +2,7 @@
 // longest-standing member (the coordinator) admits newcomers; when it goes, the next one does.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -223,6 +224,19 @@ struct SignedCertificate {
   template <class Archive>
   void serialize(Archive& ar) {
     ar(bytes);
+  }
+};
+
+/// The last line of the sender's audit log: the receiver writes it into its own, where the sender cannot change it.
+/// Notification, member -> a few of its peers. Idempotent: a line that is not later than one told before is ignored.
+struct AuditHead {
+  static constexpr MessageInfo kInfo{0x0510, "AuditHead", Kind::notification, Sender::member};
+  std::uint64_t line = 0;            ///< its number in the sender's log, from 1
+  std::array<std::byte, 32> hash{};  ///< of that line, as the next one has it
+  friend bool operator==(const AuditHead&, const AuditHead&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(line, hash);
   }
 };
 

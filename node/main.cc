@@ -212,12 +212,14 @@ CLI::App* add_audit_verify(CLI::App& app, Arguments& arguments) {
   CLI::App* audit = app.add_subcommand("audit", "Checks what nodes have written of who came and who was refused");
   audit->require_subcommand(1);
   CLI::App* check = audit->add_subcommand("verify", "Checks that no line was changed, taken out or moved");
-  check->add_option("FILE", arguments.audit_files, "DIR/NODE.audit; if there is one, NODE.audit.1 before it")
+  check->add_option("FILE", arguments.audit_files, "DIR/NODE.audit, NODE.audit.1 before it; DIR: all in it")
       ->required()
       ->type_name("");
   check->footer(R"(
-It prints the first broken line, or the hash of the last: whoever knows an earlier one knows what has not changed since.
-Status: 0 if no line is broken, else 1.
+It prints the first broken line of each log, or the hash of the last. With the logs of several nodes of one cluster
+it also compares them: nodes tell each other the hashes of their last lines, so a log that was written anew, or whose
+end was cut off, does not fit what the others know.
+Status: 0 if no line is broken or another one than was told, else 1.
 )");
   return check;
 }

@@ -40,6 +40,7 @@ Node::~Node() {
   join_endpoint_.reset();
   control_.reset();
   watchdog_.reset();
+  if (audit_) audit_->tell_head_now();
   const TimePoint due = core().clock().now() + kDestructorLimit;
   for (const std::string& line : core().stop(due)) spdlog::warn("shutdown did not wait for {}", line);
   close_audit();
@@ -98,6 +99,7 @@ ShutdownReport Node::shutdown(Deadline deadline) {
   if (core().stopped() && !core().failure()) return report;
   enter(NodePhase::leaving);
   if (join_endpoint_) join_endpoint_->stop();
+  if (audit_) audit_->tell_head_now();
   const auto due = due_after(deadline);
   if (const auto error = core().membership().wait_for_agreement(due)) {
     spdlog::warn("[{}] shuts down before the others: {}", name(), error->message);
@@ -122,6 +124,7 @@ ShutdownReport Node::shutdown(Deadline deadline) {
 
 ShutdownReport Node::stop() {
   if (join_endpoint_) join_endpoint_->stop();
+  if (audit_) audit_->tell_head_now();
   ShutdownReport report{core().stop(core().clock().now() + kDestructorLimit), {}};
   close_audit();
   return report;

@@ -299,7 +299,7 @@ void NodeCore::hand_on(Delivery delivery) {
       shards_->hand_on(optimizer, std::move(delivery));
     } else if constexpr (is_one_of<M, MemberJoin, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount,
                                    ShutdownAgreed, BarrierEntered, BarrierLeft, SignedListKnown, SignedListFetch,
-                                   SignedCertificate>) {
+                                   SignedCertificate, AuditHead>) {
       membership_->handle(std::move(delivery));
     } else {
       spdlog::warn("[{}] dropped a {} from {}: it answers nothing that was asked", name_, M::kInfo.name, delivery.from);

@@ -11,12 +11,13 @@
 #include <utility>
 
 #include "actors/core/lives.h"
+#include "actors/membership/audit_heads.h"
 #include "actors/membership/membership_actor.h"
 
 namespace troupe::detail {
 
 struct Membership::State {
-  explicit State(NodeCore& n) : node(n) {}
+  explicit State(NodeCore& n) : node(n), heads(n.self()) {}
 
   [[nodiscard]] FutureHome home() const { return node.future_home(); }
 
@@ -32,6 +33,8 @@ struct Membership::State {
   std::map<std::uint32_t, NodeName> by_rank;                                  // guarded by mutex
   std::vector<std::function<void(const Peer&, const Error&)>> down_handlers;  // guarded by mutex
   std::optional<Error> declared_dead;                                         // guarded by mutex
+  AuditHeads heads;                                                           // guarded by mutex
+  std::function<void(const NodeName&, const msg::AuditHead&)> keep_head;      // guarded by mutex; empty: none are kept
 };
 
 std::string Membership::State::present() const {
@@ -201,11 +204,46 @@ void Membership::learned(const msg::Member& member) {
   state_->by_rank[member.rank] = member.name;
 }
 
+/// Tells this node's head to the peers that `witnesses` returns.
+void Membership::tell_head(const std::function<std::vector<NodeLife>(AuditHeads&)>& witnesses) {
+  std::vector<NodeLife> peers;
+  msg::AuditHead head;
+  {
+    std::lock_guard lock(state_->mutex);
+    peers = witnesses(state_->heads);
+    if (!peers.empty()) head = state_->heads.head();
+  }
+  for (const NodeLife& peer : peers) state_->node.notify(peer, "membership", head);
+}
+
+void Membership::head_told(const Delivery& delivery, const msg::AuditHead& head) {
+  std::function<void(const NodeName&, const msg::AuditHead&)> keep;
+  {
+    std::lock_guard lock(state_->mutex);
+    if (state_->heads.keeps({delivery.from, delivery.incarnation}, head, state_->node.clock().now()))
+      keep = state_->keep_head;
+  }
+  if (keep) keep(delivery.from, head);
+}
+
+void Membership::keep_heads(std::function<void(const NodeName& peer, const msg::AuditHead& head)> keep) {
+  std::lock_guard lock(state_->mutex);
+  state_->keep_head = std::move(keep);
+}
+
+void Membership::head_changed(const msg::AuditHead& head) {
+  tell_head([&head](AuditHeads& heads) { return heads.changed(head); });
+}
+
 void Membership::handle(Delivery delivery) {
+  if (const auto* head = delivery.message.get_if<msg::AuditHead>()) return head_told(delivery, *head);
   state_->node.host().send(state_->actor, MemberMessage{std::move(delivery)});
 }
 
-void Membership::peer_up(const Peer& peer) { state_->node.host().send(state_->actor, PeerUp{peer}); }
+void Membership::peer_up(const Peer& peer) {
+  state_->node.host().send(state_->actor, PeerUp{peer});
+  tell_head([&peer](AuditHeads& heads) { return heads.peer_up(peer); });
+}
 
 std::optional<Error> Membership::declared_dead() const {
   std::lock_guard lock(state_->mutex);
@@ -224,6 +262,7 @@ void Membership::peer_down(const Peer& peer, const Error& why) {
         "on_down " + peer.name, [handler, peer, why] { handler(peer, why); }, [](const Error&) {});
   }
   state_->node.host().send(state_->actor, PeerDown{{peer.name, peer.incarnation}, why});
+  tell_head([&peer](AuditHeads& heads) { return heads.peer_down({peer.name, peer.incarnation}); });
 }
 
 void Membership::connect_failed(const std::string& address, const Error& why) {

@@ -33,6 +33,7 @@ struct Seed {
   NodeName name = {};                    ///< of that node; empty: unknown. Links with keys need it
 };
 
+class AuditHeads;
 class SignedListHolder;
 
 /// Thread rule: any thread may call any member; only functions named wait_... block, through wait_point.h.
@@ -65,6 +66,13 @@ class Membership {
     they_are_up,  ///< this many members live and are up at the same time; others may join or die meanwhile
     we_are_in,    ///< and all members from before our admission are up; any death fails the wait
   };
+
+  /// Calls `keep` with each head of a peer's audit log that is to be kept, from now on, on any thread; it must not
+  /// wait. REQUIRES: called once.
+  void keep_heads(std::function<void(const NodeName& peer, const msg::AuditHead& head)> keep);
+
+  /// This node's audit log has that last line: some of its peers are told.
+  void head_changed(const msg::AuditHead& head);
 
   /// Waits, at most until `due`, until `count` nodes (including this one) are members and up and their ranks are known.
   /// The Error names those present and any refusal: timeout, auth_failed, name_in_use, version_mismatch,
@@ -130,6 +138,8 @@ class Membership {
 
  private:
   [[nodiscard]] const NodeName& self_name() const;
+  void tell_head(const std::function<std::vector<NodeLife>(AuditHeads&)>& witnesses);
+  void head_told(const Delivery& delivery, const msg::AuditHead& head);
   [[nodiscard]] Error unknown(const NodeName& name, const std::string& what) const;
 
   struct State;

@@ -29,17 +29,32 @@ struct Links {
   std::uint64_t number = 0;
   std::string prev;
   bool opens = false;
+  std::string node;
+  std::optional<ToldHead> told;
 };
+
+std::string text_of(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::optional<std::uint64_t> number_of(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number_unsigned()) return std::nullopt;
+  return found->get<std::uint64_t>();
+}
 
 std::optional<Links> links_of(std::string_view line) {
   const Json json = Json::parse(line, nullptr, false);
   if (!json.is_object()) return std::nullopt;
-  const auto number = json.find("number");
+  const auto number = number_of(json, "number");
   const auto prev = json.find("prev");
-  if (number == json.end() || prev == json.end() || !number->is_number_unsigned() || !prev->is_string()) return {};
-  const auto event = json.find("event");
-  return Links{number->get<std::uint64_t>(), prev->get<std::string>(),
-               event != json.end() && *event == name_of(AuditEvent::opened)};
+  if (!number || prev == json.end() || !prev->is_string()) return std::nullopt;
+  const std::string event = text_of(json, "event");
+  Links links{*number, prev->get<std::string>(), event == name_of(AuditEvent::opened), text_of(json, "node"), {}};
+  const auto told = event == name_of(AuditEvent::head) ? number_of(json, "line") : std::nullopt;
+  if (told) links.told = {text_of(json, "peer"), *told, text_of(json, "hash")};
+  return links;
 }
 
 }  // namespace
@@ -53,17 +68,18 @@ std::string_view name_of(AuditEvent event) {
     case AuditEvent::refused: return "refused";
     case AuditEvent::denied: return "denied";
     case AuditEvent::limit: return "limit";
+    case AuditEvent::head: return "head";
     case AuditEvent::keys_changed: return "keys_changed";
     case AuditEvent::lost: return "lost";
   }
   return "";
 }
 
-std::string audit_hash(std::string_view line) {
-  std::array<std::byte, 32> hash{};
+AuditHash audit_hash(std::string_view line) {
+  AuditHash hash{};
   crypto_generichash(reinterpret_cast<unsigned char*>(hash.data()), hash.size(),
                      reinterpret_cast<const unsigned char*>(line.data()), line.size(), nullptr, 0);
-  return detail::hex_of(hash);
+  return hash;
 }
 
 void AuditChain::go_on_after(std::string_view text) {
@@ -86,9 +102,13 @@ std::string AuditChain::line_of(const AuditMerge::Counted& counted) const {
   if (!entry.reason.empty()) json["reason"] = entry.reason;
   if (!entry.peer.empty()) json["peer"] = entry.peer;
   if (!entry.address.empty()) json["address"] = entry.address;
+  if (entry.event == AuditEvent::head) {
+    json["line"] = entry.line;
+    json["hash"] = entry.hash;
+  }
   json["count"] = counted.count;
   json["number"] = count_ + 1;
-  json["prev"] = head_;
+  json["prev"] = detail::hex_of(head_);
   constexpr bool kEscapeAllButAscii = true;
   return json.dump(-1, ' ', kEscapeAllButAscii, Json::error_handler_t::replace) + "\n";
 }
@@ -99,13 +119,13 @@ void AuditChain::written(std::string_view line) {
 }
 
 std::string AuditCheck::take(std::string_view line, bool whole) {
-  const auto links = whole ? links_of(line) : std::nullopt;
+  auto links = whole ? links_of(line) : std::nullopt;
   if (links) {
     if (count_ == 0) {
       first_ = links->number;
-      if (first_ == 1 && links->prev != std::string(64, '0')) return "it is the first line and follows another";
+      if (first_ == 1 && links->prev != detail::hex_of(AuditHash{})) return "it is the first line and follows another";
     } else {
-      if (links->prev != head_) return "it does not follow the line before it";
+      if (links->prev != detail::hex_of(head_)) return "it does not follow the line before it";
       if (links->number != number_ + 1) return fmt::format("it is number {} after {}", links->number, number_);
     }
     if (last_is_cut_off_ && !links->opens) return "the line before it is not one of an audit log";
@@ -117,6 +137,8 @@ std::string AuditCheck::take(std::string_view line, bool whole) {
   number_ = links ? links->number : number_ + 1;
   ++count_;
   head_ = audit_hash(line);
+  told_ = links ? std::move(links->told) : std::nullopt;
+  if (links && node_.empty()) node_ = std::move(links->node);
   return {};
 }
 

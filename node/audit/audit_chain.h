@@ -5,11 +5,13 @@
 //
 // on one line. `prev` is the BLAKE2b hash, 32 bytes, of all bytes of the former line without its newline; 64 zeros in
 // the first. `number` counts lines from 1. The chain finds lines that were changed, taken out or put in another order;
-// it does not find lines missing at the end, nor a file that somebody wrote anew from a line on: for that the last hash
-// must be known from elsewhere.
+// it does not find lines missing at the end, nor a file that somebody wrote anew from a line on: for that a later hash
+// must be known from elsewhere, as from the logs of peers (audit_comparison.h).
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,8 +22,17 @@
 
 namespace troupe {
 
-/// Returns the hash of a line without its newline, in hexadecimal digits.
-[[nodiscard]] std::string audit_hash(std::string_view line);
+using AuditHash = std::array<std::byte, 32>;
+
+/// Returns the hash of a line without its newline.
+[[nodiscard]] AuditHash audit_hash(std::string_view line);
+
+/// The last line of a peer's log, as a line of this log has it.
+struct ToldHead {
+  std::string of = {};     ///< the peer
+  std::uint64_t line = 0;  ///< its number
+  std::string hash = {};   ///< in hexadecimal digits
+};
 
 /// Makes the lines of one log. A plain class; one thread at a time.
 class AuditChain {
@@ -40,13 +51,13 @@ class AuditChain {
   /// `line` is in the file: the next one follows it.
   void written(std::string_view line);
 
-  [[nodiscard]] std::uint64_t count() const { return count_; }     ///< of lines
-  [[nodiscard]] const std::string& head() const { return head_; }  ///< the hash of the last line
+  [[nodiscard]] std::uint64_t count() const { return count_; }   ///< of lines
+  [[nodiscard]] const AuditHash& head() const { return head_; }  ///< the hash of the last line
 
  private:
   const std::string node_;
   std::uint64_t count_ = 0;
-  std::string head_ = std::string(64, '0');
+  AuditHash head_{};
 };
 
 /// Checks the lines of a log, in order. A plain class; one thread at a time.
@@ -61,15 +72,22 @@ class AuditCheck {
 
   [[nodiscard]] std::uint64_t count() const { return count_; }      ///< of lines
   [[nodiscard]] std::uint64_t first() const { return first_; }      ///< the number of the first line
-  [[nodiscard]] const std::string& head() const { return head_; }   ///< the hash of the last line
+  [[nodiscard]] std::uint64_t number() const { return number_; }    ///< that of the last line
+  [[nodiscard]] const AuditHash& head() const { return head_; }     ///< the hash of the last line
   [[nodiscard]] std::uint64_t cut_off() const { return cut_off_; }  ///< lines that a crash left unfinished
+  [[nodiscard]] const std::string& node() const { return node_; }   ///< whose log it is; empty: no line has said so
+
+  /// What the last line has of a peer's log; nullopt: nothing.
+  [[nodiscard]] const std::optional<ToldHead>& told() const { return told_; }
 
  private:
   std::uint64_t count_ = 0;
   std::uint64_t first_ = 0;
-  std::uint64_t number_ = 0;  ///< of the last line
+  std::uint64_t number_ = 0;
   std::uint64_t cut_off_ = 0;
-  std::string head_;
+  AuditHash head_{};
+  std::string node_;
+  std::optional<ToldHead> told_;
   bool last_is_cut_off_ = false;
 };
 

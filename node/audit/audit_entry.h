@@ -17,6 +17,7 @@ enum class AuditEvent : std::uint8_t {
   refused,       ///< a connection, its key, its handshake or its message
   denied,        ///< a call that is not granted, or that this node does not serve
   limit,         ///< something was turned away because there is too much of it
+  head,          ///< a peer has told of the last line of its own log
   keys_changed,  ///< a newer list of members counts, or the node goes on with a new key of its own
   lost           ///< earlier entries, which the disk did not take
 };
@@ -30,6 +31,8 @@ struct AuditEntry {
   std::string reason = {};   ///< why, in a few words that are the same for equal events
   std::string peer = {};     ///< the name that it has, or says that it has; empty: unknown
   std::string address = {};  ///< empty: unknown
+  std::uint64_t line = 0;    ///< of a head: the number of the peer's line
+  std::string hash = {};     ///< of a head: of that line, in hexadecimal digits
   friend auto operator<=>(const AuditEntry&, const AuditEntry&) = default;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <optional>
@@ -20,6 +21,8 @@ class AuditLog::Writer {
   Writer(AuditLogOptions options, AuditFile file);
 
   void add(AuditEntry entry);
+  void tell_head(TellHead tell);
+  void tell_head_now(Duration limit);
   void close();
 
   /// Waits until `run` is over. Returns false if it is not within `limit`: then `warn` is not called any more.
@@ -31,6 +34,7 @@ class AuditLog::Writer {
   void run();
 
  private:
+  [[nodiscard]] std::optional<TimePoint> next_due() const;
   void write(const AuditMerge::Counted& counted);
   [[nodiscard]] bool put(const AuditMerge::Counted& counted);
   void warn(std::string_view why);
@@ -40,15 +44,21 @@ class AuditLog::Writer {
   AuditChain chain_;          // the log's thread
   std::uint64_t unsaid_ = 0;  // lost, and no line says so yet; the log's thread
   bool warned_ = false;       // the log's thread
+  bool is_untold_ = true;     // there are lines since the head was told; the log's thread
+  TimePoint may_tell_;        // the log's thread
   std::atomic<std::uint64_t> lost_ = 0;
 
   std::mutex mutex_;                 // never held while a file is used
   std::condition_variable changed_;  // there is work
   std::condition_variable ended_;
-  AuditMerge merge_;        // guarded by mutex_
-  bool closing_ = false;    // guarded by mutex_
-  bool has_ended_ = false;  // guarded by mutex_
-  bool is_left_ = false;    // the log is gone; guarded by mutex_
+  std::condition_variable told_;
+  AuditMerge merge_;             // guarded by mutex_
+  TellHead tell_;                // guarded by mutex_
+  std::uint64_t tells_now_ = 0;  // how often the head was to be told at once; guarded by mutex_
+  std::uint64_t told_now_ = 0;   // how many of these are done; guarded by mutex_
+  bool closing_ = false;         // guarded by mutex_
+  bool has_ended_ = false;       // guarded by mutex_
+  bool is_left_ = false;         // the log is gone; guarded by mutex_
 };
 
 Result<std::shared_ptr<AuditLog>> AuditLog::open(AuditLogOptions options) {
@@ -64,6 +74,10 @@ AuditLog::AuditLog(AuditLogOptions options, AuditFile file)
 AuditLog::~AuditLog() { close(); }
 
 void AuditLog::add(AuditEntry entry) { writer_->add(std::move(entry)); }
+
+void AuditLog::tell_head(TellHead tell) { writer_->tell_head(std::move(tell)); }
+
+void AuditLog::tell_head_now(Duration limit) { writer_->tell_head_now(limit); }
 
 bool AuditLog::close(Duration limit) {
   writer_->close();
@@ -95,6 +109,22 @@ void AuditLog::Writer::add(AuditEntry entry) {
   if (is_ready) changed_.notify_one();
 }
 
+void AuditLog::Writer::tell_head(TellHead tell) {
+  {
+    const std::lock_guard lock(mutex_);
+    tell_ = std::move(tell);
+    ++tells_now_;
+  }
+  changed_.notify_one();
+}
+
+void AuditLog::Writer::tell_head_now(Duration limit) {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t own = ++tells_now_;
+  changed_.notify_one();
+  told_.wait_for(lock, limit, [this, own] { return told_now_ >= own || has_ended_; });
+}
+
 void AuditLog::Writer::close() {
   {
     const std::lock_guard lock(mutex_);
@@ -109,21 +139,44 @@ bool AuditLog::Writer::wait_for_end(Duration limit) {
   return has_ended_;
 }
 
+/// Returns when there is work without another entry.
+std::optional<TimePoint> AuditLog::Writer::next_due() const {
+  std::optional<TimePoint> due = merge_.next_due();
+  if (tell_ && is_untold_) due = due ? std::min(*due, may_tell_) : may_tell_;
+  return due;
+}
+
 void AuditLog::Writer::run() {
   for (bool is_last = false; !is_last;) {
     std::vector<AuditMerge::Counted> counted;
+    TellHead tell;
+    std::uint64_t tells_now = 0;
+    bool at_once = false;
     {
       std::unique_lock lock(mutex_);
-      const auto has_work = [this] { return closing_ || merge_.is_ready(); };
-      if (const auto due = merge_.next_due()) {
+      const auto has_work = [this] { return closing_ || merge_.is_ready() || told_now_ < tells_now_; };
+      if (const auto due = next_due()) {
         changed_.wait_until(lock, *due, has_work);
       } else {
         changed_.wait(lock, has_work);
       }
       is_last = closing_;
-      counted = is_last ? merge_.take_all() : merge_.take(std::chrono::steady_clock::now());
+      tells_now = tells_now_;
+      at_once = told_now_ < tells_now;
+      counted = is_last || at_once ? merge_.take_all() : merge_.take(std::chrono::steady_clock::now());
+      tell = tell_;
     }
     for (const AuditMerge::Counted& each : counted) write(each);
+    const TimePoint now = std::chrono::steady_clock::now();
+    if (tell && is_untold_ && (at_once || may_tell_ <= now)) {
+      is_untold_ = false;
+      may_tell_ = now + options_.tell_every;
+      tell(chain_.count(), chain_.head());
+    }
+    if (!at_once) continue;
+    const std::lock_guard lock(mutex_);
+    told_now_ = tells_now;
+    told_.notify_all();
   }
   write({{.event = AuditEvent::closed}, 1, std::chrono::system_clock::now()});
   file_.sync();
@@ -132,6 +185,7 @@ void AuditLog::Writer::run() {
     has_ended_ = true;
   }
   ended_.notify_all();
+  told_.notify_all();
 }
 
 void AuditLog::Writer::write(const AuditMerge::Counted& counted) {
@@ -146,6 +200,7 @@ bool AuditLog::Writer::put(const AuditMerge::Counted& counted) {
   const auto appended = file_.append(line);
   if (appended) {
     chain_.written(line);
+    is_untold_ |= counted.entry.event != AuditEvent::head;
     return true;
   }
   if (!std::exchange(warned_, true)) warn(appended.error().message);

@@ -14,6 +14,7 @@
 
 #include "actors/clock.h"
 #include "messages/error.h"
+#include "node/audit/audit_chain.h"
 #include "node/audit/audit_entry.h"
 #include "node/audit/audit_file.h"
 
@@ -24,6 +25,7 @@ struct AuditLogOptions {
   std::string node;                                 ///< the name that lines have
   std::size_t bytes_max = AuditFile::kBytesMax;     ///< then the file becomes PATH.1
   std::function<void(std::string_view)> warn = {};  ///< called once, on the log's thread, if the disk refuses a line
+  Duration tell_every = std::chrono::seconds{10};   ///< the shortest time between two heads that are told
 };
 
 /// Writes entries to a file, on a thread of its own. Thread rule: any thread may call any member.
@@ -43,6 +45,16 @@ class AuditLog {
 
   /// Takes an entry. Waits for no file. After `close` it only counts.
   void add(AuditEntry entry);
+
+  using TellHead = std::function<void(std::uint64_t line, const AuditHash& hash)>;
+
+  /// From now on calls `tell`, on the log's thread, with number and hash of the last line: at once, and when there are
+  /// later ones, but not more often than every `tell_every`. Lines that only have the heads of peers do not count, or
+  /// two nodes would tell each other for ever.
+  void tell_head(TellHead tell);
+
+  /// Writes what was added, and tells the last line. Waits for that, but not longer than `limit`.
+  void tell_head_now(Duration limit = std::chrono::seconds{1});
 
   /// Writes what was added, says that the log is closed, and waits until the disk has it, but not longer than `limit`.
   /// Returns whether the disk has it; if not, its thread goes on without this object. A second call waits for the

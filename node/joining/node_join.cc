@@ -35,6 +35,7 @@
 #include "node/joining/rendezvous_file.h"
 #include "node/keys/dump_guard.h"
 #include "node/keys/key_files.h"
+#include "node/keys/word_lines.h"
 #include "node/links/tcp_place.h"
 #include "node/log.h"
 #include "node/node.h"
@@ -175,6 +176,17 @@ CallGrants listed_grants(const NodeOptions& options) {
 AuditSink sink_of(const std::shared_ptr<AuditLog>& log) {
   if (!log) return {};
   return [log](const AuditEntry& entry) { log->add(entry); };
+}
+
+/// From now on the node tells peers of the last line of `log`, and writes down what they tell of theirs.
+void exchange_heads(const std::shared_ptr<detail::NodeCore>& node, const std::shared_ptr<AuditLog>& log) {
+  if (!log) return;
+  node->membership().keep_heads([log](const NodeName& peer, const msg::AuditHead& head) {
+    log->add({.event = AuditEvent::head, .peer = peer, .line = head.line, .hash = detail::hex_of(head.hash)});
+  });
+  log->tell_head([weak = std::weak_ptr(node)](std::uint64_t line, const AuditHash& hash) {
+    if (const auto core = weak.lock()) core->membership().head_changed({line, hash});
+  });
 }
 
 /// Returns what keeps calls that this node refuses in `audit`.
@@ -449,6 +461,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
                               .listed_grants = listed_grants(options),
                               .on_refused_call = refused_calls_to(audit)});
   node.audit_ = log;
+  exchange_heads(node.shared_state()->node, log);
   for (const auto& [peer, map] : options.device_maps) node.set_device_map(peer, map);
   if (options.stall_limit && !options.liveness.debug) {
     node.watchdog_ =

@@ -15,6 +15,9 @@ namespace {
 
 constexpr int kMessagesPerTurn = 256;   // then connections and commands have their turn
 constexpr ReadySet::Key kListener = 1;  // and connections above
+constexpr const char* kOneWay =
+    "a firewall, or address translation, lets only one direction through: nodes connect to each other; `troupe doctor` "
+    "tries all ways between hosts, `advertise` is the address at which others reach a node";
 
 Error about(const Peer& peer, ErrorCode code, std::string message) {
   return Error{.code = code,
@@ -174,9 +177,9 @@ void ZmqLinkCore::work_on(TimePoint now, ReadySet::Key key) {
     if (const auto* welcome = std::get_if<ZmqOutgoing::Welcomed>(&*happened)) {
       welcomed(now, address, welcome->session);
     } else if (auto* lost = std::get_if<ZmqOutgoing::Lost>(&*happened)) {
-      failed(address, std::move(lost->why));
+      failed(now, address, std::move(lost->why));
     } else {
-      failed(address, std::get<ZmqOutgoing::Failed>(std::move(*happened)).why);
+      failed(now, address, std::get<ZmqOutgoing::Failed>(std::move(*happened)).why);
     }
   }
 }
@@ -193,8 +196,9 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
          Keep::connection);
   }
   if (peer.name == parts_.self.peer.name || !make_room(now, peer, address)) {
-    return failed(address, refused_connect(address, ErrorCode::name_in_use,
-                                           fmt::format("another node is up under the name {}", peer.name)));
+    return failed(now, address,
+                  refused_connect(address, ErrorCode::name_in_use,
+                                  fmt::format("another node is up under the name {}", peer.name)));
   }
   const auto [found, made] = peers_.try_emplace(peer.name, PeerState{.peer = peer,
                                                                      .connection = address,
@@ -244,8 +248,16 @@ void ZmqLinkCore::aim(const Authenticated& session) {
   }
 }
 
-void ZmqLinkCore::failed(const std::string& address, Error why) {
-  if (const PeerState* peer = peer_behind(address)) return drop(NodeName(peer->peer.name), std::move(why));
+void ZmqLinkCore::failed(TimePoint now, const std::string& address, Error why) {
+  if (const PeerState* peer = peer_behind(address)) {
+    if (!peer->up && peer->welcomed_here && why.code == ErrorCode::peer_unreachable) {
+      why.message = fmt::format("{}: {} reaches this node at {}, but not the other way round", why.message,
+                                peer->peer.name, parts_.self.peer.address);
+      why.hint = kOneWay;
+      if (!outgoing_.at(address).asked) parts_.log_refusal(now, fmt::format("{}; {}", why.message, why.hint));
+    }
+    return drop(NodeName(peer->peer.name), std::move(why));
+  }
   const bool asked = outgoing_.at(address).asked;
   close(address);
   if (asked) sink_.on_connect_failed(address, why);
@@ -317,7 +329,7 @@ ZmqLinkCore::Connection& ZmqLinkCore::connection_to(TimePoint now, const std::st
   const auto found = outgoing_.find(address);
   if (found != outgoing_.end() && (!parts_.keys() || found->second.outgoing.name() == name)) return found->second;
   if (found != outgoing_.end()) {
-    failed(address, refused_connect(address, ErrorCode::not_authorized, fmt::format("{} is there", name)));
+    failed(now, address, refused_connect(address, ErrorCode::not_authorized, fmt::format("{} is there", name)));
   }
   const ReadySet::Key key = ++last_key_;
   addresses_.emplace(key, address);
@@ -377,9 +389,16 @@ void ZmqLinkCore::give_up_meeting(TimePoint now) {
     const auto late = std::ranges::find_if(meeting_, is_late);
     if (late == meeting_.end()) return;
     const PeerState& peer = peers_.at(*late);
-    drop(NodeName(*late),
-         about(peer.peer, ErrorCode::peer_unreachable,
-               fmt::format("{} did not connect back to {}", peer.peer.name, parts_.self.peer.address)));
+    if (peer.welcomed_here) {
+      failed(now, std::string(peer.connection),
+             about(peer.peer, ErrorCode::peer_unreachable, fmt::format("{} does not answer", peer.peer.address)));
+    } else {
+      Error why = about(peer.peer, ErrorCode::peer_unreachable,
+                        fmt::format("{}, which answers at {}, did not connect back to {}", peer.peer.name,
+                                    peer.connection, parts_.self.peer.address));
+      why.hint = kOneWay;
+      drop(NodeName(*late), std::move(why));
+    }
   }
 }
 

@@ -91,7 +91,7 @@ class ZmqLinkCore {
   void work_on(TimePoint now, ReadySet::Key key);
   void welcomed(TimePoint now, const std::string& address, const Authenticated& session);
   void aim(const Authenticated& session);
-  void failed(const std::string& address, Error why);
+  void failed(TimePoint now, const std::string& address, Error why);
   void handle(TimePoint now, ZmqListener::Proved& proved);
   void handle(TimePoint now, ZmqListener::Message& message);
   void handle(TimePoint now, ZmqListener::Bye& bye);

@@ -53,6 +53,19 @@ void NetworkNamespace::limit_rate(const std::string& device, std::uint32_t mbit_
   run(fmt::format("tc qdisc replace dev {} root tbf rate {}mbit burst 256kb limit 2mb", device, mbit_per_second));
 }
 
+void NetworkNamespace::limit_packets(const std::string& device, std::uint32_t bytes) const {
+  run(fmt::format("ip link set {} mtu {}", device, bytes));
+}
+
+std::uint64_t NetworkNamespace::bytes_sent(const std::string& device) const {
+  // The files of /sys are those of the network in which it was mounted.
+  const std::string said = run(fmt::format("ip -json -stats link show dev {}", device));
+  const std::string_view word = "\"tx\":{\"bytes\":";
+  const auto at = said.find(word);
+  if (at == std::string::npos) throw std::runtime_error("no count of bytes: " + said);
+  return std::stoull(said.substr(at + word.size()));
+}
+
 void NetworkNamespace::cut_incoming() const {
   run("nft add table inet cut");
   run("nft 'add chain inet cut incoming { type filter hook input priority 0; policy drop; }'");

@@ -26,6 +26,12 @@ class NetworkNamespace {
   /// before packets are lost.
   void limit_rate(const std::string& device, std::uint32_t mbit_per_second) const;
 
+  /// Sets the largest packet of `device`, in bytes.
+  void limit_packets(const std::string& device, std::uint32_t bytes) const;
+
+  /// Returns how many bytes have left through `device`.
+  [[nodiscard]] std::uint64_t bytes_sent(const std::string& device) const;
+
   /// Drops packets from other machines until `mend`; outgoing packets still leave. Does not apply to the loopback
   /// device.
   void cut_incoming() const;

@@ -160,6 +160,7 @@ std::vector<AnyMessage> membership_messages() {
       SignedListFetch{5},
       SignedList{{std::byte{'t'}, std::byte{'r'}}},
       SignedCertificate{{std::byte{'t'}, std::byte{'c'}}},
+      AuditHead{17, {std::byte{0x9f}, std::byte{0x3c}}},
   };
 }
 

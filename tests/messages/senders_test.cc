@@ -34,6 +34,7 @@ const std::map<std::string_view, std::string_view> kRefusedElsewhere{
     {"SignedListKnown", "signed_list_test.cc: a claim, which its list must prove"},
     {"SignedListFetch", "signed_list_test.cc: the list is no secret"},
     {"SignedCertificate", "signed_list_test.cc: what the owner of the cluster has not signed"},
+    {"AuditHead", "audit_heads_test.cc: kept as what its sender says of its own log"},
     // Who does not know the secret in the id names something that does not exist.
     {"RRefFetch", "unknown_ids_test.cc"},
     {"ContextAborted", "contexts_test.cc"},

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "node/audit/audit_chain.h"
+#include "node/keys/word_lines.h"
 #include "tests/support/temporary_directory.h"
 
 namespace troupe {
@@ -37,6 +38,96 @@ BOOST_AUTO_TEST_CASE(whole_logs_pass_and_broken_ones_do_not) {
   BOOST_TEST(verify_audit({path}) == 1);
   BOOST_TEST(verify_audit({path + ".1"}) == 1);  // no such file
   BOOST_TEST(verify_audit({directory.path().string()}) == 1);
+}
+
+/// Logs of "a" and "b", in files of their own: a's has five lines, of which b's has the third.
+struct TwoLogs {
+  TwoLogs() {
+    write("a.audit", log_of_a("x"));
+    AuditChain chain("b");
+    std::string text = add(chain, {.event = AuditEvent::opened});
+    write("b.audit", text += add(chain, head_of_third));
+  }
+
+  static std::string add(AuditChain& chain, const AuditEntry& entry) {
+    const std::string line = chain.line_of({entry, 1, {}});
+    chain.written(line);
+    return line;
+  }
+
+  /// Returns five lines, the second of which is of `peer`.
+  std::string log_of_a(const std::string& peer) {
+    AuditChain chain("a");
+    std::string text = add(chain, {.event = AuditEvent::opened});
+    text += add(chain, {.event = AuditEvent::refused, .reason = "no member has its key", .peer = peer});
+    text += add(chain, {.event = AuditEvent::joined, .peer = "b"});
+    if (head_of_third.hash.empty()) {
+      head_of_third = {.event = AuditEvent::head, .peer = "a", .line = 3, .hash = detail::hex_of(chain.head())};
+    }
+    text += add(chain, {.event = AuditEvent::left, .peer = "b"});
+    return text + add(chain, {.event = AuditEvent::closed});
+  }
+
+  void write(const std::string& name, const std::string& text) const { std::ofstream(path(name)) << text; }
+  [[nodiscard]] std::string path(const std::string& name) const { return directory.path() / name; }
+
+  TemporaryDirectory directory;
+  AuditEntry head_of_third;
+};
+
+BOOST_FIXTURE_TEST_CASE(a_log_that_was_written_anew_does_not_fit_what_another_node_knows, TwoLogs,
+                        *boost::unit_test::label("attack") * boost::unit_test::label("S14")) {
+  BOOST_TEST(verify_audit({path("a.audit"), path("b.audit")}) == 0);
+  BOOST_TEST(verify_audit({path("b.audit"), path("a.audit")}) == 0);
+  write("a.audit", log_of_a("y"));
+  BOOST_TEST(verify_audit({path("a.audit")}) == 0);  // a whole chain
+  BOOST_TEST(verify_audit({path("a.audit"), path("b.audit")}) == 1);
+  BOOST_TEST(verify_audit({path("b.audit"), path("a.audit")}) == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_log_whose_end_was_cut_off_does_not_fit_what_another_node_knows, TwoLogs,
+                        *boost::unit_test::label("attack") * boost::unit_test::label("S14")) {
+  const std::string text = log_of_a("x");
+  std::size_t at = 0;
+  for (int line = 0; line < 2; ++line) at = text.find('\n', at) + 1;
+  write("a.audit", text.substr(0, at));
+  BOOST_TEST(verify_audit({path("a.audit")}) == 0);
+  BOOST_TEST(verify_audit({path("a.audit"), path("b.audit")}) == 1);
+  write("a.audit", text.substr(0, text.find('\n', at) + 1));  // with the third
+  BOOST_TEST(verify_audit({path("a.audit"), path("b.audit")}) == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(each_log_must_have_an_end, TwoLogs) {
+  const std::string text = log_of_a("x");
+  write("a.audit", text.substr(0, text.size() - 1));  // without the last newline
+  BOOST_TEST(verify_audit({path("a.audit"), path("b.audit")}) == 1);
+  BOOST_TEST(verify_audit({path("b.audit"), path("a.audit")}) == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_directory_stands_for_its_logs_and_their_former_files, TwoLogs) {
+  const auto verify = [this] { return verify_audit({directory.path().string()}); };
+  BOOST_TEST(verify() == 0);
+  const std::string text = log_of_a("x");
+  const std::size_t second = text.find('\n') + 1;
+  write("a.audit.1", text.substr(0, second));
+  write("a.audit", text.substr(second));
+  write("a.audit.1", log_of_a("y").substr(0, second));
+  BOOST_TEST(verify() == 0);
+  write("a.audit.1", "no log");
+  BOOST_TEST(verify() == 1);
+  write("a.audit.1", text.substr(0, second));
+  write("notes.txt", "no log");
+  BOOST_TEST(verify() == 0);
+  write("c.audit", text);
+  BOOST_TEST(verify() == 1);  // a second one of a
+  write("c.audit", "");
+  BOOST_TEST(verify() == 1);  // a log begins with its opening
+  fs::remove(path("c.audit"));
+  BOOST_TEST(verify() == 0);
+  write("a.audit", log_of_a("y"));
+  BOOST_TEST(verify() == 1);
+  const TemporaryDirectory none;
+  BOOST_TEST(verify_audit({none.path().string()}) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

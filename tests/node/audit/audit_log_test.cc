@@ -12,6 +12,7 @@
 #include <future>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -176,6 +177,109 @@ BOOST_AUTO_TEST_CASE(a_disk_that_refuses_lines_is_one_warning_and_their_number) 
   BOOST_TEST(said[0]["event"] == "lost");
   BOOST_TEST(said[0]["count"] == 5);
   BOOST_TEST(verify_audit({former, path}) == 0);
+}
+
+/// What a log has told of its last line.
+class Told {
+ public:
+  void add(std::uint64_t line, const AuditHash& hash) {
+    const std::lock_guard lock(mutex_);
+    lines_.push_back(line);
+    last_ = hash;
+  }
+  [[nodiscard]] std::vector<std::uint64_t> lines() const {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
+  [[nodiscard]] AuditHash last() const {
+    const std::lock_guard lock(mutex_);
+    return last_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::uint64_t> lines_;  // guarded by mutex_
+  AuditHash last_{};                  // guarded by mutex_
+};
+
+AuditEntry head_of(std::string peer, std::uint64_t line) {
+  return {.event = AuditEvent::head, .peer = std::move(peer), .line = line, .hash = "00"};
+}
+
+BOOST_AUTO_TEST_CASE(the_last_line_is_told_at_once_then_rarely_and_when_it_is_asked_for) {
+  const TemporaryDirectory directory;
+  const fs::path path = directory.path() / "ps0.audit";
+  Told told;
+  const auto log = AuditLog::open({.path = path, .node = "ps0", .tell_every = std::chrono::hours{1}}).value();
+  log->tell_head_now();  // to nobody
+  log->tell_head([&](std::uint64_t line, const AuditHash& hash) { told.add(line, hash); });
+  BOOST_TEST(soon([&] { return told.lines().size() == 1U; }));
+  log->add(refused("worker1"));
+  log->add(refused("worker1"));
+  BOOST_TEST(soon([&] { return line_count_of(path) == 2; }));
+  BOOST_TEST(told.lines().size() == 1U);
+  log->tell_head_now(std::chrono::hours{1});
+  BOOST_TEST(told.lines() == (std::vector<std::uint64_t>{1, 3}), boost::test_tools::per_element());
+  std::ifstream in(path);
+  std::string last;
+  for (std::string line; std::getline(in, line);) last = line;
+  BOOST_TEST((told.last() == audit_hash(last)));
+  log->tell_head_now(std::chrono::hours{1});
+  BOOST_TEST(told.lines().size() == 2U);
+  log->close();
+  log->tell_head_now(std::chrono::hours{1});
+  BOOST_TEST(told.lines().size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(later_lines_are_told_but_not_those_that_have_what_peers_told) {
+  const TemporaryDirectory directory;
+  const fs::path path = directory.path() / "ps0.audit";
+  Told told;
+  const auto log = AuditLog::open({.path = path, .node = "ps0", .tell_every = std::chrono::milliseconds{1}}).value();
+  log->tell_head([&](std::uint64_t line, const AuditHash& hash) { told.add(line, hash); });
+  BOOST_TEST(soon([&] { return told.lines().size() == 1U; }));
+  log->add(refused("worker1"));
+  BOOST_TEST(soon([&] { return told.lines().size() == 2U; }));
+  for (std::uint64_t line = 1; line <= 5; ++line) log->add(head_of("worker1", line));
+  BOOST_TEST(soon([&] { return line_count_of(path) == 7; }));
+  log->tell_head_now(std::chrono::hours{1});
+  BOOST_TEST(told.lines() == (std::vector<std::uint64_t>{1, 2}), boost::test_tools::per_element());
+  BOOST_TEST(lines_of(path).back()["line"] == 5);
+  log->add(refused("worker2"));
+  BOOST_TEST(soon([&] { return told.lines().size() == 3U; }));
+  BOOST_TEST(told.lines().back() == 8U);
+  log->close();
+}
+
+BOOST_AUTO_TEST_CASE(a_line_that_came_too_soon_after_a_telling_is_told_later_without_another_line) {
+  const TemporaryDirectory directory;
+  Told told;
+  const auto log =
+      AuditLog::open({.path = directory.path() / "ps0.audit",
+                      .node = "ps0",
+                      .tell_every = std::chrono::milliseconds{1200}})  // equal lines wake it after a second
+          .value();
+  log->tell_head([&](std::uint64_t line, const AuditHash& hash) { told.add(line, hash); });
+  BOOST_TEST(soon([&] { return told.lines().size() == 1U; }));
+  log->add(refused("worker1"));
+  BOOST_TEST(soon([&] { return told.lines().size() == 2U; }));
+}
+
+BOOST_AUTO_TEST_CASE(who_asks_for_the_last_line_to_be_told_does_not_wait_for_a_thread_that_hangs) {
+  const TemporaryDirectory directory;
+  std::promise<void> hangs;
+  std::promise<void> goes_on;
+  const auto log = AuditLog::open({.path = directory.path() / "ps0.audit", .node = "ps0"}).value();
+  log->tell_head([&](std::uint64_t line, const AuditHash&) {
+    if (line != 1) return;
+    hangs.set_value();
+    goes_on.get_future().wait();
+  });
+  hangs.get_future().wait();
+  log->add(refused("worker1"));
+  log->tell_head_now(std::chrono::milliseconds{1});
+  goes_on.set_value();
+  BOOST_TEST(log->close());
 }
 
 BOOST_AUTO_TEST_CASE(a_log_that_cannot_be_opened_says_why) {

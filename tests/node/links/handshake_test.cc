@@ -221,16 +221,16 @@ BOOST_AUTO_TEST_CASE(truncated_or_longer_messages_are_decode_errors, *boost::uni
 BOOST_AUTO_TEST_CASE(versions_without_overlap_are_a_version_mismatch_on_both_sides,
                      *boost::unit_test::label("fault-F39")) {
   Barrier barrier;
-  barrier.trainer.version_min = 9;
-  barrier.trainer.version_max = 10;
+  barrier.trainer.version_min = 10;
+  barrier.trainer.version_max = 11;
   HandshakeClient client = barrier.client();
   HandshakeServer server = barrier.server();
   const HandshakeStep at_server = server.take(client.hello());
   BOOST_REQUIRE(at_server.failed.has_value());
-  BOOST_TEST(at_server.failed->message == "the peer speaks protocol versions 9 to 10, this node 8 to 8");
+  BOOST_TEST(at_server.failed->message == "the peer speaks protocol versions 10 to 11, this node 9 to 9");
   const HandshakeStep at_client = client.take(at_server.reply);
   BOOST_TEST((at_client.failed->code == ErrorCode::version_mismatch));
-  BOOST_TEST(at_client.failed->message == "the peer speaks protocol versions 8 to 8, this node 9 to 10");
+  BOOST_TEST(at_client.failed->message == "the peer speaks protocol versions 9 to 9, this node 10 to 11");
 }
 
 // Old, new, none and huge: both sides agree on the highest version that both speak, or both say that there is none.
@@ -312,7 +312,7 @@ BOOST_AUTO_TEST_CASE(node_of_protocol_version_1_is_a_version_mismatch, *boost::u
   const HandshakeStep step = server.take(hello);
   BOOST_TEST((step.failed->code == ErrorCode::version_mismatch));
   const Bytes refused{std::byte{'T'}, std::byte{'R'}, std::byte{'P'}, std::byte{'H'}, std::byte{5}, std::byte{21},
-                      std::byte{0},   std::byte{8},   std::byte{0},   std::byte{8},   std::byte{0}};
+                      std::byte{0},   std::byte{9},   std::byte{0},   std::byte{9},   std::byte{0}};
   BOOST_TEST((step.reply == refused));
 }
 
@@ -362,12 +362,12 @@ BOOST_AUTO_TEST_CASE(versions_come_before_everything_else_in_a_hello) {
 
 BOOST_AUTO_TEST_CASE(the_highest_common_version_is_chosen) {
   Barrier barrier;
-  barrier.trainer.version_max = 9;
-  barrier.ps0.version_max = 8;
+  barrier.trainer.version_max = 10;
+  barrier.ps0.version_max = 9;
   HandshakeClient client = barrier.client();
   HandshakeServer server = barrier.server();
   (void)server.take(client.take(server.take(client.hello()).reply).reply);
-  BOOST_TEST(server.welcome(0).session.version == 8U);
+  BOOST_TEST(server.welcome(0).session.version == 9U);
 }
 
 BOOST_AUTO_TEST_CASE(other_cluster_and_invalid_names_are_refused_with_their_codes) {

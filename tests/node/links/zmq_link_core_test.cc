@@ -11,11 +11,14 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -38,16 +41,17 @@ using namespace std::chrono_literals;
 using testing::RecordingSink;
 
 struct LinkOfTest {
-  LinkOfTest(const std::string& name, std::uint64_t incarnation, const ClusterSecret& secret, const std::string& bind,
-             bool repeats_up = false) {
+  LinkOfTest(
+      const std::string& name, std::uint64_t incarnation, const ClusterSecret& secret, const std::string& bind,
+      const std::function<void(ZmqLinkOptions&)>& change = [](ZmqLinkOptions&) {}) {
     ZmqLinkOptions with;
     with.name = name;
     with.incarnation = {.high = 1, .low = incarnation};
     with.cluster_id = "test";
     with.secret = secret;
     with.bind = bind;
-    with.repeats_up = repeats_up;
     with.connect_patience = with.handshake_timeout = 1h;
+    change(with);
     auto opened = ZmqLink::open(std::move(with));
     BOOST_REQUIRE(opened.ok());
     link = std::move(opened).value();
@@ -168,7 +172,7 @@ BOOST_AUTO_TEST_CASE(connect_that_is_given_up_is_answered_at_once_and_may_be_rep
 
 BOOST_AUTO_TEST_CASE(every_connect_is_answered_by_a_link_that_repeats_ups) {
   const ClusterSecret secret = ClusterSecret::random();
-  LinkOfTest a("a", 1, secret, "tcp://127.0.0.1:*", true);
+  LinkOfTest a("a", 1, secret, "tcp://127.0.0.1:*", [](ZmqLinkOptions& with) { with.repeats_up = true; });
   LinkOfTest b("b", 2, secret, "tcp://127.0.0.1:*");
   const std::string address = b.link->address();
   const std::string alias = "tcp://localhost" + address.substr(address.rfind(':'));
@@ -267,6 +271,50 @@ BOOST_AUTO_TEST_CASE(thousands_of_members_that_never_were_take_no_descriptors_fr
   BOOST_TEST((two.a.sink.failures().back().why.code == ErrorCode::not_authorized));
   BOOST_TEST(open_descriptors() <= before);
   two.check_still_up();
+}
+
+// As behind a firewall, or translated addresses, that let only one direction through.
+BOOST_AUTO_TEST_CASE(nodes_of_which_only_one_reaches_the_other_say_both_addresses) {
+  const ClusterSecret secret = ClusterSecret::random();
+  const auto impatient = [](ZmqLinkOptions& with) { with.connect_patience = 300ms; };
+  std::promise<std::string> logged;
+  LinkOfTest a("a", 1, secret, "tcp://127.0.0.1:*", [&](ZmqLinkOptions& with) {
+    impatient(with);
+    with.log = [&](std::string_view line) { logged.set_value(std::string(line)); };
+  });
+  const std::string nowhere = "tcp://127.0.0.1:1";
+  LinkOfTest b("b", 2, secret, "tcp://127.0.0.1:*", [&](ZmqLinkOptions& with) {
+    impatient(with);
+    with.advertise = nowhere;
+  });
+  b.link->connect(a.link->address());
+  b.sink.wait_failures(1);
+  const Error why = b.sink.failures()[0].why;
+  BOOST_TEST((why.code == ErrorCode::peer_unreachable));
+  BOOST_TEST(why.message ==
+             fmt::format("a, which answers at {}, did not connect back to {}", a.link->address(), nowhere));
+  BOOST_TEST(why.hint.starts_with("a firewall, or address translation, lets only one direction through"));
+  auto line = logged.get_future();
+  BOOST_REQUIRE((line.wait_for(10s) == std::future_status::ready));
+  const std::string said = line.get();
+  BOOST_TEST(said.starts_with(nowhere + " "), said);
+  BOOST_TEST(said.find(fmt::format(": b reaches this node at {}, but not the other way round; a firewall",
+                                   a.link->address())) != std::string::npos,
+             said);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_does_not_reach_one_that_reaches_it_says_both_addresses) {
+  const ClusterSecret secret = ClusterSecret::random();
+  LinkOfTest a("a", 1, secret, "tcp://127.0.0.1:*", [](ZmqLinkOptions& with) { with.connect_patience = 2s; });
+  const std::string nowhere = "tcp://127.0.0.1:1";
+  const LinkOfTest b("b", 2, secret, "tcp://127.0.0.1:*", [&](ZmqLinkOptions& with) { with.advertise = nowhere; });
+  b.link->connect(a.link->address());
+  a.link->connect(nowhere);
+  a.sink.wait_failures(1);
+  const Error why = a.sink.failures()[0].why;
+  BOOST_TEST((why.code == ErrorCode::peer_unreachable));
+  BOOST_TEST(why.message.find("b reaches this node at " + a.link->address()) != std::string::npos, why.message);
+  BOOST_TEST(!why.hint.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -20,8 +20,10 @@
 #include <fmt/format.h>
 
 #include "actors/function_registry.h"
+#include "node/audit/audit_chain.h"
 #include "node/audit/audit_command.h"
 #include "node/keys/key_directory.h"
+#include "node/keys/word_lines.h"
 #include "node/node.h"
 #include "tests/node/joining/keyed_options.h"
 #include "tests/process/attacks/flood.h"
@@ -116,6 +118,41 @@ BOOST_AUTO_TEST_CASE(nodes_write_down_who_comes_goes_and_calls_what_it_may_not, 
     BOOST_TEST(run.wait_for("a", "left")["peer"] == "b");
   }
   for (const std::string_view name : {"a", "b"}) BOOST_TEST(verify_audit({run.log_of(name)}) == 0);
+}
+
+/// Returns `lines` with a whole chain, and without those of refusals: what an intruder would leave behind.
+std::string without_refusals(const std::vector<Json>& lines) {
+  std::string text;
+  AuditHash before{};
+  std::uint64_t number = 0;
+  for (Json line : lines) {
+    if (line["event"] == "refused") continue;
+    line["number"] = ++number;
+    line["prev"] = detail::hex_of(before);
+    before = audit_hash(line.dump());
+    text += line.dump() + "\n";
+  }
+  return text;
+}
+
+BOOST_AUTO_TEST_CASE(whoever_writes_a_nodes_log_anew_is_found_out_by_what_its_peer_knows,
+                     *label("attack") * label("S14")) {
+  const AuditedRun run;
+  {
+    Node a = run.join(run.options(0));
+    Node b = run.join(run.options(1, a.address()));
+    const Flood stranger(Flood::Kind::client, a.address(), run.rings[0].own_keys().public_key(), ::geteuid());
+    static_cast<void>(run.wait_for("a", "refused", "no member has its key"));
+    a.stop();  // tells the last line
+    BOOST_TEST(run.wait_for("b", "left")["peer"] == "a");
+  }
+  const Json known = run.wait_for("b", "head");
+  BOOST_TEST(known["peer"] == "a");
+  BOOST_TEST(verify_audit({run.directory.path().string()}) == 0);
+  const std::string anew = without_refusals(run.lines_of("a"));
+  std::ofstream(run.log_of("a")) << anew;
+  BOOST_TEST(verify_audit({run.log_of("a")}) == 0);
+  BOOST_TEST(verify_audit({run.directory.path().string()}) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_member_of_another_cluster_or_with_another_secret_is_written_down,
