@@ -219,7 +219,8 @@ CLI::App* add_audit_verify(CLI::App& app, Arguments& arguments) {
 It prints the first broken line of each log, or the hash of the last. With the logs of several nodes of one cluster
 it also compares them: nodes tell each other the hashes of their last lines, so a log that was written anew, or whose
 end was cut off, does not fit what the others know.
-Status: 0 if no line is broken or another one than was told, else 1.
+Status: 1 if a line is broken or another one than was told; else 2 if of several logs one is missing that others know
+of; else 0.
 )");
   return check;
 }

@@ -32,9 +32,12 @@ std::vector<NodeLife> AuditHeads::untold() {
     const bool is_here = host_of(known.peer.address) == host_of(self_.address);
     peers.emplace_back(is_here, score(self_.name, name), &known);
   }
-  const auto witnesses = std::min(kWitnesses, peers.size());
-  std::ranges::partial_sort(peers, peers.begin() + static_cast<std::ptrdiff_t>(witnesses));
-  peers.resize(witnesses);
+  const auto witnesses = static_cast<std::ptrdiff_t>(std::min(kWitnesses, peers.size()));
+  if (witnesses == 0) return {};
+  std::iter_swap(peers.begin(), std::ranges::min_element(peers));  // on another host, if there is one
+  const auto by_score = [](const auto& peer) { return std::get<1>(peer); };
+  std::ranges::partial_sort(peers.begin() + 1, peers.begin() + witnesses, peers.end(), {}, by_score);
+  peers.resize(static_cast<std::size_t>(witnesses));
   std::vector<NodeLife> tell;
   for (const auto& [is_here, points, known] : peers) {
     if (std::exchange(known->told, head_->line) < head_->line)
@@ -63,12 +66,15 @@ std::vector<NodeLife> AuditHeads::changed(const msg::AuditHead& head) {
 bool AuditHeads::keeps(const NodeLife& from, const msg::AuditHead& told, TimePoint now) {
   const auto found = up_.find(from.name);
   if (found == up_.end() || found->second.peer.incarnation != from.incarnation) return false;
-  Known& known = found->second;
-  if (told.line <= known.said) return false;
-  const TimePoint quiet_since = std::max(known.quiet_since, now) + kKeptEvery;
-  if (quiet_since > now + kKeptAtOnce * kKeptEvery) return false;
-  known.quiet_since = quiet_since;
-  known.said = told.line;
+  if (told.line <= found->second.said) return false;
+  std::erase_if(paid_until_, [now](const auto& peer) { return peer.second <= now; });
+  const auto paid = paid_until_.find(from.name);
+  const TimePoint own = (paid == paid_until_.end() ? now : paid->second) + kKeptEvery;
+  const TimePoint all = std::max(all_paid_until_, now) + kKeptOfAllEvery;
+  if (own > now + kKeptAtOnce * kKeptEvery || all > now + kKeptOfAllAtOnce * kKeptOfAllEvery) return false;
+  paid_until_.insert_or_assign(from.name, own);
+  all_paid_until_ = all;
+  found->second.said = told.line;
   return true;
 }
 

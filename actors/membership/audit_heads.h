@@ -19,16 +19,19 @@
 
 namespace troupe::detail {
 
-/// Which peers are witnesses of this node's log: they are told its head, each once. Those on other hosts come first;
-/// which ones else follows from the names, so that every node is a witness of about as many others. And which heads of
-/// peers this node keeps. A plain class: one thread at a time.
+/// Which peers are witnesses of this node's log: they are told its head, each once. One is on another host, if there is
+/// any; which ones else follows from the names, so that every node is a witness of about as many others. And which
+/// heads of peers this node keeps. A plain class: one thread at a time.
 class AuditHeads {
  public:
   static constexpr std::size_t kWitnesses = 3;
 
-  /// A node tells its head every ten seconds at most, and when it leaves.
-  static constexpr std::size_t kKeptAtOnce = 4;
+  /// A node tells its head every ten seconds at most, when it has a new witness, and when it leaves.
+  static constexpr int kKeptAtOnce = 4;
   static constexpr std::chrono::seconds kKeptEvery{5};
+  /// Of all peers together: what is beyond this is not kept.
+  static constexpr int kKeptOfAllAtOnce = 128;
+  static constexpr std::chrono::milliseconds kKeptOfAllEvery{250};
 
   explicit AuditHeads(Peer self) : self_(std::move(self)) {}
 
@@ -40,22 +43,23 @@ class AuditHeads {
   /// Returns that of this node's log. REQUIRES: `changed` was called.
   [[nodiscard]] const msg::AuditHead& head() const { return *head_; }
 
-  /// Whether what `from` tells of its log is to be kept: it is up, the line is a later one than it told before, and it
-  /// does not tell too often.
+  /// Whether what `from` tells of its log is to be kept: it is up, the line is a later one than it told before, and
+  /// neither it, with its former lives, nor all peers together tell too often.
   [[nodiscard]] bool keeps(const NodeLife& from, const msg::AuditHead& told, TimePoint now);
 
  private:
   struct Known {
     Peer peer;
-    std::uint64_t told = 0;      ///< the line of this node that it knows
-    std::uint64_t said = 0;      ///< its own line that this node knows
-    TimePoint quiet_since = {};  ///< from then on it may tell kKeptAtOnce heads at once
+    std::uint64_t told = 0;  ///< the line of this node that it knows
+    std::uint64_t said = 0;  ///< its own line that this node knows
   };
   [[nodiscard]] std::vector<NodeLife> untold();
 
   const Peer self_;
   std::optional<msg::AuditHead> head_;
   std::map<NodeName, Known> up_;
+  std::map<NodeName, TimePoint> paid_until_;  // each head that was kept moves it on; what is over is erased
+  TimePoint all_paid_until_;
 };
 
 }  // namespace troupe::detail

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <new>
 #include <set>
 #include <utility>
 
@@ -205,7 +206,7 @@ void Membership::learned(const msg::Member& member) {
 }
 
 /// Tells this node's head to the peers that `witnesses` returns.
-void Membership::tell_head(const std::function<std::vector<NodeLife>(AuditHeads&)>& witnesses) {
+void Membership::tell_head(const std::function<std::vector<NodeLife>(AuditHeads&)>& witnesses) try {
   std::vector<NodeLife> peers;
   msg::AuditHead head;
   {
@@ -214,16 +215,21 @@ void Membership::tell_head(const std::function<std::vector<NodeLife>(AuditHeads&
     if (!peers.empty()) head = state_->heads.head();
   }
   for (const NodeLife& peer : peers) state_->node.notify(peer, "membership", head);
+} catch (const std::bad_alloc&) {
+  return;  // a later head says what this one would have said
 }
 
-void Membership::head_told(const Delivery& delivery, const msg::AuditHead& head) {
+void Membership::head_told(const Delivery& delivery, const msg::AuditHead& head) try {
   std::function<void(const NodeName&, const msg::AuditHead&)> keep;
   {
     std::lock_guard lock(state_->mutex);
+    if (!state_->keep_head) return;
     if (state_->heads.keeps({delivery.from, delivery.incarnation}, head, state_->node.clock().now()))
       keep = state_->keep_head;
   }
   if (keep) keep(delivery.from, head);
+} catch (const std::bad_alloc&) {
+  return;
 }
 
 void Membership::keep_heads(std::function<void(const NodeName& peer, const msg::AuditHead& head)> keep) {

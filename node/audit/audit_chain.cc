@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "node/keys/word_lines.h"
+#include "node/node_name.h"
 
 namespace troupe {
 namespace {
@@ -52,8 +53,10 @@ std::optional<Links> links_of(std::string_view line) {
   if (!number || prev == json.end() || !prev->is_string()) return std::nullopt;
   const std::string event = text_of(json, "event");
   Links links{*number, prev->get<std::string>(), event == name_of(AuditEvent::opened), text_of(json, "node"), {}};
+  if (!is_valid_node_name(links.node)) return std::nullopt;
   const auto told = event == name_of(AuditEvent::head) ? number_of(json, "line") : std::nullopt;
-  if (told) links.told = {text_of(json, "peer"), *told, text_of(json, "hash")};
+  const std::string of = text_of(json, "peer");
+  if (told && *told > 0 && is_valid_node_name(of)) links.told = {of, *told, text_of(json, "hash")};
   return links;
 }
 
@@ -102,7 +105,7 @@ std::string AuditChain::line_of(const AuditMerge::Counted& counted) const {
   if (!entry.reason.empty()) json["reason"] = entry.reason;
   if (!entry.peer.empty()) json["peer"] = entry.peer;
   if (!entry.address.empty()) json["address"] = entry.address;
-  if (entry.event == AuditEvent::head) {
+  if (entry.event == AuditEvent::head && entry.line > 0) {
     json["line"] = entry.line;
     json["hash"] = entry.hash;
   }
@@ -123,6 +126,7 @@ std::string AuditCheck::take(std::string_view line, bool whole) {
   if (links) {
     if (count_ == 0) {
       first_ = links->number;
+      before_first_ = links->prev;
       if (first_ == 1 && links->prev != detail::hex_of(AuditHash{})) return "it is the first line and follows another";
     } else {
       if (links->prev != detail::hex_of(head_)) return "it does not follow the line before it";

@@ -77,6 +77,9 @@ class AuditCheck {
   [[nodiscard]] std::uint64_t cut_off() const { return cut_off_; }  ///< lines that a crash left unfinished
   [[nodiscard]] const std::string& node() const { return node_; }   ///< whose log it is; empty: no line has said so
 
+  /// What the first line says of the line before it: its hash, in hexadecimal digits.
+  [[nodiscard]] const std::string& before_first() const { return before_first_; }
+
   /// What the last line has of a peer's log; nullopt: nothing.
   [[nodiscard]] const std::optional<ToldHead>& told() const { return told_; }
 
@@ -87,6 +90,7 @@ class AuditCheck {
   std::uint64_t cut_off_ = 0;
   AuditHash head_{};
   std::string node_;
+  std::string before_first_;
   std::optional<ToldHead> told_;
   bool last_is_cut_off_ = false;
 };

@@ -15,18 +15,18 @@ namespace troupe {
 /// A plain class; one thread at a time.
 class AuditComparison {
  public:
-  /// The log of `node` has that line. REQUIRES: the lines of a node are given in order, each once.
-  void has(const std::string& node, std::uint64_t number, const AuditHash& hash);
+  /// The log of `node` has that line, which has `before` as the hash of the one before it. REQUIRES: the lines of a
+  /// node are given in order, each once.
+  void has(const std::string& node, std::uint64_t number, const AuditHash& hash, const std::string& before);
 
-  /// The log of `witness` has that head, at `place`: "b.audit:31".
+  /// The log of `witness` has that head, at `place`: "b.audit:31". What a log says of itself does not count.
   void told(const std::string& witness, const ToldHead& head, std::string place);
 
   /// What the other logs say of one node's.
   struct Verdict {
-    std::size_t agree = 0;            ///< heads of lines that are as they were told
-    std::uint64_t last_agreed = 0;    ///< the last one of these lines
-    std::set<std::string> witnesses;  ///< the nodes whose logs have these
-    std::size_t not_given = 0;        ///< heads of lines before the first that was given
+    std::uint64_t agreed = 0;         ///< the last line that is as it was told; 0: none
+    std::set<std::string> witnesses;  ///< the nodes whose logs have such lines
+    std::uint64_t not_given = 0;  ///< the last line that was told, and is too early to be among those given; 0: none
     std::vector<std::string> broken;  ///< "PLACE: why", by line
   };
 
@@ -39,6 +39,7 @@ class AuditComparison {
  private:
   struct Log {
     std::uint64_t first = 0;  ///< the number of the first line
+    std::string before;       ///< the hash of the line before that
     std::vector<AuditHash> hashes;
   };
   struct Told {

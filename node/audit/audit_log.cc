@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -35,6 +36,7 @@ class AuditLog::Writer {
 
  private:
   [[nodiscard]] std::optional<TimePoint> next_due() const;
+  void tell(const TellHead& tell, TimePoint now, bool at_once);
   void write(const AuditMerge::Counted& counted);
   [[nodiscard]] bool put(const AuditMerge::Counted& counted);
   void warn(std::string_view why);
@@ -44,14 +46,15 @@ class AuditLog::Writer {
   AuditChain chain_;          // the log's thread
   std::uint64_t unsaid_ = 0;  // lost, and no line says so yet; the log's thread
   bool warned_ = false;       // the log's thread
-  bool is_untold_ = true;     // there are lines since the head was told; the log's thread
-  TimePoint may_tell_;        // the log's thread
+  std::uint64_t told_ = 0;    // the last line that was told; the log's thread
+  bool has_news_ = true;      // a line behind it is not the head of a peer; the log's thread
+  TimePoint told_at_;         // the log's thread
   std::atomic<std::uint64_t> lost_ = 0;
 
   std::mutex mutex_;                 // never held while a file is used
   std::condition_variable changed_;  // there is work
   std::condition_variable ended_;
-  std::condition_variable told_;
+  std::condition_variable is_told_;
   AuditMerge merge_;             // guarded by mutex_
   TellHead tell_;                // guarded by mutex_
   std::uint64_t tells_now_ = 0;  // how often the head was to be told at once; guarded by mutex_
@@ -122,7 +125,7 @@ void AuditLog::Writer::tell_head_now(Duration limit) {
   std::unique_lock lock(mutex_);
   const std::uint64_t own = ++tells_now_;
   changed_.notify_one();
-  told_.wait_for(lock, limit, [this, own] { return told_now_ >= own || has_ended_; });
+  is_told_.wait_for(lock, limit, [this, own] { return told_now_ >= own || has_ended_; });
 }
 
 void AuditLog::Writer::close() {
@@ -142,14 +145,29 @@ bool AuditLog::Writer::wait_for_end(Duration limit) {
 /// Returns when there is work without another entry.
 std::optional<TimePoint> AuditLog::Writer::next_due() const {
   std::optional<TimePoint> due = merge_.next_due();
-  if (tell_ && is_untold_) due = due ? std::min(*due, may_tell_) : may_tell_;
-  return due;
+  if (!tell_ || told_ == chain_.count()) return due;
+  const TimePoint tell_at = told_at_ + (has_news_ ? options_.tell_every : options_.tell_heads_every);
+  return due ? std::min(*due, tell_at) : tell_at;
+}
+
+void AuditLog::Writer::tell(const TellHead& tell, TimePoint now, bool at_once) {
+  if (!tell || told_ == chain_.count()) return;
+  if (!at_once && now < told_at_ + (has_news_ ? options_.tell_every : options_.tell_heads_every)) return;
+  told_at_ = now;  // also if there is no memory now
+  file_.sync();    // a machine that fails does not lose what others know of
+  try {
+    tell(chain_.count(), chain_.head());
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  told_ = chain_.count();
+  has_news_ = false;
 }
 
 void AuditLog::Writer::run() {
   for (bool is_last = false; !is_last;) {
     std::vector<AuditMerge::Counted> counted;
-    TellHead tell;
+    TellHead teller;
     std::uint64_t tells_now = 0;
     bool at_once = false;
     {
@@ -164,19 +182,14 @@ void AuditLog::Writer::run() {
       tells_now = tells_now_;
       at_once = told_now_ < tells_now;
       counted = is_last || at_once ? merge_.take_all() : merge_.take(std::chrono::steady_clock::now());
-      tell = tell_;
+      teller = tell_;
     }
     for (const AuditMerge::Counted& each : counted) write(each);
-    const TimePoint now = std::chrono::steady_clock::now();
-    if (tell && is_untold_ && (at_once || may_tell_ <= now)) {
-      is_untold_ = false;
-      may_tell_ = now + options_.tell_every;
-      tell(chain_.count(), chain_.head());
-    }
+    tell(teller, std::chrono::steady_clock::now(), at_once);
     if (!at_once) continue;
     const std::lock_guard lock(mutex_);
     told_now_ = tells_now;
-    told_.notify_all();
+    is_told_.notify_all();
   }
   write({{.event = AuditEvent::closed}, 1, std::chrono::system_clock::now()});
   file_.sync();
@@ -185,7 +198,7 @@ void AuditLog::Writer::run() {
     has_ended_ = true;
   }
   ended_.notify_all();
-  told_.notify_all();
+  is_told_.notify_all();
 }
 
 void AuditLog::Writer::write(const AuditMerge::Counted& counted) {
@@ -195,15 +208,17 @@ void AuditLog::Writer::write(const AuditMerge::Counted& counted) {
   lost_ += counted.count;
 }
 
-bool AuditLog::Writer::put(const AuditMerge::Counted& counted) {
+bool AuditLog::Writer::put(const AuditMerge::Counted& counted) try {
   const std::string line = chain_.line_of(counted);
   const auto appended = file_.append(line);
   if (appended) {
     chain_.written(line);
-    is_untold_ |= counted.entry.event != AuditEvent::head;
+    has_news_ |= counted.entry.event != AuditEvent::head;
     return true;
   }
   if (!std::exchange(warned_, true)) warn(appended.error().message);
+  return false;
+} catch (const std::bad_alloc&) {
   return false;
 }
 

@@ -26,6 +26,8 @@ struct AuditLogOptions {
   std::size_t bytes_max = AuditFile::kBytesMax;     ///< then the file becomes PATH.1
   std::function<void(std::string_view)> warn = {};  ///< called once, on the log's thread, if the disk refuses a line
   Duration tell_every = std::chrono::seconds{10};   ///< the shortest time between two heads that are told
+  /// That time if since then only heads of peers were written: two nodes tell each other for ever.
+  Duration tell_heads_every = std::chrono::minutes{10};
 };
 
 /// Writes entries to a file, on a thread of its own. Thread rule: any thread may call any member.
@@ -48,9 +50,8 @@ class AuditLog {
 
   using TellHead = std::function<void(std::uint64_t line, const AuditHash& hash)>;
 
-  /// From now on calls `tell`, on the log's thread, with number and hash of the last line: at once, and when there are
-  /// later ones, but not more often than every `tell_every`. Lines that only have the heads of peers do not count, or
-  /// two nodes would tell each other for ever.
+  /// From now on calls `tell`, on the log's thread, with number and hash of the last line, once it is on the disk: at
+  /// once, and when there are later ones, but not more often than every `tell_every`.
   void tell_head(TellHead tell);
 
   /// Writes what was added, and tells the last line. Waits for that, but not longer than `limit`.

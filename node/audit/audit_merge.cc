@@ -29,6 +29,7 @@ bool AuditMerge::Lines::take(TimePoint now) {
 
 void AuditMerge::add(AuditEntry entry, TimePoint now, WallTime time) {
   for (std::string* text : {&entry.reason, &entry.peer, &entry.address}) cut(*text);
+  if (entry.event == AuditEvent::head) return ready_.push_back({std::move(entry), 1, time});
   Lines& lines = lines_[entry.event];
   if (const auto found = lines.repeats.find(entry); found != lines.repeats.end()) {
     if (found->second.count++ == 0) found->second.time = time;

@@ -17,7 +17,8 @@ namespace troupe {
 ///
 ///   - The first of equal entries is given out at once, those of each second after it as one, with their number.
 ///   - Each kind of event has 32 lines at once, and one more per second. Without a line to spare repeated entries go on
-///     counting, and new ones are counted together, without their texts: kOthers, every ten seconds.
+///     counting, and new ones are counted together, without their texts: kOthers, every ten seconds. Heads of peers are
+///     not bounded here: a node keeps only some (actors/membership/audit_heads.h), and each counts.
 ///
 /// A plain class; one thread at a time.
 class AuditMerge {

@@ -36,6 +36,8 @@ namespace {
 using testing::TemporaryDirectory;
 using Bytes = std::vector<std::byte>;
 
+constexpr std::uint8_t kLaterVersion = kProtocolVersionMax + 1;
+
 HandshakeIdentity identity(std::string name, std::uint64_t incarnation) {
   return {.peer = {.name = name, .incarnation = {.high = 7, .low = incarnation}, .address = "tcp://127.0.0.1:1"},
           .cluster_id = "mnist"};
@@ -221,16 +223,22 @@ BOOST_AUTO_TEST_CASE(truncated_or_longer_messages_are_decode_errors, *boost::uni
 BOOST_AUTO_TEST_CASE(versions_without_overlap_are_a_version_mismatch_on_both_sides,
                      *boost::unit_test::label("fault-F39")) {
   Barrier barrier;
-  barrier.trainer.version_min = 10;
-  barrier.trainer.version_max = 11;
+  barrier.trainer.version_min = kLaterVersion;
+  barrier.trainer.version_max = kLaterVersion + 1;
   HandshakeClient client = barrier.client();
   HandshakeServer server = barrier.server();
   const HandshakeStep at_server = server.take(client.hello());
   BOOST_REQUIRE(at_server.failed.has_value());
-  BOOST_TEST(at_server.failed->message == "the peer speaks protocol versions 10 to 11, this node 9 to 9");
+  const auto mismatch = [](int peers, int peers_last, int own, int own_last) {
+    return fmt::format("the peer speaks protocol versions {} to {}, this node {} to {}", peers, peers_last, own,
+                       own_last);
+  };
+  BOOST_TEST(at_server.failed->message ==
+             mismatch(kLaterVersion, kLaterVersion + 1, kProtocolVersionMin, kProtocolVersionMax));
   const HandshakeStep at_client = client.take(at_server.reply);
   BOOST_TEST((at_client.failed->code == ErrorCode::version_mismatch));
-  BOOST_TEST(at_client.failed->message == "the peer speaks protocol versions 9 to 9, this node 10 to 11");
+  BOOST_TEST(at_client.failed->message ==
+             mismatch(kProtocolVersionMin, kProtocolVersionMax, kLaterVersion, kLaterVersion + 1));
 }
 
 // Old, new, none and huge: both sides agree on the highest version that both speak, or both say that there is none.
@@ -311,8 +319,10 @@ BOOST_AUTO_TEST_CASE(node_of_protocol_version_1_is_a_version_mismatch, *boost::u
   HandshakeServer server = barrier.server();
   const HandshakeStep step = server.take(hello);
   BOOST_TEST((step.failed->code == ErrorCode::version_mismatch));
+  constexpr std::byte kVersionMin{kProtocolVersionMin};
+  constexpr std::byte kVersionMax{kProtocolVersionMax};
   const Bytes refused{std::byte{'T'}, std::byte{'R'}, std::byte{'P'}, std::byte{'H'}, std::byte{5}, std::byte{21},
-                      std::byte{0},   std::byte{9},   std::byte{0},   std::byte{9},   std::byte{0}};
+                      std::byte{0},   kVersionMin,    std::byte{0},   kVersionMax,    std::byte{0}};
   BOOST_TEST((step.reply == refused));
 }
 
@@ -322,8 +332,7 @@ BOOST_AUTO_TEST_CASE(versions_that_were_damaged_on_their_way_are_no_version_mism
   HandshakeClient client = barrier.client();
   HandshakeServer server = barrier.server();
   Bytes hello(client.hello().begin(), client.hello().end());
-  hello[5] = std::byte{9};
-  hello[7] = std::byte{9};
+  hello[5] = hello[7] = std::byte{kLaterVersion};
   BOOST_TEST((client.take(server.take(hello).reply).failed->code == ErrorCode::decode));
 }
 
@@ -353,21 +362,21 @@ BOOST_AUTO_TEST_CASE(both_learn_where_heartbeats_go_the_lease_and_a_key_that_is_
 
 BOOST_AUTO_TEST_CASE(versions_come_before_everything_else_in_a_hello) {
   Barrier barrier;
-  // "TRPH", hello, versions 9 to 9, then an unknown layout.
-  const Bytes hello{std::byte{'T'}, std::byte{'R'}, std::byte{'P'}, std::byte{'H'}, std::byte{1},
-                    std::byte{9},   std::byte{0},   std::byte{9},   std::byte{0},   std::byte{0xFF}};
+  // "TRPH", hello, only a later version, then an unknown layout.
+  const Bytes hello{std::byte{'T'}, std::byte{'R'},           std::byte{'P'}, std::byte{'H'},
+                    std::byte{1},   std::byte{kLaterVersion}, std::byte{0},   std::byte{kLaterVersion},
+                    std::byte{0},   std::byte{0xFF}};
   HandshakeServer server = barrier.server();
   BOOST_TEST((server.take(hello).failed->code == ErrorCode::version_mismatch));
 }
 
 BOOST_AUTO_TEST_CASE(the_highest_common_version_is_chosen) {
   Barrier barrier;
-  barrier.trainer.version_max = 10;
-  barrier.ps0.version_max = 9;
+  barrier.trainer.version_max = kLaterVersion;
   HandshakeClient client = barrier.client();
   HandshakeServer server = barrier.server();
   (void)server.take(client.take(server.take(client.hello()).reply).reply);
-  BOOST_TEST(server.welcome(0).session.version == 9U);
+  BOOST_TEST(server.welcome(0).session.version == kProtocolVersionMax);
 }
 
 BOOST_AUTO_TEST_CASE(other_cluster_and_invalid_names_are_refused_with_their_codes) {
