@@ -31,13 +31,31 @@ void MembershipState::begin(NodeCore& node, caf::actor_addr self) {
   }
 }
 
+/// Returns what sends this actor a message, on any thread, while the actor and its node live.
+auto MembershipState::to_self() const {
+  return [node = node_->weak_from_this(), self_address = self_](auto message) {
+    const auto core = node.lock();
+    const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
+    if (core && actor) core->host().send(actor, std::move(message));
+  };
+}
+
+template <class Message>
+void MembershipState::send_at(TimePoint due, Message message) {
+  node_->clock().at(due, [tell = to_self(), message] { tell(message); });
+}
+
+template <class Message>
+void MembershipState::send_after(Duration pause, Message message) {
+  send_at(node_->clock().now() + pause, message);
+}
+
 void MembershipState::found(const MemberPlace& place) {
   wanted_ = place;
   roster_.open(place.world_size);
   const Peer self = node_->self();
-  const auto refused =
-      roster_.admit({self.name, self.incarnation, self.address, place.role, place.rank, place.world_size});
-  if (refused) return join_failed(*refused);
+  const msg::MemberJoin own{self.name, self.incarnation, self.address, place.role, place.rank, place.world_size};
+  if (const auto refused = roster_.admit(own)) return join_failed(*refused);
   founded_ = true;
   answer_joiners();
   for (Delivery& delivery : std::exchange(early_, {})) word(delivery);
@@ -95,6 +113,7 @@ void MembershipState::introduce_to(const NodeName& peer) {
 void MembershipState::peer_up(const Peer& peer) {
   up_[peer.name] = peer;
   awaited_.erase(peer.name);
+  lost_.forget(peer.name);
   barriers_->came(peer.name);
   if (!seeds_.empty() && !asked_to_join_) {  // the first peer is a seed: no other node knows this one yet
     if (auto why = stranger(peer)) {
@@ -114,18 +133,11 @@ void MembershipState::ask_to_join(const NodeName& seed) {
   asked_seed_ = seed;
   const Peer self = node_->self();
   const msg::MemberJoin join{self.name, self.incarnation, self.address, wanted_.role, wanted_.rank, wanted_.world_size};
-  node_->request(
-      {seed, "membership", "join", std::nullopt, join},
-      [node = node_->weak_from_this(), self_address = self_, from = up_.at(seed)](Result<msg::AnyMessage> answer) {
-        const auto core = node.lock();
-        const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
-        if (!core || !actor) return;
-        if (!answer) {
-          core->host().send(actor, JoinFailed{answer.error()});
-        } else {
-          core->host().send(actor, MemberMessage{{from.name, from.incarnation, {}, std::move(answer).value(), {}, {}}});
-        }
-      });
+  node_->request({seed, "membership", "join", std::nullopt, join},
+                 [tell = to_self(), from = up_.at(seed)](Result<msg::AnyMessage> answer) {
+                   if (!answer) return tell(JoinFailed{answer.error()});
+                   tell(MemberMessage{{from.name, from.incarnation, {}, std::move(answer).value(), {}, {}}});
+                 });
 }
 
 void MembershipState::peer_down(const NodeLife& peer, const Error& why) {
@@ -153,7 +165,7 @@ void MembershipState::connect_failed(const std::string& address, const Error& wh
   if (is_seed(address) && std::ranges::none_of(awaited_, is_there)) return;  // this node joined through another seed
   const bool waits_for_key = note_keyless(address, error);
   if (wanted_.world_size == 0) {  // it was up when this node learned of it, and is gone, or its key is still to come
-    if (!waits_for_key) warn_of_loss(address, error);
+    if (!waits_for_key) note_unreached(address, error);
     roster_.remove_at(address);
     std::erase_if(awaited_, is_there);
     settle_members();
@@ -164,19 +176,30 @@ void MembershipState::connect_failed(const std::string& address, const Error& wh
 }
 
 /// Notes the member that this node could not connect to because it does not know its key yet. Returns whether that is
-/// why. What else fails is not repeated: two names at one address would displace each other for ever.
+/// why.
 bool MembershipState::note_keyless(const std::string& address, const Error& why) {
   const msg::Member* member = why.code == ErrorCode::not_authorized ? roster_.find(why.peer) : nullptr;
   if (!list_ || member == nullptr || member->address != address) return false;
-  keyless_.insert_or_assign(member->name, *member);
+  lost_.has_no_key(*member);
   return true;
 }
 
-void MembershipState::warn_of_loss(const std::string& address, const Error& why) const {
-  for (const msg::Member& member : roster_.members()) {
-    if (member.address == address)
+/// Tries the member at `address` again later. Two names at one address would displace each other.
+void MembershipState::note_unreached(const std::string& address, const Error& why) {
+  std::vector<msg::Member> there = roster_.members();
+  std::erase_if(there, [&address](const msg::Member& member) { return member.address != address; });
+  if (const auto lost = there.empty() ? lost_.at(address) : std::nullopt) there.push_back(*lost);
+  for (const msg::Member& member : there) {
+    if (there.size() > 1 || lost_.was_not_reached(member, node_->clock().now()))
       spdlog::warn("[{}] has no connection to {}, which is a member: {}", node_->name(), member.name, why.text());
   }
+  connect_to_lost();
+}
+
+void MembershipState::connect_to_lost() {
+  for (const msg::Member& member : lost_.due(node_->clock().now()))
+    node_->link().connect_to(member.name, member.address);
+  if (const auto due = lost_.next_due()) send_at(*due, ConnectAgain{});
 }
 
 void MembershipState::join_failed(Error why) {
@@ -331,11 +354,7 @@ void MembershipState::watch_meetings() {
   const auto due = barriers_->next_due();
   if (!due || (barriers_wake_ && *barriers_wake_ <= *due)) return;
   barriers_wake_ = due;
-  node_->clock().at(*due, [node = node_->weak_from_this(), self_address = self_] {
-    const auto core = node.lock();
-    const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
-    if (core && actor) core->host().send(actor, BarriersDue{});
-  });
+  send_at(*due, BarriersDue{});
 }
 
 void MembershipState::barriers_due() {
@@ -408,15 +427,6 @@ void MembershipState::coordinate() {
   }
 }
 
-template <class Message>
-void MembershipState::send_after(Duration pause, Message message) {
-  node_->clock().at(node_->clock().now() + pause, [node = node_->weak_from_this(), self_address = self_, message] {
-    const auto core = node.lock();
-    const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
-    if (core && actor) core->host().send(actor, message);
-  });
-}
-
 void MembershipState::count_after(Duration pause) { send_after(pause, CountAgain{}); }
 
 void MembershipState::count_all() {
@@ -429,19 +439,16 @@ void MembershipState::ask_for_count(const NodeName& member) {
   const std::uint64_t round = agreement_.round();
   ++counts_asked_;
   node_->request({member, "membership", "shutdown", std::nullopt, msg::ShutdownCount{round}},
-                 [node = node_->weak_from_this(), self_address = self_, member, round](Result<msg::AnyMessage> answer) {
-                   const auto core = node.lock();
-                   const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
-                   if (!core || !actor) return;
+                 [tell = to_self(), member, round](Result<msg::AnyMessage> answer) {
                    const auto* counted = answer ? answer.value().get_if<msg::ShutdownCounted>() : nullptr;
-                   if (counted == nullptr) return core->host().send(actor, CountRefused{member, round});
-                   core->host().send(actor, MemberCounted{member, counted->round, {counted->active, counted->started}});
+                   if (counted == nullptr) return tell(CountRefused{member, round});
+                   tell(MemberCounted{member, counted->round, {counted->active, counted->started}});
                  });
 }
 
 void MembershipState::count_refused(const CountRefused& refusal) {
-  // peer_down removes a member that died.
-  if (up_.contains(refusal.member)) send_after(kCountPause, CountMember{refusal.member, refusal.round});
+  if (!up_.contains(refusal.member)) return;  // it died
+  send_after(kCountPause, CountMember{refusal.member, refusal.round});
 }
 
 void MembershipState::count_member(const CountMember& again) {
@@ -488,10 +495,8 @@ void MembershipState::certified(const Certified& newcomer) {
 /// Connects to members that this node has heard of before their keys. Of two of which one does not know the other's
 /// key, that one connects: the other is denied, and may give up.
 void MembershipState::connect_to_known() {
-  for (auto next = keyless_.begin(); next != keyless_.end();) {
-    const auto member = next++;
-    if (list_->knows(member->first)) learn(keyless_.extract(member).mapped());
-  }
+  for (const msg::Member& member : lost_.take_known([this](const NodeName& who) { return list_->knows(who); }))
+    learn(member);
 }
 
 // At once, on this actor: what the sender says next may be about the newcomer, and connects to it.
@@ -512,11 +517,7 @@ void MembershipState::give_list(const Delivery& delivery) const {
 void MembershipState::ask_for_list() {
   const auto peer = list_ ? list_news_.next(list_->serial()) : std::nullopt;
   if (!peer) return;
-  const auto tell = [node = node_->weak_from_this(), self_address = self_](const ListAnswered& answered) {
-    const auto core = node.lock();
-    const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
-    if (core && actor) core->host().send(actor, answered);
-  };
+  const auto tell = to_self();
   Request request{peer->name, "membership", "members", node_->clock().now() + kListLimit,
                   msg::SignedListFetch{list_->serial()}};
   request.life = peer->incarnation;
@@ -524,13 +525,14 @@ void MembershipState::ask_for_list() {
                      tell](Result<msg::AnyMessage> answer) {
     const auto core = node.lock();
     auto* came = answer ? answer.value().get_if<msg::SignedList>() : nullptr;
-    if (!core || came == nullptr) return tell({});
+    if (!core || came == nullptr) return tell(ListAnswered{});
     auto read = [list, from, tell, bytes = std::move(came->bytes)] {
       const auto serial = list->take(bytes, from);
-      tell({.came = true, .serial = serial.ok() ? std::optional(serial.value()) : std::nullopt});
+      tell(ListAnswered{.came = true, .serial = serial.ok() ? std::optional(serial.value()) : std::nullopt});
     };
-    static_cast<void>(core->executor().submit(
-        {.label = "a list of members is read", .run = std::move(read), .refused = [tell](const Error&) { tell({}); }}));
+    static_cast<void>(core->executor().submit({.label = "a list of members is read",
+                                               .run = std::move(read),
+                                               .refused = [tell](const Error&) { tell(ListAnswered{}); }}));
   };
   node_->request(std::move(request), take);
 }
@@ -582,6 +584,7 @@ MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointe
       [self](const CountRefused& m) { self->state.count_refused(m); },
       [self](const CountMember& m) { self->state.count_member(m); },
       [self](const CountAgain&) { self->state.count_again(); },
+      [self](const ConnectAgain&) { self->state.connect_to_lost(); },
       [self](const BarriersDue&) { self->state.barriers_due(); },
       [self](const ListBarriers& m) { self->state.list_barriers(m); },
       [self](const ShareList& m) { self->state.share_list(m.holder); },

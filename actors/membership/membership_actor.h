@@ -15,6 +15,7 @@
 #include "actors/future.h"
 #include "actors/membership/barriers.h"
 #include "actors/membership/list_news.h"
+#include "actors/membership/lost_members.h"
 #include "actors/membership/membership.h"
 #include "actors/membership/roster.h"
 #include "actors/membership/shutdown_agreement.h"
@@ -66,6 +67,8 @@ struct CountMember {
   std::uint64_t round = 0;
 };
 struct CountAgain {};
+/// Members that could not be reached may be due.
+struct ConnectAgain {};
 /// The time limit of an entry at a barrier may have passed.
 struct BarriersDue {};
 /// Asks for the barriers open at this node.
@@ -104,6 +107,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MemberCounted)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountRefused)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountMember)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountAgain)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ConnectAgain)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::BarriersDue)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListBarriers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ShareList)
@@ -129,6 +133,7 @@ using MembershipActor = caf::typed_actor<caf::reacts_to<MemberMessage>,     //
                                          caf::reacts_to<CountRefused>,      //
                                          caf::reacts_to<CountMember>,       //
                                          caf::reacts_to<CountAgain>,        //
+                                         caf::reacts_to<ConnectAgain>,      //
                                          caf::reacts_to<BarriersDue>,       //
                                          caf::reacts_to<ListBarriers>,      //
                                          caf::reacts_to<ShareList>,         //
@@ -157,6 +162,7 @@ class MembershipState {
   void count_refused(const CountRefused& refusal);
   void count_member(const CountMember& again);
   void count_again() { count_all(); }
+  void connect_to_lost();
   void barriers_due();
   void list_barriers(const ListBarriers& question) const;
   void share_list(std::shared_ptr<SignedListHolder> holder);
@@ -182,7 +188,7 @@ class MembershipState {
   void tell_list_to(const NodeName& peer);
   void take_certificate(const Delivery& delivery, const msg::SignedCertificate& told);
   [[nodiscard]] bool note_keyless(const std::string& address, const Error& why);
-  void warn_of_loss(const std::string& address, const Error& why) const;
+  void note_unreached(const std::string& address, const Error& why);
   void connect_to_known();
   void ask_for_list();
   void give_list(const Delivery& delivery) const;
@@ -190,7 +196,10 @@ class MembershipState {
   void count_all();
   void count_after(Duration pause);
   void ask_for_count(const NodeName& member);
-  /// Sends this actor `message` after `pause`.
+  [[nodiscard]] auto to_self() const;
+  /// Sends this actor `message` at that time.
+  template <class Message>
+  void send_at(TimePoint due, Message message);
   template <class Message>
   void send_after(Duration pause, Message message);
   void settle_members();
@@ -226,8 +235,8 @@ class MembershipState {
   std::shared_ptr<SignedListHolder> list_;  // null: this node has none
   std::uint64_t list_told_ = 0;             // its serial when all peers were told
   ListNews list_news_;
-  std::map<NodeName, msg::Member> keyless_;  // members whose keys this node did not know when it connected to them
-  std::uint64_t counts_asked_ = 0;           // requests of this node that only ask for counts: they are not work
+  LostMembers lost_;
+  std::uint64_t counts_asked_ = 0;  // requests of this node that only ask for counts: they are not work
 };
 
 MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self,

@@ -1,0 +1,57 @@
+#include "actors/membership/lost_members.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe::detail {
+
+bool LostMembers::was_not_reached(const msg::Member& member, TimePoint now) {
+  Unreached& unreached = unreached_[member.name];
+  if (unreached.failures == 0 || unreached.member.incarnation != member.incarnation) unreached = {member, 0, {}};
+  ++unreached.failures;
+  const int doublings = std::min(unreached.failures - 1, 8);  // beyond the longest pause
+  const Duration pause = std::min<Duration>(kFirstPause * (1 << doublings), kLongestPause);
+  unreached.again = unreached.failures <= kTries ? std::optional(now + pause) : std::nullopt;
+  return unreached.failures == 1;
+}
+
+void LostMembers::forget(const NodeName& member) {
+  keyless_.erase(member);
+  unreached_.erase(member);
+}
+
+std::vector<msg::Member> LostMembers::take_known(const std::function<bool(const NodeName&)>& knows) {
+  std::vector<msg::Member> known;
+  for (auto next = keyless_.begin(); next != keyless_.end();) {
+    const auto member = next++;
+    if (knows(member->first)) known.push_back(std::move(keyless_.extract(member).mapped()));
+  }
+  return known;
+}
+
+std::vector<msg::Member> LostMembers::due(TimePoint now) {
+  std::vector<msg::Member> members;
+  for (auto& [name, unreached] : unreached_) {
+    if (!unreached.again || *unreached.again > now) continue;
+    unreached.again.reset();
+    members.push_back(unreached.member);
+  }
+  return members;
+}
+
+std::optional<TimePoint> LostMembers::next_due() const {
+  std::optional<TimePoint> next;
+  for (const auto& [name, unreached] : unreached_) {
+    if (unreached.again) next = next ? std::min(*next, *unreached.again) : *unreached.again;
+  }
+  return next;
+}
+
+std::optional<msg::Member> LostMembers::at(const std::string& address) const {
+  for (const auto& [name, unreached] : unreached_) {
+    if (unreached.member.address == address && unreached.failures <= kTries) return unreached.member;
+  }
+  return std::nullopt;
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,56 @@
+// Members to which this node has no connection yet, and when it tries again: rules MB-13 and MB-15 of PROTOCOLS.md.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/clock.h"
+#include "messages/ids.h"
+#include "messages/membership.h"
+
+namespace troupe::detail {
+
+/// A member without a key here waits for that; one that could not be reached is tried again after a second, then after
+/// twice as long, up to half a minute, kTries times: it may be gone. A plain class: one thread at a time.
+class LostMembers {
+ public:
+  static constexpr int kTries = 10;
+  static constexpr std::chrono::seconds kFirstPause{1};
+  static constexpr std::chrono::seconds kLongestPause{30};
+
+  /// The node does not know the key of that member.
+  void has_no_key(const msg::Member& member) { keyless_.insert_or_assign(member.name, member); }
+
+  /// The node could not connect to that member. Returns whether that is the first time in that member's life.
+  bool was_not_reached(const msg::Member& member, TimePoint now);
+
+  /// That member is up, or there is another one of its name.
+  void forget(const NodeName& member);
+
+  /// Takes the members whose keys the node knows by now.
+  [[nodiscard]] std::vector<msg::Member> take_known(const std::function<bool(const NodeName&)>& knows);
+
+  /// Returns the members that are to be tried by `now`, each once.
+  [[nodiscard]] std::vector<msg::Member> due(TimePoint now);
+
+  /// Returns when `due` next has a member without another failure; nullopt: never.
+  [[nodiscard]] std::optional<TimePoint> next_due() const;
+
+  /// Returns the member that was not reached at `address`; nullopt: none, or it is not tried any more.
+  [[nodiscard]] std::optional<msg::Member> at(const std::string& address) const;
+
+ private:
+  struct Unreached {
+    msg::Member member;
+    int failures = 0;
+    std::optional<TimePoint> again;  ///< nullopt: an attempt is under way, or it is given up
+  };
+  std::map<NodeName, msg::Member> keyless_;
+  std::map<NodeName, Unreached> unreached_;
+};
+
+}  // namespace troupe::detail

@@ -1,0 +1,156 @@
+// Members to which a node has no connection are tried again (MB-13, MB-15).
+#include "actors/membership/lost_members.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/core/node_core.h"
+#include "actors/membership/membership.h"
+#include "tests/actors/bare_peer.h"
+#include "tests/actors/membership/members.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::LostMembers;
+
+constexpr TimePoint kStart{1h};
+
+msg::Member member(const NodeName& name, std::uint64_t life = 1) {
+  return {name, {0, life}, "memory://" + name, "trainer", 1, 1};
+}
+
+std::string names_of(const std::vector<msg::Member>& members) {
+  std::string names;
+  for (const msg::Member& one : members) names += one.name + " ";
+  return names;
+}
+
+/// The node "m" joined through "p1" a cluster that others join at any time. Nobody listens at p9's address.
+struct Unreached : AmongBarePeers {
+  Unreached() : AmongBarePeers(std::nullopt), seed(hub, "p1", 1) {}
+
+  /// Joins, and hears of these members: their names, and where each listens.
+  void join(const std::vector<std::pair<NodeName, std::string>>& others) {
+    core().membership().join({{seed.self().address}}, {{}, "trainer", 0});
+    seed.connect("m");
+    const auto asked = seed.take_heard<msg::MemberJoin>();
+    BOOST_REQUIRE(asked.size() == 1U);
+    msg::MemberList list{4, {place_of(seed, 0, 1), {"m", core().incarnation(), "memory://m", "trainer", 1, 2}}};
+    std::uint32_t rank = 2;
+    for (const auto& [name, address] : others) list.members.push_back({name, {0, 9}, address, "ps", rank++, 3});
+    seed.answer("m", asked[0], list);
+  }
+  [[nodiscard]] bool is_up(const NodeName& name) { return core().membership().is_up(name); }
+
+  BarePeer seed;
+};
+
+BOOST_AUTO_TEST_SUITE(lost_members)
+
+BOOST_AUTO_TEST_CASE(who_was_not_reached_is_tried_after_longer_and_longer_pauses_and_then_given_up) {
+  LostMembers lost;
+  TimePoint now = kStart;
+  BOOST_TEST(!lost.next_due());
+  std::vector<std::int64_t> pauses;
+  BOOST_TEST(lost.was_not_reached(member("a"), now));
+  for (int tries = 0; lost.next_due(); ++tries) {
+    BOOST_REQUIRE(tries < 100);
+    pauses.push_back(std::chrono::duration_cast<std::chrono::seconds>(*lost.next_due() - now).count());
+    BOOST_TEST(lost.due(*lost.next_due() - 1ns).empty());
+    now = *lost.next_due();
+    BOOST_TEST(names_of(lost.due(now)) == "a ");
+    BOOST_TEST(!lost.next_due());  // until it fails
+    BOOST_TEST(lost.due(now + 1h).empty());
+    BOOST_TEST(lost.at("memory://a").has_value());
+    BOOST_TEST(!lost.was_not_reached(member("a"), now));
+  }
+  BOOST_TEST(pauses == (std::vector<std::int64_t>{1, 2, 4, 8, 16, 30, 30, 30, 30, 30}),
+             boost::test_tools::per_element());
+  BOOST_TEST(!lost.at("memory://a").has_value());
+  BOOST_TEST(!lost.was_not_reached(member("a"), now));  // no news, and it is not tried
+  BOOST_TEST(!lost.next_due());
+}
+
+BOOST_AUTO_TEST_CASE(another_life_begins_anew) {
+  LostMembers lost;
+  for (int tries = 0; tries < 20; ++tries) static_cast<void>(lost.was_not_reached(member("a"), kStart));
+  BOOST_TEST(lost.was_not_reached(member("a", 2), kStart));
+  BOOST_TEST((lost.next_due() == kStart + LostMembers::kFirstPause));
+  lost.forget("a");
+  BOOST_TEST(!lost.next_due());
+  BOOST_TEST(lost.was_not_reached(member("a", 2), kStart));
+}
+
+BOOST_AUTO_TEST_CASE(the_earliest_is_next) {
+  LostMembers lost;
+  static_cast<void>(lost.was_not_reached(member("b"), kStart + 500ms));
+  static_cast<void>(lost.was_not_reached(member("a"), kStart));
+  BOOST_TEST((lost.next_due() == kStart + 1s));
+  BOOST_TEST(names_of(lost.due(kStart + 1s)) == "a ");
+  BOOST_TEST(names_of(lost.due(kStart + 2s)) == "b ");
+}
+
+BOOST_AUTO_TEST_CASE(who_has_no_key_is_taken_once_it_is_known) {
+  LostMembers lost;
+  lost.has_no_key(member("a"));
+  lost.has_no_key(member("b"));
+  lost.has_no_key(member("c"));
+  lost.forget("c");
+  BOOST_TEST(names_of(lost.take_known([](const NodeName& name) { return name != "a"; })) == "b ");
+  BOOST_TEST(names_of(lost.take_known([](const NodeName&) { return true; })) == "a ");
+  BOOST_TEST(!lost.next_due());
+}
+
+BOOST_FIXTURE_TEST_SUITE(unreached, Unreached)
+
+BOOST_AUTO_TEST_CASE(a_member_that_was_not_reached_is_connected_to_once_it_is_there) {
+  join({{"p9", "memory://p9"}});
+  clock->advance(2s);  // a second attempt has failed, too
+  const BarePeer late(hub, "p9", 9);
+  clock->advance(999ms);
+  BOOST_TEST(!is_up("p9"));
+  clock->advance(1ms);
+  BOOST_TEST(is_up("p9"));
+}
+
+BOOST_AUTO_TEST_CASE(who_was_never_reached_is_given_up) {
+  join({{"p9", "memory://p9"}});
+  clock->advance(10min);
+  const BarePeer late(hub, "p9", 9);
+  clock->advance(10min);
+  BOOST_TEST(!is_up("p9"));
+}
+
+BOOST_AUTO_TEST_CASE(who_came_by_itself_is_not_tried_again) {
+  join({{"p9", "memory://p9"}});
+  {
+    BarePeer late(hub, "p9", 9);
+    late.connect("m");
+    BOOST_TEST(is_up("p9"));
+    late.die();
+  }
+  const BarePeer later(hub, "p9", 10);
+  clock->advance(10min);
+  BOOST_TEST(!is_up("p9"));
+}
+
+BOOST_AUTO_TEST_CASE(two_members_at_one_address_are_not_tried_again) {
+  join({{"p8", "memory://p9"}, {"p9", "memory://p9"}});
+  const BarePeer late(hub, "p9", 9);
+  clock->advance(10min);
+  BOOST_TEST(!is_up("p9"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
