@@ -45,6 +45,12 @@ PeerQuota::Token PeerQuota::token_of(Counts::iterator at) const {
   return {table_.get(), give_back};
 }
 
+bool PeerQuota::is_half_used(const NodeLife& peer) const {
+  const std::lock_guard lock(table_->mutex);
+  const auto known = table_->counts.find(peer);
+  return known != table_->counts.end() && known->second >= (max_ + 1) / 2;
+}
+
 std::map<NodeName, std::size_t> PeerQuota::counts() const {
   std::map<NodeName, std::size_t> by_name;
   const std::lock_guard lock(table_->mutex);

@@ -39,6 +39,9 @@ class PeerQuota {
   /// Counts one more thing, for a control message that cannot be refused.
   [[nodiscard]] Counted take_unrefused(const NodeLife& peer);
 
+  /// Returns whether `peer` has at least half of what it may have.
+  [[nodiscard]] bool is_half_used(const NodeLife& peer) const;
+
   /// Returns the counts by name of peer, over all its lives; peers without any are absent.
   [[nodiscard]] std::map<NodeName, std::size_t> counts() const;
 

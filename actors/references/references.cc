@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "actors/core/actor_directory.h"
+#include "actors/core/guarded.h"
 #include "actors/core/lives.h"
 #include "actors/core/peer_accounts.h"
 #include "actors/core/promise_guard.h"
@@ -23,6 +24,7 @@
 #include "actors/references/fork_table.h"
 #include "actors/references/handle_table.h"
 #include "actors/references/published_values.h"
+#include "actors/references/release_queue.h"
 #include "actors/references/rref_owner_actor.h"
 
 namespace troupe::detail {
@@ -39,6 +41,13 @@ struct References::State {
       : node(n),
         self{n.name(), n.incarnation()},
         discards([&n](auto job, auto refused) { n.run("drop values", std::move(job), std::move(refused)); }),
+        releases([this](const ReleaseQueue::Release& release) { tell_released(release); },
+                 [&n](auto job, auto refused) {
+                   const auto run = [weak = n.weak_from_this(), job = std::move(job)] {
+                     if (const auto core = weak.lock()) job();
+                   };
+                   n.run("release values", run, std::move(refused));
+                 }),
         owners(
             n.lives(), [this](const RRefId& rref) { return spawn_owner(rref); }, EndedRRefs(n.name())),
         table(self) {}
@@ -47,6 +56,7 @@ struct References::State {
   const NodeLife self;
   std::atomic<std::uint64_t> next_turn{1};
   Discards discards;
+  ReleaseQueue releases;
   ActorDirectory<RRefId, RRefOwnerActor, EndedRRefs> owners;
   PublishedValues published;
   mutable std::mutex mutex;  // guards all below; never held during a send
@@ -80,6 +90,7 @@ struct References::State {
     return static_cast<bool>(entered.actor);
   }
 
+  void tell_released(const ReleaseQueue::Release& release) noexcept;
   void use(const RRefId& rref, TurnId turn, UsePurpose purpose, const std::optional<NodeLife>& watcher,
            CopyHandler begin);
   [[nodiscard]] bool is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const;
@@ -415,7 +426,19 @@ void References::handle(const NodeLife& from, const msg::RRefForked& forked) {
 }
 
 void References::handle(const NodeLife& from, const msg::RRefDeleted& deleted) {
-  state_->tell_owner(deleted.rref, from, OwnerDeleted{deleted.fork, from});
+  const ReleaseQueue::Release release{from, deleted.rref, deleted.fork};
+  PeerAccounts& accounts = state_->node.accounts();
+  // Who needs the room for new ones gets it at once.
+  if (accounts.owners.is_half_used(from) || accounts.forks.is_half_used(from)) return state_->tell_released(release);
+  state_->releases.add(release, state_->node.clock().now());
+}
+
+/// Any thread: a control message that is lost ends the node.
+void References::State::tell_released(const ReleaseQueue::Release& release) noexcept try {
+  if (node.lives().is_over(release.holder)) return;  // its owners are told of that
+  tell_owner(release.rref, release.holder, OwnerDeleted{release.fork, release.holder});
+} catch (...) {
+  node.fail(failure_of_current_exception("release"));
 }
 
 void References::handle(const NodeLife& from, const msg::RRefForkAck& known) {

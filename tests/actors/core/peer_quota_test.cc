@@ -61,6 +61,18 @@ BOOST_AUTO_TEST_CASE(one_more_than_may_be_is_refused_and_counts_nothing) {
   BOOST_TEST(values.take(kFirstLife).ok());
 }
 
+BOOST_AUTO_TEST_CASE(half_of_what_may_be_is_noticed) {
+  BOOST_TEST(!values.is_half_used(kFirstLife));
+  const auto first = values.take(kFirstLife).value();
+  BOOST_TEST(values.is_half_used(kFirstLife));
+  BOOST_TEST(!values.is_half_used(kRestarted));
+  PeerQuota three("ps0", "values", "peer.owners_max", 3);
+  const auto one = three.take(kFirstLife).value();
+  BOOST_TEST(!three.is_half_used(kFirstLife));
+  const auto two = three.take(kFirstLife).value();
+  BOOST_TEST(three.is_half_used(kFirstLife));
+}
+
 BOOST_AUTO_TEST_CASE(each_life_of_a_name_has_a_quota_of_its_own) {
   const std::vector<PeerQuota::Token> former{values.take(kFirstLife).value(), values.take(kFirstLife).value()};
   const auto next = values.take(kRestarted);

@@ -19,7 +19,8 @@ namespace troupe::testing {
 using Asked = std::shared_ptr<std::optional<Result<msg::AnyMessage>>>;
 
 struct AmongValues : AmongBarePeers {
-  explicit AmongValues(FunctionRegistry functions = {}) : AmongBarePeers(0, std::move(functions)) {
+  explicit AmongValues(FunctionRegistry functions = {}, const PeerLimits& limits = {})
+      : AmongBarePeers(0, std::move(functions), limits) {
     for (BarePeer* each : {p1.get(), p2.get()}) hears_all(*each);
   }
 
