@@ -20,6 +20,11 @@ void LostMembers::forget(const NodeName& member) {
   unreached_.erase(member);
 }
 
+void LostMembers::learned(const msg::Member& member) {
+  const auto found = unreached_.find(member.name);
+  if (found != unreached_.end() && found->second.member.incarnation != member.incarnation) unreached_.erase(found);
+}
+
 std::vector<msg::Member> LostMembers::take_known(const std::function<bool(const NodeName&)>& knows) {
   std::vector<msg::Member> known;
   for (auto next = keyless_.begin(); next != keyless_.end();) {
@@ -47,11 +52,9 @@ std::optional<TimePoint> LostMembers::next_due() const {
   return next;
 }
 
-std::optional<msg::Member> LostMembers::at(const std::string& address) const {
-  for (const auto& [name, unreached] : unreached_) {
-    if (unreached.member.address == address && unreached.failures <= kTries) return unreached.member;
-  }
-  return std::nullopt;
+bool LostMembers::tries(const NodeName& member) const {
+  const auto found = unreached_.find(member);
+  return found != unreached_.end() && found->second.failures <= kTries;
 }
 
 }  // namespace troupe::detail

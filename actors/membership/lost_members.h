@@ -28,8 +28,11 @@ class LostMembers {
   /// The node could not connect to that member. Returns whether that is the first time in that member's life.
   bool was_not_reached(const msg::Member& member, TimePoint now);
 
-  /// That member is up, or there is another one of its name.
+  /// That member is up, or is given up.
   void forget(const NodeName& member);
+
+  /// The node has heard of `member`: other lives of that name are over.
+  void learned(const msg::Member& member);
 
   /// Takes the members whose keys the node knows by now.
   [[nodiscard]] std::vector<msg::Member> take_known(const std::function<bool(const NodeName&)>& knows);
@@ -40,8 +43,8 @@ class LostMembers {
   /// Returns when `due` next has a member without another failure; nullopt: never.
   [[nodiscard]] std::optional<TimePoint> next_due() const;
 
-  /// Returns the member that was not reached at `address`; nullopt: none, or it is not tried any more.
-  [[nodiscard]] std::optional<msg::Member> at(const std::string& address) const;
+  /// Returns whether that member was not reached, and an attempt is under way or to come.
+  [[nodiscard]] bool tries(const NodeName& member) const;
 
  private:
   struct Unreached {

@@ -13,12 +13,6 @@ namespace {
 /// The pause before members that were active, or whose counts failed, are asked again.
 constexpr std::chrono::milliseconds kCountPause{20};
 
-/// How long a peer may take to send its signed list, of up to 16 MB.
-constexpr std::chrono::seconds kListLimit{30};
-
-/// The pause before a peer is asked after one that did not answer.
-constexpr std::chrono::seconds kListPause{1};
-
 }  // namespace
 
 void MembershipState::begin(NodeCore& node, caf::actor_addr self) {
@@ -29,25 +23,6 @@ void MembershipState::begin(NodeCore& node, caf::actor_addr self) {
     const Peer own = node.self();
     set_own_place({own.name, own.incarnation, own.address, role_of_name(own.name), *rank, 0});
   }
-}
-
-/// Returns what sends this actor a message, on any thread, while the actor and its node live.
-auto MembershipState::to_self() const {
-  return [node = node_->weak_from_this(), self_address = self_](auto message) {
-    const auto core = node.lock();
-    const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
-    if (core && actor) core->host().send(actor, std::move(message));
-  };
-}
-
-template <class Message>
-void MembershipState::send_at(TimePoint due, Message message) {
-  node_->clock().at(due, [tell = to_self(), message] { tell(message); });
-}
-
-template <class Message>
-void MembershipState::send_after(Duration pause, Message message) {
-  send_at(node_->clock().now() + pause, message);
 }
 
 void MembershipState::found(const MemberPlace& place) {
@@ -162,11 +137,11 @@ void MembershipState::connect_failed(const std::string& address, const Error& wh
   if (error.endpoint.empty()) error.endpoint = address;
   if (is_seed(address) && !asked_to_join_) return seed_failed(std::move(error));
   const auto is_there = [&](const auto& member) { return member.second == address; };
-  if (is_seed(address) && std::ranges::none_of(awaited_, is_there)) return;  // this node joined through another seed
+  if (is_seed(address) && std::ranges::none_of(awaited_, is_there) && unreached_at(address).empty())
+    return;  // this node joined through another seed
   const bool waits_for_key = note_keyless(address, error);
   if (wanted_.world_size == 0) {  // it was up when this node learned of it, and is gone, or its key is still to come
     if (!waits_for_key) note_unreached(address, error);
-    roster_.remove_at(address);
     std::erase_if(awaited_, is_there);
     settle_members();
   }
@@ -181,25 +156,49 @@ bool MembershipState::note_keyless(const std::string& address, const Error& why)
   const msg::Member* member = why.code == ErrorCode::not_authorized ? roster_.find(why.peer) : nullptr;
   if (!list_ || member == nullptr || member->address != address) return false;
   lost_.has_no_key(*member);
+  if (wanted_.world_size == 0) roster_.remove(why.peer, member->incarnation);
   return true;
 }
 
-/// Tries the member at `address` again later. Two names at one address would displace each other.
-void MembershipState::note_unreached(const std::string& address, const Error& why) {
+/// Returns the members that are known to be at `address` and are not up.
+std::vector<msg::Member> MembershipState::unreached_at(const std::string& address) const {
   std::vector<msg::Member> there = roster_.members();
-  std::erase_if(there, [&address](const msg::Member& member) { return member.address != address; });
-  if (const auto lost = there.empty() ? lost_.at(address) : std::nullopt) there.push_back(*lost);
-  for (const msg::Member& member : there) {
-    if (there.size() > 1 || lost_.was_not_reached(member, node_->clock().now()))
+  std::erase_if(there, [&](const msg::Member& member) {
+    return member.address != address || member.name == node_->name() || up_.contains(member.name);
+  });
+  return there;
+}
+
+/// A member keeps its rank while this node tries to reach it.
+void MembershipState::note_unreached(const std::string& address, const Error& why) {
+  for (const msg::Member& member : unreached_at(address)) {
+    if (lost_.was_not_reached(member, node_->clock().now()))
       spdlog::warn("[{}] has no connection to {}, which is a member: {}", node_->name(), member.name, why.text());
+    if (!lost_.tries(member.name)) roster_.remove(member.name, member.incarnation);
   }
   connect_to_lost();
 }
 
+/// Two names at one address would displace each other: who shares its own is given up.
 void MembershipState::connect_to_lost() {
-  for (const msg::Member& member : lost_.due(node_->clock().now()))
-    node_->link().connect_to(member.name, member.address);
-  if (const auto due = lost_.next_due()) send_at(*due, ConnectAgain{});
+  const TimePoint now = node_->clock().now();
+  if (lost_wake_ && *lost_wake_ <= now) lost_wake_.reset();
+  const std::vector<msg::Member> members = roster_.members();
+  for (const msg::Member& lost : lost_.due(now)) {
+    const auto took_its_place = [&lost](const msg::Member& member) {
+      return member.address == lost.address && member.name != lost.name;
+    };
+    if (std::ranges::none_of(members, took_its_place)) {
+      node_->link().connect_to(lost.name, lost.address);
+    } else {
+      lost_.forget(lost.name);
+      roster_.remove(lost.name, lost.incarnation);
+    }
+  }
+  const auto due = lost_.next_due();
+  if (!due || (lost_wake_ && *lost_wake_ <= *due)) return;
+  lost_wake_ = due;
+  send_at(*due, ConnectAgain{});
 }
 
 void MembershipState::join_failed(Error why) {
@@ -338,6 +337,7 @@ void MembershipState::learn(const msg::Member& member) {
     return;
   }
   if (!roster_.learn(member)) return;
+  lost_.learned(member);
   node_->membership().learned(member);
   if (member.name != node_->name() && known == up_.end()) node_->link().connect_to(member.name, member.address);
 }
@@ -464,86 +464,6 @@ void MembershipState::agree() {
   agreed_ = true;
   node_->expect_departures();
   for (const Promise<void>& wait : std::exchange(agreement_waits_, {})) wait.complete(Unit{});
-}
-
-void MembershipState::share_list(std::shared_ptr<SignedListHolder> holder) {
-  list_ = std::move(holder);
-  list_changed();
-}
-
-void MembershipState::list_changed() {
-  const std::uint64_t serial = list_->serial();  // read once: threads of the pool take lists
-  if (std::exchange(list_told_, serial) != serial) {
-    for (const auto& [who, peer] : up_) tell_list_to(who);
-  }
-  connect_to_known();
-  ask_for_list();
-}
-
-void MembershipState::tell_list_to(const NodeName& peer) {
-  if (!list_) return;
-  node_->notify(peer, "membership", msg::SignedListKnown{list_->serial()});
-  for (std::vector<std::byte>& certificate : list_->certificates())
-    node_->notify(peer, "membership", msg::SignedCertificate{std::move(certificate)});
-}
-
-void MembershipState::certified(const Certified& newcomer) {
-  for (const auto& [who, peer] : up_) node_->notify(who, "membership", msg::SignedCertificate{newcomer.certificate});
-  connect_to_known();
-}
-
-/// Connects to members that this node has heard of before their keys. Of two of which one does not know the other's
-/// key, that one connects: the other is denied, and may give up.
-void MembershipState::connect_to_known() {
-  for (const msg::Member& member : lost_.take_known([this](const NodeName& who) { return list_->knows(who); }))
-    learn(member);
-}
-
-// At once, on this actor: what the sender says next may be about the newcomer, and connects to it.
-void MembershipState::take_certificate(const Delivery& delivery, const msg::SignedCertificate& told) {
-  if (!list_) return;
-  const auto taken = list_->take_certificate(told.bytes, delivery.from);
-  if (!taken.ok() && taken.error().code == ErrorCode::bad_argument)
-    node_->give_up(delivery.from, "it told of a certificate that the owner of the cluster has not signed");
-  connect_to_known();
-}
-
-void MembershipState::give_list(const Delivery& delivery) const {
-  if (list_) return delivery.answer.answer(msg::SignedList{list_->bytes()});
-  delivery.answer.fail(
-      node_->error(ErrorCode::bad_argument, node_->name(), "membership", "this node has no signed list of members"));
-}
-
-void MembershipState::ask_for_list() {
-  const auto peer = list_ ? list_news_.next(list_->serial()) : std::nullopt;
-  if (!peer) return;
-  const auto tell = to_self();
-  Request request{peer->name, "membership", "members", node_->clock().now() + kListLimit,
-                  msg::SignedListFetch{list_->serial()}};
-  request.life = peer->incarnation;
-  const auto take = [node = node_->weak_from_this(), list = list_, from = peer->name,
-                     tell](Result<msg::AnyMessage> answer) {
-    const auto core = node.lock();
-    auto* came = answer ? answer.value().get_if<msg::SignedList>() : nullptr;
-    if (!core || came == nullptr) return tell(ListAnswered{});
-    auto read = [list, from, tell, bytes = std::move(came->bytes)] {
-      const auto serial = list->take(bytes, from);
-      tell(ListAnswered{.came = true, .serial = serial.ok() ? std::optional(serial.value()) : std::nullopt});
-    };
-    static_cast<void>(core->executor().submit({.label = "a list of members is read",
-                                               .run = std::move(read),
-                                               .refused = [tell](const Error&) { tell(ListAnswered{}); }}));
-  };
-  node_->request(std::move(request), take);
-}
-
-void MembershipState::list_answered(const ListAnswered& answer) {
-  if (answer.came) {
-    list_news_.answered(answer.serial);
-    return list_changed();
-  }
-  list_news_.unanswered();
-  send_after(kListPause, ListChanged{});
 }
 
 void MembershipState::stop(const Error& why) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "actors/core/caf.h"
@@ -188,6 +189,7 @@ class MembershipState {
   void tell_list_to(const NodeName& peer);
   void take_certificate(const Delivery& delivery, const msg::SignedCertificate& told);
   [[nodiscard]] bool note_keyless(const std::string& address, const Error& why);
+  [[nodiscard]] std::vector<msg::Member> unreached_at(const std::string& address) const;
   void note_unreached(const std::string& address, const Error& why);
   void connect_to_known();
   void ask_for_list();
@@ -196,12 +198,23 @@ class MembershipState {
   void count_all();
   void count_after(Duration pause);
   void ask_for_count(const NodeName& member);
-  [[nodiscard]] auto to_self() const;
+  /// Returns what sends this actor a message, on any thread, while the actor and its node live.
+  [[nodiscard]] auto to_self() const {
+    return [node = node_->weak_from_this(), self_address = self_](auto message) {
+      const auto core = node.lock();
+      const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
+      if (core && actor) core->host().send(actor, std::move(message));
+    };
+  }
   /// Sends this actor `message` at that time.
   template <class Message>
-  void send_at(TimePoint due, Message message);
+  void send_at(TimePoint due, Message message) {
+    node_->clock().at(due, [tell = to_self(), message] { tell(message); });
+  }
   template <class Message>
-  void send_after(Duration pause, Message message);
+  void send_after(Duration pause, Message message) {
+    send_at(node_->clock().now() + pause, message);
+  }
   void settle_members();
   void coordinate();
   void agree();
@@ -236,7 +249,8 @@ class MembershipState {
   std::uint64_t list_told_ = 0;             // its serial when all peers were told
   ListNews list_news_;
   LostMembers lost_;
-  std::uint64_t counts_asked_ = 0;  // requests of this node that only ask for counts: they are not work
+  std::optional<TimePoint> lost_wake_;  // the earliest requested ConnectAgain
+  std::uint64_t counts_asked_ = 0;      // requests of this node that only ask for counts: they are not work
 };
 
 MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self,

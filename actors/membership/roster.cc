@@ -82,10 +82,6 @@ bool Roster::remove(const NodeName& name, Incarnation incarnation) {
   return true;
 }
 
-void Roster::remove_at(std::string_view address) {
-  std::erase_if(entries_, [&](const auto& named) { return named.second.member.address == address; });
-}
-
 const Roster::Entry* Roster::holder(std::uint32_t rank) const {
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [rank](const auto& named) { return named.second.rank == rank; });

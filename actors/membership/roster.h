@@ -40,7 +40,6 @@ class Roster {
 
   /// That life of the member is over: frees its name and its rank. Returns false if it was unknown.
   bool remove(const NodeName& name, Incarnation incarnation);
-  void remove_at(std::string_view address);
 
   /// Returns the member of that name; null unless it has a rank.
   [[nodiscard]] const msg::Member* find(const NodeName& name) const;

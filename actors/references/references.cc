@@ -91,6 +91,7 @@ struct References::State {
   }
 
   void tell_released(const ReleaseQueue::Release& release) noexcept;
+  void make_room(const NodeLife& peer);
   void use(const RRefId& rref, TurnId turn, UsePurpose purpose, const std::optional<NodeLife>& watcher,
            CopyHandler begin);
   [[nodiscard]] bool is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const;
@@ -185,6 +186,7 @@ msg::RRefHandout References::hand_out(const std::shared_ptr<RRefHandle>& handle,
     }
     // A message to a life that is not up is not sent. The owner checks the life again once it counts the fork.
     if (to != state_->self && !state_->node.lives().is_up(to)) return handout;
+    state_->make_room(to);
     auto token = state_->node.accounts().forks.take(to);
     if (!token) throw EncodeError(token.error().code, token.error().message);
     state_->tell_owner(handle->id(), OwnerHandedOut{handout.fork, to, std::move(token).value()});
@@ -362,6 +364,7 @@ void References::State::use(const RRefId& rref, TurnId turn, UsePurpose purpose,
     untold(core->error(ErrorCode::owner_died, core->name(), {}, "the owner of the value ended before the use began"),
            0);
   };
+  if (purpose.counted_for) make_room(*purpose.counted_for);
   const std::optional<NodeLife> asker = purpose.asked_by;
   const auto entered =
       purpose.counted_for ? owners.enter(rref, *purpose.counted_for, node.accounts().owners) : owners.enter(rref);
@@ -384,6 +387,7 @@ void References::value_of(const RRefId& rref, const NodeLife& asker, std::functi
 
 std::optional<Error> References::begin_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator) {
   State& state = *state_;
+  state.make_room(creator);
   auto token = state.node.accounts().forks.take(creator);
   const auto refused =
       token ? state.owners.enter(rref, creator, state.node.accounts().owners).refused : std::optional(token.error());
@@ -418,6 +422,7 @@ void References::State::never_created(const msg::RRefRevoked& revoked, const Nod
 
 void References::handle(const NodeLife& from, const msg::RRefForked& forked) {
   State& state = *state_;
+  state.make_room(from);
   const auto entered = state.owners.enter(forked.rref, from, state.node.accounts().owners);
   if (entered.actor) return state.node.host().send(entered.actor, OwnerForked{forked.fork, from, forked.parent});
   state.node.notify(forked.parent, "references", msg::RRefForkAck{{{forked.rref, forked.fork}}}, Haste::rides);
@@ -426,11 +431,13 @@ void References::handle(const NodeLife& from, const msg::RRefForked& forked) {
 }
 
 void References::handle(const NodeLife& from, const msg::RRefDeleted& deleted) {
-  const ReleaseQueue::Release release{from, deleted.rref, deleted.fork};
-  PeerAccounts& accounts = state_->node.accounts();
-  // Who needs the room for new ones gets it at once.
-  if (accounts.owners.is_half_used(from) || accounts.forks.is_half_used(from)) return state_->tell_released(release);
-  state_->releases.add(release, state_->node.clock().now());
+  state_->releases.add({from, deleted.rref, deleted.fork}, state_->node.clock().now());
+}
+
+/// What peers have given back does not count when one takes more.
+void References::State::make_room(const NodeLife& peer) {
+  PeerAccounts& accounts = node.accounts();
+  if (accounts.owners.is_half_used(peer) || accounts.forks.is_half_used(peer)) releases.tell_all();
 }
 
 /// Any thread: a control message that is lost ends the node.

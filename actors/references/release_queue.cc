@@ -1,6 +1,6 @@
 #include "actors/references/release_queue.h"
 
-#include <limits>
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -8,12 +8,11 @@ namespace troupe::detail {
 
 /// REQUIRES: the mutex is held.
 bool ReleaseQueue::must_wait(TimePoint now) {
-  if (has_job_) return waiting_.size() < kWaitingMax;
   if (now - since_ >= kTime) {
     since_ = now;
     told_since_ = 0;
   }
-  return ++told_since_ > kAtOnce;
+  return ++told_since_ > kAtOnce && waiting_.size() < kWaitingMax;
 }
 
 void ReleaseQueue::add(Release release, TimePoint now) {
@@ -35,27 +34,42 @@ void ReleaseQueue::add(Release release, TimePoint now) {
 }
 
 void ReleaseQueue::start_job() {
-  const auto all = [this] { tell_waiting(std::numeric_limits<std::size_t>::max()); };
   try {
-    run_([this] { tell_waiting(kPerJob); }, [all](const Error&) { all(); });
+    run_([this] { run_job(); }, [this](const Error&) { tell_all(); });
   } catch (const std::bad_alloc&) {  // no job will take them
-    all();
+    tell_all();
   }
 }
 
-void ReleaseQueue::tell_waiting(std::size_t most) {
-  for (std::size_t told = 0; told < most; ++told) {
-    std::unique_lock lock(mutex_);
-    if (waiting_.empty()) {
-      has_job_ = false;
-      return;
-    }
-    const Release release = std::move(waiting_.front());
-    waiting_.pop_front();
-    lock.unlock();
-    tell_(release);
+/// Tells those that wait by now: on a busy pool the next job may begin much later.
+void ReleaseQueue::run_job() {
+  std::size_t left = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    left = std::max(kPerJob, waiting_.size());
+  }
+  for (; left > 0; --left) {
+    if (!tell_first()) return;
   }
   start_job();
+}
+
+void ReleaseQueue::tell_all() {
+  while (tell_first()) continue;
+}
+
+/// Returns false if none waits.
+bool ReleaseQueue::tell_first() {
+  std::unique_lock lock(mutex_);
+  if (waiting_.empty()) {
+    has_job_ = false;
+    return false;
+  }
+  const Release release = std::move(waiting_.front());
+  waiting_.pop_front();
+  lock.unlock();
+  tell_(release);
+  return true;
 }
 
 }  // namespace troupe::detail

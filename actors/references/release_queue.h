@@ -32,17 +32,21 @@ class ReleaseQueue {
 
   static constexpr std::size_t kAtOnce = 16;  ///< are told here in any kTime
   static constexpr std::chrono::milliseconds kTime{1};
-  static constexpr std::size_t kPerJob = 1024;         ///< then other jobs have their turn
+  static constexpr std::size_t kPerJob = 1024;         ///< at least: then other jobs have their turn
   static constexpr std::size_t kWaitingMax = 131'072;  ///< what is beyond is told here
 
   ReleaseQueue(Tell tell, Run run) : tell_(std::move(tell)), run_(std::move(run)) {}
 
   void add(Release release, TimePoint now);
 
+  /// Tells the owners of all that wait, here.
+  void tell_all();
+
  private:
   [[nodiscard]] bool must_wait(TimePoint now);
   void start_job();
-  void tell_waiting(std::size_t most);
+  void run_job();
+  bool tell_first();
 
   const Tell tell_;
   const Run run_;

@@ -46,7 +46,9 @@ std::optional<std::uint64_t> number_of(const Json& json, const char* key) {
 }
 
 std::optional<Links> links_of(std::string_view line) {
-  const Json json = Json::parse(line, nullptr, false);
+  // Lines have no values inside values: those of somebody else may, one for each byte.
+  const auto is_flat = [](int depth, Json::parse_event_t, const Json&) { return depth <= 1; };
+  const Json json = Json::parse(line, is_flat, false);
   if (!json.is_object()) return std::nullopt;
   const auto number = number_of(json, "number");
   const auto prev = json.find("prev");

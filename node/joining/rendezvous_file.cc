@@ -8,38 +8,23 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <cstddef>
 #include <fstream>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "node/file_descriptor.h"
+#include "node/joining/rendezvous_content.h"
 
 namespace troupe {
 namespace {
 
-constexpr std::string_view kFirstWords = "troupe-rendezvous 1 ";
 constexpr std::uintmax_t kBytesMax = 1 << 20;
 constexpr Duration kLockPause = std::chrono::milliseconds{5};
 
 std::string system_text() { return std::error_code(errno, std::generic_category()).message(); }
-
-std::string line_of(const Peer& node) {
-  return fmt::format("{:016x}{:016x} {} {}\n", node.incarnation.high, node.incarnation.low, node.name, node.address);
-}
-
-std::optional<Peer> node_of(const std::string& line) {
-  Peer node;
-  std::istringstream words(line);
-  std::string life;
-  if (!(words >> life >> node.name >> std::ws) || !std::getline(words, node.address) || life.size() != 32)
-    return std::nullopt;
-  if (std::sscanf(life.c_str(), "%16lx%16lx", &node.incarnation.high, &node.incarnation.low) != 2) return std::nullopt;
-  return node;
-}
 
 bool write_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -51,11 +36,6 @@ bool write_all(int descriptor, std::string_view bytes) {
 }
 
 }  // namespace
-
-struct RendezvousFile::Content {
-  std::string cluster_id;
-  std::vector<Peer> nodes;
-};
 
 /// The lock of the file now at the path: a writer replaces the file, and waiters hold the former one.
 class RendezvousFile::Lock {
@@ -93,11 +73,11 @@ RendezvousFile::RendezvousFile(std::filesystem::path path, std::string cluster_i
     : path_(std::move(path)), cluster_id_(std::move(cluster_id)), probe_(std::move(probe)) {}
 
 Result<std::vector<Peer>> RendezvousFile::join_or_found(const Peer& self, std::optional<TimePoint> due) const {
-  if (cluster_id_.find('\n') != std::string::npos)
-    return failure(ErrorCode::bad_argument, "cannot hold a cluster id of two lines");
+  if (!fits_rendezvous_line(cluster_id_) || !fits_rendezvous_line(self.address))
+    return failure(ErrorCode::bad_argument, "cannot hold a cluster id, or an address, with control characters");
   const Result<Lock> lock = Lock::take(*this, due);
   if (!lock) return lock.error();
-  const Result<Content> content = read();
+  const Result<RendezvousContent> content = read();
   if (!content) return content.error();
   std::vector<Peer> living;
   for (const Peer& node : content.value().nodes) {
@@ -117,7 +97,7 @@ Result<std::vector<Peer>> RendezvousFile::join_or_found(const Peer& self, std::o
 Result<Unit> RendezvousFile::add(const Peer& self, std::optional<TimePoint> due) const {
   const Result<Lock> lock = Lock::take(*this, due);
   if (!lock) return lock.error();
-  Result<Content> content = read();
+  Result<RendezvousContent> content = read();
   if (!content) return content.error();
   if (content.value().cluster_id != cluster_id_) {
     return failure(ErrorCode::bad_argument,
@@ -129,33 +109,28 @@ Result<Unit> RendezvousFile::add(const Peer& self, std::optional<TimePoint> due)
   return replace(content.value());
 }
 
-Result<RendezvousFile::Content> RendezvousFile::read() const {
+Result<RendezvousContent> RendezvousFile::read() const {
   const auto wrong = [this] {
     return failure(ErrorCode::bad_argument, "holds something else than the nodes of a cluster");
   };
-  std::ifstream file(path_);
+  std::ifstream file(path_, std::ios::binary);
   if (!file) return failure(ErrorCode::bad_argument, "cannot be read: " + system_text());
   std::error_code ignored;
   if (std::filesystem::file_size(path_, ignored) > kBytesMax) return wrong();
-  std::string first;
-  if (!std::getline(file, first)) return Content{};
-  if (!first.starts_with(kFirstWords)) return wrong();
-  Content content{.cluster_id = first.substr(kFirstWords.size()), .nodes = {}};
-  for (std::string line; std::getline(file, line);) {
-    std::optional<Peer> node = node_of(line);
-    if (!node) return wrong();
-    content.nodes.push_back(*std::move(node));
-  }
-  return content;
+  std::string text(kBytesMax, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.empty()) return RendezvousContent{};
+  std::optional<RendezvousContent> content = RendezvousContent::parse(text);
+  return content ? *std::move(content) : Result<RendezvousContent>(wrong());
 }
 
-Result<Unit> RendezvousFile::replace(const Content& content) const {
-  std::string text = fmt::format("{}{}\n", kFirstWords, content.cluster_id);
-  for (const Peer& node : content.nodes) text += line_of(node);
+Result<Unit> RendezvousFile::replace(const RendezvousContent& content) const {
   const std::string fresh = path_.string() + ".new";
   ::unlink(fresh.c_str());  // left by a process that died here
   const detail::FileDescriptor written(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (written.is_open() && write_all(written.get(), text) && ::rename(fresh.c_str(), path_.c_str()) == 0) return Unit{};
+  if (written.is_open() && write_all(written.get(), content.text()) && ::rename(fresh.c_str(), path_.c_str()) == 0)
+    return Unit{};
   return failure(errno == ENOSPC || errno == EDQUOT ? ErrorCode::storage_full : ErrorCode::bad_argument,
                  "cannot be written: " + system_text());
 }

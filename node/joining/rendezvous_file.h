@@ -13,6 +13,8 @@
 
 namespace troupe {
 
+struct RendezvousContent;
+
 /// The nodes through which others can join, one line each:
 ///
 ///   troupe-rendezvous 1 mnist                                                the cluster
@@ -40,10 +42,9 @@ class RendezvousFile {
   [[nodiscard]] Result<Unit> add(const Peer& self, std::optional<TimePoint> due) const;
 
  private:
-  struct Content;
   class Lock;
-  [[nodiscard]] Result<Content> read() const;
-  [[nodiscard]] Result<Unit> replace(const Content& content) const;
+  [[nodiscard]] Result<RendezvousContent> read() const;
+  [[nodiscard]] Result<Unit> replace(const RendezvousContent& content) const;
   [[nodiscard]] Error failure(ErrorCode code, std::string message) const;
 
   const std::filesystem::path path_;

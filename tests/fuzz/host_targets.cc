@@ -1,10 +1,14 @@
 // What processes of one cluster tell each other outside sessions: launcher and agents, tasks of an engine, control
 // sockets, key rings.
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "node/audit/audit_chain.h"
+#include "node/audit/audit_comparison.h"
 #include "node/control/control_socket.h"
 #include "node/control/report_json.h"
 #include "node/doctor/doctor_messages.h"
@@ -12,6 +16,7 @@
 #include "node/engines/sealed_secret.h"
 #include "node/hosts/agent_frames.h"
 #include "node/hosts/agent_messages.h"
+#include "node/joining/rendezvous_content.h"
 #include "node/keys/certificate.h"
 #include "node/keys/introduction.h"
 #include "node/keys/key_pair.h"
@@ -275,6 +280,75 @@ std::vector<Input> control_name_seeds() {
           input_of(ControlName{.cluster_id = "4f2a", .node = ""}.text())};
 }
 
+/// The file through which nodes find each other.
+void rendezvous(Bytes input) {
+  const auto content = RendezvousContent::parse(text_of(input));
+  if (content) expect(content->text() == text_of(input), "a file has one form");
+}
+
+std::vector<Input> rendezvous_seeds() {
+  const Peer ps{"ps0", {0x0123456789abcdef, 7}, "tcp://127.0.0.1:40123"};
+  const Peer trainer{"trainer.0", {1, 2}, "ipc:///run/my nodes/a"};
+  return {input_of(RendezvousContent{"mnist", {}}.text()), input_of(RendezvousContent{"mnist", {ps, trainer}}.text())};
+}
+
+/// Lines of an audit log, as whoever may write to the file has left them.
+void audit_lines(std::string_view text) {
+  AuditComparison comparison;
+  AuditChain chain("a");
+  chain.go_on_after(text);
+  AuditCheck whole;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    (void)whole.take(line, true);
+    AuditCheck check;
+    if (!check.take(line, true).empty()) continue;
+    comparison.has("a", check.number(), check.head(), check.before_first());
+    if (check.told()) comparison.told("b", *check.told(), "b.audit:1");
+    for (const std::uint64_t number : {check.number(), check.number() - 1, check.number() + 1})
+      comparison.told("c", {"a", number, hex_of(check.head())}, "c.audit:1");
+  }
+  (void)whole.end();
+  (void)comparison.verdict_on("a");
+  (void)comparison.not_given();
+}
+
+/// Lines of an audit log (1: 0), or what peers said that goes into one.
+void audit_log(Bytes input) {
+  Reader reader(input);
+  const unsigned kind = reader.u8();
+  if (kind == 0) return audit_lines(text_of(reader.rest()));
+  const std::uint64_t number = reader.u64();
+  const std::string said(text_of(reader.rest()));
+  const auto event = static_cast<AuditEvent>(kind % (static_cast<unsigned>(AuditEvent::lost) + 1));
+  AuditChain chain("a");
+  AuditCheck check;
+  for (int i = 0; i < 2; ++i) {
+    const std::string line = chain.line_of({{event, said, said, said, number, said}, number, {}});
+    const auto is_plain = [](char c) { return c >= ' ' && c < '\x7f'; };
+    expect(line.back() == '\n' && std::ranges::all_of(line.begin(), line.end() - 1, is_plain), "no text ends a line");
+    expect(check.take(std::string_view(line).substr(0, line.size() - 1), true).empty(),
+           "a line follows the one before");
+    chain.written(line);
+  }
+}
+
+std::vector<Input> audit_log_seeds() {
+  AuditChain chain("a");
+  std::string text;
+  const auto add = [&](const AuditEntry& entry) {
+    const std::string line = chain.line_of({entry, 1, {}});
+    chain.written(line);
+    text += line;
+  };
+  add({.event = AuditEvent::opened});
+  add({.event = AuditEvent::head, .peer = "b", .line = 7, .hash = hex_of(audit_hash("x"))});
+  add({.event = AuditEvent::refused, .reason = "no member has its key", .address = "10.0.0.7"});
+  return {input_of('\0' + text), input_of("\4" + std::string(8, '\1') + "no member"),
+          input_of("\7" + std::string(8, '\1') + std::string(64, 'a'))};
+}
+
 }  // namespace
 
 std::vector<Target> host_targets() {
@@ -288,6 +362,8 @@ std::vector<Target> host_targets() {
       {"certificate", "node/keys/certificate.cc node/keys/member_lines.cc", certificate, certificate_seeds, 1200},
       {"introduction", "node/keys/introduction.cc", introduction, introduction_seeds, 4200},
       {"report", "node/control/report_json.cc", report, report_seeds, 8192},
+      {"rendezvous", "node/joining/rendezvous_content.cc", rendezvous, rendezvous_seeds, 1024},
+      {"audit_log", "node/audit/audit_chain.cc node/audit/audit_comparison.cc", audit_log, audit_log_seeds, 2048},
       {"control_name", "node/control/control_socket.cc", control_name, control_name_seeds, 256},
   };
 }

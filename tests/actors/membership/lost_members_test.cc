@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -37,8 +38,10 @@ struct Unreached : AmongBarePeers {
   Unreached() : AmongBarePeers(std::nullopt), seed(hub, "p1", 1) {}
 
   /// Joins, and hears of these members: their names, and where each listens.
-  void join(const std::vector<std::pair<NodeName, std::string>>& others) {
-    core().membership().join({{seed.self().address}}, {{}, "trainer", 0});
+  void join(const std::vector<std::pair<NodeName, std::string>>& others, const std::vector<std::string>& seeds = {}) {
+    std::vector<detail::Seed> all{{seed.self().address}};
+    for (const std::string& address : seeds) all.push_back({address});
+    core().membership().join(all, {{}, "trainer", 0});
     seed.connect("m");
     const auto asked = seed.take_heard<msg::MemberJoin>();
     BOOST_REQUIRE(asked.size() == 1U);
@@ -68,12 +71,12 @@ BOOST_AUTO_TEST_CASE(who_was_not_reached_is_tried_after_longer_and_longer_pauses
     BOOST_TEST(names_of(lost.due(now)) == "a ");
     BOOST_TEST(!lost.next_due());  // until it fails
     BOOST_TEST(lost.due(now + 1h).empty());
-    BOOST_TEST(lost.at("memory://a").has_value());
+    BOOST_TEST(lost.tries("a"));
     BOOST_TEST(!lost.was_not_reached(member("a"), now));
   }
   BOOST_TEST(pauses == (std::vector<std::int64_t>{1, 2, 4, 8, 16, 30, 30, 30, 30, 30}),
              boost::test_tools::per_element());
-  BOOST_TEST(!lost.at("memory://a").has_value());
+  BOOST_TEST(!lost.tries("a"));
   BOOST_TEST(!lost.was_not_reached(member("a"), now));  // no news, and it is not tried
   BOOST_TEST(!lost.next_due());
 }
@@ -86,6 +89,17 @@ BOOST_AUTO_TEST_CASE(another_life_begins_anew) {
   lost.forget("a");
   BOOST_TEST(!lost.next_due());
   BOOST_TEST(lost.was_not_reached(member("a", 2), kStart));
+}
+
+BOOST_AUTO_TEST_CASE(a_life_that_another_one_has_replaced_is_not_tried) {
+  LostMembers lost;
+  static_cast<void>(lost.was_not_reached(member("a"), kStart));
+  lost.learned(member("a"));
+  lost.learned(member("b", 2));
+  BOOST_TEST(lost.tries("a"));
+  lost.learned(member("a", 2));
+  BOOST_TEST(!lost.tries("a"));
+  BOOST_TEST(!lost.next_due());
 }
 
 BOOST_AUTO_TEST_CASE(the_earliest_is_next) {
@@ -118,6 +132,56 @@ BOOST_AUTO_TEST_CASE(a_member_that_was_not_reached_is_connected_to_once_it_is_th
   BOOST_TEST(!is_up("p9"));
   clock->advance(1ms);
   BOOST_TEST(is_up("p9"));
+}
+
+BOOST_AUTO_TEST_CASE(a_member_at_a_seeds_address_is_tried_as_often) {
+  join({{"p9", "memory://p9"}}, {"memory://p9"});
+  clock->advance(2s);
+  const BarePeer late(hub, "p9", 9);
+  clock->advance(1s);
+  BOOST_TEST(is_up("p9"));
+}
+
+BOOST_AUTO_TEST_CASE(a_member_has_its_rank_while_it_is_tried_and_no_longer) {
+  join({{"p9", "memory://p9"}});
+  BOOST_TEST((core().membership().info("p9").value() == WorkerInfo{"p9", 2}));
+  seed.die();  // from now on this node lets others in
+  const auto admitted = [this](const NodeName& name, std::uint64_t life) {
+    BarePeer newcomer(hub, name, life);
+    newcomer.connect("m");
+    const auto asked = newcomer.ask("m", "membership", join_of(newcomer));
+    BOOST_REQUIRE(*asked && (*asked)->ok());
+    return (*asked)->value().get<msg::MemberList>().members;
+  };
+  const auto rank_of = [](const std::vector<msg::Member>& members, const NodeName& name) {
+    const auto found = std::ranges::find(members, name, &msg::Member::name);
+    return found == members.end() ? -1 : static_cast<int>(found->rank);
+  };
+  const auto first = admitted("p3", 3);
+  BOOST_TEST(rank_of(first, "p9") == 2);
+  BOOST_TEST(rank_of(first, "p3") != 2);
+  clock->advance(10min);
+  const auto second = admitted("p4", 4);
+  BOOST_TEST(rank_of(second, "p9") == -1);
+}
+
+BOOST_AUTO_TEST_CASE(who_took_the_place_of_a_lost_member_stays_a_member) {
+  join({{"p9", "memory://other"}});
+  BarePeer other(hub, "other", 7);
+  other.connect("m");
+  other.say("m", "membership", msg::MemberJoined{5, place_of(other, 3, 5)});
+  BOOST_TEST(is_up("other"));
+  clock->advance(10min);
+  BOOST_TEST((core().membership().info("other").value() == WorkerInfo{"other", 3}));
+  for (int tries = 0; tries <= LostMembers::kTries; ++tries) {  // as if those to the lost one had failed now
+    core().membership().connect_failed("memory://other", core().error(ErrorCode::name_in_use, "other", "connect", "x"));
+    clock->advance(1min);
+  }
+  seed.say("m", "membership", msg::ShutdownReady{"p1", seed.self().incarnation});
+  const auto newcomer = peer("p3", 3);
+  const auto asked = newcomer->ask("m", "membership", join_of(*newcomer));
+  BOOST_TEST(!seed.take<msg::MemberJoin>().empty());  // passed on: this node does not let nodes in
+  BOOST_TEST(!core().membership().wait_for_members(3, clock->now()).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(who_was_never_reached_is_given_up) {

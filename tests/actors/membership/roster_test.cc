@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(rank_of_who_is_gone_is_free_again) {
   BOOST_TEST(roster.remove("b", {1, 0}));
   BOOST_TEST(!roster.admit(join("d", {})));
   BOOST_TEST((ranks(roster) == Ranks{{"a", 0}, {"d", 1}, {"c", 2}}));
-  roster.remove_at("ipc://@d");
+  BOOST_TEST(roster.remove("d", {1, 0}));
   BOOST_TEST(!roster.admit(join("e", 1)));
 }
 

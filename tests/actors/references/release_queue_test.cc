@@ -30,7 +30,11 @@ struct Releases {
   std::vector<Job> jobs;
   std::vector<std::uint64_t> told;
   bool has_memory = true;
-  ReleaseQueue queue{[this](const ReleaseQueue::Release& release) { told.push_back(release.fork.serial); },
+  std::function<void()> on_told = [] {};
+  ReleaseQueue queue{[this](const ReleaseQueue::Release& release) {
+                       told.push_back(release.fork.serial);
+                       on_told();
+                     },
                      [this](auto job, auto refused) {
                        if (!has_memory) throw std::bad_alloc();
                        jobs.push_back({std::move(job), std::move(refused)});
@@ -96,25 +100,42 @@ BOOST_AUTO_TEST_CASE(after_a_while_a_few_are_told_at_once_again) {
   BOOST_TEST(told.size() == last);
 }
 
-BOOST_AUTO_TEST_CASE(who_comes_behind_waiting_ones_waits_too_and_one_job_takes_them) {
+BOOST_AUTO_TEST_CASE(a_few_do_not_wait_behind_many_and_one_job_takes_all_that_wait) {
   add(ReleaseQueue::kAtOnce + 1);
   now += 1h;
   add(1);
-  BOOST_TEST(told.size() == ReleaseQueue::kAtOnce);
+  BOOST_TEST(told.size() == ReleaseQueue::kAtOnce + 1);
+  BOOST_TEST(told.back() == last);
+  add(ReleaseQueue::kAtOnce + 2 * ReleaseQueue::kPerJob);
   BOOST_TEST_REQUIRE(jobs.size() == 1U);
   run_one();
   BOOST_TEST(told.size() == last);
+  run_one();  // others may have come meanwhile
   BOOST_TEST(jobs.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_job_lets_others_have_their_turn) {
-  add(ReleaseQueue::kAtOnce + 2 * ReleaseQueue::kPerJob + 1);
-  for (std::size_t job = 1; job <= 3; ++job) {
-    BOOST_TEST_REQUIRE(jobs.size() == 1U);
-    run_one();
-    BOOST_TEST(told.size() == std::min<std::size_t>(ReleaseQueue::kAtOnce + job * ReleaseQueue::kPerJob, last));
-  }
-  BOOST_TEST(jobs.empty());
+BOOST_AUTO_TEST_CASE(a_job_takes_what_waits_when_it_begins_and_lets_others_have_their_turn) {
+  add(ReleaseQueue::kAtOnce + 2 * ReleaseQueue::kPerJob);
+  now += 1h;
+  on_told = [this] {  // as many come as go
+    if (last < 10 * ReleaseQueue::kPerJob) add(1);
+  };
+  run_one();
+  BOOST_TEST(told.size() == 2 * (ReleaseQueue::kAtOnce + ReleaseQueue::kPerJob));  // with those that went at once
+  BOOST_TEST(jobs.size() == 1U);
+  while (!jobs.empty()) run_one();
+  BOOST_TEST(told.size() == last);
+}
+
+BOOST_AUTO_TEST_CASE(all_that_wait_can_be_told_here) {
+  add(ReleaseQueue::kAtOnce + 5);
+  queue.tell_all();
+  BOOST_TEST(told.size() == last);
+  queue.tell_all();
+  add(1);
+  BOOST_TEST(jobs.size() == 2U);  // the first one finds nothing
+  while (!jobs.empty()) run_one();
+  BOOST_TEST(told.size() == last);
 }
 
 BOOST_AUTO_TEST_CASE(a_pool_that_never_runs_a_job_does_not_fill_the_memory, *boost::unit_test::label("attack")) {
@@ -158,13 +179,15 @@ BOOST_FIXTURE_TEST_CASE(owners_are_told_by_a_job_of_the_pool, AmongFewHandles) {
 }
 
 BOOST_FIXTURE_TEST_CASE(a_peer_that_needs_the_room_for_new_handles_gets_it_at_once, AmongFewHandles) {
-  say_forked(0, 40);
+  say_forked(0, 19);
   pool->keeps = true;
-  say_deleted(0, 40);
-  say_forked(40, 60);
+  say_deleted(0, 19);
+  BOOST_TEST(count() == 3U);
+  say_forked(19, 59);
   BOOST_TEST(p1->take<msg::RRefRevoked>().empty());
+  BOOST_TEST(count() == 40U);
   run_jobs();
-  BOOST_TEST(count() == 20U);
+  BOOST_TEST(count() == 40U);
 }
 
 BOOST_FIXTURE_TEST_CASE(what_a_peer_dropped_before_its_end_and_is_not_told_yet_ends_with_it, AmongFewHandles) {
