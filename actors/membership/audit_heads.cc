@@ -1,5 +1,6 @@
 #include "actors/membership/audit_heads.h"
 
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
