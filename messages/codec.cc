@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 #include <iterator>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -78,7 +79,7 @@ void require_limits(const Envelope& envelope, const Encoded& encoded, const Deco
   }
 }
 
-std::vector<std::byte> make_header(const Envelope& envelope, MessageTag tag, const Encoded& encoded) {
+Frame make_header(const Envelope& envelope, MessageTag tag, const Encoded& encoded) {
   FixedHeader fixed;
   fixed.tag = static_cast<std::uint16_t>(tag);
   fixed.from_size = static_cast<std::uint16_t>(envelope.from.size());
@@ -88,7 +89,9 @@ std::vector<std::byte> make_header(const Envelope& envelope, MessageTag tag, con
   fixed.body_size = encoded.bytes.size();
   fixed.frame_count = static_cast<std::uint32_t>(encoded.frames.size());
 
-  std::vector<std::byte> header(sizeof fixed + names_size(fixed) + encoded.frames.size() * sizeof(FrameSize));
+  const std::size_t bytes_total = sizeof fixed + names_size(fixed) + encoded.frames.size() * sizeof(FrameSize);
+  auto bytes = std::make_shared<std::byte[]>(bytes_total);
+  const std::span<std::byte> header(bytes.get(), bytes_total);
   std::byte* to = header.data() + sizeof fixed;
   std::memcpy(to, envelope.from.data(), envelope.from.size());
   std::memcpy(to + envelope.from.size(), envelope.to.data(), envelope.to.size());
@@ -100,7 +103,7 @@ std::vector<std::byte> make_header(const Envelope& envelope, MessageTag tag, con
   }
   fixed.checksum = checksum_of(fixed, header);
   std::memcpy(header.data(), &fixed, sizeof fixed);
-  return header;
+  return {header, std::move(bytes)};
 }
 
 /// The fields of frame 0.
@@ -209,7 +212,7 @@ Result<Frames> encode(const Envelope& envelope, const AnyMessage& message, const
     require_limits(envelope, encoded, limits);
     Frames frames;
     frames.reserve(2 + encoded.frames.size());
-    frames.push_back(make_frame(make_header(envelope, info_of(message).tag(), encoded)));
+    frames.push_back(make_header(envelope, info_of(message).tag(), encoded));
     frames.push_back(make_frame(std::move(encoded.bytes)));
     std::move(encoded.frames.begin(), encoded.frames.end(), std::back_inserter(frames));
     return frames;

@@ -80,6 +80,7 @@ struct Arguments {
   bool follow = false;
   double step_timeout = 10;
   std::string job_dir;
+  std::string munge = "auto";
   std::vector<std::string> program_arguments;
   troupe::KeyFileOptions key_files;
   troupe::KeysCommandOptions keys;
@@ -142,6 +143,10 @@ CLI::App* add_node(CLI::App& app, Arguments& arguments) {
   node->add_option("--job-dir", arguments.job_dir,
                    "where tasks exchange keys: a directory that all of them see [~/.cache/troupe/jobs]")
       ->type_name("DIR");
+  node->add_option("--munge", arguments.munge,
+                   "who has written a task's keys is proved by MUNGE: auto, off or the path of its socket [auto: under "
+                   "Slurm, if there is one]")
+      ->type_name("WORD");
   troupe::KeyFileOptions& files = arguments.key_files;
   node->add_option("--keys", files.keys, "without an engine: this node's key file, or a directory of them")
       ->type_name("PATH");
@@ -397,8 +402,8 @@ The launcher keeps the newest 128 KiB of each node. All that nodes print: troupe
     return 0;
   }
   if (node->parsed()) {
-    troupe::become_node(
-        {std::move(cluster), arguments.program_arguments, arguments.job_dir, arguments.key_files, variables});
+    troupe::become_node({std::move(cluster), arguments.program_arguments, arguments.job_dir, arguments.munge,
+                         arguments.key_files, variables});
   }
   place_audit_logs(cluster, arguments);
   const troupe::LaunchOptions launch{.log_dir = arguments.log_dir, .variables = variables, .version = TROUPE_VERSION};

@@ -54,6 +54,7 @@ const std::vector<Library>& libraries() {
       {"caf/", {"actors/", "node/", "tests/actors/"}},
       {"cereal/", {"messages/"}, true},
       {"zmq", {"node/links/zmq_link"}},
+      {"munge.h", {"node/engines/munge_proof.cc"}},
       {"toml++/", {"node/"}},
       {"CLI/", {"node/", "samples/", "tests/bench/"}},
       {"sodium.h",

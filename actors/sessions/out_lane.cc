@@ -1,6 +1,7 @@
 #include "actors/sessions/out_lane.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <iterator>
 #include <string>
@@ -79,7 +80,7 @@ void OutLane::board(InFlight& packet, const Piece& piece) {
 OutLane::Step OutLane::send_one(TimePoint now, const Emit& emit) {
   if (front() == nullptr || in_flight_.size() >= options_.window_messages) return {};
   Outgoing& message = *queue_.front();
-  const Piece* piece = message.taken_back ? nullptr : &message.parcel.pieces[message.left];
+  Piece* piece = message.taken_back ? nullptr : &message.parcel.pieces[message.left];
   const std::size_t bytes = SessionHeader::kBytes + (piece != nullptr ? piece->bytes : 0);
   if (in_flight_bytes_ > 0 && in_flight_bytes_ + bytes > options_.window_bytes) return {};
   if (!may_leave(message, piece)) {
@@ -97,7 +98,7 @@ OutLane::Step OutLane::send_one(TimePoint now, const Emit& emit) {
   packet.header.number = first_ + in_flight_.size();
   packet.header.part = piece != nullptr ? piece->part : Part::dropped;
   if (piece != nullptr) {
-    packet.frames = piece->frames;
+    packet.frames = std::move(piece->frames);
     packet.header.hash = piece->hash;
     if (piece->part == Part::whole) board(packet, *piece);
     bytes_sent_ += granted_bytes(*piece);
@@ -152,9 +153,11 @@ void OutLane::acknowledge(std::uint64_t ack, std::uint64_t ahead, const std::fun
     in_flight_.pop_front();
     ++first_;
   }
-  for (std::size_t bit = 0; bit < kAheadBits && bit + 1 < in_flight_.size(); ++bit) {
-    InFlight& packet = in_flight_[bit + 1];
-    if ((ahead >> bit & 1U) == 0 || packet.arrived) continue;
+  for (; ahead != 0; ahead &= ahead - 1) {  // from the lowest bit that is set
+    const auto index = static_cast<std::size_t>(std::countr_zero(ahead)) + 1;
+    if (index >= in_flight_.size()) break;
+    InFlight& packet = in_flight_[index];
+    if (packet.arrived) continue;
     packet.arrived = true;
     no_longer_in_flight(packet);
   }

@@ -14,7 +14,7 @@ namespace troupe::detail {
 namespace {
 
 constexpr std::size_t kSaidMax = 4;                       // lines
-constexpr std::size_t kLineMax = 1024;                    // bytes of what an agent says in a finding
+constexpr std::size_t kAgentLineMax = 1024;               // bytes of what an agent says in a finding
 constexpr std::chrono::milliseconds kSilenceMax{40'000};  // an agent ends after 60 s without a word
 
 /// Returns the command as a shell takes it, where this program is `troupe`.
@@ -133,7 +133,7 @@ void ExaminedHost::complain(std::string_view line) {
   gone_ = true;
   std::string hint = fmt::format("try it: {} < /dev/null", shell_command(options_.plan.agent));
   if (said_.size() > 1) hint += fmt::format("; it said: {}", fmt::join(said_, " / "));
-  add({Mark::problem, logged_in_ ? "agent" : "login", std::string(line.substr(0, kLineMax)), std::move(hint)});
+  add({Mark::problem, logged_in_ ? "agent" : "login", std::string(line.substr(0, kAgentLineMax)), std::move(hint)});
 }
 
 }  // namespace troupe::detail

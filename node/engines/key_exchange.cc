@@ -38,7 +38,7 @@ std::string ranks_text(const std::set<std::size_t>& ranks, const std::vector<std
 }  // namespace
 
 KeyExchange::KeyExchange(ExchangeRequest request)
-    : request_(std::move(request)), keys_(KeyPair::random()), directory_(request_.directory) {
+    : request_(std::move(request)), keys_(KeyPair::random()), directory_(request_.directory), files_(request_.proof) {
   for (std::size_t rank = 0; rank < request_.names.size(); ++rank) {
     if (rank != request_.rank) silent_.insert(rank);
   }
@@ -84,12 +84,13 @@ std::string KeyExchange::awaited() const {
 }
 
 void KeyExchange::say_own_key() {
-  directory_.write(key_file(request_.rank), text_of(TaskRecord{.job = request_.job,
-                                                               .rank = request_.rank,
-                                                               .name = request_.names[request_.rank],
-                                                               .host = request_.host,
-                                                               .key = keys_.public_key(),
-                                                               .answers = answered_}));
+  const TaskRecord record{.job = request_.job,
+                          .rank = request_.rank,
+                          .name = request_.names[request_.rank],
+                          .host = request_.host,
+                          .key = keys_.public_key(),
+                          .answers = answered_};
+  directory_.write(key_file(request_.rank), files_.content_of(text_of(record)));
 }
 
 /// Answers the key of rank 0, also one that replaces another: that was of an earlier life. Which of the two a key is
@@ -144,7 +145,7 @@ void KeyExchange::publish() {
     if (rank > 0) silent_.insert(rank);
   }
   (void)taken(run);  // keys that occur twice are refused here
-  directory_.write(kRunFile, text_of(run));
+  directory_.write(kRunFile, files_.content_of(text_of(run)));
   run_ = std::move(run);
 }
 
@@ -161,10 +162,10 @@ void KeyExchange::hear_ends(const std::set<std::string>& there) {
 /// Returns the run that this life of this task is in.
 std::optional<RunRecord> KeyExchange::own_run(const std::set<std::string>& there) {
   if (!there.contains(kRunFile)) return std::nullopt;
-  const auto text = directory_.read(kRunFile, RunRecord::bytes_max(request_.names.size()));
-  if (!text) return std::nullopt;
+  auto content = directory_.read(kRunFile, RunRecord::bytes_max(request_.names.size()) + ProvedFiles::kBytesMax);
+  if (!content) return std::nullopt;
   try {
-    RunRecord run = parse_run(*text, request_.names.size());
+    RunRecord run = parse_run(files_.text_in(kRunFile, *std::move(content)), request_.names.size());
     if (run.job == request_.job && run.members.size() == request_.names.size() &&
         run.members[request_.rank].key == keys_.public_key()) {
       wrong_.erase(0);
@@ -179,10 +180,10 @@ std::optional<RunRecord> KeyExchange::own_run(const std::set<std::string>& there
 
 /// Returns nullopt if the file is not there, or is no record: then it may be replaced.
 std::optional<TaskRecord> KeyExchange::record_in(const std::string& file, std::size_t rank) {
-  const auto text = directory_.read(file, TaskRecord::kBytesMax);
-  if (!text) return std::nullopt;
+  auto content = directory_.read(file, TaskRecord::kBytesMax + ProvedFiles::kBytesMax);
+  if (!content) return std::nullopt;
   try {
-    return parse_task(*text);
+    return parse_task(files_.text_in(file, *std::move(content)));
   } catch (const std::invalid_argument& error) {
     wrong_[rank] = fmt::format("{}: {}", file, error.what());
     return std::nullopt;

@@ -14,7 +14,8 @@
 // before. A rank that has answered an old 0.key answers again when the new one is there.
 //
 // Who reads the directory learns names and addresses: keys in it are public, the secret is sealed for each member. Who
-// can write to it can be a member: that is this user, root, and who can pretend to be the file server.
+// can write to it can be a member: that is this user, root, and who can pretend to be the file server. With proofs it
+// is this user, and whoever can make them in its name.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +31,7 @@
 #include "actors/clock.h"
 #include "node/engines/exchange_records.h"
 #include "node/engines/job_directory.h"
+#include "node/engines/record_proof.h"
 #include "node/keys/key_ring.h"
 #include "node/keys/locked_bytes.h"
 
@@ -46,6 +48,7 @@ struct ExchangeRequest {
   /// Rank 0 only: returns the address at which others will reach it. Called once, when all are there, with the names of
   /// the other hosts.
   std::function<std::string(const std::vector<std::string>& hosts)> listen;
+  ProofChoice proof = {};  ///< of the files; each task has one, or none has
 };
 
 /// What every task knows at the end.
@@ -65,11 +68,11 @@ class ExchangeError : public std::runtime_error {
 /// One task's part. Thread rule: one thread at a time. It never waits: step() does what can be done now.
 class KeyExchange {
  public:
-  /// Draws this task's key and makes the directory. Throws JobDirectoryError.
+  /// Draws this task's key and makes the directory. Throws JobDirectoryError and ProofError.
   explicit KeyExchange(ExchangeRequest request);
 
-  /// Returns the result when this task's part is done; nullopt: try again later. Throws ExchangeError and
-  /// JobDirectoryError for what waiting does not mend.
+  /// Returns the result when this task's part is done; nullopt: try again later. Throws ExchangeError,
+  /// JobDirectoryError and ProofError for what waiting does not mend.
   [[nodiscard]] std::optional<ExchangedRun> step();
 
   /// Returns what the next step waits for: "nothing from ranks 1 and 2 (trainer0, trainer1)".
@@ -91,6 +94,7 @@ class KeyExchange {
   ExchangeRequest request_;
   KeyPair keys_;
   JobDirectory directory_;
+  ProvedFiles files_;
   std::optional<PublicKey> answered_;         ///< what this task's record says; of rank 0: unused
   std::map<std::size_t, TaskRecord> heard_;   ///< rank 0: records of this life, by rank
   std::set<std::size_t> silent_;              ///< ranks that the next step waits for

@@ -18,6 +18,7 @@
 #include "node/engines/engine_network.h"
 #include "node/engines/engine_place.h"
 #include "node/engines/key_exchange.h"
+#include "node/engines/munge_proof.h"
 #include "node/environment.h"
 #include "node/file_descriptor.h"
 #include "node/launch/filled_pipe.h"
@@ -81,7 +82,8 @@ ExchangedRun exchange(const NodeCommandOptions& options, const std::vector<std::
                         .rank = place.rank,
                         .host = name_of_this_host(),
                         .cluster_id = cluster_id,
-                        .listen = [&](const auto& hosts) { return network.listen_first(cluster_id, hosts); }});
+                        .listen = [&](const auto& hosts) { return network.listen_first(cluster_id, hosts); },
+                        .proof = munge_proof(options.munge, place.engine)});
   return finish(exchange, {.now = &std::chrono::steady_clock::now,
                            .pause = [](Duration pause) { std::this_thread::sleep_for(pause); },
                            .patience = options.config.node.join_timeout});

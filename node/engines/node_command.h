@@ -15,6 +15,7 @@ struct NodeCommandOptions {
   ClusterConfig config;
   std::vector<std::string> arguments;  ///< after those of the role's command
   std::filesystem::path job_dir;       ///< where directories of jobs are; empty: below the user's cache
+  std::string munge;                   ///< as munge_proof takes it
   KeyFileOptions keys;                 ///< if it names any: no engine has started this process
   Variables variables;                 ///< of this process
 };
@@ -22,7 +23,7 @@ struct NodeCommandOptions {
 /// Finds this task's place, exchanges keys with the other tasks, and becomes the program of its role: the process, with
 /// what the engine knows of it, is the program's. With key files it has its place and its keys from them. Does not
 /// return. Throws ConfigError; std::runtime_error with the reason (EngineError, ExchangeError, JobDirectoryError,
-/// SpawnError).
+/// ProofError, SpawnError).
 [[noreturn]] void become_node(NodeCommandOptions options);
 
 namespace detail {

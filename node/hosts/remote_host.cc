@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kPieceMax = 256 << 10;  // of a program
 constexpr std::size_t kOrdersMax = 1 << 20;   // copying waits beyond it
-constexpr std::size_t kLineMax = 4096;        // of ssh; longer ones are cut
+constexpr std::size_t kSshLineMax = 4096;     // of ssh; longer ones are cut
 constexpr int kPingsPerLease = 4;
 
 /// Returns a hint for the exit status of a remote shell that ended before an agent answered.
@@ -314,7 +314,7 @@ void RemoteHost::take_answer(std::string_view body) {
 void RemoteHost::show_lines(Output stream, std::string_view bytes) {
   std::string& unfinished = unfinished_[static_cast<std::size_t>(stream)];
   for (const char c : bytes) {
-    if (c != '\n' && unfinished.size() < kLineMax) {
+    if (c != '\n' && unfinished.size() < kSshLineMax) {
       if (c != '\r') unfinished += c;
       continue;
     }

@@ -8,7 +8,7 @@
 namespace troupe {
 namespace {
 
-constexpr std::size_t kLineMax = 64 * 1024;
+constexpr std::size_t kLineBytesMax = 64 * 1024;
 constexpr std::size_t kRowsMax = 8;
 constexpr std::array<std::string_view, 6> kColours = {"\x1b[36m", "\x1b[33m", "\x1b[32m",
                                                       "\x1b[35m", "\x1b[34m", "\x1b[96m"};
@@ -66,7 +66,7 @@ void LogView::write(std::size_t node, Output stream, std::string_view bytes) {
     }
     bytes.remove_prefix(end + 1);
   }
-  if (pending.text.size() > kLineMax) end_of_line(node, stream);
+  if (pending.text.size() > kLineBytesMax) end_of_line(node, stream);
   if (pending.after_cr && !trimmed(pending.text).empty()) nodes_[node].bar = trimmed(pending.text);
 }
 

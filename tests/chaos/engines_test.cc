@@ -292,7 +292,19 @@ BOOST_FIXTURE_TEST_CASE(tasks_of_mpirun_that_share_no_directory_are_told_who_is_
 
 BOOST_FIXTURE_TEST_CASE(srun_starts_the_demo_over_three_machines, Slurm, *precondition(kNeedsSlurm)) {
   write_demo();
-  check_demo(lines_in(srun("-N3 -n3", troupe_node())));
+  check_demo(lines_in(srun("-N3 -n3", troupe_node() + " --munge " + path("munge"))));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_task_with_munge_and_one_without_do_not_meet, Slurm,
+                        *precondition(kNeedsSlurm) * label("attack")) {
+  write_cluster(engine_role("node", 2, "\"true\""));
+  const std::string task = fmt::format(
+      "sh -c 'test $SLURM_PROCID = 1 && M=off || M={}; {} --set cluster.join_timeout=2s --munge $M || true'",
+      path("munge"), troupe_node());
+  const std::string said = srun("-N2 -n2", task);
+  const auto says = [&](const std::string& text) { return said.find(text) != std::string::npos; };
+  BOOST_TEST(says("1.key: it has no MUNGE credential, and this task has MUNGE"));
+  BOOST_TEST(says("0.key: it has a MUNGE credential, and this task has no MUNGE, since --munge is off"));
 }
 
 BOOST_FIXTURE_TEST_CASE(nodes_of_srun_have_keys_and_addresses_that_others_reach, Slurm, *precondition(kNeedsSlurm)) {

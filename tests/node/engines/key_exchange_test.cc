@@ -11,11 +11,14 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "tests/node/engines/word_proof.h"
 #include "tests/support/expect_throw.h"
 #include "tests/support/temporary_directory.h"
 
@@ -23,8 +26,10 @@ namespace troupe::detail {
 namespace {
 
 namespace fs = std::filesystem;
+using boost::unit_test::label;
 using troupe::testing::expect_throw;
 using troupe::testing::TemporaryDirectory;
+using troupe::testing::WordProof;
 
 const std::vector<std::string> kTaskNames{"ps", "trainer0", "trainer1"};
 const std::string kJob = "slurm-test-1.0";
@@ -36,6 +41,9 @@ class Life {
   explicit Life(fs::path path, std::vector<std::string> names = kTaskNames)
       : path_(std::move(path)), names_(std::move(names)), tasks_(names_.size()), results_(names_.size()) {}
 
+  /// What the task has when it starts.
+  void prove(std::size_t rank, std::shared_ptr<RecordProof> proof) { proofs_[rank] = {std::move(proof), ""}; }
+
   void start(std::size_t rank, std::vector<std::string> names = {}) {
     tasks_[rank].emplace(ExchangeRequest{.directory = path_,
                                          .job = kJob,
@@ -43,10 +51,12 @@ class Life {
                                          .rank = rank,
                                          .host = "node" + std::to_string(rank / 2),
                                          .cluster_id = "0123456789abcdef",
-                                         .listen = [this](const std::vector<std::string>& hosts) {
-                                           other_hosts = hosts;
-                                           return kSeed;
-                                         }});
+                                         .listen =
+                                             [this](const std::vector<std::string>& hosts) {
+                                               other_hosts = hosts;
+                                               return kSeed;
+                                             },
+                                         .proof = proofs_[rank]});
   }
 
   void start_all() {
@@ -81,6 +91,7 @@ class Life {
   std::vector<std::string> names_;
   std::deque<std::optional<KeyExchange>> tasks_;
   std::deque<std::optional<ExchangedRun>> results_;
+  std::map<std::size_t, ProofChoice> proofs_;
 };
 
 std::string file_text(const fs::path& path) {
@@ -252,6 +263,48 @@ BOOST_AUTO_TEST_CASE(a_missing_rank_is_named_when_the_patience_is_over) {
   BOOST_TEST(alone.task(2).awaited() == "nothing from ranks 0, 1 (ps, trainer0)");
 }
 
+BOOST_AUTO_TEST_CASE(tasks_with_proofs_agree_and_check_each_file_once) {
+  Life life(path);
+  std::vector<std::shared_ptr<WordProof>> proofs;
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    proofs.push_back(std::make_shared<WordProof>("tom"));
+    life.prove(rank, proofs.back());
+  }
+  life.start_all();
+  BOOST_TEST(file_text(path / "0.key").starts_with("proof tom/"));
+  for (int i = 0; i < 4; ++i) BOOST_TEST(!life.step(1));
+  BOOST_TEST(proofs[1]->checks == 1);  // 0.key
+  BOOST_TEST(life.complete());
+  check_agreement(life, 3);
+  BOOST_TEST(proofs[0]->checks == 4);  // 1.key, 2.key, 1.done, 2.done
+}
+
+BOOST_AUTO_TEST_CASE(a_record_that_somebody_else_has_written_is_not_taken_and_is_named, *label("attack")) {
+  Life life(path);
+  for (std::size_t rank = 0; rank < 3; ++rank) life.prove(rank, std::make_shared<WordProof>("tom"));
+  life.start_all();
+  for (const std::size_t rank : {1U, 2U}) life.step(rank);
+  const std::string genuine = file_text(path / "2.key");
+  const std::string text = genuine.substr(genuine.find('\n') + 1);
+  write_file(path / "2.key", WordProof("eve").of(text) + "\n" + text);
+  BOOST_TEST(!life.step(0));
+  BOOST_TEST(
+      life.task(0).awaited() ==
+      "nothing from rank 2 (trainer1); 2.key: it has no MUNGE credential, and this task has MUNGE: `--munge off` "
+      "lets all tasks do without");
+  write_file(path / "2.key", "proof " + WordProof("eve").of(text) + "\n" + text);
+  BOOST_TEST(!life.step(0));
+  BOOST_TEST(life.task(0).awaited().find("; 2.key: eve/") != std::string::npos);
+  write_file(path / "2.key", genuine);
+  BOOST_TEST(!life.step(0));
+  const std::string run = file_text(path / "run");
+  write_file(path / "run", run.substr(run.find('\n') + 1));
+  BOOST_TEST(!life.step(1));
+  BOOST_TEST(life.task(1).awaited().find("; run: it has no MUNGE credential") != std::string::npos);
+  write_file(path / "run", run);
+  BOOST_TEST(life.complete());
+}
+
 BOOST_AUTO_TEST_CASE(a_truncated_record_is_not_taken_and_is_named) {
   Life life(path);
   life.start_all();
@@ -286,9 +339,10 @@ BOOST_AUTO_TEST_CASE(links_and_huge_files_end_the_exchange) {
   fs::create_symlink(base.path() / "anything", path / "1.key");
   expect_throw<JobDirectoryError>([&] { return life.step(0); }, (path / "1.key").string() + " is a symbolic link");
   fs::remove(path / "1.key");
-  write_file(path / "1.key", std::string(1025, 'x'));
+  const std::size_t most = TaskRecord::kBytesMax + ProvedFiles::kBytesMax;
+  write_file(path / "1.key", std::string(most + 1, 'x'));
   expect_throw<JobDirectoryError>([&] { return life.step(0); },
-                                  (path / "1.key").string() + " has more than 1024 bytes");
+                                  (path / "1.key").string() + " has more than " + std::to_string(most) + " bytes");
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_belongs_to_another_rank_is_refused) {

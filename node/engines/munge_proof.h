@@ -1,0 +1,23 @@
+// Proofs by MUNGE, the service by which Slurm's own machines know their users: https://dun.github.io/munge.
+#pragma once
+
+#include <string>
+
+#include "node/engines/engine_place.h"
+#include "node/engines/record_proof.h"
+
+namespace troupe::detail {
+
+/// Which MUNGE a task uses: "auto" under Slurm that of the machine, if there is one; "off" none; else the path of its
+/// socket, which must work.
+inline constexpr const char* kMungeDefault = "auto";
+
+/// A credential has the user's number, which the machine's munged vouches for with the key of all its machines, and a
+/// hash of the text. Any user may ask for credentials, but of its own number only. Nothing is held secret by one.
+///
+/// libmunge.so.2 is loaded when it is first needed: machines without it need not have it. A munged that does not answer
+/// fails a call with ProofError after 10 s, one that is gone after 2 s. Throws ProofError if the MUNGE that `wanted`
+/// names does not work.
+[[nodiscard]] ProofChoice munge_proof(const std::string& wanted, Engine engine);
+
+}  // namespace troupe::detail
