@@ -144,12 +144,12 @@ CLI::App* add_node(CLI::App& app, Arguments& arguments) {
                    "where tasks exchange keys: a directory that all of them see [~/.cache/troupe/jobs]")
       ->type_name("DIR");
   node->add_option("--munge", arguments.munge,
-                   "who has written a task's keys is proved by MUNGE: auto, off or the path of its socket [auto: under "
-                   "Slurm, if there is one]")
-      ->type_name("WORD");
+                   "MUNGE proves who has written a task's keys [auto: under Slurm, if the machine has its socket]")
+      ->type_name("auto|off|SOCKET");
   troupe::KeyFileOptions& files = arguments.key_files;
   node->add_option("--keys", files.keys, "without an engine: this node's key file, or a directory of them")
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->excludes("--munge");
   node->add_option("--members", files.members, "the list of members [cluster.members beside the key]")
       ->type_name("FILE");
   node->add_option("--name", files.name, "which node this is [the one whose key it is]")->type_name("NODE");

@@ -74,6 +74,7 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"node", "rings", boolean, "true", "small messages between processes of a host take shared memory"},
     SettingSpec{"node", "streams", boolean, "true", "large messages over tcp have connections of their own"},
     SettingSpec{"node", "spin", boolean, "true", "threads that wait for these look for 50 us before they sleep"},
+    SettingSpec{"node", "confined", boolean, "false", "the process may start no program and reach into no other"},
     SettingSpec{"node", "audit_log", text, "", "directory where each node writes who came and who was refused"},
     SettingSpec{.section = "node",
                 .key = "log_level",
@@ -473,6 +474,7 @@ NodeSettings node_settings(const SettingValues& values) {
   settings.rings = std::get<bool>(values.find("node.rings")->second);
   settings.streams = std::get<bool>(values.find("node.streams")->second);
   settings.spin = std::get<bool>(values.find("node.spin")->second);
+  settings.confined = std::get<bool>(values.find("node.confined")->second);
   settings.audit_log = word("node.audit_log");
   settings.log_level = word("node.log_level");
   settings.leaks = word("node.leaks");
@@ -508,6 +510,7 @@ Variables as_variables(const NodeSettings& settings) {
       {variable_name("node", "rings"), fmt::format("{}", settings.rings)},
       {variable_name("node", "streams"), fmt::format("{}", settings.streams)},
       {variable_name("node", "spin"), fmt::format("{}", settings.spin)},
+      {variable_name("node", "confined"), fmt::format("{}", settings.confined)},
       {variable_name("node", "audit_log"), settings.audit_log},
       {variable_name("node", "log_level"), settings.log_level},
       {variable_name("node", "leaks"), settings.leaks},

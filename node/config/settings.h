@@ -39,6 +39,7 @@ struct NodeSettings {
   bool rings = true;                      ///< small messages between processes of a host take shared memory
   bool streams = true;                    ///< large messages over tcp have connections of their own
   bool spin = true;                       ///< threads that wait for these look for 50 us before they sleep
+  bool confined = false;                  ///< the process may start no programs
   std::string leaks = "warn";             ///< warn or fail
   std::string network = "auto";           ///< auto, loopback, keys or trusted
   std::string address;       ///< host or interface where nodes listen over TCP; empty: 127.0.0.1, or toward the seed

@@ -67,7 +67,7 @@ std::optional<ExchangedRun> KeyExchange::step() {
   return result;
 }
 
-std::string KeyExchange::awaited() const {
+std::string KeyExchange::awaited(std::string_view limits) const {
   std::string text;
   if (run_) {
     text = fmt::format("{} did not take the keys of all", ranks_text(silent_, request_.names));
@@ -76,6 +76,7 @@ std::string KeyExchange::awaited() const {
   } else {
     text = fmt::format("nothing from {}", ranks_text(silent_, request_.names));
   }
+  text += limits;
   std::size_t named = 0;
   for (const auto& [rank, why] : wrong_) {
     if (named++ < kNamedMax) text += fmt::format("; {}", why);
@@ -103,6 +104,7 @@ void KeyExchange::answer(const std::set<std::string>& there) {
   const auto first = record_in(key_file(0), 0);
   if (!first) return;
   silent_.erase(0);
+  wrong_.erase(0);
   if (answered_ == first->key) return;
   answered_ = first->key;
   say_own_key();
@@ -228,9 +230,9 @@ ExchangedRun finish(KeyExchange& exchange, const ExchangeWaiting& waiting) {
     const TimePoint now = waiting.now();
     if (now >= due) {
       const auto seconds = std::chrono::duration<double>(waiting.patience).count();
-      throw ExchangeError(fmt::format(
-          "{} within {} s (cluster.join_timeout) in {}, which all tasks must see: --job-dir says where it is",
-          exchange.awaited(), seconds, exchange.directory().string()));
+      throw ExchangeError(exchange.awaited(
+          fmt::format(" within {} s (cluster.join_timeout) in {}, which all tasks must see: --job-dir says where it is",
+                      seconds, exchange.directory().string())));
     }
     waiting.pause(std::min(pause, due - now));
   }

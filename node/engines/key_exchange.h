@@ -26,6 +26,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "actors/clock.h"
@@ -75,8 +76,9 @@ class KeyExchange {
   /// JobDirectoryError and ProofError for what waiting does not mend.
   [[nodiscard]] std::optional<ExchangedRun> step();
 
-  /// Returns what the next step waits for: "nothing from ranks 1 and 2 (trainer0, trainer1)".
-  [[nodiscard]] std::string awaited() const;
+  /// Returns what the next step waits for, "nothing from ranks 1, 2 (trainer0, trainer1)", then `limits`, then why
+  /// files that are there were not taken.
+  [[nodiscard]] std::string awaited(std::string_view limits = {}) const;
 
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_.path(); }
 

@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <memory>
-#include <span>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,7 @@ struct Munge {
   decltype(&::munge_strerror) strerror = nullptr;
   decltype(&::munge_ctx_create) ctx_create = nullptr;
   decltype(&::munge_ctx_destroy) ctx_destroy = nullptr;
+  decltype(&::munge_ctx_get) ctx_get = nullptr;
   decltype(&::munge_ctx_set) ctx_set = nullptr;
   decltype(&::munge_ctx_strerror) ctx_strerror = nullptr;
 };
@@ -71,6 +73,7 @@ Munge load_munge() {
   load(library, "munge_strerror", munge.strerror);
   load(library, "munge_ctx_create", munge.ctx_create);
   load(library, "munge_ctx_destroy", munge.ctx_destroy);
+  load(library, "munge_ctx_get", munge.ctx_get);
   load(library, "munge_ctx_set", munge.ctx_set);
   load(library, "munge_ctx_strerror", munge.ctx_strerror);
   return munge;
@@ -78,104 +81,136 @@ Munge load_munge() {
 
 class MungeProof final : public RecordProof {
  public:
-  /// `socket`: "" is the machine's.
-  MungeProof(const Munge& munge, std::string socket) : munge_(munge), socket_(std::move(socket)) {}
-
-  [[nodiscard]] std::string of(std::string_view text) override {
-    std::string credential;
-    const munge_err_t error = encode(statement_on(text), credential);
-    if (error != EMUNGE_SUCCESS) throw ProofError("MUNGE: " + reason_);
-    return credential;
+  /// `socket`: "" is the machine's. Throws ProofError if no munged answers there.
+  MungeProof(const Munge& munge, std::string socket) : munge_(munge), socket_(std::move(socket)) {
+    const std::string said = statement_on("");
+    const Credential own = decode(encode(said, MUNGE_UID_ANY));
+    if (!own.is_genuine || own.statement != said)
+      throw ProofError("MUNGE does not know its own credential: " + own.reason);
+    user_ = own.user;
   }
+
+  [[nodiscard]] std::string of(std::string_view text) override { return encode(statement_on(text), user_); }
 
   void check(const std::string& proof, std::string_view text) override {
-    const WithoutSigpipe safe;
-    const Context context = make_context();
-    void* payload = nullptr;
-    int size = 0;
-    uid_t user = static_cast<uid_t>(-1);
-    gid_t group = static_cast<gid_t>(-1);
-    const munge_err_t error = munge_.decode(proof.c_str(), context.get(), &payload, &size, &user, &group);
-    const std::unique_ptr<void, decltype(&std::free)> held(payload, &std::free);
-    if (error == EMUNGE_SOCKET) throw ProofError("MUNGE: " + reason(context.get(), error));
-    // Keys say which life a record is of: several tasks of a machine read it, and clocks differ.
-    const bool is_genuine = error == EMUNGE_SUCCESS || error == EMUNGE_CRED_REPLAYED || error == EMUNGE_CRED_EXPIRED ||
-                            error == EMUNGE_CRED_REWOUND;
-    if (!is_genuine) {
-      const char* hint = error == EMUNGE_CRED_INVALID ? " (do all machines have the same key of MUNGE?)" : "";
-      throw std::invalid_argument(fmt::format("MUNGE: {}{}", reason(context.get(), error), hint));
+    const Credential credential = decode(proof);
+    if (!credential.is_genuine) throw std::invalid_argument("MUNGE: " + credential.reason);
+    if (credential.user != user_) {
+      throw std::invalid_argument(fmt::format("user {} has written it, expected {}", credential.user, user_));
     }
-    if (user != geteuid()) {
-      throw std::invalid_argument(fmt::format("user {} has written it, expected {}", user, geteuid()));
+    if (credential.statement != statement_on(text)) {
+      throw std::invalid_argument("its MUNGE credential is of another text");
     }
-    const std::string_view said(static_cast<const char*>(payload), static_cast<std::size_t>(size));
-    if (said != statement_on(text)) throw std::invalid_argument("its MUNGE credential is of another text");
   }
-
-  /// Returns whether a munged answers.
-  [[nodiscard]] bool has_daemon() {
-    std::string credential;
-    return encode(statement_on(""), credential) != EMUNGE_SOCKET;
-  }
-
-  [[nodiscard]] const std::string& last_reason() const { return reason_; }
 
  private:
   using Context = std::unique_ptr<munge_ctx, decltype(&::munge_ctx_destroy)>;
 
+  struct Credential {
+    bool is_genuine = false;
+    std::string reason;     ///< if it is not genuine
+    uid_t user = 0;         ///< if it is, who has asked for it
+    std::string statement;  ///< if it is
+  };
+
+  template <class Value>
+  void set(const Context& context, munge_opt option, Value value) const {
+    const munge_err_t error = munge_.ctx_set(context.get(), option, value);
+    if (error != EMUNGE_SUCCESS) throw ProofError(fmt::format("MUNGE: {}", munge_.strerror(error)));
+  }
+
   [[nodiscard]] Context make_context() const {
     Context context(munge_.ctx_create(), munge_.ctx_destroy);
     if (context == nullptr) throw std::bad_alloc();
-    if (!socket_.empty()) munge_.ctx_set(context.get(), MUNGE_OPT_SOCKET, socket_.c_str());
+    if (!socket_.empty()) set(context, MUNGE_OPT_SOCKET, socket_.c_str());
     return context;
   }
 
-  [[nodiscard]] std::string reason(munge_ctx_t context, munge_err_t error) const {
-    const char* text = munge_.ctx_strerror(context);
+  [[nodiscard]] std::string reason(const Context& context, munge_err_t error) const {
+    const char* text = munge_.ctx_strerror(context.get());
     return text != nullptr ? text : munge_.strerror(error);
   }
 
-  munge_err_t encode(const std::string& statement, std::string& credential) {
+  /// Returns a credential that `reader` can decode, or anybody. Throws ProofError.
+  [[nodiscard]] std::string encode(const std::string& statement, uid_t reader) const {
     const WithoutSigpipe safe;
     const Context context = make_context();
-    munge_.ctx_set(context.get(), MUNGE_OPT_UID_RESTRICTION, geteuid());
-    munge_.ctx_set(context.get(), MUNGE_OPT_TTL, static_cast<int>(MUNGE_TTL_MAXIMUM));
+    set(context, MUNGE_OPT_UID_RESTRICTION, reader);
+    set(context, MUNGE_OPT_TTL, static_cast<int>(MUNGE_TTL_MAXIMUM));
     char* made = nullptr;
     const munge_err_t error = munge_.encode(&made, context.get(), statement.data(), static_cast<int>(statement.size()));
     const std::unique_ptr<char, decltype(&std::free)> held(made, &std::free);
-    if (error == EMUNGE_SUCCESS) credential = made;
-    else reason_ = reason(context.get(), error);
-    return error;
+    if (error != EMUNGE_SUCCESS) throw ProofError("MUNGE: " + reason(context, error));
+    return made;
+  }
+
+  /// Throws ProofError if no munged answers.
+  [[nodiscard]] Credential decode(const std::string& credential) const {
+    const WithoutSigpipe safe;
+    const Context context = make_context();
+    void* payload = nullptr;
+    int size = 0;
+    uid_t user = MUNGE_UID_ANY;
+    gid_t group = MUNGE_GID_ANY;
+    const munge_err_t error = munge_.decode(credential.c_str(), context.get(), &payload, &size, &user, &group);
+    const std::unique_ptr<void, decltype(&std::free)> held(payload, &std::free);
+    if (error == EMUNGE_SOCKET) throw ProofError("MUNGE: " + reason(context, error));
+    // Keys say which life a record is of: several tasks of a machine read it, and clocks differ.
+    const bool is_genuine = error == EMUNGE_SUCCESS || error == EMUNGE_CRED_REPLAYED || error == EMUNGE_CRED_EXPIRED ||
+                            error == EMUNGE_CRED_REWOUND;
+    if (is_genuine)
+      return {true, "", user, std::string(static_cast<const char*>(payload), static_cast<std::size_t>(size))};
+    const char* hint = error == EMUNGE_CRED_INVALID
+                           ? " (do all machines have the same key of MUNGE? --munge names another socket, or off)"
+                           : "";
+    return {false, reason(context, error) + hint, 0, ""};
   }
 
   const Munge munge_;
   const std::string socket_;
-  std::string reason_;  ///< of the last refusal to encode
+  uid_t user_ = static_cast<uid_t>(
+      MUNGE_UID_ANY);  ///< this user as the munged knows it: not by the number that a namespace of users gives it
 };
 
-ProofChoice machines_munge() {
+/// Returns where the library expects a munged.
+std::string usual_socket(const Munge& munge) {
+  char* path = nullptr;
+  const std::unique_ptr<munge_ctx, decltype(&::munge_ctx_destroy)> context(munge.ctx_create(), munge.ctx_destroy);
+  if (context == nullptr) throw std::bad_alloc();
+  const munge_err_t error = munge.ctx_get(context.get(), MUNGE_OPT_SOCKET, &path);
+  if (error != EMUNGE_SUCCESS || path == nullptr) throw ProofError("MUNGE: it does not say where its socket is");
+  return path;
+}
+
+/// A machine without libmunge or without a socket has no MUNGE. One that has both, and does not answer, must not pass
+/// for such: whoever keeps a munged busy would be believed without a proof.
+ProofChoice machines_munge(std::string socket) {
+  Munge munge;
   try {
-    auto proof = std::make_shared<MungeProof>(load_munge(), "");
-    if (!proof->has_daemon()) return {nullptr, proof->last_reason()};
-    return {std::move(proof), ""};
+    munge = load_munge();
   } catch (const ProofError& error) {
     return {nullptr, error.what()};
+  }
+  if (socket.empty()) socket = usual_socket(munge);
+  if (::access(socket.c_str(), F_OK) != 0 && errno == ENOENT) return {nullptr, fmt::format("there is no {}", socket)};
+  try {
+    return {std::make_shared<MungeProof>(munge, socket), ""};
+  } catch (const ProofError& error) {
+    throw ProofError(fmt::format("{}: `--munge off` lets all tasks do without", error.what()));
   }
 }
 
 }  // namespace
 
-ProofChoice munge_proof(const std::string& wanted, Engine engine) {
+ProofChoice munge_proof(const std::string& wanted, Engine engine, const std::string& machines_socket) {
   if (wanted == "off") return {nullptr, "--munge is off"};
   if (wanted == kMungeDefault) {
-    return engine == Engine::slurm ? machines_munge() : ProofChoice{nullptr, "it is no task of Slurm"};
+    return engine == Engine::slurm ? machines_munge(machines_socket) : ProofChoice{nullptr, "it is no task of Slurm"};
   }
   if (!wanted.starts_with('/')) {
     throw ProofError(fmt::format("--munge is \"{}\", expected auto, off or the absolute path of a socket", wanted));
   }
-  auto proof = std::make_shared<MungeProof>(load_munge(), wanted);
-  static_cast<void>(proof->of(""));
-  return {std::move(proof), ""};
+  return {std::make_shared<MungeProof>(load_munge(), wanted), ""};
 }
 
 }  // namespace troupe::detail
@@ -184,9 +219,10 @@ ProofChoice munge_proof(const std::string& wanted, Engine engine) {
 
 namespace troupe::detail {
 
-ProofChoice munge_proof(const std::string& wanted, Engine) {
+ProofChoice munge_proof(const std::string& wanted, Engine, const std::string&) {
   constexpr const char* kNotBuilt = "this build has no MUNGE (munge.h was not there)";
-  if (wanted != "off" && wanted != kMungeDefault) throw ProofError(kNotBuilt);
+  if (wanted == "off") return {nullptr, "--munge is off"};
+  if (wanted != kMungeDefault) throw ProofError(kNotBuilt);
   return {nullptr, kNotBuilt};
 }
 

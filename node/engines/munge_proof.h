@@ -8,8 +8,8 @@
 
 namespace troupe::detail {
 
-/// Which MUNGE a task uses: "auto" under Slurm that of the machine, if there is one; "off" none; else the path of its
-/// socket, which must work.
+/// Which MUNGE a task uses: "auto" under Slurm that of the machine, if it has a socket; "off" none; else the path of a
+/// socket.
 inline constexpr const char* kMungeDefault = "auto";
 
 /// A credential has the user's number, which the machine's munged vouches for with the key of all its machines, and a
@@ -17,7 +17,8 @@ inline constexpr const char* kMungeDefault = "auto";
 ///
 /// libmunge.so.2 is loaded when it is first needed: machines without it need not have it. A munged that does not answer
 /// fails a call with ProofError after 10 s, one that is gone after 2 s. Throws ProofError if the MUNGE that `wanted`
-/// names does not work.
-[[nodiscard]] ProofChoice munge_proof(const std::string& wanted, Engine engine);
+/// names does not work; a machine that has one never passes for one without. `machines_socket`: "" is the usual one.
+[[nodiscard]] ProofChoice munge_proof(const std::string& wanted, Engine engine,
+                                      const std::string& machines_socket = "");
 
 }  // namespace troupe::detail

@@ -24,6 +24,7 @@
 #include "actors/membership/membership.h"
 #include "actors/membership/roster.h"
 #include "node/audit/audit_log.h"
+#include "node/confinement.h"
 #include "node/control/node_control.h"
 #include "node/environment.h"
 #include "node/idle_memory.h"
@@ -375,6 +376,7 @@ NodeOptions NodeOptions::from_environment() {
   options.shared_memory_max = environment.settings.shared_memory_max;
   options.rings = environment.settings.rings;
   options.spins = environment.settings.spin;
+  options.confined = environment.settings.confined;
   options.peer_limits = environment.settings.peer;
   options.call_grants = environment.call_grants;
   options.network = network_of(environment.settings.network);
@@ -434,6 +436,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   settle_keys(options);
   check_introductions(options);
   if (options.keys && !options.liveness.debug) forbid_dumps();
+  if (options.confined) confine_process();
   const auto file = file_of(options);
   choose_place(options, due);
   if (!file && !options.seed.empty()) check_transport(options.seed, options.bind);

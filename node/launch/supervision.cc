@@ -22,8 +22,10 @@ std::string ExitStatus::text() const {
   if (!by_signal()) return fmt::format("exit status {}", WEXITSTATUS(wait_status_));
   const int signal = WTERMSIG(wait_status_);
   const char* name = sigabbrev_np(signal);
-  return name == nullptr ? fmt::format("killed by signal {}", signal)
-                         : fmt::format("killed by signal {} (SIG{})", signal, name);
+  if (name == nullptr) return fmt::format("killed by signal {}", signal);
+  // The signal of seccomp, and of nothing else.
+  return fmt::format("killed by signal {} (SIG{}{})", signal, name,
+                     signal == SIGSYS ? ": it did what it may not, see node.confined" : "");
 }
 
 Supervision::Supervision(std::vector<OnExit> nodes, std::chrono::milliseconds stop_timeout)

@@ -98,6 +98,7 @@ stall_limit = "1m"
 shared_memory_max = "3MiB"
 rings = false
 spin = false
+confined = true
 math_threads = 3
 log_level = "debug"
 [pool]
@@ -135,6 +136,7 @@ on_exit = "keep_going"
   BOOST_TEST(config.node.shared_memory_max == std::size_t{3} << 20);
   BOOST_TEST(!config.node.rings);
   BOOST_TEST(!config.node.spin);
+  BOOST_TEST(config.node.confined);
   BOOST_TEST(config.node.math_threads == 3);
   BOOST_TEST(config.node.log_level == "debug");
   BOOST_TEST(config.node.pool_threads == 4);
@@ -227,6 +229,7 @@ node.shared_memory_max = "2GiB"   # built-in default
 node.rings = true                 # built-in default
 node.streams = true               # built-in default
 node.spin = true                  # built-in default
+node.confined = false             # built-in default
 node.audit_log = ""               # built-in default
 node.log_level = "warn"           # environment TROUPE__NODE__LOG_LEVEL
 node.leaks = "warn"               # built-in default
@@ -265,7 +268,7 @@ BOOST_AUTO_TEST_CASE(unknown_keys_are_refused_with_a_guess) {
   check_lines(errors("[node]\ncolour = 1\n" + std::string(kMinimal)),
               {"cluster.toml:2: node.colour: unknown key; there are stall_limit, math_threads, shared_memory_max, "
                "rings, streams, "
-               "spin, audit_log, log_level, leaks"});
+               "spin, confined, audit_log, log_level, leaks"});
   check_lines(errors("[clutser]\nname = \"a\"\n" + std::string(kMinimal)),
               {R"(cluster.toml:1: clutser: unknown section, did you mean "cluster"?)"});
   check_lines(errors("name = \"a\"\n" + std::string(kMinimal)), {"cluster.toml:1: name: a key outside of any section"});

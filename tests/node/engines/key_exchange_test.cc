@@ -294,8 +294,15 @@ BOOST_AUTO_TEST_CASE(a_record_that_somebody_else_has_written_is_not_taken_and_is
       "lets all tasks do without");
   write_file(path / "2.key", "proof " + WordProof("eve").of(text) + "\n" + text);
   BOOST_TEST(!life.step(0));
-  BOOST_TEST(life.task(0).awaited().find("; 2.key: eve/") != std::string::npos);
+  BOOST_TEST(life.task(0).awaited(" so far").starts_with("nothing from rank 2 (trainer1) so far; 2.key: eve/"));
   write_file(path / "2.key", genuine);
+  const std::string first = file_text(path / "0.key");
+  write_file(path / "0.key", first.substr(first.find('\n') + 1));
+  BOOST_TEST(!life.step(1));
+  BOOST_TEST(life.task(1).awaited().find("; 0.key: it has no MUNGE") != std::string::npos);
+  write_file(path / "0.key", first);
+  BOOST_TEST(!life.step(1));
+  BOOST_TEST(life.task(1).awaited() == "nothing more from rank 0 (ps), although all are there");
   BOOST_TEST(!life.step(0));
   const std::string run = file_text(path / "run");
   write_file(path / "run", run.substr(run.find('\n') + 1));

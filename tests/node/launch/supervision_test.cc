@@ -59,6 +59,7 @@ BOOST_AUTO_TEST_CASE(the_status_of_a_killed_node_is_128_and_the_signal) {
   BOOST_TEST(rules.status() == 137);
   BOOST_TEST(rules.first_failure()->status.text() == "killed by signal 9 (SIGKILL)");
   BOOST_TEST(kStatus3.text() == "exit status 3");
+  BOOST_TEST(ExitStatus{SIGSYS}.text() == "killed by signal 31 (SIGSYS: it did what it may not, see node.confined)");
 }
 
 BOOST_AUTO_TEST_CASE(a_slow_node_delays_the_next_by_its_share_and_is_killed_at_its_deadline) {

@@ -92,6 +92,26 @@ BOOST_AUTO_TEST_CASE(nothing_that_a_node_of_troupe_up_starts_gains_privileges, *
   BOOST_TEST(std::ranges::count(result.lines, "[a] NoNewPrivs:\t1") == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_confined_node_starts_no_shell_and_dies_when_it_becomes_one, *label("attack") * label("S16")) {
+  for (const bool confined : {false, true}) {
+    const TemporaryDirectory directory;
+    std::ofstream(directory.path() / "cluster.toml")
+        << "[node]\nconfined = " << (confined ? "true" : "false")
+        << "\n[[role]]\nname = \"callee\"\nenv = {ASAN_OPTIONS = \"detect_leaks=0\"}\ncommand = [\"" SHELL_NODE
+           "\"]\n[[role]]\nname = \"caller\"\ncommand = [\"" SHELL_NODE "\"]\n";
+    const TroupeRun::Result result = TroupeRun(directory.path(), {"up", "cluster.toml"}, 30s).finish();
+    const auto says = [&result](const std::string& text) {
+      return std::ranges::any_of(result.lines, [&](const auto& line) { return line.find(text) != std::string::npos; });
+    };
+    BOOST_TEST_INFO_SCOPE("confined " << confined);
+    BOOST_TEST(says(confined ? "[caller] the shell: 31" : "[caller] the shell: 0"));
+    BOOST_TEST(says("[callee] a shell in the place of the node") == !confined);
+    BOOST_TEST(says("[callee] killed by signal 31 (SIGSYS: it did what it may not, see node.confined), pid") ==
+               confined);
+    BOOST_TEST(result.status == (confined ? 128 + SIGSYS : 0));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_cluster_with_keys_needs_no_root,
                      *boost::unit_test::precondition(others_may_run_it) * label("attack") * label("S16")) {
   const TemporaryDirectory directory;
