@@ -32,12 +32,13 @@ class Countdown {
 template <class All, class Gather, class... T>
 void gather_when_done(const Promise<All>& all, std::size_t count, Gather gather, const std::vector<T>&... futures) {
   const auto left = std::make_shared<Countdown>(count);
+  const auto shared = std::make_shared<Gather>(std::move(gather));  // it holds all futures
   const auto watch = [&](const auto& future) {
-    future.state().on_done([all, left, gather, future](const Error* refused) {
+    future.state().on_done([all, left, shared, future](const Error* refused) {
       const auto& result = future.state().result();
       if (refused != nullptr) all.complete(*refused);
       else if (!result) all.complete(result.error());
-      else if (left->one_less()) all.complete(gather());
+      else if (left->one_less()) all.complete((*shared)());
     });
   };
   (std::for_each(futures.begin(), futures.end(), watch), ...);

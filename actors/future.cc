@@ -2,10 +2,12 @@
 
 #include <cxxabi.h>
 
+#include <list>
 #include <new>
 #include <tuple>
 #include <typeinfo>
 
+#include "actors/core/guarded.h"
 #include "actors/core/type_name.h"
 #include "actors/exceptions.h"
 
@@ -20,7 +22,7 @@ Error error_of_current_exception(const NodeName& node, std::string operation, co
   try {
     throw;
   } catch (const std::exception& exception) {
-    error.message = exception.what();
+    error.message = text_of(exception);
     if (const Error* origin = remote_error_of(exception)) {
       error.exception_type = origin->exception_type;
       error.cause = origin->text();
@@ -46,10 +48,16 @@ Error error_of_decoding() {
     error.code = ErrorCode::resource_exhausted;
     error.message = "no memory for the value that came";
   } catch (const std::exception& exception) {
-    error.message = exception.what();
+    error.message = text_of(exception);
   } catch (...) {
     error.message = "its type threw what is no std::exception";
   }
+  return error;
+}
+
+Error error_of_result() noexcept {
+  Error error = failure_of_current_exception("the result");
+  error.execution = Execution::yes;
   return error;
 }
 
@@ -114,9 +122,32 @@ void FutureCore::on_done(Callback callback) {
 
 void FutureCore::run_on_pool(Callback callback) {
   const auto shared = std::make_shared<Callback>(std::move(callback));
-  const auto refused = [shared](const Error& why) { (*shared)(&why); };
+  const auto refused = [shared](const Error& why) { refuse(shared, why); };
   const auto run = [shared] { (*shared)(nullptr); };
   std::ignore = home_.executor->submit({.label = "then", .run = run, .refused = refused});
+}
+
+/// A refused callback completes the next future of a chain, whose callback is refused as well: however long the chain
+/// is, the stack stays short. The callbacks that are refused meanwhile wait for the one that this thread runs.
+void FutureCore::refuse(const std::shared_ptr<Callback>& callback, const Error& why) {
+  using Refused = std::list<std::pair<std::shared_ptr<Callback>, Error>>;
+  thread_local Refused* waiting = nullptr;
+  if (waiting != nullptr) {
+    try {
+      return static_cast<void>(waiting->emplace_back(callback, why));
+    } catch (const std::bad_alloc&) {
+      return (*callback)(&why);
+    }
+  }
+  Refused refused;
+  struct Running {
+    explicit Running(Refused& refused) { waiting = &refused; }
+    ~Running() { waiting = nullptr; }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+  } running(refused);
+  (*callback)(&why);
+  for (; !refused.empty(); refused.pop_front()) (*refused.front().first)(&refused.front().second);
 }
 
 PromiseKeeper::~PromiseKeeper() {

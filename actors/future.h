@@ -52,6 +52,9 @@ struct FutureHome {
 /// ran out, decode for any other exception.
 [[nodiscard]] Error error_of_decoding();
 
+/// Returns the Error in the place of a result whose copy or move has thrown the exception being handled.
+[[nodiscard]] Error error_of_result() noexcept;
+
 /// Throws the exception that `error` describes: one of `types`, or RemoteError.
 [[noreturn]] void throw_error(const ExceptionTypes* types, const Error& error);
 
@@ -105,6 +108,7 @@ class FutureCore {
 
  private:
   void run_on_pool(Callback callback);
+  static void refuse(const std::shared_ptr<Callback>& callback, const Error& why);
 
   const FutureHome home_;
   std::stop_source stop_;
@@ -142,7 +146,11 @@ class FutureState final : public FutureCore {
   /// Returns false if the future was completed before.
   bool complete(Result<T> result) {
     if (!claim()) return false;
-    result_.emplace(std::move(result));
+    try {
+      result_.emplace(std::move(result));
+    } catch (...) {
+      result_.emplace(error_of_result());
+    }
     publish();
     return true;
   }
@@ -179,8 +187,7 @@ class Promise {
   explicit Promise(const Scope& scope) : Promise(detail::future_home_of(scope)) {}
 
   explicit Promise(detail::FutureHome home)
-      : state_(std::make_shared<detail::FutureState<Value>>(std::move(home))),
-        keeper_(detail::keeper_of(state_)) {}
+      : state_(std::make_shared<detail::FutureState<Value>>(std::move(home))), keeper_(detail::keeper_of(state_)) {}
 
   /// Returns false if the future was completed before.
   bool complete(Result<Value> result) const { return state_->complete(std::move(result)); }

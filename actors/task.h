@@ -129,7 +129,12 @@ class TaskPromise {
 
  private:
   void keep() noexcept {
-    if (result_) promise_->complete(*std::move(result_));
+    if (!result_) return;
+    try {
+      promise_->complete(*std::move(result_));
+    } catch (...) {
+      promise_->complete(error_of_result());
+    }
   }
   void abandon(const Error& why, std::coroutine_handle<> frame) {
     result_ = why;

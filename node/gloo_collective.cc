@@ -134,11 +134,25 @@ class Context final : public gloo::Context {
 
 using Combine = void (*)(void*, const void*, const void*, size_t);
 
+/// The smaller of both, or the larger: NaN if either is NaN, as minimum() and maximum(). Gloo's own lose it or keep it
+/// depending on which of the two it is.
+template <class T, class Before>
+void select(void* result, const void* first, const void* second, size_t count) {
+  const auto* const a = static_cast<const T*>(first);
+  const auto* const b = static_cast<const T*>(second);
+  auto* const out = static_cast<T*>(result);
+  for (size_t i = 0; i < count; ++i) {
+    const T x = a[i];
+    const T y = b[i];
+    out[i] = (x != x || Before()(x, y)) ? x : y;
+  }
+}
+
 template <class T>
 Combine combine_of(ReduceOp op) {
   switch (op) {
-    case ReduceOp::min: return &gloo::min<T>;
-    case ReduceOp::max: return &gloo::max<T>;
+    case ReduceOp::min: return &select<T, std::less<T>>;
+    case ReduceOp::max: return &select<T, std::greater<T>>;
     case ReduceOp::prod: return &gloo::product<T>;
     case ReduceOp::sum:
     case ReduceOp::mean: break;

@@ -9,6 +9,7 @@
 #include "actors/contexts/contexts.h"
 #include "actors/contexts/known_route.h"
 #include "actors/contexts/recv_tag.h"
+#include "actors/core/guarded.h"
 #include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
@@ -156,7 +157,7 @@ Error error_of_encoding(const NodeCore& node, const std::exception& exception) {
   Error error;
   const auto* encoding = dynamic_cast<const EncodeError*>(&exception);
   error.code = encoding != nullptr ? encoding->code() : ErrorCode::not_serializable;
-  error.message = exception.what();
+  error.message = text_of(exception);
   error.execution = Execution::never;
   error.peer = node.name();
   return error;

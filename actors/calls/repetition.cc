@@ -28,17 +28,23 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
 
  private:
   void answered(Result<msg::AnyMessage> answer) {
+    if (!answer) ran_ = std::max(ran_, answer.error().execution);
     const TimePoint next = node_->clock().now() + pause_;
     const bool again = !answer && attempts_ < policy_.attempts_max && may_repeat(answer.error(), idempotency_) &&
                        !node_->stopped() && (!request_.due || next < *request_.due);
-    if (!again) return done_(std::move(answer));
+    if (!again) return answer ? done_(std::move(answer)) : fail(answer.error());
     if (!node_->retry_budgets().spend(request_.to)) {
       Error error = answer.error();
       error.hint = "not repeated: too many calls to it are repeats already (RetryPolicy::budget)";
-      return done_(std::move(error));
+      return fail(std::move(error));
     }
     pause_ = std::min(2 * pause_, policy_.pause_max);
     node_->clock().at(next, [self = shared_from_this()] { self->attempt(); });
+  }
+
+  void fail(Error error) {
+    error.execution = ran_;
+    done_(std::move(error));
   }
 
   const std::shared_ptr<NodeCore> node_;
@@ -48,6 +54,7 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
   const WaitingCalls::Token active_;  // held from the first attempt on, so that the node is never seen idle in between
   // Used by one attempt or pause at a time.
   int attempts_ = 0;
+  Execution ran_ = Execution::never;  // in any attempt
   Duration pause_;
   AnswerHandler done_;
 };

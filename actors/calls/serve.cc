@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "actors/contexts/contexts.h"
+#include "actors/core/guarded.h"
 #include "actors/task.h"
 #include "autograd/call_path.h"
 
@@ -145,7 +146,7 @@ std::optional<Error> run_for(const ServedCall& call, const std::function<void()>
     job();
     return std::nullopt;
   } catch (const DecodeError& exception) {
-    Error error = call.node->error(ErrorCode::decode, call.node->name(), call.operation, exception.what());
+    Error error = call.node->error(ErrorCode::decode, call.node->name(), call.operation, text_of(exception));
     error.execution = Execution::never;
     return failed(call, std::move(error));
   } catch (const RemoteError& exception) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "actors/contexts/recv_tag.h"
+#include "actors/core/guarded.h"
 #include "tensor/error.h"
 
 namespace troupe::detail {
@@ -82,7 +83,7 @@ class StepTaker {
 Error failure_of(ErrorCode code, const std::exception& exception) {
   Error error;
   error.code = code;
-  error.message = exception.what();
+  error.message = text_of(exception);
   return error;
 }
 

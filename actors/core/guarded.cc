@@ -25,6 +25,11 @@ bool is_shortage(const std::error_code& code) {
 
 }  // namespace
 
+const char* text_of(const std::exception& exception) noexcept {
+  const char* text = exception.what();
+  return text != nullptr ? text : "";
+}
+
 Error failure_of_current_exception(std::string_view what) noexcept {
   Error error;
   set(error.operation, what);
@@ -35,12 +40,12 @@ Error failure_of_current_exception(std::string_view what) noexcept {
     set(error.message, "out of memory");
   } catch (const std::system_error& exception) {
     if (is_shortage(exception.code())) error.code = ErrorCode::resource_exhausted;
-    set(error.message, exception.what());
+    set(error.message, text_of(exception));
   } catch (const RemoteError& exception) {
     set(error.message, "a call failed");
-    set(error.cause, exception.what());
+    set(error.cause, text_of(exception));
   } catch (const std::exception& exception) {
-    set(error.message, exception.what());
+    set(error.message, text_of(exception));
   } catch (...) {
     set(error.message, "it threw what is no std::exception");
   }

@@ -2,6 +2,7 @@
 // exception handler returns, and reports it to no one. So no exception escapes.
 #pragma once
 
+#include <exception>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -13,6 +14,9 @@ namespace troupe::detail {
 /// Returns the Error for the exception being handled: resource_exhausted if memory, threads or descriptors ran out,
 /// internal otherwise. `what` names the part that failed: "the router". Never throws, also without memory.
 [[nodiscard]] Error failure_of_current_exception(std::string_view what) noexcept;
+
+/// Returns what() of an exception, which may be of a user's type; "" if that is null.
+[[nodiscard]] const char* text_of(const std::exception& exception) noexcept;
 
 /// The message type of a handler's parameter, `const M&` or `M&`.
 template <class Handler>

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/collect.h"
 #include "actors/deadline.h"
 
 namespace troupe {
@@ -180,6 +181,81 @@ BOOST_AUTO_TEST_CASE(executor_that_refuses_fails_the_child_with_its_error) {
   executor->refusal = failure(ErrorCode::shutting_down, "the pool is stopped");
   promise.complete(1);
   BOOST_TEST((error_of(child).code == ErrorCode::shutting_down));
+}
+
+BOOST_AUTO_TEST_CASE(a_chain_of_any_length_is_refused_on_a_short_stack) {
+  const Promise<int> promise(home);
+  Future<int> last = promise.future();
+  for (int i = 0; i < 100'000; ++i) last = last.then([](int value) { return value + 1; });
+  executor->refusal = failure(ErrorCode::shutting_down, "the pool is stopped");
+  promise.complete(1);
+  BOOST_TEST((error_of(last).code == ErrorCode::shutting_down));
+}
+
+BOOST_AUTO_TEST_CASE(refused_callbacks_of_one_future_run_in_the_order_in_which_they_were_given) {
+  const Promise<int> promise(home);
+  const Future<int> child = promise.future().then([](int value) { return value; });
+  std::string order;
+  for (const char name : {'a', 'b', 'c'}) {
+    child.state().on_done([&order, name](const Error* refused) { order += refused != nullptr ? name : '-'; });
+  }
+  executor->refusal = failure(ErrorCode::shutting_down, "the pool is stopped");
+  promise.complete(1);
+  BOOST_TEST(order == "abc");
+}
+
+/// Throws from the given move on, as a type that allocates when it is moved does without memory.
+struct HardToMove {
+  explicit HardToMove(int moves) : left(moves) {}
+  HardToMove(const HardToMove& other) : left(other.left) { count(); }
+  HardToMove& operator=(const HardToMove&) = default;
+  void count() {
+    if (--left < 0) throw std::bad_alloc();
+  }
+  int left = 0;
+};
+
+BOOST_AUTO_TEST_CASE(a_value_that_cannot_be_moved_ends_its_future_wherever_it_throws) {
+  for (int moves = 0; moves < 8; ++moves) {
+    const Promise<int> promise(home);
+    const Future<HardToMove> child = promise.future().then([moves](int) { return HardToMove(moves); });
+    promise.complete(1);
+    for (; !executor->jobs.empty(); executor->jobs.pop_front()) {
+      Job& job = executor->jobs.front();
+      try {
+        job.run();
+      } catch (...) {  // as the pool does
+        job.refused(failure(ErrorCode::resource_exhausted, "out of memory"));
+      }
+    }
+    BOOST_TEST(child.ready(), moves << " moves");
+    if (moves == 7) BOOST_TEST(child.get_for(Duration{})->ok());
+  }
+}
+
+/// An exception whose text is null.
+struct Textless : std::exception {
+  [[nodiscard]] const char* what() const noexcept override { return nullptr; }
+};
+
+BOOST_AUTO_TEST_CASE(an_exception_without_a_text_is_an_error_without_one) {
+  const Promise<int> promise(home);
+  const Future<int> child = promise.future().then([](int) -> int { throw Textless(); });
+  promise.complete(1);
+  executor->run_all();
+  BOOST_TEST((error_of(child).code == ErrorCode::remote_exception));
+  BOOST_TEST(error_of(child).message == "");
+}
+
+BOOST_AUTO_TEST_CASE(futures_that_are_collected_are_held_a_fixed_number_of_times) {
+  std::vector<Promise<int>> promises;
+  std::vector<Future<int>> futures;
+  for (int i = 0; i < 100; ++i) futures.push_back(promises.emplace_back(home).future());
+  const Future<std::vector<int>> all = collect_all(futures);
+  BOOST_TEST(futures.front().shared_state().use_count() <= 6);
+  for (const Promise<int>& promise : promises) promise.complete(1);
+  executor->run_all();
+  BOOST_TEST(all.get().size() == 100U);
 }
 
 BOOST_AUTO_TEST_CASE(failure_skips_callbacks_that_take_the_value, *label("F-06")) {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <vector>
 
@@ -42,6 +43,17 @@ detail::TaskPlace place() {
   return {{std::make_shared<InlineExecutor>(), std::make_shared<RealTime>()}, nullptr, nullptr};
 }
 
+/// Throws when it is moved more often than that.
+struct HardToReturn {
+  explicit HardToReturn(int moves) : left(moves) {}
+  HardToReturn(const HardToReturn& other) : left(other.left) {
+    if (--left < 0) throw std::bad_alloc();
+  }
+  int left = 0;
+};
+
+Task<HardToReturn> hard_to_return(int moves) { co_return HardToReturn(moves); }
+
 Task<Tensor> doubled(Tensor x) { co_return x * 2.0; }
 
 Task<Tensor> doubled_twice() {
@@ -56,6 +68,17 @@ Stream<Tensor> of_growing_shapes(std::int64_t columns) {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(a_result_that_cannot_be_moved_ends_its_task_wherever_it_throws) {
+  int failed = 0;
+  for (int moves = 0; moves < 8; ++moves) {
+    const auto future = hard_to_return(moves).start_in(std::make_shared<detail::TaskPlace>(place()));
+    BOOST_REQUIRE(future.ready());
+    if (!future.state().result()) ++failed;
+  }
+  BOOST_TEST(failed > 2);
+  BOOST_TEST(failed < 8);
+}
 
 BOOST_AUTO_TEST_CASE(a_shape_in_braces_can_be_awaited_with) {
   const Tensor result = doubled_twice().start_in(std::make_shared<detail::TaskPlace>(place())).get();

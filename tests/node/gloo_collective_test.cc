@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <future>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -166,6 +168,21 @@ BOOST_AUTO_TEST_CASE(reductions_of_every_dtype_are_those_of_plain_arithmetic_and
     });
     for (const std::string& text : wrong) BOOST_TEST(text == "", size << " members: " << text);
   }
+}
+
+BOOST_AUTO_TEST_CASE(the_smallest_and_the_largest_of_something_that_is_no_number_is_none) {
+  Members members(3);
+  const auto counts = members.run([](Collective& collective, Scope& scope) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    std::string kept;
+    for (const ReduceOp op : {ReduceOp::min, ReduceOp::max}) {
+      const Tensor own = full({7}, collective.rank() == 1 ? nan : 1.0);
+      const Tensor all = collective.all_reduce(scope, own, op);
+      for (const float element : all.data<float>()) kept += std::isnan(element) ? 'n' : '-';
+    }
+    return kept;
+  });
+  for (const std::string& kept : counts) BOOST_TEST(kept == "nnnnnnnnnnnnnn");
 }
 
 BOOST_AUTO_TEST_CASE(tensor_of_many_segments_is_reduced) {

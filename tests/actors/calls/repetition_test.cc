@@ -1,0 +1,63 @@
+// A call that is repeated, and what its error says of all attempts.
+#include "actors/calls/repetition.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "tests/actors/references/among_values.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::int64_t seven() { return 7; }
+
+struct Repeating : AmongValues {
+  Repeating() : AmongValues({{"seven", &seven}}) {}
+
+  Error error_after_all_attempts(const Future<std::int64_t>& call) {
+    clock->advance(10s);
+    const auto end = call.get_for(Duration{});
+    BOOST_REQUIRE(end.has_value());
+    BOOST_REQUIRE(!end->ok());
+    return end->error();
+  }
+};
+
+BOOST_FIXTURE_TEST_SUITE(repetition, Repeating)
+
+BOOST_AUTO_TEST_CASE(a_call_that_may_have_run_in_an_earlier_attempt_may_have_run) {
+  const auto call = node->with({.idempotency = Idempotency::idempotent}).rpc_async("p1", &seven);
+  BOOST_REQUIRE(p1->take_heard<msg::Call>().size() == 1U);
+  p1->die();  // the attempts after that one certainly do not run
+  BOOST_TEST((error_after_all_attempts(call).execution == Execution::maybe));
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_may_have_run_says_so_also_when_no_more_repeats_are_granted) {
+  std::vector<Future<std::int64_t>> calls;
+  const auto repeating = node->with({.idempotency = Idempotency::idempotent, .retry = RetryPolicy{.budget = 0}});
+  for (int i = 0; i < 20; ++i) calls.push_back(repeating.rpc_async("p1", &seven));
+  p1->die();
+  int refused = 0;
+  for (const auto& call : calls) {
+    const Error error = error_after_all_attempts(call);
+    BOOST_TEST((error.execution == Execution::maybe));
+    refused += error.hint.find("RetryPolicy::budget") != std::string::npos ? 1 : 0;
+  }
+  BOOST_TEST(refused > 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_call_of_which_no_attempt_left_never_ran) {
+  p1->die();
+  const auto call = node->with({.idempotency = Idempotency::idempotent}).rpc_async("p1", &seven);
+  BOOST_TEST((error_after_all_attempts(call).execution == Execution::never));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
