@@ -16,6 +16,7 @@
 #include "actors/core/guarded.h"
 #include "node/links/datagram_socket.h"
 #include "node/links/key_check.h"
+#include "node/links/socket_file.h"
 #include "node/links/tcp_place.h"
 #include "node/links/wake_up.h"
 #include "node/links/zmq_link_core.h"
@@ -130,7 +131,8 @@ struct ZmqLink::State {
   bool waiting = false;                        ///< the thread sleeps or will sleep next; guarded by mutex
   bool stopped = false;                        ///< guarded by mutex
 
-  std::thread thread;  ///< start and stop
+  std::thread thread;       ///< start and stop
+  detail::SocketFile file;  ///< at which the router listens; open and stop
 };
 
 Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
@@ -178,6 +180,7 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
   if (!beats) return beats.error();
   beats.value().admit_only(pulse_mark_of(parts.options.secret, parts.options.name, parts.options.incarnation));
   state->router = std::move(router).value();
+  state->file = detail::SocketFile(bound.value());
   parts.self = {.peer = {.name = parts.options.name,
                          .incarnation = parts.options.incarnation,
                          .address = told_to_peers(bound.value(), parts.options.advertise)},
@@ -233,6 +236,7 @@ void ZmqLink::stop() {
   }
   state_->wake_up->ring();
   if (state_->thread.joinable()) state_->thread.join();
+  state_->file.remove();
   state_->parts.pulse->stop();
   if (state_->parts.zap) state_->parts.zap->stop();
   state_->router.reset();

@@ -1,0 +1,27 @@
+// The file of a unix socket at which this process listens.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace troupe::detail {
+
+/// ZeroMQ removes what is in the place of a file before it listens there, and leaves its own file. This object removes
+/// that, unless another process listens there by then. Thread rule: one thread at a time.
+class SocketFile {
+ public:
+  SocketFile() = default;
+
+  /// The file at which a socket listens now; none for an address of another kind or without a file.
+  explicit SocketFile(const std::string& address);
+
+  void remove() noexcept;
+
+ private:
+  std::string path_;  ///< "": none
+  dev_t device_ = 0;
+  ino_t number_ = 0;
+};
+
+}  // namespace troupe::detail
