@@ -37,6 +37,9 @@ class OpenQuestion {
  public:
   static constexpr std::size_t kAnswerMax = 8'000'000;  ///< bytes; a longer answer is a problem
 
+  /// The problem of a node that has ended, or is none yet.
+  static constexpr const char* kNobody = "no process answers there any more";
+
   /// Sends the question, without blocking; nullopt for a process of another user.
   [[nodiscard]] static std::optional<OpenQuestion> begin(const ControlQuestion& question);
 

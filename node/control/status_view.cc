@@ -74,6 +74,7 @@ ClusterView assemble(const std::string& id, uid_t user, Parts parts) {
         const auto answer = parts.nodes.find(launched.name);
         const bool speaks = launched.end.empty() && answer != parts.nodes.end();
         NodeView view = speaks ? view_of(launched.name, answer->second) : view_of(launched);
+        if (view.problem == OpenQuestion::kNobody) view = view_of(launched);  // asked by the agent of its host
         view.rank = rank++;
         view.host = launched.host;
         add(std::move(view));

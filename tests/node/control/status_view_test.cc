@@ -61,6 +61,13 @@ BOOST_AUTO_TEST_CASE(nodes_stand_in_the_order_of_their_launcher_with_what_became
   BOOST_TEST(!cluster.all_answer());
 }
 
+BOOST_AUTO_TEST_CASE(a_program_on_another_host_that_has_not_joined_runs_and_is_no_node_yet) {
+  const LaunchReport launch{"digits", "", 1s, {{"z", 101, "", "h1"}}};
+  const auto views = views_of({{{"4f2a", "z"}, 8, json_of_error(OpenQuestion::kNobody), ""}, launcher(launch)});
+  BOOST_TEST_REQUIRE(views.size() == 1U);
+  BOOST_TEST((states(views[0]) == Texts{"z: runs, and is no node yet"}));
+}
+
 BOOST_AUTO_TEST_CASE(clusters_are_kept_apart_by_id_and_need_no_launcher) {
   NodeReport alone = testing::sample_node_report();
   alone.members = {"ps0"};
