@@ -147,9 +147,9 @@ void RemoteHost::child_ended() {
   }
   if (state_ == State::over) return;
   if (closing_) return fail({});
-  std::string problem = state_ == State::connecting ? fmt::format("{} ended before an agent answered, with {}",
+  std::string problem = state_ == State::connecting ? fmt::format("{} ended before an agent answered: {}",
                                                                   options_.plan.agent.front(), status->text())
-                                                    : fmt::format("its agent ended, with {}", status->text());
+                                                    : fmt::format("its agent ended: {}", status->text());
   if (!last_line_.empty()) problem += fmt::format("; its last line: {}", last_line_);
   problem += state_ == State::connecting ? hint_for(*status) : "";
   fail({std::move(problem)});

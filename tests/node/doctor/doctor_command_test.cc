@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_host_without_a_login_is_a_problem_of_its_own) {
   const Lines b = unwell(result.lines, "b");
   BOOST_TEST_REQUIRE(b.size() == 2u);
   BOOST_TEST(b[0].starts_with("  problem  login     "));
-  BOOST_TEST(has(b, "sh ended before an agent answered, with exit status 255; its last line: "));
+  BOOST_TEST(has(b, "sh ended before an agent answered: exit status 255; its last line: "));
   BOOST_TEST(has(b, "try it: sh -c '"));
   BOOST_TEST(has(result.lines, "reaches c by tcp and udp"));
   BOOST_TEST(result.last().starts_with("doctor: 3 hosts, 1 problem, "));
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_is_wrong_is_a_warning) {
   const Lines b = unwell(result.lines, "b");
   BOOST_TEST(has(b, "warning  clock"));
   BOOST_TEST(has(b, "s behind, known to within "));
-  BOOST_TEST(has(b, "problem  agent      its agent ended, with exit status 3"));
+  BOOST_TEST(has(b, "problem  agent      its agent ended: exit status 3"));
 }
 
 BOOST_AUTO_TEST_CASE(programs_that_are_missing_are_named_and_not_copied) {

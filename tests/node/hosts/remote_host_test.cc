@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(the_nodes_of_an_agent_that_is_killed_are_lost_and_the_other
   kill(std::stoi(pid), SIGKILL);
   const auto result = run.finish();
   BOOST_TEST(result.status == 1);
-  BOOST_TEST(with(result.lines, "[host b] its agent ended, with killed by signal 9 (SIGKILL)").size() == 1u);
+  BOOST_TEST(with(result.lines, "[host b] its agent ended: killed by signal 9 (SIGKILL)").size() == 1u);
   BOOST_TEST(with(result.lines, "[n/0] bye").size() == 1u);
   BOOST_TEST(result.last().starts_with("[n/1] lost with its host, pid "));
   BOOST_TEST(run.all_gone());
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_host_without_an_agent_is_one_line_and_starts_nothing) {
   BOOST_TEST(with(result.lines, "started").empty());
   BOOST_TEST(result.lines.at(0) == "[host b] no route");
   BOOST_TEST(result.last() ==
-             "[host b] sh ended before an agent answered, with exit status 255; its last line: no route: does `ssh` to "
+             "[host b] sh ended before an agent answered: exit status 255; its last line: no route: does `ssh` to "
              "it work without a password?");
   BOOST_TEST(run.all_gone());
 }
