@@ -311,7 +311,7 @@ class Launcher {
     for (auto& [id, text] : recent_.take_answers(Clock::now())) {
       if (control_) control_->take_answer(id, std::move(text));
     }
-    if (output_.take_closed()) interrupt(SIGPIPE);
+    if (output_.take_closed()) take_closed();
     carry_out(rules_.on_time(Clock::now()));
   }
 
@@ -365,6 +365,13 @@ class Launcher {
       }
       carry_out(orders);
     }
+  }
+
+  /// One of the own outputs was found closed: interrupts unless the user has. The second output, or the one whose
+  /// reader has ended by the same Ctrl-C, says nothing new.
+  void take_closed() {
+    take_signals();  // one that came before the output was closed
+    if (!rules_.finished() && !rules_.interrupt()) interrupt(SIGPIPE);
   }
 
   void interrupt(int signal) {

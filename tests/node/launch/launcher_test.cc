@@ -229,6 +229,40 @@ BOOST_AUTO_TEST_CASE(a_reader_that_goes_away_ends_the_run) {
   BOOST_TEST(run.all_gone());
 }
 
+// Its clean-up takes until the file "go" is there, and leaves the file "clean".
+const std::string kCleansUp =
+    "trap 'echo cleaning; until [ -e go ]; do sleep 0.01; done; touch clean; exit 0' TERM; echo ready; "
+    "while :; do sleep 0.01; done";
+
+BOOST_AUTO_TEST_CASE(an_output_that_closes_with_an_interrupt_leaves_nodes_their_time) {
+  for (const int signal : {SIGINT, SIGHUP}) {
+    auto run = up(role("ps", kCleansUp) + role("talker", "trap '' TERM; echo ready; while :; do echo more; done"),
+                  {"--set", "cluster.shutdown_timeout=2s"});
+    run.wait_for("[ps] ready");
+    run.signal(signal);
+    run.wait_for(": stopping 2 nodes, again to kill");
+    run.close_output();
+    std::ofstream(path() / "go") << "";
+    BOOST_TEST(run.finish().status == 128 + signal);
+    BOOST_TEST(std::filesystem::exists(path() / "clean"));
+    BOOST_TEST(run.all_gone());
+    std::filesystem::remove(path() / "clean");
+    std::filesystem::remove(path() / "go");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_of_both_outputs_that_goes_away_interrupts_once) {
+  auto run = up(role("ps", kCleansUp) + role("talker", "trap '' TERM; while :; do echo out; echo err >&2; done"),
+                {"--set", "cluster.shutdown_timeout=2s"});
+  run.wait_for("[ps] ready");
+  run.wait_for("[talker] err");
+  std::ofstream(path() / "go") << "";
+  run.close_output();
+  BOOST_TEST(run.finish().status == 128 + SIGPIPE);
+  BOOST_TEST(std::filesystem::exists(path() / "clean"));
+  BOOST_TEST(run.all_gone());
+}
+
 BOOST_AUTO_TEST_CASE(a_node_finds_its_secret_once_and_no_other_descriptor) {
   // 3 is the descriptor that this test passes down itself; od reads one byte more than exists.
   auto run =
