@@ -11,13 +11,16 @@
 
 namespace troupe::detail {
 
-/// Receives SIGINT, SIGTERM, SIGHUP, SIGCHLD and SIGWINCH while it lives, and ignores SIGPIPE. REQUIRES: one at a time,
-/// in a process with one thread.
+/// Receives SIGINT, SIGTERM, SIGHUP, SIGCHLD and SIGWINCH while it lives, and ignores SIGPIPE. A SIGHUP that was
+/// ignored before, as by nohup, stays ignored. REQUIRES: one at a time, in a process with one thread.
 class SignalQueue {
  public:
   SignalQueue() {
     sigemptyset(&set_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGWINCH}) sigaddset(&set_, signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGCHLD, SIGWINCH}) sigaddset(&set_, signal);
+    struct sigaction hang_up {};
+    const bool is_known = sigaction(SIGHUP, nullptr, &hang_up) == 0;
+    if (!is_known || hang_up.sa_handler != SIG_IGN) sigaddset(&set_, SIGHUP);
     sigprocmask(SIG_BLOCK, &set_, &previous_);
     // A script's background job is started with SIGINT ignored; here it must be able to end the nodes all the same.
     previous_int_ = ::signal(SIGINT, SIG_DFL);

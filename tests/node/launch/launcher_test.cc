@@ -263,6 +263,18 @@ BOOST_AUTO_TEST_CASE(a_reader_of_both_outputs_that_goes_away_interrupts_once) {
   BOOST_TEST(run.all_gone());
 }
 
+BOOST_AUTO_TEST_CASE(a_run_under_nohup_survives_the_end_of_its_terminal) {
+  const auto before = ::signal(SIGHUP, SIG_IGN);  // as nohup does; the program inherits it
+  auto run = up(role("ps", "echo ready; until [ -e go ]; do sleep 0.01; done; echo went on"));
+  ::signal(SIGHUP, before);
+  run.wait_for("ready");
+  run.signal(SIGHUP);
+  std::ofstream(path() / "go") << "";
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 0);
+  BOOST_TEST(result.last() == "[ps] went on");
+}
+
 BOOST_AUTO_TEST_CASE(a_node_finds_its_secret_once_and_no_other_descriptor) {
   // 3 is the descriptor that this test passes down itself; od reads one byte more than exists.
   auto run =
