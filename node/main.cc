@@ -172,6 +172,11 @@ CLI::App* add_keys_action(CLI::App& keys, Arguments& arguments, const char* name
   return command;
 }
 
+/// Returns why `text` cannot be meant: a variable of a script that is not set is not all functions.
+std::string refuse_no_functions(const std::string& text) {
+  return text.empty() ? "the text is empty: \"*\" lets them call all functions, \"-\" none" : "";
+}
+
 CLI::App* add_keys(CLI::App& app, Arguments& arguments) {
   using enum troupe::KeysAction;
   CLI::App* keys = app.add_subcommand("keys", "Makes and checks the keys of nodes that no command starts together");
@@ -204,6 +209,7 @@ CLI::App* add_keys(CLI::App& app, Arguments& arguments) {
             "--calls", options.calls,
             "the functions of other nodes that they may call: eval,stats.*; -: none; *: all that these let them")
         ->type_name("FUNCTION,...")
+        ->check(CLI::Validator(refuse_no_functions, ""))
         ->required(command == may);
   }
   keys->footer(R"(

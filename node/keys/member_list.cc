@@ -28,6 +28,16 @@ int number_of(std::string_view text) {
   return number;
 }
 
+/// Returns whether `text` is "eval", "stats.*" or "*".
+bool is_function(std::string_view text) {
+  constexpr std::string_view kAllSuch = ".*";
+  const bool is_plain = std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
+  if (text.empty() || !is_plain || text == kNoCalls) return false;
+  if (text == "*") return true;
+  if (text.size() > kAllSuch.size() && text.ends_with(kAllSuch)) text.remove_suffix(kAllSuch.size());
+  return text.find('*') == std::string_view::npos;
+}
+
 }  // namespace
 
 bool MemberList::Member::has_expired(std::chrono::system_clock::time_point now) const {
@@ -77,8 +87,7 @@ std::vector<std::string> parse_calls(std::string_view text) {
   while (true) {
     const std::size_t end = text.find(',');
     const std::string_view function = text.substr(0, end);
-    const bool is_word = std::ranges::all_of(function, [](char c) { return c > ' ' && c < '\x7f'; });
-    if (function.empty() || !is_word || function == kNoCalls) {
+    if (!is_function(function)) {
       throw std::invalid_argument("has no functions such as eval,stats.*, nor - for none");
     }
     calls.emplace_back(function);

@@ -88,6 +88,22 @@ BOOST_AUTO_TEST_CASE(calls_are_granted_and_the_grants_are_shown) {
   BOOST_TEST(shell.keys({"grant", "guest"}).status == 2);
 }
 
+BOOST_AUTO_TEST_CASE(an_empty_text_grants_nothing) {
+  const Shell shell;
+  (void)shell.keys({"init-cluster"});
+  (void)shell.keys({"new-node", "guest", "--calls", "-"});
+  const std::vector<std::string> refusal{
+      "troupe: --calls: the text is empty: \"*\" lets them call all functions, \"-\" none (see troupe --help)"};
+  shell.check({"grant", "guest", "--calls", ""}, 2, refusal);
+  BOOST_TEST(shell.keys({"grant", "guest", "--calls="}).status == 2);
+  shell.check({"new-node", "other", "--calls", ""}, 2, refusal);
+  BOOST_TEST(shell.keys({"show-public"}).lines.at(1).ends_with("  calls -"));
+  shell.check({"grant", "guest", "--calls", "*eval*"}, 1,
+              {"troupe: --calls *eval*: has no functions such as eval,stats.*, nor - for none"});
+  shell.check({"new-node", "other"}, 0,
+              {"keys/nodes/other.key: for other alone", "keys/nodes/cluster.members: serial 3, 2 members"});
+}
+
 BOOST_AUTO_TEST_CASE(mistakes_are_named) {
   const Shell shell;
   shell.check({"new-node", "ps"}, 1,

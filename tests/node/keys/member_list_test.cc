@@ -95,7 +95,8 @@ BOOST_AUTO_TEST_CASE(a_wrong_line_is_named) {
   BOOST_TEST(refusal_with("01-31", "01-31 calls eval calls eval") == others);
   BOOST_TEST(refusal_with("01-31", "02-31") == "line 5: \"member\" has no date such as 2027-01-31");
   BOOST_TEST(refusal_with("01-31", "01-31 x") == others);
-  for (const char* none : {"", ",", "eval,", ",eval", "eval,-", "eval,,pull"}) {
+  for (const char* none :
+       {"", ",", "eval,", ",eval", "eval,-", "eval,,pull", "*eval*", "*.eval", "ev*", ".*", "**", "stats.*.*"}) {
     BOOST_TEST(refusal_with("01-31", std::string("01-31 calls ") + none) ==
                "line 5: \"member\" has no functions such as eval,stats.*, nor - for none");
   }
