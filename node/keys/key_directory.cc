@@ -66,6 +66,29 @@ void check_names(const std::vector<NodeName>& names) {
   }
 }
 
+/// Returns why the file at `path` is not the certificate of `member`, as `list` has it; "" if it is.
+std::string wrong_in_certificate(const std::string& path, const MemberList& list, const MemberList::Member& member,
+                                 const VerifyingKey& key) {
+  const auto text = detail::read_public_file(path, Certificate::kBytesMax);
+  if (!text.ok()) return text.error().message;
+  Certificate found;
+  try {
+    found = Certificate::parse(text.value(), key);
+  } catch (const std::invalid_argument& error) {
+    return fmt::format("{}: {}", path, error.what());
+  }
+  if (found.cluster_id != list.cluster_id) return fmt::format("{} is of cluster {}", path, found.cluster_id);
+  if (found.member.name != member.name) return fmt::format("{} is the certificate of {}", path, found.member.name);
+  if (found.serial > list.serial) {
+    return fmt::format("{} has serial {}, and the list {}: the list is an old one", path, found.serial, list.serial);
+  }
+  if (found.member == member) return "";
+  return fmt::format("{} is an old one: it has another {} than the list", path,
+                     found.member.key != member.key       ? "key"
+                     : found.member.until != member.until ? "last day"
+                                                          : "grant");
+}
+
 }  // namespace
 
 KeyDirectory KeyDirectory::make(std::string path) {
@@ -186,9 +209,18 @@ std::vector<std::string> KeyDirectory::problems() const {
   const auto now = std::chrono::system_clock::now();
   for (const MemberList::Member& member : list_.members) {
     std::error_code ignored;
-    if (!fs::exists(key_path(member.name), ignored)) continue;  // moved to its node
-    const auto keys = NodeKeys::load(key_path(member.name), list_path(), now);
-    if (!keys.ok()) found.push_back(keys.error().message);
+    if (fs::exists(key_path(member.name), ignored)) {  // else it was moved to its node
+      const auto keys = NodeKeys::load(key_path(member.name), list_path(), now);
+      if (!keys.ok()) {
+        found.push_back(keys.error().message);
+      } else if (keys.value().ring.own_name() != member.name) {
+        found.push_back(fmt::format("{} is the key of {}", key_path(member.name), keys.value().ring.own_name()));
+      }
+    }
+    if (!fs::exists(certificate_path(member.name), ignored)) continue;
+    std::string wrong =
+        wrong_in_certificate(certificate_path(member.name), list_, member, cluster_.key.verifying_key());
+    if (!wrong.empty()) found.push_back(std::move(wrong));
   }
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(fs::path(path_) / "nodes", failed)) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "node/keys/certificate.h"
+#include "node/keys/signing.h"
 #include "tests/support/temporary_directory.h"
 
 namespace troupe {
@@ -152,6 +153,54 @@ BOOST_AUTO_TEST_CASE(files_that_are_not_right_are_named) {
   const std::vector<std::string> expected{
       directory.key_path("ps") + " has mode 0644: others may open it",
       directory.key_path("trainer0") + ".new was left by a change that did not end"};
+  BOOST_TEST(directory.problems() == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_key_or_a_certificate_of_another_node_is_named) {
+  const Keys keys;
+  KeyDirectory directory = KeyDirectory::make(keys.path());
+  directory.add({"ps", "worker0", "worker1"}, std::nullopt);
+  BOOST_TEST(directory.problems().empty());
+  const auto copied = fs::copy_options::overwrite_existing;
+  fs::copy_file(directory.key_path("worker0"), directory.key_path("ps"), copied);
+  fs::copy_file(directory.certificate_path("worker0"), directory.certificate_path("worker1"), copied);
+  const std::vector<std::string> expected{
+      directory.key_path("ps") + " is the key of worker0",
+      directory.certificate_path("worker1") + " is the certificate of worker0",
+  };
+  BOOST_TEST(directory.problems() == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_certificate_that_is_old_changed_or_not_signed_is_named) {
+  const Keys keys;
+  KeyDirectory directory = KeyDirectory::make(keys.path());
+  directory.add({"old", "called", "changed", "foreign", "later"}, std::nullopt);
+  const auto path = [&](const NodeName& name) { return directory.certificate_path(name); };
+  const auto read = [&](const NodeName& name) {
+    std::ifstream file(path(name));
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  const std::string old = read("old");
+  const std::string called = read("called");
+  std::string changed = read("changed");
+  changed.replace(changed.find("serial 2"), 8, "serial 1");
+  directory.rotate({"old"}, std::nullopt);                        // serial 3
+  directory.grant({"called"}, std::vector<std::string>{"eval"});  // serial 4
+  std::ofstream(path("old")) << old;
+  std::ofstream(path("called")) << called;
+  std::ofstream(path("changed")) << changed;
+  const MemberList& list = directory.list();
+  std::ofstream(path("foreign")) << Certificate{list.cluster_id, 2, *list.find("foreign")}.signed_by(
+      SigningKey::random());
+  const SigningKey signer = ClusterKeyFile::load(keys.path() + "/cluster.key").value().key;
+  std::ofstream(path("later")) << Certificate{list.cluster_id, 5, *list.find("later")}.signed_by(signer);
+  const std::vector<std::string> expected{
+      path("called") + " is an old one: it has another grant than the list",
+      path("changed") + ": was not signed by the key of this cluster, or was changed since",
+      path("foreign") + ": was not signed by the key of this cluster, or was changed since",
+      path("later") + " has serial 5, and the list 4: the list is an old one",
+      path("old") + " is an old one: it has another key than the list",
+  };
   BOOST_TEST(directory.problems() == expected, boost::test_tools::per_element());
 }
 
