@@ -43,6 +43,46 @@ void make_directory(const fs::path& path) {
       fmt::format("cannot make the directory {}: {}", path.string(), std::generic_category().message(errno)));
 }
 
+/// Makes the directory of the nodes' files. One that is there may stay if it is this user's, closed to others, and
+/// empty. Returns whether it was made.
+bool make_nodes_directory(const fs::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) {
+    make_directory(path);
+    return true;
+  }
+  const auto refuse = [&](std::string_view why) { throw KeysError(fmt::format("{} {}", path.string(), why)); };
+  if (!S_ISDIR(status.st_mode)) refuse("is there already and no directory: remove it");
+  if (status.st_uid != ::geteuid()) refuse(fmt::format("is there already and user {}'s: remove it", status.st_uid));
+  if ((status.st_mode & 0077U) != 0) {
+    refuse(fmt::format("has mode {:04o}: others may open it: chmod 0700 {}",
+                       static_cast<unsigned>(status.st_mode) & 07777U, path.string()));
+  }
+  std::error_code failed;
+  const bool is_empty = fs::is_empty(path, failed);
+  if (failed) refuse(failed.message());
+  if (!is_empty) refuse("is there already and not empty: it may have keys of another cluster");
+  return false;
+}
+
+/// Removes files and empty directories, the last first, unless they shall stay.
+class Removal {
+ public:
+  Removal() = default;
+  ~Removal() {
+    std::error_code ignored;
+    for (; !paths_.empty(); paths_.pop_back()) fs::remove(paths_.back(), ignored);
+  }
+  Removal(const Removal&) = delete;
+  Removal& operator=(const Removal&) = delete;
+
+  void add(fs::path path) { paths_.push_back(std::move(path)); }
+  void cancel() { paths_.clear(); }
+
+ private:
+  std::vector<fs::path> paths_;
+};
+
 /// Waits for nobody: whoever else changes the directory is a person, too.
 FileDescriptor lock(const std::string& path) {
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -96,13 +136,19 @@ KeyDirectory KeyDirectory::make(std::string path) {
   if (fs::exists(cluster_key_path(path), ignored)) {
     throw KeysError(fmt::format("{} is there already: it is the key of a cluster", cluster_key_path(path)));
   }
-  if (!fs::is_directory(path, ignored)) make_directory(path);
-  make_directory(fs::path(path) / "nodes");
+  Removal of_what_was_made;
+  if (!fs::is_directory(path, ignored)) {
+    make_directory(path);
+    of_what_was_made.add(path);
+  }
+  if (make_nodes_directory(fs::path(path) / "nodes")) of_what_was_made.add(fs::path(path) / "nodes");
   const ClusterKeyFile cluster = ClusterKeyFile::random();
   value_of(cluster.save(cluster_key_path(path)));
+  of_what_was_made.add(cluster_key_path(path));
   KeyDirectory made(path, lock(cluster_key_path(path)), value_of(ClusterKeyFile::load(cluster_key_path(path))));
   made.list_.cluster_id = cluster.cluster_id;
   made.write_list(made.list_);
+  of_what_was_made.cancel();
   return made;
 }
 

@@ -29,7 +29,8 @@ class KeysError : public std::runtime_error {
 /// directory at a time. All members throw KeysError, then nothing was changed unless they say otherwise.
 class KeyDirectory {
  public:
-  /// Makes the directory with a new cluster key and a list without members.
+  /// Makes the directory with a new cluster key and a list without members. The directory may be there, and "nodes" in
+  /// it if that is empty and closed to others. If a step fails, what was made before is removed.
   [[nodiscard]] static KeyDirectory make(std::string path);
 
   /// Opens what `make` has made.

@@ -142,6 +142,28 @@ BOOST_AUTO_TEST_CASE(a_directory_is_made_once_and_changed_by_one_at_a_time) {
              keys.path() + "/cluster.key is in use by another `troupe keys`");
 }
 
+BOOST_AUTO_TEST_CASE(a_directory_that_could_not_be_made_can_be_made_later) {
+  const Keys keys;
+  const fs::path nodes = fs::path(keys.path()) / "nodes";
+  fs::create_directory(keys.path());
+  const auto make = [&] { (void)KeyDirectory::make(keys.path()); };
+  BOOST_REQUIRE(::chmod(keys.path().c_str(), 0777) == 0);
+  BOOST_TEST(refusal_of(make) ==
+             "others may write to the directory " + keys.path() + ", mode 0777: chmod go-w " + keys.path());
+  BOOST_TEST(fs::is_empty(keys.path()));  // neither "nodes" nor a key that a second try would not replace
+  BOOST_REQUIRE(::chmod(keys.path().c_str(), 0700) == 0);
+  fs::create_directory(nodes);
+  BOOST_REQUIRE(::chmod(nodes.c_str(), 0755) == 0);
+  BOOST_TEST(refusal_of(make) == nodes.string() + " has mode 0755: others may open it: chmod 0700 " + nodes.string());
+  BOOST_REQUIRE(::chmod(nodes.c_str(), 0700) == 0);
+  std::ofstream(nodes / "ps.key") << "somebody's";
+  BOOST_TEST(refusal_of(make) ==
+             nodes.string() + " is there already and not empty: it may have keys of another cluster");
+  BOOST_TEST(fs::exists(nodes / "ps.key"));
+  fs::remove(nodes / "ps.key");
+  BOOST_TEST(KeyDirectory::make(keys.path()).list().serial == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(files_that_are_not_right_are_named) {
   const Keys keys;
   KeyDirectory directory = KeyDirectory::make(keys.path());
