@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -417,15 +419,32 @@ The launcher keeps the newest 128 KiB of each node. All that nodes print: troupe
   return troupe::run_host_part(std::move(cluster), {arguments.host, arguments.key_files}, launch);
 }
 
+int say_unwritten(int error) {
+  fmt::print(stderr, "troupe: cannot write standard output: {}\n", std::generic_category().message(error));
+  return 1;
+}
+
+/// Writes what stdio still holds. Returns `status`, or 1 if all went well but for that.
+int flush(int status) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  const int failure = say_unwritten(errno == 0 ? EIO : errno);
+  return status == 0 ? failure : status;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   open_standard_descriptors();
   try {
-    return run(argc, argv);
+    return flush(run(argc, argv));
   } catch (const troupe::ConfigError& error) {
     fmt::print(stderr, "{}\n", error.what());
     return kUsageError;
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) return say_unwritten(error.code().value());
+    fmt::print(stderr, "troupe: {}\n", error.what());
+    return 1;
   } catch (const std::exception& error) {
     fmt::print(stderr, "troupe: {}\n", error.what());
     return 1;

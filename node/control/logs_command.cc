@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <iterator>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -93,12 +95,13 @@ class LogReader {
 
   [[nodiscard]] bool is_there() const { return std::ranges::count(detail::control_names(), launcher_) > 0; }
 
+  /// Throws std::system_error.
   void print(const std::vector<LogLine>& lines) {
     if (lines.empty()) return;
     fmt::print("{}", options_.format == ReportFormat::json
                          ? json_of(LogReport{.next = next_, .more = false, .over = over_, .lines = lines}) + "\n"
                          : text_.of(lines));
-    std::fflush(stdout);
+    if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category(), "standard output");
   }
 
   const ControlName launcher_;

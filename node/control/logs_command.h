@@ -26,7 +26,7 @@ struct LogsOptions {
 };
 
 /// Prints the newest lines, with `follow` also those to come, until the cluster ends. Returns the shell's exit status:
-/// 0 if a launcher has answered.
+/// 0 if a launcher has answered. Throws std::system_error if standard output cannot be written.
 [[nodiscard]] int show_logs(LogsOptions options);
 
 namespace detail {

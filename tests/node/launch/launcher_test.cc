@@ -440,4 +440,24 @@ BOOST_AUTO_TEST_CASE(logs_shows_what_was_printed_and_follows_to_the_end) {
   BOOST_TEST(logs({"ps", file}).status == 1);
 }
 
+const std::string kNoRoom = "troupe: cannot write standard output: No space left on device";
+
+// /dev/full takes nothing, as a full disk.
+BOOST_AUTO_TEST_CASE(a_command_whose_output_cannot_be_written_fails) {
+  const std::string troupe = TROUPE_PROGRAM;
+  for (const std::string arguments :
+       {"--help", "config show cluster.toml", "status cluster.toml", "keys init-cluster"}) {
+    auto run = up(role("ps", "exec 2>&1; " + troupe + " " + arguments + " >/dev/full; echo status $?"));
+    expect_lines(with(run.finish().lines, "[ps]"), {"[ps] " + kNoRoom, "[ps] status 1"});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(following_ends_when_the_output_cannot_be_written) {
+  const std::string follow = std::string(TROUPE_PROGRAM) + " logs ps cluster.toml --follow >/dev/full; echo status $?";
+  auto run = up(role("ps", "echo one; until [ -e told ]; do sleep 0.01; done") +
+                role("reader", "exec 2>&1; until " + std::string(TROUPE_PROGRAM) +
+                                   " logs ps cluster.toml | grep -q one; do :; done; " + follow + "; touch told"));
+  expect_lines(with(run.finish().lines, "[reader]"), {"[reader] " + kNoRoom, "[reader] status 1"});
+}
+
 BOOST_AUTO_TEST_SUITE_END()
