@@ -311,7 +311,7 @@ class Launcher {
     for (auto& [id, text] : recent_.take_answers(Clock::now())) {
       if (control_) control_->take_answer(id, std::move(text));
     }
-    if (output_.take_closed()) take_closed();
+    if (const auto closed = output_.take_closed()) take_closed(*closed);
     carry_out(rules_.on_time(Clock::now()));
   }
 
@@ -367,21 +367,31 @@ class Launcher {
     }
   }
 
-  /// One of the own outputs was found closed: interrupts unless the user has. The second output, or the one whose
-  /// reader has ended by the same Ctrl-C, says nothing new.
-  void take_closed() {
+  /// One of the own outputs cannot be written: interrupts unless the user has. The second output, or the one whose
+  /// reader has ended by the same Ctrl-C, says nothing new. Without room for standard error the nodes can go on.
+  void take_closed(const OutputQueue::Closed& closed) {
     take_signals();  // one that came before the output was closed
-    if (!rules_.finished() && !rules_.interrupt()) interrupt(SIGPIPE);
+    const bool is_out = closed.stream == Output::out;
+    std::string why = signal_name(SIGPIPE);
+    if (closed.error != EPIPE) {
+      why = fmt::format("cannot write standard {}: {}", is_out ? "output" : "error", strerror(closed.error));
+      if (is_out) unwritten_ = why;
+      if (!is_out || rules_.finished() || rules_.interrupt())
+        return view_.say(is_out ? Output::err : Output::out, "[troupe] " + why, Tone::failure);
+    }
+    if (!rules_.finished() && !rules_.interrupt()) interrupt(SIGPIPE, why);
   }
 
-  void interrupt(int signal) {
+  void interrupt(int signal) { interrupt(signal, signal_name(signal)); }
+
+  void interrupt(int signal, std::string_view why) {
     if (rules_.finished()) return output_.drop();
     const bool again = rules_.interrupt().has_value();
     killing_ = again;
     const std::string names = count_of(rules_.running(), "node");
     view_.say(Output::err,
-              again ? fmt::format("[troupe] {}: killing {}", signal_name(signal), names)
-                    : fmt::format("[troupe] {}: stopping {}, again to kill", signal_name(signal), names),
+              again ? fmt::format("[troupe] {}: killing {}", why, names)
+                    : fmt::format("[troupe] {}: stopping {}, again to kill", why, names),
               Tone::quiet);
     carry_out(rules_.on_interrupt(signal, Clock::now()));
   }
@@ -410,17 +420,24 @@ class Launcher {
                     (last_line.empty() ? "" : fmt::format("; its last line: {}", last_line)),
                 Tone::failure);
     } else if (const auto signal = rules_.interrupt()) {
-      view_.say(Output::err, fmt::format("[troupe] ended by {}", signal_name(*signal)), Tone::quiet);
+      const bool is_unwritten = *signal == SIGPIPE && !unwritten_.empty();
+      view_.say(Output::err,
+                fmt::format("[troupe] ended{}", is_unwritten ? ": " + unwritten_ : " by " + signal_name(*signal)),
+                Tone::quiet);
     } else if (plan_.result) {
       view_.say(Output::out, view_.last_output_line(*plan_.result));
     }
   }
 
-  /// Writes the remaining output, unless the user interrupts that. Returns `status`.
+  /// Writes the remaining output, unless the user interrupts that. Returns `status`; 1 if nothing failed but writing.
   int flush(int status) {
     output_.push(view_.take());
-    while (!output_.empty()) turn();
-    return status;
+    while (!output_.empty()) {
+      turn();
+      output_.push(view_.take());
+    }
+    const bool is_ended_by_it = rules_.interrupt() == SIGPIPE && !rules_.first_failure();
+    return !unwritten_.empty() && (status == 0 || is_ended_by_it) ? 1 : status;
   }
 
   const ClusterConfig& config_;
@@ -435,7 +452,8 @@ class Launcher {
   OutputQueue output_;
   const std::chrono::milliseconds stop_timeout_;
   Supervision rules_;
-  bool killing_ = false;  ///< the user interrupted twice
+  bool killing_ = false;   ///< the user interrupted twice
+  std::string unwritten_;  ///< why standard output is not whole; empty: it is, or its reader has gone
   std::vector<std::unique_ptr<HostRun>> hosts_;
   std::vector<std::size_t> host_of_;  ///< the index in hosts_ of each node's host
   std::vector<std::string> ends_;     ///< of each node, empty while it runs

@@ -16,7 +16,8 @@ struct LaunchOptions {
 };
 
 /// Runs the cluster to its end. Returns the shell's exit status: 0 if every node succeeded, otherwise that of the first
-/// failure (its own exit status, or 128 + signal), or 128 + signal after an interrupt.
+/// failure (its own exit status, or 128 + signal), or 128 + signal after an interrupt; 1 if nothing else failed and
+/// standard output could not be written. If its reader has gone, that is an interrupt by SIGPIPE.
 ///
 /// Nodes print through standard output and error, prefixed with their names; the last line is the first failure, or the
 /// result if one is configured. On other hosts, agents run the nodes (hosts/). No process of the cluster outlives the

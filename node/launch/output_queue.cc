@@ -32,7 +32,7 @@ void OutputQueue::write_some() {
   if (written < 0) {
     const Output closed = front.stream;
     closed_[static_cast<std::size_t>(closed)] = true;
-    news_ = true;
+    news_ = Closed{closed, errno};
     std::erase_if(texts_, [&](const ShownText& text) { return text.stream == closed; });
     written_ = 0;
     size_ = 0;
@@ -50,7 +50,7 @@ void OutputQueue::drop() {
   size_ = 0;
 }
 
-bool OutputQueue::take_closed() { return std::exchange(news_, false); }
+std::optional<OutputQueue::Closed> OutputQueue::take_closed() { return std::exchange(news_, std::nullopt); }
 
 void OutputQueue::pop_front() {
   texts_.pop_front();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "node/launch/log_view.h"
@@ -13,6 +14,12 @@ namespace troupe::detail {
 /// Keeps the order over both streams. Never blocks: call write_some when poll(2) reports descriptor() writable.
 class OutputQueue {
  public:
+  /// A stream that cannot be written any more.
+  struct Closed {
+    Output stream;
+    int error;  ///< of write(2): EPIPE if its reader has gone
+  };
+
   void push(std::vector<ShownText> texts);
 
   [[nodiscard]] bool empty() const { return texts_.empty(); }
@@ -27,8 +34,8 @@ class OutputQueue {
   /// Drops the unwritten text.
   void drop();
 
-  /// Returns true once after a stream was found closed.
-  [[nodiscard]] bool take_closed();
+  /// Returns the stream that write_some has found closed, once.
+  [[nodiscard]] std::optional<Closed> take_closed();
 
  private:
   void pop_front();
@@ -37,7 +44,7 @@ class OutputQueue {
   std::size_t written_ = 0;  ///< bytes of the front
   std::size_t size_ = 0;
   std::array<bool, 2> closed_{};
-  bool news_ = false;
+  std::optional<Closed> news_;
 };
 
 }  // namespace troupe::detail

@@ -452,6 +452,36 @@ BOOST_AUTO_TEST_CASE(a_command_whose_output_cannot_be_written_fails) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_run_without_room_for_its_output_says_so_and_stops) {
+  const std::string inner = "exec 2>&1; " + std::string(TROUPE_PROGRAM) + " up inner.toml";
+  std::ofstream(path() / "inner.toml") << role("talker", "while :; do echo more; done");
+  auto run = up(role("ps", inner + " >/dev/full; echo status $?"));
+  const auto lines = with(run.finish().lines, "[ps]");
+  BOOST_TEST_REQUIRE(lines.size() == 4U);
+  expect_lines({lines.begin() + 1, lines.end()},
+               {"[ps] [troupe] cannot write standard output: No space left on device: stopping 1 node, again to kill",
+                "[ps] [troupe] ended: cannot write standard output: No space left on device", "[ps] status 1"});
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_whose_last_output_has_no_room_fails) {
+  const std::string inner = "exec 2>&1; " + std::string(TROUPE_PROGRAM) + " up inner.toml";
+  std::ofstream(path() / "inner.toml") << role("last", "echo done");
+  auto run = up(role("ps", inner + " >/dev/full; echo status $?"));
+  const auto lines = run.finish().lines;
+  BOOST_TEST(!with(lines, "[ps] [troupe] cannot write standard output: No space left on device").empty());
+  BOOST_TEST(with(lines, "[ps] status").at(0) == "[ps] status 1");
+}
+
+BOOST_AUTO_TEST_CASE(a_run_goes_on_without_room_for_standard_error) {
+  std::ofstream(path() / "inner.toml") << role("talker", "for i in 1 2 3; do echo $i >&2; done; echo done");
+  auto run = up(role("ps", std::string(TROUPE_PROGRAM) + " up inner.toml 2>/dev/full; echo status $?"));
+  const auto lines = run.finish().lines;
+  BOOST_TEST(with(lines, "[ps] [troupe] cannot write standard error: No space left on device").size() == 1U);
+  BOOST_TEST(with(lines, "[ps] [talker] done").size() == 1U);
+  BOOST_TEST(with(lines, "[ps] status").at(0) == "[ps] status 0");
+}
+
 BOOST_AUTO_TEST_CASE(following_ends_when_the_output_cannot_be_written) {
   const std::string follow = std::string(TROUPE_PROGRAM) + " logs ps cluster.toml --follow >/dev/full; echo status $?";
   auto run = up(role("ps", "echo one; until [ -e told ]; do sleep 0.01; done") +
