@@ -447,7 +447,8 @@ BOOST_AUTO_TEST_CASE(a_command_whose_output_cannot_be_written_fails) {
   const std::string troupe = TROUPE_PROGRAM;
   for (const std::string arguments :
        {"--help", "config show cluster.toml", "status cluster.toml", "keys init-cluster"}) {
-    auto run = up(role("ps", "exec 2>&1; " + troupe + " " + arguments + " >/dev/full; echo status $?"));
+    const std::string awaited = "until " + troupe + " logs ps cluster.toml >/dev/null 2>&1; do :; done; ";
+    auto run = up(role("ps", "exec 2>&1; " + awaited + troupe + " " + arguments + " >/dev/full; echo status $?"));
     expect_lines(with(run.finish().lines, "[ps]"), {"[ps] " + kNoRoom, "[ps] status 1"});
   }
 }
@@ -486,7 +487,7 @@ BOOST_AUTO_TEST_CASE(following_ends_when_the_output_cannot_be_written) {
   const std::string follow = std::string(TROUPE_PROGRAM) + " logs ps cluster.toml --follow >/dev/full; echo status $?";
   auto run = up(role("ps", "echo one; until [ -e told ]; do sleep 0.01; done") +
                 role("reader", "exec 2>&1; until " + std::string(TROUPE_PROGRAM) +
-                                   " logs ps cluster.toml | grep -q one; do :; done; " + follow + "; touch told"));
+                                   " logs ps cluster.toml 2>&1 | grep -q one; do :; done; " + follow + "; touch told"));
   expect_lines(with(run.finish().lines, "[reader]"), {"[reader] " + kNoRoom, "[reader] status 1"});
 }
 
