@@ -306,6 +306,10 @@ class Builder {
         continue;
       }
       count += role.count;
+      if (const std::string longest = node_name(role, role.count - 1); longest.size() > kConfiguredNameMax) {
+        problem(role.name_origin, fmt::format("role.name: node name \"{}\" has {} characters, more than {}", longest,
+                                              longest.size(), kConfiguredNameMax));
+      }
       for (int index = 0; index < role.count; ++index) {
         const auto [other, is_free] = nodes.emplace(node_name(role, index), owner);
         if (is_free) continue;

@@ -542,7 +542,8 @@ bool is_valid_name(std::string_view candidate) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
            c == ':' || c == '.';
   };
-  return !candidate.empty() && candidate.size() <= 64 && std::all_of(candidate.begin(), candidate.end(), allowed);
+  return !candidate.empty() && candidate.size() <= kConfiguredNameMax &&
+         std::all_of(candidate.begin(), candidate.end(), allowed);
 }
 
 std::string variable_name(std::string_view section, std::string_view key) {

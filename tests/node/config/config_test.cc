@@ -349,6 +349,16 @@ BOOST_AUTO_TEST_CASE(duplicate_names_are_refused) {
       {R"(cluster.toml:6: role.name: node name "t1" is already taken by role "t" at cluster.toml:2)"});
 }
 
+BOOST_AUTO_TEST_CASE(names_of_all_nodes_of_a_role_fit_a_socket) {
+  const auto role = [](std::size_t characters, const std::string& count) {
+    return "[[role]]\nname = \"" + std::string(characters, 'n') + "\"\ncount = " + count + "\ncommand = [\"a\"]\n";
+  };
+  BOOST_TEST(load(role(64, "1")).roles[0].name.size() == 64U);
+  BOOST_TEST(load(role(62, "100")).roles[0].count == 100);  // "...99"
+  check_lines(errors(role(62, "101")), {"cluster.toml:2: role.name: node name \"" + std::string(62, 'n') +
+                                        "100\" has 65 characters, more than 64"});
+}
+
 BOOST_AUTO_TEST_CASE(the_result_names_a_node) {
   const std::string role = "[[role]]\nname = \"trainer\"\ncount = 2\ncommand = [\"a\"]\n";
   BOOST_TEST(load("[cluster]\nresult = \"trainer1\"\n" + role).result == "trainer1");
