@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kSections = {"cluster", "node", "pool", "peer", "role", "host"};
 
+constexpr std::size_t kDotsMax = 32;  // of a line; "env.NAME" has one
+
 std::string_view type_name(const toml::node& node) {
   switch (node.type()) {
     case toml::node_type::table: return "a table";
@@ -61,6 +63,47 @@ RawSetting raw(const toml::node& node) {
   return Misfit{std::string(type_name(node))};
 }
 
+/// Returns the quotes that `text` begins with: one, or three of a string of several lines.
+std::string_view opening_quote(std::string_view text) {
+  const std::string_view three = text.substr(0, 3);
+  return three == R"(""")" || three == "'''" ? three : text.substr(0, 1);
+}
+
+/// Returns the first line with more than kDotsMax dots outside of strings and comments; 0 if there is none. toml++
+/// calls itself for each table of a dotted key.
+unsigned line_of_deep_key(std::string_view text) {
+  unsigned line = 1;
+  std::size_t dots = 0;
+  std::string_view quote;  // of the string around `at`
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '\n') {
+      ++line;
+      ++at;
+      dots = 0;
+      if (quote.size() == 1) quote = {};  // an error, at which toml++ ends
+    } else if (quote.empty() && c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (quote.empty() && (c == '"' || c == '\'')) {
+      quote = opening_quote(text.substr(at));
+      at += quote.size();
+    } else if (quote.empty()) {
+      if (c == '.' && ++dots > kDotsMax) return line;
+      ++at;
+    } else if (c == '\\' && quote.front() == '"') {
+      at += text.substr(at + 1).starts_with('\n') ? 1 : 2;
+    } else if (text.substr(at).starts_with(quote)) {
+      at += quote.size();
+      // Three quotes may have two more before them, which are the string's.
+      for (int more = 0; quote.size() == 3 && more < 2 && text.substr(at).starts_with(quote.front()); ++more) ++at;
+      quote = {};
+    } else {
+      ++at;
+    }
+  }
+  return 0;
+}
+
 class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file) {}
@@ -73,8 +116,13 @@ class Reader {
       problem(place(0), fmt::format("cannot read: {}", std::strerror(errno == 0 ? EIO : errno)));
       return std::move(result_);
     }
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    if (const unsigned line = line_of_deep_key(text); line != 0) {
+      problem(place(line), fmt::format("a key with more than {} dots", kDotsMax));
+      return std::move(result_);
+    }
     try {
-      read(toml::parse(stream, file_));
+      read(toml::parse(std::string_view(text), file_));
     } catch (const toml::parse_error& error) {
       problem(place(error.source().begin.line), std::string(error.description()));
     }

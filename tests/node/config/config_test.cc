@@ -401,6 +401,28 @@ BOOST_AUTO_TEST_CASE(unreadable_and_malformed_files_are_one_line) {
   BOOST_TEST(lines[0].starts_with("cluster.toml:2: "), lines[0]);
 }
 
+BOOST_AUTO_TEST_CASE(keys_of_many_dots_are_refused_before_they_are_parsed, *boost::unit_test::label("attack")) {
+  std::string deep = "a";
+  for (int i = 0; i < 50'000; ++i) deep += ".a";
+  const std::string two_lines = std::string("[cluster]\n") + deep + " = 1\n";
+  check_lines(errors(two_lines), {"cluster.toml:2: a key with more than 32 dots"});
+  check_lines(errors("[" + deep + "]\n"), {"cluster.toml:1: a key with more than 32 dots"});
+  // Strings of several lines, with all that may end them, hide no key.
+  for (const std::string text : {R"("""a" """"")", "'''\n'''''", R"("\"")", "'\\'", "\"\""}) {
+    const auto lines = errors("x = [" + text + ", {" + deep + " = 1}]\n");
+    BOOST_TEST_REQUIRE(lines.size() == 1U);
+    BOOST_TEST(lines[0].ends_with(": a key with more than 32 dots"), text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(dots_of_strings_and_comments_are_not_those_of_keys) {
+  const std::string dots(1000, '.');
+  for (const std::string quote : {"\"", "'", "'''", R"(""")"}) {
+    const auto config = load("[[role]] # " + dots + "\nname = \"ps\"\ncommand = [" + quote + dots + quote + "]\n");
+    BOOST_TEST(config.roles[0].command[0] == dots);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(hosts_are_reached_by_ssh_unless_the_file_says_otherwise) {
   const ClusterConfig config = load(R"([cluster]
 copy = true
