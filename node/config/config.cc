@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -36,7 +37,11 @@ class Builder {
  public:
   Builder(const std::string& file, GivenConfig given) : given_(std::move(given)), problems_(given_.problems) {
     config_.file = file;
-    config_.directory = std::filesystem::absolute(file).parent_path().lexically_normal();
+    std::error_code failed;
+    config_.directory = std::filesystem::absolute(file, failed).parent_path().lexically_normal();
+    if (failed && problems_.empty()) {  // else the file was not read either
+      problem({Origin::Layer::file, file}, fmt::format("cannot tell its directory: {}", failed.message()));
+    }
   }
 
   ClusterConfig build() && {

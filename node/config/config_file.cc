@@ -131,7 +131,8 @@ class Reader {
 
  private:
   Origin place(unsigned line) const {
-    return {Origin::Layer::file, line == 0 ? file_ : fmt::format("{}:{}", file_, line), line};
+    const std::string_view file = file_.empty() ? R"("")" : std::string_view(file_);
+    return {Origin::Layer::file, line == 0 ? std::string(file) : fmt::format("{}:{}", file, line), line};
   }
   Origin place(const toml::key& key) const { return place(key.source().begin.line); }
 

@@ -396,6 +396,7 @@ BOOST_AUTO_TEST_CASE(overrides_that_name_nothing_are_refused) {
 BOOST_AUTO_TEST_CASE(unreadable_and_malformed_files_are_one_line) {
   check_lines(errors_of((path() / "absent.toml").string()), {"absent.toml: cannot read: No such file or directory"});
   check_lines(errors_of(path().string() + "/."), {".: cannot read: Is a directory"});
+  check_lines(errors_of(""), {R"("": cannot read: No such file or directory)"});
   const auto lines = errors("[cluster]\nname = \n");
   BOOST_TEST_REQUIRE(lines.size() == 1u);
   BOOST_TEST(lines[0].starts_with("cluster.toml:2: "), lines[0]);

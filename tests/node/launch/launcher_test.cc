@@ -398,6 +398,15 @@ BOOST_AUTO_TEST_CASE(a_taken_port_is_one_line) {
   BOOST_TEST(!std::filesystem::exists(path() / "started"));
 }
 
+BOOST_AUTO_TEST_CASE(a_file_in_a_directory_that_was_removed_cannot_be_read) {
+  for (const std::string command : {"up", "doctor", "config show"}) {
+    auto run = up(role("ps", "exec 2>&1; mkdir gone; cd gone; rmdir ../gone; " + std::string(TROUPE_PROGRAM) + " " +
+                                 command + " inner.toml; echo status $?"));
+    expect_lines(with(run.finish().lines, "[ps]"),
+                 {"[ps] inner.toml: cannot read: No such file or directory", "[ps] status 2"});
+  }
+}
+
 BOOST_AUTO_TEST_CASE(all_errors_of_a_file_are_shown_and_nothing_else) {
   auto run = up("[cluster]\nport = \"x\"\n[[role]]\nname = \"ps\"\ncomand = [\"./ps\"]\n");
   const auto result = run.finish();
