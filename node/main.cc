@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -97,6 +98,31 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
+/// Takes seconds from `min` on, of an hour at most. CLI11's own range takes "nan".
+CLI::Validator seconds_from(double min) {
+  return {[min](const std::string& text) {
+            constexpr double kMax = 3600;
+            double value = 0;
+            const char* const last = text.data() + text.size();
+            const auto [end, error] = std::from_chars(text.data(), last, value);
+            if (error == std::errc{} && end == last && value >= min && value <= kMax) return std::string();
+            return fmt::format("\"{}\" is no number of seconds from {} to {}", text, min, kMax);
+          },
+          ""};
+}
+
+/// Takes a number that is 0 or more. CLI11 makes a large one of "-1".
+CLI::Validator any_count() {
+  return {[](const std::string& text) {
+            std::size_t value = 0;
+            const char* const last = text.data() + text.size();
+            const auto [end, error] = std::from_chars(text.data(), last, value);
+            if (error == std::errc{} && end == last) return std::string();
+            return fmt::format("\"{}\" is no number from 0 on", text);
+          },
+          ""};
+}
+
 void add_overrides(CLI::App& command, Arguments& arguments) {
   command.add_option("--set", arguments.overrides, "override a key, e.g. cluster.port=29500; may be repeated")
       ->type_name("KEY=VALUE")
@@ -117,7 +143,7 @@ void add_asking(CLI::App& command, Arguments& arguments) {
   command.add_flag("--json", arguments.json, "print JSON; times are seconds");
   command.add_option("--timeout", arguments.timeout, "how long to wait for an answer [2]")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, 3600.0).description(""));
+      ->check(seconds_from(0.001));
 }
 
 CLI::App* add_doctor(CLI::App& app, Arguments& arguments) {
@@ -130,7 +156,7 @@ CLI::App* add_doctor(CLI::App& app, Arguments& arguments) {
   doctor->add_flag("--json", arguments.json, "print JSON");
   doctor->add_option("--timeout", arguments.step_timeout, "how long each host may take at each step [10]")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.1, 3600.0).description(""));
+      ->check(seconds_from(0.1));
   doctor->footer(R"(
 It logs in as `troupe up` does, starts no node, and copies nothing. Every pair of hosts is tried in both directions.
 Status: 0 if there is no problem, else 1; 2 for a wrong file.
@@ -340,7 +366,7 @@ Status: 0 if every process has answered, else 1.
   CLI::App* logs = app.add_subcommand("logs", "Prints the newest lines of a running cluster, or of one node of it");
   logs->add_option("NODE", arguments.node, "the node's name, or the cluster's [all nodes]")->type_name("");
   add_asking(*logs, arguments);
-  logs->add_option("--lines", arguments.lines, "how many [50]")->type_name("COUNT");
+  logs->add_option("--lines", arguments.lines, "how many [50]")->type_name("COUNT")->check(any_count());
   logs->add_flag("--follow", arguments.follow, "go on until the cluster ends");
   logs->footer(R"(
 The launcher keeps the newest 128 KiB of each node. All that nodes print: troupe up --log-dir.

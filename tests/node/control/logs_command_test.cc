@@ -3,7 +3,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "tests/support/troupe_run.h"
 
 namespace troupe::testing {
 namespace {
@@ -34,6 +37,22 @@ BOOST_AUTO_TEST_CASE(no_line_commands_the_terminal, *boost::unit_test::label("at
   BOOST_TEST(without_commands("\x1b[12") == "");
   BOOST_TEST(without_commands("\x1b") == " ");
   BOOST_TEST(without_commands("grüße") == "grüße");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_number_is_refused_by_each_command) {
+  const auto check = [](std::vector<std::string> arguments, const std::string& refusal) {
+    const auto result = TroupeRun(".", std::move(arguments)).finish();
+    BOOST_TEST(result.status == 2);
+    BOOST_TEST(result.last() == "troupe: " + refusal + " (see troupe --help)");
+  };
+  for (const std::string number : {"nan", "-nan", "inf", "-1", "0", "2s", ""}) {
+    check({"status", "--timeout", number}, "--timeout: \"" + number + "\" is no number of seconds from 0.001 to 3600");
+    check({"doctor", "h", "--timeout", number},
+          "--timeout: \"" + number + "\" is no number of seconds from 0.1 to 3600");
+  }
+  for (const std::string number : {"-1", "1.5", "99999999999999999999", "many", ""}) {
+    check({"logs", "--lines", number}, "--lines: \"" + number + "\" is no number from 0 on");
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
