@@ -10,6 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include "node/config/string_array.h"
+
 namespace troupe {
 namespace {
 
@@ -192,31 +194,6 @@ std::optional<ByteSize> parse_size(std::string_view text_form) {
   return std::nullopt;
 }
 
-/// Returns the strings of `["a", "b"]`; nullopt if `text_form` has another form.
-std::optional<std::vector<std::string>> parse_list(std::string_view text_form) {
-  std::vector<std::string> items;
-  const auto skip_blanks = [&] {
-    text_form.remove_prefix(std::min(text_form.find_first_not_of(' '), text_form.size()));
-  };
-  const auto take = [&](char wanted) {
-    skip_blanks();
-    if (!text_form.starts_with(wanted)) return false;
-    text_form.remove_prefix(1);
-    return true;
-  };
-  if (!take('[')) return std::nullopt;
-  while (!take(']')) {
-    if (!items.empty() && !take(',')) return std::nullopt;
-    if (!take('"')) return std::nullopt;
-    const auto end = text_form.find('"');
-    if (end == std::string_view::npos) return std::nullopt;
-    items.emplace_back(text_form.substr(0, end));
-    text_form.remove_prefix(end + 1);
-  }
-  skip_blanks();
-  return text_form.empty() ? std::optional(std::move(items)) : std::nullopt;
-}
-
 struct Describe {
   std::string operator()(const Untyped& raw) const { return fmt::format("\"{}\"", raw.text); }
   std::string operator()(std::int64_t raw) const { return fmt::format("integer {}", raw); }
@@ -292,7 +269,7 @@ std::vector<std::string> checked_list(const RawSetting& raw) {
   if (const auto* typed = std::get_if<std::vector<std::string>>(&raw)) {
     items = *typed;
   } else if (const auto* untyped = std::get_if<Untyped>(&raw)) {
-    auto parsed = parse_list(untyped->text);
+    auto parsed = detail::parse_string_array(untyped->text);
     if (!parsed) refuse(kExpected, raw);
     items = std::move(*parsed);
   } else {

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kHashBytes = 32;
+constexpr std::size_t kProgramHashBytes = 32;
 
 [[noreturn]] void fail(const fs::path& path) { throw std::system_error(errno, std::generic_category(), path.string()); }
 
@@ -48,7 +48,7 @@ std::string hash_of_file(const fs::path& path) {
   if (!file.is_open()) fail(path);
   if (sodium_init() < 0) throw std::system_error(std::make_error_code(std::errc::not_supported), "libsodium");
   crypto_generichash_state state;
-  crypto_generichash_init(&state, nullptr, 0, kHashBytes);
+  crypto_generichash_init(&state, nullptr, 0, kProgramHashBytes);
   std::array<unsigned char, 64 * 1024> buffer{};
   while (true) {
     const ssize_t size = ::read(file.get(), buffer.data(), buffer.size());
@@ -57,7 +57,7 @@ std::string hash_of_file(const fs::path& path) {
     if (size == 0) break;
     crypto_generichash_update(&state, buffer.data(), static_cast<unsigned long long>(size));
   }
-  std::array<unsigned char, kHashBytes> hash{};
+  std::array<unsigned char, kProgramHashBytes> hash{};
   crypto_generichash_final(&state, hash.data(), hash.size());
   std::string text;
   for (const unsigned char byte : hash) text += fmt::format("{:02x}", byte);
@@ -128,8 +128,8 @@ void HostPrograms::begin_copy(std::size_t index) {
     throw AgentProtocolError(fmt::format("program {} was not asked for", index));
   }
   const AgentProgram& program = programs_[index];
-  const bool is_hash =
-      program.hash.size() == 2 * kHashBytes && program.hash.find_first_not_of("0123456789abcdef") == std::string::npos;
+  const bool is_hash = program.hash.size() == 2 * kProgramHashBytes &&
+                       program.hash.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!is_hash) throw AgentProtocolError("a hash that is none");
   const fs::path target = copy_of(program);
   const fs::path base = target.parent_path().parent_path().parent_path().parent_path();

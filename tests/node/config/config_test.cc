@@ -188,6 +188,16 @@ BOOST_AUTO_TEST_CASE(a_role_can_be_overridden_by_its_name) {
   BOOST_TEST(config.roles.at(1).command == (std::vector<std::string>{"./u", "-v"}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_list_is_overridden_as_the_file_would_have_it) {
+  const auto config = load(kMinimal, {{"TROUPE__ROLE__PS__COMMAND", R"(['a\b', "c"])"}},
+                           {R"(role.ps.command=["sh","-c","printf \"x\""])"});
+  const std::vector<std::string> wanted{"sh", "-c", "printf \"x\""};
+  BOOST_TEST(config.roles[0].command == wanted, boost::test_tools::per_element());
+  check_lines(
+      errors(kMinimal, {}, {R"(role.ps.command=["\d"])"}),
+      {R"(command line: role.command: expected an array of strings such as ["./ps", "--fast"], found "["\d"]")"});
+}
+
 BOOST_AUTO_TEST_CASE(ports_are_a_range) {
   BOOST_TEST(load("[cluster]\nports = \"29500-29599\"\n" + std::string(kMinimal)).node.ports == "29500-29599");
   for (const std::string key : {"ports", "stream_ports"}) {
