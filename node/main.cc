@@ -205,6 +205,11 @@ std::string refuse_no_functions(const std::string& text) {
   return text.empty() ? "the text is empty: \"*\" lets them call all functions, \"-\" none" : "";
 }
 
+/// As refuse_no_functions, for a last day.
+std::string refuse_no_date(const std::string& text) {
+  return text.empty() ? "the text is empty: leave --until out for keys without a last day" : "";
+}
+
 CLI::App* add_keys(CLI::App& app, Arguments& arguments) {
   using enum troupe::KeysAction;
   CLI::App* keys = app.add_subcommand("keys", "Makes and checks the keys of nodes that no command starts together");
@@ -229,7 +234,9 @@ CLI::App* add_keys(CLI::App& app, Arguments& arguments) {
   }
   fresh->add_option("--for", arguments.keys_for, "all nodes of a cluster file that have no key yet")->type_name("FILE");
   for (CLI::App* command : {fresh, again}) {
-    command->add_option("--until", options.until, "the last day of the new keys, UTC: 2027-01-31")->type_name("DATE");
+    command->add_option("--until", options.until, "the last day of the new keys, UTC: 2027-01-31")
+        ->type_name("DATE")
+        ->check(CLI::Validator(refuse_no_date, ""));
   }
   for (CLI::App* command : {fresh, may}) {
     command

@@ -112,6 +112,9 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named) {
   shell.check({"new-node"}, 1, {"troupe: no node was named"});
   shell.check({"new-node", "ps", "--until", "tomorrow"}, 1,
               {"troupe: --until tomorrow: has no date such as 2027-01-31"});
+  shell.check(
+      {"new-node", "ps", "--until", ""}, 2,
+      {"troupe: --until: the text is empty: leave --until out for keys without a last day (see troupe --help)"});
   shell.check({"new-node", "ps", "--until", "2020-01-01"}, 1, {"troupe: --until 2020-01-01: this day is over"});
   (void)shell.keys({"new-node", "ps"});
   const std::string file = (shell.path() / "keys/nodes/ps.key").string();
