@@ -458,7 +458,6 @@ class Launcher {
   std::vector<std::size_t> host_of_;  ///< the index in hosts_ of each node's host
   std::vector<std::string> ends_;     ///< of each node, empty while it runs
   std::optional<ControlListener> control_;
-  std::array<char, 64 * 1024> buffer_{};
 };
 
 }  // namespace
