@@ -58,7 +58,7 @@ struct MemberList {
   [[nodiscard]] const Member* find(std::string_view name) const;
 };
 
-/// Reads "eval,stats.*", or "-" for no function; a "*" stands alone or behind a name and a dot. Throws
+/// Reads "eval,stats.*", or "-" for no function; a "*" ends a word and stands for all functions that begin so. Throws
 /// std::invalid_argument if it is neither, or too long.
 [[nodiscard]] std::vector<std::string> parse_calls(std::string_view text);
 [[nodiscard]] std::string calls_text(const std::vector<std::string>& calls);
