@@ -302,6 +302,7 @@ BOOST_FIXTURE_TEST_CASE(a_task_with_munge_and_one_without_do_not_meet, Slurm,
       "sh -c 'test $SLURM_PROCID = 1 && M=off || M={}; {} --set cluster.join_timeout=2s --munge $M || true'",
       path("munge"), troupe_node());
   const std::string said = srun("-N2 -n2", task);
+  BOOST_TEST_MESSAGE(said);
   const auto says = [&](const std::string& text) { return said.find(text) != std::string::npos; };
   BOOST_TEST(says("1.key: it has no MUNGE credential, and this task has MUNGE"));
   BOOST_TEST(says("0.key: it has a MUNGE credential, and this task has no MUNGE, since --munge is off"));
