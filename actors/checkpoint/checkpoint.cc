@@ -10,6 +10,7 @@
 #include "actors/collect.h"
 #include "actors/core/node_core.h"
 #include "actors/future.h"
+#include "actors/shards/optimizer_driver.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
 #include "tensor/io/generator_state.h"
@@ -242,11 +243,17 @@ void Checkpoint::restore(const Scope& scope, const FilePath& directory) const {
   if (!accepted.empty()) wait_all(accepted);
   for (const detail::Staging& staging : stagings) send(outside, staging);
 
+  std::map<std::string, detail::PreparedLoad> prepared;  // given up unless they are committed
   for (const Part& part : parts_) {
     if (const auto* optimizer = std::get_if<detail::OptimizerPart>(&part.state))
-      optimizer->load(outside, tensors_of(saved.at(part.name)));
+      prepared.emplace(part.name, optimizer->prepare(outside, tensors_of(saved.at(part.name))));
+  }
+  // Every owner has accepted everything. What this node refuses, it refuses before any of them takes it.
+  for (const Part& part : parts_) {
+    if (const auto load = prepared.find(part.name); load != prepared.end()) load->second.take_rates();
     if (const auto* local = std::get_if<LocalPart>(&part.state)) local->load(tensors_of(saved.at(part.name)));
   }
+  for (auto& [name, load] : prepared) load.commit(*outside.state().node, due_of(outside.state()));
   std::vector<Future<void>> loaded;
   for (const detail::Staging& staging : stagings)
     loaded.push_back(staging.target.rpc_async(outside, &StagedState::load));

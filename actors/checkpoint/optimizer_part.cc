@@ -81,8 +81,8 @@ OptimizerPart part_of(const DistOptimizer& optimizer, const std::vector<TableOfO
   };
   part.is_settled = [driver] { return !driver->has_unresolved(); };
   part.name_in_checkpoint = checkpoint_names(places);
-  part.load = [handle = optimizer, places](const Scope& scope, const NamedTensors& saved) mutable {
-    handle.load_state_dict(scope, with_split_tables(saved, places));
+  part.prepare = [driver, places](const Scope& scope, const NamedTensors& saved) {
+    return driver->prepare_load(*scope.state().node, due_of(scope.state()), with_split_tables(saved, places));
   };
   return part;
 }

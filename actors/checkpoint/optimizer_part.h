@@ -14,6 +14,8 @@
 
 namespace troupe::detail {
 
+class PreparedLoad;
+
 /// The functions hold a copy of the handle.
 struct OptimizerPart {
   /// Begins a snapshot on each owner, when no step of the handle is under way. Throws RemoteError: timeout.
@@ -22,8 +24,9 @@ struct OptimizerPart {
   /// later, they are of one moment (SH-12).
   std::function<bool()> is_settled;
   std::function<std::string(const std::string& name)> name_in_checkpoint;
-  /// Throws as DistOptimizer::load_state_dict, and ValueError for a table that does not fit.
-  std::function<void(const Scope&, const NamedTensors& saved)> load;
+  /// Gives the saved state to all owners, which do not take it yet. Throws as DistOptimizer::load_state_dict, and
+  /// ValueError for a table that does not fit.
+  std::function<PreparedLoad(const Scope&, const NamedTensors& saved)> prepare;
 };
 
 /// Throws ValueError if two tables have one name or one place.

@@ -235,6 +235,11 @@ std::uint64_t OptimizerDriver::settled() const {
 
 bool OptimizerDriver::has_unresolved() const {
   const std::lock_guard lock(mutex_);
+  if (lost_) {
+    Error why = *lost_;
+    why.operation = "save state";
+    throw RemoteError(std::move(why));
+  }
   return !unresolved_.empty();
 }
 
@@ -275,9 +280,13 @@ void OptimizerDriver::prepare(NodeCore& core, Due due, const StepId& step, const
   const auto prepared = ask_all(core, due, operation, make_message);
   const Error* error = first_error(prepared);
   if (error == nullptr) return;
+  abort(core, step);
+  fail_unapplied(*error, operation);
+}
+
+void OptimizerDriver::abort(NodeCore& core, const StepId& step) {
   for (const NodeLife& owner : owners_) core.notify(owner.name, actor(), msg::ShardAbort{id_, step});
   end_step(step);
-  fail_unapplied(*error, operation);
 }
 
 void OptimizerDriver::commit(NodeCore& core, Due due, const StepId& step) {
@@ -299,25 +308,29 @@ void OptimizerDriver::carry_out(NodeCore& core, Due due, const StepId& step, Ste
   const Future<StepOutcome> outcome = run->outcome();
   if (due && !outcome.get_for(*due - core.clock().now())) {
     const auto open = reasons(run->open(), core);
-    if (!open.empty()) fail_unknown(step, open, outcome, "not known from");
+    if (!open.empty()) fail_unknown(step, *run, open);
   }
   const StepOutcome& all = (outcome.state().wait(), outcome.state().result().value());
-  if (!all.lost.empty()) fail_unknown(step, all.lost, outcome, "not known from");
+  if (!all.lost.empty()) fail_unknown(step, *run, all.lost);
   if (all.not_applied.empty()) return;
   if (all.applied.empty()) fail_unapplied(all.not_applied.begin()->second);
-  fail_unknown(step, all.not_applied, outcome, "failed on");
+  fail_unknown(step, *run, {});
 }
 
-void OptimizerDriver::fail_unknown(const StepId& step, const std::map<NodeName, Error>& open,
-                                   const Future<StepOutcome>& outcome, std::string_view what) {
+void OptimizerDriver::fail_unknown(const StepId& step, const StepRun& run, const std::map<NodeName, Error>& silent) {
+  const StepOutcome so_far = run.so_far();
+  std::vector<std::string> parts;
+  if (!silent.empty()) parts.push_back("not known from " + names_of(silent));
+  if (!so_far.not_applied.empty()) parts.push_back("failed on " + names_of(so_far.not_applied));
+  if (!so_far.applied.empty()) parts.emplace_back("applied everywhere else");
+  const Error& cause = (silent.empty() ? so_far.not_applied : silent).begin()->second;
   {
     const std::lock_guard lock(mutex_);
-    unknown_.emplace_back(step, outcome);
+    unknown_.emplace_back(step, run.outcome());
     if (unknown_.size() > kUnknownStepsMax) unknown_.pop_front();
   }
-  throw StepUnknown(step_error(ErrorCode::step_unknown, Execution::maybe, open.begin()->second,
-                               fmt::format("{} {}, applied everywhere else", what, names_of(open))),
-                    step);
+  throw StepUnknown(
+      step_error(ErrorCode::step_unknown, Execution::maybe, cause, fmt::format("{}", fmt::join(parts, ", "))), step);
 }
 
 Future<StepOutcome> OptimizerDriver::outcome(const StepId& step) const {
@@ -378,6 +391,8 @@ void OptimizerDriver::set_momentum(std::size_t group, double momentum) {
 
 void wait_between_steps(NodeCore& core, OptimizerDriver::Due due, const std::function<bool()>& is_ready) {
   for (int attempts = 1; !is_ready(); ++attempts) {
+    if (core.stopped())
+      throw RemoteError(core.error(ErrorCode::shutting_down, core.name(), "save state", "the node has stopped"));
     if (due && core.clock().now() >= *due) {
       throw RemoteError(core.error(ErrorCode::timeout, core.name(), "save state",
                                    fmt::format("steps were under way at each of {} attempts", attempts)));
@@ -489,6 +504,12 @@ std::map<NodeName, msg::ShardLoad> OptimizerDriver::parts_of(const NamedTensors&
 }
 
 void OptimizerDriver::load_state(NodeCore& core, Due due, const NamedTensors& state) {
+  PreparedLoad prepared = prepare_load(core, due, state);
+  prepared.take_rates();
+  prepared.commit(core, due);
+}
+
+PreparedLoad OptimizerDriver::prepare_load(NodeCore& core, Due due, const NamedTensors& state) {
   std::map<NodeName, msg::ShardLoad> parts = parts_of(state);
   const StepId step = begin_step(core);
   const auto owners = all_owners();
@@ -496,16 +517,39 @@ void OptimizerDriver::load_state(NodeCore& core, Due due, const NamedTensors& st
     msg::ShardLoad& part = parts.at(owner);
     return msg::ShardLoad{id_, step, owners, settled(), std::move(part.names), std::move(part.tensors)};
   });
-  {
-    // The owners have checked the state: every group has its rate.
-    const std::lock_guard lock(mutex_);
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const std::string rate = fmt::format("{}{}.lr", group_prefix(g), rules_[g]->name());
-      const auto saved = std::ranges::find(state, rate, &NamedTensors::value_type::first);
-      if (saved != state.end()) rules_[g]->set_lr(saved->second.item<double>());
-    }
+  PreparedLoad prepared(shared_from_this(), step);
+  // The owners have checked the state: every group has its rate.
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const std::string rate = fmt::format("{}{}.lr", group_prefix(g), rules_[g]->name());
+    const auto saved = std::ranges::find(state, rate, &NamedTensors::value_type::first);
+    prepared.other_rates_.push_back(saved == state.end() ? std::nullopt : std::optional(saved->second.item<double>()));
   }
-  commit(core, due, step);
+  return prepared;
+}
+
+PreparedLoad::~PreparedLoad() {
+  if (!driver_) return;
+  if (has_taken_rates_) exchange_rates();
+  if (const auto core = driver_->node_.lock()) driver_->abort(*core, step_);
+}
+
+void PreparedLoad::take_rates() {
+  exchange_rates();
+  has_taken_rates_ = true;
+}
+
+void PreparedLoad::exchange_rates() {
+  for (std::size_t group = 0; group < other_rates_.size(); ++group) {
+    if (!other_rates_[group]) continue;
+    const double before = driver_->lr(group);
+    driver_->set_lr(group, *other_rates_[group]);
+    other_rates_[group] = before;
+  }
+}
+
+void PreparedLoad::commit(NodeCore& core, OptimizerDriver::Due due) {
+  const auto driver = std::exchange(driver_, nullptr);  // decided: whatever commit throws, it is not taken back
+  driver->commit(core, due, step_);
 }
 
 }  // namespace troupe::detail

@@ -26,6 +26,8 @@
 
 namespace troupe::detail {
 
+class PreparedLoad;
+
 /// One handle of an optimizer on its node. Lives until the last copy of the handle is destroyed and its steps are
 /// resolved; then its shards are released. Thread rule: any thread may call any member.
 class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDriver> {
@@ -55,7 +57,11 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
   [[nodiscard]] NamedTensors state(NodeCore& core, Due due, StateContent content);
   void load_state(NodeCore& core, Due due, const NamedTensors& state);
 
-  /// Returns whether a step of this handle has no outcome yet.
+  /// Returns a state that every owner has accepted and none has taken yet. Throws as load_state().
+  [[nodiscard]] PreparedLoad prepare_load(NodeCore& core, Due due, const NamedTensors& state);
+
+  /// Returns whether a step of this handle has no outcome yet. Throws RemoteError if an owner is gone that may have
+  /// been the only one to take a step: no moment between steps follows.
   [[nodiscard]] bool has_unresolved() const;
 
   [[nodiscard]] Future<StepOutcome> outcome(const StepId& step) const;
@@ -73,6 +79,7 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
   void set_momentum(std::size_t group, double momentum);
 
  private:
+  friend class PreparedLoad;
   using MakeMessage = std::function<msg::AnyMessage(const NodeName& owner)>;
   struct Answer {
     NodeName owner;
@@ -103,12 +110,13 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
   /// Prepares the step on all owners, or aborts it and throws.
   void prepare(NodeCore& core, Due due, const StepId& step, const std::string& operation,
                const MakeMessage& make_message);
+  void abort(NodeCore& core, const StepId& step);
   void commit(NodeCore& core, Due due, const StepId& step);
   /// Sends `make_message` to every owner and waits until `due` for the outcome.
   void carry_out(NodeCore& core, Due due, const StepId& step, StepRun::Refusal refusal,
                  std::function<msg::AnyMessage()> make_message);
-  [[noreturn]] void fail_unknown(const StepId& step, const std::map<NodeName, Error>& open,
-                                 const Future<StepOutcome>& outcome, std::string_view what);
+  /// `silent`: owners whose outcome is not known.
+  [[noreturn]] void fail_unknown(const StepId& step, const StepRun& run, const std::map<NodeName, Error>& silent);
 
   /// Returns the state if no step was under way; nullopt if one was.
   [[nodiscard]] std::optional<NamedTensors> try_state(NodeCore& core, Due due, StateContent content);
@@ -133,7 +141,34 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
   std::deque<std::pair<StepId, Future<StepOutcome>>> unknown_;  // guarded by mutex_; the oldest first
 };
 
-/// Calls `is_ready` until it returns true, with pauses. Throws RemoteError: timeout after `due`.
+/// A saved state that every owner has accepted and none has taken yet. The destructor gives it up, and the rates with
+/// it, unless commit() was called. Not thread-safe.
+class PreparedLoad {
+ public:
+  PreparedLoad(std::shared_ptr<OptimizerDriver> driver, StepId step)
+      : driver_(std::move(driver)), step_(std::move(step)) {}
+  ~PreparedLoad();
+  PreparedLoad(PreparedLoad&& other) noexcept = default;
+  PreparedLoad& operator=(PreparedLoad&&) = delete;
+
+  /// Sets the rates of the handle to those of the state.
+  void take_rates();
+
+  /// All owners take the state. Throws as a commit of OptimizerDriver::step().
+  void commit(NodeCore& core, OptimizerDriver::Due due);
+
+ private:
+  friend class OptimizerDriver;
+  void exchange_rates();
+
+  std::shared_ptr<OptimizerDriver> driver_;  // null after commit() and in an object that was moved from
+  StepId step_;
+  std::vector<std::optional<double>> other_rates_;  // of the groups: those of the state, or the earlier ones
+  bool has_taken_rates_ = false;
+};
+
+/// Calls `is_ready` until it returns true, with pauses. Throws RemoteError: timeout after `due`; shutting_down once the
+/// node has stopped.
 void wait_between_steps(NodeCore& core, OptimizerDriver::Due due, const std::function<bool()>& is_ready);
 
 }  // namespace troupe::detail

@@ -26,6 +26,11 @@ void StepRun::begin() {
   for (const NodeLife& owner : parts_.owners) ask(owner);
 }
 
+StepOutcome StepRun::so_far() const {
+  const std::lock_guard lock(mutex_);
+  return so_far_;
+}
+
 std::map<NodeName, std::optional<Error>> StepRun::open() const {
   const std::lock_guard lock(mutex_);
   return open_;

@@ -41,6 +41,9 @@ class StepRun final : public std::enable_shared_from_this<StepRun> {
 
   [[nodiscard]] Future<StepOutcome> outcome() const { return outcome_; }
 
+  /// Returns the outcomes that are known now.
+  [[nodiscard]] StepOutcome so_far() const;
+
   /// Returns the owners without an outcome, and their last refusals.
   [[nodiscard]] std::map<NodeName, std::optional<Error>> open() const;
 

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "actors/checkpoint/checkpoint.h"
 #include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
 #include "actors/references/references.h"
@@ -26,6 +27,7 @@
 #include "tensor/ops.h"
 #include "tests/scenarios/training_functions.h"
 #include "tests/support/error_of.h"
+#include "tests/support/temporary_directory.h"
 
 namespace troupe::testing {
 namespace {
@@ -432,7 +434,7 @@ BOOST_AUTO_TEST_CASE(commit_that_an_owner_refuses_is_repeated_until_it_succeeds,
   } catch (const StepUnknown& error) {
     step = error.step();
     BOOST_TEST((error.code() == ErrorCode::step_unknown));
-    BOOST_TEST(error.error().message == "not known from ps0, ps1, applied everywhere else");
+    BOOST_TEST(error.error().message == "not known from ps0, ps1");
   }
   BOOST_TEST_REQUIRE(step.has_value());
   BOOST_TEST((std::chrono::steady_clock::now() - begin < 800ms));
@@ -444,6 +446,72 @@ BOOST_AUTO_TEST_CASE(commit_that_an_owner_refuses_is_repeated_until_it_succeeds,
   BOOST_TEST((outcome.get().applied.size() == 2U));
   BOOST_TEST(same_bytes(driver.rpc_sync("ps0", &value_of, here), full({2}, 1.5)));   // 2 - 1.0 * 0.5
   BOOST_TEST(same_bytes(driver.rpc_sync("ps1", &value_of, there), full({2}, 2.5)));  // 3 - 1.0 * 0.5
+}
+
+BOOST_AUTO_TEST_CASE(unknown_step_names_the_owners_on_which_it_has_failed) {
+  std::atomic<bool> is_cut = false;
+  LocalClusterOptions options;
+  options.wrap_link = [&is_cut](std::unique_ptr<Link> link) {
+    return std::make_unique<sim::FaultyLink>(std::move(link), [&is_cut](const NodeName& to, const Frames&) {
+      return to == "ps1" && is_cut ? std::nullopt : sim::Fate(0us);
+    });
+  };
+  LocalCluster late({"a", "ps0", "ps1"}, training_functions(), options);
+  Node& driver = late.node("a");
+  const Parameter here = driver.remote("ps0", &make_parameter, 2, 2.0);
+  const Parameter there = driver.remote("ps1", &make_parameter, 2, 3.0);
+  const DistOptimizer optimizer(driver, optim::SgdOptions{.lr = 1.0}, {here, there}, StepMode::hogwild);
+  DistContext context(driver);
+  const Variable sum_of_both = add(context.rpc_sync("ps0", &scale, x, here), context.rpc_sync("ps1", &scale, x, there));
+  backward(context, sum(sum_of_both));
+  driver.rpc_sync("ps0", &convert_at_owner, here, true);  // the gradient does not fit
+  is_cut = true;
+  const Error error = error_of([&] { return optimizer.step(context.with({.deadline = 300ms})), 0; });
+  BOOST_TEST((error.code == ErrorCode::step_unknown));
+  BOOST_TEST(error.message == "not known from ps1, failed on ps0");
+}
+
+/// A trainer whose optimizer has a step that is decided on two owners, which do not hear of it.
+struct UnknownStep {
+  UnknownStep() {
+    DistContext context(driver);
+    backward(context, sum(a.to_here(context) + b.to_here(context)));
+    const Error error = error_of([&] { return optimizer.step(context.with({.deadline = 50ms})), 0; });
+    BOOST_TEST_REQUIRE((error.code == ErrorCode::step_unknown));
+    list.add("optimizer", optimizer);
+  }
+  /// Returns the error of a save with so much time.
+  [[nodiscard]] Error save_within(Duration time) const {
+    return error_of([&] { return list.save(driver.with({.deadline = time}), directory.path() / "run"), 0; });
+  }
+
+  TemporaryDirectory directory;
+  LocalCluster cluster{{"trainer", "ps0", "ps1"},
+                       training_functions(),
+                       sim::FaultRules({{.message = "ShardCommit", .fail_first = 1'000'000}}).options()};
+  Node& driver = cluster.node("trainer");
+  const Parameter a = driver.remote("ps0", &make_parameter, 2, 1.0);
+  const Parameter b = driver.remote("ps1", &make_parameter, 2, 1.0);
+  const DistOptimizer optimizer{driver, optim::SgdOptions{.lr = 0.1}, {a, b}};
+  Checkpoint list;
+};
+
+BOOST_AUTO_TEST_CASE(save_fails_with_the_owner_that_died_in_a_commit) {
+  UnknownStep step;
+  BOOST_TEST((step.save_within(50ms).code == ErrorCode::timeout));
+  step.cluster.kill("ps0");
+  step.cluster.kill("ps1");
+  const Error error = step.save_within(1h);
+  BOOST_TEST((error.code == ErrorCode::peer_down));
+  BOOST_TEST(error.operation == "save state");
+}
+
+BOOST_AUTO_TEST_CASE(save_that_waits_between_steps_ends_with_its_node) {
+  UnknownStep step;
+  std::thread ending([&] { step.cluster.kill("trainer"); });
+  const Error error = step.save_within(1h);
+  ending.join();
+  BOOST_TEST((error.code != ErrorCode::timeout));
 }
 
 BOOST_AUTO_TEST_CASE(outcome_of_a_step_that_is_not_unknown_is_refused) {

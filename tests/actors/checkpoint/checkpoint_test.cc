@@ -63,6 +63,12 @@ FunctionRegistry functions() { return {{"SavedNet", saved_net}, {"make_parameter
 
 const Tensor kInput = from_values<float>({1, 2, 3, -1, 0, 1, 4, 4, 2, 0, 1, 0}, {4, 3});
 
+/// An object of a program whose saved state does not fit.
+struct Refusing {
+  [[nodiscard]] static NamedTensors state() { return {{"x", full({}, 1.0)}}; }
+  static void load_state(const NamedTensors& /*state*/) { throw ValueError("[refusing] x does not fit"); }
+};
+
 struct Nodes {
   TemporaryDirectory directory;
   std::filesystem::path run = directory.path() / "run";
@@ -266,6 +272,41 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_listed_and_nothing_changes) {
       "norm.weight is f32 (4), not f32 (5); norm.bias is f32 (4), not f32 (5); norm.running_mean is f32 (4), not "
       "f32 (5); norm.running_var is f32 (4), not f32 (5)");
   BOOST_TEST(same_bytes(other.to_here(trainer).value(), full({2}, 5.0)));
+}
+
+BOOST_AUTO_TEST_CASE(optimizer_keeps_states_and_rates_if_another_part_does_not_fit) {
+  const auto a = trainer.remote("ps0", &make_parameter, 2, 1.0);
+  const auto b = trainer.remote("ps1", &make_parameter, 2, 1.0);
+  DistOptimizer first(trainer, optim::AdamOptions{.lr = 0.1}, {a});
+  const DistOptimizer second(trainer, optim::AdamOptions{.lr = 0.1}, {b});
+  std::int64_t step = 7;
+  Refusing refusing;
+  Checkpoint list;
+  list.add("first", first).add("second", second).add("step", step).add("refusing", refusing);
+  list.save(trainer, run);
+
+  step = 99;
+  first.set_lr(0, 0.5);
+  DistContext context(trainer);
+  backward(context, sum(a.to_here(context)));
+  first.step(context);
+  const NamedTensors before = first.state_dict(trainer);
+  const auto first_is_as_before = [&] {
+    const NamedTensors after = first.state_dict(trainer);
+    return first.lr(0) == 0.5 && std::ranges::equal(before, after, [](const auto& one, const auto& other) {
+             return one.first == other.first && same_bytes(one.second, other.second);
+           });
+  };
+  expect_throw<ValueError>([&] { list.restore(trainer, run); }, "[refusing] x does not fit");
+  BOOST_TEST(first_is_as_before());
+
+  step = 99;
+  const DistOptimizer other_rule(trainer, optim::AdamOptions{.lr = 0.1, .eps = 1e-3}, {b});
+  Checkpoint unlike;
+  unlike.add("step", step).add("first", first).add("second", other_rule).add("refusing", refusing);
+  BOOST_TEST((error_of([&] { return unlike.restore(trainer, run), 0; }).code == ErrorCode::step_not_applied));
+  BOOST_TEST(first_is_as_before());
+  BOOST_TEST(step == 99);
 }
 
 BOOST_AUTO_TEST_CASE(part_needs_a_name_of_its_own) {
