@@ -84,7 +84,7 @@ class DataParallel {
   void synchronize(const Scope& scope) const { replica_.attach(scope); }
 
   /// As long as it lives, passes that begin are no rounds: their gradients of the parameters are held here, not in the
-  /// context, and added to those of the next round. For gradients of several batches per step.
+  /// context, and added to those of the next round that does not fail. For gradients of several batches per step.
   class NoSync {
    public:
     explicit NoSync(detail::Replica replica) : replica_(std::move(replica)) { replica_.hold(); }

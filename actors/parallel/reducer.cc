@@ -103,7 +103,13 @@ void Reducer::finish(const PassId& pass, Gradients gradients, Done done) {
 }
 
 void Reducer::fail(const PassId& pass, const Error& why) {
-  if (const auto part = take(pass)) part->own.end(why);
+  const auto part = take(pass);
+  if (!part) return;
+  {
+    const std::lock_guard lock(mutex_);
+    hold_again(*part);  // before the caller begins another pass
+  }
+  part->own.end(why);
 }
 
 void Reducer::run_round(const std::shared_ptr<Part>& part) {
@@ -123,6 +129,7 @@ void Reducer::end_round(const std::shared_ptr<Part>& part, Result<RoundOutcome> 
   Gradients gradients;
   {
     const std::lock_guard lock(mutex_);
+    if (!outcome || !outcome.value().failed.empty()) hold_again(*part);
     if (!part->done) {  // the pass has not ended here, or has failed
       part->outcome = std::move(outcome);
       return;
@@ -131,6 +138,14 @@ void Reducer::end_round(const std::shared_ptr<Part>& part, Result<RoundOutcome> 
     gradients = std::move(part->gradients);
   }
   done(combined(gradients, outcome));
+}
+
+void Reducer::hold_again(Part& part) {
+  std::vector<LeafGradient> held = std::exchange(part.held, {});
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    held[i].add(held_[i]);
+    held_[i] = std::move(held[i]);
+  }
 }
 
 void Reducer::join() {

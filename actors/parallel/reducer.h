@@ -43,11 +43,14 @@ class Reducer final : public GradientReducer, public std::enable_shared_from_thi
  private:
   /// One pass, from `begin` to `finish` or `fail`. Its job may last longer.
   struct Part {
-    explicit Part(std::vector<LeafGradient> held) : own(std::move(held)) {}
+    explicit Part(std::vector<LeafGradient> of_earlier_passes)
+        : own(of_earlier_passes), held(std::move(of_earlier_passes)) {}
 
     MemberGradients own;
     bool has_round = false;
-    // Guarded by Reducer::mutex_: what comes first of the round's outcome and the pass's end waits for the other.
+    // Guarded by Reducer::mutex_.
+    std::vector<LeafGradient> held;  ///< what earlier passes left for this one; empty once it is held again
+    // What comes first of the round's outcome and the pass's end waits for the other.
     Gradients gradients;                          ///< of the pass, with those of other leaves
     Done done;                                    ///< set by finish
     std::optional<Result<RoundOutcome>> outcome;  ///< set by the job
@@ -55,6 +58,8 @@ class Reducer final : public GradientReducer, public std::enable_shared_from_thi
 
   void run_round(const std::shared_ptr<Part>& part);
   void end_round(const std::shared_ptr<Part>& part, Result<RoundOutcome> outcome);
+  /// The round of `part` gives no gradients: the next one takes what earlier passes have left. REQUIRES: mutex_.
+  void hold_again(Part& part);
   void join_in_turn();
   [[nodiscard]] std::shared_ptr<Part> find(const PassId& pass) const;
   [[nodiscard]] std::shared_ptr<Part> take(const PassId& pass);

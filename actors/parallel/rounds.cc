@@ -211,7 +211,8 @@ BucketPlan Rounds::agree_on_plan(MemberGradients& own) {
     const bool dense = all_kinds.data<float>()[i] > 0;
     const bool rows = all_kinds.data<float>()[count + i] > 0;
     const Variable& parameter = parameters_[i].second;
-    sizes.push_back({parameter.dtype(), parameter.numel(), rows && !dense});
+    // A mean of 16-bit gradients is rounded once: their sum may be out of range.
+    sizes.push_back({compute_dtype(parameter.dtype()), parameter.numel(), rows && !dense});
     agreed.push_back(static_cast<std::size_t>(leaders.data<std::int64_t>()[i]));
   }
   return with_small_bucket_at_end(plan_buckets(sizes, agreed, options_.first_bucket_bytes, options_.bucket_bytes),
@@ -226,7 +227,9 @@ void Rounds::collect(const Bucket& bucket, MemberGradients& own, const Tensor& f
     const Variable& parameter = parameters_[number].second;
     if (gradient.defined()) {
       const Tensor dense = gradient.rows.defined() ? gradient.rows.to_dense() : gradient.dense;
-      flat.slice(0, begin, begin + parameter.numel()).view(parameter.shape()).copy_from(dense.to(Device::cpu()));
+      flat.slice(0, begin, begin + parameter.numel())
+          .view(parameter.shape())
+          .copy_from(dense.to(Device::cpu()).to(bucket.dtype));
     }
     begin += parameter.numel();
   }
@@ -237,7 +240,7 @@ void Rounds::distribute(const Bucket& bucket, const Tensor& mean, RoundOutcome& 
   for (const std::size_t number : bucket.parameters) {
     const Variable& parameter = parameters_[number].second;
     const Tensor part = mean.slice(0, begin, begin + parameter.numel()).view(parameter.shape());
-    round.gradients[number].dense = part.to(parameter.device());
+    round.gradients[number].dense = part.to(parameter.dtype()).to(parameter.device());
     begin += parameter.numel();
   }
 }

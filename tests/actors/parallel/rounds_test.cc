@@ -11,6 +11,7 @@
 
 #include "node/local_cluster.h"
 #include "tensor/create.h"
+#include "tests/actors/parallel/alone.h"
 
 namespace troupe::detail {
 BOOST_AUTO_TEST_SUITE(rounds)
@@ -18,52 +19,13 @@ BOOST_AUTO_TEST_SUITE(rounds)
 namespace {
 
 using Names = std::vector<std::string>;
-
-/// A group of one member. Records its operations. Not thread-safe.
-class Alone final : public Collective {
- public:
-  [[nodiscard]] const std::vector<NodeName>& names() const override { return names_; }
-  [[nodiscard]] std::size_t rank() const override { return 0; }
-  [[nodiscard]] Tensor all_reduce(const Scope&, const Tensor& value, ReduceOp) override {
-    operations.emplace_back("all_reduce");
-    return value.clone();
-  }
-  [[nodiscard]] Tensor broadcast(const Scope&, const NodeName&, const Tensor& value) override {
-    operations.emplace_back("broadcast");
-    return value.clone();
-  }
-  [[nodiscard]] std::vector<Tensor> all_gather(const Scope&, const Tensor& value) override {
-    operations.emplace_back("all_gather");
-    return {announced ? from_values<std::int64_t>({*announced}) : value.clone()};
-  }
-  [[nodiscard]] Future<Tensor> all_reduce_async(const Scope&, const Tensor&, ReduceOp) override {
-    throw std::logic_error("not used in rounds");
-  }
-  [[nodiscard]] Tensor reduce(const Scope&, const NodeName&, const Tensor&, ReduceOp) override {
-    throw std::logic_error("not used in rounds");
-  }
-  [[nodiscard]] Future<Tensor> reduce_async(const Scope&, const NodeName&, const Tensor&, ReduceOp) override {
-    throw std::logic_error("not used in rounds");
-  }
-  [[nodiscard]] Future<Tensor> broadcast_async(const Scope&, const NodeName&, const Tensor&) override {
-    throw std::logic_error("not used in rounds");
-  }
-  [[nodiscard]] Future<std::vector<Tensor>> all_gather_async(const Scope&, const Tensor&) override {
-    throw std::logic_error("not used in rounds");
-  }
-  void barrier(const Scope&) override { throw std::logic_error("not used in rounds"); }
-  void fail(const std::string&) override { operations.emplace_back("fail"); }
-
-  Names operations;
-  std::optional<std::int64_t> announced;  ///< in the place of what is gathered: a member that lies
-
- private:
-  std::vector<NodeName> names_{"trainer"};
-};
+using troupe::testing::Alone;
 
 /// One parameter of `numel` elements, and the rounds of a group of one.
 struct Training {
-  explicit Training(std::int64_t numel) : rounds(scope, members, {{"w", Variable(zeros({numel}))}}, {}, {}) {}
+  explicit Training(std::int64_t numel) : Training(zeros({numel}), std::make_shared<Alone>(), {}) {}
+  Training(const Tensor& parameter, std::shared_ptr<Alone> group, DataParallelOptions options)
+      : members(std::move(group)), rounds(scope, members, {{"w", Variable(parameter)}}, {}, options) {}
 
   /// Performs a round with this gradient, of a pass that may have failed. Returns its operations.
   Names round(const LeafGradient& gradient, std::optional<Error> failure = std::nullopt) {
@@ -77,7 +39,7 @@ struct Training {
 
   LocalCluster cluster{{"trainer"}, {}};
   Node& scope = cluster.node("trainer");
-  std::shared_ptr<Alone> members = std::make_shared<Alone>();
+  std::shared_ptr<Alone> members;
   Rounds rounds;
   RoundOutcome outcome;
 };
@@ -107,6 +69,19 @@ BOOST_AUTO_TEST_CASE(a_parameter_that_nobody_used_has_no_gradient) {
   static_cast<void>(training.round({}));
   BOOST_TEST(!training.outcome.gradients[0].defined());
   BOOST_TEST((training.outcome.active == std::vector<std::size_t>{0}));
+}
+
+BOOST_AUTO_TEST_CASE(a_mean_of_16_bit_gradients_is_rounded_once_and_does_not_overflow) {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    Training training(zeros({2}, dtype), std::make_shared<Alone>(Names{"trainer", "other"}),
+                      {.divisor = Divisor::members});
+    const LeafGradient large{full({2}, 40'000.0, dtype), {}};
+    for (int i = 0; i < 2; ++i) {
+      static_cast<void>(training.round(large));
+      const Tensor mean = training.outcome.gradients[0].dense;
+      BOOST_TEST(same_bytes(mean, large.dense));
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_round_without_any_pass_has_nobody_and_nothing) {
