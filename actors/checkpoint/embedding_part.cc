@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "actors/references/copied_variables.h"
 #include "tensor/error.h"
 
 namespace troupe::detail {
@@ -123,6 +124,7 @@ StagedState stage_shard(Scope& scope, const RRef<EmbeddingShard>& shard, const s
   return StagedState(plans, [shard](const Scope& now, const NamedTensors& state) {
     const Variable weight = shard.local_value(now)->weight();
     weight.set_value(state.front().second.to(weight.device()));
+    announce_changes(now.state(), {weight});
   });
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "actors/references/copied_variables.h"
 #include "tensor/error.h"
 
 namespace troupe::detail {
@@ -117,6 +118,14 @@ RemotePart part_of(const NamedReferences& variables) {
   return part;
 }
 
+void load_at_owner(const Scope& now, nn::Module& module, const NamedTensors& state) {
+  load_full_state(module, state);
+  std::vector<Variable> all;
+  for (const auto& [name, variable] : module.named_parameters()) all.push_back(variable);
+  for (const auto& [name, variable] : module.named_buffers()) all.push_back(variable);
+  announce_changes(now.state(), all);
+}
+
 StateSnapshot snapshot_of_variables(Scope& scope, const std::vector<std::string>& names,
                                     const std::vector<RRef<Variable>>& variables) {
   if (names.size() != variables.size())
@@ -135,6 +144,7 @@ StagedState stage_variables(Scope& scope, const std::vector<TensorPlan>& plans,
     for (std::size_t i = 0; i < variables.size(); ++i) {
       const Variable variable = *variables[i].local_value(now);
       variable.set_value(state[i].second.to(variable.device()));
+      announce_changes(now.state(), {variable});
     }
   });
 }

@@ -51,6 +51,9 @@ using NamedReferences = std::vector<std::pair<std::string, RRef<Variable>>>;
 /// Returns the source of a tensor in a file.
 [[nodiscard]] TensorSource source_of(const Tensor& tensor);
 
+/// Sets the state of a module that the node of `now` owns. Copies of its variables are out of date then.
+void load_at_owner(const Scope& now, nn::Module& module, const NamedTensors& state);
+
 // A module_class registers these.
 
 template <class M>
@@ -62,7 +65,7 @@ template <class M>
 StagedState stage_at_owner(Scope& scope, const RRef<M>& module, const std::vector<TensorPlan>& plans) {
   check_full_state(*module.local_value(scope), plans);
   return StagedState(plans, [module](const Scope& now, const NamedTensors& state) {
-    load_full_state(*module.local_value(now), state);
+    load_at_owner(now, *module.local_value(now), state);
   });
 }
 

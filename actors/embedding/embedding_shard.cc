@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/references/copied_variables.h"
 #include "autograd/ops/embedding.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
@@ -83,7 +84,12 @@ Variable EmbeddingShard::lookup(const Tensor& rows) const {
 
 Tensor EmbeddingShard::pull(const Tensor& rows) const { return embedding(weight_.value(), places_of(rows)); }
 
-void EmbeddingShard::push(const Tensor& rows, const Tensor& values) {
+void EmbeddingShard::push(Scope& scope, const Tensor& rows, const Tensor& values) {
+  set_rows(rows, values);
+  announce_changes(scope.state(), {weight_});
+}
+
+void EmbeddingShard::set_rows(const Tensor& rows, const Tensor& values) {
   const Tensor places = places_of(rows);
   values.require_defined("ShardedEmbedding");
   const std::int64_t width = weight_.size(1);

@@ -53,7 +53,7 @@ class EmbeddingShard {
   [[nodiscard]] Tensor pull(const Tensor& rows) const;
   /// Sets the rows to `values`, (n, width); of a row that is given twice to the last one. Throws ShapeError,
   /// DTypeError.
-  void push(const Tensor& rows, const Tensor& values);
+  void push(Scope& scope, const Tensor& rows, const Tensor& values);
 
   /// Returns a reference to the rows as one parameter, (count, width), for a DistOptimizer.
   [[nodiscard]] RRef<Variable> parameter(Scope& scope) const;
@@ -65,6 +65,7 @@ class EmbeddingShard {
 
  private:
   [[nodiscard]] Tensor places_of(const Tensor& rows) const;
+  void set_rows(const Tensor& rows, const Tensor& values);
 
   const OwnedRows owned_;
   const std::int64_t rows_;  ///< of the whole table

@@ -59,6 +59,7 @@ struct References::State {
   ReleaseQueue releases;
   ActorDirectory<RRefId, RRefOwnerActor, EndedRRefs> owners;
   PublishedValues published;
+  CopiedVariables copied;
   mutable std::mutex mutex;  // guards all below; never held during a send
   HandleTable table;
   std::map<RRefId, std::weak_ptr<RRefHandle>> handles;  // one per value with handles here
@@ -350,9 +351,11 @@ void References::copy(const RRefId& rref, TurnId turn, const NodeLife& watcher, 
   state_->use(rref, turn, {UseKind::reads, "cached for " + watcher.name, watcher}, watcher, std::move(begin));
 }
 
-void References::changed(const RRefId& rref, std::shared_ptr<const WhenGone> told) {
-  state_->tell_owner(rref, OwnerChanged{std::move(told)});
+void References::changed(const Variable& variable, const std::shared_ptr<const WhenGone>& told) {
+  for (const RRefId& rref : state_->copied.of(variable)) state_->tell_owner(rref, OwnerChanged{told});
 }
+
+CopiedVariables& References::copied_variables() { return state_->copied; }
 
 void References::State::use(const RRefId& rref, TurnId turn, UsePurpose purpose, const std::optional<NodeLife>& watcher,
                             CopyHandler begin) {

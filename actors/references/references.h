@@ -17,6 +17,7 @@
 #include "actors/core/query.h"
 #include "actors/core/reports.h"
 #include "actors/core/wait_point.h"
+#include "actors/references/copied_variables.h"
 #include "actors/references/rref_handle.h"
 #include "actors/references/turn_queue.h"
 #include "messages/ids.h"
@@ -110,9 +111,10 @@ class References {
   /// Cancels a use that is no longer needed: fails it with `cancelled` unless it has started.
   void withdraw(const RRefId& rref, TurnId turn);
 
-  /// The value was changed without a turn. `told` is released when every holder of a copy has been notified, or can no
-  /// longer be notified.
-  void changed(const RRefId& rref, std::shared_ptr<const WhenGone> told);
+  /// The variable, of which this node may own references, has another value, without a turn on them. `told` is released
+  /// when every holder of a copy has been notified, or can no longer be notified.
+  void changed(const Variable& variable, const std::shared_ptr<const WhenGone>& told);
+  [[nodiscard]] CopiedVariables& copied_variables();
 
   /// Calls `done`, on any thread, with the value of `rref`, which this node owns, once it exists. For shards and
   /// contexts, at the request of `asker`.

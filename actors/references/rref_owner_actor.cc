@@ -9,6 +9,7 @@
 
 #include "actors/core/lives.h"
 #include "actors/core/peer_accounts.h"
+#include "actors/references/copied_variables.h"
 #include "actors/references/references.h"
 
 namespace troupe::detail {
@@ -142,8 +143,18 @@ void RRefOwnerState::begin_or_queue(UseArrived use) {
 
 void RRefOwnerState::granted(UseArrived& use) {
   if (use.purpose.kind == UseKind::changes) changed();  // holders of copies before the requester
-  if (use.watcher && watchers_.insert(*use.watcher).second) look_again(*use.watcher);
+  if (use.watcher) copied_by(*use.watcher);
   use.begin(*value_, version_);
+}
+
+void RRefOwnerState::copied_by(const NodeLife& watcher) {
+  if (variable_ == nullptr) {
+    if (const auto variable = value_->value().as<Variable>(); variable && variable->defined()) {
+      variable_ = variable->id();
+      node_->references().copied_variables().add(variable_, rref_);
+    }
+  }
+  if (watchers_.insert(watcher).second) look_again(watcher);
 }
 
 void RRefOwnerState::changed() {
@@ -217,6 +228,7 @@ void RRefOwnerState::stop(const Error& why) {
   for (const UseArrived& use : std::exchange(early_, {})) use.begin(why, version_);
   for (const auto& [turn, use] : std::exchange(arriving_, {})) use.begin(why, version_);
   returning_.clear();
+  if (variable_ != nullptr) node_->references().copied_variables().remove(variable_, rref_);
   drop(std::exchange(value_, nullptr));
   on_end_();
 }

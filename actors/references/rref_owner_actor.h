@@ -183,6 +183,8 @@ class RRefOwnerState {
   void begin_or_queue(UseArrived use);
   void go_on(std::optional<TurnId> turn);
   void granted(UseArrived& use);
+  /// `watcher` gets a copy of the value and is notified of the next change.
+  void copied_by(const NodeLife& watcher);
   void came_back(TurnId turn);
   /// Checks that life again: the value depends on it since just now, and an earlier end of it is not reported again.
   void look_again(const NodeLife& life);
@@ -207,9 +209,10 @@ class RRefOwnerState {
     UsePurpose purpose;
     TimePoint came;
   };
-  std::map<TurnId, Use> held_;   // uses under way
-  std::uint64_t version_ = 1;    // grows with every change
-  std::set<NodeLife> watchers_;  // took a copy since the last change
+  std::map<TurnId, Use> held_;      // uses under way
+  std::uint64_t version_ = 1;       // grows with every change
+  std::set<NodeLife> watchers_;     // took a copy since the last change
+  const void* variable_ = nullptr;  // the value's id if it is a Variable and was copied: its entry in CopiedVariables
 };
 
 /// `on_end` is called once, on the actor's turn, when the value's life is over.

@@ -87,7 +87,7 @@ class ShardWork {
         part_(std::move(self), std::shared_ptr<ShardParameters>(shared_, &shared_->parameters)) {}
 
   [[nodiscard]] ShardRules& part() { return part_; }
-  [[nodiscard]] const std::vector<RRefId>& ids() const { return shared_->ids; }
+  [[nodiscard]] const std::vector<Variable>& variables() const { return shared_->variables; }
 
   /// The handle is one more trainer.
   void join() { shared_->clocks.join(optimizer_); }
@@ -124,8 +124,7 @@ class ShardWork {
     }
     for (const StepLedger::Question& question : words.questions) ask(question);
     if (words.changed) {
-      const auto nobody_waits = std::make_shared<const WhenGone>([] {});
-      for (const RRefId& parameter : ids()) core->references().changed(parameter, nobody_waits);
+      for (const Variable& parameter : variables()) core->references().changed(parameter, nullptr);
     }
     count_steps();
     if (words.again) core->shards().try_again(optimizer_, {}, kTryAgainAfter);
@@ -228,8 +227,8 @@ void ShardState::join(const Delivery& delivery, const msg::ShardJoin& message) {
 void ShardState::found(Result<std::vector<Variable>> parameters) {
   if (parameters) {
     try {
-      begin_work(std::make_shared<SharedShard>(with_parameters(std::move(groups_), parameters.value()),
-                                               std::move(parameters_)));
+      auto groups = with_parameters(std::move(groups_), parameters.value());
+      begin_work(std::make_shared<SharedShard>(std::move(groups), std::move(parameters).value()));
     } catch (const TensorError& error) {
       failure_ = own_error(node_->error(ErrorCode::bad_argument, node_->name(), {}, error.what()));
     }
@@ -397,7 +396,7 @@ ShardState::Reply ShardState::when_told() const {
   return [core = node_->shared_from_this(), work = work_](const ReturnAddress& answer, msg::AnyMessage stepped) {
     const auto told =
         std::make_shared<const WhenGone>([answer, stepped = std::move(stepped)] { answer.answer(stepped); });
-    for (const RRefId& parameter : work->ids()) core->references().changed(parameter, told);
+    for (const Variable& parameter : work->variables()) core->references().changed(parameter, told);
   };
 }
 

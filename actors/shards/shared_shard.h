@@ -13,16 +13,16 @@
 
 namespace troupe::detail {
 
-/// Lives as long as a shard of one of the handles. On the node's strand for parameters only, except for `ids`.
+/// Lives as long as a shard of one of the handles. On the node's strand for parameters only, except for `variables`.
 struct SharedShard {
-  SharedShard(std::vector<ShardParameters::Group> groups, std::vector<RRefId> of_parameters)
-      : parameters(std::move(groups)), ids(std::move(of_parameters)) {}
+  SharedShard(std::vector<ShardParameters::Group> groups, std::vector<Variable> of_groups)
+      : parameters(std::move(groups)), variables(std::move(of_groups)) {}
 
   ShardParameters parameters;
   TrainerClocks clocks;
   std::map<TrainerClocks::Ticket, ReturnAddress> waits;  // of trainers that are ahead
   TrainerClocks::Ticket last_ticket = 0;
-  const std::vector<RRefId> ids;  // of the parameters of all groups, one after the other
+  const std::vector<Variable> variables;  // the parameters of all groups, one after the other
 };
 
 }  // namespace troupe::detail

@@ -309,6 +309,32 @@ BOOST_AUTO_TEST_CASE(optimizer_keeps_states_and_rates_if_another_part_does_not_f
   BOOST_TEST(step == 99);
 }
 
+BOOST_AUTO_TEST_CASE(copies_of_variables_follow_steps_restores_and_pushed_rows) {
+  const RemoteModule net(trainer, "ps0", saved_net, 4, 1);
+  const std::vector<RRef<Variable>> stepped = net.remote_parameters(trainer);
+  const RRef<Variable> copied = net.remote_parameters(trainer).front();  // another reference to the same variable
+  const auto is_current = [&](const RRef<Variable>& variable) {
+    return same_bytes(variable.cached(trainer)->value(), variable.to_here(trainer).value());
+  };
+  BOOST_TEST(is_current(copied));
+  Checkpoint list;
+  list.add("net", net);
+  list.save(trainer, run);
+  const DistOptimizer optimizer(trainer, optim::SgdOptions{.lr = 1.0}, stepped);
+  DistContext context(trainer);
+  backward(context, sum(net.forward(context, kInput)));
+  optimizer.step(context);
+  BOOST_TEST(is_current(copied));
+  list.restore(trainer, run);
+  BOOST_TEST(is_current(copied));
+
+  const ShardedEmbedding table(trainer, {"ps1"}, {.rows = 2, .width = 2, .seed = 1});
+  const RRef<Variable> rows = table.parameters(trainer).front();
+  BOOST_TEST(is_current(rows));
+  table.push_rows(trainer, from_values<std::int64_t>({0}, {1}), zeros({1, 2}));
+  BOOST_TEST(is_current(rows));
+}
+
 BOOST_AUTO_TEST_CASE(part_needs_a_name_of_its_own) {
   std::int64_t count = 0;
   Checkpoint list;

@@ -13,6 +13,7 @@
 #include "actors/core/node_core.h"
 #include "actors/core/peer_accounts.h"
 #include "actors/rref.h"
+#include "tensor/create.h"
 #include "tests/actors/references/among_values.h"
 
 namespace troupe::testing {
@@ -418,17 +419,34 @@ BOOST_AUTO_TEST_CASE(a_value_whose_creator_went_before_its_call_came_can_no_long
 }
 
 BOOST_AUTO_TEST_CASE(who_keeps_a_copy_hears_once_that_the_value_changed) {
-  const auto handle = own();
+  const Variable w(ones({2}));
+  const auto handle = references().own(detail::ValueBox::of(w), "Variable", SourceLocation::current());
   BOOST_TEST(outcome(fetch(*p1, handle->id(), msg::Wanted::cached)) == "ok");
   BOOST_TEST(outcome(fetch(*p2, handle->id())) == "ok");
-  references().changed(handle->id(), nullptr);
+  references().changed(w, nullptr);
   const auto changed = p1->take_heard<msg::RRefChanged>();
   BOOST_REQUIRE(changed.size() == 1U);
   BOOST_TEST(changed[0].to == "p1/references");
   BOOST_TEST((changed[0].message.get<msg::RRefChanged>().rref == handle->id()));
   BOOST_TEST(p2->take<msg::RRefChanged>().empty());
-  references().changed(handle->id(), nullptr);
+  references().changed(w, nullptr);
   BOOST_TEST(p1->take<msg::RRefChanged>().empty());
+}
+
+BOOST_AUTO_TEST_CASE(copies_through_every_reference_to_a_variable_are_out_of_date_when_it_changes) {
+  const Variable w(ones({2}));
+  const auto own_w = [&] { return references().own(detail::ValueBox::of(w), "Variable", SourceLocation::current()); };
+  const auto first = own_w();
+  auto second = own_w();
+  BOOST_TEST(outcome(fetch(*p1, first->id(), msg::Wanted::cached)) == "ok");
+  BOOST_TEST(outcome(fetch(*p2, second->id(), msg::Wanted::cached)) == "ok");
+  references().changed(Variable(ones({2})), nullptr);
+  BOOST_TEST(p1->take<msg::RRefChanged>().empty());
+  references().changed(w, nullptr);
+  BOOST_TEST(p1->take_heard<msg::RRefChanged>().size() == 1U);
+  BOOST_TEST(p2->take_heard<msg::RRefChanged>().size() == 1U);
+  second.reset();
+  BOOST_TEST((references().copied_variables().of(w) == std::vector{first->id()}));
 }
 
 BOOST_AUTO_TEST_CASE(a_use_for_a_life_that_is_over_before_it_waits_is_cancelled) {
