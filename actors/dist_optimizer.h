@@ -62,6 +62,11 @@ class DistOptimizer final : public optim::RateGroups {
   /// handle of the last node is gone. Throws RemoteError: shutting_down.
   [[nodiscard]] SharedOptimizer share() const;
 
+  // No moves: a handle that was moved from is a copy.
+  DistOptimizer(const DistOptimizer&) = default;
+  DistOptimizer& operator=(const DistOptimizer&) = default;
+  ~DistOptimizer() = default;
+
   /// Updates every parameter that has a gradient in the context of `scope`, and waits until all owners have done so,
   /// within the deadline of `scope`. Throws std::logic_error if `scope` has no context; RemoteError: context_aborted;
   /// step_not_applied if no parameter has changed or will change on any owner; resource_exhausted if

@@ -207,8 +207,12 @@ struct ShardReleased {
   }
 };
 
+/// The most tensors of a ShardLoad or ShardSaved: a longer state takes several.
+inline constexpr std::size_t kStatesPerMessage = 8'192;
+
 /// Replace the state of the rules, and the values of the parameters that are named. Changes nothing visible before the
-/// ShardCommit of `step`. Request, optimizer -> shard; answered by ShardPrepared. Idempotent by `step`.
+/// ShardCommit of `step`. Request, optimizer -> shard; answered by ShardPrepared. Parts that are not the last are kept
+/// and answered at once. Idempotent by `step`.
 struct ShardLoad {
   static constexpr MessageInfo kInfo{0x040c, "ShardLoad", Kind::request, Sender::maker};
   OptimizerId optimizer;
@@ -217,9 +221,11 @@ struct ShardLoad {
   std::uint64_t settled = 0;       ///< as in ShardPrepare
   std::vector<std::string> names;  ///< of the receiver's states: "groups.0.parameters.3.exp_avg"; see DistOptimizer
   std::vector<Tensor> tensors;     ///< one for each name
+  std::uint64_t first = 0;         ///< the number of tensors in the parts before this one
+  bool is_last = true;             ///< no other part follows
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(optimizer, step, owners, settled, names, tensors);
+    ar(optimizer, step, owners, settled, names, tensors, first, is_last);
   }
 };
 
@@ -230,9 +236,10 @@ struct ShardSave {
   OptimizerId optimizer;
   std::optional<std::uint64_t> version = {};  ///< nullopt: the state is not wanted
   bool values = false;                        ///< the values of the parameters are wanted, too
+  std::uint64_t first = 0;                    ///< the number of the first tensor wanted
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(optimizer, version, values);
+    ar(optimizer, version, values, first);
   }
 };
 
@@ -243,9 +250,10 @@ struct ShardSaved {
   std::uint64_t open = 0;          ///< steps that are prepared and not decided
   std::vector<std::string> names;  ///< as in ShardLoad; empty if the state is not given
   std::vector<Tensor> tensors;     ///< one for each name
+  std::uint64_t all = 0;           ///< the number of tensors of the whole state
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(version, open, names, tensors);
+    ar(version, open, names, tensors, all);
   }
 };
 

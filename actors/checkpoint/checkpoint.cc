@@ -10,7 +10,7 @@
 #include "actors/collect.h"
 #include "actors/core/node_core.h"
 #include "actors/future.h"
-#include "actors/shards/optimizer_driver.h"
+#include "actors/shards/prepared_load.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
 #include "tensor/io/generator_state.h"

@@ -9,6 +9,7 @@
 #include "actors/calls/scope_state.h"
 #include "actors/core/node_core.h"
 #include "actors/shards/optimizer_driver.h"
+#include "actors/shards/prepared_load.h"
 #include "actors/shards/shard_parameters.h"
 #include "actors/shards/shards.h"
 #include "actors/shards/state_names.h"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "actors/calls/scope_state.h"
 #include "actors/scope.h"
+#include "actors/shards/prepared_load.h"
 #include "actors/shards/state_names.h"
 #include "actors/shards/update_rule.h"
 #include "tensor/create.h"
@@ -178,15 +180,19 @@ SharedOptimizerParts OptimizerDriver::shared() const {
   return parts;
 }
 
+Future<msg::AnyMessage> OptimizerDriver::ask(NodeCore& core, Due due, const NodeName& owner,
+                                             const std::string& operation, msg::AnyMessage message) const {
+  const Promise<msg::AnyMessage> promise(core.future_home());
+  core.request({owner, actor(), operation, due, std::move(message)},
+               [promise](Result<msg::AnyMessage> answer) { promise.complete(std::move(answer)); });
+  return promise.future();
+}
+
 std::vector<OptimizerDriver::Answer> OptimizerDriver::ask_all(NodeCore& core, Due due, const std::string& operation,
                                                               const MakeMessage& make_message) const {
   std::vector<Future<msg::AnyMessage>> futures;
-  for (const NodeLife& owner : owners_) {
-    const Promise<msg::AnyMessage> promise(core.future_home());
-    futures.push_back(promise.future());
-    core.request({owner.name, actor(), operation, due, make_message(owner.name)},
-                 [promise](Result<msg::AnyMessage> answer) { promise.complete(std::move(answer)); });
-  }
+  for (const NodeLife& owner : owners_)
+    futures.push_back(ask(core, due, owner.name, operation, make_message(owner.name)));
   std::vector<Answer> answers;
   for (std::size_t i = 0; i < owners_.size(); ++i) {
     futures[i].state().wait();
@@ -267,10 +273,8 @@ void OptimizerDriver::step(NodeCore& core, Due due, const ContextId& context, co
 
 void OptimizerDriver::wait_for_turn(NodeCore& core, Due due) {
   // One owner counts the steps of all trainers: each of them steps on every owner.
-  const Promise<msg::AnyMessage> promise(core.future_home());
-  const Future<msg::AnyMessage> answer = promise.future();
-  core.request({owners_.front().name, actor(), "step", due, msg::ShardWait{id_, stepping_.staleness}},
-               [promise](Result<msg::AnyMessage> told) { promise.complete(std::move(told)); });
+  const Future<msg::AnyMessage> answer =
+      ask(core, due, owners_.front().name, "step", msg::ShardWait{id_, stepping_.staleness});
   answer.state().wait();
   if (!answer.state().result()) fail_unapplied(answer.state().result().error());
 }
@@ -440,12 +444,32 @@ std::optional<NamedTensors> OptimizerDriver::try_state(NodeCore& core, Due due, 
   if (!none_is_open(std::move(answers), second)) return std::nullopt;
   for (std::size_t i = 0; i < owners_.size(); ++i) {
     if (second[i].version != first[i].version) return std::nullopt;
-    if (second[i].names.size() != second[i].tensors.size()) {
-      throw RemoteError(core.error(ErrorCode::protocol_violation, owners_[i].name, operation,
-                                   "the state has not one name for each tensor"));
-    }
+    auto all = with_rest(core, due, owners_[i].name, std::move(second[i]), values);
+    if (!all) return std::nullopt;
+    second[i] = *std::move(all);
   }
   return merged(std::move(second));
+}
+
+std::optional<msg::ShardSaved> OptimizerDriver::with_rest(NodeCore& core, Due due, const NodeName& owner,
+                                                          msg::ShardSaved saved, bool values) const {
+  const std::string operation = "save state";
+  const auto fail = [&](const char* why) {
+    throw RemoteError(core.error(ErrorCode::protocol_violation, owner, operation, why));
+  };
+  if (saved.names.size() != saved.tensors.size()) fail("the state has not one name for each tensor");
+  while (saved.names.size() < saved.all) {
+    const Future<msg::AnyMessage> answer =
+        ask(core, due, owner, operation, msg::ShardSave{id_, saved.version, values, saved.names.size()});
+    answer.state().wait();
+    auto next = expect<msg::ShardSaved>(core, owner, answer.state().result(), operation);
+    if (next.open > 0 || next.version != saved.version) return std::nullopt;
+    if (next.names.size() != next.tensors.size() || next.names.empty() || next.all != saved.all)
+      fail("the parts of the state do not fit together");
+    std::ranges::move(next.names, std::back_inserter(saved.names));
+    std::ranges::move(next.tensors, std::back_inserter(saved.tensors));
+  }
+  return saved;
 }
 
 NamedTensors OptimizerDriver::merged(std::vector<msg::ShardSaved> parts) const {
@@ -477,8 +501,8 @@ NamedTensors OptimizerDriver::merged(std::vector<msg::ShardSaved> parts) const {
   return all;
 }
 
-std::map<NodeName, msg::ShardLoad> OptimizerDriver::parts_of(const NamedTensors& state) const {
-  std::map<NodeName, msg::ShardLoad> parts;
+std::map<NodeName, NamedTensors> OptimizerDriver::by_owner(const NamedTensors& state) const {
+  std::map<NodeName, NamedTensors> parts;
   for (const NodeLife& owner : owners_) parts[owner.name];
   std::vector<std::string> unexpected;
   for (const auto& [full, tensor] : state) {
@@ -490,8 +514,7 @@ std::map<NodeName, msg::ShardLoad> OptimizerDriver::parts_of(const NamedTensors&
       continue;
     }
     const auto add = [&, &full = full, &tensor = tensor](const NodeName& owner) {
-      parts.at(owner).names.push_back(full);
-      parts.at(owner).tensors.push_back(tensor);
+      parts.at(owner).emplace_back(full, tensor);
     };
     if (name->place) {
       add(groups_[name->group].parameters[*name->place].owner());
@@ -509,14 +532,39 @@ void OptimizerDriver::load_state(NodeCore& core, Due due, const NamedTensors& st
   prepared.commit(core, due);
 }
 
-PreparedLoad OptimizerDriver::prepare_load(NodeCore& core, Due due, const NamedTensors& state) {
-  std::map<NodeName, msg::ShardLoad> parts = parts_of(state);
-  const StepId step = begin_step(core);
+void OptimizerDriver::send_state(NodeCore& core, Due due, const StepId& step,
+                                 const std::map<NodeName, NamedTensors>& states) {
+  const std::string operation = "load state";
   const auto owners = all_owners();
-  prepare(core, due, step, "load state", [&](const NodeName& owner) {
-    msg::ShardLoad& part = parts.at(owner);
-    return msg::ShardLoad{id_, step, owners, settled(), std::move(part.names), std::move(part.tensors)};
-  });
+  std::map<NodeName, std::size_t> sent;
+  /// Returns the next part for an owner.
+  const auto next_part = [&](const NodeName& owner) {
+    const NamedTensors& state = states.at(owner);
+    std::size_t& next = sent[owner];
+    msg::ShardLoad part{id_, step, owners, settled(), {}, {}, next, false};
+    for (; next < state.size() && part.names.size() < msg::kStatesPerMessage; ++next) {
+      part.names.push_back(state[next].first);
+      part.tensors.push_back(state[next].second);
+    }
+    part.is_last = next == state.size();
+    return part;
+  };
+  for (const auto& [owner, state] : states) {
+    while (state.size() - sent[owner] > msg::kStatesPerMessage) {
+      const Future<msg::AnyMessage> kept = ask(core, due, owner, operation, next_part(owner));
+      kept.state().wait();
+      if (kept.state().result()) continue;
+      abort(core, step);
+      fail_unapplied(kept.state().result().error(), operation);
+    }
+  }
+  prepare(core, due, step, operation, next_part);
+}
+
+PreparedLoad OptimizerDriver::prepare_load(NodeCore& core, Due due, const NamedTensors& state) {
+  const std::map<NodeName, NamedTensors> states = by_owner(state);
+  const StepId step = begin_step(core);
+  send_state(core, due, step, states);
   PreparedLoad prepared(shared_from_this(), step);
   // The owners have checked the state: every group has its rate.
   for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -525,31 +573,6 @@ PreparedLoad OptimizerDriver::prepare_load(NodeCore& core, Due due, const NamedT
     prepared.other_rates_.push_back(saved == state.end() ? std::nullopt : std::optional(saved->second.item<double>()));
   }
   return prepared;
-}
-
-PreparedLoad::~PreparedLoad() {
-  if (!driver_) return;
-  if (has_taken_rates_) exchange_rates();
-  if (const auto core = driver_->node_.lock()) driver_->abort(*core, step_);
-}
-
-void PreparedLoad::take_rates() {
-  exchange_rates();
-  has_taken_rates_ = true;
-}
-
-void PreparedLoad::exchange_rates() {
-  for (std::size_t group = 0; group < other_rates_.size(); ++group) {
-    if (!other_rates_[group]) continue;
-    const double before = driver_->lr(group);
-    driver_->set_lr(group, *other_rates_[group]);
-    other_rates_[group] = before;
-  }
-}
-
-void PreparedLoad::commit(NodeCore& core, OptimizerDriver::Due due) {
-  const auto driver = std::exchange(driver_, nullptr);  // decided: whatever commit throws, it is not taken back
-  driver->commit(core, due, step_);
 }
 
 }  // namespace troupe::detail

@@ -86,6 +86,8 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
     Result<msg::AnyMessage> message;
   };
 
+  [[nodiscard]] Future<msg::AnyMessage> ask(NodeCore& core, Due due, const NodeName& owner,
+                                            const std::string& operation, msg::AnyMessage message) const;
   /// Sends a request to each owner and waits for all answers. Every request ends.
   [[nodiscard]] std::vector<Answer> ask_all(NodeCore& core, Due due, const std::string& operation,
                                             const MakeMessage& make_message) const;
@@ -121,8 +123,13 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
   /// Returns the state if no step was under way; nullopt if one was.
   [[nodiscard]] std::optional<NamedTensors> try_state(NodeCore& core, Due due, StateContent content);
   [[nodiscard]] NamedTensors merged(std::vector<msg::ShardSaved> parts) const;
-  /// Returns the part of `state` for each owner. Throws ValueError.
-  [[nodiscard]] std::map<NodeName, msg::ShardLoad> parts_of(const NamedTensors& state) const;
+  /// Returns the tensors of `state` for each owner. Throws ValueError.
+  [[nodiscard]] std::map<NodeName, NamedTensors> by_owner(const NamedTensors& state) const;
+  /// Sends every owner its part of a state, the last message of it with prepare(). Throws as prepare().
+  void send_state(NodeCore& core, Due due, const StepId& step, const std::map<NodeName, NamedTensors>& states);
+  /// Returns the rest of the state of which `saved` is the beginning; nullopt if a step was taken meanwhile.
+  [[nodiscard]] std::optional<msg::ShardSaved> with_rest(NodeCore& core, Due due, const NodeName& owner,
+                                                         msg::ShardSaved saved, bool values) const;
 
   const std::weak_ptr<NodeCore> node_;
   const OptimizerId id_;
@@ -139,32 +146,6 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
   std::uint64_t last_ = 0;                                // guarded by mutex_; serial of the latest step
   std::optional<Error> lost_;                             // guarded by mutex_
   std::deque<std::pair<StepId, Future<StepOutcome>>> unknown_;  // guarded by mutex_; the oldest first
-};
-
-/// A saved state that every owner has accepted and none has taken yet. The destructor gives it up, and the rates with
-/// it, unless commit() was called. Not thread-safe.
-class PreparedLoad {
- public:
-  PreparedLoad(std::shared_ptr<OptimizerDriver> driver, StepId step)
-      : driver_(std::move(driver)), step_(std::move(step)) {}
-  ~PreparedLoad();
-  PreparedLoad(PreparedLoad&& other) noexcept = default;
-  PreparedLoad& operator=(PreparedLoad&&) = delete;
-
-  /// Sets the rates of the handle to those of the state.
-  void take_rates();
-
-  /// All owners take the state. Throws as a commit of OptimizerDriver::step().
-  void commit(NodeCore& core, OptimizerDriver::Due due);
-
- private:
-  friend class OptimizerDriver;
-  void exchange_rates();
-
-  std::shared_ptr<OptimizerDriver> driver_;  // null after commit() and in an object that was moved from
-  StepId step_;
-  std::vector<std::optional<double>> other_rates_;  // of the groups: those of the state, or the earlier ones
-  bool has_taken_rates_ = false;
 };
 
 /// Calls `is_ready` until it returns true, with pauses. Throws RemoteError: timeout after `due`; shutting_down once the

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <iterator>
 #include <map>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -16,11 +18,16 @@
 #include "actors/references/references.h"
 #include "actors/shards/shards.h"
 #include "actors/shards/shared_shard.h"
+#include "actors/shards/step_options.h"
 #include "actors/shards/update_rule.h"
 #include "tensor/error.h"
 
 namespace troupe::detail {
 namespace {
+
+/// The most tensors of a state: of each parameter, and options of groups.
+constexpr std::size_t kTensorsPerParameterMax = 16;
+constexpr std::size_t kOptionsMax = 1 << 16;
 
 /// The pause before a refused action is repeated.
 constexpr std::chrono::milliseconds kTryAgainAfter{100};
@@ -94,12 +101,14 @@ class ShardWork {
 
   /// The handle is gone. Its waits end with `why`.
   void leave(const Error& why) {
+    gone_ = why;
     end_waits(shared_->clocks.leave(optimizer_), why);
     part_.driver_gone();
   }
 
   /// Keeps `answer` until the trainer may take a step.
   void wait(const msg::ShardWait& message, const ReturnAddress& answer) {
+    if (gone_) return answer.fail(*gone_);
     const TrainerClocks::Ticket ticket = ++shared_->last_ticket;
     shared_->waits.emplace(ticket, answer);
     Error given_up = make_error(ErrorCode::resource_exhausted, "the trainer waits too often for its next step");
@@ -166,6 +175,7 @@ class ShardWork {
   const std::shared_ptr<SharedShard> shared_;
   ShardRules part_;
   std::uint64_t counted_ = 0;  // steps of part_ that the clocks know
+  std::optional<Error> gone_;  // why the handle is gone
   std::map<std::pair<NodeLife, StepId>, ReturnAddress> askers_;
 };
 
@@ -249,6 +259,7 @@ void ShardState::serve_parked() {
 }
 
 void ShardState::end(const Error& why, std::optional<std::uint64_t> settled) {
+  loads_.clear();
   if (!work_) {  // it has taken no step
     stop(why);
     return node_->shards().over(optimizer_);
@@ -332,6 +343,7 @@ void ShardState::serve(const Delivery& delivery) {
         },
         [answer = delivery.answer](const Error& error) { answer.fail(error); });
   } else if (const auto* abort = delivery.message.get_if<msg::ShardAbort>()) {
+    loads_.erase(abort->step);
     on_strand([step = abort->step](ShardWork& work) { work.part().abort(step); });
   }
 }
@@ -350,33 +362,46 @@ void ShardState::prepare(const Delivery& delivery, const msg::ShardPrepare& mess
 void ShardState::load(const Delivery& delivery, const msg::ShardLoad& message) {
   const auto owners = owners_of(message.owners, *node_);
   if (!owners) return delivery.answer.fail(owners.error());
-  if (message.names.size() != message.tensors.size()) {
-    return delivery.answer.fail(node_->error(ErrorCode::protocol_violation, node_->name(), "load state",
-                                             "a state has not one name for each tensor"));
+  if (const auto refused = keep_part(message)) {
+    loads_.erase(message.step);
+    return delivery.answer.fail(node_->error(ErrorCode::protocol_violation, node_->name(), "load state", *refused));
   }
-  ShardParameters::Load change;
-  for (std::size_t i = 0; i < message.names.size(); ++i)
-    change.state.emplace_back(message.names[i], message.tensors[i]);
-  answer_on_strand(delivery.answer, [step = message.step, settled = message.settled, owners = owners.value(),
-                                     change = std::move(change)](ShardWork& work) {
-    work.part().settled(settled);
-    return work.part().prepare(step, change, owners);
-  });
+  if (!message.is_last) return delivery.answer.answer(msg::ShardPrepared{message.step, 0});
+  const ShardParameters::Load change{std::move(loads_.extract(message.step).mapped())};
+  answer_on_strand(delivery.answer,
+                   [step = message.step, settled = message.settled, owners = owners.value(), change](ShardWork& work) {
+                     work.part().settled(settled);
+                     return work.part().prepare(step, change, owners);
+                   });
+}
+
+std::optional<std::string> ShardState::keep_part(const msg::ShardLoad& part) {
+  if (part.names.size() != part.tensors.size()) return "a state has not one name for each tensor";
+  if (loads_.size() >= kUnresolvedStepsMax && !loads_.contains(part.step)) return "too many states are unfinished";
+  NamedTensors& state = loads_[part.step];
+  if (part.first != state.size()) {
+    return fmt::format("a part of a state begins with tensor {}, after {} tensors", part.first, state.size());
+  }
+  if (part.first + part.names.size() > work_->variables().size() * kTensorsPerParameterMax + kOptionsMax) {
+    return fmt::format("a state of {} tensors for {} parameters", part.first + part.names.size(),
+                       work_->variables().size());
+  }
+  for (std::size_t i = 0; i < part.names.size(); ++i) state.emplace_back(part.names[i], part.tensors[i]);
+  return std::nullopt;
 }
 
 void ShardState::save(const Delivery& delivery, const msg::ShardSave& message) {
-  answer_on_strand(delivery.answer, [version = message.version, values = message.values](ShardWork& work) {
+  answer_on_strand(delivery.answer, [message](ShardWork& work) {
     const ShardParameters& parameters = work.part().parameters();
     msg::ShardSaved saved{parameters.version(), parameters.open_steps(), {}, {}};
-    if (saved.open > 0 || version != saved.version) return Result(std::move(saved));
-    const auto add = [&saved](NamedTensors named) {
-      for (auto& [key, tensor] : named) {
-        saved.names.push_back(std::move(key));
-        saved.tensors.push_back(std::move(tensor));
-      }
-    };
-    add(parameters.state());
-    if (values) add(parameters.values());
+    if (saved.open > 0 || message.version != saved.version) return Result(std::move(saved));
+    NamedTensors state = parameters.state();
+    if (message.values) std::ranges::move(parameters.values(), std::back_inserter(state));
+    saved.all = state.size();
+    for (std::size_t i = message.first; i < std::min(state.size(), message.first + msg::kStatesPerMessage); ++i) {
+      saved.names.push_back(std::move(state[i].first));
+      saved.tensors.push_back(std::move(state[i].second));
+    }
     return Result(std::move(saved));
   });
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "actors/core/caf.h"
@@ -89,6 +91,8 @@ class ShardState {
   void serve(const Delivery& delivery);
   void prepare(const Delivery& delivery, const msg::ShardPrepare& message);
   void load(const Delivery& delivery, const msg::ShardLoad& message);
+  /// Adds a part of a state to those before it. Returns why it cannot be one.
+  [[nodiscard]] std::optional<std::string> keep_part(const msg::ShardLoad& part);
   void save(const Delivery& delivery, const msg::ShardSave& message);
   void wait(const Delivery& delivery, const msg::ShardWait& message);
   /// The optimizer sends nothing more; it knew all outcomes below `settled`.
@@ -107,6 +111,7 @@ class ShardState {
   OptimizerId optimizer_;
   std::vector<ShardParameters::Group> groups_;  // without their parameters; until these are found
   std::vector<RRefId> parameters_;              // of all groups, one after the other; until they are found
+  std::map<StepId, NamedTensors> loads_;        // states of which the last part has not come
   std::shared_ptr<ShardWork> work_;             // null until the parameters are found
   std::optional<Error> failure_;                // why there will be no parameters
   bool created_ = false;

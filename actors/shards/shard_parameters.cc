@@ -7,7 +7,9 @@
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "actors/shards/state_names.h"
@@ -233,19 +235,21 @@ void ShardParameters::drop_early() {
 std::vector<ShardParameters::GroupChange> ShardParameters::compute(const Load& load) {
   drop_early();
   std::vector<GroupChange> changes(groups_.size());
-  NamedTensors of_rules = load.state;
+  std::unordered_map<std::string_view, std::size_t> numbers;
+  for (std::size_t i = 0; i < load.state.size(); ++i) numbers.emplace(load.state[i].first, i);
+  std::vector<bool> is_value(load.state.size());
+  std::vector<std::vector<Tensor>> values(groups_.size());
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Ruled& group = groups_[g];
-    std::vector<Tensor> values;
     for (std::size_t i = 0; i < group.parameters.size(); ++i) {
       Tensor current = group.parameters[i].value();
-      values.resize(group.places[i] + 1);
-      values.back() = current;
+      values[g].resize(group.places[i] + 1);
+      values[g].back() = current;
       const std::string name = value_name(g, group.places[i]);
-      const auto given = std::ranges::find(of_rules, name, &NamedTensors::value_type::first);
-      if (given == of_rules.end()) continue;
-      const Tensor value = given->second;
-      of_rules.erase(given);
+      const auto given = numbers.find(name);
+      if (given == numbers.end()) continue;
+      is_value[given->second] = true;
+      const Tensor& value = load.state[given->second].second;
       if (!value.defined() || value.shape() != current.shape() || value.dtype() != current.dtype()) {
         throw ValueError(fmt::format("[load_state] {} is {}, not {}", name,
                                      value.defined() ? text_of(value) : "undefined", text_of(current)));
@@ -254,8 +258,14 @@ std::vector<ShardParameters::GroupChange> ShardParameters::compute(const Load& l
       changes[g].updates.push_back({group.places[i], std::move(current), Tensor(), std::move(next)});
       changes[g].members.push_back(i);
     }
-    changes[g].replacement = group.make_rule();
-    changes[g].replacement->load_state(of_rules, values, group_prefix(g));
+  }
+  NamedTensors of_rules;
+  for (std::size_t i = 0; i < load.state.size(); ++i) {
+    if (!is_value[i]) of_rules.push_back(load.state[i]);
+  }
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    changes[g].replacement = groups_[g].make_rule();
+    changes[g].replacement->load_state(of_rules, values[g], group_prefix(g));
   }
   return changes;
 }

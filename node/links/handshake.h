@@ -30,8 +30,8 @@
 namespace troupe {
 
 /// The protocol versions that this build supports.
-inline constexpr std::uint16_t kProtocolVersionMin = 9;
-inline constexpr std::uint16_t kProtocolVersionMax = 9;
+inline constexpr std::uint16_t kProtocolVersionMin = 10;
+inline constexpr std::uint16_t kProtocolVersionMax = 10;
 
 /// A node's description of itself.
 struct HandshakeIdentity {

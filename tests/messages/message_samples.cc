@@ -131,9 +131,10 @@ std::vector<AnyMessage> optimizer_state_messages() {
   const auto optimizer = id<OptimizerId>(21);
   const auto step = id<StepId>(22);
   return {
-      ShardLoad{optimizer, step, {{"ps0", {1, 2}}}, 20, {"groups.0.sgd.lr"}, {from_values<double>({0.25}, {})}},
-      ShardSave{optimizer, 9, true},
-      ShardSaved{9, 1, {"groups.0.parameters.2.step"}, {from_values<std::int64_t>({7}, {})}},
+      ShardLoad{
+          optimizer, step, {{"ps0", {1, 2}}}, 20, {"groups.0.sgd.lr"}, {from_values<double>({0.25}, {})}, 3, false},
+      ShardSave{optimizer, 9, true, 4},
+      ShardSaved{9, 1, {"groups.0.parameters.2.step"}, {from_values<std::int64_t>({7}, {})}, 5},
       ShardJoin{id<OptimizerId>(24), optimizer},
       ShardWait{optimizer, 3},
       ShardReady{5, 2},

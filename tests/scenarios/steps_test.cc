@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
@@ -17,9 +19,11 @@
 #include "actors/references/references.h"
 #include "actors/shards/shards.h"
 #include "actors/shards/shared_shard.h"
+#include "actors/shards/state_names.h"
 #include "actors/shards/update_rule.h"
 #include "autograd/engine.h"
 #include "autograd/ops.h"
+#include "messages/codec.h"
 #include "node/local_cluster.h"
 #include "node/sim/faulty_link.h"
 #include "optim/local_optimizer.h"
@@ -512,6 +516,32 @@ BOOST_AUTO_TEST_CASE(save_that_waits_between_steps_ends_with_its_node) {
   const Error error = step.save_within(1h);
   ending.join();
   BOOST_TEST((error.code != ErrorCode::timeout));
+}
+
+BOOST_AUTO_TEST_CASE(state_of_more_tensors_than_one_message_has_is_saved_and_loaded) {
+  const std::size_t count = msg::DecodeLimits{}.frames_max / 4;  // two states, a number of steps and the value of each
+  std::vector<Parameter> parameters{w1};
+  for (std::size_t i = 0; i < count; ++i) parameters.push_back(a.remote("ps0", &make_parameter, 1, 1.0));
+  const optim::AdamOptions options{.lr = 0.5};
+  DistOptimizer optimizer(a, options, parameters);
+  DistContext context(a);
+  backward(context, context.rpc_sync("ps0", &total_of, parameters.back()));
+  optimizer.step(context);
+  const NamedTensors one_stepped = optimizer.state_dict(a, StateContent::rules_and_values);
+  NamedTensors all;  // as if every parameter of ps0 had taken that step
+  for (const auto& [name, tensor] : one_stepped) {
+    const auto parsed = detail::parse_state_name(name);
+    if (!parsed->place || parsed->place == 0U) all.emplace_back(name, tensor);
+    if (parsed->place != count) continue;
+    for (std::size_t i = 1; i <= count; ++i)
+      all.emplace_back(fmt::format("groups.0.parameters.{}.{}", i, parsed->rest), tensor);
+  }
+  optimizer.load_state_dict(a, all);
+  const NamedTensors loaded = optimizer.state_dict(a, StateContent::rules_and_values);
+  BOOST_TEST(loaded.size() > msg::DecodeLimits{}.frames_max);
+  std::map<std::string, Tensor> expected(all.begin(), all.end());
+  BOOST_TEST(loaded.size() == expected.size());
+  for (const auto& [name, tensor] : loaded) BOOST_TEST_REQUIRE(same_bytes(tensor, expected.at(name)));
 }
 
 BOOST_AUTO_TEST_CASE(outcome_of_a_step_that_is_not_unknown_is_refused) {

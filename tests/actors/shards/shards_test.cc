@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "actors/core/node_core.h"
+#include "actors/shards/step_options.h"
 #include "actors/shards/update_rule.h"
 #include "optim/sgd.h"
 #include "tests/actors/bare_peer.h"
@@ -266,6 +267,54 @@ BOOST_FIXTURE_TEST_CASE(wait_of_a_handle_that_is_released_fails, Joined) {
   BOOST_TEST(answer_to(ahead) == "waits");
   p1->say("m", "shard/p1.4", msg::ShardReleased{first, 21});
   BOOST_TEST(answer_to(ahead) == "cancelled the optimizer was released");
+}
+
+BOOST_FIXTURE_TEST_CASE(wait_of_a_handle_that_was_released_holds_nobody_up, Joined) {
+  const std::vector<msg::StepOwner> both{{"m", {7, 7}}, {"p2", {2, 2}}};
+  BOOST_TEST(answer_to(p1->ask("m", "shard/p1.4", msg::ShardPrepare{first, {"p1", 1, 5}, {"p1", 1, 6}, both, 0})) ==
+             "ok");
+  p1->say("m", "shard/p1.4", msg::ShardReleased{first, 0});
+  BOOST_TEST(shards().size() == 2U);  // until p2 says what became of the step
+  BOOST_TEST(answer_to(wait_of(*p1, first, 0)) == "cancelled the optimizer was released");
+  BOOST_TEST(answer_to(step_of(*p2, second, 20)) == "ok");
+  BOOST_TEST(answer_to(wait_of(*p2, second, 0)) == "ok");
+}
+
+BOOST_FIXTURE_TEST_CASE(state_in_parts_is_loaded_with_the_last_one, Joined, *boost::unit_test::label("attack")) {
+  const msg::ShardSaved saved = saved_by(*p1, first, 0);
+  BOOST_TEST(saved.all == saved.names.size());
+  const auto part = [&](std::uint64_t serial, std::size_t begin, std::size_t end, bool is_last) {
+    msg::ShardLoad load{first, {"p1", 1, serial}, {{"m", {7, 7}}}, 0, {}, {}, begin, is_last};
+    load.names.assign(saved.names.begin() + static_cast<std::ptrdiff_t>(begin),
+                      saved.names.begin() + static_cast<std::ptrdiff_t>(end));
+    load.tensors.assign(saved.tensors.begin() + static_cast<std::ptrdiff_t>(begin),
+                        saved.tensors.begin() + static_cast<std::ptrdiff_t>(end));
+    return answer_to(p1->ask("m", "shard/p1.4", std::move(load)));
+  };
+  BOOST_TEST(part(30, 0, 1, false) == "ok");
+  BOOST_TEST(saved_by(*p1, first, 0).open == 0U);
+  BOOST_TEST(part(30, 1, saved.names.size(), true) == "ok");
+  BOOST_TEST(saved_by(*p1, first, 0).open == 1U);
+  p1->say("m", "shard/p1.4", msg::ShardAbort{first, {"p1", 1, 30}});
+
+  BOOST_TEST(part(31, 1, 2, false) == "protocol_violation a part of a state begins with tensor 1, after 0 tensors");
+  BOOST_TEST(part(32, 0, 1, false) == "ok");
+  p1->say("m", "shard/p1.4", msg::ShardAbort{first, {"p1", 1, 32}});
+  BOOST_TEST(part(32, 1, 2, true) == "protocol_violation a part of a state begins with tensor 1, after 0 tensors");
+  const std::size_t many = 70'000;
+  BOOST_TEST(answer_to(p1->ask("m", "shard/p1.4",
+                               msg::ShardLoad{first,
+                                              {"p1", 1, 33},
+                                              {{"m", {7, 7}}},
+                                              0,
+                                              std::vector<std::string>(many, "x"),
+                                              std::vector<Tensor>(many),
+                                              0,
+                                              false}))
+                 .find("a state of 70000 tensors for 0 parameters") != std::string::npos);
+  for (std::uint64_t serial = 100; serial < 100 + kUnresolvedStepsMax; ++serial)
+    BOOST_TEST(part(serial, 0, 1, false) == "ok");
+  BOOST_TEST(part(200, 0, 1, false) == "protocol_violation too many states are unfinished");
 }
 
 BOOST_FIXTURE_TEST_CASE(state_is_given_at_its_version_while_no_step_is_open, Joined) {

@@ -1,0 +1,40 @@
+// A load of an optimizer's state between its two phases.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "actors/shards/optimizer_driver.h"
+#include "messages/ids.h"
+
+namespace troupe::detail {
+
+/// A saved state that every owner has accepted and none has taken yet. The destructor gives it up, and the rates with
+/// it, unless commit() was called. Not thread-safe.
+class PreparedLoad {
+ public:
+  PreparedLoad(std::shared_ptr<OptimizerDriver> driver, StepId step)
+      : driver_(std::move(driver)), step_(std::move(step)) {}
+  ~PreparedLoad();
+  PreparedLoad(PreparedLoad&& other) noexcept = default;
+  PreparedLoad& operator=(PreparedLoad&&) = delete;
+
+  /// Sets the rates of the handle to those of the state.
+  void take_rates();
+
+  /// All owners take the state. Throws as a commit of OptimizerDriver::step().
+  void commit(NodeCore& core, OptimizerDriver::Due due);
+
+ private:
+  friend class OptimizerDriver;
+  void exchange_rates();
+
+  std::shared_ptr<OptimizerDriver> driver_;  // null after commit() and in an object that was moved from
+  StepId step_;
+  std::vector<std::optional<double>> other_rates_;  // of the groups: those of the state, or the earlier ones
+  bool has_taken_rates_ = false;
+};
+
+}  // namespace troupe::detail
