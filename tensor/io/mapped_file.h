@@ -10,7 +10,8 @@ namespace troupe::detail {
 
 /// Maps the whole of `file` into memory, read-only. Releasing the last FrozenBytes unmaps it. REQUIRES: no process
 /// truncates the file in place before that; an access beyond the new end kills this process (SIGBUS). Replacing the
-/// file by another is safe. Throws FileError `[format] model.safetensors: No such file or directory`.
+/// file by another is safe. Throws FileError `[format] model.safetensors: No such file or directory`, `...: not a
+/// regular file`.
 [[nodiscard]] FrozenBytes map_file(std::string_view format, const std::filesystem::path& file);
 
 }  // namespace troupe::detail

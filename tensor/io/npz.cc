@@ -1,20 +1,24 @@
 #include "tensor/io/npz.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 #include <zip.h>
 
 #include <array>
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "tensor/io/new_file.h"
 #include "tensor/io/npy_format.h"
+#include "tensor/io/opened_file.h"
 
 namespace troupe {
 namespace {
@@ -42,10 +46,40 @@ std::string text_of(int code) {
   throw FileError(fmt::format("{}: {}", where, zip_strerror(archive)));
 }
 
+/// Throws FileError with `error`, which it releases.
+[[noreturn]] void fail(const std::string& where, zip_error_t& error) {
+  const std::string text = zip_error_strerror(&error);
+  zip_error_fini(&error);
+  throw FileError(fmt::format("{}: {}", where, text));
+}
+
 Archive open_archive(const std::string& where, const std::filesystem::path& file, int flags) {
   int code = 0;
   Archive archive(zip_open(file.c_str(), flags, &code));
   if (!archive) throw FileError(fmt::format("{}: {}", where, text_of(code)));
+  return archive;
+}
+
+/// libzip has a descriptor of its own, which it closes with the archive.
+Archive archive_in(const std::string& where, const detail::OpenedFile& file) {
+  const int descriptor = fcntl(file.descriptor(), F_DUPFD_CLOEXEC, 0);
+  std::FILE* const stream = descriptor < 0 ? nullptr : fdopen(descriptor, "rb");
+  if (stream == nullptr) {
+    const int error = errno;
+    if (descriptor >= 0) close(descriptor);
+    file.fail(error);
+  }
+  zip_error_t error{};
+  zip_source_t* const source = zip_source_filep_create(stream, 0, -1, &error);
+  if (source == nullptr) {
+    std::fclose(stream);
+    fail(where, error);
+  }
+  Archive archive(zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error));
+  if (!archive) {
+    zip_source_free(source);
+    fail(where, error);
+  }
   return archive;
 }
 
@@ -129,12 +163,10 @@ void write_empty(const std::filesystem::path& file) {
 }  // namespace
 
 NamedTensors read_npz(const FilePath& path) {
-  const std::filesystem::path file(path.text());
-  const std::string where = fmt::format("[npz] {}", file.string());
-  const Archive archive = open_archive(where, file, ZIP_RDONLY | ZIP_CHECKCONS);
-  std::error_code error;
-  std::uint64_t packed_left = std::filesystem::file_size(file, error);
-  if (error) throw FileError(fmt::format("{}: {}", where, error.message()));
+  const std::string where = fmt::format("[npz] {}", path.text());
+  const detail::OpenedFile file("npz", path.text());
+  const Archive archive = archive_in(where, file);
+  std::uint64_t packed_left = file.size();
   NamedTensors arrays;
   const auto count = static_cast<zip_uint64_t>(zip_get_num_entries(archive.get(), 0));
   for (zip_uint64_t index = 0; index < count; ++index) {

@@ -1,5 +1,7 @@
 #include "tensor/io/mapped_file.h"
 
+#include <sys/stat.h>
+
 #include "tests/tensor/io/file_bytes.h"
 
 using namespace troupe;
@@ -40,6 +42,12 @@ BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused) {
   expect_refused(file, "test", ": No such file or directory", [&] { (void)map_file("test", file.path()); });
   std::filesystem::create_directory(file.path());
   expect_refused(file, "test", ": Is a directory", [&] { (void)map_file("test", file.path()); });
+}
+
+BOOST_AUTO_TEST_CASE(a_pipe_without_a_writer_is_refused_at_once) {
+  const FileOfBytes file("a");
+  BOOST_REQUIRE(mkfifo(file.path().c_str(), 0600) == 0);
+  expect_refused(file, "test", ": not a regular file", [&] { (void)map_file("test", file.path()); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

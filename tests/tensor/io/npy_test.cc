@@ -1,5 +1,7 @@
 #include "tensor/io/npy.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -143,6 +145,15 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read_or_written_is_named) {
   file.set("");
   expect_error<FileError>("[npy] " + inside + ".0.new: Not a directory", [&] { write_npy(inside, ones({1})); });
   expect_error<TensorError>("[npy] tensor is undefined", [&] { write_npy(file.path(), Tensor()); });
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_regular_file_is_refused_at_once) {
+  const FileOfBytes file("w.npy");
+  std::filesystem::create_directory(file.path());
+  expect_refused(file, "npy", ": Is a directory", [&] { (void)read_npy(file.path()); });
+  std::filesystem::remove(file.path());
+  BOOST_REQUIRE(mkfifo(file.path().c_str(), 0600) == 0);
+  expect_refused(file, "npy", ": not a regular file", [&] { (void)read_npy(file.path()); });
 }
 
 BOOST_AUTO_TEST_CASE(a_lying_header_is_refused_with_its_place) {

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_archive_of_arrays_is_refused) {
     file.set(bytes);
     expect_refused(file, "npz", text, [&] { (void)read_npz(file.path()); });
   };
-  expect_refused(file, "npz", ": No such file", [&] { (void)read_npz(file.path()); });
+  expect_refused(file, "npz", ": No such file or directory", [&] { (void)read_npz(file.path()); });
   refused("not at all, and long enough to be one", ": Not a zip archive");
   const std::string stored = from_hex(kStored);
   refused(replaced(stored, "w.npy", "w.txt"), ": w.txt: not an array");
@@ -217,6 +217,12 @@ BOOST_AUTO_TEST_CASE(a_damaged_file_is_a_value_or_an_error) {
     BOOST_TEST(values > 20);  // dates, versions and similar fields
     BOOST_TEST(values < 1000);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_pipe_without_a_writer_is_refused_at_once) {
+  const FileOfBytes file("a.npz");
+  BOOST_REQUIRE(mkfifo(file.path().c_str(), 0600) == 0);
+  expect_refused(file, "npz", ": not a regular file", [&] { (void)read_npz(file.path()); });
 }
 
 BOOST_AUTO_TEST_CASE(nothing_but_a_regular_file_is_replaced) {
