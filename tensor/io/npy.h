@@ -14,7 +14,8 @@ namespace troupe {
 /// Format: NumPy's NEP 1, "A simple file format for NumPy arrays".
 [[nodiscard]] Tensor read_npy(const FilePath& file);
 
-/// Writes `x`, in row-major order, as a .npy file for `numpy.load`. Replaces an existing file atomically.
+/// Writes `x`, in row-major order, as a .npy file for `numpy.load`. Replaces an existing file atomically and keeps
+/// its mode.
 /// Throws FileError, DTypeError `[npy] NumPy has no dtype for: bf16`, TensorError if `x` is undefined.
 void write_npy(const FilePath& file, const Tensor& x);
 

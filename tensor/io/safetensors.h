@@ -28,7 +28,7 @@ struct Safetensors {
 [[nodiscard]] Safetensors read_safetensors(const FilePath& file);
 
 /// Writes a .safetensors file. Tensors with wide elements come first, then in order of names, so all are aligned.
-/// Replaces an existing file atomically; equal tensors give equal files.
+/// Replaces an existing file atomically and keeps its mode; equal tensors give equal files.
 /// Throws FileError; ValueError `[safetensors] name given twice: w` or `[safetensors] not a name: __metadata__`, also
 /// for text that is not UTF-8; TensorError if a tensor is undefined.
 void write_safetensors(const FilePath& file, const NamedTensors& tensors,
