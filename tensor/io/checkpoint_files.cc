@@ -5,14 +5,14 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <numeric>
-#include <optional>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
+#include "tensor/io/checkpoint_names.h"
 #include "tensor/io/extent.h"
 #include "tensor/io/mapped_file.h"
 #include "tensor/io/safetensors_header.h"
@@ -20,34 +20,25 @@
 namespace troupe {
 namespace {
 
-constexpr const char* kManifest = "manifest.json";
-constexpr const char* kNewManifest = "manifest.json.new";
+using detail::path_in;
 
-/// Returns the number with which names of a checkpoint's files begin; nullopt for other names.
-std::optional<std::uint64_t> generation_of(std::string_view name) {
-  std::uint64_t generation = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), generation);
-  if (error != std::errc() || end == name.data() + name.size() || *end != '-' || !name.ends_with(".safetensors"))
-    return std::nullopt;
-  return generation;
-}
-
-/// Returns the beginning of a part's name with letters and digits only, for people who look into the directory.
-std::string readable(std::string_view part) {
-  std::string text(part.substr(0, 64));
-  std::ranges::replace_if(
-      text, [](char c) { return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')); }, '_');
-  return text;
-}
-
-std::string parent_of(const std::filesystem::path& directory) {
-  const std::filesystem::path parent = directory.lexically_normal().parent_path();
+/// Returns the directory that `directory` is made in: that of "run/" is ".".
+std::string parent_of(const std::string& directory) {
+  std::filesystem::path path(directory);
+  if (!path.has_filename()) path = path.parent_path();  // without slashes at the end
+  const std::filesystem::path parent = path.parent_path();
   return parent.empty() ? "." : parent.string();
 }
 
-/// Returns the path of `name` in `directory`.
-std::string path_in(const std::filesystem::path& directory, std::string_view name) {
-  return (directory / name).string();
+/// Returns the files of the checkpoint in `directory`.
+std::vector<detail::ManifestFile> listed_in(FileSystem& files, const std::string& directory) {
+  const std::string manifest = path_in(directory, detail::kManifestName);
+  try {
+    return detail::parse_manifest(fmt::format("[checkpoint] {}", manifest),
+                                  files.read(manifest, detail::kManifestBytesMax));
+  } catch (const FileError&) {
+    return {};  // a damaged checkpoint can be replaced, too
+  }
 }
 
 }  // namespace
@@ -67,20 +58,25 @@ CheckpointWriter::CheckpointWriter(std::shared_ptr<FileSystem> files, const File
     : files_(std::move(files)), directory_(directory.text()) {
   if (files_->make_directory(directory_)) files_->sync_directory(parent_of(directory_));
   for (const std::string& name : files_->names_in(directory_)) {
-    if (name == kNewManifest) files_->remove(path_in(directory_, name));  // of a writer that was ended
-    if (const auto generation = generation_of(name)) generation_ = std::max(generation_, *generation + 1);
+    if (name == detail::kNewManifestName) files_->remove(path_in(directory_, name));  // of a writer that was ended
+    if (name == detail::kManifestName) replaced_ = listed_in(*files_, directory_);
+    if (const auto generation = detail::generation_of(name)) generation_ = std::max(generation_, *generation + 1);
   }
+  generation_ = std::max(generation_, detail::generation_of(replaced_) + 1);
 }
 
 CheckpointWriter::~CheckpointWriter() {
   open_.reset();
   if (committed_) return;
-  for (const detail::ManifestFile& file : written_) {
-    try {
-      files_->remove(path_in(directory_, file.name));
-    } catch (const FileError&) {
-      // The next commit() removes it.
-    }
+  for (const detail::ManifestFile& file : written_) remove(file.name);
+  if (has_manifest_) remove(detail::kNewManifestName);
+}
+
+void CheckpointWriter::remove(std::string_view name) noexcept {
+  try {
+    files_->remove(path_in(directory_, name));
+  } catch (const std::exception&) {
+    // The next commit() removes it.
   }
 }
 
@@ -99,7 +95,7 @@ std::vector<std::size_t> CheckpointWriter::begin_file(std::string part, const st
   const std::string text = detail::format_safetensors_header(header);
   const std::uint64_t length = text.size();
 
-  const std::string name = fmt::format("{}-{}-{}.safetensors", generation_, written_.size(), readable(part));
+  const std::string name = detail::checkpoint_file_name(generation_, written_.size(), part);
   open_ = files_->create(path_in(directory_, name));
   written_.push_back({name, std::move(part), 0, 0});
   hash_ = std::make_unique<Hash>();
@@ -131,21 +127,26 @@ void CheckpointWriter::end_file() {
 void CheckpointWriter::commit() {
   if (open_ || committed_) throw std::logic_error("[checkpoint] a file is open, or this was committed before");
   const std::string text = detail::format_manifest(written_);
-  const auto manifest = files_->create(path_in(directory_, kNewManifest));
+  const auto manifest = files_->create(path_in(directory_, detail::kNewManifestName));
+  has_manifest_ = true;
   manifest->write(std::as_bytes(std::span(text)));
   manifest->finish();
   files_->sync_directory(directory_);  // no file may be missing once the manifest has its name
   committed_ = true;                   // from here on a crash may leave this checkpoint
-  files_->rename(path_in(directory_, kNewManifest), path_in(directory_, kManifest));
+  files_->rename(path_in(directory_, detail::kNewManifestName), path_in(directory_, detail::kManifestName));
   files_->sync_directory(directory_);
-  remove_all_but_these();
+  remove_earlier();
 }
 
-void CheckpointWriter::remove_all_but_these() noexcept {
+void CheckpointWriter::remove_earlier() noexcept {
   try {
+    std::set<std::string_view> listed;
+    std::set<std::string_view> kept;
+    for (const detail::ManifestFile& file : replaced_) listed.insert(file.name);
+    for (const detail::ManifestFile& file : written_) kept.insert(file.name);
     for (const std::string& name : files_->names_in(directory_)) {
-      if (generation_of(name) && std::ranges::count(written_, name, &detail::ManifestFile::name) == 0)
-        files_->remove(path_in(directory_, name));
+      // No manifest lists the files of saves that were ended: only their names tell what they are.
+      if ((detail::generation_of(name) || listed.contains(name)) && !kept.contains(name)) remove(name);
     }
   } catch (const std::exception&) {
     // The next commit() removes what is left.
@@ -153,7 +154,7 @@ void CheckpointWriter::remove_all_but_these() noexcept {
 }
 
 std::vector<CheckpointFile> read_checkpoint(const FilePath& directory) {
-  const std::string manifest = path_in(directory.text(), kManifest);
+  const std::string manifest = path_in(directory.text(), detail::kManifestName);
   const std::string where = fmt::format("[checkpoint] {}", manifest);
   std::vector<detail::ManifestFile> listed;
   {
@@ -178,7 +179,7 @@ std::vector<CheckpointFile> read_checkpoint(const FilePath& directory) {
 
 bool has_checkpoint(const FilePath& directory) {
   std::error_code ignored;
-  return std::filesystem::exists(path_in(directory.text(), kManifest), ignored);
+  return std::filesystem::exists(path_in(directory.text(), detail::kManifestName), ignored);
 }
 
 }  // namespace troupe

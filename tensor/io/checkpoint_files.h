@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tensor/dtype.h"
@@ -52,20 +53,24 @@ class CheckpointWriter {
   void end_file();
 
   /// Makes this the checkpoint of the directory: writes the manifest, and renames it when all files are on the disk.
-  /// Then removes the files of earlier checkpoints; one that cannot be removed stays until the next commit().
+  /// Then removes the files of earlier checkpoints, and of no others: those that the manifest before lists, and those
+  /// with names of this writer's form. One that cannot be removed stays; the next commit() tries it again by its name.
   void commit();
 
  private:
-  void remove_all_but_these() noexcept;
+  void remove_earlier() noexcept;
+  void remove(std::string_view name) noexcept;
 
   const std::shared_ptr<FileSystem> files_;
   const std::string directory_;
   std::uint64_t generation_ = 1;
+  std::vector<detail::ManifestFile> replaced_;  ///< files of the checkpoint before
   std::vector<detail::ManifestFile> written_;
   std::unique_ptr<OutputFile> open_;
   struct Hash;
   std::unique_ptr<Hash> hash_;  ///< of the open file
   std::uint64_t left_ = 0;      ///< bytes of its tensors that are not written yet
+  bool has_manifest_ = false;   ///< under its first name
   bool committed_ = false;
 };
 
@@ -78,8 +83,8 @@ struct CheckpointFile {
 
 /// Reads the checkpoint of a directory, and every byte of it once to compare hashes. Allocates nothing of the size that
 /// a file claims. Throws FileError that names the file: as read_safetensors(); `[checkpoint] run/manifest.json: No such
-/// file or directory`, `... at byte 40: ...`; `[checkpoint] run/1-0-net.safetensors: 96 bytes, the manifest says 128`;
-/// `...: its hash is 0123456789abcdef, the manifest says fedcba9876543210`.
+/// file or directory`, `... at byte 40: ...`; `[checkpoint] run/troupe-checkpoint-1-0-net.safetensors: 96 bytes, the
+/// manifest says 128`; `...: its hash is 0123456789abcdef, the manifest says fedcba9876543210`.
 [[nodiscard]] std::vector<CheckpointFile> read_checkpoint(const FilePath& directory);
 
 /// Returns whether the directory has a checkpoint, which may be damaged.

@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "tensor/io/opened_file.h"
+
 namespace troupe {
 namespace {
 
@@ -69,6 +71,15 @@ class Disk final : public FileSystem {
     const bool made = std::filesystem::create_directory(directory, error);
     check(directory, error);
     return made;
+  }
+
+  std::string read(const std::string& file, std::size_t size_max) override {
+    detail::OpenedFile opened("file", file);
+    if (opened.size() > size_max)
+      throw FileError(fmt::format("[file] {}: {} bytes, at most {}", file, opened.size(), size_max));
+    std::string bytes(static_cast<std::size_t>(opened.size()), '\0');
+    opened.read(std::as_writable_bytes(std::span(bytes)));
+    return bytes;
   }
 
   void sync_directory(const std::string& directory) override {

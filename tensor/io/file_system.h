@@ -41,6 +41,8 @@ class FileSystem {
   virtual void remove(const std::string& file) = 0;
   /// Makes a directory in one that exists; returns false if it exists already.
   virtual bool make_directory(const std::string& directory) = 0;
+  /// Returns the bytes of a file; an error if they are more than `size_max`.
+  [[nodiscard]] virtual std::string read(const std::string& file, std::size_t size_max) = 0;
   virtual void sync_directory(const std::string& directory) = 0;
   /// Returns the names in a directory, in alphabetical order.
   [[nodiscard]] virtual std::vector<std::string> names_in(const std::string& directory) = 0;

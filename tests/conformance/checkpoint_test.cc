@@ -56,6 +56,7 @@ class MeasuredFiles final : public FileSystem {
   }
   void rename(const std::string& from, const std::string& to) override { disk()->rename(from, to); }
   void remove(const std::string& file) override { disk()->remove(file); }
+  std::string read(const std::string& file, std::size_t size_max) override { return disk()->read(file, size_max); }
   bool make_directory(const std::string& directory) override { return disk()->make_directory(directory); }
   void sync_directory(const std::string& directory) override { disk()->sync_directory(directory); }
   [[nodiscard]] std::vector<std::string> names_in(const std::string& directory) override {

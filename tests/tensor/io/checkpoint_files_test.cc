@@ -1,5 +1,6 @@
 #include "tensor/io/checkpoint_files.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -64,6 +65,36 @@ std::optional<double> found_on(const CrashingFiles& files) {
   return number_in(disk_copy.path() / kRun);
 }
 
+/// Gives the files of a checkpoint the names that earlier versions gave them.
+void rename_as_before(const std::filesystem::path& run, int generation) {
+  const auto files = disk();
+  const std::string manifest = run / "manifest.json";
+  auto listed = detail::parse_manifest("test", files->read(manifest, 10'000));
+  for (detail::ManifestFile& file : listed) {
+    const std::string name = std::to_string(generation) + file.name.substr(std::string("troupe-checkpoint-1").size());
+    files->rename(run / file.name, run / name);
+    file.name = name;
+  }
+  files->remove(manifest);
+  std::ofstream(manifest) << detail::format_manifest(listed);
+}
+
+/// The disk. Notes which directories are synced.
+struct SyncedDirectories final : FileSystem {
+  std::unique_ptr<OutputFile> create(const std::string& file) override { return disk()->create(file); }
+  void rename(const std::string& from, const std::string& to) override { disk()->rename(from, to); }
+  void remove(const std::string& file) override { disk()->remove(file); }
+  std::string read(const std::string& file, std::size_t size_max) override { return disk()->read(file, size_max); }
+  bool make_directory(const std::string& directory) override { return disk()->make_directory(directory); }
+  void sync_directory(const std::string& directory) override {
+    synced.push_back(directory);
+    disk()->sync_directory(directory);
+  }
+  std::vector<std::string> names_in(const std::string& directory) override { return disk()->names_in(directory); }
+
+  std::vector<std::string> synced;
+};
+
 int operations_of_a_save(const std::shared_ptr<const CrashingFiles>& before) {
   const auto files = before->restarted(Unsynced::kept, 0);
   write_checkpoint(files, kRun, 9);
@@ -81,6 +112,87 @@ BOOST_AUTO_TEST_CASE(written_checkpoint_is_read_back_and_replaces_the_one_before
     BOOST_TEST(has_checkpoint(run));
     BOOST_TEST(number_in(run) == number);
     BOOST_TEST(disk()->names_in(run).size() == 3U);  // nothing of those before
+  }
+}
+
+BOOST_AUTO_TEST_CASE(files_of_the_user_beside_a_checkpoint_stay_and_do_not_count) {
+  const TemporaryDirectory directory;
+  const auto run = directory.path() / "run";
+  write_checkpoint(disk(), run, 1);
+  const std::vector<std::string> own{"1-0-net.safetensors",
+                                     "2026-11-28.safetensors",
+                                     "troupe-checkpoint-07-0-net.safetensors",
+                                     "troupe-checkpoint-7-0-net.safetensors.bak",
+                                     "troupe-checkpoint-7-0-n-t.safetensors",
+                                     "troupe-checkpoint-7-net.safetensors"};
+  for (const std::string& name : own) std::ofstream(run / name) << "the user's";
+  write_checkpoint(disk(), run, 2);
+  write_checkpoint(disk(), run, 3);
+  std::vector<std::string> expected = own;
+  expected.insert(expected.end(), {"manifest.json", "troupe-checkpoint-3-0-net.safetensors",
+                                   "troupe-checkpoint-3-1-table.safetensors"});
+  std::ranges::sort(expected);
+  BOOST_TEST(disk()->names_in(run) == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(files_of_saves_that_were_ended_go_with_the_next_checkpoint) {
+  const TemporaryDirectory directory;
+  const auto run = directory.path() / "run";
+  write_checkpoint(disk(), run, 1);
+  std::ofstream(run / "troupe-checkpoint-5-0-net.safetensors") << "half";
+  std::ofstream(run / "manifest.json.new") << "half";
+  write_checkpoint(disk(), run, 2);
+  const std::vector<std::string> expected{"manifest.json", "troupe-checkpoint-6-0-net.safetensors",
+                                          "troupe-checkpoint-6-1-table.safetensors"};
+  BOOST_TEST(disk()->names_in(run) == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(checkpoint_with_the_names_of_earlier_versions_is_read_and_removed_when_it_is_replaced) {
+  const TemporaryDirectory directory;
+  const auto run = directory.path() / "run";
+  write_checkpoint(disk(), run, 1);
+  rename_as_before(run, 7);
+  std::ofstream(run / "7-2-other.safetensors") << "the user's";
+  BOOST_TEST(number_in(run) == 1.0);
+  write_checkpoint(disk(), run, 2);
+  BOOST_TEST(number_in(run) == 2.0);
+  const std::vector<std::string> expected{"7-2-other.safetensors", "manifest.json",
+                                          "troupe-checkpoint-8-0-net.safetensors",
+                                          "troupe-checkpoint-8-1-table.safetensors"};
+  BOOST_TEST(disk()->names_in(run) == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(damaged_manifest_is_replaced_with_the_files_of_its_checkpoint) {
+  const TemporaryDirectory directory;
+  const auto run = directory.path() / "run";
+  write_checkpoint(disk(), run, 1);
+  std::ofstream(run / "manifest.json") << "damaged";
+  write_checkpoint(disk(), run, 2);
+  BOOST_TEST(number_in(run) == 2.0);
+  BOOST_TEST(disk()->names_in(run).size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(entry_that_cannot_be_removed_keeps_no_other_file) {
+  const TemporaryDirectory directory;
+  const auto run = directory.path() / "run";
+  write_checkpoint(disk(), run, 1);
+  std::filesystem::create_directory(run / "troupe-checkpoint-0-0-x.safetensors");
+  for (const double number : {2.0, 3.0}) {
+    write_checkpoint(disk(), run, number);
+    BOOST_TEST(number_in(run) == number);
+    BOOST_TEST(disk()->names_in(run).size() == 4U);  // with the directory
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_directory_above_a_new_one_is_synced_however_the_path_ends) {
+  const TemporaryDirectory directory;
+  const std::string above = directory.path().string();
+  const std::string name = directory.path().filename();
+  for (const std::string& path : std::vector<std::string>{"/a", "/b/", "/c//", "//d", "/../" + name + "/e/"}) {
+    const auto files = std::make_shared<SyncedDirectories>();
+    write_checkpoint(files, above + path, 1);
+    BOOST_REQUIRE(!files->synced.empty());
+    BOOST_TEST(std::filesystem::equivalent(files->synced.front(), above));
   }
 }
 
@@ -176,6 +288,10 @@ BOOST_AUTO_TEST_CASE(disk_that_refuses_any_operation_leaves_the_checkpoint_befor
       take();
       files_->remove(file);
     }
+    std::string read(const std::string& file, std::size_t size_max) override {
+      take();
+      return files_->read(file, size_max);
+    }
     bool make_directory(const std::string& directory) override {
       take();
       return files_->make_directory(directory);
@@ -220,10 +336,17 @@ BOOST_AUTO_TEST_CASE(disk_that_refuses_any_operation_leaves_the_checkpoint_befor
     } catch (const FileError&) {
       failed = true;
     }
-    // The last operations: a sync, which comes after the rename, a list of names and two removals, which may fail.
+    // The last operations: a sync, which comes after the rename, a list of names and two removals, which may fail. So
+    // may the third one, which reads the manifest that is replaced.
     const int last_sync = operations - 3;
     BOOST_TEST_CONTEXT("operation " << fail_at) {
+      if (fail_at == 3) {
+        BOOST_TEST(!failed);
+        BOOST_TEST(found_on(*files).value_or(0) == 2.0);
+        continue;
+      }
       BOOST_TEST(failed == (fail_at <= last_sync));
+      if (fail_at < last_sync - 1) BOOST_TEST(files->names_in(kRun).size() == 3U);  // what was written is removed
       BOOST_TEST(found_on(*files).value_or(0) == (fail_at < last_sync ? 1.0 : 2.0));
     }
   }
@@ -233,7 +356,7 @@ BOOST_AUTO_TEST_CASE(damaged_file_is_refused_with_its_name_and_both_hashes) {
   const TemporaryDirectory directory;
   const auto run = directory.path() / "run";
   write_checkpoint(disk(), run, 1);
-  const auto file = run / "1-0-net.safetensors";
+  const auto file = run / "troupe-checkpoint-1-0-net.safetensors";
   std::ifstream in(file, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   const auto set = [&](const std::string& changed) {

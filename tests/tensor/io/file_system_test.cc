@@ -28,6 +28,7 @@ BOOST_AUTO_TEST_CASE(file_has_what_was_written_and_goes_by_its_new_name) {
   files->rename(directory / "a", directory / "b");
   files->sync_directory(directory);
   BOOST_TEST(file.get() == "new bytes");
+  BOOST_TEST(files->read(directory / "b", 9) == "new bytes");
   files->remove(directory / "b");
   BOOST_TEST(files->names_in(directory).empty());
 }
@@ -46,6 +47,9 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_done_is_an_error_with_the_path) {
   expect_error<FileError>("[file] " + path + ": File exists", [&] { static_cast<void>(disk()->create(path)); });
   expect_error<FileError>("[file] " + none + "/a: No such file or directory",
                           [&] { static_cast<void>(disk()->create(none + "/a")); });
+  expect_error<FileError>("[file] " + path + ": 1 bytes, at most 0", [&] { static_cast<void>(disk()->read(path, 0)); });
+  expect_error<FileError>("[file] " + none + ": No such file or directory",
+                          [&] { static_cast<void>(disk()->read(none, 1)); });
   expect_error<FileError>("[file] " + path + ": No such file or directory", [&] { disk()->rename(none, path); });
   expect_error<FileError>("[file] " + none + ": No such file or directory", [&] { disk()->remove(none); });
   expect_error<FileError>("[file] " + none + ": No such file or directory", [&] { disk()->sync_directory(none); });
