@@ -10,9 +10,11 @@
 #include <set>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "tensor/io/checkpoint_names.h"
+#include "tensor/io/checkpoint_reader.h"
 #include "tensor/io/extent.h"
 #include "tensor/io/mapped_file.h"
 #include "tensor/io/safetensors_header.h"
@@ -154,27 +156,8 @@ void CheckpointWriter::remove_earlier() noexcept {
 }
 
 std::vector<CheckpointFile> read_checkpoint(const FilePath& directory) {
-  const std::string manifest = path_in(directory.text(), detail::kManifestName);
-  const std::string where = fmt::format("[checkpoint] {}", manifest);
-  std::vector<detail::ManifestFile> listed;
-  {
-    const FrozenBytes text = detail::map_file("checkpoint", manifest);
-    listed = detail::parse_manifest(where, {reinterpret_cast<const char*>(text.bytes().data()), text.bytes().size()});
-  }
-  std::vector<CheckpointFile> files;
-  for (detail::ManifestFile& file : listed) {
-    const std::string path = path_in(directory.text(), file.name);
-    const auto fail = [&](const std::string& what) { throw FileError(fmt::format("[checkpoint] {}: {}", path, what)); };
-    {
-      const FrozenBytes bytes = detail::map_file("checkpoint", path);
-      if (bytes.bytes().size() != file.bytes)
-        fail(fmt::format("{} bytes, the manifest says {}", bytes.bytes().size(), file.bytes));
-      const std::uint64_t hash = XXH64(bytes.bytes().data(), bytes.bytes().size(), 0);
-      if (hash != file.hash) fail(fmt::format("its hash is {:016x}, the manifest says {:016x}", hash, file.hash));
-    }
-    files.push_back({std::move(file.part), path, read_safetensors(path)});
-  }
-  return files;
+  return detail::read_checkpoint(
+      directory, [](const std::string& path) { return detail::map_file_if_exists("checkpoint", path); });
 }
 
 bool has_checkpoint(const FilePath& directory) {

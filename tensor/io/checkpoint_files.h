@@ -81,10 +81,11 @@ struct CheckpointFile {
   Safetensors content;
 };
 
-/// Reads the checkpoint of a directory, and every byte of it once to compare hashes. Allocates nothing of the size that
-/// a file claims. Throws FileError that names the file: as read_safetensors(); `[checkpoint] run/manifest.json: No such
-/// file or directory`, `... at byte 40: ...`; `[checkpoint] run/troupe-checkpoint-1-0-net.safetensors: 96 bytes, the
-/// manifest says 128`; `...: its hash is 0123456789abcdef, the manifest says fedcba9876543210`.
+/// Reads the checkpoint of a directory, and every byte of it once to compare hashes. If a writer replaces it meanwhile,
+/// this is that checkpoint or a newer one, whole. Allocates nothing of the size that a file claims. Throws FileError
+/// that names the file: as read_safetensors(); `[checkpoint] run/manifest.json: No such file or directory`, `... at
+/// byte 40: ...`; `[checkpoint] run/troupe-checkpoint-1-0-net.safetensors: 96 bytes, the manifest says 128`; `...: its
+/// hash is 0123456789abcdef, the manifest says fedcba9876543210`.
 [[nodiscard]] std::vector<CheckpointFile> read_checkpoint(const FilePath& directory);
 
 /// Returns whether the directory has a checkpoint, which may be damaged.

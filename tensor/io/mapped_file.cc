@@ -23,15 +23,24 @@ class Mapping {
   std::size_t size_;
 };
 
+FrozenBytes map(const OpenedFile& file) {
+  const auto size = static_cast<std::size_t>(file.size());
+  if (size == 0) return {};  // nothing to map
+  void* const start = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+  if (start == MAP_FAILED) file.fail(errno);
+  return {std::make_shared<const Mapping>(start, size), {static_cast<const std::byte*>(start), size}};
+}
+
 }  // namespace
 
 FrozenBytes map_file(std::string_view format, const std::filesystem::path& file) {
-  const OpenedFile opened(format, file);
-  const auto size = static_cast<std::size_t>(opened.size());
-  if (size == 0) return {};  // nothing to map
-  void* const start = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, opened.descriptor(), 0);
-  if (start == MAP_FAILED) opened.fail(errno);
-  return {std::make_shared<const Mapping>(start, size), {static_cast<const std::byte*>(start), size}};
+  return map(OpenedFile(format, file));
+}
+
+std::optional<FrozenBytes> map_file_if_exists(std::string_view format, const std::filesystem::path& file) {
+  const std::optional<OpenedFile> opened = OpenedFile::if_exists(format, file);
+  if (!opened) return std::nullopt;
+  return map(*opened);
 }
 
 }  // namespace troupe::detail

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "tensor/storage.h"
@@ -13,5 +14,8 @@ namespace troupe::detail {
 /// file by another is safe. Throws FileError `[format] model.safetensors: No such file or directory`, `...: not a
 /// regular file`.
 [[nodiscard]] FrozenBytes map_file(std::string_view format, const std::filesystem::path& file);
+
+/// As map_file(); returns nullopt if no file has that name.
+[[nodiscard]] std::optional<FrozenBytes> map_file_if_exists(std::string_view format, const std::filesystem::path& file);
 
 }  // namespace troupe::detail

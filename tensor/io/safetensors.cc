@@ -83,8 +83,11 @@ Tensor tensor_of(const SafetensorsEntry& entry, const FrozenBytes& bytes) {
 }  // namespace
 
 Safetensors read_safetensors(const FilePath& path) {
-  const std::string where = fmt::format("[safetensors] {}", path.text());
-  const FrozenBytes mapped = detail::map_file("safetensors", path.text());
+  return detail::parse_safetensors(fmt::format("[safetensors] {}", path.text()),
+                                   detail::map_file("safetensors", path.text()));
+}
+
+Safetensors detail::parse_safetensors(const std::string& where, const FrozenBytes& mapped) {
   const std::string_view text = header_text(where, mapped.bytes());
   SafetensorsHeader header = detail::parse_safetensors_header(where, text);
   std::ranges::stable_sort(header.entries, {}, [](const SafetensorsEntry& e) { return std::pair(e.begin, e.end); });

@@ -7,6 +7,7 @@
 #include "tensor/io/file_error.h"
 #include "tensor/io/file_path.h"
 #include "tensor/io/named_tensors.h"
+#include "tensor/storage.h"
 
 namespace troupe {
 
@@ -33,5 +34,13 @@ struct Safetensors {
 /// for text that is not UTF-8; TensorError if a tensor is undefined.
 void write_safetensors(const FilePath& file, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata = {});
+
+namespace detail {
+
+/// As read_safetensors(), of a file that is mapped already. `where` is the prefix of error texts:
+/// "[safetensors] model.safetensors".
+[[nodiscard]] Safetensors parse_safetensors(const std::string& where, const FrozenBytes& mapped);
+
+}  // namespace detail
 
 }  // namespace troupe

@@ -7,6 +7,7 @@
 using namespace troupe;
 using namespace troupe::testing;
 using detail::map_file;
+using detail::map_file_if_exists;
 
 BOOST_AUTO_TEST_SUITE(mapped_file)
 
@@ -42,6 +43,16 @@ BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused) {
   expect_refused(file, "test", ": No such file or directory", [&] { (void)map_file("test", file.path()); });
   std::filesystem::create_directory(file.path());
   expect_refused(file, "test", ": Is a directory", [&] { (void)map_file("test", file.path()); });
+}
+
+BOOST_AUTO_TEST_CASE(only_a_file_that_does_not_exist_is_none) {
+  const FileOfBytes file("a");
+  BOOST_TEST(!map_file_if_exists("test", file.path()));
+  BOOST_TEST(text_of(map_file_if_exists("test", file.set("01")).value()) == "01");
+  BOOST_TEST(map_file_if_exists("test", file.set("")).value().bytes().empty());
+  std::filesystem::remove(file.path());
+  std::filesystem::create_directory(file.path());
+  expect_refused(file, "test", ": Is a directory", [&] { (void)map_file_if_exists("test", file.path()); });
 }
 
 BOOST_AUTO_TEST_CASE(a_pipe_without_a_writer_is_refused_at_once) {
