@@ -161,8 +161,12 @@ std::vector<CheckpointFile> read_checkpoint(const FilePath& directory) {
 }
 
 bool has_checkpoint(const FilePath& directory) {
-  std::error_code ignored;
-  return std::filesystem::exists(path_in(directory.text(), detail::kManifestName), ignored);
+  const std::string manifest = path_in(directory.text(), detail::kManifestName);
+  std::error_code error;
+  const std::filesystem::file_status there = std::filesystem::status(manifest, error);
+  if (there.type() == std::filesystem::file_type::none)
+    throw FileError(fmt::format("[checkpoint] {}: {}", manifest, error.message()));
+  return std::filesystem::exists(there);
 }
 
 }  // namespace troupe

@@ -88,7 +88,8 @@ struct CheckpointFile {
 /// hash is 0123456789abcdef, the manifest says fedcba9876543210`.
 [[nodiscard]] std::vector<CheckpointFile> read_checkpoint(const FilePath& directory);
 
-/// Returns whether the directory has a checkpoint, which may be damaged.
+/// Returns whether the directory has a checkpoint, which may be damaged. Throws FileError if that cannot be found out,
+/// so that a program does not begin anew and replace it: `[checkpoint] run/manifest.json: Permission denied`.
 [[nodiscard]] bool has_checkpoint(const FilePath& directory);
 
 }  // namespace troupe

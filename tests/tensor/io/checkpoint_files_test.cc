@@ -352,6 +352,23 @@ BOOST_AUTO_TEST_CASE(disk_that_refuses_any_operation_leaves_the_checkpoint_befor
   }
 }
 
+BOOST_AUTO_TEST_CASE(no_checkpoint_is_there_only_if_the_manifest_is_certainly_missing) {
+  const TemporaryDirectory directory;
+  const auto run = directory.path() / "run";
+  BOOST_TEST(!has_checkpoint(run));
+  std::ofstream(run) << "a file";
+  BOOST_TEST(!has_checkpoint(run));
+  std::filesystem::remove(run);
+  std::filesystem::create_directory(run);
+  BOOST_TEST(!has_checkpoint(run));
+  std::ofstream(run / "manifest.json") << "damaged";
+  BOOST_TEST(has_checkpoint(run));
+  std::filesystem::remove_all(run);
+  std::filesystem::create_directory_symlink("run", run);  // leads to itself
+  expect_error<FileError>("[checkpoint] " + (run / "manifest.json").string() + ": Too many levels of symbolic links",
+                          [&] { static_cast<void>(has_checkpoint(run)); });
+}
+
 BOOST_AUTO_TEST_CASE(damaged_file_is_refused_with_its_name_and_both_hashes) {
   const TemporaryDirectory directory;
   const auto run = directory.path() / "run";
