@@ -31,8 +31,8 @@ std::filesystem::path with_ending(const std::filesystem::path& file, const std::
   return file.parent_path() / (name.substr(0, size) + ending);
 }
 
-}  // namespace
-
+/// Returns the path that a new file for `path` replaces: `path`, or the target if `path` is a symbolic link.
+/// Throws FileError if a device, pipe or folder is there: renaming would remove it.
 std::filesystem::path replaceable(const std::string& format, const std::filesystem::path& path) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -48,6 +48,8 @@ std::filesystem::path replaceable(const std::string& format, const std::filesyst
   if (error) throw FileError(fmt::format("[{}] {}: {}", format, path.string(), error.message()));
   return target;
 }
+
+}  // namespace
 
 NewFile::NewFile(std::string format, std::filesystem::path path)
     : format_(std::move(format)), path_(replaceable(format_, path)), replaced_(access_of(path_)) {
@@ -80,6 +82,10 @@ void NewFile::write(std::span<const std::byte> bytes) {
     if (count < 0 && errno != EINTR) fail(errno);
     if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
   }
+}
+
+void NewFile::seek(std::uint64_t at) {
+  if (lseek(descriptor_, static_cast<off_t>(at), SEEK_SET) < 0) fail(errno);
 }
 
 void NewFile::commit() {

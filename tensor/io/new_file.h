@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -24,6 +25,8 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   void write(std::span<const std::byte> bytes);
+  /// The next write() begins at byte `at`.
+  void seek(std::uint64_t at);
 
   /// Waits until the bytes are on the disk, then renames the file to `path`.
   void commit();
@@ -48,10 +51,5 @@ class NewFile {
   std::optional<Access> replaced_;  ///< of the file that this one replaces
   int descriptor_ = -1;
 };
-
-/// Returns the path that a new file for `path` replaces: `path`, or the target if `path` is a symbolic link.
-/// Throws FileError `[format] /dev/null: not a regular file` if a device, pipe or folder is there: renaming would
-/// remove it.
-[[nodiscard]] std::filesystem::path replaceable(const std::string& format, const std::filesystem::path& path);
 
 }  // namespace troupe::detail

@@ -5,9 +5,11 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -33,14 +35,6 @@ struct Discard {
 using Archive = std::unique_ptr<zip_t, Discard>;
 using Member = std::unique_ptr<zip_file_t, Discard>;
 
-std::string text_of(int code) {
-  zip_error_t error;
-  zip_error_init_with_code(&error, code);
-  std::string text = zip_error_strerror(&error);
-  zip_error_fini(&error);
-  return text;
-}
-
 /// Throws FileError with the archive's last error.
 [[noreturn]] void fail(const std::string& where, zip_t* archive) {
   throw FileError(fmt::format("{}: {}", where, zip_strerror(archive)));
@@ -53,12 +47,103 @@ std::string text_of(int code) {
   throw FileError(fmt::format("{}: {}", where, text));
 }
 
-Archive open_archive(const std::string& where, const std::filesystem::path& file, int flags) {
-  int code = 0;
-  Archive archive(zip_open(file.c_str(), flags, &code));
-  if (!archive) throw FileError(fmt::format("{}: {}", where, text_of(code)));
+/// Returns the archive in `source`.
+Archive open_archive(const std::string& where, zip_source_t* source, int flags) {
+  zip_error_t error{};
+  Archive archive(zip_open_from_source(source, flags, &error));
+  if (!archive) {
+    zip_source_free(source);
+    fail(where, error);
+  }
   return archive;
 }
+
+/// A new file for libzip, which writes it as what it calls a source.
+class NewArchive {
+ public:
+  explicit NewArchive(const std::filesystem::path& path) : file_("npz", path) { zip_error_init(&error_); }
+  ~NewArchive() { zip_error_fini(&error_); }
+  NewArchive(const NewArchive&) = delete;
+  NewArchive& operator=(const NewArchive&) = delete;
+
+  /// Returns an archive without members. REQUIRES: it is closed before this ends.
+  [[nodiscard]] Archive open(const std::string& where) {
+    zip_error_t error{};
+    zip_source_t* const source = zip_source_function_create(&NewArchive::handle, this, &error);
+    if (source == nullptr) fail(where, error);
+    return open_archive(where, source, ZIP_CREATE | ZIP_TRUNCATE);
+  }
+
+  /// Writes the archive. Throws what NewFile has thrown meanwhile.
+  void close(const std::string& where, Archive archive) {
+    const bool is_written = zip_close(archive.get()) == 0;
+    if (failed_) std::rethrow_exception(failed_);
+    if (!is_written) fail(where, archive.get());
+    static_cast<void>(archive.release());
+    file_.commit();
+  }
+
+ private:
+  static zip_int64_t handle(void* self, void* data, zip_uint64_t length, zip_source_cmd_t command) {
+    return static_cast<NewArchive*>(self)->answer(data, length, command);
+  }
+
+  zip_int64_t answer(void* data, zip_uint64_t length, zip_source_cmd_t command) {
+    switch (command) {
+      case ZIP_SOURCE_SUPPORTS:
+        return zip_source_make_command_bitmap(
+            ZIP_SOURCE_SUPPORTS, ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, ZIP_SOURCE_STAT, ZIP_SOURCE_OPEN, ZIP_SOURCE_READ,
+            ZIP_SOURCE_CLOSE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_BEGIN_WRITE, ZIP_SOURCE_WRITE,
+            ZIP_SOURCE_SEEK_WRITE, ZIP_SOURCE_TELL_WRITE, ZIP_SOURCE_COMMIT_WRITE, ZIP_SOURCE_ROLLBACK_WRITE,
+            ZIP_SOURCE_REMOVE, -1);  // libzip asks for more than it uses
+      case ZIP_SOURCE_ERROR: return zip_error_to_data(&error_, data, length);
+      case ZIP_SOURCE_STAT: return refuse(ZIP_ER_READ, ENOENT);  // there is no such archive yet
+      case ZIP_SOURCE_WRITE: return write({static_cast<const std::byte*>(data), static_cast<std::size_t>(length)});
+      case ZIP_SOURCE_SEEK_WRITE: return seek(zip_source_seek_compute_offset(at_, size_, data, length, &error_));
+      case ZIP_SOURCE_TELL_WRITE: return static_cast<zip_int64_t>(at_);
+      case ZIP_SOURCE_BEGIN_WRITE:
+      case ZIP_SOURCE_COMMIT_WRITE:
+      case ZIP_SOURCE_ROLLBACK_WRITE:
+      case ZIP_SOURCE_FREE: return 0;
+      default: return refuse(ZIP_ER_OPNOTSUPP, 0);
+    }
+  }
+
+  zip_int64_t refuse(int code, int system_code) {
+    zip_error_set(&error_, code, system_code);
+    return -1;
+  }
+
+  zip_int64_t write(std::span<const std::byte> bytes) {
+    try {
+      file_.write(bytes);
+    } catch (const std::exception&) {
+      failed_ = std::current_exception();
+      return refuse(ZIP_ER_WRITE, EIO);
+    }
+    at_ += bytes.size();
+    size_ = std::max(size_, at_);
+    return static_cast<zip_int64_t>(bytes.size());
+  }
+
+  zip_int64_t seek(zip_int64_t at) {
+    if (at < 0) return -1;
+    try {
+      file_.seek(static_cast<std::uint64_t>(at));
+    } catch (const std::exception&) {
+      failed_ = std::current_exception();
+      return refuse(ZIP_ER_SEEK, EIO);
+    }
+    at_ = static_cast<std::uint64_t>(at);
+    return 0;
+  }
+
+  detail::NewFile file_;
+  std::uint64_t at_ = 0;
+  std::uint64_t size_ = 0;
+  zip_error_t error_;
+  std::exception_ptr failed_;
+};
 
 /// libzip has a descriptor of its own, which it closes with the archive.
 Archive archive_in(const std::string& where, const detail::OpenedFile& file) {
@@ -75,12 +160,7 @@ Archive archive_in(const std::string& where, const detail::OpenedFile& file) {
     std::fclose(stream);
     fail(where, error);
   }
-  Archive archive(zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error));
-  if (!archive) {
-    zip_source_free(source);
-    fail(where, error);
-  }
-  return archive;
+  return open_archive(where, source, ZIP_RDONLY | ZIP_CHECKCONS);
 }
 
 /// Refuses members that no .npz file has, and sizes that the packed bytes cannot unpack to.
@@ -194,13 +274,12 @@ void write_npz(const FilePath& path, const NamedTensors& arrays, Compression com
     written.emplace_back(name, detail::as_written_to_npy("npz", x));
     headers.push_back(detail::npy_header(written.back().second));
   }
-  Archive archive = open_archive(where, detail::replaceable("npz", file), ZIP_CREATE | ZIP_TRUNCATE);
+  NewArchive out(file);
+  Archive archive = out.open(where);
   for (std::size_t i = 0; i < written.size(); ++i) {
     add_member(where, archive.get(), written[i].first, headers[i], written[i].second, compression);
   }
-  // zip_close() writes a temporary file and renames it, as NewFile does.
-  if (zip_close(archive.get()) != 0) fail(where, archive.get());
-  (void)archive.release();
+  out.close(where, std::move(archive));
 }
 
 }  // namespace troupe

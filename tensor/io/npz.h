@@ -18,9 +18,9 @@ enum class Compression : std::uint8_t { none, deflate };
 /// unpacked member: `[npz] a.npz: w.npy: at byte 8: header of 118 bytes, 40 are left`.
 [[nodiscard]] NamedTensors read_npz(const FilePath& file);
 
-/// Writes `arrays` as a .npz file for `numpy.load`. Replaces an existing file atomically; equal arrays give equal
-/// files. Throws FileError; ValueError `[npz] name given twice: w`, `[npz] not a name: `; DTypeError and TensorError as
-/// write_npy().
+/// Writes `arrays` as a .npz file for `numpy.load`. Replaces an existing file atomically and keeps its mode; equal
+/// arrays give equal files. Throws FileError; ValueError `[npz] name given twice: w`, `[npz] not a name: `; DTypeError
+/// and TensorError as write_npy().
 void write_npz(const FilePath& file, const NamedTensors& arrays, Compression compression = Compression::none);
 
 }  // namespace troupe

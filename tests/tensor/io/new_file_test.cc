@@ -45,6 +45,19 @@ BOOST_AUTO_TEST_CASE(the_old_file_is_there_until_the_new_one_is_whole) {
   BOOST_CHECK(file.names() == std::set<std::string>{"a"});
 }
 
+BOOST_AUTO_TEST_CASE(bytes_are_written_over_those_at_another_place) {
+  const FileOfBytes file("a");
+  NewFile out("npz", file.path());
+  out.write(bytes_of("0123456789"));
+  out.seek(2);
+  out.write(bytes_of("ab"));
+  out.write(bytes_of("c"));
+  out.seek(10);
+  out.write(bytes_of("d"));
+  out.commit();
+  BOOST_TEST(file.get() == "01abc56789d");
+}
+
 BOOST_AUTO_TEST_CASE(one_that_is_given_up_leaves_nothing) {
   const FileOfBytes file("a");
   { NewFile(std::string("npy"), file.path()).write(bytes_of("half")); }

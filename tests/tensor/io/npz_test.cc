@@ -1,6 +1,9 @@
 #include "tensor/io/npz.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
+
+#include <csignal>
 
 #include "tensor/create.h"
 #include "tensor/ops.h"
@@ -79,6 +82,26 @@ void expect_arrays(const NamedTensors& got) {
 NamedTensors arrays() {
   return {{"w", from_values<float>({0, 1, 2, 3, 4, 5}, {2, 3})}, {"n", from_values<std::int64_t>({1, 2})}};
 }
+
+/// No file of this process gets larger than 4 KiB meanwhile.
+class SmallFiles {
+ public:
+  SmallFiles() : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    BOOST_REQUIRE(getrlimit(RLIMIT_FSIZE, &limit_) == 0);
+    const rlimit small{4096, limit_.rlim_max};
+    BOOST_REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  }
+  ~SmallFiles() {
+    setrlimit(RLIMIT_FSIZE, &limit_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+
+ private:
+  rlimit limit_{};
+  void (*handler_)(int);
+};
 
 std::string replaced(std::string text, std::string_view what, std::string_view by) {
   for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
@@ -217,6 +240,30 @@ BOOST_AUTO_TEST_CASE(a_damaged_file_is_a_value_or_an_error) {
     BOOST_TEST(values > 20);  // dates, versions and similar fields
     BOOST_TEST(values < 1000);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_replaced_keeps_its_mode_and_any_name_that_a_file_may_have) {
+  const FileOfBytes file(std::string(251, 'n') + ".npz");
+  for (const NamedTensors& written : {arrays(), NamedTensors{}}) {
+    file.set("older");
+    std::filesystem::permissions(file.path(), std::filesystem::perms(0600));
+    write_npz(file.path(), written);
+    BOOST_TEST(read_npz(file.path()).size() == written.size());
+    BOOST_CHECK(std::filesystem::status(file.path()).permissions() == std::filesystem::perms(0600));
+    BOOST_TEST(file.names().size() == 1U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_archive_that_cannot_be_written_leaves_the_one_before) {
+  const FileOfBytes file("a.npz");
+  file.set("older");
+  const std::string temporary = "[npz] " + file.path().string() + ".0.new";
+  {
+    const SmallFiles files;
+    expect_error<FileError>(temporary + ": File too large", [&] { write_npz(file.path(), {{"w", zeros({2000})}}); });
+  }
+  BOOST_TEST(file.get() == "older");
+  BOOST_CHECK(file.names() == std::set<std::string>{"a.npz"});
 }
 
 BOOST_AUTO_TEST_CASE(a_pipe_without_a_writer_is_refused_at_once) {
