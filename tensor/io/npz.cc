@@ -12,6 +12,7 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@ namespace troupe {
 namespace {
 
 constexpr std::string_view kSuffix = ".npy";
+constexpr std::size_t kNameSizeMax = 0xFFFF - kSuffix.size();  ///< the format has 16 bits for the size of a name
 constexpr std::uint64_t kDeflateRatioMax = 1032;  ///< the largest ratio of deflate (zlib technical details)
 
 struct Discard {
@@ -222,12 +224,28 @@ void add_member(const std::string& where, zip_t* archive, const std::string& nam
   }
 }
 
+bool is_utf8(const std::string& text) {
+  try {
+    static_cast<void>(nlohmann::json(text).dump());
+    return true;
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
+
+/// Refuses names that cannot be read back: with another one in the archive, or as no text at all.
 void check_names(const NamedTensors& arrays) {
+  const auto is_control = [](char c) {  // libzip takes those for other encodings
+    return static_cast<unsigned char>(c) < 0x20U && c != '\t' && c != '\n' && c != '\r';
+  };
   std::set<std::string_view> names;
   for (const auto& [name, x] : arrays) {
-    if (name.empty() || name.find('\0') != std::string::npos) {
-      throw ValueError(fmt::format("[npz] not a name: {}", name));
-    }
+    if (name.empty()) throw ValueError("[npz] not a name: ");
+    if (name.size() > kNameSizeMax)
+      throw ValueError(fmt::format("[npz] name of {} bytes, at most {}", name.size(), kNameSizeMax));
+    if (!is_utf8(name)) throw ValueError(fmt::format("[npz] name that is not UTF-8: {:?}", name));
+    if (std::ranges::any_of(name, is_control))
+      throw ValueError(fmt::format("[npz] control character in a name: {:?}", name));
     if (!names.insert(name).second) throw ValueError(fmt::format("[npz] name given twice: {}", name));
   }
 }

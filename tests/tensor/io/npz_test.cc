@@ -154,8 +154,37 @@ BOOST_AUTO_TEST_CASE(names_that_no_archive_could_hold_are_refused) {
     write_npz(file.path(), {{"w", ones({1})}, {"w", ones({1})}});
   });
   expect_error<ValueError>("[npz] not a name: ", [&] { write_npz(file.path(), {{"", ones({1})}}); });
+  const auto refused = [&](const std::string& name, std::string_view text) {
+    expect_error<ValueError>("[npz] " + std::string(text), [&] { write_npz(file.path(), {{name, ones({1})}}); });
+  };
+  for (const std::size_t size : {65'532U, 65'536U, 70'000U}) {
+    refused(std::string(size, 'n'), "name of " + std::to_string(size) + " bytes, at most 65531");
+  }
+  refused("a\xff", "name that is not UTF-8: \"a\\xff\"");
+  refused("a\xc3", "name that is not UTF-8: \"a\\xc3\"");
+  for (const std::string bytes : {"\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
+                                  "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xc3\xa4\xa4", "\xe2\x82", "\xe2\x28\xa1"}) {
+    BOOST_CHECK_THROW(write_npz(file.path(), {{bytes, ones({1})}}), ValueError);
+  }
+  refused(std::string("a\0b", 3), "control character in a name: \"a\\x00b\"");
+  refused("a\x01", "control character in a name: \"a\\x01\"");
+  refused("\xc3\xa4\x1f", "control character in a name: \"\xc3\xa4\\x1f\"");
   expect_error<TensorError>("[npz] tensor is undefined", [&] { write_npz(file.path(), {{"w", Tensor()}}); });
   BOOST_TEST(file.names().empty());
+}
+
+BOOST_AUTO_TEST_CASE(every_other_name_comes_back) {
+  const FileOfBytes file("a.npz");
+  NamedTensors written;
+  for (const std::string& name : {std::string(65'531, 'n'), std::string("a/../b\\ \t\r\n\x7f"), std::string("\xc2\x80"),
+                                  std::string("\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf"),
+                                  std::string("\xf0\x90\x80\x80\xf4\x8f\xbf\xbf")}) {
+    written.emplace_back(name, ones({1}));
+  }
+  write_npz(file.path(), written);
+  const NamedTensors back = read_npz(file.path());
+  BOOST_TEST_REQUIRE(back.size() == written.size());
+  for (std::size_t i = 0; i < back.size(); ++i) BOOST_CHECK(back[i].first == written[i].first);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_archive_of_arrays_is_refused) {
