@@ -98,6 +98,8 @@ std::vector<std::size_t> CheckpointWriter::begin_file(std::string part, const st
   const std::uint64_t length = text.size();
 
   const std::string name = detail::checkpoint_file_name(generation_, written_.size(), part);
+  const std::vector<detail::ManifestFile> next{{name, part, 0, 0}};
+  static_cast<void>(detail::format_manifest(next));  // refuses what the manifest cannot have before it is written
   open_ = files_->create(path_in(directory_, name));
   written_.push_back({name, std::move(part), 0, 0});
   hash_ = std::make_unique<Hash>();
@@ -135,7 +137,13 @@ void CheckpointWriter::commit() {
   manifest->finish();
   files_->sync_directory(directory_);  // no file may be missing once the manifest has its name
   committed_ = true;                   // from here on a crash may leave this checkpoint
-  files_->rename(path_in(directory_, detail::kNewManifestName), path_in(directory_, detail::kManifestName));
+  try {
+    files_->rename(path_in(directory_, detail::kNewManifestName), path_in(directory_, detail::kManifestName));
+  } catch (const FileError&) {
+    const std::vector<std::string> names = files_->names_in(directory_);
+    committed_ = std::ranges::count(names, detail::kNewManifestName) == 0;  // NFS may rename and say that it did not
+    throw;
+  }
   files_->sync_directory(directory_);
   remove_earlier();
 }

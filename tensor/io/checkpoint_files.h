@@ -45,7 +45,8 @@ class CheckpointWriter {
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
   /// Begins the next file of `part`. Returns the indices of `tensors` in the order in which the file has them: their
-  /// bytes are written one tensor after the other. Throws also ValueError as write_safetensors().
+  /// bytes are written one tensor after the other. Throws also ValueError as write_safetensors(), and
+  /// `[checkpoint] the name of a part is not UTF-8`.
   std::vector<std::size_t> begin_file(std::string part, const std::vector<TensorPlan>& tensors,
                                       const std::map<std::string, std::string>& metadata = {});
   void write(std::span<const std::byte> bytes);

@@ -22,8 +22,8 @@ struct ManifestFile {
 /// The largest manifest in bytes: longer ones are not read.
 inline constexpr std::size_t kManifestBytesMax = std::size_t{4} << 20;
 
-/// Returns the text. Its last line is the XXH64 of all bytes before it. Throws ValueError `[checkpoint] not UTF-8`,
-/// and if the text is longer than kManifestBytesMax.
+/// Returns the text. Its last line is the XXH64 of all bytes before it. Throws ValueError `[checkpoint] the name of
+/// a part is not UTF-8`, and if the text is longer than kManifestBytesMax.
 [[nodiscard]] std::string format_manifest(std::span<const ManifestFile> files);
 
 /// `where` is the prefix of error texts: "[checkpoint] run/manifest.json". Throws FileError: `... at byte 40: the hash

@@ -22,6 +22,14 @@ void check(const std::string& path, const std::error_code& error) {
   if (error) throw FileError(fmt::format("[file] {}: {}", path, error.message()));
 }
 
+/// Returns the error, or 0.
+int sync(int descriptor) {
+  while (fsync(descriptor) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
 class DiskFile final : public OutputFile {
  public:
   explicit DiskFile(std::string path) : path_(std::move(path)) {
@@ -43,7 +51,7 @@ class DiskFile final : public OutputFile {
   }
 
   void finish() override {
-    if (fsync(descriptor_) != 0) fail(path_, errno);
+    if (const int error = sync(descriptor_); error != 0) fail(path_, error);
     if (close(std::exchange(descriptor_, -1)) != 0) fail(path_, errno);
   }
 
@@ -85,7 +93,7 @@ class Disk final : public FileSystem {
   void sync_directory(const std::string& directory) override {
     const int descriptor = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) fail(directory, errno);
-    const int error = fsync(descriptor) != 0 ? errno : 0;
+    const int error = sync(descriptor);
     close(descriptor);
     if (error != 0) fail(directory, error);
   }

@@ -43,6 +43,7 @@ std::filesystem::path replaceable(const std::string& format, const std::filesyst
     throw FileError(fmt::format("[{}] {}: {}", format, path.string(), error.message()));
   if (is_missing ? is_link : !fs::is_regular_file(there))
     throw FileError(fmt::format("[{}] {}: not a regular file", format, path.string()));
+  if (!path.has_filename()) throw FileError(fmt::format("[{}] {}: not the name of a file", format, path.string()));
   if (!is_link) return path;
   fs::path target = fs::canonical(path, error);
   if (error) throw FileError(fmt::format("[{}] {}: {}", format, path.string(), error.message()));
@@ -92,11 +93,9 @@ void NewFile::commit() {
   path_ = replaceable(format_, path_);  // checks again: the file at `path` may have changed since
   if (const auto replaced = access_of(path_)) replaced_ = replaced;
   if (replaced_) set_access(*replaced_);
-  int synced = 0;
-  do {
-    synced = fsync(descriptor_);
-  } while (synced != 0 && errno == EINTR);
-  if (synced != 0) fail(errno);
+  while (fsync(descriptor_) != 0) {
+    if (errno != EINTR) fail(errno);
+  }
   const int closed = close(std::exchange(descriptor_, -1));
   if (closed != 0) fail(errno);
   path_ = replaceable(format_, path_);

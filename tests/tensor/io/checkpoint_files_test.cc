@@ -71,7 +71,8 @@ void rename_as_before(const std::filesystem::path& run, int generation) {
   const std::string manifest = run / "manifest.json";
   auto listed = detail::parse_manifest("test", files->read(manifest, 10'000));
   for (detail::ManifestFile& file : listed) {
-    const std::string name = std::to_string(generation) + file.name.substr(std::string("troupe-checkpoint-1").size());
+    std::string name = std::to_string(generation);
+    name += std::string_view(file.name).substr(std::string_view("troupe-checkpoint-1").size());
     files->rename(run / file.name, run / name);
     file.name = name;
   }
@@ -184,6 +185,16 @@ BOOST_AUTO_TEST_CASE(entry_that_cannot_be_removed_keeps_no_other_file) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(save_that_cannot_replace_the_manifest_leaves_nothing_however_often_it_is_tried) {
+  const TemporaryDirectory directory;
+  const auto run = directory.path() / "run";
+  std::filesystem::create_directories(run / "manifest.json" / "in the way");
+  for (int i = 0; i < 3; ++i) {
+    BOOST_CHECK_THROW(write_checkpoint(disk(), run, 1), FileError);
+    BOOST_TEST(disk()->names_in(run).size() == 1U);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_directory_above_a_new_one_is_synced_however_the_path_ends) {
   const TemporaryDirectory directory;
   const std::string above = directory.path().string();
@@ -217,6 +228,9 @@ BOOST_AUTO_TEST_CASE(file_that_does_not_get_the_bytes_of_its_tensors_is_refused)
   writer.write(std::span(bytes).first(3));
   BOOST_CHECK_THROW(writer.end_file(), std::logic_error);
   BOOST_CHECK_THROW(writer.commit(), std::logic_error);
+  expect_error<ValueError>("[checkpoint] the name of a part is not UTF-8", [&] {
+    CheckpointWriter(disk(), directory.path() / "other").begin_file("\xff", {{"w", DType::u8, {4}}});
+  });
   expect_error<ValueError>("[checkpoint] w (4611686018427387904, 4) is too large", [&] {
     CheckpointWriter(disk(), directory.path() / "other")
         .begin_file("net", {{"w", DType::f32, {std::int64_t{1} << 62, 4}}});
@@ -346,7 +360,7 @@ BOOST_AUTO_TEST_CASE(disk_that_refuses_any_operation_leaves_the_checkpoint_befor
         continue;
       }
       BOOST_TEST(failed == (fail_at <= last_sync));
-      if (fail_at < last_sync - 1) BOOST_TEST(files->names_in(kRun).size() == 3U);  // what was written is removed
+      if (fail_at < last_sync) BOOST_TEST(files->names_in(kRun).size() == 3U);  // what was written is removed
       BOOST_TEST(found_on(*files).value_or(0) == (fail_at < last_sync ? 1.0 : 2.0));
     }
   }

@@ -83,6 +83,14 @@ BOOST_AUTO_TEST_CASE(a_path_that_cannot_be_written_is_named) {
   expect_error<FileError>("[npy] " + path + ".0.new: No such file or directory", [&] { NewFile("npy", path); });
 }
 
+BOOST_AUTO_TEST_CASE(a_path_without_a_name_is_refused_before_anything_is_written) {
+  const FileOfBytes file("a");
+  const std::string missing = file.path().string() + "/";
+  for (const std::string& path : {std::string(), missing}) {
+    expect_error<FileError>("[npy] " + path + ": not the name of a file", [&] { NewFile("npy", path); });
+  }
+}
+
 BOOST_AUTO_TEST_CASE(nothing_but_a_regular_file_loses_its_name) {
   const FileOfBytes file("a");
   const std::string refused = "[npy] " + file.path().string() + ": not a regular file";
