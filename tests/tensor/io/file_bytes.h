@@ -1,8 +1,9 @@
 // Helpers that the file tests share: a file with given bytes, and the errors of a reader for malformed bytes.
 #pragma once
 
-#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 
+#include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -60,7 +61,7 @@ class FileOfBytes {
 /// Fails unless `read()` throws FileError `[format] <path><text>`.
 template <class Read>
 void expect_refused(const FileOfBytes& file, std::string_view format, std::string_view text, const Read& read) {
-  expect_error<FileError>("[" + std::string(format) + "] " + file.path().string() + std::string(text), read);
+  expect_error<FileError>(fmt::format("[{}] {}{}", format, file.path().string(), text), read);
 }
 
 /// Fails unless every proper prefix of `bytes` is refused.
