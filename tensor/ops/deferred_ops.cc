@@ -16,9 +16,11 @@ constexpr std::int64_t kStretchBytes = 16 << 10;
 bool is_long_on_cpu(const Tensor& x) { return x.nbytes() >= kDeferBytes && !kernels::on_gpu(x); }
 bool is_one(const Tensor& x) { return x.numel() == 1; }
 
+// `operand` may be `dead` itself, in `std::move(x) * x`: memory that is frozen cannot also take the result.
 bool may_wait(const Tensor& dead, kernels::BinaryOp op, const Tensor& operand) {
   return is_long_on_cpu(dead) && op <= kernels::BinaryOp::div && dead.dtype() == compute_dtype(dead.dtype()) &&
          operand.dtype() == dead.dtype() && !dead.storage().exposed() && !operand.storage().exposed() &&
+         !operand.storage().same_as(dead.storage()) &&
          (is_one(operand) || (operand.is_contiguous() && operand.shape() == dead.shape()));
 }
 

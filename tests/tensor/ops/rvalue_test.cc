@@ -243,6 +243,34 @@ BOOST_AUTO_TEST_CASE(a_write_that_moves_a_tensor_leaves_its_spans_behind) {
   BOOST_TEST(x.select(0, 7).item() == 4.0);
 }
 
+BOOST_AUTO_TEST_CASE(a_tensor_may_be_given_up_to_arithmetic_with_itself) {
+  const auto expect = [](const Tensor& x, double value) { expect_same(x, full({1 << 19}, value)); };
+  for (const bool waits : {false, true}) {  // with work that was deferred before, and without
+    const auto three = [&] { return waits ? full({1 << 19}, 1.0) + full({1 << 19}, 2.0) : full({1 << 19}, 3.0); };
+    Tensor x = three();
+    expect(std::move(x) * x, 9.0);
+    x = three();
+    expect(x - std::move(x), 0.0);
+    x = three();
+    expect(std::move(x) + std::move(x), 6.0);
+    x = three();
+    x = std::move(x) * x;
+    x = std::move(x) + x;
+    expect(1.0 - std::move(x) / x, 0.0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(views_of_one_tensor_may_be_given_up_to_arithmetic_with_it) {
+  const Tensor x = many(1);
+  Tensor y = x + 1.0;
+  const Tensor shifted = y.reshape({300'003}).slice(0, 1), before = shifted.clone();
+  expect_same(y.reshape({300'003}).slice(0, 0, 300'002) * shifted,
+              (x.reshape({300'003}).slice(0, 0, 300'002) + 1.0) * before);
+  expect_same(shifted, before);
+  y = y + y.clone();
+  expect_same(std::move(y) + x, ((x + 1.0) + (x + 1.0)) + x);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace troupe
