@@ -167,6 +167,7 @@ std::vector<Variable> checkpoint(CheckpointedFunction f, std::span<const Variabl
   if (!grad_enabled()) return f(inputs);
   Call call{.f = std::move(f), .inputs = {}, .reads = {}, .results = {}};
   std::vector<Tensor> values = first_run(call, inputs);
+  call.reads.drop_gone();
   std::vector<Edge> edges = edges_of(inputs);
   if (edges.empty()) edges.resize(inputs.size());
   for (const Reads::OfVariable& read : call.reads.variables) edges.push_back(read.edge);

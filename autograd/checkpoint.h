@@ -35,7 +35,8 @@ using AsVariable = const Variable&;
 /// The graph stores `f` and calls it again. REQUIRES: objects that `f` refers to (a module) outlive the graph; `f` is
 /// safe to call from several passes at once; `f` computes the same every time, from its inputs and what it reads:
 ///   - Variables that require a gradient may be read like inputs. The replay reads the values of the first run, also if
-///     Variable::set_value() replaced them since, and the pass finds their gradients.
+///     Variable::set_value() replaced them since, and the pass finds their gradients. Freezing them since changes
+///     nothing; a variable that was a constant in the first run gets no gradient.
 ///   - Operations on variables that take a Generator (dropout) draw the same numbers again, from a copy. The generator
 ///     itself does not advance. Draws by tensor functions are not recorded: `f` must copy their generator.
 ///   - recomputing() tells a module that counts or averages its inputs that it has counted these already.

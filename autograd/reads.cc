@@ -6,6 +6,12 @@
 namespace troupe::detail {
 namespace {
 
+/// Returns what was recorded of a variable; null if nothing.
+const Reads::OfVariable* find_variable(const Reads& reads, const void* identity) {
+  const auto found = reads.by_identity.find(identity);
+  return found == reads.by_identity.end() ? nullptr : &reads.variables[found->second];
+}
+
 auto find_generator(const Reads& reads, const Generator& generator) {
   return std::find_if(reads.generators.begin(), reads.generators.end(),
                       [&](const Reads::OfGenerator& noted) { return noted.which == &generator; });
@@ -15,18 +21,44 @@ Tensor asked(Reader* outside, const std::shared_ptr<const void>& identity, const
   return outside == nullptr ? now : outside->value_of(identity, edge, std::move(now));
 }
 
+Edge asked(Reader* outside, const void* identity, Edge now) {
+  return outside == nullptr ? now : outside->edge_of(identity, std::move(now));
+}
+
 Generator& asked(Reader* outside, Generator& generator) {
   return outside == nullptr ? generator : outside->generator_for(generator);
 }
 
 }  // namespace
 
+void Reads::drop_gone() {
+  std::erase_if(constants, [](const auto& constant) { return constant.second.expired(); });
+}
+
 Tensor NotingReader::value_of(const std::shared_ptr<const void>& identity, const Edge& edge, Tensor now) {
-  auto [place, is_new] = reads_.by_identity.try_emplace(identity.get(), reads_.variables.size());
-  if (!is_new) return reads_.variables[place->second].value.get();
+  if (const auto* const known = find_variable(reads_, identity.get())) return known->value.get();
   Tensor value = asked(outside_, identity, edge, std::move(now));
-  reads_.variables.push_back({identity, edge, Saved(value)});
+  Edge seen = asked(outside_, identity.get(), edge);
+  if (seen) {
+    reads_.by_identity.emplace(identity.get(), reads_.variables.size());
+    reads_.variables.push_back({identity, std::move(seen), Saved(value)});
+  } else {
+    note_constant(identity);
+  }
   return value;
+}
+
+Edge NotingReader::edge_of(const void* identity, Edge now) {
+  const auto* const known = find_variable(reads_, identity);
+  return known != nullptr ? known->edge : asked(outside_, identity, std::move(now));
+}
+
+/// Most constants are results inside the function, which are gone when it returns.
+void NotingReader::note_constant(const std::shared_ptr<const void>& identity) {
+  reads_.constants.try_emplace(identity.get(), identity);
+  if (reads_.constants.size() <= constants_max_) return;
+  reads_.drop_gone();
+  constants_max_ = 2 * reads_.constants.size() + 64;
 }
 
 Generator& NotingReader::generator_for(Generator& generator) {
@@ -40,9 +72,14 @@ ReplayingReader::ReplayingReader(const Reads& reads) : outside_(reader_here()), 
 }
 
 Tensor ReplayingReader::value_of(const std::shared_ptr<const void>& identity, const Edge& edge, Tensor now) {
-  auto found = reads_.by_identity.find(identity.get());
-  if (found != reads_.by_identity.end()) return reads_.variables[found->second].value.get();
+  if (const auto* const known = find_variable(reads_, identity.get())) return known->value.get();
   return asked(outside_, identity, edge, std::move(now));
+}
+
+Edge ReplayingReader::edge_of(const void* identity, Edge now) {
+  if (const auto* const known = find_variable(reads_, identity)) return known->edge;
+  if (reads_.constants.contains(identity)) return {nullptr, 0, now.elements};
+  return asked(outside_, identity, std::move(now));
 }
 
 Generator& ReplayingReader::generator_for(Generator& generator) {

@@ -16,7 +16,7 @@ namespace troupe::detail {
 
 /// The recorded reads. Immutable once the function has returned.
 struct Reads {
-  /// A variable that requires a gradient; its value may be replaced before the replay.
+  /// A variable that requires a gradient; it may be frozen or its value replaced before the replay.
   struct OfVariable {
     std::weak_ptr<const void> identity;  ///< keeps the address reserved for this variable
     Edge edge;
@@ -30,7 +30,12 @@ struct Reads {
 
   std::vector<OfVariable> variables;
   std::unordered_map<const void*, std::size_t> by_identity;  ///< indices of `variables`
+  /// Variables that required no gradient: a replay must not find one, also if they require one by then.
+  std::unordered_map<const void*, std::weak_ptr<const void>> constants;
   std::vector<OfGenerator> generators;
+
+  /// Removes the constants that no longer exist.
+  void drop_gone();
 };
 
 /// Intercepts the reads of a thread while a ReaderGuard with it lives.
@@ -38,8 +43,12 @@ class Reader {
  public:
   virtual ~Reader() = default;
 
-  /// Returns the value of the variable with this identity for the checkpointed function. `now` is its present value.
+  /// Returns the value of the variable with this identity for the checkpointed function. `now` is its present value,
+  /// `edge` its present edge.
   [[nodiscard]] virtual Tensor value_of(const std::shared_ptr<const void>& identity, const Edge& edge, Tensor now) = 0;
+
+  /// Returns the edge of the variable for the checkpointed function, empty for a constant. `now` is its present edge.
+  [[nodiscard]] virtual Edge edge_of(const void* /*identity*/, Edge now) { return now; }
 
   /// Returns the generator to draw from instead of `generator`.
   [[nodiscard]] virtual Generator& generator_for(Generator& generator) = 0;
@@ -66,25 +75,30 @@ class ReaderGuard {
   return reader == nullptr ? generator : reader->generator_for(generator);
 }
 
-/// Records every variable and generator at its first read. Later reads return the recorded value.
+/// Records every variable and generator at its first read. Later reads return what was recorded.
 class NotingReader final : public Reader {
  public:
   explicit NotingReader(Reads& reads) : outside_(reader_here()), reads_(reads) {}
 
   [[nodiscard]] Tensor value_of(const std::shared_ptr<const void>& identity, const Edge& edge, Tensor now) override;
+  [[nodiscard]] Edge edge_of(const void* identity, Edge now) override;
   [[nodiscard]] Generator& generator_for(Generator& generator) override;
 
  private:
+  void note_constant(const std::shared_ptr<const void>& identity);
+
   Reader* outside_;
   Reads& reads_;
+  std::size_t constants_max_ = 64;  ///< with more, those that are gone are removed
 };
 
-/// Returns the recorded values. Draws from copies of the generators, so the generators themselves do not advance.
+/// Returns what was recorded. Draws from copies of the generators, so the generators themselves do not advance.
 class ReplayingReader final : public Reader {
  public:
   explicit ReplayingReader(const Reads& reads);
 
   [[nodiscard]] Tensor value_of(const std::shared_ptr<const void>& identity, const Edge& edge, Tensor now) override;
+  [[nodiscard]] Edge edge_of(const void* identity, Edge now) override;
   [[nodiscard]] Generator& generator_for(Generator& generator) override;
 
  private:

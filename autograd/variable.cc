@@ -53,6 +53,11 @@ struct Variable::State {
   [[nodiscard]] bool has_gradient() const noexcept { return requires_grad.load(std::memory_order_acquire); }
   [[nodiscard]] Edge gradient_edge() const { return has_gradient() ? edge : Edge{nullptr, 0, elements}; }
 
+  /// Returns the edge that the checkpointed function of this thread sees; outside one, the present edge.
+  [[nodiscard]] Edge edge_here() const {
+    return reader_of_thread == nullptr ? gradient_edge() : reader_of_thread->edge_of(this, gradient_edge());
+  }
+
   [[nodiscard]] Tensor current() {
     if (!is_leaf) return value;
     std::scoped_lock lock(mutex);
@@ -89,8 +94,8 @@ Variable::State& Variable::state(const char* operation) const {
 
 Tensor Variable::value() const {
   State& s = state("value");
-  if (reader_of_thread != nullptr && s.has_gradient()) return reader_of_thread->value_of(state_, s.edge, s.current());
-  return s.current();
+  if (reader_of_thread == nullptr) return s.current();
+  return reader_of_thread->value_of(state_, s.gradient_edge(), s.current());
 }
 
 void Variable::assign(const char* operation, Tensor value, Kind kind) const {
@@ -124,11 +129,14 @@ DType Variable::dtype() const { return value().dtype(); }
 Device Variable::device() const { return value().device(); }
 std::int64_t Variable::size(int dim) const { return value().size(dim); }
 std::int64_t Variable::numel() const { return value().numel(); }
-bool Variable::requires_grad() const { return state("requires_grad").has_gradient(); }
+bool Variable::requires_grad() const {
+  const State& s = state("requires_grad");
+  return reader_of_thread == nullptr ? s.has_gradient() : static_cast<bool>(s.edge_here());
+}
 bool Variable::is_leaf() const { return state("is_leaf").is_leaf; }
 Variable Variable::detach() const { return Variable(value()); }
 
-Edge Variable::gradient_edge() const { return state("gradient_edge").gradient_edge(); }
+Edge Variable::gradient_edge() const { return state("gradient_edge").edge_here(); }
 
 HookHandle Variable::add_gradient_hook(detail::GradientHook hook) const {
   const Edge edge = state("register_hook").gradient_edge();

@@ -268,6 +268,60 @@ BOOST_AUTO_TEST_CASE(a_parameter_that_another_thread_replaces_has_one_value_for_
   expect(w.value(), 5.0);
 }
 
+BOOST_AUTO_TEST_CASE(a_parameter_that_was_frozen_since_keeps_its_value_and_its_gradient) {
+  const Variable w = leaf(3.0);
+  const Variable x = leaf(2.0);
+  const auto f = [&](const Variable& in) { return in * in * w; };
+  const auto nested = [&](const Variable& in) { return checkpoint(f, in); };
+  for (const Variable& y : {checkpoint(f, x), checkpoint(nested, x)}) {
+    const auto expect_both = [&] {
+      const Gradients gradients = backward(y);
+      expect(gradients.of(x), 12.0);  // 2 x w
+      expect(gradients.of(w), 4.0);   // x^2
+    };
+    w.set_requires_grad(RequiresGrad::no);
+    expect_both();
+    w.set_value(scalar(100.0));
+    expect_both();
+    w.set_requires_grad(RequiresGrad::yes);
+    expect_both();
+    w.set_value(scalar(3.0));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_constant_that_became_a_parameter_since_stays_a_constant) {
+  const Variable w(scalar(3.0));
+  const Variable x = leaf(2.0);
+  const auto f = [&](const Variable& in) { return in * in * w; };
+  const auto nested = [&](const Variable& in) { return checkpoint(f, in); };
+  for (const Variable& y : {checkpoint(f, x), checkpoint(nested, x)}) {
+    w.set_requires_grad(RequiresGrad::yes);
+    const Gradients gradients = backward(y);
+    expect(gradients.of(x), 12.0);  // 2 x w
+    BOOST_CHECK_EQUAL(gradients.size(), 1U);
+    w.set_requires_grad(RequiresGrad::no);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_function_may_make_parameters_and_constants_of_its_own) {
+  const Variable w = leaf(3.0);
+  const Variable x = leaf(2.0);
+  const Variable y = checkpoint(
+      [&](const Variable& in) {
+        const EnableGradGuard enable_grad;
+        Variable h = in;
+        for (int i = 0; i < 200; ++i) h = h + Variable(scalar(0.5)) * 0.0;  // more constants than are kept
+        const Variable z(in.value());
+        z.set_requires_grad(RequiresGrad::yes);
+        return h * Variable(grad(z * z * w, z)) * w;  // 2 z w is a constant
+      },
+      x);
+  expect(y.value(), 72.0);  // 2 * (2*2*3) * 3
+  const Gradients gradients = backward(y);
+  expect(gradients.of(x), 36.0);  // (2*2*3) * 3
+  expect(gradients.of(w), 24.0);  // 2 * (2*2*3)
+}
+
 BOOST_AUTO_TEST_CASE(a_module_that_averages_what_it_sees_sees_it_once) {
   Generator generator(5);
   nn::BatchNorm1d plain(4);
