@@ -78,7 +78,7 @@ class CheckpointFn final : public GradFn {
       inputs.emplace_back(call_.inputs[i].get(), needed[i] ? RequiresGrad::yes : RequiresGrad::no);
       ends.push_back(inputs.back().gradient_edge());
     }
-    for (const Reads::OfVariable& read : call_.reads.variables) ends.push_back(read.edge);
+    for (const Edge& read : next().subspan(inputs.size())) ends.push_back(read);
     Pass pass(Graph::keep);
     pass.end_at(ends);
     feed(pass, replay(inputs), std::move(gradients));
@@ -170,7 +170,7 @@ std::vector<Variable> checkpoint(CheckpointedFunction f, std::span<const Variabl
   call.reads.drop_gone();
   std::vector<Edge> edges = edges_of(inputs);
   if (edges.empty()) edges.resize(inputs.size());
-  for (const Reads::OfVariable& read : call.reads.variables) edges.push_back(read.edge);
+  for (Edge& read : call.reads.edges()) edges.push_back(std::move(read));
   const bool any = std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return static_cast<bool>(edge); });
   const auto fn = any ? std::make_shared<const CheckpointFn>(std::move(edges), std::move(call)) : nullptr;
   if (fn) fn->find_anomaly(values);

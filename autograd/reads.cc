@@ -1,6 +1,8 @@
 #include "autograd/reads.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
 #include <utility>
 
 namespace troupe::detail {
@@ -30,6 +32,16 @@ Generator& asked(Reader* outside, Generator& generator) {
 }
 
 }  // namespace
+
+std::vector<Edge> Reads::edges() const {
+  std::vector<Edge> edges;
+  std::set<std::pair<const GradFn*, std::uint32_t>> seen;
+  for (const OfVariable& variable : variables) {
+    const bool is_new = seen.emplace(variable.edge.fn.get(), variable.edge.slot).second;
+    edges.push_back(is_new ? variable.edge : Edge{});
+  }
+  return edges;
+}
 
 void Reads::drop_gone() {
   std::erase_if(constants, [](const auto& constant) { return constant.second.expired(); });

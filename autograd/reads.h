@@ -34,6 +34,10 @@ struct Reads {
   std::unordered_map<const void*, std::weak_ptr<const void>> constants;
   std::vector<OfGenerator> generators;
 
+  /// Returns the edges of `variables`, each once: empty for a variable with the edge of an earlier one, which shares
+  /// its gradient (detail::as_it_is).
+  [[nodiscard]] std::vector<Edge> edges() const;
+
   /// Removes the constants that no longer exist.
   void drop_gone();
 };

@@ -272,6 +272,23 @@ BOOST_AUTO_TEST_CASE(what_is_read_in_a_checkpoint_gives_its_gradient_once) {
   BOOST_TEST(equal(replayed.of(x), plain.of(x)));
 }
 
+BOOST_AUTO_TEST_CASE(what_is_read_in_a_checkpoint_that_records_gives_its_gradient_once) {
+  std::vector<Case> all = operations();
+  for (Case& one : modules()) all.push_back(std::move(one));
+  for (const Case& one : all) {
+    const Variable w(Racing::version(0, zeros(one.shape, DType::f64)), RequiresGrad::yes);
+    const Variable x(full({}, 2.0, DType::f64), RequiresGrad::yes);
+    const auto by_w = [&](const Variable& in) {
+      const EnableGradGuard enable_grad;
+      return mul(sum(one.operation(w)), in);
+    };
+    const Gradients plain = backward(by_w(x));
+    const Gradients replayed = backward(checkpoint(by_w, x));
+    BOOST_TEST(equal(replayed.of(w), plain.of(w)), one.name);
+    BOOST_TEST(equal(replayed.of(x), plain.of(x)), one.name);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_leaf_that_is_nan_is_no_anomaly_of_an_operation) {
   const Variable w(from_values<double>({std::numeric_limits<double>::quiet_NaN()}), RequiresGrad::yes);
   const AnomalyGuard guard;
