@@ -5,13 +5,16 @@
 
 #include "autograd/ops.h"
 #include "autograd/record.h"
+#include "autograd/rounding.h"
 #include "tensor/create.h"
 
 namespace troupe {
 
 using detail::edges_of;
 using detail::record;
+using detail::rounded_once;
 using detail::Saved;
+using detail::wide;
 
 Variable sigmoid(const Variable& x) {
   const Tensor result = sigmoid(x.value());
@@ -53,7 +56,7 @@ Variable softplus(const Variable& x, double beta, double threshold) {
 Variable log_sigmoid(const Variable& x) {
   const Tensor value = x.value();
   return record("log_sigmoid", log_sigmoid(value), edges_of({&x}),
-                [x = Saved(value)](const Tensor& g) { return mul(g, sigmoid(neg(x.get()))); });
+                rounded_once([x = Saved(value)](const Tensor& g) { return mul(g, sigmoid(neg(wide(x)))); }));
 }
 
 Variable leaky_relu(const Variable& x, double slope) {
@@ -100,18 +103,18 @@ Variable mish(const Variable& x) {
 
 Variable softsign(const Variable& x) {
   const Tensor value = x.value();
-  return record("softsign", softsign(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) {
-    const Tensor size = add(abs(x.get()), 1.0);
-    return div(g, mul(size, size));
-  });
+  return record("softsign", softsign(value), edges_of({&x}), rounded_once([x = Saved(value)](const Tensor& g) {
+                  const Tensor size = add(abs(wide(x)), 1.0);
+                  return div(g, mul(size, size));
+                }));
 }
 
 Variable tanhshrink(const Variable& x) {
   const Tensor value = x.value();
-  return record("tanhshrink", tanhshrink(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) {
-    const Tensor y = tanh(x.get());
-    return mul(g, mul(y, y));
-  });
+  return record("tanhshrink", tanhshrink(value), edges_of({&x}), rounded_once([x = Saved(value)](const Tensor& g) {
+                  const Tensor y = tanh(wide(x));
+                  return mul(g, mul(y, y));
+                }));
 }
 
 Variable hardsigmoid(const Variable& x) {
@@ -148,31 +151,32 @@ Variable threshold(const Variable& x, double limit, double value) {
 Variable prelu(const Variable& x, const Variable& weight) {
   const auto [in, w] = detail::values_of(x, weight);
   return record("prelu", prelu(in, w), edges_of({&x, &weight}),
-                [in = Saved(in), w = Saved(w)](const Tensor& g, std::span<const Edge> to) {
+                rounded_once([in = Saved(in), w = Saved(w)](const Tensor& g, std::span<const Edge> to) {
                   Shape by_channel;
                   for (int dim = 0; dim < in.get().dim(); ++dim) by_channel.push_back(dim == 1 ? w.get().numel() : 1);
                   std::vector<Tensor> gradients(2);
                   if (to[0]) {
-                    const Tensor below = mul(g, w.get().reshape(by_channel));
+                    const Tensor below = mul(g, wide(w).reshape(by_channel));
                     gradients[0] = where(gt(in.get(), 0.0), g.to(below.dtype()), below).to(in.get().dtype());
                   }
                   if (to[1]) {
-                    const Tensor all = sum_to(mul(g, minimum(in.get(), 0.0)), by_channel);
+                    const Tensor all = sum_to(mul(g, minimum(wide(in), 0.0)), by_channel);
                     gradients[1] = all.reshape(w.get().shape()).to(w.get().dtype());
                   }
                   return gradients;
-                });
+                }));
 }
 
 Variable glu(const Variable& x, int dim) {
   const Tensor in = x.value();
   Tensor value = glu(in, dim);
   const int d = normalize_dim("glu", dim, in.shape());
-  return record("glu", std::move(value), edges_of({&x}), [x = Saved(in), d](const Tensor& g) {
-    const std::int64_t half = x.get().size(d) / 2;
-    const Tensor gate = sigmoid(x.get().slice(d, half));
-    return concat({mul(g, gate), sigmoid_backward(mul(g, x.get().slice(d, 0, half)), gate)}, d);
-  });
+  return record("glu", std::move(value), edges_of({&x}), rounded_once([x = Saved(in), d](const Tensor& g) {
+                  const Tensor both = wide(x);
+                  const std::int64_t half = both.size(d) / 2;
+                  const Tensor gate = sigmoid(both.slice(d, half));
+                  return concat({mul(g, gate), sigmoid_backward(mul(g, both.slice(d, 0, half)), gate)}, d);
+                }));
 }
 
 }  // namespace troupe

@@ -2,6 +2,7 @@
 
 #include "autograd/ops.h"
 #include "autograd/record.h"
+#include "autograd/rounding.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 
@@ -12,8 +13,10 @@ using detail::edges_of;
 using detail::Layout;
 using detail::record;
 using detail::reduce_to;
+using detail::rounded_once;
 using detail::Saved;
 using detail::saved_for;
+using detail::wide;
 using Edges = std::span<const Edge>;
 
 /// Records `rest(x, y)`: a - b * quotient, where `quotient(x, y)` is piecewise constant.
@@ -22,12 +25,12 @@ Variable record_rest(std::string_view name, const Variable& a, const Variable& b
                      const Quotient& quotient) {
   const auto [x, y] = detail::values_of(a, b);
   return record(name, rest(x, y), edges_of({&a, &b}),
-                [x_layout = Layout(x), y_layout = Layout(y), x = saved_for(b, x), y = saved_for(b, y), quotient](
-                    const Tensor& g, Edges to) {
+                rounded_once([x_layout = Layout(x), y_layout = Layout(y), x = saved_for(b, x), y = saved_for(b, y),
+                              quotient](const Tensor& g, Edges to) {
                   return std::vector<Tensor>{
                       to[0] ? reduce_to(x_layout, g) : Tensor(),
-                      to[1] ? neg(reduce_to(y_layout, mul(g, quotient(x.get(), y.get())))) : Tensor()};
-                });
+                      to[1] ? neg(reduce_to(y_layout, mul(g, quotient(wide(x), wide(y))))) : Tensor()};
+                }));
 }
 
 /// Records `quotient(x, y)`, an integer that is piecewise constant.
@@ -81,9 +84,9 @@ Variable remainder(const Variable& a, double b) {
 
 Variable remainder(double a, const Variable& b) {
   const Tensor y = b.value();
-  return record("remainder", remainder(a, y), edges_of({&b}), [y = Saved(y), a](const Tensor& g) {
-    return neg(mul(g, floor_divide(full({}, a, g.dtype(), g.device()), y.get())));
-  });
+  return record("remainder", remainder(a, y), edges_of({&b}), rounded_once([y = Saved(y), a](const Tensor& g) {
+                  return neg(mul(g, floor_divide(full({}, a, g.dtype(), g.device()), wide(y))));
+                }));
 }
 
 }  // namespace troupe

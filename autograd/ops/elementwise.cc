@@ -2,6 +2,7 @@
 
 #include "autograd/ops.h"
 #include "autograd/record.h"
+#include "autograd/rounding.h"
 #include "tensor/create.h"
 
 namespace troupe {
@@ -11,8 +12,10 @@ using detail::edges_of;
 using detail::Layout;
 using detail::record;
 using detail::reduce_to;
+using detail::rounded_once;
 using detail::Saved;
 using detail::saved_for;
+using detail::wide;
 using Edges = std::span<const Edge>;
 
 /// Records `choose`, the larger or smaller of two operands. The chosen one gets the gradient; equal ones get half each.
@@ -134,12 +137,12 @@ Variable div(const Variable& a, const Variable& b) {
   const auto [x, y] = detail::values_of(a, b);
   const Tensor quotient = div(x, y);
   return record("div", quotient, edges_of({&a, &b}),
-                [x = Layout(x), y_layout = Layout(y), y = Saved(y), quotient = saved_for(b, quotient)](const Tensor& g,
-                                                                                                       Edges to) {
-                  const Tensor over_y = div(g, y.get());
+                rounded_once([x = Layout(x), y_layout = Layout(y), y = Saved(y), quotient = saved_for(b, quotient)](
+                                 const Tensor& g, Edges to) {
+                  const Tensor over_y = div(g, wide(y));
                   return std::vector<Tensor>{to[0] ? reduce_to(x, over_y) : Tensor(),
-                                             to[1] ? neg(reduce_to(y_layout, mul(over_y, quotient.get()))) : Tensor()};
-                });
+                                             to[1] ? neg(reduce_to(y_layout, mul(over_y, wide(quotient)))) : Tensor()};
+                }));
 }
 
 Variable div(const Variable& a, double b) {
@@ -149,18 +152,20 @@ Variable div(const Variable& a, double b) {
 Variable div(double a, const Variable& b) {
   const Tensor y = b.value();
   const Tensor quotient = div(a, y);
-  return record("div", quotient, edges_of({&b}), [y = Saved(y), quotient = Saved(quotient)](const Tensor& g) {
-    return neg(mul(div(g, y.get()), quotient.get()));
-  });
+  return record("div", quotient, edges_of({&b}),
+                rounded_once([y = Saved(y), quotient = Saved(quotient)](const Tensor& g) {
+                  return neg(mul(div(g, wide(y)), wide(quotient)));
+                }));
 }
 
 Variable pow(const Variable& x, double exponent) {
   const Tensor value = x.value();
-  return record("pow", pow(value, exponent), edges_of({&x}), [x = Saved(value), exponent](const Tensor& g) {
-    // 0 * x^-1 would be NaN at 0, where the constant x^0 has the gradient 0.
-    if (exponent == 0.0) return mul(g, 0.0);
-    return mul(g, mul(pow(x.get(), exponent - 1.0), exponent));
-  });
+  return record("pow", pow(value, exponent), edges_of({&x}),
+                rounded_once([x = Saved(value), exponent](const Tensor& g) {
+                  // 0 * x^-1 would be NaN at 0, where the constant x^0 has the gradient 0.
+                  if (exponent == 0.0) return mul(g, 0.0);
+                  return mul(g, mul(pow(wide(x), exponent - 1.0), exponent));
+                }));
 }
 
 Variable pow(const Variable& a, const Variable& b) {
@@ -168,21 +173,22 @@ Variable pow(const Variable& a, const Variable& b) {
   const Tensor result = pow(x, y);
   return record(
       "pow", result, edges_of({&a, &b}),
-      [x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = saved_for(a, y), result = saved_for(b, result)](
-          const Tensor& g, Edges to) {
+      rounded_once([x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = saved_for(a, y),
+                    result = saved_for(b, result)](const Tensor& g, Edges to) {
         std::vector<Tensor> gradients(2);
         if (to[0]) {
           // 0 * x^-1 would be NaN at 0, where the constant x^0 has the gradient 0.
-          const Tensor slope = mul(pow(x.get(), sub(y.get(), 1.0)), y.get());
+          const Tensor exponent = wide(y);
+          const Tensor slope = mul(pow(wide(x), sub(exponent, 1.0)), exponent);
           gradients[0] = reduce_to(x_layout, mul(g, masked_fill(slope, eq(y.get(), 0.0).expand(slope.shape()), 0.0)));
         }
         if (to[1]) {
           // At a base of 0 the result is constant for all positive exponents.
-          const Tensor slope = mul(result.get(), log(x.get()));
+          const Tensor slope = mul(wide(result), log(wide(x)));
           gradients[1] = reduce_to(y_layout, mul(g, masked_fill(slope, eq(x.get(), 0.0).expand(slope.shape()), 0.0)));
         }
         return gradients;
-      });
+      }));
 }
 
 Variable maximum(const Variable& a, const Variable& b) {
@@ -252,39 +258,39 @@ Variable abs(const Variable& x) {
 Variable rsqrt(const Variable& x) {
   const Tensor result = rsqrt(x.value());
   return record("rsqrt", result, edges_of({&x}),
-                [y = Saved(result)](const Tensor& g) { return mul(mul(g, -0.5), pow(y.get(), 3.0)); });
+                rounded_once([y = Saved(result)](const Tensor& g) { return mul(mul(g, -0.5), pow(wide(y), 3.0)); }));
 }
 
 Variable erf(const Variable& x) {
   const Tensor value = x.value();
-  return record("erf", erf(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) {
-    return mul(mul(g, exp(neg(mul(x.get(), x.get())))), 2.0 * std::numbers::inv_sqrtpi);
-  });
+  return record("erf", erf(value), edges_of({&x}), rounded_once([x = Saved(value)](const Tensor& g) {
+                  return mul(mul(g, exp(neg(square(wide(x))))), 2.0 * std::numbers::inv_sqrtpi);
+                }));
 }
 
 Variable sqrt(const Variable& x) {
   const Tensor result = sqrt(x.value());
   return record("sqrt", result, edges_of({&x}),
-                [y = Saved(result)](const Tensor& g) { return div(g, mul(y.get(), 2.0)); });
+                rounded_once([y = Saved(result)](const Tensor& g) { return div(g, mul(wide(y), 2.0)); }));
 }
 
 Variable erfc(const Variable& x) {
   const Tensor value = x.value();
-  return record("erfc", erfc(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) {
-    return mul(mul(g, exp(neg(square(x.get())))), -2.0 * std::numbers::inv_sqrtpi);
-  });
+  return record("erfc", erfc(value), edges_of({&x}), rounded_once([x = Saved(value)](const Tensor& g) {
+                  return mul(mul(g, exp(neg(square(wide(x))))), -2.0 * std::numbers::inv_sqrtpi);
+                }));
 }
 
 Variable square(const Variable& x) {
   const Tensor value = x.value();
   return record("square", square(value), edges_of({&x}),
-                [x = Saved(value)](const Tensor& g) { return mul(g, mul(x.get(), 2.0)); });
+                rounded_once([x = Saved(value)](const Tensor& g) { return mul(g, mul(wide(x), 2.0)); }));
 }
 
 Variable reciprocal(const Variable& x) {
   const Tensor result = reciprocal(x.value());
   return record("reciprocal", result, edges_of({&x}),
-                [y = Saved(result)](const Tensor& g) { return neg(mul(g, square(y.get()))); });
+                rounded_once([y = Saved(result)](const Tensor& g) { return neg(mul(g, square(wide(y)))); }));
 }
 
 Variable sign(const Variable& x) { return record_steps("sign", x, sign(x.value())); }

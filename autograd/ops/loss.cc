@@ -42,9 +42,8 @@ Variable soft_cross_entropy(const Variable& logits, const Tensor& target, const 
   const Tensor value = logits.value();
   const int dim = detail::class_dim(value.dim());
   const Tensor wanted = detail::weighted_probabilities(value, target, options);
-  const Variable losses = neg(sum(mul(log_softmax(logits, dim), Variable(wanted)), dim));
-  if (options.reduction == Reduction::none) return losses;
-  return options.reduction == Reduction::sum ? sum(losses) : mean(losses);
+  const Variable losses = neg(sum(mul(log_softmax(detail::wide(logits), dim), Variable(wanted)), dim));
+  return detail::reduced(losses, options.reduction, value.dtype());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "autograd/ops.h"
 #include "autograd/record.h"
+#include "autograd/rounding.h"
 #include "tensor/decompositions/einsum_plan.h"
 
 namespace troupe {
@@ -65,9 +66,9 @@ Variable record_added_product(std::string_view name, AddedProduct compute, const
                 [layout = Layout(value), x_layout = Layout(x), y_layout = Layout(y), x = saved_for(b, x),
                  y = saved_for(a, y), beta, alpha](const Tensor& g, Edges to) {
                   std::vector<Tensor> gradients(3);
-                  if (to[0]) gradients[0] = detail::reduce_to(layout, beta == 1.0 ? g : mul(g, beta));
+                  if (to[0]) gradients[0] = detail::reduce_to(layout, beta == 1.0 ? g : mul(detail::wide(g), beta));
                   if (!to[1] && !to[2]) return gradients;
-                  const Tensor scaled = alpha == 1.0 ? g : mul(g, alpha);
+                  const Tensor scaled = alpha == 1.0 ? g : mul(detail::wide(g), alpha);
                   if (to[1]) gradients[1] = gradient_of_left(x_layout, y.get(), scaled);
                   if (to[2]) gradients[2] = gradient_of_right(y_layout, x.get(), scaled);
                   return gradients;

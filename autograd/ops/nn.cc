@@ -9,8 +9,10 @@
 #include "autograd/ops.h"
 #include "autograd/reads.h"
 #include "autograd/record.h"
+#include "autograd/rounding.h"
 #include "tensor/decompositions/layer_formulas.h"
 #include "tensor/decompositions/loss_formulas.h"
+#include "tensor/ops/promotion.h"
 
 namespace troupe {
 namespace {
@@ -83,8 +85,10 @@ Variable cosine_similarity(const Variable& a, const Variable& b, int dim, double
   constexpr double kEndless = std::numeric_limits<double>::infinity();
   const auto inputs = detail::one_version_of(a, b);
   const Shape shape = broadcast_shapes("cosine_similarity", inputs[0].shape(), inputs[1].shape());
-  const auto size_of = [&](const Variable& x) { return clamp(norm(expand(x, shape), 2.0, dim), eps, kEndless); };
-  return div(sum(mul(inputs[0], inputs[1]), dim), mul(size_of(inputs[0]), size_of(inputs[1])));
+  const Variable x = detail::wide(inputs[0]), y = same(inputs[0], inputs[1]) ? x : detail::wide(inputs[1]);
+  const auto size_of = [&](const Variable& of) { return clamp(norm(expand(of, shape), 2.0, dim), eps, kEndless); };
+  return detail::rounded(div(sum(mul(x, y), dim), mul(size_of(x), size_of(y))),
+                         detail::promoted(inputs[0].value(), inputs[1].value()));
 }
 
 Variable pairwise_distance(const Variable& a, const Variable& b, double p, double eps, KeepDim keep) {
@@ -92,9 +96,9 @@ Variable pairwise_distance(const Variable& a, const Variable& b, double p, doubl
 }
 
 Variable normalize(const Variable& x, double p, int dim, double eps) {
-  const Variable in = detail::as_it_is(x);
+  const Variable in = detail::wide(detail::as_it_is(x));
   const Variable size = norm(in, p, normalize_dim("normalize", dim, in.shape()), KeepDim::yes);
-  return div(in, clamp(size, eps, std::numeric_limits<double>::infinity()));
+  return detail::rounded(div(in, clamp(size, eps, std::numeric_limits<double>::infinity())), x.dtype());
 }
 
 Variable bilinear(const Variable& a, const Variable& b, const Variable& weight, const Variable& bias) {

@@ -6,7 +6,9 @@
 #include "autograd/one_version.h"
 #include "autograd/ops.h"
 #include "autograd/record.h"
+#include "autograd/rounding.h"
 #include "tensor/decompositions/product_plan.h"
+#include "tensor/ops/promotion.h"
 
 namespace troupe {
 namespace {
@@ -42,7 +44,10 @@ Variable kron(const Variable& a, const Variable& b) {
 Variable cross(const Variable& a, const Variable& b, int dim) {
   const auto [x, y] = detail::one_version_of(a, b);
   const int at = detail::cross_dim(x.shape(), y.shape(), dim);
-  return sub(mul(roll(x, -1, at), roll(y, -2, at)), mul(roll(x, -2, at), roll(y, -1, at)));
+  const Variable left = detail::wide(x), right = detail::wide(y);
+  const Variable result =
+      sub(mul(roll(left, -1, at), roll(right, -2, at)), mul(roll(left, -2, at), roll(right, -1, at)));
+  return detail::rounded(result, detail::promoted(x.value(), y.value()));
 }
 
 Variable cdist(const Variable& a, const Variable& b, double p) {
@@ -50,7 +55,8 @@ Variable cdist(const Variable& a, const Variable& b, double p) {
   if (p != 2.0) {
     detail::require_rows(x.shape(), y.shape(), p);
     const auto [rows, columns] = detail::one_version_of(a, b);
-    return norm(sub(unsqueeze(rows, -2), unsqueeze(columns, -3)), p, -1);
+    const Variable differences = sub(unsqueeze(detail::wide(rows), -2), unsqueeze(detail::wide(columns), -3));
+    return detail::rounded(norm(differences, p, -1), promote(x.dtype(), y.dtype()));
   }
   const Tensor result = cdist(x, y);
   return record("cdist", result, edges_of({&a, &b}),

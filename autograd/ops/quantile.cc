@@ -3,6 +3,7 @@
 #include "autograd/one_version.h"
 #include "autograd/ops.h"
 #include "autograd/record.h"
+#include "autograd/rounding.h"
 #include "tensor/create.h"
 #include "tensor/decompositions/quantile_plan.h"
 
@@ -11,7 +12,9 @@ namespace {
 
 using detail::edges_of;
 using detail::record;
+using detail::rounded_once;
 using detail::Saved;
+using detail::wide;
 
 Variable in(const Variable& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
 
@@ -20,10 +23,10 @@ Variable in(const Variable& x, DType dtype) { return x.dtype() == dtype ? x : ca
 Variable median(const Variable& x) {
   const Tensor value = x.value();
   const Tensor result = median(value);
-  return record("median", result, edges_of({&x}), [x = Saved(value), y = Saved(result)](const Tensor& g) {
-    const Tensor chosen = eq(x.get(), y.get()).to(g.dtype());
-    return mul(chosen, div(g, sum(chosen)));
-  });
+  return record("median", result, edges_of({&x}), rounded_once([x = Saved(value), y = Saved(result)](const Tensor& g) {
+                  const Tensor chosen = eq(x.get(), y.get()).to(g.dtype());
+                  return mul(chosen, div(g, sum(chosen)));
+                }));
 }
 
 SortedVariables median(const Variable& x, int dim, KeepDim keep) {

@@ -2,6 +2,7 @@
 
 #include "autograd/ops.h"
 #include "autograd/record.h"
+#include "autograd/rounding.h"
 #include "tensor/dims.h"
 
 namespace troupe {
@@ -9,7 +10,10 @@ namespace {
 
 using detail::edges_of;
 using detail::record;
+using detail::rounded;
+using detail::rounded_once;
 using detail::Saved;
+using detail::wide;
 
 /// Returns `shape` with size 1 along `axes`: the shape of a reduction with KeepDim::yes.
 Shape reduced_shape(std::string_view op, const Shape& shape, const Axes& axes) {
@@ -34,11 +38,11 @@ Tensor share_of_extremes(const Tensor& x, const Tensor& top, const Tensor& g, co
 
 Variable record_extreme(std::string_view name, const Variable& x, const Tensor& value, const Tensor& result,
                         const Axes& axes) {
-  return record(
-      name, result, edges_of({&x}),
-      [x = Saved(value), y = Saved(result), axes, reduced = reduced_shape(name, value.shape(), axes)](const Tensor& g) {
-        return share_of_extremes(x.get(), y.get().reshape(reduced), g.reshape(reduced), axes);
-      });
+  return record(name, result, edges_of({&x}),
+                rounded_once([x = Saved(value), y = Saved(result), axes,
+                              reduced = reduced_shape(name, value.shape(), axes)](const Tensor& g) {
+                  return share_of_extremes(x.get(), y.get().reshape(reduced), g.reshape(reduced), axes);
+                }));
 }
 
 /// Returns the gradient of the variance: 2 (x - mean) / (count - correction).
@@ -101,16 +105,17 @@ Variable prod(const Variable& x) { return prod(x, all_axes(x)); }
 
 Variable prod(const Variable& x, const Axes& axes, KeepDim keep) {
   const Tensor value = x.value();
-  return record("prod", prod(value, axes, keep), edges_of({&x}),
-                [x = Saved(value), axes, reduced = reduced_shape("prod", value.shape(), axes)](const Tensor& g) {
-                  // The product of the other elements. If exactly one element is 0, only its own is not 0.
-                  const Tensor is_zero = eq(x.get(), 0.0);
-                  const Tensor zeros = sum(is_zero, axes, KeepDim::yes);
-                  const Tensor rest = masked_fill(x.get(), is_zero, 1.0);
-                  const Tensor product = mul(g.reshape(reduced), prod(rest, axes, KeepDim::yes));
-                  const Tensor without = masked_fill(div(product, rest), gt(zeros, 0.0), 0.0);
-                  return where(logical_and(is_zero, eq(zeros, 1.0)), product, without);
-                });
+  return record(
+      "prod", prod(value, axes, keep), edges_of({&x}),
+      rounded_once([x = Saved(value), axes, reduced = reduced_shape("prod", value.shape(), axes)](const Tensor& g) {
+        // The product of the other elements. If exactly one element is 0, only its own is not 0.
+        const Tensor is_zero = eq(x.get(), 0.0);
+        const Tensor zeros = sum(is_zero, axes, KeepDim::yes);
+        const Tensor rest = masked_fill(wide(x), is_zero, 1.0);
+        const Tensor product = mul(g.reshape(reduced), prod(rest, axes, KeepDim::yes));
+        const Tensor without = masked_fill(div(product, rest), gt(zeros, 0.0), 0.0);
+        return where(logical_and(is_zero, eq(zeros, 1.0)), product, without);
+      }));
 }
 
 Variable max(const Variable& x) { return max(x, all_axes(x)); }
@@ -127,48 +132,52 @@ Variable min(const Variable& x, const Axes& axes, KeepDim keep) {
 Variable var(const Variable& x) { return var(x, all_axes(x)); }
 Variable var(const Variable& x, const Axes& axes, double correction, KeepDim keep) {
   const Tensor value = x.value();
-  return record("var", var(value, axes, correction, keep), edges_of({&x}),
-                [x = Saved(value), axes, correction, reduced = reduced_shape("var", value.shape(), axes)](
-                    const Tensor& g) { return mul(distances(x.get(), axes, correction), g.reshape(reduced)); });
+  return record(
+      "var", var(value, axes, correction, keep), edges_of({&x}),
+      rounded_once([x = Saved(value), axes, correction, reduced = reduced_shape("var", value.shape(), axes)](
+                       const Tensor& g) { return mul(distances(wide(x), axes, correction), g.reshape(reduced)); }));
 }
 
 Variable stddev(const Variable& x) { return stddev(x, all_axes(x)); }
 Variable stddev(const Variable& x, const Axes& axes, double correction, KeepDim keep) {
   const Tensor value = x.value();
-  const Tensor result = stddev(value, axes, correction, keep);
-  return record("stddev", result, edges_of({&x}),
-                [x = Saved(value), y = Saved(result), axes, correction,
-                 reduced = reduced_shape("stddev", value.shape(), axes)](const Tensor& g) {
+  const Tensor result = stddev(wide(value), axes, correction, keep);
+  return record("stddev", rounded(result, value.dtype()), edges_of({&x}),
+                rounded_once([x = Saved(value), y = Saved(result), axes, correction,
+                              reduced = reduced_shape("stddev", value.shape(), axes)](const Tensor& g) {
                   const Tensor slope = masked_fill(div(g, mul(y.get(), 2.0)), eq(y.get(), 0.0), 0.0);
-                  return mul(distances(x.get(), axes, correction), slope.reshape(reduced));
-                });
+                  return mul(distances(wide(x), axes, correction), slope.reshape(reduced));
+                }));
 }
 
 Variable norm(const Variable& x, double p) { return norm(x, p, all_axes(x)); }
 Variable norm(const Variable& x, double p, const Axes& axes, KeepDim keep) {
   const Tensor value = x.value();
-  const Tensor result = norm(value, p, axes, keep);
-  return record("norm", result, edges_of({&x}),
-                [x = Saved(value), y = Saved(result), p, axes,
-                 reduced = reduced_shape("norm", value.shape(), axes)](const Tensor& g) {
+  const Tensor result = norm(wide(value), p, axes, keep);
+  return record("norm", rounded(result, value.dtype()), edges_of({&x}),
+                rounded_once([x = Saved(value), y = Saved(result), p, axes,
+                              reduced = reduced_shape("norm", value.shape(), axes)](const Tensor& g) {
+                  const Tensor at = wide(x);
                   const Tensor top = y.get().reshape(reduced);
                   if (p == std::numeric_limits<double>::infinity()) {
-                    return mul(share_of_extremes(abs(x.get()), top, g.reshape(reduced), axes), sign(x.get()));
+                    return mul(share_of_extremes(abs(at), top, g.reshape(reduced), axes), sign(at));
                   }
-                  if (p == 1.0) return mul(sign(x.get()), g.reshape(reduced));
+                  if (p == 1.0) return mul(sign(at), g.reshape(reduced));
                   // sign(x) (|x| / norm)^(p - 1), and 0 where the norm is 0.
-                  const Tensor ratio = masked_fill(div(x.get(), top), eq(top, 0.0).expand(x.get().shape()), 0.0);
+                  const Tensor ratio = masked_fill(div(at, top), eq(top, 0.0).expand(at.shape()), 0.0);
                   if (p == 2.0) return mul(ratio, g.reshape(reduced));
                   return mul(mul(sign(ratio), pow(abs(ratio), p - 1.0)), g.reshape(reduced));
-                });
+                }));
 }
 
 Variable logsumexp(const Variable& x, const Axes& axes, KeepDim keep) {
   const Tensor value = x.value();
-  const Tensor result = logsumexp(value, axes, keep);
-  return record("logsumexp", result, edges_of({&x}),
-                [x = Saved(value), y = Saved(result), reduced = reduced_shape("logsumexp", value.shape(), axes)](
-                    const Tensor& g) { return mul(exp(sub(x.get(), y.get().reshape(reduced))), g.reshape(reduced)); });
+  const Tensor result = logsumexp(wide(value), axes, keep);
+  return record("logsumexp", rounded(result, value.dtype()), edges_of({&x}),
+                rounded_once([x = Saved(value), y = Saved(result),
+                              reduced = reduced_shape("logsumexp", value.shape(), axes)](const Tensor& g) {
+                  return mul(exp(sub(wide(x), y.get().reshape(reduced))), g.reshape(reduced));
+                }));
 }
 
 Variable cumprod(const Variable& x, int dim) {

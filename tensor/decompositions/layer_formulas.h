@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "tensor/decompositions/rounding.h"
 #include "tensor/ops/arithmetic.h"
 #include "tensor/ops/matmul.h"
 #include "tensor/ops/pad.h"
@@ -27,10 +28,13 @@ X bilinear_formula(const X& a, const X& b, const X& weight, const X& bias) {
   const Shape shape = bilinear_shape(a.shape(), b.shape(), w);
   const std::int64_t rows = Shape(std::span(shape.begin(), static_cast<std::size_t>(shape.size() - 1))).numel();
   constexpr std::array kInputFirst{1, 0, 2};
-  const X by_left = reshape(permute(weight, std::span<const int>(kInputFirst)), {w[1], w[0] * w[2]});
-  const X mixed = reshape(matmul(reshape(a, {rows, w[1]}), by_left), {rows, w[0], w[2]});
-  const X result = reshape(matmul(mixed, reshape(b, {rows, w[2], 1})), shape);
-  return bias.defined() ? add(result, bias) : result;
+  DType dtype = promote(promote(a.dtype(), b.dtype()), weight.dtype());
+  const X by_left = reshape(permute(wide(weight), std::span<const int>(kInputFirst)), {w[1], w[0] * w[2]});
+  const X mixed = reshape(matmul(reshape(wide(a), {rows, w[1]}), by_left), {rows, w[0], w[2]});
+  const X result = reshape(matmul(mixed, reshape(wide(b), {rows, w[2], 1})), shape);
+  if (!bias.defined()) return rounded(result, dtype);
+  dtype = promote(dtype, bias.dtype());
+  return rounded(add(result, wide(bias)), dtype);
 }
 
 template <class X>
@@ -39,10 +43,11 @@ X local_response_norm_formula(const X& x, std::int64_t size, double alpha, doubl
   require_channels_around(shape, size);
   if (shape.numel() == 0) return mul(x, 1.0);
   // The channels of each place as the columns of an image.
-  const X squares = reshape(square(x), {shape[0], 1, shape[1], -1});
+  const X in = wide(x);
+  const X squares = reshape(square(in), {shape[0], 1, shape[1], -1});
   const X padded = pad(squares, std::vector<std::int64_t>{0, 0, size / 2, (size - 1) / 2});
   const X means = reshape(avg_pool2d(padded, {.kernel = {size, 1}, .stride = {1, 1}}), shape);
-  return div(x, pow(add(mul(means, alpha), k), beta));
+  return rounded(div(in, pow(add(mul(means, alpha), k), beta)), x.dtype());
 }
 
 }  // namespace troupe::detail

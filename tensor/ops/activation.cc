@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tensor/create.h"
+#include "tensor/decompositions/rounding.h"
 #include "tensor/kernels/table.h"
 #include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
@@ -93,8 +94,10 @@ Tensor softplus(const Tensor& x, double beta, double threshold) {
   x.require_defined("softplus");
   const Tensor real = x.to(promote_to_floating(x.dtype()));
   if (is_softplus_itself(real.dtype(), beta, threshold)) return unary("softplus", UnaryOp::softplus, real);
-  const Tensor scaled = mul(real, beta);
-  return where(gt(scaled, threshold), real, div(unary("softplus", UnaryOp::softplus, scaled), beta));
+  const Tensor in = detail::wide(real);
+  const Tensor scaled = mul(in, beta);
+  const Tensor result = where(gt(scaled, threshold), in, div(unary("softplus", UnaryOp::softplus, scaled), beta));
+  return detail::rounded(result, real.dtype());
 }
 
 Tensor log_sigmoid(const Tensor& x) {
@@ -127,9 +130,10 @@ Tensor softplus_backward(const Tensor& grad, const Tensor& x, double beta, doubl
   require_beta("softplus_backward", beta);
   if (is_softplus_itself(x.dtype(), beta, threshold))
     return binary_backward("softplus_backward", BinaryOp::softplus_backward, grad, x);
-  const Tensor scaled = mul(x, beta);
-  return where(gt(scaled, threshold), grad,
-               binary_backward("softplus_backward", BinaryOp::softplus_backward, grad, scaled));
+  const Tensor scaled = mul(detail::wide(x), beta), wanted = detail::wide(grad);
+  const Tensor result = where(gt(scaled, threshold), wanted,
+                              binary_backward("softplus_backward", BinaryOp::softplus_backward, wanted, scaled));
+  return detail::rounded(result, x.dtype());
 }
 
 Tensor leaky_relu(const Tensor& x, double slope) {
@@ -171,13 +175,15 @@ Tensor hardshrink(const Tensor& x, double lambda) {
 Tensor softsign(const Tensor& x) {
   x.require_defined("softsign");
   const Tensor real = x.to(promote_to_floating(x.dtype()));
-  return div(real, add(abs(real), 1.0));
+  const Tensor in = detail::wide(real);
+  return detail::rounded(div(in, add(abs(in), 1.0)), real.dtype());
 }
 
 Tensor tanhshrink(const Tensor& x) {
   x.require_defined("tanhshrink");
   const Tensor real = x.to(promote_to_floating(x.dtype()));
-  return sub(real, tanh(real));
+  const Tensor in = detail::wide(real);
+  return detail::rounded(sub(in, tanh(in)), real.dtype());
 }
 
 Tensor threshold(const Tensor& x, double limit, double value) {
@@ -199,7 +205,8 @@ Tensor glu(const Tensor& x, int dim) {
     throw ShapeError(fmt::format("[glu] no halves: {} along {}", to_string(x.shape()), d));
   }
   const std::int64_t half = x.size(d) / 2;
-  return mul(x.slice(d, 0, half), sigmoid(x.slice(d, half)));
+  const Tensor in = detail::wide(x);
+  return detail::rounded(mul(in.slice(d, 0, half), sigmoid(in.slice(d, half))), x.dtype());
 }
 
 Tensor leaky_relu_backward(const Tensor& grad, const Tensor& x, double slope) {

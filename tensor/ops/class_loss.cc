@@ -142,12 +142,13 @@ Tensor weighted_probabilities(const Tensor& logits, const Tensor& target, const 
   require_smoothing(options.label_smoothing);
   const std::int64_t classes = sizes_of(logits.shape())[1];
   const Tensor weight = checked_weight(kName, options.weight, classes, logits);
-  const Tensor each = add(mul(target.to(logits.dtype()), 1.0 - options.label_smoothing),
+  const DType dtype = compute_dtype(logits.dtype());
+  const Tensor each = add(mul(target.to(dtype), 1.0 - options.label_smoothing),
                           options.label_smoothing / static_cast<double>(classes));
   if (!weight.defined()) return each;
   Shape beside = logits.shape();
   for (int i = 0; i < beside.size(); ++i) beside[i] = i == class_dim(beside.size()) ? classes : 1;
-  return mul(each, weight.view(beside).to(logits.dtype()));
+  return mul(each, weight.view(beside).to(dtype));
 }
 
 }  // namespace troupe::detail

@@ -40,7 +40,7 @@ class ClassLoss {
 };
 
 /// Checks the arguments of a cross_entropy with a target of probabilities and returns the target probability of each
-/// class, smoothed and times the weight of the class.
+/// class, smoothed and times the weight of the class, in the compute dtype of `logits`.
 [[nodiscard]] Tensor weighted_probabilities(const Tensor& logits, const Tensor& target,
                                             const CrossEntropyOptions& options);
 

@@ -26,9 +26,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntr
     return detail::ClassLoss("cross_entropy", logits, target, options).cross_entropy(logits).loss;
   const Tensor wanted = detail::weighted_probabilities(logits, target, options);
   const int dim = detail::class_dim(logits.dim());
-  const Tensor losses = neg(sum(mul(log_softmax(logits, dim), wanted), dim));
-  if (options.reduction == Reduction::none) return losses;
-  return options.reduction == Reduction::sum ? sum(losses) : mean(losses);
+  const Tensor losses = neg(sum(mul(log_softmax(detail::wide(logits), dim), wanted), dim));
+  return detail::reduced(losses, options.reduction, logits.dtype());
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, Reduction reduction) {

@@ -10,6 +10,7 @@
 #include "tensor/kernels/table.h"
 #include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/promotion.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/rvalue.h"
 
@@ -65,8 +66,9 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int dim, double eps) 
   if (!(eps > 0.0)) throw ValueError(fmt::format("[cosine_similarity] eps not above 0: {}", eps));
   detail::require_together("cosine_similarity", a, b);
   const Shape shape = broadcast_shapes("cosine_similarity", a.shape(), b.shape());
-  const auto size_of = [&](const Tensor& x) { return maximum(norm(x.expand(shape), 2.0, dim), eps); };
-  return div(sum(mul(a, b), dim), mul(size_of(a), size_of(b)));
+  const Tensor x = detail::wide(a), y = detail::wide(b);
+  const auto size_of = [&](const Tensor& of) { return maximum(norm(of.expand(shape), 2.0, dim), eps); };
+  return detail::rounded(div(sum(mul(x, y), dim), mul(size_of(x), size_of(y))), detail::promoted(a, b));
 }
 
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, KeepDim keep) {
@@ -75,7 +77,9 @@ Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps,
 
 Tensor normalize(const Tensor& x, double p, int dim, double eps) {
   x.require_defined("normalize");
-  return div(x, maximum(norm(x, p, normalize_dim("normalize", dim, x.shape()), KeepDim::yes), eps));
+  const Tensor in = detail::wide(x);
+  const Tensor size = norm(in, p, normalize_dim("normalize", dim, x.shape()), KeepDim::yes);
+  return detail::rounded(div(in, maximum(size, eps)), x.dtype());
 }
 
 Tensor bilinear(const Tensor& a, const Tensor& b, const Tensor& weight, const Tensor& bias) {

@@ -1,9 +1,11 @@
 #include "tensor/ops/products.h"
 
 #include "tensor/decompositions/product_plan.h"
+#include "tensor/decompositions/rounding.h"
 #include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
 #include "tensor/ops/einsum.h"
+#include "tensor/ops/promotion.h"
 #include "tensor/ops/rvalue.h"
 #include "tensor/ops/shape.h"
 
@@ -28,7 +30,9 @@ Tensor kron(const Tensor& a, const Tensor& b) {
 Tensor cross(const Tensor& a, const Tensor& b, int dim) {
   detail::require_together("cross", a, b);
   const int at = detail::cross_dim(a.shape(), b.shape(), dim);
-  return sub(mul(roll(a, -1, at), roll(b, -2, at)), mul(roll(a, -2, at), roll(b, -1, at)));
+  const Tensor x = detail::wide(a), y = detail::wide(b);
+  const Tensor result = sub(mul(roll(x, -1, at), roll(y, -2, at)), mul(roll(x, -2, at), roll(y, -1, at)));
+  return detail::rounded(result, detail::promoted(a, b));
 }
 
 }  // namespace troupe
