@@ -166,7 +166,9 @@ Variable norm(const Variable& x, double p, const Axes& axes, KeepDim keep) {
                   // sign(x) (|x| / norm)^(p - 1), and 0 where the norm is 0.
                   const Tensor ratio = masked_fill(div(at, top), eq(top, 0.0).expand(at.shape()), 0.0);
                   if (p == 2.0) return mul(ratio, g.reshape(reduced));
-                  return mul(mul(sign(ratio), pow(abs(ratio), p - 1.0)), g.reshape(reduced));
+                  Tensor slope = pow(abs(ratio), p - 1.0);
+                  if (p < 1.0) slope = masked_fill(slope, eq(ratio, 0.0), 0.0);  // infinite there; 0 as in torch
+                  return mul(mul(sign(ratio), slope), g.reshape(reduced));
                 }));
 }
 

@@ -85,6 +85,10 @@ BOOST_AUTO_TEST_CASE(gradients_where_a_reduction_has_an_edge_are_those_that_are_
   const Variable nothing = leaf({0.0, 0.0});
   expect(backward(norm(nothing)).of(nothing), {0.0, 0.0});
   expect(backward(norm(nothing, 3)).of(nothing), {0.0, 0.0});
+  expect(backward(norm(nothing, 0.5)).of(nothing), {0.0, 0.0});
+  // (sqrt(1) + sqrt(4))^2 = 9, with the slopes sqrt(9 / 1) and sqrt(9 / 4)
+  const Variable some = leaf({0.0, 1.0, -4.0});
+  expect(backward(norm(some, 0.5)).of(some), {0.0, 3.0, -1.5});
 }
 
 BOOST_AUTO_TEST_CASE(running_products_have_their_gradients_beside_zeros_too) {
