@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "tensor/cpu/elements.h"
@@ -155,7 +156,13 @@ Tensor rand(const Shape& shape, Generator& generator, DType dtype, Device device
 }
 
 Tensor uniform(const Shape& shape, double low, double high, Generator& generator, DType dtype, Device device) {
-  if (!(low <= high)) throw ValueError(fmt::format("[uniform] low above high: {} > {}", low, high));
+  if (low > high) throw ValueError(fmt::format("[uniform] low above high: {} > {}", low, high));
+  const bool is_f32 = is_floating(dtype) && compute_dtype(dtype) == DType::f32;
+  const double most = is_f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+  const bool fits = std::isfinite(high - low) && std::abs(low) <= most && std::abs(high) <= most;
+  if (!fits && shape.numel() > 0) {  // no elements, no range: a layer without inputs has an infinite one
+    throw ValueError(fmt::format("[uniform] range not finite in {}: from {} to {}", name_of(dtype), low, high));
+  }
   return draw_reals("uniform", shape, {Kind::uniform, low, high}, generator, dtype, device);
 }
 

@@ -56,6 +56,8 @@ template <Element T>
 
 /// Returns uniform numbers: `rand` in [0, 1), `uniform` in [low, high). REQUIRES: a floating dtype.
 /// Element i is the generator's i-th draw. f16 and bf16 are drawn in f32 and rounded, so the upper bound may occur.
+/// Throws ValueError `[uniform] low above high: 2 > 1` or
+/// `[uniform] range not finite in f64: from -1e+308 to 1e+308`, also for bounds beyond f32 and those that are NaN.
 [[nodiscard]] Tensor rand(const Shape& shape, Generator& generator, DType dtype = DType::f32,
                           Device device = Device::cpu());
 [[nodiscard]] Tensor uniform(const Shape& shape, double low, double high, Generator& generator,

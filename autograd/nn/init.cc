@@ -186,7 +186,7 @@ Tensor trunc_normal(const Shape& shape, Generator& generator, const TruncNormalO
 }
 
 Tensor uniform_by_fan_in(const Shape& shape, std::int64_t inputs, Generator& generator, DType dtype) {
-  const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
+  const double bound = inputs > 0 ? 1.0 / std::sqrt(static_cast<double>(inputs)) : 0.0;  // as torch
   return uniform(shape, -bound, bound, generator, dtype);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -66,6 +67,15 @@ BOOST_AUTO_TEST_CASE(uniform_numbers_fill_their_interval_evenly) {
   }
   BOOST_CHECK(max(rand({20000}, g)).item() < 1.0);
   expect_error<ValueError>("[uniform] low above high: 2 > 1", [&] { (void)uniform({1}, 2.0, 1.0, g); });
+  expect_error<ValueError>("[uniform] range not finite in f64: from -1e+308 to 1e+308",
+                           [&] { (void)uniform({1}, -1e308, 1e308, g, DType::f64); });
+  expect_error<ValueError>("[uniform] range not finite in f32: from 0 to 1e+39",
+                           [&] { (void)uniform({1}, 0.0, 1e39, g); });
+  expect_error<ValueError>("[uniform] range not finite in f32: from nan to 1",
+                           [&] { (void)uniform({1}, std::numeric_limits<double>::quiet_NaN(), 1.0, g); });
+  BOOST_CHECK(uniform({0}, -std::numeric_limits<double>::infinity(), 0.0, g).numel() == 0);
+  const Tensor wide = uniform({2}, -3e38, 3e38, g);
+  BOOST_CHECK(wide.select(0, 0).item() != wide.select(0, 1).item());
   expect_error<DTypeError>("[rand] needs a floating dtype: i64", [&] { (void)rand({1}, g, DType::i64); });
 }
 
