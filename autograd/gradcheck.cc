@@ -25,12 +25,27 @@ double evaluate(const Function& function, std::span<const Variable> inputs) {
   return weighted(function(inputs)).value().item();
 }
 
-/// Returns the function's value with `shift` added to one element of `input`, whose value is `original`.
+/// Adds `shift` to one element of `input` during its own life.
+class Shifted {
+ public:
+  Shifted(const Variable& input, std::size_t element, double shift) : input_(input), original_(input.value()) {
+    Tensor shifted = original_.clone();
+    shifted.mutable_data<double>()[element] += shift;
+    input_.set_value(shifted);
+  }
+  ~Shifted() { input_.set_value(original_); }
+  Shifted(const Shifted&) = delete;
+  Shifted& operator=(const Shifted&) = delete;
+
+ private:
+  const Variable& input_;
+  const Tensor original_;
+};
+
+/// Returns the function's value with `shift` added to one element of `input`.
 double evaluate_shifted(const Function& function, std::span<const Variable> inputs, const Variable& input,
-                        const Tensor& original, std::size_t element, double shift) {
-  Tensor shifted = original.clone();
-  shifted.mutable_data<double>()[element] += shift;
-  input.set_value(shifted);
+                        std::size_t element, double shift) {
+  const Shifted shifted(input, element, shift);
   return evaluate(function, inputs);
 }
 
@@ -50,9 +65,8 @@ GradcheckResult gradcheck(const Function& function, std::span<const Variable> in
     const Tensor gradient = gradients.of(inputs[i]);
     const Tensor found = gradient.defined() ? gradient.contiguous() : zeros(original.shape(), DType::f64);
     for (std::size_t e = 0; e < static_cast<std::size_t>(original.numel()); ++e) {
-      const double above = evaluate_shifted(function, inputs, inputs[i], original, e, options.step);
-      const double below = evaluate_shifted(function, inputs, inputs[i], original, e, -options.step);
-      inputs[i].set_value(original);
+      const double above = evaluate_shifted(function, inputs, inputs[i], e, options.step);
+      const double below = evaluate_shifted(function, inputs, inputs[i], e, -options.step);
       const double expected = (above - below) / (2.0 * options.step);
       const double actual = found.data<double>()[e];
       const double difference = std::abs(actual - expected);

@@ -26,8 +26,8 @@ struct GradcheckResult {
 /// Compares the gradient of `function` at `inputs` with central differences. REQUIRES: `inputs` are f64 leaves that
 /// require a gradient; `function` returns the same result for the same values (create generators inside it). A result
 /// of any shape is reduced to a number with fixed, distinct weights, so that errors do not cancel. A missing gradient
-/// counts as 0. Changes the values of `inputs` and restores them. Evaluates `function` twice per element. Throws
-/// DTypeError `[gradcheck] input 0 is not f64: f32`.
+/// counts as 0. Changes the values of `inputs` and restores them, also if `function` throws. Evaluates `function` twice
+/// per element. Throws DTypeError `[gradcheck] input 0 is not f64: f32`.
 [[nodiscard]] GradcheckResult gradcheck(const std::function<Variable(std::span<const Variable>)>& function,
                                         std::span<const Variable> inputs, const GradcheckOptions& options = {});
 

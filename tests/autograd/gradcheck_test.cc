@@ -193,6 +193,16 @@ BOOST_AUTO_TEST_CASE(inputs_that_are_not_f64_are_refused) {
                            "[gradcheck] input 0 is not f64: f32");
 }
 
+BOOST_AUTO_TEST_CASE(a_function_that_throws_leaves_the_inputs_as_they_were) {
+  const std::array<Variable, 1> inputs{leaf({1.0, 2.0})};
+  const auto above_two = [](Inputs x) {
+    if (x[0].value().select(0, 1).item() > 2.0) throw std::runtime_error("too large");
+    return x[0];
+  };
+  expect_throw<std::runtime_error>([&] { (void)gradcheck(above_two, inputs); }, "too large");
+  expect(inputs[0].value(), {1.0, 2.0});
+}
+
 BOOST_AUTO_TEST_CASE(random_graphs_have_the_gradients_of_their_differences) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     const RandomGraph graph(seed);
