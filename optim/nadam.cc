@@ -39,7 +39,7 @@ UpdateFormula NAdam::formula(std::int64_t step) const {
   const double next = share_at(o, step + 1);
   const double product = product_of_shares(o, step);
   return NAdamFormula{.gradient_rate = o.lr * (1.0 - now) / (1.0 - product),
-                      .mean_rate = o.lr * next / (1.0 - product * now * next),
+                      .mean_rate = o.lr * next / (1.0 - product * next),
                       .decay = o.weight_decay,
                       .beta1 = o.beta1,
                       .beta2 = o.beta2,

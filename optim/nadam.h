@@ -46,9 +46,9 @@ struct NAdamOptions {
 ///   v  = beta2 * v + (1 - beta2) * g' * g'
 ///   u(i) = beta1 * (1 - 0.96^(i * momentum_decay) / 2), and U(t) is the product of u(1) ... u(t)
 ///   d  = sqrt(v / (1 - beta2^t)) + eps
-///   p  = p - lr * (1 - u(t)) / (1 - U(t)) * g' / d - lr * u(t + 1) / (1 - U(t) u(t) u(t + 1)) * m / d
-/// Source: Dozat, "Incorporating Nesterov momentum into Adam", 2016, in the form of torch.optim.NAdam 1.13. That form
-/// has one factor u(t) more in the last product than the paper. States: "exp_avg" is m, "exp_avg_sq" is v.
+///   p  = p - lr * (1 - u(t)) / (1 - U(t)) * g' / d - lr * u(t + 1) / (1 - U(t + 1)) * m / d
+/// Source: Dozat, "Incorporating Nesterov momentum into Adam", 2016, as torch.optim.NAdam. (Without foreach, torch 1.13
+/// has one factor u(t) more in the last product.) States: "exp_avg" is m, "exp_avg_sq" is v.
 class NAdam final : public Rule<NAdamOptions> {
  public:
   /// Throws ValueError as NAdamOptions::check().

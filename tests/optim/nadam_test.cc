@@ -18,10 +18,21 @@ BOOST_AUTO_TEST_CASE(a_step_goes_along_the_gradient_and_the_mean) {
   NAdam nadam({.lr = 0.5, .beta1 = 0.5, .beta2 = 0.75, .eps = 1.0, .momentum_decay = 0.0});
   Parameter p({1.0});
   p.step(nadam, {3.0});  // m = 1.5, v = 2.25, d = sqrt(2.25 / 0.25) + 1 = 4
-  // 0.5 * (3/4) / (3/4) * 3 / 4, and 0.5 * (1/4) / (1 - 1/64) * 1.5 / 4
-  expect(p.current(), {1.0 - 0.375 - 1.0 / 21.0});
+  // 0.5 * (3/4) / (3/4) * 3 / 4, and 0.5 * (1/4) / (1 - 1/16) * 1.5 / 4
+  expect(p.current(), {1.0 - 0.375 - 0.05});
   expect(nadam.state(0, "exp_avg"), {1.5});
   expect(nadam.state(0, "exp_avg_sq"), {2.25});
+}
+
+BOOST_AUTO_TEST_CASE(steps_are_those_of_torch) {  // NAdam(foreach=True) of torch 1.13, in f64
+  NAdam nadam({.lr = 0.01, .weight_decay = 0.1, .momentum_decay = 0.05});
+  Parameter p({1.0});
+  p.step(nadam, {3.0});
+  expect(p.current(), {0.9894325560001785});
+  p.step(nadam, {-1.0});
+  expect(p.current(), {0.9917377166023322});
+  p.step(nadam, {2.0});
+  expect(p.current(), {0.9852352823511721});
 }
 
 BOOST_AUTO_TEST_CASE(decay_enters_the_gradient_and_maximize_turns_only_that) {

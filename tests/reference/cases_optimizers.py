@@ -17,7 +17,7 @@ def add(group):
         ("RMSprop", torch.optim.RMSprop, RMSPROP),
         ("Adamax", torch.optim.Adamax, ADAMAX),
         ("Rprop", torch.optim.Rprop, RPROP),
-        ("NAdam", torch.optim.NAdam, NADAM),
+        ("NAdam", nadam, NADAM),
         ("RAdam", torch.optim.RAdam, RADAM),
         ("Asgd", torch.optim.ASGD, ASGD),
         ("SparseAdam", SparseAdamOfAllRows, SPARSE_ADAM),
@@ -37,6 +37,11 @@ class SparseAdamOfAllRows(torch.optim.SparseAdam):
             for parameter in group["params"]:
                 parameter.grad = parameter.grad.to_sparse(1)
         super().step()
+
+
+def nadam(parameters, **options):
+    """Without foreach, torch 1.13 counts a factor twice, which later versions corrected."""
+    return torch.optim.NAdam(parameters, foreach=True, **options)
 
 
 def with_gradients(gradients):
