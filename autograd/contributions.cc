@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "tensor/ops.h"
@@ -13,6 +14,8 @@ bool same_call(const Contribution& a, const Contribution& b) {
   if (!a.from || !b.from) return a.from == b.from;
   return a.from->call == b.from->call || a.from->path() == b.from->path();
 }
+
+constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 
 bool comes_before(const Contribution& a, const Contribution& b) {
   if (a.slot != b.slot) return a.slot < b.slot;
@@ -37,10 +40,17 @@ void add_to(Tensor& total, Tensor next) {
   }
 }
 
-void add_in_order(std::vector<Contribution>& arrived, Contribution next) {
-  for (Contribution& there : arrived) {
-    if (next.rows || there.rows || !there.from || there.slot != next.slot) continue;
-    return add_to(there.gradient, std::move(next.gradient));
+void add_in_order(std::vector<Contribution>& arrived, std::vector<std::size_t>& places, std::uint32_t slot_count,
+                  Contribution next) {
+  const auto is_sum = [](const Contribution& there) { return !there.rows && there.from; };
+  if (slot_count == 1) {
+    const auto sum = next.rows ? arrived.end() : std::find_if(arrived.begin(), arrived.end(), is_sum);
+    if (sum != arrived.end()) return add_to(sum->gradient, std::move(next.gradient));
+  } else {  // an unbind may have 100000 slots
+    if (places.empty()) places.resize(slot_count, kNowhere);
+    std::size_t& place = places[next.slot];
+    if (place != kNowhere) return add_to(arrived[place].gradient, std::move(next.gradient));
+    place = arrived.size();
   }
   arrived.push_back(std::move(next));
 }

@@ -1,6 +1,7 @@
 // The order in which gradients are summed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -23,9 +24,11 @@ struct Contribution {
 
 /// Adds `next` to the sum of its slot in `arrived`, which saves memory. The first contribution of a vertex to a slot
 /// and every contribution with rows become entries of their own. The sums equal those of sum_by_slot() alone.
+/// `places` is for this function alone and empty at first: with several slots, where in `arrived` the sum of each is.
 /// REQUIRES: all contributing vertices belong to one call, and every contribution in `arrived` precedes `next` in the
 /// order of sum_by_slot().
-void add_in_order(std::vector<Contribution>& arrived, Contribution next);
+void add_in_order(std::vector<Contribution>& arrived, std::vector<std::size_t>& places, std::uint32_t slot_count,
+                  Contribution next);
 
 /// Returns one sum per slot, undefined for a slot without contributions. A single contribution is moved. A sum is a new
 /// tensor, or reuses the memory of a summand that no other handle shares.

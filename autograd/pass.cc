@@ -265,7 +265,7 @@ void Pass::arrive(const Edge& edge, const Vertex& from, std::uint32_t index, Ten
   if (gradient.defined() || rows) {
     Contribution contribution{edge.slot, &from.mark, index, std::move(gradient), std::move(rows)};
     if (in_order_) {
-      add_in_order(vertex.arrived, std::move(contribution));
+      add_in_order(vertex.arrived, vertex.places, vertex.fn->slot_count(), std::move(contribution));
     } else {
       vertex.arrived.push_back(std::move(contribution));
     }

@@ -92,9 +92,10 @@ class Pass {
     HookList::Snapshot hooks;
     std::size_t awaited = 0;  ///< number of edges of marked vertices, and of feeds, that have not delivered yet
     std::vector<Contribution> arrived;
-    bool takes = false;        ///< the gradients are kept in `taken`
-    bool goes_on = true;       ///< the gradients are processed according to the vertex's kind
-    std::vector<Edge> needed;  ///< replaces next() if only some of its edges take part; else empty
+    std::vector<std::size_t> places;  ///< of the slots' sums in `arrived`, for add_in_order()
+    bool takes = false;               ///< the gradients are kept in `taken`
+    bool goes_on = true;              ///< the gradients are processed according to the vertex's kind
+    std::vector<Edge> needed;         ///< replaces next() if only some of its edges take part; else empty
     std::vector<Tensor> taken;
     std::vector<std::pair<std::uint32_t, Variable>> inputs;  ///< inputs that are no leaves, by slot
   };

@@ -112,6 +112,41 @@ BOOST_AUTO_TEST_CASE(a_single_contribution_is_passed_on_and_a_sum_writes_into_no
   expect(sum_by_slot(std::move(repeated), 1).front(), {2.0, 2.0});
 }
 
+BOOST_AUTO_TEST_CASE(contributions_that_come_in_order_are_one_sum_per_slot) {
+  const std::array marks{mark({}, 3), mark({}, 2), mark({}, 1)};
+  for (const std::uint32_t slots : {1U, 3U}) {
+    const std::uint32_t last = slots - 1;
+    std::vector<Contribution> arrived{{last, nullptr, 0, f32(1e8F)}};  // fed to a root
+    std::vector<std::size_t> places;
+    const auto add = [&](std::uint32_t slot, std::size_t from, float value) {
+      detail::add_in_order(arrived, places, slots, {slot, &marks.at(from), 0, f32(value)});
+    };
+    add(last, 0, -1e8F);
+    if (slots > 1) add(0, 0, 5.0F);
+    add(last, 1, 1.0F);
+    if (slots > 1) add(0, 1, 6.0F);
+    add(last, 2, 1e8F);
+    BOOST_TEST(arrived.size() == (slots > 1 ? 3U : 2U));
+    const std::vector<Tensor> sums = sum_by_slot(std::move(arrived), slots);
+    // 1e8 + ((-1e8 + 1) + 1e8)
+    BOOST_TEST(sums[last].item<float>() == 1e8F);
+    if (slots > 1) BOOST_TEST(sums[0].item<float>() == 11.0F);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_vertex_with_very_many_slots_costs_no_search_per_contribution) {
+  constexpr std::uint32_t kSlots = 200'000;  // a search takes a minute
+  const CreationMark from = mark({}, 0);
+  const Tensor one = f32(1.0F);
+  std::vector<Contribution> arrived;
+  std::vector<std::size_t> places;
+  for (int i = 0; i < 2; ++i) {
+    for (std::uint32_t slot = kSlots; slot-- > 0;) detail::add_in_order(arrived, places, kSlots, {slot, &from, 0, one});
+  }
+  BOOST_TEST(arrived.size() == kSlots);
+  BOOST_TEST(arrived.front().gradient.item() == 2.0);
+}
+
 BOOST_AUTO_TEST_CASE(rows_are_taken_out_and_summed_one_by_one_in_the_same_order) {
   const auto row = [](float value) {
     return std::make_shared<const SparseTensor>(from_values<std::int64_t>({1}, {1, 1}), from_values<float>({value}),
