@@ -53,8 +53,8 @@ struct CheckpointOptions {
 /// must live as long as the list is used. Not thread-safe.
 ///
 /// Modules, variables, tables and optimizers of other nodes are streamed through this node, which has the files: no
-/// memory of this node has the size of a model. (The restored state of a DistOptimizer travels in one message per
-/// owner, which is sent from the mapped files.) All parts are of one moment: a snapshot counts only if nothing that
+/// memory of this node has the size of a model. (The restored state of a DistOptimizer travels in few messages per
+/// owner, which are sent from the mapped files.) All parts are of one moment: a snapshot counts only if nothing that
 /// belongs to it has changed on any node since before the last owner was asked, otherwise it is taken again. So save()
 /// may run between the steps of one driver, and beside readers; beside drivers that step without a pause it fails.
 class Checkpoint {
