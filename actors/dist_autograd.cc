@@ -150,7 +150,7 @@ detail::PassPlan plan_of(const Scope& scope, const std::vector<Root>& roots, con
                          std::optional<TimePoint> due) {
   detail::PassPlan plan;
   plan.graph = options.graph;
-  std::vector<RRef<Variable>> seeded;  // on other nodes
+  std::vector<RRef<Variable>> kept;  // the pass may have to wait for the one before it
   for (const Root& root : roots) {
     const bool has_gradient = root.gradient().defined();
     const auto* rref = std::get_if<RRef<Variable>>(&root.place());
@@ -158,9 +158,11 @@ detail::PassPlan plan_of(const Scope& scope, const std::vector<Root>& roots, con
     if (rref != nullptr && has_gradient) {
       // By a call wherever the value is, so that the order of sums is the same everywhere.
       if (is_here) static_cast<void>(seeded_root(value_here(scope, *rref, due), root.gradient()));
-      seeded.push_back(scope.remote(rref->owner(), &detail::seeded_at_owner, *rref, root.gradient()));
-      rref = &seeded.back();
+      kept.push_back(scope.remote(rref->owner(), &detail::seeded_at_owner, *rref, root.gradient()));
+    } else if (rref != nullptr) {
+      kept.push_back(*rref);
     }
+    if (rref != nullptr) rref = &kept.back();
     if (is_here) {
       const Variable given = rref == nullptr ? std::get<Variable>(root.place()) : value_here(scope, *rref, due);
       plan.roots.local.push_back(rref == nullptr && has_gradient ? seeded_root(given, root.gradient()) : given);
@@ -170,7 +172,10 @@ detail::PassPlan plan_of(const Scope& scope, const std::vector<Root>& roots, con
     }
   }
   if (!options.inputs.empty()) plan.inputs = places_of(scope, options.inputs, due);
-  plan.kept = std::make_shared<const std::vector<RRef<Variable>>>(std::move(seeded));
+  for (const Input& input : options.inputs) {
+    if (const auto* rref = std::get_if<RRef<Variable>>(&input.place())) kept.push_back(*rref);
+  }
+  plan.kept = std::make_shared<const std::vector<RRef<Variable>>>(std::move(kept));
   return plan;
 }
 

@@ -44,6 +44,8 @@ Error error_of_decoding() {
   error.execution = Execution::yes;
   try {
     throw;
+  } catch (const RemoteError& described) {
+    return described.error();
   } catch (const std::bad_alloc&) {
     error.code = ErrorCode::resource_exhausted;
     error.message = "no memory for the value that came";

@@ -49,7 +49,7 @@ struct FutureHome {
                                                const ExceptionTypes* types);
 
 /// Returns the error for the exception being handled while a received value is decoded: resource_exhausted if memory
-/// ran out, decode for any other exception.
+/// ran out, the one of a RemoteError, decode for any other exception.
 [[nodiscard]] Error error_of_decoding();
 
 /// Returns the Error in the place of a result whose copy or move has thrown the exception being handled.

@@ -17,14 +17,18 @@ namespace detail {
 template <class T>
 [[nodiscard]] std::vector<T> decode_values(void* arrived) {
   const auto& [reader, count] = *static_cast<ArrivedValues*>(arrived);
-  std::vector<T> values;
-  for (std::size_t i = 0; i < count; ++i) {
-    T value{};
-    reader->archive()(value);
-    values.push_back(std::move(value));
+  try {
+    std::vector<T> values;
+    for (std::size_t i = 0; i < count; ++i) {
+      T value{};
+      reader->archive()(value);
+      values.push_back(std::move(value));
+    }
+    reader->archive().finish();
+    return values;
+  } catch (...) {
+    reader->fail_decoding();
   }
-  reader->archive().finish();
-  return values;
 }
 
 /// Fetches the values of `handles`, all of one owner.

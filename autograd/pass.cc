@@ -230,7 +230,8 @@ void Pass::run(GradientSink& sink) {
     vertex->mark = vertex->fn->mark();
     Rows rows = vertex->fn->kind() == VertexKind::leaf ? take_rows(vertex->arrived) : nullptr;
     std::vector<Tensor> gradients = sum_by_slot(std::move(vertex->arrived), vertex->fn->slot_count());
-    if (rows && (vertex->hooks || vertex->takes)) {
+    // Beside dense gradients the rows are dense, too: the sink hears of a leaf once.
+    if (rows && (vertex->hooks || vertex->takes || gradients.front().defined())) {
       add_to(gradients.front(), rows->to_dense());
       rows.reset();
     }
@@ -316,7 +317,7 @@ void Pass::keep(const Vertex& vertex, Tensor gradient, const Rows& rows, Gradien
   if (rows && variable.defined()) {
     const SparseTensor kept = owned(*rows);
     gradients_.add(variable, kept);
-    sink.found(variable, {}, kept);
+    return sink.found(variable, {}, kept);
   }
   if (!gradient.defined() || !variable.defined()) return;
   gradient = owned(std::move(gradient));

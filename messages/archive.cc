@@ -147,7 +147,8 @@ void WireFormat<msg::Payload>::load(InArchive& ar, msg::Payload& value) {
   value.tensors = ar.tensors().take(first, count);
   ar(value.refs, value.boundary);
   // Every slot is a variable among the values, with a tensor's descriptor: the bytes bound the number of slots.
-  if (value.boundary && value.boundary->slots > value.bytes.bytes.size() / detail::kTensorBytesMin) {
+  const std::size_t slots_max = value.bytes.bytes.size() / detail::kTensorBytesMin;
+  if (value.boundary && (value.boundary->slots == 0 || value.boundary->slots > slots_max)) {
     throw DecodeError(fmt::format("[decode] boundary of {} slots in {} bytes of values", value.boundary->slots,
                                   value.bytes.bytes.size()));
   }

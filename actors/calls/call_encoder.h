@@ -157,15 +157,18 @@ struct EncodeArguments<std::tuple<P...>> {
 
 [[nodiscard]] FutureHome future_home_of(const ScopeState& scope);
 
-/// Decodes one value, which must be all of the payload of a PayloadReader. Throws DecodeError, or an exception of the
-/// value's own type.
+/// Decodes one value, which must be all of the payload of a PayloadReader. Throws as PayloadReader::fail_decoding().
 template <class T>
 [[nodiscard]] T decode_value(void* reader) {
-  T value{};
-  InArchive& archive = static_cast<PayloadReader*>(reader)->archive();
-  archive(value);
-  archive.finish();
-  return value;
+  auto& payload = *static_cast<PayloadReader*>(reader);
+  try {
+    T value{};
+    payload.archive()(value);
+    payload.archive().finish();
+    return value;
+  } catch (...) {
+    payload.fail_decoding();
+  }
 }
 
 /// Returns the tokens that cancel a request made in `scope` whose answer completes `future`.

@@ -29,9 +29,17 @@ class OutgoingCall::AnsweredCall final : public OutgoingCall, public AnswerRecei
     auto* reply = answer.value().get_if<msg::Reply>();
     if (reply == nullptr)
       return end(node->error(ErrorCode::protocol_violation, to_, "rpc", "the answer to a call is not a Reply"));
-    auto reader = std::make_shared<PayloadReader>(node, to_, std::move(reply->value));
-    if (!cuts_graph_at.empty()) reader->cut_off_by(cuts_graph_at);
-    end(std::move(reader));
+    try {
+      auto reader = std::make_shared<PayloadReader>(node, to_, std::move(reply->value));
+      if (!cuts_graph_at.empty()) reader->cut_off_by(cuts_graph_at);
+      reader->answers(operation_);
+      end(std::move(reader));
+    } catch (...) {  // concerns this call only
+      Error error = error_of_decoding();
+      error.peer = to_;
+      error.operation = operation_;
+      end(std::move(error));
+    }
   }
 };
 

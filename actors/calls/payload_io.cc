@@ -11,6 +11,8 @@
 #include "actors/contexts/recv_tag.h"
 #include "actors/core/guarded.h"
 #include "actors/core/node_core.h"
+#include "actors/exceptions.h"
+#include "actors/future.h"
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
 
@@ -119,7 +121,10 @@ msg::Payload PayloadWriter::finish(std::string_view part, std::string_view opera
 }
 
 PayloadReader::PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& from, msg::Payload payload)
-    : node_(std::move(node)), payload_(std::move(payload)), archive_(payload_.bytes.bytes, payload_.tensors, this) {
+    : node_(std::move(node)),
+      payload_(std::move(payload)),
+      archive_(payload_.bytes.bytes, payload_.tensors, this),
+      from_(from) {
   if (payload_.boundary) {
     msg::BoundaryHeader& boundary = *payload_.boundary;
     if (boundary.beyond && !is_well_formed(*boundary.beyond, msg::kBeyondMax)) boundary.beyond.reset();
@@ -128,6 +133,13 @@ PayloadReader::PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& fro
     node_->contexts().received_from(boundary.context, from);
   }
   handles_ = node_->references().received(payload_.refs, from);
+}
+
+void PayloadReader::fail_decoding() const {
+  Error error = error_of_decoding();
+  error.peer = from_;
+  error.operation = operation_;
+  throw RemoteError(std::move(error));
 }
 
 Variable PayloadReader::received(std::uint32_t slot, Tensor value) {

@@ -89,6 +89,13 @@ class PayloadReader final : public ArchiveHook {
   /// vertex that fails any pass reaching it, with an error that names `call`. REQUIRES: nothing has been decoded.
   void cut_off_by(std::string call) { cut_off_by_ = std::move(call); }
 
+  /// Marks values as the result of a call, for fail_decoding().
+  void answers(std::string operation) { operation_ = std::move(operation); }
+
+  /// For the exception being handled while a value was decoded: throws RemoteError with the error of
+  /// error_of_decoding(), the node that sent the value, and the call that it answers.
+  [[noreturn]] void fail_decoding() const;
+
   /// For load(Variable): a variable that requires a gradient and has no slot.
   [[nodiscard]] Variable without_slot(Tensor value) const;
 
@@ -99,6 +106,8 @@ class PayloadReader final : public ArchiveHook {
   std::shared_ptr<const RecvFn> recv_;  // null without a boundary
   std::vector<Variable> received_;      // by slot; undefined until first read
   std::string cut_off_by_;              // empty: the graph starts here
+  const NodeName from_;
+  std::string operation_;  // empty: not of an answer
   std::vector<std::shared_ptr<RRefHandle>> handles_;
 };
 

@@ -63,7 +63,15 @@ std::optional<msg::RouteLegs> BackwardPass::known_route() const {
   for (const Variable& root : *roots_) {
     if (const Edge edge = root.gradient_edge()) route.add(*edge.fn);
   }
-  return route.take();
+  auto legs = route.take();
+  // A peer may say that it received what this node has not sent. Marking asks only for what was sent.
+  const auto is_sent = [this](const msg::RouteLeg& leg) {
+    return leg.sender != self_ || std::ranges::all_of(leg.serials, [&](std::uint64_t serial) {
+             return ledger_.find_send(leg.id(serial), leg.receiver) != nullptr;
+           });
+  };
+  if (legs && !std::ranges::all_of(*legs, is_sent)) legs.reset();
+  return legs;
 }
 
 void BackwardPass::follow(msg::RouteLegs legs) {

@@ -101,7 +101,8 @@ void ContextParticipant::mark(const NodeName& from, std::uint64_t request, const
   ledger_.add_peer(from);
   const auto refuse = [&](Error error) { answer({context_, mark.pass, {}, std::move(error)}); };
   if (aborted_) return refuse(*aborted_);
-  if (find(mark.pass) == nullptr && is_over(mark.pass)) {
+  // This node's own passes begin here, never with a mark.
+  if (find(mark.pass) == nullptr && (is_over(mark.pass) || mark.pass.creator == self_)) {
     return refuse(context_error(ErrorCode::protocol_violation, fmt::format("pass {} has ended", mark.pass.text())));
   }
   for (const BoundaryId& boundary : mark.boundaries) {

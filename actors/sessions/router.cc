@@ -115,7 +115,7 @@ void Router::request_self(TimePoint now, PackedRequest packed) {
   }
   packed.request.nested = packed.posting.of == Posting::Class::nested_call;
   self_calls(packed.request.nested ? Charge::nested : Charge::call)
-      .waiting.emplace_back(packed.id, std::move(packed.request));
+      .waiting.emplace(packed.id, std::move(packed.request));
   admit_self();
 }
 
@@ -126,9 +126,10 @@ void Router::admit_self() {
     const SessionGrants& grants = options_.session.grants;
     const std::uint64_t at_once = charge == Charge::nested ? grants.nested : grants.calls;
     while (!calls.waiting.empty() && calls.sent - self_account_->calls(charge) < at_once) {
-      auto [id, request] = std::move(calls.waiting.front());
-      calls.waiting.pop_front();
-      if (calls_.find(id) == nullptr) continue;  // cancelled or expired meanwhile
+      const auto first = calls.waiting.extract(calls.waiting.begin());
+      const RequestId id = first.key();
+      if (calls_.find(id) == nullptr) continue;  // ended meanwhile
+      Request& request = first.mapped();
       ++calls.sent;
       msg::Envelope envelope{self_.name, self_.name + "/" + request.actor, id, {}};
       callbacks_.deliver(self_, std::move(envelope), std::move(request.message), request.due,
@@ -164,9 +165,8 @@ void Router::cancel(TimePoint now, RequestId request) {
 /// and never will; sets `waited_for` to what it waited for.
 bool Router::take_back(TimePoint now, const CallTable<WaitingRequest>::Call& call, std::string& waited_for) {
   if (call.peer.name == self_.name) {
-    for (const SelfCalls& calls : self_calls_) {
-      if (std::ranges::none_of(calls.waiting, [&](const auto& waiting) { return waiting.first == call.request; }))
-        continue;
+    for (SelfCalls& calls : self_calls_) {
+      if (calls.waiting.erase(call.request) == 0) continue;
       waited_for = "this node to start earlier calls of its own";
       return true;
     }

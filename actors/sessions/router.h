@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -140,7 +139,7 @@ class Router {
   };
   /// Unstarted calls of this node to itself are bounded as those of a peer.
   struct SelfCalls {
-    std::deque<std::pair<RequestId, Request>> waiting;
+    std::map<RequestId, Request> waiting;  ///< in the order in which they were made
     std::uint64_t sent = 0;
   };
 

@@ -137,16 +137,21 @@ void Session::admit() {
     while (!side.waiting.empty() && side.sent < side.granted) {
       SharedOutgoing message = std::move(side.waiting.front());
       side.waiting.pop_front();
-      if (!message->order_key.empty()) --keys_[message->order_key].waiting;
-      if (message->taken_back) {
-        forget_key(message->order_key);
-        continue;
-      }
+      leave_waiting(side, *message);
+      if (message->taken_back) continue;
       ++side.sent;
       message->admitted = true;
       enqueue(std::move(message));
     }
   }
+}
+
+/// `message` is no longer among the waiting calls of `side`.
+void Session::leave_waiting(CallSide& side, const Outgoing& message) {
+  if (message.taken_back) --side.taken_back;
+  if (message.order_key.empty()) return;
+  --keys_[message.order_key].waiting;
+  if (message.taken_back) forget_key(message.order_key);
 }
 
 void Session::enqueue(SharedOutgoing message) {
@@ -232,7 +237,8 @@ void Session::forget_key(const std::string& key) {
 Session::TakenBack Session::take_back(TimePoint now, RequestId request) {
   const auto found = calls_.find(request.value);
   if (found == calls_.end() || found->second->left_whole()) return {};
-  Outgoing& message = *found->second;
+  const SharedOutgoing held = found->second;
+  Outgoing& message = *held;
   message.taken_back = true;
   if (message.charge != Charge::none) count_left(message);
   for (std::size_t i = message.left; i < message.parcel.pieces.size(); ++i) message.parcel.pieces[i].frames.clear();
@@ -242,6 +248,16 @@ Session::TakenBack Session::take_back(TimePoint now, RequestId request) {
       Key& key = keys_[message.order_key];
       --(message.lane == kExpress ? key.express : key.bulk);
       forget_key(message.order_key);
+    }
+  }
+  if (!message.admitted && message.charge != Charge::none) {
+    CallSide& side = this->side(message.charge);
+    if (++side.taken_back > side.waiting.size() / 2) {  // or they stay as long as the peer grants nothing
+      std::erase_if(side.waiting, [&](const SharedOutgoing& waiting) {
+        if (!waiting->taken_back) return false;
+        leave_waiting(side, *waiting);
+        return true;
+      });
     }
   }
   calls_.erase(found);

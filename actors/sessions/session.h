@@ -200,6 +200,7 @@ class Session {
   };
   struct CallSide {
     std::deque<SharedOutgoing> waiting;
+    std::size_t taken_back = 0;  ///< of these: they are removed when they are half of them
     std::uint64_t sent = 0;
     std::uint64_t granted = 0;  ///< by the peer
     std::uint64_t received = 0;
@@ -212,6 +213,7 @@ class Session {
   void acknowledge(Packets& packets, std::size_t lane, std::uint64_t answered_probe);
 
   void admit();
+  void leave_waiting(CallSide& side, const Outgoing& message);
   void enqueue(SharedOutgoing message);
   void send_riders(TimePoint now, Packets& packets);
   void schedule_riders(TimePoint now);

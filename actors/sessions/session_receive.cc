@@ -173,6 +173,11 @@ Result<Unit> Session::begin(TimePoint now, std::size_t lane, const SessionHeader
     constexpr std::uint64_t kYearUs = 365ULL * 24 * 3600 * 1'000'000;
     in.message.due = now + std::chrono::microseconds(std::min(header.remaining_us, kYearUs));
   }
+  if (lane == kExpress ? header.after != 0
+                       : header.after > in_[kExpress].lane.delivered() + options_.in.window_messages) {
+    return violation(fmt::format("a message that waits for small message {}, after {} of them", header.after,
+                                 in_[kExpress].lane.delivered()));
+  }
   in.after = header.after;
   in.thrown_away = false;
   return Unit{};

@@ -10,6 +10,8 @@
 #include <utility>
 #include <variant>
 
+#include "actors/core/guarded.h"
+
 namespace troupe {
 namespace {
 
@@ -73,7 +75,11 @@ struct MemoryHub::State {
       to->inbox.pop_front();
       LinkSink& sink = *to->sink;
       lock.unlock();
-      std::visit(Deliver{sink}, event);
+      try {
+        std::visit(Deliver{sink}, event);
+      } catch (...) {  // concerns the receiver, not the sender whose thread this is
+        sink.on_link_failed(detail::failure_of_current_exception("the link"));
+      }
       lock.lock();
     }
     to->draining.reset();

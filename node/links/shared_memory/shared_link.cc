@@ -47,12 +47,15 @@ SharedLink::SharedLink(std::unique_ptr<Link> inner, detail::SegmentInbox inbox, 
       gpu_pool_(std::make_shared<detail::GpuBlockPool>(options.gpus, options.bytes_max)),
       kept_bytes_(std::make_shared<std::atomic<std::size_t>>(0)),
       receiver_(std::make_shared<detail::RingReceiver>(
-          detail::RingReceiver::Callbacks{
-              .packet = [this](const NodeName& from, Incarnation incarnation,
-                               Frames packet) { on_frames(from, incarnation, std::move(packet)); },
-              .lost = [this] { refuse(); },
-              .broken = [this](const NodeName& from) { end_ring(from); },
-              .failed = [this](const Error& why) { sink_->on_link_failed(why); }},
+          detail::RingReceiver::Callbacks{.packet =
+                                              [this](const NodeName& from, Incarnation incarnation, Frames packet) {
+                                                // What changes rings waits for this thread: it never comes through one.
+                                                if (detail::is_shared_control(packet)) return refuse();
+                                                on_frames(from, incarnation, std::move(packet));
+                                              },
+                                          .lost = [this] { refuse(); },
+                                          .broken = [this](const NodeName& from) { end_ring(from); },
+                                          .failed = [this](const Error& why) { sink_->on_link_failed(why); }},
           detail::RingReceiver::Options{.spins = options.spins})) {}
 
 SharedLink::~SharedLink() { stop(); }
@@ -361,7 +364,8 @@ std::optional<Frame> SharedLink::own_frame(Other& from, const SharedEntry& entry
   if (!block) return Frame{};  // come again, after the peer gave its lease back: the session drops it
   const std::size_t begin = block->offset_of(block->bytes());
   if (entry.offset < begin || !lies_in(entry.offset - begin, entry.bytes, block->bytes().size())) return std::nullopt;
-  return Frame{block->bytes().subspan(entry.offset - begin, entry.bytes), block, FrameMemory::own};
+  // As memory of the peer: its bytes did not travel, so neither side counts them.
+  return Frame{block->bytes().subspan(entry.offset - begin, entry.bytes), block, FrameMemory::foreign};
 }
 
 // --- ending ----------------------------------------------------------------------------------------------------------

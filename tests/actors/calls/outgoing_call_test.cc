@@ -3,10 +3,15 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "actors/references/references.h"
+#include "actors/to_here_all.h"
+#include "node/local_cluster.h"
 #include "tests/actors/references/among_values.h"
+#include "tests/support/error_of.h"
 
 namespace troupe::testing {
 namespace {
@@ -68,6 +73,39 @@ BOOST_FIXTURE_TEST_CASE(a_reference_in_a_call_that_never_left_is_taken_back, Han
   const Future<std::int64_t> count = call_of_p1();
   BOOST_TEST((error_of(count).execution == Execution::never));
   BOOST_TEST(references().owned_values() == 0U);
+}
+
+/// A value that its receiver cannot read.
+struct Unreadable {
+  template <class Archive>
+  void save(Archive& ar) const {
+    ar(std::int64_t{1});
+  }
+  template <class Archive>
+  void load(Archive& ar) {
+    std::int64_t number = 0;
+    ar(number);
+    throw std::domain_error("the number is odd");
+  }
+};
+
+Unreadable unreadable() { return {}; }
+
+BOOST_AUTO_TEST_CASE(a_result_that_cannot_be_read_names_the_call_and_the_node_that_sent_it) {
+  LocalCluster cluster({"a", "b"}, {{"unreadable", &unreadable}});
+  Node& a = cluster.node("a");
+  const auto check = [](const Error& error, const std::string& operation) {
+    BOOST_TEST((error.code == ErrorCode::decode));
+    BOOST_TEST(error.peer == "b");
+    BOOST_TEST(error.operation == operation);
+    BOOST_TEST(error.message == "the number is odd");
+    BOOST_TEST((error.execution == Execution::yes));
+  };
+  check(error_of([&] { return a.rpc_sync("b", &unreadable), 0; }), "rpc unreadable");
+  const RRef<Unreadable> there = a.remote("b", &unreadable);
+  check(error_of([&] { return there.to_here(a), 0; }), "to_here " + there.id().text());
+  check(error_of([&] { return static_cast<void>(to_here_all(a, std::vector{there})), 0; }),
+        "to_here " + there.id().text());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -238,6 +238,7 @@ BOOST_AUTO_TEST_CASE(calls_to_oneself_wait_until_earlier_ones_have_begun, *label
   BOOST_TEST((answers[0].error().execution == Execution::never));
   BOOST_TEST(answers[0].error().message ==
              "no answer within 1 ms: it waited for this node to start earlier calls of its own");
+  BOOST_TEST(a.loads.at("a").waiting_calls == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(calls_to_oneself_beyond_what_may_wait_are_refused, *label("fault-F46")) {

@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -43,6 +45,24 @@ BOOST_AUTO_TEST_CASE(frames_change_hands_without_a_copy) {
   BOOST_REQUIRE_EQUAL(b.sink.messages().size(), 1U);  // delivered on this thread
   BOOST_TEST(b.sink.messages()[0].frames[0].bytes.data() == bytes);
   BOOST_TEST(owner.use_count() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(exception_of_a_sink_is_its_own_and_the_link_goes_on) {
+  MemoryHub hub;
+  MemoryNode a(hub, "a");
+  MemoryNode b(hub, "b");
+  bool has_memory = false;
+  b.sink.answer_with([&](const NodeName&, const Frames&) {
+    if (!std::exchange(has_memory, true)) throw std::bad_alloc();
+  });
+  a.link.start(a.sink);
+  b.link.start(b.sink);
+  a.link.connect("memory://b");
+  a.link.send("b", LinkLane::express, {frame_of("refused")});
+  BOOST_TEST(b.sink.order().back().starts_with("failed: the link: resource_exhausted"));
+  a.link.send("b", LinkLane::express, {frame_of("taken")});
+  BOOST_TEST(b.sink.messages().size() == 1U);
+  b.link.stop();
 }
 
 BOOST_AUTO_TEST_CASE(conversation_of_100000_messages_does_not_grow_the_stack) {
