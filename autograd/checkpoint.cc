@@ -148,14 +148,15 @@ class CheckpointFn final : public GradFn {
 /// Calls the function without recording. Stores its inputs, reads and result layouts in `call`.
 std::vector<Tensor> first_run(Call& call, std::span<const Variable> inputs) {
   std::vector<Variable> constants;
+  std::vector<Variable> differentiable;
   for (const Variable& input : inputs) {
     constants.push_back(input.detach());
     call.inputs.emplace_back(constants.back().value());
+    if (input.requires_grad()) differentiable.push_back(constants.back());
   }
   std::vector<Tensor> values;
-  const NoGradGuard no_grad;
-  NotingReader reader(call.reads);
-  const ReaderGuard guard(reader);
+  NotingReader reader(call.reads, std::move(differentiable));
+  const FirstRunGuard guard(reader);
   for (const Variable& result : call.f(constants)) values.push_back(result.value());
   for (const Tensor& value : values) call.results.emplace_back(value);
   return values;

@@ -47,6 +47,11 @@ void Reads::drop_gone() {
   std::erase_if(constants, [](const auto& constant) { return constant.second.expired(); });
 }
 
+NotingReader::NotingReader(Reads& reads, std::vector<Variable> inputs)
+    : outside_(reader_here()), reads_(reads), inputs_(std::move(inputs)) {
+  for (const Variable& input : inputs_) kept_.push_back(input.value().storage());
+}
+
 Tensor NotingReader::value_of(const std::shared_ptr<const void>& identity, const Edge& edge, Tensor now) {
   if (const auto* const known = find_variable(reads_, identity.get())) return known->value.get();
   Tensor value = asked(outside_, identity, edge, std::move(now));
@@ -54,10 +59,21 @@ Tensor NotingReader::value_of(const std::shared_ptr<const void>& identity, const
   if (seen) {
     reads_.by_identity.emplace(identity.get(), reads_.variables.size());
     reads_.variables.push_back({identity, std::move(seen), Saved(value)});
+    kept_.push_back(value.storage());
   } else {
     note_constant(identity);
   }
   return value;
+}
+
+bool NotingReader::is_input(const void* identity) const {
+  return std::any_of(inputs_.begin(), inputs_.end(), [&](const Variable& input) { return input.id() == identity; }) ||
+         (outside_ != nullptr && outside_->is_input(identity));
+}
+
+bool NotingReader::keeps(const Tensor& value) const {
+  const auto shares = [&](const Storage& kept) { return kept.same_as(value.storage()); };
+  return std::any_of(kept_.begin(), kept_.end(), shares) || (outside_ != nullptr && outside_->keeps(value));
 }
 
 Edge NotingReader::edge_of(const void* identity, Edge now) {

@@ -56,6 +56,12 @@ class Reader {
 
   /// Returns the generator to draw from instead of `generator`.
   [[nodiscard]] virtual Generator& generator_for(Generator& generator) = 0;
+
+  /// Returns whether the variable with this identity is an input of the function whose gradient a replay computes.
+  [[nodiscard]] virtual bool is_input(const void* /*identity*/) const { return false; }
+
+  /// Returns whether a replay needs the elements of `value` as they are now.
+  [[nodiscard]] virtual bool keeps(const Tensor& /*value*/) const { return false; }
 };
 
 /// Routes the reads of this thread through `reader`. Guards nest: a reader asks the reader outside it.
@@ -82,19 +88,44 @@ class ReaderGuard {
 /// Records every variable and generator at its first read. Later reads return what was recorded.
 class NotingReader final : public Reader {
  public:
-  explicit NotingReader(Reads& reads) : outside_(reader_here()), reads_(reads) {}
+  /// `inputs`: those of the function that require a gradient outside.
+  NotingReader(Reads& reads, std::vector<Variable> inputs);
 
   [[nodiscard]] Tensor value_of(const std::shared_ptr<const void>& identity, const Edge& edge, Tensor now) override;
   [[nodiscard]] Edge edge_of(const void* identity, Edge now) override;
   [[nodiscard]] Generator& generator_for(Generator& generator) override;
+  [[nodiscard]] bool is_input(const void* identity) const override;
+  [[nodiscard]] bool keeps(const Tensor& value) const override;
 
  private:
   void note_constant(const std::shared_ptr<const void>& identity);
 
   Reader* outside_;
   Reads& reads_;
+  std::vector<Variable> inputs_;
+  std::vector<Storage> kept_;       ///< of the inputs and the noted variables
   std::size_t constants_max_ = 64;  ///< with more, those that are gone are removed
 };
+
+/// Routes the reads of a function's first run through `reader`. Records nothing, but in-place operations are refused
+/// where the replay would refuse them.
+class FirstRunGuard {
+ public:
+  explicit FirstRunGuard(NotingReader& reader) noexcept;
+  ~FirstRunGuard();
+  FirstRunGuard(const FirstRunGuard&) = delete;
+  FirstRunGuard& operator=(const FirstRunGuard&) = delete;
+
+ private:
+  ReaderGuard reader_;
+  Recording before_;
+};
+
+/// Returns whether an operation on `x` would be recorded, now or in the replay of this thread's checkpointed function.
+[[nodiscard]] bool wants_gradient(const Variable& x);
+
+/// Returns whether an operation that writes into `x` must be refused: wants_gradient(), or a replay needs its elements.
+[[nodiscard]] bool wants_values(const Variable& x);
 
 /// Returns what was recorded. Draws from copies of the generators, so the generators themselves do not advance.
 class ReplayingReader final : public Reader {

@@ -16,7 +16,7 @@
 namespace troupe {
 namespace {
 
-thread_local bool grad_enabled_here = true;
+thread_local detail::Recording recording_here = detail::Recording::on;
 thread_local detail::Reader* reader_of_thread = nullptr;
 thread_local const AnomalyGuard* anomaly_guard_of_thread = nullptr;
 
@@ -158,11 +158,11 @@ Variable Variable::output_of(Edge edge, Tensor value) {
   return Variable(std::make_shared<State>(std::move(value), std::move(edge)));
 }
 
-NoGradGuard::NoGradGuard() noexcept : enabled_before_(std::exchange(grad_enabled_here, false)) {}
-NoGradGuard::~NoGradGuard() { grad_enabled_here = enabled_before_; }
-EnableGradGuard::EnableGradGuard() noexcept : enabled_before_(std::exchange(grad_enabled_here, true)) {}
-EnableGradGuard::~EnableGradGuard() { grad_enabled_here = enabled_before_; }
-bool grad_enabled() noexcept { return grad_enabled_here; }
+NoGradGuard::NoGradGuard() noexcept : before_(std::exchange(recording_here, detail::Recording::off)) {}
+NoGradGuard::~NoGradGuard() { recording_here = before_; }
+EnableGradGuard::EnableGradGuard() noexcept : before_(std::exchange(recording_here, detail::Recording::on)) {}
+EnableGradGuard::~EnableGradGuard() { recording_here = before_; }
+bool grad_enabled() noexcept { return recording_here == detail::Recording::on; }
 
 AnomalyGuard::AnomalyGuard(Anomaly what) noexcept
     : what_(what), outside_(std::exchange(anomaly_guard_of_thread, this)) {}
@@ -173,6 +173,20 @@ namespace detail {
 ReaderGuard::ReaderGuard(Reader& reader) noexcept : outside_(std::exchange(reader_of_thread, &reader)) {}
 ReaderGuard::~ReaderGuard() { reader_of_thread = outside_; }
 Reader* reader_here() noexcept { return reader_of_thread; }
+
+FirstRunGuard::FirstRunGuard(NotingReader& reader) noexcept
+    : reader_(reader), before_(std::exchange(recording_here, Recording::replay)) {}
+FirstRunGuard::~FirstRunGuard() { recording_here = before_; }
+
+bool wants_gradient(const Variable& x) {
+  if (recording_here == Recording::off) return false;
+  return x.requires_grad() || (reader_of_thread != nullptr && reader_of_thread->is_input(x.id()));
+}
+
+bool wants_values(const Variable& x) {
+  if (recording_here == Recording::off) return false;
+  return wants_gradient(x) || (reader_of_thread != nullptr && reader_of_thread->keeps(x.value()));
+}
 
 const AnomalyGuard* anomaly_guard_here() noexcept { return anomaly_guard_of_thread; }
 

@@ -140,6 +140,13 @@ class Variable {
   std::shared_ptr<State> state_;
 };
 
+namespace detail {
+
+/// Whether operations record a graph. `replay`: not now, but they will when the checkpointed function is replayed.
+enum class Recording : std::uint8_t { off, on, replay };
+
+}  // namespace detail
+
 /// Disables graph recording on this thread during the guard's life.
 class NoGradGuard {
  public:
@@ -149,7 +156,7 @@ class NoGradGuard {
   NoGradGuard& operator=(const NoGradGuard&) = delete;
 
  private:
-  bool enabled_before_;
+  detail::Recording before_;
 };
 
 /// Enables graph recording on this thread during the guard's life, also inside a NoGradGuard.
@@ -161,7 +168,7 @@ class EnableGradGuard {
   EnableGradGuard& operator=(const EnableGradGuard&) = delete;
 
  private:
-  bool enabled_before_;
+  detail::Recording before_;
 };
 
 /// Returns whether operations of this thread record a graph. True unless the innermost guard is a NoGradGuard.

@@ -4,12 +4,14 @@
 
 #include <string_view>
 
+#include "autograd/reads.h"
+
 namespace troupe {
 namespace {
 
 /// Returns the value of `x` for writing.
 Tensor written(std::string_view name, const Variable& x) {
-  if (grad_enabled() && x.requires_grad()) {
+  if (detail::wants_values(x)) {
     throw TensorError(
         fmt::format("[{}] writes into a variable that requires a gradient: do it under a NoGradGuard", name));
   }
@@ -18,7 +20,7 @@ Tensor written(std::string_view name, const Variable& x) {
 
 /// Returns the value of the other operand.
 Tensor read(std::string_view name, const Variable& other) {
-  if (grad_enabled() && other.requires_grad()) {
+  if (detail::wants_gradient(other)) {
     throw TensorError(
         fmt::format("[{}] the other operand requires a gradient, which it would not get: detach() it, or "
                     "do it under a NoGradGuard",

@@ -1,6 +1,7 @@
 // In-place operations on variables, for programs that initialise, average or step parameters by hand.
 //
-// They record nothing. REQUIRES: `x` and the other operand require no gradient, or a NoGradGuard is active. Otherwise
+// They record nothing. REQUIRES: `x` and the other operand require no gradient, or a NoGradGuard is active. In the
+// first run of a checkpointed function this also holds for its inputs and for views of what its replay needs. Otherwise
 // they throw TensorError
 // `[add_] writes into a variable that requires a gradient: do it under a NoGradGuard`, or
 // `[add_] the other operand requires a gradient, which it would not get: detach() it, or do it under a NoGradGuard`.

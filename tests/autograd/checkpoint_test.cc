@@ -475,6 +475,62 @@ BOOST_AUTO_TEST_CASE(inputs_and_parameters_that_were_written_to_fail_the_pass) {
   BOOST_CHECK_THROW((void)backward(second), BackwardError);
 }
 
+BOOST_AUTO_TEST_CASE(writes_into_inputs_and_parameters_are_refused_as_outside) {
+  const Variable x = leaf({2.0});
+  const Variable w = leaf({3.0});
+  const Variable counter(scalar(0.0));
+  const std::string into = "writes into a variable that requires a gradient: do it under a NoGradGuard";
+  const std::string from =
+      "the other operand requires a gradient, which it would not get: detach() it, or do it under a NoGradGuard";
+  using Function = std::function<void(const Variable&)>;
+  const std::vector<std::pair<Function, std::string>> writes{
+      {[&](const Variable&) { add_(w, 1.0); }, "[add_] " + into},
+      {[&](const Variable& in) { zero_(in); }, "[zero_] " + into},
+      {[&](const Variable&) {
+         fill_(reshape(w, {1, 1}), 1.0);
+       },
+       "[fill_] " + into},
+      {[&](const Variable& in) { mul_(in.select(0, 0), 2.0); }, "[mul_] " + into},
+      {[&](const Variable&) { add_(counter, w); }, "[add_] " + from},
+      {[&](const Variable& in) { copy_(counter, in); }, "[copy_] " + from}};
+  for (const auto& [write, text] : writes) {
+    const auto f = [&write = write, &w](const Variable& in) {
+      write(in);
+      return in * w;
+    };
+    expect_throw<TensorError>([&] { (void)f(x); }, text);
+    expect_throw<TensorError>([&] { (void)checkpoint(f, x); }, text);
+    expect_throw<TensorError>([&] { (void)checkpoint([&](const Variable& in) { return checkpoint(f, in); }, x); },
+                              text);
+    expect(x.value(), {2.0});
+    expect(w.value(), {3.0});
+    expect(counter.value(), 0.0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_function_may_write_into_constants_and_under_a_guard) {
+  const Variable x = leaf({2.0});
+  const Variable w = leaf({3.0});
+  const Variable counter(scalar(0.0)), average(zeros({1}, DType::f64));
+  const Variable y = checkpoint(
+      [&](const Variable& in) {
+        if (!recomputing()) {
+          add_(counter, 1.0);
+          add_(average, in.detach(), 0.5);
+          const NoGradGuard no_grad;
+          add_(average, w);
+        }
+        const Variable own(zeros({1}, DType::f64));
+        fill_(own, 4.0);
+        return in * w * own;
+      },
+      x);
+  expect(counter.value(), 1.0);
+  expect(average.value(), {4.0});  // 2 / 2 + 3
+  expect(backward(sum(y)).of(x), {12.0});
+  BOOST_CHECK(grad_enabled());
+}
+
 BOOST_AUTO_TEST_CASE(a_long_chain_of_functions_that_hold_one_another_is_released) {
   const Variable x = leaf(1.0);
   for (const bool reads : {true, false}) {
