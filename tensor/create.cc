@@ -93,7 +93,7 @@ Tensor arange(std::int64_t count, DType dtype) {
 }
 
 Tensor arange(double start, double end, double step, DType dtype) {
-  const double count = std::max(0.0, std::ceil((end - start) / step));
+  const double count = std::max(std::ceil((end - start) / step), 0.0);  // NaN stays
   if (step == 0.0 || !std::isfinite(count) || count > 0x1p52) {
     throw ValueError(fmt::format("[arange] endless: from {} to {} by {}", start, end, step));
   }

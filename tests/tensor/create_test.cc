@@ -63,6 +63,9 @@ BOOST_AUTO_TEST_CASE(arange_counts_up_to_but_not_including_the_end) {
   expect_same(arange(3.0, 0.0, 1.0), zeros({0}));
   expect_error<ValueError>("[arange] negative count: -1", [] { (void)arange(-1); });
   expect_error<ValueError>("[arange] endless: from 0 to 1 by 0", [] { (void)arange(0.0, 1.0, 0.0); });
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  expect_error<ValueError>("[arange] endless: from 0 to nan by 1", [=] { (void)arange(0.0, nan, 1.0); });
+  expect_error<ValueError>("[arange] endless: from nan to 1 by 1", [=] { (void)arange(nan, 1.0, 1.0); });
   expect_error<DTypeError>("[arange] not a value of i64: 0.5", [] { (void)arange(0.0, 2.0, 0.5, DType::i64); });
 }
 
