@@ -43,6 +43,21 @@ std::vector<Variable> record_split(std::string_view name, const Variable& x, std
       });
 }
 
+/// Returns the gradient by x, of `shape`, from that of its repeat(), one dimension after the other.
+Tensor sum_of_repeats(const Tensor& g, const std::vector<std::int64_t>& counts, const Shape& shape) {
+  Tensor result = g;
+  for (int i = 0; i < g.dim(); ++i) {
+    const std::int64_t count = counts[static_cast<std::size_t>(i)];
+    if (count == 1) continue;
+    const int own = i - (g.dim() - shape.size());
+    const Shape around = joined_around(result.shape(), i);
+    Shape summed = result.shape();
+    summed[i] = own < 0 ? 1 : shape[own];
+    result = sum(result.reshape({around[0], count, summed[i], around[2]}), 1).reshape(summed);
+  }
+  return result.reshape(shape);
+}
+
 }  // namespace
 
 Variable reshape(const Variable& x, const Shape& shape) {
@@ -209,6 +224,7 @@ Variable repeat(const Variable& x, const std::vector<std::int64_t>& counts) {
   const Tensor value = x.value();
   const Tensor result = repeat(value, counts);
   return record("repeat", result, edges_of({&x}), [shape = value.shape(), counts](const Tensor& g) {
+    if (2 * g.dim() > kDimsMax) return sum_of_repeats(g, counts, shape);
     Shape spread;  // for each dimension its count, then its size
     std::vector<int> over;
     for (int i = 0; i < g.dim(); ++i) {

@@ -74,6 +74,36 @@ Tensor with_zeros(const Tensor& x, const Bound& bounds_of) {
   return out;
 }
 
+/// Reverses the elements along `dim`, at most kTogether of them at a time: an index of all would take 8 bytes for each.
+Tensor flipped(const Tensor& x, int dim) {
+  constexpr std::int64_t kTogether = 1 << 16;
+  const std::int64_t size = x.size(dim), most = std::min(size, kTogether);
+  const Tensor backwards = arange(static_cast<double>(most - 1), -1.0, -1.0, DType::i64).to(x.device());
+  if (size <= kTogether) return index_select(x, dim, backwards);
+  const Tensor out = Tensor::empty(x.shape(), x.dtype(), x.device());
+  for (std::int64_t begin = 0; begin < size; begin += kTogether) {
+    const std::int64_t end = std::min(begin + kTogether, size);
+    const Tensor part = index_select(x.slice(dim, begin, end), dim, backwards.slice(0, kTogether - (end - begin)));
+    out.slice(dim, size - end, size - begin).copy_from(part);
+  }
+  return out;
+}
+
+/// repeat() of an `x` with as many dimensions as counts, one dimension after the other.
+Tensor repeated_one_by_one(const Tensor& x, const std::vector<std::int64_t>& counts) {
+  Tensor result = x.clone();
+  for (int i = 0; i < x.dim(); ++i) {
+    const std::int64_t count = counts[static_cast<std::size_t>(i)];
+    if (count == 1) continue;
+    const Shape around = joined_around(result.shape(), i);
+    Shape shape = result.shape();
+    shape[i] *= count;
+    const Tensor one = result.reshape({around[0], 1, around[1], around[2]});
+    result = one.expand({around[0], count, around[1], around[2]}).reshape(shape);
+  }
+  return result;
+}
+
 }  // namespace
 
 Tensor reshape(const Tensor& x, const Shape& shape) { return x.reshape(shape); }
@@ -188,11 +218,7 @@ std::vector<Tensor> chunk(const Tensor& x, std::int64_t count, int dim) {
 Tensor flip(const Tensor& x, const Axes& axes) {
   x.require_defined("flip");
   Tensor result = axes.values().empty() ? x.clone() : x;
-  for (const int axis : axes.values()) {
-    const std::int64_t size = x.shape()[normalize_dim("flip", axis, x.shape())];
-    const Tensor backwards = arange(static_cast<double>(size - 1), -1.0, -1.0, DType::i64);
-    result = index_select(result, axis, backwards.to(x.device()));
-  }
+  for (const int axis : axes.values()) result = flipped(result, normalize_dim("flip", axis, x.shape()));
   return result;
 }
 
@@ -222,21 +248,25 @@ Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts) {
   x.require_defined("repeat");
   const int added = static_cast<int>(counts.size()) - x.dim();
   if (added < 0) throw ShapeError(fmt::format("[repeat] {} counts for {}", counts.size(), to_string(x.shape())));
-  Shape apart;   // a dimension of size 1 before each dimension
-  Shape spread;  // the same with the count in place of the 1
+  Shape sizes;
   Shape joined;
   for (int i = 0; i < added + x.dim(); ++i) {
     const std::int64_t count = counts[static_cast<std::size_t>(i)];
     if (count < 0) throw ValueError(fmt::format("[repeat] count below 0: {}", count));
-    const std::int64_t size = i < added ? 1 : x.shape()[i - added];
-    apart.push_back(1);
-    apart.push_back(size);
-    spread.push_back(count);
-    spread.push_back(size);
-    const detail::CheckedSize repeated = detail::CheckedSize(count) * size;
+    sizes.push_back(i < added ? 1 : x.shape()[i - added]);
+    const detail::CheckedSize repeated = detail::CheckedSize(count) * sizes.back();
     if (!repeated.fits())
       throw ShapeError(fmt::format("[repeat] too many elements: {} times {}", count, to_string(x.shape())));
     joined.push_back(repeated.value());
+  }
+  if (2 * sizes.size() > kDimsMax) return repeated_one_by_one(x.reshape(sizes), counts);
+  Shape apart;   // a dimension of size 1 before each dimension
+  Shape spread;  // the same with the count in place of the 1
+  for (int i = 0; i < sizes.size(); ++i) {
+    apart.push_back(1);
+    apart.push_back(sizes[i]);
+    spread.push_back(counts[static_cast<std::size_t>(i)]);
+    spread.push_back(sizes[i]);
   }
   const Tensor out = Tensor::empty(joined, x.dtype(), x.device());
   out.view(spread).copy_from(x.reshape(apart).expand(spread));

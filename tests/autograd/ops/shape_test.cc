@@ -130,6 +130,13 @@ BOOST_AUTO_TEST_CASE(members_of_a_variable_are_the_operations_with_their_gradien
   expect_gradcheck([](Inputs v) { return tanh(v[0].clone()); }, {matrix()});
 }
 
+BOOST_AUTO_TEST_CASE(gradients_of_a_repeat_of_many_dimensions_are_sums_too) {
+  const Variable x = leaf({1.0, 2.0}, {1, 1, 1, 1, 1, 1, 1, 1, 2});
+  // Element i has weight i + 1: 1 + 3 + 5 + 7 and 2 + 4 + 6 + 8.
+  expect(gradient_of(x, repeat(x, {2, 1, 1, 1, 1, 1, 1, 1, 2})), {16.0, 20.0}, {1, 1, 1, 1, 1, 1, 1, 1, 2});
+  expect(gradient_of(x, repeat(x, {0, 1, 1, 1, 1, 1, 1, 1, 2})), {0.0, 0.0}, {1, 1, 1, 1, 1, 1, 1, 1, 2});
+}
+
 BOOST_AUTO_TEST_CASE(a_view_of_a_variable_shares_its_memory_and_a_clone_does_not) {
   const Variable x = matrix();
   BOOST_CHECK(x.view({6}).value().bytes() == x.value().bytes());

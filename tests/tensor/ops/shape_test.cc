@@ -1,6 +1,9 @@
 #include <limits>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "tensor/cpu/allocator.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/tensor/expect.h"
@@ -84,6 +87,23 @@ BOOST_AUTO_TEST_CASE(flip_reverses_along_each_axis) {
   expect_same(flip(zeros({0, 2}), 0), zeros({0, 2}));
 }
 
+BOOST_AUTO_TEST_CASE(flip_of_a_long_dimension_takes_little_memory_beside_its_result) {
+  constexpr std::int64_t kSize = 20'000'003;
+  const Tensor x = zeros({kSize}, DType::u8);
+  x.slice(0, 5, 6).fill(3.0);
+  x.slice(0, kSize - 70'000, kSize - 69'999).fill(7.0);
+  cpu_allocator().release_cached();
+  const auto held = [] { return cpu_allocator().statistics().bytes_live + cpu_allocator().statistics().bytes_cached; };
+  const std::size_t before = held();
+  const Tensor found = flip(x, 0);
+  BOOST_TEST(held() - before < 100'000'000U);  // an index of all would take 160 MB
+  BOOST_TEST(found.select(0, kSize - 6).item() == 3.0);
+  BOOST_TEST(found.select(0, 69'999).item() == 7.0);
+  BOOST_TEST(sum(found).item() == 10.0);
+  const Tensor rows = arange(140'000).reshape({2, 70'000});
+  expect_same(flip(rows, 1), sub(unsqueeze(from_values<std::int64_t>({69'999, 139'999}), 1), arange(70'000)));
+}
+
 BOOST_AUTO_TEST_CASE(roll_moves_elements_around_the_end) {
   const Tensor x = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
   expect_same(roll(x, 1, 1), from_values<float>({3, 1, 2, 6, 4, 5}, {2, 3}));
@@ -102,6 +122,12 @@ BOOST_AUTO_TEST_CASE(repeat_lays_copies_side_by_side) {
               from_values<float>({1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 5, 6}, {3, 4}));
   expect_same(repeat(scalar(7.0F), {3}), full({3}, 7));
   expect_same(repeat(scalar(7.0F), {}), scalar(7.0F));
+  const Tensor wide = x.reshape({1, 1, 1, 2, 1, 1, 1, 1, 2});
+  expect_same(repeat(wide, {1, 1, 1, 1, 1, 1, 1, 1, 2}), repeat(x, {1, 2}).reshape({1, 1, 1, 2, 1, 1, 1, 1, 4}));
+  expect_same(repeat(wide, {1, 1, 1, 3, 1, 1, 1, 1, 2}), repeat(x, {3, 2}).reshape({1, 1, 1, 6, 1, 1, 1, 1, 4}));
+  const std::vector<std::int64_t> each(16, 2);
+  expect_same(repeat(scalar(7.0F), each), full(Shape(std::span(each)), 7));
+  BOOST_CHECK_EQUAL(repeat(wide, {1, 1, 0, 3, 1, 1, 1, 1, 2}).shape(), (Shape{1, 1, 0, 6, 1, 1, 1, 1, 4}));
   BOOST_CHECK_EQUAL(repeat(x, {0, 3}).shape(), (Shape{0, 6}));
   expect_error<ShapeError>("[repeat] 1 counts for (2, 2)", [&] { (void)repeat(x, {2}); });
   expect_error<ValueError>("[repeat] count below 0: -1", [&] { (void)repeat(x, {1, -1}); });
