@@ -56,6 +56,7 @@ Tensor distances(const Tensor& x, const Axes& axes, double correction) {
 /// results. The first 0 is a factor of later results whose product without it may differ from 0. Elements after the
 /// first 0 have the gradient 0.
 Tensor gradient_of_products(const Tensor& g, const Tensor& x, int dim) {
+  if (x.size(dim) == 1) return g;  // products of one factor, which may be infinite
   const DType dtype = compute_dtype(x.dtype());
   const Tensor value = x.to(dtype);
   const Tensor gradient = g.to(dtype);
@@ -108,6 +109,7 @@ Variable prod(const Variable& x, const Axes& axes, KeepDim keep) {
   return record(
       "prod", prod(value, axes, keep), edges_of({&x}),
       rounded_once([x = Saved(value), axes, reduced = reduced_shape("prod", value.shape(), axes)](const Tensor& g) {
+        if (x.get().shape() == reduced) return g.reshape(reduced);  // products of one factor, which may be infinite
         // The product of the other elements. If exactly one element is 0, only its own is not 0.
         const Tensor is_zero = eq(x.get(), 0.0);
         const Tensor zeros = sum(is_zero, axes, KeepDim::yes);

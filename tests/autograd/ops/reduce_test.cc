@@ -103,6 +103,15 @@ BOOST_AUTO_TEST_CASE(running_products_have_their_gradients_beside_zeros_too) {
   expect_gradcheck([](Inputs v) { return cumprod(v[0], 1) * 0.25; }, with_zeros);
 }
 
+BOOST_AUTO_TEST_CASE(a_product_of_one_factor_passes_its_gradient_on) {
+  for (const double value : {0.3, 0.0, std::numeric_limits<double>::infinity()}) {
+    const Variable one = leaf(value), two = leaf({value, 5.0}, {2, 1});
+    expect(backward(prod(one) * 0.7).of(one), 0.7);
+    expect(gradient_of(two, prod(two, 1)), {1.0, 2.0}, {2, 1});
+    expect(gradient_of(two, cumprod(two, -1)), {1.0, 2.0}, {2, 1});
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_largest_so_far_gets_the_gradient) {
   const Variable x = leaf({2.0, 1.0, 2.0, 3.0});
   expect(cummax(x, 0).values.value(), {2.0, 2.0, 2.0, 3.0});
