@@ -158,6 +158,7 @@ std::vector<Tensor> first_run(Call& call, std::span<const Variable> inputs) {
   NotingReader reader(call.reads, std::move(differentiable));
   const FirstRunGuard guard(reader);
   for (const Variable& result : call.f(constants)) values.push_back(result.value());
+  reader.finish();
   for (const Tensor& value : values) call.results.emplace_back(value);
   return values;
 }

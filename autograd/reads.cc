@@ -53,6 +53,10 @@ NotingReader::NotingReader(Reads& reads, std::vector<Variable> inputs)
 }
 
 Tensor NotingReader::value_of(const std::shared_ptr<const void>& identity, const Edge& edge, Tensor now) {
+  if (!edge && outside_ == nullptr) {  // most reads
+    note_constant(identity);
+    return now;
+  }
   if (const auto* const known = find_variable(reads_, identity.get())) return known->value.get();
   Tensor value = asked(outside_, identity, edge, std::move(now));
   Edge seen = asked(outside_, identity.get(), edge);
@@ -81,9 +85,18 @@ Edge NotingReader::edge_of(const void* identity, Edge now) {
   return known != nullptr ? known->edge : asked(outside_, identity, std::move(now));
 }
 
-/// Most constants are results inside the function, which are gone when it returns.
 void NotingReader::note_constant(const std::shared_ptr<const void>& identity) {
-  reads_.constants.try_emplace(identity.get(), identity);
+  constexpr std::size_t kTogether = 256;
+  unsorted_.emplace_back(identity);
+  if (unsorted_.size() == kTogether) finish();
+}
+
+/// Most constants are results inside the function, which are gone by now.
+void NotingReader::finish() {
+  for (const std::weak_ptr<const void>& constant : unsorted_) {
+    if (const auto alive = constant.lock()) reads_.constants.try_emplace(alive.get(), constant);
+  }
+  unsorted_.clear();
   if (reads_.constants.size() <= constants_max_) return;
   reads_.drop_gone();
   constants_max_ = 2 * reads_.constants.size() + 64;

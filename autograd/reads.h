@@ -97,14 +97,18 @@ class NotingReader final : public Reader {
   [[nodiscard]] bool is_input(const void* identity) const override;
   [[nodiscard]] bool keeps(const Tensor& value) const override;
 
+  /// Completes the record. REQUIRES: called when the function has returned.
+  void finish();
+
  private:
   void note_constant(const std::shared_ptr<const void>& identity);
 
   Reader* outside_;
   Reads& reads_;
   std::vector<Variable> inputs_;
-  std::vector<Storage> kept_;       ///< of the inputs and the noted variables
-  std::size_t constants_max_ = 64;  ///< with more, those that are gone are removed
+  std::vector<Storage> kept_;                        ///< of the inputs and the noted variables
+  std::vector<std::weak_ptr<const void>> unsorted_;  ///< constants that `reads_` has not yet
+  std::size_t constants_max_ = 64;                   ///< with more in `reads_`, those that are gone are removed
 };
 
 /// Routes the reads of a function's first run through `reader`. Records nothing, but in-place operations are refused
