@@ -50,6 +50,7 @@ void BackwardPass::start(PassPlan plan) {
     for (const auto& [node, ids] : plan_.inputs->remote) remote.insert(node);
   }
   if (auto route = remote.empty() && !plan_.inputs ? known_route() : std::nullopt) {
+    if (auto lie = lie_in(*route)) return fail(*std::move(lie));
     const backward_actions::Actions actions = tracker_.start_on(*route);
     follow(*std::move(route));
     perform(actions);
@@ -63,15 +64,18 @@ std::optional<msg::RouteLegs> BackwardPass::known_route() const {
   for (const Variable& root : *roots_) {
     if (const Edge edge = root.gradient_edge()) route.add(*edge.fn);
   }
-  auto legs = route.take();
-  // A peer may say that it received what this node has not sent. Marking asks only for what was sent.
-  const auto is_sent = [this](const msg::RouteLeg& leg) {
-    return leg.sender != self_ || std::ranges::all_of(leg.serials, [&](std::uint64_t serial) {
-             return ledger_.find_send(leg.id(serial), leg.receiver) != nullptr;
-           });
-  };
-  if (legs && !std::ranges::all_of(*legs, is_sent)) legs.reset();
-  return legs;
+  return route.take();
+}
+
+std::optional<Error> BackwardPass::lie_in(const msg::RouteLegs& route) const {
+  for (const msg::RouteLeg& leg : route) {
+    for (const std::uint64_t serial : leg.serials) {
+      if (leg.sender != self_ || ledger_.find_send(leg.id(serial), leg.receiver)) continue;
+      return own_error(ErrorCode::protocol_violation, fmt::format("[backward] {} has sent nothing to {} as boundary {}",
+                                                                  self_, leg.receiver, leg.id(serial).text()));
+    }
+  }
+  return std::nullopt;
 }
 
 void BackwardPass::follow(msg::RouteLegs legs) {

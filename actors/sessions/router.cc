@@ -167,6 +167,7 @@ bool Router::take_back(TimePoint now, const CallTable<WaitingRequest>::Call& cal
   if (call.peer.name == self_.name) {
     for (SelfCalls& calls : self_calls_) {
       if (calls.waiting.erase(call.request) == 0) continue;
+      tell_load_of_self();
       waited_for = "this node to start earlier calls of its own";
       return true;
     }

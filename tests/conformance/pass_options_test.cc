@@ -213,6 +213,22 @@ BOOST_FIXTURE_TEST_CASE(cancelled_pass_ends_at_once_and_counts_nowhere, OnShared
   BOOST_TEST(same_bytes(context.grad(x), from_values<float>({12.0F, 27.0F})));  // 3 x^2, once
 }
 
+BOOST_FIXTURE_TEST_CASE(asynchronous_pass_keeps_its_references_while_it_waits, OnSharedCluster) {
+  const Variable x(full({1}, 3.0), RequiresGrad::yes);
+  const DistContext context(trainer);
+  const Variable y = x * 2.0;
+  const auto hold = std::make_shared<HookGate>();
+  const HookHandle hook = y.register_hook([hold](const Tensor&) { hold->wait(); });
+  const Future<void> first = backward_async(context, sum(y));
+  hold->await_arrival();
+  const Future<void> second = backward_async(context, context.remote("p1", &product, x, x));  // nothing else has it
+  static_cast<void>(context.rpc_sync("p1", &constant_of, 1, 1.0));  // had it been deleted, p1 would know by now
+  hold->open();
+  first.get();
+  second.get();
+  BOOST_TEST(same_bytes(context.grad(x), full({1}, 8.0)));  // 2 + 2 x
+}
+
 BOOST_FIXTURE_TEST_CASE(asynchronous_pass_starts_at_references_of_its_node_that_will_exist, OnSharedCluster) {
   const Variable x = vector_of(2.0, 3.0);
   const DistContext context(trainer);

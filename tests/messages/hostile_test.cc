@@ -185,6 +185,8 @@ BOOST_AUTO_TEST_CASE(a_boundary_cannot_announce_more_slots_than_there_are_values
   BOOST_TEST(accepted(body_of(reply)));
   reply.value.boundary->slots = 2;
   BOOST_TEST(!accepted(body_of(reply)));
+  reply.value.boundary->slots = 0;  // no node makes a boundary for nothing
+  BOOST_TEST(!accepted(body_of(reply)));
 }
 
 BOOST_AUTO_TEST_CASE(frames_that_belong_to_nothing_are_refused) {

@@ -206,14 +206,28 @@ bool SharedLink::introduce(Other& to, const detail::Block& block) {
 bool SharedLink::introduce_locked(Other& to, const detail::Block& block) {
   if (!to.process.is_open()) return false;  // it has gone meanwhile
   if (to.introduced.contains(block.segment())) return true;
-  const auto segment = pool_->segment(block.segment());
-  const HandedOver memory{
-      .kind = HandOver::segment, .token = to.its_token, .segment = block.segment(), .bytes = segment.bytes, .file = {}};
-  if (!inbox_.send(to.inbox, memory, segment.descriptor)) {
+  if (!hand_over_locked(to, block.segment())) {
     to.inbox_is_full = true;
     return false;
   }
   to.introduced.insert(block.segment());
+  return true;
+}
+
+bool SharedLink::hand_over_locked(const Other& to, std::uint32_t segment) {
+  const auto shared = pool_->segment(segment);
+  const HandedOver memory{
+      .kind = HandOver::segment, .token = to.its_token, .segment = segment, .bytes = shared.bytes, .file = {}};
+  return inbox_.send(to.inbox, memory, shared.descriptor);
+}
+
+bool SharedLink::is_leased_to(const SharedOther& to, const Sent& sent) {
+  if (!sent.leases || sent.entry.memory != SharedEntry::Memory::senders) return true;
+  if (!to) return false;
+  const std::lock_guard lock(to->mutex);
+  if (to->leases != sent.leases) return false;
+  const std::uint32_t segment = sent.entry.segment;
+  if (!to->introduced.contains(segment) && hand_over_locked(*to, segment)) to->introduced.insert(segment);
   return true;
 }
 
@@ -235,18 +249,26 @@ bool SharedLink::lease(Other& to, Frame& frame, const std::shared_ptr<detail::Bl
 }
 
 void SharedLink::send(const NodeName& to, LinkLane lane, Frames packet) {
+  const auto is_leased = [](const Frame& frame) { return frame.memory == FrameMemory::leased; };
+  if (std::ranges::none_of(packet, is_leased)) return transmit(to, lane, std::move(packet));
+  const SharedOther other = find(to);
   std::vector<SharedEntry> entries;
   for (std::size_t i = 0; i < packet.size(); ++i) {
-    if (packet[i].memory != FrameMemory::leased) continue;
+    if (!is_leased(packet[i])) continue;
     const auto& sent = *static_cast<const Sent*>(packet[i].owner.get());
+    if (!is_leased_to(other, sent)) {  // packed for an earlier life: the bytes travel
+      packet[i].memory = FrameMemory::own;
+      continue;
+    }
     if (sent.leases) sent.leases->told(sent.entry.lease);
     entries.push_back(sent.entry);
     entries.back().frame = static_cast<std::uint32_t>(i);
   }
   if (entries.empty()) return transmit(to, lane, std::move(packet));
+  if (entries.empty()) return transmit(to, lane, std::move(packet));
   Frames travelling{detail::encode(entries)};
   for (Frame& frame : packet) {
-    if (frame.memory != FrameMemory::leased) travelling.push_back(std::move(frame));
+    if (!is_leased(frame)) travelling.push_back(std::move(frame));
   }
   transmit(to, lane, std::move(travelling));
 }
@@ -349,7 +371,10 @@ std::optional<Frame> SharedLink::shared_frame(Other& from, const SharedEntry& en
         return Frame{bytes, std::move(lease), FrameMemory::foreign};
       }
     }
-    if (looked) return std::nullopt;
+    if (looked) {  // this process had no descriptor free for it
+      say(from, {.kind = SharedControl::Kind::not_received, .number = entry.segment, .inbox = {}});
+      return std::nullopt;
+    }
     take_inbox();  // the segment was put there before the packet was sent
   }
 }

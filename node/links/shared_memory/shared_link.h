@@ -130,6 +130,11 @@ class SharedLink final : public Link, private LinkSink {
   [[nodiscard]] bool introduce(Other& to, const detail::Block& block);
   /// REQUIRES: `to.mutex` is held.
   [[nodiscard]] bool introduce_locked(Other& to, const detail::Block& block);
+  /// Puts a segment into the peer's inbox. Returns false if that is full. REQUIRES: to.mutex; a block of it is in use.
+  [[nodiscard]] bool hand_over_locked(const Other& to, std::uint32_t segment);
+  /// Returns whether the memory of `sent` was leased to this life of a peer, null: to none. Hands its segment over
+  /// again if that did not come.
+  [[nodiscard]] bool is_leased_to(const SharedOther& to, const Sent& sent);
   /// Makes `frame` a leased one of `bytes`, a part of `block`; returns false, and changes nothing, if it cannot.
   bool lease(Other& to, Frame& frame, const std::shared_ptr<detail::Block>& block, std::span<const std::byte> bytes);
   /// Ends the leases that peers have given back; tells peers which segments have ended. Of others than `to` seldom.

@@ -97,6 +97,11 @@ void SharedLink::obey(Other& from, const SharedControl& control) {
     }
     case SharedControl::Kind::ready:
     case SharedControl::Kind::inbox_full: return take_inbox();
+    case SharedControl::Kind::not_received: {
+      const std::lock_guard lock(from.mutex);
+      from.introduced.erase(control.number);  // handed over again with the next packet that needs it
+      return;
+    }
     case SharedControl::Kind::ring_offered: return read_ring(from);
     case SharedControl::Kind::ring_ready: {
       take_inbox();

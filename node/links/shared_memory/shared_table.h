@@ -45,20 +45,21 @@ struct SharedEntry {
 /// A message of the shared-memory end itself.
 struct SharedControl {
   enum class Kind : std::uint8_t {
-    hello = 1,         ///< where the sender's inbox is, and the token for it
-    offered = 2,       ///< the page of leases is in the receiver's inbox
-    ready = 3,         ///< the page is mapped; the receiver's inbox shows the sender's process
-    ended = 4,         ///< segment `number` of the sender is not used any more
-    ring_offered = 5,  ///< the sender's ring is in the receiver's inbox
-    ring_ready = 6,    ///< the receiver's ring is read; the doorbell is in its inbox, its bell is `number`
-    ring_begins = 7,   ///< packets of run `number` of the sender's ring follow this message
-    ring_pauses = 8,   ///< the run has ended before this message
-    gpu_offered = 9,   ///< tensors on the sender's GPU `number` can be shared; `inbox` has its uuid and the process
-    gpu_ready = 10,    ///< the receiver's GPU `number` is one of the sender's, too
-    gpu_refused = 11,  ///< a block of it could not be opened: its tensors are not shared any more
-    gpu_ended = 12,    ///< block `number` of the sender is not used any more
-    gpu_closed = 13,   ///< the sender has closed the receiver's block `number`
-    inbox_full = 14,   ///< the receiver's inbox has no room for another segment
+    hello = 1,          ///< where the sender's inbox is, and the token for it
+    offered = 2,        ///< the page of leases is in the receiver's inbox
+    ready = 3,          ///< the page is mapped; the receiver's inbox shows the sender's process
+    ended = 4,          ///< segment `number` of the sender is not used any more
+    ring_offered = 5,   ///< the sender's ring is in the receiver's inbox
+    ring_ready = 6,     ///< the receiver's ring is read; the doorbell is in its inbox, its bell is `number`
+    ring_begins = 7,    ///< packets of run `number` of the sender's ring follow this message
+    ring_pauses = 8,    ///< the run has ended before this message
+    gpu_offered = 9,    ///< tensors on the sender's GPU `number` can be shared; `inbox` has its uuid and the process
+    gpu_ready = 10,     ///< the receiver's GPU `number` is one of the sender's, too
+    gpu_refused = 11,   ///< a block of it could not be opened: its tensors are not shared any more
+    gpu_ended = 12,     ///< block `number` of the sender is not used any more
+    gpu_closed = 13,    ///< the sender has closed the receiver's block `number`
+    inbox_full = 14,    ///< the receiver's inbox has no room for another segment
+    not_received = 15,  ///< segment `number` of the receiver has not come: there was no descriptor free
   };
   Kind kind = Kind::hello;
   InboxToken token{};

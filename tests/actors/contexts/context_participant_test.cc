@@ -407,18 +407,35 @@ BOOST_AUTO_TEST_CASE(lie_about_what_lies_beyond_a_boundary_fails_the_pass_on_all
   };
   const auto invents_at_sender = [](Beyond& beyond) { beyond.push_back({"ps0", 7, "ps1", {99}}); };
   const auto invents_at_receiver = [](Beyond& beyond) { beyond.push_back({"ghost", 7, "ps0", {1}}); };
+  const auto invents_at_root = [](Beyond& beyond) {
+    for (msg::RouteLeg& leg : beyond) {
+      if (leg.sender == "trainer") leg.serials.push_back(99);
+    }
+  };
   const auto names_another_receiver = [](Beyond& beyond) {
     for (msg::RouteLeg& leg : beyond) leg.receiver = leg.receiver == "ps0" ? "ps1" : leg.receiver;
   };
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     for (const auto& lie :
          {std::function<void(Beyond&)>(leaves_out), std::function<void(Beyond&)>(invents_at_sender),
-          std::function<void(Beyond&)>(invents_at_receiver), std::function<void(Beyond&)>(names_another_receiver)}) {
+          std::function<void(Beyond&)>(invents_at_receiver), std::function<void(Beyond&)>(invents_at_root),
+          std::function<void(Beyond&)>(names_another_receiver)}) {
       BOOST_TEST((error_of_lie(lie, seed).code == ErrorCode::protocol_violation));
     }
   }
   BOOST_TEST(error_of_lie(leaves_out, 1).message ==
              "[backward] the graph uses boundary trainer.1, and the route of the pass does not have it");
+}
+
+BOOST_AUTO_TEST_CASE(mark_of_a_pass_that_only_its_receiver_can_begin_is_refused, *boost::unit_test::label("attack")) {
+  ContextWorld world(Placement::apart, 1);
+  detail::ContextParticipant& trainer = world.part("trainer");
+  std::optional<Error> refused;
+  trainer.mark("ps0", 1, {trainer.id(), {"trainer", 7, 77}, "trainer", {}, {}, true, false, {}}, std::nullopt,
+               [&](const msg::BackwardMarked& answer) { refused = answer.error; });
+  BOOST_TEST_REQUIRE(refused.has_value());
+  BOOST_TEST((refused->code == ErrorCode::protocol_violation));
+  BOOST_TEST(trainer.pass_count() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(gradients_with_a_route_that_does_not_fit_make_no_pass) {

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_message_that_waits_for_others_than_may_be_on_their_way_is
 }
 
 BOOST_AUTO_TEST_CASE(calls_that_are_taken_back_are_freed_while_the_peer_grants_nothing) {
-  Session here(kHere, kThere, {.grants = {.calls = 1}});
+  Session here(kHere, kThere, {.first_grants = {.calls = 1}});
   const testing::PeakMemory memory;
   for (std::uint64_t i = 1; i <= 20'000; ++i) {
     static_cast<void>(

@@ -4,14 +4,19 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <fcntl.h>
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "node/file_descriptor.h"
 #include "node/links/shared_memory/doorbell.h"
 #include "node/links/shared_memory/ring.h"
 #include "node/links/shared_memory/segment_inbox.h"
@@ -183,6 +188,61 @@ BOOST_AUTO_TEST_CASE(a_ring_with_impossible_bytes_ends_the_connection) {
   doorbell->ring(bell);
   two.b.sink.wait_downs(1);
   BOOST_TEST(use_of(two.b).refused == 1U);
+}
+
+/// No descriptor can be opened as long as it lives; those that are open can be polled.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &limit_);
+    const detail::FileDescriptor next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const rlimit none{.rlim_cur = static_cast<rlim_t>(next.get()), .rlim_max = limit_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &limit_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit limit_{};
+};
+
+BOOST_AUTO_TEST_CASE(a_segment_for_which_no_descriptor_was_free_is_handed_over_again) {
+  Two two;
+  const Frame sent = random_frame(4 * kMib, two.random);
+  Frames message{frame_of("header"), frame_of("body"), sent};
+  two.a.link->share("b", message);
+  message.insert(message.begin(), frame_of("session"));
+  {
+    const NoDescriptors none;
+    two.a.link->send("b", LinkLane::bulk, message);
+    until([&] { return use_of(two.b).refused > 0; });
+  }
+  until([&] {  // as its session does
+    two.a.link->send("b", LinkLane::bulk, message);
+    return !two.b.sink.messages().empty();
+  });
+  BOOST_TEST(equal(two.b.sink.messages().front().frames.at(3), sent));
+}
+
+BOOST_AUTO_TEST_CASE(a_packet_for_an_earlier_life_of_a_peer_travels_with_its_bytes) {
+  Two two;
+  const Frame sent = random_frame(kMib, two.random);
+  Frames message{frame_of("header"), frame_of("body"), sent};
+  two.a.link->share("b", message);
+  message.insert(message.begin(), frame_of("session"));
+  BOOST_TEST((message[3].memory == FrameMemory::leased));
+  two.b.link->stop();
+  until([&] { return use_of(two.a).peers == 0U; });
+  SharingNode again("b", 3, two.secret);
+  two.a.link->connect(again.link->address());
+  again.sink.wait_ups(1);
+  two.a.sink.wait_ups(2);
+  two.a.link->send("b", LinkLane::bulk, std::move(message));
+  again.sink.wait_messages(1);
+  const Frame arrived = again.sink.messages().front().frames.at(3);
+  BOOST_TEST((arrived.memory == FrameMemory::own));
+  BOOST_TEST(equal(arrived, sent));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
