@@ -436,6 +436,10 @@ BOOST_AUTO_TEST_CASE(mark_of_a_pass_that_only_its_receiver_can_begin_is_refused,
   BOOST_TEST_REQUIRE(refused.has_value());
   BOOST_TEST((refused->code == ErrorCode::protocol_violation));
   BOOST_TEST(trainer.pass_count() == 0U);
+  std::shared_ptr<ContextWorld::Answer> answer;
+  world.drive([&](Place& here) { answer = chain(world, here); });
+  world.settle();
+  BOOST_TEST((answer->result && answer->result->ok()));
 }
 
 BOOST_AUTO_TEST_CASE(gradients_with_a_route_that_does_not_fit_make_no_pass) {
