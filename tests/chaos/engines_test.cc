@@ -109,7 +109,10 @@ struct OpenMpi : ThreeMachines {
     for (std::size_t i = 0; i < machines.size(); ++i) {
       cases += fmt::format("10.77.0.{}) net=/proc/{}/fd/{};;\n", i + 1, getpid(), machines[i].descriptor());
     }
-    write("reach", fmt::format("#!/bin/sh\ncase $1 in\n{}esac\nshift\nexec nsenter --net=$net sh -c \"$*\"\n", cases));
+    // Each machine has a directory of its own for what mpirun's daemons make below /tmp.
+    write("reach", fmt::format("#!/bin/sh\ncase $1 in\n{}esac\nexport TMPDIR={}/$1\nmkdir -p $TMPDIR\nshift\n"
+                               "exec nsenter --net=$net sh -c \"$*\"\n",
+                               cases, directory.path().string()));
     chmod(path("reach").c_str(), 0700);
   }
 
