@@ -12,7 +12,9 @@ namespace troupe {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x42505254;  // "TRPB"
-constexpr std::size_t kProofAt = 24;
+constexpr std::uint32_t kSees = 1;
+constexpr std::uint32_t kIsSeen = 2;
+constexpr std::size_t kProofAt = 28;
 constexpr std::size_t kProofBytes = Beat::kBytes - kProofAt;
 
 static_assert(crypto_shorthash_KEYBYTES == PulseKey::kBytes);
@@ -42,6 +44,7 @@ Beat::Bytes encode(const Beat& beat, const PulseKey& key) {
   detail::store_little_endian(out.subspan(8), beat.number);
   detail::store_little_endian(out.subspan(16), wire_ms(beat.said.interval));
   detail::store_little_endian(out.subspan(20), wire_ms(beat.said.deaf));
+  detail::store_little_endian(out.subspan(24), (beat.sees ? kSees : 0U) | (beat.is_seen ? kIsSeen : 0U));
   const auto proof = prove(out, key);
   std::ranges::copy(std::as_bytes(std::span{proof}), out.begin() + kProofAt);
   return bytes;
@@ -52,9 +55,12 @@ std::optional<Beat> decode_beat(std::span<const std::byte> bytes) {
   const auto ms_at = [bytes](std::size_t offset) {
     return std::chrono::milliseconds{detail::load_little_endian<std::uint32_t>(bytes.subspan(offset))};
   };
+  const auto flags = detail::load_little_endian<std::uint32_t>(bytes.subspan(24));
   return Beat{.slot = detail::load_little_endian<std::uint32_t>(bytes.subspan(4)),
               .number = detail::load_little_endian<std::uint64_t>(bytes.subspan(8)),
-              .said = {.interval = ms_at(16), .deaf = ms_at(20)}};
+              .said = {.interval = ms_at(16), .deaf = ms_at(20)},
+              .sees = (flags & kSees) != 0,
+              .is_seen = (flags & kIsSeen) != 0};
 }
 
 bool is_proved(std::span<const std::byte> beat, const PulseKey& key) {

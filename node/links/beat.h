@@ -27,14 +27,17 @@ class PulseKey {
 using PulseMark = std::array<std::byte, 8>;
 
 /// Offsets in bytes, little-endian: 0 magic "TRPB", 4 slot, 8 number, 16 interval in ms (4), 20 deaf in ms (4), 24
-/// proof (8): SipHash-2-4 under the session's key of bytes 0 to 23.
+/// flags (4; bit 0: sees, bit 1: is_seen, others 0), 28 proof (8): SipHash-2-4 under the session's key of bytes 0
+/// to 27.
 struct Beat {
-  static constexpr std::size_t kBytes = 32;
+  static constexpr std::size_t kBytes = 36;
   using Bytes = std::array<std::byte, kBytes>;
 
   std::uint32_t slot = 0;    ///< of the session, chosen by the receiver
   std::uint64_t number = 0;  ///< counts the beats of the session from 1: a repeated number proves nothing
   FailureDetector::Said said;
+  bool sees = false;     ///< the sender reads the receiver's page
+  bool is_seen = false;  ///< the receiver has said that it reads the sender's page
 };
 
 [[nodiscard]] Beat::Bytes encode(const Beat& beat, const PulseKey& key);

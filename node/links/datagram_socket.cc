@@ -85,6 +85,20 @@ void ask_for_precedence(const detail::FileDescriptor& socket, int family) {
   }
 }
 
+/// Room for one descriptor beside a datagram.
+struct OneDescriptor {
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> bytes{};
+};
+
+detail::FileDescriptor descriptor_in(msghdr& received) {
+  const cmsghdr* const control = CMSG_FIRSTHDR(&received);
+  if (control == nullptr || control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) return {};
+  if (control->cmsg_len < CMSG_LEN(sizeof(int))) return {};
+  int number = -1;
+  std::memcpy(&number, CMSG_DATA(control), sizeof number);
+  return detail::FileDescriptor(number);
+}
+
 std::string file_of_one(const std::string& file, std::string_view number) { return fmt::format("{}.{}", file, number); }
 
 /// Removes the files of sockets for one sender that a killed life left beside `file`.
@@ -159,7 +173,7 @@ std::optional<SocketAddress> DatagramSocket::look_up(std::string_view address) {
   return address.starts_with(kUdp) ? host_address(address.substr(kUdp.size()), HostNames::look_up) : parse(address);
 }
 
-void DatagramSocket::send(const SocketAddress& to, std::span<const std::byte> bytes) {
+void DatagramSocket::send(const SocketAddress& to, std::span<const std::byte> bytes, int file) {
   const auto sender = [&] {
     if (to.family() == family_) return descriptor_.get();
     detail::FileDescriptor& other = senders_[to.family()];
@@ -169,7 +183,26 @@ void DatagramSocket::send(const SocketAddress& to, std::span<const std::byte> by
     }
     return other.get();
   };
-  (void)::sendto(sender(), bytes.data(), bytes.size(), MSG_NOSIGNAL, to.get(), to.size);
+  if (file < 0) {
+    (void)::sendto(sender(), bytes.data(), bytes.size(), MSG_NOSIGNAL, to.get(), to.size);
+    return;
+  }
+  SocketAddress address = to;
+  iovec content{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};  // sendmsg only reads it
+  OneDescriptor room{};
+  msghdr header{.msg_name = &address.bytes,
+                .msg_namelen = address.size,
+                .msg_iov = &content,
+                .msg_iovlen = 1,
+                .msg_control = room.bytes.data(),
+                .msg_controllen = room.bytes.size(),
+                .msg_flags = 0};
+  cmsghdr* const control = CMSG_FIRSTHDR(&header);
+  control->cmsg_level = SOL_SOCKET;
+  control->cmsg_type = SCM_RIGHTS;
+  control->cmsg_len = CMSG_LEN(sizeof file);
+  std::memcpy(CMSG_DATA(control), &file, sizeof file);
+  (void)::sendmsg(sender(), &header, MSG_NOSIGNAL);
 }
 
 void DatagramSocket::admit_only(const Beginning& beginning) {
@@ -193,15 +226,22 @@ void DatagramSocket::admit_only(const Beginning& beginning) {
 std::size_t DatagramSocket::receive(Batch& into) const {
   std::array<iovec, kBatch> places{};
   std::array<mmsghdr, kBatch> headers{};
+  std::array<OneDescriptor, kBatch> rooms{};
   for (std::size_t i = 0; i < kBatch; ++i) {
     places[i] = {.iov_base = into[i].bytes.data(), .iov_len = into[i].bytes.size()};
     headers[i].msg_hdr.msg_iov = &places[i];
     headers[i].msg_hdr.msg_iovlen = 1;
+    if (family_ != AF_UNIX) continue;
+    headers[i].msg_hdr.msg_control = rooms[i].bytes.data();
+    headers[i].msg_hdr.msg_controllen = CMSG_LEN(sizeof(int));  // padding would have room for a second one
   }
   while (true) {
-    const int count = ::recvmmsg(descriptor_.get(), headers.data(), kBatch, MSG_DONTWAIT, nullptr);
+    const int count = ::recvmmsg(descriptor_.get(), headers.data(), kBatch, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, nullptr);
     if (count < 0 && (errno == EINTR || errno == ECONNREFUSED)) continue;  // the latter reports an earlier send
-    for (int i = 0; i < count; ++i) into[i].size = headers[i].msg_len;
+    for (int i = 0; i < count; ++i) {
+      into[i].size = headers[i].msg_len;
+      into[i].file = descriptor_in(headers[i].msg_hdr);
+    }
     return count < 0 ? 0 : static_cast<std::size_t>(count);
   }
 }

@@ -22,6 +22,7 @@ namespace troupe {
 struct Datagram {
   std::array<std::byte, 64> bytes;
   std::size_t size = 0;
+  detail::FileDescriptor file{};  ///< that came with it from a process of this host
 
   [[nodiscard]] std::span<const std::byte> content() const { return std::span(bytes).first(size); }
 };
@@ -60,8 +61,9 @@ class DatagramSocket {
   /// As above, also for a host name; blocks as long as the system's resolver does.
   [[nodiscard]] static std::optional<SocketAddress> look_up(std::string_view address);
 
-  /// Sends a datagram, also to an address of another kind than its own.
-  void send(const SocketAddress& to, std::span<const std::byte> bytes);
+  /// Sends a datagram, also to an address of another kind than its own. To a unix socket `file`, a descriptor, goes
+  /// with it, unless it is negative.
+  void send(const SocketAddress& to, std::span<const std::byte> bytes, int file = -1);
 
   /// The first bytes of a datagram.
   using Beginning = std::array<std::byte, 8>;
@@ -76,7 +78,8 @@ class DatagramSocket {
   static constexpr std::size_t kBatch = 16;
   using Batch = std::array<Datagram, kBatch>;
 
-  /// Takes datagrams that wait, oldest first. Returns how many; fewer than kBatch: none waits.
+  /// Takes datagrams that wait, oldest first. Returns how many; fewer than kBatch: none waits. A descriptor for which
+  /// this process has no number free is dropped, and others than the first of a datagram.
   [[nodiscard]] std::size_t receive(Batch& into) const;
 
  private:

@@ -30,8 +30,8 @@
 namespace troupe {
 
 /// The protocol versions that this build supports.
-inline constexpr std::uint16_t kProtocolVersionMin = 10;
-inline constexpr std::uint16_t kProtocolVersionMax = 10;
+inline constexpr std::uint16_t kProtocolVersionMin = 11;
+inline constexpr std::uint16_t kProtocolVersionMax = 11;
 
 /// A node's description of itself.
 struct HandshakeIdentity {

@@ -1,7 +1,11 @@
 #include "node/links/pulse.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <bit>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 namespace troupe {
@@ -20,7 +24,16 @@ void Pulse::aim(const NodeName& peer, const Target& target, std::uint64_t number
 }
 
 void Pulse::trust(std::uint32_t slot, const NodeName& peer, Incarnation incarnation, const PulseKey& key) {
+  seen_.erase(peer);  // of an earlier session
   trusted_.insert_or_assign(slot, Trusted{.peer = peer, .incarnation = incarnation, .key = key});
+}
+
+void Pulse::distrust(std::uint32_t slot) {
+  const auto trusted = trusted_.find(slot);
+  if (trusted == trusted_.end()) return;
+  if (const auto seen = seen_.find(trusted->second.peer); seen != seen_.end() && seen->second.slot == slot)
+    seen_.erase(seen);
+  trusted_.erase(trusted);
 }
 
 void Pulse::forget(const NodeName& peer) {
@@ -28,7 +41,8 @@ void Pulse::forget(const NodeName& peer) {
   aimed_.erase(peer);
 }
 
-std::optional<FailureDetector::Event> Pulse::take(std::span<const std::byte> datagram, TimePoint now) {
+std::optional<FailureDetector::Event> Pulse::take(std::span<const std::byte> datagram, TimePoint now,
+                                                  const detail::FileDescriptor& file) {
   const std::optional<Beat> beat = decode_beat(datagram);
   const auto found = beat ? trusted_.find(beat->slot) : trusted_.end();
   if (found == trusted_.end() || beat->number <= found->second.last || !is_proved(datagram, found->second.key)) {
@@ -37,24 +51,71 @@ std::optional<FailureDetector::Event> Pulse::take(std::span<const std::byte> dat
   }
   Trusted& trusted = found->second;
   trusted.last = beat->number;
+  learn(trusted, *beat, file);
   return detector_.heard(trusted.peer, trusted.incarnation, beat->said, now);
 }
 
+/// What the beat says of the two pages. A peer's page is mapped once in a session.
+void Pulse::learn(const Trusted& from, const Beat& beat, const detail::FileDescriptor& file) {
+  auto seen = seen_.find(from.peer);
+  if (file.is_open() && (seen == seen_.end() || seen->second.slot != beat.slot)) {
+    if (auto page = PeerPulsePage::map(file)) {
+      const std::uint32_t count = page.value().read().count;
+      Seen now{.slot = beat.slot, .incarnation = from.incarnation, .page = std::move(page).value(), .count = count};
+      seen = seen_.insert_or_assign(from.peer, std::move(now)).first;
+    }
+  }
+  const auto aimed = aimed_.find(from.peer);
+  if (aimed == aimed_.end()) return;
+  aimed->second.is_seen = beat.sees;
+  if (beat.sees) aimed->second.unseen = 0;
+  aimed->second.owes = seen != seen_.end() && !beat.is_seen;
+}
+
+/// Pages count once both sides read them: until then beats do, which also say whether their sender hears this node.
+void Pulse::read_pages(TimePoint now, std::vector<FailureDetector::Event>& events) {
+  for (auto& [peer, seen] : seen_) {
+    const auto aimed = aimed_.find(peer);
+    if (aimed == aimed_.end() || !aimed->second.is_seen) continue;
+    const PulseShown shown = seen.page.read();
+    if (std::exchange(seen.count, shown.count) == shown.count) continue;
+    const FailureDetector::Said said{.interval = shown.interval, .deaf = Duration{0}};
+    if (const auto event = detector_.heard(peer, seen.incarnation, said, now)) events.push_back(*event);
+  }
+}
+
 Pulse::Due Pulse::tick(TimePoint now) {
+  Due due;
+  read_pages(now, due.events);
   FailureDetector::Verdicts verdicts = detector_.tick(now);
-  Due due{.events = std::move(verdicts.events), .beats = {}, .next = verdicts.next};
+  std::ranges::move(verdicts.events, std::back_inserter(due.events));
+  due.next = verdicts.next;
+  if (page_ && !verdicts.heartbeats.empty()) page_->beat(verdicts.heartbeats.front().said.interval);
   for (const auto& [peer, said] : verdicts.heartbeats) {
     const auto found = aimed_.find(peer);
     if (found == aimed_.end()) continue;
     Aimed& aimed = found->second;
-    const Beat beat{.slot = aimed.target.slot, .number = ++aimed.sent, .said = said};
-    Outgoing outgoing{.to = aimed.target.address};
-    const auto after_mark = std::ranges::copy(aimed.target.mark, outgoing.bytes.begin()).out;
-    std::ranges::copy(encode(beat, aimed.target.key), after_mark);
-    due.beats.push_back(outgoing);
+    const bool owes = std::exchange(aimed.owes, false);
+    const bool by_page = aimed.is_seen && seen_.contains(peer);
+    if (!by_page || owes) due.beats.push_back(next_beat(peer, aimed, said));
   }
   if (detector_.watched() > kManyPeers) due.next = std::min(*due.next, now + kManyPeersRead);
   return due;
+}
+
+Pulse::Outgoing Pulse::next_beat(const NodeName& peer, Aimed& aimed, const FailureDetector::Said& said) const {
+  const Beat beat{.slot = aimed.target.slot,
+                  .number = ++aimed.sent,
+                  .said = said,
+                  .sees = seen_.contains(peer),
+                  .is_seen = aimed.is_seen};
+  Outgoing outgoing{.to = aimed.target.address};
+  const auto after_mark = std::ranges::copy(aimed.target.mark, outgoing.bytes.begin()).out;
+  std::ranges::copy(encode(beat, aimed.target.key), after_mark);
+  // A beat may be lost, and a peer that cannot map the page is given it seldom.
+  const bool is_near = aimed.target.address.family() == AF_UNIX;
+  if (page_ && is_near && !aimed.is_seen && std::has_single_bit(++aimed.unseen)) outgoing.file = page_->descriptor();
+  return outgoing;
 }
 
 }  // namespace troupe

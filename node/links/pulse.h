@@ -5,24 +5,34 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "actors/link.h"
 #include "actors/sessions/failure_detector.h"
+#include "node/file_descriptor.h"
 #include "node/links/beat.h"
+#include "node/links/pulse_page.h"
 #include "node/links/socket_address.h"
 
 namespace troupe {
 
 /// A plain class: datagrams and times go in, datagrams and verdicts come out. It knows the sessions from the link's
-/// handshakes, so no other sender can keep a dead peer alive. Thread rule: one thread at a time.
+/// handshakes, so no other sender can keep a dead peer alive.
+///
+/// A node with a page gives it to the peers of its host, with its first beats. When each of two nodes reads the other's
+/// page and knows that it is read, neither sends the other beats any more.
+/// Thread rule: one thread at a time.
 class Pulse {
  public:
-  explicit Pulse(FailureDetectorOptions options) : detector_(options) {}
+  /// `page`: of this node, or none.
+  explicit Pulse(FailureDetectorOptions options, std::optional<PulsePage> page = std::nullopt)
+      : detector_(options), page_(std::move(page)) {}
 
   /// The address and the contents of beats to one peer.
   struct Target {
@@ -38,7 +48,7 @@ class Pulse {
 
   /// Beats with `slot` that are proved with `key` belong to that life.
   void trust(std::uint32_t slot, const NodeName& peer, Incarnation incarnation, const PulseKey& key);
-  void distrust(std::uint32_t slot) { trusted_.erase(slot); }
+  void distrust(std::uint32_t slot);
 
   /// The peer is up: sends it beats, and judges its silence.
   void watch(const NodeName& peer, Incarnation incarnation, Duration lease, TimePoint now) {
@@ -46,13 +56,15 @@ class Pulse {
   }
   void forget(const NodeName& peer);
 
-  /// Takes a received datagram without its mark. Counts those of
-  /// unknown sessions and repeated ones.
-  [[nodiscard]] std::optional<FailureDetector::Event> take(std::span<const std::byte> datagram, TimePoint now);
+  /// Takes a received datagram without its mark, and the descriptor that came with it. Counts those of unknown sessions
+  /// and repeated ones.
+  [[nodiscard]] std::optional<FailureDetector::Event> take(std::span<const std::byte> datagram, TimePoint now,
+                                                           const detail::FileDescriptor& file = {});
 
   struct Outgoing {
     SocketAddress to;
     std::array<std::byte, std::tuple_size_v<PulseMark> + Beat::kBytes> bytes{};  ///< the mark, the beat
+    int file = -1;  ///< the descriptor that goes with it; -1: none
   };
   struct Due {
     std::vector<FailureDetector::Event> events;
@@ -71,6 +83,9 @@ class Pulse {
     Target target;
     std::uint64_t number = 0;
     std::uint64_t sent = 0;
+    bool is_seen = false;      // the peer reads this node's page, as its last beat said
+    bool owes = false;         // the peer does not know that this node reads its page
+    std::uint64_t unseen = 0;  // beats sent since the peer last said that it reads the page
   };
   struct Trusted {
     NodeName peer;
@@ -78,8 +93,21 @@ class Pulse {
     PulseKey key;
     std::uint64_t last = 0;  // number of the last beat
   };
+  /// The page of a peer, which came in the session `slot`.
+  struct Seen {
+    std::uint32_t slot = 0;
+    Incarnation incarnation;
+    PeerPulsePage page;
+    std::uint32_t count = 0;  // as it was read last
+  };
+
+  void learn(const Trusted& from, const Beat& beat, const detail::FileDescriptor& file);
+  void read_pages(TimePoint now, std::vector<FailureDetector::Event>& events);
+  [[nodiscard]] Outgoing next_beat(const NodeName& peer, Aimed& aimed, const FailureDetector::Said& said) const;
 
   FailureDetector detector_;
+  std::optional<PulsePage> page_;
+  std::map<NodeName, Seen> seen_;
   std::map<NodeName, Aimed> aimed_;
   std::unordered_map<std::uint32_t, Trusted> trusted_;  // by slot
   std::uint64_t refused_ = 0;

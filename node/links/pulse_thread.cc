@@ -115,14 +115,14 @@ void PulseThread::read(const DatagramSocket& socket, std::size_t most) {
     count = socket.receive(batch);
     for (const Datagram& datagram : std::span(batch).first(count)) {
       const auto beat = datagram.content().subspan(std::min(datagram.size, kMarkBytes));
-      if (const auto event = pulse_.take(beat, now())) tell_(*event);
+      if (const auto event = pulse_.take(beat, now(), datagram.file)) tell_(*event);
     }
   }
 }
 
 void PulseThread::beat() {
   const Pulse::Due due = pulse_.tick(now());
-  for (const Pulse::Outgoing& beat : due.beats) socket_.send(beat.to, beat.bytes);
+  for (const Pulse::Outgoing& beat : due.beats) socket_.send(beat.to, beat.bytes, beat.file);
   for (const FailureDetector::Event& event : due.events) tell_(event);
   next_ = due.next;
 }

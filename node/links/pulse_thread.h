@@ -16,6 +16,7 @@
 #include "messages/error.h"
 #include "node/links/datagram_socket.h"
 #include "node/links/pulse.h"
+#include "node/links/pulse_page.h"
 #include "node/links/wake_up.h"
 
 namespace troupe {
@@ -28,7 +29,9 @@ class PulseThread {
   using Tell = std::function<void(const FailureDetector::Event& event)>;
   using Failed = std::function<void(const Error& why)>;
 
-  PulseThread(DatagramSocket socket, FailureDetectorOptions options) : socket_(std::move(socket)), pulse_(options) {}
+  /// `page`: for peers of this host, or none.
+  PulseThread(DatagramSocket socket, FailureDetectorOptions options, std::optional<PulsePage> page = std::nullopt)
+      : socket_(std::move(socket)), pulse_(options, std::move(page)) {}
   ~PulseThread() { stop(); }
   PulseThread(const PulseThread&) = delete;
   PulseThread& operator=(const PulseThread&) = delete;

@@ -62,6 +62,7 @@ Result<std::unique_ptr<Link>> open_zmq_link(LinkRequest request, std::string lis
   options.cluster_id = std::move(request.cluster_id);
   options.secret = request.secret;
   options.silence = request.silence;
+  options.pulse_page = request.shared_memory_max > 0;
   options.bind = std::move(listen);
   options.advertise = request.options["advertise"];
   if (const auto ports = request.options.find("ports"); ports != request.options.end()) {

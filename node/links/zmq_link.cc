@@ -76,6 +76,13 @@ Result<Unit> guard_with_keys(ZmqLinkParts& parts, ZmqSocket& router, const Publi
   return router.secure_as_server(with.keys->own_keys());
 }
 
+/// Without memory for a page, all heartbeats are sent.
+std::optional<PulsePage> page_of(const ZmqLinkOptions& options) {
+  if (!options.pulse_page || !options.bind.starts_with("ipc://")) return std::nullopt;
+  auto page = PulsePage::make();
+  return page ? std::optional(std::move(page).value()) : std::nullopt;
+}
+
 /// Binds to options.bind; where that leaves the port open, to the lowest free one of options.ports.
 Result<std::string> bind_of(ZmqSocket& router, const ZmqLinkOptions& options) {
   std::optional<TcpPlace> place = TcpPlace::parse(options.bind);
@@ -185,7 +192,7 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
                          .incarnation = parts.options.incarnation,
                          .address = told_to_peers(bound.value(), parts.options.advertise)},
                 .cluster_id = parts.options.cluster_id};
-  parts.pulse = std::make_shared<PulseThread>(std::move(beats).value(), parts.options.silence);
+  parts.pulse = std::make_shared<PulseThread>(std::move(beats).value(), parts.options.silence, page_of(parts.options));
   parts.self.pulse = {.address = parts.pulse->address_beside(parts.self.peer.address),
                       .lease = parts.options.silence.lease};
   return std::unique_ptr<ZmqLink>(new ZmqLink(std::move(state)));

@@ -56,6 +56,7 @@ struct ZmqLinkOptions {
   bool repeats_up = false;  ///< `connect` to a peer that is up ends in another on_link_up; otherwise in nothing
 
   FailureDetectorOptions silence = {};  ///< the rate of heartbeats, and the judgement of silence
+  bool pulse_page = true;  ///< over unix sockets, heartbeats to peers that map this node's page are not sent
 
   /// Called with one line per refused connection, message or key, on the link's thread and on that of its ZAP handler,
   /// at most five per second on each; may be empty.

@@ -12,6 +12,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -189,7 +190,7 @@ void check_one_that_floods_hides_no_other(const std::string& beside) {
     judge.give([peer](Pulse& pulse, TimePoint now) { pulse.watch(peer, kLife, 1h, now); });
   }
   const auto send = [&](DatagramSocket& from, std::uint32_t slot, std::uint64_t number) {
-    std::array<std::byte, 40> datagram{};
+    std::array<std::byte, std::tuple_size_v<PulseMark> + Beat::kBytes> datagram{};
     std::ranges::copy(encode({.slot = slot, .number = number, .said = kDeaf}, key), datagram.begin() + 8);
     from.send(inboxes[slot], datagram);
   };
