@@ -19,6 +19,7 @@ enum class FrameMemory : std::uint8_t {
   own,      ///< of this process
   leased,   ///< of this process, and the receiver maps it: the bytes do not travel. Only a link makes such frames
   foreign,  ///< of another process, which is not to change it, but could: read each byte once before it is checked
+  missing,  ///< of another process, and this one could not map it: the frame has no bytes, its message cannot be read
 };
 
 /// One piece of a message: bytes, and the owner that keeps them alive and unchanged while any copy of the frame exists.

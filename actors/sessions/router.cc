@@ -297,7 +297,8 @@ void Router::take(TimePoint now, PeerState& peer, Session::Received received) {
   }
 }
 
-/// Decodes a message and delivers it. If it is malformed, ends the session with its sender and returns false.
+/// Decodes a message and delivers it; one that there is no memory for fails. If it is malformed, ends the session with
+/// its sender and returns false.
 bool Router::open(TimePoint now, PeerState& peer, Session::Delivered message) {
   const Peer& from = peer.peer;
   std::shared_ptr<CallCredit> credit;
@@ -305,6 +306,10 @@ bool Router::open(TimePoint now, PeerState& peer, Session::Delivered message) {
     credit = std::make_shared<CallCredit>(peer.session->account(), message.charge, message.bytes);
   }
   auto decoded = msg::decode(message.frames);
+  if (!decoded && decoded.error().code == ErrorCode::resource_exhausted) {
+    refuse_for_memory(now, peer, message.frames.front());
+    return true;
+  }
   if (!decoded) {
     callbacks_.warn(fmt::format("a message from {} cannot be read: {}", from.name, decoded.error().text()));
     callbacks_.give_up(from.name, {});

@@ -236,6 +236,7 @@ class Session {
   void deliver_riders(const SessionHeader& header, Frames& frames, Received& out);
   void complete(std::size_t lane, Frames frames, Received& out);
   void deliver(std::size_t lane, Delivered message, Received& out);
+  [[nodiscard]] bool holds_too_many(std::size_t lane, std::uint64_t number) const;
   void release_held(std::uint64_t express, Received& out);
   void use_up(std::size_t lane, const Delivered& message);
   void extend(std::size_t lane, Received& out);

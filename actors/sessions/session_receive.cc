@@ -47,7 +47,9 @@ Result<Session::Received> Session::receive(TimePoint now, Frames packet) {
     case SessionKind::data: {
       packet.erase(packet.begin());
       std::vector<InLane::Packet> ready = std::exchange(ready_, {});
-      const InLane::Taken taken = in_[lane].lane.take(now, {header, std::move(packet)}, ready);
+      const InLane::Taken taken = holds_too_many(lane, header.number)
+                                      ? InLane::Taken::overflow
+                                      : in_[lane].lane.take(now, {header, std::move(packet)}, ready);
       duplicates_ += taken == InLane::Taken::duplicate;
       overflow_ += taken == InLane::Taken::overflow;
       for (InLane::Packet& next : ready) {
@@ -85,6 +87,13 @@ Result<Session::Received> Session::receive(TimePoint now, Frames packet) {
   };
   if (!goodbye_told_ && std::ranges::all_of(in_, all_came)) out.goodbye = goodbye_told_ = true;
   return out;
+}
+
+/// Returns whether packet `number` must come again later: so many messages of its lane wait for the express lane. Those
+/// of no bytes are not limited by grants.
+bool Session::holds_too_many(std::size_t lane, std::uint64_t number) const {
+  const Incoming& in = in_[lane];
+  return in.held.size() >= options_.in.window_messages && number > in.lane.delivered();
 }
 
 std::optional<Error> Session::refusal(const SessionHeader& header, const Frames& packet) const {
@@ -147,6 +156,11 @@ Result<Unit> Session::take(TimePoint now, std::size_t lane, InLane::Packet packe
         in.received += in.message.bytes;
       }
       deliver_riders(header, packet.frames, out);
+      if (std::ranges::any_of(packet.frames, [](const Frame& frame) { return frame.memory == FrameMemory::missing; })) {
+        out.no_memory_for.push_back(std::move(packet.frames.front()));
+        discard(lane);
+        return Unit{};
+      }
       complete(lane, std::move(packet.frames), out);
       return Unit{};
     }

@@ -459,6 +459,46 @@ boost::test_tools::assertion_result refuses_half_a_tebibyte(boost::unit_test::te
   return refused;
 }
 
+BOOST_AUTO_TEST_CASE(messages_of_no_bytes_that_wait_for_a_small_one_are_bounded,
+                     *label("attack") * label("fault-F42")) {
+  const SessionOptions options = tight();
+  Session bob(kBob, kAlice, options);
+  SessionHeader waits{.lane = SessionLane::words, .part = Part::whole, .from = kAlice, .to = kBob, .after = 1};
+  const auto pass = [&](std::uint64_t first, std::uint64_t last) {
+    std::size_t delivered = 0;
+    for (waits.number = first; waits.number <= last; ++waits.number) {
+      const auto received = bob.receive(at(0ms), {encode(waits), frame("")});
+      BOOST_REQUIRE(received.ok());
+      delivered += received.value().delivered.size();
+    }
+    return delivered;
+  };
+  const std::uint64_t window = options.in.window_messages;
+  BOOST_TEST(pass(1, 10 * window) == 0U);
+  BOOST_TEST(bob.counts().overflow == 9 * window);
+  const SessionHeader small{.lane = SessionLane::express, .part = Part::whole, .from = kAlice, .to = kBob, .number = 1};
+  const auto released = bob.receive(at(0ms), {encode(small), frame("small")});
+  BOOST_REQUIRE(released.ok());
+  BOOST_TEST(released.value().delivered.size() == window + 1);
+  BOOST_TEST(pass(window + 1, 2 * window) == window);  // sent again
+}
+
+BOOST_AUTO_TEST_CASE(message_in_memory_that_cannot_be_mapped_fails_and_the_next_one_arrives, *label("fault-F14")) {
+  Session bob(kBob, kAlice, tight());
+  SessionHeader header{.lane = SessionLane::words, .part = Part::whole, .from = kAlice, .to = kBob, .number = 1};
+  Frame missing;
+  missing.memory = FrameMemory::missing;
+  const auto failed = bob.receive(at(0ms), {encode(header), frame("h"), frame("body"), missing});
+  BOOST_REQUIRE(failed.ok());
+  BOOST_TEST(failed.value().delivered.empty());
+  BOOST_REQUIRE_EQUAL(failed.value().no_memory_for.size(), 1U);
+  BOOST_TEST(text(failed.value().no_memory_for[0]) == "h");
+  header.number = 2;
+  const auto next = bob.receive(at(0ms), {encode(header), frame("next"), frame("body")});
+  BOOST_REQUIRE(next.ok());
+  BOOST_REQUIRE_EQUAL(next.value().delivered.size(), 1U);
+}
+
 BOOST_AUTO_TEST_CASE(claimed_size_takes_no_memory_and_one_without_memory_is_told,
                      *label("fault-F14") * label("fault-F42") *
                          boost::unit_test::precondition(refuses_half_a_tebibyte)) {

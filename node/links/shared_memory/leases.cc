@@ -113,11 +113,14 @@ Result<std::shared_ptr<const LeasePage>> LeasePage::map(const FileDescriptor& fi
 std::atomic_ref<std::uint64_t> LeasePage::word(std::size_t slot) const noexcept { return word_of(*memory_, slot); }
 
 void LeasePage::give_back(LeaseId lease) const noexcept {
-  word(lease.slot).store(lease.generation, std::memory_order_release);
+  const auto place = word(lease.slot);
+  std::uint64_t last = place.load(std::memory_order_relaxed);
+  while (last < lease.generation && !place.compare_exchange_weak(last, lease.generation, std::memory_order_release)) {
+  }
 }
 
 bool LeasePage::was_given_back(LeaseId lease) const noexcept {
-  return word(lease.slot).load(std::memory_order_acquire) == lease.generation;
+  return word(lease.slot).load(std::memory_order_acquire) >= lease.generation;
 }
 
 }  // namespace troupe::detail

@@ -18,8 +18,8 @@
 
 namespace troupe::detail {
 
-/// A lease by its place in the page. Generations never repeat, also not in a later page of the same two nodes: they
-/// begin at a random number.
+/// A lease by its place in the page. Generations grow, and never repeat, also not in a later page of the same two
+/// nodes: they begin at a random number.
 struct LeaseId {
   std::uint32_t slot = 0;
   std::uint64_t generation = 0;
@@ -87,8 +87,9 @@ class LeasePage {
   [[nodiscard]] static Result<std::shared_ptr<const LeasePage>> map(const FileDescriptor& file);
   explicit LeasePage(std::shared_ptr<const Mapping> memory) : memory_(std::move(memory)) {}
 
-  /// REQUIRES: lease.slot < kLeasesMax.
+  /// Has no effect if a later lease of the slot was given back. REQUIRES: lease.slot < kLeasesMax.
   void give_back(LeaseId lease) const noexcept;
+  /// Returns whether that lease, or a later one of the slot, was given back.
   [[nodiscard]] bool was_given_back(LeaseId lease) const noexcept;
 
  private:

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <string>
 #include <system_error>
 
@@ -52,6 +53,10 @@ Result<std::shared_ptr<const Mapping>> map_segment(const FileDescriptor& file, s
     return failure(ErrorCode::protocol_violation, "a peer sent memory that it could take away");
   if (bytes == 0 || status.st_size != static_cast<off_t>(bytes))
     return failure(ErrorCode::protocol_violation, "a peer sent memory of another size than it said");
+  constexpr std::uint64_t kBlockBytes = 512;  // of stat
+  if (static_cast<std::uint64_t>(status.st_blocks) * kBlockBytes < bytes)
+    return failure(ErrorCode::protocol_violation,
+                   "a peer sent memory that does not exist: this node would have to pay for it");
   return mapped(file, bytes, writers == Writers::all ? PROT_READ | PROT_WRITE : PROT_READ);
 }
 

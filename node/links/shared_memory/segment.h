@@ -39,8 +39,8 @@ enum class Writers : std::uint8_t { owner, all };
 /// for want of memory. Errors: resource_exhausted.
 [[nodiscard]] Result<Segment> make_segment(std::size_t bytes, Writers writers);
 
-/// Maps a segment of another process. Errors: protocol_violation if it has another size or is not sealed, so that its
-/// owner could take memory away under a reader; resource_exhausted.
+/// Maps a segment of another process. Errors: protocol_violation if it has another size, has no memory yet or is not
+/// sealed, so that its owner could take memory away under a reader; resource_exhausted.
 [[nodiscard]] Result<std::shared_ptr<const Mapping>> map_segment(const FileDescriptor& file, std::size_t bytes,
                                                                  Writers writers);
 

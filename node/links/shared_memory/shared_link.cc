@@ -265,7 +265,6 @@ void SharedLink::send(const NodeName& to, LinkLane lane, Frames packet) {
     entries.back().frame = static_cast<std::uint32_t>(i);
   }
   if (entries.empty()) return transmit(to, lane, std::move(packet));
-  if (entries.empty()) return transmit(to, lane, std::move(packet));
   Frames travelling{detail::encode(entries)};
   for (Frame& frame : packet) {
     if (!is_leased(frame)) travelling.push_back(std::move(frame));
@@ -351,32 +350,32 @@ std::optional<Frames> SharedLink::with_shared(Other& from, Frames packet) {
 
 std::optional<Frame> SharedLink::shared_frame(Other& from, const SharedEntry& entry) {
   if (entry.lease.slot >= detail::kLeasesMax) return std::nullopt;
-  for (bool looked = false;; looked = true) {
-    {
-      const std::lock_guard lock(from.mutex);
-      const auto segment = from.segments.find(entry.segment);
-      if (from.page && segment != from.segments.end()) {
-        if (!segment->second) return Frame{};
-        const std::span<const std::byte> memory = segment->second->bytes();
-        if (!lies_in(entry.offset, entry.bytes, memory.size())) return std::nullopt;
-        const auto bytes = memory.subspan(entry.offset, entry.bytes);
-        const auto slot = from.slots.find(entry.lease.slot);
-        std::shared_ptr<const Lease> lease = slot == from.slots.end() ? nullptr : slot->second.lease.lock();
-        if (!lease || lease->id() != entry.lease) {
-          // The packet has come again, after its lease was given back: the session drops it.
-          if (from.page->was_given_back(entry.lease)) return Frame{};
-          lease = std::make_shared<const Lease>(entry.lease, from.page, segment->second);
-          from.hold(lease, bytes);
-        }
-        return Frame{bytes, std::move(lease), FrameMemory::foreign};
-      }
-    }
-    if (looked) {  // this process had no descriptor free for it
-      say(from, {.kind = SharedControl::Kind::not_received, .number = entry.segment, .inbox = {}});
-      return std::nullopt;
-    }
+  auto segment = from.segment(entry.segment);
+  if (!segment || !*segment) {
     take_inbox();  // the segment was put there before the packet was sent
+    segment = from.segment(entry.segment);
   }
+  // This process had no descriptor free for it, or no memory. The peer hands it over again with the next packet.
+  if (!segment || !*segment)
+    say(from, {.kind = SharedControl::Kind::not_received, .number = entry.segment, .inbox = {}});
+  if (!segment) return std::nullopt;
+  const std::lock_guard lock(from.mutex);
+  return from.page ? frame_in(from, entry, *segment) : std::nullopt;
+}
+
+std::optional<Frame> SharedLink::frame_in(Other& from, const SharedEntry& entry,
+                                          const std::shared_ptr<const detail::Mapping>& segment) {
+  if (segment && !lies_in(entry.offset, entry.bytes, segment->bytes().size())) return std::nullopt;
+  const auto slot = from.slots.find(entry.lease.slot);
+  std::shared_ptr<const Lease> lease = slot == from.slots.end() ? nullptr : slot->second.lease.lock();
+  const bool is_held = lease && lease->id() == entry.lease;
+  // The packet has come again, after its lease was given back: the session drops it.
+  if (!is_held && from.page->was_given_back(entry.lease)) return Frame{};
+  if (!is_held) lease = std::make_shared<const Lease>(entry.lease, from.page, segment);
+  if (!segment) return Frame{{}, std::move(lease), FrameMemory::missing};
+  const auto bytes = segment->bytes().subspan(entry.offset, entry.bytes);
+  if (!is_held) from.hold(lease, bytes);
+  return Frame{bytes, std::move(lease), FrameMemory::foreign};
 }
 
 std::optional<Frame> SharedLink::own_frame(Other& from, const SharedEntry& entry) const {

@@ -107,6 +107,9 @@ class SharedLink final : public Link, private LinkSink {
   void take_inbox();
   [[nodiscard]] std::optional<Frames> with_shared(Other& from, Frames packet);
   [[nodiscard]] std::optional<Frame> shared_frame(Other& from, const detail::SharedEntry& entry);
+  /// `segment`: null if it could not be mapped. REQUIRES: `from.mutex` is held; `from.page`.
+  [[nodiscard]] static std::optional<Frame> frame_in(Other& from, const detail::SharedEntry& entry,
+                                                     const std::shared_ptr<const detail::Mapping>& segment);
   [[nodiscard]] std::optional<Frame> own_frame(Other& from, const detail::SharedEntry& entry) const;
   using BlocksToCome = std::map<std::size_t, std::size_t>;  // by size of block
   /// Returns how many blocks the tensors of one message take at most; nothing if they are few.

@@ -223,7 +223,7 @@ void SharedLink::take_inbox() {
         if (auto page = LeasePage::map(what->file); page && !from.page) from.page = page.value();
         break;
       case HandOver::segment:
-        // null: it could not be mapped, and messages that need it fail
+        // null: it could not be mapped; messages that need it fail, and the next one asks for it again
         if (auto memory = detail::map_segment(what->file, what->bytes, detail::Writers::owner)) {
           from.segments[what->segment] = memory.value();
         } else {

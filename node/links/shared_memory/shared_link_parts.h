@@ -70,6 +70,13 @@ struct SharedLink::Other {
     std::span<const std::byte> bytes;
   };
 
+  /// Returns a segment of the peer; null: it could not be mapped; nullopt: it has not come. Takes `mutex`.
+  [[nodiscard]] std::optional<std::shared_ptr<const detail::Mapping>> segment(std::uint32_t number) {
+    const std::lock_guard lock(mutex);
+    const auto found = segments.find(number);
+    return found == segments.end() ? std::nullopt : std::optional(found->second);
+  }
+
   /// Returns the lease whose frame has `bytes` whole; null if there is none. REQUIRES: mutex is held.
   [[nodiscard]] std::shared_ptr<const detail::Lease> lease_over(std::span<const std::byte> bytes) const {
     auto after = by_address.upper_bound(bytes.data());
@@ -102,7 +109,7 @@ struct SharedLink::Other {
   detail::FileDescriptor process;              ///< of the peer; tells its end. Open: frames can be shared
   // The peer's memory here.
   std::shared_ptr<const detail::LeasePage> page;
-  std::map<std::uint32_t, std::shared_ptr<const detail::Mapping>> segments;
+  std::map<std::uint32_t, std::shared_ptr<const detail::Mapping>> segments;  ///< null: it could not be mapped
   std::unordered_map<std::uint32_t, Held> slots;
   std::map<const std::byte*, std::uint32_t> by_address;  ///< slots by the first byte of their frame
   OtherGpus gpus;

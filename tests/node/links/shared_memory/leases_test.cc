@@ -86,6 +86,11 @@ BOOST_AUTO_TEST_CASE(a_late_word_of_an_earlier_lease_ends_nothing) {
   BOOST_TEST(both.table->find(second) != nullptr);
   BOOST_TEST(both.page->was_given_back(first));
   BOOST_TEST(!both.page->was_given_back(second));
+  both.page->give_back(second);
+  both.page->give_back(first);  // once more: it does not undo the other's end
+  BOOST_TEST(both.page->was_given_back(first));
+  both.table->collect();
+  BOOST_TEST(both.is_idle());
 }
 
 BOOST_AUTO_TEST_CASE(beyond_the_most_leases_there_is_none_until_one_ends) {

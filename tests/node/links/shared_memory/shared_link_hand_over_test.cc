@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <thread>
@@ -223,6 +224,53 @@ BOOST_AUTO_TEST_CASE(a_segment_for_which_no_descriptor_was_free_is_handed_over_a
     return !two.b.sink.messages().empty();
   });
   BOOST_TEST(equal(two.b.sink.messages().front().frames.at(3), sent));
+}
+
+/// As long as it lives this process can map little more memory than it has.
+class LittleMemory {
+ public:
+  LittleMemory() {
+    getrlimit(RLIMIT_AS, &limit_);
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlimit little{.rlim_cur = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + 16 * kMib,
+                        .rlim_max = limit_.rlim_max};
+    setrlimit(RLIMIT_AS, &little);
+  }
+  ~LittleMemory() { setrlimit(RLIMIT_AS, &limit_); }
+  LittleMemory(const LittleMemory&) = delete;
+  LittleMemory& operator=(const LittleMemory&) = delete;
+
+ private:
+  rlimit limit_{};
+};
+
+BOOST_AUTO_TEST_CASE(a_segment_that_cannot_be_mapped_is_missing_in_its_messages_and_asked_for_again) {
+  Two two;
+  // Two tensors in one segment, of a size that fits into no memory that is left.
+  Frames message{frame_of("header"), frame_of("body"), random_frame(64 * kMib, two.random),
+                 random_frame(64 * kMib, two.random)};
+  two.a.link->share("b", message);
+  message.insert(message.begin(), frame_of("session"));
+  {
+    const LittleMemory little;
+    two.a.link->send("b", LinkLane::bulk, message);
+    two.b.sink.wait_messages(1);
+  }
+  for (const std::size_t tensor : {3U, 4U}) {
+    const Frame missing = two.b.sink.messages().front().frames.at(tensor);
+    BOOST_TEST((missing.memory == FrameMemory::missing));
+    BOOST_TEST(missing.bytes.empty());
+  }
+  two.b.sink.forget_messages();
+  until([&] {
+    Frames none;
+    two.a.link->share("b", none);
+    return use_of(two.a).leases == 0;
+  });
+  const Frame next = random_frame(64 * kMib, two.random);
+  until([&] { return equal(two.pass({next}).at(0), next); });
+  BOOST_TEST((two.pass({next}).at(0).memory == FrameMemory::foreign));
 }
 
 BOOST_AUTO_TEST_CASE(a_packet_for_an_earlier_life_of_a_peer_travels_with_its_bytes) {

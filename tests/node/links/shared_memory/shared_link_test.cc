@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -476,6 +477,15 @@ BOOST_AUTO_TEST_CASE(memory_that_its_owner_could_take_away_is_refused) {
   const detail::FileDescriptor unsealed(::memfd_create("test", MFD_CLOEXEC));
   BOOST_REQUIRE(::ftruncate(unsealed.get(), 8192) == 0);
   const auto mapped = detail::map_segment(unsealed, 8192, detail::Writers::owner);
+  BOOST_TEST((mapped.error().code == ErrorCode::protocol_violation));
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_does_not_exist_yet_is_refused, *boost::unit_test::label("attack")) {
+  constexpr std::size_t kBytes = std::size_t{1} << 40;
+  const detail::FileDescriptor sparse(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  BOOST_REQUIRE(::ftruncate(sparse.get(), kBytes) == 0);
+  BOOST_REQUIRE(::fcntl(sparse.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
+  const auto mapped = detail::map_segment(sparse, kBytes, detail::Writers::owner);
   BOOST_TEST((mapped.error().code == ErrorCode::protocol_violation));
 }
 
