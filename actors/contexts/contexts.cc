@@ -44,9 +44,14 @@ class Contexts::Directory {
   /// Returns the context's actor, made if it never was here; null if it has ended.
   [[nodiscard]] ContextActor enter(const ContextId& id) { return ask_in_doubt(id, actors_.enter(id)); }
 
+  /// As enter, for a message to `peer`, which the context counts for if it is made now.
+  [[nodiscard]] ContextActor enter_on_account(const ContextId& id, const NodeName& peer) {
+    return ask_in_doubt(id, actors_.enter(id, last_life_of(peer), node_.accounts().contexts, Refusal::never));
+  }
+
   /// As enter, for a message of `peer`. Errors: resource_exhausted if `peer` has brought as many contexts as it may.
   [[nodiscard]] Result<ContextActor> enter_for(const ContextId& id, const NodeName& peer) {
-    auto entered = actors_.enter(id, node_.membership().life_of(peer), node_.accounts().contexts);
+    auto entered = actors_.enter(id, last_life_of(peer), node_.accounts().contexts);
     if (entered.refused) return *entered.refused;
     return ask_in_doubt(id, std::move(entered));
   }
@@ -54,7 +59,7 @@ class Contexts::Directory {
   /// As enter, for a message of `peer` that cannot be refused: it ends something, and may precede the call that it is
   /// about.
   [[nodiscard]] ContextActor enter_to_end(const ContextId& id, const NodeName& peer) {
-    auto entered = actors_.enter(id, node_.membership().life_of(peer), node_.accounts().contexts, Refusal::never);
+    auto entered = actors_.enter(id, last_life_of(peer), node_.accounts().contexts, Refusal::never);
     if (entered.is_too_much) node_.give_up(peer, "it aborts more contexts than calls can bring");
     return ask_in_doubt(id, std::move(entered));
   }
@@ -68,9 +73,11 @@ class Contexts::Directory {
   template <class Message>
   void enter_with(const ContextId& id, const NodeName& peer, Message&& message) {
     const auto present = node_.lives().up(peer);
-    const ContextActor actor = enter(id);
+    const ContextActor actor = enter_on_account(id, peer);
     if (!actor) return tell_of_end(id, peer);
     begin_with(actor, present, std::forward<Message>(message));
+    if (const auto was_over = present ? std::nullopt : node_.lives().why_over(peer))
+      end_unmet_of({peer, was_over->incarnation}, *was_over);
   }
 
   /// As above, for a message of `peer`. Returns the error if the message is refused.
@@ -82,7 +89,11 @@ class Contexts::Directory {
     if (actor.value()) {
       begin_with(actor.value(), present, std::forward<Message>(message));
       const auto was_over = present ? std::nullopt : node_.lives().why_over(peer);  // its message was queued here
-      if (was_over) send(actor.value(), PeerDown{{peer, was_over->incarnation}, *was_over});
+      if (was_over) {
+        const NodeLife life{peer, was_over->incarnation};
+        send(actor.value(), PeerDown{life, *was_over});
+        end_unmet_of(life, *was_over);
+      }
     } else {
       tell_of_end(id, peer);
     }
@@ -97,6 +108,17 @@ class Contexts::Directory {
 
   [[nodiscard]] std::vector<std::pair<ContextId, ContextActor>> end_created_by(const NodeLife& life) {
     return actors_.end_created_by(life);
+  }
+
+  /// A peer is gone. Ends the contexts that it brought here and whose creator was never here.
+  void end_unmet_of(const NodeLife& peer, const Error& why) {
+    for (const auto& [id, actor] : actors_.forget_unmet_of(peer)) end_by_death(id, actor, peer.name, why);
+  }
+
+  void end_by_death(const ContextId& id, const ContextActor& actor, const NodeName& peer, const Error& why) const {
+    const Error error = ended_by_death(id, peer, why);
+    send(actor, AbortContext{error, node_.name()});
+    send(actor, StopContext{error});
   }
 
   [[nodiscard]] std::vector<ContextActor> stop(const Error& why) {
@@ -139,6 +161,12 @@ class Contexts::Directory {
   [[nodiscard]] ContextActor ask_in_doubt(const ContextId& id, Actors::Entered entered) const {
     if (entered.in_doubt) node_.notify(id.creator, "", msg::ContextEntered{id});
     return std::move(entered.actor);
+  }
+
+  /// Returns the life of the peer that is up, or was last.
+  [[nodiscard]] NodeLife last_life_of(const NodeName& peer) const {
+    const auto over = node_.lives().why_over(peer);
+    return over ? NodeLife{peer, over->incarnation} : node_.membership().life_of(peer);
   }
 
   /// A peer that goes down meanwhile may have been looked for in the context before the actor knew of it: then the
@@ -272,13 +300,10 @@ void Contexts::hand_on(const ContextId& context, Delivery delivery) {
 }
 
 void Contexts::peer_down(const Peer& peer, const Error& why) {
-  for (const auto& [id, actor] : directory_->end_created_by({peer.name, peer.incarnation})) {
-    const Error error = ended_by_death(id, peer.name, why);
-    directory_->send(actor, AbortContext{error, directory_->node().name()});
-    directory_->send(actor, StopContext{error});
-  }
-  for (const ContextActor& actor : directory_->all())
-    directory_->send(actor, PeerDown{{peer.name, peer.incarnation}, why});
+  const NodeLife life{peer.name, peer.incarnation};
+  for (const auto& [id, actor] : directory_->end_created_by(life)) directory_->end_by_death(id, actor, peer.name, why);
+  directory_->end_unmet_of(life, why);
+  for (const ContextActor& actor : directory_->all()) directory_->send(actor, PeerDown{life, why});
 }
 
 void Contexts::stop(const Error& why) {

@@ -119,6 +119,33 @@ class ActorDirectory {
     return ended;
   }
 
+  /// Removes the actor of an id, unless its creator is or was up here. A later message makes it anew. Returns whether
+  /// it was removed.
+  [[nodiscard]] bool forget_unmet(const Id& id) {
+    Handle forgotten;  // destroyed after the lock is released
+    std::lock_guard lock(mutex_);
+    const auto at = actors_.find(id);
+    if (at == actors_.end() || lives_.has_met(id)) return false;
+    forgotten = std::move(at->second.actor);
+    actors_.erase(at);
+    return true;
+  }
+
+  /// Removes and returns the actors that messages of the life made, unless their creator is or was up here: its death
+  /// would end them, but nothing ends those of a creator that never comes. A later message makes them anew.
+  [[nodiscard]] std::vector<std::pair<Id, Handle>> forget_unmet_of(const NodeLife& life) {
+    std::vector<std::pair<Id, Handle>> forgotten;
+    std::lock_guard lock(mutex_);
+    for (auto next = actors_.begin(); next != actors_.end();) {
+      const auto at = next++;
+      const PeerQuota::Token& token = at->second.token;
+      if (!token || *token != life || lives_.has_met(at->first)) continue;
+      forgotten.emplace_back(at->first, std::move(at->second.actor));
+      actors_.erase(at);
+    }
+    return forgotten;
+  }
+
   /// Prevents new actors of ids that the life created; existing ones stay. REQUIRES: `Lives` says that it is over.
   void creator_gone(const NodeLife& life) {
     std::lock_guard lock(mutex_);

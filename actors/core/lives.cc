@@ -88,6 +88,15 @@ bool Lives::is_up(const NodeLife& life) const {
 
 bool Lives::has_met(const NodeLife& life) const { return is_up(life) || is_over(life); }
 
+bool Lives::has_met(const NodeName& creator, std::uint64_t incarnation_low) const {
+  std::lock_guard lock(mutex_);
+  const auto at = names_.find(creator);
+  if (at == names_.end()) return false;
+  const Name& name = at->second;
+  return name.last.incarnation.low == incarnation_low ||
+         std::ranges::find(name.former, incarnation_low, &Incarnation::low) != name.former.end();
+}
+
 std::optional<Peer> Lives::up(const NodeName& name) const {
   std::lock_guard lock(mutex_);
   const auto at = names_.find(name);

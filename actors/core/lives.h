@@ -62,6 +62,12 @@ class Lives {
   /// Returns whether the life is or was up here; false for a life more than kFormerMax lives ago.
   [[nodiscard]] bool has_met(const NodeLife& life) const;
 
+  /// Returns whether the life that made `id` is or was up here, as above.
+  template <class Tag>
+  [[nodiscard]] bool has_met(const CapabilityId<Tag>& id) const {
+    return has_met(id.creator, id.incarnation);
+  }
+
   /// Returns the life of that name that is up.
   [[nodiscard]] std::optional<Peer> up(const NodeName& name) const;
 
@@ -78,6 +84,7 @@ class Lives {
   };
 
   [[nodiscard]] bool is_over(const NodeName& creator, std::uint64_t incarnation_low) const;
+  [[nodiscard]] bool has_met(const NodeName& creator, std::uint64_t incarnation_low) const;
 
   mutable std::mutex mutex_;
   std::map<NodeName, Name> names_;  // guarded by mutex_

@@ -221,6 +221,7 @@ void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessag
     parcel = pack_message(envelope, msg::Failure{std::move(error)}, packing_);
   }
   accounts_->answers.sent(to, parcel.value().bytes);
+  if (lives_.is_over(to)) std::ignore = accounts_->answers.gone(to);  // it has just ended, and was forgotten before
   host_->send(routing_->router, SendAnswer{to, std::move(parcel).value()});
 }
 

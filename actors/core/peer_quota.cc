@@ -38,11 +38,11 @@ PeerQuota::Counted PeerQuota::take_unrefused(const NodeLife& peer) {
 
 /// Returns the token of a counted thing. Called without the mutex: without memory, the count is given back here.
 PeerQuota::Token PeerQuota::token_of(Counts::iterator at) const {
-  const auto give_back = [table = table_, at](const void*) {
+  const auto give_back = [table = table_, at](const NodeLife*) {
     const std::lock_guard lock(table->mutex);
     if (--at->second == 0) table->counts.erase(at);
   };
-  return {table_.get(), give_back};
+  return {&at->first, give_back};
 }
 
 bool PeerQuota::is_half_used(const NodeLife& peer) const {

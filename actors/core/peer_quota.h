@@ -17,7 +17,8 @@ namespace troupe::detail {
 /// call any member and drop any token.
 class PeerQuota {
  public:
-  using Token = std::shared_ptr<const void>;  ///< null for things of the node itself, which are not counted
+  /// Names the peer. Null for things of the node itself, which are not counted.
+  using Token = std::shared_ptr<const NodeLife>;
 
   /// The bound on things counted beyond `max` because their control message cannot be refused. Such messages precede
   /// calls that are still on their way, and fewer calls than this can be: a peer that reaches it has broken the

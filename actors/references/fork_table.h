@@ -81,6 +81,9 @@ class ForkTable {
   /// whose delete came first (RR-1). Final: the value may be dropped, and later events are answered `revoked`.
   [[nodiscard]] bool ended() const noexcept { return ended_; }
 
+  /// Returns whether no node holds a handle or will report one, and nothing on this node does.
+  [[nodiscard]] bool is_unused() const noexcept { return live_.empty() && awaited_.empty() && holds_ == 0; }
+
   [[nodiscard]] std::size_t fork_count() const noexcept { return live_.size(); }
   [[nodiscard]] std::size_t hold_count() const noexcept { return holds_; }
   /// Returns false while the creating call may still be on its way.

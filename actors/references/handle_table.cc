@@ -137,6 +137,11 @@ bool HandleTable::is_owner(const RRefId& rref, const NodeLife& life) const {
   return at != entries_.end() && at->second.owner == life;
 }
 
+const NodeLife* HandleTable::owner(const RRefId& rref) const {
+  const auto at = entries_.find(rref);
+  return at == entries_.end() ? nullptr : &at->second.owner;
+}
+
 bool HandleTable::may_acknowledge(const RRefId& rref, const ForkId& fork, const NodeLife& life) const {
   const auto at = entries_.find(rref);
   if (at == entries_.end()) return false;

@@ -139,14 +139,16 @@ ForkAcks::Send References::State::acknowledge_to(const NodeName& parent) const {
   };
 }
 
-/// REQUIRES: the mutex is held. The caller counts the hold for which the handle stands.
+/// Returns the node's handle of the value, made if there is none. Handles of a value have one owner, the first that was
+/// named, whatever a later message says. REQUIRES: the mutex is held. The caller counts the hold for which it stands.
 std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, const NodeLife& owner,
                                                           const std::string& type, RRefOrigin origin) {
   std::weak_ptr<RRefHandle>& known = handles[rref];  // before the lock: a handle destroyed here would need the mutex
   auto handle = known.lock();
   if (!handle) {
-    handle = std::make_shared<RRefHandle>(node.weak_from_this(), rref, owner, type, std::move(origin));
-    known = handle;
+    const NodeLife* const first = table.owner(rref);
+    const NodeLife& one = first == nullptr ? owner : *first;
+    known = handle = std::make_shared<RRefHandle>(node.weak_from_this(), rref, one, type, std::move(origin));
   }
   return handle;
 }
@@ -229,8 +231,9 @@ std::vector<std::shared_ptr<RRefHandle>> References::received(std::span<const ms
   {
     std::lock_guard lock(state_->mutex);
     for (const msg::RRefHandout& handout : handouts) {
-      const NodeLife owner{handout.owner, handout.owner_incarnation};
-      handles.push_back(state_->handle_for(handout.rref, owner, handout.type, from));
+      handles.push_back(
+          state_->handle_for(handout.rref, {handout.owner, handout.owner_incarnation}, handout.type, from));
+      const NodeLife& owner = handles.back()->owner();
       if (owner == state_->self) continue;
       const OwnerMet met = state_->node.lives().has_met(owner) ? OwnerMet::yes : OwnerMet::not_yet;
       RRefNotices told = state_->table.received({handout.rref, handout.fork, owner}, parent, met);
@@ -367,10 +370,9 @@ void References::State::use(const RRefId& rref, TurnId turn, UsePurpose purpose,
     untold(core->error(ErrorCode::owner_died, core->name(), {}, "the owner of the value ended before the use began"),
            0);
   };
-  if (purpose.counted_for) make_room(*purpose.counted_for);
-  const std::optional<NodeLife> asker = purpose.asked_by;
-  const auto entered =
-      purpose.counted_for ? owners.enter(rref, *purpose.counted_for, node.accounts().owners) : owners.enter(rref);
+  const std::optional<NodeLife> asker = purpose.counted_for;
+  if (asker) make_room(*asker);
+  const auto entered = asker ? owners.enter(rref, *asker, node.accounts().owners) : owners.enter(rref);
   if (entered.refused) return begin(*entered.refused, 0, nullptr);
   if (!entered.actor) return begin(revoked(rref), 0, nullptr);
   node.host().send(entered.actor, UseArrived{turn, std::move(purpose), watcher,
@@ -487,6 +489,8 @@ void References::handle(const NodeLife& from, const msg::RRefChanged& changed) {
   }
   if (handle && handle->owner() == from) handle->copies().changed(changed.version);
 }
+
+bool References::forget_unmet(const RRefId& rref) { return state_->owners.forget_unmet(rref); }
 
 void References::peer_up(const Peer& peer) {
   RRefNotices notices;

@@ -92,13 +92,20 @@ void RRefOwnerState::use(UseArrived& m) {
 void RRefOwnerState::peer_down(const PeerDown& m) {
   forks_->drop_node(m.life);
   watchers_.erase(m.life);
-  const auto asked_by_it = [&](const UseArrived& use) { return use.purpose.asked_by == m.life; };
+  // A result that is to stay waits for the value without its requester, unless nobody here knows who should make it.
+  const bool may_never_come = !call_came_ && !node_->lives().has_met(rref_);
+  const auto asked_by_it = [&](const UseArrived& use) {
+    return use.purpose.asked_by == m.life || (may_never_come && use.purpose.counted_for == m.life);
+  };
   end_waiting_uses(asked_by_it, node_->error(ErrorCode::cancelled, m.life.name, {}, "who asked for it is gone"));
   if (!call_came_ && m.life.name == rref_.creator && m.life.incarnation.low == rref_.incarnation) {
     OwnerValue never{std::make_shared<const Result<ValueBox>>(
         node_->error(ErrorCode::ref_revoked, m.life.name, {}, "its creator went before the creating call came"))};
     value(never);
   }
+  // The creator may never come. If it does, its call makes the owner anew.
+  if (!stopped_ && !call_came_ && !value_ && forks_->is_unused() && node_->references().forget_unmet(rref_))
+    stopped_ = gone();
 }
 
 void RRefOwnerState::withdraw(const UseWithdrawn& m) {

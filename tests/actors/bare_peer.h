@@ -119,8 +119,16 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
     return taken;
   }
 
+  /// Returns all received messages, in order, and forgets them.
+  std::vector<Heard> take_all() {
+    if (before_taking) before_taking();
+    return std::exchange(heard_, {});
+  }
+
   /// Makes the node send what it holds back; empty: it sends that in its own time.
   std::function<void()> before_taking = {};
+
+  [[nodiscard]] bool is_up(const NodeName& node) const { return up_.contains(node) && !ended_.contains(node); }
 
   /// Returns how the connection to that node ended: "peer_down connection closed"; nothing while it is open.
   [[nodiscard]] std::optional<std::string> end_of(const NodeName& node) const;

@@ -127,6 +127,22 @@ BOOST_AUTO_TEST_CASE(a_late_word_about_what_has_ended_is_answered_and_begins_not
   BOOST_TEST(gradients(of_p1(1)) == "context_aborted context p1.1 does not exist or was released");
 }
 
+BOOST_AUTO_TEST_CASE(a_context_whose_creator_never_was_here_ends_with_the_peer_that_brought_it) {
+  const ContextId foreign{"p3", 3, 1};
+  BOOST_TEST(!contexts().joined(foreign, "p1").has_value());
+  contexts().called(foreign, "p2");
+  p1->die();
+  BOOST_TEST(contexts().size() == 0U);
+  BOOST_TEST(p2->take<msg::ContextAborted>().size() == 1U);
+  // A function that p1 called still runs, and calls on.
+  contexts().called(foreign, "p1");
+  BOOST_TEST(contexts().size() == 0U);
+  contexts().called(foreign, "p2");
+  BOOST_TEST(contexts().size() == 1U);
+  p2->die();
+  BOOST_TEST(contexts().size() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_context_that_never_was_here_has_no_gradients) {
   const Variable leaf(ones({2}), RequiresGrad::yes);
   BOOST_TEST(gradients(of_p1(1)) == "gradients");

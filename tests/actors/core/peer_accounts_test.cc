@@ -57,6 +57,13 @@ BOOST_FIXTURE_TEST_CASE(who_speaks_of_more_values_than_calls_can_make_is_given_u
   BOOST_TEST(!p2->end_of("m").has_value());
 }
 
+BOOST_FIXTURE_TEST_CASE(an_answer_to_a_life_that_is_over_is_in_nobodys_account, AmongFew) {
+  const auto p1 = peer("p1", 1);
+  p1->die();
+  core().send_answer(p1->life(), {1}, msg::Reply{});
+  BOOST_TEST(core().accounts().answers.bytes().empty());
+}
+
 BOOST_AUTO_TEST_CASE(bounds_are_those_that_were_given_and_errors_name_their_keys) {
   PeerAccounts accounts("ps0", {.answer_bytes_max = 10, .owners_max = 0, .forks_max = 0, .contexts_max = 0});
   BOOST_TEST(accounts.owners.take(kTrainer).error().message ==

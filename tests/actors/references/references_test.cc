@@ -182,6 +182,37 @@ BOOST_AUTO_TEST_CASE(a_value_whose_id_is_guessed_does_not_exist, *boost::unit_te
   BOOST_TEST(first->text().find(std::to_string(first->id().secret.low)) == std::string::npos);
 }
 
+// Otherwise a holder could take away the holds of others, and with them the value.
+BOOST_AUTO_TEST_CASE(a_later_message_that_names_another_owner_changes_nothing, *boost::unit_test::label("attack")) {
+  const auto handle = own();
+  const msg::RRefHandout honest{handle->id(), {"p1", 1, 9}, "m", life().incarnation, "p1", "i64"};
+  msg::RRefHandout lying = honest;
+  lying.fork = {"p2", 2, 9};
+  lying.owner = "p2";
+  lying.owner_incarnation = p2->self().incarnation;
+  for (int i = 0; i < 3; ++i) {
+    const auto of_p1 = received(honest, "p1");
+    const auto of_p2 = received(lying, "p2");
+    BOOST_TEST((of_p2->owner() == life()));
+  }
+  BOOST_TEST(outcome(fetch(*p1, handle->id())) == "ok");
+}
+
+BOOST_AUTO_TEST_CASE(a_value_whose_creator_never_was_here_ends_with_the_last_peer_that_named_it_and_can_still_begin) {
+  const RRefId rref{"p3", 3, 4};
+  p1->say("m", "", msg::RRefForked{rref, {"p1", 1, 7}, "p1"});
+  const Asked fetched = fetch(*p2, rref);
+  BOOST_TEST(references().owned_values() == 1U);
+  p1->die();
+  BOOST_TEST(references().owned_values() == 1U);  // p2 waits for it
+  p2->die();
+  BOOST_TEST(references().owned_values() == 0U);
+  const auto p3 = peer("p3", 3);
+  BOOST_TEST(!references().begin_value(rref, {"p3", 3, 5}, p3->life()).has_value());
+  references().set_value(rref, detail::ValueBox::of(std::int64_t{7}));
+  BOOST_TEST(outcome(fetch(*p3, rref)) == "ok");
+}
+
 BOOST_AUTO_TEST_CASE(a_handle_that_is_handed_on_stays_until_the_owner_knows_the_next) {
   auto handle = confirmed();
   const msg::RRefHandout out = references().hand_out(handle, p2->life());
