@@ -50,7 +50,11 @@ FunctionRegistry known_functions() {
 /// The node "m", which works as programs do, among p1, p2 and p3.
 class HostileWorld : public AmongBarePeers {
  public:
-  explicit HostileWorld(std::uint64_t seed) : AmongBarePeers(0, known_functions()), dice_(seed) {
+  /// A third each: it admits members, others do, it is no member yet.
+  explicit HostileWorld(std::uint64_t seed)
+      : AmongBarePeers(seed % 3 == 2 ? std::nullopt : std::optional(static_cast<std::uint32_t>(seed % 3)),
+                       known_functions()),
+        dice_(seed) {
     for (const char* name : {"p1", "p2", "p3"}) appear(name);
   }
 
