@@ -93,7 +93,7 @@ void RRefOwnerState::peer_down(const PeerDown& m) {
   forks_->drop_node(m.life);
   watchers_.erase(m.life);
   // A result that is to stay waits for the value without its requester, unless nobody here knows who should make it.
-  const bool may_never_come = !call_came_ && !node_->lives().has_met(rref_);
+  const bool may_never_come = !call_came_ && rref_.creator != node_->name() && !node_->lives().has_met(rref_);
   const auto asked_by_it = [&](const UseArrived& use) {
     return use.purpose.asked_by == m.life || (may_never_come && use.purpose.counted_for == m.life);
   };
@@ -103,8 +103,8 @@ void RRefOwnerState::peer_down(const PeerDown& m) {
         node_->error(ErrorCode::ref_revoked, m.life.name, {}, "its creator went before the creating call came"))};
     value(never);
   }
-  // The creator may never come. If it does, its call makes the owner anew.
-  if (!stopped_ && !call_came_ && !value_ && forks_->is_unused() && node_->references().forget_unmet(rref_))
+  // If its creator does come, the creating call makes the owner anew.
+  if (may_never_come && !stopped_ && !value_ && forks_->is_unused() && node_->references().forget_unmet(rref_))
     stopped_ = gone();
 }
 

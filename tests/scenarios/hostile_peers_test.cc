@@ -17,8 +17,10 @@
 
 #include <fmt/format.h>
 
+#include "actors/core/caf.h"
 #include "actors/core/node_core.h"
 #include "actors/dist_autograd.h"
+#include "actors/dist_optimizer.h"
 #include "actors/rref.h"
 #include "actors/shards/step_options.h"
 #include "actors/shards/update_rule.h"
@@ -40,21 +42,19 @@ using namespace std::chrono_literals;
 
 Variable scale(const Variable& x) { return x * 2.0; }
 Variable leaf(const Tensor& values) { return {values, RequiresGrad::yes}; }
+Variable weigh(const Variable& w, const Variable& x) { return w * x; }
 Tensor echo(const Tensor& x) { return x; }
 RRef<Variable> pass_on(const RRef<Variable>& x) { return x; }
 
 FunctionRegistry known_functions() {
-  return {{"scale", &scale}, {"leaf", &leaf}, {"echo", &echo}, {"pass_on", &pass_on}};
+  return {{"scale", &scale}, {"leaf", &leaf}, {"echo", &echo}, {"pass_on", &pass_on}, {"weigh", &weigh}};
 }
 
 /// The node "m", which works as programs do, among p1, p2 and p3.
 class HostileWorld : public AmongBarePeers {
  public:
-  /// A third each: it admits members, others do, it is no member yet.
-  explicit HostileWorld(std::uint64_t seed)
-      : AmongBarePeers(seed % 3 == 2 ? std::nullopt : std::optional(static_cast<std::uint32_t>(seed % 3)),
-                       known_functions()),
-        dice_(seed) {
+  HostileWorld(std::uint64_t seed, std::optional<std::uint32_t> rank)
+      : AmongBarePeers(rank, known_functions()), dice_(seed) {
     for (const char* name : {"p1", "p2", "p3"}) appear(name);
   }
 
@@ -65,6 +65,13 @@ class HostileWorld : public AmongBarePeers {
     }
   }
 
+ protected:
+  [[nodiscard]] Dice& dice() { return dice_; }
+  void run_kept() {
+    for (Job& job : std::exchange(pool->kept, {})) job.run();
+  }
+
+ public:
   /// All peers die, and the program lets go of everything. Returns what the node still holds much later.
   std::string rest_of_it() {
     contexts_.clear();
@@ -143,10 +150,6 @@ class HostileWorld : public AmongBarePeers {
     if (what < 94) return static_cast<void>(pool->keeps = !pool->keeps);
     if (what < 98) return run_kept();
     appear(some_peer());
-  }
-
-  void run_kept() {
-    for (Job& job : std::exchange(pool->kept, {})) job.run();
   }
 
   NodeName some_peer() { return "p" + std::to_string(1 + dice_.below(3)); }
@@ -310,19 +313,80 @@ class HostileWorld : public AmongBarePeers {
   std::vector<std::shared_ptr<void>> waits_for_;
 };
 
+/// The same, where "m" trains a value of the node "h" meanwhile. The peers were never told of it.
+class TrainingWorld final : public HostileWorld {
+ public:
+  explicit TrainingWorld(std::uint64_t seed) : HostileWorld(seed, 0) {
+    auto link = std::make_unique<MemoryLink>(hub, "h", Incarnation{8, 8});
+    MemoryLink& to_m = *link;
+    honest_ = std::make_unique<Node>(detail::NodeParts{"h",
+                                                       {8, 8},
+                                                       1,
+                                                       known_functions().table(),
+                                                       clock,
+                                                       std::make_shared<HandPool>(),
+                                                       std::move(link),
+                                                       detail::make_inline_host,
+                                                       Leaks::warn});
+    to_m.connect("memory://m");
+    weight_.emplace(node->remote("h", &leaf, ones({2})));
+    optimizer_.emplace(*node, optim::SgdOptions{.lr = 0.5}, std::vector{*weight_});
+  }
+
+  /// Trains `steps` times, with up to 20 steps of the peers in between.
+  void train(std::size_t steps) {
+    for (std::size_t i = 1; i <= steps; ++i) {
+      play(dice().below(20));
+      pool->keeps = false;
+      run_kept();
+      DistContext context(*node);
+      play(dice().below(5));
+      pool->keeps = false;
+      run_kept();
+      const Variable x(full({2}, 2.0));
+      backward(context, sum(weight_->rpc_sync(context, &weigh, x)));
+      optimizer_->step(context);
+      const Tensor now = weight_->to_here(*node).value();
+      const float expected = 1.0F - static_cast<float>(i);  // exactly: the rate is 0.5, the gradient 2
+      BOOST_REQUIRE_EQUAL(now.data<float>()[0], expected);
+      BOOST_REQUIRE_EQUAL(now.data<float>()[1], expected);
+    }
+  }
+
+ private:
+  std::unique_ptr<Node> honest_;
+  std::optional<RRef<Variable>> weight_;
+  std::optional<DistOptimizer> optimizer_;
+};
+
 BOOST_AUTO_TEST_SUITE(hostile_peers, *boost::unit_test::label("attack") * boost::unit_test::label("fault-F42"))
 
-// `scenarios_test --run_test=hostile_peers -- 10000` plays so many worlds; `-- 10000 17` the one of that seed.
-BOOST_AUTO_TEST_CASE(members_that_say_anything_end_nothing_and_leave_nothing) {
+/// The seeds of a test: `scenarios_test --run_test=hostile_peers -- 10000` plays so many worlds, `-- 1 17` the one of
+/// seed 17.
+std::vector<std::uint64_t> seeds(std::uint64_t count) {
   const auto& words = boost::unit_test::framework::master_test_suite();
-  const std::uint64_t worlds = words.argc > 1 ? std::strtoull(words.argv[1], nullptr, 10) : 100;
+  if (words.argc > 1) count = std::strtoull(words.argv[1], nullptr, 10);
   const std::uint64_t first = words.argc > 2 ? std::strtoull(words.argv[2], nullptr, 10) : 0;
-  for (std::uint64_t seed = first; seed < (words.argc > 2 ? first + 1 : worlds); ++seed) {
+  std::vector<std::uint64_t> all;
+  for (std::uint64_t i = 0; i < count; ++i) all.push_back(first + i);
+  return all;
+}
+
+BOOST_AUTO_TEST_CASE(members_that_say_anything_end_nothing_and_leave_nothing) {
+  for (const std::uint64_t seed : seeds(100)) {
     BOOST_TEST_CONTEXT("seed " << seed) {
-      HostileWorld world(seed);
+      // A third each: the node admits members, others do, it is no member yet.
+      const auto rank = static_cast<std::uint32_t>(seed % 3);
+      HostileWorld world(seed, rank == 2 ? std::nullopt : std::optional(rank));
       world.play(200);
       BOOST_TEST(world.rest_of_it() == "");
     }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(training_among_members_that_say_anything_is_right) {
+  for (const std::uint64_t seed : seeds(30)) {
+    BOOST_TEST_CONTEXT("seed " << seed) { TrainingWorld(seed).train(20); }
   }
 }
 
