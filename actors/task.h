@@ -136,10 +136,13 @@ class TaskPromise {
       promise_->complete(error_of_result());
     }
   }
+  // The locals end before the waiters continue, as in a task that returns. This promise ends with them.
   void abandon(const Error& why, std::coroutine_handle<> frame) {
-    result_ = why;
-    keep();
+    const Error error = why;  // of a future that may be one of the locals
+    const auto place = std::move(place_);
+    const Promise<T> promise = *std::move(promise_);
     frame.destroy();
+    promise.complete(error);
   }
 
   std::shared_ptr<const TaskPlace> place_;

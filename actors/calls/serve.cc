@@ -126,6 +126,7 @@ Error failed_later(const ServedCall& call, const Error& error) {
   Error own = error;  // thrown by the function itself
   own.peer = call.node->name();
   own.operation = call.operation;
+  own.execution = Execution::yes;  // also if the pool refused to go on with it
   return failed(call, std::move(own));
 }
 

@@ -7,7 +7,9 @@
 #include <chrono>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "actors/scope.h"
@@ -20,10 +22,12 @@ BOOST_AUTO_TEST_SUITE(task)
 
 namespace {
 
-/// Runs a job at once, on the calling thread.
+/// Runs a job at once, on the calling thread, unless it is full.
 class InlineExecutor final : public Executor {
  public:
+  bool is_full = false;
   std::optional<Error> take(Job& job) override {
+    if (is_full) return make_error(ErrorCode::resource_exhausted, "it is full");
     job.run();
     return std::nullopt;
   }
@@ -39,8 +43,8 @@ class RealTime final : public Clock {
   void cancel(TimerId) override {}
 };
 
-detail::TaskPlace place() {
-  return {{std::make_shared<InlineExecutor>(), std::make_shared<RealTime>()}, nullptr, nullptr};
+detail::TaskPlace place(std::shared_ptr<Executor> executor = std::make_shared<InlineExecutor>()) {
+  return {{std::move(executor), std::make_shared<RealTime>()}, nullptr, nullptr};
 }
 
 /// Throws when it is moved more often than that.
@@ -53,6 +57,18 @@ struct HardToReturn {
 };
 
 Task<HardToReturn> hard_to_return(int moves) { co_return HardToReturn(moves); }
+
+/// Notes whether a future was done at its own end.
+struct NotesAtEnd {
+  ~NotesAtEnd() { *was_done = future->ready(); }
+  const Future<int>* future;
+  std::optional<bool>* was_done;
+};
+
+Task<int> waits_for(Future<int> other, const Future<int>* own, std::optional<bool>* own_was_done) {
+  const NotesAtEnd local{own, own_was_done};
+  co_return co_await other;
+}
 
 Task<Tensor> doubled(Tensor x) { co_return x * 2.0; }
 
@@ -78,6 +94,22 @@ BOOST_AUTO_TEST_CASE(a_result_that_cannot_be_moved_ends_its_task_wherever_it_thr
   }
   BOOST_TEST(failed > 2);
   BOOST_TEST(failed < 8);
+}
+
+// Who waits for a task may end what its locals refer to.
+BOOST_AUTO_TEST_CASE(a_task_that_cannot_go_on_is_done_after_its_locals_have_ended) {
+  const auto executor = std::make_shared<InlineExecutor>();
+  const detail::TaskPlace here = place(executor);
+  const Promise<int> awaited(here.home);
+  Promise<int> unused(here.home);
+  Future<int> result = unused.future();
+  std::optional<bool> was_done;
+  result = waits_for(awaited.future(), &result, &was_done).start_in(std::make_shared<detail::TaskPlace>(here));
+  executor->is_full = true;
+  awaited.complete(1);
+  BOOST_REQUIRE(result.ready());
+  BOOST_TEST((result.state().result().error().code == ErrorCode::resource_exhausted));
+  BOOST_TEST((was_done == false));
 }
 
 BOOST_AUTO_TEST_CASE(a_shape_in_braces_can_be_awaited_with) {

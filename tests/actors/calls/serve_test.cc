@@ -6,6 +6,8 @@
 #include <string>
 
 #include "actors/calls/function_table.h"
+#include "actors/scope.h"
+#include "actors/task.h"
 #include "messages/values.h"
 #include "tests/actors/bare_peer.h"
 
@@ -14,24 +16,35 @@ namespace {
 
 std::int64_t served_next(std::int64_t x) { return x + 1; }
 std::int64_t served_secret(std::int64_t x) { return x + 1000; }
+Task<std::int64_t> served_after_another(Scope& scope, std::int64_t x) {
+  co_return co_await scope.rpc_async("p1", &served_next, x);
+}
 
 CallGrants only_next() {
   CallGrants grants;
-  grants.allow("p1", {"next"});
+  grants.allow("p1", {"next", "after another"});
   return grants;
 }
 
 struct AmongCallers : AmongBarePeers {
-  AmongCallers() : AmongBarePeers(0, {{"next", &served_next}, {"secret", &served_secret}}, {}, only_next()) {}
+  AmongCallers()
+      : AmongBarePeers(0,
+                       {{"next", &served_next}, {"secret", &served_secret}, {"after another", &served_after_another}},
+                       {}, only_next()) {}
 
-  /// Returns the outcome of a call of the function with the key of `key`, which the caller says has the name `name`.
-  std::string call(BarePeer& caller, const std::string& key, const std::string& name) {
+  /// Asks for the function with the key of `key`, which the caller says has the name `name`.
+  auto ask(BarePeer& caller, const std::string& key, const std::string& name) {
     msg::Call call;
     call.function = detail::function_key(key);
     call.function_name = name;
     call.fingerprint = core().functions().find(call.function)->fingerprint;
     call.arguments = to_payload(nullptr, std::int64_t{1});
-    const auto answer = caller.ask("m", "worker", std::move(call));
+    return caller.ask("m", "worker", std::move(call));
+  }
+
+  /// Returns the outcome of such a call.
+  std::string call(BarePeer& caller, const std::string& key, const std::string& name) {
+    const auto answer = ask(caller, key, name);
     BOOST_REQUIRE(answer->has_value());
     if (!(*answer)->ok()) return (*answer)->error().message;
     const auto& reply = (*answer)->value().get<msg::Reply>();
@@ -49,6 +62,21 @@ BOOST_AUTO_TEST_CASE(a_grant_is_of_the_function_that_would_run_whatever_name_the
   BOOST_TEST(call(*p1, "next", "next") == "2");
   BOOST_TEST(call(*p1, "next", "secret") == "2");
   BOOST_TEST(call(*p1, "secret", "next") == "p1 may not call \"secret\" of m");
+}
+
+// A caller that repeats what never ran would run it twice.
+BOOST_AUTO_TEST_CASE(a_task_whose_next_part_the_pool_refuses_has_run) {
+  const auto p1 = peer("p1", 1);
+  const auto answer = ask(*p1, "after another", "after another");
+  const auto inner = p1->take_heard<msg::Call>();
+  BOOST_REQUIRE(inner.size() == 1U);
+  pool->refuses = make_error(ErrorCode::resource_exhausted, "it is full");
+  pool->refuses->execution = Execution::never;
+  p1->answer("m", inner[0], msg::Reply{to_payload(nullptr, std::int64_t{2})});
+  BOOST_REQUIRE(answer->has_value());
+  BOOST_REQUIRE(!(*answer)->ok());
+  BOOST_TEST(((*answer)->error().code == ErrorCode::resource_exhausted));
+  BOOST_TEST(((*answer)->error().execution == Execution::yes));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
