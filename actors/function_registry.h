@@ -122,6 +122,18 @@ struct BoundCallable {
   }
 };
 
+template <class Wire>
+inline constexpr bool all_travel = false;
+template <class... P>
+inline constexpr bool all_travel<std::tuple<P...>> = (Travels<P> && ...);
+
+/// Whether callers can pass the parameters of an F: all, or all but the value on which it runs.
+template <class F>
+inline constexpr bool takes_what_travels = all_travel<WireOf<F>>;
+template <class F>
+  requires(!std::is_void_v<typename RunsOn<F>::Type>)
+inline constexpr bool takes_what_travels<F> = all_travel<typename AfterFirst<WireOf<F>>::Rest>;
+
 /// Runs `callable` with decoded arguments. `object`: the object of a member function, or the first argument of a free
 /// function that runs on a value; null otherwise.
 template <class F>
@@ -131,7 +143,11 @@ std::variant<ValueBox, LaterValue> run_decoded(const F& callable, const TaskPlac
     using Rest = std::type_identity<typename AfterFirst<WireOf<F>>::Rest>;
     if (object != nullptr) return run_with<F>(Rest{}, place, arguments, BoundCallable<F, true>{callable, object});
   }
-  return run_with<F>(std::type_identity<WireOf<F>>{}, place, arguments, BoundCallable<F, false>{callable, object});
+  if constexpr (all_travel<WireOf<F>>) {
+    return run_with<F>(std::type_identity<WireOf<F>>{}, place, arguments, BoundCallable<F, false>{callable, object});
+  } else {  // no caller can pass the value
+    throw DecodeError("its first argument cannot travel: it is called on a reference to the value");
+  }
 }
 
 /// The class of the values on which a callable runs; null if it runs on none.
@@ -207,7 +223,11 @@ class Registration {
   template <class F>
     requires(!FunctionGroup<F>)
   Registration(std::string name, F callable) {
-    add(detail::registered(std::move(name), callable));
+    static_assert(
+        detail::takes_what_travels<F>,
+        "a parameter of this callable cannot travel: give its type a serialize, make it a struct of at most 16 "
+        "public fields without pointers, references and base class, or send an RRef to it");
+    if constexpr (detail::takes_what_travels<F>) add(detail::registered(std::move(name), callable));
   }
 
   explicit Registration(detail::RegisteredException type);

@@ -94,7 +94,8 @@ struct ArgumentCheck {
   static constexpr bool travels = Travels<Parameter>;
   static constexpr bool converts = !travels || ArgumentFor<Parameter, Given>;
   static_assert(travels,
-                "a parameter of this callable cannot travel: give its type a serialize, or send an RRef to it");
+                "a parameter of this callable cannot travel: give its type a serialize, make it a struct of at most 16 "
+                "public fields without pointers, references and base class, or send an RRef to it");
   static_assert(converts, "an argument does not convert to the callable's parameter type without narrowing");
   static constexpr bool passes = travels && converts;
 };

@@ -147,6 +147,11 @@ BOOST_AUTO_TEST_CASE(members_that_a_class_inherits_are_called_on_its_references)
   BOOST_TEST(counter.remote(trainer, &Counter::value).to_here(trainer) == 8);
 }
 
+BOOST_AUTO_TEST_CASE(a_free_function_runs_on_a_value_that_cannot_travel) {
+  const auto sealed = trainer.remote("p1", constructor<Sealed, std::int64_t>, 5);
+  BOOST_TEST(sealed.rpc_sync(trainer, &times, 3) == 15);
+}
+
 BOOST_AUTO_TEST_CASE(twenty_heavy_calls_at_once_complete, *label("R-25")) {
   std::vector<Future<double>> traces;
   for (int i = 0; i < 20; ++i) traces.push_back(trainer.rpc_async("p1", &heavy_math, 50));

@@ -22,6 +22,15 @@ int by_pointer(const int* x);
 int of_future(const Future<int>& x);
 int of_move_only(MoveOnly x);
 
+class Closed {
+ public:
+  explicit Closed(int value) : value_(value) {}
+
+ private:
+  int value_;
+};
+int of_closed(const Closed& closed);
+int of_number_and_closed(int number, const Closed& closed);
 struct Net : nn::Module {
   explicit Net(int width);
   Variable forward(const Variable& x);
@@ -33,6 +42,8 @@ void program(const Scope& scope, const Future<int>& future, const RRef<Counter>&
 #if PROGRAM == 0
   static_cast<void>(RemoteModule(scope, "ps0", net_class, 1).forward(scope, x));
   static_cast<void>(scope.rpc_sync("ps0", &twice, 1));
+  static_cast<void>(FunctionRegistry{{"of_closed", &of_closed}});
+  static_cast<void>(RRef<Closed>().rpc_sync(scope, &of_closed));
   static_cast<void>(future.then([](int value) { return value; }));
 #elif PROGRAM == 1
   static_cast<void>(scope.rpc_sync(1.5, &twice, 1));
@@ -80,5 +91,7 @@ void program(const Scope& scope, const Future<int>& future, const RRef<Counter>&
   static_cast<void>(net.forward(scope));
 #elif PROGRAM == 23
   net.zero_grad(scope);
+#elif PROGRAM == 24
+  static_cast<void>(FunctionRegistry{{"of_number_and_closed", &of_number_and_closed}});
 #endif
 }

@@ -107,6 +107,7 @@ BOOST_AUTO_TEST_CASE(functions_whose_parameters_cannot_travel) {
 BOOST_AUTO_TEST_CASE(futures_and_move_only_values_as_arguments, *label("F-10")) {
   check_refused(6, "a parameter of this callable cannot travel");
   check_refused(7, "a parameter of this callable cannot travel");
+  check_refused(24, "a parameter of this callable cannot travel");
 }
 
 BOOST_AUTO_TEST_CASE(callables_that_are_none_or_capture, *label("R-27")) {

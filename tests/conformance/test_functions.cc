@@ -155,6 +155,8 @@ Tensor rref_add(Scope& scope, const RRef<Tensor>& a, const RRef<Tensor>& b) {
 
 Tensor rref_value(Scope& scope, const RRef<Tensor>& rref) { return rref.to_here(scope); }
 Tensor rref_local(Scope& scope, const RRef<Tensor>& rref) { return *rref.local_value(scope); }
+std::int64_t times(const Sealed& sealed, std::int64_t factor) { return sealed.value() * factor; }
+
 void increment_of(Scope& scope, const RRef<Counter>& counter) { counter.rpc_sync(scope, &Counter::increment); }
 
 void increment_often(Scope& scope, const RRef<Counter>& counter, std::int32_t times) {
@@ -290,6 +292,8 @@ FunctionRegistry functions_of(const NodeName& name) {
                                {"Counter::compute_for", &Counter::compute_for},
                                {"Counter::incremented_by", &Counter::incremented_by},
                                {"Counter::wait_until_stopped", &Counter::wait_until_stopped},
+                               {"Sealed", constructor<Sealed, std::int64_t>},
+                               {"times", &times},
                                {"LabelledCounter", constructor<LabelledCounter, std::string, std::int64_t>},
                                {"LabelledCounter::add", member_of<LabelledCounter>(&LabelledCounter::add)},
                                {"LabelledCounter::value", member_of<LabelledCounter>(&Counter::value)},

@@ -177,6 +177,17 @@ class LabelledCounter : public Labelled, public Counter {
   [[nodiscard]] std::string text() const { return label + " " + std::to_string(value()); }
 };
 
+/// Cannot travel: nobody outside sees its field.
+class Sealed {
+ public:
+  explicit Sealed(std::int64_t value) : value_(value) {}
+  [[nodiscard]] std::int64_t value() const { return value_; }
+
+ private:
+  std::int64_t value_;
+};
+std::int64_t times(const Sealed& sealed, std::int64_t factor);
+
 void increment_of(Scope& scope, const RRef<Counter>& counter);
 void increment_often(Scope& scope, const RRef<Counter>& counter, std::int32_t times);
 
