@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <vector>
@@ -42,7 +43,9 @@ namespace troupe {
 [[nodiscard]] Variable neg(const Variable& x);
 /// Where the operands are equal, each gets half of the gradient.
 [[nodiscard]] Variable maximum(const Variable& a, const Variable& b);
+[[nodiscard]] Variable maximum(const Variable& a, double b);
 [[nodiscard]] Variable minimum(const Variable& a, const Variable& b);
+[[nodiscard]] Variable minimum(const Variable& a, double b);
 /// The gradient is 0 beyond the limits. At the limits it passes to x.
 [[nodiscard]] Variable clamp(const Variable& x, double low, double high);
 /// Where the operands are equal, x gets the gradient. Where one is NaN, neither gets it.
@@ -54,6 +57,8 @@ namespace troupe {
 [[nodiscard]] Variable copysign(const Variable& a, const Variable& b);
 [[nodiscard]] Variable copysign(const Variable& a, double b);
 [[nodiscard]] Variable where(const Tensor& condition, const Variable& a, const Variable& b);
+[[nodiscard]] Variable where(const Tensor& condition, const Variable& a, double b);
+[[nodiscard]] Variable where(const Tensor& condition, double a, const Variable& b);
 
 // Elementwise functions.
 
@@ -109,6 +114,9 @@ namespace troupe {
 [[nodiscard]] Variable flatten(const Variable& x, int first_dim = 0, int last_dim = -1);
 [[nodiscard]] Variable transpose(const Variable& x, int dim0 = -2, int dim1 = -1);
 [[nodiscard]] Variable permute(const Variable& x, std::span<const int> dims);
+[[nodiscard]] inline Variable permute(const Variable& x, std::initializer_list<int> dims) {
+  return permute(x, std::span(dims.begin(), dims.size()));
+}
 [[nodiscard]] Variable squeeze(const Variable& x, int dim);
 [[nodiscard]] Variable squeeze(const Variable& x);
 [[nodiscard]] Variable unsqueeze(const Variable& x, int dim);
@@ -118,7 +126,13 @@ namespace troupe {
                              std::int64_t end = std::numeric_limits<std::int64_t>::max(), std::int64_t step = 1);
 [[nodiscard]] Variable select(const Variable& x, int dim, std::int64_t index);
 [[nodiscard]] Variable concat(std::span<const Variable> variables, int dim = 0);
+[[nodiscard]] inline Variable concat(std::initializer_list<Variable> variables, int dim = 0) {
+  return concat(std::span(variables.begin(), variables.size()), dim);
+}
 [[nodiscard]] Variable stack(std::span<const Variable> variables, int dim = 0);
+[[nodiscard]] inline Variable stack(std::initializer_list<Variable> variables, int dim = 0) {
+  return stack(std::span(variables.begin(), variables.size()), dim);
+}
 
 [[nodiscard]] Variable narrow(const Variable& x, int dim, std::int64_t start, std::int64_t length);
 [[nodiscard]] std::vector<Variable> split(const Variable& x, std::int64_t size, int dim = 0);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <type_traits>
@@ -67,11 +68,19 @@ class Variable {
   [[nodiscard]] Variable select(int dim, std::int64_t index) const;
   /// Returns select(0, index): row `index` of a matrix.
   [[nodiscard]] Variable operator[](std::int64_t index) const { return select(0, index); }
+  [[nodiscard]] Variable reshape(const Shape& shape) const;
+  [[nodiscard]] Variable transpose(int dim0 = -2, int dim1 = -1) const;
+  [[nodiscard]] Variable permute(std::initializer_list<int> dims) const;
+  [[nodiscard]] Variable squeeze(int dim) const;
+  [[nodiscard]] Variable unsqueeze(int dim) const;
+  [[nodiscard]] Variable expand(const Shape& shape) const;
   /// Returns a copy of the value as a new variable. Its gradient passes on to this variable.
   [[nodiscard]] Variable clone() const;
   /// Returns the value on `device`; this variable if it is there already. The gradient returns to this one's device.
   /// Throws as Tensor::to.
   [[nodiscard]] Variable to(Device device) const;
+  /// Returns the value in another dtype, as cast().
+  [[nodiscard]] Variable to(DType dtype) const;
 
   [[nodiscard]] bool requires_grad() const;
 

@@ -4,6 +4,7 @@
 #include "autograd/record.h"
 #include "autograd/rounding.h"
 #include "tensor/create.h"
+#include "tensor/ops/promotion.h"
 
 namespace troupe {
 namespace {
@@ -17,6 +18,12 @@ using detail::Saved;
 using detail::saved_for;
 using detail::wide;
 using Edges = std::span<const Edge>;
+
+/// Returns a constant of one element, in the dtype in which operations of tensors take a number beside `x`.
+Variable number_beside(const Variable& x, double number) {
+  const Tensor value = x.value();
+  return full({}, number, detail::promoted(value.dtype(), number), value.device());
+}
 
 /// Records `choose`, the larger or smaller of two operands. The chosen one gets the gradient; equal ones get half each.
 template <class Choose>
@@ -196,6 +203,15 @@ Variable maximum(const Variable& a, const Variable& b) {
 }
 Variable minimum(const Variable& a, const Variable& b) {
   return record_chosen("minimum", a, b, [](const Tensor& x, const Tensor& y) { return minimum(x, y); });
+}
+
+Variable maximum(const Variable& a, double b) { return maximum(a, number_beside(a, b)); }
+Variable minimum(const Variable& a, double b) { return minimum(a, number_beside(a, b)); }
+Variable where(const Tensor& condition, const Variable& a, double b) {
+  return where(condition, a, number_beside(a, b));
+}
+Variable where(const Tensor& condition, double a, const Variable& b) {
+  return where(condition, number_beside(b, a), b);
 }
 
 Variable clamp(const Variable& x, double low, double high) {

@@ -76,6 +76,14 @@ Variable Variable::slice(int dim, std::int64_t begin, std::int64_t end, std::int
 
 Variable Variable::select(int dim, std::int64_t index) const { return troupe::select(*this, dim, index); }
 
+Variable Variable::reshape(const Shape& shape) const { return troupe::reshape(*this, shape); }
+Variable Variable::transpose(int dim0, int dim1) const { return troupe::transpose(*this, dim0, dim1); }
+Variable Variable::permute(std::initializer_list<int> dims) const { return troupe::permute(*this, dims); }
+Variable Variable::squeeze(int dim) const { return troupe::squeeze(*this, dim); }
+Variable Variable::unsqueeze(int dim) const { return troupe::unsqueeze(*this, dim); }
+Variable Variable::expand(const Shape& shape) const { return troupe::expand(*this, shape); }
+Variable Variable::to(DType dtype) const { return cast(*this, dtype); }
+
 Variable Variable::clone() const {
   return record("clone", value().clone(), edges_of({this}), [](const Tensor& g) { return g; });
 }

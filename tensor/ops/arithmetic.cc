@@ -184,6 +184,15 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   return out;
 }
 
+Tensor where(const Tensor& condition, const Tensor& a, double b) {
+  a.require_defined("where");
+  return where(condition, a, full({}, b, promoted(a.dtype(), b), a.device()));
+}
+Tensor where(const Tensor& condition, double a, const Tensor& b) {
+  b.require_defined("where");
+  return where(condition, full({}, a, promoted(b.dtype(), a), b.device()), b);
+}
+
 Tensor eq(const Tensor& a, const Tensor& b) { return compare("eq", CompareOp::eq, a, b); }
 Tensor eq(const Tensor& a, double b) { return eq(a, compared("eq", a, b)); }
 Tensor ne(const Tensor& a, const Tensor& b) { return compare("ne", CompareOp::ne, a, b); }

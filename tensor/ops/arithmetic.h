@@ -71,6 +71,8 @@ namespace troupe {
 [[nodiscard]] Tensor copysign(const Tensor& a, double b);
 /// `a` where `condition` (boolean) holds, else `b`; all three broadcast.
 [[nodiscard]] Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor where(const Tensor& condition, const Tensor& a, double b);
+[[nodiscard]] Tensor where(const Tensor& condition, double a, const Tensor& b);
 
 // Comparisons; the result is boolean.
 

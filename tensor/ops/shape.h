@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace troupe {
 [[nodiscard]] Tensor reshape(const Tensor& x, const Shape& shape);
 [[nodiscard]] Tensor transpose(const Tensor& x, int dim0 = -2, int dim1 = -1);
 [[nodiscard]] Tensor permute(const Tensor& x, std::span<const int> dims);
+[[nodiscard]] inline Tensor permute(const Tensor& x, std::initializer_list<int> dims) { return x.permute(dims); }
 [[nodiscard]] Tensor squeeze(const Tensor& x, int dim);
 [[nodiscard]] Tensor squeeze(const Tensor& x);
 [[nodiscard]] Tensor unsqueeze(const Tensor& x, int dim);
@@ -25,8 +27,14 @@ namespace troupe {
 /// Throws ShapeError `[concat] shapes differ beside dimension 0: (2, 3) and (2, 4)`, `[concat] no tensors` or
 /// `[concat] too many parts along dimension 0: 2 tensors, (4611686018427387904) and others`.
 [[nodiscard]] Tensor concat(const std::vector<Tensor>& tensors, int dim = 0);
+[[nodiscard]] inline Tensor concat(std::initializer_list<Tensor> tensors, int dim = 0) {
+  return concat(std::vector<Tensor>(tensors), dim);
+}
 /// Joins tensors of one shape along a new dimension. Throws ShapeError `[stack] shapes differ: (2) and (3)`.
 [[nodiscard]] Tensor stack(const std::vector<Tensor>& tensors, int dim = 0);
+[[nodiscard]] inline Tensor stack(std::initializer_list<Tensor> tensors, int dim = 0) {
+  return stack(std::vector<Tensor>(tensors), dim);
+}
 
 // Parts
 

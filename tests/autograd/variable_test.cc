@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -237,6 +238,32 @@ BOOST_AUTO_TEST_CASE(a_variable_tells_the_sizes_and_the_only_element_of_its_valu
   BOOST_CHECK_EQUAL(leaf({3.0}).item<int>(), 3);
   BOOST_CHECK_THROW(static_cast<void>(x.item()), ShapeError);
   BOOST_CHECK_THROW(static_cast<void>(Variable().numel()), TensorError);
+}
+
+BOOST_AUTO_TEST_CASE(members_of_a_tensor_are_members_of_a_variable_with_gradients) {
+  const Variable x = leaf({0, 1, 2, 3, 4, 5});
+  const Variable turned = x.reshape({2, 3}).transpose().unsqueeze(0).permute({0, 2, 1}).squeeze(0);
+  BOOST_TEST((turned.shape() == Shape{2, 3}));
+  const Variable wide = turned.expand({2, 2, 3}).to(DType::f32).to(DType::f64);
+  const Gradients gradients = backward(sum(wide * from_values<double>({1, 2, 3, 4, 5, 6}, {2, 3})));
+  expect(gradients.of(x), {2, 4, 6, 8, 10, 12});
+}
+
+BOOST_AUTO_TEST_CASE(lists_in_braces_and_numbers_are_operands) {
+  const Tensor t = from_values<double>({1, 2, 3});
+  const Variable x = leaf({1, 2, 3});
+  static_assert(std::is_same_v<decltype(concat({t, t}, 0)), Tensor>);
+  static_assert(std::is_same_v<decltype(stack({t, t})), Tensor>);
+  static_assert(std::is_same_v<decltype(permute(t, {0})), Tensor>);
+  const Variable both = concat({concat({x, Variable(t)}, 0), permute(x, {0})}, 0);
+  const Variable rows = stack({x, x});
+  // 1 at 3, a half at 2, where both are equal; from `where` 1 at 3.
+  const Variable chosen = sum(maximum(x, 2.0)) + sum(where(x > 2.0, x, 0.0)) + sum(where(x > 2.0, 0.0, x * 10.0));
+  const Gradients gradients = backward(sum(both) + sum(rows) + chosen + sum(minimum(x, 0.5)));
+  expect(gradients.of(x), {4 + 10, 4 + 0.5 + 10, 4 + 1 + 1});
+  expect(where(t > 2.0, t, 0.0), {0, 0, 3});
+  BOOST_TEST((where(arange(3) > 1.0, arange(3), 0.5).dtype() == DType::f32));
+  BOOST_TEST((where(arange(3) > 1.0, 2.0, arange(3)).dtype() == DType::i64));
 }
 
 BOOST_AUTO_TEST_CASE(a_variable_that_is_on_the_device_already_is_returned_itself) {

@@ -1,5 +1,7 @@
 #include "autograd/ops/compare.h"
 
+#include <limits>
+
 #include "autograd/ops.h"
 #include "tests/autograd/expect.h"
 
@@ -31,6 +33,21 @@ BOOST_AUTO_TEST_CASE(a_variable_compares_with_a_number_and_with_a_tensor) {
   BOOST_CHECK(same_bytes(a < t, from_values<bool>({true, false, false})));
   BOOST_CHECK(same_bytes(t < a, from_values<bool>({false, false, true})));
   BOOST_CHECK(same_bytes(t == a, a == t));
+}
+
+BOOST_AUTO_TEST_CASE(questions_about_a_variable_are_about_its_value) {
+  const Tensor t = from_values<double>({1.0, std::numeric_limits<double>::infinity(), -2.0, 4.0}, {2, 2});
+  const Variable x(t, RequiresGrad::yes);
+  BOOST_TEST(same_bytes(argmax(x), argmax(t)));
+  BOOST_TEST(same_bytes(argmax(x, 1), argmax(t, 1)));
+  BOOST_TEST(same_bytes(argmin(x), argmin(t)));
+  BOOST_TEST(same_bytes(argmin(x, 0, KeepDim::yes), argmin(t, 0, KeepDim::yes)));
+  BOOST_TEST(same_bytes(isinf(x), isinf(t)));
+  BOOST_TEST(same_bytes(isnan(x), isnan(t)));
+  BOOST_TEST(same_bytes(isfinite(x), isfinite(t)));
+  BOOST_TEST(same_bytes(isclose(x, t * 1.000001), isclose(t, t * 1.000001)));
+  BOOST_TEST(allclose(x, t));
+  BOOST_TEST(!allclose(x, t * 2.0));
 }
 
 BOOST_AUTO_TEST_CASE(a_comparison_chooses_where_the_gradient_goes) {
