@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <stdexcept>
 #include <system_error>
@@ -221,9 +222,7 @@ MemberFile::News MemberFile::look(std::chrono::system_clock::time_point now) {
   const bool is_another_day = std::exchange(day_, day) != day;
   const std::uint64_t known = serial();
   News news{.members = {}, .line = keep()};
-  if (has_changed()) {
-    if (std::string line = read_newer(); !line.empty()) news.line = std::move(line);
-  }
+  if (std::string line = read_if_changed(); !line.empty()) news.line = std::move(line);
   if (is_another_day) {
     const std::lock_guard lock(mutex_);
     std::erase_if(certificates_, [now](const auto& each) { return each.second.certificate.member.has_expired(now); });
@@ -253,29 +252,44 @@ std::vector<KeyRing::Member> MemberFile::valid_members(const MemberList& list,
   return valid;
 }
 
-/// A file that is gone is about to be replaced, or will never be read again: either way nothing is to be done.
-bool MemberFile::has_changed() {
+/// Returns the line for the log. A file that is gone is about to be replaced, or will never be read again: either way
+/// nothing is to be done.
+std::string MemberFile::read_if_changed() {
   struct stat status {};
-  if (::stat(paths_.list.c_str(), &status) != 0) return false;
-  const bool same = status.st_ino == seen_.st_ino && status.st_dev == seen_.st_dev && status.st_size == seen_.st_size &&
-                    status.st_mtim.tv_sec == seen_.st_mtim.tv_sec && status.st_mtim.tv_nsec == seen_.st_mtim.tv_nsec;
-  seen_ = status;
-  return !same;
+  if (::stat(paths_.list.c_str(), &status) != 0) {
+    return errno == ENOENT ? "" : unread(fmt::format("{}: {}", paths_.list, std::generic_category().message(errno)));
+  }
+  const auto is_same = [](const timespec& a, const timespec& b) {
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+  };
+  if (status.st_ino == seen_.st_ino && status.st_dev == seen_.st_dev && status.st_size == seen_.st_size &&
+      is_same(status.st_mtim, seen_.st_mtim) && is_same(status.st_ctim, seen_.st_ctim))
+    return {};
+  const Result<std::string> text = read_public_file(paths_.list, MemberList::kBytesMax);
+  if (!text.ok()) return unread(text.error().message);
+  seen_ = status;  // only now: what could not be read may take a member out, and is tried again
+  unread_.clear();
+  return take_newer(text.value());
+}
+
+/// Returns the line for the log; empty if it was reported.
+std::string MemberFile::unread(std::string why) {
+  if (why == unread_) return {};
+  unread_ = std::move(why);
+  return fmt::format("{}: members stay those of serial {} until it can be read", unread_, serial());
 }
 
 /// Takes the list if it is newer. Returns the line for the log.
-std::string MemberFile::read_newer() {
-  const Result<std::string> text = read_public_file(paths_.list, MemberList::kBytesMax);
-  if (!text.ok()) return text.error().message;
+std::string MemberFile::take_newer(const std::string& text) {
   try {
-    MemberList read = parse(text.value());
+    MemberList read = parse(text);
     const std::uint64_t known = serial();
     if (read.serial == known) return {};
     if (read.serial < known) {
       throw std::invalid_argument(fmt::format("has serial {}, this node knows {}", read.serial, known));
     }
     const std::string line = fmt::format("{}: serial {}, {} members", paths_.list, read.serial, read.members.size());
-    return replace({paths_.list, text.value(), std::move(read)}) ? line : "";
+    return replace({paths_.list, text, std::move(read)}) ? line : "";
   } catch (const std::invalid_argument& error) {
     return fmt::format("{}: {}: members stay those of serial {}", paths_.list, error.what(), serial());
   }

@@ -52,7 +52,8 @@ class MemberFile {
 
   /// Looks at the file and at the day, and writes the list that was told last where it is kept. A list that is not
   /// right, not signed, of another cluster or older than the one that this node knows changes nothing; it is reported
-  /// once. Costs one system call if the file is the same, nothing while another look waits for the file system.
+  /// once. A file that cannot be read is tried again with each look, and reported when the reason is another one. Costs
+  /// one system call if the file is the same, nothing while another look waits for the file system.
   [[nodiscard]] News look(std::chrono::system_clock::time_point now);
 
   [[nodiscard]] const Paths& paths() const { return paths_; }
@@ -111,8 +112,9 @@ class MemberFile {
                                                                   std::chrono::system_clock::time_point now);
 
  private:
-  [[nodiscard]] bool has_changed();
-  [[nodiscard]] std::string read_newer();
+  [[nodiscard]] std::string read_if_changed();
+  [[nodiscard]] std::string unread(std::string why);
+  [[nodiscard]] std::string take_newer(const std::string& text);
   [[nodiscard]] std::string keep();
   [[nodiscard]] MemberList parse(std::string_view text) const;
   [[nodiscard]] bool replace(Content newer);
@@ -127,6 +129,7 @@ class MemberFile {
   const std::string cluster_id_;
   std::mutex files_mutex_;     ///< held while files are read or written, however long that takes
   struct stat seen_ {};        ///< of the list when it was read last; guarded by files_mutex_
+  std::string unread_;         ///< why it could not be read, as reported last; guarded by files_mutex_
   std::chrono::sys_days day_;  ///< of the last look; guarded by files_mutex_
   mutable std::mutex mutex_;   ///< never held while files are read or written
   Content known_;              ///< guarded by mutex_, as the following

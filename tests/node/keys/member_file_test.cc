@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -91,6 +93,59 @@ BOOST_AUTO_TEST_CASE(a_list_that_is_older_forged_or_cut_changes_nothing_and_is_r
   BOOST_TEST(watched.file.look(kToday).line.empty());
   watched.write(watched.with_serial(6, {"c"}), watched.key);
   BOOST_TEST(Watched::names_in(watched.file.look(kToday)) == "c");
+}
+
+BOOST_AUTO_TEST_CASE(a_list_that_cannot_be_read_is_read_once_it_can_be, *boost::unit_test::label("S11")) {
+  Watched watched;
+  BOOST_TEST(watched.file.look(kToday).line.empty());
+  watched.write(watched.with_serial(6, {"a"}), watched.key);
+  rlimit usual{};
+  BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
+  rlimit none = usual;
+  none.rlim_cur = 0;  // no file can be opened
+  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const MemberFile::News unread = watched.file.look(kToday);
+  const MemberFile::News again = watched.file.look(kToday);
+  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
+  BOOST_TEST(Watched::names_in(unread) == "none");
+  BOOST_TEST(unread.line ==
+             watched.path + ": Too many open files: members stay those of serial 5 until it can be read");
+  BOOST_TEST(again.line.empty());
+  BOOST_TEST(Watched::names_in(watched.file.look(kToday)) == "a");
+  BOOST_TEST(watched.file.serial() == 6U);
+}
+
+BOOST_AUTO_TEST_CASE(each_reason_why_a_list_cannot_be_read_is_reported_once) {
+  Watched watched;
+  BOOST_TEST(watched.file.look(kToday).line.empty());
+  const auto unread = [&](const std::string& why) {
+    BOOST_TEST(watched.file.look(kToday).line ==
+               watched.path + why + ": members stay those of serial 5 until it can be read");
+    BOOST_TEST(watched.file.look(kToday).line.empty());
+  };
+  std::ofstream(watched.path).close();
+  unread(" is empty");
+  std::filesystem::remove(watched.path);
+  std::filesystem::create_directory(watched.path);
+  unread(" is no regular file");
+  std::filesystem::remove(watched.path);
+  watched.write(watched.with_serial(6, {"c"}), watched.key);
+  BOOST_TEST(Watched::names_in(watched.file.look(kToday)) == "c");
+  std::ofstream(watched.path).close();
+  BOOST_TEST(watched.file.look(kToday).line.starts_with(watched.path + " is empty"));  // again: it was read meanwhile
+}
+
+BOOST_AUTO_TEST_CASE(a_list_of_the_same_size_and_age_is_read) {
+  Watched watched;
+  BOOST_TEST(watched.file.look(kToday).line.empty());
+  watched.write(watched.with_serial(6, {"a", "b"}), watched.key);
+  BOOST_TEST(Watched::names_in(watched.file.look(kToday)) == "ab");
+  const auto size = std::filesystem::file_size(watched.path);
+  const auto age = std::filesystem::last_write_time(watched.path);
+  std::ofstream(watched.path) << watched.with_serial(7, {"a", "c"}).signed_by(watched.key);
+  std::filesystem::last_write_time(watched.path, age);  // as copies that keep it do
+  BOOST_TEST(std::filesystem::file_size(watched.path) == size);
+  BOOST_TEST(Watched::names_in(watched.file.look(kToday)) == "ac");
 }
 
 std::uint64_t newest_serial(const Watched& watched) {
