@@ -148,6 +148,8 @@ KeyDirectory KeyDirectory::make(std::string path) {
   KeyDirectory made(path, lock(cluster_key_path(path)), value_of(ClusterKeyFile::load(cluster_key_path(path))));
   made.list_.cluster_id = cluster.cluster_id;
   made.write_list(made.list_);
+  of_what_was_made.add(made.list_path());
+  made.keep_list();
   of_what_was_made.cancel();
   return made;
 }
@@ -166,10 +168,13 @@ KeyDirectory KeyDirectory::open(std::string path) {
   } catch (const std::invalid_argument& error) {
     throw KeysError(fmt::format("{}: {}", opened.list_path(), error.what()));
   }
+  if (const std::string wrong = opened.wrong_in_list(); !wrong.empty()) throw KeysError(wrong);
   return opened;
 }
 
 std::string KeyDirectory::list_path() const { return (fs::path(path_) / "nodes" / "cluster.members").string(); }
+
+std::string KeyDirectory::last_list_path() const { return (fs::path(path_) / "last.members").string(); }
 
 std::string KeyDirectory::key_path(const NodeName& name) const {
   return (fs::path(path_) / "nodes" / (name + ".key")).string();
@@ -200,6 +205,7 @@ void KeyDirectory::add(const std::vector<NodeName>& names, std::optional<std::ch
     for (const std::string& path : written) ::unlink(path.c_str());
     throw;
   }
+  keep_list();
   write_certificates(names);
 }
 
@@ -209,6 +215,7 @@ void KeyDirectory::grant(const std::vector<NodeName>& names, const MemberList::C
   MemberList changed = list_;
   for (const NodeName& name : names) std::ranges::find(changed.members, name, &MemberList::Member::name)->calls = calls;
   write_list(std::move(changed));
+  keep_list();
   write_certificates(names);
 }
 
@@ -231,6 +238,7 @@ void KeyDirectory::rotate(const std::vector<NodeName>& names, std::optional<std:
     throw KeysError(fmt::format("the list has new keys, but {} cannot be replaced: {}", key_path(name),
                                 std::generic_category().message(errno)));
   }
+  keep_list();
   write_certificates(names);
 }
 
@@ -241,6 +249,7 @@ void KeyDirectory::revoke(const std::vector<NodeName>& names) {
   std::erase_if(changed.members,
                 [&](const auto& member) { return std::ranges::find(names, member.name) != names.end(); });
   write_list(std::move(changed));
+  keep_list();
   for (const NodeName& name : names) {
     for (const std::string& path : {key_path(name), certificate_path(name)}) {
       if (::unlink(path.c_str()) == 0 || errno == ENOENT) continue;
@@ -252,6 +261,7 @@ void KeyDirectory::revoke(const std::vector<NodeName>& names) {
 
 std::vector<std::string> KeyDirectory::problems() const {
   std::vector<std::string> found;
+  if (std::string wrong = wrong_in_list(); !wrong.empty()) found.push_back(std::move(wrong));
   const auto now = std::chrono::system_clock::now();
   for (const MemberList::Member& member : list_.members) {
     std::error_code ignored;
@@ -317,6 +327,31 @@ void KeyDirectory::write_list(MemberList changed) {
   }
   value_of(detail::write_public_file(list_path(), text));
   list_ = std::move(changed);
+}
+
+/// After the list: if it fails, or the power does, the list that is kept is older than the nodes' list, which may be.
+void KeyDirectory::keep_list() const {
+  const auto kept = detail::write_public_file(last_list_path(), list_.signed_by(cluster_.key));
+  if (!kept.ok()) throw KeysError(fmt::format("the list has the change, but {}", kept.error().message));
+}
+
+/// Returns why the list is not the one that was signed last; "" if it is, or if none was kept: older versions did not.
+std::string KeyDirectory::wrong_in_list() const {
+  std::error_code ignored;
+  if (!fs::exists(last_list_path(), ignored)) return "";
+  const auto text = detail::read_public_file(last_list_path(), MemberList::kBytesMax);
+  if (!text.ok()) return text.error().message;
+  MemberList last;
+  try {
+    last = MemberList::parse(text.value(), cluster_.key.verifying_key());
+  } catch (const std::invalid_argument& error) {
+    return fmt::format("{}: {}: it must be the list that was signed last", last_list_path(), error.what());
+  }
+  if (last.serial < list_.serial || last == list_) return "";
+  return fmt::format(
+      "{} is list {}, and not the list {} that was signed last: nodes would ignore a second list of a serial that they "
+      "know, and who was taken out is in again: cp {} {}",
+      list_path(), list_.serial, last.serial, last_list_path(), list_path());
 }
 
 }  // namespace troupe

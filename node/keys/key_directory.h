@@ -1,6 +1,7 @@
 // The directory of whoever decides who is in a cluster: its key, the list of members, and the nodes' own keys.
 //
 //   DIR/cluster.key             signs the list; stays here
+//   DIR/last.members            a copy of the list that was signed last; stays here
 //   DIR/nodes/cluster.members   for every node
 //   DIR/nodes/NAME.key          for that node
 //   DIR/nodes/NAME.certificate  for that node, if it introduces itself to members whose list does not have it
@@ -25,19 +26,21 @@ class KeysError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Every change writes the list anew, with the next serial. Thread rule: one thread. Two processes may not hold one
-/// directory at a time. All members throw KeysError, then nothing was changed unless they say otherwise.
+/// Every change writes the list anew, with the next serial. No two lists have one serial, so a list that is not the one
+/// that was signed last is not changed. Thread rule: one thread. Two processes may not hold one directory at a time.
+/// All members throw KeysError, then nothing was changed unless they say otherwise.
 class KeyDirectory {
  public:
   /// Makes the directory with a new cluster key and a list without members. The directory may be there, and "nodes" in
   /// it if that is empty and closed to others. If a step fails, what was made before is removed.
   [[nodiscard]] static KeyDirectory make(std::string path);
 
-  /// Opens what `make` has made.
+  /// Opens what `make` has made, with the list that was signed last.
   [[nodiscard]] static KeyDirectory open(std::string path);
 
   [[nodiscard]] const MemberList& list() const { return list_; }
   [[nodiscard]] std::string list_path() const;
+  [[nodiscard]] std::string last_list_path() const;
   [[nodiscard]] std::string key_path(const NodeName& name) const;
   [[nodiscard]] std::string certificate_path(const NodeName& name) const;
 
@@ -66,6 +69,8 @@ class KeyDirectory {
   void write_certificates(const std::vector<NodeName>& names) const;
   [[nodiscard]] NodeKeyFile draw(const NodeName& name) const;
   void write_list(MemberList changed);
+  void keep_list() const;
+  [[nodiscard]] std::string wrong_in_list() const;
 
   std::string path_;
   detail::FileDescriptor lock_;  ///< of cluster.key, held as long as this object lives

@@ -44,8 +44,11 @@ BOOST_AUTO_TEST_CASE(a_new_directory_is_closed_to_others_and_has_a_list_without_
   const KeyDirectory made = KeyDirectory::make(keys.path());
   BOOST_TEST(made.list().serial == 1U);
   BOOST_TEST(made.list().members.empty());
-  for (const auto& [name, mode] : std::vector<std::pair<std::string, mode_t>>{
-           {"", 0700}, {"cluster.key", 0600}, {"nodes", 0700}, {"nodes/cluster.members", 0644}}) {
+  for (const auto& [name, mode] : std::vector<std::pair<std::string, mode_t>>{{"", 0700},
+                                                                              {"cluster.key", 0600},
+                                                                              {"nodes", 0700},
+                                                                              {"nodes/cluster.members", 0644},
+                                                                              {"last.members", 0644}}) {
     struct stat status {};
     BOOST_REQUIRE(::stat((keys.path() + "/" + name).c_str(), &status) == 0);
     BOOST_TEST((status.st_mode & 07777U) == mode, name);
@@ -162,6 +165,60 @@ BOOST_AUTO_TEST_CASE(a_directory_that_could_not_be_made_can_be_made_later) {
   BOOST_TEST(fs::exists(nodes / "ps.key"));
   fs::remove(nodes / "ps.key");
   BOOST_TEST(KeyDirectory::make(keys.path()).list().serial == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_list_that_is_not_the_one_signed_last_is_not_changed, *boost::unit_test::label("S11")) {
+  const Keys keys;
+  const fs::path backup = keys.directory.path() / "backup";
+  const auto copied = fs::copy_options::overwrite_existing;
+  std::string list;
+  std::string last;
+  {
+    KeyDirectory directory = KeyDirectory::make(keys.path());
+    directory.add({"ps", "thief"}, std::nullopt);
+    list = directory.list_path();
+    last = directory.last_list_path();
+    fs::copy_file(list, backup);
+    directory.revoke({"thief"});
+    fs::copy_file(backup, list, copied);
+    BOOST_TEST(directory.problems().empty());  // of the list that it has read, and would write anew
+  }
+  const auto open = [&] { (void)KeyDirectory::open(keys.path()); };
+  const std::string why =
+      ", and not the list 3 that was signed last: nodes would ignore a second list of a serial that they know, and who "
+      "was taken out is in again: cp " +
+      last + " " + list;
+  BOOST_TEST(refusal_of(open) == list + " is list 2" + why);
+  fs::copy_file(last, list, copied);
+  {
+    KeyDirectory directory = KeyDirectory::open(keys.path());
+    BOOST_TEST(directory.list().find("thief") == nullptr);
+    directory.add({"guest"}, std::nullopt);
+    BOOST_TEST(directory.list().serial == 4U);
+    BOOST_TEST(directory.problems().empty());
+  }
+  MemberList second = KeyDirectory::open(keys.path()).list();
+  second.members.pop_back();
+  std::ofstream(list) << second.signed_by(ClusterKeyFile::load(keys.path() + "/cluster.key").value().key);
+  BOOST_TEST(refusal_of(open).starts_with(list + " is list 4, and not the list 4 that was signed last"));
+}
+
+BOOST_AUTO_TEST_CASE(a_list_that_was_kept_by_no_change_or_by_an_earlier_one_is_no_obstacle) {
+  const Keys keys;
+  KeyDirectory::make(keys.path()).add({"ps"}, std::nullopt);
+  const std::string last = keys.path() + "/last.members";
+  const fs::path earlier = keys.directory.path() / "earlier";
+  fs::copy_file(last, earlier);
+  KeyDirectory::open(keys.path()).revoke({"ps"});
+  fs::copy_file(earlier, last, fs::copy_options::overwrite_existing);  // the power failed after the list was written
+  KeyDirectory::open(keys.path()).add({"ps"}, std::nullopt);
+  fs::remove(last);  // a directory of an older version
+  KeyDirectory::open(keys.path()).add({"guest"}, std::nullopt);
+  BOOST_TEST(KeyDirectory::open(keys.path()).list().serial == 5U);
+  BOOST_TEST(fs::exists(last));
+  std::ofstream(last) << "half";
+  BOOST_TEST(refusal_of([&] { (void)KeyDirectory::open(keys.path()); }) ==
+             last + ": line 1: \"troupe-members\" is not there: it must be the list that was signed last");
 }
 
 BOOST_AUTO_TEST_CASE(files_that_are_not_right_are_named) {
