@@ -45,12 +45,19 @@ class WatchedList : public SignedListHolder {
 
   [[nodiscard]] Result<std::uint64_t> take(std::span<const std::byte> bytes, const NodeName& from) override {
     auto taken = file_->take(list_text(bytes), std::chrono::system_clock::now());
+    const auto refuse = [&](const std::string& why) {
+      spdlog::warn("[{}] {} told of a list of members that does not count: {}", name_, from, why);
+      audit(AuditEvent::refused, fmt::format("a list of members that does not count: {}", why), from);
+    };
     if (!taken.ok()) {
-      spdlog::warn("[{}] {} told of a list of members that does not count: {}", name_, from, taken.error().message);
-      audit(AuditEvent::refused, fmt::format("a list of members that does not count: {}", taken.error().message), from);
+      refuse(taken.error().message);
       return taken.error();
     }
     auto& [serial, news] = taken.value();
+    if (news.refused) {  // the owner has signed it: who told of it is believed
+      refuse(news.line);
+      return serial;
+    }
     if (!news.line.empty()) news.line = fmt::format("{} told of a newer list of members: {}", from, news.line);
     follow(news);
     take_own_key();
@@ -91,7 +98,12 @@ class WatchedList : public SignedListHolder {
   /// Looks at the file. Returns true if another list counts from now on.
   bool look() {
     const std::uint64_t before = serial();
-    follow(file_->look(std::chrono::system_clock::now()));
+    MemberFile::News news = file_->look(std::chrono::system_clock::now());
+    if (news.refused) {
+      spdlog::warn("[{}] {}", name_, news.line);
+      audit(AuditEvent::refused, std::exchange(news.line, {}));
+    }
+    follow(news);
     take_own_key();
     return serial() != before;
   }

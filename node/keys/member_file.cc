@@ -16,6 +16,13 @@ namespace {
 
 constexpr std::size_t kCertificatesMax = 1024;
 
+std::string second_list_text(std::uint64_t serial) {
+  return fmt::format(
+      "is a second list with serial {}: an old one was changed, and whoever signs lists must make one with a higher "
+      "serial",
+      serial);
+}
+
 Error refused(ErrorCode code, std::string message) {
   return Error{.code = code, .message = std::move(message), .execution = Execution::never};
 }
@@ -89,6 +96,12 @@ MemberList MemberFile::parse(std::string_view text) const {
   return list;
 }
 
+/// Returns whether this node goes by another list with the serial of `list`.
+bool MemberFile::is_second(const MemberList& list, std::string_view text) const {
+  const std::lock_guard lock(mutex_);
+  return list.serial == known_.list.serial && text != known_.text;
+}
+
 /// Returns whether `newer` is that, and goes by it then.
 bool MemberFile::replace(Content newer) {
   const std::lock_guard lock(mutex_);
@@ -104,6 +117,7 @@ Result<MemberFile::Taken> MemberFile::take(std::string_view text, std::chrono::s
   try {
     MemberList given = parse(text);
     Taken taken{.serial = given.serial, .news = {}};
+    if (is_second(given, text)) taken.news = {.members = {}, .line = second_list_text(given.serial), .refused = true};
     if (given.serial <= serial()) return taken;
     const std::size_t count = given.members.size();
     if (!replace({paths_.kept, std::string(text), std::move(given)})) return taken;
@@ -222,7 +236,7 @@ MemberFile::News MemberFile::look(std::chrono::system_clock::time_point now) {
   const bool is_another_day = std::exchange(day_, day) != day;
   const std::uint64_t known = serial();
   News news{.members = {}, .line = keep()};
-  if (std::string line = read_if_changed(); !line.empty()) news.line = std::move(line);
+  if (News of_file = read_if_changed(); !of_file.line.empty()) news = std::move(of_file);
   if (is_another_day) {
     const std::lock_guard lock(mutex_);
     std::erase_if(certificates_, [now](const auto& each) { return each.second.certificate.member.has_expired(now); });
@@ -252,12 +266,12 @@ std::vector<KeyRing::Member> MemberFile::valid_members(const MemberList& list,
   return valid;
 }
 
-/// Returns the line for the log. A file that is gone is about to be replaced, or will never be read again: either way
-/// nothing is to be done.
-std::string MemberFile::read_if_changed() {
+/// A file that is gone is about to be replaced, or will never be read again: either way nothing is to be done.
+MemberFile::News MemberFile::read_if_changed() {
   struct stat status {};
   if (::stat(paths_.list.c_str(), &status) != 0) {
-    return errno == ENOENT ? "" : unread(fmt::format("{}: {}", paths_.list, std::generic_category().message(errno)));
+    return errno == ENOENT ? News{}
+                           : unread(fmt::format("{}: {}", paths_.list, std::generic_category().message(errno)));
   }
   const auto is_same = [](const timespec& a, const timespec& b) {
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
@@ -272,26 +286,30 @@ std::string MemberFile::read_if_changed() {
   return take_newer(text.value());
 }
 
-/// Returns the line for the log; empty if it was reported.
-std::string MemberFile::unread(std::string why) {
+/// Returns no line if it was reported.
+MemberFile::News MemberFile::unread(std::string why) {
   if (why == unread_) return {};
   unread_ = std::move(why);
-  return fmt::format("{}: members stay those of serial {} until it can be read", unread_, serial());
+  return {.members = {},
+          .line = fmt::format("{}: members stay those of serial {} until it can be read", unread_, serial())};
 }
 
-/// Takes the list if it is newer. Returns the line for the log.
-std::string MemberFile::take_newer(const std::string& text) {
+/// Takes the list if it is newer; the members are not in what is returned.
+MemberFile::News MemberFile::take_newer(const std::string& text) {
   try {
     MemberList read = parse(text);
     const std::uint64_t known = serial();
+    if (is_second(read, text)) throw std::invalid_argument(second_list_text(read.serial));
     if (read.serial == known) return {};
     if (read.serial < known) {
       throw std::invalid_argument(fmt::format("has serial {}, this node knows {}", read.serial, known));
     }
     const std::string line = fmt::format("{}: serial {}, {} members", paths_.list, read.serial, read.members.size());
-    return replace({paths_.list, text, std::move(read)}) ? line : "";
+    return {.members = {}, .line = replace({paths_.list, text, std::move(read)}) ? line : ""};
   } catch (const std::invalid_argument& error) {
-    return fmt::format("{}: {}: members stay those of serial {}", paths_.list, error.what(), serial());
+    return {.members = {},
+            .line = fmt::format("{}: {}: members stay those of serial {}", paths_.list, error.what(), serial()),
+            .refused = true};
   }
 }
 

@@ -48,12 +48,14 @@ class MemberFile {
   struct News {
     std::optional<std::vector<KeyRing::Member>> members;  ///< who is in from now on, if that has changed
     std::string line;                                     ///< for the log; empty: nothing has happened
+    bool refused = false;                                 ///< the line is of a list that does not count
   };
 
   /// Looks at the file and at the day, and writes the list that was told last where it is kept. A list that is not
-  /// right, not signed, of another cluster or older than the one that this node knows changes nothing; it is reported
-  /// once. A file that cannot be read is tried again with each look, and reported when the reason is another one. Costs
-  /// one system call if the file is the same, nothing while another look waits for the file system.
+  /// right, not signed, of another cluster, older than the one that this node knows, or another one with its serial
+  /// changes nothing; it is reported once. A file that cannot be read is tried again with each look, and reported when
+  /// the reason is another one. Costs one system call if the file is the same, nothing while another look waits for the
+  /// file system.
   [[nodiscard]] News look(std::chrono::system_clock::time_point now);
 
   [[nodiscard]] const Paths& paths() const { return paths_; }
@@ -83,7 +85,8 @@ class MemberFile {
   };
 
   /// Takes a list that came from another member, if it is newer; the next look() keeps it in a file, so that a node
-  /// that starts anew begins with it. Reads and writes no file. Errors: bad_argument, as look() reports them.
+  /// that starts anew begins with it. Another list with the serial of this node's is reported as news. Reads and writes
+  /// no file. Errors: bad_argument, as look() reports them.
   [[nodiscard]] Result<Taken> take(std::string_view text, std::chrono::system_clock::time_point now);
 
   /// Returns whether this node has a certificate, whatever it says.
@@ -112,9 +115,10 @@ class MemberFile {
                                                                   std::chrono::system_clock::time_point now);
 
  private:
-  [[nodiscard]] std::string read_if_changed();
-  [[nodiscard]] std::string unread(std::string why);
-  [[nodiscard]] std::string take_newer(const std::string& text);
+  [[nodiscard]] News read_if_changed();
+  [[nodiscard]] News unread(std::string why);
+  [[nodiscard]] News take_newer(const std::string& text);
+  [[nodiscard]] bool is_second(const MemberList& list, std::string_view text) const;
   [[nodiscard]] std::string keep();
   [[nodiscard]] MemberList parse(std::string_view text) const;
   [[nodiscard]] bool replace(Content newer);

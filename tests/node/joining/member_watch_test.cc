@@ -279,6 +279,24 @@ BOOST_AUTO_TEST_CASE(a_member_that_hears_of_another_before_its_key_connects_once
   wait_until_up(*d, 3);
 }
 
+BOOST_AUTO_TEST_CASE(a_second_list_with_a_serial_that_is_known_is_audited, *label("S11")) {
+  Machines machines;
+  NodeOptions audited = machines.with("a");
+  audited.audit_log = (machines.place("a") / "a.audit").string();
+  const Node a = Node::join(audited, machines.functions);
+  MemberList second = machines.made.list();
+  second.members.pop_back();
+  const auto cluster = ClusterKeyFile::load((machines.directory.path() / "keys" / "cluster.key").string());
+  std::ofstream(machines.place("a") / "new") << second.signed_by(cluster.value().key);
+  std::filesystem::rename(machines.place("a") / "new", machines.place("a") / "cluster.members");
+  const auto due = std::chrono::steady_clock::now() + 10s;  // a looks at its list every second
+  while (text_in(audited.audit_log).find("second list") == std::string::npos &&
+         std::chrono::steady_clock::now() < due) {
+    std::this_thread::yield();
+  }
+  BOOST_TEST(text_in(audited.audit_log).find("is a second list with serial 2") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_newcomer_that_no_list_has_gets_in_by_its_certificate, *label("S11")) {
   Machines machines;
   NodeOptions with_endpoint = machines.with("a");

@@ -77,6 +77,7 @@ BOOST_AUTO_TEST_CASE(a_list_that_is_older_forged_or_cut_changes_nothing_and_is_r
     const MemberFile::News news = watched.file.look(kToday);
     BOOST_TEST(Watched::names_in(news) == "none");
     BOOST_TEST(news.line == watched.path + ": " + why + ": members stay those of serial 5");
+    BOOST_TEST(news.refused);
     BOOST_TEST(watched.file.look(kToday).line.empty());
   };
   watched.write(watched.with_serial(4, {"a"}), watched.key);
@@ -93,6 +94,31 @@ BOOST_AUTO_TEST_CASE(a_list_that_is_older_forged_or_cut_changes_nothing_and_is_r
   BOOST_TEST(watched.file.look(kToday).line.empty());
   watched.write(watched.with_serial(6, {"c"}), watched.key);
   BOOST_TEST(Watched::names_in(watched.file.look(kToday)) == "c");
+}
+
+BOOST_AUTO_TEST_CASE(a_second_list_with_a_serial_that_is_known_is_refused_and_reported,
+                     *boost::unit_test::label("S11")) {
+  Watched watched;
+  BOOST_TEST(watched.file.look(kToday).line.empty());
+  const std::string why =
+      "is a second list with serial 5: an old one was changed, and whoever signs lists must make one with a higher "
+      "serial";
+  const MemberList second = watched.with_serial(5, {"a", "thief"});
+  watched.write(second, watched.key);
+  const MemberFile::News news = watched.file.look(kToday);
+  BOOST_TEST(news.refused);
+  BOOST_TEST(Watched::names_in(news) == "none");
+  BOOST_TEST(news.line == watched.path + ": " + why + ": members stay those of serial 5");
+  BOOST_TEST(watched.file.look(kToday).line.empty());
+
+  const auto told = watched.file.take(second.signed_by(watched.key), kToday);
+  BOOST_REQUIRE(told.ok());  // who tells of it has it from the owner
+  BOOST_TEST(told.value().serial == 5U);
+  BOOST_TEST(told.value().news.refused);
+  BOOST_TEST(told.value().news.line == why);
+  const auto same = watched.file.take(watched.list.signed_by(watched.key), kToday);
+  BOOST_TEST(!same.value().news.refused);
+  BOOST_TEST(watched.file.text() == watched.list.signed_by(watched.key));
 }
 
 BOOST_AUTO_TEST_CASE(a_list_that_cannot_be_read_is_read_once_it_can_be, *boost::unit_test::label("S11")) {
