@@ -190,6 +190,18 @@ void write_new(const std::string& path, std::span<const std::byte> bytes, mode_t
   throw std::invalid_argument(fmt::format("cannot write {}: {}", path, std::generic_category().message(error)));
 }
 
+/// Returns where the file is that `path` names, which need not exist. Throws std::invalid_argument.
+fs::path behind_links(const std::string& path) {
+  fs::path place = path;
+  for (int links = 0; links <= kLinksMax; ++links) {
+    std::error_code no_link;
+    const fs::path target = fs::read_symlink(place, no_link);
+    if (no_link) return place;
+    place = place.parent_path() / target;  // the target alone if it is absolute
+  }
+  throw std::invalid_argument(path + ": too many symbolic links");
+}
+
 }  // namespace
 
 Result<LockedBytes> read_secret_file(const std::string& path, std::size_t size_max) {
@@ -228,15 +240,16 @@ Result<Unit> write_secret_file(const std::string& path, std::span<const std::byt
 }
 
 Result<Unit> write_public_file(const std::string& path, std::string_view text) {
-  const std::string fresh = path + ".new";
   try {
+    const std::string place = behind_links(path).string();
+    const std::string fresh = place + ".new";
     ::unlink(fresh.c_str());  // of a run that ended here
     write_new(fresh, std::as_bytes(std::span(text)), 0644);
+    if (::rename(fresh.c_str(), place.c_str()) == 0) return Unit{};
+    return file_failure(fmt::format("cannot replace {}: {}", place, std::generic_category().message(errno)));
   } catch (const std::invalid_argument& error) {
     return file_failure(error.what());
   }
-  if (::rename(fresh.c_str(), path.c_str()) == 0) return Unit{};
-  return file_failure(fmt::format("cannot replace {}: {}", path, std::generic_category().message(errno)));
 }
 
 }  // namespace troupe::detail

@@ -26,8 +26,8 @@ namespace troupe::detail {
 /// Makes a file of mode 0600, all of it or none. Errors: bad_argument (it exists already, no such directory, ...).
 [[nodiscard]] Result<Unit> write_secret_file(const std::string& path, std::span<const std::byte> bytes);
 
-/// Makes a file of mode 0644, or replaces it: readers see all of the former one or all of the new one. Errors:
-/// bad_argument.
+/// Makes a file of mode 0644, or replaces it: readers see all of the former one or all of the new one. What a symbolic
+/// link points to is replaced, not the link. Errors: bad_argument.
 [[nodiscard]] Result<Unit> write_public_file(const std::string& path, std::string_view text);
 
 }  // namespace troupe::detail

@@ -183,6 +183,24 @@ BOOST_AUTO_TEST_CASE(what_is_no_regular_file_or_too_large_is_refused, *boost::un
   BOOST_TEST(refusal_of(in / "loop") == (in / "loop").string() + ": too many symbolic links");
 }
 
+BOOST_AUTO_TEST_CASE(a_public_file_behind_links_is_replaced_and_the_links_stay) {
+  const TemporaryDirectory directory;
+  const fs::path in = directory.path();
+  const fs::path target = directory_in(in, "elsewhere") / "list";
+  fs::create_symlink("elsewhere/list", in / "inner");
+  fs::create_symlink(in / "inner", in / "list");
+  for (const std::string text : {"one", "two"}) {  // the first makes the target
+    BOOST_TEST(write_public_file((in / "list").string(), text).ok());
+    BOOST_TEST(fs::is_symlink(in / "list"));
+    BOOST_TEST(fs::is_symlink(in / "inner"));
+    BOOST_TEST(read_public_file(target.string(), kMax).value() == text);
+  }
+  BOOST_TEST(!fs::exists(target.string() + ".new"));
+  fs::create_symlink("loop", in / "loop");
+  BOOST_TEST(write_public_file((in / "loop").string(), "x").error().message ==
+             (in / "loop").string() + ": too many symbolic links");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
