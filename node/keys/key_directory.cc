@@ -83,14 +83,39 @@ class Removal {
   std::vector<fs::path> paths_;
 };
 
-/// Waits for nobody: whoever else changes the directory is a person, too.
-FileDescriptor lock(const std::string& path) {
+FileDescriptor open_cluster_key(const std::string& directory) {
+  const std::string path = cluster_key_path(directory);
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file.is_open()) throw KeysError(fmt::format("{}: {}", path, std::generic_category().message(errno)));
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
-  throw KeysError(errno == EWOULDBLOCK
-                      ? fmt::format("{} is in use by another `troupe keys`", path)
-                      : fmt::format("cannot lock {}: {}", path, std::generic_category().message(errno)));
+  if (file.is_open()) return file;
+  if (errno != ENOENT) throw KeysError(fmt::format("{}: {}", path, std::generic_category().message(errno)));
+  throw KeysError(fmt::format("there is no {}: `troupe keys init-cluster {}` makes it", path, directory));
+}
+
+/// Takes a lock of flock(2). Returns false for one that may not wait and would have to.
+bool lock(const FileDescriptor& file, int operation, const std::string& directory) {
+  while (::flock(file.get(), operation) != 0) {
+    if (errno == EWOULDBLOCK) return false;
+    if (errno == EINTR) continue;
+    throw KeysError(
+        fmt::format("cannot lock {}: {}", cluster_key_path(directory), std::generic_category().message(errno)));
+  }
+  return true;
+}
+
+/// Waits for readers, which are soon done. Not for whoever else changes the directory, who is a person, too.
+FileDescriptor lock_to_change(const std::string& directory) {
+  FileDescriptor file = open_cluster_key(directory);
+  if (lock(file, LOCK_EX | LOCK_NB, directory)) return file;
+  if (!lock(file, LOCK_SH | LOCK_NB, directory))
+    throw KeysError(fmt::format("{} is in use by another `troupe keys`", cluster_key_path(directory)));
+  (void)lock(file, LOCK_EX, directory);
+  return file;
+}
+
+FileDescriptor lock_to_read(const std::string& directory) {
+  FileDescriptor file = open_cluster_key(directory);
+  (void)lock(file, LOCK_SH, directory);
+  return file;
 }
 
 void check_names(const std::vector<NodeName>& names) {
@@ -145,7 +170,7 @@ KeyDirectory KeyDirectory::make(std::string path) {
   const ClusterKeyFile cluster = ClusterKeyFile::random();
   value_of(cluster.save(cluster_key_path(path)));
   of_what_was_made.add(cluster_key_path(path));
-  KeyDirectory made(path, lock(cluster_key_path(path)), value_of(ClusterKeyFile::load(cluster_key_path(path))));
+  KeyDirectory made(path, lock_to_change(path), value_of(ClusterKeyFile::load(cluster_key_path(path))));
   made.list_.cluster_id = cluster.cluster_id;
   made.write_list(made.list_);
   of_what_was_made.add(made.list_path());
@@ -155,20 +180,26 @@ KeyDirectory KeyDirectory::make(std::string path) {
 }
 
 KeyDirectory KeyDirectory::open(std::string path) {
-  std::error_code ignored;
-  if (!fs::exists(cluster_key_path(path), ignored)) {
-    throw KeysError(
-        fmt::format("there is no {}: `troupe keys init-cluster {}` makes it", cluster_key_path(path), path));
-  }
-  FileDescriptor held = lock(cluster_key_path(path));
-  KeyDirectory opened(path, std::move(held), value_of(ClusterKeyFile::load(cluster_key_path(path))));
+  FileDescriptor lock = lock_to_change(path);
+  KeyDirectory opened = read(std::move(path), std::move(lock));
+  if (const std::string wrong = opened.wrong_in_list(); !wrong.empty()) throw KeysError(wrong);
+  return opened;
+}
+
+KeyDirectory KeyDirectory::open_to_read(std::string path) {
+  FileDescriptor lock = lock_to_read(path);
+  return read(std::move(path), std::move(lock));
+}
+
+KeyDirectory KeyDirectory::read(std::string path, FileDescriptor lock) {
+  ClusterKeyFile cluster = value_of(ClusterKeyFile::load(cluster_key_path(path)));
+  KeyDirectory opened(std::move(path), std::move(lock), std::move(cluster));
   const std::string text = value_of(detail::read_public_file(opened.list_path(), MemberList::kBytesMax));
   try {
     opened.list_ = MemberList::parse(text, opened.cluster_.key.verifying_key());
   } catch (const std::invalid_argument& error) {
     throw KeysError(fmt::format("{}: {}", opened.list_path(), error.what()));
   }
-  if (const std::string wrong = opened.wrong_in_list(); !wrong.empty()) throw KeysError(wrong);
   return opened;
 }
 

@@ -35,8 +35,12 @@ class KeyDirectory {
   /// it if that is empty and closed to others. If a step fails, what was made before is removed.
   [[nodiscard]] static KeyDirectory make(std::string path);
 
-  /// Opens what `make` has made, with the list that was signed last.
+  /// Opens what `make` has made, with the list that was signed last. Waits for readers, and for no other change.
   [[nodiscard]] static KeyDirectory open(std::string path);
+
+  /// Opens it for functions that change nothing, whatever list is there. Waits until a change has ended; other readers
+  /// are no obstacle.
+  [[nodiscard]] static KeyDirectory open_to_read(std::string path);
 
   [[nodiscard]] const MemberList& list() const { return list_; }
   [[nodiscard]] std::string list_path() const;
@@ -65,6 +69,7 @@ class KeyDirectory {
   KeyDirectory(std::string path, detail::FileDescriptor lock, ClusterKeyFile cluster)
       : path_(std::move(path)), lock_(std::move(lock)), cluster_(std::move(cluster)) {}
 
+  [[nodiscard]] static KeyDirectory read(std::string path, detail::FileDescriptor lock);
   void check_known(const std::vector<NodeName>& names) const;
   void write_certificates(const std::vector<NodeName>& names) const;
   [[nodiscard]] NodeKeyFile draw(const NodeName& name) const;

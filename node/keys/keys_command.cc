@@ -46,10 +46,12 @@ std::string plural(std::size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-void print_list(const KeyDirectory& directory) {
-  fmt::print("{}: serial {}, {}\n", directory.list_path(), directory.list().serial,
-             plural(directory.list().members.size(), "member"));
+std::string list_line(const KeyDirectory& directory) {
+  return fmt::format("{}: serial {}, {}\n", directory.list_path(), directory.list().serial,
+                     plural(directory.list().members.size(), "member"));
 }
+
+void print_list(const KeyDirectory& directory) { fmt::print("{}", list_line(directory)); }
 
 void print_members(const MemberList& list) {
   std::size_t width = 4;
@@ -75,7 +77,8 @@ bool is_directory(const std::string& path) {
 
 int show_public(const KeysCommandOptions& options) {
   if (is_directory(options.path)) {
-    print_members(KeyDirectory::open(options.path).list());
+    const MemberList list = KeyDirectory::open_to_read(options.path).list();
+    print_members(list);  // which may take long: nobody waits for the directory
     return 0;
   }
   const auto file = NodeKeyFile::load(options.path);
@@ -92,10 +95,12 @@ int verify(const KeysCommandOptions& options) {
                keys.value().serial, plural(keys.value().ring.members().size() - 1, "other member"));
     return 0;
   }
-  const KeyDirectory directory = KeyDirectory::open(options.path);
-  const std::vector<std::string> problems = directory.problems();
+  const auto [problems, line] = [&options] {  // what is printed may take long: nobody waits for the directory
+    const KeyDirectory directory = KeyDirectory::open_to_read(options.path);
+    return std::pair(directory.problems(), list_line(directory));
+  }();
   for (const std::string& problem : problems) fmt::print("{}\n", problem);
-  if (problems.empty()) print_list(directory);
+  if (problems.empty()) fmt::print("{}", line);
   return problems.empty() ? 0 : 1;
 }
 
