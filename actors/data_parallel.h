@@ -59,9 +59,9 @@ class DataParallel {
 
  public:
   /// Gives the parameters and buffers of the module of rank 0 to all members; waits until every member has made its
-  /// replica. The operations of a round are made through `scope`: each has its deadline. Throws std::invalid_argument
-  /// if `module` or `members` is null, no parameter requires a gradient, or members have different modules (the text
-  /// names the first difference); RemoteError.
+  /// replica. Each operation of a round has the call deadline of `scope`, whose own end is not theirs: it may be that
+  /// of a served function. Throws std::invalid_argument if `module` or `members` is null, no parameter requires a
+  /// gradient, or members have different modules (the text names the first difference); RemoteError.
   DataParallel(const Scope& scope, std::shared_ptr<Collective> members, std::shared_ptr<M> module,
                const DataParallelOptions& options = {})
       : module_(std::move(module)), replica_(scope, std::move(members), checked(module_), options) {}

@@ -76,6 +76,16 @@ Scope without_context(const Scope& scope) {
   return Scope(std::move(state));
 }
 
+Scope lasting_scope(const Scope& scope) {
+  auto state = std::make_shared<ScopeState>(scope.state());
+  state->context.reset();
+  state->due.reset();
+  state->stop = {};
+  state->open_calls.reset();
+  state->answer_devices.reset();
+  return Scope(std::move(state));  // with its caller: a served function may wait for these calls
+}
+
 std::vector<std::vector<std::size_t>> by_owner(const Handles& handles) {
   std::map<NodeLife, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < handles.size(); ++i) groups[handles[i]->owner()].push_back(i);

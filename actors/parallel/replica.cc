@@ -14,9 +14,9 @@ Replica::Replica(const Scope& scope, std::shared_ptr<Collective> members, const 
     if (named.second.requires_grad()) parameters.push_back(std::move(named));
   }
   if (parameters.empty()) throw std::invalid_argument("[DataParallel] no parameter of the module requires a gradient");
-  auto rounds = std::make_unique<Rounds>(without_context(scope), std::move(members), std::move(parameters),
+  auto rounds = std::make_unique<Rounds>(lasting_scope(scope), std::move(members), std::move(parameters),
                                          module.named_buffers(), options);
-  rounds->begin();
+  rounds->begin(without_context(scope));
   reducer_ = std::make_shared<Reducer>(scope, std::move(rounds));
 }
 

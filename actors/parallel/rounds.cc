@@ -107,10 +107,10 @@ Rounds::Rounds(Scope scope, std::shared_ptr<Collective> members, nn::NamedVariab
       buffers_(std::move(buffers)),
       options_(options) {}
 
-void Rounds::begin() {
+void Rounds::begin(const Scope& scope) {
   std::string own;
   for (const std::string& line : lines_of(parameters_, buffers_)) own += line + "\n";
-  const std::vector<std::string> texts = gather_texts(*members_, scope_, own, kLinesMax);
+  const std::vector<std::string> texts = gather_texts(*members_, scope, own, kLinesMax);
   const std::vector<std::string> first = split_lines(texts[0]);
   for (std::size_t rank = 1; rank < texts.size(); ++rank) {
     const std::vector<std::string> other = split_lines(texts[rank]);
@@ -123,7 +123,7 @@ void Rounds::begin() {
       }
     }
   }
-  broadcast_all(0);
+  broadcast_all(scope, 0);
 }
 
 RoundOutcome Rounds::run(MemberGradients& own, Presence presence) {
@@ -169,7 +169,7 @@ RoundOutcome Rounds::run(MemberGradients& own, Presence presence) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (!end.used[i]) round.gradients[i] = {};
   }
-  if (options_.broadcast_buffers && !buffers_.empty()) broadcast(values_of(buffers_), leader_);
+  if (options_.broadcast_buffers && !buffers_.empty()) broadcast(scope_, values_of(buffers_), leader_);
   return round;
 }
 
@@ -293,12 +293,12 @@ RoundEnd Rounds::agree_on_end(MemberGradients& own, Presence presence) {
   return end;
 }
 
-void Rounds::broadcast_all(std::size_t rank) {
-  broadcast(values_of(parameters_), rank);
-  broadcast(values_of(buffers_), rank);
+void Rounds::broadcast_all(const Scope& scope, std::size_t rank) {
+  broadcast(scope, values_of(parameters_), rank);
+  broadcast(scope, values_of(buffers_), rank);
 }
 
-void Rounds::broadcast(const std::vector<Variable>& variables, std::size_t rank) {
+void Rounds::broadcast(const Scope& scope, const std::vector<Variable>& variables, std::size_t rank) {
   std::vector<ParameterSize> sizes;
   std::vector<std::size_t> order;
   for (const Variable& variable : variables) {
@@ -313,7 +313,7 @@ void Rounds::broadcast(const std::vector<Variable>& variables, std::size_t rank)
       flat.slice(0, begin, begin + value.numel()).view(value.shape()).copy_from(value.to(Device::cpu()));
       begin += value.numel();
     }
-    const Tensor received = members_->broadcast(scope_, names()[rank], flat);
+    const Tensor received = members_->broadcast(scope, names()[rank], flat);
     if (rank == members_->rank()) continue;
     begin = 0;
     for (const std::size_t number : bucket.parameters) {

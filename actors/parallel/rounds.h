@@ -52,20 +52,20 @@ struct RoundEnd {
 /// the collective. Not thread-safe: one round at a time. Its functions wait, in wait_point.h.
 class Rounds {
  public:
-  /// Operations are made through `scope`: each has its deadline.
+  /// Operations of rounds are made through `scope`: each has its deadline.
   Rounds(Scope scope, std::shared_ptr<Collective> members, nn::NamedVariables parameters, nn::NamedVariables buffers,
          DataParallelOptions options);
 
-  /// Checks that all members have the same parameters and buffers, and gives them the values of rank 0. Throws
-  /// std::invalid_argument that names the first difference, on every member; RemoteError.
-  void begin();
+  /// Checks that all members have the same parameters and buffers, and gives them the values of rank 0, by operations
+  /// of `scope`. Throws std::invalid_argument that names the first difference, on every member; RemoteError.
+  void begin(const Scope& scope);
 
   /// Performs one round. `own` ends at some time. Throws RemoteError; std::invalid_argument that names a member and
   /// the number that it announced and cannot have.
   [[nodiscard]] RoundOutcome run(MemberGradients& own, Presence presence);
 
   /// Gives all members the parameters and buffers of member `rank`. Throws RemoteError.
-  void broadcast_all(std::size_t rank);
+  void broadcast_all(std::size_t rank) { broadcast_all(scope_, rank); }
 
   /// Ends the collective: this member cannot go on.
   void fail(const std::string& why) { members_->fail(why); }
@@ -87,7 +87,8 @@ class Rounds {
   /// Settles which members had a pass, which failed, and which parameters are used, and sums the bucket at the end.
   [[nodiscard]] RoundEnd agree_on_end(MemberGradients& own, Presence presence);
   [[nodiscard]] std::vector<std::size_t> marked_members(const Tensor& flags) const;
-  void broadcast(const std::vector<Variable>& variables, std::size_t rank);
+  void broadcast_all(const Scope& scope, std::size_t rank);
+  void broadcast(const Scope& scope, const std::vector<Variable>& variables, std::size_t rank);
 
   const Scope scope_;
   const std::shared_ptr<Collective> members_;

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "actors/core/node_core.h"
+#include "actors/core/wait_point.h"
 #include "actors/data_parallel.h"
 #include "actors/dist_autograd.h"
 #include "actors/pipeline.h"
@@ -77,9 +79,9 @@ FunctionRegistry replica_functions() {
 
 using Layers = std::vector<RRef<ReplicatedLayer>>;
 
-/// Three batches of pipeline `which`. Returns the gradients and the running means. `layers` outlive the program: a
-/// driver that fails does not leave its groups.
-std::vector<Tensor> train(const Node& node, std::size_t which, Layers& layers) {
+/// Three batches of pipeline `which`, `pause` after each. Returns the gradients and the running means. `layers` outlive
+/// the program: a driver that fails does not leave its groups.
+std::vector<Tensor> train(const Node& node, std::size_t which, Layers& layers, Duration pause) {
   std::vector<PipelineStage> stages;
   for (std::size_t k = 0; k < 2; ++k) {
     layers.push_back(
@@ -95,6 +97,8 @@ std::vector<Tensor> train(const Node& node, std::size_t which, Layers& layers) {
     const DistContext ctx(node);
     backward(ctx, net.loss(ctx, x, &error_of_replica, y));
     for (const RRef<Variable>& parameter : net.parameters(node)) outcome.push_back(ctx.grad(parameter));
+    detail::WaitPoint never;
+    static_cast<void>(never.wait(node.core().clock().now() + pause));
   }
   for (const auto& layer : layers) outcome.push_back(layer.rpc_sync(node, &ReplicatedLayer::running_mean));
   return outcome;
@@ -102,9 +106,10 @@ std::vector<Tensor> train(const Node& node, std::size_t which, Layers& layers) {
 
 /// Both drivers. What they hold ends with it, before their world.
 struct Drivers {
-  explicit Drivers(sim::World& world) {
+  explicit Drivers(sim::World& world, Duration pause = 0s) {
     for (std::size_t i = 0; i < 2; ++i) {
-      runs.push_back(world.on(kPipelines[i][0], [i, &held = layers[i]](Node& node) { return train(node, i, held); }));
+      runs.push_back(world.on(kPipelines[i][0],
+                              [i, pause, &held = layers[i]](Node& node) { return train(node, i, held, pause); }));
     }
   }
   std::vector<Layers> layers{2};
@@ -150,6 +155,14 @@ BOOST_AUTO_TEST_CASE(replicas_have_the_same_bits_over_bad_links_as_over_good_one
     }
   }
   seen.check_links();
+}
+
+BOOST_AUTO_TEST_CASE(replicas_train_on_long_after_the_deadline_of_the_calls_that_made_them) {
+  const std::vector<Tensor> expected = train_without_faults();
+  sim::World world({.seed = 1}, kNames, replica_functions());
+  const TraceIfFailed show(world);
+  const Drivers drivers(world, 120s);
+  for (const auto& run : drivers.runs) check_same_bits(run.get(), expected);
 }
 
 BOOST_AUTO_TEST_CASE(death_of_any_replica_at_any_moment_fails_both_pipelines_with_its_name_and_leaves_nothing) {
