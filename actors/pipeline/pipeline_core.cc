@@ -24,7 +24,7 @@ std::vector<StageShape> shapes_of(const std::vector<PipelineStage>& stages) {
 
 PipelineCore::PipelineCore(const Scope& scope, std::vector<PipelineStage> stages, const PipelineOptions& options,
                            const std::vector<std::string>& inputs, const std::vector<std::string>& outputs)
-    : scope_(without_context(scope)), stages_(std::move(stages)), options_(options) {
+    : scope_(lasting_scope(scope)), stages_(std::move(stages)), options_(options) {
   if (options_.chunks < 1) throw std::invalid_argument(fmt::format("[Pipeline] chunks below 1: {}", options_.chunks));
   sources_ = connect(shapes_of(stages_), inputs, outputs);
   for (std::size_t i = 0; i < stages_.size(); ++i) {

@@ -91,7 +91,7 @@ class PipelineCore {
   [[nodiscard]] const RRef<StageSeat>& seat(std::size_t stage) const { return seats_[stage]; }
 
  private:
-  const Scope scope_;  // of the node, without a context
+  const Scope scope_;  // lasts as long as the pipeline
   const std::vector<PipelineStage> stages_;
   const PipelineOptions options_;
   std::vector<NodeName> nodes_;

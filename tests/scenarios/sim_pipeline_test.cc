@@ -64,13 +64,38 @@ constexpr auto ordered_stage = stage_class<OrderedStage, std::uint64_t>;
 constexpr auto stashing_stage = stage_class<StashingStage>;
 constexpr auto popping_stage = stage_class<PoppingStage>;
 
+/// A pipeline that lives on after the call that made it.
+class Driver {
+ public:
+  explicit Driver(Scope& scope)
+      : net_(scope,
+             {RemoteModule(scope, "w0", ordered_stage, std::uint64_t{1}),
+              RemoteModule(scope, "w1", ordered_stage, std::uint64_t{2})},
+             {.chunks = 2}) {}
+
+  /// Returns the code of the error of a batch; nullopt if there is none.
+  [[nodiscard]] std::optional<ErrorCode> forward_within(Scope& scope, std::int64_t seconds) const {
+    const NoGradGuard no_gradients;
+    try {
+      static_cast<void>(net_.forward(scope.with({.deadline = std::chrono::seconds(seconds)}), ones({4, kWidth})));
+    } catch (const RemoteError& error) {
+      return error.error().code;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  Pipeline<> net_;
+};
+
+Driver make_driver(Scope& scope) { return Driver(scope); }
+
 Variable error_of_batch(const Variable& result, const Tensor& target) { return mse_loss(result, target); }
 
 FunctionRegistry pipeline_functions() {
-  return {{"OrderedStage", ordered_stage},
-          {"OrderedStage::running_mean", &OrderedStage::running_mean},
-          {"StashingStage", stashing_stage},
-          {"PoppingStage", popping_stage},
+  return {{"OrderedStage", ordered_stage},    {"OrderedStage::running_mean", &OrderedStage::running_mean},
+          {"StashingStage", stashing_stage},  {"PoppingStage", popping_stage},
+          {"make_driver", &make_driver},      {"Driver::forward_within", &Driver::forward_within},
           {"error_of_batch", &error_of_batch}};
 }
 
@@ -136,6 +161,17 @@ BOOST_AUTO_TEST_CASE(micro_batches_enter_in_order_over_bad_links_and_the_bits_ar
     }
   }
   seen.check_links();
+}
+
+BOOST_AUTO_TEST_CASE(pipeline_goes_on_after_a_failed_batch_long_after_the_deadline_of_the_call_that_made_it) {
+  sim::World world({.seed = 1}, kNames, pipeline_functions());
+  const TraceIfFailed show(world);
+  const RRef<Driver> driver = world.node("trainer").with({.deadline = 1s}).remote("trainer", &make_driver);
+  BOOST_TEST(!driver.rpc_sync(world.node("trainer"), &Driver::forward_within, 20).has_value());
+  world.run_for(2s);
+  // No stage sees a micro-batch of this one.
+  BOOST_TEST((driver.rpc_sync(world.node("trainer"), &Driver::forward_within, 0) == ErrorCode::timeout));
+  BOOST_TEST(!driver.rpc_sync(world.node("trainer"), &Driver::forward_within, 20).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(death_of_any_node_at_any_moment_is_one_error_that_names_it_and_leaves_nothing) {
