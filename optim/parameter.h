@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -62,12 +63,13 @@ class Parameter {
   std::function<void(Tensor)> set_value_;
 };
 
-/// A list of parameters, made from a vector of Variables.
+/// A list of parameters, made from a vector of Variables or from `{w, b}`.
 class Parameters {
  public:
   template <ParameterHandle P>
   Parameters(const std::vector<P>& parameters)  // NOLINT(google-explicit-constructor)
       : all_(parameters.begin(), parameters.end()) {}
+  Parameters(std::initializer_list<Parameter> parameters) : all_(parameters) {}
 
   [[nodiscard]] const std::vector<Parameter>& all() const noexcept { return all_; }
 

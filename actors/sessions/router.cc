@@ -404,7 +404,7 @@ void Router::tick(TimePoint now) {
     timeout.code = ErrorCode::timeout;
     timeout.message =
         fmt::format("no answer within {} ms",
-                    std::chrono::duration_cast<std::chrono::milliseconds>(*call.deadline - call.started).count());
+                    std::chrono::ceil<std::chrono::milliseconds>(*call.deadline - call.started).count());
     std::string waited_for;
     const bool never = take_back(now, call, waited_for);
     timeout.execution = never ? Execution::never : Execution::maybe;

@@ -69,7 +69,7 @@ NamedTensors with(NamedTensors state, const std::string& name, const Tensor& ten
 BOOST_AUTO_TEST_CASE(a_step_replaces_the_values_of_variables) {
   const Variable a = leaf({1.0, 2.0});
   const Variable b = leaf({1.0});
-  LocalOptimizer optimizer(std::vector<Variable>{a, b}, SgdOptions{.lr = 0.5});
+  LocalOptimizer optimizer({a, b}, SgdOptions{.lr = 0.5});
   const Tensor before = a.value();
   optimizer.step(gradients_of(a, b));
   expect(a.value(), {0.5, 1.5});
