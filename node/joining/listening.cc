@@ -3,9 +3,13 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <optional>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "node/file_descriptor.h"
 #include "node/links/socket_address.h"
@@ -22,22 +26,78 @@ std::optional<SocketAddress> parse(std::string_view address) {
   return std::nullopt;
 }
 
-}  // namespace
+constexpr std::size_t kAtOnce = 256;
 
-bool may_listen(const std::string& address, Duration patience) {
+/// A connection that is being made.
+struct Attempt {
+  std::size_t index = 0;  ///< of its address
+  detail::FileDescriptor socket;
+};
+
+enum class Begun : std::uint8_t { listens, refused, pending, no_descriptor };
+
+Begun begin(const std::string& address, detail::FileDescriptor& socket) {
   const auto target = parse(address);
-  if (!target) return true;
-  const detail::FileDescriptor socket(::socket(target->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.is_open()) return true;  // unknown
-  if (::connect(socket.get(), target->get(), target->size) == 0) return true;
-  if (errno == EAGAIN) return true;  // a unix socket with a full queue
-  if (errno != EINPROGRESS) return false;
-  pollfd polled{.fd = socket.get(), .events = POLLOUT, .revents = 0};
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(patience).count();
-  if (::poll(&polled, 1, static_cast<int>(ms)) <= 0) return false;
+  if (!target) return Begun::listens;
+  socket = detail::FileDescriptor(::socket(target->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.is_open()) return Begun::no_descriptor;
+  if (::connect(socket.get(), target->get(), target->size) == 0) return Begun::listens;
+  if (errno == EAGAIN) return Begun::listens;  // a unix socket with a full queue
+  return errno == EINPROGRESS ? Begun::pending : Begun::refused;
+}
+
+bool is_connected(const detail::FileDescriptor& socket) {
   int failure = 0;
   socklen_t size = sizeof failure;
   return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &failure, &size) == 0 && failure == 0;
+}
+
+/// Waits until `until` for attempts, writes their answers, and takes them out of `pending`.
+void finish(std::vector<Attempt>& pending, std::vector<bool>& answers, TimePoint until) {
+  while (!pending.empty()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
+    std::vector<pollfd> polled;
+    for (const Attempt& each : pending) polled.push_back({.fd = each.socket.get(), .events = POLLOUT, .revents = 0});
+    const int ready = ::poll(polled.data(), polled.size(), static_cast<int>(std::max<std::int64_t>(left, 0)));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return;
+    std::vector<Attempt> rest;
+    for (std::size_t i = 0; i < pending.size(); ++i) {
+      if (polled[i].revents == 0) {
+        rest.push_back(std::move(pending[i]));
+      } else {
+        answers[pending[i].index] = is_connected(pending[i].socket);
+      }
+    }
+    pending = std::move(rest);
+  }
+}
+
+}  // namespace
+
+bool may_listen(const std::string& address, Duration patience) {
+  return may_listen(std::vector{address}, patience, std::nullopt).front();
+}
+
+std::vector<bool> may_listen(const std::vector<std::string>& addresses, Duration patience,
+                             std::optional<TimePoint> due) {
+  std::vector<bool> answers(addresses.size(), true);
+  for (std::size_t next = 0; next < addresses.size() && (!due || std::chrono::steady_clock::now() < *due);) {
+    std::vector<Attempt> pending;
+    while (next < addresses.size() && pending.size() < kAtOnce) {
+      detail::FileDescriptor socket;
+      const Begun begun = begin(addresses[next], socket);
+      if (begun == Begun::no_descriptor && !pending.empty()) break;  // those under way give theirs back
+      if (begun == Begun::pending) pending.push_back({next, std::move(socket)});
+      if (begun == Begun::refused) answers[next] = false;
+      ++next;
+    }
+    const TimePoint patient = std::chrono::steady_clock::now() + patience;
+    finish(pending, answers, due ? std::min(patient, *due) : patient);
+    const bool is_answer = !due || patient <= *due;  // that nothing came
+    for (const Attempt& silent : pending) answers[silent.index] = !is_answer;
+  }
+  return answers;
 }
 
 }  // namespace troupe

@@ -98,7 +98,9 @@ constexpr Duration kProbePatience = std::chrono::milliseconds{500};
 std::optional<RendezvousFile> file_of(const NodeOptions& options) {
   if (!options.seed.starts_with(kFile)) return std::nullopt;
   return RendezvousFile(options.seed.substr(kFile.size()), options.cluster_id,
-                        [](const std::string& address) { return may_listen(address, kProbePatience); });
+                        [](const std::vector<std::string>& addresses, std::optional<TimePoint> due) {
+                          return may_listen(addresses, kProbePatience, due);
+                        });
 }
 
 /// Returns this machine's address from which the seed, or one of its addresses, is reached over TCP.

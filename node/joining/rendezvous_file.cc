@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <fstream>
 #include <string_view>
@@ -75,20 +76,46 @@ RendezvousFile::RendezvousFile(std::filesystem::path path, std::string cluster_i
 Result<std::vector<Peer>> RendezvousFile::join_or_found(const Peer& self, std::optional<TimePoint> due) const {
   if (!fits_rendezvous_line(cluster_id_) || !fits_rendezvous_line(self.address))
     return failure(ErrorCode::bad_argument, "cannot hold a cluster id, or an address, with control characters");
-  const Result<Lock> lock = Lock::take(*this, due);
-  if (!lock) return lock.error();
-  const Result<RendezvousContent> content = read();
-  if (!content) return content.error();
-  std::vector<Peer> living;
-  for (const Peer& node : content.value().nodes) {
-    if (node.address != self.address && probe_(node.address)) living.push_back(node);
+  Listening listening;
+  while (true) {
+    std::vector<Peer> unknown;
+    {
+      const Result<Lock> lock = Lock::take(*this, due);
+      if (!lock) return lock.error();
+      const Result<RendezvousContent> content = read();
+      if (!content) return content.error();
+      std::vector<Peer> living;
+      for (const Peer& node : content.value().nodes) {
+        if (node.address == self.address) continue;
+        const auto known = listening.find({node.address, node.incarnation});
+        if (known == listening.end()) {
+          unknown.push_back(node);
+        } else if (known->second) {
+          living.push_back(node);
+        }
+      }
+      if (unknown.empty()) return take_place(self, living, content.value());
+    }
+    std::vector<std::string> addresses;
+    for (const Peer& node : unknown) addresses.push_back(node.address);
+    const std::vector<bool> answers = probe_(addresses, due);
+    if (due && std::chrono::steady_clock::now() >= *due)
+      return failure(ErrorCode::timeout, "lists nodes, and which of them listen was not known in time");
+    for (std::size_t i = 0; i < unknown.size(); ++i)
+      listening[{unknown[i].address, unknown[i].incarnation}] = answers.at(i);
   }
-  if (content.value().cluster_id != cluster_id_ && !living.empty()) {
+}
+
+/// Lists `self` as the first node if none of the others is living, and no more those that are not. REQUIRES: the file
+/// is locked, and holds `content`.
+Result<std::vector<Peer>> RendezvousFile::take_place(const Peer& self, const std::vector<Peer>& living,
+                                                     const RendezvousContent& content) const {
+  if (content.cluster_id != cluster_id_ && !living.empty()) {
     return failure(ErrorCode::bad_argument,
                    fmt::format("belongs to cluster \"{}\", whose node {} listens at {}; this node is of cluster \"{}\"",
-                               content.value().cluster_id, living.front().name, living.front().address, cluster_id_));
+                               content.cluster_id, living.front().name, living.front().address, cluster_id_));
   }
-  if (!living.empty() && living.size() == content.value().nodes.size()) return living;
+  if (!living.empty() && living.size() == content.nodes.size()) return living;
   const Result<Unit> replaced = replace({cluster_id_, living.empty() ? std::vector<Peer>{self} : living});
   if (!replaced) return replaced.error();
   return living;

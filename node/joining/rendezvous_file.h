@@ -3,8 +3,10 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "actors/clock.h"
@@ -22,20 +24,21 @@ struct RendezvousContent;
 ///
 /// Only members and the first node are listed. If none of the listed nodes listens, the file is left over from a
 /// cluster that has ended, and the next node takes it over. A writer holds the file's lock (flock) and replaces the
-/// file (rename), so it is complete at any time. REQUIRES: all joining nodes see the same file and can reach the
-/// addresses in it.
+/// file (rename), so it is complete at any time. Whether nodes listen is tested without the lock. REQUIRES: all joining
+/// nodes see the same file and can reach the addresses in it.
 ///
 /// Thread rule: any number of objects, threads and processes. Both members block, at most until `due`.
 class RendezvousFile {
  public:
-  /// Returns whether a node may listen at an address; see listening.h.
-  using Probe = std::function<bool(const std::string& address)>;
+  /// Returns for each address, until `due`, whether a node may listen there; see listening.h.
+  using Probe =
+      std::function<std::vector<bool>(const std::vector<std::string>& addresses, std::optional<TimePoint> due)>;
 
   RendezvousFile(std::filesystem::path path, std::string cluster_id, Probe probe);
 
   /// Returns the nodes to join through; empty: the cluster had no node, and `self` is now listed as its first. Errors:
   /// bad_argument (names the file: it belongs to another living cluster, does not exist, or cannot be opened), timeout
-  /// (another process keeps it locked), storage_full.
+  /// (another process keeps it locked, or nodes in it answer too late), storage_full.
   [[nodiscard]] Result<std::vector<Peer>> join_or_found(const Peer& self, std::optional<TimePoint> due) const;
 
   /// Adds `self`, a member: others may join through it. Errors as join_or_found.
@@ -43,6 +46,10 @@ class RendezvousFile {
 
  private:
   class Lock;
+  /// Of lines of the file: whether a node may listen there.
+  using Listening = std::map<std::pair<std::string, Incarnation>, bool>;
+  [[nodiscard]] Result<std::vector<Peer>> take_place(const Peer& self, const std::vector<Peer>& living,
+                                                     const RendezvousContent& content) const;
   [[nodiscard]] Result<RendezvousContent> read() const;
   [[nodiscard]] Result<Unit> replace(const RendezvousContent& content) const;
   [[nodiscard]] Error failure(ErrorCode code, std::string message) const;

@@ -34,7 +34,14 @@ Peer node(const std::string& name, std::uint64_t life = 1) {
 /// A file that does not exist yet, and the addresses with a listener.
 struct Place {
   [[nodiscard]] RendezvousFile file(const std::string& cluster = "mnist") const {
-    return {path, cluster, [this](const std::string& address) { return listening.contains(address); }};
+    return {path, cluster, [this](const std::vector<std::string>& addresses, std::optional<TimePoint> /*due*/) {
+              return listens(addresses);
+            }};
+  }
+  [[nodiscard]] std::vector<bool> listens(const std::vector<std::string>& addresses) const {
+    std::vector<bool> answers;
+    for (const std::string& address : addresses) answers.push_back(listening.contains(address));
+    return answers;
   }
   /// Returns the answer to `self` when it joins. From then on its address has a listener.
   [[nodiscard]] Result<std::vector<Peer>> come(const Peer& self, const std::string& cluster = "mnist") {
@@ -180,6 +187,56 @@ BOOST_AUTO_TEST_CASE(lock_of_another_process_is_waited_for_in_time) {
   BOOST_TEST(error.message == "the rendezvous file " + place.path.string() + " is locked by another process");
   ::close(other);
   BOOST_TEST(place.come(node("a")).value().empty());
+}
+
+BOOST_AUTO_TEST_CASE(all_nodes_are_tested_at_once_and_without_the_lock) {
+  Place place;
+  for (int i = 0; i < 40; ++i) {
+    if (i == 0) BOOST_TEST(place.come(node("n0")).value().empty());
+    BOOST_TEST(place.file().add(node(fmt::format("n{}", i)), Place::in(5s)).ok());
+  }
+  place.listening.clear();
+  std::vector<std::size_t> counts;
+  const RendezvousFile file(place.path, "mnist", [&](const std::vector<std::string>& addresses, auto due) {
+    counts.push_back(addresses.size());
+    BOOST_TEST(due.has_value());
+    const int other = ::open(place.path.c_str(), O_RDWR | O_CLOEXEC);
+    BOOST_TEST(::flock(other, LOCK_EX | LOCK_NB) == 0);
+    ::close(other);
+    return place.listens(addresses);
+  });
+  BOOST_TEST(file.join_or_found(node("late"), Place::in(5s)).value().empty());
+  BOOST_TEST(counts == std::vector<std::size_t>{40});
+}
+
+BOOST_AUTO_TEST_CASE(who_came_while_nodes_were_tested_is_tested_too) {
+  Place place;
+  BOOST_TEST(place.come(node("a")).value().empty());
+  place.listening.clear();
+  std::vector<std::vector<std::string>> tested;
+  const RendezvousFile file(place.path, "mnist", [&](const std::vector<std::string>& addresses, auto /*due*/) {
+    std::vector<bool> answers = place.listens(addresses);
+    if (tested.empty()) BOOST_TEST(place.come(node("b")).value().empty());  // takes over the file
+    tested.push_back(addresses);
+    return answers;
+  });
+  BOOST_TEST((file.join_or_found(node("c"), Place::in(5s)).value() == std::vector<Peer>{node("b")}));
+  BOOST_TEST((tested == std::vector<std::vector<std::string>>{{"test://a"}, {"test://b"}}));
+}
+
+BOOST_AUTO_TEST_CASE(file_of_which_nothing_is_known_in_time_stays) {
+  Place place;
+  BOOST_TEST(place.come(node("a")).value().empty());
+  const std::string before = place.text();
+  const RendezvousFile file(place.path, "mnist", [&](const std::vector<std::string>& addresses, auto due) {
+    std::this_thread::sleep_until(*due);
+    return std::vector<bool>(addresses.size(), false);
+  });
+  const Error error = file.join_or_found(node("b"), Place::in(20ms)).error();
+  BOOST_TEST((error.code == ErrorCode::timeout));
+  BOOST_TEST(error.message == "the rendezvous file " + place.path.string() +
+                                  " lists nodes, and which of them listen was not known in time");
+  BOOST_TEST(place.text() == before);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
