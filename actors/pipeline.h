@@ -77,10 +77,11 @@ class Pipeline<R(P...)> {
   R forward(const Scope& scope, Args&&... inputs) const {
     const auto split = split_inputs(std::forward<Args>(inputs)...);
     split.require_context(scope);
+    const std::vector<detail::AnyRRef> inputs_of_batch = split.references(scope);
     const detail::PipelineCore::Round round(core_, split.sizes().size(), false);
     try {
       std::vector<Future<R>> arriving;
-      for (const detail::AnyRRef& part : start(round, scope, split)) {
+      for (const detail::AnyRRef& part : start(round, scope, inputs_of_batch)) {
         arriving.push_back(part.as<R>().to_here_async(scope));
       }
       std::vector<R> parts;
@@ -98,8 +99,9 @@ class Pipeline<R(P...)> {
   RRef<R> forward_remote(const Scope& scope, Args&&... inputs) const {
     const auto split = split_inputs(std::forward<Args>(inputs)...);
     split.require_context(scope);
+    const std::vector<detail::AnyRRef> inputs_of_batch = split.references(scope);
     const auto round = std::make_shared<const detail::PipelineCore::Round>(core_, split.sizes().size(), false);
-    const std::vector<detail::AnyRRef> parts = start(*round, scope, split);
+    const std::vector<detail::AnyRRef> parts = start(*round, scope, inputs_of_batch);
     const RRef<R> all = core_->stage(core_->size() - 1).join(scope, parts).template as<R>();
     all.created(scope).then([round](const Result<Unit>& outcome) {
       if (!outcome) round->fail(outcome.error());
@@ -145,9 +147,8 @@ class Pipeline<R(P...)> {
   }
 
   static std::vector<detail::AnyRRef> start(const detail::PipelineCore::Round& round, const Scope& scope,
-                                            const Split& split) {
-    return round.start([&scope](std::size_t /*micro_batch*/) -> const Scope& { return scope; },
-                       split.references(scope));
+                                            const std::vector<detail::AnyRRef>& inputs) {
+    return round.start([&scope](std::size_t /*micro_batch*/) -> const Scope& { return scope; }, inputs);
   }
 
   std::shared_ptr<const detail::PipelineCore> core_;

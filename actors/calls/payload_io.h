@@ -85,6 +85,10 @@ class PayloadReader final : public ArchiveHook {
   /// For load(RRef).
   [[nodiscard]] std::shared_ptr<RRefHandle> handle(std::uint32_t index) const;
 
+  /// Releases what the reader holds for values that carry references: these hold it from now on. REQUIRES: all values
+  /// have been decoded.
+  void all_decoded() { handles_.clear(); }
+
   /// Marks values from a call outside a context whose arguments required gradients: a value that requires one holds a
   /// vertex that fails any pass reaching it, with an error that names `call`. REQUIRES: nothing has been decoded.
   void cut_off_by(std::string call) { cut_off_by_ = std::move(call); }

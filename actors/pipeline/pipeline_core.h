@@ -62,6 +62,7 @@ class PipelineCore {
   /// A round's way through the stages.
   class Round {
    public:
+    /// Draws the tickets: from now on the stages must get the micro-batches, or be told of the failure.
     /// `counts_live`: backward passes of single micro-batches will follow.
     Round(std::shared_ptr<const PipelineCore> core, std::size_t micro_batches, bool counts_live);
 

@@ -123,6 +123,7 @@ class WorkOf final : public StageWork {
  public:
   WorkOf(const TaskPlace& place, PayloadReader& arguments) : scope_(std::const_pointer_cast<ScopeState>(place.scope)) {
     arguments.archive()(seat_, module_, task_);
+    arguments.all_decoded();
   }
 
   /// Starts the task of `self`. Its result is that of the module's forward.
@@ -231,7 +232,7 @@ class WorkOf final : public StageWork {
   }
 
   Scope scope_;
-  RRef<StageSeat> seat_;
+  RRef<StageSeat> seat_;  // until the task has begun
   RRef<M> module_;
   StageTask task_;
   std::vector<std::function<void()>> takers_;  // in the order of arguments

@@ -96,6 +96,7 @@ void StageRounds::close(const Error& why) {
 }
 
 void StageRounds::admit(Promises& out) {
+  if (closed_) return;
   const auto batch = gate_.admit();
   if (!batch) return;
   const auto at = waiting_.find(*batch);

@@ -108,8 +108,8 @@ class Entry {
 
 }  // namespace
 
-Task<void> perform_stage(Scope& scope, const RRef<StageSeat>& seat, const StageTask& task, StageWork& work) {
-  const std::shared_ptr<StageRounds> rounds = seat.local_value(scope)->rounds();
+Task<void> perform_stage(Scope& scope, RRef<StageSeat>& seat, const StageTask& task, StageWork& work) {
+  const std::shared_ptr<StageRounds> rounds = std::exchange(seat, {}).local_value(scope)->rounds();
   Entry entry(rounds, task);
   try {
     const Future<void> entered = entry.enter();

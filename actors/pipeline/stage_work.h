@@ -34,8 +34,9 @@ class StageWork {
 };
 
 /// Takes a micro-batch through a stage. Throws RemoteError: that of an input, of the round, or of the module's forward,
-/// with the stage and the micro-batch in its operation.
-Task<void> perform_stage(Scope& scope, const RRef<StageSeat>& seat, const StageTask& task, StageWork& work);
+/// with the stage and the micro-batch in its operation. Takes `seat` and drops it before it waits: else what waits
+/// would keep the seat whose end fails all that waits.
+Task<void> perform_stage(Scope& scope, RRef<StageSeat>& seat, const StageTask& task, StageWork& work);
 
 /// Calls the forward of a module with the given variables in place of those in its arguments, and returns the variables
 /// in its result.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -60,6 +61,30 @@ class PoppingStage final : public nn::Module {
   [[nodiscard]] Variable forward(const Variable& x, const Variable& skipped) { return x + skipped; }
 };
 
+/// What every micro-batch gets. Copying it fails if the test says so.
+struct Shared {
+  static inline bool fails = false;  // used by the holder of the world's baton
+
+  Shared() = default;
+  Shared(const Shared& /*other*/) {
+    if (fails) throw std::bad_alloc();
+  }
+  Shared(Shared&&) noexcept = default;
+  Shared& operator=(const Shared&) = default;
+  Shared& operator=(Shared&&) noexcept = default;
+  ~Shared() = default;
+  std::int64_t number = 0;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(number);
+  }
+};
+class SharingStage final : public nn::Module {
+ public:
+  [[nodiscard]] Variable forward(const Variable& x, const Shared& /*shared*/) { return x * 1.0; }
+};
+
+constexpr auto sharing_stage = stage_class<SharingStage>;
 constexpr auto ordered_stage = stage_class<OrderedStage, std::uint64_t>;
 constexpr auto stashing_stage = stage_class<StashingStage>;
 constexpr auto popping_stage = stage_class<PoppingStage>;
@@ -93,9 +118,13 @@ Driver make_driver(Scope& scope) { return Driver(scope); }
 Variable error_of_batch(const Variable& result, const Tensor& target) { return mse_loss(result, target); }
 
 FunctionRegistry pipeline_functions() {
-  return {{"OrderedStage", ordered_stage},    {"OrderedStage::running_mean", &OrderedStage::running_mean},
-          {"StashingStage", stashing_stage},  {"PoppingStage", popping_stage},
-          {"make_driver", &make_driver},      {"Driver::forward_within", &Driver::forward_within},
+  return {{"OrderedStage", ordered_stage},
+          {"OrderedStage::running_mean", &OrderedStage::running_mean},
+          {"StashingStage", stashing_stage},
+          {"PoppingStage", popping_stage},
+          {"SharingStage", sharing_stage},
+          {"make_driver", &make_driver},
+          {"Driver::forward_within", &Driver::forward_within},
           {"error_of_batch", &error_of_batch}};
 }
 
@@ -172,6 +201,42 @@ BOOST_AUTO_TEST_CASE(pipeline_goes_on_after_a_failed_batch_long_after_the_deadli
   // No stage sees a micro-batch of this one.
   BOOST_TEST((driver.rpc_sync(world.node("trainer"), &Driver::forward_within, 0) == ErrorCode::timeout));
   BOOST_TEST(!driver.rpc_sync(world.node("trainer"), &Driver::forward_within, 20).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(batch_for_which_there_is_no_memory_takes_no_tickets) {
+  sim::World world({.seed = 1}, kNames, pipeline_functions());
+  const TraceIfFailed show(world);
+  Node& trainer = world.node("trainer");
+  const Pipeline<Variable(Variable, Shared)> net(trainer, {RemoteModule(trainer, "w0", sharing_stage)}, {.chunks = 2});
+  const NoGradGuard no_gradients;
+  const Tensor x = ones({4, kWidth});
+  Shared::fails = true;
+  BOOST_CHECK_THROW(static_cast<void>(net.forward_remote(trainer, x, Shared())), std::bad_alloc);
+  BOOST_CHECK_THROW(static_cast<void>(net.forward(trainer, x, Shared())), std::bad_alloc);
+  Shared::fails = false;
+  BOOST_TEST(same_bytes(net.forward(trainer, x, Shared()).value(), x));
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_in_a_stage_fails_when_its_pipeline_ends) {
+  using detail::PipelineCore;
+  sim::World world({.seed = 1}, kNames, pipeline_functions());
+  const TraceIfFailed show(world);
+  Node& trainer = world.node("trainer");
+  const std::vector<PipelineStage> stages{RemoteModule(trainer, "w0", ordered_stage, std::uint64_t{1})};
+  const std::vector<std::string> schema{schema_of<Variable>()};
+  std::vector<detail::AnyRRef> results;
+  {
+    const auto core = std::make_shared<const PipelineCore>(trainer, stages, PipelineOptions{}, schema, schema);
+    const PipelineCore::Round never_comes(core, 1, false);
+    const PipelineCore::Round waits(core, 1, false);
+    results = waits.start([&](std::size_t /*micro_batch*/) -> const Scope& { return trainer; },
+                          {RRef<Variable>(trainer, Variable(ones({2, kWidth})))});
+    world.run_for(1s);
+  }
+  const auto outcome = results.at(0).as<Variable>().to_here_async(trainer).get_for(5s);
+  BOOST_TEST_REQUIRE(outcome.has_value());
+  BOOST_TEST_REQUIRE(!outcome->ok());
+  BOOST_TEST(outcome->error().text().find("the pipeline has ended") != std::string::npos, outcome->error().text());
 }
 
 BOOST_AUTO_TEST_CASE(death_of_any_node_at_any_moment_is_one_error_that_names_it_and_leaves_nothing) {

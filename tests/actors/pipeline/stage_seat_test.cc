@@ -89,6 +89,19 @@ BOOST_AUTO_TEST_CASE(end_of_the_pipeline_fails_who_waits_and_who_comes_late) {
   BOOST_TEST(end_of(rounds.enter(round_of(0, 2), 0)) == "the pipeline has ended");
 }
 
+BOOST_AUTO_TEST_CASE(after_the_end_of_the_pipeline_nobody_enters_when_the_one_that_runs_leaves) {
+  StageRounds rounds{FutureHome{}};
+  const auto runs = rounds.enter(round_of(0, 2), 0);
+  const auto waits = rounds.enter(round_of(0, 2), 1);
+  BOOST_TEST(end_of(runs) == "");
+  rounds.close(make_error(ErrorCode::cancelled, "the pipeline has ended"));
+  BOOST_TEST(end_of(waits) == "the pipeline has ended");
+  rounds.leave({{0}, 0});
+  rounds.settle({{0}, 0}, {});
+  rounds.fail(round_of(0, 2), make_error(ErrorCode::cancelled, "boom"));
+  BOOST_TEST(end_of(rounds.enter(round_of(2, 1), 0)) == "the pipeline has ended");
+}
+
 BOOST_AUTO_TEST_CASE(micro_batch_that_does_not_fit_is_refused) {
   StageRounds rounds{FutureHome{}};
   static_cast<void>(rounds.enter(round_of(0, 2), 1));
