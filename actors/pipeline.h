@@ -38,10 +38,12 @@ class Pipeline;
 /// Tensors and Variables among the inputs, and optional ones, are split along dimension 0, into `chunks` parts of equal
 /// size but for the last one, which may be smaller. All must have the same number of rows, or be given as NoChunk.
 /// Every micro-batch gets all of a value of another type. Tensors in the result are joined again; other values must be
-/// equal for all micro-batches. An undefined Variable stays undefined.
+/// equal for all micro-batches, NaN to NaN. An undefined Variable stays undefined.
 ///
 /// Micro-batches enter each stage in their order, one at a time, whatever the delays: running statistics and random
 /// numbers are those of one process. Gradients are, bit for bit, those of the same program with all stages on one node.
+/// One module may be several stages; then the order of its forwards for different stages is not fixed, so the module
+/// should draw no random numbers and keep no statistics.
 /// They land in the context of the scope, so that a DistOptimizer needs nothing else. `chunks` changes what layers see
 /// that look at a whole batch: see deferred_batch_norm.
 ///

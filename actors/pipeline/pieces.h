@@ -8,10 +8,12 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "autograd/variable.h"
+#include "messages/archive.h"
 #include "tensor/tensor.h"
 
 namespace troupe::detail {
@@ -41,8 +43,27 @@ template <class T>
 template <class T>
 concept Splits = requires(const T& value, const std::string& what) { rows_of(value, what); };
 
+/// Returns whether the values are equal. A value with a NaN is not equal to itself: it is the same as one that travels
+/// as the same bytes.
+template <class T>
+[[nodiscard]] bool is_same(const T& a, const T& b) {
+  const auto equal = [](const T& x, const T& y) { return x == y; };
+  if (equal(a, b)) return true;
+  if (equal(a, a) || equal(b, b)) return false;
+  if constexpr (std::is_floating_point_v<T>) {
+    return true;
+  } else {
+    const auto bytes_of = [](const T& value) {
+      OutArchive archive(nullptr);
+      archive(value);
+      return archive.finish().bytes;
+    };
+    return bytes_of(a) == bytes_of(b);
+  }
+}
+
 /// Returns the value of a batch from those of its micro-batches: tensors are concatenated; of other types all must be
-/// equal. `what` names it: "output 0". Throws TensorError if some are undefined, std::invalid_argument if values
+/// the same. `what` names it: "output 0". Throws TensorError if some are undefined, std::invalid_argument if values
 /// differ.
 [[nodiscard]] Tensor joined_value(const std::vector<Tensor>& parts, const std::string& what);
 [[nodiscard]] Variable joined_value(const std::vector<Variable>& parts, const std::string& what);
@@ -62,7 +83,7 @@ template <class T>
   static_assert(std::equality_comparable<T>,
                 "results of micro-batches must be tensors, or comparable: then all must be equal");
   for (const T& part : parts) {
-    if (!(part == parts.front())) fail_not_equal(what);
+    if (!is_same(part, parts.front())) fail_not_equal(what);
   }
   return parts.front();
 }

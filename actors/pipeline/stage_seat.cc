@@ -63,8 +63,8 @@ void StageRounds::fail(const RoundPlan& plan, const Error& why) {
   Promises ready;
   {
     const std::lock_guard lock(mutex_);
-    if (last_failed_ && last_failed_->first == plan.round) return;
-    last_failed_.emplace(plan.round, why);
+    if (!failed_.emplace(plan.round, why).second) return;
+    if (failed_.size() > kFailuresKept) failed_.erase(failed_.begin());
     gate_.drop(plan);
     fail_waiting(plan.round, why, ready);
     std::erase_if(gradients_, [&](const auto& entry) { return entry.first.round == plan.round; });
@@ -113,7 +113,7 @@ void StageRounds::fail_waiting(RoundId round, const Error& why, Promises& out) {
 }
 
 Error StageRounds::refusal(RoundId round) const {
-  if (last_failed_ && last_failed_->first == round) return last_failed_->second;
+  if (const auto failed = failed_.find(round); failed != failed_.end()) return failed->second;
   return make_error(ErrorCode::protocol_violation,
                     fmt::format("a micro-batch of round {} cannot enter the stage", round.first_ticket));
 }

@@ -1,6 +1,7 @@
 // What a pipeline keeps on the node of one of its stages: who may enter, and the gradients that micro-batches left.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,6 +34,9 @@ struct StageGradients {
 /// The rounds of one stage. Thread rule: any thread may call any member; none blocks.
 class StageRounds {
  public:
+  /// So many failed rounds are remembered, for micro-batches that arrive late.
+  static constexpr std::size_t kFailuresKept = 16;
+
   explicit StageRounds(FutureHome home) : home_(std::move(home)) {}
 
   /// Returns a future that is done when the micro-batch may run: then `leave` or `fail` must follow. It fails when its
@@ -67,10 +71,10 @@ class StageRounds {
 
   const FutureHome home_;
   std::mutex mutex_;
-  StageGate gate_;                                        // guarded by mutex_, as is all below
-  std::map<MicroBatchId, Promise<void>> waiting_;         // have arrived and not entered
-  std::map<MicroBatchId, StageGradients> gradients_;      // of rounds that are not taken
-  std::optional<std::pair<RoundId, Error>> last_failed_;  // for micro-batches that arrive late
+  StageGate gate_;                                    // guarded by mutex_, as is all below
+  std::map<MicroBatchId, Promise<void>> waiting_;     // have arrived and not entered
+  std::map<MicroBatchId, StageGradients> gradients_;  // of rounds that are not taken
+  std::map<RoundId, Error> failed_;                   // the last rounds that failed, with their causes
   std::optional<Error> closed_;
 };
 

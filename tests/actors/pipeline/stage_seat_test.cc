@@ -71,6 +71,18 @@ BOOST_AUTO_TEST_CASE(round_that_fails_fails_who_waits_and_who_comes_late_and_lea
   BOOST_TEST(end_of(next) == "");
 }
 
+BOOST_AUTO_TEST_CASE(who_comes_late_in_any_of_several_failed_rounds_hears_of_its_own_failure) {
+  StageRounds rounds{FutureHome{}};
+  constexpr std::uint64_t kRounds = 5;
+  for (std::uint64_t i = 0; i < kRounds; ++i) {
+    rounds.fail(round_of(2 * i, 2), make_error(ErrorCode::cancelled, "boom " + std::to_string(i)));
+  }
+  rounds.fail(round_of(0, 2), make_error(ErrorCode::cancelled, "later"));
+  for (std::uint64_t i = 0; i < kRounds; ++i) {
+    BOOST_TEST(end_of(rounds.enter(round_of(2 * i, 2), 1)) == "boom " + std::to_string(i));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(gradient_that_comes_after_its_round_failed_is_not_kept) {
   const Variable leaf(ones({1}), RequiresGrad::yes);
   StageRounds rounds{FutureHome{}};
