@@ -17,9 +17,9 @@
 namespace troupe::detail {
 namespace {
 
-constexpr std::size_t kPieceMax = 256 << 10;  // of a program
-constexpr std::size_t kOrdersMax = 1 << 20;   // copying waits beyond it
-constexpr std::size_t kSshLineMax = 4096;     // of ssh; longer ones are cut
+constexpr std::size_t kPieceMax = 16 << 10;  // of a program: over a slow link, one arrives within the lease
+constexpr std::size_t kOrdersMax = 1 << 20;  // copying waits beyond it
+constexpr std::size_t kSshLineMax = 4096;    // of ssh; longer ones are cut
 constexpr int kPingsPerLease = 4;
 
 /// Returns a hint for the exit status of a remote shell that ended before an agent answered.
@@ -127,6 +127,7 @@ void RemoteHost::work(std::span<const pollfd> polled, Time now) {
     send(AgentFrameKind::ping, "");
   }
   copy_some();
+  if (state_ == State::over) return;
   if (agent_->input().is_open() && out_.size() > 0 &&
       out_.write_some(agent_->input().get()) == PipeWriter::Outcome::closed) {
     agent_->input().close();  // its end, with the reason, is read from the output
@@ -165,7 +166,7 @@ std::optional<RemoteHost::Time> RemoteHost::next_due() const {
 
 void RemoteHost::send(std::size_t rank, int signal) {
   const std::size_t node = local(rank);
-  if (!running_[node]) return;
+  if (state_ != State::starting && !running_[node]) return;
   std::string body;
   put_u32(body, static_cast<std::uint32_t>(node));
   put_u32(body, static_cast<std::uint32_t>(signal));
@@ -280,6 +281,7 @@ void RemoteHost::copy_some() {
     std::string body;
     put_u32(body, static_cast<std::uint32_t>(index));
     send(AgentFrameKind::program, body + piece);
+    send(AgentFrameKind::ping, "");  // its answer says that the piece has arrived: others wait behind megabytes
     if (size > 0) continue;
     copying_.file.close();
     copying_.programs.erase(copying_.programs.begin());

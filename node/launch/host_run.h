@@ -48,7 +48,8 @@ class HostRun {
   /// Returns when work() is next needed without an event; nullopt: never.
   [[nodiscard]] virtual std::optional<Time> next_due() const = 0;
 
-  /// Sends `signal` to node `rank`, which is on this host. Does nothing once it has ended.
+  /// Sends `signal` to node `rank`, which is on this host: once it runs, if it is being started. Does nothing once it
+  /// has ended.
   virtual void send(std::size_t rank, int signal) = 0;
 
   /// Asks the control socket of node `rank`; the answer comes as event `answered` with this `id`. Returns false if

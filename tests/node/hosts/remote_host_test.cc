@@ -12,6 +12,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -46,12 +47,43 @@ const std::string kPolite = "trap 'echo bye; exit 0' TERM; echo ready; sleep 100
 const std::string kTwoHosts = host("a", "127.0.0.2") + host("b", "127.0.0.3");
 const std::vector<std::string> kLoopback{"--set", "cluster.network=loopback"};
 
+/// Returns what an agent of this version says first.
+std::string hello(const std::string& version = TROUPE_VERSION) {
+  return std::string(kAgentGreeting) + encode_frame(AgentFrameKind::welcome, json_of(AgentWelcome{version, "b", 1}));
+}
+
+std::string frame_of_node(AgentFrameKind kind, std::uint32_t node, const std::string& rest) {
+  std::string body;
+  put_u32(body, node);
+  return encode_frame(kind, body + rest);
+}
+
 struct Directory : TemporaryDirectory {
   TroupeRun up(const std::string& text, std::vector<std::string> more = kLoopback) {
     std::ofstream(path() / "cluster.toml") << text;
     std::vector<std::string> arguments{"up", "cluster.toml"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return TroupeRun(path(), arguments);
+  }
+
+  void write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path() / name, std::ios::binary) << bytes;
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream file(path() / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  /// Runs a cluster with copies whose only program, `program`, host "b" lacks. Its agent runs `then` once it has the
+  /// first byte of its orders and has told so; the program is the file "large".
+  TroupeRun with_a_copy(const std::string& program, const std::string& then) {
+    write("large", program);
+    std::filesystem::permissions(path() / "large", std::filesystem::perms::owner_all);
+    write("welcome", hello());
+    write("prepared", encode_frame(AgentFrameKind::prepared, json_of(AgentPrepared{{0}, ""})));
+    return up("[cluster]\ncopy = true\n" +
+              host("b", "127.0.0.3", "", "cat welcome; head -c 1 >orders; " + then + "; exec sleep 1000") +
+              "[[role]]\nname = \"n\"\ncommand = [\"./large\"]\n");
   }
 
   /// Runs a cluster whose host "b" answers with `bytes` and then waits. Returns its output.
@@ -75,17 +107,6 @@ std::vector<std::string> with(const std::vector<std::string>& lines, const std::
 
 std::string after(const std::string& line, const std::string& word) {
   return line.substr(line.find(word) + word.size());
-}
-
-/// Returns what an agent of this version says first.
-std::string hello(const std::string& version = TROUPE_VERSION) {
-  return std::string(kAgentGreeting) + encode_frame(AgentFrameKind::welcome, json_of(AgentWelcome{version, "b", 1}));
-}
-
-std::string frame_of_node(AgentFrameKind kind, std::uint32_t node, const std::string& rest) {
-  std::string body;
-  put_u32(body, node);
-  return encode_frame(kind, body + rest);
 }
 
 }  // namespace
@@ -289,6 +310,61 @@ BOOST_AUTO_TEST_CASE(a_large_program_arrives_whole) {
       up("[cluster]\ncopy = true\n" + far + "[[role]]\nname = \"n\"\ncommand = [\"./large\"]\n").finish();
   BOOST_TEST(result.status == 0);
   BOOST_TEST(with(result.lines, "[n] ").at(0) == "[n] " + std::to_string(std::filesystem::file_size(path() / "large")));
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_vanishes_before_it_is_copied_is_one_line) {
+  auto run = with_a_copy("#!/bin/sh\n", "rm large; cat prepared");
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 126);
+  BOOST_TEST(result.last() == "[host b] cannot read " + (path() / "large").string() + ": No such file or directory");
+  BOOST_TEST(run.all_gone());
+}
+
+// Over a slow link an agent has only the beginning of what was sent when it must answer.
+BOOST_AUTO_TEST_CASE(a_host_is_asked_for_a_sign_of_life_after_each_piece_of_a_program) {
+  auto run = with_a_copy("#!/bin/sh\n" + std::string(3'000'000, '#'),
+                         "cat prepared; head -c 100000 >>orders; echo enough >&2");
+  run.wait_for("[host b] enough");
+  AgentFrameReader orders;
+  orders.feed(read("orders"));
+  auto order = orders.next();
+  BOOST_TEST_REQUIRE(order.has_value());
+  BOOST_TEST(static_cast<int>(order->kind) == static_cast<int>(AgentFrameKind::prepare));
+  std::size_t pieces = 0;
+  while ((order = orders.next())) {
+    BOOST_TEST(static_cast<int>(order->kind) == static_cast<int>(AgentFrameKind::program));
+    ++pieces;
+    if (!(order = orders.next())) break;
+    BOOST_TEST(static_cast<int>(order->kind) == static_cast<int>(AgentFrameKind::ping));
+  }
+  BOOST_TEST(pieces >= 5u);
+}
+
+// The agent says only later that its nodes have started.
+BOOST_AUTO_TEST_CASE(a_node_is_told_to_stop_also_while_its_host_starts) {
+  write("welcome", hello());
+  write("prepared", encode_frame(AgentFrameKind::prepared, json_of(AgentPrepared{})));
+  write("started", encode_frame(AgentFrameKind::started, json_of(AgentStarted{{1}})));
+  write("ended", frame_of_node(AgentFrameKind::ended, 0, std::string(4, '\0')));
+  const std::string ends_when_told =
+      "cat welcome; head -c 1 >/dev/null; cat prepared; exec 3<&0; cat <&3 >orders & "
+      "until [ -e go ]; do sleep 0.01; done; cat started; until [ -e told ]; do sleep 0.01; done; cat ended; wait";
+  auto run = up(host("a", "127.0.0.2") + host("b", "127.0.0.3", "", ends_when_told) +
+                role("bad", "exit 7", "hosts = [\"a\"]") + role("good", "", "hosts = [\"b\"]"));
+  run.wait_for("[bad] exit status 7, pid ");
+  std::string fifteen;
+  put_u32(fifteen, SIGTERM);
+  const std::string order = frame_of_node(AgentFrameKind::signal, 0, fifteen);
+  const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  const auto is_told = [&] { return read("orders").find(order) != std::string::npos; };
+  while (!is_told() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST(is_told());
+  write("go", "");
+  write("told", "");
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 7);
+  BOOST_TEST(with(result.lines, "did not end").empty());
+  BOOST_TEST(run.all_gone());
 }
 
 BOOST_AUTO_TEST_CASE(nodes_of_other_hosts_are_asked_by_way_of_the_launcher) {
