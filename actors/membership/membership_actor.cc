@@ -58,20 +58,42 @@ std::optional<Error> MembershipState::stranger(const Peer& seed) const {
   return error;
 }
 
+void MembershipState::note_seed_failure(Error why) {
+  std::string address = why.endpoint;
+  seed_failures_.insert_or_assign(std::move(address), std::move(why));
+}
+
 void MembershipState::seed_failed(Error why) {
-  seed_failures_.push_back(std::move(why));
+  note_seed_failure(std::move(why));
   if (seed_failures_.size() < seeds_.size()) return;
   // A refusal says more than a failed connection.
-  const auto refused = std::find_if(seed_failures_.begin(), seed_failures_.end(),
-                                    [](const Error& error) { return error.code != ErrorCode::peer_unreachable; });
-  Error error = refused == seed_failures_.end() ? seed_failures_.front() : *refused;
+  const auto refused = std::ranges::find_if(
+      seed_failures_, [](const auto& failure) { return failure.second.code != ErrorCode::peer_unreachable; });
+  Error error = (refused == seed_failures_.end() ? seed_failures_.begin() : refused)->second;
   if (seed_failures_.size() > 1) {
     error.message.clear();
-    for (const Error& one : seed_failures_) {
-      error.message += fmt::format("{}{}: {}", error.message.empty() ? "" : "; ", one.endpoint, one.message);
-    }
+    for (const auto& [address, one] : seed_failures_)
+      error.message += fmt::format("{}{}: {}", error.message.empty() ? "" : "; ", address, one.message);
   }
   join_failed(std::move(error));
+}
+
+bool MembershipState::is_up(const NodeLife& life) const {
+  const auto known = up_.find(life.name);
+  return known != up_.end() && known->second.incarnation == life.incarnation;
+}
+
+/// If the seed is gone, asks another one that is up, or comes up later. REQUIRES: `failed` is about the last one asked.
+void MembershipState::join_failed(JoinFailed& failed) {
+  if (is_up(failed.seed)) return join_failed(std::move(failed.why));
+  asked_to_join_ = false;
+  note_seed_failure(failed.why);
+  for (const auto& [who, peer] : up_) {
+    if (!is_seed(peer.address) || stranger(peer)) continue;
+    spdlog::info("[{}] joins through {}: {} is gone", node_->name(), who, failed.seed.name);
+    return ask_to_join(who);
+  }
+  seed_failed(std::move(failed.why));
 }
 
 /// This node is a member from now on.
@@ -110,7 +132,7 @@ void MembershipState::ask_to_join(const NodeName& seed) {
   const msg::MemberJoin join{self.name, self.incarnation, self.address, wanted_.role, wanted_.rank, wanted_.world_size};
   node_->request({seed, "membership", "join", std::nullopt, join},
                  [tell = to_self(), from = up_.at(seed)](Result<msg::AnyMessage> answer) {
-                   if (!answer) return tell(JoinFailed{answer.error()});
+                   if (!answer) return tell(JoinFailed{{from.name, from.incarnation}, answer.error()});
                    tell(MemberMessage{{from.name, from.incarnation, {}, std::move(answer).value(), {}, {}}});
                  });
 }
@@ -136,6 +158,7 @@ void MembershipState::connect_failed(const std::string& address, const Error& wh
   Error error = why;
   if (error.endpoint.empty()) error.endpoint = address;
   if (is_seed(address) && !asked_to_join_) return seed_failed(std::move(error));
+  if (is_seed(address) && !own_) note_seed_failure(error);  // it counts if the seed that was asked dies
   const auto is_there = [&](const auto& member) { return member.second == address; };
   if (is_seed(address) && std::ranges::none_of(awaited_, is_there) && unreached_at(address).empty())
     return;  // this node joined through another seed
@@ -294,10 +317,19 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
 }
 
 void MembershipState::pass_on(Delivery& delivery, const msg::MemberJoin& join, const NodeName& coordinator) {
+  const NodeLife to{coordinator, up_.at(coordinator).incarnation};
   node_->request({coordinator, "membership", "join", delivery.due, join},
-                 [asked = delivery.answer](Result<msg::AnyMessage> answer) {
-                   answer ? asked.answer(std::move(answer).value()) : asked.fail(answer.error());
+                 [tell = to_self(), asked = delivery, to](Result<msg::AnyMessage> answer) {
+                   if (answer) return asked.answer.answer(std::move(answer).value());
+                   tell(PassedOnFailed{asked, to, answer.error()});
                  });
+}
+
+/// Whoever lets nodes in since `to` has died decides, if the newcomer is still there.
+void MembershipState::passed_on_failed(PassedOnFailed& failed) {
+  if (is_up(failed.to) || !is_up({failed.delivery.from, failed.delivery.incarnation}))
+    return failed.delivery.answer.fail(std::move(failed.why));
+  word(failed.delivery);
 }
 
 void MembershipState::answer_joiners() {
@@ -496,7 +528,8 @@ MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointe
       [self](const PeerDown& m) { self->state.peer_down(m.life, m.why); },
       [self](const FoundCluster& m) { self->state.found(m.place); },
       [self](const JoinCluster& m) { self->state.join(m.seeds, m.place); },
-      [self](JoinFailed& m) { self->state.join_failed(std::move(m.why)); },
+      [self](JoinFailed& m) { self->state.join_failed(m); },
+      [self](PassedOnFailed& m) { self->state.passed_on_failed(m); },
       [self](const ConnectFailed& m) { self->state.connect_failed(m.address, m.why); },
       [self](WaitForMembers& m) { self->state.wait_for_members(m); },
       [self](WaitForAgreement& m) { self->state.wait_for_agreement(m); },

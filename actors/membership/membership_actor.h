@@ -40,8 +40,15 @@ struct ConnectFailed {
   std::string address;
   Error why;
 };
-/// The seed refuses this node, or is gone.
+/// `seed` refuses this node, or is gone.
 struct JoinFailed {
+  NodeLife seed;
+  Error why;
+};
+/// The request of a newcomer, `delivery`, was passed on to `to`, which refuses it, or is gone.
+struct PassedOnFailed {
+  Delivery delivery;
+  NodeLife to;
   Error why;
 };
 struct WaitForMembers {
@@ -102,6 +109,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::FoundCluster)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::JoinCluster)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ConnectFailed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::JoinFailed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PassedOnFailed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WaitForMembers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WaitForAgreement)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MemberCounted)
@@ -128,6 +136,7 @@ using MembershipActor = caf::typed_actor<caf::reacts_to<MemberMessage>,     //
                                          caf::reacts_to<JoinCluster>,       //
                                          caf::reacts_to<ConnectFailed>,     //
                                          caf::reacts_to<JoinFailed>,        //
+                                         caf::reacts_to<PassedOnFailed>,    //
                                          caf::reacts_to<WaitForMembers>,    //
                                          caf::reacts_to<WaitForAgreement>,  //
                                          caf::reacts_to<MemberCounted>,     //
@@ -156,7 +165,8 @@ class MembershipState {
   void found(const MemberPlace& place);
   void join(const std::vector<Seed>& seeds, const MemberPlace& place);
   void connect_failed(const std::string& address, const Error& why);
-  void join_failed(Error why);
+  void join_failed(JoinFailed& failed);
+  void passed_on_failed(PassedOnFailed& failed);
   void wait_for_members(WaitForMembers& wait);
   void wait_for_agreement(WaitForAgreement& wait);
   void counted(const MemberCounted& count);
@@ -175,7 +185,10 @@ class MembershipState {
  private:
   [[nodiscard]] bool is_seed(const std::string& address) const;
   [[nodiscard]] std::optional<Error> stranger(const Peer& seed) const;
+  void note_seed_failure(Error why);
   void seed_failed(Error why);
+  void join_failed(Error why);
+  [[nodiscard]] bool is_up(const NodeLife& life) const;
   void ask_to_join(const NodeName& seed);
   void admit(Delivery& delivery, const msg::MemberJoin& join);
   void pass_on(Delivery& delivery, const msg::MemberJoin& join, const NodeName& coordinator);
@@ -234,9 +247,9 @@ class MembershipState {
   NodeName asked_seed_;  // set with it
   bool ready_ = false;   // this node's program is done
   bool agreed_ = false;
-  std::vector<Seed> seeds_;  // of a node that joins
-  std::vector<Error> seed_failures_;
-  std::map<NodeName, std::string> awaited_;  // members when this node was admitted, not up yet, and their addresses
+  std::vector<Seed> seeds_;                     // of a node that joins
+  std::map<std::string, Error> seed_failures_;  // by addresses
+  std::map<NodeName, std::string> awaited_;     // members when this node was admitted, not up yet, and their addresses
   std::optional<Error> join_failure_;
   std::vector<Delivery> early_;         // of newcomers, before this node founds or joins
   std::vector<ReturnAddress> joiners_;  // wait until the world is complete

@@ -249,6 +249,35 @@ BOOST_AUTO_TEST_CASE(a_seed_that_is_not_there_does_not_matter_once_another_was_a
   BOOST_TEST(text_of(missing(2)) == "nothing");
 }
 
+BOOST_AUTO_TEST_CASE(when_the_seed_dies_before_it_answers_another_is_asked) {
+  BarePeer seed(hub, "p1", 1);
+  BarePeer other(hub, "p2", 2);
+  membership().join({{seed.self().address}, {other.self().address}}, {{}, "trainer", 0});
+  BOOST_REQUIRE(seed.take<msg::MemberJoin>().size() == 1U);
+  BOOST_TEST(other.take<msg::MemberJoin>().empty());
+  seed.die();
+  const auto asked = other.take_heard<msg::MemberJoin>();
+  BOOST_REQUIRE(asked.size() == 1U);
+  other.answer("m", asked[0], msg::MemberList{3, {place_of(other, 1, 2), own_place(0, 3)}});
+  BOOST_TEST(text_of(missing(2, Membership::Until::we_are_in)) == "nothing");
+  BOOST_TEST((membership().info().value() == WorkerInfo{"m", 0}));
+}
+
+BOOST_AUTO_TEST_CASE(when_all_seeds_have_died_or_are_not_there_they_are_the_reason) {
+  BarePeer seed(hub, "p1", 1);
+  BarePeer other(hub, "p2", 2);
+  membership().join({{seed.self().address}, {other.self().address}, {"memory://x"}}, {{}, "trainer", 0});
+  seed.die();
+  BOOST_TEST(other.take<msg::MemberJoin>().size() == 1U);
+  BOOST_TEST(text_of(missing(2)).find("timeout") == 0U);
+  other.die();
+  const auto error = missing(2);
+  BOOST_REQUIRE(error.has_value());
+  BOOST_TEST((error->code == ErrorCode::peer_down), error->text());
+  for (const char* address : {"memory://p1: ", "memory://p2: ", "memory://x: "})
+    BOOST_TEST(error->message.find(address) != std::string::npos, error->message);
+}
+
 BOOST_AUTO_TEST_CASE(in_a_world_of_a_given_size_a_member_that_is_not_there_is_waited_for) {
   BarePeer seed(hub, "p1", 1);
   join_through(seed, {place_of(seed, 0, 1), {"p2", {2, 2}, "memory://nobody", "ps", 1, 2}, own_place(2, 3)},
@@ -309,6 +338,22 @@ BOOST_AUTO_TEST_CASE(who_does_not_let_nodes_in_passes_them_on_once) {
   const Asked passed_twice = seed.ask("m", "membership", join_of(*newcomer));
   BOOST_TEST(outcome(passed_twice) == "protocol_violation m does not let nodes in, p1 does");
   BOOST_TEST(seed.take<msg::MemberJoin>().empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_was_passed_on_to_one_that_dies_is_let_in_by_the_next) {
+  BarePeer seed(hub, "p1", 1);
+  join_through(seed, {place_of(seed, 0, 1), own_place(1, 2)});
+  const auto newcomer = peer("p2", 2);
+  const auto leaving = peer("p3", 3);
+  const Asked let_in = newcomer->ask("m", "membership", join_of(*newcomer));
+  const Asked left = leaving->ask("m", "membership", join_of(*leaving));
+  BOOST_TEST(seed.take<msg::MemberJoin>().size() == 2U);
+  BOOST_TEST(outcome(let_in) == "waits");
+  leaving->die();
+  seed.die();
+  BOOST_TEST(outcome(let_in) == "m:1 p2:0");
+  BOOST_TEST(text_of(missing(2)) == "nothing");
+  BOOST_TEST(!membership().info("p3").ok());
 }
 
 BOOST_AUTO_TEST_CASE(who_is_joining_lets_nobody_in) {
