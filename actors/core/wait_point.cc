@@ -1,8 +1,11 @@
 #include "actors/core/wait_point.h"
 
+#include <exception>
+
 namespace troupe::detail {
 namespace {
 thread_local BlockingHook* current_hook = nullptr;  // used by scoped guards only
+thread_local int no_throw_guards = 0;
 }  // namespace
 
 void WaitPoint::signal() {
@@ -53,5 +56,11 @@ BlockingHook* BlockingHook::current() noexcept { return current_hook; }
 BlockingHook::Guard::Guard(BlockingHook& hook) noexcept : previous_(current_hook) { current_hook = &hook; }
 
 BlockingHook::Guard::~Guard() { current_hook = previous_; }
+
+bool BlockingHook::may_throw() noexcept { return no_throw_guards == 0 && std::uncaught_exceptions() == 0; }
+
+BlockingHook::NoThrow::NoThrow() noexcept { ++no_throw_guards; }
+
+BlockingHook::NoThrow::~NoThrow() { --no_throw_guards; }
 
 }  // namespace troupe::detail

@@ -72,6 +72,7 @@ class WaitPoint {
 class BlockingHook {
  public:
   virtual ~BlockingHook() = default;
+  /// Waits as WaitPoint::wait_here. May throw, to end the function that waits, only if may_throw().
   virtual bool wait(WaitPoint& point, std::optional<TimePoint> due) = 0;
 
   /// Returns the calling thread's hook, or null.
@@ -87,6 +88,18 @@ class BlockingHook {
 
    private:
     BlockingHook* previous_;
+  };
+
+  /// Returns whether a wait of the calling thread may throw.
+  [[nodiscard]] static bool may_throw() noexcept;
+
+  /// For a destructor that waits: no wait of the calling thread may throw during the guard's lifetime.
+  class NoThrow {
+   public:
+    NoThrow() noexcept;
+    ~NoThrow();
+    NoThrow(const NoThrow&) = delete;
+    NoThrow& operator=(const NoThrow&) = delete;
   };
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "actors/core/strand.h"
+#include "actors/core/wait_point.h"
 #include "actors/future.h"
 
 namespace troupe::detail {
@@ -31,7 +32,10 @@ struct Prefetch::State {
 };
 
 Prefetch::Prefetch(const Scope& scope, Make make) : state_(std::make_unique<State>(scope, std::move(make))) {}
-Prefetch::~Prefetch() { drop(); }
+Prefetch::~Prefetch() {
+  const BlockingHook::NoThrow in_destructor;
+  drop();
+}
 
 void Prefetch::ask(Tensor indices) {
   const Promise<std::shared_ptr<Made>> promise(state_->home);

@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <utility>
 
 #include "node/sim/node_killed.h"
@@ -36,11 +35,6 @@ bool BatonThread::may_go_on() const {
 }
 
 bool BatonThread::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
-  if (killed_ && std::uncaught_exceptions() > 0) {
-    // Thrown from a destructor, it would end the process without a message.
-    fmt::print(stderr, "[sim] a destructor on a killed node waits for what will never come\n");
-    std::abort();
-  }
   if (!killed_) {
     point_ = &point;
     due_ = due;
@@ -50,8 +44,14 @@ bool BatonThread::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
     point_ = nullptr;
     due_.reset();
   }
-  if (killed_) throw NodeKilled{};
-  return point.signalled();
+  if (!killed_) return point.signalled();
+  if (BlockingHook::may_throw()) throw NodeKilled{};
+  if (!point.signalled()) {
+    // Thrown from a destructor, NodeKilled would end the process without a message.
+    fmt::print(stderr, "[sim] a destructor on a killed node waits for what will never come\n");
+    std::abort();
+  }
+  return true;
 }
 
 void BatonThread::run() {

@@ -32,7 +32,8 @@ class BatonThread final : private detail::BlockingHook {
   /// Continues after a wait. REQUIRES: may_go_on().
   void go_on() { switch_over(); }
 
-  /// Ends the function: the present wait, and every later one, throws NodeKilled. REQUIRES: !idle().
+  /// Ends the function: the present wait, and every later one, throws NodeKilled; if it is in a destructor, the wait is
+  /// over if what it waits for is there, else the process ends with a message. REQUIRES: !idle().
   void unwind();
 
   [[nodiscard]] bool idle() const { return !function_; }

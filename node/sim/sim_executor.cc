@@ -55,9 +55,7 @@ std::size_t SimExecutor::unfinished() const {
 std::vector<RunningJob> SimExecutor::stop(TimePoint due) {
   stopping_ = true;
   if (killed_) return {};
-  for (const Function& dropped : take_what_has_not_begun()) {
-    if (dropped.refused) dropped.refused(stopped());
-  }
+  refuse(take_what_has_not_begun());
   if (!idle() && due > schedule_->now()) {
     const auto drained = std::make_shared<detail::WaitPoint>();
     drained_.push_back(drained);
@@ -69,18 +67,21 @@ std::vector<RunningJob> SimExecutor::stop(TimePoint due) {
 void SimExecutor::kill() {
   killed_ = true;
   stopping_ = true;
-  for (Functions::iterator at = functions_.begin(); at != functions_.end();) {
-    at = at->thread ? std::next(at) : functions_.erase(at);
+  Functions dropped;
+  for (auto at = functions_.begin(); at != functions_.end();) {
+    const auto current = at++;
+    if (!current->thread) dropped.splice(dropped.end(), functions_, current);
   }
+  refuse(dropped);
 }
 
 std::size_t SimExecutor::unwind() {
   std::size_t unwound = 0;
   for (; !functions_.empty(); ++unwound) {
-    Function& function = functions_.front();
+    Function& function = functions_.back();
     function.thread->unwind();
     threads_->give_back(std::move(function.thread));
-    functions_.pop_front();
+    functions_.pop_back();
   }
   tell_if_drained();
   return unwound;
@@ -131,6 +132,12 @@ SimExecutor::Functions SimExecutor::take_what_has_not_begun() {
     if (current->is_job && !current->at_once && !current->thread) dropped.splice(dropped.end(), functions_, current);
   }
   return dropped;
+}
+
+void SimExecutor::refuse(const Functions& functions) {
+  for (const Function& function : functions) {
+    if (function.refused) function.refused(stopped());
+  }
 }
 
 void SimExecutor::tell_if_drained() {

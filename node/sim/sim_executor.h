@@ -38,10 +38,11 @@ class SimExecutor final : public Executor, private Source {
   /// Returns the number of functions and programs that have not ended.
   [[nodiscard]] std::size_t count() const { return functions_.size(); }
 
-  /// Accepts nothing more and drops what has not started.
+  /// Accepts nothing more and refuses what has not started.
   void kill();
 
-  /// Unwinds all started functions, on the world's thread. Returns how many. REQUIRES: `kill` was called.
+  /// Unwinds all started functions, on the world's thread, the newest first: a destructor of an older one may wait for
+  /// it. Returns how many. REQUIRES: `kill` was called.
   std::size_t unwind();
 
  private:
@@ -68,6 +69,7 @@ class SimExecutor final : public Executor, private Source {
   [[nodiscard]] bool idle() const;
   /// Returns the jobs that a stop drops.
   [[nodiscard]] Functions take_what_has_not_begun();
+  static void refuse(const Functions& functions);
   void tell_if_drained();
 
   const std::shared_ptr<Schedule> schedule_;
