@@ -5,6 +5,7 @@
 
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace troupe::sim {
 namespace {
@@ -26,15 +27,40 @@ class Sink final : public spdlog::sinks::base_sink<std::mutex> {
 }  // namespace
 
 struct LogInTrace::State {
-  std::shared_ptr<spdlog::logger> before = spdlog::default_logger();
+  std::shared_ptr<spdlog::logger> logger;
 };
 
-LogInTrace::LogInTrace(std::shared_ptr<Schedule> schedule) : state_(std::make_unique<State>()) {
-  auto logger = std::make_shared<spdlog::logger>("sim", std::make_shared<Sink>(std::move(schedule)));
-  logger->set_level(state_->before->level());
-  spdlog::set_default_logger(std::move(logger));
+namespace {
+
+/// The loggers of the process that receive its log in turn.
+struct Loggers {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<spdlog::logger>> of_worlds;  // guarded by mutex; the newest last
+  std::shared_ptr<spdlog::logger> outside;                 // guarded by mutex; that of before, while there are worlds
+};
+
+Loggers& loggers() {
+  static Loggers all;
+  return all;
 }
 
-LogInTrace::~LogInTrace() { spdlog::set_default_logger(state_->before); }
+}  // namespace
+
+LogInTrace::LogInTrace(std::shared_ptr<Schedule> schedule) : state_(std::make_unique<State>()) {
+  state_->logger = std::make_shared<spdlog::logger>("sim", std::make_shared<Sink>(std::move(schedule)));
+  Loggers& all = loggers();
+  const std::lock_guard lock(all.mutex);
+  if (all.of_worlds.empty()) all.outside = spdlog::default_logger();
+  state_->logger->set_level(spdlog::default_logger()->level());
+  all.of_worlds.push_back(state_->logger);
+  spdlog::set_default_logger(state_->logger);
+}
+
+LogInTrace::~LogInTrace() {
+  Loggers& all = loggers();
+  const std::lock_guard lock(all.mutex);
+  std::erase(all.of_worlds, state_->logger);
+  spdlog::set_default_logger(all.of_worlds.empty() ? std::exchange(all.outside, nullptr) : all.of_worlds.back());
+}
 
 }  // namespace troupe::sim

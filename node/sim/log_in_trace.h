@@ -7,7 +7,7 @@
 
 namespace troupe::sim {
 
-/// Writes the process's log into the trace while it lives. REQUIRES: one at a time.
+/// Writes the process's log into the trace while it lives; of several that live the newest does.
 class LogInTrace {
  public:
   explicit LogInTrace(std::shared_ptr<Schedule> schedule);

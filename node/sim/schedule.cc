@@ -80,7 +80,7 @@ bool Schedule::step(TimePoint limit) {
   if (ready == 0) {
     const auto due = next_due();
     if (!due || *due > limit) {
-      now_ = limit;
+      if (limit != TimePoint::max()) now_ = limit;
       return false;
     }
     now_ = std::max(now_, *due);
@@ -88,7 +88,7 @@ bool Schedule::step(TimePoint limit) {
   }
   ++steps_;
   run_choice(choices_.below(ready), ready);
-  now_ += choices_.up_to(step_max_);
+  now_ = later(now_, choices_.up_to(step_max_)).value_or(TimePoint::max());
   return true;
 }
 

@@ -77,7 +77,8 @@ class Schedule {
   void add(Source& source) { sources_.push_back(&source); }
   void remove(Source& source) { std::erase(sources_, &source); }
 
-  /// Does one step, not later than `limit`. Returns false if there was none; the time is then `limit`.
+  /// Does one step, not later than `limit`. Returns false if there was none; the time is then `limit`, or as it was if
+  /// that is the largest one: no limit.
   bool step(TimePoint limit);
 
   /// Makes the calling thread the holder of the baton.

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
+#include <vector>
 
 #include "actors/core/caf.h"
 #include "actors/core/node_core.h"
@@ -45,7 +48,7 @@ void check(const WorldOptions& options, const std::vector<NodeName>& names) {
     if (!(chance >= 0 && chance < 1))
       throw std::invalid_argument(fmt::format("[World] {} is no chance below 1", chance));
   }
-  if (options.link.delay_mean < Duration(0) || options.step_max < Duration(0)) {
+  if (std::min({options.link.delay_mean, options.step_max, options.wait_max}) < Duration(0)) {
     throw std::invalid_argument("[World] a time is negative");
   }
   std::set<std::string_view> seen;
@@ -56,9 +59,44 @@ void check(const WorldOptions& options, const std::vector<NodeName>& names) {
   }
 }
 
+/// The hook of a thread that has made worlds. During its waits the newest of them continues.
+class NewestWorld final : public detail::BlockingHook {
+ public:
+  void add(detail::BlockingHook& world) {
+    if (worlds_.empty()) guard_.emplace(*this);
+    worlds_.push_back(&world);
+  }
+  void remove(const detail::BlockingHook& world) {
+    std::erase(worlds_, &world);
+    if (worlds_.empty()) guard_.reset();
+  }
+
+ private:
+  bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override {
+    return worlds_.back()->wait(point, due);
+  }
+
+  std::vector<detail::BlockingHook*> worlds_;  // the newest last
+  std::optional<Guard> guard_;                 // while there are any
+};
+
+thread_local NewestWorld newest_world;
+
+/// Lets the thread's waits continue a world during the guard's lifetime.
+class AmongWorlds {
+ public:
+  explicit AmongWorlds(detail::BlockingHook& world) : world_(world) { newest_world.add(world_); }
+  ~AmongWorlds() { newest_world.remove(world_); }
+  AmongWorlds(const AmongWorlds&) = delete;
+  AmongWorlds& operator=(const AmongWorlds&) = delete;
+
+ private:
+  detail::BlockingHook& world_;
+};
+
 }  // namespace
 
-/// Also the hook of the world's own thread: during its waits the world continues.
+/// During the waits of its thread the world continues.
 struct World::State final : detail::BlockingHook {
   explicit State(WorldOptions o)
       : options(o),
@@ -75,6 +113,10 @@ struct World::State final : detail::BlockingHook {
   Place& place(std::string_view name);
   void kill(Place& place, Death death);
   [[nodiscard]] bool idle() const;
+  /// Returns the time after `duration`; the last one that there is if the clock cannot represent it.
+  [[nodiscard]] TimePoint time_after(Duration duration) const {
+    return later(schedule->now(), duration).value_or(TimePoint::max());
+  }
 
   const WorldOptions options;
   const std::shared_ptr<Schedule> schedule;
@@ -82,7 +124,7 @@ struct World::State final : detail::BlockingHook {
   const std::shared_ptr<BatonThreads> threads;
   const std::shared_ptr<SimNetwork> network;
   const LogInTrace log;
-  const detail::BlockingHook::Guard guard;
+  const AmongWorlds guard;
   std::map<NodeName, Place, std::less<>> places;
   std::vector<Killing> killings;
   WorldCounts own_counts;
@@ -92,7 +134,7 @@ struct World::State final : detail::BlockingHook {
 bool World::State::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
   if (stepping) throw std::logic_error("[sim] an actor waited: handlers never do");
   const Processor::Stay stay(*processor);
-  const TimePoint limit = due.value_or(schedule->now() + options.wait_max);
+  const TimePoint limit = due.value_or(time_after(options.wait_max));
   while (!point.signalled() && advance(limit)) {
   }
   if (point.signalled() || due) return point.signalled();
@@ -198,6 +240,10 @@ Error World::killed(std::string_view name) {
   return error;
 }
 
+void World::require_alive(const Node& node) const {
+  if (!is_alive(node.name())) throw NodeKilled{};
+}
+
 void World::begin(std::string_view name, std::function<void(Node&)> body) {
   Place& place = state_->place(name);
   place.executor->begin_program("program", [body = std::move(body), node = place.node.get()] { body(*node); });
@@ -209,14 +255,14 @@ bool World::run(Duration limit) {
 
 void World::run_for(Duration duration) {
   const Processor::Stay stay(*state_->processor);
-  const TimePoint limit = state_->schedule->now() + duration;
+  const TimePoint limit = state_->time_after(duration);
   while (state_->advance(limit)) {
   }
 }
 
 bool World::step_until(const std::function<bool()>& condition, Duration limit) {
   const Processor::Stay stay(*state_->processor);
-  const TimePoint due = state_->schedule->now() + limit;
+  const TimePoint due = state_->time_after(limit);
   while (!condition()) {
     if (!state_->advance(due)) return condition();
   }
@@ -229,7 +275,9 @@ void World::kill(std::string_view name, Death death) {
 }
 
 void World::kill_after(std::uint64_t steps, std::string_view name, Death death) {
-  state_->killings.push_back({state_->schedule->steps() + steps, state_->place(name).node->name(), death});
+  const std::uint64_t now = state_->schedule->steps();
+  const std::uint64_t then = now + std::min(steps, std::numeric_limits<std::uint64_t>::max() - now);
+  state_->killings.push_back({then, state_->place(name).node->name(), death});
 }
 
 void World::freeze(std::string_view name) { state_->schedule->freeze(state_->place(name).node->name()); }
@@ -244,7 +292,10 @@ void World::heal(std::string_view from, std::string_view to) {
   state_->network->heal(state_->place(from).node->name(), state_->place(to).node->name());
 }
 
-std::uint64_t World::draw(std::uint64_t count) { return state_->schedule->choices().below(count); }
+std::uint64_t World::draw(std::uint64_t count) {
+  if (count == 0) throw std::invalid_argument("[World] draw(0): there is nothing to choose from");
+  return state_->schedule->choices().below(count);
+}
 
 Duration World::now() const { return state_->schedule->elapsed(); }
 

@@ -44,7 +44,8 @@ struct WorldOptions {
 
 /// Belongs to the thread that made it. While that thread waits (get, shutdown, ...) the world continues. REQUIRES: made
 /// outside of functions. Functions and `on` bodies may use everything of a Node, but no threads of their own. While a
-/// world lives, its trace receives the process's log: one world at a time.
+/// world lives, its trace receives the process's log. Of several worlds the newest that lives receives it, and
+/// continues while the thread that made them waits.
 class World {
  public:
   /// Returns when all nodes are up with each other. Throws std::invalid_argument if a name is malformed or given twice.
@@ -66,13 +67,16 @@ class World {
     using R = std::invoke_result_t<Body&, Node&>;
     auto ending = std::make_shared<detail::PromiseGuard<R>>(Promise<R>(node(name).core().future_home()), killed(name));
     Future<R> future = ending->future();
-    begin(name, [ending = std::move(ending), body = std::move(body)](Node& self) mutable {
+    begin(name, [this, ending = std::move(ending), body = std::move(body)](Node& self) mutable {
       try {
         if constexpr (std::is_void_v<R>) {
           body(self);
+          require_alive(self);
           ending->complete(Unit{});
         } else {
-          ending->complete(body(self));
+          R result = body(self);
+          require_alive(self);
+          ending->complete(std::move(result));
         }
       } catch (const NodeKilled&) {
         throw;
@@ -85,6 +89,8 @@ class World {
     });
     return future;
   }
+
+  // Times: the largest Duration is no limit.
 
   /// Runs until no living node has a running or waiting function, or a pending request; at most for `limit`. Returns
   /// whether that state was reached.
@@ -111,7 +117,8 @@ class World {
   void cut(std::string_view from, std::string_view to);
   void heal(std::string_view from, std::string_view to);
 
-  /// Returns a random choice for the test itself, one of 0 to `count` - 1.
+  /// Returns a random choice for the test itself, one of 0 to `count` - 1. Throws std::invalid_argument if `count` is
+  /// 0.
   [[nodiscard]] std::uint64_t draw(std::uint64_t count);
 
   /// Returns the virtual time since the world started.
@@ -127,6 +134,8 @@ class World {
 
  private:
   [[nodiscard]] Error killed(std::string_view name);
+  /// Throws NodeKilled if the node has been killed.
+  void require_alive(const Node& node) const;
   void begin(std::string_view name, std::function<void(Node&)> body);
 
   struct State;

@@ -1,7 +1,10 @@
 #include <boost/test/unit_test.hpp>
 
+#include <spdlog/spdlog.h>
+
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -11,6 +14,7 @@
 
 #include "actors/core/node_core.h"
 #include "actors/core/wait_point.h"
+#include "actors/data/data_loader.h"
 #include "actors/function_registry.h"
 #include "actors/rref.h"
 #include "node/sim/world.h"
@@ -334,6 +338,28 @@ BOOST_AUTO_TEST_CASE(functions_of_a_killed_node_are_unwound_where_they_wait) {
   BOOST_TEST((code_of(served) == ErrorCode::peer_down));
 }
 
+BOOST_AUTO_TEST_CASE(a_loader_of_batches_ends_with_its_killed_node_at_any_moment) {
+  int killed = 0;
+  for (std::uint64_t steps = 0; steps < 150; steps += 2) {
+    World world({.seed = 18}, {"a", "b"}, functions());
+    const Future<std::int64_t> sum = world.on("a", [](Node& node) {
+      const DistributedSampler sampler({.examples = 40, .ranks = 1, .rank = 0, .seed = 1});
+      DataLoader<std::int64_t> batches(node, sampler, {.batch = 2},
+                                       [&node](const Tensor& /*indices*/) { return node.rpc_sync("b", &square, 3); });
+      std::int64_t all = 0;
+      for (int i = 0; i < 5; ++i) all += batches.next().value();
+      return all;
+    });
+    world.kill_after(steps, "a");
+    const auto result = sum.get_for(60s);
+    BOOST_TEST_REQUIRE(result.has_value());
+    killed += result->ok() ? 0 : 1;
+    world.run_for(1s);
+    BOOST_TEST(world.counts().actors_left == 0U);
+  }
+  BOOST_TEST(killed > 30);
+}
+
 BOOST_AUTO_TEST_CASE(a_function_may_kill_nodes_its_own_included) {
   World world({.seed = 11}, kNames, functions());
   bool went_on = false;
@@ -377,6 +403,27 @@ BOOST_AUTO_TEST_CASE(a_wait_that_nothing_ends_is_reported_with_its_seed_and_trac
   });
 }
 
+BOOST_AUTO_TEST_CASE(the_longest_time_is_without_limit) {
+  World world({.seed = 15, .wait_max = Duration::max()}, {"a", "b"}, functions());
+  const auto square_of = [&world](std::int64_t x) {
+    return world.on("a", [x](Node& node) { return node.rpc_sync("b", &square, x); });
+  };
+  BOOST_TEST(square_of(3).get() == 9);
+  const Future<std::int64_t> second = square_of(4);
+  BOOST_TEST(world.run(Duration::max()));
+  BOOST_TEST(second.ready());
+  const Future<std::int64_t> third = square_of(5);
+  BOOST_TEST(world.step_until([&] { return third.ready(); }, Duration::max()));
+  world.kill_after(std::numeric_limits<std::uint64_t>::max(), "b");
+  BOOST_TEST(square_of(6).get() == 36);
+  world.kill("a");
+  world.kill("b");
+  const Duration end = world.now();
+  world.run_for(Duration::max());  // nothing is left to happen
+  world.run_for(1s);
+  BOOST_TEST((world.now() == end + 1s));
+}
+
 BOOST_AUTO_TEST_CASE(what_programs_hold_may_outlive_the_world) {
   std::optional<World> world(std::in_place, WorldOptions{.seed = 14}, kNames, functions());
   const Node& a = world->node("a");
@@ -392,6 +439,23 @@ BOOST_AUTO_TEST_CASE(what_programs_hold_may_outlive_the_world) {
   scope.reset();
 }
 
+BOOST_AUTO_TEST_CASE(of_two_worlds_the_newer_one_goes_on_whichever_ends_first) {
+  const auto log = spdlog::default_logger();
+  for (const bool older_first : {true, false}) {
+    std::optional<World> older(std::in_place, WorldOptions{.seed = 16}, std::vector<NodeName>{"a", "b"}, functions());
+    std::optional<World> newer(std::in_place, WorldOptions{.seed = 17}, std::vector<NodeName>{"a", "b"}, functions());
+    std::optional<World>& ends = older_first ? older : newer;
+    std::optional<World>& remains = older_first ? newer : older;
+    BOOST_TEST(newer->node("a").rpc_sync("b", &square, 3) == 9);
+    ends.reset();
+    BOOST_TEST(remains->node("a").rpc_sync("b", &square, 4) == 16);
+    spdlog::error("said while one is left");
+    BOOST_TEST(remains->trace_text().find("said while one is left") != std::string::npos);
+    remains.reset();
+    BOOST_TEST((spdlog::default_logger() == log));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(mistakes_of_the_test_are_told_at_once) {
   using testing::expect_throw;
   expect_throw<std::invalid_argument>(
@@ -401,8 +465,12 @@ BOOST_AUTO_TEST_CASE(mistakes_of_the_test_are_told_at_once) {
       "[World] the name \"a\" is given twice");
   expect_throw<std::invalid_argument>([] { World({.link = {.drop = 1.0}}, {"a"}, functions()); },
                                       "[World] 1 is no chance below 1");
+  expect_throw<std::invalid_argument>([] { World({.wait_max = -1ns}, {"a"}, functions()); },
+                                      "[World] a time is negative");
   World world({}, {"a"}, functions());
   expect_throw<std::out_of_range>([&] { static_cast<void>(world.node("b")); }, "[World] no node \"b\"");
+  expect_throw<std::invalid_argument>([&] { static_cast<void>(world.draw(0)); },
+                                      "[World] draw(0): there is nothing to choose from");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
