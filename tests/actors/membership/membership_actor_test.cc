@@ -18,46 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 using detail::MemberPlace;
 using detail::Membership;
-using Asked = std::shared_ptr<std::optional<Result<msg::AnyMessage>>>;
-
-/// A node that founds or joins its cluster.
-struct Newcomer : AmongBarePeers {
-  Newcomer() : AmongBarePeers(std::nullopt) {}
-
-  [[nodiscard]] Membership& membership() { return core().membership(); }
-
-  /// Returns why fewer than `count` members are present now; nothing if they are present.
-  std::optional<Error> missing(std::size_t count, Membership::Until until = Membership::Until::they_are_up) {
-    return membership().wait_for_members(count, clock->now(), until);
-  }
-
-  /// Joins through the peer, with this answer.
-  void join_through(BarePeer& seed, std::vector<msg::Member> members, MemberPlace place = {{}, "trainer", 0}) {
-    membership().join({{seed.self().address}}, std::move(place));
-    seed.connect("m");
-    const auto asked = seed.take_heard<msg::MemberJoin>();
-    BOOST_REQUIRE(asked.size() == 1U);
-    seed.answer("m", asked[0], msg::MemberList{members.back().epoch, members});
-  }
-
-  [[nodiscard]] msg::Member own_place(std::uint32_t rank, std::uint64_t epoch) {
-    return {"m", core().incarnation(), "memory://m", "trainer", rank, epoch};
-  }
-};
-
-std::string names(const std::vector<msg::Member>& members) {
-  std::string text;
-  for (const msg::Member& member : members)
-    text += (text.empty() ? "" : " ") + member.name + ":" + std::to_string(member.rank);
-  return text;
-}
-
-/// Returns "name:rank ..." of the admitted members; else the error.
-std::string outcome(const Asked& asked) {
-  if (!*asked) return "waits";
-  if (!(*asked)->ok()) return std::string(name_of((*asked)->error().code)) + " " + (*asked)->error().message;
-  return names((*asked)->value().get<msg::MemberList>().members);
-}
 
 std::string text_of(const std::optional<Error>& error) {
   return error ? std::string(name_of(error->code)) + " " + error->message : "nothing";
