@@ -67,25 +67,21 @@ void LogView::write(std::size_t node, Output stream, std::string_view bytes) {
     bytes.remove_prefix(end + 1);
   }
   if (pending.text.size() > kLineBytesMax) end_of_line(node, stream);
-  if (pending.after_cr && !trimmed(pending.text).empty()) nodes_[node].bar = trimmed(pending.text);
+  if (pending.after_cr && !trimmed(pending.text).empty()) set_bar(node, stream, trimmed(pending.text));
 }
 
 void LogView::carriage_return(std::size_t node, Output stream) {
   Pending& pending = nodes_[node].pending[index(stream)];
-  if (!pending.text.empty()) nodes_[node].bar = trimmed(pending.text);
+  if (!pending.text.empty()) set_bar(node, stream, trimmed(pending.text));
   pending.text.clear();
   pending.after_cr = true;
 }
 
 void LogView::end_of_line(std::size_t node, Output stream) {
-  NodeView& view = nodes_[node];
-  Pending& pending = view.pending[index(stream)];
+  Pending& pending = nodes_[node].pending[index(stream)];
   // "bar 100%\r\n" and "\rbar 100%\n" both leave the bar as the line.
   std::string line = std::move(pending.text);
-  if (pending.after_cr) {
-    if (line.empty()) line = view.bar;
-    view.bar.clear();
-  }
+  if (line.empty()) line = std::move(pending.bar);
   pending = {};
   show_line(node, stream, line);
 }
@@ -93,9 +89,18 @@ void LogView::end_of_line(std::size_t node, Output stream) {
 void LogView::end(std::size_t node) {
   for (const Output stream : {Output::out, Output::err}) {
     const Pending& pending = nodes_[node].pending[index(stream)];
-    if (!pending.text.empty() || (pending.after_cr && !nodes_[node].bar.empty())) end_of_line(node, stream);
+    if (!pending.text.empty() || !pending.bar.empty()) end_of_line(node, stream);
   }
-  nodes_[node].bar.clear();
+}
+
+void LogView::set_bar(std::size_t node, Output stream, std::string_view bar) {
+  nodes_[node].pending[index(stream)].bar = bar;
+  nodes_[node].newest_bar = stream;
+}
+
+const std::string& LogView::bar_of(const NodeView& view) {
+  const std::string& newest = view.pending[index(view.newest_bar)].bar;
+  return newest.empty() ? view.pending[1 - index(view.newest_bar)].bar : newest;
 }
 
 void LogView::show_line(std::size_t node, Output stream, std::string_view line) {
@@ -141,13 +146,14 @@ std::string LogView::bar_rows() const {
   if (!options_.is_terminal[0] && !options_.is_terminal[1]) return rows;
   std::size_t count = 0;
   for (std::size_t node = 0; node < nodes_.size() && count < kRowsMax; ++node) {
-    if (nodes_[node].bar.empty()) continue;
+    const std::string& bar = bar_of(nodes_[node]);
+    if (bar.empty()) continue;
     // "[label] " in front, and behind it room for the "^C" that a terminal echoes: a row that wraps cannot be erased.
     const std::size_t taken = nodes_[node].label.size() + 3 + 3;
     const std::size_t columns = options_.columns > taken ? options_.columns - taken : 1;
     const Output bars = options_.is_terminal[index(Output::err)] ? Output::err : Output::out;
-    rows += fmt::format("{}{} {}{}", count == 0 ? "" : "\n", coloured_prefix(node, bars),
-                        fitted(nodes_[node].bar, columns), coloured(bars) ? kPlain : "");
+    rows += fmt::format("{}{} {}{}", count == 0 ? "" : "\n", coloured_prefix(node, bars), fitted(bar, columns),
+                        coloured(bars) ? kPlain : "");
     ++count;
   }
   return rows;

@@ -64,11 +64,12 @@ class LogView {
   struct Pending {
     std::string text;       ///< since the last end of line
     bool after_cr = false;  ///< `text` follows a \r: it replaces the bar
+    std::string bar;        ///< what the last \r ended
   };
   struct NodeView {
     std::string label;
-    std::array<Pending, 2> pending;  ///< by Output
-    std::string bar;
+    std::array<Pending, 2> pending;   ///< by Output
+    Output newest_bar = Output::out;  ///< the stream whose bar has changed last
     std::string last_line;
     std::string last_output_line;
   };
@@ -77,6 +78,9 @@ class LogView {
   void carriage_return(std::size_t node, Output stream);
   void show_line(std::size_t node, Output stream, std::string_view line);
   void put(Output stream, std::string_view text);
+  void set_bar(std::size_t node, Output stream, std::string_view bar);
+  /// Returns the newest bar of `view`; empty if it has none.
+  static const std::string& bar_of(const NodeView& view);
   bool coloured(Output stream) const { return options_.colours && options_.is_terminal[index(stream)]; }
   std::string coloured_prefix(std::size_t node, Output stream) const;
   std::string bar_rows() const;

@@ -80,6 +80,17 @@ BOOST_AUTO_TEST_CASE(a_bar_that_a_dead_node_left_becomes_a_line) {
   BOOST_TEST(shown(logs) == "\r\x1b[K[ps] 50%\n");
 }
 
+BOOST_AUTO_TEST_CASE(each_stream_has_its_own_bar_and_the_newest_is_shown) {
+  LogView logs = view(kTerminal);
+  logs.write(0, Output::out, "payload 1\r");
+  logs.write(0, Output::err, "50%\r");
+  BOOST_TEST(shown(logs) == "[ps] 50%");
+  logs.write(0, Output::out, "\n");
+  BOOST_TEST(shown(logs) == "\r\x1b[K[ps] payload 1\n[ps] 50%");
+  logs.write(0, Output::err, "\n");
+  BOOST_TEST(shown(logs) == "\r\x1b[K[ps] 50%\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_terminal_keeps_the_bars_below_the_lines) {
   LogView logs = view(kTerminal);
   logs.write(1, Output::out, "\r10%");
