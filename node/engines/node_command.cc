@@ -119,7 +119,7 @@ ChildSpec program_of_node(const NodeCommandOptions& options, const RoleConfig& r
 
   const ExchangedRun run = exchange(options, names, place, network);
   const FileDescriptor secret = pipe_with(run.secret.bytes());
-  const FileDescriptor keys = network.encrypts() ? pipe_with(run.keys) : FileDescriptor();
+  const FileDescriptor keys = network.encrypts() ? descriptor_with(run.keys) : FileDescriptor();
   Variables& variables = spec.environment;
   variables = place_variables(config, run.cluster_id, names, {place.rank, node.role->name, node.index});
   variables["TROUPE_SEED"] = run.seed;

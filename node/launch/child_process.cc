@@ -60,7 +60,7 @@ void restore_default_signals() {
 ChildProcess::ChildProcess(const ChildSpec& spec, std::span<const std::byte> secret, const ProcessGuard& guard)
     : guard_(guard) {
   const FileDescriptor secret_end = secret.empty() ? FileDescriptor() : pipe_with(secret);
-  const FileDescriptor keys = spec.keys ? pipe_with(*spec.keys) : FileDescriptor();
+  const FileDescriptor keys = spec.keys ? descriptor_with(*spec.keys) : FileDescriptor();
   Pipe in = spec.takes_input ? make_pipe() : Pipe{FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), {}};
   if (!in.read_end.is_open()) throw SpawnError(fmt::format("cannot open /dev/null: {}", strerror(errno)));
   Pipe out = make_pipe();

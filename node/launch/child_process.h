@@ -36,8 +36,8 @@ struct ChildSpec {
 class ChildProcess {
  public:
   /// Returns when the program runs. The child gets `secret`, unless that is empty, in the pipe TROUPE_SECRET_FD and its
-  /// keys in the pipe TROUPE_KEYS_FD, each readable once, default signal handling, and no other descriptor. Throws
-  /// SpawnError. REQUIRES: `guard` outlives it.
+  /// keys in TROUPE_KEYS_FD (see descriptor_with), each read once, default signal handling, and no other descriptor.
+  /// Throws SpawnError. REQUIRES: `guard` outlives it.
   ChildProcess(const ChildSpec& spec, std::span<const std::byte> secret, const ProcessGuard& guard);
 
   /// Kills the processes that still run.

@@ -2,13 +2,37 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
 namespace troupe::detail {
+namespace {
+
+/// Asks for `size` bytes of room in a pipe, which nobody reads before the program runs. Returns how many it has: less
+/// beyond /proc/sys/fs/pipe-max-size, and once this user's pipes have fs.pipe-user-pages-soft, as those of some 500
+/// nodes have.
+std::size_t room_for(std::size_t size, int pipe) {
+  int room = size > INT_MAX ? -1 : fcntl(pipe, F_SETPIPE_SZ, static_cast<int>(size));
+  if (room < 0) room = fcntl(pipe, F_GETPIPE_SZ);
+  return room < 0 ? 0 : static_cast<std::size_t>(room);
+}
+
+FileDescriptor make_memory() {
+  FileDescriptor memory(memfd_create("troupe-keys", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!memory.is_open()) throw SpawnError(fmt::format("cannot make a file in memory: {}", strerror(errno)));
+  return memory;
+}
+
+void write_to(int descriptor, const KeyRing& ring) {
+  if (const auto written = ring.to_descriptor(descriptor); !written) throw SpawnError(written.error().message);
+}
+
+}  // namespace
 
 Pipe make_pipe() {
   int ends[2];
@@ -24,15 +48,20 @@ FileDescriptor pipe_with(std::span<const std::byte> bytes) {
   return std::move(pipe.read_end);
 }
 
-FileDescriptor pipe_with(const KeyRing& ring) {
+FileDescriptor descriptor_with(const KeyRing& ring) {
   Pipe pipe = make_pipe();
-  const LockedBytes bytes = ring.to_bytes();
-  // A pipe has 64 KiB, which is some 1,400 members; nobody reads it before the program runs.
-  fcntl(pipe.write_end.get(), F_SETPIPE_SZ, static_cast<int>(bytes.bytes().size()));
-  fcntl(pipe.write_end.get(), F_SETFL, O_NONBLOCK);
-  if (const auto written = ring.to_descriptor(pipe.write_end.get()); !written) {
-    throw SpawnError(written.error().message);
+  const std::size_t size = ring.to_bytes().bytes().size();
+  if (room_for(size, pipe.write_end.get()) < size) {
+    FileDescriptor memory = make_memory();
+    write_to(memory.get(), ring);
+    if (fcntl(memory.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0 ||
+        lseek(memory.get(), 0, SEEK_SET) != 0) {
+      throw SpawnError(fmt::format("cannot hand over the keys: {}", strerror(errno)));
+    }
+    return memory;
   }
+  fcntl(pipe.write_end.get(), F_SETFL, O_NONBLOCK);
+  write_to(pipe.write_end.get(), ring);
   return std::move(pipe.read_end);
 }
 

@@ -1,4 +1,4 @@
-// What a program inherits when it is started: pipes that already have all bytes, and the words of exec.
+// What a program inherits when it is started: descriptors that already have all bytes, and the words of exec.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,9 @@ struct Pipe {
 /// Returns the read end of a pipe that has `bytes`, at most 4096, and ends after them. Throws SpawnError.
 [[nodiscard]] FileDescriptor pipe_with(std::span<const std::byte> bytes);
 
-/// Returns the read end of a pipe that has the bytes of `ring` and ends after them. Throws SpawnError.
-[[nodiscard]] FileDescriptor pipe_with(const KeyRing& ring);
+/// Returns a descriptor that has the bytes of `ring` and ends after them: the read end of a pipe or, if pipes have too
+/// little room, a sealed file in memory at its begin. Throws SpawnError.
+[[nodiscard]] FileDescriptor descriptor_with(const KeyRing& ring);
 
 /// Returns "NAME=value" for each variable.
 [[nodiscard]] std::vector<std::string> environment_lines(const Variables& variables);
