@@ -195,7 +195,9 @@ class Agent {
       else if (signal != SIGWINCH) end_ = End{1, fmt::format("ended by SIG{}", sigabbrev_np(signal))};
     }
     if (!some_ended) return;
-    for (const NodeEnd& end : nodes_.take_ends(take_output())) {
+    const std::vector<NodeEnd> ends = nodes_.take_ends(take_output());
+    subreaper_.reap_orphans([this](pid_t pid) { return nodes_.has(pid); });
+    for (const NodeEnd& end : ends) {
       std::string body;
       put_u32(body, static_cast<std::uint32_t>(end.node));
       put_u32(body, static_cast<std::uint32_t>(end.status.wait_status()));

@@ -75,6 +75,7 @@ class RemoteHost : public HostRun {
   void add_polled(std::vector<pollfd>& polled, Reading reading) override;
   void work(std::span<const pollfd> polled, Time now) override;
   void child_ended() override;
+  [[nodiscard]] bool has(pid_t pid) const override { return agent_ && agent_->is(pid); }
   [[nodiscard]] std::optional<Time> next_due() const override;
   void send(std::size_t rank, int signal) override;
   [[nodiscard]] bool ask(std::size_t rank, std::string_view question, std::uint64_t id) override;

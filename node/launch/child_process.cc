@@ -110,7 +110,9 @@ ChildProcess::~ChildProcess() {
 }
 
 void ChildProcess::send(int signal) const noexcept {
-  if (!ended_) kill(-pid_, signal);
+  if (ended_) return;
+  kill(-pid_, signal);
+  if (getpgid(pid_) != pid_) kill(pid_, signal);  // it has left its group
 }
 
 std::optional<ExitStatus> ChildProcess::try_end() {

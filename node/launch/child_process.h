@@ -53,8 +53,11 @@ class ChildProcess {
   /// Returns the pipe to its standard input, if it has one; non-blocking.
   [[nodiscard]] FileDescriptor& input() { return input_; }
 
-  /// Sends `signal` to the process and to those that it started.
+  /// Sends `signal` to the process and to those of its group: what it started, unless that has left the group.
   void send(int signal) const noexcept;
+
+  /// Returns whether process `pid`, a child of this process that was not reaped, is this one.
+  [[nodiscard]] bool is(pid_t pid) const noexcept { return !ended_ && pid_ == pid; }
 
   /// Returns how the process ended; nullopt while it runs. Its end also ends the processes left in its group.
   [[nodiscard]] std::optional<ExitStatus> try_end();

@@ -45,6 +45,9 @@ class HostRun {
   /// A child of this process has ended, maybe one of this host's.
   virtual void child_ended() = 0;
 
+  /// Returns whether process `pid`, a child of this process that was not reaped, is one of this host's.
+  [[nodiscard]] virtual bool has(pid_t pid) const = 0;
+
   /// Returns when work() is next needed without an event; nullopt: never.
   [[nodiscard]] virtual std::optional<Time> next_due() const = 0;
 
@@ -75,6 +78,7 @@ class LocalHost : public HostRun {
   void child_ended() override {
     if (const std::vector<NodeEnd> ends = nodes_.take_ends(events_.output); !ends.empty()) events_.ended(ends);
   }
+  [[nodiscard]] bool has(pid_t pid) const override { return nodes_.has(pid); }
   [[nodiscard]] std::optional<Time> next_due() const override { return std::nullopt; }
   void send(std::size_t rank, int signal) override { nodes_.send(rank, signal); }
   [[nodiscard]] bool ask(std::size_t, std::string_view, std::uint64_t) override { return false; }

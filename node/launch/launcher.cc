@@ -346,6 +346,9 @@ class Launcher {
         interrupt(signal);
       }
     }
+    subreaper_.reap_orphans([this](pid_t pid) {
+      return std::any_of(hosts_.begin(), hosts_.end(), [pid](const auto& host) { return host->has(pid); });
+    });
     if (!some_ended) return;
     for (const auto& host : hosts_) host->child_ended();
   }
@@ -446,6 +449,7 @@ class Launcher {
   LaunchPlan plan_;
   SignalQueue signals_;
   ProcessGuard guard_;
+  const Subreaper subreaper_;
   RecentLines recent_;
   LogView view_;
   LogFiles logs_;
@@ -471,7 +475,6 @@ detail::LaunchHost detail::this_host(const Variables& variables) {
 }
 
 int detail::run_plan(const ClusterConfig& config, const LaunchOptions& options, LaunchPlan plan) {
-  const Subreaper subreaper;
   return Launcher(config, options, std::move(plan)).run();
 }
 

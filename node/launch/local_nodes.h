@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -49,6 +50,11 @@ class LocalNodes {
 
   /// Sends `signal` to the group of `node`, if it still runs.
   void send(std::size_t node, int signal) const { nodes_[node]->send(signal); }
+
+  /// Returns whether process `pid`, a child of this process that was not reaped, is a node.
+  [[nodiscard]] bool has(pid_t pid) const {
+    return std::any_of(nodes_.begin(), nodes_.end(), [pid](const auto& node) { return node->is(pid); });
+  }
 
   /// Adds the descriptors of all output for poll(2).
   void add_polled(std::vector<pollfd>& polled);

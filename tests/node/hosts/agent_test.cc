@@ -215,6 +215,14 @@ BOOST_AUTO_TEST_CASE(it_ends_with_its_nodes_when_it_is_asked_to) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(orphans_of_a_node_are_reaped_while_it_runs) {
+  AgentRun run;
+  run.start("pid=$( (sh -c 'echo $$' &) ); while [ -e /proc/$pid ]; do sleep 0.01; done");
+  auto frame = run.next();
+  while (frame->kind != AgentFrameKind::ended) frame = run.next();
+  BOOST_TEST(frame->body == body_of(0, 0));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
