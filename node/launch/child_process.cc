@@ -9,12 +9,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <fstream>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace troupe::detail {
 namespace {
+
+constexpr std::size_t kInterpreterMax = 255;  // bytes of an interpreter's path in an error
 
 /// The data of the child between fork and exec, made before the fork so that the child allocates nothing.
 struct Exec {
@@ -31,7 +36,7 @@ struct Exec {
 };
 
 void restore_default_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD, SIGWINCH}) ::signal(signal, SIG_DFL);
+  for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ, SIGCHLD, SIGWINCH}) ::signal(signal, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -53,6 +58,26 @@ void restore_default_signals() {
   const int error = errno;
   const ssize_t ignored = ::write(exec.failure, &error, sizeof error);
   _exit(ignored < 0 ? 126 : 127);
+}
+
+/// Returns what to say after `error` of the start if that is about another file than the program.
+std::string about_other_file(const ChildSpec& spec, int error) {
+  std::error_code ignored;
+  if (error != ENOENT) return "";
+  if (!spec.working_dir.empty() && !std::filesystem::exists(spec.working_dir, ignored)) {
+    return fmt::format(": there is no directory {}", spec.working_dir.string());
+  }
+  if (!std::filesystem::exists(spec.program, ignored)) return "";
+  std::ifstream file(spec.program);
+  std::string line;
+  if (file.get() == '#' && file.get() == '!' && std::getline(file >> std::ws, line)) {
+    if (line.ends_with('\r')) return ": its first line ends in \\r\\n, a script's must end in \\n";
+    line = line.substr(0, std::min(line.find_first_of(" \t"), kInterpreterMax));
+    if (!std::filesystem::exists(line, ignored)) {
+      return fmt::format(": its first line names {}, which is not here: install that or change the line", line);
+    }
+  }
+  return ": the loader or interpreter that it names is not here: was it built for this system?";
 }
 
 }  // namespace
@@ -95,7 +120,8 @@ ChildProcess::ChildProcess(const ChildSpec& spec, std::span<const std::byte> sec
   }
   if (size > 0) {
     (void)reap();
-    throw SpawnError(fmt::format("cannot start {}: {}", spec.program.string(), strerror(error)));
+    throw SpawnError(
+        fmt::format("cannot start {}: {}{}", spec.program.string(), strerror(error), about_other_file(spec, error)));
   }
   outputs_ = {std::move(out.read_end), std::move(err.read_end)};
   input_ = std::move(in.write_end);

@@ -11,8 +11,9 @@
 
 namespace troupe::detail {
 
-/// Receives SIGINT, SIGTERM, SIGHUP, SIGCHLD and SIGWINCH while it lives, and ignores SIGPIPE. A SIGHUP that was
-/// ignored before, as by nohup, stays ignored. REQUIRES: one at a time, in a process with one thread.
+/// Receives SIGINT, SIGTERM, SIGHUP, SIGCHLD and SIGWINCH while it lives, and ignores SIGPIPE and SIGXFSZ: write(2)
+/// says so, too. A SIGHUP that was ignored before, as by nohup, stays ignored. REQUIRES: one at a time, in a process
+/// with one thread.
 class SignalQueue {
  public:
   SignalQueue() {
@@ -26,10 +27,12 @@ class SignalQueue {
     previous_int_ = ::signal(SIGINT, SIG_DFL);
     previous_child_ = ::signal(SIGCHLD, SIG_DFL);  // if ignored, ended nodes would be reaped unseen
     previous_pipe_ = ::signal(SIGPIPE, SIG_IGN);
+    previous_size_ = ::signal(SIGXFSZ, SIG_IGN);
     descriptor_ = FileDescriptor(signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!descriptor_.is_open()) throw std::system_error(errno, std::generic_category(), "signalfd");
   }
   ~SignalQueue() {
+    ::signal(SIGXFSZ, previous_size_);
     ::signal(SIGPIPE, previous_pipe_);
     ::signal(SIGCHLD, previous_child_);
     ::signal(SIGINT, previous_int_);
@@ -54,6 +57,7 @@ class SignalQueue {
   void (*previous_int_)(int) = SIG_DFL;
   void (*previous_child_)(int) = SIG_DFL;
   void (*previous_pipe_)(int) = SIG_DFL;
+  void (*previous_size_)(int) = SIG_DFL;
   FileDescriptor descriptor_;
 };
 
