@@ -295,7 +295,6 @@ class Launcher {
       host->add_polled(polled, reading);
       first_of_host.push_back(polled.size());
     }
-    const std::size_t first_of_control = polled.size();
     if (control_) control_->add_polled(polled);
     if (::poll(polled.data(), polled.size(), patience_ms(due)) < 0 && errno != EINTR) {
       throw std::system_error(errno, std::generic_category(), "poll");
@@ -306,20 +305,19 @@ class Launcher {
       hosts_[i]->work(std::span<const pollfd>(polled).subspan(first, first_of_host[i + 1] - first), Clock::now());
     }
     if (polled[0].revents != 0) take_signals();
-    if (control_ && (polled.size() > first_of_control + 1 || polled[first_of_control].revents != 0))
-      control_->work(Clock::now());
+    if (control_) control_->work(Clock::now());
     for (auto& [id, text] : recent_.take_answers(Clock::now())) {
       if (control_) control_->take_answer(id, std::move(text));
     }
     if (const auto closed = output_.take_closed()) take_closed(*closed);
-    carry_out(rules_.on_time(Clock::now()));
+    if (!flushing_) carry_out(rules_.on_time(Clock::now()));
   }
 
   int patience_ms(std::optional<Clock::time_point> due) const {
     const auto sooner = [&](std::optional<Clock::time_point> other) {
       if (other && (!due || *other < *due)) due = other;
     };
-    sooner(rules_.next_time());
+    if (!flushing_) sooner(rules_.next_time());
     if (control_) sooner(control_->next_due());
     sooner(recent_.next_due());
     for (const auto& host : hosts_) sooner(host->next_due());
@@ -346,11 +344,11 @@ class Launcher {
         interrupt(signal);
       }
     }
+    if (!some_ended) return;
+    for (const auto& host : hosts_) host->child_ended();
     subreaper_.reap_orphans([this](pid_t pid) {
       return std::any_of(hosts_.begin(), hosts_.end(), [pid](const auto& host) { return host->has(pid); });
     });
-    if (!some_ended) return;
-    for (const auto& host : hosts_) host->child_ended();
   }
 
   void take_ends(const std::vector<NodeEnd>& ends) {
@@ -379,16 +377,19 @@ class Launcher {
     if (closed.error != EPIPE) {
       why = fmt::format("cannot write standard {}: {}", is_out ? "output" : "error", strerror(closed.error));
       if (is_out) unwritten_ = why;
-      if (!is_out || rules_.finished() || rules_.interrupt())
+      if (!is_out || nothing_runs() || rules_.interrupt())
         return view_.say(is_out ? Output::err : Output::out, "[troupe] " + why, Tone::failure);
     }
-    if (!rules_.finished() && !rules_.interrupt()) interrupt(SIGPIPE, why);
+    if (!nothing_runs() && !rules_.interrupt()) interrupt(SIGPIPE, why);
   }
+
+  /// Returns whether all nodes have ended, or none was left of a start that failed.
+  bool nothing_runs() const { return flushing_ || rules_.finished(); }
 
   void interrupt(int signal) { interrupt(signal, signal_name(signal)); }
 
   void interrupt(int signal, std::string_view why) {
-    if (rules_.finished()) return output_.drop();
+    if (nothing_runs()) return output_.drop();
     const bool again = rules_.interrupt().has_value();
     killing_ = again;
     const std::string names = count_of(rules_.running(), "node");
@@ -434,6 +435,7 @@ class Launcher {
 
   /// Writes the remaining output, unless the user interrupts that. Returns `status`; 1 if nothing failed but writing.
   int flush(int status) {
+    flushing_ = true;
     output_.push(view_.take());
     while (!output_.empty()) {
       turn();
@@ -447,9 +449,9 @@ class Launcher {
   const LaunchOptions& options_;
   const Clock::time_point begin_ = Clock::now();
   LaunchPlan plan_;
+  const Subreaper subreaper_;
   SignalQueue signals_;
   ProcessGuard guard_;
-  const Subreaper subreaper_;
   RecentLines recent_;
   LogView view_;
   LogFiles logs_;
@@ -457,6 +459,7 @@ class Launcher {
   const std::chrono::milliseconds stop_timeout_;
   Supervision rules_;
   bool killing_ = false;   ///< the user interrupted twice
+  bool flushing_ = false;  ///< only output is left to write
   std::string unwritten_;  ///< why standard output is not whole; empty: it is, or its reader has gone
   std::vector<std::unique_ptr<HostRun>> hosts_;
   std::vector<std::size_t> host_of_;  ///< the index in hosts_ of each node's host

@@ -2,17 +2,27 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "node/control/control_client.h"
+#include "node/environment.h"
+#include "node/launch/child_process.h"
+#include "node/launch/process_guard.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/troupe_run.h"
 
@@ -59,6 +69,16 @@ void expect_lines(const std::vector<std::string>& found, const std::vector<std::
 
 std::string after(const std::string& line, const std::string& word) {
   return line.substr(line.find(word) + word.size());
+}
+
+/// Returns the lowest number that is no descriptor of process `pid`.
+rlim_t lowest_unused(pid_t pid) {
+  rlim_t number = 0;
+  while (std::filesystem::exists(
+      std::filesystem::symlink_status("/proc/" + std::to_string(pid) + "/fd/" + std::to_string(number)))) {
+    ++number;
+  }
+  return number;
 }
 
 }  // namespace
@@ -367,8 +387,19 @@ BOOST_AUTO_TEST_CASE(a_program_that_does_not_run_ends_what_was_started) {
   auto run = up(role("ps", kStubborn) + "[[role]]\nname = \"a\"\ncommand = [\"tool\"]\n");
   const auto result = run.finish();
   BOOST_TEST(result.status == 126);
-  BOOST_TEST(result.last() == "[a] cannot start " + path().string() + "/tool: No such file or directory");
+  BOOST_TEST(result.last() == "[a] cannot start " + path().string() +
+                                  "/tool: No such file or directory: its first line names /no/such/interpreter, which "
+                                  "is not here: install that or change the line");
   BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(a_script_with_windows_line_ends_is_named_as_such) {
+  std::ofstream(path() / "tool") << "#!/bin/sh\r\necho\r\n";
+  chmod((path() / "tool").c_str(), 0755);
+  auto run = up("[[role]]\nname = \"a\"\ncommand = [\"tool\"]\n");
+  BOOST_TEST(run.finish().last() == "[a] cannot start " + path().string() +
+                                        "/tool: No such file or directory: its first line ends in \\r\\n, a "
+                                        "script's must end in \\n");
 }
 
 BOOST_AUTO_TEST_CASE(programs_and_directories_are_relative_to_the_file) {
@@ -472,6 +503,67 @@ BOOST_AUTO_TEST_CASE(a_run_without_room_for_its_output_says_so_and_stops) {
                {"[ps] [troupe] cannot write standard output: No space left on device: stopping 1 node, again to kill",
                 "[ps] [troupe] ended: cannot write standard output: No space left on device", "[ps] status 1"});
   BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_of_file_sizes_is_no_end_without_a_word) {
+  const std::string inner =
+      "ulimit -f 8; " + std::string(TROUPE_PROGRAM) + " up inner.toml >big 2>errors; echo status $?";
+  const std::string ignored =
+      "while read k v; do [ $k = SigIgn: ] && echo $k $((0x$v >> 24 & 1)); done </proc/$$/status";
+  std::ofstream(path() / "inner.toml") << role("talker", ignored + "; while :; do echo more; done");
+  auto run = up(role("ps", inner));
+  expect_lines(with(run.finish().lines, "[ps]"), {"[ps] status 1"});
+  BOOST_TEST(read("big").starts_with("[talker] SigIgn: 0\n[talker] more\n"));
+  BOOST_TEST(read("errors").ends_with("[troupe] ended: cannot write standard output: File too large\n"));
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(orphans_of_a_node_are_reaped_while_it_runs) {
+  auto run = up(role("ps",
+                     "(sh -c 'echo $$ >orphan' &); until [ -s orphan ]; do sleep 0.01; done; read pid <orphan; "
+                     "while [ -e /proc/$pid ]; do sleep 0.01; done; echo reaped"));
+  BOOST_TEST(run.finish().last() == "[ps] reaped");
+}
+
+// Nothing reads what it prints, and it prints more than a pipe holds.
+BOOST_AUTO_TEST_CASE(an_interrupt_ends_a_start_that_failed_and_cannot_be_printed) {
+  std::ofstream(path() / "cluster.toml")
+      << "[cluster]\ntransport = \"tcp\"\nnetwork = \"loopback\"\n[[host]]\nname = \"a\"\naddress = \"127.0.0.1\"\n"
+         "agent = [\"sh\", \"-c\", \"yes 'a long banner of a broken login' | head -c 300000 >&2; touch said; exit "
+         "3\"]\n"
+      << role("n", "");
+  detail::ChildSpec spec;
+  spec.program = TROUPE_PROGRAM;
+  spec.arguments = {"up", "cluster.toml"};
+  spec.environment = process_variables();
+  spec.working_dir = path();
+  const detail::ProcessGuard guard;
+  detail::ChildProcess launcher(spec, std::span<const std::byte>(), guard);
+  const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (!std::filesystem::exists(path() / "said") && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  std::optional<ExitStatus> end;
+  while (!end && std::chrono::steady_clock::now() < due) {
+    launcher.send(SIGINT);
+    std::this_thread::yield();
+    end = launcher.try_end();
+  }
+  BOOST_TEST(end.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(questions_are_answered_again_once_the_launcher_has_descriptors) {
+  auto run = up(role("ps", "echo id $TROUPE_CLUSTER_ID launcher $PPID; exec sleep 1000"));
+  const std::string line = run.wait_for("[ps] id ");
+  const ControlName name{after(line, "id ").substr(0, 16), ""};
+  const pid_t launcher = std::stoi(after(line, "launcher "));
+  const auto nodes = [&](std::chrono::milliseconds patience) { return ask({{name, "nodes"}}, patience).at(0); };
+  BOOST_TEST_REQUIRE(nodes(std::chrono::seconds(5)).ok());
+  rlimit before{};
+  BOOST_TEST_REQUIRE(prlimit(launcher, RLIMIT_NOFILE, nullptr, &before) == 0);
+  const rlimit none{lowest_unused(launcher), before.rlim_max};
+  BOOST_TEST_REQUIRE(prlimit(launcher, RLIMIT_NOFILE, &none, nullptr) == 0);
+  BOOST_TEST(!nodes(std::chrono::milliseconds(100)).ok());
+  BOOST_TEST_REQUIRE(prlimit(launcher, RLIMIT_NOFILE, &before, nullptr) == 0);
+  BOOST_TEST(nodes(std::chrono::seconds(5)).ok());
 }
 
 BOOST_AUTO_TEST_CASE(a_run_whose_last_output_has_no_room_fails) {
