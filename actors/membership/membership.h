@@ -45,10 +45,11 @@ class Membership {
   Membership& operator=(const Membership&) = delete;
 
   /// Makes this node the first of its cluster: others join through it. A node that neither founds nor joins is in a
-  /// world whose members were all made with their ranks.
+  /// world whose members were all made with their ranks. After `join`: instead of it, unless a seed has answered.
   void found(MemberPlace place);
 
-  /// Joins the cluster through the first node that answers at one of `seeds`.
+  /// Joins the cluster through the first node that answers at one of `seeds`. A second time: also at these, unless one
+  /// has answered.
   void join(std::vector<Seed> seeds, MemberPlace place);
 
   /// Tells peers of the list that `holder` has, from now on, and takes newer ones from them. REQUIRES: called once.

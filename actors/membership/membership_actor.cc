@@ -26,6 +26,8 @@ void MembershipState::begin(NodeCore& node, caf::actor_addr self) {
 }
 
 void MembershipState::found(const MemberPlace& place) {
+  if (own_ || asked_to_join_) return;  // a seed has answered after all
+  join_failure_.reset();
   wanted_ = place;
   roster_.open(place.world_size);
   const Peer self = node_->self();
@@ -37,14 +39,26 @@ void MembershipState::found(const MemberPlace& place) {
 }
 
 void MembershipState::join(const std::vector<Seed>& seeds, const MemberPlace& place) {
-  seeds_ = seeds;
+  if (own_ || asked_to_join_) return;
+  join_failure_.reset();
   wanted_ = place;
-  for (Delivery& delivery : std::exchange(early_, {})) word(delivery);
-  for (const Seed& seed : seeds_) node_->link().connect_to(seed.name, seed.address);
+  for (const Seed& seed : seeds) {
+    std::erase_if(seeds_, [&seed](const Seed& former) { return former.address == seed.address; });
+    seeds_.push_back(seed);
+    seed_failures_.erase(seed.address);
+  }
+  if (ask_one_that_is_up()) return;
+  for (const Seed& seed : seeds) node_->link().connect_to(seed.name, seed.address);
 }
 
 bool MembershipState::is_seed(const std::string& address) const {
   return std::any_of(seeds_.begin(), seeds_.end(), [&](const Seed& seed) { return seed.address == address; });
+}
+
+/// Returns whether `peer` may be a seed that is known by another form of its address. If all lives of seeds are known,
+/// so are the addresses that they give, and others may come who take this node for a founder.
+bool MembershipState::may_be_seed(const Peer& peer) const {
+  return is_seed(peer.address) || std::ranges::any_of(seeds_, [](const Seed& seed) { return !seed.life; });
 }
 
 /// Returns an error if the node reached at a seed's address is not the expected one.
@@ -88,12 +102,16 @@ void MembershipState::join_failed(JoinFailed& failed) {
   if (is_up(failed.seed)) return join_failed(std::move(failed.why));
   asked_to_join_ = false;
   note_seed_failure(failed.why);
-  for (const auto& [who, peer] : up_) {
-    if (!is_seed(peer.address) || stranger(peer)) continue;
-    spdlog::info("[{}] joins through {}: {} is gone", node_->name(), who, failed.seed.name);
-    return ask_to_join(who);
-  }
-  seed_failed(std::move(failed.why));
+  if (!ask_one_that_is_up()) seed_failed(std::move(failed.why));
+}
+
+/// Returns whether there was a seed to ask.
+bool MembershipState::ask_one_that_is_up() {
+  const auto is_meant = [this](const auto& peer) { return is_seed(peer.second.address) && !stranger(peer.second); };
+  const auto found = std::ranges::find_if(up_, is_meant);
+  if (found == up_.end()) return false;
+  ask_to_join(found->first);
+  return true;
 }
 
 /// This node is a member from now on.
@@ -112,7 +130,7 @@ void MembershipState::peer_up(const Peer& peer) {
   awaited_.erase(peer.name);
   lost_.forget(peer.name);
   barriers_->came(peer.name);
-  if (!seeds_.empty() && !asked_to_join_) {  // the first peer is a seed: no other node knows this one yet
+  if (!seeds_.empty() && !asked_to_join_ && !founded_ && may_be_seed(peer)) {
     if (auto why = stranger(peer)) {
       seed_failed(*std::move(why));
     } else {
@@ -128,6 +146,7 @@ void MembershipState::peer_up(const Peer& peer) {
 void MembershipState::ask_to_join(const NodeName& seed) {
   asked_to_join_ = true;
   asked_seed_ = seed;
+  for (Delivery& delivery : std::exchange(early_, {})) word(delivery);  // they are refused: this node is no founder
   const Peer self = node_->self();
   const msg::MemberJoin join{self.name, self.incarnation, self.address, wanted_.role, wanted_.rank, wanted_.world_size};
   node_->request({seed, "membership", "join", std::nullopt, join},
@@ -157,6 +176,7 @@ void MembershipState::peer_down(const NodeLife& peer, const Error& why) {
 void MembershipState::connect_failed(const std::string& address, const Error& why) {
   Error error = why;
   if (error.endpoint.empty()) error.endpoint = address;
+  if (is_seed(address) && founded_) return;
   if (is_seed(address) && !asked_to_join_) return seed_failed(std::move(error));
   if (is_seed(address) && !own_) note_seed_failure(error);  // it counts if the seed that was asked dies
   const auto is_there = [&](const auto& member) { return member.second == address; };
@@ -293,9 +313,9 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
     delivery.answer.fail(node_->error(code, node_->name(), "join", std::move(message)));
   };
   if (!founded_ && !own_) {
-    if (!seeds_.empty())
+    if (asked_to_join_)
       return refuse(ErrorCode::protocol_violation, fmt::format("{} is no member itself yet", node_->name()));
-    early_.push_back(std::move(delivery));  // a node that listens may get requests before it founds or joins
+    early_.push_back(std::move(delivery));  // a node that listens may get requests before it founds, or asks a seed
     return;
   }
   const NodeName coordinator = roster_.coordinator(living()).value_or(node_->name());

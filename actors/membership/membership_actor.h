@@ -184,12 +184,14 @@ class MembershipState {
 
  private:
   [[nodiscard]] bool is_seed(const std::string& address) const;
+  [[nodiscard]] bool may_be_seed(const Peer& peer) const;
   [[nodiscard]] std::optional<Error> stranger(const Peer& seed) const;
   void note_seed_failure(Error why);
   void seed_failed(Error why);
   void join_failed(Error why);
   [[nodiscard]] bool is_up(const NodeLife& life) const;
   void ask_to_join(const NodeName& seed);
+  [[nodiscard]] bool ask_one_that_is_up();
   void admit(Delivery& delivery, const msg::MemberJoin& join);
   void pass_on(Delivery& delivery, const msg::MemberJoin& join, const NodeName& coordinator);
   void answer_joiners();
@@ -251,7 +253,7 @@ class MembershipState {
   std::map<std::string, Error> seed_failures_;  // by addresses
   std::map<NodeName, std::string> awaited_;     // members when this node was admitted, not up yet, and their addresses
   std::optional<Error> join_failure_;
-  std::vector<Delivery> early_;         // of newcomers, before this node founds or joins
+  std::vector<Delivery> early_;         // of newcomers, before this node founds, or asks a seed
   std::vector<ReturnAddress> joiners_;  // wait until the world is complete
   std::vector<WaitForMembers> member_waits_;
   std::vector<Promise<void>> agreement_waits_;

@@ -94,6 +94,7 @@ constexpr std::string_view kFile = "file:";
 constexpr Duration kIdleMemory = std::chrono::seconds{5};
 constexpr Duration kMemberWatch = std::chrono::seconds{1};
 constexpr Duration kProbePatience = std::chrono::milliseconds{500};
+constexpr Duration kSeedPatience = std::chrono::seconds{1};  // then twice as long each time
 
 std::optional<RendezvousFile> file_of(const NodeOptions& options) {
   if (!options.seed.starts_with(kFile)) return std::nullopt;
@@ -282,6 +283,58 @@ std::vector<detail::Seed> find_seeds(const NodeOptions& options, const Peer& sel
   for (const detail::Seed& seed : seeds) check_transport(seed.address, self.address);
   check_reach(seeds, options.network);
   return seeds;
+}
+
+/// Returns whether each node of `seeds` is in `tried`.
+bool are_all_in(const std::vector<detail::Seed>& seeds, const std::vector<detail::Seed>& tried) {
+  return std::ranges::all_of(seeds, [&tried](const detail::Seed& seed) {
+    return std::ranges::any_of(
+        tried, [&seed](const detail::Seed& known) { return known.address == seed.address && known.life == seed.life; });
+  });
+}
+
+/// Whether the nodes that `error` is about may have ended, so that others let this node in, or nobody.
+bool may_have_ended(const Error& error) {
+  using enum ErrorCode;
+  return error.code == timeout || error.code == peer_unreachable || error.code == peer_down ||
+         error.code == peer_restarted;
+}
+
+/// Founds the cluster, or joins it through one of `seeds`, and waits until this node is in. Reads a rendezvous file
+/// again if its nodes end or do not answer: by then others may stand there, or nobody, and this node founds. Returns
+/// whether it joined. Throws RemoteError.
+bool enter_cluster(const NodeOptions& options, detail::NodeCore& core, const Peer& self,
+                   std::vector<detail::Seed> seeds, std::optional<TimePoint> due) {
+  detail::Membership& membership = core.membership();
+  const std::string role = options.role.empty() ? detail::role_of_name(options.name) : options.role;
+  const detail::MemberPlace place{options.rank, role, options.grows ? 0 : options.world_size};
+  const auto enter = [&] { seeds.empty() ? membership.found(place) : membership.join(seeds, place); };
+  const bool has_file = file_of(options).has_value();
+  std::vector<detail::Seed> tried = seeds;
+  enter();
+  for (Duration patience = kSeedPatience;; patience *= 2) {
+    const auto nobody_is_up = [&core] { return core.lives().up().empty(); };
+    std::optional<TimePoint> until = due;
+    if (has_file && !seeds.empty() && nobody_is_up()) {  // no event says that they never will be
+      const TimePoint again = std::chrono::steady_clock::now() + patience;
+      until = due ? std::min(*due, again) : again;
+    }
+    const std::size_t count = std::max<std::size_t>(options.world_size, seeds.empty() ? 1 : 2);
+    const auto error = membership.wait_for_members(count, until, detail::Membership::Until::we_are_in);
+    if (!error) return !seeds.empty();
+    const bool is_late = due && std::chrono::steady_clock::now() >= *due;
+    if (!has_file || is_late || !may_have_ended(*error)) throw RemoteError(*error);
+    const bool is_timeout = error->code == ErrorCode::timeout;
+    if (is_timeout && !nobody_is_up()) continue;
+    std::vector<detail::Seed> listed = find_seeds(options, self, due);
+    if (!listed.empty() && are_all_in(listed, tried)) {
+      if (is_timeout) continue;
+      throw RemoteError(*error);
+    }
+    seeds = std::move(listed);
+    tried.insert(tried.end(), seeds.begin(), seeds.end());
+    enter();
+  }
 }
 
 /// Certificates are for nodes whose keys lie in files. Throws RemoteError.
@@ -475,20 +528,10 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   detail::return_idle_memory(node.shared_state()->node, cpu_allocator(), kIdleMemory);
   node.join_endpoint_ = watch_who_is_in(options, node.shared_state()->node, audit);
   if (options.control == Control::on) node.control_ = control_of(options, node.shared_state()->node);
-  detail::Membership& membership = node.core().membership();
-  const std::string role = options.role.empty() ? detail::role_of_name(options.name) : options.role;
-  const std::size_t count = std::max<std::size_t>(options.world_size, seeds.empty() ? 1 : 2);
-  if (count > 1) node.core().hold_calls();
-  const detail::MemberPlace place{options.rank, role, options.grows ? 0 : options.world_size};
-  if (seeds.empty()) {
-    membership.found(place);
-  } else {
-    membership.join(seeds, place);
-  }
-  if (const auto error = membership.wait_for_members(count, due, detail::Membership::Until::we_are_in))
-    throw RemoteError(*error);
+  if (options.world_size > 1 || !seeds.empty()) node.core().hold_calls();
+  const bool joined = enter_cluster(options, node.core(), self, seeds, due);
   node.core().release_calls();
-  if (file && !seeds.empty()) {
+  if (file && joined) {
     if (const auto added = file->add(self, due); !added) spdlog::warn("[{}] {}", options.name, added.error().message);
   }
   node.enter(NodePhase::up);

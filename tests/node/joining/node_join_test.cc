@@ -1,17 +1,25 @@
 // Nodes with keys: they find each other, call each other, and no byte of it can be read on its way.
 #include <boost/test/unit_test.hpp>
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <future>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "actors/function_registry.h"
+#include "node/file_descriptor.h"
+#include "node/joining/rendezvous_file.h"
 #include "node/node.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
@@ -87,6 +95,51 @@ BOOST_AUTO_TEST_CASE(nodes_with_keys_find_each_other_through_a_file) {
   const std::string seed = "file:" + (directory.path() / "rendezvous").string();
   const Node b = run.join(run.options(1, seed));  // founds it, although a is the first of the ring
   const Node a = run.join(run.options(0, seed));
+  BOOST_TEST(a.rpc_sync("b", &square, std::int64_t{3}) == 9);
+}
+
+/// A port of this machine at which connections are accepted, and nobody says a word.
+class MutePort {
+ public:
+  MutePort() {
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof place;
+    auto* const address = reinterpret_cast<sockaddr*>(&place);
+    BOOST_REQUIRE(::bind(listener_.get(), address, size) == 0);
+    BOOST_REQUIRE(::listen(listener_.get(), 16) == 0);
+    BOOST_REQUIRE(::getsockname(listener_.get(), address, &size) == 0);
+    text_ = "tcp://127.0.0.1:" + std::to_string(ntohs(place.sin_port));
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] detail::FileDescriptor accept() const {
+    return detail::FileDescriptor(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  }
+
+ private:
+  detail::FileDescriptor listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::string text_;
+};
+
+BOOST_AUTO_TEST_CASE(who_finds_a_node_in_the_file_that_ends_before_it_answers_founds_the_cluster) {
+  const Run run;
+  const testing::TemporaryDirectory directory;
+  const std::string path = (directory.path() / "rendezvous").string();
+  NodeOptions options = run.options(1, "file:" + path);
+  options.join_deadline = 8s;
+  auto mute = std::make_optional<MutePort>();
+  const RendezvousFile file(path, options.cluster_id, [](const std::vector<std::string>& addresses, auto /*due*/) {
+    return std::vector<bool>(addresses.size());
+  });
+  BOOST_REQUIRE(file.join_or_found({"a", {.high = 1, .low = 2}, mute->text()}, std::nullopt).ok());
+  std::future<Node> joined = std::async(std::launch::async, [&] { return run.join(options); });
+  std::ignore = mute->accept();  // tests whether somebody listens
+  std::ignore = mute->accept();  // begins to join
+  mute.reset();
+  const Node b = joined.get();
+  BOOST_TEST(b.info().rank == 0U);
+  const Node a = run.join(run.options(0, "file:" + path));
   BOOST_TEST(a.rpc_sync("b", &square, std::int64_t{3}) == 9);
 }
 
