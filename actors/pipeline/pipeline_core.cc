@@ -20,6 +20,11 @@ std::vector<StageShape> shapes_of(const std::vector<PipelineStage>& stages) {
   return shapes;
 }
 
+/// Returns whether a call that failed with `code` may reach its node at another time.
+bool may_arrive_later(ErrorCode code) {
+  return code == ErrorCode::timeout || code == ErrorCode::peer_unreachable || code == ErrorCode::resource_exhausted;
+}
+
 }  // namespace
 
 PipelineCore::PipelineCore(const Scope& scope, std::vector<PipelineStage> stages, const PipelineOptions& options,
@@ -68,6 +73,7 @@ StageTask PipelineCore::Round::task(const StageStep& step) const {
 std::vector<AnyRRef> PipelineCore::Round::start(const std::function<const Scope&(std::size_t)>& scope_of,
                                                 const std::vector<AnyRRef>& inputs) const {
   try {
+    for (Failure& failure : core_->take_untold()) tell(core_, std::move(failure));
     return send(scope_of, inputs);
   } catch (...) {
     fail(error_of_round());
@@ -100,9 +106,23 @@ std::vector<AnyRRef> PipelineCore::Round::send(const std::function<const Scope&(
 }
 
 void PipelineCore::Round::fail(const Error& why) const {
-  for (std::size_t i = 0; i < core_->size(); ++i) {
-    static_cast<void>(core_->scope_.rpc_async(core_->node(i), &fail_stage_round, core_->seats_[i], plan(i), why));
-  }
+  for (std::size_t i = 0; i < core_->size(); ++i) tell(core_, {i, plan(i), why});
+}
+
+void PipelineCore::tell(const std::shared_ptr<const PipelineCore>& core, Failure failure) {
+  const std::size_t i = failure.stage;
+  core->scope_.rpc_async(core->nodes_[i], &fail_stage_round, core->seats_[i], failure.plan, failure.why)
+      .then([failure = std::move(failure), told = std::weak_ptr(core)](const Result<Unit>& heard) {
+        const auto here = told.lock();
+        if (heard || !here || !may_arrive_later(heard.error().code)) return;
+        const std::lock_guard lock(here->mutex_);
+        here->untold_.push_back(failure);
+      });
+}
+
+std::vector<PipelineCore::Failure> PipelineCore::take_untold() const {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(untold_, {});
 }
 
 std::vector<RRef<Variable>> parameters_of_stages(const PipelineCore& core, const Scope& scope) {

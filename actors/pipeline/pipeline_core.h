@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -71,7 +72,8 @@ class PipelineCore {
     [[nodiscard]] std::vector<AnyRRef> start(const std::function<const Scope&(std::size_t)>& scope_of,
                                              const std::vector<AnyRRef>& inputs) const;
 
-    /// Tells all stages that the round has failed. Does not wait.
+    /// Tells all stages that the round has failed. Does not wait. A stage that cannot be told now is told when the next
+    /// round starts.
     void fail(const Error& why) const;
 
     /// Returns what stage i knows of the round.
@@ -92,6 +94,15 @@ class PipelineCore {
   [[nodiscard]] const RRef<StageSeat>& seat(std::size_t stage) const { return seats_[stage]; }
 
  private:
+  /// What a stage must hear, lest it waits for the round's micro-batches for ever.
+  struct Failure {
+    std::size_t stage = 0;
+    RoundPlan plan;
+    Error why;
+  };
+  static void tell(const std::shared_ptr<const PipelineCore>& core, Failure failure);
+  [[nodiscard]] std::vector<Failure> take_untold() const;
+
   const Scope scope_;  // lasts as long as the pipeline
   const std::vector<PipelineStage> stages_;
   const PipelineOptions options_;
@@ -99,6 +110,8 @@ class PipelineCore {
   std::vector<std::vector<SkipSource>> sources_;  // of each stage's popped parameters
   std::vector<RRef<StageSeat>> seats_;
   mutable std::atomic<std::uint64_t> next_ticket_{0};
+  mutable std::mutex mutex_;
+  mutable std::vector<Failure> untold_;  // guarded by mutex_
 };
 
 /// Returns the error for the exception being handled.

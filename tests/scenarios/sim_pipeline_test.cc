@@ -203,6 +203,26 @@ BOOST_AUTO_TEST_CASE(pipeline_goes_on_after_a_failed_batch_long_after_the_deadli
   BOOST_TEST(!driver.rpc_sync(world.node("trainer"), &Driver::forward_within, 20).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(stage_that_could_not_be_told_of_a_failed_batch_is_told_when_the_next_one_starts) {
+  sim::World world({.seed = 1}, kNames, pipeline_functions());
+  const TraceIfFailed show(world);
+  Node& trainer = world.node("trainer");
+  const Pipeline net(trainer.with({.deadline = 1s}),
+                     {RemoteModule(trainer, "w0", ordered_stage, std::uint64_t{1}),
+                      RemoteModule(trainer, "w1", ordered_stage, std::uint64_t{2})},
+                     {.chunks = 2});
+  const NoGradGuard no_gradients;
+  const auto batch_within = [&](Duration time) {
+    return net.forward(trainer.with({.deadline = time}), ones({4, kWidth})).size(0);
+  };
+  BOOST_TEST(batch_within(5s) == 4);
+  world.cut("trainer", "w0");
+  BOOST_CHECK_THROW(static_cast<void>(batch_within(500ms)), RemoteError);
+  world.run_for(2s);
+  world.heal("trainer", "w0");
+  BOOST_TEST(batch_within(5s) == 4);
+}
+
 BOOST_AUTO_TEST_CASE(batch_for_which_there_is_no_memory_takes_no_tickets) {
   sim::World world({.seed = 1}, kNames, pipeline_functions());
   const TraceIfFailed show(world);
