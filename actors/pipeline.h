@@ -42,8 +42,6 @@ class Pipeline;
 ///
 /// Micro-batches enter each stage in their order, one at a time, whatever the delays: running statistics and random
 /// numbers are those of one process. Gradients are, bit for bit, those of the same program with all stages on one node.
-/// One module may be several stages; then the order of its forwards for different stages is not fixed, so the module
-/// should draw no random numbers and keep no statistics.
 /// They land in the context of the scope, so that a DistOptimizer needs nothing else. `chunks` changes what layers see
 /// that look at a whole batch: see deferred_batch_norm.
 ///
@@ -59,7 +57,9 @@ class Pipeline;
 /// of all pipelines with a replica in its group fail with its name. The stages of a driver that dies leave their
 /// groups.
 ///
-/// The modules may be used otherwise, in turn. Source: Huang et al., "GPipe", 2019; `torch.distributed.pipeline.sync`.
+/// The modules may be used otherwise, in turn. One module may be several stages; but the order of its forwards for
+/// different stages is not fixed, so that such a module should draw no random numbers and keep no running statistics.
+/// Source: Huang et al., "GPipe", 2019; `torch.distributed.pipeline.sync`.
 /// Thread rule: any thread may call any member; batches of several threads follow each other.
 template <class R, class... P>
 class Pipeline<R(P...)> {

@@ -72,7 +72,7 @@ class WaitPoint {
 class BlockingHook {
  public:
   virtual ~BlockingHook() = default;
-  /// Waits as WaitPoint::wait_here. May throw, to end the function that waits, only if may_throw().
+  /// Waits as WaitPoint::wait_here. One that ends the waiting function by an exception asks may_throw() before.
   virtual bool wait(WaitPoint& point, std::optional<TimePoint> due) = 0;
 
   /// Returns the calling thread's hook, or null.
