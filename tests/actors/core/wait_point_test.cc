@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include "actors/core/node_core.h"
@@ -53,6 +54,37 @@ struct Used : AmongBarePeers {
   std::shared_ptr<detail::RRefHandle> value =
       references().own(ValueBox::of(Relay{4}), "Relay", SourceLocation::current());
 };
+
+/// Notes in its destructor whether a wait there may throw.
+struct Noting {
+  bool& may_throw;
+  ~Noting() { may_throw = detail::BlockingHook::may_throw(); }
+};
+
+BOOST_AUTO_TEST_SUITE(hooks)
+
+BOOST_AUTO_TEST_CASE(a_wait_may_throw_but_not_in_a_destructor_that_forbids_it_or_that_an_exception_calls) {
+  using detail::BlockingHook;
+  BOOST_TEST(BlockingHook::may_throw());
+  {
+    const BlockingHook::NoThrow outer;
+    {
+      const BlockingHook::NoThrow inner;
+      BOOST_TEST(!BlockingHook::may_throw());
+    }
+    BOOST_TEST(!BlockingHook::may_throw());
+  }
+  bool may_throw = true;
+  try {
+    const Noting noting{may_throw};
+    throw std::runtime_error("unwinds");
+  } catch (const std::runtime_error&) {
+    BOOST_TEST(!may_throw);
+  }
+  BOOST_TEST(BlockingHook::may_throw());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(waits_of_uses, Used)
 
