@@ -238,39 +238,6 @@ BOOST_AUTO_TEST_CASE(when_all_seeds_have_died_or_are_not_there_they_are_the_reas
     BOOST_TEST(error->message.find(address) != std::string::npos, error->message);
 }
 
-BOOST_AUTO_TEST_CASE(who_has_found_no_seed_may_go_to_others) {
-  BarePeer restarted(hub, "p1", 2);
-  membership().join({{restarted.self().address, Incarnation{1, 1}}, {"memory://x", Incarnation{3, 3}}},
-                    {{}, "trainer", 2});
-  const auto newcomer = peer("p3", 3);
-  const Asked early = newcomer->ask("m", "membership", join_of(*newcomer, {}, 2));
-  BOOST_TEST((missing(1)->code == ErrorCode::peer_restarted));
-  BOOST_TEST(outcome(early) == "waits");  // this node may still found
-  membership().join({{restarted.self().address, Incarnation{2, 2}}}, {{}, "trainer", 2});
-  BOOST_TEST(outcome(early) == "protocol_violation m is no member itself yet");
-  const auto asked = restarted.take_heard<msg::MemberJoin>();
-  BOOST_REQUIRE(asked.size() == 1U);
-  membership().join({{"memory://y"}}, {{}, "trainer", 2});  // too late
-  membership().found({{}, "trainer", 2});
-  restarted.answer("m", asked[0], msg::MemberList{2, {place_of(restarted, 0, 1), own_place(1, 2)}});
-  BOOST_TEST(text_of(missing(2)) == "nothing");
-}
-
-BOOST_AUTO_TEST_CASE(who_has_found_no_seed_may_found_instead) {
-  BarePeer restarted(hub, "p1", 2);
-  membership().join({{restarted.self().address, Incarnation{1, 1}}}, {{}, "trainer", 2});
-  BOOST_TEST((missing(1)->code == ErrorCode::peer_restarted));
-  const auto newcomer = peer("p3", 3);
-  const Asked early = newcomer->ask("m", "membership", join_of(*newcomer, {}, 2));
-  membership().found({{}, "trainer", 2});
-  BOOST_TEST(outcome(early) == "m:0 p3:1");
-  membership().connect_failed("memory://p1", core().error(ErrorCode::peer_unreachable, "p1", "join", "too late"));
-  BOOST_TEST(text_of(missing(2)) == "nothing");
-  BOOST_TEST(restarted.take<msg::MemberJoin>().empty());
-  membership().join({{restarted.self().address}}, {{}, "trainer", 2});  // it is a member
-  BOOST_TEST(restarted.take<msg::MemberJoin>().empty());
-}
-
 BOOST_AUTO_TEST_CASE(in_a_world_of_a_given_size_a_member_that_is_not_there_is_waited_for) {
   BarePeer seed(hub, "p1", 1);
   join_through(seed, {place_of(seed, 0, 1), {"p2", {2, 2}, "memory://nobody", "ps", 1, 2}, own_place(2, 3)},

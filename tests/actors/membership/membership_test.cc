@@ -237,5 +237,42 @@ BOOST_AUTO_TEST_CASE(members_that_come_meet_and_one_that_leaves_or_dies_does_not
 
 BOOST_AUTO_TEST_SUITE_END()
 
+BOOST_FIXTURE_TEST_SUITE(membership_seeds, Newcomer)
+
+BOOST_AUTO_TEST_CASE(who_has_found_no_seed_may_go_to_others) {
+  BarePeer restarted(hub, "p1", 2);
+  membership().join({{restarted.self().address, Incarnation{1, 1}}, {"memory://x", Incarnation{3, 3}}},
+                    {{}, "trainer", 2});
+  const auto newcomer = peer("p3", 3);
+  const Asked early = newcomer->ask("m", "membership", join_of(*newcomer, {}, 2));
+  BOOST_TEST((missing(1)->code == ErrorCode::peer_restarted));
+  BOOST_TEST(outcome(early) == "waits");  // this node may still found
+  membership().join({{restarted.self().address, Incarnation{2, 2}}}, {{}, "trainer", 2});
+  BOOST_TEST(outcome(early) == "protocol_violation m is no member itself yet");
+  const auto asked = restarted.take_heard<msg::MemberJoin>();
+  BOOST_REQUIRE(asked.size() == 1U);
+  membership().join({{"memory://y"}}, {{}, "trainer", 2});  // too late
+  membership().found({{}, "trainer", 2});
+  restarted.answer("m", asked[0], msg::MemberList{2, {place_of(restarted, 0, 1), own_place(1, 2)}});
+  BOOST_TEST(!missing(2).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(who_has_found_no_seed_may_found_instead) {
+  BarePeer restarted(hub, "p1", 2);
+  membership().join({{restarted.self().address, Incarnation{1, 1}}}, {{}, "trainer", 2});
+  BOOST_TEST((missing(1)->code == ErrorCode::peer_restarted));
+  const auto newcomer = peer("p3", 3);
+  const Asked early = newcomer->ask("m", "membership", join_of(*newcomer, {}, 2));
+  membership().found({{}, "trainer", 2});
+  BOOST_TEST(outcome(early) == "m:0 p3:1");
+  membership().connect_failed("memory://p1", core().error(ErrorCode::peer_unreachable, "p1", "join", "too late"));
+  BOOST_TEST(!missing(2).has_value());
+  BOOST_TEST(restarted.take<msg::MemberJoin>().empty());
+  membership().join({{restarted.self().address}}, {{}, "trainer", 2});  // it is a member
+  BOOST_TEST(restarted.take<msg::MemberJoin>().empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
 }  // namespace
 }  // namespace troupe::testing
