@@ -15,6 +15,9 @@ class Subreaper {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
   ~Subreaper() { prctl(PR_SET_CHILD_SUBREAPER, previous_); }
+  Subreaper(const Subreaper&) = delete;
+  Subreaper& operator=(const Subreaper&) = delete;
+
   /// Reaps the orphans that have ended: those children of this process of which `is_own` is false. Call it after
   /// SIGCHLD, once the own ones that have ended are reaped: for each that ends later, another SIGCHLD comes.
   void reap_orphans(const std::function<bool(pid_t)>& is_own) const {
@@ -24,8 +27,6 @@ class Subreaper {
       info = {};
     }
   }
-  Subreaper(const Subreaper&) = delete;
-  Subreaper& operator=(const Subreaper&) = delete;
 
  private:
   int previous_ = 0;
