@@ -34,6 +34,7 @@ struct Membership::State {
   std::map<std::uint32_t, NodeName> by_rank;                                  // guarded by mutex
   std::vector<std::function<void(const Peer&, const Error&)>> down_handlers;  // guarded by mutex
   std::optional<Error> declared_dead;                                         // guarded by mutex
+  std::optional<Error> seed_refusal;                                          // guarded by mutex; the last one
   AuditHeads heads;                                                           // guarded by mutex
   std::function<void(const NodeName&, const msg::AuditHead&)> keep_head;      // guarded by mutex; empty: none are kept
 };
@@ -93,6 +94,9 @@ std::optional<Error> Membership::wait_for_members(std::size_t count, std::option
     Error error = node.error(ErrorCode::timeout, node.name(), "join",
                              fmt::format("{} of {} nodes are there: {}", members().size(), count, state_->present()));
     error.hint = "are the others started, with the same seed address and secret?";
+    const std::lock_guard lock(state_->mutex);
+    if (const auto& refusal = state_->seed_refusal; refusal && !state_->known.contains(node.name()))
+      error.message += fmt::format("; {}: {}: {}", refusal->endpoint, troupe::name_of(refusal->code), refusal->message);
     return error;
   });
 }
@@ -192,6 +196,11 @@ std::optional<std::uint32_t> Membership::rank_of(const NodeName& name) const {
   std::lock_guard lock(state_->mutex);
   const auto known = state_->known.find(name);
   return known == state_->known.end() ? std::nullopt : std::optional(known->second.rank);
+}
+
+void Membership::seed_refused(const Error& why) {
+  const std::lock_guard lock(state_->mutex);
+  state_->seed_refusal = why;
 }
 
 void Membership::learned(const msg::Member& member) {

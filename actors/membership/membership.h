@@ -134,6 +134,9 @@ class Membership {
   /// Replies with the barriers open at this node, in no order.
   void list_barriers(const Query<OpenBarrier>::ReplySlot& slot) const;
 
+  /// For the membership actor: one of several seeds refuses this node.
+  void seed_refused(const Error& why);
+
   /// For the membership actor: a member's place is known.
   void learned(const msg::Member& member);
 

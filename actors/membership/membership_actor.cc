@@ -73,6 +73,7 @@ std::optional<Error> MembershipState::stranger(const Peer& seed) const {
 }
 
 void MembershipState::note_seed_failure(Error why) {
+  if (why.code != ErrorCode::peer_unreachable) node_->membership().seed_refused(why);
   std::string address = why.endpoint;
   seed_failures_.insert_or_assign(std::move(address), std::move(why));
 }

@@ -172,6 +172,19 @@ BOOST_AUTO_TEST_CASE(seeds_that_all_fail_are_all_named_and_a_refusal_comes_first
   BOOST_TEST(error->message.find("; memory://y: ") != std::string::npos, error->message);
 }
 
+BOOST_AUTO_TEST_CASE(who_waits_too_long_for_a_seed_is_told_what_another_said) {
+  BarePeer restarted(hub, "p1", 2);
+  BarePeer silent(hub, "p2", 1);
+  membership().join({{restarted.self().address, Incarnation{1, 1}}, {silent.self().address}}, {{}, "trainer", 0});
+  const auto asked = silent.take_heard<msg::MemberJoin>();
+  BOOST_REQUIRE(asked.size() == 1U);
+  const std::string refusal = "; memory://p1: peer_restarted: another life listens there";
+  const std::string late = text_of(missing(4));
+  BOOST_TEST(late.find("timeout 3 of 4 nodes are there: m, p1, p2" + refusal) == 0U, late);
+  silent.answer("m", asked[0], msg::MemberList{2, {place_of(silent, 0, 1), own_place(1, 2)}});
+  BOOST_TEST(text_of(missing(4)).find(refusal) == std::string::npos);  // it is in
+}
+
 BOOST_AUTO_TEST_CASE(the_only_seed_that_is_not_there_is_the_reason) {
   membership().join({{"memory://x"}}, {{}, "trainer", 0});
   const auto error = missing(1);
