@@ -177,7 +177,7 @@ void MembershipState::peer_down(const NodeLife& peer, const Error& why) {
 void MembershipState::connect_failed(const std::string& address, const Error& why) {
   Error error = why;
   if (error.endpoint.empty()) error.endpoint = address;
-  if (is_seed(address) && founded_) return;
+  if (is_seed(address) && founded_ && unreached_at(address).empty()) return;  // of a seed that this node has given up
   if (is_seed(address) && !asked_to_join_) return seed_failed(std::move(error));
   if (is_seed(address) && !own_) note_seed_failure(error);  // it counts if the seed that was asked dies
   const auto is_there = [&](const auto& member) { return member.second == address; };

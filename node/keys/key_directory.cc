@@ -360,7 +360,7 @@ void KeyDirectory::write_list(MemberList changed) {
   list_ = std::move(changed);
 }
 
-/// After the list: if it fails, or the power does, the list that is kept is older than the nodes' list, which may be.
+/// Called once the list is written: if this fails, or the power does, the copy is the older one, and no obstacle.
 void KeyDirectory::keep_list() const {
   const auto kept = detail::write_public_file(last_list_path(), list_.signed_by(cluster_.key));
   if (!kept.ok()) throw KeysError(fmt::format("the list has the change, but {}", kept.error().message));

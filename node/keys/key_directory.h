@@ -27,8 +27,8 @@ class KeysError : public std::runtime_error {
 };
 
 /// Every change writes the list anew, with the next serial. No two lists have one serial, so a list that is not the one
-/// that was signed last is not changed. Thread rule: one thread. Two processes may not hold one directory at a time.
-/// All members throw KeysError, then nothing was changed unless they say otherwise.
+/// that was signed last is not changed. Thread rule: one thread. One process at a time may hold a directory to change
+/// it, and none while others read. All members throw KeysError, then nothing was changed unless they say otherwise.
 class KeyDirectory {
  public:
   /// Makes the directory with a new cluster key and a list without members. The directory may be there, and "nodes" in
