@@ -26,17 +26,17 @@ std::optional<SocketAddress> parse(std::string_view address) {
   return std::nullopt;
 }
 
-constexpr std::size_t kAtOnce = 256;
+constexpr std::size_t kConnectionsAtOnce = 256;
 
 /// A connection that is being made.
-struct Attempt {
+struct BegunConnection {
   std::size_t index = 0;  ///< of its address
   detail::FileDescriptor socket;
 };
 
 enum class Begun : std::uint8_t { listens, refused, pending, no_descriptor };
 
-Begun begin(const std::string& address, detail::FileDescriptor& socket) {
+Begun begin_connecting(const std::string& address, detail::FileDescriptor& socket) {
   const auto target = parse(address);
   if (!target) return Begun::listens;
   socket = detail::FileDescriptor(::socket(target->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -53,15 +53,16 @@ bool is_connected(const detail::FileDescriptor& socket) {
 }
 
 /// Waits until `until` for attempts, writes their answers, and takes them out of `pending`.
-void finish(std::vector<Attempt>& pending, std::vector<bool>& answers, TimePoint until) {
+void finish_connecting(std::vector<BegunConnection>& pending, std::vector<bool>& answers, TimePoint until) {
   while (!pending.empty()) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
     std::vector<pollfd> polled;
-    for (const Attempt& each : pending) polled.push_back({.fd = each.socket.get(), .events = POLLOUT, .revents = 0});
+    for (const BegunConnection& each : pending)
+      polled.push_back({.fd = each.socket.get(), .events = POLLOUT, .revents = 0});
     const int ready = ::poll(polled.data(), polled.size(), static_cast<int>(std::max<std::int64_t>(left, 0)));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return;
-    std::vector<Attempt> rest;
+    std::vector<BegunConnection> rest;
     for (std::size_t i = 0; i < pending.size(); ++i) {
       if (polled[i].revents == 0) {
         rest.push_back(std::move(pending[i]));
@@ -83,19 +84,19 @@ std::vector<bool> may_listen(const std::vector<std::string>& addresses, Duration
                              std::optional<TimePoint> due) {
   std::vector<bool> answers(addresses.size(), true);
   for (std::size_t next = 0; next < addresses.size() && (!due || std::chrono::steady_clock::now() < *due);) {
-    std::vector<Attempt> pending;
-    while (next < addresses.size() && pending.size() < kAtOnce) {
+    std::vector<BegunConnection> pending;
+    while (next < addresses.size() && pending.size() < kConnectionsAtOnce) {
       detail::FileDescriptor socket;
-      const Begun begun = begin(addresses[next], socket);
+      const Begun begun = begin_connecting(addresses[next], socket);
       if (begun == Begun::no_descriptor && !pending.empty()) break;  // those under way give theirs back
       if (begun == Begun::pending) pending.push_back({next, std::move(socket)});
       if (begun == Begun::refused) answers[next] = false;
       ++next;
     }
     const TimePoint patient = std::chrono::steady_clock::now() + patience;
-    finish(pending, answers, due ? std::min(patient, *due) : patient);
+    finish_connecting(pending, answers, due ? std::min(patient, *due) : patient);
     const bool is_answer = !due || patient <= *due;  // that nothing came
-    for (const Attempt& silent : pending) answers[silent.index] = !is_answer;
+    for (const BegunConnection& silent : pending) answers[silent.index] = !is_answer;
   }
   return answers;
 }
