@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(members_that_a_class_inherits_are_called_on_its_references)
 
 BOOST_AUTO_TEST_CASE(a_free_function_runs_on_a_value_that_cannot_travel) {
   const auto sealed = trainer.remote("p1", constructor<Sealed, std::int64_t>, 5);
-  BOOST_TEST(sealed.rpc_sync(trainer, &times, 3) == 15);
+  BOOST_TEST(sealed.rpc_sync(trainer, &multiplied, 3) == 15);
 }
 
 BOOST_AUTO_TEST_CASE(twenty_heavy_calls_at_once_complete, *label("R-25")) {

@@ -155,7 +155,7 @@ Tensor rref_add(Scope& scope, const RRef<Tensor>& a, const RRef<Tensor>& b) {
 
 Tensor rref_value(Scope& scope, const RRef<Tensor>& rref) { return rref.to_here(scope); }
 Tensor rref_local(Scope& scope, const RRef<Tensor>& rref) { return *rref.local_value(scope); }
-std::int64_t times(const Sealed& sealed, std::int64_t factor) { return sealed.value() * factor; }
+std::int64_t multiplied(const Sealed& sealed, std::int64_t factor) { return sealed.value() * factor; }
 
 void increment_of(Scope& scope, const RRef<Counter>& counter) { counter.rpc_sync(scope, &Counter::increment); }
 
@@ -293,7 +293,7 @@ FunctionRegistry functions_of(const NodeName& name) {
                                {"Counter::incremented_by", &Counter::incremented_by},
                                {"Counter::wait_until_stopped", &Counter::wait_until_stopped},
                                {"Sealed", constructor<Sealed, std::int64_t>},
-                               {"times", &times},
+                               {"multiplied", &multiplied},
                                {"LabelledCounter", constructor<LabelledCounter, std::string, std::int64_t>},
                                {"LabelledCounter::add", member_of<LabelledCounter>(&LabelledCounter::add)},
                                {"LabelledCounter::value", member_of<LabelledCounter>(&Counter::value)},

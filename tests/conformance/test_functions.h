@@ -186,7 +186,7 @@ class Sealed {
  private:
   std::int64_t value_;
 };
-std::int64_t times(const Sealed& sealed, std::int64_t factor);
+std::int64_t multiplied(const Sealed& sealed, std::int64_t factor);
 
 void increment_of(Scope& scope, const RRef<Counter>& counter);
 void increment_often(Scope& scope, const RRef<Counter>& counter, std::int32_t times);
