@@ -361,8 +361,8 @@ class TrainingWorld final : public HostileWorld {
 
 BOOST_AUTO_TEST_SUITE(hostile_peers, *boost::unit_test::label("attack") * boost::unit_test::label("fault-F42"))
 
-/// The seeds of a test: `scenarios_test --run_test=hostile_peers -- 10000` plays so many worlds, `-- 1 17` the one of
-/// seed 17.
+/// The seeds of a test: `sim_scenarios_test --run_test=hostile_peers -- 10000` plays so many worlds, `-- 1 17` the one
+/// of seed 17.
 std::vector<std::uint64_t> seeds(std::uint64_t count) {
   const auto& words = boost::unit_test::framework::master_test_suite();
   if (words.argc > 1) count = std::strtoull(words.argv[1], nullptr, 10);
@@ -373,7 +373,7 @@ std::vector<std::uint64_t> seeds(std::uint64_t count) {
 }
 
 BOOST_AUTO_TEST_CASE(members_that_say_anything_end_nothing_and_leave_nothing) {
-  for (const std::uint64_t seed : seeds(100)) {
+  for (const std::uint64_t seed : seeds(60)) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       // A third each: the node admits members, others do, it is no member yet.
       const auto rank = static_cast<std::uint32_t>(seed % 3);
@@ -385,7 +385,7 @@ BOOST_AUTO_TEST_CASE(members_that_say_anything_end_nothing_and_leave_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(training_among_members_that_say_anything_is_right) {
-  for (const std::uint64_t seed : seeds(30)) {
+  for (const std::uint64_t seed : seeds(15)) {
     BOOST_TEST_CONTEXT("seed " << seed) { TrainingWorld(seed).train(20); }
   }
 }
