@@ -40,21 +40,25 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Variable scale(const Variable& x) { return x * 2.0; }
-Variable leaf(const Tensor& values) { return {values, RequiresGrad::yes}; }
-Variable weigh(const Variable& w, const Variable& x) { return w * x; }
-Tensor echo(const Tensor& x) { return x; }
-RRef<Variable> pass_on(const RRef<Variable>& x) { return x; }
+Variable served_scale(const Variable& x) { return x * 2.0; }
+Variable served_leaf(const Tensor& values) { return {values, RequiresGrad::yes}; }
+Variable served_weigh(const Variable& w, const Variable& x) { return w * x; }
+Tensor served_echo(const Tensor& x) { return x; }
+RRef<Variable> served_pass_on(const RRef<Variable>& x) { return x; }
 
-FunctionRegistry known_functions() {
-  return {{"scale", &scale}, {"leaf", &leaf}, {"echo", &echo}, {"pass_on", &pass_on}, {"weigh", &weigh}};
+FunctionRegistry hostile_functions() {
+  return {{"scale", &served_scale},
+          {"leaf", &served_leaf},
+          {"echo", &served_echo},
+          {"pass_on", &served_pass_on},
+          {"weigh", &served_weigh}};
 }
 
 /// The node "m", which works as programs do, among p1, p2 and p3.
 class HostileWorld : public AmongBarePeers {
  public:
   HostileWorld(std::uint64_t seed, std::optional<std::uint32_t> rank)
-      : AmongBarePeers(rank, known_functions()), dice_(seed) {
+      : AmongBarePeers(rank, hostile_functions()), dice_(seed) {
     for (const char* name : {"p1", "p2", "p3"}) appear(name);
   }
 
@@ -264,12 +268,12 @@ class HostileWorld : public AmongBarePeers {
     const Variable x(ones({2}), RequiresGrad::yes);
     switch (dice_.below(10)) {
       case 0: contexts_.push_back(std::make_shared<DistContext>(*node)); break;
-      case 1: keep(scope.rpc_async(some_peer(), &scale, x)); break;
-      case 2: keep(scope.rpc_async(some_peer(), &echo, ones({3}))); break;
-      case 3: values_.push_back(scope.remote(some_peer(), &leaf, ones({2}))); break;
+      case 1: keep(scope.rpc_async(some_peer(), &served_scale, x)); break;
+      case 2: keep(scope.rpc_async(some_peer(), &served_echo, ones({3}))); break;
+      case 3: values_.push_back(scope.remote(some_peer(), &served_leaf, ones({2}))); break;
       case 4: values_.push_back(RRef<Variable>(*node, x)); break;
       case 5:
-        if (!values_.empty()) keep(scope.rpc_async(some_peer(), &pass_on, dice_.one_of(values_)));
+        if (!values_.empty()) keep(scope.rpc_async(some_peer(), &served_pass_on, dice_.one_of(values_)));
         break;
       case 6:
         if (!contexts_.empty()) backward_of(*dice_.one_of(contexts_), x);
@@ -322,14 +326,14 @@ class TrainingWorld final : public HostileWorld {
     honest_ = std::make_unique<Node>(detail::NodeParts{"h",
                                                        {8, 8},
                                                        1,
-                                                       known_functions().table(),
+                                                       hostile_functions().table(),
                                                        clock,
                                                        std::make_shared<HandPool>(),
                                                        std::move(link),
                                                        detail::make_inline_host,
                                                        Leaks::warn});
     to_m.connect("memory://m");
-    weight_.emplace(node->remote("h", &leaf, ones({2})));
+    weight_.emplace(node->remote("h", &served_leaf, ones({2})));
     optimizer_.emplace(*node, optim::SgdOptions{.lr = 0.5}, std::vector{*weight_});
   }
 
@@ -344,7 +348,7 @@ class TrainingWorld final : public HostileWorld {
       pool->keeps = false;
       run_kept();
       const Variable x(full({2}, 2.0));
-      backward(context, sum(weight_->rpc_sync(context, &weigh, x)));
+      backward(context, sum(weight_->rpc_sync(context, &served_weigh, x)));
       optimizer_->step(context);
       const Tensor now = weight_->to_here(*node).value();
       const float expected = 1.0F - static_cast<float>(i);  // exactly: the rate is 0.5, the gradient 2
@@ -363,7 +367,7 @@ BOOST_AUTO_TEST_SUITE(hostile_peers, *boost::unit_test::label("attack") * boost:
 
 /// The seeds of a test: `sim_scenarios_test --run_test=hostile_peers -- 10000` plays so many worlds, `-- 1 17` the one
 /// of seed 17.
-std::vector<std::uint64_t> seeds(std::uint64_t count) {
+std::vector<std::uint64_t> peer_seeds(std::uint64_t count) {
   const auto& words = boost::unit_test::framework::master_test_suite();
   if (words.argc > 1) count = std::strtoull(words.argv[1], nullptr, 10);
   const std::uint64_t first = words.argc > 2 ? std::strtoull(words.argv[2], nullptr, 10) : 0;
@@ -373,7 +377,7 @@ std::vector<std::uint64_t> seeds(std::uint64_t count) {
 }
 
 BOOST_AUTO_TEST_CASE(members_that_say_anything_end_nothing_and_leave_nothing) {
-  for (const std::uint64_t seed : seeds(60)) {
+  for (const std::uint64_t seed : peer_seeds(60)) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       // A third each: the node admits members, others do, it is no member yet.
       const auto rank = static_cast<std::uint32_t>(seed % 3);
@@ -385,7 +389,7 @@ BOOST_AUTO_TEST_CASE(members_that_say_anything_end_nothing_and_leave_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(training_among_members_that_say_anything_is_right) {
-  for (const std::uint64_t seed : seeds(15)) {
+  for (const std::uint64_t seed : peer_seeds(15)) {
     BOOST_TEST_CONTEXT("seed " << seed) { TrainingWorld(seed).train(20); }
   }
 }
