@@ -56,7 +56,7 @@ std::string Error::text() const {
   if (!line.empty()) line += ": ";
   line += name_of(code);
   if (!message.empty()) line += ": " + message;
-  line += fmt::format(" (ran: {})", name_of(execution));
+  if (!operation.empty()) line += fmt::format(" (ran: {})", name_of(execution));  // else nothing was to run
   if (!cause.empty()) line += "; because " + cause;
   if (!hint.empty()) line += "; " + hint;
   return line;

@@ -86,8 +86,8 @@ struct Error {
   std::string exception_type{};  ///< remote_exception: demangled type name
   ExceptionFields exception{};   ///< remote_exception: of a registered type
 
-  /// Returns "rpc project on ps0: peer_down: connection closed (ran: maybe)", then cause and hint if there are any. One
-  /// line unless `message` has more.
+  /// Returns "rpc project on ps0: peer_down: connection closed (ran: maybe)", then cause and hint if there are any;
+  /// whether it ran is left out if there is no operation. One line unless `message` has more.
   [[nodiscard]] std::string text() const;
 
   friend bool operator==(const Error&, const Error&) = default;

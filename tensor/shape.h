@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
+#include <vector>
 
 #include "tensor/error.h"
 
@@ -18,13 +18,14 @@ namespace troupe {
 
 inline constexpr int kDimsMax = 16;
 
-/// One entry of InlineDims. Converts from every integer type whose values all fit into 64 bits.
-/// Why a type of its own: `ones({2})` compiles and `ones(2)` does not.
+/// One entry of InlineDims. Converts from every integer type but bool; an unsigned value above 2^63 - 1 becomes negative,
+/// which no size may be. Why a type of its own: `ones({2})` compiles and `ones(2)` does not.
 class Extent {
  public:
   template <std::integral T>
-    requires(std::is_signed_v<T> || sizeof(T) < sizeof(std::int64_t))
-  constexpr Extent(T value) noexcept : value_(value) {}                // NOLINT(google-explicit-constructor)
+    requires(!std::same_as<T, bool>)
+  constexpr Extent(T value) noexcept  // NOLINT(google-explicit-constructor)
+      : value_(static_cast<std::int64_t>(value)) {}
   constexpr operator std::int64_t() const noexcept { return value_; }  // NOLINT(google-explicit-constructor)
 
  private:
@@ -44,6 +45,9 @@ class InlineDims {
       : InlineDims(
             std::span<const std::int64_t>(std::array<std::int64_t, 1 + sizeof...(Rest)>{first, Extent(rest)...})) {}
   explicit InlineDims(std::span<const std::int64_t> values);
+  /// For a std::vector<std::int64_t>. Why a template: braces are never taken for a vector.
+  template <std::same_as<std::vector<std::int64_t>> Vector>
+  InlineDims(const Vector& values) : InlineDims(std::span<const std::int64_t>(values)) {}
 
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }

@@ -34,6 +34,7 @@ const std::vector<Suite> kSuites{{"actors", "tests/actors/actors_test"},
                                  {"models", "tests/models/models_test"},
                                  {"scenarios", "tests/scenarios/scenarios_test"},
                                  {"sim_scenarios", "tests/scenarios/sim_scenarios_test"},
+                                 {"sim_training", "tests/scenarios/sim_training_test"},
                                  {"conformance", "tests/conformance/conformance_test"}};
 constexpr double kWanted = 0.85;
 

@@ -1,5 +1,10 @@
 #include "tensor/shape.h"
 
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "tensor/create.h"
 #include "tests/tensor/expect.h"
 
 using namespace troupe;
@@ -16,6 +21,18 @@ BOOST_AUTO_TEST_CASE(numel_is_the_product_one_for_a_scalar_zero_with_an_empty_di
   BOOST_CHECK_EQUAL((Shape{8, 4, 2}.numel()), 64);  // 8 * 4 * 2
   BOOST_CHECK_EQUAL(Shape{}.numel(), 1);
   BOOST_CHECK_EQUAL((Shape{1'000'000'000, 1'000'000'000, 1'000'000'000, 0}.numel()), 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_shape_is_made_of_any_integers_and_of_a_vector) {
+  const std::vector<std::int64_t> sizes{2, 3, 4};
+  const Shape all = sizes;
+  const std::vector<float> batch(2);
+  BOOST_TEST(all == (Shape{batch.size(), 3, 4U}));
+  BOOST_TEST(zeros(sizes).shape() == all);
+  BOOST_TEST(zeros({batch.size()}).shape() == Shape{2});
+  BOOST_TEST(Shape(std::vector<std::int64_t>{}) == Shape{});
+  BOOST_CHECK_THROW(static_cast<void>(Shape(std::vector<std::int64_t>(17, 1))), ShapeError);
+  BOOST_CHECK_THROW(zeros({std::numeric_limits<std::size_t>::max()}), ShapeError);
 }
 
 BOOST_AUTO_TEST_CASE(impossible_shapes_are_refused) {

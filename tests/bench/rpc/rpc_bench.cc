@@ -25,6 +25,7 @@
 #include "node/keys/key_ring.h"
 #include "tensor/create.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/rpc/adds_floor.h"
 #include "tests/bench/rpc/rows.h"
 #include "tests/bench/rpc/stream_floor.h"
 
@@ -66,16 +67,16 @@ void call_often(Scope& scope, const NodeName& server, std::uint64_t count, std::
   for (const auto& call : under_way) call.get();
 }
 
-FunctionRegistry functions() {
-  return {{"nothing", &nothing},
-          {"identity", &identity},
-          {"size_of", &size_of},
-          {"scaled", &scaled},
-          {"sum_along", &sum_along},
-          {"fetched", &fetched},
-          {"call_often", &call_often},
-          {"there_and_back", &there_and_back},
-          {"there_and_back_task", &there_and_back_task}};
+FunctionRegistry all_functions() {
+  return with_rpc_rows({{"nothing", &nothing},
+                        {"identity", &identity},
+                        {"size_of", &size_of},
+                        {"scaled", &scaled},
+                        {"sum_along", &sum_along},
+                        {"fetched", &fetched},
+                        {"call_often", &call_often},
+                        {"there_and_back", &there_and_back},
+                        {"there_and_back_task", &there_and_back_task}});
 }
 
 /// Returns the microseconds of `count` runs of `work`, one by one, after some uncounted runs.
@@ -132,6 +133,13 @@ void chain(Node& node, std::size_t length) {
   backward(context, sum(y));
 }
 
+RpcRow row_of(std::string_view name) {
+  for (RpcRow& row : rpc_rows()) {
+    if (row.name == name) return std::move(row);
+  }
+  throw std::invalid_argument(fmt::format("no row {}", name));
+}
+
 struct Bench {
   std::string transport;  // "ipc", "tcp", or "keys": tcp, and all bytes are encrypted
   Effort effort;
@@ -152,7 +160,7 @@ struct Bench {
       rings = make_run_keys(names);
       options.keys = rings.front();
     }
-    Node client = Node::join(options, functions());
+    Node client = Node::join(options, all_functions());
     std::vector<std::unique_ptr<detail::ChildProcess>> children;
     for (std::size_t rank = 1; rank < names.size(); ++rank) {
       detail::ChildSpec spec = other_node(options, client.address(), names, rank);
@@ -172,7 +180,7 @@ struct Bench {
     std::vector<double> samples;
     for (std::size_t i = 0; i < std::max<std::size_t>(10 / divisor, 3); ++i) {
       const NodeOptions options = client_options();
-      Node client = Node::join(options, functions());
+      Node client = Node::join(options, all_functions());
       const auto spec = other_node(options, client.address(), {"client", "server"}, 1);
       const auto begin = SteadyClock::now();
       const detail::ChildProcess child(spec, options.secret.bytes(), guard);
@@ -233,6 +241,16 @@ struct Bench {
     });
   }
 
+  /// Measures sums of large tensors beside a loop that does nothing else.
+  void adds() {
+    with_cluster({"server"}, [this](Node& client, pid_t) {
+      const std::string name = "adds/200/4MB";
+      const auto sums_of_row = row_of(name).make(client);
+      print("rpc/" + name, "us", latencies(30 / divisor, [&] { static_cast<void>(sums_of_row(1)); }));
+      print("floor/" + name, "us", adds_floor(30 / divisor, 200, std::size_t{1} << 20));
+    });
+  }
+
   /// Measures calls that need more than two nodes.
   void more_nodes() {
     with_cluster({"server", "third"}, [this](Node& client, pid_t) {
@@ -262,18 +280,15 @@ struct Bench {
 
 /// Makes a row on the nodes that it needs, and answers until the end of standard input.
 void serve_row(const std::string& name, const detail::ProcessGuard& guard) {
-  for (const RpcRow& row : rpc_rows()) {
-    if (row.name != name) continue;
-    with_nodes(first_node(row.nodes.front(), "ipc", 0), row.nodes, with_rpc_rows(functions()), guard,
-               [&](Node& node) { answer(row.make(node)); });
-    return;
-  }
-  throw std::invalid_argument("no row " + name);
+  const RpcRow row = row_of(name);
+  with_nodes(first_node(row.nodes.front(), "ipc", 0), row.nodes, all_functions(), guard,
+             [&](Node& node) { answer(row.make(node)); });
 }
 
 void measure(Effort effort, const detail::ProcessGuard& guard) {
   for (const char* transport : {"ipc", "tcp", "keys"}) Bench{transport, effort, guard}.calls();
   Bench bench{"ipc", effort, guard};
+  bench.adds();
   bench.more_nodes();
   bench.start();
   if (effort == Effort::full) bench.idle();
@@ -289,7 +304,7 @@ int main(int argc, char** argv) {
     for (const RpcRow& row : rpc_rows()) fmt::print("{}\n", row.name);
     return 0;
   }
-  return run(argc, argv, with_rpc_rows(functions()), [&](Effort effort, const troupe::detail::ProcessGuard& guard) {
+  return run(argc, argv, all_functions(), [&](Effort effort, const troupe::detail::ProcessGuard& guard) {
     if (!arguments.empty() && arguments[0] == "--row") return serve_row(arguments.at(1), guard);
     measure(effort, guard);
   });
