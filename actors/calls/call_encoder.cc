@@ -12,6 +12,7 @@
 #include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
 #include "actors/core/request.h"
+#include "actors/core/type_name.h"
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
 
@@ -32,8 +33,9 @@ CallEncoder::CallEncoder(std::shared_ptr<const ScopeState> scope, Result<NodeNam
   if (to) to_ = std::move(to).value();
   else failure_ = to.error();
   if (function_ == nullptr) {
-    throw std::invalid_argument(fmt::format("[rpc] this callable is not in the registry of {}; registered: {}",
-                                            scope_->node->name(), fmt::join(scope_->node->functions().names(), ", ")));
+    throw std::invalid_argument(fmt::format("[rpc] this callable, a {}, is not in the registry of {}; registered: {}",
+                                            type_name(callable.type), scope_->node->name(),
+                                            fmt::join(scope_->node->functions().names(), ", ")));
   }
   writer_ = std::make_unique<PayloadWriter>(scope_, NodeLife{to_, {}}, scope_->node->device_maps().of(to_));
 }

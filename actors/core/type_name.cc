@@ -7,7 +7,7 @@
 
 namespace troupe::detail {
 
-std::string type_name(const std::type_info& type) {
+std::string type_name(std::type_index type) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
                                                     std::free);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <string>
-#include <typeinfo>
+#include <typeindex>
 
 namespace troupe::detail {
 
 /// Returns the name as it stands in a program: "samples::DigitNet".
-[[nodiscard]] std::string type_name(const std::type_info& type);
+[[nodiscard]] std::string type_name(std::type_index type);
 
 }  // namespace troupe::detail

@@ -104,6 +104,22 @@ unsigned line_of_deep_key(std::string_view text) {
   return 0;
 }
 
+/// Returns the `number`-th line, counted from 1; "" if there are fewer.
+std::string_view line_of(std::string_view text, unsigned number) {
+  for (; number > 1 && !text.empty(); --number) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text.substr(0, text.find('\n'));
+}
+
+/// Returns what the parser says, and what is wrong most often: `name = demo`. The value is not shown, it may be secret.
+std::string told(const toml::parse_error& error, std::string_view text) {
+  const std::string_view description = error.description();
+  const std::string_view line = line_of(text, error.source().begin.line);
+  const auto equals = line.find('=');
+  if (!description.starts_with("Error while parsing value") || equals == std::string_view::npos)
+    return std::string(description);
+  return fmt::format(R"({}; after "{}": text stands in quotes)", description, line.substr(0, equals + 1));
+}
+
 class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file) {}
@@ -124,7 +140,7 @@ class Reader {
     try {
       read(toml::parse(std::string_view(text), file_));
     } catch (const toml::parse_error& error) {
-      problem(place(error.source().begin.line), std::string(error.description()));
+      problem(place(error.source().begin.line), told(error, text));
     }
     return std::move(result_);
   }

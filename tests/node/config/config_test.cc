@@ -410,6 +410,13 @@ BOOST_AUTO_TEST_CASE(unreadable_and_malformed_files_are_one_line) {
   const auto lines = errors("[cluster]\nname = \n");
   BOOST_TEST_REQUIRE(lines.size() == 1u);
   BOOST_TEST(lines[0].starts_with("cluster.toml:2: "), lines[0]);
+  check_lines(
+      errors("[cluster]\nname = demo\nport = 1\n"),
+      {"cluster.toml:2: Error while parsing value: could not determine value type; after \"name =\": text stands in "
+       "quotes"});
+  check_lines(errors("name = demo"),
+              {"cluster.toml:1: Error while parsing value: could not determine value type; after "
+               "\"name =\": text stands in quotes"});
 }
 
 BOOST_AUTO_TEST_CASE(keys_of_many_dots_are_refused_before_they_are_parsed, *boost::unit_test::label("attack")) {
