@@ -18,8 +18,8 @@ namespace troupe {
 
 inline constexpr int kDimsMax = 16;
 
-/// One entry of InlineDims. Converts from every integer type but bool; an unsigned value above 2^63 - 1 becomes negative,
-/// which no size may be. Why a type of its own: `ones({2})` compiles and `ones(2)` does not.
+/// One entry of InlineDims. Converts from every integer type but bool; an unsigned value above 2^63 - 1 becomes
+/// negative, which no size may be. Why a type of its own: `ones({2})` compiles and `ones(2)` does not.
 class Extent {
  public:
   template <std::integral T>
