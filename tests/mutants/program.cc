@@ -32,6 +32,7 @@ const std::vector<std::string> kFiles{"actors/references/references.cc",       "
                                       "actors/core/actor_directory.h"};
 const std::vector<Suite> kSuites{{"actors", "tests/actors/actors_test"},
                                  {"models", "tests/models/models_test"},
+                                 {"leaving_model", "tests/models/leaving_model_test"},
                                  {"scenarios", "tests/scenarios/scenarios_test"},
                                  {"sim_scenarios", "tests/scenarios/sim_scenarios_test"},
                                  {"sim_training", "tests/scenarios/sim_training_test"},
