@@ -38,6 +38,7 @@ struct RegisteredFunction {
   Fingerprint fingerprint;  ///< of the wire parameters and the result
   bool is_member = false;
   bool changes_object = false;             ///< true for a member function that is not const
+  bool answers_small = false;              ///< its result is none, or has a few bytes whatever its value
   const std::type_info* object = nullptr;  ///< of the values it runs on: its class, or first parameter
   /// Decodes the arguments, runs the function in the scope of `place` and returns its result. `object`: the value on
   /// which it runs, or null. Throws the function's exceptions, and DecodeError on bytes that do not fit.

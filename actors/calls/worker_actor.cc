@@ -33,7 +33,8 @@ void serve(NodeCore& node, const Delivery& delivery, msg::Call message) {
   const auto call = std::make_shared<ServedCall>(std::move(opened).value());
   submit(call, [call] {
     AnswerBacklog::Begin again = [call] { submit(call, [call] { run(call); }); };
-    if (!call->node->accounts().answers.keep(call->answer.requester(), again)) run(call);
+    const auto answers = call->function->answers_small ? AnswerBacklog::Answers::small : AnswerBacklog::Answers::any;
+    if (!call->node->accounts().answers.keep(call->answer.requester(), answers, again)) run(call);
   });
 }
 

@@ -127,8 +127,8 @@ struct NodeCore::RouterCallbacks final : Router::Callbacks {
   void refuse_unread(const NodeLife& from, RequestId request, Error why) override {
     node.send_answer(from, request, msg::Failure{.error = std::move(why), .unread = true});
   }
-  void answers_taken(const NodeLife& by, std::size_t bytes) override {
-    for (const AnswerBacklog::Begin& begin : node.accounts_->answers.taken(by, bytes)) begin();
+  void answers_taken(const NodeLife& by, const AnswerTotals& taken) override {
+    for (const AnswerBacklog::Begin& begin : node.accounts_->answers.taken(by, taken)) begin();
   }
   void load_changed(const NodeName& peer, const PeerLoad& load) override { node.accounts_->loads.changed(peer, load); }
   void peer_up(const Peer& peer) override {
@@ -220,7 +220,7 @@ void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessag
     error.execution = Execution::yes;
     parcel = pack_message(envelope, msg::Failure{std::move(error)}, packing_);
   }
-  accounts_->answers.sent(to, parcel.value().bytes);
+  accounts_->answers.sent(to, parcel.value());
   if (lives_.is_over(to)) std::ignore = accounts_->answers.gone(to);  // it has just ended, and was forgotten before
   host_->send(routing_->router, SendAnswer{to, std::move(parcel).value()});
 }

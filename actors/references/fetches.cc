@@ -158,7 +158,7 @@ void begin_as_answers_are_taken(NodeCore& node, const NodeLife& peer, const std:
   };
   const auto held = std::make_shared<Held>();
   AnswerBacklog::Begin kept = [held, begin = std::move(begin)] { begin(); };
-  if (!node.accounts().answers.keep(peer, kept)) return kept();
+  if (!node.accounts().answers.keep(peer, AnswerBacklog::Answers::any, kept)) return kept();
   for (const RRefId& rref : rrefs) {
     node.references().use(rref, {UseKind::looks, "for answers to be taken by " + peer.name, peer},
                           [held](const auto&, auto use) {

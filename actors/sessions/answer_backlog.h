@@ -1,33 +1,41 @@
 // Answers that peers have not acknowledged, and the calls that must wait for that before they start.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <map>
 #include <mutex>
 #include <vector>
 
+#include "actors/sessions/parcel.h"
 #include "messages/ids.h"
 
 namespace troupe::detail {
 
 /// A peer that does not acknowledge its answers slows only its own calls: a waiting call holds its caller's grant.
-/// Thread rule: any thread may call any member.
+/// Calls wait while too many bytes of answers wait. One large answer may wait beside them whatever its size, or a
+/// single one above the bound would stop all calls of that peer while it travels. Thread rule: any thread may call any
+/// member.
 class AnswerBacklog {
  public:
   using Begin = std::function<void()>;
 
+  /// What a call may answer. Calls with small answers wait for small answers only.
+  enum class Answers : std::uint8_t { any, small };
+
   explicit AnswerBacklog(std::size_t bytes_max = std::size_t{256} << 20) : bytes_max_(bytes_max) {}
 
-  /// If too many answer bytes wait for `peer`, or another call of it is kept already, keeps `begin`, which starts a
-  /// call of `peer`, and returns true.
-  [[nodiscard]] bool keep(const NodeLife& peer, Begin& begin);
+  /// If too much waits for `peer`, or another call of it with such answers is kept already, keeps `begin`, which starts
+  /// a call of `peer`, and returns true.
+  [[nodiscard]] bool keep(const NodeLife& peer, Answers answers, Begin& begin);
 
-  void sent(const NodeLife& peer, std::size_t bytes);
+  void sent(const NodeLife& peer, const Parcel& answer);
 
-  /// The peer has acknowledged `bytes`. Returns the calls that may start now, in order: one each time there is room.
-  [[nodiscard]] std::vector<Begin> taken(const NodeLife& peer, std::size_t bytes);
+  /// The peer has acknowledged `answers`. Returns the calls that may start now, in order: one each time there is room.
+  [[nodiscard]] std::vector<Begin> taken(const NodeLife& peer, const AnswerTotals& answers);
 
   /// Returns the bytes of unacknowledged answers, by peer that has any.
   [[nodiscard]] std::map<NodeLife, std::size_t> bytes() const;
@@ -39,10 +47,16 @@ class AnswerBacklog {
   [[nodiscard]] std::vector<Begin> stop();
 
  private:
+  using Kept = std::list<Begin>;  // unlike a deque it takes no memory while it is empty
   struct Peer {
-    std::size_t bytes = 0;
-    std::list<Begin> kept;  // unlike a deque it takes no memory while it is empty
+    AnswerTotals open;
+    std::array<Kept, 2> kept;  // by Answers
+
+    [[nodiscard]] bool is_idle() const { return open.empty() && kept[0].empty() && kept[1].empty(); }
   };
+
+  [[nodiscard]] bool is_full(const AnswerTotals& open, Answers answers) const;
+  void begin_some(Peer& peer, Answers answers, std::vector<Begin>& ready) const;
 
   const std::size_t bytes_max_;
   mutable std::mutex mutex_;

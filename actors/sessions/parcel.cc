@@ -56,6 +56,17 @@ Parcel pack(Frames message, const Packing& packing) {
   return parcel;
 }
 
+void AnswerTotals::add(const Parcel& answer) {
+  (answer.is_small() ? small_bytes : large_bytes) += answer.bytes;
+  if (!answer.is_small()) ++large;
+}
+
+void AnswerTotals::remove(const AnswerTotals& other) {
+  small_bytes -= std::min(other.small_bytes, small_bytes);
+  large_bytes -= std::min(other.large_bytes, large_bytes);
+  large -= std::min(other.large, large);
+}
+
 std::uint64_t hash_of(std::span<const Frame> frames) {
   std::uint64_t hash = frames.size();
   for (const Frame& frame : frames) {

@@ -40,6 +40,22 @@ struct Packing {
 struct Parcel {
   std::vector<Piece> pieces;  ///< one whole; or first, middle ..., last
   std::size_t bytes = 0;      ///< of the message that travel
+
+  /// Returns true for a message that travels whole, among all other small ones.
+  [[nodiscard]] bool is_small() const { return pieces.size() == 1 && bytes <= Packing{}.whole_bytes_max; }
+};
+
+/// Answers to one peer, small ones and others apart.
+struct AnswerTotals {
+  std::size_t small_bytes = 0;
+  std::size_t large_bytes = 0;
+  std::size_t large = 0;  ///< number of large ones
+
+  void add(const Parcel& answer);
+  /// REQUIRES: `other` is part of these.
+  void remove(const AnswerTotals& other);
+  [[nodiscard]] std::size_t bytes() const { return small_bytes + large_bytes; }
+  [[nodiscard]] bool empty() const { return bytes() == 0 && large == 0; }
 };
 
 /// When a message leaves.

@@ -15,7 +15,7 @@ struct PeerLimits {
   std::size_t calls_max = 1024;                        ///< calls of one peer that have not started; at least 64
   std::size_t nested_calls_max = 256;                  ///< the same, made inside served functions; at least 16
   std::size_t bulk_bytes_max = std::size_t{64} << 20;  ///< large calls, answers, control messages of a peer; >= 2 MiB
-  std::size_t answer_bytes_max = std::size_t{256} << 20;  ///< unacknowledged answers to a peer; above it calls wait
+  std::size_t answer_bytes_max = std::size_t{256} << 20;  ///< unacknowledged answers but one; above it calls wait
 
   // Keeping: a message that would add one more is refused with resource_exhausted, `ran: never`.
   std::size_t owners_max = 1'000'000;  ///< values here that one peer made or was the first to name

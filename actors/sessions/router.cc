@@ -267,7 +267,7 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
   const auto known = peers_.find(from);
   if (known == peers_.end() || known->second.peer.incarnation != incarnation) return;  // an earlier life
   PeerState& state = known->second;
-  const std::size_t answers = state.session->answer_bytes();
+  AnswerTotals taken = state.session->answers();
   auto received = state.session->receive(now, std::move(frames));
   if (!received) {
     callbacks_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().text()));
@@ -275,8 +275,9 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
     if (code == ErrorCode::protocol_violation || code == ErrorCode::too_large) callbacks_.give_up(from, {});
     return;
   }
-  if (const std::size_t left = state.session->answer_bytes(); left < answers) {
-    callbacks_.answers_taken({from, incarnation}, answers - left);
+  taken.remove(state.session->answers());
+  if (!taken.empty()) {
+    callbacks_.answers_taken({from, incarnation}, taken);
   }
   take(now, state, std::move(received).value());
 }
@@ -402,9 +403,8 @@ void Router::tick(TimePoint now) {
   for (auto& call : expired) {
     Error timeout;
     timeout.code = ErrorCode::timeout;
-    timeout.message =
-        fmt::format("no answer within {} ms",
-                    std::chrono::ceil<std::chrono::milliseconds>(*call.deadline - call.started).count());
+    timeout.message = fmt::format("no answer within {} ms",
+                                  std::chrono::ceil<std::chrono::milliseconds>(*call.deadline - call.started).count());
     std::string waited_for;
     const bool never = take_back(now, call, waited_for);
     timeout.execution = never ? Execution::never : Execution::maybe;

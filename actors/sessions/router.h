@@ -64,7 +64,7 @@ class Router {
     /// The request is refused unread: its sender must be notified.
     virtual void refuse_unread(const NodeLife& from, RequestId request, Error why) = 0;
     /// The peer has acknowledged `bytes` of answers.
-    virtual void answers_taken(const NodeLife& by, std::size_t bytes) = 0;
+    virtual void answers_taken(const NodeLife& by, const AnswerTotals& taken) = 0;
     /// The load of `peer` has changed with the last message.
     virtual void load_changed(const NodeName& peer, const PeerLoad& load) = 0;
     virtual void peer_up(const Peer& peer) = 0;

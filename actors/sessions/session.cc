@@ -70,7 +70,7 @@ Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting pos
   message->due = posting.due;
   message->order_key = std::move(posting.order_key);
   ++accepted_;
-  if (message->is_answer) answer_bytes_ += message->parcel.bytes;
+  if (message->is_answer) answers_.add(message->parcel);
   if (message->charge == Charge::none) {
     if (posting.of == Posting::Class::free_call) calls_.emplace(message->request.value, message);
     enqueue(std::move(message));
@@ -155,8 +155,7 @@ void Session::leave_waiting(CallSide& side, const Outgoing& message) {
 }
 
 void Session::enqueue(SharedOutgoing message) {
-  const bool small = message->parcel.pieces.size() == 1 && message->parcel.bytes <= Packing{}.whole_bytes_max;
-  SessionLane lane = small ? SessionLane::express : bulk_lane(*message);
+  SessionLane lane = message->parcel.is_small() ? SessionLane::express : bulk_lane(*message);
   if (!message->order_key.empty()) {
     Key& key = keys_[message->order_key];
     if (key.bulk > 0) lane = key.lane;
@@ -219,7 +218,11 @@ void Session::count_left(const Outgoing& call) {
 
 /// The peer has all of the message, or knows that it will not arrive.
 void Session::arrived(const Outgoing& message) {
-  if (message.is_answer) answer_bytes_ -= message.parcel.bytes;
+  if (message.is_answer) {
+    AnswerTotals taken;
+    taken.add(message.parcel);
+    answers_.remove(taken);
+  }
   if (message.request.value != 0) calls_.erase(message.request.value);
   if (message.order_key.empty()) return;
   Key& key = keys_[message.order_key];
@@ -369,7 +372,8 @@ std::vector<Session::Unacknowledged> Session::close() {
   for (OutLane& lane : out_) static_cast<void>(lane.close());
   in_.clear();
   for (std::size_t lane = 0; lane < kSessionLanes; ++lane) in_.emplace_back(options_.in);
-  waiting_calls_ = waiting_bytes_ = answer_bytes_ = 0;
+  waiting_calls_ = waiting_bytes_ = 0;
+  answers_ = {};
   huge_waiting_ = false;
   asking_ = Duration{0};
   ride_by_.reset();

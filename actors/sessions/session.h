@@ -168,8 +168,8 @@ class Session {
   [[nodiscard]] std::size_t waiting_bytes() const { return waiting_bytes_; }
   /// Returns the number of calls of the peer that have arrived, even in part, since the session started.
   [[nodiscard]] std::uint64_t received_calls() const { return sides_[0].received + sides_[1].received; }
-  /// Returns the bytes of answers that the peer has not acknowledged.
-  [[nodiscard]] std::size_t answer_bytes() const { return answer_bytes_; }
+  /// Returns the answers that the peer has not acknowledged.
+  [[nodiscard]] const AnswerTotals& answers() const { return answers_; }
   /// Returns true if everything sent has arrived.
   [[nodiscard]] bool flushed() const;
   [[nodiscard]] std::size_t early_packets() const;
@@ -272,7 +272,7 @@ class Session {
   std::size_t waiting_calls_ = 0;  ///< calls not fully sent
   std::size_t waiting_bytes_ = 0;
   bool huge_waiting_ = false;  ///< one call is larger than the bound and waits
-  std::size_t answer_bytes_ = 0;
+  AnswerTotals answers_;
   std::optional<TimePoint> ride_by_;  ///< when riders are sent alone; nullopt: none, or they wait for a queued message
   Duration asking_{0};                ///< until the grant of calls is requested again; 0: none is awaited
   TimePoint ask_at_;

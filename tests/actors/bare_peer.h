@@ -146,7 +146,7 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
                std::shared_ptr<CallCredit> credit) override;
   void came_late(const NodeLife&, msg::AnyMessage) override {}
   void refuse_unread(const NodeLife&, RequestId, Error) override {}
-  void answers_taken(const NodeLife&, std::size_t) override {}
+  void answers_taken(const NodeLife&, const AnswerTotals&) override {}
   void load_changed(const NodeName&, const detail::PeerLoad&) override {}
   void peer_up(const Peer&) override {}
   void peer_down(const Peer&, const Error&) override {}

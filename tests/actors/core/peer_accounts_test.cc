@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(everything_of_a_peer_stands_in_one_line_and_peers_without_a
   accounts.loads.changed("idle", {.received = 5, .begun = begun});
   begun->give_back(Charge::call, 0);
   begun->give_back(Charge::nested, 0);
-  accounts.answers.sent(kTrainer, 40);
+  accounts.answers.sent(kTrainer, {std::vector<Piece>(1), 40});
   const auto value = accounts.owners.take(kTrainer);
   const auto handles = std::pair(accounts.forks.take(kTrainer), accounts.forks.take(kTrainer));
   const auto context = accounts.contexts.take({"worker", {1, 20}});
@@ -72,9 +72,9 @@ BOOST_AUTO_TEST_CASE(bounds_are_those_that_were_given_and_errors_name_their_keys
              "trainer has 0 handles of values on ps0, at most 0 (peer.forks_max)");
   BOOST_TEST(accounts.contexts.take(kTrainer).error().message ==
              "trainer has 0 autograd contexts on ps0, at most 0 (peer.contexts_max)");
-  accounts.answers.sent(kTrainer, 11);
+  accounts.answers.sent(kTrainer, {std::vector<Piece>(1), 11});
   AnswerBacklog::Begin begin = [] {};
-  BOOST_TEST(accounts.answers.keep(kTrainer, begin));
+  BOOST_TEST(accounts.answers.keep(kTrainer, AnswerBacklog::Answers::any, begin));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -18,7 +18,7 @@ struct NoCallbacks : Router::Callbacks {
                std::shared_ptr<CallCredit>) override {}
   void came_late(const NodeLife&, msg::AnyMessage) override {}
   void refuse_unread(const NodeLife&, RequestId, Error) override {}
-  void answers_taken(const NodeLife&, std::size_t) override {}
+  void answers_taken(const NodeLife&, const AnswerTotals&) override {}
   void load_changed(const NodeName&, const PeerLoad&) override {}
   void peer_up(const Peer&) override {}
   void peer_down(const Peer&, const Error&) override {}

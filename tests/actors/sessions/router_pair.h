@@ -47,7 +47,9 @@ struct TestNode final : Router::Callbacks {
   void refuse_unread(const NodeLife& from, RequestId request, Error why) override {
     events.push_back("refused " + std::to_string(request.value) + " of " + from.name + ": " + why.message);
   }
-  void answers_taken(const NodeLife& by, std::size_t bytes) override { answers_taken_by[by.name] += bytes; }
+  void answers_taken(const NodeLife& by, const AnswerTotals& taken) override {
+    answers_taken_by[by.name] += taken.bytes();
+  }
   void load_changed(const NodeName& peer, const PeerLoad& load) override { loads[peer] = load; }
   void peer_up(const Peer& peer) override { events.push_back("up " + peer.name); }
   void peer_down(const Peer& peer, const Error& why) override {

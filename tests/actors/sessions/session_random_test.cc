@@ -205,7 +205,7 @@ class World {
       BOOST_TEST((order == names));
     }
     BOOST_TEST(sender.session.waiting_bytes() == 0U);
-    BOOST_TEST(sender.session.answer_bytes() == 0U);
+    BOOST_TEST(sender.session.answers().bytes() == 0U);
   }
 
   double chance() { return std::uniform_real_distribution<>(0, 1)(random_); }
