@@ -254,9 +254,11 @@ void KeyDirectory::rotate(const std::vector<NodeName>& names, std::optional<std:
   check_names(names);
   MemberList changed = list_;
   check_known(names);
+  std::vector<std::string> places;
   for (const NodeName& name : names) {
     const NodeKeyFile file = draw(name);
-    const std::string fresh = key_path(name) + ".new";
+    places.push_back(value_of(detail::place_behind_links(key_path(name))));
+    const std::string fresh = places.back() + ".new";
     ::unlink(fresh.c_str());  // of a run that ended here
     value_of(file.save(fresh));
     MemberList::Member& member = *std::ranges::find(changed.members, name, &MemberList::Member::name);
@@ -264,9 +266,9 @@ void KeyDirectory::rotate(const std::vector<NodeName>& names, std::optional<std:
     member.until = until;
   }
   write_list(std::move(changed));
-  for (const NodeName& name : names) {
-    if (::rename((key_path(name) + ".new").c_str(), key_path(name).c_str()) == 0) continue;
-    throw KeysError(fmt::format("the list has new keys, but {} cannot be replaced: {}", key_path(name),
+  for (const std::string& place : places) {
+    if (::rename((place + ".new").c_str(), place.c_str()) == 0) continue;
+    throw KeysError(fmt::format("the list has new keys, but {} cannot be replaced: {}", place,
                                 std::generic_category().message(errno)));
   }
   keep_list();

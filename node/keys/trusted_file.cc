@@ -239,6 +239,14 @@ Result<Unit> write_secret_file(const std::string& path, std::span<const std::byt
   }
 }
 
+Result<std::string> place_behind_links(const std::string& path) {
+  try {
+    return behind_links(path).string();
+  } catch (const std::invalid_argument& error) {
+    return file_failure(error.what());
+  }
+}
+
 Result<Unit> write_public_file(const std::string& path, std::string_view text) {
   try {
     const std::string place = behind_links(path).string();

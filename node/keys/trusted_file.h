@@ -26,6 +26,10 @@ namespace troupe::detail {
 /// Makes a file of mode 0600, all of it or none. Errors: bad_argument (it exists already, no such directory, ...).
 [[nodiscard]] Result<Unit> write_secret_file(const std::string& path, std::span<const std::byte> bytes);
 
+/// Returns where the file is that `path` names, which need not exist: behind the symbolic links that it names. Errors:
+/// bad_argument (links in a circle).
+[[nodiscard]] Result<std::string> place_behind_links(const std::string& path);
+
 /// Makes a file of mode 0644, or replaces it: readers see all of the former one or all of the new one. What a symbolic
 /// link points to is replaced, not the link. Errors: bad_argument.
 [[nodiscard]] Result<Unit> write_public_file(const std::string& path, std::string_view text);

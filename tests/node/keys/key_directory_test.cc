@@ -85,6 +85,21 @@ BOOST_AUTO_TEST_CASE(each_change_is_a_list_with_the_next_serial) {
   BOOST_TEST(directory.problems().empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_key_behind_a_link_is_replaced_where_it_lies) {
+  const Keys keys;
+  KeyDirectory directory = KeyDirectory::make(keys.path());
+  directory.add({"ps"}, std::nullopt);
+  const fs::path elsewhere = fs::path(keys.path()).parent_path() / "elsewhere";
+  fs::create_directory(elsewhere);
+  fs::rename(directory.key_path("ps"), elsewhere / "ps.key");
+  fs::create_symlink("../../elsewhere/ps.key", directory.key_path("ps"));
+  directory.rotate({"ps"}, std::nullopt);
+  BOOST_TEST(fs::is_symlink(directory.key_path("ps")));
+  const NodeKeyFile file = NodeKeyFile::load((elsewhere / "ps.key").string()).value();
+  BOOST_TEST((file.keys.public_key() == directory.list().find("ps")->key));
+  BOOST_TEST(directory.problems().empty());
+}
+
 BOOST_AUTO_TEST_CASE(each_member_has_a_certificate_of_its_present_key_and_serial, *boost::unit_test::label("S11")) {
   const Keys keys;
   KeyDirectory directory = KeyDirectory::make(keys.path());
