@@ -21,8 +21,8 @@ int math_threads_of(int configured, int cores, int processes) {
 
 Variables inherited_variables(Variables host, int math_threads) {
   std::erase_if(host, [](const auto& variable) { return variable.first.starts_with("TROUPE__"); });
-  for (const char* stale : {"TROUPE_SECRET_FD", "TROUPE_SECRET_FILE", "TROUPE_KEYS_FD", "TROUPE_KEY_FILE",
-                            "TROUPE_MEMBERS_FILE", "TROUPE_CALLS"})
+  for (const char* stale : {"TROUPE_ADDRESS", "TROUPE_SECRET_FD", "TROUPE_SECRET_FILE", "TROUPE_KEYS_FD",
+                            "TROUPE_KEY_FILE", "TROUPE_MEMBERS_FILE", "TROUPE_CALLS"})
     host.erase(stale);
   const std::string threads = fmt::format("{}", math_threads);
   // A user's setting for the math libraries has priority.

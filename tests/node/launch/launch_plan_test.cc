@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "node/launch/node_variables.h"
 #include "node/launch/reserved_port.h"
 #include "node/links/tcp_place.h"
 
@@ -168,6 +169,11 @@ BOOST_AUTO_TEST_CASE(nothing_of_an_outer_cluster_reaches_a_node) {
   BOOST_TEST(variables.at("TROUPE_RANK") == "1");
   BOOST_TEST(variables.at("TROUPE__NODE__LOG_LEVEL") == "info");
   BOOST_TEST(variables.at("HOME") == "/root");
+}
+
+// A node with a key file gets no address if it listens on the way to the seed: another's would count.
+BOOST_AUTO_TEST_CASE(the_address_of_another_node_is_not_inherited) {
+  BOOST_TEST(!inherited_variables({{"TROUPE_ADDRESS", "tcp://192.0.2.9:29600"}}, 1).contains("TROUPE_ADDRESS"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
