@@ -86,18 +86,31 @@ EnginePlace slurm_place(const Variables& variables) {
   return place;
 }
 
-/// Returns the addresses of IPv4 in "810483712.0;tcp://192.0.2.2,10.0.0.1:40341;tcp6://[fd00::2]:45843".
-std::vector<std::string> hosts_of_uri(std::string_view uri) {
-  constexpr std::string_view kTcp = ";tcp://";
-  const std::size_t at = uri.find(kTcp);
-  if (at == std::string_view::npos) return {};
-  uri.remove_prefix(at + kTcp.size());
-  uri = uri.substr(0, std::min(uri.find(':'), uri.size()));
+/// Returns the hosts in "192.0.2.2,10.0.0.1:40341" or "[fd00::2],[fd00::3]:45843", without brackets.
+std::vector<std::string> hosts_before_port(std::string_view list) {
+  list = list.substr(0, std::min(list.rfind(':'), list.size()));
   std::vector<std::string> hosts;
-  for (std::size_t begin = 0; begin <= uri.size();) {
-    const std::size_t end = std::min(uri.find(',', begin), uri.size());
-    if (end > begin) hosts.emplace_back(uri.substr(begin, end - begin));
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    std::string_view host = list.substr(begin, end - begin);
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    if (!host.empty()) hosts.emplace_back(host);
     begin = end + 1;
+  }
+  return hosts;
+}
+
+/// Returns the addresses in "810483712.0;tcp://192.0.2.2,10.0.0.1:40341;tcp6://[fd00::2]:45843".
+std::vector<std::string> hosts_of_uri(std::string_view uri) {
+  std::vector<std::string> hosts;
+  while (!uri.empty()) {
+    const std::string_view part = uri.substr(0, uri.find(';'));
+    uri.remove_prefix(std::min(part.size() + 1, uri.size()));
+    for (const std::string_view scheme : {"tcp://", "tcp6://"}) {
+      if (!part.starts_with(scheme)) continue;
+      const std::vector<std::string> more = hosts_before_port(part.substr(scheme.size()));
+      hosts.insert(hosts.end(), more.begin(), more.end());
+    }
   }
   return hosts;
 }

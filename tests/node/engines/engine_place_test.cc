@@ -81,7 +81,8 @@ BOOST_AUTO_TEST_CASE(a_task_of_open_mpi_has_the_place_that_mpirun_gives_it) {
   BOOST_TEST(place.tasks == 4U);
   BOOST_TEST(place.tasks_here == 2U);
   BOOST_TEST(place.several_hosts);
-  BOOST_TEST(place.starters == (std::vector<std::string>{"192.0.2.2", "10.0.0.7"}), boost::test_tools::per_element());
+  BOOST_TEST(place.starters == (std::vector<std::string>{"192.0.2.2", "10.0.0.7", "fd00::2"}),
+             boost::test_tools::per_element());
   BOOST_TEST(!engine_place(with(of_open_mpi(), "OMPI_COMM_WORLD_LOCAL_SIZE", "4")).several_hosts);
 }
 
@@ -90,9 +91,16 @@ BOOST_AUTO_TEST_CASE(a_run_of_open_mpi_is_known_without_what_one_version_sets) {
   BOOST_TEST(engine_place(older).job == "openmpi-810483713");
   const Variables newer = with(without(older, "OMPI_MCA_ess_base_jobid"), "PMIX_NAMESPACE", "prterun-node7-123@1");
   BOOST_TEST(engine_place(newer).job == "openmpi-prterun-node7-123@1");
-  for (const char* uri : {"", "1.0", "1.0;tcp://", "1.0;tcp://:", "1.0;tcp6://[fd00::2]:4"}) {
+  for (const char* uri : {"", "1.0", "1.0;tcp://", "1.0;tcp://:", "1.0;tcp6://[]:4", "1.0;usock"}) {
     BOOST_TEST(engine_place(with(of_open_mpi(), "OMPI_MCA_orte_hnp_uri", uri)).starters.empty());
   }
+}
+
+BOOST_AUTO_TEST_CASE(where_mpirun_has_addresses_of_ipv6_alone_they_are_known) {
+  const std::string uri = "810483712.0;tcp6://[fd00:1::2],[fd00:2::2]:45843";
+  BOOST_TEST(engine_place(with(of_open_mpi(), "OMPI_MCA_orte_hnp_uri", uri)).starters ==
+                 (std::vector<std::string>{"fd00:1::2", "fd00:2::2"}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(mpirun_within_a_job_of_slurm_is_open_mpi) {
