@@ -13,6 +13,7 @@
 
 #include "node/config/config_file.h"
 #include "node/config/config_overrides.h"
+#include "node/core_quota.h"
 #include "node/links/tcp_place.h"
 
 namespace troupe {
@@ -150,6 +151,9 @@ class Reader {
     result_.name = optional("TROUPE_NODE").value_or(fmt::format("rank{}", result_.rank));
     result_.role = optional("TROUPE_ROLE").value_or(result_.name);
     result_.index = 0;
+    if (const auto here = optional("LOCAL_WORLD_SIZE")) {
+      processes_here_ = integer("LOCAL_WORLD_SIZE", *here, 1, result_.world_size);
+    }
     read_secret_source();
     read_call_grants();
   }
@@ -197,7 +201,8 @@ class Reader {
     } else if (result_.settings.math_threads > 0) {
       result_.math_threads = result_.settings.math_threads;
     } else {
-      result_.math_threads = std::max(1, available_cores() / result_.world_size);
+      result_.math_threads =
+          std::max(1, available_cores() / (processes_here_ > 0 ? processes_here_ : result_.world_size));
     }
     const auto progress = optional("TROUPE_PROGRESS");
     if (progress && *progress != "bars" && *progress != "lines") {
@@ -208,11 +213,15 @@ class Reader {
 
   const Variables& variables_;
   NodeEnvironment result_;
+  int processes_here_ = 0;  ///< of the cluster on this host, as far as is told; 0: all of them
 };
 
 }  // namespace
 
-int available_cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+int available_cores() {
+  const int seen = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return std::min(seen, detail::core_quota().value_or(seen));
+}
 
 NodeEnvironment read_environment(const Variables& variables) { return Reader(variables).read(); }
 

@@ -1,7 +1,9 @@
 // A process's place in its cluster, from the environment variables of its launcher.
 //
 //   troupe up         TROUPE_SEED and its companions, all of them
-//   torchrun-style    MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, and TROUPE_SECRET_FILE or TROUPE_KEY_FILE
+//   torchrun-style    MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, and TROUPE_SECRET_FILE or TROUPE_KEY_FILE; if it is
+//   there:
+//                     LOCAL_WORLD_SIZE
 //   none              a world of one
 #pragma once
 
@@ -55,7 +57,8 @@ class EnvironmentError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Returns the number of cores that this process may use, at least 1.
+/// Returns the number of cores that this process may use, at least 1: those that it may run on, and no more than its
+/// control group has the time of.
 [[nodiscard]] int available_cores();
 
 /// Returns the place that `variables` describe. Throws EnvironmentError.

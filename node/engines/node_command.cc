@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "node/core_quota.h"
 #include "node/engines/engine_network.h"
 #include "node/engines/engine_place.h"
 #include "node/engines/key_exchange.h"
@@ -52,7 +53,8 @@ std::string name_of_this_host() {
 /// Returns the threads of mathematics: of the cores that this process may use, and of its share of the host.
 int math_threads(const ClusterConfig& config, std::size_t nodes_here) {
   const auto here = static_cast<int>(nodes_here);
-  const int all = std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
+  const int online = std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
+  const int all = std::min(online, core_quota().value_or(online));  // tasks of a host share its container
   return math_threads_of(config.node.math_threads, std::min(all, available_cores() * here), here);
 }
 

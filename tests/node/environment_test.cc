@@ -114,6 +114,14 @@ BOOST_AUTO_TEST_CASE(math_threads_share_the_cores_unless_told) {
   BOOST_TEST(read_environment({{"TROUPE__NODE__MATH_THREADS", "5"}}).math_threads == 5);
 }
 
+BOOST_AUTO_TEST_CASE(math_threads_share_the_cores_of_one_host_among_the_processes_of_that_host) {
+  const Variables of_many = with(without(kTorchrun, "TROUPE_MATH_THREADS"), "WORLD_SIZE", "16");
+  BOOST_TEST(read_environment(with(of_many, "LOCAL_WORLD_SIZE", "1")).math_threads == available_cores());
+  BOOST_TEST(read_environment(of_many).math_threads == std::max(1, available_cores() / 16));
+  BOOST_TEST(error(with(of_many, "LOCAL_WORLD_SIZE", "17")) ==
+             R"(LOCAL_WORLD_SIZE="17": expected an integer in 1..16)");
+}
+
 BOOST_AUTO_TEST_CASE(errors_name_the_variable_and_its_value, *boost::unit_test::label("I-24")) {
   BOOST_TEST(error(with(kTorchrun, "RANK", "abc")) == R"(RANK="abc": expected an integer in 0..65535)");
   BOOST_TEST(error(with(kTorchrun, "RANK", "2")) == "RANK=2: must be less than WORLD_SIZE=2");
