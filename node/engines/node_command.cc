@@ -18,6 +18,7 @@
 #include "node/core_quota.h"
 #include "node/engines/engine_network.h"
 #include "node/engines/engine_place.h"
+#include "node/engines/first_process.h"
 #include "node/engines/key_exchange.h"
 #include "node/engines/munge_proof.h"
 #include "node/environment.h"
@@ -141,7 +142,10 @@ ChildSpec program_of_node(const NodeCommandOptions& options, const RoleConfig& r
 
 }  // namespace
 
-void become_node(NodeCommandOptions options) { options.keys.any() ? become_member(options) : become_task(options); }
+void become_node(NodeCommandOptions options) {
+  if (getpid() == 1) leave_first_process();
+  options.keys.any() ? become_member(options) : become_task(options);
+}
 
 namespace detail {
 

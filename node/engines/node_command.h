@@ -21,9 +21,9 @@ struct NodeCommandOptions {
 };
 
 /// Finds this task's place, exchanges keys with the other tasks, and becomes the program of its role: the process, with
-/// what the engine knows of it, is the program's. With key files it has its place and its keys from them. Does not
-/// return. Throws ConfigError; std::runtime_error with the reason (EngineError, ExchangeError, JobDirectoryError,
-/// ProofError, SpawnError).
+/// what the engine knows of it, is the program's; the first process of a container stays, and its child is the program.
+/// With key files it has its place and its keys from them. Does not return. Throws ConfigError; std::runtime_error with
+/// the reason (EngineError, ExchangeError, JobDirectoryError, ProofError, SpawnError).
 [[noreturn]] void become_node(NodeCommandOptions options);
 
 namespace detail {
