@@ -61,7 +61,8 @@ Future<T> started(Future<T> future, const TaskPlace& place) {
   return future;
 }
 
-/// Decodes values of these types and calls `call(scope, values...)`, which returns what an F returns.
+/// Decodes values of these types, says so to `arguments`, and calls `call(scope, values...)`, which returns what an F
+/// returns.
 template <class F, class Call, class... Values>
 std::variant<ValueBox, LaterValue> run_with(std::type_identity<std::tuple<Values...>> /*values*/,
                                             const TaskPlace& place, PayloadReader& arguments, const Call& call) {
@@ -70,6 +71,7 @@ std::variant<ValueBox, LaterValue> run_with(std::type_identity<std::tuple<Values
   constexpr auto each = std::index_sequence_for<Values...>{};
   const auto decode = [&arguments]<std::size_t... I>(ServedValues& served, std::index_sequence<I...>) {
     (arguments.archive()(std::get<I>(served.values)), ...);
+    arguments.begin_function();
   };
   const auto run = [&call]<std::size_t... I>(ServedValues& served, std::index_sequence<I...>) -> decltype(auto) {
     return call(served.scope, std::move(std::get<I>(served.values))...);

@@ -41,7 +41,8 @@ struct RegisteredFunction {
   bool answers_small = false;              ///< its result is none, or has a few bytes whatever its value
   const std::type_info* object = nullptr;  ///< of the values it runs on: its class, or first parameter
   /// Decodes the arguments, runs the function in the scope of `place` and returns its result. `object`: the value on
-  /// which it runs, or null. Throws the function's exceptions, and DecodeError on bytes that do not fit.
+  /// which it runs, or null. Tells `arguments` when the function begins. Throws the function's exceptions; before it
+  /// began those of the arguments' types, and DecodeError on bytes that do not fit.
   Run run;
 };
 

@@ -89,6 +89,10 @@ class PayloadReader final : public ArchiveHook {
   /// have been decoded.
   void all_decoded() { handles_.clear(); }
 
+  /// The arguments of a call are decoded and its function starts: what is thrown from now on is thrown by the function.
+  void begin_function() { function_began_ = true; }
+  [[nodiscard]] bool function_began() const { return function_began_; }
+
   /// Marks values from a call outside a context whose arguments required gradients: a value that requires one holds a
   /// vertex that fails any pass reaching it, with an error that names `call`. REQUIRES: nothing has been decoded.
   void cut_off_by(std::string call) { cut_off_by_ = std::move(call); }
@@ -113,6 +117,7 @@ class PayloadReader final : public ArchiveHook {
   const NodeName from_;
   std::string operation_;  // empty: not of an answer
   std::vector<std::shared_ptr<RRefHandle>> handles_;
+  bool function_began_ = false;
 };
 
 /// Returns the error for a value that failed to encode with `exception`.

@@ -141,22 +141,36 @@ std::optional<Error> unwanted(const ServedCall& call) {
   return error;
 }
 
+namespace {
+
+/// Returns the error for the exception being handled. `began`: the function, and not the decoding of its arguments,
+/// threw it.
+Error error_of_run(const ServedCall& call, bool began) {
+  try {
+    throw;
+  } catch (const RemoteError& exception) {
+    return caused_by(call, exception.error());
+  } catch (const std::bad_alloc&) {
+    return call.node->error(ErrorCode::resource_exhausted, call.node->name(), call.operation, "out of memory");
+  } catch (const DecodeError& exception) {
+    if (!began) return call.node->error(ErrorCode::decode, call.node->name(), call.operation, text_of(exception));
+  } catch (...) {  // described below: the caller handles it still
+  }
+  return error_of_current_exception(call.node->name(), call.operation, exceptions_of(call));
+}
+
+}  // namespace
+
 std::optional<Error> run_for(const ServedCall& call, const std::function<void()>& job) {
   try {
     const CallPathGuard guard(call.scope->path, call.scope->counters->next_vertex);
     job();
     return std::nullopt;
-  } catch (const DecodeError& exception) {
-    Error error = call.node->error(ErrorCode::decode, call.node->name(), call.operation, text_of(exception));
-    error.execution = Execution::never;
-    return failed(call, std::move(error));
-  } catch (const RemoteError& exception) {
-    return failed(call, caused_by(call, exception.error()));
-  } catch (const std::bad_alloc&) {
-    return failed(call,
-                  call.node->error(ErrorCode::resource_exhausted, call.node->name(), call.operation, "out of memory"));
   } catch (...) {
-    return failed(call, error_of_current_exception(call.node->name(), call.operation, exceptions_of(call)));
+    const bool began = call.arguments == nullptr || call.arguments->function_began();
+    Error error = error_of_run(call, began);
+    error.execution = began ? Execution::yes : Execution::never;
+    return failed(call, std::move(error));
   }
 }
 

@@ -76,7 +76,8 @@ void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject ta
 /// Otherwise nullopt.
 [[nodiscard]] std::optional<Error> unwanted(const ServedCall& call);
 
-/// Runs user code in the call's scope. On a pool thread. Returns its exception as an Error, which is also logged.
+/// Runs user code in the call's scope. On a pool thread. Returns its exception as an Error, which is also logged: one
+/// thrown before the call's function began says that the function never ran.
 [[nodiscard]] std::optional<Error> run_for(const ServedCall& call, const std::function<void()>& job);
 
 /// Runs `encode`, which writes values for the caller, in the call's scope. On a pool thread: encoding runs user code.

@@ -124,6 +124,7 @@ class WorkOf final : public StageWork {
   WorkOf(const TaskPlace& place, PayloadReader& arguments) : scope_(std::const_pointer_cast<ScopeState>(place.scope)) {
     arguments.archive()(seat_, module_, task_);
     arguments.all_decoded();
+    arguments.begin_function();
   }
 
   /// Starts the task of `self`. Its result is that of the module's forward.

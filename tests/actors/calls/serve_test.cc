@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "actors/calls/function_table.h"
 #include "actors/scope.h"
@@ -16,30 +17,43 @@ namespace {
 
 std::int64_t served_next(std::int64_t x) { return x + 1; }
 std::int64_t served_secret(std::int64_t x) { return x + 1000; }
+std::int64_t served_unreadable(std::int64_t x) { throw DecodeError("row " + std::to_string(x) + " is no number"); }
 Task<std::int64_t> served_after_another(Scope& scope, std::int64_t x) {
   co_return co_await scope.rpc_async("p1", &served_next, x);
 }
 
 CallGrants only_next() {
   CallGrants grants;
-  grants.allow("p1", {"next", "after another"});
+  grants.allow("p1", {"next", "after another", "unreadable"});
   return grants;
 }
 
 struct AmongCallers : AmongBarePeers {
   AmongCallers()
       : AmongBarePeers(0,
-                       {{"next", &served_next}, {"secret", &served_secret}, {"after another", &served_after_another}},
+                       {{"next", &served_next},
+                        {"secret", &served_secret},
+                        {"after another", &served_after_another},
+                        {"unreadable", &served_unreadable}},
                        {}, only_next()) {}
 
   /// Asks for the function with the key of `key`, which the caller says has the name `name`.
-  auto ask(BarePeer& caller, const std::string& key, const std::string& name) {
+  auto ask(BarePeer& caller, const std::string& key, const std::string& name,
+           msg::Payload arguments = to_payload(nullptr, std::int64_t{1})) {
     msg::Call call;
     call.function = detail::function_key(key);
     call.function_name = name;
     call.fingerprint = core().functions().find(call.function)->fingerprint;
-    call.arguments = to_payload(nullptr, std::int64_t{1});
+    call.arguments = std::move(arguments);
     return caller.ask("m", "worker", std::move(call));
+  }
+
+  /// Asks for the function with those arguments, and returns its error.
+  Error error_of_call(BarePeer& caller, const std::string& key, msg::Payload arguments) {
+    const auto answer = ask(caller, key, key, std::move(arguments));
+    BOOST_REQUIRE(answer->has_value());
+    BOOST_REQUIRE(!(*answer)->ok());
+    return (*answer)->error();
   }
 
   /// Returns the outcome of such a call.
@@ -77,6 +91,17 @@ BOOST_AUTO_TEST_CASE(a_task_whose_next_part_the_pool_refuses_has_run) {
   BOOST_REQUIRE(!(*answer)->ok());
   BOOST_TEST(((*answer)->error().code == ErrorCode::resource_exhausted));
   BOOST_TEST(((*answer)->error().execution == Execution::yes));
+}
+
+// Only arguments that do not fit end in `decode`, and only then may a caller repeat what never ran.
+BOOST_AUTO_TEST_CASE(a_function_that_throws_an_error_of_decoding_has_run) {
+  const auto p1 = peer("p1", 1);
+  const Error thrown = error_of_call(*p1, "unreadable", to_payload(nullptr, std::int64_t{1}));
+  BOOST_TEST(thrown.text() == "rpc unreadable on m: remote_exception: row 1 is no number (ran: yes)");
+  BOOST_TEST(thrown.exception_type == "troupe::DecodeError");
+  const Error unfit = error_of_call(*p1, "next", to_payload(nullptr));
+  BOOST_TEST((unfit.code == ErrorCode::decode));
+  BOOST_TEST((unfit.execution == Execution::never));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
