@@ -103,21 +103,33 @@ std::string EngineNetwork::first_host(const std::vector<std::string>& hosts) con
   }
 }
 
+std::string only_of(const std::vector<InterfaceAddress>& addresses) {
+  const auto of_ipv4 = std::ranges::count(addresses, false, &InterfaceAddress::is_ipv6);
+  const bool is_ipv6 = of_ipv4 == 0;
+  if (of_ipv4 > 1 || (is_ipv6 && addresses.size() != 1)) return {};
+  return std::ranges::find(addresses, is_ipv6, &InterfaceAddress::is_ipv6)->numbers;
+}
+
 std::string only_address() {
   ifaddrs* first = nullptr;
   if (getifaddrs(&first) != 0) return {};
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(first, &freeifaddrs);
-  std::string only;
+  std::vector<InterfaceAddress> addresses;
   for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
-    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
-    if ((each->ifa_flags & IFF_UP) == 0 || (each->ifa_flags & IFF_LOOPBACK) != 0) continue;
-    std::array<char, INET_ADDRSTRLEN> text{};
-    const auto* address = reinterpret_cast<const sockaddr_in*>(each->ifa_addr);
-    if (inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size()) == nullptr) continue;
-    if (!only.empty()) return {};
-    only = text.data();
+    if (each->ifa_addr == nullptr || (each->ifa_flags & IFF_UP) == 0 || (each->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    const int family = each->ifa_addr->sa_family;
+    const void* bytes = nullptr;
+    if (family == AF_INET) {
+      bytes = &reinterpret_cast<const sockaddr_in*>(each->ifa_addr)->sin_addr;
+    } else if (family == AF_INET6) {
+      const in6_addr& address = reinterpret_cast<const sockaddr_in6*>(each->ifa_addr)->sin6_addr;
+      if (!IN6_IS_ADDR_LINKLOCAL(&address)) bytes = &address;
+    }
+    if (bytes == nullptr || inet_ntop(family, bytes, text.data(), text.size()) == nullptr) continue;
+    addresses.push_back({text.data(), family == AF_INET6});
   }
-  return only;
+  return only_of(addresses);
 }
 
 }  // namespace troupe::detail

@@ -44,8 +44,15 @@ class EngineNetwork {
   FileDescriptor reservation_;
 };
 
-/// Returns the address of this machine's only interface that others reach over IPv4; empty if there is none, or
-/// several.
+struct InterfaceAddress {
+  std::string numbers;
+  bool is_ipv6 = false;
+};
+
+/// Returns the only address of IPv4; without any of IPv4 the only one of IPv6; empty if there is none, or several.
+[[nodiscard]] std::string only_of(const std::vector<InterfaceAddress>& addresses);
+
+/// Returns that of the addresses at which others reach this machine; empty if there is none, or several.
 [[nodiscard]] std::string only_address();
 
 }  // namespace troupe::detail

@@ -10,9 +10,12 @@
 #include <exception>
 #include <future>
 #include <memory>
+#include <stdexcept>
 #include <string_view>
 #include <thread>
 #include <utility>
+
+#include "node/links/tcp_place.h"
 
 namespace troupe {
 namespace {
@@ -59,6 +62,32 @@ std::optional<Addresses> look_up_until(const HostLookup& lookup, const std::stri
   return answer.get();
 }
 
+/// Looks the host up until it has an address, at most until `due`. Errors: peer_unreachable.
+Addresses wait_for_host(const HostLookup& lookup, const std::string& host, std::optional<TimePoint> due) {
+  std::string reason = "no answer";
+  while (true) {
+    std::optional<Addresses> found = look_up_until(lookup, host, due);
+    if (found && *found && !found->value().empty()) return *std::move(found);
+    if (found) reason = *found ? "it has no address" : found->error().message;
+    const TimePoint again = std::chrono::steady_clock::now() + kPause;
+    if (due && again >= *due) {
+      return Error{.code = ErrorCode::peer_unreachable,
+                   .message = fmt::format("the host name \"{}\" cannot be resolved: {}", host, reason),
+                   .operation = "join",
+                   .execution = Execution::never};
+    }
+    std::this_thread::sleep_until(again);
+  }
+}
+
+Addresses look_up_own(const std::string& host) {
+  try {
+    return std::vector<std::string>{numbers_of(host)};
+  } catch (const std::invalid_argument& error) {
+    return Error{.code = ErrorCode::peer_unreachable, .message = error.what(), .execution = Execution::never};
+  }
+}
+
 }  // namespace
 
 Addresses look_up_host(const std::string& host) {
@@ -82,34 +111,38 @@ Addresses look_up_host(const std::string& host) {
 
 Addresses addresses_of(const std::string& seed, std::optional<TimePoint> due, const HostLookup& lookup) {
   if (!seed.starts_with(kTcp)) return std::vector<std::string>{seed};
-  const auto failure = [&seed](ErrorCode code, std::string message) {
-    return Error{.code = code,
-                 .message = std::move(message),
+  const auto parts = split(seed);
+  if (!parts) {
+    return Error{.code = ErrorCode::bad_argument,
+                 .message = fmt::format("\"{}\" is not tcp://HOST:PORT", seed),
                  .endpoint = seed,
                  .operation = "join",
                  .execution = Execution::never};
-  };
-  const auto parts = split(seed);
-  if (!parts) return failure(ErrorCode::bad_argument, fmt::format("\"{}\" is not tcp://HOST:PORT", seed));
-  if (is_numeric(parts->host)) return std::vector<std::string>{seed};
-  std::string reason = "no answer";
-  while (true) {
-    const std::optional<Addresses> found = look_up_until(lookup, parts->host, due);
-    if (found && *found && !found->value().empty()) {
-      std::vector<std::string> addresses;
-      for (const std::string& address : found->value()) {
-        addresses.push_back(fmt::format("{}{}:{}", kTcp, address, parts->port));
-      }
-      return addresses;
-    }
-    if (found) reason = *found ? "it has no address" : found->error().message;
-    const TimePoint again = std::chrono::steady_clock::now() + kPause;
-    if (due && again >= *due) {
-      return failure(ErrorCode::peer_unreachable,
-                     fmt::format("the host name \"{}\" cannot be resolved: {}", parts->host, reason));
-    }
-    std::this_thread::sleep_until(again);
   }
+  if (is_numeric(parts->host)) return std::vector<std::string>{seed};
+  const Addresses found = wait_for_host(lookup, parts->host, due);
+  if (!found) {
+    Error error = found.error();
+    error.endpoint = seed;
+    return error;
+  }
+  std::vector<std::string> addresses;
+  for (const std::string& address : found.value()) {
+    addresses.push_back(fmt::format("{}{}:{}", kTcp, address, parts->port));
+  }
+  return addresses;
+}
+
+Result<std::string> own_numbers_of(const std::string& host, std::optional<TimePoint> due, const HostLookup& lookup) {
+  in6_addr ignored{};
+  if (host == "*" || is_numeric(host) || inet_pton(AF_INET6, host.c_str(), &ignored) == 1) return host;
+  Addresses found = wait_for_host(lookup, host, due);
+  if (!found) return found.error();
+  return std::move(found).value().front();
+}
+
+Result<std::string> own_numbers_of(const std::string& host, std::optional<TimePoint> due) {
+  return own_numbers_of(host, due, &look_up_own);
 }
 
 }  // namespace troupe

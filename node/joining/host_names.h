@@ -23,4 +23,12 @@ using HostLookup = std::function<Result<std::vector<std::string>>(const std::str
 [[nodiscard]] Result<std::vector<std::string>> addresses_of(const std::string& seed, std::optional<TimePoint> due,
                                                             const HostLookup& lookup = &look_up_host);
 
+/// Returns the numbers of `host`, where a node of this machine is to listen: itself if it is a number or "*", else
+/// what `lookup` knows, as above. Errors: peer_unreachable (names the host and the reason).
+[[nodiscard]] Result<std::string> own_numbers_of(const std::string& host, std::optional<TimePoint> due,
+                                                 const HostLookup& lookup);
+
+/// As above, with numbers_of, which knows interfaces too.
+[[nodiscard]] Result<std::string> own_numbers_of(const std::string& host, std::optional<TimePoint> due);
+
 }  // namespace troupe

@@ -116,6 +116,20 @@ std::optional<std::string> own_address_toward_seed(const NodeOptions& options, s
   return std::nullopt;
 }
 
+/// Gives the listening address in `options` numbers for a name: that of a pod has some only a while after it started.
+void wait_for_own_name(NodeOptions& options, std::optional<TimePoint> due) {
+  const std::optional<TcpPlace> place = TcpPlace::parse(options.bind);
+  if (!place) return;
+  const Result<std::string> numbers = own_numbers_of(place->host, due);
+  if (!numbers) {
+    Error error = numbers.error();
+    error.endpoint = options.bind;
+    error.hint = "it is where this node is to listen: cluster.address names an interface or a number instead";
+    throw RemoteError(std::move(error));
+  }
+  options.bind = TcpPlace{numbers.value(), place->port}.text();
+}
+
 /// Completes the listening and the advertised address in `options` from the route to the seed.
 void choose_place(NodeOptions& options, std::optional<TimePoint> due) {
   const std::string_view scheme = scheme_of(options.seed);
@@ -493,6 +507,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   if (options.keys && !options.liveness.debug) forbid_dumps();
   if (options.confined) confine_process();
   const auto file = file_of(options);
+  wait_for_own_name(options, due);
   choose_place(options, due);
   if (!file && !options.seed.empty()) check_transport(options.seed, options.bind);
   const Incarnation incarnation = draw_incarnation();

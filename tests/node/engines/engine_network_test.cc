@@ -124,6 +124,16 @@ BOOST_AUTO_TEST_CASE(an_address_of_one_machine_alone_is_refused_on_several_hosts
       "the address toward tcp://127.0.0.1:9 is 127.0.0.1, which other hosts cannot reach: set cluster.address");
 }
 
+BOOST_AUTO_TEST_CASE(one_address_is_the_only_one_if_it_is_of_ipv4_or_none_is) {
+  const InterfaceAddress four{"10.0.0.7", false};
+  const InterfaceAddress six{"fd00::7", true};
+  BOOST_TEST(only_of({four}) == "10.0.0.7");
+  BOOST_TEST(only_of({six, four, six}) == "10.0.0.7");
+  BOOST_TEST(only_of({six}) == "fd00::7");
+  for (const auto& several : {std::vector<InterfaceAddress>{}, {four, four}, {six, six}, {four, six, four}})
+    BOOST_TEST(only_of(several).empty());
+}
+
 BOOST_AUTO_TEST_CASE(the_only_address_is_none_of_loopback) {
   const std::string only = only_address();
   BOOST_TEST((only.empty() || !is_loopback(only)), only);

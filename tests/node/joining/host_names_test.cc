@@ -53,6 +53,29 @@ BOOST_AUTO_TEST_CASE(host_that_is_not_known_yet_is_looked_up_again) {
   BOOST_TEST(asked == 3);
 }
 
+BOOST_AUTO_TEST_CASE(own_name_that_is_not_known_yet_is_looked_up_again) {
+  int asked = 0;
+  const HostLookup third_time = [&asked](const std::string& host) -> Result<Addresses> {
+    BOOST_TEST(host == "ps-0.demo");
+    if (++asked < 3) return unknown_host();
+    return Addresses{"fd00::7", "10.0.0.7"};
+  };
+  BOOST_TEST(own_numbers_of("ps-0.demo", in(20s), third_time).value() == "fd00::7");
+  BOOST_TEST(asked == 3);
+  for (const char* numbers : {"*", "10.0.0.7", "::", "fd00::7"})
+    BOOST_TEST(own_numbers_of(numbers, in(0ms), third_time).value() == numbers);
+  BOOST_TEST(asked == 3);
+  BOOST_TEST(own_numbers_of("lo", in(20s)).value() == "127.0.0.1");  // an interface
+}
+
+BOOST_AUTO_TEST_CASE(own_name_that_stays_unknown_is_named_with_the_reason) {
+  const Error error = own_numbers_of("ps-0.demo", in(10ms), [](const std::string&) -> Result<Addresses> {
+                        return unknown_host();
+                      }).error();
+  BOOST_TEST((error.code == ErrorCode::peer_unreachable));
+  BOOST_TEST(error.message == "the host name \"ps-0.demo\" cannot be resolved: nobody knows it");
+}
+
 BOOST_AUTO_TEST_CASE(host_that_stays_unknown_is_named_with_the_reason) {
   const Error error = addresses_of("tcp://ps.example:1", in(10ms), [](const std::string&) -> Result<Addresses> {
                         return unknown_host();
