@@ -11,6 +11,9 @@
 namespace troupe::detail {
 namespace {
 
+/// A node runs its passes over a context one by one: more of all nodes together, or more nodes, are invented.
+constexpr std::size_t kForeignPassesMax = 1024;
+
 /// Returns whether `code` means that the peer will never participate again.
 bool names_the_dead(ErrorCode code) {
   switch (code) {
@@ -117,6 +120,10 @@ void ContextParticipant::mark(const NodeName& from, std::uint64_t request, const
     return refuse(context_error(ErrorCode::protocol_violation,
                                 fmt::format("the mark of {} does not belong to pass {}", from, mark.pass.text())));
   }
+  if (rules == nullptr && has_too_many_passes()) {
+    return refuse(context_error(ErrorCode::resource_exhausted,
+                                fmt::format("{} passes run over context {}", passes_.size(), context_.text())));
+  }
   if (rules == nullptr) rules = make_pass(mark.pass, mode, due, {}).rules.get();
   rules->mark(from, request, mark, std::move(answer));
   settle(mark.pass);
@@ -157,6 +164,9 @@ std::optional<std::string> ContextParticipant::objection(const NodeName& from,
                                                          const msg::BackwardGradients& message) const {
   const msg::RouteLegs& route = message.route->legs;
   const auto pass = passes_.find(message.pass);
+  if (pass == passes_.end() && has_too_many_passes()) {
+    return fmt::format("{} passes run over context {}", passes_.size(), context_.text());
+  }
   const BackwardPass::Mode mode{false, message.route->retain_graph ? Graph::keep : Graph::release};
   const bool has_boundary =
       message.boundary.creator == self_ && std::ranges::any_of(route, [&](const msg::RouteLeg& leg) {
@@ -347,6 +357,8 @@ void ContextParticipant::fail_all(const Error& error) {
   }
 }
 
+bool ContextParticipant::has_too_many_passes() const { return passes_.size() >= kForeignPassesMax; }
+
 ContextParticipant::Pass& ContextParticipant::make_pass(const PassId& pass, BackwardPass::Mode mode,
                                                         std::optional<TimePoint> due, PassDone done) {
   Pass& made = passes_[pass];
@@ -374,6 +386,7 @@ bool ContextParticipant::is_over(const PassId& pass) const {
 }
 
 void ContextParticipant::note_over(const PassId& pass) {
+  if (over_.size() >= kForeignPassesMax && !over_.contains(pass.creator)) return;
   std::uint64_t& latest = over_[pass.creator];
   latest = std::max(latest, pass.serial);
 }

@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -440,6 +443,22 @@ BOOST_AUTO_TEST_CASE(mark_of_a_pass_that_only_its_receiver_can_begin_is_refused,
   world.drive([&](Place& here) { answer = chain(world, here); });
   world.settle();
   BOOST_TEST((answer->result && answer->result->ok()));
+}
+
+BOOST_AUTO_TEST_CASE(passes_that_a_peer_invents_are_bounded, *boost::unit_test::label("attack")) {
+  ContextWorld world(Placement::apart, 1);
+  detail::ContextParticipant& trainer = world.part("trainer");
+  std::optional<Error> refused;
+  const auto invent = [&](std::uint64_t serial) {
+    trainer.mark("ps0", serial, {trainer.id(), {"ps0", 7, serial}, "ps0", {}, {}, true, false, {}}, std::nullopt,
+                 [&](const msg::BackwardMarked& answer) { refused = answer.error; });
+  };
+  std::uint64_t serial = 1;
+  while (!refused && serial < 10'000) invent(serial++);
+  BOOST_TEST_REQUIRE(refused.has_value());
+  BOOST_TEST((refused->code == ErrorCode::resource_exhausted));
+  BOOST_TEST(trainer.pass_count() == serial - 2);
+  BOOST_TEST(refused->message == fmt::format("{} passes run over context {}", serial - 2, trainer.id().text()));
 }
 
 BOOST_AUTO_TEST_CASE(gradients_with_a_route_that_does_not_fit_make_no_pass) {
