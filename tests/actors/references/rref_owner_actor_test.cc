@@ -107,8 +107,10 @@ BOOST_FIXTURE_TEST_CASE(fetches_of_a_peer_that_takes_no_answers_wait_without_a_t
   auto handle = references().own(detail::ValueBox::of(7), "i32", SourceLocation::current());
   const RRefId rref = handle->id();
   detail::AnswerBacklog& answers = core().accounts().answers;
-  const std::size_t too_much = PeerLimits{}.answer_bytes_max + 1;
-  answers.sent(user, too_much);
+  const AnswerTotals too_much{.small_bytes = 0, .large_bytes = PeerLimits{}.answer_bytes_max + 1, .large = 2};
+  for (const std::size_t bytes : {too_much.large_bytes - 1, std::size_t{1}}) {
+    answers.sent(user, {std::vector<Piece>(2), bytes});
+  }
   const auto begun = std::make_shared<CreditAccount>([] {});
   const msg::RRefFetch fetch{{rref}, msg::Wanted::value, {}};
   {
