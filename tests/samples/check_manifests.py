@@ -108,6 +108,8 @@ def check_pod(name, pod, is_job, seed, service):
         yield f"{name}: POD_NAME is not set"
     if variables.get("TROUPE__CLUSTER__SEED") != seed:
         yield f"{name}: the first node is {seed}"
+    if not re.fullmatch(r"\d+m", variables.get("TROUPE__CLUSTER__JOIN_TIMEOUT") or ""):
+        yield f"{name}: join_timeout has no minutes, and images are fetched meanwhile"
     if variables.get("TROUPE__CLUSTER__PORT") not in [str(port["port"]) for port in service["ports"]]:
         yield f"{name}: the service has no port {variables.get('TROUPE__CLUSTER__PORT')}"
 
@@ -158,6 +160,8 @@ def broken(documents):
     yield replaced(documents, [1, "spec", "template"], None), "must not be `None`"
     yield replaced(documents, container + ["name"], None), "must not be `None`"
     yield replaced(documents, container + ["env", 0, "valu"], "x"), "no such field"
+    yield replaced(documents, container + ["env", -1], None), "join_timeout has no minutes"
+    yield replaced(documents, container + ["env", -1, "value"], "30s"), "join_timeout has no minutes"
     yield replaced(documents, container + ["volumeMounts", 0, "mountPath"], "/etc/other"), "nothing is mounted"
     yield replaced(documents, pod + ["volumes", 1, "name"], "key"), "different names"
     yield replaced(documents, [1, "spec", "template", "metadata", "labels", "app"], "gide"), "select"
