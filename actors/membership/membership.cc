@@ -54,6 +54,10 @@ Membership::~Membership() = default;
 
 void Membership::found(MemberPlace place) { state_->node.host().send(state_->actor, FoundCluster{std::move(place)}); }
 
+void Membership::found_unless_in(MemberPlace place, std::size_t count) {
+  state_->node.host().send(state_->actor, FoundCluster{std::move(place), count});
+}
+
 void Membership::join(std::vector<Seed> seeds, MemberPlace place) {
   state_->node.host().send(state_->actor, JoinCluster{std::move(seeds), std::move(place)});
 }

@@ -48,6 +48,10 @@ class Membership {
   /// world whose members were all made with their ranks. After `join`: instead of it, unless a seed has answered.
   void found(MemberPlace place);
 
+  /// As `found`, for a node whose former life may have founded a cluster that lives on: joins through the first peer
+  /// that says it is in, and founds once `count` - 1 others want to join.
+  void found_unless_in(MemberPlace place, std::size_t count);
+
   /// Joins the cluster through the first node that answers at one of `seeds`. A second time: also at these, unless one
   /// has answered.
   void join(std::vector<Seed> seeds, MemberPlace place);

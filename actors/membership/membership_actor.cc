@@ -25,19 +25,6 @@ void MembershipState::begin(NodeCore& node, caf::actor_addr self) {
   }
 }
 
-void MembershipState::found(const MemberPlace& place) {
-  if (own_ || asked_to_join_) return;  // a seed has answered after all
-  join_failure_.reset();
-  wanted_ = place;
-  roster_.open(place.world_size);
-  const Peer self = node_->self();
-  const msg::MemberJoin own{self.name, self.incarnation, self.address, place.role, place.rank, place.world_size};
-  if (const auto refused = roster_.admit(own)) return join_failed(*refused);
-  founded_ = true;
-  answer_joiners();
-  for (Delivery& delivery : std::exchange(early_, {})) word(delivery);
-}
-
 void MembershipState::join(const std::vector<Seed>& seeds, const MemberPlace& place) {
   if (own_ || asked_to_join_) return;
   join_failure_.reset();
@@ -102,6 +89,7 @@ bool MembershipState::is_up(const NodeLife& life) const {
 void MembershipState::join_failed(JoinFailed& failed) {
   if (is_up(failed.seed)) return join_failed(std::move(failed.why));
   asked_to_join_ = false;
+  if (founds_among_ > 0) return found_or_join();
   note_seed_failure(failed.why);
   if (!ask_one_that_is_up()) seed_failed(std::move(failed.why));
 }
@@ -147,7 +135,7 @@ void MembershipState::peer_up(const Peer& peer) {
 void MembershipState::ask_to_join(const NodeName& seed) {
   asked_to_join_ = true;
   asked_seed_ = seed;
-  for (Delivery& delivery : std::exchange(early_, {})) word(delivery);  // they are refused: this node is no founder
+  if (founds_among_ == 0) hear_early();  // they are refused: this node is no founder
   const Peer self = node_->self();
   const msg::MemberJoin join{self.name, self.incarnation, self.address, wanted_.role, wanted_.rank, wanted_.world_size};
   node_->request({seed, "membership", "join", std::nullopt, join},
@@ -181,8 +169,8 @@ void MembershipState::connect_failed(const std::string& address, const Error& wh
   if (is_seed(address) && !asked_to_join_) return seed_failed(std::move(error));
   if (is_seed(address) && !own_) note_seed_failure(error);  // it counts if the seed that was asked dies
   const auto is_there = [&](const auto& member) { return member.second == address; };
-  if (is_seed(address) && std::ranges::none_of(awaited_, is_there) && unreached_at(address).empty())
-    return;  // this node joined through another seed
+  if ((own_ || is_seed(address)) && std::ranges::none_of(awaited_, is_there) && unreached_at(address).empty())
+    return;  // this node joined through another seed, or a former seed's next life is not there yet
   const bool waits_for_key = note_keyless(address, error);
   if (wanted_.world_size == 0) {  // it was up when this node learned of it, and is gone, or its key is still to come
     if (!waits_for_key) note_unreached(address, error);
@@ -263,6 +251,7 @@ void MembershipState::word(Delivery& delivery) {
                            about.name);
     }
     learn(joined->member);
+    found_or_join();
     settle_members();
   } else if (delivery.message.get_if<msg::ShutdownReady>() != nullptr) {
     agreement_.ready(delivery.from);
@@ -314,10 +303,10 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
     delivery.answer.fail(node_->error(code, node_->name(), "join", std::move(message)));
   };
   if (!founded_ && !own_) {
-    if (asked_to_join_)
+    if (asked_to_join_ && founds_among_ == 0)
       return refuse(ErrorCode::protocol_violation, fmt::format("{} is no member itself yet", node_->name()));
     early_.push_back(std::move(delivery));  // a node that listens may get requests before it founds, or asks a seed
-    return;
+    return found_or_join();
   }
   const NodeName coordinator = roster_.coordinator(living()).value_or(node_->name());
   const bool passed_on = join.name != delivery.from || join.incarnation != delivery.incarnation;
@@ -375,6 +364,7 @@ void MembershipState::admitted(const msg::MemberList& list) {
     join_failed(node_->error(ErrorCode::protocol_violation, {}, "join", "let in, and not in the list of members"));
   } else {
     set_own_place(*own);
+    hear_early();
   }
   settle_members();
 }
@@ -547,7 +537,7 @@ MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointe
       "membership", failed, [self](MemberMessage& m) { self->state.word(m.delivery); },
       [self](const PeerUp& m) { self->state.peer_up(m.peer); },
       [self](const PeerDown& m) { self->state.peer_down(m.life, m.why); },
-      [self](const FoundCluster& m) { self->state.found(m.place); },
+      [self](const FoundCluster& m) { self->state.found(m); },
       [self](const JoinCluster& m) { self->state.join(m.seeds, m.place); },
       [self](JoinFailed& m) { self->state.join_failed(m); },
       [self](PassedOnFailed& m) { self->state.passed_on_failed(m); },

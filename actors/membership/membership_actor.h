@@ -1,6 +1,7 @@
 // Keeps the list of members, admits newcomers, is the meeting place of groups, and coordinates shutdown.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -27,9 +28,10 @@ namespace troupe::detail {
 struct MemberMessage {
   Delivery delivery;
 };
-/// Become the first member.
+/// Become the first member: at once, or when `among` - 1 others want to join; join through a peer that is in before.
 struct FoundCluster {
   MemberPlace place;
+  std::size_t among = 0;
 };
 /// Join the cluster through one of the nodes at `seeds`.
 struct JoinCluster {
@@ -162,7 +164,7 @@ class MembershipState {
   void word(Delivery& delivery);
   void peer_up(const Peer& peer);
   void peer_down(const NodeLife& peer, const Error& why);
-  void found(const MemberPlace& place);
+  void found(const FoundCluster& order);
   void join(const std::vector<Seed>& seeds, const MemberPlace& place);
   void connect_failed(const std::string& address, const Error& why);
   void join_failed(JoinFailed& failed);
@@ -194,6 +196,9 @@ class MembershipState {
   [[nodiscard]] bool ask_one_that_is_up();
   void admit(Delivery& delivery, const msg::MemberJoin& join);
   void pass_on(Delivery& delivery, const msg::MemberJoin& join, const NodeName& coordinator);
+  void found_or_join();
+  void found(const MemberPlace& place);
+  void hear_early();
   void answer_joiners();
   void admitted(const msg::MemberList& list);
   void learn(const msg::Member& member);
@@ -244,7 +249,8 @@ class MembershipState {
   Roster roster_;
   std::optional<msg::Member> own_;  // this node, once it is a member
   bool founded_ = false;
-  MemberPlace wanted_;  // of a node that founds or joins
+  std::size_t founds_among_ = 0;  // a node that joins a cluster, if there is one: so many nodes make a new one
+  MemberPlace wanted_;            // of a node that founds or joins
   bool asked_to_join_ = false;
   NodeName asked_seed_;  // set with it
   bool ready_ = false;   // this node's program is done
@@ -253,7 +259,7 @@ class MembershipState {
   std::map<std::string, Error> seed_failures_;  // by addresses
   std::map<NodeName, std::string> awaited_;     // members when this node was admitted, not up yet, and their addresses
   std::optional<Error> join_failure_;
-  std::vector<Delivery> early_;         // of newcomers, before this node founds, or asks a seed
+  std::vector<Delivery> early_;         // of newcomers, before this node founds, is in, or asks a seed
   std::vector<ReturnAddress> joiners_;  // wait until the world is complete
   std::vector<WaitForMembers> member_waits_;
   std::vector<Promise<void>> agreement_waits_;

@@ -34,6 +34,7 @@
 #include "node/joining/listening.h"
 #include "node/joining/member_watch.h"
 #include "node/joining/rendezvous_file.h"
+#include "node/joining/seed_watch.h"
 #include "node/keys/dump_guard.h"
 #include "node/keys/key_files.h"
 #include "node/keys/word_lines.h"
@@ -93,6 +94,7 @@ void settle_keys(NodeOptions& options) {
 constexpr std::string_view kFile = "file:";
 constexpr Duration kIdleMemory = std::chrono::seconds{5};
 constexpr Duration kMemberWatch = std::chrono::seconds{1};
+constexpr Duration kSeedWatch = std::chrono::seconds{1};
 constexpr Duration kProbePatience = std::chrono::milliseconds{500};
 constexpr Duration kSeedPatience = std::chrono::seconds{1};  // then twice as long each time
 
@@ -322,8 +324,13 @@ bool enter_cluster(const NodeOptions& options, detail::NodeCore& core, const Pee
   detail::Membership& membership = core.membership();
   const std::string role = options.role.empty() ? detail::role_of_name(options.name) : options.role;
   const detail::MemberPlace place{options.rank, role, options.grows ? 0 : options.world_size};
-  const auto enter = [&] { seeds.empty() ? membership.found(place) : membership.join(seeds, place); };
   const bool has_file = file_of(options).has_value();
+  // What starts a node with a key file starts it again: its former life may have founded a cluster that lives on.
+  const bool may_be_in = options.member_file && !has_file && options.world_size > 1;
+  const auto enter = [&] {
+    if (!seeds.empty()) return membership.join(seeds, place);
+    may_be_in ? membership.found_unless_in(place, options.world_size) : membership.found(place);
+  };
   std::vector<detail::Seed> tried = seeds;
   enter();
   for (Duration patience = kSeedPatience;; patience *= 2) {
@@ -546,6 +553,9 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   if (options.world_size > 1 || !seeds.empty()) node.core().hold_calls();
   const bool joined = enter_cluster(options, node.core(), self, seeds, due);
   node.core().release_calls();
+  if (joined && !file && options.member_file && options.world_size > 1) {
+    detail::watch_seed(node.shared_state()->node, options.seed_name, options.seed, kSeedWatch);
+  }
   if (file && joined) {
     if (const auto added = file->add(self, due); !added) spdlog::warn("[{}] {}", options.name, added.error().message);
   }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -89,6 +90,40 @@ void wait_until_up(const Node& node, std::size_t count) {
   const auto due = std::chrono::steady_clock::now() + 10s;
   while (node.members().size() != count && std::chrono::steady_clock::now() < due) std::this_thread::yield();
   BOOST_TEST(node.members().size() == count);
+}
+
+// What a kubelet does with the first pod.
+BOOST_AUTO_TEST_CASE(a_first_node_that_starts_again_joins_those_that_live_on) {
+  const KeyFiles files;
+  const detail::ReservedPort port = detail::reserve_port("127.0.0.1", 0);
+  const std::string seed = "tcp://localhost:" + port.number;  // a name, as that of a pod
+  const auto options_of = [&](const NodeName& name) {
+    NodeOptions options = files.options(name, name == "a" ? "" : seed);
+    if (name == "a") options.bind = "tcp://127.0.0.1:" + port.number;
+    options.world_size = 3;
+    return options;
+  };
+  const auto join = [&](const NodeName& name) {
+    return std::async(std::launch::async, [&, name] { return Node::join(options_of(name), files.functions); });
+  };
+  std::optional<Node> b;
+  std::optional<Node> c;
+  {
+    auto first = join("a");
+    auto second = join("b");
+    auto third = join("c");
+    b.emplace(second.get());
+    c.emplace(third.get());
+    const Node a = first.get();
+  }
+  wait_until_up(*b, 2);
+  c.reset();
+  auto again = join("c");  // asks the first node that has not been let in itself
+  const Node a = join("a").get();
+  c.emplace(again.get());
+  wait_until_up(*b, 3);
+  BOOST_TEST(a.rpc_sync("b", &square_of, std::int64_t{3}) == 9);
+  BOOST_TEST(c->rpc_sync("a", &square_of, std::int64_t{4}) == 16);
 }
 
 BOOST_AUTO_TEST_CASE(members_come_and_go_with_the_list_while_others_call_each_other, *label("attack") * label("S12")) {

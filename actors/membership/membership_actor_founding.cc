@@ -1,0 +1,51 @@
+// How a node becomes the first of its cluster, or finds that there is one: rule MB-16 of PROTOCOLS.md.
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <utility>
+
+#include "actors/membership/membership_actor.h"
+
+namespace troupe::detail {
+
+void MembershipState::found(const FoundCluster& order) {
+  if (own_ || asked_to_join_) return;  // a seed has answered after all
+  join_failure_.reset();
+  wanted_ = order.place;
+  founds_among_ = order.among;
+  founds_among_ == 0 ? found(wanted_) : found_or_join();
+}
+
+/// MB-16. Of a node that founds a cluster unless there is one.
+void MembershipState::found_or_join() {
+  if (founds_among_ == 0 || founded_ || own_ || asked_to_join_) return;
+  const auto in = std::ranges::find_if(up_, [this](const auto& peer) {
+    const msg::Member* member = roster_.find(peer.first);
+    return member != nullptr && member->incarnation == peer.second.incarnation;
+  });
+  if (in != up_.end()) return ask_to_join(in->first);
+  std::set<NodeName> newcomers;
+  for (const Delivery& delivery : early_) {
+    if (is_up({delivery.from, delivery.incarnation})) newcomers.insert(delivery.from);
+  }
+  if (newcomers.size() + 1 >= founds_among_) found(wanted_);
+}
+
+void MembershipState::found(const MemberPlace& place) {
+  roster_.open(place.world_size);
+  const Peer self = node_->self();
+  const msg::MemberJoin own{self.name, self.incarnation, self.address, place.role, place.rank, place.world_size};
+  if (const auto refused = roster_.admit(own)) return join_failed(*refused);
+  founded_ = true;
+  answer_joiners();
+  hear_early();
+}
+
+/// Answers the newcomers that have asked before this node could know what to answer, and are still there.
+void MembershipState::hear_early() {
+  for (Delivery& delivery : std::exchange(early_, {})) {
+    if (is_up({delivery.from, delivery.incarnation})) word(delivery);
+  }
+}
+
+}  // namespace troupe::detail
