@@ -305,8 +305,7 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
   if (!founded_ && !own_) {
     if (asked_to_join_ && founds_among_ == 0)
       return refuse(ErrorCode::protocol_violation, fmt::format("{} is no member itself yet", node_->name()));
-    early_.push_back(std::move(delivery));  // a node that listens may get requests before it founds, or asks a seed
-    return found_or_join();
+    return keep_early(delivery);  // a node that listens may get requests before it founds, or asks a seed
   }
   const NodeName coordinator = roster_.coordinator(living()).value_or(node_->name());
   const bool passed_on = join.name != delivery.from || join.incarnation != delivery.incarnation;

@@ -198,6 +198,7 @@ class MembershipState {
   void pass_on(Delivery& delivery, const msg::MemberJoin& join, const NodeName& coordinator);
   void found_or_join();
   void found(const MemberPlace& place);
+  void keep_early(Delivery& delivery);
   void hear_early();
   void answer_joiners();
   void admitted(const msg::MemberList& list);

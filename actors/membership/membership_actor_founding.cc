@@ -1,7 +1,8 @@
 // How a node becomes the first of its cluster, or finds that there is one: rule MB-16 of PROTOCOLS.md.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
-#include <set>
 #include <utility>
 
 #include "actors/membership/membership_actor.h"
@@ -24,11 +25,23 @@ void MembershipState::found_or_join() {
     return member != nullptr && member->incarnation == peer.second.incarnation;
   });
   if (in != up_.end()) return ask_to_join(in->first);
-  std::set<NodeName> newcomers;
-  for (const Delivery& delivery : early_) {
-    if (is_up({delivery.from, delivery.incarnation})) newcomers.insert(delivery.from);
+  if (early_.size() + 1 < founds_among_) return;
+  const auto is_here = [this](const Delivery& delivery) { return is_up({delivery.from, delivery.incarnation}); };
+  const auto newcomers = static_cast<std::size_t>(std::ranges::count_if(early_, is_here));
+  if (newcomers + 1 >= founds_among_) found(wanted_);
+}
+
+/// Keeps one request of each name: a later one is of its next life, or of a peer that repeats itself.
+void MembershipState::keep_early(Delivery& delivery) {
+  const auto former = std::ranges::find(early_, delivery.from, &Delivery::from);
+  if (former == early_.end()) {
+    early_.push_back(std::move(delivery));
+  } else {
+    former->answer.fail(node_->error(ErrorCode::protocol_violation, node_->name(), "join",
+                                     fmt::format("{} has asked again", delivery.from)));
+    *former = std::move(delivery);
   }
-  if (newcomers.size() + 1 >= founds_among_) found(wanted_);
+  found_or_join();
 }
 
 void MembershipState::found(const MemberPlace& place) {

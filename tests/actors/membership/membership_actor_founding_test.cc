@@ -50,6 +50,18 @@ BOOST_AUTO_TEST_CASE(who_wanted_to_join_and_has_gone_is_not_counted) {
   BOOST_TEST(outcome(of_second) == "m:0 p1:1 p2:2");
 }
 
+BOOST_AUTO_TEST_CASE(who_asks_twice_is_one_newcomer) {
+  membership().found_unless_in({0, "trainer", 3}, 3);
+  const auto first = peer("p1");
+  const Asked once = first->ask("m", "membership", join_of(*first, 1, 3));
+  const Asked twice = first->ask("m", "membership", join_of(*first, 1, 3));
+  BOOST_TEST(outcome(once) == "protocol_violation p1 has asked again");
+  BOOST_TEST(outcome(twice) == "waits");
+  const auto second = peer("p2");
+  static_cast<void>(second->ask("m", "membership", join_of(*second, 2, 3)));
+  BOOST_TEST(outcome(twice) == "m:0 p1:1 p2:2");
+}
+
 BOOST_AUTO_TEST_CASE(who_has_founded_before_joins_the_cluster_that_lives_on) {
   membership().found_unless_in({0, "trainer", 3}, 3);
   const auto newcomer = peer("p2", 2);
