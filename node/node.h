@@ -68,7 +68,8 @@ struct NodeOptions {
   /// interface from which the seed is reached; "tcp://127.0.0.1:*" without a seed.
   std::string bind;
   /// The address of any node of the cluster; or "tcp://NAME:PORT" with a host name, all of whose addresses are tried;
-  /// or "file:PATH", one file given to all nodes, through which they find each other. Empty: this is the first node.
+  /// or "file:PATH", one file given to all nodes, through which they find each other. Empty: this is the first node;
+  /// with key files it joins the cluster that a former life of it has founded, if that lives on.
   std::string seed;
   NodeName seed_name;  ///< with `keys`: the node at the address `seed`; empty: the first of the ring
   /// With key files: where this node hears newcomers that its list of members does not have yet, "tcp://HOST:PORT";

@@ -250,7 +250,7 @@ class MembershipState {
   Roster roster_;
   std::optional<msg::Member> own_;  // this node, once it is a member
   bool founded_ = false;
-  std::size_t founds_among_ = 0;  // a node that joins a cluster, if there is one: so many nodes make a new one
+  std::size_t founds_among_ = 0;  // > 0: founds when so many nodes, itself one, are to be in; joins any that are in
   MemberPlace wanted_;            // of a node that founds or joins
   bool asked_to_join_ = false;
   NodeName asked_seed_;  // set with it
