@@ -130,7 +130,8 @@ Result<SegmentInbox> SegmentInbox::open_beside(const std::string& address) {
 SegmentInbox::SegmentInbox(SegmentInbox&& other) noexcept
     : descriptor_(std::move(other.descriptor_)),
       place_(std::move(other.place_)),
-      file_(std::exchange(other.file_, {})) {}
+      file_(std::exchange(other.file_, {})),
+      spare_(std::move(other.spare_)) {}
 
 SegmentInbox::~SegmentInbox() {
   if (!file_.empty()) (void)::unlink(file_.c_str());
@@ -163,8 +164,12 @@ bool SegmentInbox::send(std::string_view place, const HandedOver& what, int desc
   return sent == static_cast<ssize_t>(bytes.size());
 }
 
-std::optional<HandedOver> SegmentInbox::receive() const {
+std::optional<HandedOver> SegmentInbox::receive() {
   while (true) {
+    // The kernel drops a descriptor for which none is free, and the sender cannot know. Before that of the last
+    // datagram was closed, there may have been none to take back.
+    spare_.take_back();
+    (void)spare_.give_up();
     std::array<std::byte, kDatagramBytes + 1> bytes{};
     iovec part{.iov_base = bytes.data(), .iov_len = bytes.size()};
     Control control{};
@@ -175,7 +180,10 @@ std::optional<HandedOver> SegmentInbox::receive() const {
     message.msg_controllen = control.bytes.size();
     const ssize_t size = ::recvmsg(descriptor_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return std::nullopt;
+    if (size < 0) {
+      spare_.take_back();
+      return std::nullopt;
+    }
     std::optional<HandedOver> what = decode(std::span(bytes).first(static_cast<std::size_t>(size)));
     const bool well_formed = what.has_value();
     if (!well_formed) what.emplace();  // its descriptors must be closed all the same

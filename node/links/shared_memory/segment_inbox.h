@@ -12,6 +12,7 @@
 
 #include "messages/error.h"
 #include "node/file_descriptor.h"
+#include "node/spare_descriptor.h"
 
 namespace troupe::detail {
 
@@ -61,16 +62,19 @@ class SegmentInbox {
   [[nodiscard]] bool send(std::string_view place, const HandedOver& what, int descriptor) const;
 
   /// Returns the next datagram of a process of this user; nullopt if there is none. Others are dropped, as malformed
-  /// ones are.
-  [[nodiscard]] std::optional<HandedOver> receive() const;
+  /// ones are. Where no descriptor is free, there is one for each datagram whose file is closed before the next call.
+  [[nodiscard]] std::optional<HandedOver> receive();
 
  private:
   SegmentInbox(FileDescriptor descriptor, std::string place, std::string file)
-      : descriptor_(std::move(descriptor)), place_(std::move(place)), file_(std::move(file)) {}
+      : descriptor_(std::move(descriptor)), place_(std::move(place)), file_(std::move(file)) {
+    spare_.take_back();
+  }
 
   FileDescriptor descriptor_;
   std::string place_;
-  std::string file_;  ///< removed in the destructor; may be empty
+  std::string file_;       ///< removed in the destructor; may be empty
+  SpareDescriptor spare_;  ///< the thread that receives; makes room for that of a datagram
 };
 
 }  // namespace troupe::detail

@@ -148,8 +148,8 @@ class SharedLink final : public Link, private LinkSink {
 
   const SharedLinkOptions options_;
   const std::unique_ptr<Link> inner_;
-  const detail::SegmentInbox inbox_;
-  std::mutex inbox_mutex_;  ///< held while datagrams are taken from inbox_ and obeyed
+  detail::SegmentInbox inbox_;  ///< any thread sends
+  std::mutex inbox_mutex_;      ///< held while datagrams are taken from inbox_ and obeyed
   const std::shared_ptr<detail::SegmentPool> pool_;
   const std::shared_ptr<detail::GpuBlockPool> gpu_pool_;
   const std::shared_ptr<std::atomic<std::size_t>> kept_bytes_;  ///< of copies that stay with their tensors

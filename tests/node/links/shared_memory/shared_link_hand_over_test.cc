@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_killed_process_leaves_its_ring_and_comes_again, *boost::u
 BOOST_AUTO_TEST_CASE(a_ring_with_impossible_bytes_ends_the_connection) {
   using detail::SharedControl;
   Hostile two;
-  const auto inbox = detail::SegmentInbox::open_beside(place_of("hostile-inbox")).value();
+  auto inbox = detail::SegmentInbox::open_beside(place_of("hostile-inbox")).value();
   const detail::InboxToken token = detail::random_inbox_token();
   const auto control_of_b = [&](SharedControl::Kind kind) {
     std::optional<SharedControl> found;
@@ -191,31 +191,55 @@ BOOST_AUTO_TEST_CASE(a_ring_with_impossible_bytes_ends_the_connection) {
   BOOST_TEST(use_of(two.b).refused == 1U);
 }
 
-/// No descriptor can be opened as long as it lives; those that are open can be polled.
-class NoDescriptors {
+detail::FileDescriptor open_null() { return detail::FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
+/// No descriptor of this number or above can be opened as long as it lives; those that are open can be polled.
+class NoDescriptorsFrom {
  public:
-  NoDescriptors() {
+  explicit NoDescriptorsFrom(int number) {
     getrlimit(RLIMIT_NOFILE, &limit_);
-    const detail::FileDescriptor next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    const rlimit none{.rlim_cur = static_cast<rlim_t>(next.get()), .rlim_max = limit_.rlim_max};
+    const rlimit none{.rlim_cur = static_cast<rlim_t>(number), .rlim_max = limit_.rlim_max};
     setrlimit(RLIMIT_NOFILE, &none);
   }
-  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &limit_); }
-  NoDescriptors(const NoDescriptors&) = delete;
-  NoDescriptors& operator=(const NoDescriptors&) = delete;
+  ~NoDescriptorsFrom() { setrlimit(RLIMIT_NOFILE, &limit_); }
+  NoDescriptorsFrom(const NoDescriptorsFrom&) = delete;
+  NoDescriptorsFrom& operator=(const NoDescriptorsFrom&) = delete;
 
  private:
   rlimit limit_{};
 };
 
+// Two sizes of blocks: two segments, one after the other.
+BOOST_AUTO_TEST_CASE(segments_arrive_where_no_descriptor_is_free) {
+  Two two;
+  const Frames sent{random_frame(kMib, two.random), random_frame(4 * kMib, two.random)};
+  Frames message{frame_of("header"), frame_of("body"), sent[0], sent[1]};
+  two.a.link->share("b", message);
+  message.insert(message.begin(), frame_of("session"));
+  const NoDescriptorsFrom none(open_null().get());
+  for (std::size_t i = 1; i <= 2; ++i) {  // again, with segments that b has
+    two.a.link->send("b", LinkLane::bulk, message);
+    two.b.sink.wait_messages(i);
+    const Frames arrived = two.b.sink.messages().at(i - 1).frames;
+    BOOST_TEST(equal(arrived.at(3), sent[0]));
+    BOOST_TEST(equal(arrived.at(4), sent[1]));
+  }
+  BOOST_TEST(use_of(two.b).refused == 0U);
+  BOOST_TEST(!open_null().is_open());  // what made room for a segment is held again
+}
+
 BOOST_AUTO_TEST_CASE(a_segment_for_which_no_descriptor_was_free_is_handed_over_again) {
+  // Below these no number is free, whatever the nodes give up.
+  std::vector<detail::FileDescriptor> low;
+  do low.push_back(open_null());
+  while (low.back().get() < 16);
   Two two;
   const Frame sent = random_frame(4 * kMib, two.random);
   Frames message{frame_of("header"), frame_of("body"), sent};
   two.a.link->share("b", message);
   message.insert(message.begin(), frame_of("session"));
   {
-    const NoDescriptors none;
+    const NoDescriptorsFrom none(low.back().get());
     two.a.link->send("b", LinkLane::bulk, message);
     until([&] { return use_of(two.b).refused > 0; });
   }

@@ -490,7 +490,7 @@ BOOST_AUTO_TEST_CASE(memory_that_does_not_exist_yet_is_refused, *boost::unit_tes
 }
 
 BOOST_AUTO_TEST_CASE(an_inbox_takes_only_whole_datagrams_with_their_descriptor) {
-  const auto inbox = detail::SegmentInbox::open_beside(place_of("inbox")).value();
+  auto inbox = detail::SegmentInbox::open_beside(place_of("inbox")).value();
   const auto sender = detail::SegmentInbox::open_beside(place_of("sender")).value();
   const auto segment = detail::make_segment(8192, detail::Writers::owner).value();
   const detail::HandedOver what{.kind = detail::HandOver::segment,
