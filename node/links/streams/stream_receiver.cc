@@ -88,6 +88,7 @@ Result<Unit> StreamReceiver::listen() {
                       options_.ports ? fmt::format("no port of {} is free at {}", options_.ports->text(), options_.host)
                                      : fmt::format("cannot listen at {}", options_.host));
   }
+  spare_.take_back();
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
@@ -199,8 +200,12 @@ void StreamReceiver::accept_strangers(TimePoint now) {
     FileDescriptor socket(
         ::accept4(listener_.get(), reinterpret_cast<sockaddr*>(&from.bytes), &from.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket.is_open()) {
-      const bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-      if (exhausted) accept_again_ = now + kAcceptPause;  // the connection waits, and poll would tell of it at once
+      const bool has_no_descriptor = errno == EMFILE || errno == ENFILE;
+      const bool has_no_memory = errno == ENOBUFS || errno == ENOMEM;
+      // A stream that is never read would swallow what its peer sends: closed, its packets take the link below.
+      if (has_no_descriptor && turn_away()) continue;
+      // The connection waits, and poll would tell of it at once.
+      if (has_no_descriptor || has_no_memory) accept_again_ = now + kAcceptPause;
       return;
     }
     make_room_for_stranger();
@@ -209,6 +214,17 @@ void StreamReceiver::accept_strangers(TimePoint now) {
                             .peer = {},
                             .prove_by = now + options_.proof_patience});
   }
+}
+
+bool StreamReceiver::turn_away() {
+  if (!spare_.give_up()) {
+    spare_.take_back();  // another thread was faster last time
+    return false;
+  }
+  const bool was_accepted = FileDescriptor(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)).is_open();
+  spare_.take_back();
+  if (was_accepted) refuse("closed a connection: this process may open no more descriptors");
+  return was_accepted;
 }
 
 /// Ends the oldest stranger if there are as many as may be.

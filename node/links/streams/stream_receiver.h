@@ -23,6 +23,7 @@
 #include "node/links/streams/in_stream.h"
 #include "node/links/streams/stream_keys.h"
 #include "node/links/wake_up.h"
+#include "node/spare_descriptor.h"
 
 namespace troupe::detail {
 
@@ -88,6 +89,8 @@ class StreamReceiver {
   [[nodiscard]] bool take_orders(TimePoint now);
   void poll_connections();
   void accept_strangers(TimePoint now);
+  /// Closes the next connection, for which no descriptor is free. Returns false if that is not possible either.
+  [[nodiscard]] bool turn_away();
   void make_room_for_stranger();
   [[nodiscard]] Keep read(Connection& connection);
   [[nodiscard]] Keep prove(Connection& connection, const Preamble& preamble);
@@ -114,6 +117,7 @@ class StreamReceiver {
   std::vector<Connection> connections_;    ///< the thread
   std::vector<NodeLife> proved_;           ///< the thread; whose streams have just begun
   std::optional<TimePoint> accept_again_;  ///< the thread; there were no descriptors
+  SpareDescriptor spare_;                  ///< set before the thread starts, then the thread; to turn connections away
 
   std::atomic<std::size_t> open_ = 0;
   std::atomic<std::uint64_t> packets_ = 0;

@@ -2,7 +2,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -147,6 +149,30 @@ BOOST_AUTO_TEST_CASE(announced_stream_may_begin_once, *boost::unit_test::label("
   ends.start(kOne, id, key, port.value());  // what was recorded comes again
   ends.wait([&] { return ends.refused.size() == 1; });
   BOOST_TEST(ends.arrived.size() == 1U);
+}
+
+// The sender then takes another way: nothing is written to a stream that is never read.
+BOOST_AUTO_TEST_CASE(stream_for_which_no_descriptor_is_free_is_closed) {
+  StreamEnds ends;
+  ends.open(kOne);  // both threads run
+  ends.wait([&] { return ends.arrived.size() == 1; });
+  for (long i = 1; i <= 2; ++i) {
+    const detail::StreamId id = detail::random_stream_id();
+    const detail::StreamKey key = testing::key_of_test();
+    const auto port = ends.receiver.expect({"b", {1, 2}}, id, key, detail::Cipher::chacha20_poly1305);
+    detail::FileDescriptor last(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    rlimit limit{};
+    BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    const rlimit full{.rlim_cur = static_cast<rlim_t>(last.get()) + 1, .rlim_max = limit.rlim_max};
+    BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &full) == 0);
+    last.close();  // for the sender's end
+    ends.start({"b", {1, 2}}, id, key, port.value());
+    ends.wait([&] { return std::ssize(ends.ended) == i; });
+    BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    BOOST_TEST(ends.changes.read([&] { return ends.ended.back().peer.name; }) == "b");
+  }
+  ends.send("a", "text");  // the one that was open before stays
+  ends.wait([&] { return ends.arrived.size() == 2; });
 }
 
 BOOST_AUTO_TEST_CASE(port_of_the_first_node_is_left_to_it) {
