@@ -75,14 +75,21 @@ int fail(std::string_view why) {
 
 std::string list_of(const std::vector<ClusterView>& clusters) {
   std::vector<std::string> names;
-  for (const ClusterView& cluster : clusters)
-    names.push_back(printable(fmt::format("{} ({})", cluster.name, cluster.id)));
+  for (const ClusterView& cluster : clusters) {
+    const std::string silence = cluster.problem.empty() ? "" : fmt::format(", its launcher: {}", cluster.problem);
+    names.push_back(printable(fmt::format("{} ({}{})", cluster.name, cluster.id, silence)));
+  }
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string nothing_found(const std::string& wanted, const std::vector<ClusterView>& all) {
   if (all.empty()) return "no cluster of yours runs here";
-  return fmt::format("no cluster \"{}\" runs here; there are: {}", wanted, list_of(all));
+  // One whose launcher does not answer has its id only: it may be the one that is meant.
+  const bool all_answer = std::ranges::all_of(all, [](const ClusterView& each) { return each.problem.empty(); });
+  const std::string what = wanted.empty()
+                               ? "no cluster tells its nodes"
+                               : fmt::format("no cluster \"{}\" {}", wanted, all_answer ? "runs here" : "answers here");
+  return fmt::format("{}; there are: {}", what, list_of(all));
 }
 
 std::string no_such_node(const std::string& node, const std::set<std::string>& there) {

@@ -31,7 +31,7 @@ enum class Nodes { no, yes };
 /// Prints "troupe: WHY" on standard error. Returns the exit status of a failure.
 int fail(std::string_view why);
 
-/// Returns "digits (4f2a...)" for each, for error texts.
+/// Returns "digits (4f2a...)" for each, for error texts, and why its launcher does not answer.
 [[nodiscard]] std::string list_of(const std::vector<ClusterView>& clusters);
 
 /// Returns why nothing is meant by `wanted`, if there are `all`.

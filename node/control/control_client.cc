@@ -28,7 +28,11 @@ std::optional<OpenQuestion> OpenQuestion::begin(const ControlQuestion& question)
   open.answer_.from = question.to;
   open.socket_ = detail::connect_to(question.to);
   if (!open.socket_.is_open()) {
-    open.end(errno == ECONNREFUSED ? kNobody : fmt::format("it cannot be asked: {}", strerror(errno)));
+    switch (errno) {
+      case ECONNREFUSED: open.end(kNobody); break;
+      case EAGAIN: open.end(kFull); break;
+      default: open.end(fmt::format("it cannot be asked: {}", strerror(errno)));
+    }
     return open;
   }
   const detail::ControlPeer peer = detail::peer_of(open.socket_);

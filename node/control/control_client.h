@@ -40,6 +40,9 @@ class OpenQuestion {
   /// The problem of a node that has ended, or is none yet.
   static constexpr const char* kNobody = "no process answers there any more";
 
+  /// The problem of a process that has taken none of the last questions. Its pid and user are unknown.
+  static constexpr const char* kFull = "no answer: it has not taken the questions before this one";
+
   /// Sends the question, without blocking; nullopt for a process of another user.
   [[nodiscard]] static std::optional<OpenQuestion> begin(const ControlQuestion& question);
 

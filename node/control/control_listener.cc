@@ -13,6 +13,12 @@ namespace {
 
 bool must_wait() { return errno == EAGAIN || errno == EINTR; }
 
+/// Returns whether the client is gone. One that only writes no more may still wait for its answer.
+bool has_hung_up(const FileDescriptor& socket) {
+  pollfd one{socket.get(), 0, 0};
+  return ::poll(&one, 1, 0) == 1;
+}
+
 }  // namespace
 
 void ControlListener::add_polled(std::vector<pollfd>& polled) const {
@@ -28,7 +34,8 @@ void ControlListener::work(Time now) {
   std::erase_if(connections_, [&](Connection& connection) {
     if (connection.due <= now) return true;
     if (!connection.asked && read(connection) == Outcome::over) return true;
-    return connection.answer && write(connection) == Outcome::over;
+    return connection.answer ? write(connection) == Outcome::over
+                             : connection.asked && has_hung_up(connection.socket);  // poll(2) would tell of it at once
   });
 }
 

@@ -75,6 +75,7 @@ ClusterView assemble(const std::string& id, uid_t user, Parts parts) {
         const bool speaks = launched.end.empty() && answer != parts.nodes.end();
         NodeView view = speaks ? view_of(launched.name, answer->second) : view_of(launched);
         if (view.problem == OpenQuestion::kNobody) view = view_of(launched);  // asked by the agent of its host
+        if (view.pid == 0) view.pid = launched.pid;
         view.rank = rank++;
         view.host = launched.host;
         add(std::move(view));
@@ -277,9 +278,16 @@ bool ClusterView::all_answer() const {
 }
 
 std::vector<ClusterView> views_of(const std::vector<ControlAnswer>& answers) {
+  constexpr uid_t kUnknown = detail::ControlPeer{}.user;
+  std::map<std::string, std::set<uid_t>> users;
+  for (const ControlAnswer& answer : answers) {
+    if (answer.user != kUnknown) users[answer.from.cluster_id].insert(answer.user);
+  }
   std::map<std::pair<std::string, uid_t>, Parts> clusters;
   for (const ControlAnswer& answer : answers) {
-    Parts& parts = clusters[{answer.from.cluster_id, answer.user}];
+    const auto known = users.find(answer.from.cluster_id);
+    const bool is_clear = answer.user == kUnknown && known != users.end() && known->second.size() == 1;
+    Parts& parts = clusters[{answer.from.cluster_id, is_clear ? *known->second.begin() : answer.user}];
     if (answer.from.node.empty()) parts.launcher = answer;
     else parts.nodes.emplace(answer.from.node, answer);
   }

@@ -36,7 +36,8 @@ struct ClusterView {
 };
 
 /// Combines the answers of launchers (to "nodes") and nodes (to "status"), by user and cluster id: what another user's
-/// process says belongs to no cluster of this one, whatever id it gives itself. Includes nodes that only others report.
+/// process says belongs to no cluster of this one, whatever id it gives itself. A process that could not be asked,
+/// whose user is unknown, counts to the cluster of its id if there is one only. Includes nodes that only others report.
 [[nodiscard]] std::vector<ClusterView> views_of(const std::vector<ControlAnswer>& answers);
 
 /// Returns whether its processes are known to be of another user. Only root sees such clusters; what they say of

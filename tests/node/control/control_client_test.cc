@@ -41,6 +41,16 @@ BOOST_AUTO_TEST_CASE(one_that_is_silent_costs_its_patience_once_and_hides_no_oth
   BOOST_TEST((took < 400ms));
 }
 
+BOOST_AUTO_TEST_CASE(one_that_has_not_taken_many_questions_does_not_answer) {
+  const ControlName stopped = fresh_control_name("stopped");
+  const detail::FileDescriptor listening = detail::listen_at(stopped);
+  std::vector<detail::FileDescriptor> before;
+  do before.push_back(detail::connect_to(stopped));
+  while (before.back().is_open());
+  const auto answers = ask({{stopped, "status"}}, 20s);
+  BOOST_TEST(answers.at(0).problem == "no answer: it has not taken the questions before this one");
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_answer_is_a_problem) {
   const ControlName empty = fresh_control_name("empty");
   const ControlName endless = fresh_control_name("endless");

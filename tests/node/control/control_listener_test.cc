@@ -98,6 +98,24 @@ BOOST_AUTO_TEST_CASE(an_answer_may_come_later) {
   BOOST_TEST(later.connections() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_client_that_goes_before_its_answer_is_known_costs_no_turns) {
+  const ControlName other = testing::fresh_control_name();
+  ControlListener later(other, ControlListener::AnswerOrLater(
+                                   [](std::string_view, std::uint64_t) { return std::optional<std::string>(); }));
+  FileDescriptor gone = connect_to(other);
+  const FileDescriptor waiting = connect_to(other);
+  say(gone, "a\n");
+  say(waiting, "b\n");
+  BOOST_TEST(::shutdown(waiting.get(), SHUT_WR) == 0);  // it has no other question
+  later.work(now);
+  gone.close();
+  later.work(now);
+  BOOST_TEST(later.connections() == 1U);
+  std::vector<pollfd> polled;
+  later.add_polled(polled);
+  BOOST_TEST(::poll(polled.data(), polled.size(), 0) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_question_may_come_in_pieces_and_is_waited_for_without_blocking) {
   const FileDescriptor socket = connect();
   work();

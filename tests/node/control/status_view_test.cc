@@ -68,6 +68,22 @@ BOOST_AUTO_TEST_CASE(a_program_on_another_host_that_has_not_joined_runs_and_is_n
   BOOST_TEST((states(views[0]) == Texts{"z: runs, and is no node yet"}));
 }
 
+// Without a connection the kernel does not say whose process it is.
+BOOST_AUTO_TEST_CASE(a_node_that_could_not_be_asked_stays_in_its_cluster, *boost::unit_test::label("attack")) {
+  const auto of = [](uid_t user, ControlAnswer answer) {
+    answer.user = user;
+    return answer;
+  };
+  const ControlAnswer full{{"4f2a", "z"}, 0, "", OpenQuestion::kFull};
+  const LaunchReport launch{"digits", "", 1s, {{"z", 101, "", ""}}};
+  const auto views = views_of({full, of(::geteuid(), launcher(launch))});
+  BOOST_TEST_REQUIRE(views.size() == 1U);
+  BOOST_TEST((states(views[0]) == Texts{"z: no answer: it has not taken the questions before this one"}));
+  BOOST_TEST(views[0].nodes[0].pid == 101);  // from its launcher
+  // Of two users who say the same id either may have it.
+  BOOST_TEST(views_of({full, of(1000, launcher(launch)), of(1001, launcher(launch))}).size() == 3U);
+}
+
 BOOST_AUTO_TEST_CASE(clusters_are_kept_apart_by_id_and_need_no_launcher) {
   NodeReport alone = testing::sample_node_report();
   alone.members = {"ps0"};
