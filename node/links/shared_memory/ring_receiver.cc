@@ -112,9 +112,17 @@ void RingReceiver::drain(std::uint32_t bell) {
     run = ring->run;
     wait_until_served(lock, *ring);
   }
-  (void)deliver(*ring, run, kPacketsLeftMax);
-  const std::lock_guard lock(mutex_);
-  ring->is_drained = false;
+  const auto finish = [&] {
+    const std::lock_guard lock(mutex_);
+    ring->is_drained = false;
+  };
+  try {
+    (void)deliver(*ring, run, kPacketsLeftMax);
+  } catch (...) {
+    finish();
+    throw;
+  }
+  finish();
 }
 
 void RingReceiver::remove(std::uint32_t bell) {
