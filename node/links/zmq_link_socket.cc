@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -46,6 +47,20 @@ zmq::message_t to_message(const Frame& frame) {
   zmq::message_t message(const_cast<std::byte*>(frame.bytes.data()), frame.bytes.size(), release, owner.get());
   (void)owner.release();  // now `release` deletes it, on ZeroMQ's thread
   return message;
+}
+
+/// Returns nothing if there is no memory for all of them.
+std::vector<zmq::message_t> to_messages(const Frames& frames) {
+  try {
+    std::vector<zmq::message_t> messages;
+    messages.reserve(frames.size());
+    for (const Frame& frame : frames) messages.push_back(to_message(frame));
+    return messages;
+  } catch (const std::bad_alloc&) {
+    return {};
+  } catch (const zmq::error_t&) {  // ENOMEM
+    return {};
+  }
 }
 
 Frame to_frame(zmq::message_t&& message) {
@@ -254,13 +269,15 @@ Result<Unit> ZmqSocket::connect(const std::string& address) {
 }
 
 bool ZmqSocket::send(const Frames& frames) {
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    const bool more = i + 1 < frames.size();
+  // Before the first is sent: of a message that has begun the other frames must follow.
+  std::vector<zmq::message_t> messages = to_messages(frames);
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const bool more = i + 1 < messages.size();
     try {
       const auto flags = zmq::send_flags::dontwait | (more ? zmq::send_flags::sndmore : zmq::send_flags::none);
       // A refusal after the first frame means that the connection just ended: the other frames must still be sent, and
       // are dropped like the first.
-      if (!impl_->socket.send(to_message(frames[i]), flags) && i == 0) return false;
+      if (!impl_->socket.send(messages[i], flags) && i == 0) return false;
     } catch (const zmq::error_t& cause) {
       if (cause.num() == EINTR) {
         --i;

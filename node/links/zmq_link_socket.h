@@ -76,7 +76,7 @@ class ZmqSocket {
   [[nodiscard]] Result<Unit> connect(const std::string& address);
 
   /// Queues one message without copying large frames. Returns false, and takes nothing, if the queue is full or there
-  /// is no connection. A message to a closed connection is dropped.
+  /// is no connection. A message to a closed connection is dropped, and one for which there is no memory, as a whole.
   [[nodiscard]] bool send(const Frames& frames);
 
   /// Returns the next message that has arrived. Its frames own ZeroMQ's memory. A message with more than frames_max

@@ -24,6 +24,7 @@
 
 #include "node/links/zmq_link_parts.h"
 #include "tests/node/links/child_node.h"
+#include "tests/support/counting_new.h"
 #include "tests/support/recording_sink.h"
 
 namespace troupe {
@@ -512,6 +513,36 @@ BOOST_AUTO_TEST_CASE(two_spellings_of_an_address_are_one_peer) {
   a.sink.wait_messages(1);
   BOOST_TEST(a.sink.ups().size() == 1U);
   BOOST_TEST(b.sink.ups().size() == 1U);
+}
+
+// Its first frames would become those of the next message.
+BOOST_AUTO_TEST_CASE(a_message_for_which_there_is_no_memory_is_dropped_whole) {
+  ZmqContext context;
+  ZmqSocket receiver = ZmqSocket::open(context, ZmqSocket::Kind::router, kNoLimits).value();
+  Stranger sender(receiver.bind("tcp://127.0.0.1:*").value());
+  const Frames message{frame_of("first"), frame_of(std::string(1'000, 'x')), frame_of("last")};
+  bool was_refused = true;
+  std::size_t dropped = 0;
+  for (std::size_t n = 1; was_refused; ++n) {
+    while (!sender.socket.has_news(true)) sender.wait();
+    bool was_sent = false;
+    {
+      const testing::RefusedAllocation refused(n);
+      was_sent = sender.socket.send(message);
+      was_refused = refused.happened();
+    }
+    BOOST_TEST_REQUIRE(was_sent);
+    if (was_refused) ++dropped;
+  }
+  BOOST_TEST(dropped > 1U);
+  sender.send({frame_of("end")});
+  std::vector<std::size_t> sizes;
+  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  while (sizes.empty() || sizes.back() != 2U) {  // the name of the connection, and "end"
+    BOOST_REQUIRE(std::chrono::steady_clock::now() < deadline);
+    if (const auto arrived = receiver.receive()) sizes.push_back(arrived->size());
+  }
+  BOOST_TEST((sizes == std::vector<std::size_t>{4, 2}));
 }
 
 /// A peer has up to two connections, each watched by another socket.
