@@ -55,13 +55,13 @@ class AuditLog::Writer {
   std::condition_variable changed_;  // there is work
   std::condition_variable ended_;
   std::condition_variable is_told_;
-  AuditMerge merge_;             // guarded by mutex_
-  TellHead tell_;                // guarded by mutex_
-  std::uint64_t tells_now_ = 0;  // how often the head was to be told at once; guarded by mutex_
-  std::uint64_t told_now_ = 0;   // how many of these are done; guarded by mutex_
-  bool closing_ = false;         // guarded by mutex_
-  bool has_ended_ = false;       // guarded by mutex_
-  bool is_left_ = false;         // the log is gone; guarded by mutex_
+  AuditMerge merge_;                      // guarded by mutex_
+  std::shared_ptr<const TellHead> tell_;  // guarded by mutex_; a pointer, so that a copy needs no memory
+  std::uint64_t tells_now_ = 0;           // how often the head was to be told at once; guarded by mutex_
+  std::uint64_t told_now_ = 0;            // how many of these are done; guarded by mutex_
+  bool closing_ = false;                  // guarded by mutex_
+  bool has_ended_ = false;                // guarded by mutex_
+  bool is_left_ = false;                  // the log is gone; guarded by mutex_
 };
 
 Result<std::shared_ptr<AuditLog>> AuditLog::open(AuditLogOptions options) {
@@ -113,9 +113,10 @@ void AuditLog::Writer::add(AuditEntry entry) {
 }
 
 void AuditLog::Writer::tell_head(TellHead tell) {
+  auto teller = std::make_shared<const TellHead>(std::move(tell));
   {
     const std::lock_guard lock(mutex_);
-    tell_ = std::move(tell);
+    tell_ = std::move(teller);
     ++tells_now_;
   }
   changed_.notify_one();
@@ -167,7 +168,8 @@ void AuditLog::Writer::tell(const TellHead& tell, TimePoint now, bool at_once) {
 void AuditLog::Writer::run() {
   for (bool is_last = false; !is_last;) {
     std::vector<AuditMerge::Counted> counted;
-    TellHead teller;
+    std::shared_ptr<const TellHead> teller;
+    std::uint64_t dropped = 0;
     std::uint64_t tells_now = 0;
     bool at_once = false;
     {
@@ -181,11 +183,17 @@ void AuditLog::Writer::run() {
       is_last = closing_;
       tells_now = tells_now_;
       at_once = told_now_ < tells_now;
-      counted = is_last || at_once ? merge_.take_all() : merge_.take(std::chrono::steady_clock::now());
+      try {
+        counted = is_last || at_once ? merge_.take_all() : merge_.take(std::chrono::steady_clock::now());
+      } catch (const std::bad_alloc&) {
+        dropped = merge_.drop_all();
+      }
       teller = tell_;
     }
+    unsaid_ += dropped;
+    lost_ += dropped;
     for (const AuditMerge::Counted& each : counted) write(each);
-    tell(teller, std::chrono::steady_clock::now(), at_once);
+    if (teller) tell(*teller, std::chrono::steady_clock::now(), at_once);
     if (!at_once) continue;
     const std::lock_guard lock(mutex_);
     told_now_ = tells_now;

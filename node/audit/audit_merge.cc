@@ -1,6 +1,7 @@
 #include "node/audit/audit_merge.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -47,6 +48,17 @@ void AuditMerge::add(AuditEntry entry, TimePoint now, WallTime time) {
 
 std::vector<AuditMerge::Counted> AuditMerge::take(TimePoint now) {
   std::vector<Counted> taken = std::exchange(ready_, {});
+  try {
+    take_due(taken, now);
+  } catch (const std::bad_alloc&) {
+    ready_ = std::move(taken);
+    throw;
+  }
+  return taken;
+}
+
+// A count is set to zero once its entry is copied.
+void AuditMerge::take_due(std::vector<Counted>& taken, TimePoint now) {
   for (auto& [event, lines] : lines_) {
     for (auto at = lines.repeats.begin(); at != lines.repeats.end();) {
       auto& [entry, repeats] = *at;
@@ -55,29 +67,56 @@ std::vector<AuditMerge::Counted> AuditMerge::take(TimePoint now) {
         continue;
       }
       if (repeats.due <= now) {
-        if (lines.take(now)) taken.push_back({entry, std::exchange(repeats.count, 0), repeats.time});
+        if (lines.take(now)) {
+          taken.push_back({entry, repeats.count, repeats.time});
+          repeats.count = 0;
+        }
         repeats.due = now + kMergedFor;
       }
       ++at;
     }
     if (lines.others.count == 0 || lines.others.due > now) continue;
-    taken.push_back({{.event = event, .reason = kOthers}, std::exchange(lines.others.count, 0), lines.others.time});
+    taken.push_back({{.event = event, .reason = kOthers}, lines.others.count, lines.others.time});
+    lines.others.count = 0;
     lines.others.due = now + kOthersEvery;
   }
-  return taken;
 }
 
 std::vector<AuditMerge::Counted> AuditMerge::take_all() {
   std::vector<Counted> taken = std::exchange(ready_, {});
-  for (auto& [event, lines] : lines_) {
-    for (const auto& [entry, repeats] : lines.repeats) {
-      if (repeats.count > 0) taken.push_back({entry, repeats.count, repeats.time});
-    }
-    if (lines.others.count > 0)
-      taken.push_back({{.event = event, .reason = kOthers}, lines.others.count, lines.others.time});
+  try {
+    take_counts(taken);
+  } catch (const std::bad_alloc&) {
+    ready_ = std::move(taken);
+    throw;
   }
   lines_.clear();
   return taken;
+}
+
+void AuditMerge::take_counts(std::vector<Counted>& taken) {
+  for (auto& [event, lines] : lines_) {
+    for (auto& [entry, repeats] : lines.repeats) {
+      if (repeats.count == 0) continue;
+      taken.push_back({entry, repeats.count, repeats.time});
+      repeats.count = 0;
+    }
+    if (lines.others.count == 0) continue;
+    taken.push_back({{.event = event, .reason = kOthers}, lines.others.count, lines.others.time});
+    lines.others.count = 0;
+  }
+}
+
+std::uint64_t AuditMerge::drop_all() noexcept {
+  std::uint64_t count = 0;
+  for (const Counted& each : ready_) count += each.count;
+  for (const auto& [event, lines] : lines_) {
+    for (const auto& [entry, repeats] : lines.repeats) count += repeats.count;
+    count += lines.others.count;
+  }
+  ready_.clear();
+  lines_.clear();
+  return count;
 }
 
 std::optional<TimePoint> AuditMerge::next_due() const {

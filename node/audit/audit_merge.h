@@ -40,11 +40,15 @@ class AuditMerge {
 
   void add(AuditEntry entry, TimePoint now, WallTime time);
 
-  /// Returns what is to be written by `now`, in order.
+  /// Returns what is to be written by `now`, in order. What could not be taken without memory (std::bad_alloc) stays,
+  /// as it does with `take_all`.
   [[nodiscard]] std::vector<Counted> take(TimePoint now);
 
   /// Returns all that was added and not taken.
   [[nodiscard]] std::vector<Counted> take_all();
+
+  /// Forgets all that was added and not taken. Returns how many entries that were.
+  [[nodiscard]] std::uint64_t drop_all() noexcept;
 
   /// Returns whether `take` has something at once.
   [[nodiscard]] bool is_ready() const { return !ready_.empty(); }
@@ -66,6 +70,9 @@ class AuditMerge {
     Repeats others;
     [[nodiscard]] bool take(TimePoint now);
   };
+
+  void take_due(std::vector<Counted>& taken, TimePoint now);
+  void take_counts(std::vector<Counted>& taken);
 
   std::vector<Counted> ready_;
   std::map<AuditEvent, Lines> lines_;

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include <mutex>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -25,6 +27,7 @@
 
 #include "node/audit/audit_chain.h"
 #include "node/audit/audit_command.h"
+#include "tests/support/counting_new.h"
 #include "tests/support/temporary_directory.h"
 
 namespace troupe {
@@ -284,6 +287,31 @@ BOOST_AUTO_TEST_CASE(what_could_not_be_told_without_memory_is_told_later) {
   });
   BOOST_TEST(soon([&] { return told.lines().size() == 1U; }));
   log->close();
+}
+
+BOOST_AUTO_TEST_CASE(a_log_without_memory_loses_lines_and_goes_on) {
+  const TemporaryDirectory directory;
+  const fs::path path = directory.path() / "ps0.audit";
+  const auto log = AuditLog::open({.path = path, .node = "ps0"}).value();
+  std::promise<void> is_short;
+  std::optional<testing::RefusedAllocation> refused_one;
+  std::array<std::byte, 64> as_large_as_what_tellers_know{};
+  log->tell_head([&is_short, &refused_one, as_large_as_what_tellers_know](std::uint64_t, const AuditHash&) {
+    if (refused_one) return;
+    (void)as_large_as_what_tellers_know;
+    refused_one.emplace(1);  // of the log's thread: its next one
+    is_short.set_value();
+  });
+  BOOST_REQUIRE((is_short.get_future().wait_for(std::chrono::seconds{10}) == std::future_status::ready));
+  log->add(refused("worker1"));
+  BOOST_TEST(soon([&] { return log->lost() == 1; }));
+  log->add(refused("worker2"));
+  BOOST_TEST(log->close());
+  const auto lines = lines_of(path);
+  BOOST_TEST_REQUIRE(lines.size() == 4U);
+  BOOST_TEST(lines[1]["event"] == "lost");
+  BOOST_TEST(lines[1]["count"] == 1U);
+  BOOST_TEST(lines[2]["peer"] == "worker2");
 }
 
 BOOST_AUTO_TEST_CASE(a_line_that_came_too_soon_after_a_telling_is_told_later_without_another_line) {

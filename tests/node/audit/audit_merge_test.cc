@@ -4,11 +4,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "tests/support/counting_new.h"
 
 namespace troupe {
 namespace {
@@ -109,6 +112,31 @@ BOOST_AUTO_TEST_CASE(a_flood_of_any_texts_makes_few_lines_and_loses_no_count,
   BOOST_TEST(counted == static_cast<std::uint64_t>(kSeconds * kEachSecond));
   BOOST_TEST(lines <= 32U + kSeconds + kSeconds / 10 + 1);
   BOOST_TEST(lines >= 1000U);
+}
+
+// Whichever allocation fails.
+BOOST_AUTO_TEST_CASE(what_could_not_be_taken_without_memory_stays_and_is_counted_when_it_is_dropped) {
+  enum class End { taken, all_taken, dropped };
+  for (const End end : {End::taken, End::all_taken, End::dropped}) {
+    bool was_refused = true;
+    for (std::size_t n = 1; was_refused; ++n) {
+      AuditMerge merge;
+      for (int i = 0; i < 3; ++i) {
+        for (const char* const peer : {"a peer whose name needs memory of its own", "another peer with a long name"})
+          merge.add(refusal(peer), kStart, kDay);
+      }
+      try {
+        const testing::RefusedAllocation refused(n);
+        (void)(end == End::all_taken ? merge.take_all() : merge.take(kStart + 2s));
+        was_refused = refused.happened();
+        continue;
+      } catch (const std::bad_alloc&) {
+      }
+      const std::uint64_t dropped = end == End::dropped ? merge.drop_all() : 0;
+      BOOST_TEST(dropped + sum(end == End::all_taken ? merge.take_all() : merge.take(kStart + 4s)) == 6U);
+      BOOST_TEST(merge.take_all().empty());
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(long_texts_are_cut_off) {
