@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "node/visible_text.h"
+
 namespace troupe {
 
 namespace {
@@ -36,20 +38,9 @@ std::string detail::entry_text(std::string_view text) {
     return fmt::format("{} [{} more bytes]", entry_text(text.substr(0, end)), text.size() - end);
   }
   std::string shown;
-  shown.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-    if (byte == '\n') {
-      shown += "\n    ";
-    } else if (byte == 0xC2 && next >= 0x80 && next < 0xA0) {  // a control character of two bytes in UTF-8
-      shown += fmt::format("\\x{:02x}", next);
-      ++i;
-    } else if ((byte < ' ' && byte != '\t') || byte == 0x7f) {
-      shown += fmt::format("\\x{:02x}", byte);
-    } else {
-      shown += text[i];
-    }
+  for (const char each : visible_text(text)) {
+    shown += each;
+    if (each == '\n') shown += "    ";
   }
   return shown;
 }

@@ -33,6 +33,7 @@
 #include "node/keys/keys_command.h"
 #include "node/launch/launcher.h"
 #include "node/launch/local_addresses.h"
+#include "node/visible_text.h"
 
 namespace {
 
@@ -476,10 +477,10 @@ int main(int argc, char** argv) {
     return kUsageError;
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) != 0) return say_unwritten(error.code().value());
-    fmt::print(stderr, "troupe: {}\n", error.what());
+    fmt::print(stderr, "troupe: {}\n", troupe::detail::visible_text(error.what()));
     return 1;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "troupe: {}\n", error.what());
+    fmt::print(stderr, "troupe: {}\n", troupe::detail::visible_text(error.what()));
     return 1;
   }
 }

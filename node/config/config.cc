@@ -15,6 +15,7 @@
 #include "node/config/config_file.h"
 #include "node/config/config_overrides.h"
 #include "node/links/port_range.h"
+#include "node/visible_text.h"
 
 namespace troupe {
 namespace {
@@ -348,7 +349,9 @@ class Builder {
 }  // namespace
 
 ConfigError::ConfigError(std::vector<std::string> lines)
-    : std::runtime_error(fmt::format("{}", fmt::join(lines, "\n"))), lines_(std::move(lines)) {}
+    : std::runtime_error(detail::visible_text(fmt::format("{}", fmt::join(lines, "\n")))), lines_(std::move(lines)) {
+  for (std::string& line : lines_) line = detail::visible_text(line);
+}
 
 ClusterConfig load_config(const std::string& file, const Variables& variables, std::span<const std::string> overrides) {
   GivenConfig given = detail::read_config_file(file);

@@ -88,6 +88,7 @@ struct ClusterConfig {
 /// mean "command"?`
 class ConfigError : public std::runtime_error {
  public:
+  /// The lines have text of files and variables: control characters are shown, as visible_text does.
   explicit ConfigError(std::vector<std::string> lines);
   [[nodiscard]] const std::vector<std::string>& lines() const noexcept { return lines_; }
 

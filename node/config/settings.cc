@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "node/config/string_array.h"
+#include "node/visible_text.h"
 
 namespace troupe {
 namespace {
@@ -204,8 +205,11 @@ struct Describe {
   std::string operator()(const Misfit& raw) const { return raw.what; }
 };
 
+/// Throws. A zero byte of a value would end the text of an exception.
+[[noreturn]] void refuse_text(std::string_view why) { throw std::invalid_argument(detail::visible_text(why)); }
+
 [[noreturn]] void refuse(std::string_view expected, const RawSetting& raw) {
-  throw std::invalid_argument(fmt::format("expected {}, found {}", expected, std::visit(Describe{}, raw)));
+  refuse_text(fmt::format("expected {}, found {}", expected, std::visit(Describe{}, raw)));
 }
 
 std::int64_t checked_integer(const SettingSpec& spec, const RawSetting& raw) {
@@ -242,8 +246,7 @@ std::string checked_choice(const SettingSpec& spec, const RawSetting& raw) {
     rest.remove_prefix(std::min(rest.size(), choices.back().size() + 2));
   }
   if (std::find(choices.begin(), choices.end(), *value) == choices.end()) {
-    throw std::invalid_argument(
-        fmt::format("\"{}\" is not one of {}{}", *value, spec.choices, did_you_mean(*value, choices)));
+    refuse_text(fmt::format("\"{}\" is not one of {}{}", *value, spec.choices, did_you_mean(*value, choices)));
   }
   return *value;
 }
@@ -287,7 +290,7 @@ StringTable checked_table(const RawSetting& raw) {
   if (typed == nullptr) refuse(R"(a table of strings such as {KEY = "value"})", raw);
   for (const auto& [key, value] : *typed) {
     if (key.empty() || key.find('=') != std::string::npos || (key + value).find('\0') != std::string::npos) {
-      throw std::invalid_argument(fmt::format("\"{}\" cannot be an environment variable", key));
+      refuse_text(fmt::format("\"{}\" cannot be an environment variable", key));
     }
     if (key.starts_with("TROUPE_")) throw std::invalid_argument(fmt::format("{} is set by troupe itself", key));
   }

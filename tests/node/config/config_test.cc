@@ -198,6 +198,16 @@ BOOST_AUTO_TEST_CASE(a_list_is_overridden_as_the_file_would_have_it) {
       {R"(command line: role.command: expected an array of strings such as ["./ps", "--fast"], found "["\d"]")"});
 }
 
+BOOST_AUTO_TEST_CASE(errors_show_control_characters_of_a_file_instead_of_passing_them_on,
+                     *boost::unit_test::label("attack")) {
+  const std::string file = write("[cluster]\nnetwork = \"\\u001b[2J\\u0000x\"\n" + std::string(kMinimal));
+  const std::string wanted =
+      R"(cluster.toml:2: cluster.network: "\x1b[2J\x00x" is not one of auto, loopback, keys, trusted)";
+  check_lines(errors_of(file), {wanted});
+  BOOST_CHECK_EXCEPTION(load_config(file, {}, {}), ConfigError,
+                        [&](const ConfigError& error) { return std::string(error.what()).ends_with(wanted); });
+}
+
 BOOST_AUTO_TEST_CASE(ports_are_a_range) {
   BOOST_TEST(load("[cluster]\nports = \"29500-29599\"\n" + std::string(kMinimal)).node.ports == "29500-29599");
   for (const std::string key : {"ports", "stream_ports"}) {

@@ -1,0 +1,13 @@
+// Text of others, as a terminal may get it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace troupe::detail {
+
+/// Returns `text` with control characters as "\x1b": names and messages of peers and files must not command the
+/// terminal. Newlines and tabs stay.
+[[nodiscard]] std::string visible_text(std::string_view text);
+
+}  // namespace troupe::detail
