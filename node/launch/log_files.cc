@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,9 +16,9 @@
 namespace troupe::detail {
 namespace {
 
-/// Opens a file for writing, and empties it. Others may be able to write to the directory: nothing that they planted
-/// there is written to, and nothing is waited for. Returns why not.
-std::string open_new(const std::filesystem::path& path, FileDescriptor& into) {
+/// Opens a file for writing, which no other run opens as long as it is open. Others may be able to write to the
+/// directory: nothing that they planted there is written to, and nothing is waited for. Returns why not.
+std::string open_alone(const std::filesystem::path& path, FileDescriptor& into) {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   FileDescriptor file(open(path.c_str(), kFlags, 0644));
   if (!file.is_open()) return errno == ELOOP ? "it is a symbolic link" : strerror(errno);
@@ -26,9 +27,14 @@ std::string open_new(const std::filesystem::path& path, FileDescriptor& into) {
   if (!S_ISREG(found.st_mode)) return "it is not a regular file";
   if (found.st_uid != ::geteuid()) return fmt::format("it belongs to user {}", found.st_uid);
   if (found.st_nlink != 1) return "it has another name, too";
-  if (::ftruncate(file.get(), 0) != 0) return strerror(errno);
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return "a run that has not ended writes it, give each run a directory of its own";
   into = std::move(file);
   return {};
+}
+
+ConfigError unwritable(const std::filesystem::path& path, std::string_view why) {
+  return ConfigError({fmt::format("command line: --log-dir: cannot write {}: {}", path.string(), why)});
 }
 
 }  // namespace
@@ -43,9 +49,11 @@ LogFiles::LogFiles(const std::filesystem::path& directory, const std::vector<std
   }
   for (const std::string& name : names) {
     File file{directory / (name + ".log"), {}};
-    if (const std::string why = open_new(file.path, file.descriptor); !why.empty())
-      throw ConfigError({fmt::format("command line: --log-dir: cannot write {}: {}", file.path.string(), why)});
+    if (const std::string why = open_alone(file.path, file.descriptor); !why.empty()) throw unwritable(file.path, why);
     files_.push_back(std::move(file));
+  }
+  for (const File& file : files_) {
+    if (::ftruncate(file.descriptor.get(), 0) != 0) throw unwritable(file.path, strerror(errno));
   }
 }
 

@@ -14,8 +14,8 @@ namespace troupe::detail {
 class LogFiles {
  public:
   /// Creates `directory` if necessary and an empty file for each of `names`; an empty `directory`: no files. A file
-  /// that is there must be a regular one of this user, with one name: others may write to the directory. Throws
-  /// ConfigError.
+  /// that is there must be a regular one of this user, with one name: others may write to the directory. What a former
+  /// run left is emptied, a file that a run still writes is not. Throws ConfigError, and empties nothing then.
   LogFiles(const std::filesystem::path& directory, const std::vector<std::string>& names);
 
   /// Appends to the file of `node`. Returns the first error, once; after it the file is not written any more.

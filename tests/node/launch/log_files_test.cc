@@ -44,6 +44,26 @@ BOOST_AUTO_TEST_CASE(each_node_has_a_file_that_begins_empty) {
   BOOST_TEST(content_of(directory.path() / "b.log") == "two\n");
 }
 
+BOOST_AUTO_TEST_CASE(files_of_a_run_that_has_not_ended_are_refused) {
+  const TemporaryDirectory directory;
+  write_to(directory.path() / "z.log", "of yesterday");
+  {
+    detail::LogFiles files(directory.path(), {"a"});
+    BOOST_TEST(files.write(0, "one\n").empty());
+    expect_throw<ConfigError>(
+        [&] {
+          const detail::LogFiles others(directory.path(), {"z", "a"});
+        },
+        "command line: --log-dir: cannot write " + (directory.path() / "a.log").string() +
+            ": a run that has not ended writes it, give each run a directory of its own");
+    BOOST_TEST(content_of(directory.path() / "z.log") == "of yesterday");
+    BOOST_TEST(files.write(0, "two\n").empty());
+    BOOST_TEST(content_of(directory.path() / "a.log") == "one\ntwo\n");
+  }
+  const detail::LogFiles next(directory.path(), {"a"});
+  BOOST_TEST(content_of(directory.path() / "a.log").empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_link_that_somebody_planted_is_not_followed) {
   const TemporaryDirectory directory;
   const std::filesystem::path precious = directory.path() / "precious";
