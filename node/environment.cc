@@ -208,7 +208,7 @@ class Reader {
     if (progress && *progress != "bars" && *progress != "lines") {
       throw EnvironmentError(fmt::format("TROUPE_PROGRESS=\"{}\": expected bars or lines", *progress));
     }
-    result_.shows_bars = progress ? *progress == "bars" : isatty(STDOUT_FILENO) == 1;
+    result_.shows_bars = progress ? *progress == "bars" : can_move_back(variables_) && isatty(STDOUT_FILENO) == 1;
   }
 
   const Variables& variables_;
@@ -217,6 +217,11 @@ class Reader {
 };
 
 }  // namespace
+
+bool can_move_back(const Variables& variables) {
+  const auto terminal = variables.find("TERM");
+  return terminal == variables.end() || terminal->second != "dumb";
+}
 
 int available_cores() {
   const int seen = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

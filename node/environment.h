@@ -61,6 +61,9 @@ class EnvironmentError : public std::runtime_error {
 /// control group has the time of.
 [[nodiscard]] int available_cores();
 
+/// Returns whether a terminal can replace what it shows, as bars need: not if TERM is "dumb".
+[[nodiscard]] bool can_move_back(const Variables& variables);
+
 /// Returns the place that `variables` describe. Throws EnvironmentError.
 [[nodiscard]] NodeEnvironment read_environment(const Variables& variables = process_variables());
 

@@ -81,8 +81,9 @@ LogView make_view(const LaunchPlan& plan, const Variables& variables, RecentLine
   };
   for (const HostPlan& host : plan.hosts) labels.push_back("host " + host.name);
   const auto no_colour = variables.find("NO_COLOR");
+  const bool moves_back = can_move_back(variables);
   return LogView(std::move(labels),
-                 {.is_terminal = {isatty(STDOUT_FILENO) == 1, isatty(STDERR_FILENO) == 1},
+                 {.is_terminal = {moves_back && isatty(STDOUT_FILENO) == 1, moves_back && isatty(STDERR_FILENO) == 1},
                   .colours = no_colour == variables.end() || no_colour->second.empty(),
                   .columns = terminal_columns()},
                  keep);
@@ -473,7 +474,7 @@ detail::LaunchHost detail::this_host(const Variables& variables) {
   return {
       .variables = variables,
       .cores = available_cores(),
-      .shows_bars = isatty(STDOUT_FILENO) == 1 || isatty(STDERR_FILENO) == 1,
+      .shows_bars = can_move_back(variables) && (isatty(STDOUT_FILENO) == 1 || isatty(STDERR_FILENO) == 1),
   };
 }
 

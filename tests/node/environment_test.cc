@@ -3,8 +3,13 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <string>
 
+#include "node/file_descriptor.h"
 #include "node/links/tcp_place.h"
 
 using namespace troupe;
@@ -80,6 +85,37 @@ BOOST_AUTO_TEST_CASE(variables_of_the_launcher_are_all_read) {
   BOOST_TEST(place.math_threads == 3);
   BOOST_TEST(place.shows_bars);
   BOOST_TEST(place.settings.log_level == "debug");
+}
+
+/// As long as it lives standard output is a terminal.
+class Terminal {
+ public:
+  Terminal() {
+    BOOST_REQUIRE(::grantpt(far_end_.get()) == 0);
+    BOOST_REQUIRE(::unlockpt(far_end_.get()) == 0);
+    const detail::FileDescriptor near_end(::open(::ptsname(far_end_.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
+    BOOST_REQUIRE(::dup2(near_end.get(), STDOUT_FILENO) == STDOUT_FILENO);
+  }
+  ~Terminal() { ::dup2(before_.get(), STDOUT_FILENO); }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+ private:
+  const detail::FileDescriptor far_end_{::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)};
+  const detail::FileDescriptor before_{::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)};
+};
+
+BOOST_AUTO_TEST_CASE(a_dumb_terminal_gets_lines) {
+  bool of_a_terminal = false;
+  bool of_a_dumb_one = true;
+  {
+    const Terminal terminal;
+    of_a_terminal = read_environment(with(kTorchrun, "TERM", "xterm")).shows_bars;
+    of_a_dumb_one = read_environment(with(kTorchrun, "TERM", "dumb")).shows_bars;
+  }
+  BOOST_TEST(of_a_terminal);
+  BOOST_TEST(!of_a_dumb_one);
+  BOOST_TEST(read_environment(with(kTroupe, "TERM", "dumb")).shows_bars);  // its launcher knows its own terminal
 }
 
 BOOST_AUTO_TEST_CASE(grants_of_calls_are_read) {
