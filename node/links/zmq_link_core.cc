@@ -365,6 +365,12 @@ bool ZmqLinkCore::make_room(TimePoint now, const Peer& newcomer, const std::stri
     busy_.insert(to_before.key);
   }
   if (lives(before) || to_before.outgoing.is_asking()) return false;
+  // Neither side hears of the end of a peer that was not up: it gives up once its patience is over.
+  if (before.welcomed_here && !before.up) {
+    parts_.log_refusal(now, fmt::format("gives up {} at {}, which it has not reached yet: another node of that name "
+                                        "has come, from {}",
+                                        newcomer.name, before.peer.address, newcomer.address));
+  }
   drop(newcomer.name, about(before.peer, ErrorCode::peer_restarted, "restarted"));
   return true;
 }

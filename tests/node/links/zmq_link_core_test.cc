@@ -150,6 +150,28 @@ BOOST_AUTO_TEST_CASE(who_says_to_be_the_next_life_of_a_live_peer_waits_until_its
   BOOST_TEST(a.sink.ups()[1].incarnation.low == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(a_welcomed_node_that_makes_room_for_another_of_its_name_before_it_is_up_is_logged) {
+  const ClusterSecret secret = ClusterSecret::random();
+  std::promise<std::string> logged;
+  bool is_logged = false;  // the link's thread
+  LinkOfTest a("a", 1, secret, "tcp://127.0.0.1:*", [&](ZmqLinkOptions& with) {
+    with.log = [&](std::string_view line) {
+      if (line.starts_with("gives up b") && !std::exchange(is_logged, true)) logged.set_value(std::string(line));
+    };
+  });
+  Lives b(secret);
+  b.self.address = "tcp://127.0.0.1:1";  // nobody is there
+  BOOST_REQUIRE(b.connect(a).done);
+  b.self.incarnation.low = 3;
+  b.self.address = "tcp://127.0.0.1:2";
+  BOOST_REQUIRE(b.connect(a).done);
+  auto line = logged.get_future();
+  BOOST_REQUIRE((line.wait_for(10s) == std::future_status::ready));
+  BOOST_TEST(line.get() ==
+             "gives up b at tcp://127.0.0.1:1, which it has not reached yet: another node of that name has come, from "
+             "tcp://127.0.0.1:2");
+}
+
 BOOST_AUTO_TEST_CASE(connect_that_is_given_up_is_answered_at_once_and_may_be_repeated) {
   const ClusterSecret secret = ClusterSecret::random();
   const std::string place = "ipc://@troupe-test-given-up-" + std::to_string(::getpid());
