@@ -33,9 +33,17 @@ namespace detail {
 template <class Values>
 struct Served {
   explicit Served(const TaskPlace& place) : scope(std::const_pointer_cast<ScopeState>(place.scope)) {}
+  explicit Served(std::shared_ptr<ScopeState> state) : scope(std::move(state)) {}
   Scope scope;
   Values values;
 };
+
+/// The scope of a function that is a stream: it is stopped with the stream, which outlives the call.
+[[nodiscard]] inline std::shared_ptr<ScopeState> stream_scope(const TaskPlace& place, const std::stop_source& stop) {
+  auto state = std::make_shared<ScopeState>(*place.scope);
+  state->stop = stop.get_token();
+  return state;
+}
 
 template <class T>
 LaterValue later_value(Future<T> future, std::shared_ptr<void> served) {
@@ -76,16 +84,17 @@ std::variant<ValueBox, LaterValue> run_with(std::type_identity<std::tuple<Values
   const auto run = [&call]<std::size_t... I>(ServedValues& served, std::index_sequence<I...>) -> decltype(auto) {
     return call(served.scope, std::move(std::get<I>(served.values))...);
   };
-  if constexpr (Signature<F>::is_later || is_stream<R>) {
+  if constexpr (is_stream<R>) {
+    const std::stop_source stop;
+    const auto served = std::make_shared<ServedValues>(stream_scope(place, stop));
+    decode(*served, each);
+    R stream = run(*served, each);
+    stream.keep(served, stop);
+    return ValueBox::of(std::move(stream));
+  } else if constexpr (Signature<F>::is_later) {
     const auto served = std::make_shared<ServedValues>(place);
     decode(*served, each);
-    if constexpr (is_stream<R>) {
-      R stream = run(*served, each);
-      stream.keep(served);
-      return ValueBox::of(std::move(stream));
-    } else {
-      return later_value(started(run(*served, each), place), served);
-    }
+    return later_value(started(run(*served, each), place), served);
   } else {
     ServedValues served(place);
     decode(served, each);

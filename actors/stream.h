@@ -6,8 +6,8 @@
 //
 // The function is a coroutine on its node's pool. It is at most `ahead` elements ahead of the reader, and is destroyed,
 // where it stands, with the last copy of the stream. It waits with `get`, not co_await. Its parameters and its Scope
-// live as long as it does. Its calls through that Scope have the deadline of the call that started it; for a long
-// stream use `scope.with({.deadline = Deadline::while_peer_lives()})`.
+// live as long as it does. Its calls through that Scope are cancelled when the stream is dropped, and have the deadline
+// of the call that started it; for a long stream use `scope.with({.deadline = Deadline::while_peer_lives()})`.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 
@@ -38,7 +39,10 @@ template <class T>
 class StreamSource {
  public:
   explicit StreamSource(std::coroutine_handle<StreamBody<T>> frame) : frame_(frame) {}
-  ~StreamSource() { frame_.destroy(); }
+  ~StreamSource() {
+    stop();
+    frame_.destroy();
+  }
   StreamSource(const StreamSource&) = delete;
   StreamSource& operator=(const StreamSource&) = delete;
 
@@ -53,14 +57,22 @@ class StreamSource {
 
   void save_element(OutArchive& archive) { archive(element()); }
 
-  /// Keeps alive the objects that the function refers to.
-  void keep(std::shared_ptr<void> parameters) { parameters_ = std::move(parameters); }
+  /// Cancels the calls that the function makes. Any thread may call it, also while the function runs.
+  void stop() { scope_stop_.request_stop(); }
+
+  /// Keeps alive the objects that the function refers to. `scope_stop` stops its Scope. REQUIRES: called before the
+  /// stream is sent.
+  void keep(std::shared_ptr<void> parameters, std::stop_source scope_stop) {
+    parameters_ = std::move(parameters);
+    scope_stop_ = std::move(scope_stop);
+  }
 
   /// Returns true to one caller, which may send the stream: a running function has one owner.
   [[nodiscard]] bool claim() { return !std::exchange(claimed_, true); }
 
  private:
-  std::shared_ptr<void> parameters_;  // outlives the frame
+  std::shared_ptr<void> parameters_;               // outlives the frame
+  std::stop_source scope_stop_{std::nostopstate};  // of the function's Scope, once `keep` was called
   std::coroutine_handle<StreamBody<T>> frame_;
   bool claimed_ = false;
 };
@@ -92,6 +104,9 @@ class StreamBody {
 /// The requested elements of another node's stream. One thread at a time may use it.
 template <class T>
 struct StreamReader {
+  /// The most requests under way, whatever the reader allows.
+  static constexpr std::size_t kAskedMax = 4096;
+
   explicit StreamReader(std::shared_ptr<RRefHandle> h) : handle(std::move(h)) {}
   ~StreamReader() { stop(); }
   StreamReader(const StreamReader&) = delete;
@@ -104,7 +119,8 @@ struct StreamReader {
   }
 
   const std::shared_ptr<RRefHandle> handle;
-  std::size_t ahead = 8;
+  std::size_t ahead = 8;   // at most kAskedMax
+  std::size_t window = 8;  // how many are requested at once: one more with each element that was read
   std::deque<Future<std::optional<T>>> asked;  // in order
   bool ended = false;
 };
@@ -143,7 +159,8 @@ class Stream {
     reader_->asked.pop_front();
     try {
       std::optional<T> element = first.get();
-      if (!element) reader_->stop();
+      if (element) reader_->window = std::min(reader_->window + 1, reader_->ahead);
+      else reader_->stop();
       return element;
     } catch (...) {
       reader_->stop();
@@ -151,18 +168,20 @@ class Stream {
     }
   }
 
-  /// Sets how many elements the function may make before they are read: at least 1, default 8.
+  /// Sets how many elements the function may make before they are read: at least 1, at most 4096, default 8. Beyond 8,
+  /// one more is allowed with each element that is read.
   Stream& ahead(std::size_t elements) {
-    if (reader_) reader_->ahead = std::max<std::size_t>(elements, 1);
+    if (reader_) reader_->ahead = std::clamp<std::size_t>(elements, 1, detail::StreamReader<T>::kAskedMax);
     return *this;
   }
 
   /// Returns the rest of the stream for a range-based for loop, which calls `next(scope)` each time.
   [[nodiscard]] auto read(const Scope& scope) const { return Elements{*this, scope}; }
 
-  /// Keeps `parameters` alive as long as the function may continue.
-  void keep(std::shared_ptr<void> parameters) const {
-    if (source_) source_->keep(std::move(parameters));
+  /// Keeps `parameters` alive as long as the function may continue. `scope_stop` is requested when the stream is
+  /// dropped.
+  void keep(std::shared_ptr<void> parameters, std::stop_source scope_stop) const {
+    if (source_) source_->keep(std::move(parameters), std::move(scope_stop));
   }
 
  private:
@@ -199,14 +218,17 @@ class Stream {
     std::optional<T> element_;
   };
 
-  /// Requests elements up to `ahead`. Returns false if there are no more.
+  /// Requests elements up to the window. Returns false if there are no more.
   bool ask(const Scope& scope) {
     if (!reader_) return false;
-    if (reader_->asked.size() < reader_->ahead && !reader_->ended) {
+    const std::size_t wanted = std::min(reader_->ahead, reader_->window);
+    if (reader_->asked.size() < wanted && !reader_->ended) {
       const Scope lasting = scope.with({.deadline = Deadline::while_peer_lives()});
-      while (reader_->asked.size() < reader_->ahead) {
+      bool is_answered = false;  // at once: it has failed, and so would the others
+      while (reader_->asked.size() < wanted && !is_answered) {
         auto expected = detail::expect<std::optional<T>>(lasting.shared_state());
         detail::fetch(lasting.state(), {reader_->handle}, msg::Wanted::element, *expected.call, {});
+        is_answered = expected.future.ready();
         reader_->asked.push_back(std::move(expected.future));
       }
     }

@@ -40,12 +40,14 @@ struct ValueOps {
   ValueEnd end;
   void (*advance)(void* value) = nullptr;  ///< of a stream: makes its next element; null for others, as is save_element
   void (*save_element)(OutArchive& archive, void* value) = nullptr;  ///< encodes a std::optional of the element
+  void (*stop)(void* value) = nullptr;  ///< of a stream: cancels the calls of its function, also while it advances
 };
 
 template <class T>
 concept StreamLike = requires(T& stream, OutArchive& archive) {
   stream.advance();
   stream.save_element(archive);
+  stream.stop();
 };
 
 template <class T>
@@ -53,6 +55,7 @@ constexpr void set_stream_ops(ValueOps& ops) {
   if constexpr (StreamLike<T>) {
     ops.advance = [](void* value) { static_cast<T*>(value)->advance(); };
     ops.save_element = [](OutArchive& archive, void* value) { static_cast<T*>(value)->save_element(archive); };
+    ops.stop = [](void* value) { static_cast<T*>(value)->stop(); };
   }
 }
 

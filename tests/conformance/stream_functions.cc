@@ -32,6 +32,17 @@ Stream<std::int64_t> slow_second(std::int32_t ms) {
   co_yield 2;
 }
 
+Stream<std::int64_t> one_then_wait(Scope& scope, const NodeName& other) {
+  const Future<bool> stopped = scope.rpc_async(other, &wait_until_stopped);
+  co_yield 1;
+  co_yield stopped.get() ? 2 : 3;
+}
+
+Stream<std::int64_t> one_then_unreadable() {
+  co_yield 1;
+  throw DecodeError("the file has no second row");
+}
+
 Stream<std::int64_t> doubled_from(Scope& scope, const NodeName& other, std::int64_t end) {
   for (const std::int64_t i : scope.rpc_sync(other, &count_to, end).read(scope)) co_yield 2 * i;
 }
@@ -84,6 +95,8 @@ FunctionRegistry with_stream_functions(const FunctionRegistry& functions) {
                          {"count_and_tell", &count_and_tell},
                          {"fail_after_two", &fail_after_two},
                          {"slow_second", &slow_second},
+                         {"one_then_wait", &one_then_wait},
+                         {"one_then_unreadable", &one_then_unreadable},
                          {"doubled_from", &doubled_from},
                          {"stream_of", &stream_of},
                          {"sum_of_stream", &sum_of_stream},

@@ -26,6 +26,12 @@ Stream<std::int64_t> fail_after_two(const std::string& text);
 /// Streams one number, then another after `ms`.
 Stream<std::int64_t> slow_second(std::int32_t ms);
 
+/// Begins wait_until_stopped on `other`, streams 1, then waits for it.
+Stream<std::int64_t> one_then_wait(Scope& scope, const NodeName& other);
+
+/// Streams one number, then throws what decoding throws.
+Stream<std::int64_t> one_then_unreadable();
+
 /// Streams the numbers of count_to on `other`, each doubled.
 Stream<std::int64_t> doubled_from(Scope& scope, const NodeName& other, std::int64_t end);
 

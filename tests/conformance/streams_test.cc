@@ -2,6 +2,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -67,6 +69,34 @@ BOOST_AUTO_TEST_CASE(stream_that_is_dropped_half_read_leaves_nothing) {
   { const Stream<std::int64_t> unread = trainer.rpc_sync("p1", &count_to, 1'000'000); }
   static_cast<void>(trainer.rpc_async("p1", &count_to, 5));  // the result is not taken
   cluster.expect_settled();
+}
+
+BOOST_AUTO_TEST_CASE(reader_that_allows_any_number_ahead_requests_few_at_first) {
+  const RRef<Counter> made(trainer, Counter(0));
+  Stream<std::int64_t> numbers = trainer.rpc_sync("p1", &count_and_tell, made, 1'000'000);
+  numbers.ahead(std::numeric_limits<std::size_t>::max());
+  for (std::int64_t read = 1; read <= 20; ++read) {
+    BOOST_TEST(numbers.next(trainer).value() == read - 1);
+    BOOST_TEST(made.rpc_sync(trainer, &Counter::value) <= 8 + 2 * read);  // 8, and one more with each that was read
+  }
+}
+
+BOOST_AUTO_TEST_CASE(calls_of_a_stream_are_cancelled_when_it_is_dropped) {
+  for (const std::size_t ahead : {1U, 8U}) {  // the function stands after its first element, or waits for its second
+    Stream<std::int64_t> numbers = trainer.rpc_sync("p1", &one_then_wait, "p2");
+    BOOST_TEST(numbers.ahead(ahead).next(trainer).value() == 1);
+    cluster.await("p2", [](const Counts& counts) { return counts.served_calls == 1; });
+    numbers = {};
+    cluster.expect_settled();
+  }
+}
+
+BOOST_AUTO_TEST_CASE(error_of_decoding_that_the_function_throws_is_its_own) {
+  Stream<std::int64_t> numbers = trainer.rpc_sync("p1", &one_then_unreadable);
+  BOOST_TEST(numbers.next(trainer).value() == 1);
+  const Error error = error_of([&] { return numbers.next(trainer); });
+  BOOST_TEST(error.code == ErrorCode::remote_exception);
+  BOOST_TEST(error.execution == Execution::yes);
 }
 
 BOOST_AUTO_TEST_CASE(what_the_function_throws_comes_after_what_it_made) {
