@@ -50,6 +50,7 @@ Error misfit(const std::string& operation, const NodeName& from, std::string wha
   error.peer = from;
   error.operation = operation;
   error.message = std::move(what);
+  error.execution = Execution::never;
   return error;
 }
 

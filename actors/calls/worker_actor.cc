@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "actors/calls/serve.h"
+#include "actors/core/error_not_run.h"
 #include "actors/core/peer_accounts.h"
 
 namespace troupe::detail {
@@ -12,8 +13,8 @@ namespace {
 
 void run(const std::shared_ptr<const ServedCall>& call) {
   if (call->function->is_member) {
-    return call->answer.fail(call->node->error(ErrorCode::bad_argument, call->node->name(), call->operation,
-                                               "a member function is called on an RRef"));
+    return call->answer.fail(not_run(call->node->error(ErrorCode::bad_argument, call->node->name(), call->operation,
+                                                       "a member function is called on an RRef")));
   }
   run_function(call, {}, [call](const Result<ValueBox>& value) {
     value ? answer_with_value(*call, value.value()) : call->answer.fail(value.error());

@@ -127,6 +127,7 @@ Error CollectiveInbox::mismatch(std::size_t with, const PartPlace& place) const 
   Error error;
   error.code = ErrorCode::bad_argument;
   error.peer = names_[with];
+  error.execution = Execution::never;
   error.message = fmt::format("operation {} is {} for {}, ", place.operation, place.what, names_[with]);
   const auto own = unconfirmed_.find(place.operation);
   error.message += own != unconfirmed_.end() ? fmt::format("{} for {}", own->second, names_[self_])

@@ -8,12 +8,14 @@
 
 namespace troupe::detail {
 
-[[nodiscard]] inline Error error_not_run(ErrorCode code, std::string message) {
-  Error error;
-  error.code = code;
-  error.message = std::move(message);
+/// Returns `error`, which now says that nothing ran.
+[[nodiscard]] inline Error not_run(Error error) {
   error.execution = Execution::never;
   return error;
+}
+
+[[nodiscard]] inline Error error_not_run(ErrorCode code, std::string message) {
+  return not_run(make_error(code, std::move(message)));
 }
 
 }  // namespace troupe::detail

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "actors/core/error_not_run.h"
 #include "actors/core/routing.h"
 #include "actors/sessions/packed_message.h"
 
@@ -57,7 +58,7 @@ class NodeCore::UnansweredRequest final : public AnswerReceiver {
 };
 
 void NodeCore::request(Request request, AnswerHandler done) {
-  if (stopped()) return done(stopped_error(request.to, request.operation));
+  if (stopped()) return done(not_run(stopped_error(request.to, request.operation)));
   requests_started_.fetch_add(1, std::memory_order_acq_rel);
   traffic_.called(request.to);
   PackedRequest packed{{},

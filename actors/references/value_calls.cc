@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "actors/calls/serve.h"
+#include "actors/core/error_not_run.h"
 #include "actors/references/fetches.h"
 #include "actors/references/references.h"
 #include "actors/task.h"
@@ -65,8 +66,9 @@ void make_value(NodeCore& node, const RRefId& rref, ServedCall call, Sharing sha
       label,
       [shared, publish] {
         if (!shared->function->is_member) return run_function(shared, {}, publish);
-        publish(shared->node->error(ErrorCode::bad_argument, shared->node->name(), "remote " + shared->function->name,
-                                    "a member function is called on an RRef"));
+        publish(
+            not_run(shared->node->error(ErrorCode::bad_argument, shared->node->name(),
+                                        "remote " + shared->function->name, "a member function is called on an RRef")));
       },
       publish, shared->scope->priority);
 }
@@ -122,9 +124,9 @@ void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall c
     const ValueBox box = value.value();
     const auto run = [served, finish, box, use] {
       if (served->function->object == nullptr || box.ops->type != std::type_index(*served->function->object)) {
-        return finish(
-            *served, served->node->error(ErrorCode::bad_argument, served->node->name(), "rpc " + served->function->name,
-                                         "the function does not run on values of this type"));
+        return finish(*served, not_run(served->node->error(ErrorCode::bad_argument, served->node->name(),
+                                                           "rpc " + served->function->name,
+                                                           "the function does not run on values of this type")));
       }
       const auto turn = std::make_shared<ValueTurn>(use);
       turn->run([&] {

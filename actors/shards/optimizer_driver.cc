@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "actors/calls/scope_state.h"
+#include "actors/core/error_not_run.h"
 #include "actors/scope.h"
 #include "actors/shards/prepared_load.h"
 #include "actors/shards/state_names.h"
@@ -343,10 +344,9 @@ Future<StepOutcome> OptimizerDriver::outcome(const StepId& step) const {
   if (found != unknown_.end()) return found->second;
   const auto core = node_.lock();
   const Promise<StepOutcome> none(core ? core->future_home() : FutureHome{});
-  Error error;
-  error.code = ErrorCode::bad_argument;
+  Error error =
+      error_not_run(ErrorCode::bad_argument, fmt::format("step {} did not end with step_unknown lately", step.text()));
   error.operation = "step";
-  error.message = fmt::format("step {} did not end with step_unknown lately", step.text());
   none.complete(std::move(error));
   return none.future();
 }

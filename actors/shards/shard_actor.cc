@@ -14,6 +14,7 @@
 
 #include "actors/contexts/contexts.h"
 #include "actors/contexts/variables_of.h"
+#include "actors/core/error_not_run.h"
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
 #include "actors/shards/shards.h"
@@ -63,7 +64,7 @@ Result<std::vector<ShardParameters::Group>> groups_of(const msg::ShardCreate& me
     const UpdateRule rule{group.rule, group.options};
     if (const auto made = make_rule(rule); !made) return made.error();
     if (group.places.size() != group.parameters.size())
-      return make_error(ErrorCode::bad_argument, "[optimizer] a group has not one place for each parameter");
+      return error_not_run(ErrorCode::bad_argument, "[optimizer] a group has not one place for each parameter");
     groups.push_back({[rule] { return make_rule(rule).value(); },
                       {},
                       std::vector<std::size_t>(group.places.begin(), group.places.end())});
@@ -240,7 +241,7 @@ void ShardState::found(Result<std::vector<Variable>> parameters) {
       auto groups = with_parameters(std::move(groups_), parameters.value());
       begin_work(std::make_shared<SharedShard>(std::move(groups), std::move(parameters).value()));
     } catch (const TensorError& error) {
-      failure_ = own_error(node_->error(ErrorCode::bad_argument, node_->name(), {}, error.what()));
+      failure_ = own_error(not_run(node_->error(ErrorCode::bad_argument, node_->name(), {}, error.what())));
     }
   } else {
     failure_ = own_error(parameters.error());

@@ -79,6 +79,7 @@ BOOST_AUTO_TEST_CASE(unknown_node_fails_at_once_and_says_who_is_known, *label("R
   BOOST_TEST(error.hint == "known: p1, p2, p3, p4");
   const RRef<std::int64_t> never = trainer.remote("p9", &square, 1);
   BOOST_TEST(error_of([&] { return never.to_here(trainer); }).code == ErrorCode::not_joined);
+  BOOST_TEST(error_of([&] { return trainer.rpc_sync(99, &square, 1); }).execution == Execution::never);
 }
 
 BOOST_AUTO_TEST_CASE(function_that_only_the_caller_knows_is_refused_with_what_is_served, *label("R-26")) {

@@ -267,6 +267,7 @@ BOOST_FIXTURE_TEST_CASE(values_of_another_type_are_refused_with_the_name_of_who_
   BOOST_TEST(error.code == ErrorCode::bad_argument);
   BOOST_TEST(error.peer == "p1");
   BOOST_TEST(error.message == "it brought a value of another type");
+  BOOST_TEST(error.execution == Execution::never);
   BOOST_TEST(error_of([&] { return other.get(), 0; }).code == ErrorCode::remote_exception);
 }
 

@@ -156,6 +156,7 @@ BOOST_FIXTURE_TEST_CASE(optimizer_that_cannot_be_made_says_why, OnSharedCluster,
   BOOST_TEST(error.code == ErrorCode::bad_argument);
   BOOST_TEST(error.operation == "create optimizer");
   BOOST_TEST(error.message == "[sgd] lr is not a number >= 0: -1");
+  BOOST_TEST(error.execution == Execution::never);
 }
 
 BOOST_FIXTURE_TEST_CASE(rate_of_a_schedule_travels_in_the_step, OnSharedCluster) {

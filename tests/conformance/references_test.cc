@@ -61,6 +61,7 @@ BOOST_AUTO_TEST_CASE(local_value_elsewhere_names_both_nodes, *label("O-13")) {
   const Error error = error_of([&] { return *sum.local_value(trainer); });
   BOOST_TEST(error.code == ErrorCode::bad_argument);
   BOOST_TEST(error.message == "the value is on p1, this is trainer");
+  BOOST_TEST(error.execution == Execution::never);
 }
 
 BOOST_AUTO_TEST_CASE(creation_error_is_raised_by_every_use, *label("O-20") * label("A-08")) {

@@ -111,6 +111,7 @@ BOOST_FIXTURE_TEST_CASE(members_in_different_operations_notice_it_whoever_is_fir
   BOOST_TEST((late->code == ErrorCode::bad_argument));
   BOOST_TEST(late->peer == "b");
   BOOST_TEST(late->message == "operation 1 is barrier for b, all_reduce sum of f32 (2) for a");
+  BOOST_TEST((late->execution == Execution::never));
   BOOST_TEST(!parts.end());
   BOOST_TEST(!came(2, {2, "barrier", kSlot, 0}, "y"));
   const auto early = parts.begin(kSum);

@@ -118,6 +118,7 @@ BOOST_AUTO_TEST_CASE(a_member_function_needs_a_value_of_its_type) {
   BOOST_REQUIRE(outcome(refused) == "bad_argument");
   BOOST_TEST((*refused)->error().message == "the function does not run on values of this type");
   BOOST_TEST((*refused)->error().operation == "rpc Tally::total");
+  BOOST_TEST(((*refused)->error().execution == Execution::never));
 
   msg::RemoteCall as_function = make_twice({"p1", 1, 50});
   as_function.function = call.function;
@@ -129,6 +130,7 @@ BOOST_AUTO_TEST_CASE(a_member_function_needs_a_value_of_its_type) {
   BOOST_REQUIRE(outcome(no_value) == "bad_argument");
   BOOST_TEST((*no_value)->error().message == "a member function is called on an RRef");
   BOOST_TEST((*no_value)->error().operation == "remote Tally::total");
+  BOOST_TEST(((*no_value)->error().execution == Execution::never));
 }
 
 BOOST_AUTO_TEST_CASE(the_result_of_a_member_function_may_stay_as_a_value) {
