@@ -3,7 +3,9 @@
 //
 //   constexpr auto first = stage_class<FirstHalf, std::uint64_t>;         // {"FirstHalf", first} in every registry
 //   constexpr auto second = stage_class<SecondHalf, std::uint64_t>;
-//   const Pipeline net(node, {RemoteModule(node, "w0", first, 1), RemoteModule(node, "w1", second, 2)}, {.chunks = 8});
+//   const std::vector<PipelineStage> stages{RemoteModule(node, "w0", first, 1U),  // the seed: an int would narrow
+//                                           RemoteModule(node, "w1", second, 2U)};
+//   const Pipeline net(node, stages, {.chunks = 8});
 //   DistContext ctx(node);
 //   backward(ctx, mse_loss(net.forward(ctx, images), labels));           // fills the pipeline, then drains it
 //   backward(ctx, net.loss(ctx, images, &mse, labels));                  // or: one forward, one backward

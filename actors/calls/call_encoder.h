@@ -96,7 +96,9 @@ struct ArgumentCheck {
   static_assert(travels,
                 "a parameter of this callable cannot travel: give its type a serialize, make it a struct of at most 16 "
                 "public fields without pointers, references and base class, or send an RRef to it");
-  static_assert(converts, "an argument does not convert to the callable's parameter type without narrowing");
+  static_assert(converts,
+                "an argument does not convert to the callable's parameter type without narrowing: write a number for "
+                "an unsigned parameter as 1U, and convert others with a static_cast");
   static constexpr bool passes = travels && converts;
 };
 

@@ -84,7 +84,9 @@ BOOST_AUTO_TEST_CASE(a_destination_that_is_no_name_and_no_whole_number, *label("
 
 BOOST_AUTO_TEST_CASE(arguments_that_do_not_fit_the_function, *label("R-28")) {
   check_refused(2, "wrong number of arguments for this callable");
-  check_refused(3, "does not convert to the callable's parameter type without narrowing");
+  check_refused(3,
+                "does not convert to the callable's parameter type without narrowing: write a number for an unsigned "
+                "parameter as 1U");
   check_refused(12, "no form of this operation takes these arguments");
   check_refused(16, "wrong number of arguments for this callable");
   check_refused(17, "does not convert to the callable's parameter type without narrowing");
