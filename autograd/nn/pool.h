@@ -1,7 +1,9 @@
 // Pooling layers. They have no parameters, and forward() is thread-safe.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <optional>
 
 #include "autograd/nn/module.h"
 #include "tensor/ops/pool.h"
@@ -22,6 +24,9 @@ class MaxPool1d final : public Layer {
 class MaxPool2d final : public Layer {
  public:
   explicit MaxPool2d(const MaxPool2dOptions& options = {}) : options_(options) {}
+  template <std::integral I>
+  explicit MaxPool2d(I kernel, std::optional<std::int64_t> stride = {}, std::int64_t padding = 0)
+      : MaxPool2d(square_window<MaxPool2dOptions>(static_cast<std::int64_t>(kernel), stride, padding)) {}
   [[nodiscard]] Variable forward(const Variable& x) override;
 
  private:
@@ -42,6 +47,9 @@ class AvgPool1d final : public Layer {
 class AvgPool2d final : public Layer {
  public:
   explicit AvgPool2d(const AvgPool2dOptions& options = {}) : options_(options) {}
+  template <std::integral I>
+  explicit AvgPool2d(I kernel, std::optional<std::int64_t> stride = {}, std::int64_t padding = 0)
+      : AvgPool2d(square_window<AvgPool2dOptions>(static_cast<std::int64_t>(kernel), stride, padding)) {}
   [[nodiscard]] Variable forward(const Variable& x) override;
 
  private:
@@ -62,6 +70,9 @@ class AdaptiveAvgPool1d final : public Layer {
 class AdaptiveAvgPool2d final : public Layer {
  public:
   explicit AdaptiveAvgPool2d(Size2d size) : size_(size) {}
+  template <std::integral I>
+  explicit AdaptiveAvgPool2d(I size)
+      : AdaptiveAvgPool2d(Size2d{static_cast<std::int64_t>(size), static_cast<std::int64_t>(size)}) {}
   [[nodiscard]] Variable forward(const Variable& x) override;
 
  private:
@@ -72,6 +83,9 @@ class AdaptiveAvgPool2d final : public Layer {
 class AdaptiveMaxPool2d final : public Layer {
  public:
   explicit AdaptiveMaxPool2d(Size2d size) : size_(size) {}
+  template <std::integral I>
+  explicit AdaptiveMaxPool2d(I size)
+      : AdaptiveMaxPool2d(Size2d{static_cast<std::int64_t>(size), static_cast<std::int64_t>(size)}) {}
   [[nodiscard]] Variable forward(const Variable& x) override;
 
  private:

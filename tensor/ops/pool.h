@@ -1,7 +1,9 @@
 // Pooling of images and lines and its backward functions. Rules as in ops.h; dtypes are floating.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <optional>
 
 #include "tensor/dims.h"
 #include "tensor/tensor.h"
@@ -88,6 +90,39 @@ struct AvgPool1dOptions {
 /// Returns the mean of each window of adaptive_max_pool2d.
 [[nodiscard]] Tensor adaptive_avg_pool2d(const Tensor& x, const Size2d& size);
 [[nodiscard]] Tensor adaptive_avg_pool2d_backward(const Tensor& grad, const Shape& input_shape);
+
+/// Returns the options of a square window: `MaxPool2dOptions`, `AvgPool2dOptions`. Without `stride` it is the kernel.
+template <class Options>
+[[nodiscard]] Options square_window(std::int64_t kernel, std::optional<std::int64_t> stride = {},
+                                    std::int64_t padding = 0) {
+  const std::int64_t step = stride.value_or(kernel);
+  Options options;
+  options.kernel = {kernel, kernel};
+  options.stride = {step, step};
+  options.padding = {padding, padding};
+  return options;
+}
+
+// One number for both sizes: max_pool2d(x, 2), max_pool2d(x, 3, 2, 1).
+
+template <std::integral I>
+[[nodiscard]] MaxPoolResult max_pool2d(const Tensor& x, I kernel, std::optional<std::int64_t> stride = {},
+                                       std::int64_t padding = 0) {
+  return max_pool2d(x, square_window<MaxPool2dOptions>(static_cast<std::int64_t>(kernel), stride, padding));
+}
+template <std::integral I>
+[[nodiscard]] Tensor avg_pool2d(const Tensor& x, I kernel, std::optional<std::int64_t> stride = {},
+                                std::int64_t padding = 0) {
+  return avg_pool2d(x, square_window<AvgPool2dOptions>(static_cast<std::int64_t>(kernel), stride, padding));
+}
+template <std::integral I>
+[[nodiscard]] Tensor adaptive_avg_pool2d(const Tensor& x, I size) {
+  return adaptive_avg_pool2d(x, Size2d{static_cast<std::int64_t>(size), static_cast<std::int64_t>(size)});
+}
+template <std::integral I>
+[[nodiscard]] MaxPoolResult adaptive_max_pool2d(const Tensor& x, I size) {
+  return adaptive_max_pool2d(x, Size2d{static_cast<std::int64_t>(size), static_cast<std::int64_t>(size)});
+}
 [[nodiscard]] Tensor adaptive_avg_pool1d(const Tensor& x, std::int64_t size);
 [[nodiscard]] Tensor adaptive_avg_pool1d_backward(const Tensor& grad, const Shape& input_shape);
 

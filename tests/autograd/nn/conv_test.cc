@@ -30,6 +30,8 @@ BOOST_AUTO_TEST_CASE(weights_have_the_shapes_of_torch_and_lie_in_their_bounds) {
   const nn::Conv2d image(6, 9, {5, 2}, g, {.groups = 3});
   BOOST_CHECK_EQUAL(image.weight().shape(), (Shape{9, 2, 5, 2}));
   BOOST_CHECK(fills(image.weight(), 0.2236068));  // 1 / sqrt(2 * 5 * 2)
+  BOOST_CHECK_EQUAL(nn::Conv2d(1, 8, 3, g).weight().shape(), (Shape{8, 1, 3, 3}));
+  BOOST_CHECK_EQUAL(nn::ConvTranspose2d(1, 8, 3, g).weight().shape(), (Shape{1, 8, 3, 3}));
   BOOST_CHECK_EQUAL(image.bias().shape(), Shape{9});
   BOOST_CHECK(names_of(image) == (std::vector<std::string>{"weight", "bias"}));
   const nn::Conv1d line(8, 16, 5, g, {.groups = 2}, nn::Bias::no);
