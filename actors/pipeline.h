@@ -43,9 +43,10 @@ class Pipeline;
 /// equal for all micro-batches, NaN to NaN. An undefined Variable stays undefined.
 ///
 /// Micro-batches enter each stage in their order, one at a time, whatever the delays: running statistics and random
-/// numbers are those of one process. Gradients are, bit for bit, those of the same program with all stages on one node.
-/// They land in the context of the scope, so that a DistOptimizer needs nothing else. `chunks` changes what layers see
-/// that look at a whole batch: see deferred_batch_norm.
+/// numbers are those of one process. Gradients are, bit for bit, those of the same program with all stages on one node,
+/// as served functions, or with one math thread (MathThreads): products and convolutions add in an order that
+/// depends on the number of threads. They land in the context of the scope, so that a DistOptimizer needs nothing else.
+/// `chunks` changes what layers see that look at a whole batch: see deferred_batch_norm.
 ///
 /// If a stage throws or its node dies, the call throws one error, which names the node, and the stage and micro-batch
 /// if it threw; nothing of the batch is left anywhere, and the next one may follow. Each call of a batch has the
