@@ -30,7 +30,8 @@ inline constexpr std::uint32_t kNoFrame = 0xffffffff;
 [[nodiscard]] Device device_of(std::uint16_t wire_number);
 
 /// Collects the tensors of one message. When all are known, it decides which bytes go into which frame:
-/// - views of one storage share a frame, from the first used byte to the last;
+/// - views of one storage share a frame, from the first used byte to the last, and one storage at the receiver: a write
+///   into one is seen in the others, as at the sender;
 /// - if that is 8 KiB or more and less than half of it is used, views that do not overlap get separate frames, and a
 /// view that still uses less than half of its frame is copied to be contiguous.
 /// Frames are where their tensors are, also on a GPU.

@@ -222,7 +222,8 @@ class Node final : public Scope {
   /// references and NodeOptions::leaks says `fail`.
   ShutdownReport shutdown(Deadline deadline = Deadline::while_peer_lives());
 
-  /// Ends this node now; its peers see it go down.
+  /// Ends this node now; its peers see it go down. A served function may do it: the callers of that and of all others
+  /// that this node serves get shutting_down or peer_down, which does not say whether the function ended.
   ShutdownReport stop();
 
   [[nodiscard]] detail::NodeCore& core() const { return *state().node; }
