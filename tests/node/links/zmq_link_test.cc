@@ -24,7 +24,6 @@
 
 #include "node/links/zmq_link_parts.h"
 #include "tests/node/links/child_node.h"
-#include "tests/support/counting_new.h"
 #include "tests/support/recording_sink.h"
 
 namespace troupe {
@@ -515,36 +514,6 @@ BOOST_AUTO_TEST_CASE(two_spellings_of_an_address_are_one_peer) {
   BOOST_TEST(b.sink.ups().size() == 1U);
 }
 
-// Its first frames would become those of the next message.
-BOOST_AUTO_TEST_CASE(a_message_for_which_there_is_no_memory_is_dropped_whole) {
-  ZmqContext context;
-  ZmqSocket receiver = ZmqSocket::open(context, ZmqSocket::Kind::router, kNoLimits).value();
-  Stranger sender(receiver.bind("tcp://127.0.0.1:*").value());
-  const Frames message{frame_of("first"), frame_of(std::string(1'000, 'x')), frame_of("last")};
-  bool was_refused = true;
-  std::size_t dropped = 0;
-  for (std::size_t n = 1; was_refused; ++n) {
-    while (!sender.socket.has_news(true)) sender.wait();
-    bool was_sent = false;
-    {
-      const testing::RefusedAllocation refused(n);
-      was_sent = sender.socket.send(message);
-      was_refused = refused.happened();
-    }
-    BOOST_TEST_REQUIRE(was_sent);
-    if (was_refused) ++dropped;
-  }
-  BOOST_TEST(dropped > 1U);
-  sender.send({frame_of("end")});
-  std::vector<std::size_t> sizes;
-  const auto deadline = std::chrono::steady_clock::now() + 10s;
-  while (sizes.empty() || sizes.back() != 2U) {  // the name of the connection, and "end"
-    BOOST_REQUIRE(std::chrono::steady_clock::now() < deadline);
-    if (const auto arrived = receiver.receive()) sizes.push_back(arrived->size());
-  }
-  BOOST_TEST((sizes == std::vector<std::size_t>{4, 2}));
-}
-
 /// A peer has up to two connections, each watched by another socket.
 BOOST_AUTO_TEST_CASE(one_context_has_sockets_for_more_than_340_peers) {
   const ClusterSecret secret = ClusterSecret::random();
@@ -560,43 +529,6 @@ BOOST_AUTO_TEST_CASE(one_context_has_sockets_for_more_than_340_peers) {
     BOOST_TEST_REQUIRE(opened.ok(), i << " sockets");
     sockets.push_back(std::move(opened).value());
   }
-}
-
-/// The undefined behaviour sanitizer checks an exception's type through a pipe: without a descriptor it reports every
-/// type.
-boost::test_tools::assertion_result no_sanitizer_needs_descriptors(boost::unit_test::test_unit_id) {
-#ifdef __SANITIZE_ADDRESS__
-  boost::test_tools::assertion_result no(false);
-  no.message() << "skipped: the sanitizer itself needs descriptors";
-  return no;
-#else
-  return true;
-#endif
-}
-
-BOOST_AUTO_TEST_CASE(sockets_beyond_the_limit_of_descriptors_are_refused_by_name,
-                     *boost::unit_test::precondition(no_sanitizer_needs_descriptors)) {
-  rlimit before{};
-  BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-  const rlimit few{.rlim_cur = 64, .rlim_max = before.rlim_max};
-  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
-  std::optional<Error> refusal;
-  {
-    ZmqContext context;
-    std::vector<ZmqSocket> sockets;
-    for (int i = 0; i < 100 && !refusal; ++i) {
-      Result<ZmqSocket> opened = ZmqSocket::open(context, ZmqSocket::Kind::dealer, kNoLimits);
-      if (opened) {
-        sockets.push_back(std::move(opened).value());
-      } else {
-        refusal = opened.error();
-      }
-    }
-  }
-  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
-  BOOST_TEST_REQUIRE(refusal.has_value());
-  BOOST_TEST((refusal->code == ErrorCode::resource_exhausted));
-  BOOST_TEST(refusal->hint == "the limit of open files (ulimit -Hn) is too low for so many peers");
 }
 
 BOOST_AUTO_TEST_CASE(addresses_that_cannot_be_used_are_clear_errors, *boost::unit_test::label("I-14")) {
