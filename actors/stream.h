@@ -224,11 +224,11 @@ class Stream {
     const std::size_t wanted = std::min(reader_->ahead, reader_->window);
     if (reader_->asked.size() < wanted && !reader_->ended) {
       const Scope lasting = scope.with({.deadline = Deadline::while_peer_lives()});
-      bool is_answered = false;  // at once: it has failed, and so would the others
-      while (reader_->asked.size() < wanted && !is_answered) {
+      bool has_failed = false;  // at once: so would the others
+      while (reader_->asked.size() < wanted && !has_failed) {
         auto expected = detail::expect<std::optional<T>>(lasting.shared_state());
         detail::fetch(lasting.state(), {reader_->handle}, msg::Wanted::element, *expected.call, {});
-        is_answered = expected.future.ready();
+        has_failed = expected.future.ready() && !expected.future.state().result();
         reader_->asked.push_back(std::move(expected.future));
       }
     }
