@@ -24,6 +24,8 @@ struct Membership::State {
 
   /// Returns the members that are up, for error texts.
   [[nodiscard]] std::string present() const;
+  /// The other nodes that are up, or "no other node".
+  [[nodiscard]] std::string others() const;
 
   [[nodiscard]] bool is_here(const NodeName& name) const { return name == node.name() || node.lives().up(name); }
 
@@ -43,6 +45,12 @@ std::string Membership::State::present() const {
   std::string names = node.name();
   for (const Peer& peer : node.lives().up()) names += ", " + peer.name;
   return names;
+}
+
+std::string Membership::State::others() const {
+  std::string names;
+  for (const Peer& peer : node.lives().up()) names += (names.empty() ? "" : ", ") + peer.name;
+  return names.empty() ? "no other node" : names;
 }
 
 Membership::Membership(NodeCore& node) : state_(std::make_unique<State>(node)) {
@@ -111,7 +119,7 @@ std::optional<Error> Membership::wait_for_agreement(std::optional<TimePoint> due
   Future<void> done = agreed.future();
   return wait_until(node, state_->actor, WaitForAgreement{std::move(agreed)}, std::move(done), due, [&] {
     return node.error(ErrorCode::timeout, node.name(), "shutdown",
-                      fmt::format("not all have finished; still up: {}", state_->present()));
+                      fmt::format("not all have finished; still up: {}", state_->others()));
   });
 }
 
