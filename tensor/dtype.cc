@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <ostream>
+
 #include "tensor/error.h"
 
 namespace troupe {
@@ -21,6 +23,8 @@ std::string_view name_of(DType dtype) noexcept {
   }
   return "unknown";
 }
+
+std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name_of(dtype); }
 
 DType parse_dtype(std::string_view name) {
   for (std::uint8_t number = 1; is_dtype(number); ++number) {

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -45,6 +46,8 @@ enum class DType : std::uint8_t {
 
 /// Returns "boolean", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32" or "f64".
 [[nodiscard]] std::string_view name_of(DType dtype) noexcept;
+/// Writes its name.
+std::ostream& operator<<(std::ostream& out, DType dtype);
 
 /// Returns the dtype called `name`. Throws DTypeError `[dtype] unknown name: f8`.
 [[nodiscard]] DType parse_dtype(std::string_view name);

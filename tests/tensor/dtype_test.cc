@@ -2,6 +2,7 @@
 
 #include <array>
 #include <limits>
+#include <sstream>
 
 #include "tensor/create.h"
 #include "tensor/device.h"
@@ -47,6 +48,12 @@ BOOST_AUTO_TEST_CASE(every_dtype_has_its_size_name_and_wire_number) {
 }
 
 // The rows of torch.promote_types in PyTorch 1.13.
+BOOST_AUTO_TEST_CASE(a_dtype_is_printed_as_its_name) {
+  std::ostringstream out;
+  out << DType::bf16 << ' ' << DType::u8;
+  BOOST_CHECK_EQUAL(out.str(), "bf16 u8");
+}
+
 BOOST_AUTO_TEST_CASE(dtypes_promote_as_those_of_pytorch) {
   using enum DType;
   // clang-format off
