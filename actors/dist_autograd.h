@@ -38,7 +38,8 @@ struct RemoteGradient {
 };
 
 /// One distributed forward and backward pass, and the scope through which its calls are made. It ends on every
-/// participating node when it is destroyed or its node dies. Thread rule: any thread may call any member.
+/// participating node when it is destroyed or its node dies; calls through a copy of its Scope then fail with
+/// context_aborted. Thread rule: any thread may call any member.
 class DistContext final : public Scope {
  public:
   /// Opens a context on the node of `scope`, with its deadline. Throws RemoteError{shutting_down} on a stopped node.

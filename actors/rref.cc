@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "actors/contexts/contexts.h"
+#include "actors/core/error_not_run.h"
 #include "actors/core/node_core.h"
 #include "actors/references/references.h"
 
@@ -16,9 +17,9 @@ namespace {
 std::optional<Error> unusable(const ScopeState& scope, const RRefHandle& handle, const std::string& operation) {
   const auto node = handle.node();
   if (node != scope.node) {
-    return node->error(ErrorCode::bad_argument, node->name(), operation,
-                       fmt::format("a reference of node {} is used through a scope of node {}: send it there",
-                                   node->name(), scope.node->name()));
+    return not_run(node->error(ErrorCode::bad_argument, node->name(), operation,
+                               fmt::format("a reference of node {} is used through a scope of node {}: send it there",
+                                           node->name(), scope.node->name())));
   }
   auto failure = node->references().failure(handle);
   if (failure) failure->operation = operation;
@@ -56,6 +57,10 @@ void fetch(const ScopeState& scope, const Handles& handles, msg::Wanted wanted, 
     if (auto failure = unusable(scope, *handle, operation)) return call.fail(*std::move(failure));
     message.rrefs.push_back(handle->id());
     call.cancelled_by.push_back(handle->failure_token());
+  }
+  if (auto ended = scope.node->contexts().ended_for(scope, owner.name)) {
+    ended->operation = operation;
+    return call.fail(*std::move(ended));
   }
   if (scope.context) scope.node->contexts().called(*scope.context, owner.name);
   message.wanted = wanted;
@@ -117,8 +122,9 @@ PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>&
   const std::string operation = "local_value " + handle->id().text();
   if (auto failure = unusable(scope, *handle, operation)) throw RemoteError(*std::move(failure));
   if (!is_owner(*handle)) {
-    throw RemoteError(node.error(ErrorCode::bad_argument, handle->owner().name, operation,
-                                 fmt::format("the value is on {}, this is {}", handle->owner().name, node.name())));
+    throw RemoteError(
+        not_run(node.error(ErrorCode::bad_argument, handle->owner().name, operation,
+                           fmt::format("the value is on {}, this is {}", handle->owner().name, node.name()))));
   }
   const auto due = due_of(scope);
   const TurnId turn = node.references().next_turn();
@@ -134,10 +140,8 @@ PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>&
   const bool is_late = !in_time && pinned.cancel();
   if (is_late || !pinned.state().result().ok()) node.references().withdraw(handle->id(), turn);
   if (!is_late) return pinned.get();
-  Error late = node.error(ErrorCode::timeout, node.name(), operation,
-                          "the value did not exist in time, or others had the turn on it");
-  late.execution = Execution::never;
-  throw RemoteError(std::move(late));
+  throw RemoteError(not_run(node.error(ErrorCode::timeout, node.name(), operation,
+                                       "the value did not exist in time, or others had the turn on it")));
 }
 
 namespace {

@@ -56,10 +56,12 @@ struct CallSender {
     const std::string operation = "rpc " + encoder.function_->name;
     const ScopeState& scope = *encoder.scope_;
     NodeCore& node = *scope.node;
+    if (auto ended = node.contexts().ended_for(scope, encoder.to_)) encoder.failure_ = std::move(ended);
     if (encoder.failure_ && !node.stopped()) {
       Error error = *std::move(encoder.failure_);
       error.operation = operation;
       error.peer = encoder.to_;
+      error.execution = Execution::never;
       return call.fail(std::move(error));
     }
     fill(message, operation);

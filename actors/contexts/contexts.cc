@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/calls/scope_state.h"
 #include "actors/contexts/context_actor.h"
 #include "actors/contexts/ended_contexts.h"
 #include "actors/core/actor_directory.h"
@@ -212,6 +213,18 @@ void Contexts::called(const ContextId& context, const NodeName& to) {
 
 std::optional<Error> Contexts::joined(const ContextId& context, const NodeName& from) {
   return directory_->enter_with_word_of(from, context, PeerJoined{from});
+}
+
+std::optional<Error> Contexts::ended_for(const ScopeState& scope, const NodeName& to) const {
+  const NodeCore& node = directory_->node();
+  if (!scope.context || !scope.caller.empty() || node.stopped()) return std::nullopt;
+  if (!is_maker({node.name(), node.incarnation()}, *scope.context)) return std::nullopt;
+  auto error = directory_->why_not(*scope.context);
+  if (!error) return error;
+  error->peer = to;
+  error->execution = Execution::never;
+  error->hint = "its DistContext is gone, the scope is a copy: call through a node, or keep the DistContext";
+  return error;
 }
 
 void Contexts::record_send(const ContextId& context, const BoundaryId& boundary, std::shared_ptr<const SendFn> send,

@@ -31,6 +31,7 @@
 namespace troupe::detail {
 
 struct ContextNews;
+struct ScopeState;
 class GradientReducer;
 
 class Contexts {
@@ -51,6 +52,10 @@ class Contexts {
   /// error if the call must be refused: `from` has brought as many contexts as it may, and this one is not here.
   void called(const ContextId& context, const NodeName& to);
   [[nodiscard]] std::optional<Error> joined(const ContextId& context, const NodeName& from);
+
+  /// Returns why the program cannot call `to` through `scope`: it is a copy of that of a DistContext which has ended.
+  /// Otherwise nullopt. Functions that are still served in such a context go on.
+  [[nodiscard]] std::optional<Error> ended_for(const ScopeState& scope, const NodeName& to) const;
 
   /// Records a boundary to `peer`; `what` is the message that carries it, for reports. REQUIRES: called before that
   /// message is sent.
