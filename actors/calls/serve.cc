@@ -87,6 +87,14 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
                     delivery.credit};
 }
 
+std::string for_log(std::string_view text) {
+  constexpr std::size_t kLoggedMax = 4U << 10U;
+  if (text.size() <= kLoggedMax) return std::string(text);
+  std::size_t end = kLoggedMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // inside a UTF-8 character
+  return fmt::format("{} [{} more bytes]", text.substr(0, end), text.size() - end);
+}
+
 namespace {
 
 bool is_death(ErrorCode code) {
@@ -94,10 +102,14 @@ bool is_death(ErrorCode code) {
 }
 
 /// Returns the error of a function that did not handle the failure `below` of one of its own calls: the first failure
-/// is the cause. A death keeps its code and the dead node's name through any number of calls.
+/// is the cause. A death keeps its code and the dead node's name through any number of calls, and says which calls
+/// those were: the operation is that of this call, which ran here.
 Error caused_by(const ServedCall& call, const Error& below) {
   if (is_death(below.code)) {
     Error error = below;
+    const std::string run = fmt::format("{} for {}", call.operation, call.caller);
+    error.message += below.cause.empty() ? fmt::format(": {} had called it while it ran {}", call.node->name(), run)
+                                         : fmt::format(", and {} {}", call.node->name(), run);
     error.cause = below.cause.empty() ? below.text() : below.cause;
     error.operation = call.operation;
     error.execution = Execution::yes;
@@ -116,7 +128,9 @@ const ExceptionTypes* exceptions_of(const ServedCall& call) { return call.node->
 
 Error failed(const ServedCall& call, Error error) {
   if (!is_death(error.code)) error.incarnation = call.node->incarnation();
-  spdlog::warn("[{}] {} for {} failed: {}", call.node->name(), call.operation, call.caller, error.message);
+  spdlog::warn("[{}] {} for {} failed: {}{}", call.node->name(), call.operation, call.caller,
+               is_death(error.code) ? fmt::format("{} of {}: ", name_of(error.code), error.peer) : "",
+               for_log(error.message));
   return error;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "actors/calls/function_table.h"
 #include "actors/calls/payload_io.h"
@@ -79,6 +80,9 @@ void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject ta
 /// Runs user code in the call's scope. On a pool thread. Returns its exception as an Error, which is also logged: one
 /// thrown before the call's function began says that the function never ran.
 [[nodiscard]] std::optional<Error> run_for(const ServedCall& call, const std::function<void()>& job);
+
+/// Returns `text`, which may come from user code, as a line of the log shows it: beyond 4 KiB it is cut and says so.
+[[nodiscard]] std::string for_log(std::string_view text);
 
 /// Runs `encode`, which writes values for the caller, in the call's scope. On a pool thread: encoding runs user code.
 /// Returns the error if the values cannot travel.

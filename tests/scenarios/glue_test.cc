@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -274,6 +275,28 @@ BOOST_AUTO_TEST_CASE(a_context_that_lives_is_not_taken_for_ended_however_many_ca
   BOOST_TEST(lasting.rpc_sync("ps1", &next, 1) == 2);
 }
 
+BOOST_AUTO_TEST_CASE(a_call_through_a_copy_of_an_ended_context_is_refused_and_names_it) {
+  std::optional<Scope> late;
+  std::optional<RRef<std::int64_t>> made;
+  std::string id;
+  {
+    const DistContext ctx(trainer);
+    late.emplace(static_cast<const Scope&>(ctx));
+    made = ctx.remote("ps1", &next, 1);
+    BOOST_TEST(made->to_here(ctx) == 2);
+    id = ctx.id().text();
+  }
+  const Error of_call = error_of([&] { return late->rpc_sync("ps1", &next, 1); });
+  const Error of_fetch = error_of([&] { return made->to_here(*late); });
+  for (const Error& error : {of_call, of_fetch}) {
+    BOOST_TEST((error.code == ErrorCode::context_aborted));
+    BOOST_TEST(error.message == "context " + id + " does not exist or was released");
+    BOOST_TEST(error.peer == "ps1");
+    BOOST_TEST((error.execution == Execution::never));
+  }
+  BOOST_TEST(made->to_here(trainer) == 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_death_below_nested_calls_reaches_the_first_caller_as_such) {
   served = 0;
   const auto call = trainer.rpc_async("ps0", &pass_down, std::vector<std::string>{"ps1", "ps2"});
@@ -285,6 +308,9 @@ BOOST_AUTO_TEST_CASE(a_death_below_nested_calls_reaches_the_first_caller_as_such
   BOOST_TEST(error.operation == "rpc pass_down");
   BOOST_TEST((error.execution == Execution::yes));
   BOOST_TEST(error.cause.find("rpc pass_down on ps2: peer_down") == 0U);
+  BOOST_TEST(error.message.ends_with(
+                 ": ps1 had called it while it ran rpc pass_down for ps0, and ps0 rpc pass_down for trainer"),
+             error.message);
 }
 
 BOOST_AUTO_TEST_CASE(a_graph_that_a_call_without_a_context_cut_off_fails_a_backward_and_says_where) {

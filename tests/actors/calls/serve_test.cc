@@ -104,5 +104,13 @@ BOOST_AUTO_TEST_CASE(a_function_that_throws_an_error_of_decoding_has_run) {
   BOOST_TEST((unfit.execution == Execution::never));
 }
 
+BOOST_AUTO_TEST_CASE(a_text_of_fifty_megabytes_is_cut_for_the_log) {
+  BOOST_TEST(detail::for_log("short") == "short");
+  BOOST_TEST(detail::for_log(std::string(4096, 'b')) == std::string(4096, 'b'));
+  const std::string line = detail::for_log(std::string(50'000'000, 'b'));
+  BOOST_TEST(line == std::string(4096, 'b') + " [49995904 more bytes]");  // 50,000,000 - 4096
+  BOOST_TEST(detail::for_log(std::string(4095, 'b') + "\xc3\xa9") == std::string(4095, 'b') + " [2 more bytes]");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe::testing
