@@ -203,7 +203,7 @@ void StreamReceiver::accept_strangers(TimePoint now) {
       const bool has_no_descriptor = errno == EMFILE || errno == ENFILE;
       const bool has_no_memory = errno == ENOBUFS || errno == ENOMEM;
       // A stream that is never read would swallow what its peer sends: closed, its packets take the link below.
-      if (has_no_descriptor && turn_away()) continue;
+      if (has_no_descriptor && turn_away()) return;  // poll tells of the next one: without a descriptor accept does not
       // The connection waits, and poll would tell of it at once.
       if (has_no_descriptor || has_no_memory) accept_again_ = now + kAcceptPause;
       return;

@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <future>
 #include <memory>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -165,10 +167,13 @@ BOOST_AUTO_TEST_CASE(stream_for_which_no_descriptor_is_free_is_closed) {
     BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
     const rlimit full{.rlim_cur = static_cast<rlim_t>(last.get()) + 1, .rlim_max = limit.rlim_max};
     BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &full) == 0);
+    const int of_sender = last.get();
     last.close();  // for the sender's end
     ends.start({"b", {1, 2}}, id, key, port.value());
-    ends.wait([&] { return std::ssize(ends.ended) == i; });
+    ends.wait([&] { return std::ssize(ends.ended) == i && std::ssize(ends.refused) == i; });
     BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    const TimePoint due = std::chrono::steady_clock::now() + 10s;
+    while (::fcntl(of_sender, F_GETFD) >= 0 && std::chrono::steady_clock::now() < due) std::this_thread::yield();
     BOOST_TEST(ends.changes.read([&] { return ends.ended.back().peer.name; }) == "b");
   }
   ends.send("a", "text");  // the one that was open before stays
