@@ -328,7 +328,8 @@ int run(int argc, char** argv) {
   CLI::App* up = app.add_subcommand("up", "Starts the processes of a cluster and runs them to their end");
   add_file(*up, arguments);
   up->add_option("--log-dir", arguments.log_dir,
-                 "also write what each node prints to DIR/<node>.log; with keys, DIR/<node>.audit")
+                 "also write what each node prints to DIR/<node>.log, in the place of a former run's; with keys, "
+                 "DIR/<node>.audit")
       ->type_name("DIR");
   up->add_option("--host", arguments.host, "start only the nodes of this [[host]], which is this machine")
       ->type_name("NAME");
