@@ -1,5 +1,6 @@
 #include "actors/calls/outgoing_call.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "actors/calls/payload_io.h"
@@ -8,6 +9,21 @@
 #include "actors/references/references.h"
 
 namespace troupe::detail {
+
+namespace {
+
+/// Returns `error`; of a use that was not over in time, of a value of this node, it says what may have had the turn.
+Error with_hint_of_turn(Error error, const std::vector<std::shared_ptr<RRefHandle>>& uses) {
+  const auto is_here = [](const std::shared_ptr<RRefHandle>& handle) {
+    const auto node = handle->node_if_alive();
+    return node && handle->owner() == NodeLife{node->name(), node->incarnation()};
+  };
+  if (error.code == ErrorCode::timeout && error.hint.empty() && std::any_of(uses.begin(), uses.end(), is_here))
+    error.hint = "uses of a value take turns: does this program hold it with local_value meanwhile?";
+  return error;
+}
+
+}  // namespace
 
 class OutgoingCall::AnsweredCall final : public OutgoingCall, public AnswerReceiver {
  public:
@@ -90,6 +106,7 @@ void OutgoingCall::end(Result<std::shared_ptr<PayloadReader>> reply) {
       reply = *std::move(failure);
       break;
     }
+    reply = with_hint_of_turn(reply.error(), uses);
   }
   const std::optional<Error> error = reply ? std::nullopt : std::optional(reply.error());
   const ReplyHandler done = std::exchange(done_, nullptr);

@@ -64,6 +64,17 @@ BOOST_AUTO_TEST_CASE(local_value_elsewhere_names_both_nodes, *label("O-13")) {
   BOOST_TEST(error.execution == Execution::never);
 }
 
+BOOST_AUTO_TEST_CASE(call_that_waits_for_a_turn_which_its_own_program_holds_says_what_may_hold_it) {
+  const RRef<Counter> counter(trainer, Counter(3));
+  {
+    const auto held = counter.local_value(trainer);
+    const Error error = error_of([&] { return counter.rpc_sync(trainer.with({.deadline = 20ms}), &Counter::value); });
+    BOOST_TEST(error.code == ErrorCode::timeout);
+    BOOST_TEST(error.hint == "uses of a value take turns: does this program hold it with local_value meanwhile?");
+  }
+  BOOST_TEST(counter.rpc_sync(trainer, &Counter::value) == 3);
+}
+
 BOOST_AUTO_TEST_CASE(creation_error_is_raised_by_every_use, *label("O-20") * label("A-08")) {
   const RRef<std::int32_t> never = trainer.remote("p1", &throw_out_of_range);
   for (int i = 0; i < 2; ++i) {
