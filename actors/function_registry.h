@@ -181,13 +181,12 @@ Fingerprint fingerprint_of_callable() {
 template <class F>
 RegisteredFunction registered_with(std::string name, const F& callable, RegisteredFunction::Run run) {
   using R = typename Signature<F>::Result;
-  constexpr bool is_member = !std::is_void_v<ObjectOf<F>>;
   return {.name = std::move(name),
           .key = {},
           .local_key = key_of(callable),
           .fingerprint = fingerprint_of_callable<F>(),
-          .is_member = is_member,
-          .changes_object = Signature<F>::changes_object && is_member,
+          .is_member = !std::is_void_v<ObjectOf<F>>,
+          .changes_object = Signature<F>::changes_object && !std::is_void_v<ObjectOf<F>>,
           .answers_small = std::is_void_v<R> || std::is_arithmetic_v<R> || std::is_enum_v<R>,
           .object = object_type<F>(),
           .run = std::move(run)};
