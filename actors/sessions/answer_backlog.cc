@@ -7,13 +7,18 @@
 namespace troupe::detail {
 namespace {
 
+/// Large answers that do not count for a call. A call with small answers may fail with a longer text, so these end,
+/// too.
+constexpr std::size_t kBesideAny = 1;
+constexpr std::size_t kBesideSmall = 1024;
+
 constexpr std::size_t index_of(AnswerBacklog::Answers answers) { return static_cast<std::size_t>(answers); }
 
 }  // namespace
 
 bool AnswerBacklog::is_full(const AnswerTotals& open, Answers answers) const {
-  const bool all_count = answers == Answers::any && open.large > 1;
-  return (all_count ? open.bytes() : open.small_bytes) > bytes_max_;
+  const std::size_t beside = answers == Answers::small ? kBesideSmall : kBesideAny;
+  return (open.large > beside ? open.bytes() : open.small_bytes) > bytes_max_;
 }
 
 bool AnswerBacklog::keep(const NodeLife& peer, Answers answers, Begin& begin) {

@@ -23,7 +23,7 @@ class AnswerBacklog {
  public:
   using Begin = std::function<void()>;
 
-  /// What a call may answer. Calls with small answers wait for small answers only.
+  /// What a call may answer. Calls with small answers wait for small ones, and for large ones if these are many.
   enum class Answers : std::uint8_t { any, small };
 
   explicit AnswerBacklog(std::size_t bytes_max = std::size_t{256} << 20) : bytes_max_(bytes_max) {}

@@ -89,6 +89,13 @@ BOOST_AUTO_TEST_CASE(calls_with_small_answers_wait_for_small_answers_only) {
   BOOST_TEST((begun == Names{"2", "any"}));
 }
 
+BOOST_AUTO_TEST_CASE(calls_with_small_answers_wait_for_many_large_ones) {
+  for (int i = 0; i < 1024; ++i) backlog.sent(kSlow, large_answer(1));
+  BOOST_TEST(!keep(kSlow, "1", Answers::small));
+  backlog.sent(kSlow, large_answer(1));
+  BOOST_TEST(keep(kSlow, "2", Answers::small));
+}
+
 BOOST_AUTO_TEST_CASE(bytes_are_listed_by_peer_until_they_are_taken) {
   backlog.sent(kSlow, small_answer(70));
   backlog.sent(kSlow, small_answer(5));
