@@ -211,6 +211,10 @@ std::vector<msg::StepOwner> OptimizerDriver::all_owners() const {
 // --- steps -----------------------------------------------------------------------------------------------------------
 
 StepId OptimizerDriver::begin_step(NodeCore& core) {
+  if (core.stopped()) {
+    throw RemoteError(
+        not_run(core.error(ErrorCode::shutting_down, core.name(), "step", "the optimizer's node has stopped")));
+  }
   const std::lock_guard lock(mutex_);
   if (lost_) fail_unapplied(*lost_);
   if (unresolved_.size() >= kUnresolvedStepsMax) {

@@ -17,6 +17,7 @@
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/conformance/async_functions.h"
+#include "tests/conformance/gradient_functions.h"
 #include "tests/conformance/test_cluster.h"
 
 namespace troupe::testing {
@@ -53,6 +54,18 @@ BOOST_AUTO_TEST_CASE(references_used_after_shutdown_fail_and_are_dropped_silentl
     BOOST_TEST(error_of([&] { return rref.to_here(trainer); }).code == ErrorCode::shutting_down);
     BOOST_TEST(error_of([&] { return trainer.rpc_sync("p1", &rref_value, rref); }).code == ErrorCode::shutting_down);
   }
+}
+
+BOOST_AUTO_TEST_CASE(optimizer_of_a_stopped_node_takes_no_step) {
+  TestCluster cluster({"p1"});
+  Node& trainer = cluster.trainer();
+  const std::vector<Leaf> parameters{trainer.remote("p1", &make_leaf, 3, 1.0)};
+  const DistOptimizer optimizer(trainer, optim::SgdOptions{.lr = 1.0}, parameters);
+  const DistContext context(trainer);
+  trainer.shutdown();
+  const Error error = error_of([&] { optimizer.step(context); });
+  BOOST_TEST(error.code == ErrorCode::shutting_down);
+  BOOST_TEST((error.execution == Execution::never));
 }
 
 BOOST_AUTO_TEST_CASE(second_shutdown_returns_at_once, *label("fault-F23")) {
