@@ -31,6 +31,9 @@ constexpr std::array<std::string_view, 11> kShared{
     "checks.h",      "class_loss.h", "convolution.h", "deferred_ops.h", "elementwise.h", "embedding_bag.h",
     "global_norm.h", "pair_loss.h",  "promotion.h",   "update.h",       "windows.h"};
 
+/// A function of their headers that makes the options of operations.
+constexpr std::string_view kMakesOptions = "square_window";
+
 /// The headers that declare operations.
 std::vector<std::filesystem::path> operation_headers() {
   const auto folder = std::filesystem::path(TROUPE_SOURCE_DIR) / "tensor";
@@ -51,7 +54,7 @@ std::vector<std::string> declared() {
     std::ifstream text(header);
     std::smatch found;
     for (std::string line; std::getline(text, line);) {
-      if (std::regex_match(line, found, function)) names.push_back(found[1]);
+      if (std::regex_match(line, found, function) && found[1] != kMakesOptions) names.push_back(found[1]);
     }
   }
   return names;
