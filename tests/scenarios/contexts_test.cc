@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(calls_through_a_scope_whose_context_has_ended_are_refused_a
   }
   for (int call = 0; call < 10; ++call) {
     const Error error = error_of([&] { static_cast<void>(left->rpc_sync("ps0", &scale_at, "ps1", x, w1)); });
-    BOOST_TEST(error.code == ErrorCode::context_aborted);
+    BOOST_TEST((error.code == ErrorCode::context_aborted));
   }
   BOOST_TEST(all_released({"trainer", "ps0", "ps1"}));
 }
