@@ -54,7 +54,7 @@ std::vector<std::string> declared() {
     std::ifstream text(header);
     std::smatch found;
     for (std::string line; std::getline(text, line);) {
-      if (std::regex_match(line, found, function) && found[1] != kMakesOptions) names.push_back(found[1]);
+      if (std::regex_match(line, found, function) && found[1].str() != kMakesOptions) names.push_back(found[1]);
     }
   }
   return names;
