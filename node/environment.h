@@ -1,9 +1,8 @@
 // A process's place in its cluster, from the environment variables of its launcher.
 //
 //   troupe up         TROUPE_SEED and its companions, all of them
-//   torchrun-style    MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, and TROUPE_SECRET_FILE or TROUPE_KEY_FILE; if it is
-//   there:
-//                     LOCAL_WORLD_SIZE
+//   torchrun-style    MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, LOCAL_WORLD_SIZE if it is set, and
+//                     TROUPE_SECRET_FILE or TROUPE_KEY_FILE
 //   none              a world of one
 #pragma once
 
