@@ -1,7 +1,6 @@
 // Arguments that name dimensions, orders of dimensions, and pairs of sizes.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -11,8 +10,19 @@
 
 namespace troupe {
 
-/// Height and width, or one number for each of the two.
-using Size2d = std::array<std::int64_t, 2>;
+/// Height and width, or one number for each of the two. One number alone stands for both: `{.kernel = 3, .stride = 2}`.
+struct Size2d {
+  std::int64_t height;
+  std::int64_t width;
+
+  constexpr Size2d(std::int64_t both) : height(both), width(both) {}  // NOLINT(google-explicit-constructor)
+  constexpr Size2d(std::int64_t the_height, std::int64_t the_width) : height(the_height), width(the_width) {}
+
+  /// Returns the height for 0, the width for 1.
+  [[nodiscard]] constexpr std::int64_t operator[](std::size_t dim) const { return dim == 0 ? height : width; }
+  [[nodiscard]] constexpr std::int64_t& operator[](std::size_t dim) { return dim == 0 ? height : width; }
+  friend constexpr bool operator==(const Size2d&, const Size2d&) = default;
+};
 
 /// Whether a reduction keeps the reduced dimensions, with size 1.
 enum class KeepDim : std::uint8_t { no, yes };

@@ -19,10 +19,6 @@ class Conv2d final : public Layer {
   /// `[Conv2d] channels do not divide into 3 groups: 6 -> 4`.
   Conv2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel, Generator& generator,
          const Conv2dOptions& options = {}, Bias bias = Bias::yes, DType dtype = DType::f32);
-  /// With a square kernel.
-  Conv2d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel, Generator& generator,
-         const Conv2dOptions& options = {}, Bias bias = Bias::yes, DType dtype = DType::f32)
-      : Conv2d(in_channels, out_channels, Size2d{kernel, kernel}, generator, options, bias, dtype) {}
 
   [[nodiscard]] Variable forward(const Variable& x) override;
 
@@ -59,10 +55,6 @@ class ConvTranspose2d final : public Layer {
  public:
   ConvTranspose2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel, Generator& generator,
                   const ConvTranspose2dOptions& options = {}, Bias bias = Bias::yes, DType dtype = DType::f32);
-  /// With a square kernel.
-  ConvTranspose2d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel, Generator& generator,
-                  const ConvTranspose2dOptions& options = {}, Bias bias = Bias::yes, DType dtype = DType::f32)
-      : ConvTranspose2d(in_channels, out_channels, Size2d{kernel, kernel}, generator, options, bias, dtype) {}
 
   [[nodiscard]] Variable forward(const Variable& x) override;
 

@@ -70,9 +70,6 @@ class AdaptiveAvgPool1d final : public Layer {
 class AdaptiveAvgPool2d final : public Layer {
  public:
   explicit AdaptiveAvgPool2d(Size2d size) : size_(size) {}
-  template <std::integral I>
-  explicit AdaptiveAvgPool2d(I size)
-      : AdaptiveAvgPool2d(Size2d{static_cast<std::int64_t>(size), static_cast<std::int64_t>(size)}) {}
   [[nodiscard]] Variable forward(const Variable& x) override;
 
  private:
@@ -83,9 +80,6 @@ class AdaptiveAvgPool2d final : public Layer {
 class AdaptiveMaxPool2d final : public Layer {
  public:
   explicit AdaptiveMaxPool2d(Size2d size) : size_(size) {}
-  template <std::integral I>
-  explicit AdaptiveMaxPool2d(I size)
-      : AdaptiveMaxPool2d(Size2d{static_cast<std::int64_t>(size), static_cast<std::int64_t>(size)}) {}
   [[nodiscard]] Variable forward(const Variable& x) override;
 
  private:

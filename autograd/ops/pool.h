@@ -33,13 +33,5 @@ template <std::integral I>
                                   std::int64_t padding = 0) {
   return avg_pool2d(x, square_window<AvgPool2dOptions>(static_cast<std::int64_t>(kernel), stride, padding));
 }
-template <std::integral I>
-[[nodiscard]] Variable adaptive_avg_pool2d(const Variable& x, I size) {
-  return adaptive_avg_pool2d(x, Size2d{static_cast<std::int64_t>(size), static_cast<std::int64_t>(size)});
-}
-template <std::integral I>
-[[nodiscard]] Variable adaptive_max_pool2d(const Variable& x, I size) {
-  return adaptive_max_pool2d(x, Size2d{static_cast<std::int64_t>(size), static_cast<std::int64_t>(size)});
-}
 
 }  // namespace troupe

@@ -12,8 +12,8 @@ namespace nn = troupe::nn;
 
 DigitNet::DigitNet(std::uint64_t seed) {
   Generator generator(seed);
-  conv1_ = add_module("conv1", std::make_shared<nn::Conv2d>(1, 32, troupe::Size2d{3, 3}, generator));
-  conv2_ = add_module("conv2", std::make_shared<nn::Conv2d>(32, 64, troupe::Size2d{3, 3}, generator));
+  conv1_ = add_module("conv1", std::make_shared<nn::Conv2d>(1, 32, 3, generator));
+  conv2_ = add_module("conv2", std::make_shared<nn::Conv2d>(32, 64, 3, generator));
   dropout1_ = add_module("dropout1", std::make_shared<nn::Dropout>(0.25, generator));
   dense1_ = add_module("dense1", std::make_shared<nn::Linear>(64 * 12 * 12, 128, generator));
   dropout2_ = add_module("dropout2", std::make_shared<nn::Dropout>(0.5, generator));

@@ -15,10 +15,8 @@ constexpr std::int64_t kExpansion = 4;  // a block's result has four times the c
 
 std::shared_ptr<nn::Conv2d> conv(std::int64_t from, std::int64_t to, std::int64_t kernel, std::int64_t stride,
                                  Generator& generator) {
-  const std::int64_t padding = kernel / 2;
-  return std::make_shared<nn::Conv2d>(from, to, troupe::Size2d{kernel, kernel}, generator,
-                                      troupe::Conv2dOptions{.stride = {stride, stride}, .padding = {padding, padding}},
-                                      nn::Bias::no);
+  const troupe::Conv2dOptions options{.stride = stride, .padding = kernel / 2};
+  return std::make_shared<nn::Conv2d>(from, to, kernel, generator, options, nn::Bias::no);
 }
 
 /// 1x1, 3x3 and 1x1 convolutions, with a way around them.
@@ -75,7 +73,7 @@ FirstHalf::FirstHalf(std::uint64_t seed) {
 
 Variable FirstHalf::forward(const Variable& images) {
   const Variable x = relu(norm_->forward(conv_->forward(images)));
-  return stages_->forward(max_pool2d(x, {.kernel = {3, 3}, .stride = troupe::Size2d{2, 2}, .padding = {1, 1}}));
+  return stages_->forward(max_pool2d(x, {.kernel = 3, .stride = 2, .padding = 1}));
 }
 
 SecondHalf::SecondHalf(std::uint64_t seed, std::int64_t classes) {

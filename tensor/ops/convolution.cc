@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "tensor/checked_size.h"
@@ -20,7 +19,7 @@ namespace {
 
 using Direction = Convolution::Direction;
 
-Shape last_of(const Size2d& size, int dims) { return Shape(std::span(size).last(static_cast<std::size_t>(dims))); }
+Shape last_of(const Size2d& size, int dims) { return dims == 2 ? Shape{size.height, size.width} : Shape{size.width}; }
 
 Windows windows_of(const Convolution& c, const Shape& weight) {
   const Conv2dOptions& o = c.options;
@@ -127,7 +126,8 @@ Convolution::Convolution(const ConvTranspose2dOptions& o)
       output_padding(o.output_padding) {}
 
 FittedConvolution fitted(const Convolution& c, const Shape& weight) {
-  if (std::ranges::find(c.options.padding, kSame) == c.options.padding.end()) return {c, {}};
+  const Size2d& padding = c.options.padding;
+  if (padding.height != kSame && padding.width != kSame) return {c, {}};
   require_rank(c.name, weight, c.dims + 2);
   const Windows windows = windows_of(c, weight);
   require_at_least(c.name, "window", windows.kernel, 1);

@@ -44,7 +44,7 @@ struct Unfolding {
   UnfoldOptions options;
   Size2d windows;
 
-  Unfolding(std::string_view op, const Shape& images, const UnfoldOptions& given) : options(given), windows{} {
+  Unfolding(std::string_view op, const Shape& images, const UnfoldOptions& given) : options(given), windows(0) {
     const auto both = [](const Size2d& sizes) { return Shape{sizes[0], sizes[1]}; };
     const Shape counts = detail::count_windows(
         op, images, {both(given.kernel), both(given.stride), both(given.padding), both(given.dilation)});

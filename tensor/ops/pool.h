@@ -95,11 +95,10 @@ struct AvgPool1dOptions {
 template <class Options>
 [[nodiscard]] Options square_window(std::int64_t kernel, std::optional<std::int64_t> stride = {},
                                     std::int64_t padding = 0) {
-  const std::int64_t step = stride.value_or(kernel);
   Options options;
-  options.kernel = {kernel, kernel};
-  options.stride = {step, step};
-  options.padding = {padding, padding};
+  options.kernel = kernel;
+  options.stride = stride.value_or(kernel);
+  options.padding = padding;
   return options;
 }
 
@@ -114,14 +113,6 @@ template <std::integral I>
 [[nodiscard]] Tensor avg_pool2d(const Tensor& x, I kernel, std::optional<std::int64_t> stride = {},
                                 std::int64_t padding = 0) {
   return avg_pool2d(x, square_window<AvgPool2dOptions>(static_cast<std::int64_t>(kernel), stride, padding));
-}
-template <std::integral I>
-[[nodiscard]] Tensor adaptive_avg_pool2d(const Tensor& x, I size) {
-  return adaptive_avg_pool2d(x, Size2d{static_cast<std::int64_t>(size), static_cast<std::int64_t>(size)});
-}
-template <std::integral I>
-[[nodiscard]] MaxPoolResult adaptive_max_pool2d(const Tensor& x, I size) {
-  return adaptive_max_pool2d(x, Size2d{static_cast<std::int64_t>(size), static_cast<std::int64_t>(size)});
 }
 [[nodiscard]] Tensor adaptive_avg_pool1d(const Tensor& x, std::int64_t size);
 [[nodiscard]] Tensor adaptive_avg_pool1d_backward(const Tensor& grad, const Shape& input_shape);

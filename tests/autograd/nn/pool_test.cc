@@ -39,6 +39,8 @@ BOOST_AUTO_TEST_CASE(one_number_is_a_square_window_as_in_torch) {
   expect(nn::AdaptiveAvgPool2d(1)(image).value(), {4.5}, {1, 1, 1, 1});
   expect(adaptive_avg_pool2d(image, 1).value(), {4.5}, {1, 1, 1, 1});
   expect(nn::AdaptiveMaxPool2d(1)(image).value(), {8.0}, {1, 1, 1, 1});
+  expect(max_pool2d(image, {.kernel = 2, .stride = 1}).value(), {6.0, 7.0, 8.0}, {1, 1, 1, 3});
+  expect(avg_pool2d(image, {.kernel = {2, 1}, .stride = 2}).value(), {3.0, 5.0}, {1, 1, 1, 2});
   expect(max_pool2d(image, {}).value(), largest, {1, 1, 1, 2});  // options, not a number
 }
 

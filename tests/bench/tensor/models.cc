@@ -13,7 +13,7 @@ namespace {
 std::shared_ptr<nn::Conv2d> convolution(std::int64_t inputs, std::int64_t outputs, std::int64_t kernel,
                                         std::int64_t stride, Generator& generator) {
   const std::int64_t padding = kernel / 2;
-  return std::make_shared<nn::Conv2d>(inputs, outputs, Size2d{kernel, kernel}, generator,
+  return std::make_shared<nn::Conv2d>(inputs, outputs, kernel, generator,
                                       Conv2dOptions{.stride = {stride, stride}, .padding = {padding, padding}},
                                       nn::Bias::no);
 }
@@ -21,8 +21,8 @@ std::shared_ptr<nn::Conv2d> convolution(std::int64_t inputs, std::int64_t output
 }  // namespace
 
 MnistNet::MnistNet(Generator& generator) {
-  conv1_ = add_module("conv1", std::make_shared<nn::Conv2d>(1, 32, Size2d{3, 3}, generator));
-  conv2_ = add_module("conv2", std::make_shared<nn::Conv2d>(32, 64, Size2d{3, 3}, generator));
+  conv1_ = add_module("conv1", std::make_shared<nn::Conv2d>(1, 32, 3, generator));
+  conv2_ = add_module("conv2", std::make_shared<nn::Conv2d>(32, 64, 3, generator));
   dropout1_ = add_module("dropout1", std::make_shared<nn::Dropout>(0.25, generator));
   dense1_ = add_module("fc1", std::make_shared<nn::Linear>(64 * 12 * 12, 128, generator));
   dropout2_ = add_module("dropout2", std::make_shared<nn::Dropout>(0.5, generator));

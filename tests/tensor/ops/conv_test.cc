@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(convolutions_refuse_what_does_not_fit) {
     (void)conv2d_backward_weight({}, x, {4, 3, 3, 3});
   });
   expect_error<ValueError>("[conv2d] stride below 1: (0, 1)", [&] {
-    (void)conv2d(x, zeros({4, 3, 3, 3}), {}, {.stride = {0, 1}, .padding = {}, .dilation = {1, 1}});
+    (void)conv2d(x, zeros({4, 3, 3, 3}), {}, {.stride = {0, 1}, .padding = 0, .dilation = {1, 1}});
   });
   expect_error<ShapeError>("[conv2d_backward_input] gradient does not fit: (1, 4, 8, 8) for (1, 4, 6, 6)", [&] {
     (void)conv2d_backward_input(zeros({1, 4, 8, 8}), zeros({4, 3, 3, 3}), x.shape());
