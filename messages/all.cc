@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 namespace troupe::msg {
 
@@ -26,10 +27,10 @@ constexpr bool all_distinct() {
 }
 static_assert(all_distinct(), "two messages have one number or name");
 
-/// How one type of message is copied, moved and destroyed.
+/// How one type of message is copied, moved elsewhere and destroyed.
 struct MessageOps {
   void (*copy)(void* to, const void* from);
-  void (*move)(void* to, void* from) noexcept;
+  void (*relocate)(void* to, void* from) noexcept;
   void (*destroy)(void* message) noexcept;
 };
 
@@ -37,7 +38,11 @@ template <class... M>
 constexpr auto list_ops(MessageList<M...>) {
   static_assert((std::is_nothrow_move_constructible_v<M> && ...));
   return std::array{MessageOps{[](void* to, const void* from) { ::new (to) M(*static_cast<const M*>(from)); },
-                               [](void* to, void* from) noexcept { ::new (to) M(std::move(*static_cast<M*>(from))); },
+                               [](void* to, void* from) noexcept {
+                                 M* const held = static_cast<M*>(from);
+                                 ::new (to) M(std::move(*held));
+                                 held->~M();
+                               },
                                [](void* message) noexcept { static_cast<M*>(message)->~M(); }}...};
 }
 
@@ -46,12 +51,8 @@ constexpr auto kOps = list_ops(Messages{});
 
 }  // namespace
 
-AnyMessage::AnyMessage() : AnyMessage(Call{}) {}
-
-AnyMessage::AnyMessage(const AnyMessage& other) : index_(other.index_) { kOps[index_].copy(storage_, other.storage_); }
-
-AnyMessage::AnyMessage(AnyMessage&& other) noexcept : index_(other.index_) {
-  kOps[index_].move(storage_, other.storage_);
+AnyMessage::AnyMessage(const AnyMessage& other) : index_(other.index_) {
+  if (index_ != kNone) kOps[index_].copy(storage_, other.storage_);
 }
 
 AnyMessage& AnyMessage::operator=(const AnyMessage& other) {
@@ -61,16 +62,24 @@ AnyMessage& AnyMessage::operator=(const AnyMessage& other) {
 
 AnyMessage& AnyMessage::operator=(AnyMessage&& other) noexcept {
   if (this == &other) return *this;
-  kOps[index_].destroy(storage_);
-  index_ = other.index_;
-  kOps[index_].move(storage_, other.storage_);
+  reset();
+  take(other);
   return *this;
 }
 
-AnyMessage::~AnyMessage() { kOps[index_].destroy(storage_); }
+/// REQUIRES: this holds none.
+void AnyMessage::take(AnyMessage& other) noexcept {
+  if (other.index_ == kNone) return;
+  kOps[other.index_].relocate(storage_, other.storage_);
+  index_ = std::exchange(other.index_, kNone);
+}
+
+/// REQUIRES: this holds one.
+void AnyMessage::destroy() noexcept { kOps[std::exchange(index_, kNone)].destroy(storage_); }
 
 std::logic_error AnyMessage::wrong_type(const MessageInfo& wanted) const {
-  return std::logic_error(fmt::format("[message] {} was expected, this is {}", wanted.name, info_of(*this).name));
+  return std::logic_error(fmt::format("[message] {} was expected, this is {}", wanted.name,
+                                      index_ == kNone ? "none" : info_of(*this).name));
 }
 
 const MessageInfo& info_of(const AnyMessage& message) { return kInfos.at(message.index()); }

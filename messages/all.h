@@ -52,27 +52,40 @@ using Messages = MessageList<                                                   
     ShardStepped, ShardQuery, ShardOutcome, ShardReleased,  //
     MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount, ShutdownCounted, ShutdownAgreed,
     BarrierEntered, BarrierPassed, BarrierLeft, SignedListKnown, SignedListFetch, SignedList, SignedCertificate,  //
-    AuditHead,
-    BackwardRelease, BackwardReleased,                                                                            //
+    AuditHead, BackwardRelease, BackwardReleased,                                                                 //
     ShardLoad, ShardSave, ShardSaved, ShardJoin, ShardWait, ShardReady>;
 
-/// One of Messages: a Call at first. A std::variant of as many types costs every source that moves one seconds of
-/// compiling; this one is moved, copied and destroyed in all.cc.
+/// One of Messages, or none: at first, and once it was moved from. A std::variant of as many types costs every source
+/// that moves one seconds of compiling; this one is moved, copied and destroyed in all.cc.
 class AnyMessage {
  public:
-  AnyMessage();
+  AnyMessage() noexcept : index_(kNone) {}
   template <class M>
     requires(Messages::has<M>())
   AnyMessage(M message) : index_(Messages::index_of<M>()) {
     ::new (static_cast<void*>(storage_)) M(std::move(message));
   }
   AnyMessage(const AnyMessage& other);
-  AnyMessage(AnyMessage&& other) noexcept;
+  AnyMessage(AnyMessage&& other) noexcept : index_(kNone) { take(other); }
   AnyMessage& operator=(const AnyMessage& other);
   AnyMessage& operator=(AnyMessage&& other) noexcept;
-  ~AnyMessage();
+  ~AnyMessage() { reset(); }
 
-  /// Returns the place of the held type in Messages.
+  /// Holds a new M in the place of what it held.
+  template <class M>
+    requires(Messages::has<M>())
+  M& emplace() {
+    reset();
+    M* const made = ::new (static_cast<void*>(storage_)) M();
+    index_ = Messages::index_of<M>();
+    return *made;
+  }
+  /// Holds none from now on.
+  void reset() noexcept {
+    if (index_ != kNone) destroy();
+  }
+
+  /// Returns the place of the held type in Messages; their number if there is none.
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
 
   template <class M>
@@ -121,13 +134,17 @@ class AnyMessage {
   }
 
  private:
+  static constexpr std::size_t kNone = Messages::kCount;
+
   [[nodiscard]] std::logic_error wrong_type(const MessageInfo& wanted) const;
+  void take(AnyMessage& other) noexcept;
+  void destroy() noexcept;
 
   std::size_t index_;
   alignas(Messages::kAlignment) std::byte storage_[Messages::kSize];
 };
 
-/// Returns number, name and kind of the message that `message` holds.
+/// Returns number, name and kind of the message that `message` holds. REQUIRES: it holds one.
 [[nodiscard]] const MessageInfo& info_of(const AnyMessage& message);
 
 /// Returns the description of the message with this number; null if it is unknown.

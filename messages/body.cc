@@ -14,8 +14,7 @@ AnyMessage load_body(MessageTag tag, InArchive& ar) {
   AnyMessage message;
   const bool found = Messages::any_of([&]<class M>(std::type_identity<M>) {
     if (M::kInfo.tag() != tag) return false;
-    message = M();
-    ar(message.get<M>());
+    ar(message.emplace<M>());
     return true;
   });
   if (!found) throw DecodeError(fmt::format("[decode] no message has the number {:#06x}", static_cast<unsigned>(tag)));

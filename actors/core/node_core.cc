@@ -77,7 +77,7 @@ void NodeCore::request(Request request, AnswerHandler done) {
       return;
     }
     packed.parcel = std::move(parcel).value();
-    request.message = {};
+    request.message.reset();
   }
   const auto unanswered = std::make_shared<UnansweredRequest>(weak_from_this(), name_, request, std::move(done));
   packed.request = std::move(request);

@@ -80,6 +80,9 @@ class OutLane {
   /// Sends one packet, if one may be sent.
   Step send_one(TimePoint now, const Emit& emit);
 
+  /// Returns whether no message waits to be sent, or to be sent to its end.
+  [[nodiscard]] bool is_queue_empty() const { return queue_.empty(); }
+
   /// Returns the message to be sent next; null: none.
   [[nodiscard]] Outgoing* front();
 

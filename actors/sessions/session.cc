@@ -174,6 +174,7 @@ void Session::enqueue(SharedOutgoing message) {
 void Session::fill(TimePoint now, Packets& packets) {
   const OutLane::Emit emit = emit_into(packets);
   const auto send_one = [&](std::size_t lane) {
+    if (out_[lane].is_queue_empty()) return false;
     Outgoing* next = out_[lane].front();
     if (next != nullptr && next->keeps_order && next->left == 0) {
       if (out_[kExpress].front() != nullptr) return false;  // its predecessor was not sent yet

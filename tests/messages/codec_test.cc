@@ -56,6 +56,7 @@ BOOST_AUTO_TEST_CASE(copies_and_moves_of_every_message_keep_its_type_and_fields)
       BOOST_TEST(testing::to_hex(encoded(copy)) == hex);
       AnyMessage moved = std::move(copy);
       BOOST_TEST(testing::to_hex(encoded(moved)) == hex);
+      BOOST_TEST(copy.index() == Messages::kCount);  // moved from: none
       AnyMessage other = ShardWait{};
       other = message;
       BOOST_TEST(testing::to_hex(encoded(other)) == hex);
@@ -66,6 +67,24 @@ BOOST_AUTO_TEST_CASE(copies_and_moves_of_every_message_keep_its_type_and_fields)
       BOOST_TEST(testing::to_hex(encoded(other)) == hex);
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(message_that_is_none_is_copied_and_replaced) {
+  AnyMessage message;
+  BOOST_TEST(AnyMessage(message).index() == Messages::kCount);
+  BOOST_TEST(!message.holds<Call>());
+  BOOST_CHECK_EXCEPTION(static_cast<void>(message.get<Reply>()), std::logic_error, [](const std::logic_error& error) {
+    return std::string(error.what()) == "[message] Reply was expected, this is none";
+  });
+  message.emplace<ShardWait>();
+  BOOST_TEST(message.holds<ShardWait>());
+  message.emplace<Failure>().error.message = "full";
+  BOOST_TEST(message.get<Failure>().error.message == "full");
+  message = AnyMessage();
+  BOOST_TEST(!message.holds<Failure>());
+  message = Failure{};
+  message.reset();
+  BOOST_TEST(message.index() == Messages::kCount);
 }
 
 BOOST_AUTO_TEST_CASE(message_is_taken_only_as_what_it_is) {
