@@ -1,6 +1,11 @@
 #include "actors/function_registry.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
+
+#include "actors/calls/scope_state.h"
+#include "actors/core/node_core.h"
 
 namespace troupe {
 
@@ -30,6 +35,14 @@ detail::RegisteredFunction::Run detail::run_by_key(const CallableKey& key, RunBy
   return [key, run](const TaskPlace& place, PayloadReader& arguments, void* object) {
     return run(key, place, arguments, object);
   };
+}
+
+std::shared_ptr<detail::ScopeState> detail::stream_scope(const TaskPlace& place, const std::stop_source& stop) {
+  auto state = std::make_shared<ScopeState>(*place.scope);
+  state->stop = stop.get_token();
+  if (const auto due = std::exchange(state->due, std::nullopt))
+    state->call_deadline = std::max(*due - state->node->clock().now(), Duration{0});
+  return state;
 }
 
 void Registration::add(detail::RegisteredFunction function) { entries_.emplace_back(std::move(function)); }

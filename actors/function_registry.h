@@ -6,6 +6,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -38,12 +39,9 @@ struct Served {
   Values values;
 };
 
-/// The scope of a function that is a stream: it is stopped with the stream, which outlives the call.
-[[nodiscard]] inline std::shared_ptr<ScopeState> stream_scope(const TaskPlace& place, const std::stop_source& stop) {
-  auto state = std::make_shared<ScopeState>(*place.scope);
-  state->stop = stop.get_token();
-  return state;
-}
+/// Returns the scope of a function that returns a stream. It is stopped with the stream, which outlives the call; each
+/// of its calls may take as long as that one.
+[[nodiscard]] std::shared_ptr<ScopeState> stream_scope(const TaskPlace& place, const std::stop_source& stop);
 
 template <class T>
 LaterValue later_value(Future<T> future, std::shared_ptr<void> served) {
@@ -88,7 +86,10 @@ std::variant<ValueBox, LaterValue> run_with(std::type_identity<std::tuple<Values
     const std::stop_source stop;
     const auto served = std::make_shared<ServedValues>(stream_scope(place, stop));
     decode(*served, each);
-    R stream = run(*served, each);
+    R stream = [&] {  // a function that is no coroutine runs now, and is cancelled with its call
+      const std::stop_callback ends(place.scope->stop, [stop]() mutable { stop.request_stop(); });
+      return run(*served, each);
+    }();
     stream.keep(served, stop);
     return ValueBox::of(std::move(stream));
   } else if constexpr (Signature<F>::is_later) {

@@ -1,9 +1,19 @@
 #include "actors/stream.h"
 
+#include <memory>
+#include <utility>
+
+#include "actors/calls/scope_state.h"
 #include "actors/core/node_core.h"
 #include "actors/references/references.h"
 
 namespace troupe::detail {
+
+Scope scope_of_requests(const Scope& scope) {
+  auto state = std::make_shared<ScopeState>(scope.with({.deadline = Deadline::while_peer_lives()}).state());
+  state->due.reset();
+  return Scope(std::move(state));
+}
 
 void wait_for_element(const Scope& scope, FutureCore& element, const RRefHandle& stream) {
   NodeCore& node = *scope.state().node;

@@ -6,8 +6,8 @@
 //
 // The function is a coroutine on its node's pool. It is at most `ahead` elements ahead of the reader, and is destroyed,
 // where it stands, with the last copy of the stream. It waits with `get`, not co_await. Its parameters and its Scope
-// live as long as it does. Its calls through that Scope are cancelled when the stream is dropped, and have the deadline
-// of the call that started it; for a long stream use `scope.with({.deadline = Deadline::while_peer_lives()})`.
+// live as long as it does. Its calls through that Scope are cancelled when the stream is dropped. Each may take as long
+// as the call that started it, or as `scope.with({.deadline = ...})` says.
 #pragma once
 
 #include <algorithm>
@@ -104,8 +104,9 @@ class StreamBody {
 /// The requested elements of another node's stream. One thread at a time may use it.
 template <class T>
 struct StreamReader {
-  /// The most requests under way, whatever the reader allows.
-  static constexpr std::size_t kAskedMax = 4096;
+  /// The most requests under way, whatever the reader allows. Until its element is being made, each is a call that has
+  /// not begun (SE-2): a node that has used up what its peer grants of these can make no other call there.
+  static constexpr std::size_t kAskedMax = 128;
 
   explicit StreamReader(std::shared_ptr<RRefHandle> h) : handle(std::move(h)) {}
   ~StreamReader() { stop(); }
@@ -124,6 +125,9 @@ struct StreamReader {
   std::deque<Future<std::optional<T>>> asked;  // in order
   bool ended = false;
 };
+
+/// Returns the scope in which a stream that is read in `scope` requests elements: they may come when that is over.
+[[nodiscard]] Scope scope_of_requests(const Scope& scope);
 
 /// Waits for `element`, within the deadline of `scope`. Throws RemoteError{timeout}.
 void wait_for_element(const Scope& scope, FutureCore& element, const RRefHandle& stream);
@@ -168,7 +172,7 @@ class Stream {
     }
   }
 
-  /// Sets how many elements the function may make before they are read: at least 1, at most 4096, default 8. Beyond 8,
+  /// Sets how many elements the function may make before they are read: at least 1, at most 128, default 8. Beyond 8,
   /// one more is allowed with each element that is read.
   Stream& ahead(std::size_t elements) {
     if (reader_) reader_->ahead = std::clamp<std::size_t>(elements, 1, detail::StreamReader<T>::kAskedMax);
@@ -223,7 +227,7 @@ class Stream {
     if (!reader_) return false;
     const std::size_t wanted = std::min(reader_->ahead, reader_->window);
     if (reader_->asked.size() < wanted && !reader_->ended) {
-      const Scope lasting = scope.with({.deadline = Deadline::while_peer_lives()});
+      const Scope lasting = detail::scope_of_requests(scope);
       bool has_failed = false;  // at once: so would the others
       while (reader_->asked.size() < wanted && !has_failed) {
         auto expected = detail::expect<std::optional<T>>(lasting.shared_state());

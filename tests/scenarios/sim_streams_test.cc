@@ -1,0 +1,148 @@
+// Streams over a time that no test could wait for: what their functions call, and what their readers request.
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/core/node_core.h"
+#include "actors/core/wait_point.h"
+#include "actors/stream.h"
+#include "node/sim/world.h"
+#include "tests/support/error_of.h"
+
+namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(sim_streams)
+
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::vector<NodeName> kNames{"a", "b", "c"};
+
+std::int64_t next_of(std::int64_t x) { return x + 1; }
+
+std::int64_t wait_for(Scope& scope, std::int64_t seconds) {
+  detail::WaitPoint never;
+  static_cast<void>(never.wait(scope.state().node->clock().now() + std::chrono::seconds(seconds)));
+  return seconds;
+}
+
+/// One number each second.
+Stream<std::int64_t> slow_numbers(Scope& scope, std::int64_t end) {
+  for (std::int64_t i = 0; i < end; ++i) {
+    static_cast<void>(wait_for(scope, 1));
+    co_yield i;
+  }
+}
+
+/// Each number is made by a call that takes a second.
+Stream<std::int64_t> numbers_by_calls(Scope& scope, NodeName other, std::int64_t end) {
+  for (std::int64_t i = 0; i < end; ++i) {
+    static_cast<void>(scope.rpc_sync(other, &wait_for, 1));
+    co_yield i;
+  }
+}
+
+/// Is no coroutine itself.
+Stream<std::int64_t> numbers_after_a_call(Scope& scope, const NodeName& other, std::int64_t end) {
+  static_cast<void>(scope.rpc_sync(other, &wait_for, 50));
+  return slow_numbers(scope, end);
+}
+
+/// Numbers up to `many` at once, and then one after a minute.
+Stream<std::int64_t> many_numbers(Scope& scope, std::int64_t many) {
+  for (std::int64_t i = 0; i < many; ++i) co_yield i;
+  static_cast<void>(wait_for(scope, 60));
+  co_yield many;
+}
+
+/// A value that reads a stream, one number in each call.
+class Reader {
+ public:
+  explicit Reader(Stream<std::int64_t> numbers) : numbers_(std::move(numbers)) {}
+  std::int64_t read(Scope& scope) { return numbers_.next(scope).value_or(-1); }
+
+ private:
+  Stream<std::int64_t> numbers_;
+};
+
+Reader reader_of(Scope& scope, const NodeName& from, std::int64_t end) {
+  return Reader(scope.rpc_sync(from, &slow_numbers, end));
+}
+
+FunctionRegistry functions() {
+  return {{"next_of", &next_of},
+          {"wait_for", &wait_for},
+          {"slow_numbers", &slow_numbers},
+          {"numbers_by_calls", &numbers_by_calls},
+          {"numbers_after_a_call", &numbers_after_a_call},
+          {"many_numbers", &many_numbers},
+          {"reader_of", &reader_of},
+          {"Reader::read", &Reader::read}};
+}
+
+/// Returns how many numbers came in order.
+std::int64_t count_of(const Stream<std::int64_t>& numbers, const Scope& scope) {
+  std::int64_t count = 0;
+  for (const std::int64_t number : numbers.read(scope)) count += number == count ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(calls_of_a_stream_may_each_take_as_long_as_the_call_that_started_it) {
+  sim::World world({}, kNames, functions());
+  const Future<std::int64_t> count = world.on("a", [](Node& node) {
+    const Scope quick = node.with({.deadline = 5s});
+    return count_of(quick.rpc_sync("b", &numbers_by_calls, "c", 20), quick);
+  });
+  BOOST_TEST(count.get() == 20);
+}
+
+BOOST_AUTO_TEST_CASE(stream_of_a_value_is_read_in_calls_that_end_before_its_next_elements) {
+  sim::World world({}, kNames, functions());
+  const Future<std::int64_t> sum = world.on("a", [](Node& node) {
+    const Scope quick = node.with({.deadline = 5s});
+    const auto reader = quick.remote("b", &reader_of, "c", 20);
+    std::int64_t read = 0;
+    for (int i = 0; i < 20; ++i) read += reader.rpc_sync(quick, &Reader::read);
+    return read;
+  });
+  BOOST_TEST(sum.get() == 190);  // 0 + 1 + ... + 19
+}
+
+BOOST_AUTO_TEST_CASE(function_that_returns_a_stream_later_ends_with_its_call) {
+  sim::World world({}, kNames, functions());
+  const Future<void> gave_up = world.on("a", [&world](Node& node) {
+    const Future<Stream<std::int64_t>> numbers = node.rpc_async("b", &numbers_after_a_call, "c", 1);
+    static_cast<void>(node.rpc_sync("b", &wait_for, 1));
+    BOOST_TEST(world.node("b").counts().served_calls == 1U);
+    numbers.cancel();
+  });
+  gave_up.get();
+  world.run_for(1s);
+  BOOST_TEST(world.node("b").counts().served_calls == 0U);
+}
+
+// A peer may have 1,024 calls that have not begun; more hold up all others.
+BOOST_AUTO_TEST_CASE(calls_to_a_node_go_on_while_its_stream_makes_no_element) {
+  sim::World world({}, kNames, functions());
+  const Future<std::int64_t> answer = world.on("a", [](Node& node) {
+    constexpr std::int64_t kMany = 1100;
+    Stream<std::int64_t> numbers = node.rpc_sync("b", &many_numbers, kMany);
+    numbers.ahead(std::numeric_limits<std::size_t>::max());
+    for (std::int64_t read = 0; read < kMany; ++read) static_cast<void>(numbers.next(node));
+    const Scope quick = node.with({.deadline = 5s});
+    const Error late = error_of([&] { return numbers.next(quick); });
+    return late.code == ErrorCode::timeout ? quick.rpc_sync("b", &next_of, 41) : 0;
+  });
+  BOOST_TEST(answer.get() == 42);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe::testing
