@@ -106,10 +106,12 @@ bool is_death(ErrorCode code) {
 /// those were: the operation is that of this call, which ran here.
 Error caused_by(const ServedCall& call, const Error& below) {
   if (is_death(below.code)) {
+    constexpr std::string_view kCalled = "had called it while it ran";
     Error error = below;
     const std::string run = fmt::format("{} for {}", call.operation, call.caller);
-    error.message += below.cause.empty() ? fmt::format(": {} had called it while it ran {}", call.node->name(), run)
-                                         : fmt::format(", and {} {}", call.node->name(), run);
+    error.message += below.message.find(kCalled) == std::string::npos
+                         ? fmt::format(": {} {} {}", call.node->name(), kCalled, run)
+                         : fmt::format(", and {} {}", call.node->name(), run);
     error.cause = below.cause.empty() ? below.text() : below.cause;
     error.operation = call.operation;
     error.execution = Execution::yes;

@@ -104,6 +104,29 @@ BOOST_AUTO_TEST_CASE(a_function_that_throws_an_error_of_decoding_has_run) {
   BOOST_TEST((unfit.execution == Execution::never));
 }
 
+// The error for a value whose owner is gone has the reason of that as its cause, before any call failed.
+BOOST_AUTO_TEST_CASE(the_death_of_an_owner_below_a_call_says_which_nodes_had_called) {
+  const auto p1 = peer("p1", 1);
+  Error died = make_error(ErrorCode::owner_died, "the owner of RRef ps1.7 is gone");
+  died.peer = "ps1";
+  died.cause = "peer_down: connection closed";
+  const auto error_below = [&] {
+    const auto answer = ask(*p1, "after another", "after another");
+    const auto inner = p1->take_heard<msg::Call>();
+    BOOST_REQUIRE(inner.size() == 1U);
+    p1->answer("m", inner[0], msg::Failure{died});
+    BOOST_REQUIRE(answer->has_value() && !(*answer)->ok());
+    return (*answer)->error();
+  };
+  const std::string once = "the owner of RRef ps1.7 is gone: m had called it while it ran rpc after another for p1";
+  died = error_below();
+  BOOST_TEST(died.message == once);
+  BOOST_TEST(died.cause == "peer_down: connection closed");
+  died = error_below();
+  BOOST_TEST(died.message == once + ", and m rpc after another for p1");
+  BOOST_TEST(died.peer == "ps1");
+}
+
 BOOST_AUTO_TEST_CASE(a_text_of_fifty_megabytes_is_cut_for_the_log) {
   BOOST_TEST(detail::for_log("short") == "short");
   BOOST_TEST(detail::for_log(std::string(4096, 'b')) == std::string(4096, 'b'));
