@@ -138,6 +138,7 @@ struct ModuleClass {
       std::apply([&](auto&... arg) { (arguments.archive()(arg), ...); }, wire);
       auto args = std::apply(
           [](auto&... arg) { return std::tuple<Args...>(ConstructorArgument<Args>::made(std::move(arg))...); }, wire);
+      arguments.begin_function();
       const std::shared_ptr<M> module = make_module<M>(args);
       if (device != module->device()) module->to(device);
       return ValueBox{module, &value_ops<M>()};

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "actors/calls/function_table.h"
+#include "actors/modules/module_class.h"
 #include "actors/scope.h"
 #include "actors/task.h"
+#include "autograd/nn/module.h"
 #include "messages/values.h"
 #include "tests/actors/bare_peer.h"
 
@@ -21,10 +23,19 @@ std::int64_t served_unreadable(std::int64_t x) { throw DecodeError("row " + std:
 Task<std::int64_t> served_after_another(Scope& scope, std::int64_t x) {
   co_return co_await scope.rpc_async("p1", &served_next, x);
 }
+/// A module that needs at least one layer.
+class ServedNet final : public nn::Layer {
+ public:
+  explicit ServedNet(std::int64_t layers) {
+    if (layers < 1) throw DecodeError("a net of " + std::to_string(layers) + " layers");
+  }
+  Variable forward(const Variable& x) override { return x; }
+};
+constexpr auto served_net = module_class<ServedNet, std::int64_t>;
 
 CallGrants only_next() {
   CallGrants grants;
-  grants.allow("p1", {"next", "after another", "unreadable"});
+  grants.allow("p1", {"next", "after another", "unreadable", "net"});
   return grants;
 }
 
@@ -34,7 +45,8 @@ struct AmongCallers : AmongBarePeers {
                        {{"next", &served_next},
                         {"secret", &served_secret},
                         {"after another", &served_after_another},
-                        {"unreadable", &served_unreadable}},
+                        {"unreadable", &served_unreadable},
+                        {"net", served_net}},
                        {}, only_next()) {}
 
   /// Asks for the function with the key of `key`, which the caller says has the name `name`.
@@ -100,6 +112,15 @@ BOOST_AUTO_TEST_CASE(a_function_that_throws_an_error_of_decoding_has_run) {
   BOOST_TEST(thrown.text() == "rpc unreadable on m: remote_exception: row 1 is no number (ran: yes)");
   BOOST_TEST(thrown.exception_type == "troupe::DecodeError");
   const Error unfit = error_of_call(*p1, "next", to_payload(nullptr));
+  BOOST_TEST((unfit.code == ErrorCode::decode));
+  BOOST_TEST((unfit.execution == Execution::never));
+}
+
+BOOST_AUTO_TEST_CASE(a_module_whose_constructor_throws_has_run) {
+  const auto p1 = peer("p1", 1);
+  const Error thrown = error_of_call(*p1, "net", to_payload(nullptr, Device{}, std::int64_t{0}));
+  BOOST_TEST(thrown.text() == "rpc net on m: remote_exception: a net of 0 layers (ran: yes)");
+  const Error unfit = error_of_call(*p1, "net", to_payload(nullptr, Device{}));
   BOOST_TEST((unfit.code == ErrorCode::decode));
   BOOST_TEST((unfit.execution == Execution::never));
 }
