@@ -130,9 +130,11 @@ const ExceptionTypes* exceptions_of(const ServedCall& call) { return call.node->
 
 Error failed(const ServedCall& call, Error error) {
   if (!is_death(error.code)) error.incarnation = call.node->incarnation();
-  spdlog::warn("[{}] {} for {} failed: {}{}", call.node->name(), call.operation, call.caller,
-               is_death(error.code) ? fmt::format("{} of {}: ", name_of(error.code), error.peer) : "",
-               for_log(error.message));
+  // A caller that has stopped waiting has cancelled what the function called, too: no failure, as of a dropped stream.
+  spdlog::log(call.scope->stop.stop_requested() ? spdlog::level::debug : spdlog::level::warn,
+              "[{}] {} for {} failed: {}{}", call.node->name(), call.operation, call.caller,
+              is_death(error.code) ? fmt::format("{} of {}: ", name_of(error.code), error.peer) : "",
+              for_log(error.message));
   return error;
 }
 

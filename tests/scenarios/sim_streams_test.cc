@@ -129,6 +129,24 @@ BOOST_AUTO_TEST_CASE(function_that_returns_a_stream_later_ends_with_its_call) {
   BOOST_TEST(world.node("b").counts().served_calls == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(stream_that_is_dropped_half_read_is_no_failure) {
+  sim::World world({}, kNames, functions());
+  const auto warns_after_one = [&world](bool kills) {
+    const Future<void> done = world.on("a", [&world, kills](Node& node) {
+      Stream<std::int64_t> numbers = node.rpc_sync("b", &numbers_by_calls, "c", 20);
+      BOOST_TEST(numbers.next(node).value() == 0);
+      if (kills) world.kill("c");
+      if (kills) static_cast<void>(error_of([&] { return numbers.next(node); }));
+    });
+    done.get();
+    world.run_for(1s);
+    return world.trace_text(100000).find("next for a failed") != std::string::npos;
+  };
+  BOOST_TEST(!warns_after_one(false));
+  BOOST_TEST(world.node("b").counts().served_calls == 0U);
+  BOOST_TEST(warns_after_one(true));  // a failure is in the log
+}
+
 // A peer may have 1,024 calls that have not begun; more hold up all others.
 BOOST_AUTO_TEST_CASE(calls_to_a_node_go_on_while_its_stream_makes_no_element) {
   sim::World world({}, kNames, functions());
