@@ -6,7 +6,6 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <tuple>
 #include <type_traits>
