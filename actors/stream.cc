@@ -12,6 +12,7 @@ namespace troupe::detail {
 Scope scope_of_requests(const Scope& scope) {
   auto state = std::make_shared<ScopeState>(scope.with({.deadline = Deadline::while_peer_lives()}).state());
   state->due.reset();
+  state->open_calls.reset();
   return Scope(std::move(state));
 }
 

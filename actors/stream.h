@@ -126,7 +126,8 @@ struct StreamReader {
   bool ended = false;
 };
 
-/// Returns the scope in which a stream that is read in `scope` requests elements: they may come when that is over.
+/// Returns the scope in which a stream that is read in `scope` requests elements. These may come after the end of the
+/// call or WaitAllScope that `scope` belongs to, unless that call is cancelled.
 [[nodiscard]] Scope scope_of_requests(const Scope& scope);
 
 /// Waits for `element`, within the deadline of `scope`. Throws RemoteError{timeout}.

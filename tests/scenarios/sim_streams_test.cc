@@ -12,6 +12,7 @@
 #include "actors/core/node_core.h"
 #include "actors/core/wait_point.h"
 #include "actors/stream.h"
+#include "actors/wait_all_scope.h"
 #include "node/sim/world.h"
 #include "tests/support/error_of.h"
 
@@ -86,11 +87,11 @@ FunctionRegistry functions() {
           {"Reader::read", &Reader::read}};
 }
 
-/// Returns how many numbers came in order.
-std::int64_t count_of(const Stream<std::int64_t>& numbers, const Scope& scope) {
-  std::int64_t count = 0;
-  for (const std::int64_t number : numbers.read(scope)) count += number == count ? 1 : 0;
-  return count;
+/// Returns how many numbers came in order, from `first` on.
+std::int64_t count_of(const Stream<std::int64_t>& numbers, const Scope& scope, std::int64_t first = 0) {
+  std::int64_t next = first;
+  for (const std::int64_t number : numbers.read(scope)) next += number == next ? 1 : 0;
+  return next - first;
 }
 
 }  // namespace
@@ -114,6 +115,24 @@ BOOST_AUTO_TEST_CASE(stream_of_a_value_is_read_in_calls_that_end_before_its_next
     return read;
   });
   BOOST_TEST(sum.get() == 190);  // 0 + 1 + ... + 19
+}
+
+// What is requested ahead is no call of the program: wait_all does not wait for it, and the scope's end does not end
+// it.
+BOOST_AUTO_TEST_CASE(stream_that_is_read_in_a_wait_all_scope_goes_on_after_it) {
+  sim::World world({}, kNames, functions());
+  const Future<std::int64_t> count = world.on("a", [&world](Node& node) {
+    Stream<std::int64_t> numbers = node.rpc_sync("b", &slow_numbers, 20);
+    {
+      WaitAllScope calls(node);
+      BOOST_TEST(numbers.next(calls).value() == 0);
+      const auto read = world.now();
+      calls.wait_all();
+      BOOST_TEST((world.now() == read));
+    }
+    return 1 + count_of(numbers, node, 1);
+  });
+  BOOST_TEST(count.get() == 20);
 }
 
 BOOST_AUTO_TEST_CASE(function_that_returns_a_stream_later_ends_with_its_call) {
