@@ -1,4 +1,5 @@
 // Applies the tidy rules to the tree, and to small invented trees, so that each rule is seen to fail.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,7 @@
 // Operations on a remote value other than a copy: its type, its readiness, a part of it, many at once.
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>

@@ -1,4 +1,5 @@
 // Messages, and the values of users in them.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <deque>

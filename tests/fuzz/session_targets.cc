@@ -1,4 +1,5 @@
 // Packets of sessions, and the raw port's calls that they carry.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <string>

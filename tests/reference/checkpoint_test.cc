@@ -1,6 +1,8 @@
 // Loads a state that torch saved, by name.
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+
 #include "autograd/nn/sequential.h"
 #include "autograd/nn/state_dict.h"
 #include "tensor/io/safetensors.h"

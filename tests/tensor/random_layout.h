@@ -1,6 +1,7 @@
 // Random tensors in random layouts, and access to their elements without a kernel.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <functional>

@@ -1,5 +1,7 @@
 #include "tensor/cuda/convolution_plan.h"
 
+#include <algorithm>
+
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tensor/ops/conv.h"

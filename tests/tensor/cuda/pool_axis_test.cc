@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+
 #include "tests/tensor/cuda/pool_windows.h"
 
 namespace troupe {

@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+
 #include "tensor/kernels/walk.h"
 
 namespace troupe {

@@ -1,5 +1,6 @@
 #include "tensor/io/safetensors.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
