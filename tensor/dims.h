@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <numeric>
-#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -30,9 +28,9 @@ enum class KeepDim : std::uint8_t { no, yes };
 /// A list of dimensions: `sum(x, 1)`, `sum(x, {0, 2})`. Negative ones count from the end.
 class Axes {
  public:
-  Axes(int axis) : axes_{axis} {}                          // NOLINT(google-explicit-constructor)
-  Axes(std::initializer_list<int> axes) : axes_(axes) {}   // NOLINT(google-explicit-constructor)
-  Axes(std::vector<int> axes) : axes_(std::move(axes)) {}  // NOLINT(google-explicit-constructor)
+  Axes(int axis);                         // NOLINT(google-explicit-constructor)
+  Axes(std::initializer_list<int> axes);  // NOLINT(google-explicit-constructor)
+  Axes(std::vector<int> axes);            // NOLINT(google-explicit-constructor)
   [[nodiscard]] const std::vector<int>& values() const noexcept { return axes_; }
 
  private:
@@ -44,26 +42,13 @@ class Axes {
 namespace troupe::detail {
 
 /// Returns 0, 1, ..., rank - 1.
-[[nodiscard]] inline std::vector<int> all_dims(int rank) {
-  std::vector<int> dims(static_cast<std::size_t>(rank));
-  std::iota(dims.begin(), dims.end(), 0);
-  return dims;
-}
+[[nodiscard]] std::vector<int> all_dims(int rank);
 
 /// Returns the argument of permute that moves `dim` to the end; the other dimensions keep their order.
 /// REQUIRES: 0 <= dim < rank.
-[[nodiscard]] inline std::vector<int> dims_with_last(int rank, int dim) {
-  std::vector<int> dims = all_dims(rank);
-  dims.erase(dims.begin() + dim);
-  dims.push_back(dim);
-  return dims;
-}
+[[nodiscard]] std::vector<int> dims_with_last(int rank, int dim);
 
 /// Returns the argument of permute that undoes permute(dims).
-[[nodiscard]] inline std::vector<int> inverse_order(const std::vector<int>& dims) {
-  std::vector<int> back(dims.size());
-  for (std::size_t i = 0; i < dims.size(); ++i) back[static_cast<std::size_t>(dims[i])] = static_cast<int>(i);
-  return back;
-}
+[[nodiscard]] std::vector<int> inverse_order(const std::vector<int>& dims);
 
 }  // namespace troupe::detail

@@ -1,7 +1,6 @@
 // Shapes and strides of tensors, stored without heap memory, and the rules of broadcasting.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -47,7 +46,7 @@ class InlineDims {
   explicit InlineDims(std::span<const std::int64_t> values);
   /// For a std::vector<std::int64_t>. Why a template: braces are never taken for a vector.
   template <std::same_as<std::vector<std::int64_t>> Vector>
-  InlineDims(const Vector& values) : InlineDims(std::span<const std::int64_t>(values)) {}
+  InlineDims(const Vector& values) : InlineDims(std::span<const std::int64_t>(values.data(), values.size())) {}
 
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
@@ -62,7 +61,11 @@ class InlineDims {
   void erase(int at);
 
   friend bool operator==(const InlineDims& a, const InlineDims& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    if (a.size_ != b.size_) return false;
+    for (int i = 0; i < a.size_; ++i) {
+      if (a[i] != b[i]) return false;
+    }
+    return true;
   }
 
  private:

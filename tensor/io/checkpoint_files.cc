@@ -45,15 +45,18 @@ std::vector<detail::ManifestFile> listed_in(FileSystem& files, const std::string
 
 }  // namespace
 
-struct CheckpointWriter::Hash {
-  Hash() : state(XXH64_createState()) {
-    if (state == nullptr || XXH64_reset(state, 0) == XXH_ERROR) throw std::bad_alloc();
+struct CheckpointWriter::OpenFile {
+  OpenFile(std::unique_ptr<OutputFile> f, std::uint64_t bytes)
+      : file(std::move(f)), hash(XXH64_createState()), left(bytes) {
+    if (hash == nullptr || XXH64_reset(hash, 0) == XXH_ERROR) throw std::bad_alloc();
   }
-  ~Hash() { XXH64_freeState(state); }
-  Hash(const Hash&) = delete;
-  Hash& operator=(const Hash&) = delete;
+  ~OpenFile() { XXH64_freeState(hash); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
 
-  XXH64_state_t* const state;
+  const std::unique_ptr<OutputFile> file;
+  XXH64_state_t* const hash;
+  std::uint64_t left;  ///< bytes that are not written yet
 };
 
 CheckpointWriter::CheckpointWriter(std::shared_ptr<FileSystem> files, const FilePath& directory)
@@ -100,10 +103,9 @@ std::vector<std::size_t> CheckpointWriter::begin_file(std::string part, const st
   const std::string name = detail::checkpoint_file_name(generation_, written_.size(), part);
   const std::vector<detail::ManifestFile> next{{name, part, 0, 0}};
   static_cast<void>(detail::format_manifest(next));  // refuses what the manifest cannot have before it is written
-  open_ = files_->create(path_in(directory_, name));
+  std::unique_ptr<OutputFile> file = files_->create(path_in(directory_, name));
   written_.push_back({name, std::move(part), 0, 0});
-  hash_ = std::make_unique<Hash>();
-  left_ = sizeof(length) + length + size;
+  open_ = std::make_unique<OpenFile>(std::move(file), sizeof(length) + length + size);
   write(std::as_bytes(std::span(&length, 1)));
   write(std::as_bytes(std::span(text)));
 
@@ -113,19 +115,20 @@ std::vector<std::size_t> CheckpointWriter::begin_file(std::string part, const st
 }
 
 void CheckpointWriter::write(std::span<const std::byte> bytes) {
-  if (!open_ || bytes.size() > left_)
+  if (!open_ || bytes.size() > open_->left)
     throw std::logic_error("[checkpoint] more bytes than the tensors of the file have");
-  open_->write(bytes);
-  if (XXH64_update(hash_->state, bytes.data(), bytes.size()) == XXH_ERROR) throw std::bad_alloc();
+  open_->file->write(bytes);
+  if (XXH64_update(open_->hash, bytes.data(), bytes.size()) == XXH_ERROR) throw std::bad_alloc();
   written_.back().bytes += bytes.size();
-  left_ -= bytes.size();
+  open_->left -= bytes.size();
 }
 
 void CheckpointWriter::end_file() {
-  if (!open_ || left_ != 0) throw std::logic_error(fmt::format("[checkpoint] {} bytes of the file are missing", left_));
-  open_->finish();
+  const std::uint64_t left = open_ ? open_->left : 0;
+  if (!open_ || left != 0) throw std::logic_error(fmt::format("[checkpoint] {} bytes of the file are missing", left));
+  open_->file->finish();
+  written_.back().hash = XXH64_digest(open_->hash);
   open_.reset();
-  written_.back().hash = XXH64_digest(hash_->state);
 }
 
 void CheckpointWriter::commit() {

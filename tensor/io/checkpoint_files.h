@@ -67,11 +67,9 @@ class CheckpointWriter {
   std::uint64_t generation_ = 1;
   std::vector<detail::ManifestFile> replaced_;  ///< files of the checkpoint before
   std::vector<detail::ManifestFile> written_;
-  std::unique_ptr<OutputFile> open_;
-  struct Hash;
-  std::unique_ptr<Hash> hash_;  ///< of the open file
-  std::uint64_t left_ = 0;      ///< bytes of its tensors that are not written yet
-  bool has_manifest_ = false;   ///< under its first name
+  struct OpenFile;
+  std::unique_ptr<OpenFile> open_;
+  bool has_manifest_ = false;  ///< under its first name
   bool committed_ = false;
 };
 

@@ -159,6 +159,8 @@ Tensor concat(const std::vector<Tensor>& tensors, int dim) {
   return out;
 }
 
+Tensor concat(std::initializer_list<Tensor> tensors, int dim) { return concat(std::vector<Tensor>(tensors), dim); }
+
 Tensor stack(const std::vector<Tensor>& tensors, int dim) {
   require_any("stack", tensors);
   std::vector<Tensor> parts;
@@ -169,6 +171,8 @@ Tensor stack(const std::vector<Tensor>& tensors, int dim) {
   }
   return concat(parts, dim);
 }
+
+Tensor stack(std::initializer_list<Tensor> tensors, int dim) { return stack(std::vector<Tensor>(tensors), dim); }
 
 Tensor narrow(const Tensor& x, int dim, std::int64_t start, std::int64_t length) {
   x.require_defined("narrow");

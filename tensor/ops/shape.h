@@ -27,14 +27,10 @@ namespace troupe {
 /// Throws ShapeError `[concat] shapes differ beside dimension 0: (2, 3) and (2, 4)`, `[concat] no tensors` or
 /// `[concat] too many parts along dimension 0: 2 tensors, (4611686018427387904) and others`.
 [[nodiscard]] Tensor concat(const std::vector<Tensor>& tensors, int dim = 0);
-[[nodiscard]] inline Tensor concat(std::initializer_list<Tensor> tensors, int dim = 0) {
-  return concat(std::vector<Tensor>(tensors), dim);
-}
+[[nodiscard]] Tensor concat(std::initializer_list<Tensor> tensors, int dim = 0);
 /// Joins tensors of one shape along a new dimension. Throws ShapeError `[stack] shapes differ: (2) and (3)`.
 [[nodiscard]] Tensor stack(const std::vector<Tensor>& tensors, int dim = 0);
-[[nodiscard]] inline Tensor stack(std::initializer_list<Tensor> tensors, int dim = 0) {
-  return stack(std::vector<Tensor>(tensors), dim);
-}
+[[nodiscard]] Tensor stack(std::initializer_list<Tensor> tensors, int dim = 0);
 
 // Parts
 
