@@ -28,7 +28,7 @@ template <TensorsByParameter Gradients>
   } else {
     for (const auto& [parameter, gradient] : gradients) tensors.push_back(gradient);
   }
-  return troupe::global_norm(tensors, p);
+  return troupe::global_norm({tensors.data(), tensors.size()}, p);
 }
 
 /// Returns the factor that limits gradients of this norm to `max_norm`: max_norm / (norm + 1e-6), at most 1, as

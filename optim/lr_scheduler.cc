@@ -32,7 +32,7 @@ LrScheduler::LrScheduler(RateGroups& optimizer, std::vector<LrSchedule> schedule
 }
 
 LrScheduler::LrScheduler(RateGroups& optimizer, LrSchedule schedule, LrSchedule momentum)
-    : optimizer_(optimizer), schedules_(optimizer.group_count(), schedule), momentum_(std::move(momentum)) {
+    : optimizer_(optimizer), schedules_(optimizer.group_count(), schedule), momentum_{std::move(momentum)} {
   set_bases();
   set_rates(0);
 }
@@ -42,7 +42,7 @@ void LrScheduler::step() { set_rates(steps_ + 1); }
 void LrScheduler::set_bases() {
   for (std::size_t g = 0; g < schedules_.size(); ++g) {
     base_.push_back(optimizer_.lr(g));
-    if (momentum_) momentum_base_.push_back(optimizer_.momentum(g));
+    if (!momentum_.empty()) momentum_base_.push_back(optimizer_.momentum(g));
   }
 }
 
@@ -56,13 +56,13 @@ void LrScheduler::set_rates(std::int64_t steps) {
   for (std::size_t g = 0; g < schedules_.size(); ++g) {
     before[g].lr = optimizer_.lr(g);
     next[g].lr = schedules_[g](base_[g], steps);
-    if (!momentum_) continue;
+    if (momentum_.empty()) continue;
     before[g].momentum = optimizer_.momentum(g);
-    next[g].momentum = (*momentum_)(momentum_base_[g], steps);
+    next[g].momentum = momentum_.front()(momentum_base_[g], steps);
   }
   const auto set = [this](std::size_t group, const Rates& rates) {
     optimizer_.set_lr(group, rates.lr);
-    if (momentum_) optimizer_.set_momentum(group, rates.momentum);
+    if (!momentum_.empty()) optimizer_.set_momentum(group, rates.momentum);
   };
   std::size_t g = 0;
   try {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "optim/lr_schedule.h"
@@ -47,7 +46,7 @@ class LrScheduler {
   RateGroups& optimizer_;
   std::vector<LrSchedule> schedules_;
   std::vector<double> base_;
-  std::optional<LrSchedule> momentum_;
+  std::vector<LrSchedule> momentum_;  ///< at most one
   std::vector<double> momentum_base_;
   std::int64_t steps_ = 0;
 };

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "optim/option_checks.h"
+#include "optim/saved_state.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
 #include "tensor/ops/update.h"

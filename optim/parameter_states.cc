@@ -6,6 +6,7 @@
 #include <charconv>
 #include <optional>
 
+#include "optim/saved_state.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
 

@@ -10,11 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "optim/saved_state.h"
 #include "tensor/io/named_tensors.h"
 #include "tensor/tensor.h"
 
 namespace troupe::optim {
+
+class SavedState;
 
 /// A tensor that a rule keeps for every parameter.
 struct StateKind {

@@ -34,6 +34,8 @@ Tensor without(const Tensor& rows, const Tensor& others) {
 
 }  // namespace
 
+SecondBuffers::SecondBuffers(std::size_t parameters) : spare_(parameters) {}
+
 Tensor SecondBuffers::take(std::size_t index, const Tensor& current) {
   Spare spare = std::exchange(spare_[index], {});
   if (is_usable(spare.last, current)) return std::move(spare.last);

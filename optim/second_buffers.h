@@ -14,7 +14,7 @@ namespace troupe::optim {
 /// owner at a time.
 class SecondBuffers {
  public:
-  explicit SecondBuffers(std::size_t parameters) : spare_(parameters) {}
+  explicit SecondBuffers(std::size_t parameters);
 
   /// Returns a contiguous tensor of the shape, dtype and device of `current`, whose memory no other handle shares. Its
   /// elements are uninitialized.
