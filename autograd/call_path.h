@@ -23,7 +23,7 @@ class CallPath {
   /// Returns the path of call number `index` made at this path.
   [[nodiscard]] CallPath child(std::uint32_t index) const;
 
-  [[nodiscard]] std::span<const std::uint32_t> indices() const noexcept { return indices_; }
+  [[nodiscard]] std::span<const std::uint32_t> indices() const noexcept { return {indices_.data(), indices_.size()}; }
 
   [[nodiscard]] std::vector<std::uint32_t> take() && noexcept { return std::move(indices_); }
 

@@ -72,7 +72,7 @@ class GradFn {
   [[nodiscard]] const CreationMark& mark() const noexcept { return mark_; }
 
   /// One edge per input of the operation, empty where the input needs no gradient.
-  [[nodiscard]] std::span<const Edge> next() const noexcept { return next_; }
+  [[nodiscard]] std::span<const Edge> next() const noexcept { return {next_.data(), next_.size()}; }
 
   /// Returns the RecvFns on which the vertex depends; null: none.
   [[nodiscard]] const std::shared_ptr<const ReceivedSet>& received() const noexcept { return received_; }

@@ -115,7 +115,7 @@ namespace troupe {
 [[nodiscard]] Variable transpose(const Variable& x, int dim0 = -2, int dim1 = -1);
 [[nodiscard]] Variable permute(const Variable& x, std::span<const int> dims);
 [[nodiscard]] inline Variable permute(const Variable& x, std::initializer_list<int> dims) {
-  return permute(x, std::span(dims.begin(), dims.size()));
+  return permute(x, std::span<const int>(dims.begin(), dims.size()));
 }
 [[nodiscard]] Variable squeeze(const Variable& x, int dim);
 [[nodiscard]] Variable squeeze(const Variable& x);
@@ -127,11 +127,11 @@ namespace troupe {
 [[nodiscard]] Variable select(const Variable& x, int dim, std::int64_t index);
 [[nodiscard]] Variable concat(std::span<const Variable> variables, int dim = 0);
 [[nodiscard]] inline Variable concat(std::initializer_list<Variable> variables, int dim = 0) {
-  return concat(std::span(variables.begin(), variables.size()), dim);
+  return concat(std::span<const Variable>(variables.begin(), variables.size()), dim);
 }
 [[nodiscard]] Variable stack(std::span<const Variable> variables, int dim = 0);
 [[nodiscard]] inline Variable stack(std::initializer_list<Variable> variables, int dim = 0) {
-  return stack(std::span(variables.begin(), variables.size()), dim);
+  return stack(std::span<const Variable>(variables.begin(), variables.size()), dim);
 }
 
 [[nodiscard]] Variable narrow(const Variable& x, int dim, std::int64_t start, std::int64_t length);

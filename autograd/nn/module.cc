@@ -40,6 +40,10 @@ std::string without_namespaces(const std::string& name) {
 
 }  // namespace
 
+Module::Module() = default;
+
+Module::~Module() = default;
+
 std::string Module::kind() const {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(

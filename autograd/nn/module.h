@@ -29,8 +29,8 @@ using NamedVariables = std::vector<std::pair<std::string, Variable>>;
 /// no update of concurrent forwards. Functions that change the module itself (mode, freeze, to, apply) must run alone.
 class Module {
  public:
-  Module() = default;
-  virtual ~Module() = default;
+  Module();
+  virtual ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
