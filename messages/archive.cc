@@ -19,6 +19,10 @@ void fail_nesting_in() { throw DecodeError(fmt::format("[decode] nested deeper t
 
 void fail_duplicate_key() { throw DecodeError("[decode] a key appears twice"); }
 
+void sort_elements(std::vector<const void*>& elements, bool (*less)(const void* a, const void* b)) {
+  std::ranges::stable_sort(elements, less);
+}
+
 void fail_alternative(std::uint64_t index, std::uint64_t count) {
   throw DecodeError(fmt::format("[decode] alternative {} of {}", index, count));
 }
@@ -32,6 +36,10 @@ OutArchive::OutArchive(ArchiveHook* hook, std::size_t text_bytes_max, std::share
     : OutputArchive(this), tensors_(std::move(devices)), hook_(hook), text_bytes_max_(text_bytes_max) {}
 
 OutArchive::~OutArchive() = default;
+
+void save(OutArchive& ar, const std::string& value) { ar(value); }
+
+void load(InArchive& ar, std::string& value) { ar(value); }
 
 void OutArchive::write(const void* data, std::size_t size) {
   if (bytes_.capacity() == 0) bytes_.reserve(std::max(size, kBytesAtFirst));

@@ -129,8 +129,8 @@ template <class T>
 void load(InArchive& ar, T& value) {
   ar(value);
 }
-inline void save(OutArchive& ar, const std::string& value) { ar(value); }
-inline void load(InArchive& ar, std::string& value) { ar(value); }
+void save(OutArchive& ar, const std::string& value);
+void load(InArchive& ar, std::string& value);
 template <class T>
 void save(OutArchive& ar, const cereal::NameValuePair<T>& pair) {
   ar(pair.value);

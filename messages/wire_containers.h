@@ -1,7 +1,6 @@
 // Wire formats of the standard library's containers. Included by archive.h.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <list>
@@ -22,17 +21,20 @@ namespace detail {
 
 [[noreturn]] void fail_duplicate_key();
 
+/// Sorts the addresses of elements; equal elements keep their order.
+void sort_elements(std::vector<const void*>& elements, bool (*less)(const void* a, const void* b));
+
 /// Makes room for one more of `count` elements. Capacities are count, count/2, count/4, ...: never more than twice the
 /// present elements, and exactly `count` at the end.
 template <class Vector>
 void make_room(Vector& values, std::uint64_t count) {
   if (values.size() < values.capacity()) return;
   std::uint64_t capacity = count;
-  while (capacity > std::max<std::uint64_t>(1, 2 * values.size()) &&
-         capacity * sizeof(typename Vector::value_type) > 256) {
+  while (capacity > 1 && capacity > 2 * values.size() && capacity * sizeof(typename Vector::value_type) > 256) {
     capacity = (capacity + 1) / 2;
   }
-  values.reserve(std::max<std::uint64_t>(capacity, values.size() + 1));
+  const std::uint64_t needed = values.size() + 1;
+  values.reserve(capacity > needed ? capacity : needed);
 }
 
 /// vector, deque, list: a length, then the elements.
@@ -71,14 +73,14 @@ struct TreeFormat {
   static void save(OutArchive& ar, const Container& values) {
     const Level level(ar, Nesting::container);
     ar.length(values.size());
-    std::vector<const typename Container::value_type*> order;
+    std::vector<const void*> order;
     order.reserve(values.size());
     for (const auto& value : values) order.push_back(&value);
     if constexpr (requires(const typename Container::key_type& k) { values.bucket_count(), k < k; }) {
-      std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return key(*a) < key(*b); });
+      sort_elements(order, [](const void* a, const void* b) { return key(element(a)) < key(element(b)); });
     }
     auto next = order.begin();
-    ar.elements(order.size(), [&] { ar(**next++); });
+    ar.elements(order.size(), [&] { ar(element(*next++)); });
   }
   static void load(InArchive& ar, Container& values) {
     const Level level(ar, Nesting::container);
@@ -93,6 +95,9 @@ struct TreeFormat {
   }
 
  private:
+  static const typename Container::value_type& element(const void* address) {
+    return *static_cast<const typename Container::value_type*>(address);
+  }
   static const typename Container::key_type& key(const typename Container::value_type& value) {
     if constexpr (requires { typename Container::mapped_type; }) {
       return value.first;
