@@ -1,7 +1,6 @@
 // Waiting for several futures at once.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -33,15 +32,17 @@ template <class All, class Gather, class... T>
 void gather_when_done(const Promise<All>& all, std::size_t count, Gather gather, const std::vector<T>&... futures) {
   const auto left = std::make_shared<Countdown>(count);
   const auto shared = std::make_shared<Gather>(std::move(gather));  // it holds all futures
-  const auto watch = [&](const auto& future) {
-    future.state().on_done([all, left, shared, future](const Error* refused) {
-      const auto& result = future.state().result();
-      if (refused != nullptr) all.complete(*refused);
-      else if (!result) all.complete(result.error());
-      else if (left->one_less()) all.complete((*shared)());
-    });
+  const auto watch = [&](const auto& several) {
+    for (const auto& future : several) {
+      future.state().on_done([all, left, shared, future](const Error* refused) {
+        const auto& result = future.state().result();
+        if (refused != nullptr) all.complete(*refused);
+        else if (!result) all.complete(result.error());
+        else if (left->one_less()) all.complete((*shared)());
+      });
+    }
   };
-  (std::for_each(futures.begin(), futures.end(), watch), ...);
+  (watch(futures), ...);
 }
 
 }  // namespace detail

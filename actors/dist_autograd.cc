@@ -54,6 +54,10 @@ Root::Root(Variable variable, Tensor gradient) : place_(std::move(variable)), gr
 
 Root::Root(RRef<Variable> variable, Tensor gradient) : place_(std::move(variable)), gradient_(std::move(gradient)) {}
 
+Input::Input(Variable variable) : place_(std::move(variable)) {}
+
+Input::Input(RRef<Variable> variable) : place_(std::move(variable)) {}
+
 DistContext::DistContext(const Scope& scope) : Scope(scope_with_new_context(scope)) {}
 
 DistContext::~DistContext() { state().node->contexts().release(id()); }

@@ -95,8 +95,8 @@ class Root {
 /// A variable on this node or another whose gradient a pass is asked for. REQUIRES: it requires a gradient.
 class Input {
  public:
-  Input(Variable variable) : place_(std::move(variable)) {}
-  Input(RRef<Variable> variable) : place_(std::move(variable)) {}
+  Input(Variable variable);
+  Input(RRef<Variable> variable);
 
   [[nodiscard]] const std::variant<Variable, RRef<Variable>>& place() const { return place_; }
 

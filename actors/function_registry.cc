@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "actors/calls/function_table.h"
 #include "actors/calls/scope_state.h"
 #include "actors/core/node_core.h"
 
@@ -37,6 +38,7 @@ detail::RegisteredFunction::Run detail::run_by_key(const CallableKey& key, RunBy
   };
 }
 
+/// It is stopped with the stream.
 std::shared_ptr<detail::ScopeState> detail::stream_scope(const TaskPlace& place, const std::stop_source& stop) {
   auto state = std::make_shared<ScopeState>(*place.scope);
   state->stop = stop.get_token();

@@ -16,7 +16,7 @@
 
 #include "actors/callable.h"
 #include "actors/calls/callee.h"
-#include "actors/calls/function_table.h"
+#include "actors/calls/registered_function.h"
 #include "actors/calls/value_box.h"
 #include "actors/exceptions.h"
 #include "actors/scope.h"
@@ -29,6 +29,8 @@ namespace troupe {
 
 namespace detail {
 
+class FunctionTable;
+
 /// The scope and the arguments of one served call. A later result and a stream keep it alive.
 template <class Values>
 struct Served {
@@ -38,8 +40,7 @@ struct Served {
   Values values;
 };
 
-/// Returns the scope of a function that returns a stream. It is stopped with the stream, which outlives the call; each
-/// of its calls may take as long as that one.
+/// Returns the scope of a function of a stream, which outlives the call; each of its calls may take as long as that one.
 [[nodiscard]] std::shared_ptr<ScopeState> stream_scope(const TaskPlace& place, const std::stop_source& stop);
 
 template <class T>
@@ -66,8 +67,7 @@ Future<T> started(Future<T> future, const TaskPlace& place) {
   return future;
 }
 
-/// Decodes values of these types, says so to `arguments`, and calls `call(scope, values...)`, which returns what an F
-/// returns.
+/// Decodes values of these types, says so to `arguments`, and calls `call(scope, values...)`, which returns as an F does.
 template <class F, class Call, class... Values>
 std::variant<ValueBox, LaterValue> run_with(std::type_identity<std::tuple<Values...>> /*values*/,
                                             const TaskPlace& place, PayloadReader& arguments, const Call& call) {

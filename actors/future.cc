@@ -7,6 +7,7 @@
 #include <tuple>
 #include <typeinfo>
 
+#include "actors/calls/exception_types.h"
 #include "actors/core/guarded.h"
 #include "actors/core/type_name.h"
 #include "actors/exceptions.h"

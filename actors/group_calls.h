@@ -1,7 +1,6 @@
 // The typed parts of Group. Included by group.h.
 #pragma once
 
-#include <algorithm>
 #include <exception>
 #include <memory>
 #include <mutex>

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "actors/calls/outgoing_call.h"
 #include "actors/contexts/contexts.h"
 #include "actors/core/error_not_run.h"
 #include "actors/core/node_core.h"

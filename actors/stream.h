@@ -10,7 +10,6 @@
 // as the call that started it, or as `scope.with({.deadline = ...})` says.
 #pragma once
 
-#include <algorithm>
 #include <coroutine>
 #include <cstddef>
 #include <deque>
@@ -164,8 +163,8 @@ class Stream {
     reader_->asked.pop_front();
     try {
       std::optional<T> element = first.get();
-      if (element) reader_->window = std::min(reader_->window + 1, reader_->ahead);
-      else reader_->stop();
+      if (!element) reader_->stop();
+      else if (reader_->window < reader_->ahead) ++reader_->window;
       return element;
     } catch (...) {
       reader_->stop();
@@ -176,7 +175,8 @@ class Stream {
   /// Sets how many elements the function may make before they are read: at least 1, at most 128, default 8. Beyond 8,
   /// one more is allowed with each element that is read.
   Stream& ahead(std::size_t elements) {
-    if (reader_) reader_->ahead = std::clamp<std::size_t>(elements, 1, detail::StreamReader<T>::kAskedMax);
+    constexpr std::size_t most = detail::StreamReader<T>::kAskedMax;
+    if (reader_) reader_->ahead = elements == 0 ? 1 : elements < most ? elements : most;
     return *this;
   }
 
@@ -226,7 +226,7 @@ class Stream {
   /// Requests elements up to the window. Returns false if there are no more.
   bool ask(const Scope& scope) {
     if (!reader_) return false;
-    const std::size_t wanted = std::min(reader_->ahead, reader_->window);
+    const std::size_t wanted = reader_->window < reader_->ahead ? reader_->window : reader_->ahead;
     if (reader_->asked.size() < wanted && !reader_->ended) {
       const Scope lasting = detail::scope_of_requests(scope);
       bool has_failed = false;  // at once: so would the others

@@ -9,6 +9,7 @@
 
 #include "actors/calls/function_table.h"
 #include "actors/calls/open_calls.h"
+#include "actors/calls/outgoing_call.h"
 #include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
 #include "actors/core/request.h"

@@ -14,7 +14,6 @@
 
 #include "actors/callable.h"
 #include "actors/calls/callee.h"
-#include "actors/calls/outgoing_call.h"
 #include "actors/calls/payload_io.h"
 #include "actors/calls/scope_state.h"
 #include "actors/future.h"
@@ -27,6 +26,7 @@ struct CallSite;
 
 namespace troupe::detail {
 
+class OutgoingCall;
 struct RegisteredFunction;
 
 /// One call being made; one of its call functions completes it. Belongs to one thread.

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "actors/calls/exception_types.h"
 #include "actors/contexts/contexts.h"
 #include "actors/contexts/known_route.h"
 #include "actors/contexts/recv_tag.h"

@@ -1,7 +1,6 @@
 // A value of any type, with its type's name and, if the type travels, its encoding.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,7 +29,8 @@ inline constexpr ValueEnd kValueEnd<std::string> = ValueEnd::together;
 template <>
 inline constexpr ValueEnd kValueEnd<Tensor> = ValueEnd::together;  // a Variable is alone: its graph may hold hooks
 template <class T>
-inline constexpr ValueEnd kValueEnd<std::vector<T>> = std::max(kValueEnd<T>, ValueEnd::together);
+inline constexpr ValueEnd kValueEnd<std::vector<T>> =
+    kValueEnd<T> == ValueEnd::alone ? ValueEnd::alone : ValueEnd::together;
 
 /// The operations on a value of unknown type. `save` throws EncodeError{not_serializable} if the type does not travel.
 struct ValueOps {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <stdexcept>
 #include <utility>
+#include <variant>
 
 #include "actors/collect.h"
 #include "actors/core/node_core.h"
@@ -77,6 +79,25 @@ void write_state(CheckpointWriter& writer, const std::string& name, const NamedT
 Tensor scalar(std::int64_t number) { return from_values<std::int64_t>({number}, {}); }
 
 }  // namespace
+
+struct Checkpoint::Part {
+  std::string name;
+  std::variant<LocalPart, detail::OptimizerPart, detail::RemotePart> state;
+};
+
+/// The state of all parts at one moment, by their names.
+struct Checkpoint::Moment {
+  std::map<std::string, std::vector<RRef<detail::StateSnapshot>>> snapshots;
+  std::map<std::string, NamedTensors> states;
+};
+
+Checkpoint::Checkpoint(CheckpointOptions options) : options_(std::move(options)) {}
+
+Checkpoint::~Checkpoint() = default;
+Checkpoint::Checkpoint(const Checkpoint&) = default;
+Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;
+Checkpoint& Checkpoint::operator=(const Checkpoint&) = default;
+Checkpoint& Checkpoint::operator=(Checkpoint&&) noexcept = default;
 
 Checkpoint& Checkpoint::add(std::string name, nn::Module& module) {
   return add_local(std::move(name), {[&module] { return detail::full_state(module); },

@@ -12,11 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
 #include "actors/checkpoint/embedding_part.h"
@@ -59,7 +57,12 @@ struct CheckpointOptions {
 /// may run between the steps of one driver, and beside readers; beside drivers that step without a pause it fails.
 class Checkpoint {
  public:
-  explicit Checkpoint(CheckpointOptions options = {}) : options_(std::move(options)) {}
+  explicit Checkpoint(CheckpointOptions options = {});
+  ~Checkpoint();
+  Checkpoint(const Checkpoint&);
+  Checkpoint(Checkpoint&&) noexcept;
+  Checkpoint& operator=(const Checkpoint&);
+  Checkpoint& operator=(Checkpoint&&) noexcept;
 
   // Each `add` throws std::invalid_argument if the name is empty or taken.
 
@@ -131,15 +134,8 @@ class Checkpoint {
     std::function<NamedTensors()> state;
     std::function<void(const NamedTensors&)> load;
   };
-  struct Part {
-    std::string name;
-    std::variant<LocalPart, detail::OptimizerPart, detail::RemotePart> state;
-  };
-  /// The state of all parts at one moment, by their names.
-  struct Moment {
-    std::map<std::string, std::vector<RRef<detail::StateSnapshot>>> snapshots;
-    std::map<std::string, NamedTensors> states;
-  };
+  struct Part;
+  struct Moment;
 
   Checkpoint& add_local(std::string name, LocalPart part);
   Checkpoint& add_remote(std::string name, detail::RemotePart part);

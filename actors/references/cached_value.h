@@ -1,7 +1,6 @@
 // The copy of a remote value that its holders on this node share, and whether it is up to date.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -29,7 +28,7 @@ class CachedValue {
   /// Records that copies older than `version` are out of date.
   void changed(std::uint64_t version) {
     std::lock_guard lock(mutex_);
-    newest_ = std::max(newest_, version);
+    if (newest_ < version) newest_ = version;
   }
 
  private:

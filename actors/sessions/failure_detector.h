@@ -1,7 +1,6 @@
 // Decides, from silence alone, which peers are unreachable and which are down.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -9,25 +8,10 @@
 
 #include "actors/clock.h"
 #include "actors/link.h"
+#include "actors/sessions/silence_limits.h"
 #include "messages/ids.h"
 
 namespace troupe {
-
-/// A lease without end: its owner, on either side of a pair, is never judged.
-inline constexpr Duration kEndlessLease = Duration::max();
-
-/// The limits of a peer's silence, and the rate of heartbeats.
-struct FailureDetectorOptions {
-  // The interval between two heartbeats to one peer is this times the number of peers: it bounds a node's heartbeats
-  // per second.
-  Duration heartbeat_per_peer = std::chrono::milliseconds{10};
-  Duration heartbeat_min = std::chrono::milliseconds{100};
-  Duration heartbeat_max = std::chrono::seconds{1};
-  std::size_t peers_min = 0;  ///< the expected number of peers, counted from the start: they join while all are busy
-  Duration suspicion = std::chrono::milliseconds{200};  ///< unreachable: silent for this long beyond its promise
-  Duration lease = std::chrono::seconds{10};            ///< down: silent for this long; a pair uses the longer of both
-  Duration slack = std::chrono::milliseconds{20};       ///< a tick later than this means that this node stalled
-};
 
 /// Watches peers by name and incarnation. A plain class: times go in, verdicts come out.
 ///
