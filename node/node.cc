@@ -10,10 +10,7 @@
 #include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
-#include "node/audit/audit_log.h"
-#include "node/control/node_control.h"
-#include "node/joining/join_endpoint.h"
-#include "node/watchdog.h"
+#include "node/optional_parts.h"
 
 namespace troupe {
 namespace {
@@ -31,16 +28,17 @@ std::shared_ptr<detail::ScopeState> scope_of(std::shared_ptr<detail::NodeCore> c
 
 }  // namespace
 
-Node::Node(detail::NodeParts parts) : Scope(scope_of(detail::NodeCore::start(std::move(parts)))) {}
+Node::Node(detail::NodeParts parts)
+    : Scope(scope_of(detail::NodeCore::start(std::move(parts)))), parts_(std::make_unique<detail::OptionalParts>()) {}
 
 Node::Node(Node&& other) noexcept = default;
 
 Node::~Node() {
   if (!shared_state()) return;  // moved from
-  join_endpoint_.reset();
-  control_.reset();
-  watchdog_.reset();
-  if (audit_) audit_->tell_head_now();
+  parts_->join_endpoint.reset();
+  parts_->control.reset();
+  parts_->watchdog.reset();
+  if (parts_->audit) parts_->audit->tell_head_now();
   const TimePoint due = core().clock().now() + kDestructorLimit;
   for (const std::string& line : core().stop(due)) spdlog::warn("shutdown did not wait for {}", line);
   close_audit();
@@ -48,7 +46,9 @@ Node::~Node() {
 
 std::string Node::address() const { return core().link().address(); }
 
-std::string Node::join_endpoint() const { return join_endpoint_ ? join_endpoint_->address() : std::string(); }
+std::string Node::join_endpoint() const {
+  return parts_->join_endpoint ? parts_->join_endpoint->address() : std::string();
+}
 
 detail::NodeCounts Node::counts() const { return core().counts(); }
 
@@ -81,7 +81,7 @@ void Node::on_down(std::function<void(const Peer&, const Error&)> handler) {
 std::optional<Error> Node::declared_dead() const { return core().membership().declared_dead(); }
 
 void Node::enter(NodePhase phase) const {
-  if (control_) control_->enter(phase);
+  if (parts_->control) parts_->control->enter(phase);
 }
 
 void Node::serve() {
@@ -98,8 +98,8 @@ ShutdownReport Node::shutdown(Deadline deadline) {
   ShutdownReport report;
   if (core().stopped() && !core().failure()) return report;
   enter(NodePhase::leaving);
-  if (join_endpoint_) join_endpoint_->stop();
-  if (audit_) audit_->tell_head_now();
+  if (parts_->join_endpoint) parts_->join_endpoint->stop();
+  if (parts_->audit) parts_->audit->tell_head_now();
   const auto due = due_after(deadline);
   if (const auto error = core().membership().wait_for_agreement(due)) {
     spdlog::warn("[{}] shuts down before the others: {}", name(), error->message);
@@ -123,15 +123,16 @@ ShutdownReport Node::shutdown(Deadline deadline) {
 }
 
 ShutdownReport Node::stop() {
-  if (join_endpoint_) join_endpoint_->stop();
-  if (audit_) audit_->tell_head_now();
+  if (parts_->join_endpoint) parts_->join_endpoint->stop();
+  if (parts_->audit) parts_->audit->tell_head_now();
   ShutdownReport report{core().stop(core().clock().now() + kDestructorLimit), {}};
   close_audit();
   return report;
 }
 
 void Node::close_audit() const {
-  if (audit_ && !audit_->close()) spdlog::warn("[{}] the disk does not take the end of the audit log", name());
+  if (parts_->audit && !parts_->audit->close())
+    spdlog::warn("[{}] the disk does not take the end of the audit log", name());
 }
 
 }  // namespace troupe

@@ -24,7 +24,6 @@
 #include "actors/sessions/peer_limits.h"
 #include "actors/stack_info.h"
 #include "actors/worker_info.h"
-#include "node/control/cluster_report.h"
 #include "node/keys/key_ring.h"
 #include "node/links/secret.h"
 #include "node/links/transports.h"
@@ -32,15 +31,13 @@
 namespace troupe {
 
 namespace detail {
-class JoinEndpoint;
 class MemberFile;
-class NodeControl;
 struct NodeCounts;
 struct NodeParts;
-class Watchdog;
+struct OptionalParts;
 }  // namespace detail
 
-class AuditLog;
+enum class NodePhase : std::uint8_t;
 
 /// Whether `troupe status` and `troupe stack` can query a node. `on` costs a thread.
 enum class Control : std::uint8_t { off, on };
@@ -233,10 +230,7 @@ class Node final : public Scope {
   void enter(NodePhase phase) const;
   void close_audit() const;
 
-  std::unique_ptr<detail::NodeControl> control_;         // null: no control socket
-  std::unique_ptr<detail::JoinEndpoint> join_endpoint_;  // null: none
-  std::unique_ptr<detail::Watchdog> watchdog_;           // null: no stall limit
-  std::shared_ptr<AuditLog> audit_;                      // null: none is kept
+  std::unique_ptr<detail::OptionalParts> parts_;  // null only in an object that was moved from
 };
 
 }  // namespace troupe

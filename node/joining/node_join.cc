@@ -41,6 +41,7 @@
 #include "node/links/tcp_place.h"
 #include "node/log.h"
 #include "node/node.h"
+#include "node/optional_parts.h"
 #include "node/system_clock.h"
 #include "node/watchdog.h"
 
@@ -540,16 +541,16 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
                               .call_grants = options.call_grants,
                               .listed_grants = listed_grants(options),
                               .on_refused_call = refused_calls_to(audit)});
-  node.audit_ = log;
+  node.parts_->audit = log;
   exchange_heads(node.shared_state()->node, log);
   for (const auto& [peer, map] : options.device_maps) node.set_device_map(peer, map);
   if (options.stall_limit && !options.liveness.debug) {
-    node.watchdog_ =
+    node.parts_->watchdog =
         std::make_unique<detail::Watchdog>(node.shared_state()->node, *options.stall_limit, detail::end_stuck_process);
   }
   detail::return_idle_memory(node.shared_state()->node, cpu_allocator(), kIdleMemory);
-  node.join_endpoint_ = watch_who_is_in(options, node.shared_state()->node, audit);
-  if (options.control == Control::on) node.control_ = control_of(options, node.shared_state()->node);
+  node.parts_->join_endpoint = watch_who_is_in(options, node.shared_state()->node, audit);
+  if (options.control == Control::on) node.parts_->control = control_of(options, node.shared_state()->node);
   if (options.world_size > 1 || !seeds.empty()) node.core().hold_calls();
   const bool joined = enter_cluster(options, node.core(), self, seeds, due);
   node.core().release_calls();

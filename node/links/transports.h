@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "actors/link.h"
-#include "actors/sessions/failure_detector.h"
+#include "actors/sessions/silence_limits.h"
 #include "messages/error.h"
 #include "node/keys/key_ring.h"
 #include "node/links/secret.h"
