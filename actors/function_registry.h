@@ -40,7 +40,7 @@ struct Served {
   Values values;
 };
 
-/// Returns the scope of a function of a stream, which outlives the call; each of its calls may take as long as that one.
+/// Returns the scope of a stream's function, which outlives the call; each of its calls may take as long as that one.
 [[nodiscard]] std::shared_ptr<ScopeState> stream_scope(const TaskPlace& place, const std::stop_source& stop);
 
 template <class T>
@@ -67,7 +67,7 @@ Future<T> started(Future<T> future, const TaskPlace& place) {
   return future;
 }
 
-/// Decodes values of these types, says so to `arguments`, and calls `call(scope, values...)`, which returns as an F does.
+/// Decodes values of these types, says so to `arguments`, and calls `call(scope, values...)`, which returns as F does.
 template <class F, class Call, class... Values>
 std::variant<ValueBox, LaterValue> run_with(std::type_identity<std::tuple<Values...>> /*values*/,
                                             const TaskPlace& place, PayloadReader& arguments, const Call& call) {
