@@ -1,8 +1,9 @@
 #include "node/visible_text.h"
 
-#include <cstddef>
-
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
 
 namespace troupe::detail {
 
@@ -22,6 +23,13 @@ std::string visible_text(std::string_view text) {
     }
   }
   return shown;
+}
+
+std::string visible_line(std::string_view text) {
+  std::string line(text);
+  std::ranges::replace_if(
+      line, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  return visible_text(line);
 }
 
 }  // namespace troupe::detail

@@ -10,4 +10,7 @@ namespace troupe::detail {
 /// terminal. Newlines and tabs stay.
 [[nodiscard]] std::string visible_text(std::string_view text);
 
+/// As visible_text, on one line: newlines, carriage returns and tabs are spaces.
+[[nodiscard]] std::string visible_line(std::string_view text);
+
 }  // namespace troupe::detail

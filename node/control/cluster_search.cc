@@ -12,6 +12,7 @@
 #include "node/control/control_client.h"
 #include "node/control/report_json.h"
 #include "node/control/text_table.h"
+#include "node/visible_text.h"
 
 namespace troupe::detail {
 namespace {
@@ -77,7 +78,7 @@ std::string list_of(const std::vector<ClusterView>& clusters) {
   std::vector<std::string> names;
   for (const ClusterView& cluster : clusters) {
     const std::string silence = cluster.problem.empty() ? "" : fmt::format(", its launcher: {}", cluster.problem);
-    names.push_back(printable(fmt::format("{} ({}{})", cluster.name, cluster.id, silence)));
+    names.push_back(visible_line(fmt::format("{} ({}{})", cluster.name, cluster.id, silence)));
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }

@@ -15,6 +15,7 @@
 #include "node/control/control_socket.h"
 #include "node/control/report_json.h"
 #include "node/control/text_table.h"
+#include "node/visible_text.h"
 
 namespace troupe {
 using detail::fail;
@@ -31,10 +32,10 @@ int kill_node(const KillOptions& options) {
   if (!answers.front().ok()) return fail(fmt::format("its launcher: {}", answers.front().problem));
   try {
     const LaunchedNode node = parse_launched_node(answers.front().text);
-    fmt::print("sent SIG{} to {}, pid {}{}\n", sigabbrev_np(signal), detail::printable(node.name), node.pid,
-               node.host.empty() ? "" : detail::printable(" on host " + node.host));
+    fmt::print("sent SIG{} to {}, pid {}{}\n", sigabbrev_np(signal), detail::visible_line(node.name), node.pid,
+               node.host.empty() ? "" : detail::visible_line(" on host " + node.host));
   } catch (const ReportError& error) {
-    return fail(detail::printable(error.what()));
+    return fail(detail::visible_line(error.what()));
   }
   return 0;
 }

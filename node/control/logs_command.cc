@@ -16,6 +16,7 @@
 #include "node/control/control_socket.h"
 #include "node/control/report_json.h"
 #include "node/control/text_table.h"
+#include "node/visible_text.h"
 
 namespace troupe {
 namespace {
@@ -88,7 +89,7 @@ class LogReader {
       over_ = report.over;
       return report;
     } catch (const ReportError& error) {
-      fail(detail::printable(error.what()));
+      fail(detail::visible_line(error.what()));
       return std::nullopt;
     }
   }
@@ -122,7 +123,7 @@ std::string detail::LogText::of(std::span<const LogLine> lines) {
   std::string text;
   for (const LogLine& line : lines) {
     const auto known = next_.find(line.node);
-    const std::string prefix = names_ == Names::hidden ? "" : fmt::format("[{}] ", printable(line.node));
+    const std::string prefix = names_ == Names::hidden ? "" : fmt::format("[{}] ", visible_line(line.node));
     if (known != next_.end() && line.place > known->second) {
       text += fmt::format("{}... {} lines are not kept any more\n", prefix, line.place - known->second);
     }
@@ -143,7 +144,7 @@ std::string detail::without_commands(std::string_view text) {
     const std::size_t end = text.find_first_not_of("0123456789;?", 2);
     text.remove_prefix(std::min(end == std::string_view::npos ? end : end + 1, text.size()));
   }
-  return printable(result);
+  return visible_line(result);
 }
 
 }  // namespace troupe

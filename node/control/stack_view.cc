@@ -7,14 +7,15 @@
 #include <utility>
 
 #include "node/control/text_table.h"
+#include "node/visible_text.h"
 
 namespace troupe {
 namespace {
 
 using detail::kRight;
-using detail::printable;
 using detail::shown;
 using detail::TextTable;
+using detail::visible_line;
 
 /// Returns a heading, its table, and the number of unlisted entries; empty if there are none.
 std::string paragraph(std::string_view heading, const TextTable& table, std::size_t listed, std::size_t in_all) {
@@ -27,8 +28,8 @@ std::string paragraph(std::string_view heading, const TextTable& table, std::siz
 std::string calls(const StackInfo& stack) {
   TextTable table({{"AGE", kRight}, {"LEFT", kRight}, {"NODE"}, {"WHAT"}, {"FROM"}});
   for (const WaitingCall& call : stack.calls) {
-    table.add({shown(call.age), call.left ? shown(*call.left) : "no limit", printable(call.peer),
-               printable(call.operation), call.site.empty() ? "-" : printable(call.site)});
+    table.add({shown(call.age), call.left ? shown(*call.left) : "no limit", visible_line(call.peer),
+               visible_line(call.operation), call.site.empty() ? "-" : visible_line(call.site)});
   }
   return paragraph("Waits for answers of", table, stack.calls.size(), stack.counts.pending_calls);
 }
@@ -36,7 +37,7 @@ std::string calls(const StackInfo& stack) {
 std::string served(const StackInfo& stack) {
   TextTable table({{"AGE", kRight}, {"NODE"}, {"WHAT"}});
   for (const ServedFunction& function : stack.served) {
-    table.add({shown(function.age), printable(function.caller), printable(function.operation)});
+    table.add({shown(function.age), visible_line(function.caller), visible_line(function.operation)});
   }
   return paragraph("Works for", table, stack.served.size(), stack.counts.served_calls);
 }
@@ -46,8 +47,8 @@ std::string values(const StackInfo& stack) {
   for (const ValueInUse& value : stack.values) {
     for (std::size_t i = 0; i < value.users.size(); ++i) {
       const ValueUser& user = value.users[i];
-      table.add({i == 0 ? printable(value.value) : "", shown(user.age),
-                 user.what.empty() ? "this program" : printable(user.what), std::string(name_of(user.state))});
+      table.add({i == 0 ? visible_line(value.value) : "", shown(user.age),
+                 user.what.empty() ? "this program" : visible_line(user.what), std::string(name_of(user.state))});
     }
   }
   return paragraph("Values in use", table, stack.values.size(), stack.values.size());
@@ -56,9 +57,9 @@ std::string values(const StackInfo& stack) {
 std::string contexts(const StackInfo& stack) {
   TextTable table({{"CONTEXT"}, {"AGE", kRight}, {"PASSES", kRight}, {"SENDS", kRight}, {"WITH"}});
   for (const OpenContext& context : stack.contexts) {
-    table.add({printable(context.context), shown(context.age), std::to_string(context.passes),
+    table.add({visible_line(context.context), shown(context.age), std::to_string(context.passes),
                std::to_string(context.sends),
-               context.peers.empty() ? "-" : printable(fmt::format("{}", fmt::join(context.peers, ", ")))});
+               context.peers.empty() ? "-" : visible_line(fmt::format("{}", fmt::join(context.peers, ", ")))});
   }
   return paragraph("Contexts", table, stack.contexts.size(), stack.counts.contexts);
 }
@@ -67,9 +68,9 @@ std::string barriers(const StackInfo& stack) {
   TextTable table({{"BARRIER"}, {"WAITS", kRight}, {"NODE"}, {"FOR"}});
   for (const OpenBarrier& barrier : stack.barriers) {
     for (std::size_t i = 0; i < barrier.waiting.size(); ++i) {
-      table.add({i == 0 ? printable(barrier.operation) : "", shown(barrier.waiting[i].second),
-                 printable(barrier.waiting[i].first),
-                 i == 0 ? printable(fmt::format("{}", fmt::join(barrier.missing, ", "))) : "\""});
+      table.add({i == 0 ? visible_line(barrier.operation) : "", shown(barrier.waiting[i].second),
+                 visible_line(barrier.waiting[i].first),
+                 i == 0 ? visible_line(fmt::format("{}", fmt::join(barrier.missing, ", "))) : "\""});
     }
   }
   return paragraph("Groups that meet here", table, stack.barriers.size(), stack.barriers.size());
@@ -78,7 +79,7 @@ std::string barriers(const StackInfo& stack) {
 std::string threads(const StackInfo& stack) {
   TextTable table({{"AGE", kRight}, {"DOES"}, {"JOB"}});
   for (const BusyThread& thread : stack.threads) {
-    table.add({shown(thread.age), thread.waiting ? "waits" : "runs", printable(thread.job)});
+    table.add({shown(thread.age), thread.waiting ? "waits" : "runs", visible_line(thread.job)});
   }
   const std::size_t busy = stack.counts.threads_busy + stack.counts.threads_waiting;
   return paragraph("Threads of the pool", table, stack.threads.size(), busy);
@@ -90,13 +91,13 @@ std::string text_of(const StackReport& report) {
   const StackInfo& stack = report.stack;
   const std::string body =
       calls(stack) + served(stack) + values(stack) + contexts(stack) + barriers(stack) + threads(stack);
-  std::string text = printable(stack.counts.node.name);
+  std::string text = visible_line(stack.counts.node.name);
   if (report.node.rank) text += fmt::format(" (rank {})", *report.node.rank);
   text += fmt::format(", up {}{}\n", shown(report.node.age), body.empty() ? ": nothing waits" : "");
   text += body;
   if (!stack.silent.empty()) {
     text += fmt::format("\nNot everything: its {} did not answer in time\n",
-                        printable(fmt::format("{}", fmt::join(stack.silent, ", "))));
+                        visible_line(fmt::format("{}", fmt::join(stack.silent, ", "))));
   }
   return text;
 }

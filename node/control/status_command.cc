@@ -18,6 +18,7 @@
 #include "node/control/report_json.h"
 #include "node/control/stack_view.h"
 #include "node/control/text_table.h"
+#include "node/visible_text.h"
 
 namespace troupe {
 namespace {
@@ -89,7 +90,7 @@ int show_stack(const StackOptions& options) {
     const StackReport report = parse_stack_report(answer.text);
     fmt::print("{}", options.format == ReportFormat::json ? json_of(report) + "\n" : text_of(report));
   } catch (const ReportError& error) {
-    return fail(fmt::format("{}, pid {}: {}", options.node, answer.pid, detail::printable(error.what())));
+    return fail(fmt::format("{}, pid {}: {}", options.node, answer.pid, detail::visible_line(error.what())));
   }
   return 0;
 }

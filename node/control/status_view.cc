@@ -15,15 +15,16 @@
 
 #include "node/control/report_json.h"
 #include "node/control/text_table.h"
+#include "node/visible_text.h"
 
 namespace troupe {
 namespace {
 
 using detail::kRight;
-using detail::printable;
 using detail::shown;
 using detail::shown_bytes;
 using detail::TextTable;
+using detail::visible_line;
 using nlohmann::json;
 
 constexpr std::size_t kPeersShown = 8;  // of one node, unless all are requested
@@ -109,7 +110,7 @@ std::string text_of(NodePhase phase) {
 std::string state_of(const NodeReport& report) {
   std::vector<std::string> silent;
   for (const auto& [peer, silence] : report.counts.unreachable) {
-    silent.push_back(fmt::format("{} for {}", printable(peer), shown(silence)));
+    silent.push_back(fmt::format("{} for {}", visible_line(peer), shown(silence)));
   }
   const std::string phase = text_of(report.phase);
   return silent.empty() ? phase : fmt::format("{} (has not heard {})", phase, fmt::join(silent, ", "));
@@ -150,14 +151,15 @@ TextTable node_table(const ClusterView& cluster) {
     const std::string rank = node.rank ? std::to_string(*node.rank) : "";
     const std::string pid = node.pid > 0 ? std::to_string(node.pid) : "";
     if (!node.report) {
-      table.add({printable(node.name), printable(node.host), rank, pid, printable(node.problem)});
+      table.add({visible_line(node.name), visible_line(node.host), rank, pid, visible_line(node.problem)});
       continue;
     }
     const DebugInfo& counts = node.report->counts;
     const PeerTraffic traffic = total(counts);
-    table.add({printable(node.name), printable(node.host), rank, pid, state_of(*node.report), shown(node.report->age),
-               text_of(counts.owners), text_of(counts.handles), text_of(counts.forks), text_of(counts.pending_calls),
-               text_of(counts.waiting_calls), text_of(counts.served_calls), text_of(counts.contexts),
+    table.add({visible_line(node.name), visible_line(node.host), rank, pid, state_of(*node.report),
+               shown(node.report->age), text_of(counts.owners), text_of(counts.handles), text_of(counts.forks),
+               text_of(counts.pending_calls), text_of(counts.waiting_calls), text_of(counts.served_calls),
+               text_of(counts.contexts),
                fmt::format("{}/{}/{}", counts.threads_busy, counts.threads_waiting, counts.threads_idle),
                counts.traffic ? shown_bytes(traffic.bytes_sent) : "",
                counts.traffic ? shown_bytes(traffic.bytes_received) : ""});
@@ -169,7 +171,7 @@ TextTable node_table(const ClusterView& cluster) {
 template <class Row>
 void add_rows(TextTable& table, const NodeView& node, std::size_t all, PeersShown shown_peers, Row row) {
   const std::size_t count = shown_peers == PeersShown::all ? all : std::min(all, kPeersShown);
-  for (std::size_t i = 0; i < count; ++i) row(i, i == 0 ? printable(node.name) : "");
+  for (std::size_t i = 0; i < count; ++i) row(i, i == 0 ? visible_line(node.name) : "");
   if (count < all) table.add({"", fmt::format("and {} more: --peers shows all", all - count)});
 }
 
@@ -195,7 +197,7 @@ TextTable holdings_table(const ClusterView& cluster, PeersShown shown_peers) {
                      [&](const auto& a, const auto& b) { return weight(a.second) > weight(b.second); });
     add_rows(table, node, peers.size(), shown_peers, [&](std::size_t i, const std::string& name) {
       const PeerHoldings& of = peers[i].second;
-      table.add({name, printable(peers[i].first), text_of(of.waiting_calls), shown_bytes(of.waiting_bytes),
+      table.add({name, visible_line(peers[i].first), text_of(of.waiting_calls), shown_bytes(of.waiting_bytes),
                  text_of(of.queued_calls), shown_bytes(of.answer_bytes), text_of(of.owners), text_of(of.forks),
                  text_of(of.contexts)});
     });
@@ -215,7 +217,7 @@ TextTable traffic_table(const ClusterView& cluster, PeersShown shown_peers) {
     });
     add_rows(table, node, peers.size(), shown_peers, [&](std::size_t i, const std::string& name) {
       const PeerTraffic& traffic = peers[i].second;
-      table.add({name, printable(peers[i].first), text_of(traffic.calls_sent), text_of(traffic.calls_received),
+      table.add({name, visible_line(peers[i].first), text_of(traffic.calls_sent), text_of(traffic.calls_received),
                  shown_bytes(traffic.bytes_sent), shown_bytes(traffic.bytes_received)});
     });
   }
@@ -239,7 +241,7 @@ TextTable shared_table(const ClusterView& cluster) {
     if (!node.report || !node.report->counts.shared_memory) continue;
     const SharedMemoryUse& use = *node.report->counts.shared_memory;
     if (use.tensors == 0 && use.ring_packets == 0) continue;
-    table.add({printable(node.name), text_of(use.rings), text_of(use.ring_packets), shown_bytes(use.bytes),
+    table.add({visible_line(node.name), text_of(use.rings), text_of(use.ring_packets), shown_bytes(use.bytes),
                shown_bytes(use.idle_bytes), shown_bytes(use.kept_bytes), text_of(use.segments), text_of(use.leases),
                text_of(use.tensors), shown_bytes(use.bytes_copied), shown_bytes(use.bytes_avoided)});
   }
@@ -260,7 +262,7 @@ TextTable streams_table(const ClusterView& cluster) {
     if (!node.report || !node.report->counts.streams) continue;
     const StreamUse& use = *node.report->counts.streams;
     if (use == StreamUse{.encrypted = use.encrypted}) continue;
-    table.add({printable(node.name), text_of(use.out_streams), text_of(use.in_streams), use.encrypted ? "yes" : "no",
+    table.add({visible_line(node.name), text_of(use.out_streams), text_of(use.in_streams), use.encrypted ? "yes" : "no",
                text_of(use.packets_sent), text_of(use.packets_received), text_of(use.dropped), text_of(use.refused)});
   }
   return table;
@@ -303,13 +305,13 @@ bool is_meant(const ClusterView& cluster, std::string_view word) {
 }
 
 std::string text_of(const ClusterView& cluster, PeersShown peers) {
-  std::string text = printable(cluster.name);
+  std::string text = visible_line(cluster.name);
   if (cluster.name != cluster.id) text += fmt::format(" ({})", cluster.id);
   if (is_of_another_user(cluster)) text += fmt::format(", of user {}", cluster.user);
-  if (!cluster.file.empty()) text += fmt::format(", {}", printable(cluster.file));
+  if (!cluster.file.empty()) text += fmt::format(", {}", visible_line(cluster.file));
   if (cluster.age) text += fmt::format(", started {} ago", shown(*cluster.age));
   text += "\n";
-  if (!cluster.problem.empty()) text += fmt::format("its launcher: {}\n", printable(cluster.problem));
+  if (!cluster.problem.empty()) text += fmt::format("its launcher: {}\n", visible_line(cluster.problem));
   if (cluster.nodes.empty()) return text;
   text += node_table(cluster).text();
   if (const TextTable holdings = holdings_table(cluster, peers); !holdings.empty()) text += "\n" + holdings.text();

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <string_view>
 
 namespace troupe::detail {
 
@@ -51,13 +50,6 @@ std::string shown_bytes(std::uint64_t bytes) {
   std::size_t unit = 0;
   for (; value >= 999.95 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
-
-std::string printable(std::string_view text) {
-  std::string result(text);
-  std::replace_if(
-      result.begin(), result.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');
-  return result;
 }
 
 }  // namespace troupe::detail

@@ -43,7 +43,4 @@ inline constexpr TextTable::Align kRight = TextTable::Align::right;
 /// Returns "812 B", "1.2 kB", "3.4 MB", "5.6 GB".
 [[nodiscard]] std::string shown_bytes(std::uint64_t bytes);
 
-/// Returns `text` on one line, without control characters.
-[[nodiscard]] std::string printable(std::string_view text);
-
 }  // namespace troupe::detail

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "node/control/text_table.h"
+#include "node/visible_text.h"
 
 namespace troupe::detail {
 namespace {
@@ -43,11 +44,12 @@ std::string text_of(std::span<const HostFindings> hosts) {
   }
   std::string text;
   for (const HostFindings& host : hosts) {
-    text += printable(host.host) + "\n";
+    text += visible_line(host.host) + "\n";
     for (const Finding& finding : host.findings) {
       text +=
-          fmt::format("  {:<7}  {:<{}}  {}\n", name_of(finding.mark), finding.check, width, printable(finding.seen));
-      if (!finding.hint.empty()) text += fmt::format("  {:<7}  {:<{}}  {}\n", "", "", width, printable(finding.hint));
+          fmt::format("  {:<7}  {:<{}}  {}\n", name_of(finding.mark), finding.check, width, visible_line(finding.seen));
+      if (!finding.hint.empty())
+        text += fmt::format("  {:<7}  {:<{}}  {}\n", "", "", width, visible_line(finding.hint));
     }
   }
   return text + fmt::format("doctor: {}, {}, {}\n", counted(hosts.size(), "host"),

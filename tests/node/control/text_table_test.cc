@@ -54,11 +54,6 @@ BOOST_AUTO_TEST_CASE(bytes_have_the_unit_that_people_would_take) {
   BOOST_TEST(shown_bytes(~std::uint64_t{0}) == "18446.7 PB");
 }
 
-BOOST_AUTO_TEST_CASE(a_terminal_is_not_given_orders) {
-  BOOST_TEST(printable("rpc a\n\x1b[2Jb\x7f") == "rpc a  [2Jb ");
-  BOOST_TEST(printable("Größe") == "Größe");
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
