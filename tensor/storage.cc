@@ -11,6 +11,17 @@
 
 namespace troupe {
 
+std::shared_ptr<const Derived> DerivedSlot::get() const { return object_.load(std::memory_order_acquire); }
+
+void DerivedSlot::set(std::shared_ptr<const Derived> object) {
+  object_.store(std::move(object), std::memory_order_release);
+  is_set_.store(true, std::memory_order_release);
+}
+
+void DerivedSlot::clear() {
+  if (is_set_.exchange(false, std::memory_order_acq_rel)) object_.store(nullptr, std::memory_order_release);
+}
+
 namespace {
 
 std::byte* allocate_on(Device device, std::size_t size) {

@@ -24,14 +24,9 @@ class Derived {
 /// Holds an object derived from the bytes of a block until they change. Thread-safe.
 class DerivedSlot {
  public:
-  [[nodiscard]] std::shared_ptr<const Derived> get() const { return object_.load(std::memory_order_acquire); }
-  void set(std::shared_ptr<const Derived> object) {
-    object_.store(std::move(object), std::memory_order_release);
-    is_set_.store(true, std::memory_order_release);
-  }
-  void clear() {
-    if (is_set_.exchange(false, std::memory_order_acq_rel)) object_.store(nullptr, std::memory_order_release);
-  }
+  [[nodiscard]] std::shared_ptr<const Derived> get() const;
+  void set(std::shared_ptr<const Derived> object);
+  void clear();
 
  private:
   std::atomic<std::shared_ptr<const Derived>> object_;
@@ -56,7 +51,7 @@ class FrozenBytes {
 
   /// Returns a part of these bytes with the same owner. REQUIRES: offset + size <= bytes().size().
   [[nodiscard]] FrozenBytes part(std::size_t offset, std::size_t size) const {
-    return {owner_, bytes_.subspan(offset, size), derived_};
+    return {owner_, {bytes_.data() + offset, size}, derived_};
   }
 
  private:

@@ -133,4 +133,6 @@ void Tensor::require_one_element() const {
   if (numel_ != 1) throw ShapeError(fmt::format("[item] not one element: {}", to_string(shape_)));
 }
 
+void Tensor::defer(std::unique_ptr<PendingWork> work) { storage_.defer(std::move(work)); }
+
 }  // namespace troupe

@@ -96,7 +96,7 @@ class Tensor {
   }
 
   /// Defers work on the elements, as Storage::defer().
-  void defer(std::unique_ptr<PendingWork> work) { storage_.defer(std::move(work)); }
+  void defer(std::unique_ptr<PendingWork> work);
 
   /// Returns the bytes from the first element to the last, frozen (Storage::freeze). A contiguous tensor gives exactly
   /// `nbytes()` bytes; another layout includes the gaps between its elements.
@@ -128,9 +128,7 @@ class Tensor {
   [[nodiscard]] Tensor transpose(int dim0 = -2, int dim1 = -1) const;
   /// Dimension i of the view is dimension `dims[i]` of this tensor.
   [[nodiscard]] Tensor permute(std::span<const int> dims) const;
-  [[nodiscard]] Tensor permute(std::initializer_list<int> dims) const {
-    return permute(std::span<const int>(dims.begin(), dims.size()));
-  }
+  [[nodiscard]] Tensor permute(std::initializer_list<int> dims) const;
   /// Drops dimension `dim`, whose size must be 1.
   [[nodiscard]] Tensor squeeze(int dim) const;
   /// Drops every dimension of size 1.

@@ -118,6 +118,8 @@ Tensor Tensor::permute(std::span<const int> dims) const {
   return alias(shape, strides, offset_);
 }
 
+Tensor Tensor::permute(std::initializer_list<int> dims) const { return permute(std::span<const int>(dims)); }
+
 Tensor Tensor::squeeze(int dim) const {
   require_defined("squeeze");
   const int at = normalize_dim("squeeze", dim, shape_);

@@ -130,4 +130,6 @@ void write_safetensors(const FilePath& path, const NamedTensors& tensors,
   out.commit();
 }
 
+void write_safetensors(const FilePath& path, const NamedTensors& tensors) { write_safetensors(path, tensors, {}); }
+
 }  // namespace troupe

@@ -33,7 +33,8 @@ struct Safetensors {
 /// Throws FileError; ValueError `[safetensors] name given twice: w` or `[safetensors] not a name: __metadata__`, also
 /// for text that is not UTF-8; TensorError if a tensor is undefined.
 void write_safetensors(const FilePath& file, const NamedTensors& tensors,
-                       const std::map<std::string, std::string>& metadata = {});
+                       const std::map<std::string, std::string>& metadata);
+void write_safetensors(const FilePath& file, const NamedTensors& tensors);
 
 namespace detail {
 

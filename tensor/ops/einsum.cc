@@ -25,4 +25,8 @@ Tensor einsum(std::string_view equation, std::span<const Tensor> operands) {
   return detail::run_einsum<Tensor>(plan, converted).to(dtype);
 }
 
+Tensor einsum(std::string_view equation, std::initializer_list<Tensor> operands) {
+  return einsum(equation, std::span<const Tensor>(operands));
+}
+
 }  // namespace troupe

@@ -23,8 +23,6 @@ namespace troupe {
 /// `[einsum] label k of the result is in no operand: ij->ik`,
 /// ShapeError `[einsum] 3 labels for (2, 3): ijk->i`, `[einsum] sizes of label j differ: 3 and 4 in ij,jk->ik`.
 [[nodiscard]] Tensor einsum(std::string_view equation, std::span<const Tensor> operands);
-[[nodiscard]] inline Tensor einsum(std::string_view equation, std::initializer_list<Tensor> operands) {
-  return einsum(equation, std::span<const Tensor>(operands.begin(), operands.size()));
-}
+[[nodiscard]] Tensor einsum(std::string_view equation, std::initializer_list<Tensor> operands);
 
 }  // namespace troupe
