@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "optim/parameter.h"
-#include "tensor/ops/global_norm.h"
 #include "tensor/tensor.h"
 
 namespace troupe::optim {
+
+namespace detail {
+[[nodiscard]] double norm_of(const std::vector<Tensor>& tensors, double p);
+}  // namespace detail
 
 /// Returns the norm of all gradients taken as one vector: (sum |g|^p)^(1/p), or the largest |g| if `p` is infinite.
 /// Reads each gradient once and sums in f64. Not finite if an element is not. Of a sparse gradient only its rows are
@@ -28,7 +31,7 @@ template <TensorsByParameter Gradients>
   } else {
     for (const auto& [parameter, gradient] : gradients) tensors.push_back(gradient);
   }
-  return troupe::global_norm({tensors.data(), tensors.size()}, p);
+  return detail::norm_of(tensors, p);
 }
 
 /// Returns the factor that limits gradients of this norm to `max_norm`: max_norm / (norm + 1e-6), at most 1, as

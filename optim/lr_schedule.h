@@ -49,8 +49,8 @@ class StepLr {
 
 /// Settings of MultiStepLr.
 struct MultiStepLrOptions {
-  std::vector<std::int64_t> milestones = {};  ///< the steps at which the rate changes, in any order
-  double gamma = 0.1;                         ///< factor of each change, >= 0
+  std::vector<std::int64_t> milestones{};  ///< the steps at which the rate changes, in any order
+  double gamma = 0.1;                      ///< factor of each change, >= 0
 };
 
 /// base * gamma^(number of milestones <= step)

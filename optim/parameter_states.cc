@@ -49,6 +49,8 @@ Tensor snapshot(const Tensor& x) {
 
 }  // namespace
 
+ParameterStates::ParameterStates(std::vector<StateKind> kinds) : kinds_(std::move(kinds)) {}
+
 void ParameterStates::check(std::string_view rule, std::size_t index, const Tensor& value) const {
   const auto found = states_.find(index);
   if (found == states_.end() || found->second.steps == 0 || found->second.present.empty()) return;

@@ -36,7 +36,7 @@ struct ParameterState {
 /// The states of all parameters of one rule, by the caller's parameter numbers. Not thread-safe: one owner at a time.
 class ParameterStates {
  public:
-  explicit ParameterStates(std::vector<StateKind> kinds) : kinds_(std::move(kinds)) {}
+  explicit ParameterStates(std::vector<StateKind> kinds);
 
   /// Throws ShapeError `[sgd] parameter 0 is not what it was: f64 (2), before f64 (1)` unless `value` fits the states
   /// of earlier steps.
