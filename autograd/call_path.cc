@@ -14,6 +14,8 @@ thread_local Place place;
 
 }  // namespace
 
+std::strong_ordering operator<=>(const CallPath& a, const CallPath& b) { return a.indices_ <=> b.indices_; }
+
 CallPath CallPath::child(std::uint32_t index) const {
   std::vector<std::uint32_t> indices;
   indices.reserve(indices_.size() + 1);

@@ -30,7 +30,8 @@ class CallPath {
   /// Returns "0.2.1", or "" for the empty path.
   [[nodiscard]] std::string text() const;
 
-  friend auto operator<=>(const CallPath&, const CallPath&) = default;
+  friend bool operator==(const CallPath&, const CallPath&) = default;
+  friend std::strong_ordering operator<=>(const CallPath& a, const CallPath& b);
 
  private:
   std::vector<std::uint32_t> indices_;

@@ -36,7 +36,7 @@ struct BackwardOptions {
   /// operations between the roots and them run. An input that no root depends on has none. Hooks of the inputs run,
   /// those of other leaves do not. An input may be a root, or depend on another input.
   /// Throws TensorError `[backward] input 1 requires no gradient`; ValueError from grad(), which takes its own.
-  std::vector<Variable> inputs = {};
+  std::vector<Variable> inputs{};
   /// Second-order gradients are not supported: true throws ValueError `[backward] create_graph: gradients of gradients
   /// are not supported`.
   bool create_graph = false;

@@ -8,49 +8,47 @@
 namespace troupe {
 
 Tensor Gradients::of(const Variable& leaf) const {
-  const auto found = index_.find(leaf.id());
-  if (found == index_.end()) return {};
-  const Tensor& gradient = entries_[found->second].second;
-  return gradient.defined() ? gradient : sparse_.at(leaf.id()).to_dense();
+  const auto found = by_leaf_.find(leaf.id());
+  if (found == by_leaf_.end()) return {};
+  const Tensor& gradient = entries_[found->second.place].second;
+  return gradient.defined() ? gradient : found->second.rows.to_dense();
 }
 
 SparseTensor Gradients::sparse_of(const Variable& leaf) const {
-  const auto found = sparse_.find(leaf.id());
-  if (found == sparse_.end()) return {};
-  found->second = found->second.coalesce();
-  return found->second;
+  const auto found = by_leaf_.find(leaf.id());
+  if (found == by_leaf_.end() || !found->second.rows.defined()) return {};
+  found->second.rows = found->second.rows.coalesce();
+  return found->second.rows;
 }
 
 void Gradients::add(const Variable& leaf, const Tensor& gradient) {
-  auto [place, is_new] = index_.try_emplace(leaf.id(), entries_.size());
+  const auto [found, is_new] = by_leaf_.try_emplace(leaf.id(), Kept{.place = entries_.size(), .rows = {}});
   if (is_new) {
     entries_.emplace_back(leaf, gradient);
     return;
   }
-  Tensor& there = entries_[place->second].second;
-  there = troupe::add(of(leaf), gradient);
-  sparse_.erase(leaf.id());
+  entries_[found->second.place].second = troupe::add(of(leaf), gradient);
+  found->second.rows = {};
 }
 
 void Gradients::add(const Variable& leaf, const SparseTensor& gradient) {
-  const auto there = sparse_.find(leaf.id());
-  if (there == sparse_.end() && index_.contains(leaf.id())) return add(leaf, gradient.to_dense());
-  if (there == sparse_.end()) {
-    index_.emplace(leaf.id(), entries_.size());
+  const auto [found, is_new] = by_leaf_.try_emplace(leaf.id(), Kept{.place = entries_.size(), .rows = gradient});
+  if (is_new) {
     entries_.emplace_back(leaf, Tensor());
-    sparse_.emplace(leaf.id(), gradient);
     return;
   }
+  Kept& kept = found->second;
+  if (!kept.rows.defined()) return add(leaf, gradient.to_dense());
   // Coalesced separately before the addition, as dense gradients of several passes are summed.
-  there->second = troupe::add(std::array{there->second.coalesce(), gradient.coalesce()}).coalesce();
-  entries_[index_.at(leaf.id())].second = {};
+  kept.rows = troupe::add(std::array{kept.rows.coalesce(), gradient.coalesce()}).coalesce();
+  entries_[kept.place].second = {};
 }
 
 void Gradients::add(const Gradients& others) {
   for (const auto& [leaf, gradient] : others.entries_) {
-    const auto rows = others.sparse_.find(leaf.id());
-    if (rows != others.sparse_.end()) {
-      add(leaf, rows->second);
+    const SparseTensor& rows = others.by_leaf_.at(leaf.id()).rows;
+    if (rows.defined()) {
+      add(leaf, rows);
     } else {
       add(leaf, gradient);
     }
@@ -63,9 +61,9 @@ Gradients Gradients::without(std::span<const Variable> others) const {
   Gradients rest;
   for (const auto& [leaf, gradient] : entries_) {
     if (left_out.contains(leaf.id())) continue;
-    const auto rows = sparse_.find(leaf.id());
-    if (rows != sparse_.end()) {
-      rest.add(leaf, rows->second);
+    const SparseTensor& rows = by_leaf_.at(leaf.id()).rows;
+    if (rows.defined()) {
+      rest.add(leaf, rows);
     } else {
       rest.add(leaf, gradient);
     }
@@ -75,7 +73,7 @@ Gradients Gradients::without(std::span<const Variable> others) const {
 
 std::vector<Gradients::Entry>::const_iterator Gradients::begin() const {
   for (auto& [leaf, gradient] : entries_) {
-    if (!gradient.defined()) gradient = sparse_.at(leaf.id()).to_dense();
+    if (!gradient.defined()) gradient = by_leaf_.at(leaf.id()).rows.to_dense();
   }
   return entries_.begin();
 }

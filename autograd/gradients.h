@@ -48,9 +48,13 @@ class Gradients {
   [[nodiscard]] std::vector<Variable> leaves() const;
 
  private:
-  mutable std::vector<Entry> entries_;                  ///< the tensor is undefined while the gradient is rows only
-  std::unordered_map<const void*, std::size_t> index_;  ///< places in `entries_`
-  mutable std::unordered_map<const void*, SparseTensor> sparse_;  ///< the gradients that are rows only
+  struct Kept {
+    std::size_t place = 0;  ///< in `entries_`
+    SparseTensor rows;      ///< the gradient, if it is rows only; else undefined
+  };
+
+  mutable std::vector<Entry> entries_;                     ///< the tensor is undefined while the gradient is rows only
+  mutable std::unordered_map<const void*, Kept> by_leaf_;  ///< by identity
 };
 
 }  // namespace troupe

@@ -114,9 +114,7 @@ namespace troupe {
 [[nodiscard]] Variable flatten(const Variable& x, int first_dim = 0, int last_dim = -1);
 [[nodiscard]] Variable transpose(const Variable& x, int dim0 = -2, int dim1 = -1);
 [[nodiscard]] Variable permute(const Variable& x, std::span<const int> dims);
-[[nodiscard]] inline Variable permute(const Variable& x, std::initializer_list<int> dims) {
-  return permute(x, std::span<const int>(dims.begin(), dims.size()));
-}
+[[nodiscard]] Variable permute(const Variable& x, std::initializer_list<int> dims);
 [[nodiscard]] Variable squeeze(const Variable& x, int dim);
 [[nodiscard]] Variable squeeze(const Variable& x);
 [[nodiscard]] Variable unsqueeze(const Variable& x, int dim);
@@ -126,13 +124,9 @@ namespace troupe {
                              std::int64_t end = std::numeric_limits<std::int64_t>::max(), std::int64_t step = 1);
 [[nodiscard]] Variable select(const Variable& x, int dim, std::int64_t index);
 [[nodiscard]] Variable concat(std::span<const Variable> variables, int dim = 0);
-[[nodiscard]] inline Variable concat(std::initializer_list<Variable> variables, int dim = 0) {
-  return concat(std::span<const Variable>(variables.begin(), variables.size()), dim);
-}
+[[nodiscard]] Variable concat(std::initializer_list<Variable> variables, int dim = 0);
 [[nodiscard]] Variable stack(std::span<const Variable> variables, int dim = 0);
-[[nodiscard]] inline Variable stack(std::initializer_list<Variable> variables, int dim = 0) {
-  return stack(std::span<const Variable>(variables.begin(), variables.size()), dim);
-}
+[[nodiscard]] Variable stack(std::initializer_list<Variable> variables, int dim = 0);
 
 [[nodiscard]] Variable narrow(const Variable& x, int dim, std::int64_t start, std::int64_t length);
 [[nodiscard]] std::vector<Variable> split(const Variable& x, std::int64_t size, int dim = 0);

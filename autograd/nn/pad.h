@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -15,8 +14,8 @@ namespace troupe::nn {
 /// ConstantPad, ReflectionPad, ReplicationPad and CircularPad, for any number of dimensions.
 class Pad final : public Layer {
  public:
-  explicit Pad(std::vector<std::int64_t> amounts, double value = 0.0) : amounts_(std::move(amounts)), with_(value) {}
-  Pad(std::vector<std::int64_t> amounts, PadMode mode) : amounts_(std::move(amounts)), with_(mode) {}
+  explicit Pad(std::vector<std::int64_t> amounts, double value = 0.0);
+  Pad(std::vector<std::int64_t> amounts, PadMode mode);
 
   [[nodiscard]] Variable forward(const Variable& x) override;
 

@@ -4,6 +4,8 @@
 
 namespace troupe::nn {
 
+Sequential::Sequential() = default;
+
 Sequential::Sequential(std::vector<std::shared_ptr<Layer>> layers) {
   for (auto& layer : layers) append(std::move(layer));
 }

@@ -12,8 +12,9 @@ namespace troupe::nn {
 /// Applies each layer to the result of the previous one. Parts are named "0", "1", ... Threads: as the strictest layer.
 class Sequential final : public Layer {
  public:
+  Sequential();
   /// Throws ValueError if a layer is null.
-  explicit Sequential(std::vector<std::shared_ptr<Layer>> layers = {});
+  explicit Sequential(std::vector<std::shared_ptr<Layer>> layers);
 
   /// Appends a layer. Throws ValueError if it is null. Not thread-safe.
   void append(std::shared_ptr<Layer> layer);

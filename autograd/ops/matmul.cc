@@ -130,4 +130,8 @@ Variable einsum(std::string_view equation, std::span<const Variable> operands) {
   return in(detail::run_einsum<Variable>(plan, converted), dtype);
 }
 
+Variable einsum(std::string_view equation, std::initializer_list<Variable> operands) {
+  return einsum(equation, std::span<const Variable>(operands));
+}
+
 }  // namespace troupe

@@ -22,8 +22,6 @@ namespace troupe {
 [[nodiscard]] Variable outer(const Variable& a, const Variable& b);
 /// Composed of sum, permute, reshape, mul and matmul: the graph has a vertex for each of them.
 [[nodiscard]] Variable einsum(std::string_view equation, std::span<const Variable> operands);
-[[nodiscard]] inline Variable einsum(std::string_view equation, std::initializer_list<Variable> operands) {
-  return einsum(equation, std::span<const Variable>(operands.begin(), operands.size()));
-}
+[[nodiscard]] Variable einsum(std::string_view equation, std::initializer_list<Variable> operands);
 
 }  // namespace troupe

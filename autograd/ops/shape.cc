@@ -131,6 +131,8 @@ Variable permute(const Variable& x, std::span<const int> dims) {
                 [back = std::move(back)](const Tensor& g) { return g.permute(back); });
 }
 
+Variable permute(const Variable& x, std::initializer_list<int> dims) { return permute(x, std::span<const int>(dims)); }
+
 Variable expand(const Variable& x, const Shape& shape) {
   const Tensor value = x.value();
   return record("expand", value.expand(shape), edges_of({&x}),
@@ -168,6 +170,10 @@ Variable concat(std::span<const Variable> variables, int dim) {
   });
 }
 
+Variable concat(std::initializer_list<Variable> variables, int dim) {
+  return concat(std::span<const Variable>(variables), dim);
+}
+
 Variable stack(std::span<const Variable> variables, int dim) {
   const std::vector<Tensor> values = detail::values_of(variables);
   const Tensor result = stack(values, dim);
@@ -182,6 +188,10 @@ Variable stack(std::span<const Variable> variables, int dim) {
     }
     return gradients;
   });
+}
+
+Variable stack(std::initializer_list<Variable> variables, int dim) {
+  return stack(std::span<const Variable>(variables), dim);
 }
 
 Variable narrow(const Variable& x, int dim, std::int64_t start, std::int64_t length) {
