@@ -81,6 +81,9 @@ InArchive::InArchive(std::span<const std::byte> bytes, std::span<const Frame> fr
       text_bytes_max_(text_bytes_max),
       owner_(std::move(owner)) {}
 
+InArchive::InArchive(const msg::Payload& payload, ArchiveHook* hook)
+    : InArchive(payload.bytes.bytes, payload.tensors, hook) {}
+
 InArchive::~InArchive() = default;
 
 std::uint64_t InArchive::length(std::size_t element_bytes) {

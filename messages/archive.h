@@ -204,6 +204,8 @@ class InArchive : public cereal::InputArchive<InArchive, cereal::AllowEmptyClass
   /// `owner` keeps `bytes` alive, so that a payload in them is not copied; null: it is copied.
   InArchive(std::span<const std::byte> bytes, std::span<const Frame> frames, ArchiveHook* hook = nullptr,
             std::size_t text_bytes_max = kUnlimited, std::shared_ptr<const void> owner = nullptr);
+  /// Reads the values in `payload`, which outlives the archive.
+  InArchive(const msg::Payload& payload, ArchiveHook* hook);
   ~InArchive();
 
   template <class... Ts>
@@ -227,7 +229,7 @@ class InArchive : public cereal::InputArchive<InArchive, cereal::AllowEmptyClass
   const std::byte* take(std::uint64_t size) {
     if (size > bytes_.size()) fail_short(size);
     const std::byte* data = bytes_.data();
-    bytes_ = bytes_.subspan(size);
+    bytes_ = {data + size, bytes_.size() - size};
     return data;
   }
   template <class T>

@@ -21,7 +21,7 @@ template <class... Ts>
 /// Returns the values in `payload`. Throws DecodeError unless they are exactly of these types.
 template <class... Ts>
 [[nodiscard]] std::tuple<Ts...> from_payload(const msg::Payload& payload, ArchiveHook* hook = nullptr) {
-  InArchive ar(payload.bytes.bytes, {payload.tensors.data(), payload.tensors.size()}, hook);
+  InArchive ar(payload, hook);
   std::tuple<Ts...> values;
   std::apply([&ar](auto&... value) { ar(value...); }, values);
   ar.finish();
