@@ -58,6 +58,12 @@ Input::Input(Variable variable) : place_(std::move(variable)) {}
 
 Input::Input(RRef<Variable> variable) : place_(std::move(variable)) {}
 
+Input::~Input() = default;
+Input::Input(const Input&) = default;
+Input::Input(Input&&) noexcept = default;
+Input& Input::operator=(const Input&) = default;
+Input& Input::operator=(Input&&) noexcept = default;
+
 DistContext::DistContext(const Scope& scope) : Scope(scope_with_new_context(scope)) {}
 
 DistContext::~DistContext() { state().node->contexts().release(id()); }

@@ -97,6 +97,11 @@ class Input {
  public:
   Input(Variable variable);
   Input(RRef<Variable> variable);
+  ~Input();
+  Input(const Input&);
+  Input(Input&&) noexcept;
+  Input& operator=(const Input&);
+  Input& operator=(Input&&) noexcept;
 
   [[nodiscard]] const std::variant<Variable, RRef<Variable>>& place() const { return place_; }
 
@@ -119,7 +124,7 @@ struct DistBackwardOptions {
   /// boundaries take part as they do without inputs, and so do the nodes of the inputs. Hooks of the inputs run, those
   /// of other leaves do not. In a round of DataParallel a parameter counts as used if it is an input of some member's
   /// pass.
-  std::vector<Input> inputs = {};
+  std::vector<Input> inputs{};
   /// The time for this pass; the earlier of it and the scope's own counts.
   std::optional<Deadline> deadline = {};
 };

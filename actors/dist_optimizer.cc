@@ -40,6 +40,12 @@ msg::StepSettings settings_of(const detail::OptimizerDriver& driver, const DistS
 
 }  // namespace
 
+StepRates::StepRates(double of_all) : of_all_(of_all) {}
+
+StepRates::StepRates(std::initializer_list<double> each) : each_(each) {}
+
+StepRates::StepRates(std::vector<double> each) : each_(std::move(each)) {}
+
 std::vector<double> StepRates::of_groups(std::size_t count) const {
   if (of_all_) return std::vector<double>(count, *of_all_);
   if (each_.empty() || each_.size() == count) return each_;
@@ -61,6 +67,8 @@ DistOptimizer::DistOptimizer(const Scope& scope, const SharedOptimizer& shared) 
   driver_ = std::make_shared<detail::OptimizerDriver>(scope.state().node, parts.groups, parts.stepping);
   driver_->join(*scope.state().node, due_of(scope.state()), parts);
 }
+
+SharedOptimizer::SharedOptimizer(detail::SharedOptimizerParts parts) : parts_(std::move(parts)) {}
 
 SharedOptimizer DistOptimizer::share() const { return SharedOptimizer(driver_->shared()); }
 

@@ -44,16 +44,6 @@ Error merged(const std::map<NodeName, Error>& failures) {
   return error;
 }
 
-Error misfit(const std::string& operation, const NodeName& from, std::string what) {
-  Error error;
-  error.code = ErrorCode::bad_argument;
-  error.peer = from;
-  error.operation = operation;
-  error.message = std::move(what);
-  error.execution = Execution::never;
-  return error;
-}
-
 }  // namespace detail
 
 Group::Group(std::vector<NodeName> names, Failures failures)
@@ -91,13 +81,23 @@ std::vector<NodeName> Group::in_turn() const {
 }
 
 std::map<NodeName, Error> Group::barrier(const Scope& scope) const {
-  const msg::BarrierPassed passed = enter_barrier(scope, "barrier", {}, {});
+  const msg::BarrierPassed passed = detail::enter_barrier(scope, names_, failures_, "barrier", {}, {});
   return {passed.missing.begin(), passed.missing.end()};
 }
 
-msg::BarrierPassed Group::enter_barrier(const Scope& scope, std::string operation, NodeName receiver,
-                                        msg::Contribution own) const {
-  return detail::enter_barrier(scope, names_, failures_, operation, receiver, std::move(own));
+std::map<NodeName, Error> Group::meet(const Scope& scope, const std::string& operation, const NodeName& receiver,
+                                      const Fingerprint& type, msg::Payload own, const TakeValue& take) const {
+  const msg::BarrierPassed passed =
+      detail::enter_barrier(scope, names_, failures_, operation, receiver, {type, std::move(own)});
+  for (const auto& [name, brought] : passed.values) {
+    if (brought.type != type) throw RemoteError(detail::misfit(operation, name, "it brought a value of another type"));
+    try {
+      take(name, brought.value);
+    } catch (const std::exception& exception) {  // DecodeError, or an exception of the value's own type
+      throw RemoteError(detail::misfit(operation, name, exception.what()));
+    }
+  }
+  return {passed.missing.begin(), passed.missing.end()};
 }
 
 }  // namespace troupe

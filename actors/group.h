@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,8 +22,8 @@
 
 #include "actors/collectives/gathered.h"
 #include "actors/scope.h"
-#include "messages/membership.h"
-#include "messages/values.h"
+#include "messages/ids.h"
+#include "messages/payload.h"
 
 namespace troupe {
 
@@ -90,11 +91,16 @@ class Group {
   Gathered<T> gather(const Scope& scope, const NodeName& to, const T& value) const;
 
  private:
-  /// Meets the other members; `receiver`, unless empty, gets the contributions. Throws as `barrier`.
-  [[nodiscard]] msg::BarrierPassed enter_barrier(const Scope& scope, std::string operation, NodeName receiver,
-                                                 msg::Contribution own) const;
+  /// Takes what one member has brought.
+  using TakeValue = std::function<void(const NodeName& from, const msg::Payload& value)>;
+
+  /// Meets the other members with a value of `type`; `receiver`, unless empty, gets the values. Returns the members
+  /// that were left out. Throws as `barrier`; RemoteError{bad_argument} if a member brought another type or `take`
+  /// throws.
+  std::map<NodeName, Error> meet(const Scope& scope, const std::string& operation, const NodeName& receiver,
+                                 const Fingerprint& type, msg::Payload own, const TakeValue& take) const;
   template <class T>
-  [[nodiscard]] Gathered<T> exchange(const Scope& scope, std::string operation, NodeName receiver,
+  [[nodiscard]] Gathered<T> exchange(const Scope& scope, const std::string& operation, const NodeName& receiver,
                                      const T& value) const;
 
   /// Returns the names in rotation, the next one first.

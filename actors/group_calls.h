@@ -12,6 +12,7 @@
 #include "actors/group.h"
 #include "actors/group_tree.h"
 #include "messages/schema.h"
+#include "messages/values.h"
 
 namespace troupe {
 namespace detail {
@@ -80,16 +81,13 @@ struct GroupCalls {
 
 /// Encodes `value` for a barrier. Throws RemoteError{not_serializable} if it holds references or gradients.
 template <class T>
-[[nodiscard]] msg::Contribution contribution(const Scope& scope, const T& value) {
+[[nodiscard]] msg::Payload contribution(const Scope& scope, const T& value) {
   try {
-    return {fingerprint_of<T>(), to_payload(nullptr, value)};
+    return to_payload(nullptr, value);
   } catch (const EncodeError& error) {
     throw RemoteError(error_of_encoding(*scope.state().node, error));
   }
 }
-
-/// Returns the error for a value of member `from` that has another type or cannot be decoded.
-[[nodiscard]] Error misfit(const std::string& operation, const NodeName& from, std::string what);
 
 template <class R, class F, class... Args>
 GroupCalls<R> call_each(const Scope& scope, const std::vector<NodeName>& names, const F& callable,
@@ -151,20 +149,13 @@ Reduced<detail::ResultOf<decltype(F)>> Group::reduce(const Scope& scope, const A
 }
 
 template <class T>
-Gathered<T> Group::exchange(const Scope& scope, std::string operation, NodeName receiver, const T& value) const {
-  const msg::BarrierPassed passed =
-      enter_barrier(scope, operation, std::move(receiver), detail::contribution(scope, value));
+Gathered<T> Group::exchange(const Scope& scope, const std::string& operation, const NodeName& receiver,
+                            const T& value) const {
   Gathered<T> all;
-  for (const auto& [name, error] : passed.missing) all.failures.emplace(name, error);
-  for (const auto& [name, brought] : passed.values) {
-    if (brought.type != fingerprint_of<T>())
-      throw RemoteError(detail::misfit(operation, name, "it brought a value of another type"));
-    try {
-      all.values.emplace(name, std::get<0>(from_payload<T>(brought.value)));
-    } catch (const std::exception& exception) {  // DecodeError, or an exception of the value's own type
-      throw RemoteError(detail::misfit(operation, name, exception.what()));
-    }
-  }
+  const auto take = [&all](const NodeName& from, const msg::Payload& brought) {
+    all.values.emplace(from, std::get<0>(from_payload<T>(brought)));
+  };
+  all.failures = meet(scope, operation, receiver, fingerprint_of<T>(), detail::contribution(scope, value), take);
   return all;
 }
 

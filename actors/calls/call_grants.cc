@@ -82,6 +82,8 @@ CallGrants CallGrants::parse(std::string_view text) {
 
 namespace detail {
 
+ReplaceableGrants::ReplaceableGrants(CallGrants grants) { replace(std::move(grants)); }
+
 void ReplaceableGrants::replace(CallGrants grants) {
   auto fresh = grants.empty() ? nullptr : std::make_shared<const CallGrants>(std::move(grants));
   const std::lock_guard lock(mutex_);

@@ -64,7 +64,7 @@ namespace detail {
 /// Grants that are replaced while a node runs. Thread rule: any thread.
 class ReplaceableGrants {
  public:
-  explicit ReplaceableGrants(CallGrants grants) { replace(std::move(grants)); }
+  explicit ReplaceableGrants(CallGrants grants);
 
   void replace(CallGrants grants);
 

@@ -131,6 +131,10 @@ Checkpoint& Checkpoint::add(std::string name, const DistOptimizer& optimizer,
   return add_part({std::move(name), detail::part_of(optimizer, tables)});
 }
 
+Checkpoint& Checkpoint::add(std::string name, const DistOptimizer& optimizer) {
+  return add(std::move(name), optimizer, {});
+}
+
 Checkpoint& Checkpoint::add_local(std::string name, LocalPart part) {
   return add_part({std::move(name), std::move(part)});
 }

@@ -97,7 +97,8 @@ class Checkpoint {
   /// A distributed optimizer. `tables`: the sharded tables among its parameters, whose states are restored onto any
   /// number of owners; they are in this node's memory for a moment if the number is another one. Throws also ValueError
   /// if two tables have one name or one place.
-  Checkpoint& add(std::string name, const DistOptimizer& optimizer, const std::vector<TableOfOptimizer>& tables = {});
+  Checkpoint& add(std::string name, const DistOptimizer& optimizer, const std::vector<TableOfOptimizer>& tables);
+  Checkpoint& add(std::string name, const DistOptimizer& optimizer);
 
   /// A module of this node, which no other thread uses at the same time.
   Checkpoint& add(std::string name, nn::Module& module);

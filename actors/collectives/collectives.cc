@@ -33,7 +33,8 @@ std::shared_ptr<CollectiveMember> Collectives::form(const Scope& scope, const Gr
     all_.emplace(number, member);
   }
   const msg::BarrierPassed met =
-      enter_barrier(scope, names, Failures::fail_fast, kForming, {}, contribution(scope, Introduction(number, names)));
+      enter_barrier(scope, names, Failures::fail_fast, kForming, {},
+                    {fingerprint_of<Introduction>(), contribution(scope, Introduction(number, names))});
   std::vector<std::uint64_t> numbers(names.size());
   for (const auto& [name, brought] : met.values) {
     if (brought.type != fingerprint_of<Introduction>())

@@ -68,4 +68,14 @@ msg::BarrierPassed enter_barrier(const Scope& scope, const std::vector<NodeName>
   throw std::logic_error("[Group] a node is always up for itself");
 }
 
+Error misfit(const std::string& operation, const NodeName& from, std::string what) {
+  Error error;
+  error.code = ErrorCode::bad_argument;
+  error.peer = from;
+  error.operation = operation;
+  error.message = std::move(what);
+  error.execution = Execution::never;
+  return error;
+}
+
 }  // namespace troupe::detail

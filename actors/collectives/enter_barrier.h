@@ -17,4 +17,7 @@ namespace troupe::detail {
                                                Failures failures, const std::string& operation,
                                                const NodeName& receiver, msg::Contribution own);
 
+/// Returns the error for a value of member `from` that has another type or cannot be decoded.
+[[nodiscard]] Error misfit(const std::string& operation, const NodeName& from, std::string what);
+
 }  // namespace troupe::detail

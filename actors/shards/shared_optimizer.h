@@ -52,7 +52,7 @@ struct SharedOptimizerParts {
 class SharedOptimizer {
  public:
   SharedOptimizer() = default;
-  explicit SharedOptimizer(detail::SharedOptimizerParts parts) : parts_(std::move(parts)) {}
+  explicit SharedOptimizer(detail::SharedOptimizerParts parts);
 
   [[nodiscard]] bool defined() const noexcept { return !parts_.groups.empty(); }
   [[nodiscard]] const detail::SharedOptimizerParts& parts() const noexcept { return parts_; }

@@ -56,9 +56,9 @@ struct Stepping {
 class StepRates {
  public:
   StepRates() = default;
-  StepRates(double of_all) : of_all_(of_all) {}                    // NOLINT(google-explicit-constructor)
-  StepRates(std::initializer_list<double> each) : each_(each) {}   // NOLINT(google-explicit-constructor)
-  StepRates(std::vector<double> each) : each_(std::move(each)) {}  // NOLINT(google-explicit-constructor)
+  StepRates(double of_all);                       // NOLINT(google-explicit-constructor)
+  StepRates(std::initializer_list<double> each);  // NOLINT(google-explicit-constructor)
+  StepRates(std::vector<double> each);            // NOLINT(google-explicit-constructor)
 
   /// Returns the rate of each group; empty: those of the optimizer. Throws ValueError `[DistOptimizer] 3 rates for 2
   /// groups`.

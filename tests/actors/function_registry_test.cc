@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "actors/calls/function_table.h"
 #include "actors/scope.h"
 
 namespace troupe {
