@@ -18,12 +18,12 @@ namespace troupe {
 /// The settings of a LocalCluster's nodes.
 struct LocalClusterOptions {
   PoolOptions pool;
-  std::map<NodeName, FunctionRegistry> functions = {};  ///< for nodes that serve other functions than the rest
+  std::map<NodeName, FunctionRegistry> functions{};  ///< for nodes that serve other functions than the rest
   /// Wraps each node's link, for tests that delay or count messages; may be empty.
   std::function<std::unique_ptr<Link>(std::unique_ptr<Link>)> wrap_link = {};
   Leaks leaks = Leaks::warn;
   PeerLimits peer_limits = {};
-  std::map<NodeName, CallGrants> call_grants = {};  ///< of nodes that do not let every other call everything
+  std::map<NodeName, CallGrants> call_grants{};  ///< of nodes that do not let every other call everything
   std::string log_level = {};  ///< the level from which this process logs to standard error; empty: see log.h
 };
 

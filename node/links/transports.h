@@ -44,7 +44,7 @@ struct LinkRequest {
 /// A transport, which opens links.
 struct LinkKind {
   std::function<Result<std::unique_ptr<Link>>(LinkRequest)> open;
-  std::set<std::string> options = {};  ///< names of the options that `open` accepts
+  std::set<std::string> options{};  ///< names of the options that `open` accepts
 };
 
 /// The transports of a node. "tcp" and "ipc" are built in:
