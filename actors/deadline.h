@@ -15,7 +15,7 @@ inline constexpr std::chrono::seconds kDefaultDeadline{60};
 class Deadline {
  public:
   /// The default: 60 s.
-  Deadline();
+  Deadline() : after_(Duration(kDefaultDeadline)) {}
 
   /// A deadline `after` the call is made. Zero or less has already passed. A value that Duration cannot hold, or the
   /// largest that it can, means no limit: while_peer_lives().
@@ -27,7 +27,11 @@ class Deadline {
   }
 
   /// No time limit, but the request fails when its peer dies, the caller cancels, or either node shuts down.
-  [[nodiscard]] static Deadline while_peer_lives();
+  [[nodiscard]] static Deadline while_peer_lives() {
+    Deadline deadline;
+    deadline.after_.reset();
+    return deadline;
+  }
 
   /// Returns the time allowed; nullopt for while_peer_lives().
   [[nodiscard]] std::optional<Duration> after() const { return after_; }
