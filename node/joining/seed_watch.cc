@@ -25,22 +25,31 @@ void connect_to_seed(const std::weak_ptr<NodeCore>& weak, const WatchedSeed& see
   for (const std::string& address : addresses.value()) node->link().connect_to(seed.name, address);
 }
 
-void look_after(Duration pause, const std::shared_ptr<NodeCore>& node, const WatchedSeed& seed) {
-  node->clock().at(node->clock().now() + pause, [weak = std::weak_ptr(node), seed, pause] {
+/// What is known between two looks at whether the seed is up.
+struct Pause {
+  Duration whole{};
+  Duration left{};  ///< of it, before the node connects
+};
+
+void look_after(const std::shared_ptr<NodeCore>& node, const WatchedSeed& seed, Pause pause) {
+  node->clock().at(node->clock().now() + seed.interval, [weak = std::weak_ptr(node), seed, pause] {
     const auto core = weak.lock();
     if (!core || core->stopped()) return;
-    if (core->membership().is_up(seed.name)) return look_after(seed.interval, core, seed);
+    if (core->membership().is_up(seed.name)) return look_after(core, seed, {seed.interval, seed.interval});
+    const Duration left = pause.left - seed.interval;
+    if (left > Duration{0}) return look_after(core, seed, {pause.whole, left});
     // A full pool has other work; the next look comes soon.
     static_cast<void>(
         core->executor().submit({"the seed is looked for", [weak, seed] { connect_to_seed(weak, seed); }}));
-    look_after(std::min(2 * pause, kLongestPause * seed.interval), core, seed);
+    const Duration next = std::min(2 * pause.whole, kLongestPause * seed.interval);
+    look_after(core, seed, {next, next});
   });
 }
 
 }  // namespace
 
 void watch_seed(const std::shared_ptr<NodeCore>& node, NodeName seed, std::string address, Duration interval) {
-  look_after(interval, node, {std::move(seed), std::move(address), interval});
+  look_after(node, {std::move(seed), std::move(address), interval}, {interval, interval});
 }
 
 }  // namespace troupe::detail
