@@ -120,10 +120,7 @@ void ContextParticipant::mark(const NodeName& from, std::uint64_t request, const
     return refuse(context_error(ErrorCode::protocol_violation,
                                 fmt::format("the mark of {} does not belong to pass {}", from, mark.pass.text())));
   }
-  if (rules == nullptr && has_too_many_passes()) {
-    return refuse(context_error(ErrorCode::resource_exhausted,
-                                fmt::format("{} passes run over context {}", passes_.size(), context_.text())));
-  }
+  if (rules == nullptr && has_too_many_passes()) return refuse(too_many_passes());
   if (rules == nullptr) rules = make_pass(mark.pass, mode, due, {}).rules.get();
   rules->mark(from, request, mark, std::move(answer));
   settle(mark.pass);
@@ -148,11 +145,10 @@ BackwardPass* ContextParticipant::find_or_begin(const NodeName& from, const msg:
   BackwardPass* pass = find(message.pass);
   if (!message.route) return pass;
   if (pass == nullptr && (aborted_ || is_over(message.pass) || message.pass.creator == self_)) return nullptr;
-  if (const auto why = objection(from, message)) {
-    const Error error = context_error(ErrorCode::protocol_violation, *why);
-    callbacks_.refused(error);
+  if (const auto error = objection(from, message)) {
+    callbacks_.refused(*error);
     // The root waits for this node's part, if it takes part.
-    callbacks_.notify(message.pass.creator, msg::BackwardFinished{context_, message.pass, self_, error});
+    callbacks_.notify(message.pass.creator, msg::BackwardFinished{context_, message.pass, self_, *error});
     return nullptr;
   }
   if (pass != nullptr) return pass;
@@ -160,13 +156,13 @@ BackwardPass* ContextParticipant::find_or_begin(const NodeName& from, const msg:
   return make_pass(message.pass, mode, std::nullopt, {}).rules.get();
 }
 
-std::optional<std::string> ContextParticipant::objection(const NodeName& from,
-                                                         const msg::BackwardGradients& message) const {
+std::optional<Error> ContextParticipant::objection(const NodeName& from, const msg::BackwardGradients& message) const {
+  const auto violation = [this](std::string why) {
+    return context_error(ErrorCode::protocol_violation, std::move(why));
+  };
   const msg::RouteLegs& route = message.route->legs;
   const auto pass = passes_.find(message.pass);
-  if (pass == passes_.end() && has_too_many_passes()) {
-    return fmt::format("{} passes run over context {}", passes_.size(), context_.text());
-  }
+  if (pass == passes_.end() && has_too_many_passes()) return too_many_passes();
   const BackwardPass::Mode mode{false, message.route->retain_graph ? Graph::keep : Graph::release};
   const bool has_boundary =
       message.boundary.creator == self_ && std::ranges::any_of(route, [&](const msg::RouteLeg& leg) {
@@ -176,14 +172,15 @@ std::optional<std::string> ContextParticipant::objection(const NodeName& from,
       });
   if (!has_boundary || !is_well_formed(route, msg::kRouteMax) ||
       (pass != passes_.end() && pass->second.rules->mode() != mode)) {
-    return fmt::format("the route that {} sends does not belong to pass {}", from, message.pass.text());
+    return violation(fmt::format("the route that {} sends does not belong to pass {}", from, message.pass.text()));
   }
   for (const msg::RouteLeg& leg : route) {
     if (leg.sender != self_) continue;
     const auto unknown = std::ranges::find_if(
         leg.serials, [&](std::uint64_t serial) { return !ledger_.find_send(leg.id(serial), leg.receiver); });
     if (unknown == leg.serials.end()) continue;
-    return fmt::format("{} has sent nothing to {} as boundary {}", self_, leg.receiver, leg.id(*unknown).text());
+    return violation(
+        fmt::format("{} has sent nothing to {} as boundary {}", self_, leg.receiver, leg.id(*unknown).text()));
   }
   return std::nullopt;
 }
@@ -358,6 +355,11 @@ void ContextParticipant::fail_all(const Error& error) {
 }
 
 bool ContextParticipant::has_too_many_passes() const { return passes_.size() >= kForeignPassesMax; }
+
+Error ContextParticipant::too_many_passes() const {
+  return context_error(ErrorCode::resource_exhausted,
+                       fmt::format("{} passes run over context {}", passes_.size(), context_.text()));
+}
 
 ContextParticipant::Pass& ContextParticipant::make_pass(const PassId& pass, BackwardPass::Mode mode,
                                                         std::optional<TimePoint> due, PassDone done) {

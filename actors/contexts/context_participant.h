@@ -116,9 +116,10 @@ class ContextParticipant {
   /// or the route is refused.
   [[nodiscard]] BackwardPass* find_or_begin(const NodeName& from, const msg::BackwardGradients& message);
   /// Returns why this node cannot follow the message's route.
-  [[nodiscard]] std::optional<std::string> objection(const NodeName& from, const msg::BackwardGradients& message) const;
+  [[nodiscard]] std::optional<Error> objection(const NodeName& from, const msg::BackwardGradients& message) const;
   /// Returns true if no pass of another node may begin here.
   [[nodiscard]] bool has_too_many_passes() const;
+  [[nodiscard]] Error too_many_passes() const;
   Pass& make_pass(const PassId& pass, BackwardPass::Mode mode, std::optional<TimePoint> due, PassDone done);
   [[nodiscard]] BackwardPass* find(const PassId& pass);
   [[nodiscard]] bool is_over(const PassId& pass) const;

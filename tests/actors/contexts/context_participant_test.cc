@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 #include "autograd/engine.h"
@@ -459,6 +460,29 @@ BOOST_AUTO_TEST_CASE(passes_that_a_peer_invents_are_bounded, *boost::unit_test::
   BOOST_TEST((refused->code == ErrorCode::resource_exhausted));
   BOOST_TEST(trainer.pass_count() == serial - 2);
   BOOST_TEST(refused->message == fmt::format("{} passes run over context {}", serial - 2, trainer.id().text()));
+}
+
+BOOST_AUTO_TEST_CASE(gradients_begin_no_pass_beside_too_many, *boost::unit_test::label("attack")) {
+  ContextWorld world(Placement::apart, 1);
+  std::shared_ptr<ContextWorld::Answer> answer;
+  world.drive([&](Place& here) { answer = chain(world, here); });
+  world.settle();
+  detail::ContextParticipant& server = world.part("ps0");
+  const auto send = [&](std::uint64_t serial) {
+    const Beyond route{{"ps0", 7, "trainer", {2}}, {"trainer", 7, "ps0", {1}}};
+    server.gradients(
+        "trainer",
+        {server.id(), {"trainer", 7, serial}, {"ps0", 7, 2}, {ones({3, 4})}, msg::BackwardRoute{route, true}});
+  };
+  for (std::uint64_t serial = 50; server.pass_count() < 1024; ++serial) {
+    BOOST_TEST_REQUIRE(serial < 2000U);
+    send(serial);
+  }
+  BOOST_CHECK_EXCEPTION(send(2000), std::logic_error, [&](const std::logic_error& refused) {
+    return std::string(refused.what()).find("resource_exhausted: 1024 passes run over context " + server.id().text()) !=
+           std::string::npos;
+  });
+  BOOST_TEST(server.pass_count() == 1024U);
 }
 
 BOOST_AUTO_TEST_CASE(gradients_with_a_route_that_does_not_fit_make_no_pass) {
