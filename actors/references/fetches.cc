@@ -84,8 +84,6 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
         return call_.answer.fail(call_.node->error(ErrorCode::bad_argument, call_.node->name(), call_.operation,
                                                    "the value is not a stream"));
       }
-      // The reader needs no further element either: it cancels its requests when it ends.
-      const std::stop_callback ends_stream(call_.scope->stop, [&box] { box.ops->stop(box.value.get()); });
       if (const auto failure = run_for(call_, [&] { box.ops->advance(box.value.get()); }))
         return call_.answer.fail(*failure);
     }

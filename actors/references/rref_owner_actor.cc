@@ -241,7 +241,14 @@ void RRefOwnerState::stop(const Error& why) {
 }
 
 void RRefOwnerState::settle() {
-  if (forks_->ended()) stop(gone());
+  if (forks_->ended()) return stop(gone());
+  const bool is_stream = value_ && value_->ok() && value_->value().ops->stop != nullptr;
+  if (is_stream && !has_handles()) value_->value().ops->stop(value_->value().value.get());
+}
+
+/// Returns whether a node, this one or another, has a handle of the value, besides the uses that hold it.
+bool RRefOwnerState::has_handles() const {
+  return forks_->fork_count() > 0 || forks_->hold_count() > held_.size() + early_.size();
 }
 
 void RRefOwnerState::failed(const Error& why) noexcept {

@@ -170,7 +170,8 @@ class RRefOwnerState {
   void fail(Error why);
   /// Fails every waiting and later use with `why` and drops the value, unless that was done before.
   void stop(const Error& why);
-  /// Ends the value's life if no message can ask for it any more: the only place where it ends.
+  /// Ends the value's life if no message can ask for it any more: the only place where it ends. Before that, cancels
+  /// what the function of a stream waits for once nobody can read it.
   void settle();
   /// A handler threw, with `why`.
   void failed(const Error& why) noexcept;
@@ -192,6 +193,7 @@ class RRefOwnerState {
   template <class Meant>
   void end_waiting_uses(Meant meant, const Error& why);
   void drop(std::shared_ptr<const Result<ValueBox>> value) const;
+  [[nodiscard]] bool has_handles() const;
   [[nodiscard]] Error gone() const;
 
   NodeCore* node_ = nullptr;

@@ -62,6 +62,13 @@ Stream<std::int64_t> many_numbers(Scope& scope, std::int64_t many) {
   co_yield many;
 }
 
+/// Returns the sum of the numbers that this node reads.
+std::int64_t sum_of(Scope& scope, const Stream<std::int64_t>& numbers) {
+  std::int64_t sum = 0;
+  for (const std::int64_t number : numbers.read(scope)) sum += number;
+  return sum;
+}
+
 /// A value that reads a stream, one number in each call.
 class Reader {
  public:
@@ -83,6 +90,7 @@ FunctionRegistry functions() {
           {"numbers_by_calls", &numbers_by_calls},
           {"numbers_after_a_call", &numbers_after_a_call},
           {"many_numbers", &many_numbers},
+          {"sum_of", &sum_of},
           {"reader_of", &reader_of},
           {"Reader::read", &Reader::read}};
 }
@@ -115,6 +123,30 @@ BOOST_AUTO_TEST_CASE(stream_of_a_value_is_read_in_calls_that_end_before_its_next
     return read;
   });
   BOOST_TEST(sum.get() == 190);  // 0 + 1 + ... + 19
+}
+
+// It stops while its element waits for others, or is being made.
+BOOST_AUTO_TEST_CASE(reader_that_stops_leaves_the_rest_of_the_stream_to_another_node) {
+  for (int seconds = 0; seconds < 12; ++seconds) {
+    BOOST_TEST_CONTEXT("after " << seconds << " s") {
+      sim::World world({}, kNames, functions());
+      const Future<std::int64_t> sum = world.on("a", [seconds](Node& node) {
+        Stream<std::int64_t> numbers = node.rpc_sync("b", &numbers_by_calls, "c", 20);
+        const Future<std::int64_t> others = node.with({.deadline = 60s}).rpc_async("c", &sum_of, numbers);
+        numbers.ahead(1);
+        const Scope patient = node.with({.deadline = std::chrono::milliseconds(1000 * seconds + 500)});
+        std::int64_t own = 0;
+        try {
+          own = numbers.next(patient).value();
+        } catch (const RemoteError& late) {
+          BOOST_TEST((late.code() == ErrorCode::timeout));
+        }
+        numbers = {};
+        return own + others.get();
+      });
+      BOOST_TEST(sum.get() >= 171);  // 0 + 1 + ... + 19, but for one that was made in vain
+    }
+  }
 }
 
 // What is requested ahead is no call of the program: wait_all does not wait for it, and the scope's end does not end
@@ -158,7 +190,7 @@ BOOST_AUTO_TEST_CASE(stream_that_is_dropped_half_read_is_no_failure) {
       if (kills) static_cast<void>(error_of([&] { return numbers.next(node); }));
     });
     done.get();
-    world.run_for(1s);
+    world.run_for(500ms);  // what the function calls takes a second
     return world.trace_text(100000).find("next for a failed") != std::string::npos;
   };
   BOOST_TEST(!warns_after_one(false));
