@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstddef>
+#include <new>
+
 namespace troupe {
 
 std::string_view name_of(ErrorCode code) {
@@ -70,6 +74,63 @@ std::string Error::clipped(std::string_view text) {
   return fmt::format("{} [{} more bytes]", text.substr(0, end), text.size() - end);
 }
 
-std::shared_ptr<const Error> shared_error(Error error) { return std::make_shared<const Error>(std::move(error)); }
+void set_text(std::string& text, std::string_view to) noexcept {
+  try {
+    text = to;
+  } catch (const std::bad_alloc&) {
+    text.clear();
+  }
+}
+
+namespace {
+
+// Short enough to be stored in the string itself.
+constexpr const char* kOutOfMemory = "out of memory";
+constexpr std::size_t kExecutions = 4;  // the first has no name
+
+constexpr std::size_t place_of(ErrorCode code, Execution execution) {
+  return static_cast<std::size_t>(code) * kExecutions + static_cast<std::size_t>(execution);
+}
+
+using ErrorsWithoutMemory = std::array<Error, place_of(ErrorCode::you_are_dead, Execution::yes) + 1>;
+
+/// Makes one Error for each code and `execution`. Allocates nothing.
+ErrorsWithoutMemory errors_without_memory() {
+  ErrorsWithoutMemory errors;
+  for (std::size_t place = 0; place < errors.size(); ++place) {
+    errors[place].code = static_cast<ErrorCode>(place / kExecutions);
+    errors[place].execution = static_cast<Execution>(place % kExecutions);
+    errors[place].message = kOutOfMemory;
+  }
+  return errors;
+}
+
+}  // namespace
+
+Error copy_of(const Error& error) noexcept {
+  try {
+    return error;
+  } catch (const std::bad_alloc&) {
+    Error numbers;
+    numbers.code = error.code;
+    numbers.incarnation = error.incarnation;
+    numbers.execution = error.execution;
+    numbers.elapsed_us = error.elapsed_us;
+    numbers.message = kOutOfMemory;
+    return numbers;
+  }
+}
+
+std::shared_ptr<const Error> shared_error(Error error) noexcept {
+  static const ErrorsWithoutMemory without_memory = errors_without_memory();
+  try {
+    return std::make_shared<const Error>(std::move(error));
+  } catch (const std::bad_alloc&) {  // `error` is unchanged
+    const std::size_t place = place_of(error.code, error.execution);
+    const bool is_known = place < without_memory.size();
+    return {std::shared_ptr<void>(),
+            &without_memory[is_known ? place : place_of(ErrorCode::internal, Execution::maybe)]};
+  }
+}
 
 }  // namespace troupe

@@ -2,6 +2,7 @@
 
 #include "messages/error.h"
 #include "messages/values.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe {
 
@@ -60,6 +61,30 @@ BOOST_AUTO_TEST_CASE(result_gives_its_value_or_throws_its_error) {
   BOOST_TEST(!bad.ok());
   BOOST_CHECK_EXCEPTION(std::ignore = bad.value(), RemoteError,
                         [](const RemoteError& e) { return e.code() == ErrorCode::timeout; });
+}
+
+BOOST_AUTO_TEST_CASE(error_without_memory_keeps_its_code_and_whether_it_ran) {
+  Error error;
+  error.code = ErrorCode::peer_down;
+  error.message = "a text that does not fit into the string itself";
+  error.execution = Execution::never;
+  std::shared_ptr<const Error> shared;
+  {
+    Error moved = error;
+    const testing::RefusedAllocation refused(1);
+    shared = shared_error(std::move(moved));
+    BOOST_TEST(refused.happened());
+  }
+  Error copy;
+  {
+    const testing::RefusedAllocation refused(1);
+    copy = copy_of(error);
+  }
+  for (const Error& told : {*shared, copy}) {
+    BOOST_TEST((told.code == ErrorCode::peer_down));
+    BOOST_TEST((told.execution == Execution::never));
+    BOOST_TEST(told.message == "out of memory");
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
