@@ -31,7 +31,8 @@ class Clock {
 
   [[nodiscard]] virtual TimePoint now() const = 0;
 
-  /// Runs `action` once, at `due`, on the clock's thread. REQUIRES: `action` does not block and runs no user code.
+  /// Runs `action` once, at `due`, on the clock's thread. REQUIRES: `action` does not block and runs no user code. It
+  /// throws nothing but std::bad_alloc, and may be run again after that.
   virtual TimerId at(TimePoint due, std::function<void()> action) = 0;
 
   /// Cancels a timer: once cancel returns, its action does not run. Exception: cancel is called by that action itself.

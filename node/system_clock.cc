@@ -1,5 +1,7 @@
 #include "node/system_clock.h"
 
+#include <new>
+
 namespace troupe {
 
 SystemClock::SystemClock() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -12,9 +14,14 @@ TimerId SystemClock::at(TimePoint due, std::function<void()> action) {
   {
     const std::lock_guard lock(mutex_);
     timer = TimerId{++last_id_};
-    const auto [position, inserted] = timers_.emplace(Key{due, timer}, std::move(action));
-    due_.emplace(timer.value, due);
-    earliest = position == timers_.begin();
+    const auto of_timer = due_.emplace(timer, due).first;
+    try {
+      const auto position = timers_.emplace(Key{due, timer}, std::move(action)).first;
+      earliest = position == timers_.begin();
+    } catch (const std::bad_alloc&) {
+      due_.erase(of_timer);
+      throw;
+    }
   }
   if (earliest) changed_.notify_all();
   return timer;
@@ -23,7 +30,7 @@ TimerId SystemClock::at(TimePoint due, std::function<void()> action) {
 void SystemClock::cancel(TimerId timer) {
   std::function<void()> cancelled;  // destroyed after the lock: it may own anything
   std::unique_lock lock(mutex_);
-  if (const auto found = due_.find(timer.value); found != due_.end()) {
+  if (const auto found = due_.find(timer); found != due_.end()) {
     const auto position = timers_.find(Key{found->second, timer});
     cancelled = std::move(position->second);
     timers_.erase(position);
@@ -31,6 +38,8 @@ void SystemClock::cancel(TimerId timer) {
     lock.unlock();
     return;
   }
+  if (running_ != timer) return;
+  cancelled_ = true;
   if (std::this_thread::get_id() == thread_.get_id()) return;
   changed_.wait(lock, [&] { return running_ != timer; });
 }
@@ -42,6 +51,20 @@ void SystemClock::destroy() {
     delete this;
   }
 }
+
+namespace {
+
+/// Returns false if the action had no memory.
+bool succeeds(const std::function<void()>& action) {
+  try {
+    action();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+}  // namespace
 
 void SystemClock::run(const std::stop_token& stop) noexcept {
   std::unique_lock lock(mutex_);
@@ -57,16 +80,26 @@ void SystemClock::run(const std::stop_token& stop) noexcept {
     }
     auto timer = timers_.extract(timers_.begin());
     running_ = timer.key().second;
-    due_.erase(running_.value);
+    auto of_timer = due_.extract(running_);
+    cancelled_ = false;
     lock.unlock();
-    timer.mapped()();
-    timer = {};  // destroys what the action owns before `cancel` returns
+    const bool is_done = succeeds(timer.mapped());
+    if (is_done || destroyed_) timer = {};  // destroys what the action owns before `cancel` returns
     if (destroyed_) {
       thread_.detach();
       delete this;
       return;
     }
     lock.lock();
+    if (!is_done && !cancelled_) {  // both were there before: this takes no memory
+      of_timer.mapped() = timer.key().first = now() + kAgainAfter;
+      due_.insert(std::move(of_timer));
+      timers_.insert(std::move(timer));
+    } else if (!is_done) {
+      lock.unlock();
+      timer = {};
+      lock.lock();
+    }
     running_ = {};
     changed_.notify_all();
   }

@@ -6,7 +6,10 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <new>
 #include <vector>
+
+#include "tests/support/counting_new.h"
 
 namespace troupe {
 namespace {
@@ -104,6 +107,64 @@ BOOST_AUTO_TEST_CASE(destruction_drops_timers_that_are_not_due) {
     clock.at(clock.now() + 1h, [&] { ran = true; });
   }
   BOOST_TEST(!ran);
+}
+
+BOOST_AUTO_TEST_CASE(action_that_gets_no_memory_runs_again_and_later_ones_are_not_delayed) {
+  SystemClock clock;
+  int runs = 0;  // used by the clock's thread only
+  std::promise<void> again;
+  std::promise<int> other;
+  clock.at(clock.now(), [&] {
+    if (++runs == 1) throw std::bad_alloc();
+    again.set_value();
+  });
+  clock.at(clock.now(), [&] { other.set_value(runs); });
+  auto done = again.get_future();
+  wait(done);
+  BOOST_TEST(other.get_future().get() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(action_that_cancels_itself_does_not_run_again) {
+  SystemClock clock;
+  std::atomic<int> runs = 0;
+  TimerId timer;
+  std::promise<void> set;
+  std::shared_future<void> is_set = set.get_future().share();
+  timer = clock.at(clock.now(), [&] {
+    is_set.wait();
+    ++runs;
+    clock.cancel(timer);
+    throw std::bad_alloc();
+  });
+  set.set_value();
+  std::promise<void> later;
+  clock.at(clock.now() + 2 * SystemClock::kAgainAfter, [&] { later.set_value(); });
+  auto done = later.get_future();
+  wait(done);
+  BOOST_TEST(runs == 1);
+}
+
+BOOST_AUTO_TEST_CASE(timer_that_gets_no_memory_is_not_set) {
+  SystemClock clock;
+  std::atomic<std::size_t> runs = 0;
+  const TimePoint due = clock.now() + 20ms;
+  std::size_t refusals = 0;
+  for (bool is_refused = true; is_refused;) {
+    const std::function<void()> action = [&] { ++runs; };
+    const testing::RefusedAllocation refused(refusals + 1);  // the first allocation, then the second, ...
+    try {
+      clock.at(due, action);
+    } catch (const std::bad_alloc&) {
+      ++refusals;
+    }
+    is_refused = refused.happened();
+  }
+  BOOST_TEST(refusals == 2U);  // one for each of the clock's tables
+  std::promise<void> later;
+  clock.at(due + 20ms, [&] { later.set_value(); });
+  auto done = later.get_future();
+  wait(done);
+  BOOST_TEST(runs == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
