@@ -35,6 +35,7 @@ void request_stop(Executor& pool, std::stop_source stop) {
 }  // namespace
 
 ServedCalls::Serving::~Serving() {
+  if (!table_) return;  // it was never begun
   if (timer_) table_->clock->cancel(*timer_);
   const std::lock_guard lock(table_->mutex);
   table_->calls.erase(key_);

@@ -5,9 +5,12 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <vector>
+
+#include "tests/support/counting_new.h"
 
 namespace troupe::detail {
 namespace {
@@ -73,6 +76,25 @@ BOOST_AUTO_TEST_CASE(call_counts_until_it_is_let_go) {
   first.reset();
   second.reset();
   BOOST_TEST(calls.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(call_that_gets_no_memory_is_not_served) {
+  std::size_t refusals = 0;
+  for (bool is_refused = true; is_refused;) {
+    std::shared_ptr<ServedCalls::Serving> serving;
+    {
+      const testing::RefusedAllocation refused(refusals + 1);  // the first allocation, then the second, ...
+      try {
+        serving = calls.begin(kTrainer, {1}, "a text that does not fit into the string itself");
+      } catch (const std::bad_alloc&) {
+        ++refusals;
+      }
+      is_refused = refused.happened();
+    }
+    BOOST_TEST((serving == nullptr) == is_refused);
+    BOOST_TEST(calls.size() == (is_refused ? 0U : 1U));
+  }
+  BOOST_TEST(refusals >= 3U);  // the call, what counts its owners, its place in the table
 }
 
 BOOST_AUTO_TEST_CASE(cancelled_call_is_told_to_stop_and_no_other) {
