@@ -102,32 +102,39 @@ std::shared_ptr<void> FutureCore::begin_decoding() {
 }
 
 void FutureCore::publish() {
-  std::vector<Callback> callbacks;
+  std::vector<std::shared_ptr<Callback>> callbacks;
   {
     std::lock_guard lock(mutex_);
     published_ = true;
     callbacks.swap(callbacks_);
   }
   done_.signal();
-  for (Callback& callback : callbacks) run_on_pool(std::move(callback));
+  for (const auto& callback : callbacks) run_on_pool(callback);
 }
 
-void FutureCore::on_done(Callback callback) {
+void FutureCore::on_done(Callback function) {
+  const auto callback = std::make_shared<Callback>(std::move(function));
   {
     std::lock_guard lock(mutex_);
     if (!published_) {
-      callbacks_.push_back(std::move(callback));
+      callbacks_.push_back(callback);
       return;
     }
   }
-  run_on_pool(std::move(callback));
+  run_on_pool(callback);
 }
 
-void FutureCore::run_on_pool(Callback callback) {
-  const auto shared = std::make_shared<Callback>(std::move(callback));
-  const auto refused = [shared](const Error& why) { refuse(shared, why); };
-  const auto run = [shared] { (*shared)(nullptr); };
-  std::ignore = home_.executor->submit({.label = "then", .run = run, .refused = refused});
+/// Without memory the callback is refused here: whoever completes a future has done so.
+void FutureCore::run_on_pool(const std::shared_ptr<Callback>& callback) noexcept {
+  Job job;
+  try {
+    job = {.label = "then",
+           .run = [callback] { (*callback)(nullptr); },
+           .refused = [callback](const Error& why) { refuse(callback, why); }};
+  } catch (const std::bad_alloc&) {
+    return refuse(callback, failure_of_current_exception("then"));
+  }
+  std::ignore = home_.executor->submit(std::move(job));
 }
 
 /// A refused callback completes the next future of a chain, whose callback is refused as well: however long the chain
@@ -137,7 +144,7 @@ void FutureCore::refuse(const std::shared_ptr<Callback>& callback, const Error& 
   thread_local Refused* waiting = nullptr;
   if (waiting != nullptr) {
     try {
-      return static_cast<void>(waiting->emplace_back(callback, why));
+      return static_cast<void>(waiting->emplace_back(callback, copy_of(why)));
     } catch (const std::bad_alloc&) {
       return (*callback)(&why);
     }
@@ -155,7 +162,9 @@ void FutureCore::refuse(const std::shared_ptr<Callback>& callback, const Error& 
 
 PromiseKeeper::~PromiseKeeper() {
   if (future_->done()) return;
-  future_->fail(make_error(ErrorCode::internal, "the promise was dropped without an answer"));
+  Error why;  // code: internal
+  set_text(why.message, "the promise was dropped without an answer");
+  future_->fail(std::move(why));
 }
 
 std::shared_ptr<PromiseKeeper> keeper_of(std::shared_ptr<FutureCore> future) {

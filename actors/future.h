@@ -67,7 +67,8 @@ template <class Callback, class T>
 /// The part of a future's shared state that does not depend on the type.
 class FutureCore {
  public:
-  /// Called when the result exists (`refused` is null), or with the Error of a pool that refused to run the callback.
+  /// Called when the result exists (`refused` is null), or with the Error of a pool that refused to run the callback,
+  /// for which there may be no memory. REQUIRES: it throws nothing then.
   using Callback = std::function<void(const Error* refused)>;
 
   explicit FutureCore(FutureHome home);
@@ -86,7 +87,7 @@ class FutureCore {
   void wait() { done_.wait(std::nullopt); }
   [[nodiscard]] bool wait_for(Duration limit) { return done_.wait(later(home_.clock->now(), limit)); }
 
-  /// Runs `callback` on the pool once the result exists.
+  /// Runs `callback` on the pool once the result exists. Throws std::bad_alloc; then it is not called.
   void on_done(Callback callback);
 
   [[nodiscard]] const FutureHome& home() const { return home_; }
@@ -107,7 +108,7 @@ class FutureCore {
   void decoding_ended() { decoded_.signal(); }
 
  private:
-  void run_on_pool(Callback callback);
+  void run_on_pool(const std::shared_ptr<Callback>& callback) noexcept;
   static void refuse(const std::shared_ptr<Callback>& callback, const Error& why);
 
   const FutureHome home_;
@@ -115,11 +116,11 @@ class FutureCore {
   WaitPoint done_;
   WaitPoint decoded_;
   std::mutex mutex_;
-  bool claimed_ = false;             // guarded by mutex_
-  bool published_ = false;           // guarded by mutex_
-  bool decoding_ = false;            // guarded by mutex_
-  std::vector<Callback> callbacks_;  // guarded by mutex_
-  std::shared_ptr<void> undecoded_;  // guarded by mutex_ once published
+  bool claimed_ = false;                              // guarded by mutex_
+  bool published_ = false;                            // guarded by mutex_
+  bool decoding_ = false;                             // guarded by mutex_
+  std::vector<std::shared_ptr<Callback>> callbacks_;  // guarded by mutex_
+  std::shared_ptr<void> undecoded_;                   // guarded by mutex_ once published
 };
 
 /// Held by a promise. The last holder's end fails a future that was not completed.
@@ -274,7 +275,7 @@ class Future {
     Promise<U> promise(state().home());
     state().on_done([state = state_, promise, callback = std::move(callback)](const Error* refused) mutable {
       if (refused != nullptr) {
-        promise.complete(*refused);
+        promise.complete(copy_of(*refused));
         return;
       }
       try {

@@ -15,6 +15,7 @@
 
 #include "actors/collect.h"
 #include "actors/deadline.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe {
 namespace {
@@ -395,6 +396,36 @@ BOOST_AUTO_TEST_CASE(exception_of_any_type_while_decoding_ends_the_future_once_f
   BOOST_TEST(number.undecoded->tried == 1);
   ThrowingDecode<std::bad_alloc> shortage;
   BOOST_TEST((shortage.told_by({}).first.code == ErrorCode::resource_exhausted));
+}
+
+BOOST_AUTO_TEST_CASE(callback_that_gets_no_memory_is_refused_and_its_future_ends) {
+  std::size_t refusals = 0;
+  for (bool is_refused = true; is_refused;) {
+    const Promise<int> promise(home);
+    const Future<int> next = promise.future().then([](int x) { return x + 1; });
+    {
+      const testing::RefusedAllocation refused(refusals + 1);  // the first allocation, then the second, ...
+      BOOST_TEST(promise.complete(1));
+      is_refused = refused.happened();
+    }
+    executor->run_all();
+    BOOST_REQUIRE(next.ready());
+    if (!is_refused) break;
+    ++refusals;
+    BOOST_TEST((error_of(next).code == ErrorCode::resource_exhausted));
+  }
+  BOOST_TEST(refusals >= 2U);  // the two functions of the job
+}
+
+BOOST_AUTO_TEST_CASE(promise_that_is_dropped_without_memory_fails_its_future) {
+  std::optional<Promise<int>> promise(std::in_place, home);
+  const Future<int> future = promise->future();
+  {
+    const testing::RefusedAllocation refused(1);
+    promise.reset();
+    BOOST_TEST(refused.happened());
+  }
+  BOOST_TEST((error_of(future).code == ErrorCode::internal));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
