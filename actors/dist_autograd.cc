@@ -24,8 +24,8 @@ namespace {
 
 Scope scope_with_new_context(const Scope& scope) {
   auto state = std::make_shared<detail::ScopeState>(scope.state());
-  state->context = state->node->contexts().open();
   state->counters = std::make_shared<detail::CallCounters>();
+  state->context = state->node->contexts().open();  // last: nobody would release it
   return Scope(std::move(state));
 }
 

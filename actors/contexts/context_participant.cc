@@ -363,10 +363,10 @@ Error ContextParticipant::too_many_passes() const {
 
 ContextParticipant::Pass& ContextParticipant::make_pass(const PassId& pass, BackwardPass::Mode mode,
                                                         std::optional<TimePoint> due, PassDone done) {
-  Pass& made = passes_[pass];
+  Pass made;
   made.rules = std::make_unique<BackwardPass>(context_, pass, mode, self_, due, ledger_, callbacks_, reducers_);
   made.done = std::move(done);
-  return made;
+  return passes_[pass] = std::move(made);
 }
 
 void ContextParticipant::take_back(const PassId& pass, const std::set<NodeName>& participants) {

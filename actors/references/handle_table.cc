@@ -43,13 +43,13 @@ Error owner_not_met(const RRefId& rref, const NodeLife& owner) {
 ForkId HandleTable::next_fork() { return {self_.name, self_.incarnation.low, ++serial_}; }
 
 ForkId HandleTable::create(const RRefId& rref, const NodeLife& owner) {
-  const auto [at, added] = entries_.try_emplace(rref);
-  TROUPE_ASSERT(added, "[rref] created twice: " + rref.text());
   const ForkId fork = next_fork();
-  Entry& entry = at->second;
+  Entry entry;
   entry.owner = owner;
   entry.holds = 1;
   entry.pending.emplace(fork, self_);
+  const bool added = entries_.try_emplace(rref, std::move(entry)).second;  // last: without memory there is no entry
+  TROUPE_ASSERT(added, "[rref] created twice: " + rref.text());
   return fork;
 }
 
