@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <new>
 #include <utility>
 
 #include "actors/calls/outgoing_call.h"
@@ -150,12 +151,18 @@ namespace {
 /// Returns a call that makes the value of `handle` and reports its result to `handle`. `target`: the value it runs on.
 std::shared_ptr<OutgoingCall> creation(const CallEncoder& encoder, const std::shared_ptr<RRefHandle>& handle,
                                        const ForkId& fork, const std::shared_ptr<RRefHandle>& target) {
-  return OutgoingCall::make(
-      encoder.scope(), [handle, fork, target](const Result<std::shared_ptr<PayloadReader>>& made) {
-        const auto node = handle->node_if_alive();
-        if (node)
-          node->references().creation_ended(*handle, fork, made ? Result<Unit>(Unit{}) : Result<Unit>(made.error()));
-      });
+  try {
+    return OutgoingCall::make(
+        encoder.scope(), [handle, fork, target](const Result<std::shared_ptr<PayloadReader>>& made) {
+          const auto node = handle->node_if_alive();
+          if (node)
+            node->references().creation_ended(*handle, fork, made ? Result<Unit>(Unit{}) : Result<Unit>(made.error()));
+        });
+  } catch (const std::bad_alloc&) {  // the owner will never hear of the fork
+    const Error why = error_not_run(ErrorCode::resource_exhausted, "out of memory");
+    encoder.scope()->node->references().creation_ended(*handle, fork, why);
+    throw;
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "actors/calls/outgoing_call.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "actors/calls/payload_io.h"
@@ -66,7 +67,12 @@ std::shared_ptr<OutgoingCall> OutgoingCall::make(std::shared_ptr<const ScopeStat
 OutgoingCall::OutgoingCall(std::shared_ptr<const ScopeState> scope, ReplyHandler done)
     : scope_(std::move(scope)), done_(std::move(done)) {}
 
-OutgoingCall::~OutgoingCall() = default;
+OutgoingCall::~OutgoingCall() {
+  if (!done_) return;
+  Error error = make_error(ErrorCode::resource_exhausted, "out of memory");
+  error.execution = was_sent_ ? Execution::maybe : Execution::never;
+  done_(std::move(error));
+}
 
 void OutgoingCall::count_as_open() {
   if (scope_->open_calls) open_.emplace(scope_->open_calls);
@@ -75,6 +81,7 @@ void OutgoingCall::count_as_open() {
 void OutgoingCall::send(Request request) {
   to_ = request.to;
   operation_ = request.operation;
+  was_sent_ = true;
   request.cancelled_by = std::move(cancelled_by);
   request.failure_as_message = !handed_out.empty();
   const auto self = std::static_pointer_cast<AnsweredCall>(shared_from_this());
@@ -96,19 +103,26 @@ void OutgoingCall::fail(Error error) {
   end(std::move(error));
 }
 
+/// Returns the failure of a value that the call uses, if there is one; otherwise `error` with what may help.
+Error OutgoingCall::explained(const Error& error) const {
+  for (const auto& handle : uses) {
+    const auto node = handle->node_if_alive();
+    auto failure = node ? node->references().failure(*handle) : std::nullopt;
+    if (!failure) continue;
+    failure->operation = operation_;
+    return with_hint_of_turn(*std::move(failure), uses);
+  }
+  return with_hint_of_turn(error, uses);
+}
+
 void OutgoingCall::end(Result<std::shared_ptr<PayloadReader>> reply) {
   if (!reply) {
-    for (const auto& handle : uses) {
-      const auto node = handle->node_if_alive();
-      auto failure = node ? node->references().failure(*handle) : std::nullopt;
-      if (!failure) continue;
-      failure->operation = operation_;
-      reply = *std::move(failure);
-      break;
+    try {
+      reply = explained(reply.error());
+    } catch (const std::bad_alloc&) {  // who waits is told without an explanation
     }
-    reply = with_hint_of_turn(reply.error(), uses);
   }
-  const std::optional<Error> error = reply ? std::nullopt : std::optional(reply.error());
+  const std::optional<Error> error = reply ? std::nullopt : std::optional(copy_of(reply.error()));
   const ReplyHandler done = std::exchange(done_, nullptr);
   done(std::move(reply));
   uses.clear();

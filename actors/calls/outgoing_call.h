@@ -23,7 +23,8 @@ struct Request;
 /// makes a value that stays with its owner.
 using ReplyHandler = std::function<void(Result<std::shared_ptr<PayloadReader>>)>;
 
-/// The maker of a call sets the fields, then calls `send` or `fail`, once. Thread rule: one thread at a time.
+/// The maker of a call sets the fields, then calls `send` or `fail`, once. A call that gets no memory to be sent or to
+/// be answered ends with resource_exhausted when it is destroyed. Thread rule: one thread at a time.
 class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {
  public:
   [[nodiscard]] static std::shared_ptr<OutgoingCall> make(std::shared_ptr<const ScopeState> scope, ReplyHandler done);
@@ -61,12 +62,14 @@ class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {
 
   OutgoingCall(std::shared_ptr<const ScopeState> scope, ReplyHandler done);
   void end(Result<std::shared_ptr<PayloadReader>> reply);
+  [[nodiscard]] Error explained(const Error& error) const;
 
   const std::shared_ptr<const ScopeState> scope_;
   std::optional<OpenCall> open_;
   NodeName to_;  // set by `send`, as is `operation_`
   std::string operation_;
-  ReplyHandler done_;
+  ReplyHandler done_;  // null once called
+  bool was_sent_ = false;
 };
 
 }  // namespace troupe::detail

@@ -24,7 +24,7 @@ void run(const std::shared_ptr<const ServedCall>& call) {
 void submit(const std::shared_ptr<ServedCall>& call, std::function<void()> job) {
   call->node->run(
       call->operation + " for " + call->caller, std::move(job),
-      [call](const Error& refused) { call->answer.fail(refused); }, call->scope->priority);
+      [call](const Error& refused) { call->answer.fail(copy_of(refused)); }, call->scope->priority);
 }
 
 void serve(NodeCore& node, const Delivery& delivery, msg::Call message) {

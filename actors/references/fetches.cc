@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "actors/calls/serve.h"
 #include "actors/contexts/contexts.h"
+#include "actors/core/guarded.h"
 #include "actors/core/peer_accounts.h"
 #include "actors/references/references.h"
 #include "autograd/call_path.h"
@@ -65,7 +67,11 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
       const std::lock_guard lock(mutex_);
       waits = waits_;
     }
-    call_.node->references().withdraw(waits.first, waits.second);
+    try {
+      call_.node->references().withdraw(waits.first, waits.second);
+    } catch (const std::bad_alloc&) {  // in a stop callback, where no exception may end
+      call_.node->fail(failure_of_current_exception("a cancellation"));
+    }
   }
 
   void on_pool(const Result<ValueBox>& value, std::shared_ptr<ValueUse> use) {

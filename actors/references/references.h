@@ -92,7 +92,7 @@ class References {
   /// Returns whether the owner has acknowledged this handle.
   [[nodiscard]] bool is_confirmed(const RRefHandle& handle) const;
 
-  /// The last copy of `rref` on this node was destroyed; it stood for `holds` handles.
+  /// The last copy of `rref` on this node was destroyed; it stood for `holds` handles. Throws std::bad_alloc.
   void dropped(const RRefId& rref, const NodeLife& owner, std::size_t holds);
 
   /// Uses the value of `rref`, which this node owns, once it exists. Fails with `cancelled` if the requester goes down
@@ -108,7 +108,8 @@ class References {
   /// Returns the id of a new use.
   [[nodiscard]] TurnId next_turn();
 
-  /// Cancels a use that is no longer needed: fails it with `cancelled` unless it has started.
+  /// Cancels a use that is no longer needed: fails it with `cancelled` unless it has started. Throws
+  /// std::bad_alloc.
   void withdraw(const RRefId& rref, TurnId turn);
 
   /// The variable, of which this node may own references, has another value, without a turn on them. `told` is released

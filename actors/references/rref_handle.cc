@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <utility>
 
+#include "actors/core/guarded.h"
 #include "actors/core/node_core.h"
 #include "actors/references/references.h"
 
@@ -35,8 +37,13 @@ void RRefHandle::learned_type(std::string type) {
 }
 
 RRefHandle::~RRefHandle() {
-  if (const auto node = node_if_alive())
+  const auto node = node_if_alive();
+  if (!node) return;
+  try {
     node->references().dropped(id_, owner_, holds_.load(std::memory_order_relaxed));
+  } catch (const std::bad_alloc&) {  // its owner would count the handle for ever
+    node->fail(failure_of_current_exception("a reference"));
+  }
 }
 
 std::shared_ptr<NodeCore> RRefHandle::node_if_alive() const {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <typeindex>
@@ -9,6 +10,7 @@
 
 #include "actors/calls/serve.h"
 #include "actors/core/error_not_run.h"
+#include "actors/core/guarded.h"
 #include "actors/references/fetches.h"
 #include "actors/references/references.h"
 #include "actors/task.h"
@@ -73,52 +75,25 @@ void make_value(NodeCore& node, const RRefId& rref, ServedCall call, Sharing sha
       publish, shared->scope->priority);
 }
 
-}  // namespace
-
-void serve_remote_call(NodeCore& node, const Delivery& delivery, msg::RemoteCall call) {
-  const RRefId rref = call.rref;
-  const NodeLife creator{delivery.from, delivery.incarnation};
-  auto why_not = node.references().begin_value(rref, call.fork, creator);
-  auto opened = open_call(node, delivery, {call.function, call.function_name, call.fingerprint},
-                          std::move(call.arguments), call.site, Lasting::as_value, std::move(why_not));
-  if (!opened) {
-    node.references().refuse_value(rref, call.fork, creator, opened.error());
-    delivery.answer.fail(opened.error());
-    return;
+/// Returns the call, or the Error of one that is refused, also for lack of memory: who awaits its value is told.
+Result<ServedCall> open_creating_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
+                                      msg::Payload arguments, const msg::CallSite& site, Lasting lasting,
+                                      std::optional<Error> refused) {
+  try {
+    return open_call(node, delivery, wanted, std::move(arguments), site, lasting, std::move(refused));
+  } catch (const std::bad_alloc&) {
+    return not_run(failure_of_current_exception("the call"));
   }
-  delivery.answer.answer(msg::RRefCreated{rref});
-  make_value(node, rref, std::move(opened).value(), call.sharing);
 }
 
-void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall call) {
-  const auto keep_as = call.keep_as;
-  const RRefId rref = call.rref;
-  const NodeLife caller{delivery.from, delivery.incarnation};
-  std::optional<Error> why_not;
-  if (keep_as) why_not = node.references().begin_value(keep_as->rref, keep_as->fork, caller);
-  auto opened =
-      open_call(node, delivery, {call.function, call.function_name, call.fingerprint}, std::move(call.arguments),
-                call.site, keep_as ? Lasting::as_value : Lasting::while_caller_waits, std::move(why_not));
-  const auto finish = [core = node.shared_from_this(), keep_as](const ServedCall& served, Result<ValueBox> value) {
-    if (keep_as) {
-      core->references().set_value(keep_as->rref, std::move(value), keep_as->sharing);
-    } else if (value) {
-      answer_with_value(served, value.value());
-    } else {
-      served.answer.fail(value.error());
-    }
-  };
-  if (!opened) {
-    if (keep_as) node.references().refuse_value(keep_as->rref, keep_as->fork, caller, opened.error());
-    delivery.answer.fail(opened.error());
-    return;
-  }
-  if (keep_as) delivery.answer.answer(msg::RRefCreated{keep_as->rref});
-  const auto served = std::make_shared<ServedCall>(std::move(opened).value());
+/// Runs the call in its turn on the value. `is_kept`: its result stays here as a value, and it has been answered.
+void use_value(NodeCore& node, const NodeLife& caller, const RRefId& rref, ServedCall call, bool is_kept,
+               const std::function<void(const ServedCall&, Result<ValueBox>)>& finish) {
+  const auto served = std::make_shared<ServedCall>(std::move(call));
   const UseKind kind = served->function->changes_object ? UseKind::changes : UseKind::reads;
   const std::string label = served->operation + " for " + served->caller;
   UsePurpose purpose{kind, label, caller};
-  if (keep_as) purpose.asked_by.reset();  // a value stays, even if its requester goes
+  if (is_kept) purpose.asked_by.reset();  // a value stays, even if its requester goes
   const auto run_in_turn = [served, finish, label](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
     if (!value) return finish(*served, value.error());
     const ValueBox box = value.value();
@@ -137,10 +112,70 @@ void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall c
     served->node->run(
         label, run, [served, finish](const Error& refused) { finish(*served, refused); }, served->scope->priority);
   };
-  if (keep_as) return node.references().use(rref, std::move(purpose), run_in_turn);  // it has been answered already
+  if (is_kept) return node.references().use(rref, std::move(purpose), run_in_turn);  // it has been answered already
   begin_as_answers_are_taken(node, caller, {rref}, [served, rref, purpose, run_in_turn] {
     served->node->references().use(rref, purpose, run_in_turn);
   });
+}
+
+/// Calls `begin`, which is to make a value that was promised. Without memory for it the value is an error.
+template <class Begin>
+void begin_or_fail(NodeCore& node, const RRefId& rref, Sharing sharing, const Begin& begin) {
+  try {
+    begin();
+    return;
+  } catch (const std::bad_alloc&) {  // `begin` has not begun it
+  }
+  try {
+    node.references().set_value(rref, error_not_run(ErrorCode::resource_exhausted, "out of memory"), sharing);
+  } catch (const std::bad_alloc&) {  // its users would wait for ever
+    node.fail(failure_of_current_exception("a value"));
+  }
+}
+
+}  // namespace
+
+void serve_remote_call(NodeCore& node, const Delivery& delivery, msg::RemoteCall call) {
+  const RRefId rref = call.rref;
+  const NodeLife creator{delivery.from, delivery.incarnation};
+  auto why_not = node.references().begin_value(rref, call.fork, creator);
+  auto opened = open_creating_call(node, delivery, {call.function, call.function_name, call.fingerprint},
+                                   std::move(call.arguments), call.site, Lasting::as_value, std::move(why_not));
+  if (!opened) {
+    node.references().refuse_value(rref, call.fork, creator, opened.error());
+    delivery.answer.fail(opened.error());
+    return;
+  }
+  delivery.answer.answer(msg::RRefCreated{rref});
+  begin_or_fail(node, rref, call.sharing, [&] { make_value(node, rref, std::move(opened).value(), call.sharing); });
+}
+
+void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall call) {
+  const auto keep_as = call.keep_as;
+  const RRefId rref = call.rref;
+  const NodeLife caller{delivery.from, delivery.incarnation};
+  std::optional<Error> why_not;
+  if (keep_as) why_not = node.references().begin_value(keep_as->rref, keep_as->fork, caller);
+  auto opened = open_creating_call(node, delivery, {call.function, call.function_name, call.fingerprint},
+                                   std::move(call.arguments), call.site,
+                                   keep_as ? Lasting::as_value : Lasting::while_caller_waits, std::move(why_not));
+  const auto finish = [core = node.shared_from_this(), keep_as](const ServedCall& served, Result<ValueBox> value) {
+    if (keep_as) {
+      core->references().set_value(keep_as->rref, std::move(value), keep_as->sharing);
+    } else if (value) {
+      answer_with_value(served, value.value());
+    } else {
+      served.answer.fail(value.error());
+    }
+  };
+  if (!opened) {
+    if (keep_as) node.references().refuse_value(keep_as->rref, keep_as->fork, caller, opened.error());
+    delivery.answer.fail(opened.error());
+    return;
+  }
+  if (keep_as) delivery.answer.answer(msg::RRefCreated{keep_as->rref});
+  const auto use = [&] { use_value(node, caller, rref, std::move(opened).value(), keep_as.has_value(), finish); };
+  keep_as ? begin_or_fail(node, keep_as->rref, keep_as->sharing, use) : use();
 }
 
 }  // namespace troupe::detail
