@@ -38,6 +38,22 @@ inline void forget_system_on_this_thread() { caf::logger::set_current_actor_syst
 /// What the actors of a node that ends are given at least, to handle what is in their mailboxes.
 inline constexpr std::chrono::seconds kActorsEnd{1};
 
+/// A message with the memory that its delivery takes, so that sending it cannot fail.
+template <class Message>
+class Prepared {
+ public:
+  /// Throws std::bad_alloc.
+  explicit Prepared(Message message)
+      : element_(caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, std::move(message))) {}
+
+  /// To be filled in. REQUIRES: it was not sent.
+  [[nodiscard]] Message& message() { return element_->content().template get_mutable_as<Message>(0); }
+
+ private:
+  friend class ActorHost;
+  caf::mailbox_element_ptr element_;
+};
+
 /// One node's actors, and how they run. Thread rule: any thread may call any member but stop().
 class ActorHost {
  public:
@@ -53,6 +69,12 @@ class ActorHost {
   void send(const Handle& actor, Message&& message) {
     enqueue(caf::actor_cast<caf::strong_actor_ptr>(actor),
             caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, std::forward<Message>(message)));
+  }
+
+  /// As above, without a failure. REQUIRES: `message` was not sent.
+  template <class Handle, class Message>
+  void send_prepared(const Handle& actor, Prepared<Message> message) {
+    enqueue(caf::actor_cast<caf::strong_actor_ptr>(actor), std::move(message.element_));
   }
 
   /// Called with the reason when an actor ends that was not told to end.

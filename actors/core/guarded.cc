@@ -2,20 +2,10 @@
 
 #include <exception>
 #include <new>
-#include <string>
 #include <system_error>
 
 namespace troupe::detail {
 namespace {
-
-/// Without memory for its texts the Error keeps its code.
-void set(std::string& text, std::string_view to) noexcept {
-  try {
-    text = to;
-  } catch (const std::bad_alloc&) {
-    text.clear();
-  }
-}
 
 bool is_shortage(const std::error_code& code) {
   using enum std::errc;
@@ -32,22 +22,22 @@ const char* text_of(const std::exception& exception) noexcept {
 
 Error failure_of_current_exception(std::string_view what) noexcept {
   Error error;
-  set(error.operation, what);
+  set_text(error.operation, what);
   try {
     throw;
   } catch (const std::bad_alloc&) {
     error.code = ErrorCode::resource_exhausted;
-    set(error.message, "out of memory");
+    set_text(error.message, "out of memory");
   } catch (const std::system_error& exception) {
     if (is_shortage(exception.code())) error.code = ErrorCode::resource_exhausted;
-    set(error.message, text_of(exception));
+    set_text(error.message, text_of(exception));
   } catch (const RemoteError& exception) {
-    set(error.message, "a call failed");
-    set(error.cause, text_of(exception));
+    set_text(error.message, "a call failed");
+    set_text(error.cause, text_of(exception));
   } catch (const std::exception& exception) {
-    set(error.message, text_of(exception));
+    set_text(error.message, text_of(exception));
   } catch (...) {
-    set(error.message, "it threw what is no std::exception");
+    set_text(error.message, "it threw what is no std::exception");
   }
   return error;
 }

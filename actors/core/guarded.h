@@ -48,9 +48,9 @@ class Guarded {
  private:
   void tell(Error why, Message message) const noexcept {
     if constexpr (std::is_invocable_v<const Failed&, const Error&, Message>) {
-      failed_(why, message);
+      failed_(copy_of(why), message);
     } else {
-      failed_(why);
+      failed_(copy_of(why));
     }
     if constexpr (requires { message.delivery.answer.fail(why); }) message.delivery.answer.fail(std::move(why));
   }

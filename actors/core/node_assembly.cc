@@ -2,6 +2,9 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <functional>
+#include <new>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -105,9 +108,12 @@ struct NodeCore::Workers {
 struct NodeCore::RouterCallbacks final : Router::Callbacks {
   explicit RouterCallbacks(NodeCore& n) : node(n) {}
 
-  void transmit(const NodeName& to, LinkLane lane, Frames packet) override {
+  /// A packet that gets no memory is as one that the link loses: its session sends it again.
+  void transmit(const NodeName& to, LinkLane lane, Frames packet) override try {
     node.traffic_.sent(to, packet);
     node.link_->send(to, lane, std::move(packet));
+  } catch (const std::bad_alloc&) {
+    return;
   }
   void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due,
                std::shared_ptr<CallCredit> credit) override {
@@ -142,7 +148,12 @@ struct NodeCore::RouterCallbacks final : Router::Callbacks {
     node.routing_->pending_requests.store(requests, std::memory_order_release);
   }
   void warn(std::string text) override { spdlog::warn("[{}] {}", node.name_, text); }
-  void cancel_soon(RequestId request) override { node.host_->send(node.routing_->router, CancelRequest{request}); }
+  /// In a stop callback, where no exception may end.
+  void cancel_soon(RequestId request) override try {
+    node.host_->send(node.routing_->router, CancelRequest{request});
+  } catch (const std::bad_alloc&) {
+    node.fail(failure_of_current_exception("a cancellation"));
+  }
   std::function<void()> grant_soon(const NodeLife& peer) override {
     return [weak = node.weak_from_this(), peer] {
       const auto alive = weak.lock();
@@ -199,6 +210,8 @@ void NodeCore::begin() {
                         [this](Error why) { fail(std::move(why)); }};
   const ActorHost::Lost lost = setting.failed;
   routing_->router = host_->spawn("the router", lost, router_actor, std::move(setting));
+  routing_->stop_routing.emplace(StopRouting{{}, Promise<void>(future_home())});
+  routing_->stop_working.emplace(StopWorking{});
   workers_->worker = host_->spawn("the worker", lost, worker_actor, this);
   link_->start(*this);
   if (receiving_) executor_->work_while_idle(receiving_);
@@ -206,23 +219,45 @@ void NodeCore::begin() {
 
 NodeCore::~NodeCore() { std::ignore = stop(clock_->now()); }
 
+/// The memory for an answer is there before anything counts it. `message` is taken last.
+std::optional<Error> NodeCore::Routing::try_to_answer(NodeCore& node, const NodeLife& to, RequestId request,
+                                                      msg::AnyMessage& message) try {
+  if (to.name == node.name_) {
+    Prepared<SendAnswerToSelf> answer({request, {}});
+    answer.message().message = std::move(message);
+    node.host_->send_prepared(node.routing_->router, std::move(answer));
+    return std::nullopt;
+  }
+  auto parcel =
+      pack_message({node.name_, to.name + "/router", {}, request}, message, node.packing_, to.name, *node.link_);
+  if (!parcel) return parcel.error();
+  Prepared<SendAnswer> answer({to, {}});
+  node.accounts_->answers.sent(to, parcel.value());
+  if (node.lives_.is_over(to))
+    std::ignore = node.accounts_->answers.gone(to);  // it has just ended, and was forgotten before
+  answer.message().parcel = std::move(parcel).value();
+  node.host_->send_prepared(node.routing_->router, std::move(answer));
+  return std::nullopt;
+} catch (const std::bad_alloc&) {
+  return failure_of_current_exception({});
+}
+
+/// Whoever is not answered waits, perhaps for ever: then the node ends, which its peers see.
 void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message) {
   if (stopped()) return;
-  if (to.name == name_) return host_->send(routing_->router, SendAnswerToSelf{request, std::move(message)});
-  const msg::Envelope envelope{name_, to.name + "/router", {}, request};
-  auto parcel = pack_message(envelope, message, packing_, to.name, *link_);
-  if (!parcel) {
+  std::optional<Error> unsent = Routing::try_to_answer(*this, to, request, message);
+  if (!unsent) return;
+  try {
     if (const auto* reply = message.get_if<msg::Reply>()) {  // what it hands out will never be received
       for (const msg::RRefHandout& handout : reply->value.refs) references_->take_back(handout);
     }
-    Error error = parcel.error();
-    error.peer = name_;
-    error.execution = Execution::yes;
-    parcel = pack_message(envelope, msg::Failure{std::move(error)}, packing_);
+  } catch (const std::bad_alloc&) {
+    return fail(failure_of_current_exception("an answer"));
   }
-  accounts_->answers.sent(to, parcel.value());
-  if (lives_.is_over(to)) std::ignore = accounts_->answers.gone(to);  // it has just ended, and was forgotten before
-  host_->send(routing_->router, SendAnswer{to, std::move(parcel).value()});
+  set_text(unsent->peer, name_);
+  unsent->execution = Execution::yes;
+  msg::AnyMessage failure = msg::Failure{*std::move(unsent)};
+  if (auto why = Routing::try_to_answer(*this, to, request, failure)) fail(*std::move(why));
 }
 
 bool NodeCore::is_up(const NodeName& peer) const { return peer == name_ || membership_->is_up(peer); }
@@ -328,20 +363,44 @@ void NodeCore::on_connect_failed(std::string_view address, const Error& why) {
   if (!stopped()) membership_->connect_failed(std::string(address), why);
 }
 
+namespace {
+
+/// Ends a part of the node. Returns false if it had no memory to tell all who wait.
+template <class End>
+bool is_told(const End& end) {
+  try {
+    end();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+bool NodeCore::Routing::end_parts(NodeCore& node, const Error& why) noexcept {
+  const bool told[] = {is_told([&] { node.membership_->stop(why); }),
+                       is_told([&] { node.collectives_->stop(why); }),
+                       is_told([&] { node.contexts_->stop(why); }),
+                       is_told([&] { node.shards_->stop(why); }),
+                       is_told([&] { node.references_->stop(why); }),
+                       is_told([&] { node.served_calls_.stop(); }),
+                       is_told([&] { std::ignore = node.accounts_->answers.stop(); }),
+                       is_told([&] {
+                         for (const Delivery& delivery : node.calls_of_peers_.end()) delivery.answer.fail(copy_of(why));
+                       })};
+  return std::ranges::all_of(told, std::identity());
+}
+
 std::optional<Future<void>> NodeCore::end(const Error& why) {
   if (stopped_.exchange(true, std::memory_order_acq_rel)) return std::nullopt;
-  membership_->stop(why);
-  collectives_->stop(why);
-  contexts_->stop(why);
-  shards_->stop(why);
-  references_->stop(why);
-  served_calls_.stop();
-  std::ignore = accounts_->answers.stop();
-  for (const Delivery& delivery : calls_of_peers_.end()) delivery.answer.fail(why);
-  host_->send(workers_->worker, StopWorking{});
-  Promise<void> routing_stopped(future_home());
-  Future<void> said_goodbye = routing_stopped.future();
-  host_->send(routing_->router, StopRouting{why, std::move(routing_stopped)});
+  routing_->parts_told = Routing::end_parts(*this, why);
+  if (!routing_->stop_routing) return std::nullopt;  // it has not begun
+  host_->send_prepared(workers_->worker, *std::exchange(routing_->stop_working, std::nullopt));
+  StopRouting& stop = routing_->stop_routing->message();
+  stop.why = copy_of(why);
+  Future<void> said_goodbye = stop.stopped.future();
+  host_->send_prepared(routing_->router, *std::exchange(routing_->stop_routing, std::nullopt));
   return said_goodbye;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -25,7 +26,7 @@ class NodeCore::UnansweredRequest final : public AnswerReceiver {
         operation_(request.operation),
         done_(std::move(done)) {}
   ~UnansweredRequest() override {
-    if (done_) std::exchange(done_, std::nullopt)->operator()(why_dropped());
+    if (done_) std::exchange(done_, std::nullopt)->operator()(why_dropped());  // throws nothing: see AnswerReceiver
   }
   UnansweredRequest(const UnansweredRequest&) = delete;
   UnansweredRequest& operator=(const UnansweredRequest&) = delete;
@@ -35,18 +36,18 @@ class NodeCore::UnansweredRequest final : public AnswerReceiver {
   }
 
  private:
-  [[nodiscard]] Error why_dropped() const {
+  [[nodiscard]] Error why_dropped() const noexcept {
     const auto core = node_.lock();
-    if (!core) {
-      return {.code = ErrorCode::shutting_down,
-              .message = fmt::format("node {} has shut down", name_),
-              .peer = to_,
-              .operation = operation_};
-    }
-    Error why = core->stopped_error(to_, operation_);
-    if (!core->stopped()) {
-      why.code = ErrorCode::resource_exhausted;
-      why.message = "the node had no memory to send it";
+    Error why;
+    why.code = core && !core->stopped() ? ErrorCode::resource_exhausted : ErrorCode::shutting_down;
+    try {
+      why.peer = to_;
+      why.operation = operation_;
+      if (!core) why.message = fmt::format("node {} has shut down", name_);
+      else if (!core->stopped()) why.message = "the node had no memory to send it";
+      else why = core->stopped_error(to_, operation_);
+    } catch (const std::bad_alloc&) {
+      set_text(why.message, "out of memory");
     }
     return why;
   }
@@ -112,9 +113,10 @@ void NodeCore::run(std::string label, std::function<void()> job, std::function<v
 }
 
 std::function<void(const Error&)> NodeCore::own_refusal(std::function<void(const Error&)> refused) const {
-  return [name = name_, refused = std::move(refused)](Error error) {
-    error.peer = name;
-    refused(error);
+  return [name = name_, refused = std::move(refused)](const Error& error) {
+    Error own = copy_of(error);
+    set_text(own.peer, name);
+    refused(own);
   };
 }
 
@@ -158,29 +160,47 @@ std::vector<std::string> NodeCore::stop(TimePoint due) {
     left.push_back(
         fmt::format("{}: {} has run for {:.1f} s", name_, job.label, std::chrono::duration<double>(job.age).count()));
   }
+  if (!routing_->parts_told)
+    routing_->parts_told = Routing::end_parts(*this, stopped_error(name_, {}));  // there may be memory now
   std::vector<std::string> running = host_->stop(due);
   if (!running.empty()) kept_ = weak_from_this().lock();
   for (std::string& line : running) left.push_back(name_ + ": " + std::move(line));
   return left;
 }
 
+namespace {
+
+void log_end(const NodeName& node, const Error& why) noexcept {
+  try {
+    spdlog::critical("[{}] the node ends: {}", node, why.text());
+  } catch (const std::bad_alloc&) {
+    spdlog::critical("a node ends: out of memory");
+  }
+}
+
+}  // namespace
+
 void NodeCore::fail(Error why) noexcept {
   if (stopped()) return;
-  why.peer = name_;
+  set_text(why.peer, name_);
   why.incarnation = incarnation_;
   {
     std::lock_guard lock(failure_mutex_);
     if (failure_) return;
-    failure_ = why;
+    failure_ = copy_of(why);
   }
-  spdlog::critical("[{}] the node ends: {}", name_, why.text());
+  log_end(name_, why);
   const auto said_goodbye = end(why);
   if (!said_goodbye) return;
-  // On the pool: the calling thread may be the link's own.
-  said_goodbye->state().on_done([node = weak_from_this()](const Error* refused) {
-    const auto core = node.lock();
-    if (core && refused == nullptr) core->close_link();
-  });
+  try {
+    // On the pool: the calling thread may be the link's own.
+    said_goodbye->state().on_done([node = weak_from_this()](const Error* refused) {
+      const auto core = node.lock();
+      if (core && refused == nullptr) core->close_link();
+    });
+  } catch (const std::bad_alloc&) {
+    spdlog::error("no memory to close the link: stop() does");
+  }
 }
 
 std::optional<Error> NodeCore::failure() const {
@@ -220,7 +240,8 @@ void NodeCore::on_link_up(const Peer& peer) {
   if (!stopped()) host_->send(routing_->router, LinkCameUp{peer});
 }
 
-void NodeCore::on_frames(const NodeName& from, Incarnation incarnation, Frames frames) {
+// A packet that gets no memory is as one that the link loses: the peer sends it again.
+void NodeCore::on_frames(const NodeName& from, Incarnation incarnation, Frames frames) try {
   traffic_.received(from, frames);
   // Checked here, not in the router's turn: a damaged packet counts as lost and is sent again.
   if (packing_.hashed && !is_intact(frames)) {
@@ -228,6 +249,8 @@ void NodeCore::on_frames(const NodeName& from, Incarnation incarnation, Frames f
     return;
   }
   if (!stopped()) host_->send(routing_->router, FramesCame{from, incarnation, std::move(frames)});
+} catch (const std::bad_alloc&) {
+  return;
 }
 
 void NodeCore::on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {
@@ -250,9 +273,10 @@ void NodeCore::release_calls() {
 }
 
 void NodeCore::wake_router_at(TimePoint due) {
-  clock_->at(due, [weak = weak_from_this()] {
+  const auto tick = std::make_shared<Prepared<TickCame>>(TickCame{});  // here: the router cannot do without it
+  clock_->at(due, [weak = weak_from_this(), tick] {
     const auto node = weak.lock();
-    if (node && !node->stopped()) node->host_->send(node->routing_->router, TickCame{});
+    if (node && !node->stopped()) node->host_->send_prepared(node->routing_->router, std::move(*tick));
   });
 }
 

@@ -138,7 +138,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   /// As above, to that life of a node only.
   void notify(const NodeLife& to, std::string actor, msg::AnyMessage message, Haste haste = Haste::at_once);
 
-  /// Answers the request of that life of a node.
+  /// Answers the request of that life of a node. See AnswerSender.
   void send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message) override;
 
   /// Runs user code on the pool, never on this thread. If the pool refuses `job`, calls `refused`, on this thread or a
@@ -206,8 +206,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   std::vector<std::string> stop(TimePoint due);
 
   /// Ends the node, without waiting, because its router, membership or link failed. Logs `why`, fails everything
-  /// pending with it, sends peers a farewell and closes the link soon after. stop() ends the rest. Only the first cause
-  /// counts, and none after stop().
+  /// pending with it, sends peers a farewell and closes the link soon after. stop() ends the rest, and what got no
+  /// memory. Only the first cause counts, and none after stop().
   void fail(Error why) noexcept;
 
   /// Returns why the node has failed; nullopt if it has not.

@@ -1,6 +1,7 @@
 #include "actors/core/request.h"
 
 #include <atomic>
+#include <new>
 #include <utility>
 
 namespace troupe::detail {
@@ -11,16 +12,26 @@ struct ReturnAddress::State {
   State& operator=(const State&) = delete;
   ~State() {
     if (answered.load()) return;
-    const NodeLife self = node->life();
-    Error error{.code = ErrorCode::internal, .message = "the request was dropped without an answer"};
-    error.peer = self.name;
-    error.incarnation = self.incarnation;
+    Error error;  // code: internal
+    set_text(error.message, "the request was dropped without an answer");
+    name_node(error);
     send(msg::Failure{std::move(error)});
   }
 
-  void send(msg::AnyMessage message) {
+  void send(msg::AnyMessage message) noexcept {
     if (answered.exchange(true)) return;
     node->send_answer(to, request, std::move(message));
+  }
+
+  /// Without memory the error names no node.
+  void name_node(Error& error) const noexcept {
+    try {
+      NodeLife self = node->life();
+      error.peer = std::move(self.name);
+      error.incarnation = self.incarnation;
+    } catch (const std::bad_alloc&) {
+      error.peer.clear();
+    }
   }
 
   const std::shared_ptr<AnswerSender> node;
@@ -32,13 +43,17 @@ struct ReturnAddress::State {
 ReturnAddress::ReturnAddress(std::shared_ptr<AnswerSender> node, NodeLife to, RequestId request)
     : state_(std::make_shared<State>(std::move(node), std::move(to), request)) {}
 
-void ReturnAddress::answer(msg::AnyMessage message) const {
+void ReturnAddress::answer(msg::AnyMessage message) const noexcept {
   if (state_) state_->send(std::move(message));
 }
 
-void ReturnAddress::fail(Error error) const {
+void ReturnAddress::fail(Error error) const noexcept {
   if (!state_) return;
-  if (error.peer.empty()) error.peer = state_->node->life().name;
+  if (error.peer.empty()) {
+    const Incarnation of_error = error.incarnation;
+    state_->name_node(error);
+    error.incarnation = of_error;
+  }
   state_->send(msg::Failure{std::move(error)});
 }
 

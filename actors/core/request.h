@@ -83,6 +83,7 @@ class AnswerSender {
   virtual ~AnswerSender() = default;
   /// Returns the life of the answering node.
   [[nodiscard]] virtual NodeLife life() const = 0;
+  /// An answer that gets no memory becomes a Failure; if that gets none, the node ends. Never throws.
   virtual void send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message) = 0;
 };
 
@@ -94,8 +95,8 @@ class ReturnAddress {
   /// For answers of `node` to `request` of `to`.
   ReturnAddress(std::shared_ptr<AnswerSender> node, NodeLife to, RequestId request);
 
-  void answer(msg::AnyMessage message) const;
-  void fail(Error error) const;
+  void answer(msg::AnyMessage message) const noexcept;
+  void fail(Error error) const noexcept;
 
   [[nodiscard]] const NodeLife& requester() const;
   [[nodiscard]] bool expected() const { return state_ != nullptr; }

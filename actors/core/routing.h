@@ -3,15 +3,28 @@
 
 #include <atomic>
 #include <cstddef>
+#include <optional>
 
+#include "actors/calls/worker_actor.h"
+#include "actors/core/caf.h"
 #include "actors/core/node_core.h"
 #include "actors/sessions/router_actor.h"
 
 namespace troupe::detail {
 
 struct NodeCore::Routing {
+  /// Ends all parts but the router and the worker. Returns false if one had no memory to tell who waits.
+  [[nodiscard]] static bool end_parts(NodeCore& node, const Error& why) noexcept;
+  /// Returns the Error of an answer that could not be sent; then nothing was sent, and `message` is unchanged.
+  [[nodiscard]] static std::optional<Error> try_to_answer(NodeCore& node, const NodeLife& to, RequestId request,
+                                                          msg::AnyMessage& message);
+
   RouterActor router;
   std::atomic<std::size_t> pending_requests{0};
+  // What ends the node, made when it begins: it must end without memory, too.
+  std::optional<Prepared<StopRouting>> stop_routing;  // until end()
+  std::optional<Prepared<StopWorking>> stop_working;  // until end()
+  std::atomic<bool> parts_told{true};                 // false: some part got no memory to tell who waits
 };
 
 }  // namespace troupe::detail

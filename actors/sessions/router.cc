@@ -101,6 +101,10 @@ void Router::refuse(TimePoint now, RequestId request, Error why) {
   if (!call) return;
   callbacks_.pending_changed(calls_.size());
   why.operation.clear();
+  const auto peer = peers_.find(call->peer.name);
+  const bool is_sent = call->peer.name == self_.name || peer == peers_.end() || peer->second.session->has(request);
+  std::string waited_for;
+  if (!is_sent || take_back(now, *call, waited_for)) why.execution = Execution::never;
   fail(*call, std::move(why), now);
 }
 
@@ -111,7 +115,11 @@ void Router::request_self(TimePoint now, PackedRequest packed) {
                               nullptr);
   }
   if (self_calls_[0].waiting.size() + self_calls_[1].waiting.size() >= options_.session.waiting_calls_max) {
-    return refuse(now, packed.id, too_many_of_self(options_.session.waiting_calls_max));
+    if (auto call = calls_.cancel(packed.id)) {
+      callbacks_.pending_changed(calls_.size());
+      fail(*call, too_many_of_self(options_.session.waiting_calls_max), now);
+    }
+    return;
   }
   packed.request.nested = packed.posting.of == Posting::Class::nested_call;
   self_calls(packed.request.nested ? Charge::nested : Charge::call)

@@ -1,5 +1,6 @@
 #include "actors/sessions/router_actor.h"
 
+#include <new>
 #include <utility>
 
 namespace troupe::detail {
@@ -13,16 +14,20 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
     RouterState& state = self->state;
     const auto due = state.router->next_due();
     if (!due || (state.wake && *state.wake <= *due)) return;
-    state.wake = due;
     state.setting.wake_at(*due);
+    state.wake = due;  // now that it is requested: no later one is until then
   };
   const auto now = [self] { return self->state.setting.clock->now(); };
   struct Failed {
     RouterState* state;
-    void operator()(const Error& why) const { state->setting.failed(why); }
+    void operator()(Error why) const { state->setting.failed(std::move(why)); }
     // A request that is not in the table yet fails when the message is destroyed.
     void operator()(const Error& why, const SendRequest& m) const {
-      state->router->refuse(state->setting.clock->now(), m.request.id, why);
+      try {
+        state->router->refuse(state->setting.clock->now(), m.request.id, why);
+      } catch (const std::bad_alloc&) {  // its session is not as it was
+        state->setting.failed(copy_of(why));
+      }
     }
   };
 

@@ -1,6 +1,7 @@
 #include "actors/sessions/session.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -69,14 +70,15 @@ Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting pos
   message->request = posting.request;
   message->due = posting.due;
   message->order_key = std::move(posting.order_key);
+  const bool is_kept =
+      message->charge != Charge::none ? message->request.value != 0 : posting.of == Posting::Class::free_call;
+  if (is_kept) calls_.emplace(message->request.value, message);  // first: without memory for it nothing is counted
   ++accepted_;
   if (message->is_answer) answers_.add(message->parcel);
   if (message->charge == Charge::none) {
-    if (posting.of == Posting::Class::free_call) calls_.emplace(message->request.value, message);
     enqueue(std::move(message));
   } else {
     count_waiting(*message);
-    if (message->request.value != 0) calls_.emplace(message->request.value, message);
     if (!message->order_key.empty()) {
       Key& key = keys_[message->order_key];
       if (key.waiting++ > 0) {  // after one that waits already
@@ -290,8 +292,9 @@ OutLane::Emit Session::emit_into(Packets& packets) {
   return [this, &packets](const SessionHeader& header, const Frames& frames) { emit(packets, header, frames); };
 }
 
-// Every packet sent acknowledges one lane, the one that has waited longest, and repeats the grants.
-void Session::emit(Packets& packets, SessionHeader header, const Frames& frames) {
+// Every packet sent acknowledges one lane, the one that has waited longest, and repeats the grants. One that gets no
+// memory is as one that the link loses: what matters is sent again.
+void Session::emit(Packets& packets, SessionHeader header, const Frames& frames) try {
   const std::size_t acked = header.kind == SessionKind::ack ? index_of(header.acked_lane) : lane_to_acknowledge();
   header.from = self_;
   header.to = peer_;
@@ -307,6 +310,8 @@ void Session::emit(Packets& packets, SessionHeader header, const Frames& frames)
   packet.frames.push_back(encode(header));
   packet.frames.insert(packet.frames.end(), frames.begin(), frames.end());
   packets.push_back(std::move(packet));
+} catch (const std::bad_alloc&) {
+  return;
 }
 
 std::size_t Session::lane_to_acknowledge() const {
@@ -359,6 +364,7 @@ Session::Packet Session::goodbye() {
   const Frames behind{make_frame(std::move(last))};
   Packets packets;
   emit(packets, {.kind = SessionKind::goodbye, .hash = hash_of(behind)}, behind);
+  if (packets.empty()) throw std::bad_alloc();  // nobody sends it again
   return std::move(packets.front());
 }
 

@@ -116,6 +116,8 @@ class Session {
     bool granted = false;  ///< true: it waited for the connection, not for the peer to start earlier calls
     Packets on_link;
   };
+  /// Returns whether `send` took a call with that id, which the peer has not acknowledged whole.
+  [[nodiscard]] bool has(RequestId request) const { return calls_.contains(request.value); }
   /// Takes a call back whose answer is no longer needed.
   [[nodiscard]] TakenBack take_back(TimePoint now, RequestId request);
 
@@ -150,6 +152,7 @@ class Session {
   void reuse(Received used);
   void reuse(Packets used);
 
+  /// Throws std::bad_alloc.
   [[nodiscard]] Packet goodbye();
 
   struct Unacknowledged {

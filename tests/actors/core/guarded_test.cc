@@ -96,6 +96,25 @@ BOOST_FIXTURE_TEST_CASE(node_whose_router_throws_ends_and_says_why_to_all_who_wa
   BOOST_TEST(later->error().message == "node a has failed: boom");
 }
 
+BOOST_AUTO_TEST_CASE(node_that_ends_without_memory_tells_those_who_wait) {
+  for (std::size_t n = 1, is_refused = 1; is_refused != 0; n += 3) {  // every third, or it takes seconds
+    Pair pair;
+    const Future<void> waiting = pair.a.with({.deadline = Deadline::while_peer_lives()}).rpc_async("b", &hold_for);
+    Error why;
+    why.code = ErrorCode::resource_exhausted;
+    why.message = "a text that does not fit into the string itself";
+    {
+      const testing::RefusedAllocation refused(n);
+      pair.a.core().fail(std::move(why));
+      is_refused = refused.happened() ? 1 : 0;
+    }
+    pair.a.stop();
+    const auto result = waiting.get_for(5s);
+    BOOST_REQUIRE(result.has_value());
+    BOOST_TEST(!result->ok());
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(program_that_serves_learns_that_its_node_has_failed, Pair) {
   throw_in_router(a);
   BOOST_CHECK_EXCEPTION(a.serve(), RemoteError,
