@@ -102,9 +102,9 @@ void Router::refuse(TimePoint now, RequestId request, Error why) {
   callbacks_.pending_changed(calls_.size());
   why.operation.clear();
   const auto peer = peers_.find(call->peer.name);
-  const bool is_sent = call->peer.name == self_.name || peer == peers_.end() || peer->second.session->has(request);
+  const bool is_kept = peer != peers_.end() && peer->second.session->has(request);
   std::string waited_for;
-  if (!is_sent || take_back(now, *call, waited_for)) why.execution = Execution::never;
+  if (is_kept && take_back(now, *call, waited_for)) why.execution = Execution::never;
   fail(*call, std::move(why), now);
 }
 
