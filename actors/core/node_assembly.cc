@@ -102,6 +102,7 @@ FunctionTable with_common(FunctionTable functions) {
 
 struct NodeCore::Workers {
   WorkerActor worker;
+  std::optional<Prepared<StopWorking>> stop_working;  // from begin() to end(), which must end without memory, too
 };
 
 /// The router's effects on the other parts of its node.
@@ -211,7 +212,7 @@ void NodeCore::begin() {
   const ActorHost::Lost lost = setting.failed;
   routing_->router = host_->spawn("the router", lost, router_actor, std::move(setting));
   routing_->stop_routing.emplace(StopRouting{{}, Promise<void>(future_home())});
-  routing_->stop_working.emplace(StopWorking{});
+  workers_->stop_working.emplace(StopWorking{});
   workers_->worker = host_->spawn("the worker", lost, worker_actor, this);
   link_->start(*this);
   if (receiving_) executor_->work_while_idle(receiving_);
@@ -396,7 +397,7 @@ std::optional<Future<void>> NodeCore::end(const Error& why) {
   if (stopped_.exchange(true, std::memory_order_acq_rel)) return std::nullopt;
   routing_->parts_told = Routing::end_parts(*this, why);
   if (!routing_->stop_routing) return std::nullopt;  // it has not begun
-  host_->send_prepared(workers_->worker, *std::exchange(routing_->stop_working, std::nullopt));
+  host_->send_prepared(workers_->worker, *std::exchange(workers_->stop_working, std::nullopt));
   StopRouting& stop = routing_->stop_routing->message();
   stop.why = copy_of(why);
   Future<void> said_goodbye = stop.stopped.future();

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <optional>
 
-#include "actors/calls/worker_actor.h"
 #include "actors/core/caf.h"
 #include "actors/core/node_core.h"
 #include "actors/sessions/router_actor.h"
@@ -21,9 +20,7 @@ struct NodeCore::Routing {
 
   RouterActor router;
   std::atomic<std::size_t> pending_requests{0};
-  // What ends the node, made when it begins: it must end without memory, too.
-  std::optional<Prepared<StopRouting>> stop_routing;  // until end()
-  std::optional<Prepared<StopWorking>> stop_working;  // until end()
+  std::optional<Prepared<StopRouting>> stop_routing;  // from begin() to end(), which must end without memory, too
   std::atomic<bool> parts_told{true};                 // false: some part got no memory to tell who waits
 };
 
