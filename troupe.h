@@ -77,6 +77,7 @@
 #include "tensor/io/npz.h"
 #include "tensor/io/safetensors.h"
 #include "tensor/ops.h"
+#include "tensor/ops/global_norm.h"
 #include "tensor/ops/nn.h"
 #include "tensor/print.h"
 #include "tensor/sampling.h"

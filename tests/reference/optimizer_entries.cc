@@ -2,6 +2,7 @@
 #include "optim/rule_options.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
+#include "tensor/ops/global_norm.h"
 #include "tests/reference/entries.h"
 
 namespace troupe::reference {
