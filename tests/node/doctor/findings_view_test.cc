@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(each_finding_is_a_line_and_so_is_each_hint) {
              "  ok       login         there\n"
              "  warning  stream_ports  0 of 3\n"
              "                         widen\n"
-             "b [1m\n"
+             "b\\x1b[1m\n"
              "  problem  login         two lines\n"
              "                         log in\n"
              "doctor: 2 hosts, 1 problem, 1 warning\n");
