@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <new>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -574,12 +575,19 @@ void References::list_users(const Query<ValueInUse>::ReplySlot& slot) const {
 
 // --- ValueUse --------------------------------------------------------------------------------------------------------
 
-ValueUse::~ValueUse() { node_->references().end_use(rref_, turn_); }
+ValueUse::~ValueUse() {
+  try {
+    node_->references().state_->tell_owner(rref_, UseEnded{turn_});
+  } catch (const std::bad_alloc&) {  // its owner would count the use for ever
+    node_->fail(failure_of_current_exception("a use of a value"));
+  }
+}
 
-void ValueUse::give_up_turn() { node_->references().suspend_use(rref_, turn_); }
+void ValueUse::give_up_turn() { node_->references().state_->tell_owner(rref_, UseSuspended{turn_}); }
 
 void ValueUse::ask_for_turn(std::function<void()> granted) {
-  node_->references().resume_use(rref_, turn_, std::move(granted));
+  auto when_granted = std::make_shared<const WhenGone>(std::move(granted));
+  node_->references().state_->tell_owner(rref_, UseResumed{turn_, std::move(when_granted)});
 }
 
 void ValueUse::take_turn_again(BlockingHook* hook) {
@@ -587,14 +595,6 @@ void ValueUse::take_turn_again(BlockingHook* hook) {
   ask_for_turn([granted] { granted->signal(); });
   hook != nullptr ? static_cast<void>(hook->wait(*granted, std::nullopt))
                   : static_cast<void>(granted->wait_here(std::nullopt));
-}
-
-void References::end_use(const RRefId& rref, TurnId turn) { state_->tell_owner(rref, UseEnded{turn}); }
-
-void References::suspend_use(const RRefId& rref, TurnId turn) { state_->tell_owner(rref, UseSuspended{turn}); }
-
-void References::resume_use(const RRefId& rref, TurnId turn, std::function<void()> granted) {
-  state_->tell_owner(rref, UseResumed{turn, std::make_shared<const WhenGone>(std::move(granted))});
 }
 
 }  // namespace troupe::detail

@@ -169,10 +169,6 @@ class References {
 
  private:
   friend class ValueUse;
-  void end_use(const RRefId& rref, TurnId turn);
-  void suspend_use(const RRefId& rref, TurnId turn);
-  void resume_use(const RRefId& rref, TurnId turn, std::function<void()> granted);
-
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -20,6 +21,7 @@
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
 #include "actors/references/rref_handle.h"
+#include "actors/rref.h"
 #include "node/local_cluster.h"
 #include "tests/actors/bare_peer.h"
 #include "tests/support/counting_new.h"
@@ -113,6 +115,18 @@ BOOST_AUTO_TEST_CASE(node_that_ends_without_memory_tells_those_who_wait) {
     BOOST_REQUIRE(result.has_value());
     BOOST_TEST(!result->ok());
   }
+}
+
+BOOST_FIXTURE_TEST_CASE(use_of_a_value_that_ends_without_memory_ends_the_node, Pair) {
+  const RRef<int> value = a.remote("a", &square, 3);
+  std::optional use(value.local_value(a));
+  {
+    const testing::RefusedAllocation refused(1);
+    use.reset();
+    BOOST_TEST(refused.happened());
+  }
+  BOOST_REQUIRE(a.core().failure().has_value());
+  BOOST_TEST((a.core().failure()->code == ErrorCode::resource_exhausted));
 }
 
 BOOST_FIXTURE_TEST_CASE(program_that_serves_learns_that_its_node_has_failed, Pair) {
