@@ -33,7 +33,7 @@ struct LinkRequest {
   FailureDetectorOptions silence = {};                   ///< for links between processes
   std::size_t shared_memory_max = std::size_t{2} << 30;  ///< for tensors that peers on this host read in place
   bool rings = true;                                     ///< small messages within a host take shared memory
-  bool spins = true;                           ///< threads that wait for these look for 50 us before they sleep
+  bool spins = true;                           ///< threads that wait for these look for 200 us before they sleep
   std::string first = {};                      ///< the address of the cluster's first node, if that is another one
   std::string listen;                          ///< "SCHEME://PLACE"; "SCHEME://" alone: the transport chooses
   std::map<std::string, std::string> options;  ///< by name, as the transport defines them

@@ -312,18 +312,23 @@ std::optional<bool> RingReceiver::receive_while_idle(const WaitPoint& point) {
 
 /// Looks for bells for a moment, if that pays. Returns whether something has come. REQUIRES: this thread has the role.
 bool RingReceiver::look(Spin& spin, const WaitPoint& point) {
-  if (!spins_ || !spin.is_due()) return false;
+  if (!spins_) return false;
+  const Spin::Clock::time_point begin = Spin::Clock::now();
+  if (!spin.is_due(begin)) return false;
   constexpr int kLooks = 32;  // between two looks at the clock, about a microsecond
-  const auto until = std::chrono::steady_clock::now() + Spin::kLimit;
+  constexpr int kRounds = 4;  // of looks, before a thread that could run here has its turn: it may be the peer's
   bool something = false;
-  while (!something && std::chrono::steady_clock::now() < until) {
+  Spin::Clock::time_point now = begin;
+  for (int round = 1; !something && now - begin < Spin::kLimit; ++round) {
     for (int i = 0; i < kLooks && !something; ++i) {
       relax();
       something = doorbell_->any_rung();
     }
     something = something || stopped_ || point.signalled();
+    if (!something && round % kRounds == 0) ::sched_yield();
+    now = Spin::Clock::now();
   }
-  spin.found(something);
+  spin.ended(begin, now, something);
   return something;
 }
 

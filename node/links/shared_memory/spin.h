@@ -7,31 +7,44 @@
 
 namespace troupe::detail {
 
-/// To wake a thread costs more time than many answers take. Looking pays while it finds something; each time that it
-/// did not, the next looks are left out, twice as many as before, up to 31: then a look costs less than waking does.
-/// Thread rule: one thread at a time.
+/// To wake a thread costs more time than many answers take. Looking pays while it finds something. After the second
+/// look in a row that did not, the next one is left out, and after each further one twice as many, up to 31: then a
+/// look costs less than waking does. While other programs want the processor, to sleep is faster: the system runs a
+/// thread that is woken before those that used up their time. Thread rule: one thread at a time.
 class Spin {
  public:
-  /// Longer than most legs of a backward pass: what a node does between two messages.
-  static constexpr std::chrono::microseconds kLimit{50};
+  using Clock = std::chrono::steady_clock;
 
-  /// Returns whether to look now. REQUIRES: then found() is called.
-  [[nodiscard]] bool is_due() {
+  /// Longer than a peer takes that must be woken first (45 us on a virtual machine) and then work. With less, two nodes
+  /// that both sleep would never find the other awake, and go on sleeping.
+  static constexpr std::chrono::microseconds kLimit{200};
+
+  /// A look that took so long gave way to a thread that had work for a whole slice, of about 3 ms. For kRest no look is
+  /// made, so that such slices cost less than 1 % of the time.
+  static constexpr std::chrono::milliseconds kTooLong{1};
+  static constexpr std::chrono::milliseconds kRest{500};
+
+  /// Returns whether to look now. REQUIRES: then ended() is called.
+  [[nodiscard]] bool is_due(Clock::time_point now) {
+    if (now < rests_until_) return false;
     if (left_out_ == 0) return true;
     --left_out_;
     return false;
   }
 
-  void found(bool something) {
+  /// The look from `begin` to `end` found something, or not.
+  void ended(Clock::time_point begin, Clock::time_point end, bool something) {
     misses_ = something ? 0 : std::min<std::uint32_t>(misses_ + 1, kMissesMax);
-    left_out_ = (std::uint32_t{1} << misses_) - 1;
+    left_out_ = misses_ == 0 ? 0 : (std::uint32_t{1} << (misses_ - 1)) - 1;
+    if (end - begin >= kTooLong) rests_until_ = end + kRest;
   }
 
  private:
-  static constexpr std::uint32_t kMissesMax = 5;  // more look alike
+  static constexpr std::uint32_t kMissesMax = 6;  // more look alike
 
-  std::uint32_t misses_ = 0;    ///< in a row
-  std::uint32_t left_out_ = 0;  ///< looks to come
+  std::uint32_t misses_ = 0;       ///< in a row
+  std::uint32_t left_out_ = 0;     ///< looks to come
+  Clock::time_point rests_until_;  ///< no look before
 };
 
 }  // namespace troupe::detail
