@@ -94,7 +94,7 @@ struct NodeOptions {
   /// system.
   std::size_t shared_memory_max = std::size_t{2} << 30;
   bool rings = true;  ///< small messages to peers on this host take shared memory, not a socket ("ipc" only)
-  /// Threads that wait for these look for 50 us before they sleep, while that finds something and this process may use
+  /// Threads that wait for these look for 200 us before they sleep, while that finds something and this process may use
   /// several processors.
   bool spins = true;
   /// From join on the whole process, with all its nodes, may start no programs: the kernel kills what tries

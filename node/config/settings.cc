@@ -76,7 +76,7 @@ constexpr std::array kClusterSpecs = {
                 "of large tensors that peers on the host read in place; 0B: none", 0, kSizeMax},
     SettingSpec{"node", "rings", boolean, "true", "small messages between processes of a host take shared memory"},
     SettingSpec{"node", "streams", boolean, "true", "large messages over tcp have connections of their own"},
-    SettingSpec{"node", "spin", boolean, "true", "threads that wait for these look for 50 us before they sleep"},
+    SettingSpec{"node", "spin", boolean, "true", "threads that wait for these look for 200 us before they sleep"},
     SettingSpec{"node", "confined", boolean, "false", "the process may start no program and reach into no other"},
     SettingSpec{"node", "audit_log", text, "", "directory where each node writes who came and who was refused"},
     SettingSpec{.section = "node",

@@ -38,7 +38,7 @@ struct NodeSettings {
                                   << 30;  ///< large tensors that peers on the host read in place; 0: none
   bool rings = true;                      ///< small messages between processes of a host take shared memory
   bool streams = true;                    ///< large messages over tcp have connections of their own
-  bool spin = true;                       ///< threads that wait for these look for 50 us before they sleep
+  bool spin = true;                       ///< threads that wait for these look for 200 us before they sleep
   bool confined = false;                  ///< the process may start no programs
   std::string leaks = "warn";             ///< warn or fail
   std::string network = "auto";           ///< auto, loopback, keys or trusted

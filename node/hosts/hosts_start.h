@@ -23,6 +23,11 @@ class HostsStart {
   /// Does the next steps, after hosts have changed. `secret`: of the cluster.
   [[nodiscard]] Progress advance(std::span<const std::byte> secret, HostRun::Time now);
 
+  /// Returns whether nodes have been started. From then on hosts take signals.
+  [[nodiscard]] bool has_begun() const {
+    return count(RemoteHost::State::starting) + count(RemoteHost::State::running) > 0;
+  }
+
  private:
   [[nodiscard]] std::size_t count(RemoteHost::State state) const;
   void connect_some(HostRun::Time now);

@@ -119,11 +119,7 @@ class Launcher {
       hosts_.clear();
       return flush(*status);
     }
-    view_.say(Output::err,
-              fmt::format("[troupe] {}: {}{} started in {} ms", config_.name, count_of(plan_.nodes.size(), "node"),
-                          plan_.hosts.empty() ? "" : fmt::format(" on {}", count_of(plan_.hosts.size(), "host")),
-                          milliseconds_since(begin_)),
-              Tone::quiet);
+    if (!rules_.interrupt()) say_that_it_started();
     open_control();
     while (!rules_.finished()) turn();
     close_hosts();
@@ -190,7 +186,8 @@ class Launcher {
         case HostsStart::Progress::going: break;
       }
       turn();
-      if (const auto signal = rules_.interrupt()) return kSignalBase + *signal;
+      const auto signal = rules_.interrupt();
+      if (signal && (killing_ || !start.has_begun())) return kSignalBase + *signal;
     }
   }
 
@@ -415,6 +412,14 @@ class Launcher {
 
   std::string ending(std::size_t node, const ExitStatus& status) const {
     return fmt::format("{} {}, pid {}", view_.prefix(node), status.text(), pid_of(node));
+  }
+
+  void say_that_it_started() {
+    view_.say(Output::err,
+              fmt::format("[troupe] {}: {}{} started in {} ms", config_.name, count_of(plan_.nodes.size(), "node"),
+                          plan_.hosts.empty() ? "" : fmt::format(" on {}", count_of(plan_.hosts.size(), "host")),
+                          milliseconds_since(begin_)),
+              Tone::quiet);
   }
 
   void say_how_it_ended() {
