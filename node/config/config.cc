@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -239,7 +240,10 @@ class Builder {
     std::vector<std::string_view> known;
     for (const HostConfig& host : config_.hosts) known.push_back(host.name);
     for (RoleConfig& role : config_.roles) {
+      std::set<std::string_view> named;
       for (const std::string& name : role.hosts) {
+        if (!named.insert(name).second)
+          problem(role.hosts_origin, fmt::format("role.hosts: \"{}\" is named twice", name));
         if (std::find(known.begin(), known.end(), name) != known.end()) continue;
         problem(role.hosts_origin, known.empty()
                                        ? fmt::format("role.hosts: \"{}\": the file has no [[host]]", name)

@@ -12,14 +12,42 @@
 #include <cstddef>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
+
+#include "node/control/control_listener.h"
 
 namespace troupe {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 constexpr std::size_t kAnswerMax = OpenQuestion::kAnswerMax;
+
+std::string no_answer_within(std::chrono::milliseconds patience) {
+  return fmt::format("no answer within {} ms", patience.count());
+}
+
+/// A question, once it has begun.
+struct Asked {
+  bool has_begun = false;
+  std::optional<OpenQuestion> question;  ///< none: it has not begun, or its process is another user's
+  [[nodiscard]] bool is_under_way() const { return question && !question->is_over(); }
+};
+
+/// Begins those of `questions` for whose process there is room. `all`: the same questions, in this order.
+void begin_some(const std::vector<ControlQuestion>& questions, std::vector<Asked>& all) {
+  std::map<ControlName, std::size_t> under_way;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].is_under_way()) ++under_way[questions[i].to];
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::size_t& of_process = under_way[questions[i].to];
+    if (all[i].has_begun || of_process >= detail::ControlListener::kConnectionsMax) continue;
+    all[i] = {true, OpenQuestion::begin(questions[i])};
+    if (all[i].is_under_way()) ++of_process;
+  }
+}
 
 }  // namespace
 
@@ -58,7 +86,7 @@ void OpenQuestion::read_some() {
 void OpenQuestion::give_up(std::chrono::milliseconds patience) {
   if (is_over()) return;
   const std::string obstacle = obstacle_of(answer_.pid);
-  end(fmt::format("no answer within {} ms{}{}", patience.count(), obstacle.empty() ? "" : ": ", obstacle));
+  end(no_answer_within(patience) + (obstacle.empty() ? "" : ": " + obstacle));
 }
 
 void OpenQuestion::end(std::string problem) {
@@ -69,17 +97,15 @@ void OpenQuestion::end(std::string problem) {
 
 std::vector<ControlAnswer> ask(const std::vector<ControlQuestion>& questions, std::chrono::milliseconds patience) {
   const SteadyClock::time_point due = SteadyClock::now() + patience;
-  std::vector<OpenQuestion> all;
-  for (const ControlQuestion& question : questions) {
-    if (auto open = OpenQuestion::begin(question)) all.push_back(*std::move(open));
-  }
+  std::vector<Asked> all(questions.size());
   while (true) {
+    begin_some(questions, all);
     std::vector<pollfd> polled;
     std::vector<OpenQuestion*> waiting;
-    for (OpenQuestion& open : all) {
-      if (open.is_over()) continue;
-      polled.push_back({open.descriptor(), POLLIN, 0});
-      waiting.push_back(&open);
+    for (Asked& asked : all) {
+      if (!asked.is_under_way()) continue;
+      polled.push_back({asked.question->descriptor(), POLLIN, 0});
+      waiting.push_back(&*asked.question);
     }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - SteadyClock::now());
     if (waiting.empty() || left.count() <= 0) break;
@@ -89,9 +115,12 @@ std::vector<ControlAnswer> ask(const std::vector<ControlQuestion>& questions, st
     }
   }
   std::vector<ControlAnswer> answers;
-  for (OpenQuestion& open : all) {
-    open.give_up(patience);
-    answers.push_back(open.take_answer());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].has_begun)
+      answers.push_back({.from = questions[i].to, .text = {}, .problem = no_answer_within(patience)});
+    if (!all[i].question) continue;
+    all[i].question->give_up(patience);
+    answers.push_back(all[i].question->take_answer());
   }
   return answers;
 }

@@ -69,8 +69,9 @@ class OpenQuestion {
   bool over_ = false;
 };
 
-/// Asks all questions concurrently and returns the answers, in the order of the questions, after at most `patience`.
-/// Processes of other users are left out. Answers are bounded and not trusted.
+/// Asks all questions concurrently, of one process as many as it takes at once, and returns the answers, in the order
+/// of the questions, after at most `patience`. Processes of other users are left out. Answers are bounded and not
+/// trusted.
 [[nodiscard]] std::vector<ControlAnswer> ask(const std::vector<ControlQuestion>& questions,
                                              std::chrono::milliseconds patience);
 

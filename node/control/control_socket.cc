@@ -42,10 +42,9 @@ Address address_of(const ControlName& name) {
   return address;
 }
 
+/// If the result is not open, errno has the reason.
 detail::FileDescriptor make_socket() {
-  detail::FileDescriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!made.is_open()) throw std::system_error(errno, std::generic_category(), "socket");
-  return made;
+  return detail::FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
 }  // namespace
@@ -74,7 +73,8 @@ bool may_ask(uid_t asker, uid_t answerer) {
 FileDescriptor listen_at(const ControlName& name) {
   const Address address = address_of(name);
   FileDescriptor listening = make_socket();
-  if (bind(listening.get(), address.get(), address.size) != 0 || listen(listening.get(), kBacklog) != 0) {
+  if (!listening.is_open() || bind(listening.get(), address.get(), address.size) != 0 ||
+      listen(listening.get(), kBacklog) != 0) {
     throw std::system_error(errno, std::generic_category(), "cannot listen at @" + name.text());
   }
   return listening;
@@ -83,7 +83,7 @@ FileDescriptor listen_at(const ControlName& name) {
 FileDescriptor connect_to(const ControlName& name) {
   const Address address = address_of(name);
   FileDescriptor connection = make_socket();
-  if (connect(connection.get(), address.get(), address.size) == 0) return connection;
+  if (!connection.is_open() || connect(connection.get(), address.get(), address.size) == 0) return connection;
   const int why = errno;
   connection.close();
   errno = why;

@@ -75,7 +75,10 @@ class NonBlocking {
 class Agent {
  public:
   explicit Agent(const AgentOptions& options)
-      : options_(options), input_(options.input), output_(options.output), programs_(options.variables) {}
+      : options_(options),
+        input_(options.input),
+        output_(options.output),
+        programs_(options.variables, [this] { say_that_it_works(); }) {}
 
   int run() {
     const AgentWelcome welcome{options_.version, host_name(), available_cores()};
@@ -100,6 +103,12 @@ class Agent {
 
  private:
   void send(AgentFrameKind kind, std::string_view body) { out_.push(encode_frame(kind, body)); }
+
+  /// An order takes long. The launcher's pings wait meanwhile, so the answer to one comes first.
+  void say_that_it_works() {
+    send(AgentFrameKind::pong, "");
+    (void)out_.write_some(output_);
+  }
 
   /// Tells the launcher why, as long as it listens, and ends.
   void refuse(std::vector<std::string> problems) {
@@ -223,13 +232,13 @@ class Agent {
       end_ = End{0, ""};
       return;
     }
-    heard_ = Clock::now();
     orders_.feed(std::string_view(buffer.data(), static_cast<std::size_t>(size)));
     explicit_bzero(buffer.data(), buffer.size());
     while (auto order = orders_.next()) {
       obey(*order);
       explicit_bzero(order->body.data(), order->body.size());  // a secret, maybe
     }
+    heard_ = Clock::now();  // what came while it obeyed was not read: that was no silence
   }
 
   void obey(const AgentFrame& order) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "node/hosts/agent_frames.h"
+#include "node/launch/node_variables.h"
 #include "node/launch/program_path.h"
 
 namespace troupe::detail {
@@ -20,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kProgramHashBytes = 32;
+constexpr std::size_t kHashedAtOnce = 16 << 20;
 
 [[noreturn]] void fail(const fs::path& path) { throw std::system_error(errno, std::generic_category(), path.string()); }
 
@@ -35,27 +37,26 @@ void make_private(const fs::path& folder) {
   }
 }
 
-/// Returns whether `path` has the contents that `program` says.
-bool is_same(const fs::path& path, const AgentProgram& program) {
-  std::error_code ignored;
-  return is_program(path) && fs::file_size(path, ignored) == program.size && hash_of_file(path) == program.hash;
-}
-
 }  // namespace
 
-std::string hash_of_file(const fs::path& path) {
+std::string hash_of_file(const fs::path& path, const std::function<void()>& working) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) fail(path);
   if (sodium_init() < 0) throw std::system_error(std::make_error_code(std::errc::not_supported), "libsodium");
   crypto_generichash_state state;
   crypto_generichash_init(&state, nullptr, 0, kProgramHashBytes);
   std::array<unsigned char, 64 * 1024> buffer{};
+  std::size_t since_call = 0;
   while (true) {
     const ssize_t size = ::read(file.get(), buffer.data(), buffer.size());
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) fail(path);
     if (size == 0) break;
     crypto_generichash_update(&state, buffer.data(), static_cast<unsigned long long>(size));
+    since_call += static_cast<std::size_t>(size);
+    if (since_call < kHashedAtOnce) continue;
+    since_call = 0;
+    if (working) working();
   }
   std::array<unsigned char, kProgramHashBytes> hash{};
   crypto_generichash_final(&state, hash.data(), hash.size());
@@ -92,7 +93,7 @@ void HostPrograms::look_for(std::vector<AgentProgram> programs) {
       problems_.push_back(
           fmt::format("{} is another program than here: BLAKE2b {:.12}... there, {:.12}... here; copy = true in "
                       "[cluster] copies it",
-                      program.path, hash_of_file(program.path), program.hash));
+                      program.path, hash_of_file(program.path, working_), program.hash));
     }
   }
 }
@@ -111,6 +112,13 @@ void HostPrograms::take_piece(std::size_t index, std::string_view piece) {
     copy_.written += static_cast<std::uint64_t>(size);
     piece.remove_prefix(static_cast<std::size_t>(size));
   }
+}
+
+/// Returns whether `path` has the contents that `program` says.
+bool HostPrograms::is_same(const fs::path& path, const AgentProgram& program) const {
+  std::error_code ignored;
+  return is_program(path) && fs::file_size(path, ignored) == program.size &&
+         hash_of_file(path, working_) == program.hash;
 }
 
 fs::path HostPrograms::copy_of(const AgentProgram& program) const {
@@ -138,8 +146,8 @@ void HostPrograms::begin_copy(std::size_t index) {
   make_private(base / "troupe");
   make_private(base / "troupe" / "programs");
   make_private(target.parent_path());
-  copy_ = {index, target.parent_path() / fmt::format(".part-{}", getpid()), {}, 0};
-  unlink(copy_.part.c_str());
+  // Hosts that share this folder copy at the same time, and their processes may have equal numbers.
+  copy_ = {index, target.parent_path() / (".part-" + random_cluster_id()), {}, 0};
   copy_.file = FileDescriptor(open(copy_.part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700));
   if (!copy_.file.is_open()) fail(copy_.part);
 }
@@ -152,7 +160,12 @@ void HostPrograms::end_copy() {
     throw AgentProtocolError(fmt::format("{} did not arrive as it is", program.path));
   }
   const fs::path target = copy_of(program);
-  if (rename(copy_.part.c_str(), target.c_str()) != 0) fail(target);
+  if (rename(copy_.part.c_str(), target.c_str()) != 0) {
+    const int why = errno;
+    unlink(copy_.part.c_str());
+    errno = why;
+    fail(target);
+  }
   paths_[copy_.index] = target;
   std::erase(lacks_, copy_.index);
 }

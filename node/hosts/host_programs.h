@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "node/config/settings.h"
@@ -15,16 +17,18 @@
 
 namespace troupe::detail {
 
-/// Returns the BLAKE2b-256 of a file in hexadecimal digits. Throws std::system_error if it cannot be read.
-[[nodiscard]] std::string hash_of_file(const std::filesystem::path& path);
+/// Returns the BLAKE2b-256 of a file in hexadecimal digits. Throws std::system_error if it cannot be read. Calls
+/// `working` after each 16 MiB: a large file of another machine may take minutes.
+[[nodiscard]] std::string hash_of_file(const std::filesystem::path& path, const std::function<void()>& working = {});
 
 /// One thread at a time. Copies lie in the user's cache folder ($XDG_CACHE_HOME/troupe/programs, by default under
 /// ~/.cache), each in a folder that has the hash of its contents as its name, so that a second run finds them.
 class HostPrograms {
  public:
-  /// `variables`: of the agent; PATH, HOME and XDG_CACHE_HOME are used.
-  /// REQUIRES: they outlive it.
-  explicit HostPrograms(const Variables& variables) : variables_(variables) {}
+  /// `variables`: of the agent; PATH, HOME and XDG_CACHE_HOME are used. `working` is called now and then while a call
+  /// takes long. REQUIRES: `variables` outlive it.
+  explicit HostPrograms(const Variables& variables, std::function<void()> working = {})
+      : variables_(variables), working_(std::move(working)) {}
 
   /// Removes the part of a copy that did not arrive whole.
   ~HostPrograms();
@@ -48,11 +52,13 @@ class HostPrograms {
   [[nodiscard]] std::size_t size() const { return paths_.size(); }
 
  private:
+  [[nodiscard]] bool is_same(const std::filesystem::path& path, const AgentProgram& program) const;
   std::filesystem::path copy_of(const AgentProgram& program) const;
   void begin_copy(std::size_t index);
   void end_copy();
 
   const Variables& variables_;
+  const std::function<void()> working_;
   std::vector<AgentProgram> programs_;
   std::vector<std::filesystem::path> paths_;  ///< of programs_; empty: lacking
   std::vector<std::size_t> lacks_;

@@ -21,6 +21,7 @@ constexpr std::size_t kPieceMax = 16 << 10;  // of a program: over a slow link, 
 constexpr std::size_t kOrdersMax = 1 << 20;  // copying waits beyond it
 constexpr std::size_t kSshLineMax = 4096;    // of ssh; longer ones are cut
 constexpr int kPingsPerLease = 4;
+constexpr std::chrono::seconds kPingsApart{15};  // at most: an agent that has no lease yet ends after 60 s of silence
 
 /// Returns a hint for the exit status of a remote shell that ended before an agent answered.
 std::string_view hint_for(ExitStatus status) {
@@ -118,11 +119,10 @@ void RemoteHost::work(std::span<const pollfd> polled, Time now) {
   if (state_ == State::connecting && now >= due_) {
     return fail({fmt::format("no agent has answered within {} ms", options_.connect_max.count())});
   }
-  const bool watched = options_.lease.count() > 0 && state_ != State::connecting;
-  if (watched && now >= heard_ + options_.lease) {
+  if (state_ != State::connecting && options_.lease.count() > 0 && now >= heard_ + options_.lease) {
     return fail({fmt::format("no word from its agent for {} ms", options_.lease.count())});
   }
-  if (watched && !closing_ && now >= pinged_ + options_.lease / kPingsPerLease) {
+  if (state_ != State::connecting && !closing_ && now >= pinged_ + pings_apart()) {
     pinged_ = now;
     send(AgentFrameKind::ping, "");
   }
@@ -159,9 +159,15 @@ void RemoteHost::child_ended() {
 std::optional<RemoteHost::Time> RemoteHost::next_due() const {
   if (!agent_ || state_ == State::over) return std::nullopt;
   if (state_ == State::connecting) return due_;
-  if (options_.lease.count() == 0) return std::nullopt;
-  const Time silent = heard_ + options_.lease;
-  return closing_ ? silent : std::min(silent, pinged_ + options_.lease / kPingsPerLease);
+  std::optional<Time> due;
+  if (!closing_) due = pinged_ + pings_apart();
+  if (options_.lease.count() > 0) due = std::min(due.value_or(Time::max()), heard_ + options_.lease);
+  return due;
+}
+
+std::chrono::milliseconds RemoteHost::pings_apart() const {
+  return options_.lease.count() > 0 ? std::min<std::chrono::milliseconds>(options_.lease / kPingsPerLease, kPingsApart)
+                                    : kPingsApart;
 }
 
 void RemoteHost::send(std::size_t rank, int signal) {

@@ -82,6 +82,7 @@ class RemoteHost : public HostRun {
   [[nodiscard]] pid_t pid(std::size_t rank) const override;
 
  private:
+  [[nodiscard]] std::chrono::milliseconds pings_apart() const;
   void send(AgentFrameKind kind, std::string_view body);
   void read(Output stream, Time now);
   void take(std::string_view bytes, Time now);

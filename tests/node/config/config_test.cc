@@ -517,6 +517,8 @@ BOOST_AUTO_TEST_CASE(hosts_that_cannot_be_are_refused) {
   check_lines(errors("[host]\nname = \"a\"\n" + role), {"cluster.toml:1: host: expected [[host]], found [host]"});
   check_lines(errors("[[host]]\nname = \"a\"\n" + role + "hosts = [\"b\"]\n"),
               {R"(cluster.toml:6: role.hosts: no host "b")"});
+  check_lines(errors("[[host]]\nname = \"a\"\n" + role + "hosts = [\"a\", \"a\"]\nplacement = \"per_host\"\n"),
+              {R"(cluster.toml:6: role.hosts: "a" is named twice)"});
   check_lines(errors(role + "hosts = [\"b\"]\n"), {R"(cluster.toml:4: role.hosts: "b": the file has no [[host]])"});
   check_lines(errors("[[host]]\nname = \"a\"\nworking_dir = \"srv\"\n" + role),
               {R"(cluster.toml:3: host.working_dir: "srv" is not an absolute path)"});

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -49,6 +50,39 @@ BOOST_AUTO_TEST_CASE(one_that_has_not_taken_many_questions_does_not_answer) {
   while (before.back().is_open());
   const auto answers = ask({{stopped, "status"}}, 20s);
   BOOST_TEST(answers.at(0).problem == "no answer: it has not taken the questions before this one");
+}
+
+BOOST_AUTO_TEST_CASE(one_process_is_asked_as_much_at_once_as_it_takes) {
+  const ControlName busy = fresh_control_name("busy");
+  const detail::ControlServer server(busy, [](std::string_view question) { return std::string(question); });
+  std::vector<ControlQuestion> questions;
+  for (int i = 0; i < 400; ++i) questions.push_back({busy, std::to_string(i)});
+  const auto answers = ask(questions, 20s);
+  BOOST_TEST_REQUIRE(answers.size() == questions.size());
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    BOOST_TEST(answers[i].problem == "");
+    BOOST_TEST(answers[i].text == questions[i].line);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(questions_that_did_not_begin_in_time_have_no_answer) {
+  const ControlName mute = fresh_control_name("mute");
+  const detail::FileDescriptor listening = detail::listen_at(mute);
+  const auto answers = ask(std::vector<ControlQuestion>(20, {mute, "status"}), 50ms);
+  BOOST_TEST_REQUIRE(answers.size() == 20U);
+  for (const ControlAnswer& answer : answers) BOOST_TEST(answer.problem == "no answer within 50 ms");
+}
+
+BOOST_AUTO_TEST_CASE(without_descriptors_the_reason_is_an_answer) {
+  const ControlName well = fresh_control_name("well");
+  const detail::ControlServer server(well, [](std::string_view) { return "fine"; });
+  rlimit usual{};
+  BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = usual.rlim_max};
+  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const auto answers = ask({{well, "status"}}, 20s);
+  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
+  BOOST_TEST(answers.at(0).problem == "it cannot be asked: Too many open files");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_answer_is_a_problem) {

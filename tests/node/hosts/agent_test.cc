@@ -7,6 +7,8 @@
 
 #include <array>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -15,9 +17,11 @@
 
 #include "node/hosts/agent_frames.h"
 #include "node/hosts/agent_messages.h"
+#include "node/hosts/host_programs.h"
 #include "node/keys/key_ring.h"
 #include "node/launch/child_process.h"
 #include "node/launch/process_guard.h"
+#include "tests/support/temporary_directory.h"
 
 namespace troupe::testing {
 namespace {
@@ -38,7 +42,7 @@ class AgentRun {
   void close() { agent_.input().close(); }
   void signal(int number) { agent_.send(number); }
 
-  /// Returns the next frame that is no pong; nullopt at the end of its output.
+  /// Returns the next frame; nullopt at the end of its output.
   std::optional<AgentFrame> next() {
     while (true) {
       if (auto frame = frames_.next()) return frame;
@@ -135,6 +139,32 @@ BOOST_AUTO_TEST_CASE(a_node_runs_with_its_secret_and_its_end_is_told) {
   const auto ended = run.next();
   BOOST_CHECK(ended->kind == AgentFrameKind::ended);
   BOOST_TEST(ended->body == body_of(0, 3 << 8));
+  run.close();
+  BOOST_TEST(run.status() == 0);
+}
+
+// The launcher's pings wait in the pipe meanwhile.
+BOOST_AUTO_TEST_CASE(an_agent_that_works_for_longer_than_its_lease_says_so_and_goes_on) {
+  const TemporaryDirectory directory;
+  const auto program = directory.path() / "large";
+  std::ofstream(program).close();
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  std::filesystem::resize_file(program, 512 << 20);
+  AgentRun run;
+  BOOST_CHECK(run.next()->kind == AgentFrameKind::welcome);
+  AgentPrepare order = AgentRun::prepare_order();
+  order.lease = std::chrono::milliseconds(300);
+  order.programs = {{program, hash_of_file(program), 512 << 20, false}};
+  run.send(AgentFrameKind::prepare, json_of(order));
+  BOOST_CHECK(run.next()->kind == AgentFrameKind::pong);
+  run.send(AgentFrameKind::ping, "");
+  std::optional<AgentFrame> frame = run.next();
+  while (frame && frame->kind == AgentFrameKind::pong) frame = run.next();
+  BOOST_TEST_REQUIRE(frame.has_value());
+  BOOST_CHECK(frame->kind == AgentFrameKind::prepared);
+  frame = run.next();
+  BOOST_TEST_REQUIRE(frame.has_value());
+  BOOST_CHECK(frame->kind == AgentFrameKind::pong);
   run.close();
   BOOST_TEST(run.status() == 0);
 }

@@ -97,6 +97,30 @@ BOOST_AUTO_TEST_CASE(a_copy_is_kept_under_its_hash_and_found_again) {
   BOOST_TEST(again.lacks().empty());
 }
 
+// As on clusters whose hosts share the home folder. Processes of two hosts may have equal numbers, as these have.
+BOOST_AUTO_TEST_CASE(two_that_copy_into_one_cache_at_the_same_time_do_not_disturb_each_other) {
+  const fs::path here = write_program("trainer", "first second");
+  const AgentProgram program = wanted(here, path() / "none", true);
+  HostPrograms one(variables);
+  HostPrograms other(variables);
+  for (HostPrograms* programs : {&one, &other}) programs->look_for({program});
+  for (const char* piece : {"first ", "second", ""}) {
+    for (HostPrograms* programs : {&one, &other}) programs->take_piece(0, piece);
+  }
+  BOOST_TEST(contents_of(one.path(0)) == "first second");
+  BOOST_TEST(contents_of(other.path(0)) == "first second");
+}
+
+BOOST_AUTO_TEST_CASE(a_large_program_that_is_compared_says_that_work_goes_on) {
+  const fs::path large = write_program("large", "");
+  fs::resize_file(large, 40 << 20);  // two times 16 MiB, and a rest
+  int calls = 0;
+  HostPrograms programs(variables, [&calls] { ++calls; });
+  programs.look_for({wanted(large, large, false)});
+  BOOST_TEST(programs.problems().empty());
+  BOOST_TEST(calls == 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_copy_that_is_not_what_was_announced_is_not_kept) {
   const fs::path here = write_program("trainer", "12345");
   const AgentProgram program = wanted(here, path() / "none", true);

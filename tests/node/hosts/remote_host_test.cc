@@ -23,6 +23,7 @@
 #include "node/control/report_json.h"
 #include "node/hosts/agent_frames.h"
 #include "node/hosts/agent_messages.h"
+#include "node/launch/process_guard.h"
 #include "tests/support/process_end.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/troupe_run.h"
@@ -406,6 +407,39 @@ BOOST_AUTO_TEST_CASE(a_second_interrupt_does_not_wait_for_a_host_that_starts) {
   BOOST_TEST(result.status == 130);
   BOOST_TEST(with(result.lines, "killing").size() == 1u);
   BOOST_TEST(run.all_gone());
+}
+
+// As while debugging, when other hosts take long to connect: an agent without orders ends after a minute of silence.
+BOOST_AUTO_TEST_CASE(an_agent_that_waits_for_other_hosts_hears_from_its_launcher_also_without_a_lease) {
+  write("welcome", hello());
+  HostPlan plan;
+  plan.agent = {"/bin/sh", "-c", "cd '" + path().string() + "'; cat welcome; head -c 1 >heard; exec sleep 1000"};
+  const ProcessGuard guard;
+  RemoteHost host({.plan = plan,
+                   .variables = process_variables(),
+                   .connect_max = std::chrono::seconds(20),
+                   .version = TROUPE_VERSION,
+                   .say = [](std::string_view) {},
+                   .complain = [](std::string_view problem) { BOOST_TEST(problem == ""); }},
+                  guard, {});
+  const auto begin = std::chrono::steady_clock::now();
+  host.connect(begin);
+  std::vector<pollfd> polled;
+  while (host.state() == RemoteHost::State::connecting) {
+    polled.clear();
+    host.add_polled(polled, HostRun::Reading::on);
+    BOOST_TEST_REQUIRE(::poll(polled.data(), polled.size(), 10'000) > 0);
+    host.work(polled, begin);
+  }
+  BOOST_TEST_REQUIRE((host.state() == RemoteHost::State::welcomed));
+  BOOST_TEST_REQUIRE(host.next_due().has_value());
+  BOOST_TEST((*host.next_due() <= begin + std::chrono::seconds(30)));
+  polled.clear();
+  host.add_polled(polled, HostRun::Reading::on);
+  host.work(polled, *host.next_due());
+  const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (read("heard").empty() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST(!read("heard").empty());
 }
 
 BOOST_AUTO_TEST_CASE(nodes_of_other_hosts_are_asked_by_way_of_the_launcher) {
