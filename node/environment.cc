@@ -32,6 +32,7 @@ class Reader {
     } else if (has("MASTER_ADDR") || has("MASTER_PORT") || has("RANK") || has("WORLD_SIZE")) {
       read_torchrun();
     } else {
+      refuse_proof_without_a_place();
       result_.name = optional("TROUPE_NODE").value_or("node");
       result_.role = result_.name;
       result_.world = {result_.name};
@@ -66,6 +67,17 @@ class Reader {
       throw EnvironmentError(fmt::format("{}=\"{}\": expected an integer in {}..{}", name, text, min, max));
     }
     return value;
+  }
+
+  /// Keys or a secret are for a cluster: without one they would be left out in silence.
+  void refuse_proof_without_a_place() const {
+    for (const char* proof : {"TROUPE_KEY_FILE", "TROUPE_SECRET_FILE"}) {
+      if (!has(proof)) continue;
+      throw EnvironmentError(
+          fmt::format("{} is set, but nothing says where the cluster is: set MASTER_ADDR, MASTER_PORT, RANK and "
+                      "WORLD_SIZE, or start it with `troupe node`",
+                      proof));
+    }
   }
 
   void read_settings() {

@@ -257,7 +257,7 @@ DIR/nodes/NODE.key to that node alone.
 
 CLI::App* add_audit_verify(CLI::App& app, Arguments& arguments) {
   CLI::App* audit = app.add_subcommand("audit", "Checks what nodes have written of who came and who was refused");
-  audit->require_subcommand(1);
+  audit->require_subcommand(1)->footer("");
   CLI::App* check = audit->add_subcommand("verify", "Checks that no line was changed, taken out or moved");
   check->add_option("FILE", arguments.audit_files, "DIR/NODE.audit, NODE.audit.1 before it; DIR: all in it")
       ->required()
@@ -350,27 +350,37 @@ Status: 0, or that of the first failure (its exit status, or 128 + signal), 130 
   CLI::App* keys = add_keys(app, arguments);
   const CLI::App* audit_verify = add_audit_verify(app, arguments);
   CLI::App* config = app.add_subcommand("config", "Looks at the configuration")->require_subcommand(1);
+  config->footer("");
   CLI::App* show = config->add_subcommand("show", "Prints every key with its value");
   add_file(*show, arguments);
   show->add_flag("--origin", arguments.origin, "and where each value came from");
+  show->footer("");
 
   CLI::App* status = app.add_subcommand("status", "Shows the processes of running clusters and what they count");
   add_asking(*status, arguments);
   status->add_flag("--peers", arguments.all_peers, "show all peers of each node, not the busiest only");
   status->footer(R"(
-Columns:
+Of each node:
   OWNERS     values that live there because references to them exist
   HANDLES    values that references there refer to; FORKS: of these, values of other nodes
   CALLS      requests without an answer yet; WAITING: of these, have not left; SERVED: functions being run for others
+  CONTEXTS   of autograd that it made or that were brought there
   THREADS    of the pool: running a function / whose function waits / idle
-And of each peer: requests to it that have not left and their bytes, requests of it that have not begun, answers that
-it has not taken, what it made, holds and brought there. Section [peer] of the file has the bounds.
+  SENT, RECEIVED   bytes
+Of each node and peer, bounded by section [peer] of the file:
+  WAITING    requests to the peer that have not left, and their BYTES; QUEUED: requests of the peer that have not begun
+  ANSWERS    bytes of answers that the peer has not taken
+  OWNERS     values that the peer made there; FORKS: handles that it holds; CONTEXTS: those that it brought there
+Of memory that a node shares with peers on its host:
+  RINGS      that small messages took, and how many PACKETS; SHARED MEMORY: of large tensors; IDLE, KEPT: of it, ready for
+             the next tensor, or of one that is sent again; TENSORS: sent through it, and their bytes COPIED or NOT
 Status: 0 if every process has answered, else 1.
 )");
 
   CLI::App* stack = app.add_subcommand("stack", "Lists what waits for what on a node: calls, turns, contexts, groups");
   stack->add_option("NODE", arguments.node, "the node's name")->required()->type_name("");
   add_asking(*stack, arguments);
+  stack->footer("");
 
   CLI::App* logs = app.add_subcommand("logs", "Prints the newest lines of a running cluster, or of one node of it");
   logs->add_option("NODE", arguments.node, "the node's name, or the cluster's [all nodes]")->type_name("");
@@ -386,6 +396,7 @@ The launcher keeps the newest 128 KiB of each node. All that nodes print: troupe
   kill->add_option("CLUSTER", arguments.cluster, "name, id or file of the cluster, if there are several")
       ->type_name("");
   kill->add_option("--signal", arguments.signal, "TERM, KILL, STOP, CONT, 15, ... [TERM]")->type_name("SIGNAL");
+  kill->footer("");
 
   CLI::App* agent = app.add_subcommand("agent", "Runs the processes of one host: `troupe up` starts it through ssh");
   agent->footer("\nIt reads orders from standard input and ends with it. Nobody needs to start it by hand.\n");
@@ -406,7 +417,8 @@ The launcher keeps the newest 128 KiB of each node. All that nodes print: troupe
                  troupe::did_you_mean(command, kCommands));
       return kUsageError;
     }
-    fmt::print(stderr, "troupe: {} (see troupe --help)\n", error.what());
+    fmt::print(stderr, "troupe: {} (see troupe{} --help)\n", error.what(),
+               command.starts_with("-") ? "" : fmt::format(" {}", command));
     return kUsageError;
   }
 

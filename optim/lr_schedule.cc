@@ -1,6 +1,7 @@
 #include "optim/lr_schedule.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -124,7 +125,8 @@ SequentialLr::SequentialLr(std::vector<LrSchedule> schedules, std::vector<std::i
   }
   const bool ascend = std::ranges::adjacent_find(milestones_, std::greater_equal<>()) == milestones_.end();
   if (!ascend || (!milestones_.empty() && milestones_.front() <= 0)) {
-    throw ValueError("[sequential_lr] milestones are not ascending and above 0");
+    throw ValueError(
+        fmt::format("[sequential_lr] milestones are not ascending and above 0: {}", fmt::join(milestones_, ", ")));
   }
 }
 

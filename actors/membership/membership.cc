@@ -105,7 +105,7 @@ std::optional<Error> Membership::wait_for_members(std::size_t count, std::option
   return wait_until(node, state_->actor, WaitForMembers{count, until, std::move(reached)}, std::move(done), due, [&] {
     Error error = node.error(ErrorCode::timeout, node.name(), "join",
                              fmt::format("{} of {} nodes are there: {}", members().size(), count, state_->present()));
-    error.hint = "are the others started, with the same seed address and secret?";
+    error.hint = "are the others started, with the same seed address, and the same secret or list of members?";
     const std::lock_guard lock(state_->mutex);
     if (const auto& refusal = state_->seed_refusal; refusal && !state_->known.contains(node.name()))
       error.message += fmt::format("; {}: {}: {}", refusal->endpoint, troupe::name_of(refusal->code), refusal->message);

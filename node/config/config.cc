@@ -297,6 +297,8 @@ class Builder {
       problem(origin->second, "cluster.transport: processes on several hosts reach each other by \"tcp\" only");
     }
     config_.transport = Transport::tcp;
+    const auto shown = std::ranges::find(config_.entries, "cluster.transport", &ConfigEntry::key);
+    shown->value = "\"tcp\"";
   }
 
   void check_names() {

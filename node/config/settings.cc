@@ -42,7 +42,7 @@ constexpr std::array kClusterSpecs = {
                 .key = "transport",
                 .kind = choice,
                 .fallback = "ipc",
-                .about = "how nodes reach each other",
+                .about = "how nodes reach each other; tcp with several hosts",
                 .choices = "ipc, tcp"},
     SettingSpec{"cluster", "port", integer, "0", "tcp port of the first node; 0 = any free one", 0, 65535},
     SettingSpec{.section = "cluster",
@@ -51,16 +51,18 @@ constexpr std::array kClusterSpecs = {
                 .fallback = "auto",
                 .about = "tcp with loopback: this machine; keys: others, encrypted; trusted: others, unencrypted",
                 .choices = "auto, loopback, keys, trusted"},
-    SettingSpec{"cluster", "address", text, "", "host or interface where nodes listen over tcp; default: 127.0.0.1"},
+    SettingSpec{
+        "cluster", "address", text, "",
+        "host or interface where nodes listen over tcp; default: 127.0.0.1, on several hosts toward the first node"},
     SettingSpec{"cluster", "seed", text, "",
-                "host of the first node, whose port is cluster.port: `troupe node --keys`"},
+                "with key files (`troupe node --keys`): host of the first node; its port is cluster.port"},
     SettingSpec{"cluster", "join_port", integer, "0",
                 "tcp port of the first node for newcomers that no list has; 0 = none: `troupe node --keys`", 0, 65535},
     SettingSpec{"cluster", "grows", boolean, "false", "nodes that are not in this file may join later"},
     SettingSpec{"cluster", "ports", text, "", "LOW-HIGH: tcp and udp ports of nodes; default: any free one"},
     SettingSpec{"cluster", "stream_ports", text, "",
-                "LOW-HIGH: tcp ports for large messages; default: any free one, with ports none"},
-    SettingSpec{"cluster", "advertise", text, "", "HOST or HOST:PORT that others are told instead of it"},
+                "LOW-HIGH: tcp ports for large messages; default: any free one, or none if cluster.ports is set"},
+    SettingSpec{"cluster", "advertise", text, "", "HOST or HOST:PORT that others are told instead of cluster.address"},
     SettingSpec{"cluster", "join_timeout", duration, "30s", "until all nodes must know each other"},
     SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "for a node to end once it was asked to"},
     SettingSpec{"cluster", "heartbeat", duration, "100ms", "between two heartbeats, at least", 10, 10'000},
@@ -76,7 +78,8 @@ constexpr std::array kClusterSpecs = {
                 "of large tensors that peers on the host read in place; 0B: none", 0, kSizeMax},
     SettingSpec{"node", "rings", boolean, "true", "small messages between processes of a host take shared memory"},
     SettingSpec{"node", "streams", boolean, "true", "large messages over tcp have connections of their own"},
-    SettingSpec{"node", "spin", boolean, "true", "threads that wait for these look for 200 us before they sleep"},
+    SettingSpec{"node", "spin", boolean, "true",
+                "threads that wait for small messages look for 200 us before they sleep"},
     SettingSpec{"node", "confined", boolean, "false", "the process may start no program and reach into no other"},
     SettingSpec{"node", "audit_log", text, "", "directory where each node writes who came and who was refused"},
     SettingSpec{.section = "node",
@@ -94,8 +97,8 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"pool", "threads", integer, "0", "kept ready for user functions; 0 = one per core", 0, 4096},
     SettingSpec{"pool", "threads_max", integer, "2048", "bound of the pool's growth", 1, 65536},
     SettingSpec{"peer", "waiting_calls_max", integer, "200000", "calls to one peer that have not left", 1, kCountMax},
-    SettingSpec{"peer", "waiting_bytes_max", size, "1GiB", "likewise; one larger call is taken beside them", kMiB,
-                kSizeMax},
+    SettingSpec{"peer", "waiting_bytes_max", size, "1GiB",
+                "of calls to one peer that have not left; one larger call is still taken", kMiB, kSizeMax},
     SettingSpec{"peer", "calls_max", integer, "1024", "calls of one peer that have not started; more wait at the peer",
                 64, kCountMax},
     SettingSpec{"peer", "nested_calls_max", integer, "256", "likewise, made inside served functions", 16, kCountMax},
@@ -136,7 +139,8 @@ constexpr std::array kRoleSpecs = {
     SettingSpec{"role", "count", integer, "1", "how many processes", 1, 1024},
     SettingSpec{.section = "role", .key = "command", .kind = list, .about = "program and arguments", .required = true},
     SettingSpec{"role", "env", table, "", "environment variables added for its processes"},
-    SettingSpec{"role", "calls", table, "", "which roles or nodes may call which of its functions; default: all, all"},
+    SettingSpec{"role", "calls", table, "",
+                "which roles or nodes may call which of its functions; default: all may call all"},
     SettingSpec{"role", "working_dir", text, "", "relative to the file; default: where troupe was started"},
     SettingSpec{.section = "role",
                 .key = "on_exit",
@@ -287,6 +291,7 @@ std::vector<std::string> checked_list(const RawSetting& raw) {
 
 StringTable checked_table(const RawSetting& raw) {
   const auto* typed = std::get_if<StringTable>(&raw);
+  if (std::holds_alternative<Untyped>(raw)) throw std::invalid_argument("is a table, which only the file can set");
   if (typed == nullptr) refuse(R"(a table of strings such as {KEY = "value"})", raw);
   for (const auto& [key, value] : *typed) {
     if (key.empty() || key.find('=') != std::string::npos || (key + value).find('\0') != std::string::npos) {

@@ -179,7 +179,7 @@ Tensor narrow(const Tensor& x, int dim, std::int64_t start, std::int64_t length)
   const std::int64_t size = x.shape()[normalize_dim("narrow", dim, x.shape())];
   const std::int64_t first = start < 0 ? start + size : start;
   if (first < 0 || first > size || length < 0 || length > size - first) {
-    throw IndexError(fmt::format("[narrow] {} from {} on, of {}", length, start, size));
+    throw IndexError(fmt::format("[narrow] length {} from start {} on, dimension {} has {}", length, start, dim, size));
   }
   return x.slice(dim, first, first + length);
 }

@@ -38,7 +38,8 @@ Tensor argsort(const Tensor& x, int dim, Order order) {
 Sorted topk(const Tensor& x, std::int64_t k, int dim, Order order) {
   x.require_defined("topk");
   const int at = normalize_dim("topk", dim, x.shape());
-  if (k < 0 || k > x.shape()[at]) throw ValueError(fmt::format("[topk] {} of {}", k, x.shape()[at]));
+  if (k < 0 || k > x.shape()[at])
+    throw ValueError(fmt::format("[topk] k is {}, dimension {} has {}", k, at, x.shape()[at]));
   const Tensor indices = places(x, at, k, order);
   return {gather(x, at, indices), indices};
 }

@@ -233,6 +233,12 @@ BOOST_AUTO_TEST_CASE(keys_come_from_files_and_need_neither_secret_nor_address) {
   for (const char* other : {"TROUPE_SECRET_FD", "TROUPE_SECRET_FILE", "TROUPE_KEYS_FD"}) {
     BOOST_TEST(error(with(filed, other, "9")) == std::string("TROUPE_KEY_FILE and ") + other + " are both set");
   }
+  for (const char* proof : {"TROUPE_KEY_FILE", "TROUPE_SECRET_FILE"}) {
+    BOOST_TEST(error({{proof, "/keys/ps.key"}}) ==
+               std::string(proof) +
+                   " is set, but nothing says where the cluster is: set MASTER_ADDR, MASTER_PORT, "
+                   "RANK and WORLD_SIZE, or start it with `troupe node`");
+  }
   Variables torchrun = with(with(kTorchrun, "MASTER_ADDR", "10.0.0.5"), "TROUPE_KEY_FILE", "/keys/rank1.key");
   torchrun.erase("TROUPE_SECRET_FILE");
   BOOST_TEST(read_environment(torchrun).seed_address == "tcp://10.0.0.5:29500");

@@ -83,8 +83,8 @@ BOOST_AUTO_TEST_CASE(settings_that_make_no_sense_are_refused) {
     return [=] { SequentialLr(std::vector<LrSchedule>(count, StepLr({})), milestones); };
   };
   expect_throw<ValueError>(sequential(3, {1}), "[sequential_lr] 3 schedules have 2 milestones between them, not 1");
-  expect_throw<ValueError>(sequential(3, {2, 2}), "[sequential_lr] milestones are not ascending and above 0");
-  expect_throw<ValueError>(sequential(2, {0}), "[sequential_lr] milestones are not ascending and above 0");
+  expect_throw<ValueError>(sequential(3, {2, 2}), "[sequential_lr] milestones are not ascending and above 0: 2, 2");
+  expect_throw<ValueError>(sequential(2, {0}), "[sequential_lr] milestones are not ascending and above 0: 0");
 }
 
 BOOST_AUTO_TEST_CASE(constant_polynomial_and_restarted_cosine_rates) {

@@ -507,6 +507,9 @@ BOOST_AUTO_TEST_CASE(one_host_alone_may_use_unix_sockets) {
   BOOST_CHECK(load("[[host]]\nname = \"a\"\n" + role).transport == Transport::ipc);
   check_lines(errors("[cluster]\ntransport = \"ipc\"\n[[host]]\nname = \"a\"\n[[host]]\nname = \"b\"\n" + role),
               {R"(cluster.toml:2: cluster.transport: processes on several hosts reach each other by "tcp" only)"});
+  const ClusterConfig both = load("[[host]]\nname = \"a\"\n[[host]]\nname = \"b\"\n" + role);
+  BOOST_TEST((both.transport == Transport::tcp));
+  BOOST_TEST(describe(both, ShowOrigin::no).find("cluster.transport = \"tcp\"\n") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(hosts_that_cannot_be_are_refused) {

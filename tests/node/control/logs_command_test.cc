@@ -41,9 +41,10 @@ BOOST_AUTO_TEST_CASE(no_line_commands_the_terminal, *boost::unit_test::label("at
 
 BOOST_AUTO_TEST_CASE(what_is_no_number_is_refused_by_each_command) {
   const auto check = [](std::vector<std::string> arguments, const std::string& refusal) {
+    const std::string command = arguments.front();
     const auto result = TroupeRun(".", std::move(arguments)).finish();
     BOOST_TEST(result.status == 2);
-    BOOST_TEST(result.last() == "troupe: " + refusal + " (see troupe --help)");
+    BOOST_TEST(result.last() == "troupe: " + refusal + " (see troupe " + command + " --help)");
   };
   for (const std::string number : {"nan", "-nan", "inf", "-1", "0", "2s", ""}) {
     check({"status", "--timeout", number}, "--timeout: \"" + number + "\" is no number of seconds from 0.001 to 3600");

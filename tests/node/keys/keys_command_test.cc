@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(an_empty_text_grants_nothing) {
   (void)shell.keys({"init-cluster"});
   (void)shell.keys({"new-node", "guest", "--calls", "-"});
   const std::vector<std::string> refusal{
-      "troupe: --calls: the text is empty: \"*\" lets them call all functions, \"-\" none (see troupe --help)"};
+      "troupe: --calls: the text is empty: \"*\" lets them call all functions, \"-\" none (see troupe keys --help)"};
   shell.check({"grant", "guest", "--calls", ""}, 2, refusal);
   BOOST_TEST(shell.keys({"grant", "guest", "--calls="}).status == 2);
   shell.check({"new-node", "other", "--calls", ""}, 2, refusal);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named) {
               {"troupe: --until tomorrow: has no date such as 2027-01-31"});
   shell.check(
       {"new-node", "ps", "--until", ""}, 2,
-      {"troupe: --until: the text is empty: leave --until out for keys without a last day (see troupe --help)"});
+      {"troupe: --until: the text is empty: leave --until out for keys without a last day (see troupe keys --help)"});
   shell.check({"new-node", "ps", "--until", "2020-01-01"}, 1, {"troupe: --until 2020-01-01: this day is over"});
   (void)shell.keys({"new-node", "ps"});
   const std::string file = (shell.path() / "keys/nodes/ps.key").string();

@@ -158,8 +158,8 @@ BOOST_AUTO_TEST_CASE(triangles_keep_one_side_of_a_diagonal) {
 
 BOOST_AUTO_TEST_CASE(parts_that_there_are_not_are_named) {
   const Tensor x = zeros({4, 2});
-  expect_error<IndexError>("[narrow] 3 from 2 on, of 4", [&] { (void)narrow(x, 0, 2, 3); });
-  expect_error<IndexError>("[narrow] -1 from 0 on, of 4", [&] { (void)narrow(x, 0, 0, -1); });
+  expect_error<IndexError>("[narrow] length 3 from start 2 on, dimension 0 has 4", [&] { (void)narrow(x, 0, 2, 3); });
+  expect_error<IndexError>("[narrow] length -1 from start 0 on, dimension 0 has 4", [&] { (void)narrow(x, 0, 0, -1); });
   expect_error<ValueError>("[split] size below 1: 0", [&] { (void)split(x, 0); });
   expect_error<ShapeError>("[split_with_sizes] sizes (2, 3) for 4 parts", [&] { (void)split_with_sizes(x, {2, 3}); });
   expect_error<ShapeError>("[split_with_sizes] sizes (5, -1) for 4 parts", [&] { (void)split_with_sizes(x, {5, -1}); });

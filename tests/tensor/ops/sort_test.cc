@@ -77,8 +77,8 @@ BOOST_AUTO_TEST_CASE(topk_is_the_beginning_of_the_order) {
 }
 
 BOOST_AUTO_TEST_CASE(what_has_no_order_is_named) {
-  expect_error<ValueError>("[topk] 5 of 3", [] { (void)topk(zeros({3}), 5); });
-  expect_error<ValueError>("[topk] -1 of 3", [] { (void)topk(zeros({3}), -1); });
+  expect_error<ValueError>("[topk] k is 5, dimension 0 has 3", [] { (void)topk(zeros({3}), 5); });
+  expect_error<ValueError>("[topk] k is -1, dimension 0 has 3", [] { (void)topk(zeros({3}), -1); });
   expect_error<ShapeError>("[sort] dimension out of range: 1 of (3)", [] { (void)sort(zeros({3}), 1); });
   expect_error<TensorError>("[sort] tensor is undefined", [] { (void)sort(Tensor()); });
 }
