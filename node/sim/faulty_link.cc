@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <set>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "actors/sessions/session_header.h"
 #include "messages/all.h"
@@ -65,6 +69,24 @@ void FaultyLink::deliver() {
   }
 }
 
+namespace {
+
+/// Returns the names of the messages in a packet: its own, and those that ride on it. Pieces after the first name none.
+std::vector<std::string_view> names_in(const SessionHeader& header, const Frames& frames) {
+  if (header.part != Part::whole && header.part != Part::first) return {};
+  std::vector<std::size_t> places{header.part == Part::first ? 2U : 1U};
+  for (std::size_t rider = 1; rider <= header.riders; ++rider) places.push_back(frames.size() - rider * kRiderFrames);
+  std::vector<std::string_view> names;
+  for (const std::size_t place : places) {
+    const auto outside = msg::decode_header(frames.at(place));
+    if (const msg::MessageInfo* info = outside ? msg::find_info(outside.value().tag) : nullptr)
+      names.push_back(info->name);
+  }
+  return names;
+}
+
+}  // namespace
+
 FaultRules::FaultRules(std::vector<FaultRule> rules) : rules_(std::move(rules)) {
   std::set<std::string> seen;
   for (const FaultRule& rule : rules_) {
@@ -90,14 +112,18 @@ DecideFate FaultRules::decide() const {
     if (frames.empty()) return at_once;
     const auto header = decode_session_header(frames.front().bytes);
     if (!header || header.value().kind != SessionKind::data) return at_once;
-    // Pieces after the first do not name their message.
-    if (header.value().part != Part::whole && header.value().part != Part::first) return at_once;
-    const auto outside = msg::decode_header(frames[header.value().part == Part::first ? 2 : 1]);
-    const msg::MessageInfo* word = outside ? msg::find_info(outside.value().tag) : nullptr;
-    const auto rule = word == nullptr ? by_name.end() : by_name.find(word->name);
-    if (rule == by_name.end()) return at_once;
-    if (failed[{to, header.value().lane, header.value().number}]++ < rule->second.fail_first) return std::nullopt;
-    return rule->second.delay;
+    FaultRule both{};
+    bool is_named = false;
+    for (const std::string_view name : names_in(header.value(), frames)) {
+      const auto rule = by_name.find(name);
+      if (rule == by_name.end()) continue;
+      is_named = true;
+      both.fail_first = std::max(both.fail_first, rule->second.fail_first);
+      both.delay = std::max(both.delay, rule->second.delay);
+    }
+    if (!is_named) return at_once;
+    if (failed[{to, header.value().lane, header.value().number}]++ < both.fail_first) return std::nullopt;
+    return both.delay;
   };
 }
 

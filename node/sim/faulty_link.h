@@ -65,7 +65,8 @@ class FaultyLink final : public Link {
   std::thread thread_;
 };
 
-/// Faults for messages of one type.
+/// Faults for messages of one type. Those that share a packet with them have the same: it is lost while any of its
+/// messages is to be, and takes the longest delay.
 struct FaultRule {
   std::string message;                 ///< its name in WIRE.md: "Call", "RRefForked"
   int fail_first = 0;                  ///< the first so many transmissions of each message are lost

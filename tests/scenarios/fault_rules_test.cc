@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -14,6 +16,9 @@
 #include "actors/dist_autograd.h"
 #include "actors/references/references.h"
 #include "actors/rref.h"
+#include "actors/sessions/session_header.h"
+#include "messages/codec.h"
+#include "messages/rref.h"
 #include "node/sim/faulty_link.h"
 #include "tests/support/error_of.h"
 
@@ -97,6 +102,27 @@ BOOST_AUTO_TEST_CASE(no_rules_make_no_faults_and_rules_touch_only_what_they_name
   BOOST_TEST(kept.to_here(calls.trainer.with({.deadline = kPatient})) == 2);
   BOOST_TEST((error_of([&] { return calls.trainer.with({.deadline = 50ms}).rpc_sync("ps0", &next, 1); }).code ==
               ErrorCode::timeout));
+}
+
+// Notifications of references ride in the packets of other messages.
+BOOST_AUTO_TEST_CASE(rules_see_a_message_that_rides_in_the_packet_of_another, *label("X-02")) {
+  const Frames rider = msg::encode({}, msg::RRefForkAck{}).value();
+  const auto packet = [&](std::uint64_t number, std::uint8_t riders) {
+    Frames frames{encode(SessionHeader{.number = number, .riders = riders})};
+    std::ranges::copy(msg::encode({}, msg::RRefDeleted{}).value(), std::back_inserter(frames));
+    for (int i = 0; i < riders; ++i) std::ranges::copy(rider, std::back_inserter(frames));
+    return frames;
+  };
+  auto decide = FaultRules({{.message = "RRefForkAck", .fail_first = 2, .delay = 7ms}}).decide();
+  BOOST_TEST((decide("ps0", packet(1, 0)) == sim::Fate(0us)));
+  for (const std::uint8_t riders : {std::uint8_t{1}, std::uint8_t{3}}) {
+    for (int i = 0; i < 2; ++i) BOOST_TEST((decide("ps0", packet(riders, riders)) == std::nullopt));
+    BOOST_TEST((decide("ps0", packet(riders, riders)) == sim::Fate(7ms)));
+  }
+  auto both =
+      FaultRules({{.message = "RRefForkAck", .fail_first = 1}, {.message = "RRefDeleted", .delay = 3ms}}).decide();
+  BOOST_TEST((both("ps0", packet(1, 1)) == std::nullopt));
+  BOOST_TEST((both("ps0", packet(1, 1)) == sim::Fate(3ms)));
 }
 
 BOOST_AUTO_TEST_CASE(calls_with_references_succeed_though_each_notification_is_lost_three_times,
