@@ -128,7 +128,8 @@ void Rounds::begin(const Scope& scope) {
 
 RoundOutcome Rounds::run(MemberGradients& own, Presence presence) {
   RoundOutcome round;
-  if (!plan_) {
+  const bool is_planning = !plan_;
+  if (is_planning) {
     round.active = active_members(presence);
     if (round.active.empty()) return round;
     leader_ = round.active.front();
@@ -154,6 +155,7 @@ RoundOutcome Rounds::run(MemberGradients& own, Presence presence) {
   if (!end.failed.empty()) {
     const std::string why = own.failure_text().substr(0, kCauseMax);
     round.cause = gather_texts(*members_, scope_, why, kCauseMax).at(end.failed.front());
+    if (is_planning) plan_.reset();  // a failed pass does not tell which gradients are rows: all members know of it
     return round;
   }
   round.gradients.resize(parameters_.size());

@@ -47,9 +47,9 @@ struct RoundEnd {
   Tensor sum;                       ///< of the plan's last bucket, if it ends the round
 };
 
-/// One member's end. All members perform the same rounds in the same order. The first round fixes the plan: its
-/// gradients are summed after the pass, those of later rounds while it runs. A round of which an operation fails ends
-/// the collective. Not thread-safe: one round at a time. Its functions wait, in wait_point.h.
+/// One member's end. All members perform the same rounds in the same order. The first round that succeeds fixes the
+/// plan: gradients up to it are summed after the pass, those of later rounds while it runs. A round of which an
+/// operation fails ends the collective. Not thread-safe: one round at a time. Its functions wait, in wait_point.h.
 class Rounds {
  public:
   /// Operations of rounds are made through `scope`: each has its deadline.
@@ -95,7 +95,7 @@ class Rounds {
   const nn::NamedVariables parameters_;
   const nn::NamedVariables buffers_;
   const DataParallelOptions options_;
-  std::optional<BucketPlan> plan_;  // from the first round on
+  std::optional<BucketPlan> plan_;  // from the first round on that succeeds
   std::size_t leader_ = 0;
 };
 

@@ -107,6 +107,18 @@ BOOST_AUTO_TEST_CASE(a_failed_pass_tells_why_and_leaves_no_gradient) {
   BOOST_TEST(training.outcome.gradients.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_first_round_that_fails_fixes_no_plan) {
+  Training training(4);
+  const LeafGradient rows{{}, SparseTensor(from_values<std::int64_t>({1, 1}, {1, 2}), ones({2}), {4})};
+  static_cast<void>(training.round({}, Error{}));  // the pass fails before it reaches the table
+  BOOST_TEST(training.outcome.failed == Names{"trainer"}, boost::test_tools::per_element());
+  static_cast<void>(training.round(rows));
+  BOOST_TEST(training.outcome.gradients[0].rows.defined());
+  static_cast<void>(training.round(rows, Error{}));  // a later failure leaves the plan
+  BOOST_TEST(training.round(rows) == (Names{"all_gather", "all_gather", "all_gather", "all_reduce"}),
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_text_or_rows_that_a_member_cannot_have_are_refused_with_its_name) {
   const auto refusal = [](Training& training, const LeafGradient& gradient, std::optional<Error> failure) {
     try {
