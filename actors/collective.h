@@ -43,11 +43,12 @@ enum class ReduceOp : std::uint8_t {
 /// same bits. f16 and bf16 travel and are reduced as f32; the result is rounded once.
 ///
 /// All operations throw RemoteError: timeout, naming the operation and the members it waited for; peer_down, naming the
-/// member that died; shutting_down; cancelled, if the scope stopped or a member has left; bad_argument, if the
-/// operation does not accept the tensor, or, naming both operations, if members differ in operation, dtype or shape
-/// (every part names its sender's operation, so the check costs no extra message). An undefined tensor (TensorError)
-/// and a name that is no member's (std::invalid_argument) are refused before the operation begins: for the collective
-/// it was never called, and the others wait for the call that they expect.
+/// member that died; shutting_down; cancelled, if the scope stopped or a member has left; resource_exhausted, if a
+/// member has no memory for the result; bad_argument, if the operation does not accept the tensor, or, naming both
+/// operations, if members differ in operation, dtype or shape (every part names its sender's operation, so the check
+/// costs no extra message). An undefined tensor (TensorError) and a name that is no member's (std::invalid_argument)
+/// are refused before the operation begins: for the collective it was never called, and the others wait for the call
+/// that they expect.
 ///
 /// Thread rule: any thread may call any member. Operations run one after the other, in the order of the calls.
 class Collective {

@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "actors/collectives/collectives.h"
+#include "actors/core/guarded.h"
 #include "actors/core/node_core.h"
 #include "actors/core/strand.h"
 
@@ -211,7 +212,8 @@ struct Engine {
         context(std::make_shared<Context>(*member)),
         strand(member->node().future_home().executor, "collective") {}
 
-  /// Runs `body` in its turn, unless `value` is empty. Refuses a `value` that is not on the CPU.
+  /// Runs `body` in its turn, unless `value` is empty. Refuses a `value` that is not on the CPU. The body takes the
+  /// memory of the result: all members hear of it if there is none.
   void carry_out(const Scope& scope, std::uint64_t turn, const std::string& operation, const std::string& what,
                  const Tensor* value, const std::function<void()>& body) const {
     member->carry_out(scope, turn, operation, what, [&] {
@@ -261,27 +263,31 @@ struct Engine {
   [[nodiscard]] Tensor broadcast(const Scope& scope, std::uint64_t turn, const NodeName& from,
                                  const Tensor& value) const {
     const int root = rank_of("broadcast", from);
-    Tensor result = from == member->node().name() ? value.clone() : Tensor::empty(value.shape(), value.dtype());
+    const bool here = from == member->node().name();
+    Tensor result;
     const std::string what = description(fmt::format("broadcast from {}", from), value);
     carry_out(scope, turn, "broadcast", what, &value, [&] {
+      result = here ? value.clone() : Tensor::empty(value.shape(), value.dtype());
       gloo::BroadcastOptions options(context);
       options.setOutput(reinterpret_cast<std::uint8_t*>(result.mutable_bytes()), result.nbytes());
       options.setRoot(root);
       gloo::broadcast(options);
     });
-    return result;
+    return result.defined() ? result : value.clone();
   }
 
   [[nodiscard]] std::vector<Tensor> all_gather(const Scope& scope, std::uint64_t turn, const Tensor& value) const {
     const auto count = static_cast<std::int64_t>(member->names().size());
-    Tensor together = Tensor::empty({count, value.numel()}, value.dtype());
+    Tensor together;
     carry_out(scope, turn, "all_gather", description("all_gather", value), &value, [&] {
+      together = Tensor::empty({count, value.numel()}, value.dtype());
       const Tensor own = value.contiguous();
       gloo::AllgatherOptions options(context);
       options.setInput(reinterpret_cast<std::uint8_t*>(read_only(own)), own.nbytes());
       options.setOutput(reinterpret_cast<std::uint8_t*>(together.mutable_bytes()), together.nbytes());
       gloo::allgather(options);
     });
+    if (!together.defined()) together = Tensor::empty({count, 0}, value.dtype());
     std::vector<Tensor> values;
     for (std::int64_t i = 0; i < count; ++i) values.push_back(together.select(0, i).view(value.shape()));
     return values;
@@ -312,13 +318,18 @@ struct Engine {
 
   void carry_out_next() {
     const Later next = take_next();
-    next.carry_out(next.turn);
+    try {
+      next.carry_out(next.turn);
+    } catch (const std::exception&) {  // the strand would refuse the operation after this one
+      refuse(next, detail::failure_of_current_exception("collective"));
+    }
   }
 
-  void refuse_next(const Error& refused) {
-    const Later next = take_next();
-    member->fail(refused, CollectiveMember::Tell::others);
-    next.refuse(refused);
+  void refuse_next(const Error& refused) { refuse(take_next(), refused); }
+
+  void refuse(const Later& operation, const Error& why) const {
+    member->fail(why, CollectiveMember::Tell::others);
+    operation.refuse(why);
   }
 
   [[nodiscard]] Later take_next() {

@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "actors/core/guarded.h"
 #include "messages/schema.h"
 #include "messages/values.h"
 
@@ -66,8 +67,9 @@ void CollectiveMember::carry_out(const Scope& scope, std::uint64_t turn, const s
     }
   } catch (const RemoteError& refused) {
     fail(refused.error(), Tell::others);
-  } catch (const std::exception& exception) {
-    fail(error(ErrorCode::internal, node_->name(), exception.what()), Tell::others);
+  } catch (const std::exception&) {
+    Error why = failure_of_current_exception(operation);
+    fail(error(why.code, node_->name(), std::move(why.message)), Tell::others);
   }
   Lock lock(mutex_);
   if (failure_) throw RemoteError(failure_of(turn, operation));
