@@ -9,6 +9,7 @@
 #include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
 #include "autograd/custom_op.h"
+#include "autograd/rows_fn.h"
 #include "tensor/ops.h"
 
 namespace troupe::detail {
@@ -136,29 +137,51 @@ Tensor times(const Tensor& gradient, double scale) {
   return !gradient.defined() || scale == 1.0 ? gradient : gradient * scale;
 }
 
+namespace {
+
+/// What the gradient of a round gives one input of its operation: what was found times it, or itself.
+struct RoundPart {
+  Saved found;
+  bool is_itself = false;
+};
+
+/// Returns `zero` as a variable whose gradient g gives `leaf` g times `rows`, as rows.
+Variable zero_of_rows(const Tensor& zero, const Variable& leaf, const SparseTensor& rows) {
+  return record_rows(
+      "pipeline", zero, edges_of({&leaf}),
+      [indices = Saved(rows.indices()), values = Saved(rows.values()), shape = rows.shape()](
+          const Tensor& gradient, std::span<const Edge> /*needed*/) {
+        const SparseTensor scaled(indices.get(), times(values.get(), gradient.item()), shape);
+        return RowsFn::Applied{std::make_shared<const SparseTensor>(scaled.as_coalesced()), std::vector<Tensor>(1)};
+      });
+}
+
+}  // namespace
+
 Variable settle_stage_round(Scope& scope, const RRef<StageSeat>& seat, const RoundPlan& plan, const Tensor& zero) {
   const StageGradients sums = seat.local_value(scope)->rounds()->take(plan);
   for (const auto& reducer : sums.reducers) {
     scope.state().node->contexts().attach(*scope.state().context, reducer);
   }
-  std::vector<Variable> leaves;
-  std::vector<Saved> found;
-  for (const auto& [leaf, gradient] : sums.gradients) {
-    leaves.push_back(leaf);
-    found.emplace_back(gradient);
+  std::vector<Variable> ends;
+  std::vector<RoundPart> parts;
+  for (const Variable& leaf : sums.gradients.leaves()) {
+    const SparseTensor rows = sums.gradients.sparse_of(leaf);
+    ends.push_back(rows.defined() ? zero_of_rows(zero, leaf, rows) : leaf);
+    parts.push_back(rows.defined() ? RoundPart{{}, true} : RoundPart{Saved(sums.gradients.of(leaf))});
   }
-  if (leaves.empty() && !sums.reducers.empty()) {  // the pass must come here all the same: other members wait for it
-    leaves.emplace_back(zero, RequiresGrad::yes);
-    found.emplace_back();
+  if (ends.empty() && !sums.reducers.empty()) {  // the pass must come here all the same: other members wait for it
+    ends.emplace_back(zero, RequiresGrad::yes);
+    parts.emplace_back();
   }
-  return custom_op("pipeline", zero, leaves,
-                   [found = std::move(found)](const Tensor& gradient, std::span<const Edge> needed) {
+  return custom_op("pipeline", zero, ends,
+                   [parts = std::move(parts)](const Tensor& gradient, std::span<const Edge> needed) {
                      const double scale = gradient.item();
-                     std::vector<Tensor> scaled(found.size());
-                     for (std::size_t i = 0; i < found.size(); ++i) {
-                       if (needed[i]) scaled[i] = times(found[i].get(), scale);
+                     std::vector<Tensor> given(parts.size());
+                     for (std::size_t i = 0; i < parts.size(); ++i) {
+                       if (needed[i]) given[i] = parts[i].is_itself ? gradient : times(parts[i].found.get(), scale);
                      }
-                     return scaled;
+                     return given;
                    });
 }
 
