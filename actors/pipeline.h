@@ -117,7 +117,7 @@ class Pipeline<R(P...)> {
   /// Runs forward and backward of a batch, each micro-batch in a context of its own, by the options' schedule. Returns
   /// the loss, a variable in the context of `scope`: its backward pass adds the sums over the micro-batches, in reverse
   /// order, to that context's gradients, so that a step may follow. A pass that starts with another gradient than 1
-  /// scales the sums.
+  /// scales the sums. Hooks of leaves run in that pass, once for the batch: on the sums.
   ///
   /// `inputs` is the one input, or a tuple of all. `loss` is a function that the nodes serve (or an operation) and runs
   /// on the last stage's node: it maps a stage's result and a part of each of `targets`, which are split as inputs are,

@@ -84,7 +84,8 @@ class GraphTask {
   /// Which hooks the pass calls at the vertices that a mark() adds.
   enum class Hooks : std::uint8_t {
     as_registered,
-    none,  ///< also none that is registered meanwhile: for a caller that has seen that there are none
+    of_operations,  ///< all but those of leaves: for a caller whose own pass runs these on sums of gradients
+    none,           ///< also none that is registered meanwhile: for a caller that has seen that there are none
   };
 
   GraphTask();

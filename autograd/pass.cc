@@ -17,6 +17,11 @@ bool any_defined(std::span<const Tensor> gradients) {
 
 bool is_own(const Tensor& x) { return x.is_contiguous() && x.storage().handle_count() <= 1; }
 
+bool has_hooks_in(GraphTask::Hooks which, VertexKind kind) {
+  return which == GraphTask::Hooks::as_registered ||
+         (which == GraphTask::Hooks::of_operations && kind != VertexKind::leaf);
+}
+
 bool fits(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && a.dtype() == b.dtype() && a.device() == b.device();
 }
@@ -87,7 +92,7 @@ Pass::Recvs Pass::close_over(const std::shared_ptr<const GradFn>& start, GraphTa
       vertex.goes_on = false;
       return;
     }
-    const VertexNotes* notes = hooks == GraphTask::Hooks::none ? nullptr : fn->notes_if_any();
+    const VertexNotes* notes = has_hooks_in(hooks, fn->kind()) ? fn->notes_if_any() : nullptr;
     if (notes != nullptr) vertex.hooks = notes->hooks.snapshot();
     to_visit.push_back(fn.get());
     if (fn->kind() == VertexKind::recv) reached.push_back(std::static_pointer_cast<const RecvFn>(fn));

@@ -14,9 +14,8 @@ namespace troupe::detail {
 /// Takes part in every pass of the contexts to which it is attached. Of each pass it gets `begin`, then any number of
 /// `found`, then one `finish` or `fail`, or both in this order.
 ///
-/// Threads: `begin`, `finish`, `fail` and `diverts` are called in the turn of the context's actor and do not block.
-/// `found` is called on the pool, never at the same time for one pass, but maybe at the same time as `fail` or after
-/// it.
+/// Threads: `found` is called on the pool, never at the same time for one pass, but maybe at the same time as `fail` or
+/// after it. All others are called in the turn of the context's actor and do not block.
 class GradientReducer {
  public:
   /// Takes what the pass adds to the context on this node. Called once, on any thread.
@@ -39,6 +38,10 @@ class GradientReducer {
   /// `later` is about to be attached after this reducer. Returns true if this reducer keeps `later` for the passes of
   /// another context: then it is not attached.
   [[nodiscard]] virtual bool diverts(const std::shared_ptr<GradientReducer>& /*later*/) { return false; }
+
+  /// Returns whether no hook of a leaf of this node runs in the context's passes: the gradients go on to another pass,
+  /// which runs them. The same during a pass.
+  [[nodiscard]] virtual bool defers_leaf_hooks() const { return false; }
 };
 
 }  // namespace troupe::detail

@@ -112,6 +112,8 @@ void GraphWork::add_mark(MarkGraph& mark) {
   }
   // A hook that another thread registers from now on is too late for this pass: it must not run on this thread.
   if (is_safe_) mark.hooks = GraphTask::Hooks::none;
+  else if (std::ranges::any_of(reducers, &GradientReducer::defers_leaf_hooks))
+    mark.hooks = GraphTask::Hooks::of_operations;
 }
 
 void GraphWork::add_mark(const GradFn& start) {

@@ -45,6 +45,7 @@ class MicroBatchReducer final : public GradientReducer {
     diverted_.push_back(later);
     return true;
   }
+  [[nodiscard]] bool defers_leaf_hooks() const override { return open_; }
 
  private:
   const std::shared_ptr<StageRounds> rounds_;

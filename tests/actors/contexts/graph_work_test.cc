@@ -2,6 +2,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "autograd/checkpoint.h"
 #include "autograd/custom_op.h"
 #include "autograd/ops.h"
@@ -27,6 +32,15 @@ class Ignoring final : public GradientReducer {
   void found(const PassId&, const Variable&, const Tensor&, const SparseTensor&) override {}
   void finish(const PassId&, Gradients, Done) override {}
   void fail(const PassId&, const Error&) override {}
+};
+
+class Deferring final : public GradientReducer {
+ public:
+  void begin(const PassId&) override {}
+  void found(const PassId&, const Variable&, const Tensor&, const SparseTensor&) override {}
+  void finish(const PassId&, Gradients, Done) override {}
+  void fail(const PassId&, const Error&) override {}
+  [[nodiscard]] bool defers_leaf_hooks() const override { return true; }
 };
 
 class NoSink final : public GradientSink {
@@ -124,6 +138,27 @@ BOOST_AUTO_TEST_CASE(hook_that_comes_after_short_steps_were_found_to_be_short_is
     BOOST_TEST(!work.failure.has_value(), (work.failure ? work.failure->text() : ""));
     BOOST_TEST(work.finished);
     BOOST_TEST(calls == (is_long ? 1 : 0));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(reducer_that_defers_hooks_of_leaves_leaves_those_of_operations) {
+  const Variable leaf(ones({2}), RequiresGrad::yes);
+  const Variable middle = tanh(leaf);
+  const Variable root = sum(middle);
+  std::vector<std::string> calls;
+  static_cast<void>(leaf.register_hook([&](const Tensor&) { calls.emplace_back("leaf"); }));
+  static_cast<void>(leaf.register_post_accumulate_grad_hook([&](auto&&...) { calls.emplace_back("end"); }));
+  static_cast<void>(middle.register_hook([&](const Tensor&) { calls.emplace_back("operation"); }));
+  using Calls = std::vector<std::string>;
+  for (const bool defers : {false, true}) {
+    GraphWork work;
+    if (defers) work.reducers = {std::make_shared<Ignoring>(), std::make_shared<Deferring>()};
+    work.add(MarkGraph{{}, {root}, std::vector<BoundaryId>{}});
+    work.add(StartRoots{{root}});
+    NoSink sink;
+    work.run(sink);
+    BOOST_TEST(work.gradients.of(leaf).defined());
+    BOOST_TEST(std::exchange(calls, {}) == (defers ? Calls{"operation"} : Calls{"operation", "leaf", "end"}));
   }
 }
 

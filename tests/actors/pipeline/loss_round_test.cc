@@ -3,7 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "actors/dist_autograd.h"
@@ -31,13 +33,46 @@ class RowsStage final : public nn::Module {
   Variable table_;
 };
 
+/// x * weight. The weight has hooks, which halve its gradient and clip it to 2.5.
+class HookedStage final : public nn::Module {
+ public:
+  HookedStage() : weight_(add_parameter("weight", ones({1}))) {
+    weight_.register_hook([this](const Tensor& gradient) {
+      ++clips_;
+      return clamp(gradient * 0.5, -2.5, 2.5);
+    });
+    weight_.register_post_accumulate_grad_hook([this](const Variable&, const Tensor& gradient) {
+      ++ends_;
+      last_ = gradient.item();
+    });
+  }
+
+  [[nodiscard]] Variable forward(const Variable& x) { return x * weight_; }
+
+  /// Returns how often each hook was called, and the gradient that the last one has seen.
+  [[nodiscard]] std::tuple<std::int64_t, std::int64_t, double> seen() const { return {clips_, ends_, last_}; }
+
+ private:
+  Variable weight_;
+  std::atomic<std::int64_t> clips_{0};
+  std::atomic<std::int64_t> ends_{0};
+  std::atomic<double> last_{0.0};
+};
+
+constexpr auto hooked_stage = stage_class<HookedStage>;
 constexpr auto rows_stage = stage_class<RowsStage>;
 
 /// Different for every row, with no rounding.
 Variable weighted_sum(const Variable& rows, const Tensor& weights) { return sum(rows * weights); }
+Variable sum_of_rows_of(const Variable& result) { return sum(result); }
 
 struct LossNodes {
-  LocalCluster cluster{{"driver", "p1", "p2"}, {{"RowsStage", rows_stage}, {"weighted_sum", &weighted_sum}}};
+  LocalCluster cluster{{"driver", "p1", "p2"},
+                       {{"RowsStage", rows_stage},
+                        {"HookedStage", hooked_stage},
+                        {"HookedStage::seen", &HookedStage::seen},
+                        {"sum_of_rows_of", &sum_of_rows_of},
+                        {"weighted_sum", &weighted_sum}}};
   Node& driver = cluster.node("driver");
 };
 
@@ -64,6 +99,19 @@ BOOST_AUTO_TEST_CASE(gradients_that_are_rows_stay_rows_and_are_those_of_forward)
   BOOST_TEST(found[0].count() == 4);
   BOOST_TEST(same_bytes(found[1].indices(), found[0].indices()));
   BOOST_TEST(same_bytes(found[1].values(), found[0].values()));
+}
+
+// 10, -3 and -1 of the micro-batches are 6, a half of it 3.
+BOOST_AUTO_TEST_CASE(hooks_of_a_leaf_run_once_for_a_round_on_the_sum_of_its_gradients) {
+  const RemoteModule stage(driver, "p1", hooked_stage);
+  const Pipeline net(driver, {stage}, {.chunks = 3, .loss_of = LossOf::sum});
+  const Tensor x = from_values<float>({10.0F, -3.0F, -1.0F}, {3, 1});
+  for (std::int64_t step = 1; step <= 2; ++step) {
+    const DistContext ctx(driver);
+    backward(ctx, net.loss(ctx, x, &sum_of_rows_of));
+    BOOST_TEST(ctx.grad(stage.remote_parameters(driver).front()).item() == 2.5);
+    BOOST_TEST((stage.module_rref().rpc_sync(driver, &HookedStage::seen) == std::tuple(step, step, 2.5)));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
