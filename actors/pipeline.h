@@ -121,7 +121,8 @@ class Pipeline<R(P...)> {
   ///
   /// `inputs` is the one input, or a tuple of all. `loss` is a function that the nodes serve (or an operation) and runs
   /// on the last stage's node: it maps a stage's result and a part of each of `targets`, which are split as inputs are,
-  /// to a Variable of no dimension. The batch's loss is their mean or sum, see LossOf.
+  /// to a Variable of no dimension. The batch's loss is their mean or sum, see LossOf. Variables in inputs and targets
+  /// may require a gradient, and get it in that pass.
   ///
   /// When this returns, all gradients are computed, whether or not a backward pass follows. A stage keeps one set of
   /// its parameters' gradients per micro-batch until then. Throws as forward; std::logic_error if the scope has no
@@ -170,10 +171,12 @@ Variable Pipeline<R(P...)>::loss(const Scope& scope, Inputs&& inputs, const Loss
       return split_inputs(std::forward<Inputs>(inputs));
     }
   }();
-  const auto parts = detail::split_targets(split, std::forward<Targets>(targets)...);
+  std::vector<detail::InputWithGradient> of_targets;
+  const auto parts = detail::cut_targets(split, of_targets, std::forward<Targets>(targets)...);
   detail::LossRound round;
   round.sizes = split.sizes();
   round.inputs = split.cut_references(scope, round.with_gradient);
+  round.with_gradient.insert(round.with_gradient.end(), of_targets.begin(), of_targets.end());
   round.loss = [&](const Scope& own, const detail::AnyRRef& results, std::size_t i) -> RRef<Variable> {
     return std::apply([&](const auto&... part) { return results.as<R>().remote(own, loss, part[i]...); }, parts);
   };

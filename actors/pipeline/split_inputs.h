@@ -66,6 +66,30 @@ template <class P>
   return std::vector<P>(sizes.size(), input.value);
 }
 
+/// Returns the values of one argument for micro-batches that have contexts of their own: Variables in it that require a
+/// gradient are cut, and added to `cut`.
+template <class P>
+[[nodiscard]] std::vector<P> cut_one(const GivenInput<P>& input, const std::vector<std::int64_t>& sizes,
+                                     std::vector<InputWithGradient>& cut) {
+  const NoGradGuard without_slices;
+  std::vector<P> parts = split_one(input, sizes);
+  const std::size_t first = cut.size();
+  P whole = input.value;
+  std::vector<bool> is_cut;
+  visit_variables(whole, [&](const Variable& one) {
+    is_cut.push_back(one.requires_grad());
+    if (is_cut.back()) cut.push_back(cut_input(one, input.is_split, sizes));
+  });
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    std::size_t place = 0;
+    std::size_t next = first;
+    visit_variables(parts[i], [&](Variable& one) {
+      if (is_cut[place++]) one = cut[next++].parts[i];
+    });
+  }
+  return parts;
+}
+
 /// Adds the rows of the arguments that are split. `what`: "input", "target".
 template <class... P>
 void add_rows(BatchRows& rows, const std::string& what, const GivenInput<P>&... inputs) {
@@ -116,18 +140,9 @@ class SplitInputs {
   /// As references, for micro-batches that have contexts of their own: Variables that require a gradient are cut, and
   /// listed in `cut`.
   [[nodiscard]] std::vector<AnyRRef> cut_references(const Scope& scope, std::vector<InputWithGradient>& cut) const {
-    const auto parts_without_graph = [&]<class T>(const GivenInput<T>& input) {
-      if constexpr (std::is_same_v<T, Variable>) {
-        if (input.value.defined() && input.value.requires_grad()) {
-          cut.push_back(cut_input(input.value, input.is_split, sizes_));
-          return cut.back().parts;
-        }
-      }
-      return split_one(input, sizes_);
-    };
     return made(
         scope,
-        std::apply([&](const auto&... input) { return std::tuple<std::vector<P>...>{parts_without_graph(input)...}; },
+        std::apply([&](const auto&... input) { return std::tuple<std::vector<P>...>{cut_one(input, sizes_, cut)...}; },
                    given_));
   }
 
@@ -163,13 +178,15 @@ struct ValueIn<NoChunk<T>> {
   using Type = T;
 };
 
-/// Returns the parts of each target, a vector per target. They have the rows of the inputs.
+/// Returns the parts of each target, a vector per target. They have the rows of the inputs. Variables that require a
+/// gradient are cut, and added to `cut`.
 template <class... P, class... Targets>
-[[nodiscard]] auto split_targets(const SplitInputs<P...>& inputs, Targets&&... targets) {
+[[nodiscard]] auto cut_targets(const SplitInputs<P...>& inputs, std::vector<InputWithGradient>& cut,
+                               Targets&&... targets) {
   return [&]<class... T>(const GivenInput<T>&... given) {
     BatchRows rows = inputs.rows();
     add_rows(rows, "target", given...);
-    return std::tuple<std::vector<T>...>{split_one(given, inputs.sizes())...};
+    return std::tuple<std::vector<T>...>{cut_one(given, inputs.sizes(), cut)...};
   }(GivenInput<typename ValueIn<std::decay_t<Targets>>::Type>(std::forward<Targets>(targets))...);
 }
 

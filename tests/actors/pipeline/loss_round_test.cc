@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -59,6 +60,24 @@ class HookedStage final : public nn::Module {
   std::atomic<double> last_{0.0};
 };
 
+/// x times factors that may be there.
+class FactorsStage final : public nn::Module {
+ public:
+  FactorsStage() : weight_(add_parameter("weight", ones({2}))) {}
+
+  [[nodiscard]] Variable forward(const Variable& x, const std::optional<Variable>& factor,
+                                 const std::vector<Variable>& more) {
+    Variable result = x * weight_;
+    if (factor) result = result * *factor;
+    for (const Variable& one : more) result = result * one;
+    return result;
+  }
+
+ private:
+  Variable weight_;
+};
+
+constexpr auto factors_stage = stage_class<FactorsStage>;
 constexpr auto hooked_stage = stage_class<HookedStage>;
 constexpr auto rows_stage = stage_class<RowsStage>;
 
@@ -66,9 +85,13 @@ constexpr auto rows_stage = stage_class<RowsStage>;
 Variable weighted_sum(const Variable& rows, const Tensor& weights) { return sum(rows * weights); }
 Variable sum_of_rows_of(const Variable& result) { return sum(result); }
 
+Variable weighted_by_variable(const Variable& result, const Variable& weights) { return sum(result * weights); }
+
 struct LossNodes {
   LocalCluster cluster{{"driver", "p1", "p2"},
                        {{"RowsStage", rows_stage},
+                        {"FactorsStage", factors_stage},
+                        {"weighted_by_variable", &weighted_by_variable},
                         {"HookedStage", hooked_stage},
                         {"HookedStage::seen", &HookedStage::seen},
                         {"sum_of_rows_of", &sum_of_rows_of},
@@ -112,6 +135,33 @@ BOOST_AUTO_TEST_CASE(hooks_of_a_leaf_run_once_for_a_round_on_the_sum_of_its_grad
     BOOST_TEST(ctx.grad(stage.remote_parameters(driver).front()).item() == 2.5);
     BOOST_TEST((stage.module_rref().rpc_sync(driver, &HookedStage::seen) == std::tuple(step, step, 2.5)));
   }
+}
+
+BOOST_AUTO_TEST_CASE(inputs_and_targets_with_a_graph_on_the_driver_get_the_gradients_of_forward) {
+  using Factors = std::vector<Variable>;
+  const RemoteModule stage(driver, "p1", factors_stage);
+  const Pipeline<Variable(Variable, std::optional<Variable>, Factors)> net(driver, {stage},
+                                                                           {.chunks = 3, .loss_of = LossOf::sum});
+  std::vector<std::vector<Tensor>> found;
+  for (const bool by_loss : {false, true}) {
+    const auto leaf = [](double value, const Shape& shape) { return Variable(full(shape, value), RequiresGrad::yes); };
+    const Variable x = leaf(2.0, {6, 2});
+    const Variable factor = leaf(3.0, {6, 2});
+    const Variable more = leaf(5.0, {2});
+    const Variable target = leaf(0.5, {6, 2});
+    const DistContext ctx(driver);
+    const Factors factors{more * 2.0, Variable(full({2}, 0.25)), more};
+    backward(ctx, by_loss ? net.loss(ctx, std::tuple(x, std::optional(factor * factor), factors), &weighted_by_variable,
+                                     target * kRowWeights)
+                          : weighted_by_variable(net.forward(ctx, x, std::optional(factor * factor), factors),
+                                                 target * kRowWeights));
+    found.emplace_back();
+    for (const Variable& one : {x, factor, more, target}) {
+      found.back().push_back(ctx.grad(one));
+      BOOST_TEST_REQUIRE(found.back().back().defined());
+    }
+  }
+  for (std::size_t i = 0; i < found[0].size(); ++i) BOOST_TEST(same_bytes(found[1][i], found[0][i]), "leaf " << i);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
