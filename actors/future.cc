@@ -109,23 +109,24 @@ void FutureCore::publish() {
     callbacks.swap(callbacks_);
   }
   done_.signal();
-  for (const auto& callback : callbacks) run_on_pool(callback);
+  for (auto& callback : callbacks) run_on_pool(std::move(callback));
 }
 
 void FutureCore::on_done(Callback function) {
-  const auto callback = std::make_shared<Callback>(std::move(function));
+  auto callback = std::make_shared<Callback>(std::move(function));
   {
     std::lock_guard lock(mutex_);
     if (!published_) {
-      callbacks_.push_back(callback);
+      callbacks_.push_back(std::move(callback));
       return;
     }
   }
-  run_on_pool(callback);
+  run_on_pool(std::move(callback));
 }
 
-/// Without memory the callback is refused here: whoever completes a future has done so.
-void FutureCore::run_on_pool(const std::shared_ptr<Callback>& callback) noexcept {
+/// Without memory the callback is refused here: whoever completes a future has done so. Otherwise only the job owns it
+/// from then on: what it captured may wait when it is destroyed, which the thread that completes the future must not.
+void FutureCore::run_on_pool(std::shared_ptr<Callback> callback) noexcept {
   Job job;
   try {
     job = {.label = "then",
@@ -134,6 +135,7 @@ void FutureCore::run_on_pool(const std::shared_ptr<Callback>& callback) noexcept
   } catch (const std::bad_alloc&) {
     return refuse(callback, failure_of_current_exception("then"));
   }
+  callback.reset();
   std::ignore = home_.executor->submit(std::move(job));
 }
 

@@ -1,8 +1,8 @@
 // A value that will exist later, or the Error that explains why it will not. Completed exactly once.
 //
 // Thread rule: any thread may call any member of Future and Promise. `get` blocks in the runtime's one wait
-// (wait_point.h), so a waiting pool thread lends its place to another function. Callbacks of `then` run on the node's
-// pool, never on the thread that completes the future.
+// (wait_point.h), so a waiting pool thread lends its place to another function. Callbacks of `then` run and end, with
+// all that they captured, on the node's pool, never on the thread that completes the future.
 #pragma once
 
 #include <functional>
@@ -108,7 +108,7 @@ class FutureCore {
   void decoding_ended() { decoded_.signal(); }
 
  private:
-  void run_on_pool(const std::shared_ptr<Callback>& callback) noexcept;
+  void run_on_pool(std::shared_ptr<Callback> callback) noexcept;
   static void refuse(const std::shared_ptr<Callback>& callback, const Error& why);
 
   const FutureHome home_;

@@ -176,6 +176,43 @@ BOOST_AUTO_TEST_CASE(callbacks_run_on_the_executor_never_where_the_future_comple
   BOOST_TEST(after.get() == 5);
 }
 
+/// Runs each job on a thread of its own, which has ended before `submit` returns.
+class EndsFirst final : public Executor {
+ public:
+  std::optional<Error> take(Job& job) override {
+    std::thread([own = std::move(job)]() mutable { std::exchange(own, {}).run(); }).join();
+    return std::nullopt;
+  }
+  std::vector<RunningJob> running() const override { return {}; }
+  std::size_t unfinished() const override { return 0; }
+  std::vector<RunningJob> stop(TimePoint) override { return {}; }
+};
+
+/// Notes the thread that destroys it.
+struct NotesEnd {
+  explicit NotesEnd(std::thread::id& thread) : ended_on(thread) {}
+  ~NotesEnd() { ended_on = std::this_thread::get_id(); }
+  NotesEnd(const NotesEnd&) = delete;
+  NotesEnd& operator=(const NotesEnd&) = delete;
+  std::thread::id& ended_on;
+};
+
+// Its destructor may wait for an answer that only the thread which completes the future can receive.
+BOOST_AUTO_TEST_CASE(what_a_callback_captured_ends_on_the_executor_never_where_the_future_completes) {
+  home.executor = std::make_shared<EndsFirst>();
+  for (const bool completes_first : {false, true}) {
+    std::thread::id ended_on;
+    const Promise<int> promise(home);
+    if (completes_first) promise.complete(1);
+    const Future<int> next =
+        promise.future().then([captured = std::make_shared<NotesEnd>(ended_on)](int value) { return value; });
+    if (!completes_first) promise.complete(1);
+    BOOST_TEST(next.get() == 1);
+    BOOST_TEST((ended_on != std::thread::id()));
+    BOOST_TEST((ended_on != std::this_thread::get_id()), "completes first: " << completes_first);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(executor_that_refuses_fails_the_child_with_its_error) {
   const Promise<int> promise(home);
   const Future<int> child = promise.future().then([](int value) { return value; });
