@@ -7,7 +7,8 @@
 // The function is a coroutine on its node's pool. It is at most `ahead` elements ahead of the reader, and is destroyed,
 // where it stands, with the last copy of the stream. It waits with `get`, not co_await. Its parameters and its Scope
 // live as long as it does. Its calls through that Scope are cancelled when the stream is dropped. Each may take as long
-// as the call that started it, or as `scope.with({.deadline = ...})` says.
+// as the call that started it, or as `scope.with({.deadline = ...})` says. A guard that it holds over a co_yield, as a
+// NoGradGuard, acts for all elements that follow, and only in the function.
 #pragma once
 
 #include <coroutine>
@@ -22,6 +23,7 @@
 #include <utility>
 
 #include "actors/rref.h"
+#include "autograd/frame_guards.h"
 
 namespace troupe {
 
@@ -40,7 +42,7 @@ class StreamSource {
   explicit StreamSource(std::coroutine_handle<StreamBody<T>> frame) : frame_(frame) {}
   ~StreamSource() {
     stop();
-    frame_.destroy();
+    frame_.promise().guards.destroy(frame_);
   }
   StreamSource(const StreamSource&) = delete;
   StreamSource& operator=(const StreamSource&) = delete;
@@ -48,7 +50,7 @@ class StreamSource {
   /// Runs the function up to its next element, unless it has ended. Throws an exception of the function, once.
   void advance() {
     element().reset();
-    if (!frame_.done()) frame_.resume();
+    if (!frame_.done()) frame_.promise().guards.resume(frame_);
   }
 
   /// The last element made; nullopt after the end.
@@ -81,6 +83,7 @@ template <class T>
 class StreamBody {
  public:
   std::optional<T> element;
+  FrameGuards guards;
 
   Stream<T> get_return_object() {
     return Stream<T>(std::make_shared<StreamSource<T>>(std::coroutine_handle<StreamBody>::from_promise(*this)));
@@ -89,6 +92,7 @@ class StreamBody {
   std::suspend_always final_suspend() noexcept { return {}; }
   std::suspend_always yield_value(T value) {
     element.emplace(std::move(value));
+    guards.keep();
     return {};
   }
   void return_void() noexcept {}

@@ -10,10 +10,10 @@
 namespace troupe::detail {
 namespace {
 
-void run_part(const TaskPlace& place, std::coroutine_handle<> frame) {
+void run_part(const TaskPlace& place, std::coroutine_handle<> frame, FrameGuards& guards) {
   std::optional<CallPathGuard> vertices;
   if (place.scope) vertices.emplace(place.scope->path, place.scope->counters->next_vertex);
-  place.turn ? place.turn->run([frame] { frame.resume(); }) : frame.resume();
+  place.turn ? place.turn->run([frame, &guards] { guards.resume(frame); }) : guards.resume(frame);
 }
 
 }  // namespace
@@ -21,15 +21,15 @@ void run_part(const TaskPlace& place, std::coroutine_handle<> frame) {
 TaskPlace place_of(const Scope& scope) { return {scope.state().node->future_home(), scope.shared_state(), nullptr}; }
 
 void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, WaitingTurn turn,
-                  std::coroutine_handle<> frame, std::function<void(const Error& why)> refused) {
+                  std::coroutine_handle<> frame, FrameGuards& guards, std::function<void(const Error& why)> refused) {
   if (place->turn && turn == WaitingTurn::given_up) place->turn->give_up();
-  future.on_done([place = std::move(place), frame, refused = std::move(refused)](const Error* error) {
+  future.on_done([place = std::move(place), frame, &guards, refused = std::move(refused)](const Error* error) {
     if (error != nullptr) return refused(*error);
-    if (!place->turn) return run_part(*place, frame);
-    place->turn->take_again([place, frame, refused] {
+    if (!place->turn) return run_part(*place, frame, guards);
+    place->turn->take_again([place, frame, &guards, refused] {
       const msg::Priority priority = place->scope ? place->scope->priority : msg::Priority::normal;
-      std::ignore =
-          place->home.executor->submit({"task", [place, frame] { run_part(*place, frame); }, priority, refused});
+      std::ignore = place->home.executor->submit(
+          {"task", [place, frame, &guards] { run_part(*place, frame, guards); }, priority, refused});
     });
   });
 }

@@ -7,7 +7,8 @@
 //   }
 //
 // Registered and called like any function; its caller gets the Tensor. Between two waits a task runs on one pool
-// thread; after a wait it may continue on another. Reference parameters stay valid until the task is done.
+// thread; after a wait it may continue on another. Reference parameters stay valid until the task is done. A guard that
+// it holds over a wait, as a NoGradGuard, acts wherever it continues, also in a task that it awaits, and nowhere else.
 #pragma once
 
 #include <coroutine>
@@ -20,6 +21,7 @@
 
 #include "actors/calls/scope_state.h"
 #include "actors/future.h"
+#include "autograd/frame_guards.h"
 
 namespace troupe {
 
@@ -54,10 +56,10 @@ enum class WaitingTurn : std::uint8_t {
   passed_on,  ///< the awaited task, which runs in the same place, has the turn and passes it back when it is done
 };
 
-/// Runs `frame` on the pool once `future` is done. If the pool has stopped, calls `refused` instead, on the caller's
-/// thread.
+/// Runs `frame`, which has these guards, on the pool once `future` is done. If the pool has stopped, calls `refused`
+/// instead, on the caller's thread.
 void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, WaitingTurn turn,
-                  std::coroutine_handle<> frame, std::function<void(const Error& why)> refused);
+                  std::coroutine_handle<> frame, FrameGuards& guards, std::function<void(const Error& why)> refused);
 
 template <class T>
 class TaskResult;
@@ -91,11 +93,12 @@ class TaskPromise {
     }
   }
 
-  Future<T> start(std::shared_ptr<const TaskPlace> place, std::coroutine_handle<> frame) {
+  Future<T> start(std::shared_ptr<const TaskPlace> place, const FrameGuards& guards, std::coroutine_handle<> frame) {
     place_ = std::move(place);
+    guards_ = guards;
     promise_.emplace(place_->home);
     Future<T> future = promise_->future();
-    frame.resume();
+    guards_.resume(frame);
     return future;
   }
 
@@ -110,7 +113,8 @@ class TaskPromise {
       void await_suspend(std::coroutine_handle<> frame) {
         // After resume_after the frame may run on another thread and end: this function must not touch it again.
         const std::shared_ptr<FutureState<Stored<U>>> state = future.shared_state();
-        resume_after(*state, promise.place_, turn, frame,
+        promise.guards_.keep();
+        resume_after(*state, promise.place_, turn, frame, promise.guards_,
                      [&promise = promise, frame](const Error& why) { promise.abandon(why, frame); });
       }
       U await_resume() const { return future.get(); }
@@ -118,10 +122,11 @@ class TaskPromise {
     return Wait{std::move(future), *this, turn};
   }
 
-  /// `co_await task`: starts the task on this thread, in the same place.
+  /// `co_await task`: starts the task on this thread, in the same place and under the same guards.
   template <class U>
   auto await_transform(Task<U> task) {
-    return await_transform(std::move(task).start_in(place_), WaitingTurn::passed_on);
+    guards_.keep();
+    return await_transform(std::move(task).start_in(place_, guards_), WaitingTurn::passed_on);
   }
 
  protected:
@@ -141,12 +146,13 @@ class TaskPromise {
     const Error error = why;  // of a future that may be one of the locals
     const auto place = std::move(place_);
     const Promise<T> promise = *std::move(promise_);
-    frame.destroy();
+    guards_.destroy(frame);
     promise.complete(error);
   }
 
   std::shared_ptr<const TaskPlace> place_;
   std::optional<Promise<T>> promise_;
+  FrameGuards guards_;
 };
 
 template <class T>
@@ -186,15 +192,21 @@ class [[nodiscard]] Task {
   }
 
   /// Runs the task on this thread up to its first wait. REQUIRES: what the task refers to lives until the future is
-  /// done. If the node stops before, the future fails with shutting_down.
+  /// done. If the node stops before, the future fails with shutting_down. Of this thread's guards only whether
+  /// operations are recorded applies to the task, in all its parts.
   Future<T> start(const Scope& scope) && {
     return std::move(*this).start_in(std::make_shared<detail::TaskPlace>(detail::place_of(scope)));
   }
 
   Future<T> start_in(std::shared_ptr<const detail::TaskPlace> place) && {
+    return std::move(*this).start_in(std::move(place), detail::FrameGuards());
+  }
+
+  /// REQUIRES: the guards that `guards` has last until the task is done.
+  Future<T> start_in(std::shared_ptr<const detail::TaskPlace> place, const detail::FrameGuards& guards) && {
     const auto frame = std::exchange(frame_, nullptr);
     if (!frame) throw std::logic_error("[Task] started twice, or moved from");
-    return frame.promise().start(std::move(place), frame);
+    return frame.promise().start(std::move(place), guards, frame);
   }
 
  private:

@@ -125,6 +125,10 @@ class FirstRunGuard {
   Recording before_;
 };
 
+/// Whether this thread records. `exchange` sets it and returns what was set before: for FrameGuards.
+[[nodiscard]] Recording recording_here() noexcept;
+Recording exchange_recording_here(Recording recording) noexcept;
+
 /// Returns whether an operation on `x` would be recorded, now or in the replay of this thread's checkpointed function.
 [[nodiscard]] bool wants_gradient(const Variable& x);
 

@@ -16,7 +16,7 @@
 namespace troupe {
 namespace {
 
-thread_local detail::Recording recording_here = detail::Recording::on;
+thread_local detail::Recording recording_of_thread = detail::Recording::on;
 thread_local detail::Reader* reader_of_thread = nullptr;
 thread_local const AnomalyGuard* anomaly_guard_of_thread = nullptr;
 
@@ -158,11 +158,11 @@ Variable Variable::output_of(Edge edge, Tensor value) {
   return Variable(std::make_shared<State>(std::move(value), std::move(edge)));
 }
 
-NoGradGuard::NoGradGuard() noexcept : before_(std::exchange(recording_here, detail::Recording::off)) {}
-NoGradGuard::~NoGradGuard() { recording_here = before_; }
-EnableGradGuard::EnableGradGuard() noexcept : before_(std::exchange(recording_here, detail::Recording::on)) {}
-EnableGradGuard::~EnableGradGuard() { recording_here = before_; }
-bool grad_enabled() noexcept { return recording_here == detail::Recording::on; }
+NoGradGuard::NoGradGuard() noexcept : before_(std::exchange(recording_of_thread, detail::Recording::off)) {}
+NoGradGuard::~NoGradGuard() { recording_of_thread = before_; }
+EnableGradGuard::EnableGradGuard() noexcept : before_(std::exchange(recording_of_thread, detail::Recording::on)) {}
+EnableGradGuard::~EnableGradGuard() { recording_of_thread = before_; }
+bool grad_enabled() noexcept { return recording_of_thread == detail::Recording::on; }
 
 AnomalyGuard::AnomalyGuard(Anomaly what) noexcept
     : what_(what), outside_(std::exchange(anomaly_guard_of_thread, this)) {}
@@ -175,20 +175,28 @@ ReaderGuard::~ReaderGuard() { reader_of_thread = outside_; }
 Reader* reader_here() noexcept { return reader_of_thread; }
 
 FirstRunGuard::FirstRunGuard(NotingReader& reader) noexcept
-    : reader_(reader), before_(std::exchange(recording_here, Recording::replay)) {}
-FirstRunGuard::~FirstRunGuard() { recording_here = before_; }
+    : reader_(reader), before_(std::exchange(recording_of_thread, Recording::replay)) {}
+FirstRunGuard::~FirstRunGuard() { recording_of_thread = before_; }
 
 bool wants_gradient(const Variable& x) {
-  if (recording_here == Recording::off) return false;
+  if (recording_of_thread == Recording::off) return false;
   return x.requires_grad() || (reader_of_thread != nullptr && reader_of_thread->is_input(x.id()));
 }
 
 bool wants_values(const Variable& x) {
-  if (recording_here == Recording::off) return false;
+  if (recording_of_thread == Recording::off) return false;
   return wants_gradient(x) || (reader_of_thread != nullptr && reader_of_thread->keeps(x.value()));
 }
 
+Recording recording_here() noexcept { return recording_of_thread; }
+Recording exchange_recording_here(Recording recording) noexcept {
+  return std::exchange(recording_of_thread, recording);
+}
+
 const AnomalyGuard* anomaly_guard_here() noexcept { return anomaly_guard_of_thread; }
+const AnomalyGuard* exchange_anomaly_guard_here(const AnomalyGuard* guard) noexcept {
+  return std::exchange(anomaly_guard_of_thread, guard);
+}
 
 WithoutAnomalyGuard::WithoutAnomalyGuard() noexcept : hidden_(std::exchange(anomaly_guard_of_thread, nullptr)) {}
 WithoutAnomalyGuard::~WithoutAnomalyGuard() { anomaly_guard_of_thread = hidden_; }

@@ -30,6 +30,11 @@ LabelGuard::~LabelGuard() { label_guard_of_thread = outside_; }
 
 namespace detail {
 
+const LabelGuard* label_guard_here() noexcept { return label_guard_of_thread; }
+const LabelGuard* exchange_label_guard_here(const LabelGuard* guard) noexcept {
+  return std::exchange(label_guard_of_thread, guard);
+}
+
 std::optional<std::string> complaint_about(const Tensor& value, Anomaly what) {
   if (!value.defined() || !is_floating(value.dtype())) return std::nullopt;
   const Tensor wrong = what == Anomaly::nan ? isnan(value) : logical_not(isfinite(value));

@@ -19,6 +19,13 @@ struct Watched {
 /// Returns the innermost AnomalyGuard of this thread; null if there is none.
 [[nodiscard]] const AnomalyGuard* anomaly_guard_here() noexcept;
 
+/// Returns the innermost LabelGuard of this thread; null if there is none.
+[[nodiscard]] const LabelGuard* label_guard_here() noexcept;
+
+/// Sets another guard, or null, as the innermost one of this thread. Returns the one before: for FrameGuards.
+const AnomalyGuard* exchange_anomaly_guard_here(const AnomalyGuard* guard) noexcept;
+const LabelGuard* exchange_label_guard_here(const LabelGuard* guard) noexcept;
+
 /// Hides the guards of this thread, for work that is not that of its program.
 class WithoutAnomalyGuard {
  public:

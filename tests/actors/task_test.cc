@@ -9,12 +9,17 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "actors/scope.h"
 #include "actors/stream.h"
+#include "autograd/anomaly.h"
+#include "autograd/ops.h"
+#include "autograd/variable.h"
 #include "tensor/create.h"
+#include "tensor/math_threads.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -41,6 +46,44 @@ class RealTime final : public Clock {
   TimePoint now() const override { return std::chrono::steady_clock::now(); }
   TimerId at(TimePoint, std::function<void()>) override { throw std::logic_error("no timers here"); }
   void cancel(TimerId) override {}
+};
+
+/// What the guards of a thread have set.
+struct Setting {
+  static Setting here() { return {grad_enabled(), checks_anomalies(), MathThreads::current()}; }
+  friend bool operator==(const Setting&, const Setting&) = default;
+
+  bool records = true;
+  bool checks = false;
+  int math_threads = 1;
+
+ private:
+  static bool checks_anomalies() {
+    try {
+      const EnableGradGuard record;
+      static_cast<void>(log(Variable(scalar(-1.F), RequiresGrad::yes)));
+      return false;
+    } catch (const AnomalyError&) {
+      return true;
+    }
+  }
+};
+
+/// Runs each job on a thread of its own, which has ended before `submit` returns, and notes how the job leaves it.
+class OtherThread final : public Executor {
+ public:
+  std::vector<Setting> left;
+  std::optional<Error> take(Job& job) override {
+    std::thread([this, own = std::move(job)]() mutable {
+      const MathThreads one(1);
+      std::exchange(own, {}).run();
+      left.push_back(Setting::here());
+    }).join();
+    return std::nullopt;
+  }
+  std::vector<RunningJob> running() const override { return {}; }
+  std::size_t unfinished() const override { return 0; }
+  std::vector<RunningJob> stop(TimePoint) override { return {}; }
 };
 
 detail::TaskPlace place(std::shared_ptr<Executor> executor = std::make_shared<InlineExecutor>()) {
@@ -77,6 +120,37 @@ Task<Tensor> doubled_twice() {
   co_return reshape(once, {3, 2}) + co_await doubled(ones({3, 2}));
 }
 
+constexpr Setting kGuarded{.records = false, .checks = true, .math_threads = 3};
+
+Stream<Setting> guarded_settings(int count, bool throws = false) {
+  const NoGradGuard nothing_recorded;
+  const AnomalyGuard checked(Anomaly::nan);
+  const LabelGuard labelled("stream");
+  const MathThreads threads(3);
+  for (int i = 0; i < count; ++i) co_yield Setting::here();
+  if (throws) throw std::runtime_error("the stream failed");
+}
+
+Task<Setting> setting_after(Future<int> other) {
+  static_cast<void>(co_await other);
+  co_return Setting::here();
+}
+
+Task<std::vector<Setting>> guarded_settings_around(Future<int> first, Future<int> second) {
+  std::vector<Setting> settings;
+  {
+    const NoGradGuard nothing_recorded;
+    const AnomalyGuard checked(Anomaly::nan);
+    const LabelGuard labelled("task");
+    const MathThreads threads(3);
+    static_cast<void>(co_await first);
+    settings.push_back(Setting::here());
+    settings.push_back(co_await setting_after(second));
+  }
+  settings.push_back(Setting::here());
+  co_return settings;
+}
+
 Stream<Tensor> of_growing_shapes(std::int64_t columns) {
   co_yield ones({});
   co_yield ones({2});
@@ -110,6 +184,86 @@ BOOST_AUTO_TEST_CASE(a_task_that_cannot_go_on_is_done_after_its_locals_have_ende
   BOOST_REQUIRE(result.ready());
   BOOST_TEST((result.state().result().error().code == ErrorCode::resource_exhausted));
   BOOST_TEST((was_done == false));
+}
+
+BOOST_AUTO_TEST_CASE(guards_that_a_task_holds_act_wherever_it_continues_and_nowhere_else) {
+  const MathThreads one(1);
+  const auto executor = std::make_shared<OtherThread>();
+  const detail::TaskPlace there = place(executor);
+  const Promise<int> first(there.home);
+  const Promise<int> second(there.home);
+  const auto settings =
+      guarded_settings_around(first.future(), second.future()).start_in(std::make_shared<detail::TaskPlace>(there));
+  BOOST_TEST((Setting::here() == Setting{}));
+  first.complete(1);
+  second.complete(2);
+  BOOST_TEST_REQUIRE(settings.get().size() == 3U);
+  BOOST_TEST((settings.get()[0] == kGuarded));
+  BOOST_TEST((settings.get()[1] == kGuarded), "in the task that it awaits");
+  BOOST_TEST((settings.get()[2] == Setting{}), "after its guards have ended");
+  for (const Setting& left : executor->left) BOOST_TEST((left == Setting{}));
+  BOOST_TEST((Setting::here() == Setting{}));
+}
+
+// The guards of its starter may end before it.
+BOOST_AUTO_TEST_CASE(a_task_takes_over_from_its_starter_only_whether_operations_are_recorded) {
+  const auto there = std::make_shared<detail::TaskPlace>(place(std::make_shared<OtherThread>()));
+  const Promise<int> awaited(there->home);
+  std::optional<Future<Setting>> setting;
+  {
+    const NoGradGuard nothing_recorded;
+    const AnomalyGuard checked(Anomaly::nan);
+    const MathThreads threads(3);
+    setting = setting_after(awaited.future()).start_in(there);
+    BOOST_TEST((Setting::here() == kGuarded));
+  }
+  awaited.complete(1);
+  BOOST_TEST((setting->get() == Setting{.records = false, .checks = false, .math_threads = 1}));
+}
+
+BOOST_AUTO_TEST_CASE(guards_of_a_task_that_cannot_go_on_leave_those_of_the_thread_that_ends_it) {
+  const auto executor = std::make_shared<InlineExecutor>();
+  const detail::TaskPlace here = place(executor);
+  const Promise<int> awaited(here.home);
+  const auto settings =
+      guarded_settings_around(awaited.future(), {}).start_in(std::make_shared<detail::TaskPlace>(here));
+  const NoGradGuard nothing_recorded;
+  const AnomalyGuard checked(Anomaly::nan);
+  const MathThreads threads(3);
+  executor->is_full = true;
+  awaited.complete(1);
+  BOOST_TEST_REQUIRE(settings.ready());
+  BOOST_TEST((Setting::here() == kGuarded));
+}
+
+BOOST_AUTO_TEST_CASE(guards_that_a_stream_holds_act_for_each_of_its_elements_and_nowhere_else) {
+  const MathThreads one(1);
+  const Scope nobody(nullptr);
+  Stream<Setting> stream = guarded_settings(4);
+  for (int element = 0; element < 4; ++element) {
+    const auto read = [&] {
+      BOOST_TEST((stream.next(nobody) == kGuarded), "element " << element);
+      BOOST_TEST((Setting::here().records && !Setting::here().checks), "after element " << element);
+    };
+    element % 2 == 0 ? read() : std::thread(read).join();
+  }
+  BOOST_TEST((stream.next(nobody) == std::nullopt));
+  BOOST_TEST((Setting::here() == Setting{}));
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_fails_or_is_dropped_leaves_the_threads_guards) {
+  const Scope nobody(nullptr);
+  const MathThreads one(1);
+  for (const bool throws : {false, true}) {
+    Stream<Setting> stream = guarded_settings(1, throws);
+    BOOST_TEST((stream.next(nobody) == kGuarded));
+    const NoGradGuard nothing_recorded;
+    const AnomalyGuard checked(Anomaly::nan);
+    const MathThreads threads(3);
+    if (throws) BOOST_CHECK_THROW(static_cast<void>(stream.next(nobody)), std::runtime_error);
+    stream = {};
+    BOOST_TEST((Setting::here() == kGuarded), "throws: " << throws);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_shape_in_braces_can_be_awaited_with) {

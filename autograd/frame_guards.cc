@@ -1,0 +1,58 @@
+#include "autograd/frame_guards.h"
+
+#include "autograd/reads.h"
+#include "autograd/variable.h"
+#include "autograd/watch.h"
+#include "tensor/math_threads.h"
+
+namespace troupe::detail {
+namespace {
+
+/// Lets other guards act on this thread during its life.
+class InsteadOfGuardsHere {
+ public:
+  InsteadOfGuardsHere(Recording recording, const AnomalyGuard* anomaly, const LabelGuard* label,
+                      int math_threads) noexcept
+      : recording_(exchange_recording_here(recording)),
+        anomaly_(exchange_anomaly_guard_here(anomaly)),
+        label_(exchange_label_guard_here(label)),
+        math_threads_(math_threads == 0 ? MathThreads::current() : math_threads) {}
+  ~InsteadOfGuardsHere() {
+    exchange_recording_here(recording_);
+    exchange_anomaly_guard_here(anomaly_);
+    exchange_label_guard_here(label_);
+  }
+  InsteadOfGuardsHere(const InsteadOfGuardsHere&) = delete;
+  InsteadOfGuardsHere& operator=(const InsteadOfGuardsHere&) = delete;
+
+ private:
+  const Recording recording_;
+  const AnomalyGuard* const anomaly_;
+  const LabelGuard* const label_;
+  const MathThreads math_threads_;
+};
+
+}  // namespace
+
+FrameGuards::FrameGuards() noexcept : recording_(recording_here()) {}
+
+void FrameGuards::resume(std::coroutine_handle<> frame) {
+  const InsteadOfGuardsHere here(recording_, anomaly_, label_, math_threads_);
+  math_threads_at_part_ = MathThreads::current();
+  frame.resume();
+}
+
+void FrameGuards::destroy(std::coroutine_handle<> frame) {
+  const InsteadOfGuardsHere here(recording_, anomaly_, label_, math_threads_);
+  frame.destroy();
+}
+
+void FrameGuards::keep() noexcept {
+  recording_ = recording_here();
+  anomaly_ = anomaly_guard_here();
+  label_ = label_guard_here();
+  // A number that no guard of the frame has set is that of the thread: a pool's threads have one each.
+  if (MathThreads::current() != math_threads_at_part_) math_threads_ = MathThreads::current();
+}
+
+}  // namespace troupe::detail
