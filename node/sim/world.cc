@@ -48,8 +48,13 @@ void check(const WorldOptions& options, const std::vector<NodeName>& names) {
     if (!(chance >= 0 && chance < 1))
       throw std::invalid_argument(fmt::format("[World] {} is no chance below 1", chance));
   }
-  if (std::min({options.link.delay_mean, options.step_max, options.wait_max}) < Duration(0)) {
+  if (std::min(options.link.delay_mean, options.wait_max) < Duration(0)) {
     throw std::invalid_argument("[World] a time is negative");
+  }
+  if (options.step_max < Duration(1)) {
+    throw std::invalid_argument(
+        fmt::format("[World] step_max of {} ns: below 1 ns, time stands still while a function polls",
+                    std::chrono::nanoseconds(options.step_max).count()));
   }
   std::set<std::string_view> seen;
   for (const NodeName& name : names) {
@@ -134,7 +139,8 @@ struct World::State final : detail::BlockingHook {
 bool World::State::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
   if (stepping) throw std::logic_error("[sim] an actor waited: handlers never do");
   const Processor::Stay stay(*processor);
-  const TimePoint limit = due.value_or(time_after(options.wait_max));
+  TimePoint limit = due.value_or(time_after(options.wait_max));
+  if (limit <= schedule->now()) limit = time_after(options.step_max);  // or time stands still while this thread polls
   while (!point.signalled() && advance(limit)) {
   }
   if (point.signalled() || due) return point.signalled();

@@ -38,7 +38,7 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   LinkFaults link{};
   FailureDetectorOptions silence{};                  ///< of every node
-  Duration step_max = std::chrono::microseconds(2);  ///< the most virtual time of one step
+  Duration step_max = std::chrono::microseconds(2);  ///< the most virtual time of one step; at least 1 ns
   Duration wait_max = std::chrono::minutes(10);      ///< virtual time after which get() without a limit fails
 };
 

@@ -401,6 +401,22 @@ BOOST_AUTO_TEST_CASE(a_wait_that_nothing_ends_is_reported_with_its_seed_and_trac
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_future_that_is_polled_becomes_ready) {
+  World world({.seed = 14}, {"a", "b"}, functions());
+  constexpr int kPollsMax = 1'000'000;
+  const auto polls_of = [](const Future<std::int64_t>& future) {
+    int polls = 0;
+    while (polls < kPollsMax && !future.get_for(0ms)) ++polls;
+    return polls;
+  };
+  const Future<std::int64_t> square_of_three =
+      world.on("a", [](Node& node) { return node.rpc_sync("b", &square, std::int64_t{3}); });
+  BOOST_TEST(polls_of(square_of_three) < kPollsMax);
+  const Future<int> polls_of_function =
+      world.on("a", [&](Node& node) { return polls_of(node.rpc_async("b", &wait_and_answer, std::int64_t{1})); });
+  BOOST_TEST(polls_of_function.get() < kPollsMax);
+}
+
 BOOST_AUTO_TEST_CASE(the_longest_time_is_without_limit) {
   World world({.seed = 15, .wait_max = Duration::max()}, {"a", "b"}, functions());
   const auto square_of = [&world](std::int64_t x) {
@@ -460,6 +476,8 @@ BOOST_AUTO_TEST_CASE(mistakes_of_the_test_are_told_at_once) {
                                       "[World] 1 is no chance below 1");
   expect_throw<std::invalid_argument>([] { World({.wait_max = -1ns}, {"a"}, functions()); },
                                       "[World] a time is negative");
+  expect_throw<std::invalid_argument>([] { World({.step_max = 0ns}, {"a"}, functions()); },
+                                      "[World] step_max of 0 ns: below 1 ns, time stands still while a function polls");
   World world({}, {"a"}, functions());
   expect_throw<std::out_of_range>([&] { static_cast<void>(world.node("b")); }, "[World] no node \"b\"");
   expect_throw<std::invalid_argument>([&] { static_cast<void>(world.draw(0)); },
