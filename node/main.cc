@@ -372,8 +372,8 @@ Of each node and peer, bounded by section [peer] of the file:
   ANSWERS    bytes of answers that the peer has not taken
   OWNERS     values that the peer made there; FORKS: handles that it holds; CONTEXTS: those that it brought there
 Of memory that a node shares with peers on its host:
-  RINGS      that small messages took, and how many PACKETS; SHARED MEMORY: of large tensors; IDLE, KEPT: of it, ready for
-             the next tensor, or of one that is sent again; TENSORS: sent through it, and their bytes COPIED or NOT
+  RINGS      that small messages took, and how many PACKETS; SHARED MEMORY: of large tensors; IDLE, KEPT: of it, ready
+             for the next tensor, or of one that is sent again; TENSORS: sent through it, their bytes COPIED or NOT
 Status: 0 if every process has answered, else 1.
 )");
 

@@ -429,36 +429,29 @@ BOOST_AUTO_TEST_CASE(group_whose_members_name_it_in_another_order_is_refused) {
   }
 }
 
-/// Performs `operation`, whose result has no room, and one after it; then a sum in another collective. Returns both
-/// errors.
-template <class Operation>
-std::vector<Error> errors_without_room(Collective& collective, const Scope& scope, Operation operation) {
+using Operation = std::function<Tensor(Collective&, const Scope&)>;
+
+/// Performs `operation`, which has no room for its result, one after it, and a sum elsewhere. Returns both errors.
+std::vector<Error> errors_without_room(Collective& collective, const Scope& scope, const Operation& operation) {
   std::vector<Error> errors;
-  for (const auto& error : {error_of([&] { return operation(collective, scope); }),
-                            error_of([&] { return collective.all_reduce(scope, ones({1})); })}) {
-    if (error) errors.push_back(*error);
+  for (const Operation& one : {operation, Operation([](auto& c, auto& s) { return c.all_reduce(s, ones({1})); })}) {
+    if (const auto error = error_of([&] { return one(collective, scope); })) errors.push_back(*error);
   }
   const double sum = gloo_collective(scope, Group(collective.names()))->all_reduce(scope, ones({1})).item();
   return sum == 2.0 ? errors : std::vector<Error>();
 }
 
 BOOST_AUTO_TEST_CASE(operation_whose_result_has_no_room_fails_on_every_member_and_another_collective_works) {
-  const auto of_bytes = [](std::int64_t count) { return zeros({1}, DType::u8).expand({count}); };
-  const Tensor too_many = of_bytes((std::int64_t{1} << 62) + 1);
-  const Tensor too_many_in_two = of_bytes((std::int64_t{1} << 61) + 1);
-  const std::vector<std::function<void(Collective&, const Scope&)>> operations{
-      [&](Collective& c, const Scope& scope) { static_cast<void>(c.all_gather(scope, too_many_in_two)); },
-      [&](Collective& c, const Scope& scope) { static_cast<void>(c.all_gather_async(scope, too_many_in_two).get()); },
-      [&](Collective& c, const Scope& scope) { static_cast<void>(c.broadcast(scope, "b", too_many)); },
-      [&](Collective& c, const Scope& scope) { static_cast<void>(c.broadcast_async(scope, "b", too_many).get()); },
-      [&](Collective& c, const Scope& scope) { static_cast<void>(c.all_reduce_async(scope, too_many).get()); },
-  };
-  for (const auto& operation : operations) {
+  const Tensor large = zeros({1}, DType::u8).expand({(std::int64_t{1} << 62) + 1});
+  const Tensor half = zeros({1}, DType::u8).expand({(std::int64_t{1} << 61) + 1});
+  const std::vector<Operation> operations{[&](auto& c, auto& s) { return c.all_gather(s, half).at(0); },
+                                          [&](auto& c, auto& s) { return c.all_gather_async(s, half).get().at(0); },
+                                          [&](auto& c, auto& s) { return c.broadcast(s, "b", large); },
+                                          [&](auto& c, auto& s) { return c.broadcast_async(s, "b", large).get(); },
+                                          [&](auto& c, auto& s) { return c.all_reduce_async(s, large).get(); }};
+  for (const Operation& operation : operations) {
     Members members(2);
-    const auto errors = members.run([&](Collective& collective, const Scope& scope) {
-      return errors_without_room(collective, scope, [&](Collective& c, const Scope& s) { return operation(c, s), 0; });
-    });
-    for (const std::vector<Error>& of_member : errors) {
+    for (const auto& of_member : members.run([&](auto& c, auto& s) { return errors_without_room(c, s, operation); })) {
       BOOST_TEST_REQUIRE(of_member.size() == 2U);
       BOOST_TEST((of_member[0].code == ErrorCode::resource_exhausted), of_member[0].text());
       BOOST_TEST(of_member[0].message == "out of memory");
