@@ -1,6 +1,7 @@
 #include "actors/calls/repetition.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "actors/core/node_core.h"
@@ -20,7 +21,20 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
         pause_(policy.pause),
         done_(std::move(done)) {}
 
+  /// In a pause only the timer owns this: the clock has dropped it, as the node has ended.
+  ~Repetition() {
+    if (!pauses_) return;
+    try {
+      fail(node_->error(ErrorCode::shutting_down, request_.to, request_.operation,
+                        "node " + node_->name() + " has shut down"));
+    } catch (const std::bad_alloc&) {  // the handler says so when it ends
+    }
+  }
+  Repetition(const Repetition&) = delete;
+  Repetition& operator=(const Repetition&) = delete;
+
   void attempt() {
+    pauses_ = false;
     ++attempts_;
     node_->request(request_,
                    [self = shared_from_this()](Result<msg::AnyMessage> answer) { self->answered(std::move(answer)); });
@@ -39,7 +53,13 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
       return fail(std::move(error));
     }
     pause_ = std::min(2 * pause_, policy_.pause_max);
-    node_->clock().at(next, [self = shared_from_this()] { self->attempt(); });
+    pauses_ = true;  // before the timer, whose thread may already make the attempt
+    try {
+      node_->clock().at(next, [self = shared_from_this()] { self->attempt(); });
+    } catch (const std::bad_alloc&) {
+      pauses_ = false;
+      throw;
+    }
   }
 
   void fail(Error error) {
@@ -54,6 +74,7 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
   const WaitingCalls::Token active_;  // held from the first attempt on, so that the node is never seen idle in between
   // Used by one attempt or pause at a time.
   int attempts_ = 0;
+  bool pauses_ = false;               // a timer will make the next attempt
   Execution ran_ = Execution::never;  // in any attempt
   Duration pause_;
   AnswerHandler done_;

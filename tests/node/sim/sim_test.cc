@@ -336,6 +336,34 @@ BOOST_AUTO_TEST_CASE(functions_of_a_killed_node_are_unwound_where_they_wait) {
   BOOST_TEST((code_of(served) == ErrorCode::peer_down));
 }
 
+BOOST_AUTO_TEST_CASE(a_call_whose_node_is_killed_before_its_next_attempt_ends_as_its_other_requests_do) {
+  World world({.seed = 16}, kNames, functions());
+  const auto call_of = [&world](const NodeName& to) {
+    Future<std::int64_t> call;
+    world
+        .on("a",
+            [&call, &to](Node& node) {
+              const Scope patient =
+                  node.with({.idempotency = Idempotency::idempotent, .retry = RetryPolicy{.pause = 10s}});
+              call = patient.rpc_async(to, &wait_and_answer, std::int64_t{5000});
+            })
+        .get();
+    return call;
+  };
+  const Future<std::int64_t> pauses = call_of("nobody");
+  const Future<std::int64_t> runs = call_of("b");
+  world.run_for(1s);
+  BOOST_TEST_REQUIRE(!pauses.ready());
+  world.kill("a");
+  BOOST_TEST((code_of(pauses) == ErrorCode::shutting_down));
+  BOOST_TEST((code_of(runs) == ErrorCode::shutting_down));
+  const Error error = pauses.get_for(0ms)->error();
+  BOOST_TEST(error.peer == "nobody");
+  BOOST_TEST(error.operation == "rpc wait_and_answer");
+  BOOST_TEST(error.message == "node a has shut down");
+  BOOST_TEST((error.execution == Execution::never));
+}
+
 BOOST_AUTO_TEST_CASE(a_loader_of_batches_ends_with_its_killed_node_at_any_moment) {
   int killed = 0;
   for (std::uint64_t steps = 0; steps < 150; steps += 2) {
