@@ -7,7 +7,8 @@
 
 namespace troupe::sim {
 
-/// Writes the process's log into the trace while it lives; of several that live the newest does.
+/// Writes what the world's threads log into the trace while it lives; of several that live the newest does. What other
+/// threads log goes where it went before.
 class LogInTrace {
  public:
   explicit LogInTrace(std::shared_ptr<Schedule> schedule);

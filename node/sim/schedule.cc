@@ -130,7 +130,7 @@ void Schedule::run_choice(std::uint64_t choice, std::uint64_t choices) {
 }
 
 void Schedule::require_baton(std::string_view what) const {
-  if (ended_ || std::this_thread::get_id() == holder_) return;
+  if (ended_ || has_baton()) return;
   fmt::print(stderr,
              "[sim] \"{}\" was asked by a thread that the world does not know: in a simulation, functions and "
              "programs start no threads of their own\n",

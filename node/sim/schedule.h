@@ -1,6 +1,7 @@
 // The next step of a simulated world, and its time.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -84,6 +85,9 @@ class Schedule {
   /// Makes the calling thread the holder of the baton.
   void take_baton() { holder_ = std::this_thread::get_id(); }
 
+  /// Any thread may ask.
+  [[nodiscard]] bool has_baton() const { return holder_.load() == std::this_thread::get_id(); }
+
   /// Ends the process, naming the request `what`, unless the calling thread holds the baton.
   void require_baton(std::string_view what) const;
 
@@ -121,7 +125,7 @@ class Schedule {
   std::uint64_t last_event_ = 0;
   std::vector<Source*> sources_;
   std::vector<std::size_t> ready_;  // number of ready items of each source, in the present step
-  std::thread::id holder_ = std::this_thread::get_id();
+  std::atomic<std::thread::id> holder_ = std::this_thread::get_id();  // written by the thread that takes the baton
   bool ended_ = false;
 };
 

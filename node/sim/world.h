@@ -44,8 +44,8 @@ struct WorldOptions {
 
 /// Belongs to the thread that made it. While that thread waits (get, shutdown, ...) the world continues. REQUIRES: made
 /// outside of functions. Functions and `on` bodies may use everything of a Node, but no threads of their own. While a
-/// world lives, its trace receives the process's log. Of several worlds the newest that lives receives it, and
-/// continues while the thread that made them waits.
+/// world lives, its trace receives what its threads log; other threads log as before. Of several worlds the newest that
+/// lives receives the log, and continues while the thread that made them waits.
 class World {
  public:
   /// Returns when all nodes are up with each other. Throws std::invalid_argument if a name is malformed or given twice.

@@ -1,18 +1,25 @@
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "actors/core/node_core.h"
 #include "actors/core/wait_point.h"
 #include "actors/data/data_loader.h"
+#include "actors/executor.h"
 #include "actors/function_registry.h"
 #include "actors/rref.h"
 #include "node/sim/world.h"
@@ -443,6 +450,46 @@ BOOST_AUTO_TEST_CASE(a_future_that_is_polled_becomes_ready) {
   const Future<int> polls_of_function =
       world.on("a", [&](Node& node) { return polls_of(node.rpc_async("b", &wait_and_answer, std::int64_t{1})); });
   BOOST_TEST(polls_of_function.get() < kPollsMax);
+}
+
+/// Logs `line` on the calling thread, as a pool does whose job fails.
+void log_here(ElasticPool& pool, std::string line) {
+  pool.run_short({.label = std::move(line), .run = [] { throw std::runtime_error("it fails"); }});
+}
+
+/// Returns what `action` writes to standard output, where a process's log goes at first.
+template <class Action>
+std::string output_of(Action action) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
+  BOOST_TEST_REQUIRE(file != nullptr);
+  std::fflush(stdout);
+  const int before = ::dup(STDOUT_FILENO);
+  ::dup2(::fileno(file.get()), STDOUT_FILENO);
+  action();
+  std::fflush(stdout);
+  ::dup2(before, STDOUT_FILENO);
+  ::close(before);
+  std::rewind(file.get());
+  std::string text(4096, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  return text;
+}
+
+BOOST_AUTO_TEST_CASE(the_trace_receives_what_the_worlds_threads_log_and_others_log_as_before) {
+  ElasticPool pool({.threads = 1});
+  World world({.seed = 17}, {"a"}, functions());
+  const std::string output = output_of([&] {
+    log_here(pool, "line of the program");
+    world.on("a", [&](Node&) { log_here(pool, "line of the function"); }).get();
+    std::thread([&] { log_here(pool, "line of another thread"); }).join();
+  });
+  const std::string trace = world.trace_text();
+  for (const char* line : {"line of the program", "line of the function"}) {
+    BOOST_TEST(trace.find(line) != std::string::npos, line);
+    BOOST_TEST(output.find(line) == std::string::npos, line);
+  }
+  BOOST_TEST(trace.find("line of another thread") == std::string::npos);
+  BOOST_TEST(output.find("line of another thread") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_longest_time_is_without_limit) {
