@@ -46,7 +46,8 @@ class Replica {
 /// runs. A gradient that is rows of a table on all members stays rows. Gradients of other leaves, here and on other
 /// nodes, are those of the pass alone. If the pass of one member fails, those of all members fail, with its name, and
 /// the next round can begin. If a member dies, or leaves by destroying its replica, the others' rounds fail at once and
-/// for good.
+/// for good; so do all if a pass ends by its deadline or is cancelled while it only waits for slower members, which
+/// then know it as one that succeeded.
 ///
 /// In a stage of a Pipeline the context is that of the pipeline's driver: a batch is one round, also with a loss.
 ///

@@ -34,15 +34,29 @@ void MemberGradients::add(std::size_t number, const LeafGradient& gradient) {
   final_[number].signal();
 }
 
-void MemberGradients::end(std::optional<Error> failure) {
+void MemberGradients::end() {
   {
     const std::lock_guard lock(mutex_);
-    if (ended_) return;
     ended_ = true;
-    failure_ = std::move(failure);
   }
   for (WaitPoint& point : final_) point.signal();
   end_.signal();
+}
+
+bool MemberGradients::fail(Error why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (told_) return failure_.has_value();
+    if (!failure_) failure_ = std::move(why);
+  }
+  end();
+  return true;
+}
+
+bool MemberGradients::tell_failure() {
+  const std::lock_guard lock(mutex_);
+  told_ = true;
+  return failure_.has_value();
 }
 
 void MemberGradients::wait_for(std::size_t number) { static_cast<void>(final_[number].wait(std::nullopt)); }
@@ -61,11 +75,6 @@ std::vector<std::size_t> MemberGradients::order() const {
 bool MemberGradients::has_ended() const {
   const std::lock_guard lock(mutex_);
   return ended_;
-}
-
-bool MemberGradients::has_failed() const {
-  const std::lock_guard lock(mutex_);
-  return failure_.has_value();
 }
 
 std::string MemberGradients::failure_text() const {

@@ -34,8 +34,14 @@ class MemberGradients {
   /// The pass has found the gradient of parameter `number`. Ignored after the end.
   void add(std::size_t number, const LeafGradient& gradient);
 
-  /// No further gradient comes. With an error the pass failed: what it found is worthless. Only the first call counts.
-  void end(std::optional<Error> failure);
+  /// No further gradient comes.
+  void end();
+  /// No further gradient comes, and the pass failed: what it found is worthless. Also after the end, until the round
+  /// has told how the pass ended: returns false if it has told that it did not fail.
+  [[nodiscard]] bool fail(Error why);
+
+  /// The round tells the other members how the pass ended: returns whether it failed. REQUIRES: it has ended.
+  [[nodiscard]] bool tell_failure();
 
   /// Waits until the gradient of parameter `number` is final.
   void wait_for(std::size_t number);
@@ -46,7 +52,6 @@ class MemberGradients {
   /// Returns the parameters whose gradients the pass has found, in the order of arrival.
   [[nodiscard]] std::vector<std::size_t> order() const;
   [[nodiscard]] bool has_ended() const;
-  [[nodiscard]] bool has_failed() const;
   /// Returns why the pass failed: empty if it has not.
   [[nodiscard]] std::string failure_text() const;
   /// Returns all gradients: to hold them for a later round.
@@ -58,6 +63,7 @@ class MemberGradients {
   std::vector<std::size_t> order_;       // guarded by mutex_
   std::optional<Error> failure_;         // guarded by mutex_
   bool ended_ = false;                   // guarded by mutex_
+  bool told_ = false;                    // guarded by mutex_: failure_ is final
   std::deque<WaitPoint> final_;          // one per parameter: its gradient is final
   WaitPoint end_;
 };

@@ -57,13 +57,14 @@ void Reducer::begin(const PassId& pass) {
   {
     const std::lock_guard lock(mutex_);
     const bool another_runs = std::ranges::any_of(parts_, [](const auto& entry) { return entry.second->has_round; });
-    part = std::make_shared<Part>(std::vector<LeafGradient>(leaves_.size()));
+    part = std::make_shared<Part>(pass, std::vector<LeafGradient>(leaves_.size()));
     if (holders_ == 0 && another_runs) {
       part->outcome =
           error(ErrorCode::bad_argument,
                 "[DataParallel] passes of two contexts at the same time: members could not tell them apart");
     } else if (holders_ == 0) {
-      part = std::make_shared<Part>(std::exchange(held_, std::vector<LeafGradient>(leaves_.size())));
+      hold_last();
+      part = std::make_shared<Part>(pass, std::exchange(held_, std::vector<LeafGradient>(leaves_.size())));
       part->has_round = true;
     }
     parts_.emplace(pass, part);
@@ -82,7 +83,7 @@ void Reducer::found(const PassId& pass, const Variable& leaf, const Tensor& grad
 void Reducer::finish(const PassId& pass, Gradients gradients, Done done) {
   const std::shared_ptr<Part> part = find(pass);
   if (!part) return done(error(ErrorCode::internal, "[DataParallel] the pass has not begun"));
-  part->own.end(std::nullopt);
+  part->own.end();
   Result<RoundOutcome> outcome =
       RoundOutcome{{}, {}, std::vector<LeafGradient>(leaves_.size())};  // of a pass that is no round
   {
@@ -90,26 +91,36 @@ void Reducer::finish(const PassId& pass, Gradients gradients, Done done) {
     parts_.erase(pass);
     if (part->outcome) {
       outcome = *part->outcome;
+      note_told(pass, outcome);
     } else if (part->has_round) {
       part->gradients = std::move(gradients);
       part->done = std::move(done);
+      finished_.emplace(pass, part);
       return;
     } else {
-      const std::vector<LeafGradient> all = part->own.all();
-      for (std::size_t i = 0; i < all.size(); ++i) held_[i].add(all[i]);
+      hold_last();
+      last_ = Left{pass, part->own.all()};
+      if (pass.creator != name_) hold_last();  // on another node it ends with its context, and that is no failure
     }
   }
   done(combined(gradients, outcome));
 }
 
 void Reducer::fail(const PassId& pass, const Error& why) {
-  const auto part = take(pass);
-  if (!part) return;
+  bool is_told = false;
+  std::shared_ptr<Part> part;
   {
     const std::lock_guard lock(mutex_);
-    hold_again(*part);  // before the caller begins another pass
+    if (last_ && last_->pass == pass) last_.reset();
+    is_told = told_ == pass;
+    part = take(pass);
+    if (part) hold_again(*part);  // before the caller begins another pass
   }
-  part->own.end(why);
+  if (part) is_told = !part->own.fail(why);
+  if (!is_told || pass.creator != name_) return;  // on another node it is the driver's pass that fails
+  rounds_->fail(
+      fmt::format("[DataParallel] the backward pass of {} failed after it had told the others that it succeeded: {}",
+                  name_, why.text()));
 }
 
 void Reducer::run_round(const std::shared_ptr<Part>& part) {
@@ -134,10 +145,21 @@ void Reducer::end_round(const std::shared_ptr<Part>& part, Result<RoundOutcome> 
       part->outcome = std::move(outcome);
       return;
     }
+    if (finished_.erase(part->pass) > 0) note_told(part->pass, outcome);
     done = std::move(part->done);
     gradients = std::move(part->gradients);
   }
   done(combined(gradients, outcome));
+}
+
+void Reducer::note_told(const PassId& pass, const Result<RoundOutcome>& outcome) {
+  if (outcome && outcome.value().failed.empty()) told_ = pass;
+}
+
+void Reducer::hold_last() {
+  if (!last_) return;
+  for (std::size_t i = 0; i < held_.size(); ++i) held_[i].add(last_->gradients[i]);
+  last_.reset();
 }
 
 void Reducer::hold_again(Part& part) {
@@ -175,7 +197,7 @@ void Reducer::join() {
 void Reducer::join_in_turn() {
   while (true) {
     MemberGradients nothing{std::vector<LeafGradient>(leaves_.size())};
-    nothing.end(std::nullopt);
+    nothing.end();
     if (rounds_->run(nothing, Presence::joined).active.empty()) break;
   }
   rounds_->broadcast_all(rounds_->leader());
@@ -188,8 +210,8 @@ std::shared_ptr<Reducer::Part> Reducer::find(const PassId& pass) const {
 }
 
 std::shared_ptr<Reducer::Part> Reducer::take(const PassId& pass) {
-  const std::lock_guard lock(mutex_);
-  const auto at = parts_.extract(pass);
+  auto at = parts_.extract(pass);
+  if (at.empty()) at = finished_.extract(pass);
   return at.empty() ? nullptr : at.mapped();
 }
 

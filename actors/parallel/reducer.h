@@ -41,11 +41,12 @@ class Reducer final : public GradientReducer, public std::enable_shared_from_thi
   void fail(const PassId& pass, const Error& why) override;
 
  private:
-  /// One pass, from `begin` to `finish` or `fail`. Its job may last longer.
+  /// One pass, from `begin` to its end here: `fail`, or `finish` and the outcome of its round. Its job may last longer.
   struct Part {
-    explicit Part(std::vector<LeafGradient> of_earlier_passes)
-        : own(of_earlier_passes), held(std::move(of_earlier_passes)) {}
+    Part(const PassId& id, std::vector<LeafGradient> of_earlier_passes)
+        : pass(id), own(of_earlier_passes), held(std::move(of_earlier_passes)) {}
 
+    const PassId pass;
     MemberGradients own;
     bool has_round = false;
     // Guarded by Reducer::mutex_.
@@ -56,27 +57,41 @@ class Reducer final : public GradientReducer, public std::enable_shared_from_thi
     std::optional<Result<RoundOutcome>> outcome;  ///< set by the job
   };
 
+  /// What a pass that was no round has left for the next one.
+  struct Left {
+    PassId pass;
+    std::vector<LeafGradient> gradients;
+  };
+
   void run_round(const std::shared_ptr<Part>& part);
   void end_round(const std::shared_ptr<Part>& part, Result<RoundOutcome> outcome);
   /// The round of `part` gives no gradients: the next one takes what earlier passes have left. REQUIRES: mutex_.
   void hold_again(Part& part);
+  /// The round has given gradients to `pass`, which its caller learns next. REQUIRES: mutex_.
+  void note_told(const PassId& pass, const Result<RoundOutcome>& outcome);
+  /// Holds what the last pass left: no failure takes it back any more. REQUIRES: mutex_.
+  void hold_last();
   void join_in_turn();
   [[nodiscard]] std::shared_ptr<Part> find(const PassId& pass) const;
+  /// Returns the part of a pass that has begun and not ended here, and forgets it. REQUIRES: mutex_.
   [[nodiscard]] std::shared_ptr<Part> take(const PassId& pass);
   [[nodiscard]] Result<Gradients> combined(const Gradients& found, const Result<RoundOutcome>& outcome) const;
   [[nodiscard]] Error error(ErrorCode code, std::string message) const;
 
   const std::weak_ptr<NodeCore> node_;
   const NodeName name_;
-  const std::unique_ptr<Rounds> rounds_;                  // used on the strand only
+  const std::unique_ptr<Rounds> rounds_;                  // used on the strand only, but for `fail`
   const std::vector<Variable> leaves_;                    // the parameters, in the order of their numbers
   std::unordered_map<const void*, std::size_t> numbers_;  // constant after construction: by Variable::id()
   Strand strand_;
 
   mutable std::mutex mutex_;
-  std::map<PassId, std::shared_ptr<Part>> parts_;  // guarded by mutex_: passes that have begun and not ended
-  std::vector<LeafGradient> held_;                 // guarded by mutex_: for the next round
-  std::size_t holders_ = 0;                        // guarded by mutex_
+  std::map<PassId, std::shared_ptr<Part>> parts_;     // guarded by mutex_: passes that have begun and not finished
+  std::map<PassId, std::shared_ptr<Part>> finished_;  // guarded by mutex_: these wait for their round's outcome
+  std::vector<LeafGradient> held_;                    // guarded by mutex_: for the next round
+  std::size_t holders_ = 0;                           // guarded by mutex_
+  std::optional<PassId> told_;  // guarded by mutex_: the last pass that has gradients of its round; it may yet fail
+  std::optional<Left> last_;    // guarded by mutex_: of the last pass that was no round, which may yet fail
 };
 
 }  // namespace troupe::detail

@@ -283,7 +283,7 @@ RoundEnd Rounds::agree_on_end(MemberGradients& own, Presence presence) {
   const auto mark = [&mine](std::int64_t place) { mine.select(0, place).fill(1.0); };
   const auto rank = static_cast<std::int64_t>(members_->rank());
   if (presence == Presence::active) mark(rank);
-  if (own.has_failed()) mark(members + rank);
+  if (own.tell_failure()) mark(members + rank);
   for (std::int64_t i = 0; i < count; ++i) {
     if (own.of(static_cast<std::size_t>(i)).defined()) mark(2 * members + i);
   }

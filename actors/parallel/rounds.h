@@ -67,7 +67,7 @@ class Rounds {
   /// Gives all members the parameters and buffers of member `rank`. Throws RemoteError.
   void broadcast_all(std::size_t rank) { broadcast_all(scope_, rank); }
 
-  /// Ends the collective: this member cannot go on.
+  /// Ends the collective: this member cannot go on. Any thread may call it, also during a round.
   void fail(const std::string& why) { members_->fail(why); }
 
   [[nodiscard]] const std::vector<NodeName>& names() const { return members_->names(); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -23,6 +24,7 @@ class Alone final : public Collective {
   [[nodiscard]] std::size_t rank() const override { return 0; }
   [[nodiscard]] Tensor all_reduce(const Scope&, const Tensor& value, ReduceOp) override {
     operations.emplace_back("all_reduce");
+    if (on_sum) on_sum();
     return value * static_cast<double>(names_.size());
   }
   [[nodiscard]] Tensor broadcast(const Scope&, const NodeName&, const Tensor& value) override {
@@ -52,6 +54,7 @@ class Alone final : public Collective {
   void fail(const std::string&) override { operations.emplace_back("fail"); }
 
   std::vector<std::string> operations;
+  std::function<void()> on_sum;           ///< called in each all_reduce
   std::optional<std::int64_t> announced;  ///< in the place of what is gathered: a member that lies
 
  private:

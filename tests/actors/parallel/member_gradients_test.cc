@@ -47,10 +47,10 @@ BOOST_AUTO_TEST_CASE(what_is_held_is_part_of_the_gradient_and_arrivals_have_an_o
   BOOST_TEST((own.order() == std::vector<std::size_t>{2, 0}));
   BOOST_TEST(same_bytes(own.of(0).dense, full({2}, 3.0)));
   BOOST_TEST(!own.of(1).defined());
-  own.end(std::nullopt);
+  own.end();
   own.add(1, {ones({1}), {}});  // too late
   BOOST_TEST(!own.of(1).defined());
-  BOOST_TEST(!own.has_failed());
+  BOOST_TEST(!own.tell_failure());
 }
 
 BOOST_AUTO_TEST_CASE(waits_end_with_the_gradient_or_with_the_pass) {
@@ -64,11 +64,24 @@ BOOST_AUTO_TEST_CASE(waits_end_with_the_gradient_or_with_the_pass) {
   auto second = std::async(std::launch::async, [&] {
     own.wait_for(1);
     own.wait_for_end();
-    return own.has_failed();
+    return own.tell_failure();
   });
-  own.end(failure());
-  own.end(std::nullopt);  // only the first end counts
+  BOOST_TEST(own.fail(failure()));
+  own.end();  // it has failed
   BOOST_TEST(second.get());
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_after_the_end_counts_until_the_round_has_told_the_end) {
+  MemberGradients early(std::vector<LeafGradient>(1));
+  early.end();
+  BOOST_TEST(early.fail(failure()));
+  BOOST_TEST(early.tell_failure());
+  BOOST_TEST(early.fail(failure()));  // the others know of a failure
+  MemberGradients late(std::vector<LeafGradient>(1));
+  late.end();
+  BOOST_TEST(!late.tell_failure());
+  BOOST_TEST(!late.fail(failure()));
+  BOOST_TEST(late.failure_text().empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

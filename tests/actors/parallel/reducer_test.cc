@@ -2,8 +2,14 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <future>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "actors/dist_autograd.h"
 #include "autograd/ops.h"
@@ -16,7 +22,88 @@
 namespace troupe::detail {
 BOOST_AUTO_TEST_SUITE(reducers)
 
+using Names = std::vector<std::string>;
 using troupe::testing::error_of;
+
+namespace {
+
+/// The only member of a group, with one parameter. Its passes are made by hand.
+struct Member {
+  /// Performs the graph's part of a pass. The returned result comes with the pass's round.
+  std::future<Result<Gradients>> finish(const PassId& pass) const {
+    const auto result = std::make_shared<std::promise<Result<Gradients>>>();
+    reducer->begin(pass);
+    reducer->found(pass, w, ones({2}), {});
+    reducer->finish(pass, {}, [result](Result<Gradients> gradients) { result->set_value(std::move(gradients)); });
+    return result->get_future();
+  }
+
+  /// Performs a pass that fails when its graph is done and its round is in sum number `sum`. Returns its result.
+  Result<Gradients> fail_in_sum(const PassId& pass, std::ptrdiff_t sum) const {
+    std::promise<void> finished;
+    members->on_sum = [&, done = finished.get_future().share()] {
+      if (std::ranges::count(members->operations, "all_reduce") != sum) return;
+      done.wait();
+      reducer->fail(pass, why);
+    };
+    auto result = finish(pass);
+    finished.set_value();
+    result.wait();
+    members->on_sum = nullptr;
+    return result.get();
+  }
+
+  LocalCluster cluster{{"trainer"}, {}};
+  Node& node = cluster.node("trainer");
+  const Variable w{zeros({2}), RequiresGrad::yes};
+  const std::shared_ptr<troupe::testing::Alone> members = std::make_shared<troupe::testing::Alone>();
+  const std::shared_ptr<Reducer> reducer =
+      std::make_shared<Reducer>(node, std::make_unique<Rounds>(node, members, nn::NamedVariables{{"w", w}},
+                                                               nn::NamedVariables{}, DataParallelOptions{}));
+  const PassId own{"trainer", 0, 1};
+  const PassId of_driver{"driver", 0, 1};
+  const Error why{.code = ErrorCode::timeout, .message = "not complete in time"};
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_pass_that_fails_while_it_waits_for_its_round_fails_the_round, Member) {
+  const Result<Gradients> result = fail_in_sum(own, 2);
+  BOOST_TEST_REQUIRE(!result.ok());
+  BOOST_TEST(result.error().message.ends_with("no member has gradients of this round: " + why.text()));
+  BOOST_TEST(
+      members->operations == (Names{"all_reduce", "all_reduce", "broadcast", "all_reduce", "all_gather", "all_gather"}),
+      boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_pass_that_fails_after_its_round_has_told_its_success_ends_the_collective, Member) {
+  static_cast<void>(fail_in_sum(own, 3));  // the end of a round that makes the plan
+  BOOST_TEST(members->operations.back() == "fail");
+  members->operations.clear();
+  static_cast<void>(fail_in_sum(of_driver, 1));  // only that pass fails
+  BOOST_TEST(members->operations.back() == "all_reduce");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_pass_that_fails_when_its_round_is_over_ends_the_collective_only_if_it_began_here, Member) {
+  BOOST_TEST(finish(of_driver).get().ok());
+  reducer->fail(of_driver, why);  // also if the context ends
+  BOOST_TEST(members->operations.back() == "all_reduce");
+  BOOST_TEST(finish(own).get().ok());
+  reducer->fail(own, why);
+  BOOST_TEST(members->operations.back() == "fail");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_pass_that_fails_here_at_last_leaves_nothing_for_the_next_round, Member) {
+  reducer->hold();
+  for (const PassId& pass : {own, of_driver}) {
+    BOOST_TEST(finish(pass).get().ok());
+    reducer->fail(pass, why);
+  }
+  reducer->stop_holding();
+  const Result<Gradients> all = finish({"trainer", 0, 2}).get();
+  BOOST_TEST_REQUIRE(all.ok());
+  BOOST_TEST(same_bytes(all.value().of(w), full({2}, 2.0)));  // of the driver's pass and of this one
+}
 
 BOOST_AUTO_TEST_CASE(what_earlier_passes_have_left_survives_a_round_that_fails) {
   LocalCluster cluster({"trainer"}, {});

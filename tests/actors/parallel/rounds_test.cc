@@ -31,7 +31,7 @@ struct Training {
   Names round(const LeafGradient& gradient, std::optional<Error> failure = std::nullopt) {
     MemberGradients own(std::vector<LeafGradient>(1));
     own.add(0, gradient);
-    own.end(std::move(failure));
+    failure ? static_cast<void>(own.fail(*failure)) : own.end();
     members->operations.clear();
     outcome = rounds.run(own, Presence::active);
     return members->operations;
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_round_without_any_pass_has_nobody_and_nothing) {
   Training training(4);
   static_cast<void>(training.round({full({4}, 3.0), {}}));
   MemberGradients nothing(std::vector<LeafGradient>(1));
-  nothing.end(std::nullopt);
+  nothing.end();
   const RoundOutcome outcome = training.rounds.run(nothing, Presence::joined);
   BOOST_TEST(outcome.active.empty());
   BOOST_TEST(outcome.gradients.empty());
