@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <future>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "actors/dist_autograd.h"
 #include "autograd/ops.h"
 #include "autograd/ops/embedding.h"
+#include "node/gloo_collective.h"
 #include "node/local_cluster.h"
 #include "tensor/create.h"
 #include "tests/actors/parallel/alone.h"
@@ -103,6 +105,44 @@ BOOST_FIXTURE_TEST_CASE(a_pass_that_fails_here_at_last_leaves_nothing_for_the_ne
   const Result<Gradients> all = finish({"trainer", 0, 2}).get();
   BOOST_TEST_REQUIRE(all.ok());
   BOOST_TEST(same_bytes(all.value().of(w), full({2}, 2.0)));  // of the driver's pass and of this one
+}
+
+BOOST_AUTO_TEST_CASE(a_pass_that_runs_out_of_time_before_the_slowest_member_comes_fails_on_every_member) {
+  for (const bool has_plan : {false, true}) {
+    LocalCluster cluster({"a", "b"}, {});
+    const Group group(Names{"a", "b"});
+    const Variable w(zeros({2}), RequiresGrad::yes);
+    const auto joining = [&](Node& node) {
+      auto rounds = std::make_unique<Rounds>(node, gloo_collective(node, group), nn::NamedVariables{{"w", w}},
+                                             nn::NamedVariables{}, DataParallelOptions{});
+      return std::make_shared<Reducer>(node, std::move(rounds));
+    };
+    /// Returns the text of the Error of a pass; "" if it has none.
+    const auto pass = [&](const Scope& scope, const std::shared_ptr<Reducer>& reducer) {
+      DistContext context(scope);
+      reducer->attach(context);
+      try {
+        backward(context, sum(w * 1.0));
+      } catch (const RemoteError& failed) {
+        return failed.error().text();
+      }
+      return std::string();
+    };
+    Node& a = cluster.node("a");
+    Node& b = cluster.node("b");
+    auto other = std::async(std::launch::async, [&] { return joining(b); });
+    const std::shared_ptr<Reducer> fast = joining(a);
+    const std::shared_ptr<Reducer> slow = other.get();
+    if (has_plan) {
+      auto first = std::async(std::launch::async, [&] { return pass(b, slow); });
+      BOOST_TEST(pass(a, fast) == "");
+      BOOST_TEST(first.get() == "");
+    }
+    const std::string why = pass(a.with({.deadline = std::chrono::milliseconds(50)}), fast);
+    BOOST_TEST(why.find("not complete in time") != std::string::npos, why);
+    const std::string told = pass(b, slow);
+    BOOST_TEST(told.find("the backward pass of a failed") != std::string::npos, told);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_earlier_passes_have_left_survives_a_round_that_fails) {
