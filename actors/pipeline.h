@@ -122,7 +122,7 @@ class Pipeline<R(P...)> {
   /// `inputs` is the one input, or a tuple of all. `loss` is a function that the nodes serve (or an operation) and runs
   /// on the last stage's node: it maps a stage's result and a part of each of `targets`, which are split as inputs are,
   /// to a Variable of no dimension. The batch's loss is their mean or sum, see LossOf. Variables in inputs and targets
-  /// may require a gradient, and get it in that pass.
+  /// may require a gradient, and get it in that pass; and so do leaves on whichever nodes the stages or `loss` call.
   ///
   /// When this returns, all gradients are computed, whether or not a backward pass follows. A stage keeps one set of
   /// its parameters' gradients per micro-batch until then. Throws as forward; std::logic_error if the scope has no

@@ -27,6 +27,7 @@
 #include "actors/op.h"
 #include "actors/pipeline/loss_round.h"
 #include "actors/pipeline/stage_seat.h"
+#include "actors/pipeline/stage_work.h"
 #include "actors/references/fetches.h"
 #include "actors/references/naming.h"
 #include "actors/references/references.h"
@@ -76,6 +77,7 @@ FunctionTable with_common(FunctionTable functions) {
                          {"troupe.gradient_squares", &gradient_squares},
                          {"troupe.gradients", &gradients_at_owner},
                          {"troupe.pipeline_fail", &fail_stage_round},
+                         {"troupe.pipeline_join", &join_stage_round},
                          {"troupe.pipeline_loss", &loss_value},
                          {"troupe.pipeline_seat", &make_stage_seat},
                          {"troupe.pipeline_seed", &weighted_loss},

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "actors/pipeline/pipeline_core.h"
@@ -36,10 +37,21 @@ struct LossRound {
 /// of the gradients that the round has found. Throws RemoteError; std::logic_error if `scope` has no context.
 [[nodiscard]] Variable run_loss_round(std::shared_ptr<const PipelineCore> core, const Scope& scope, LossRound round);
 
+/// The loss of a micro-batch, as its driver sees it.
+struct MicroBatchLoss {
+  Tensor value;
+  std::optional<std::vector<NodeName>> nodes;  ///< those of its backward pass; nullopt: its node does not know them
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(value, nodes);
+  }
+};
+
 // Every node serves these.
 
-/// Returns the value of a micro-batch's loss. Throws ShapeError unless it is one element.
-[[nodiscard]] Tensor loss_value(Scope& scope, const RRef<Variable>& loss);
+/// Returns what the driver needs of the loss of a micro-batch, whose context is that of `scope`. Throws ShapeError
+/// unless it is one element.
+[[nodiscard]] MicroBatchLoss loss_value(Scope& scope, const RRef<Variable>& loss);
 /// Returns the start of a micro-batch's backward pass: a variable whose gradient 1 gives `loss` the gradient `weight`.
 [[nodiscard]] Variable weighted_loss(Scope& scope, const RRef<Variable>& loss, double weight);
 

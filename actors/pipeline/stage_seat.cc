@@ -60,6 +60,11 @@ void StageRounds::settle(const MicroBatchId& batch, StageGradients gradients) {
   complete(ready);
 }
 
+void StageRounds::keep(const MicroBatchId& batch, const Gradients& gradients) {
+  const std::lock_guard lock(mutex_);
+  if (!gradients.empty() && !closed_ && !failed_.contains(batch.round)) gradients_[batch].gradients.add(gradients);
+}
+
 void StageRounds::fail(const RoundPlan& plan, const Error& why) {
   Promises ready;
   {
@@ -159,7 +164,10 @@ Variable zero_of_rows(const Tensor& zero, const Variable& leaf, const SparseTens
 }  // namespace
 
 Variable settle_stage_round(Scope& scope, const RRef<StageSeat>& seat, const RoundPlan& plan, const Tensor& zero) {
-  const StageGradients sums = seat.local_value(scope)->rounds()->take(plan);
+  return with_sums(scope, seat.local_value(scope)->rounds()->take(plan), zero);
+}
+
+Variable with_sums(const Scope& scope, const StageGradients& sums, const Tensor& zero) {
   for (const auto& reducer : sums.reducers) {
     scope.state().node->contexts().attach(*scope.state().context, reducer);
   }

@@ -50,6 +50,9 @@ class StageRounds {
   /// time counts.
   void settle(const MicroBatchId& batch, StageGradients gradients);
 
+  /// Adds gradients of a micro-batch that is settled, unless its round has failed. REQUIRES: the round is not taken.
+  void keep(const MicroBatchId& batch, const Gradients& gradients);
+
   /// The round has failed with `why`: its micro-batches that wait fail, and what it left here is dropped. Only the
   /// first time counts.
   void fail(const RoundPlan& plan, const Error& why);
@@ -78,7 +81,8 @@ class StageRounds {
   std::optional<Error> closed_;
 };
 
-/// The value behind the driver's reference. When the driver drops it or dies, all that waits fails.
+/// The value behind the driver's reference, on the node of a stage; or of a round, on another node whose leaves the
+/// stages use. When the driver drops it or dies, all that waits fails.
 class StageSeat {
  public:
   explicit StageSeat(const Scope& scope);
@@ -100,6 +104,10 @@ void fail_stage_round(Scope& scope, const RRef<StageSeat>& seat, const RoundPlan
 /// found for it here. The round's reducers take part in the passes of the scope's context from now on.
 [[nodiscard]] Variable settle_stage_round(Scope& scope, const RRef<StageSeat>& seat, const RoundPlan& plan,
                                           const Tensor& zero);
+
+/// Returns `zero` as a variable whose gradient g gives each leaf of `sums` g times its gradient. The reducers take part
+/// in the passes of the scope's context from now on.
+[[nodiscard]] Variable with_sums(const Scope& scope, const StageGradients& sums, const Tensor& zero);
 
 /// Returns `gradient` times `scale`; itself if that is 1, undefined if it is undefined.
 [[nodiscard]] Tensor times(const Tensor& gradient, double scale);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,7 @@ namespace {
 
 /// Takes the gradients that a micro-batch's pass finds on this node from its context to the stage's rounds, and with
 /// them the reducers that the forward attaches: those have one pass per round, that of the user's context. The first
-/// one of a context that is open takes all. Ends with the context.
+/// one of a context takes all gradients, the first one that is open all reducers. Ends with the context.
 class MicroBatchReducer final : public GradientReducer {
  public:
   MicroBatchReducer(std::shared_ptr<StageRounds> rounds, const MicroBatchId& batch)
@@ -28,15 +29,15 @@ class MicroBatchReducer final : public GradientReducer {
   MicroBatchReducer(const MicroBatchReducer&) = delete;
   MicroBatchReducer& operator=(const MicroBatchReducer&) = delete;
 
-  /// No pass comes for this stage: what is found here belongs to another one. REQUIRES: no pass has begun.
+  /// No pass comes for this stage: what is found here is for other functions of this node. REQUIRES: no pass has begun.
   void close() { open_ = false; }
 
   void begin(const PassId& /*pass*/) override {}
   void found(const PassId& /*pass*/, const Variable& /*leaf*/, const Tensor& /*gradient*/,
              const SparseTensor& /*rows*/) override {}
   void finish(const PassId& /*pass*/, Gradients gradients, Done done) override {
-    if (!open_) return done(std::move(gradients));
-    rounds_->settle(batch_, {std::move(gradients), diverted_});
+    if (open_) rounds_->settle(batch_, {std::move(gradients), diverted_});
+    else rounds_->keep(batch_, gradients);
     done(Gradients());
   }
   void fail(const PassId& /*pass*/, const Error& /*why*/) override {}
@@ -45,7 +46,7 @@ class MicroBatchReducer final : public GradientReducer {
     diverted_.push_back(later);
     return true;
   }
-  [[nodiscard]] bool defers_leaf_hooks() const override { return open_; }
+  [[nodiscard]] bool defers_leaf_hooks() const override { return true; }
 
  private:
   const std::shared_ptr<StageRounds> rounds_;
@@ -136,6 +137,18 @@ Task<void> perform_stage(Scope& scope, RRef<StageSeat>& seat, const StageTask& t
     entry.fail(error_here(scope, task));
     throw;
   }
+}
+
+void join_stage_round(Scope& scope, const RRef<StageSeat>& seat, const RoundPlan& plan, std::uint32_t index) {
+  const std::shared_ptr<StageRounds> rounds = seat.local_value(scope)->rounds();
+  StageTask task;
+  task.plan = plan;
+  task.index = index;
+  const Future<void> entered = rounds->enter(plan, index);
+  if (!entered.ready()) throw std::invalid_argument("[Pipeline] micro-batches join a round in their order");
+  entered.get();
+  static_cast<void>(attach_reducer(scope, rounds, task));
+  rounds->leave(task.id());
 }
 
 namespace {

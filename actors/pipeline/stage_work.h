@@ -38,6 +38,13 @@ class StageWork {
 /// would keep the seat whose end fails all that waits.
 Task<void> perform_stage(Scope& scope, RRef<StageSeat>& seat, const StageTask& task, StageWork& work);
 
+// Every node serves this.
+
+/// The stages of a micro-batch have used leaves of this node, which has no stage: their gradients in the pass of the
+/// scope's context go to `seat`. REQUIRES: the pass has not begun; the micro-batches come in their order, or not at
+/// all.
+void join_stage_round(Scope& scope, const RRef<StageSeat>& seat, const RoundPlan& plan, std::uint32_t index);
+
 /// Calls the forward of a module with the given variables in place of those in its arguments, and returns the variables
 /// in its result.
 using ForwardCall = std::function<std::vector<Variable>(std::span<const Variable> given)>;

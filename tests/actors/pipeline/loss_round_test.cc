@@ -6,7 +6,9 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "actors/dist_autograd.h"
@@ -77,6 +79,55 @@ class FactorsStage final : public nn::Module {
   Variable weight_;
 };
 
+/// A leaf with a hook that halves its gradient and sums up the gradients that it gets.
+class ServedWeight {
+ public:
+  explicit ServedWeight(double value) : weight_(full({1}, value), RequiresGrad::yes) {
+    static_cast<void>(weight_.register_hook([this](const Tensor& gradient) {
+      ++hook_calls_;
+      return gradient * 0.5;
+    }));
+  }
+
+  [[nodiscard]] Variable scaled(const Variable& x) const { return x * weight_; }
+  [[nodiscard]] std::int64_t hook_calls() const { return hook_calls_; }
+  [[nodiscard]] Tensor gradient(Scope& scope) const { return gradients(scope).of(weight_); }
+
+ private:
+  Variable weight_;
+  std::atomic<std::int64_t> hook_calls_{0};
+};
+
+ServedWeight make_served_weight(double value) { return ServedWeight(value); }
+
+/// Has no leaf of its own: scales x by one weight after the other, where each is. Micro-batches with a sum below
+/// 0 use the first only.
+class CallingStage final : public nn::Module {
+ public:
+  explicit CallingStage(std::vector<RRef<ServedWeight>> weights) : weights_(std::move(weights)) {}
+
+  [[nodiscard]] Variable forward(Scope& scope, const Variable& x) {
+    Variable result = x;
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      if (i == 0 || sum(x.value()).item() >= 0.0) {
+        result = weights_[i].rpc_sync(scope, &ServedWeight::scaled, result);
+      }
+    }
+    return result;
+  }
+
+ private:
+  std::vector<RRef<ServedWeight>> weights_;
+};
+
+/// Has no gradient.
+class CuttingStage final : public nn::Module {
+ public:
+  [[nodiscard]] Variable forward(const Variable& x) { return x.detach(); }
+};
+
+constexpr auto cutting_stage = stage_class<CuttingStage>;
+constexpr auto calling_stage = stage_class<CallingStage, std::vector<RRef<ServedWeight>>>;
 constexpr auto factors_stage = stage_class<FactorsStage>;
 constexpr auto hooked_stage = stage_class<HookedStage>;
 constexpr auto rows_stage = stage_class<RowsStage>;
@@ -88,8 +139,14 @@ Variable sum_of_rows_of(const Variable& result) { return sum(result); }
 Variable weighted_by_variable(const Variable& result, const Variable& weights) { return sum(result * weights); }
 
 struct LossNodes {
-  LocalCluster cluster{{"driver", "p1", "p2"},
+  LocalCluster cluster{{"driver", "p1", "p2", "ps"},
                        {{"RowsStage", rows_stage},
+                        {"make_served_weight", &make_served_weight},
+                        {"ServedWeight::scaled", &ServedWeight::scaled},
+                        {"ServedWeight::hook_calls", &ServedWeight::hook_calls},
+                        {"ServedWeight::gradient", &ServedWeight::gradient},
+                        {"CallingStage", calling_stage},
+                        {"CuttingStage", cutting_stage},
                         {"FactorsStage", factors_stage},
                         {"weighted_by_variable", &weighted_by_variable},
                         {"HookedStage", hooked_stage},
@@ -162,6 +219,59 @@ BOOST_AUTO_TEST_CASE(inputs_and_targets_with_a_graph_on_the_driver_get_the_gradi
     }
   }
   for (std::size_t i = 0; i < found[0].size(); ++i) BOOST_TEST(same_bytes(found[1][i], found[0][i]), "leaf " << i);
+}
+
+BOOST_AUTO_TEST_CASE(leaves_on_nodes_without_a_stage_that_stages_call_get_the_gradients_of_forward) {
+  std::vector<RRef<ServedWeight>> weights;
+  for (const std::string node : {"ps", "driver", "p2"})
+    weights.push_back(driver.remote(node, &make_served_weight, 3.0));
+  const RemoteModule first(driver, "p1", calling_stage, weights);
+  const RemoteModule second(driver, "p2", calling_stage, std::vector{weights[0]});
+  const Tensor x = from_values<float>({1.0F, 2.0F, -7.0F, 4.0F, 5.0F, 6.0F}, {6, 1});
+  std::vector<std::vector<Tensor>> found;
+  std::int64_t steps = 0;
+  for (const auto& schedule :
+       {std::optional<Schedule>(), std::optional(Schedule::one_f_one_b), std::optional(Schedule::fill_drain)}) {
+    const Pipeline net(driver, {first, second},
+                       {.chunks = 3, .schedule = schedule.value_or(Schedule::fill_drain), .loss_of = LossOf::sum});
+    const DistContext ctx(driver);
+    const Variable input(x, RequiresGrad::yes);
+    backward(ctx, schedule ? net.loss(ctx, input, &sum_of_rows_of) : sum(net.forward(ctx, input)));
+    found.push_back({ctx.grad(input)});
+    ++steps;
+    for (const auto& weight : weights) {
+      found.back().push_back(weight.rpc_sync(ctx, &ServedWeight::gradient));
+      BOOST_TEST_REQUIRE(found.back().back().defined());
+      BOOST_TEST(weight.rpc_sync(driver, &ServedWeight::hook_calls) == steps);
+    }
+  }
+  for (std::size_t way = 1; way < found.size(); ++way) {
+    for (std::size_t i = 0; i < found[way].size(); ++i) {
+      BOOST_TEST(same_bytes(found[way][i], found[0][i]), "gradient " << i << " of way " << way);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(leaf_on_the_node_of_a_stage_without_gradients_gets_its_gradient) {
+  const auto weight = driver.remote("p1", &make_served_weight, 3.0);
+  const RemoteModule first(driver, "p1", cutting_stage);
+  const RemoteModule second(driver, "p2", calling_stage, std::vector{weight});
+  const Pipeline net(driver, {first, second}, {.chunks = 2, .loss_of = LossOf::sum});
+  for (std::int64_t step = 1; step <= 2; ++step) {
+    const DistContext ctx(driver);
+    backward(ctx, net.loss(ctx, from_values<float>({1.0F, 2.0F}, {2, 1}), &sum_of_rows_of));
+    BOOST_TEST(weight.rpc_sync(ctx, &ServedWeight::gradient).item() == 1.5);
+    BOOST_TEST(weight.rpc_sync(driver, &ServedWeight::hook_calls) == step);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(leaf_that_a_stage_calls_more_often_than_a_route_tells_gets_its_gradient) {
+  const auto weight = driver.remote("ps", &make_served_weight, 1.0);
+  const RemoteModule stage(driver, "p1", calling_stage, std::vector(70, weight));
+  const Pipeline net(driver, {stage}, {.chunks = 2, .loss_of = LossOf::sum});
+  const DistContext ctx(driver);
+  backward(ctx, net.loss(ctx, from_values<float>({1.0F, 2.0F}, {2, 1}), &sum_of_rows_of));
+  BOOST_TEST(weight.rpc_sync(ctx, &ServedWeight::gradient).item() == 0.5 * 70 * 3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

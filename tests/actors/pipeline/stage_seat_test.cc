@@ -89,6 +89,7 @@ BOOST_AUTO_TEST_CASE(gradient_that_comes_after_its_round_failed_is_not_kept) {
   static_cast<void>(rounds.enter(round_of(0, 2), 0));
   rounds.fail(round_of(0, 2), make_error(ErrorCode::cancelled, "boom"));
   rounds.settle({{0}, 0}, {gradient_of(leaf, 1.0F)});
+  rounds.keep({{0}, 1}, gradient_of(leaf, 1.0F));
   rounds.leave({{0}, 0});
   BOOST_TEST(rounds.take(round_of(0, 2)).empty());
 }
