@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "actors/dist_autograd.h"
+#include "actors/embedding/sharded_embedding.h"
 #include "actors/pipeline.h"
 #include "autograd/ops.h"
 #include "autograd/ops/embedding.h"
@@ -79,7 +80,7 @@ class FactorsStage final : public nn::Module {
   Variable weight_;
 };
 
-/// A leaf with a hook that halves its gradient and sums up the gradients that it gets.
+/// A leaf with a hook that halves its gradient.
 class ServedWeight {
  public:
   explicit ServedWeight(double value) : weight_(full({1}, value), RequiresGrad::yes) {
@@ -120,6 +121,19 @@ class CallingStage final : public nn::Module {
   std::vector<RRef<ServedWeight>> weights_;
 };
 
+/// Looks rows up in a table on several nodes.
+class LookupStage final : public nn::Module {
+ public:
+  explicit LookupStage(ShardedEmbedding table) : table_(std::move(table)) {}
+
+  [[nodiscard]] Variable forward(Scope& scope, const Tensor& index) { return table_.lookup(scope, index); }
+
+ private:
+  ShardedEmbedding table_;
+};
+
+constexpr auto lookup_stage = stage_class<LookupStage, ShardedEmbedding>;
+
 /// Has no gradient.
 class CuttingStage final : public nn::Module {
  public:
@@ -147,6 +161,7 @@ struct LossNodes {
                         {"ServedWeight::gradient", &ServedWeight::gradient},
                         {"CallingStage", calling_stage},
                         {"CuttingStage", cutting_stage},
+                        {"LookupStage", lookup_stage},
                         {"FactorsStage", factors_stage},
                         {"weighted_by_variable", &weighted_by_variable},
                         {"HookedStage", hooked_stage},
@@ -250,6 +265,34 @@ BOOST_AUTO_TEST_CASE(leaves_on_nodes_without_a_stage_that_stages_call_get_the_gr
       BOOST_TEST(same_bytes(found[way][i], found[0][i]), "gradient " << i << " of way " << way);
     }
   }
+}
+
+// Of an owner that has no row of a micro-batch, too.
+BOOST_AUTO_TEST_CASE(tables_that_a_stage_looks_up_on_other_nodes_get_the_rows_of_forward) {
+  const std::vector<NodeName> owners{"ps", "driver", "p1"};
+  const ShardedEmbedding table(driver, owners, {.rows = kTableRows, .width = kTableWidth, .seed = 1});
+  const RemoteModule stage(driver, "p1", lookup_stage, table);
+  const Pipeline<Variable(Tensor)> net(driver, {stage}, {.chunks = 6, .loss_of = LossOf::sum});
+  std::vector<std::vector<SparseTensor>> found;
+  for (const bool by_loss : {false, true}) {
+    const DistContext ctx(driver);
+    backward(ctx, by_loss ? net.loss(ctx, kRowIndex, &weighted_sum, kRowWeights)
+                          : weighted_sum(net.forward(ctx, kRowIndex), kRowWeights));
+    found.emplace_back();
+    for (const NodeName& owner : owners) {
+      const std::vector<RemoteGradient> gradients = ctx.gradients(owner);
+      BOOST_TEST_REQUIRE(gradients.size() == 1);
+      BOOST_TEST_REQUIRE(gradients.front().rows.defined());
+      found.back().push_back(gradients.front().rows);
+    }
+  }
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    BOOST_TEST(same_bytes(found[1][i].indices(), found[0][i].indices()));
+    BOOST_TEST(same_bytes(found[1][i].values(), found[0][i].values()));
+    count += found[1][i].count();
+  }
+  BOOST_TEST(count == 4);
 }
 
 BOOST_AUTO_TEST_CASE(leaf_on_the_node_of_a_stage_without_gradients_gets_its_gradient) {
