@@ -96,7 +96,8 @@ constexpr std::string_view kFile = "file:";
 constexpr Duration kIdleMemory = std::chrono::seconds{5};
 constexpr Duration kMemberWatch = std::chrono::seconds{1};
 constexpr Duration kSeedWatch = std::chrono::seconds{1};
-constexpr Duration kProbePatience = std::chrono::milliseconds{500};
+// Linux repeats a lost SYN after 1 s and again by 3 s: who does not answer three is not there. A refusal comes at once.
+constexpr Duration kProbePatience = std::chrono::milliseconds{3500};
 constexpr Duration kSeedPatience = std::chrono::seconds{1};  // then twice as long each time
 
 std::optional<RendezvousFile> file_of(const NodeOptions& options) {
