@@ -18,9 +18,22 @@ struct Made {
   std::exception_ptr exception;
 };
 
+void make_into(Made& made, const Prefetch::Make& make, const Tensor& indices) {
+  try {
+    made.value = make(indices);
+  } catch (...) {
+    made.exception = std::current_exception();
+  }
+}
+
 }  // namespace
 
 struct Prefetch::State {
+  struct Asked {
+    std::shared_ptr<Made> made;  // written by the pool until `done`
+    Future<void> done;
+  };
+
   State(const Scope& scope, Make m)
       : home(future_home_of(scope)), strand(home.executor, "prefetch"), make(std::make_shared<Make>(std::move(m))) {}
 
@@ -28,7 +41,7 @@ struct Prefetch::State {
   Strand strand;
   std::shared_ptr<const Make> make;
   std::shared_ptr<std::atomic<bool>> dropped = std::make_shared<std::atomic<bool>>(false);  // of what was asked for
-  std::deque<Future<std::shared_ptr<Made>>> values;                                         // the oldest first
+  std::deque<Asked> asked;                                                                  // the oldest first
 };
 
 Prefetch::Prefetch(const Scope& scope, Make make) : state_(std::make_unique<State>(scope, std::move(make))) {}
@@ -37,36 +50,36 @@ Prefetch::~Prefetch() {
   drop();
 }
 
+/// The job holds what the user made, and `make` itself, during the call only: its end, after the promise is kept, is
+/// awaited by nobody.
 void Prefetch::ask(Tensor indices) {
-  const Promise<std::shared_ptr<Made>> promise(state_->home);
-  state_->values.push_back(promise.future());
+  const Promise<void> promise(state_->home);
+  const auto made = std::make_shared<Made>();
+  state_->asked.push_back({made, promise.future()});
   state_->strand.run(
-      [promise, make = state_->make, dropped = state_->dropped, indices = std::move(indices)] {
-        const auto made = std::make_shared<Made>();
-        try {
-          if (!*dropped) made->value = (*make)(indices);
-        } catch (...) {
-          made->exception = std::current_exception();
-        }
-        promise.complete(made);
+      [promise, make = std::weak_ptr(state_->make), made = std::weak_ptr(made), dropped = state_->dropped,
+       indices = std::move(indices)] {
+        if (!*dropped) make_into(*made.lock(), *make.lock(), indices);
+        promise.complete(Unit{});
       },
       [promise](const Error& why) { promise.complete(why); });
 }
 
-std::size_t Prefetch::asked() const { return state_->values.size(); }
+std::size_t Prefetch::asked() const { return state_->asked.size(); }
 
 std::shared_ptr<void> Prefetch::next() {
-  const Future<std::shared_ptr<Made>> first = std::move(state_->values.front());
-  state_->values.pop_front();
-  const std::shared_ptr<Made> made = first.get();
-  if (made->exception) std::rethrow_exception(made->exception);
-  return made->value;
+  state_->asked.front().done.state().wait();  // if the wait throws, the pool may still write what it makes
+  const State::Asked first = std::move(state_->asked.front());
+  state_->asked.pop_front();
+  first.done.get();
+  if (first.made->exception) std::rethrow_exception(first.made->exception);
+  return first.made->value;
 }
 
 void Prefetch::drop() {
   *state_->dropped = true;
-  for (const auto& value : state_->values) value.state().wait();
-  state_->values.clear();
+  for (const auto& asked : state_->asked) asked.done.state().wait();
+  state_->asked.clear();
   state_->dropped = std::make_shared<std::atomic<bool>>(false);
 }
 

@@ -10,7 +10,8 @@
 
 namespace troupe::detail {
 
-/// Calls a function for one list of indices after the other, never twice at once. One thread at a time may use it.
+/// Calls a function for one list of indices after the other, never twice at once. One thread at a time may use it. The
+/// values that were not taken, their exceptions and the function end on the thread that uses it.
 class Prefetch {
  public:
   using Make = std::function<std::shared_ptr<void>(const Tensor& indices)>;
