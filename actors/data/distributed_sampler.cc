@@ -18,8 +18,11 @@ constexpr const char* kEpoch = "epoch";
 constexpr const char* kGivenOut = "given_out";
 constexpr const char* kExamples = "examples";
 constexpr const char* kSeed = "seed";
+constexpr const char* kShuffle = "shuffle";
 
 Tensor scalar(std::int64_t number) { return from_values<std::int64_t>({number}, {}); }
+
+std::int64_t number_of(Shuffle shuffle) { return shuffle == Shuffle::yes ? 1 : 0; }
 
 std::int64_t number_in(const std::map<std::string, Tensor>& state, const char* name) {
   const auto found = state.find(name);
@@ -71,7 +74,8 @@ NamedTensors DistributedSampler::state() const {
   return {{kEpoch, scalar(epoch_)},
           {kGivenOut, scalar(given_out_ + taken_ * options_.ranks)},
           {kExamples, scalar(options_.examples)},
-          {kSeed, scalar(std::bit_cast<std::int64_t>(options_.seed))}};
+          {kSeed, scalar(std::bit_cast<std::int64_t>(options_.seed))},
+          {kShuffle, scalar(number_of(options_.shuffle))}};
 }
 
 void DistributedSampler::load_state(const NamedTensors& state) {
@@ -84,9 +88,11 @@ void DistributedSampler::load_state(const NamedTensors& state) {
   };
   require_same(kExamples, options_.examples);
   require_same(kSeed, std::bit_cast<std::int64_t>(options_.seed));
+  const bool has_shuffle = by_name.contains(kShuffle);  // states that were saved earlier lack it
+  if (has_shuffle) require_same(kShuffle, number_of(options_.shuffle));
   if (epoch < 0 || given_out < 0)
     throw ValueError(fmt::format("[load_state] epoch {}, {} examples given out", epoch, given_out));
-  if (by_name.size() != 4) throw ValueError("[load_state] the state of something else");
+  if (by_name.size() != (has_shuffle ? 5 : 4)) throw ValueError("[load_state] the state of something else");
   begin(epoch, given_out);
 }
 

@@ -50,12 +50,12 @@ class DistributedSampler {
 
   [[nodiscard]] const SamplerOptions& options() const { return options_; }
 
-  /// Returns the state for a checkpoint: "epoch", "given_out", and what must be equal when it is loaded, "examples" and
-  /// "seed" (i64).
+  /// Returns the state for a checkpoint: "epoch", "given_out", and what must be equal when it is loaded, "examples",
+  /// "seed" and "shuffle" (i64).
   [[nodiscard]] NamedTensors state() const;
 
-  /// Restores a state, also of another number of ranks. If it does not fit, changes nothing and throws ValueError
-  /// `[load_state] missing: epoch`, `[load_state] examples is 5, not 7`.
+  /// Restores a state, also of another number of ranks, or one without "shuffle" as it was once saved. If it does not
+  /// fit, changes nothing and throws ValueError `[load_state] missing: epoch`, `[load_state] examples is 5, not 7`.
   void load_state(const NamedTensors& state);
 
  private:

@@ -131,6 +131,24 @@ BOOST_AUTO_TEST_CASE(state_of_something_else_is_refused_and_nothing_changes) {
   BOOST_TEST(sampler.remaining() == 3);
 }
 
+BOOST_AUTO_TEST_CASE(state_of_another_order_is_refused_and_one_that_does_not_say_its_order_is_taken) {
+  const DistributedSampler shuffled({.examples = 5, .seed = 1});
+  DistributedSampler in_order({.examples = 5, .seed = 1, .shuffle = Shuffle::no});
+  expect_throw<ValueError>([&] { in_order.load_state(shuffled.state()); }, "[load_state] shuffle is 1, not 0");
+  static_cast<void>(in_order.next(2));
+  NamedTensors state = in_order.state();
+  DistributedSampler same({.examples = 5, .seed = 1, .shuffle = Shuffle::no});
+  same.load_state(state);
+  BOOST_TEST(same.remaining() == 3);
+  BOOST_REQUIRE(state.back().first == "shuffle");
+  state.pop_back();  // as it was once written
+  DistributedSampler from_old({.examples = 5, .seed = 1, .shuffle = Shuffle::no});
+  from_old.load_state(state);
+  BOOST_TEST(from_old.remaining() == 3);
+  state.emplace_back("momentum", zeros({}));
+  expect_throw<ValueError>([&] { from_old.load_state(state); }, "[load_state] the state of something else");
+}
+
 BOOST_AUTO_TEST_CASE(misuse_is_named) {
   expect_throw<ValueError>([] { DistributedSampler({.examples = -1}); }, "[DistributedSampler] -1 examples");
   expect_throw<ValueError>([] { DistributedSampler({.examples = 1, .ranks = 2, .rank = 2}); },
