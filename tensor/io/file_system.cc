@@ -91,11 +91,13 @@ class Disk final : public FileSystem {
   }
 
   void sync_directory(const std::string& directory) override {
-    const int descriptor = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) fail(directory, errno);
-    const int error = sync(descriptor);
-    close(descriptor);
-    if (error != 0) fail(directory, error);
+    int descriptor = -1;
+    do {
+      descriptor = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    } while (descriptor < 0 && errno == EINTR);
+    const int error = descriptor < 0 ? errno : sync(descriptor);
+    if (descriptor >= 0) close(descriptor);
+    if (error != 0 && !detail::says_never_synced(error)) fail(directory, error);
   }
 
   std::vector<std::string> names_in(const std::string& directory) override {
@@ -111,6 +113,8 @@ class Disk final : public FileSystem {
 };
 
 }  // namespace
+
+bool detail::says_never_synced(int error) noexcept { return error == EACCES || error == EINVAL || error == EBADF; }
 
 std::shared_ptr<FileSystem> disk() { return std::make_shared<Disk>(); }
 

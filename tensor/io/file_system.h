@@ -43,6 +43,7 @@ class FileSystem {
   virtual bool make_directory(const std::string& directory) = 0;
   /// Returns the bytes of a file; an error if they are more than `size_max`.
   [[nodiscard]] virtual std::string read(const std::string& file, std::size_t size_max) = 0;
+  /// Does nothing for a directory that can never be synced: its file system cannot, or this process may not read it.
   virtual void sync_directory(const std::string& directory) = 0;
   /// Returns the names in a directory, in alphabetical order.
   [[nodiscard]] virtual std::vector<std::string> names_in(const std::string& directory) = 0;
@@ -50,5 +51,13 @@ class FileSystem {
 
 /// The files of this machine.
 [[nodiscard]] std::shared_ptr<FileSystem> disk();
+
+namespace detail {
+
+/// Returns whether this error, of open() or fsync() for a directory, says that it can never be synced: EACCES, EINVAL
+/// and EBADF, as for PostgreSQL. The others tell that a change may be lost.
+[[nodiscard]] bool says_never_synced(int error) noexcept;
+
+}  // namespace detail
 
 }  // namespace troupe

@@ -1,5 +1,6 @@
 #include "tensor/io/file_system.h"
 
+#include <cerrno>
 #include <span>
 
 #include "tests/tensor/io/file_bytes.h"
@@ -37,6 +38,13 @@ BOOST_AUTO_TEST_CASE(directory_is_made_once) {
   const FileOfBytes file("a");
   BOOST_TEST(disk()->make_directory(file.path()));
   BOOST_TEST(!disk()->make_directory(file.path()));
+}
+
+BOOST_AUTO_TEST_CASE(directory_that_cannot_be_synced_is_left_as_it_is) {
+  BOOST_CHECK_NO_THROW(disk()->sync_directory("/proc"));  // it has no fsync
+  // A directory that may be changed but not read, and file systems that sync no directory.
+  for (const int error : {EACCES, EINVAL, EBADF}) BOOST_TEST(detail::says_never_synced(error));
+  for (const int error : {EIO, ENOSPC, EDQUOT, ENOENT, ENOTDIR, EMFILE}) BOOST_TEST(!detail::says_never_synced(error));
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_done_is_an_error_with_the_path) {
