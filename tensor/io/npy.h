@@ -16,7 +16,8 @@ namespace troupe {
 
 /// Writes `x`, in row-major order, as a .npy file for `numpy.load`. Replaces an existing file atomically and keeps
 /// its mode.
-/// Throws FileError, DTypeError `[npy] NumPy has no dtype for: bf16`, TensorError if `x` is undefined.
+/// Throws FileError, DTypeError `[npy] NumPy has no dtype for: bf16`, TensorError if `x` is undefined, ValueError
+/// `[npy] (0, 1099511627776, 1099511627776) is too large` if the product of the sizes other than 0 overflows.
 void write_npy(const FilePath& file, const Tensor& x);
 
 }  // namespace troupe

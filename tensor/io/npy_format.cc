@@ -273,6 +273,8 @@ Tensor as_written_to_npy(std::string_view format, const Tensor& x) {
   if (description_of(x.dtype()).empty()) {
     throw DTypeError(fmt::format("[{}] NumPy has no dtype for: {}", format, name_of(x.dtype())));
   }
+  if (!nbytes_of(x.shape(), x.dtype()))
+    throw ValueError(fmt::format("[{}] {} is too large", format, to_string(x.shape())));
   return x.to(Device::cpu()).contiguous();
 }
 

@@ -25,7 +25,8 @@ struct NpySource {
 [[nodiscard]] std::string npy_header(const Tensor& x);
 
 /// Returns `x` contiguous and on the CPU, as its elements are written.
-/// Throws DTypeError `[format] NumPy has no dtype for: bf16`, TensorError if `x` is undefined.
+/// Throws DTypeError `[format] NumPy has no dtype for: bf16`, TensorError if `x` is undefined, ValueError as
+/// write_npy().
 [[nodiscard]] Tensor as_written_to_npy(std::string_view format, const Tensor& x);
 
 }  // namespace troupe::detail

@@ -21,7 +21,7 @@ enum class Compression : std::uint8_t { none, deflate };
 /// Writes `arrays` as a .npz file for `numpy.load`. Replaces an existing file atomically and keeps its mode; equal
 /// arrays give equal files. Throws FileError; ValueError `[npz] name given twice: w`, `[npz] name of 65532 bytes, at
 /// most 65531`, `[npz] name that is not UTF-8: "\xff"`, `[npz] control character in a name: "a\x00"`, also for an empty
-/// name; DTypeError and TensorError as write_npy().
+/// name; ValueError, DTypeError and TensorError as write_npy().
 void write_npz(const FilePath& file, const NamedTensors& arrays, Compression compression = Compression::none);
 
 }  // namespace troupe

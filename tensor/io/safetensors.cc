@@ -113,6 +113,8 @@ void write_safetensors(const FilePath& path, const NamedTensors& tensors,
   std::map<std::string_view, const Tensor*> by_name;
   for (const auto& [name, x] : tensors) {
     x.require_defined("safetensors");
+    if (!detail::nbytes_of(x.shape(), x.dtype()))
+      throw ValueError(fmt::format("[safetensors] {} {} is too large", name, to_string(x.shape())));
     header.entries.push_back({name, x.dtype(), x.shape(), 0, x.nbytes()});
     by_name.emplace(name, &x);
   }

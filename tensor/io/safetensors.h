@@ -31,7 +31,8 @@ struct Safetensors {
 /// Writes a .safetensors file. Tensors with wide elements come first, then in order of names, so all are aligned.
 /// Replaces an existing file atomically and keeps its mode; equal tensors give equal files.
 /// Throws FileError; ValueError `[safetensors] name given twice: w` or `[safetensors] not a name: __metadata__`, also
-/// for text that is not UTF-8; TensorError if a tensor is undefined.
+/// for text that is not UTF-8, and `[safetensors] w (0, 1099511627776, 1099511627776) is too large` if the product of
+/// the sizes other than 0 overflows; TensorError if a tensor is undefined.
 void write_safetensors(const FilePath& file, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata);
 void write_safetensors(const FilePath& file, const NamedTensors& tensors);

@@ -147,6 +147,18 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read_or_written_is_named) {
   expect_error<TensorError>("[npy] tensor is undefined", [&] { write_npy(file.path(), Tensor()); });
 }
 
+BOOST_AUTO_TEST_CASE(an_empty_array_that_could_not_be_read_is_refused_and_the_file_stays) {
+  const FileOfBytes file("w.npy");
+  file.set("before");
+  const std::int64_t large = std::int64_t{1} << 40;
+  expect_error<ValueError>("[npy] (0, 1099511627776, 1099511627776) is too large", [&] {
+    write_npy(file.path(), Tensor::empty({0, large, large}));
+  });
+  BOOST_TEST(file.get() == "before");
+  write_npy(file.path(), Tensor::empty({0, large}));
+  BOOST_TEST(read_npy(file.path()).shape() == (Shape{0, large}));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_regular_file_is_refused_at_once) {
   const FileOfBytes file("w.npy");
   std::filesystem::create_directory(file.path());

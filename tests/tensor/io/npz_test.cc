@@ -173,6 +173,16 @@ BOOST_AUTO_TEST_CASE(names_that_no_archive_could_hold_are_refused) {
   BOOST_TEST(file.names().empty());
 }
 
+BOOST_AUTO_TEST_CASE(an_empty_array_that_could_not_be_read_is_refused_and_the_file_stays) {
+  const FileOfBytes file("a.npz");
+  file.set("before");
+  const std::int64_t large = std::int64_t{1} << 40;
+  expect_error<ValueError>("[npz] (0, 1099511627776, 1099511627776) is too large", [&] {
+    write_npz(file.path(), {{"v", ones({1})}, {"w", Tensor::empty({0, large, large})}});
+  });
+  BOOST_TEST(file.get() == "before");
+}
+
 BOOST_AUTO_TEST_CASE(every_other_name_comes_back) {
   const FileOfBytes file("a.npz");
   NamedTensors written;

@@ -153,6 +153,16 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read_or_written_is_named) {
   BOOST_TEST(file.names().empty());
 }
 
+BOOST_AUTO_TEST_CASE(an_empty_tensor_that_could_not_be_read_is_refused_and_the_file_stays) {
+  const FileOfBytes file("model.safetensors");
+  file.set("before");
+  const std::int64_t large = std::int64_t{1} << 40;
+  expect_error<ValueError>("[safetensors] w (0, 1099511627776, 1099511627776) is too large", [&] {
+    write_safetensors(file.path(), {{"w", Tensor::empty({0, large, large})}});
+  });
+  BOOST_TEST(file.get() == "before");
+}
+
 BOOST_AUTO_TEST_CASE(places_that_lie_are_refused_with_the_byte) {
   const FileOfBytes file("model.safetensors");
   const auto refused = [&](const std::string& bytes, std::string_view text) {
