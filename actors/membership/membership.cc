@@ -82,12 +82,12 @@ void Membership::list_changed() { state_->node.host().send(state_->actor, ListCh
 
 namespace {
 
-/// Sends the actor a `Wait` and waits for its answer; at `due` makes the Error with `describe`.
+/// Sends the actor a `Wait` and waits for its answer; at `due` makes the Error with `describe`, and cancels the wait.
 template <class Wait, class Describe>
 std::optional<Error> wait_until(NodeCore& node, const MembershipActor& actor, Wait wait, Future<void> done,
                                 std::optional<TimePoint> due, Describe describe) {
   node.host().send(actor, std::move(wait));  // with the only promise: an ended actor drops it
-  if (due && !done.get_for(*due - node.clock().now())) return describe();
+  if (due && !done.get_for(*due - node.clock().now()) && done.cancel()) return describe();
   done.state().wait();
   const auto& result = done.state().result();
   if (result.ok()) return std::nullopt;

@@ -418,6 +418,8 @@ void MembershipState::wait_for_members(WaitForMembers& wait) {
     wait.reached.complete(*join_failure_);
     return;
   }
+  // Those whose callers wait no longer.
+  std::erase_if(member_waits_, [](const WaitForMembers& former) { return former.reached.future().ready(); });
   member_waits_.push_back(std::move(wait));
   settle_members();
 }
@@ -442,6 +444,7 @@ void MembershipState::wait_for_agreement(WaitForAgreement& wait) {
     wait.agreed.complete(Unit{});
     return;
   }
+  std::erase_if(agreement_waits_, [](const Promise<void>& former) { return former.future().ready(); });
   agreement_waits_.push_back(std::move(wait.agreed));
   ready_ = true;
   tell_ready();

@@ -366,6 +366,14 @@ BOOST_AUTO_TEST_CASE(the_next_lets_nobody_into_a_world_of_a_given_size_whom_the_
              "resource_exhausted the world of 2 is complete");
 }
 
+BOOST_AUTO_TEST_CASE(waits_for_members_that_took_too_long_are_not_kept) {
+  membership().found({{}, "trainer", 0});
+  BOOST_TEST(text_of(missing(2)).find("timeout") == 0U);
+  const auto kept = clock.use_count();  // each wait has a future, which keeps the clock
+  for (int i = 0; i < 10; ++i) BOOST_TEST(text_of(missing(2)).find("timeout") == 0U);
+  BOOST_TEST(clock.use_count() == kept);
+}
+
 BOOST_AUTO_TEST_CASE(a_member_that_was_not_reached_leaves_its_rank_once_it_is_given_up) {
   BarePeer seed(hub, "p1", 1);
   join_through(seed, {place_of(seed, 0, 1), {"p2", {2, 2}, "memory://nobody", "ps", 1, 2}, own_place(2, 3)});
@@ -430,6 +438,14 @@ BOOST_AUTO_TEST_CASE(in_a_world_made_at_once_a_node_says_its_place_without_an_ep
 }
 
 BOOST_FIXTURE_TEST_SUITE(common_end, InTheWorld)
+
+BOOST_AUTO_TEST_CASE(waits_for_the_common_end_that_took_too_long_are_not_kept) {
+  const auto first = peer("a1");
+  BOOST_TEST(text_of(disagreement()).find("timeout") == 0U);
+  const auto kept = clock.use_count();  // each wait has a future, which keeps the clock
+  for (int i = 0; i < 10; ++i) BOOST_TEST(text_of(disagreement()).find("timeout") == 0U);
+  BOOST_TEST(clock.use_count() == kept);
+}
 
 /// Returns the requested counts, each answered with `active` and `started`.
 std::vector<std::uint64_t> count(BarePeer& peer, std::uint64_t active, std::uint64_t started) {
