@@ -151,15 +151,19 @@ void MembershipState::peer_down(const NodeLife& peer, const Error& why) {
   barriers_->gone(peer.name, why);
   list_news_.gone(peer);
   if (roster_.remove(peer.name, peer.incarnation)) {  // others may come and go before the world is complete
-    std::erase_if(member_waits_, [&why](const WaitForMembers& wait) {
-      if (wait.until == Membership::Until::they_are_up) return false;
-      wait.reached.complete(why);
-      return true;
-    });
+    fail_waits_to_be_in(why);
   }
   agreement_.gone(peer.name);
   if (ready_) tell_ready();
   coordinate();
+}
+
+void MembershipState::fail_waits_to_be_in(const Error& why) {
+  std::erase_if(member_waits_, [&why](const WaitForMembers& wait) {
+    if (wait.until == Membership::Until::they_are_up) return false;
+    wait.reached.complete(why);
+    return true;
+  });
 }
 
 void MembershipState::connect_failed(const std::string& address, const Error& why) {
@@ -172,14 +176,17 @@ void MembershipState::connect_failed(const std::string& address, const Error& wh
   if ((own_ || is_seed(address)) && std::ranges::none_of(awaited_, is_there) && unreached_at(address).empty())
     return;  // this node joined through another seed, or a former seed's next life is not there yet
   const bool waits_for_key = note_keyless(address, error);
-  if (wanted_.world_size == 0) {  // it was up when this node learned of it, and is gone, or its key is still to come
+  const bool came_later = own_ && std::ranges::none_of(awaited_, is_there);
+  if (wanted_.world_size == 0 || came_later) {
+    // It was up when this node learned of it, and is gone, or its key is still to come.
     if (!waits_for_key) note_unreached(address, error);
     std::erase_if(awaited_, is_there);
     settle_members();
   }
   connect_to_known();
   if (wanted_.world_size == 0 || waits_for_key) return;
-  join_failed(std::move(error));
+  error.operation = "join";
+  came_later ? fail_waits_to_be_in(error) : join_failed(std::move(error));
 }
 
 /// Notes the member that this node could not connect to because it does not know its key yet. Returns whether that is

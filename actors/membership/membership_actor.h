@@ -191,6 +191,7 @@ class MembershipState {
   void note_seed_failure(Error why);
   void seed_failed(Error why);
   void join_failed(Error why);
+  void fail_waits_to_be_in(const Error& why);
   [[nodiscard]] bool is_up(const NodeLife& life) const;
   void ask_to_join(const NodeName& seed);
   [[nodiscard]] bool ask_one_that_is_up();

@@ -108,6 +108,22 @@ BOOST_AUTO_TEST_CASE(who_joins_a_world_of_a_given_size_fails_when_a_member_is_no
   BOOST_TEST(error->operation == "join");
 }
 
+BOOST_AUTO_TEST_CASE(who_is_in_waits_on_when_one_that_joined_later_is_not_reached) {
+  BarePeer seed(hub, "p1", 1);
+  BarePeer other(hub, "p2", 2);
+  const MemberPlace place{{}, "trainer", 3};
+  const std::vector<msg::Member> members{place_of(seed, 0, 1), place_of(other, 1, 2)};
+  BOOST_TEST(join_through(seed, members, place, 3, Until::we_are_in) == "nothing");
+  other.die();
+  const msg::Member gone{"p3", {3, 3}, "memory://nobody", "ps", 1, 4};
+  const auto joins = [&] { seed.say("m", "membership", msg::MemberJoined{4, gone}); };
+  const std::string outcome = wait_for_members(3, joins);
+  BOOST_TEST(outcome.find("timeout 2 of 3 nodes are there") == 0U, outcome);
+  BarePeer next(hub, "p4", 4);
+  const auto another_joins = [&] { seed.say("m", "membership", msg::MemberJoined{5, place_of(next, 1, 5)}); };
+  BOOST_TEST(wait_for_members(3, another_joins) == "nothing");
+}
+
 BOOST_AUTO_TEST_CASE(member_that_is_not_reached_is_named_by_its_address) {
   BOOST_TEST(endpoint_of_failure("") == "memory://p2");
 }
