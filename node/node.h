@@ -199,7 +199,7 @@ class Node final : public Scope {
   /// this process lacks a device.
   void set_device_map(const NodeName& peer, const DeviceMap& map);
 
-  /// Calls `handler` on the pool for each peer that goes down from now on.
+  /// Calls `handler` on the pool for each peer that goes down from now on. What it throws is logged.
   void on_down(std::function<void(const Peer&, const Error&)> handler);
 
   /// Returns the message of the first peer that declared this node dead while it lived; nullopt if none did. The two

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <limits>
@@ -9,8 +10,10 @@
 #include <mutex>
 #include <new>
 #include <set>
+#include <tuple>
 #include <utility>
 
+#include "actors/core/guarded.h"
 #include "actors/core/lives.h"
 #include "actors/membership/audit_heads.h"
 #include "actors/membership/membership_actor.h"
@@ -277,6 +280,49 @@ std::optional<Error> Membership::declared_dead() const {
   return state_->declared_dead;
 }
 
+namespace {
+
+/// A handler of on_down, and what it is told.
+struct DownNews {
+  std::weak_ptr<NodeCore> node;
+  NodeName node_name;
+  std::function<void(const Peer&, const Error&)> handler;
+  Peer peer;
+  Error why;
+
+  [[nodiscard]] std::string label() const { return "on_down " + peer.name; }
+  void log(const Error& failure) const { spdlog::error("[{}] {}: {}", node_name, label(), failure.text()); }
+};
+
+void tell_on_pool(const std::shared_ptr<const DownNews>& news);
+
+/// The threads that wait for the peer that went down end their waits after this: the first that is free submits anew.
+void tell_when_a_thread_is_free(const std::shared_ptr<const DownNews>& news, const Error& refusal) try {
+  const auto node = news->node.lock();
+  if (!node || refusal.code == ErrorCode::shutting_down) return;
+  std::ignore = node->executor().submit({.label = news->label(),
+                                         .run = [news] { tell_on_pool(news); },
+                                         .refused = [news](const Error& why) { news->log(why); },
+                                         .urgency = Urgency::at_once});
+} catch (const std::bad_alloc&) {
+  news->log(refusal);
+}
+
+void tell_on_pool(const std::shared_ptr<const DownNews>& news) {
+  const auto node = news->node.lock();
+  if (!node) return;
+  const auto tell = [news] {
+    try {
+      news->handler(news->peer, news->why);
+    } catch (...) {
+      news->log(failure_of_current_exception("the handler"));
+    }
+  };
+  node->run(news->label(), tell, [news](const Error& refusal) { tell_when_a_thread_is_free(news, refusal); });
+}
+
+}  // namespace
+
 void Membership::peer_down(const Peer& peer, const Error& why) {
   std::vector<std::function<void(const Peer&, const Error&)>> handlers;
   {
@@ -284,10 +330,9 @@ void Membership::peer_down(const Peer& peer, const Error& why) {
     if (why.code == ErrorCode::you_are_dead && !state_->declared_dead) state_->declared_dead = why;
     handlers = state_->down_handlers;
   }
-  for (auto& handler : handlers) {
-    state_->node.run(
-        "on_down " + peer.name, [handler, peer, why] { handler(peer, why); }, [](const Error&) {});
-  }
+  NodeCore& node = state_->node;
+  for (auto& handler : handlers)
+    tell_on_pool(std::make_shared<const DownNews>(node.weak_from_this(), node.name(), std::move(handler), peer, why));
   state_->node.host().send(state_->actor, PeerDown{{peer.name, peer.incarnation}, why});
   tell_head([&peer](AuditHeads& heads) { return heads.peer_down({peer.name, peer.incarnation}); });
 }

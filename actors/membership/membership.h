@@ -90,7 +90,8 @@ class Membership {
   /// is pending on any node, at most until `due` (nullopt: no limit). The Error names the missing members.
   [[nodiscard]] std::optional<Error> wait_for_agreement(std::optional<TimePoint> due);
 
-  /// Calls `handler` on the pool for each peer that goes down from now on.
+  /// Calls `handler` on the pool for each peer that goes down from now on, as soon as a thread is free. What it throws
+  /// is logged.
   void on_down(std::function<void(const Peer&, const Error&)> handler);
 
   /// Returns the message of the first peer that declared this life dead; nullopt if none did.

@@ -43,7 +43,9 @@ bool HandWaits::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
 
 std::optional<Error> HandPool::take(Job& job) {
   if (refuses) return refuses;
-  if (!keeps) {
+  if (all_wait && job.urgency == Urgency::in_turn)
+    return Error{.code = ErrorCode::resource_exhausted, .message = "all threads wait"};
+  if (!keeps && !all_wait) {
     job.run();
   } else {
     kept.push_back(std::move(job));

@@ -61,6 +61,7 @@ class HandPool final : public Executor {
   [[nodiscard]] std::vector<RunningJob> stop(TimePoint) override { return {}; }
 
   bool keeps = false;
+  bool all_wait = false;              ///< as a full pool whose threads all wait: refuses jobs, keeps those `at_once`
   std::optional<Error> refuses = {};  ///< refuses every job with this error
   std::vector<Job> kept;
 

@@ -1,5 +1,9 @@
 #include "actors/membership/membership.h"
 
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -8,6 +12,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -249,6 +255,53 @@ BOOST_AUTO_TEST_CASE(members_that_come_meet_and_one_that_leaves_or_dies_does_not
   const Asked alone = first->ask("m", "membership", entry(*first, 3, {"p1", "p2"}));
   second->die();
   BOOST_TEST(met(alone) == "peer_down");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+/// What is logged while it lives.
+class LoggedText {
+ public:
+  LoggedText() {
+    const auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(text_);
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("", sink));
+  }
+  ~LoggedText() { spdlog::set_default_logger(former_); }
+  LoggedText(const LoggedText&) = delete;
+  LoggedText& operator=(const LoggedText&) = delete;
+
+  [[nodiscard]] std::string text() const { return text_.str(); }
+
+ private:
+  std::ostringstream text_;
+  const std::shared_ptr<spdlog::logger> former_ = spdlog::default_logger();
+};
+
+BOOST_FIXTURE_TEST_SUITE(news_of_deaths, AmongBarePeers)
+
+BOOST_AUTO_TEST_CASE(a_handler_is_called_once_one_of_the_threads_that_all_waited_is_free) {
+  std::string told;
+  core().membership().on_down(
+      [&told](const Peer& peer, const Error& why) { told += peer.name + " " + std::string(name_of(why.code)); });
+  const auto first = peer("p1");
+  pool->all_wait = true;
+  first->die();
+  BOOST_TEST(told.empty());
+  pool->all_wait = false;
+  for (const Job& job : std::exchange(pool->kept, {})) job.run();
+  BOOST_TEST(told == "p1 peer_down");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_handler_throws_is_logged) {
+  int calls = 0;
+  core().membership().on_down([](const Peer&, const Error&) { throw std::runtime_error("no shard is left"); });
+  core().membership().on_down([&calls](const Peer&, const Error&) { ++calls; });
+  const auto first = peer("p1");
+  const LoggedText logged;
+  first->die();
+  BOOST_TEST(calls == 1);
+  BOOST_TEST(logged.text().find("[m] on_down p1: ") != std::string::npos, logged.text());
+  BOOST_TEST(logged.text().find("no shard is left") != std::string::npos, logged.text());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
