@@ -58,9 +58,9 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// Queues `job` for a thread of the pool. Returns resource_exhausted if every thread waits and none can be added, or
-  /// if there is no memory for the job; shutting_down after stop. On an error `job.refused`, if set, has been called on
-  /// this thread, and the job does not run.
+  /// Queues `job` for a thread of the pool. Returns resource_exhausted if every thread waits and none can be added (not
+  /// of an `at_once` job: it starts once one of them is free), or if there is no memory for the job; shutting_down
+  /// after stop. On an error `job.refused`, if set, has been called on this thread, and the job does not run.
   [[nodiscard]] std::optional<Error> submit(Job job);
 
   /// Runs `job`, which takes at most some ten microseconds, runs no user code and waits for nothing. An executor may
