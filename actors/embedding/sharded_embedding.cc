@@ -18,6 +18,16 @@ namespace troupe {
 
 using detail::EmbeddingShard;
 
+namespace {
+
+/// The rows arrive on the CPU, and what is put together with them goes there. Undefined stays undefined.
+template <class T>
+T beside_rows(const T& x) {
+  return x.defined() ? x.to(Device::cpu()) : x;
+}
+
+}  // namespace
+
 Variable PendingRows::rows_of_all_owners() {
   std::vector<Variable> parts;
   for (const Future<Variable>& part : parts_) parts.push_back(part.get());
@@ -36,7 +46,7 @@ Variable PendingRows::get_bags(const Tensor& offsets, const EmbeddingBagOptions&
   of_rows.sparse = false;
   of_rows.padding_idx.reset();
   if (padding_place_ >= 0) of_rows.padding_idx = padding_place_;
-  return embedding_bag(rows_of_all_owners(), places_, offsets, of_rows, per_sample_weights);
+  return embedding_bag(rows_of_all_owners(), places_, beside_rows(offsets), of_rows, beside_rows(per_sample_weights));
 }
 
 ShardedEmbedding::ShardedEmbedding(const Scope& scope, const std::vector<NodeName>& owners, const EmbeddingTable& table)
@@ -112,7 +122,7 @@ void ShardedEmbedding::push_rows(const Scope& scope, const Tensor& indices, cons
   const auto places = split.places.data<std::int64_t>();
   for (std::size_t i = 0; i < places.size(); ++i)
     last[static_cast<std::size_t>(places[i])] = static_cast<std::int64_t>(i);
-  const Tensor in_order = index_select(values.reshape({indices.numel(), table_.width}), 0,
+  const Tensor in_order = index_select(beside_rows(values).reshape({indices.numel(), table_.width}), 0,
                                        from_values<std::int64_t>(std::span(last), {count}));
 
   const Scope outside = detail::without_context(scope);

@@ -47,7 +47,8 @@ class PendingRows {
 /// All results are, bit for bit, those of the same table on one owner, on the CPU: gradients of equal indices of one
 /// lookup are summed at the caller, in the order of the indices; those of several lookups at the owner, in the order in
 /// which a pass sums calls. Every owner takes part in every lookup inside a context, also with no row, so that all have
-/// taken the same number of optimizer steps.
+/// taken the same number of optimizer steps. Indices, offsets, weights and values may be on any device; results are on
+/// the CPU, and the gradient of weights goes back to theirs.
 /// Thread rule: any thread may call any member.
 class ShardedEmbedding {
  public:

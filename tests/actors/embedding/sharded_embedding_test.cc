@@ -17,6 +17,7 @@
 #include "tensor/ops.h"
 #include "tests/support/error_of.h"
 #include "tests/support/expect_throw.h"
+#include "tests/support/gpu.h"
 
 namespace troupe::testing {
 namespace {
@@ -206,6 +207,27 @@ BOOST_AUTO_TEST_CASE(tables_of_other_dtypes_round_the_same_draws) {
   const Tensor f32 = rows_of(over(2));
   BOOST_TEST(same_bytes(rows_of(over(3, f64)).to(DType::f32), f32));
   BOOST_TEST(same_bytes(rows_of(over(2, bf16)), f32.to(DType::bf16)));
+}
+
+BOOST_AUTO_TEST_CASE(batch_on_a_gpu_has_the_results_of_one_on_the_cpu,
+                     *boost::unit_test::label("needs_gpu") * boost::unit_test::precondition(NeedsGpus{1})) {
+  const ShardedEmbedding table = over(2);
+  const auto there = [](const Tensor& x) { return x.to(Device::cuda()); };
+  const Tensor flat = kFirst.view({8});
+  const Tensor offsets = indices({0, 2, 2}, {3});
+  const Variable weights(arange(1, 9, 1, DType::f32), RequiresGrad::yes);
+  const Variable weights_there(there(weights.value()), RequiresGrad::yes);
+  const EmbeddingBagOptions sums{.mode = BagMode::sum};
+  BOOST_TEST(same_bytes(table.lookup(trainer, there(flat)).value(), table.lookup(trainer, flat).value()));
+  const Variable here_bags = table.lookup_bags(trainer, flat, offsets, sums, weights);
+  const Variable bags = table.lookup_bags(trainer, there(flat), there(offsets), sums, weights_there);
+  BOOST_TEST(same_bytes(bags.value(), here_bags.value()));
+  const Tensor gradient = backward(weighted(bags)).of(weights_there);
+  BOOST_TEST((gradient.device() == Device::cuda()));
+  BOOST_TEST(same_bytes(gradient.to(Device::cpu()), backward(weighted(here_bags)).of(weights)));
+  const Tensor values = arange(0, 18, 1, DType::f32).view({3, 6});
+  table.push_rows(trainer, there(indices({9, 30, 31}, {3})), there(values));
+  BOOST_TEST(same_bytes(table.pull_rows(trainer, there(indices({9, 30, 31}, {3}))), values));
 }
 
 BOOST_AUTO_TEST_CASE(misuse_is_named) {
