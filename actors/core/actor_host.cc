@@ -83,6 +83,10 @@ class Scheduler final : public caf::scheduler::coordinator<caf::policy::work_sha
   NoTimers clock_;
 };
 
+// Of looks whether all actors have ended.
+constexpr std::chrono::microseconds kFirstPause{50};
+constexpr std::chrono::microseconds kLongestPause{2000};
+
 class InlineHost final : public ActorHost {
  public:
   InlineHost() { forget_system_on_this_thread(); }
@@ -96,11 +100,12 @@ class InlineHost final : public ActorHost {
 
   std::vector<std::string> stop(TimePoint due) override {
     due = std::max(due, TimePoint(std::chrono::steady_clock::now() + kActorsEnd));
-    for (auto pause = std::chrono::microseconds(50); parts_->system.registry().running() > 0; pause *= 2) {
+    for (auto pause = kFirstPause; parts_->system.registry().running() > 0;
+         pause = std::min(2 * pause, kLongestPause)) {
       if (std::chrono::steady_clock::now() >= due) {
         return {std::to_string(parts_->system.registry().running()) + " actors have not ended"};
       }
-      std::this_thread::sleep_for(std::min(pause, std::chrono::microseconds(2000)));
+      std::this_thread::sleep_for(pause);
     }
     return {};
   }
