@@ -10,6 +10,19 @@
 #include "actors/core/guarded.h"
 
 namespace troupe::detail {
+namespace {
+
+/// Runs an item and continues, whatever it throws. REQUIRES: its `refused` does not throw.
+template <class Item>
+void run_one(const Item& item, std::string_view label) noexcept {
+  try {
+    item.job();
+  } catch (...) {
+    item.refused(failure_of_current_exception(label));
+  }
+}
+
+}  // namespace
 
 struct Strand::State {
   struct Item {
@@ -19,6 +32,7 @@ struct Strand::State {
 
   std::shared_ptr<Executor> executor;
   std::string label;
+  PerTurn per_turn = PerTurn::all;
   std::mutex mutex;
   std::deque<Item> items;  // guarded by mutex
   bool running = false;    // guarded by mutex: a job on the pool takes the items
@@ -33,6 +47,12 @@ struct Strand::State {
     Item item = std::move(items.front());
     items.pop_front();
     return item;
+  }
+
+  /// Returns whether there are items; if there are none, clears `running`.
+  bool has_more() {
+    std::lock_guard lock(mutex);
+    return running = !items.empty();
   }
 
   /// Destroys the queued items.
@@ -56,6 +76,13 @@ class Strand::Turn {
     if (!is_over_) state_->drop_all();
   }
 
+  /// Runs the items until the queue is empty, or one of them.
+  void run() {
+    if (state_->per_turn == PerTurn::all) return take_all([this](const auto& item) { run_one(item, state_->label); });
+    is_over_ = true;
+    if (run_next() && state_->has_more()) go_on(state_);
+  }
+
   /// Calls `take` with each item until the queue is empty.
   template <class Take>
   void take_all(Take take) {
@@ -63,30 +90,22 @@ class Strand::Turn {
     is_over_ = true;
   }
 
-  [[nodiscard]] const std::string& label() const { return state_->label; }
-
  private:
+  bool run_next() {
+    const auto item = state_->next();
+    if (item) run_one(*item, state_->label);
+    return item.has_value();
+  }
+
   const std::shared_ptr<State> state_;
   bool is_over_ = false;  // set by the thread that runs or refuses the job
 };
 
-namespace {
-
-/// Runs an item and continues, whatever it throws. REQUIRES: its `refused` does not throw.
-template <class Item>
-void run_one(const Item& item, std::string_view label) noexcept {
-  try {
-    item.job();
-  } catch (...) {
-    item.refused(failure_of_current_exception(label));
-  }
-}
-
-}  // namespace
-
-Strand::Strand(std::shared_ptr<Executor> executor, std::string label) : state_(std::make_shared<State>()) {
+Strand::Strand(std::shared_ptr<Executor> executor, std::string label, PerTurn per_turn)
+    : state_(std::make_shared<State>()) {
   state_->executor = std::move(executor);
   state_->label = std::move(label);
+  state_->per_turn = per_turn;
 }
 
 void Strand::run(std::function<void()> job, std::function<void(const Error&)> refused) {
@@ -102,7 +121,7 @@ void Strand::go_on(const std::shared_ptr<State>& state) {
   std::shared_ptr<Turn> turn;
   try {
     turn = std::make_shared<Turn>(state);
-    const auto run = [turn] { turn->take_all([&](const State::Item& item) { run_one(item, turn->label()); }); };
+    const auto run = [turn] { turn->run(); };
     const auto refuse = [turn](const Error& error) {
       turn->take_all([&](const State::Item& item) { item.refused(error); });
     };

@@ -35,7 +35,9 @@ struct Prefetch::State {
   };
 
   State(const Scope& scope, Make m)
-      : home(future_home_of(scope)), strand(home.executor, "prefetch"), make(std::make_shared<Make>(std::move(m))) {}
+      : home(future_home_of(scope)),
+        strand(home.executor, "prefetch", PerTurn::one),
+        make(std::make_shared<Make>(std::move(m))) {}
 
   FutureHome home;
   Strand strand;

@@ -49,6 +49,22 @@ BOOST_AUTO_TEST_CASE(jobs_run_in_their_order_by_one_job_of_the_pool) {
   expect(seen, {"a", "b", "c", "d"});
 }
 
+BOOST_AUTO_TEST_CASE(other_jobs_of_the_pool_run_between_jobs_of_a_strand_that_takes_turns) {
+  pool->keeps = true;
+  strand = detail::Strand(pool, "the strand", detail::PerTurn::one);
+  for (const char* name : {"a", "b"}) run(name);
+  BOOST_TEST(!pool->submit({.label = "other", .run = [this] { seen.emplace_back("other"); }}));
+  for (std::size_t i = 0; i < pool->kept.size(); ++i) Job(pool->kept[i]).run();
+  BOOST_TEST(pool->kept.size() == 3U);
+  expect(seen, {"a", "other", "b"});
+  for (const char* name : {"c", "d", "e"}) run(name);
+  Job(pool->kept.back()).run();
+  Error why;
+  why.code = ErrorCode::shutting_down;
+  Job(pool->kept.back()).refused(why);
+  expect(seen, {"a", "other", "b", "c", "d: shutting_down", "e: shutting_down"});
+}
+
 BOOST_AUTO_TEST_CASE(a_job_given_by_a_job_comes_after_it) {
   strand.run(
       [this] {

@@ -13,14 +13,13 @@ using boost::unit_test::label;
 const NodeLife kSlow{"slow", {1, 1}};
 const NodeLife kQuick{"other", {2, 2}};
 
-using Answers = AnswerBacklog::Answers;
-
 Parcel small_answer(std::size_t bytes) { return {std::vector<Piece>(1), bytes}; }
 Parcel large_answer(std::size_t bytes) { return {std::vector<Piece>(2), bytes}; }
 
 /// Calls that report their name when they begin.
 struct Calls {
-  [[nodiscard]] bool keep(const NodeLife& peer, const std::string& name, Answers answers = Answers::any) {
+  [[nodiscard]] bool keep(const NodeLife& peer, const std::string& name,
+                          AnswerBacklog::Answers answers = AnswerBacklog::Answers::any) {
     AnswerBacklog::Begin begin = [this, name] { begun.push_back(name); };
     return backlog.keep(peer, answers, begin);
   }
@@ -80,9 +79,9 @@ BOOST_AUTO_TEST_CASE(one_large_answer_may_wait_beside_small_ones) {
 BOOST_AUTO_TEST_CASE(calls_with_small_answers_wait_for_small_answers_only) {
   for (int i = 0; i < 3; ++i) backlog.sent(kSlow, large_answer(500));
   BOOST_TEST(keep(kSlow, "any"));
-  BOOST_TEST(!keep(kSlow, "1", Answers::small));
+  BOOST_TEST(!keep(kSlow, "1", AnswerBacklog::Answers::small));
   backlog.sent(kSlow, small_answer(101));
-  BOOST_TEST(keep(kSlow, "2", Answers::small));
+  BOOST_TEST(keep(kSlow, "2", AnswerBacklog::Answers::small));
   taken(kSlow, small_answer(101));
   BOOST_TEST((begun == Names{"2"}));
   for (int i = 0; i < 3; ++i) taken(kSlow, large_answer(500));
@@ -91,9 +90,9 @@ BOOST_AUTO_TEST_CASE(calls_with_small_answers_wait_for_small_answers_only) {
 
 BOOST_AUTO_TEST_CASE(calls_with_small_answers_wait_for_many_large_ones) {
   for (int i = 0; i < 1024; ++i) backlog.sent(kSlow, large_answer(1));
-  BOOST_TEST(!keep(kSlow, "1", Answers::small));
+  BOOST_TEST(!keep(kSlow, "1", AnswerBacklog::Answers::small));
   backlog.sent(kSlow, large_answer(1));
-  BOOST_TEST(keep(kSlow, "2", Answers::small));
+  BOOST_TEST(keep(kSlow, "2", AnswerBacklog::Answers::small));
 }
 
 BOOST_AUTO_TEST_CASE(bytes_are_listed_by_peer_until_they_are_taken) {
