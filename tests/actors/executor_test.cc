@@ -228,20 +228,6 @@ BOOST_AUTO_TEST_CASE(job_beyond_the_bound_is_refused_at_once) {
   BOOST_TEST(soon([&] { return !pool.submit({"now it fits", [] {}}); }));
 }
 
-BOOST_AUTO_TEST_CASE(job_that_may_start_at_once_waits_for_the_first_thread_when_all_wait_and_others_can_follow_it) {
-  ElasticPool pool({.threads = 1, .threads_max = 1});
-  Waiter waiter;
-  submit(pool, waiter.job());
-  BOOST_TEST(waiter.state->begun.wait(in(5s)));
-  BOOST_TEST(soon([&] { return pool.submit({"in turn", [] {}}).has_value(); }));
-  WaitPoint followed;
-  const auto follow = [&] { std::ignore = pool.submit({"in turn", [&followed] { followed.signal(); }}); };
-  submit(pool, {.label = "at once", .run = follow, .urgency = Urgency::at_once});
-  BOOST_TEST(!followed.signalled());
-  waiter.state->go_on.signal();
-  BOOST_TEST(followed.wait(in(5s)));
-}
-
 BOOST_AUTO_TEST_CASE(jobs_behind_busy_threads_are_not_beyond_the_bound) {
   ElasticPool pool({.threads = 1, .threads_max = 1});
   Worker busy;

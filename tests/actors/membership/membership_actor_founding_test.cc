@@ -1,4 +1,5 @@
-// A node that starts again: it founds a cluster, or joins the one that its former life has founded.
+// A node that starts again: it founds a cluster, or joins the one that its former life has founded. Whoever lets others
+// in later keeps to its rules.
 #include "actors/membership/membership.h"
 
 #include <boost/test/unit_test.hpp>
@@ -114,6 +115,29 @@ BOOST_AUTO_TEST_CASE(a_former_seed_that_is_not_there_yet_does_not_end_a_wait_for
     BOOST_TEST(outcome(next.ask("m", "membership", join_of(next, 0, 2))) == "m:1 p1:0");
   }});
   BOOST_TEST(failure_of(membership().wait_for_members(2, clock->now() + 1s)) == "nothing");
+}
+
+BOOST_AUTO_TEST_CASE(the_next_lets_nobody_into_a_world_of_a_given_size_whom_the_first_would_refuse) {
+  BarePeer seed(hub, "p1", 1);
+  join_through(seed, {place_of(seed, 0, 1), own_place(1, 2)}, {{}, "trainer", 2});
+  seed.die();
+  const auto next = peer("p2", 2);
+  BOOST_TEST(outcome(next->ask("m", "membership", join_of(*next, {}, 5))) ==
+             "bad_argument p2 expects a world of 5, this is one of 2");
+  BOOST_TEST(outcome(next->ask("m", "membership", join_of(*next, 7, 2))) ==
+             "bad_argument p2 wants rank 7: out of range in a world of 2");
+  BOOST_TEST(outcome(next->ask("m", "membership", join_of(*next, {}, 2))) == "m:1 p2:0");
+  const auto more = peer("p3", 3);
+  BOOST_TEST(outcome(more->ask("m", "membership", join_of(*more, {}, 2))) ==
+             "resource_exhausted the world of 2 is complete");
+}
+
+BOOST_AUTO_TEST_CASE(waits_for_members_that_took_too_long_are_not_kept) {
+  membership().found({{}, "trainer", 0});
+  BOOST_TEST(failure_of(missing(2)).find("timeout") == 0U);
+  const auto kept = clock.use_count();  // each wait has a future, which keeps the clock
+  for (int i = 0; i < 10; ++i) BOOST_TEST(failure_of(missing(2)).find("timeout") == 0U);
+  BOOST_TEST(clock.use_count() == kept);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,9 +1,5 @@
 #include "actors/membership/membership.h"
 
-#include <spdlog/logger.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
-
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -12,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -22,6 +17,7 @@
 #include "tests/actors/bare_peer.h"
 #include "tests/actors/membership/members.h"
 #include "tests/support/meanwhile.h"
+#include "tests/support/output_of.h"
 
 namespace troupe::testing {
 namespace {
@@ -259,24 +255,6 @@ BOOST_AUTO_TEST_CASE(members_that_come_meet_and_one_that_leaves_or_dies_does_not
 
 BOOST_AUTO_TEST_SUITE_END()
 
-/// What is logged while it lives.
-class LoggedText {
- public:
-  LoggedText() {
-    const auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(text_);
-    spdlog::set_default_logger(std::make_shared<spdlog::logger>("", sink));
-  }
-  ~LoggedText() { spdlog::set_default_logger(former_); }
-  LoggedText(const LoggedText&) = delete;
-  LoggedText& operator=(const LoggedText&) = delete;
-
-  [[nodiscard]] std::string text() const { return text_.str(); }
-
- private:
-  std::ostringstream text_;
-  const std::shared_ptr<spdlog::logger> former_ = spdlog::default_logger();
-};
-
 BOOST_FIXTURE_TEST_SUITE(news_of_deaths, AmongBarePeers)
 
 BOOST_AUTO_TEST_CASE(a_handler_is_called_once_one_of_the_threads_that_all_waited_is_free) {
@@ -297,11 +275,10 @@ BOOST_AUTO_TEST_CASE(what_a_handler_throws_is_logged) {
   core().membership().on_down([](const Peer&, const Error&) { throw std::runtime_error("no shard is left"); });
   core().membership().on_down([&calls](const Peer&, const Error&) { ++calls; });
   const auto first = peer("p1");
-  const LoggedText logged;
-  first->die();
+  const std::string logged = output_of([&] { first->die(); });
   BOOST_TEST(calls == 1);
-  BOOST_TEST(logged.text().find("[m] on_down p1: ") != std::string::npos, logged.text());
-  BOOST_TEST(logged.text().find("no shard is left") != std::string::npos, logged.text());
+  BOOST_TEST(logged.find("[m] on_down p1: ") != std::string::npos, logged);
+  BOOST_TEST(logged.find("no shard is left") != std::string::npos, logged);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

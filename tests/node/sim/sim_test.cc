@@ -1,10 +1,7 @@
-#include <unistd.h>
-
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -24,6 +21,7 @@
 #include "actors/rref.h"
 #include "node/sim/world.h"
 #include "tests/support/expect_throw.h"
+#include "tests/support/output_of.h"
 
 namespace troupe {
 BOOST_AUTO_TEST_SUITE(sim)
@@ -457,28 +455,10 @@ void log_here(ElasticPool& pool, std::string line) {
   pool.run_short({.label = std::move(line), .run = [] { throw std::runtime_error("it fails"); }});
 }
 
-/// Returns what `action` writes to standard output, where a process's log goes at first.
-template <class Action>
-std::string output_of(Action action) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
-  BOOST_TEST_REQUIRE(file != nullptr);
-  std::fflush(stdout);
-  const int before = ::dup(STDOUT_FILENO);
-  ::dup2(::fileno(file.get()), STDOUT_FILENO);
-  action();
-  std::fflush(stdout);
-  ::dup2(before, STDOUT_FILENO);
-  ::close(before);
-  std::rewind(file.get());
-  std::string text(4096, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  return text;
-}
-
 BOOST_AUTO_TEST_CASE(the_trace_receives_what_the_worlds_threads_log_and_others_log_as_before) {
   ElasticPool pool({.threads = 1});
   World world({.seed = 17}, {"a"}, functions());
-  const std::string output = output_of([&] {
+  const std::string output = testing::output_of([&] {
     log_here(pool, "line of the program");
     world.on("a", [&](Node&) { log_here(pool, "line of the function"); }).get();
     std::thread([&] { log_here(pool, "line of another thread"); }).join();
