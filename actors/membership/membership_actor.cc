@@ -370,7 +370,7 @@ void MembershipState::admitted(const msg::MemberList& list) {
     join_failed(node_->error(ErrorCode::protocol_violation, {}, "join", "let in, and not in the list of members"));
   } else {
     // A world of a given size lets its members in when it is complete. This node may be the next that lets others in.
-    if (list.members.size() == wanted_.world_size) roster_.open(wanted_.world_size);
+    if (list.members.size() == wanted_.world_size) roster_.keep_to(wanted_.world_size);
     set_own_place(*own);
     hear_early();
   }

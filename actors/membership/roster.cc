@@ -14,17 +14,17 @@ std::string role_of_name(std::string_view name) {
 }
 
 std::optional<Error> Roster::refusal(const msg::MemberJoin& join) const {
-  if (world_size_ != 0) {
-    if (join.world_size != world_size_) {
+  if (size_max_ != 0) {
+    if (join.world_size != size_max_) {
       return error_not_run(ErrorCode::bad_argument, fmt::format("{} expects a world of {}, this is one of {}",
-                                                                join.name, join.world_size, world_size_));
+                                                                join.name, join.world_size, size_max_));
     }
-    if (!entries_.contains(join.name) && entries_.size() >= world_size_) {
-      return error_not_run(ErrorCode::resource_exhausted, fmt::format("the world of {} is complete", world_size_));
+    if (!entries_.contains(join.name) && entries_.size() >= size_max_) {
+      return error_not_run(ErrorCode::resource_exhausted, fmt::format("the world of {} is complete", size_max_));
     }
-    if (join.rank && *join.rank >= world_size_) {
+    if (join.rank && *join.rank >= size_max_) {
       return error_not_run(ErrorCode::bad_argument, fmt::format("{} wants rank {}: out of range in a world of {}",
-                                                                join.name, *join.rank, world_size_));
+                                                                join.name, *join.rank, size_max_));
     }
   }
   if (const Entry* other = join.rank ? holder(*join.rank) : nullptr;
@@ -47,7 +47,7 @@ std::optional<Error> Roster::admit(const msg::MemberJoin& join) {
 }
 
 void Roster::give_ranks() {
-  if (entries_.size() < world_size_) return;  // a later member may request a certain rank
+  if (entries_.size() < awaited_) return;  // a later member may request a certain rank
   std::vector<Entry*> without;
   for (auto& [name, entry] : entries_) {
     if (!entry.rank) without.push_back(&entry);
@@ -63,7 +63,7 @@ void Roster::give_ranks() {
 }
 
 bool Roster::complete() const {
-  return entries_.size() >= world_size_ &&
+  return entries_.size() >= awaited_ &&
          std::all_of(entries_.begin(), entries_.end(), [](const auto& named) { return named.second.rank.has_value(); });
 }
 

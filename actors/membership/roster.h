@@ -23,8 +23,16 @@ namespace troupe::detail {
 /// A plain class: one thread at a time.
 class Roster {
  public:
-  /// Lets this node admit others into a new world of that size; 0: any number, now and later.
-  void open(std::uint32_t world_size) { world_size_ = world_size; }
+  /// Lets this node admit others into a new world of that size; 0: any number, now and later. Members without a wanted
+  /// rank get theirs when all are there.
+  void open(std::uint32_t world_size) {
+    size_max_ = world_size;
+    awaited_ = world_size;
+  }
+
+  /// Lets this node admit others into the places that get free in a world of that size, which was complete. Each gets
+  /// its rank at once: it may be the one through which the others come.
+  void keep_to(std::uint32_t world_size) { size_max_ = world_size; }
 
   /// Admits `join`, and gives it its rank if that can be known. The Error names the obstacle: bad_argument for another
   /// world size or a rank that is taken or out of range, resource_exhausted when the world is complete. The same life
@@ -63,7 +71,8 @@ class Roster {
   void give_ranks();
 
   std::map<NodeName, Entry> entries_;
-  std::uint32_t world_size_ = 0;
+  std::uint32_t size_max_ = 0;  // 0: any
+  std::uint32_t awaited_ = 0;   // members before which ranks are not given
   std::uint64_t epoch_ = 0;
 };
 

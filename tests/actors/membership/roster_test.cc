@@ -49,6 +49,20 @@ BOOST_AUTO_TEST_CASE(dynamic_world_gives_the_lowest_free_rank_by_arrival) {
   BOOST_TEST(roster.complete());
 }
 
+// One that comes back may be the node through which the others do.
+BOOST_AUTO_TEST_CASE(world_that_was_complete_keeps_to_its_size_and_gives_free_ranks_at_once) {
+  Roster roster;
+  roster.keep_to(3);
+  BOOST_TEST(roster.learn({"b", {1, 0}, "ipc://@b", "b", 1, 2}));
+  BOOST_TEST(!roster.admit(join("a", {}, 3)));
+  BOOST_TEST(roster.complete());
+  BOOST_TEST((ranks(roster) == Ranks{{"a", 0}, {"b", 1}}));
+  BOOST_TEST(refusal(roster, join("c", 3, 3)) == "bad_argument: c wants rank 3: out of range in a world of 3");
+  BOOST_TEST(refusal(roster, join("c", {}, 4)) == "bad_argument: c expects a world of 4, this is one of 3");
+  BOOST_TEST(!roster.admit(join("c", {}, 3)));
+  BOOST_TEST(refusal(roster, join("d", {}, 3)) == "resource_exhausted: the world of 3 is complete");
+}
+
 BOOST_AUTO_TEST_CASE(static_world_gives_what_nobody_wanted_when_it_is_complete) {
   Roster roster;
   roster.open(3);
