@@ -154,6 +154,7 @@ void MembershipState::peer_down(const NodeLife& peer, const Error& why) {
     fail_waits_to_be_in(why);
   }
   agreement_.gone(peer.name);
+  hear_namesake(peer.name);
   if (ready_) tell_ready();
   coordinate();
 }
@@ -169,6 +170,7 @@ void MembershipState::fail_waits_to_be_in(const Error& why) {
 void MembershipState::connect_failed(const std::string& address, const Error& why) {
   Error error = why;
   if (error.endpoint.empty()) error.endpoint = address;
+  refuse_namesake_at(address, error);
   if (is_seed(address) && founded_ && unreached_at(address).empty()) return;  // of a seed that this node has given up
   if (is_seed(address) && !asked_to_join_) return seed_failed(std::move(error));
   if (is_seed(address) && !own_) note_seed_failure(error);  // it counts if the seed that was asked dies
@@ -304,58 +306,6 @@ bool MembershipState::lets_in(const NodeName& peer) const {
 /// Whether `peer` may count and end: its name is the first of the living ones, as far as is known here. Who is refused
 /// because another is still thought to be alive counts again, or is seen to leave.
 bool MembershipState::ends_the_cluster(const NodeName& peer) const { return living().front() == peer; }
-
-void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
-  const auto refuse = [&](ErrorCode code, std::string message) {
-    delivery.answer.fail(node_->error(code, node_->name(), "join", std::move(message)));
-  };
-  if (!founded_ && !own_) {
-    if (asked_to_join_ && founds_among_ == 0)
-      return refuse(ErrorCode::protocol_violation, fmt::format("{} is no member itself yet", node_->name()));
-    return keep_early(delivery);  // a node that listens may get requests before it founds, or asks a seed
-  }
-  const NodeName coordinator = roster_.coordinator(living()).value_or(node_->name());
-  const bool passed_on = join.name != delivery.from || join.incarnation != delivery.incarnation;
-  if (coordinator != node_->name()) {
-    if (!passed_on) return pass_on(delivery, join, coordinator);
-    return refuse(ErrorCode::protocol_violation,
-                  fmt::format("{} does not let nodes in, {} does", node_->name(), coordinator));
-  }
-  if (const auto error = roster_.admit(join)) return refuse(error->code, error->message);
-  joiners_.push_back(delivery.answer);
-  if (const msg::Member* member = roster_.find(join.name)) {
-    for (const auto& [who, peer] : up_) {
-      if (who != join.name) node_->notify(who, "membership", msg::MemberJoined{roster_.epoch(), *member});
-    }
-    learn(*member);
-  }
-  answer_joiners();
-}
-
-void MembershipState::pass_on(Delivery& delivery, const msg::MemberJoin& join, const NodeName& coordinator) {
-  const NodeLife to{coordinator, up_.at(coordinator).incarnation};
-  node_->request({coordinator, "membership", "join", delivery.due, join},
-                 [tell = to_self(), asked = delivery, to](Result<msg::AnyMessage> answer) {
-                   if (answer) return asked.answer.answer(std::move(answer).value());
-                   tell(PassedOnFailed{asked, to, answer.error()});
-                 });
-}
-
-/// Whoever lets nodes in since `to` has died decides, if the newcomer is still there.
-void MembershipState::passed_on_failed(PassedOnFailed& failed) {
-  if (is_up(failed.to) || !is_up({failed.delivery.from, failed.delivery.incarnation}))
-    return failed.delivery.answer.fail(std::move(failed.why));
-  word(failed.delivery);
-}
-
-void MembershipState::answer_joiners() {
-  if (!roster_.complete()) return;
-  const msg::MemberList list{roster_.epoch(), roster_.members()};
-  if (!own_) set_own_place(*roster_.find(node_->name()));
-  for (const msg::Member& member : list.members) learn(member);
-  for (const ReturnAddress& joiner : std::exchange(joiners_, {})) joiner.answer(list);
-  settle_members();
-}
 
 void MembershipState::admitted(const msg::MemberList& list) {
   for (const msg::Member& member : list.members) {
@@ -524,6 +474,7 @@ void MembershipState::stop(const Error& why) {
   for (const WaitForMembers& wait : std::exchange(member_waits_, {})) wait.reached.complete(why);
   for (const Promise<void>& wait : std::exchange(agreement_waits_, {})) wait.complete(why);
   for (const ReturnAddress& joiner : std::exchange(joiners_, {})) joiner.fail(why);
+  for (const auto& [who, newcomer] : std::exchange(namesakes_, {})) newcomer.answer.fail(why);
   barriers_->stop(why);
 }
 

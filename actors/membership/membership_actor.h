@@ -202,6 +202,9 @@ class MembershipState {
   void keep_early(Delivery& delivery);
   void hear_early();
   void answer_joiners();
+  void keep_namesake(Delivery& delivery, const msg::MemberJoin& join);
+  void hear_namesake(const NodeName& newcomer);
+  void refuse_namesake_at(const std::string& address, const Error& why);
   void admitted(const msg::MemberList& list);
   void learn(const msg::Member& member);
   void introduce_to(const NodeName& peer);
@@ -261,8 +264,9 @@ class MembershipState {
   std::map<std::string, Error> seed_failures_;  // by addresses
   std::map<NodeName, std::string> awaited_;     // members when this node was admitted, not up yet, and their addresses
   std::optional<Error> join_failure_;
-  std::vector<Delivery> early_;         // of newcomers, before this node founds, is in, or asks a seed
-  std::vector<ReturnAddress> joiners_;  // wait until the world is complete
+  std::vector<Delivery> early_;             // of newcomers, before this node founds, is in, or asks a seed
+  std::vector<ReturnAddress> joiners_;      // wait until the world is complete
+  std::map<NodeName, Delivery> namesakes_;  // requests of newcomers while another life of their name is up
   std::vector<WaitForMembers> member_waits_;
   std::vector<Promise<void>> agreement_waits_;
   ShutdownAgreement agreement_;

@@ -286,49 +286,6 @@ BOOST_AUTO_TEST_CASE(news_of_a_newcomer_are_believed_of_itself_and_of_who_lets_n
   BOOST_TEST((membership().info("p9").value() == WorkerInfo{"p9", 3}));
 }
 
-BOOST_AUTO_TEST_CASE(who_does_not_let_nodes_in_passes_them_on_once) {
-  BarePeer seed(hub, "p1", 1);
-  const auto newcomer = peer("p2", 2);
-  const Asked early = newcomer->ask("m", "membership", join_of(*newcomer));
-  BOOST_TEST(outcome(early) == "waits");  // it may still become the founder
-  join_through(seed, {place_of(seed, 0, 1), own_place(1, 2)});
-  BOOST_TEST(outcome(early) == "protocol_violation m is no member itself yet");
-  const Asked let_in = newcomer->ask("m", "membership", join_of(*newcomer));
-  const auto passed_on = seed.take_heard<msg::MemberJoin>();
-  BOOST_REQUIRE(passed_on.size() == 1U);
-  BOOST_TEST(passed_on[0].message.get<msg::MemberJoin>().name == "p2");
-  BOOST_TEST(passed_on[0].to == "p1/membership");
-  seed.answer("m", passed_on[0],
-              msg::MemberList{3, {place_of(seed, 0, 1), own_place(1, 2), place_of(*newcomer, 2, 3)}});
-  BOOST_TEST(outcome(let_in) == "p1:0 m:1 p2:2");
-  const Asked other = newcomer->ask("m", "membership", join_of(*newcomer));
-  const auto again = seed.take_heard<msg::MemberJoin>();
-  BOOST_REQUIRE(again.size() == 1U);
-  Error refused;
-  refused.code = ErrorCode::name_in_use;
-  seed.answer("m", again[0], msg::Failure{refused});
-  BOOST_TEST(outcome(other) == "name_in_use ");
-  const Asked passed_twice = seed.ask("m", "membership", join_of(*newcomer));
-  BOOST_TEST(outcome(passed_twice) == "protocol_violation m does not let nodes in, p1 does");
-  BOOST_TEST(seed.take<msg::MemberJoin>().empty());
-}
-
-BOOST_AUTO_TEST_CASE(who_was_passed_on_to_one_that_dies_is_let_in_by_the_next) {
-  BarePeer seed(hub, "p1", 1);
-  join_through(seed, {place_of(seed, 0, 1), own_place(1, 2)});
-  const auto newcomer = peer("p2", 2);
-  const auto leaving = peer("p3", 3);
-  const Asked let_in = newcomer->ask("m", "membership", join_of(*newcomer));
-  const Asked left = leaving->ask("m", "membership", join_of(*leaving));
-  BOOST_TEST(seed.take<msg::MemberJoin>().size() == 2U);
-  BOOST_TEST(outcome(let_in) == "waits");
-  leaving->die();
-  seed.die();
-  BOOST_TEST(outcome(let_in) == "m:1 p2:0");
-  BOOST_TEST(text_of(missing(2)) == "nothing");
-  BOOST_TEST(!membership().info("p3").ok());
-}
-
 BOOST_AUTO_TEST_CASE(who_is_joining_lets_nobody_in) {
   BarePeer seed(hub, "p1", 1);
   membership().join({{seed.self().address}}, {{}, "trainer", 0});

@@ -1,0 +1,133 @@
+// How a member lets newcomers in, by itself or through the one that has been in longest.
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <utility>
+
+#include "actors/core/node_core.h"
+#include "actors/membership/membership.h"
+#include "tests/actors/bare_peer.h"
+#include "tests/actors/membership/members.h"
+
+namespace troupe::testing {
+namespace {
+
+/// p2 is up and in. Another node of that name asks p1, which is in as well and passes it on.
+struct Namesakes : Newcomer {
+  /// Lets p1 and p2 in.
+  Namesakes() {
+    membership().found({{}, "trainer", 0});
+    static_cast<void>(asked->ask("m", "membership", join_of(*asked)));
+    static_cast<void>(former->ask("m", "membership", join_of(*former)));
+  }
+
+  /// The newcomer has the address of `there`, where a real one would be reached.
+  Asked pass_on(const BarePeer& there, std::uint64_t life) {
+    return asked->ask("m", "membership",
+                      msg::MemberJoin{"p2", {life, life}, there.self().address, "ps", std::nullopt, 0});
+  }
+
+  void connection_fails(const std::string& address, ErrorCode code, std::string message) {
+    Error why;
+    why.code = code;
+    why.message = std::move(message);
+    membership().connect_failed(address, why);
+  }
+
+  std::unique_ptr<BarePeer> asked = peer("p1", 1);
+  std::unique_ptr<BarePeer> former = peer("p2", 2);
+  BarePeer elsewhere{hub, "p7", 7};
+};
+
+BOOST_FIXTURE_TEST_SUITE(membership_admission, Newcomer)
+
+BOOST_AUTO_TEST_CASE(who_does_not_let_nodes_in_passes_them_on_once) {
+  BarePeer seed(hub, "p1", 1);
+  const auto newcomer = peer("p2", 2);
+  const Asked early = newcomer->ask("m", "membership", join_of(*newcomer));
+  BOOST_TEST(outcome(early) == "waits");  // it may still become the founder
+  join_through(seed, {place_of(seed, 0, 1), own_place(1, 2)});
+  BOOST_TEST(outcome(early) == "protocol_violation m is no member itself yet");
+  const Asked let_in = newcomer->ask("m", "membership", join_of(*newcomer));
+  const auto passed_on = seed.take_heard<msg::MemberJoin>();
+  BOOST_REQUIRE(passed_on.size() == 1U);
+  BOOST_TEST(passed_on[0].message.get<msg::MemberJoin>().name == "p2");
+  BOOST_TEST(passed_on[0].to == "p1/membership");
+  seed.answer("m", passed_on[0],
+              msg::MemberList{3, {place_of(seed, 0, 1), own_place(1, 2), place_of(*newcomer, 2, 3)}});
+  BOOST_TEST(outcome(let_in) == "p1:0 m:1 p2:2");
+  const Asked other = newcomer->ask("m", "membership", join_of(*newcomer));
+  const auto again = seed.take_heard<msg::MemberJoin>();
+  BOOST_REQUIRE(again.size() == 1U);
+  Error refused;
+  refused.code = ErrorCode::name_in_use;
+  seed.answer("m", again[0], msg::Failure{refused});
+  BOOST_TEST(outcome(other) == "name_in_use ");
+  const Asked passed_twice = seed.ask("m", "membership", join_of(*newcomer));
+  BOOST_TEST(outcome(passed_twice) == "protocol_violation m does not let nodes in, p1 does");
+  BOOST_TEST(seed.take<msg::MemberJoin>().empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_was_passed_on_to_one_that_dies_is_let_in_by_the_next) {
+  BarePeer seed(hub, "p1", 1);
+  join_through(seed, {place_of(seed, 0, 1), own_place(1, 2)});
+  const auto newcomer = peer("p2", 2);
+  const auto leaving = peer("p3", 3);
+  const Asked let_in = newcomer->ask("m", "membership", join_of(*newcomer));
+  const Asked left = leaving->ask("m", "membership", join_of(*leaving));
+  BOOST_TEST(seed.take<msg::MemberJoin>().size() == 2U);
+  BOOST_TEST(outcome(let_in) == "waits");
+  leaving->die();
+  seed.die();
+  BOOST_TEST(outcome(let_in) == "m:1 p2:0");
+  BOOST_TEST(!missing(2).has_value());
+  BOOST_TEST(!membership().info("p3").ok());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(membership_namesakes, Namesakes)
+
+BOOST_AUTO_TEST_CASE(a_newcomer_whose_name_a_living_member_has_is_refused) {
+  const Asked newcomer = pass_on(elsewhere, 9);
+  BOOST_TEST(outcome(newcomer) == "waits");
+  BOOST_TEST(elsewhere.is_up("m"));  // whoever is there tells whether it is another one
+  connection_fails("memory://p8", ErrorCode::name_in_use, "of another address");
+  BOOST_TEST(outcome(newcomer) == "waits");
+  connection_fails(elsewhere.self().address, ErrorCode::name_in_use, "another node is up under the name p2");
+  BOOST_TEST(outcome(newcomer) == "name_in_use another node is up under the name p2");
+  BOOST_TEST(former->is_up("m"));
+  BOOST_TEST((membership().info("p2").value() == WorkerInfo{"p2", 2}));
+  BOOST_TEST(asked->take<msg::MemberJoined>().size() ==
+             2U);  // of m and of the former p2: nobody was told of the newcomer
+}
+
+BOOST_AUTO_TEST_CASE(a_newcomer_is_let_in_once_the_former_life_of_its_name_is_gone) {
+  const Asked newcomer = pass_on(elsewhere, 9);
+  BOOST_TEST(outcome(newcomer) == "waits");
+  former->die();
+  BOOST_TEST(outcome(newcomer) == "m:0 p1:1 p2:2");
+}
+
+BOOST_AUTO_TEST_CASE(of_newcomers_of_one_name_the_last_is_kept) {
+  const Asked first = pass_on(elsewhere, 8);
+  const Asked second = pass_on(elsewhere, 9);
+  BOOST_TEST(outcome(first) == "name_in_use another newcomer has the name p2");
+  BOOST_TEST(outcome(second) == "waits");
+  former->die();
+  BOOST_TEST(outcome(second) == "m:0 p1:1 p2:2");
+}
+
+BOOST_AUTO_TEST_CASE(a_newcomer_whose_name_is_taken_is_told_when_the_node_ends) {
+  const Asked newcomer = pass_on(elsewhere, 9);
+  Error why;
+  why.code = ErrorCode::shutting_down;
+  why.message = "the node ends";
+  membership().stop(why);
+  BOOST_TEST(outcome(newcomer) == "shutting_down the node ends");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
