@@ -48,6 +48,7 @@ void restore_default_signals() {
   if (!exec.may_gain_privileges) prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   setpgid(0, 0);
   guard.watch(getpid());
+  guard.restore_descriptor_limit();
   for (int i = 0; i < 3; ++i) dup2(exec.standard[i], i);
   if (exec.secret >= 0) fcntl(exec.secret, F_SETFD, 0);
   if (exec.keys >= 0) fcntl(exec.keys, F_SETFD, 0);

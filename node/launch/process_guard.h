@@ -2,10 +2,13 @@
 //
 // The guard is a process that waits for the end of a pipe whose other end only the launcher holds. PR_SET_PDEATHSIG of
 // the nodes is faster but reaches neither their children nor further descendants.
+//
+// While it lives, this process may open as many descriptors as the system allows: each node takes several pipes.
 #pragma once
 
 #include <sys/types.h>
 
+#include "node/descriptor_limit.h"
 #include "node/file_descriptor.h"
 
 namespace troupe::detail {
@@ -28,7 +31,11 @@ class ProcessGuard {
   /// REQUIRES: called before the leader is reaped: afterwards its number may belong to another group.
   void forget(pid_t leader) const noexcept;
 
+  /// Gives a leader between fork and exec the limit of descriptors that the launcher was started with.
+  void restore_descriptor_limit() const noexcept { descriptors_.restore(); }
+
  private:
+  RaisedDescriptorLimit descriptors_;
   FileDescriptor to_guard_;
   pid_t guard_ = -1;
 };

@@ -1,7 +1,5 @@
 #include "node/links/zmq_link.h"
 
-#include <sys/resource.h>
-
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "actors/core/guarded.h"
+#include "node/descriptor_limit.h"
 #include "node/links/datagram_socket.h"
 #include "node/links/key_check.h"
 #include "node/links/socket_file.h"
@@ -40,14 +39,6 @@ std::string told_to_peers(const std::string& bound, const std::string& advertise
   if (!told || !here || told->port != "*") return advertise;
   told->port = here->port;
   return told->text();
-}
-
-/// Each connection takes several descriptors, and a shell's limit is soft: this process may raise it.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /// Returns why these options cannot be; empty if they can.
@@ -161,7 +152,7 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
   }
   if (const std::string why = contradiction_in(options); !why.empty()) return refuse(ErrorCode::bad_argument, why);
   if (const auto checked = check_zmq_version(loaded_zmq_version(), options.log); !checked) return checked.error();
-  raise_descriptor_limit();
+  detail::raise_descriptor_limit();
   auto state = std::make_unique<State>(std::move(options));
   ZmqLinkParts& parts = state->parts;
   Result<ZmqSocket> router = ZmqSocket::open(parts.context, ZmqSocket::Kind::router, parts.limits());

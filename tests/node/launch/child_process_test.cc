@@ -3,12 +3,14 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
 #include <optional>
 #include <span>
+#include <string>
 #include <thread>
 
 #include "node/environment.h"
@@ -45,6 +47,32 @@ BOOST_AUTO_TEST_CASE(a_process_that_leaves_its_group_gets_signals) {
   while (!(end = child.try_end()) && std::chrono::steady_clock::now() < due) std::this_thread::yield();
   BOOST_TEST(end.has_value());
   kill(child.pid(), SIGKILL);  // of no effect if it has ended
+}
+
+BOOST_AUTO_TEST_CASE(a_launcher_may_open_what_the_system_allows_and_its_nodes_what_it_was_given) {
+  rlimit given{};
+  BOOST_TEST_REQUIRE(getrlimit(RLIMIT_NOFILE, &given) == 0);
+  const rlimit few{200, given.rlim_max};
+  BOOST_TEST_REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  {
+    const ProcessGuard guard;
+    rlimit raised{};
+    getrlimit(RLIMIT_NOFILE, &raised);
+    BOOST_TEST(raised.rlim_cur == given.rlim_max);
+    ChildSpec spec;
+    spec.program = "/bin/sh";
+    spec.arguments = {"-c", "ulimit -n"};
+    ChildProcess child(spec, std::span<const std::byte>(), guard);
+    pollfd said{child.output(Output::out).get(), POLLIN, 0};
+    BOOST_TEST_REQUIRE(::poll(&said, 1, 10'000) == 1);
+    char text[16]{};
+    BOOST_TEST(::read(said.fd, text, sizeof text - 1) == 4);
+    BOOST_TEST(std::string(text) == "200\n");
+  }
+  rlimit after{};
+  getrlimit(RLIMIT_NOFILE, &after);
+  BOOST_TEST(after.rlim_cur == 200U);
+  BOOST_TEST(setrlimit(RLIMIT_NOFILE, &given) == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
