@@ -36,8 +36,7 @@ struct HostFacts {
   std::uint64_t memory_free = 0;      ///< bytes, as far as the system gives them
   std::uint64_t shared = 0;           ///< bytes of /dev/shm; 0: there is none
   std::uint64_t shared_free = 0;      ///< of these
-  std::uint64_t descriptors = 0;      ///< RLIMIT_NOFILE
-  std::uint64_t descriptors_max = 0;  ///< to which a process may raise it
+  std::uint64_t descriptors_max = 0;  ///< RLIMIT_NOFILE: nodes raise theirs to it
   std::uint64_t locked_max = 0;       ///< bytes, RLIMIT_MEMLOCK
   std::string zmq{};                  ///< version of libzmq; empty: the loader finds none
   bool zmq_curve = false;             ///< it encrypts

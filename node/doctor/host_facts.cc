@@ -80,10 +80,7 @@ HostFacts gather_facts() {
     facts.shared_free = shared.f_bavail * shared.f_frsize;
   }
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    facts.descriptors = limit_of(limit.rlim_cur);
-    facts.descriptors_max = limit_of(limit.rlim_max);
-  }
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) facts.descriptors_max = limit_of(limit.rlim_max);
   if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0) facts.locked_max = limit_of(limit.rlim_cur);
   ask_zmq(facts);
   ask_sodium(facts);

@@ -41,11 +41,7 @@ Finding judge_memory(const HostFacts& facts) {
 
 Finding judge_descriptors(const HostFacts& facts, const HostNeeds& needs) {
   const std::uint64_t needed = descriptors_needed(needs.nodes_of_cluster);
-  Finding finding{
-      Mark::ok,
-      "files",
-      fmt::format("{} open files, {} at first", limit_text(facts.descriptors_max), limit_text(facts.descriptors)),
-      {}};
+  Finding finding{Mark::ok, "files", fmt::format("{} open files", limit_text(facts.descriptors_max)), {}};
   if (facts.descriptors_max >= needed) return finding;
   finding.mark = Mark::warning;
   finding.hint = fmt::format(
