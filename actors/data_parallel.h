@@ -50,6 +50,7 @@ class Replica {
 /// then know it as one that succeeded.
 ///
 /// In a stage of a Pipeline the context is that of the pipeline's driver: a batch is one round, also with a loss.
+/// A pass through several replicas is a round of each; members may call them in any order.
 ///
 /// The replica uses the collective alone. Parameters that do not require a gradient when it is made do not take part.
 /// Tensors on a GPU travel through the CPU. Source: `torch.nn.parallel.DistributedDataParallel`.

@@ -313,6 +313,9 @@ bool BackwardPass::waits_for_others() const {
 }
 
 void BackwardPass::reduce() {
+  if (reduced_count_ == 0) {
+    for (const auto& reducer : reducers_) reducer->found_all(pass_);
+  }
   if (reduced_count_ < reducers_.size()) {
     return callbacks_.reduce(pass_, reducers_[reduced_count_], std::exchange(gradients_, {}));
   }

@@ -12,7 +12,7 @@
 namespace troupe::detail {
 
 /// Takes part in every pass of the contexts to which it is attached. Of each pass it gets `begin`, then any number of
-/// `found`, then one `finish` or `fail`, or both in this order.
+/// `found`, then `found_all` and one `finish`, in this order. `fail` may come at any time after `begin`.
 ///
 /// Threads: `found` is called on the pool, never at the same time for one pass, but maybe at the same time as `fail` or
 /// after it. All others are called in the turn of the context's actor and do not block.
@@ -28,8 +28,12 @@ class GradientReducer {
   /// The gradient of `leaf` is final in the pass: see GradientSink::found.
   virtual void found(const PassId& pass, const Variable& leaf, const Tensor& gradient, const SparseTensor& rows) = 0;
 
-  /// The pass is done on this node and has found `gradients`. On the node that started the pass: it is done on all
-  /// other nodes, too. An Error given to `done` fails the pass.
+  /// The pass is done on this node. On the node that started the pass: it is done on all other nodes, too. Called for
+  /// all reducers of the context before the first of them finishes, so that they may wait for peers in any order.
+  virtual void found_all(const PassId& /*pass*/) {}
+
+  /// The pass has found `gradients`, of which earlier reducers have replaced some. An Error given to `done` fails the
+  /// pass.
   virtual void finish(const PassId& pass, Gradients gradients, Done done) = 0;
 
   /// The pass has failed with `why`; a result given to `done` is not used any more.

@@ -80,10 +80,13 @@ void Reducer::found(const PassId& pass, const Variable& leaf, const Tensor& grad
   if (const auto part = find(pass)) part->own.add(number->second, {gradient, rows});
 }
 
+void Reducer::found_all(const PassId& pass) {
+  if (const auto part = find(pass)) part->own.end();
+}
+
 void Reducer::finish(const PassId& pass, Gradients gradients, Done done) {
   const std::shared_ptr<Part> part = find(pass);
   if (!part) return done(error(ErrorCode::internal, "[DataParallel] the pass has not begun"));
-  part->own.end();
   Result<RoundOutcome> outcome =
       RoundOutcome{{}, {}, std::vector<LeafGradient>(leaves_.size())};  // of a pass that is no round
   {

@@ -37,6 +37,7 @@ class Reducer final : public GradientReducer, public std::enable_shared_from_thi
   // GradientReducer
   void begin(const PassId& pass) override;
   void found(const PassId& pass, const Variable& leaf, const Tensor& gradient, const SparseTensor& rows) override;
+  void found_all(const PassId& pass) override;
   void finish(const PassId& pass, Gradients gradients, Done done) override;
   void fail(const PassId& pass, const Error& why) override;
 

@@ -36,6 +36,7 @@ struct Member {
     const auto result = std::make_shared<std::promise<Result<Gradients>>>();
     reducer->begin(pass);
     reducer->found(pass, w, ones({2}), {});
+    reducer->found_all(pass);
     reducer->finish(pass, {}, [result](Result<Gradients> gradients) { result->set_value(std::move(gradients)); });
     return result->get_future();
   }
@@ -143,6 +144,30 @@ BOOST_AUTO_TEST_CASE(a_pass_that_runs_out_of_time_before_the_slowest_member_come
     const std::string told = pass(b, slow);
     BOOST_TEST(told.find("the backward pass of a failed") != std::string::npos, told);
   }
+}
+
+BOOST_AUTO_TEST_CASE(members_may_call_two_modules_of_one_pass_in_different_orders) {
+  LocalCluster cluster({"a", "b"}, {});
+  const Group group(Names{"a", "b"});
+  const Variable v(zeros({2}), RequiresGrad::yes);
+  const Variable w(zeros({2}), RequiresGrad::yes);
+  /// Performs a pass through replicas of `first` and `second`. Returns their gradients.
+  const auto pass = [&](Node& node, const Variable& first, const Variable& second) {
+    std::vector<std::shared_ptr<Reducer>> reducers;
+    for (const Variable& variable : {v, w}) {
+      auto rounds = std::make_unique<Rounds>(node, gloo_collective(node, group), nn::NamedVariables{{"w", variable}},
+                                             nn::NamedVariables{}, DataParallelOptions{});
+      reducers.push_back(std::make_shared<Reducer>(node, std::move(rounds)));
+    }
+    if (first.id() == w.id()) std::swap(reducers[0], reducers[1]);
+    DistContext context(node.with({.deadline = std::chrono::seconds(10)}));
+    for (const auto& reducer : reducers) reducer->attach(context);
+    backward(context, sum(first * 1.0) + sum(second * 1.0));
+    return std::vector{context.grad(first), context.grad(second)};
+  };
+  auto other = std::async(std::launch::async, [&] { return pass(cluster.node("b"), w, v); });
+  for (const Tensor& mean : pass(cluster.node("a"), v, w)) BOOST_TEST(same_bytes(mean, full({2}, 1.0)));
+  for (const Tensor& mean : other.get()) BOOST_TEST(same_bytes(mean, full({2}, 1.0)));
 }
 
 BOOST_AUTO_TEST_CASE(what_earlier_passes_have_left_survives_a_round_that_fails) {
