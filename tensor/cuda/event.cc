@@ -19,7 +19,10 @@ Event::~Event() { static_cast<void>(cudaEventDestroy(event_)); }
 
 bool Event::done() const {
   const cudaError_t error = cudaEventQuery(event_);
-  if (error == cudaErrorNotReady) return false;
+  if (error == cudaErrorNotReady) {
+    static_cast<void>(cudaGetLastError());  // else the check of the next launch would find it
+    return false;
+  }
   require_success("event", index_, error);
   return true;
 }

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "tensor/cuda/driver.h"
 #include "tensor/cuda/stream.h"
 #include "tensor/error.h"
 
@@ -20,24 +21,9 @@ bool succeeded(cudaError_t error) {
   return false;
 }
 
-using GetAddressRange = decltype(&cuMemGetAddressRange);
-
-/// Returns the driver's function; null if it has none. The runtime opens the driver, so that nothing links it.
-GetAddressRange address_range_function() {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-#if CUDART_VERSION >= 12050
-  constexpr unsigned kSince = 3020;  // the version of the driver's interface that has it in this form
-  const cudaError_t error = cudaGetDriverEntryPointByVersion("cuMemGetAddressRange", &function, kSince, 0, &found);
-#else
-  const cudaError_t error = cudaGetDriverEntryPoint("cuMemGetAddressRange", &function, 0);
-#endif
-  return succeeded(error) ? reinterpret_cast<GetAddressRange>(function) : nullptr;
-}
-
 /// Returns the size of the block that begins at `block`; 0 if the driver does not say it.
 std::size_t size_of(const void* block) {
-  static const GetAddressRange range = address_range_function();
+  static const auto range = driver_function<decltype(&cuMemGetAddressRange)>("cuMemGetAddressRange", 3020);
   CUdeviceptr begin = 0;
   std::size_t size = 0;
   const auto at = reinterpret_cast<CUdeviceptr>(block);

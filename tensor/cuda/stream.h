@@ -12,7 +12,8 @@ struct CUstream_st;  // target of a cudaStream_t
 
 namespace troupe::cuda {
 
-/// Makes a GPU the calling thread's current device; the destructor restores the former one.
+/// Makes a GPU the calling thread's current device; the destructor restores the former one if this process uses that: a
+/// thread that has never chosen one is said to be on GPU 0.
 class OnGpu {
  public:
   /// Throws DeviceError `[op] cuda:1: invalid device ordinal`.
@@ -22,6 +23,7 @@ class OnGpu {
   OnGpu& operator=(const OnGpu&) = delete;
 
  private:
+  const int index_;
   int former_ = 0;
 };
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "tensor/create.h"
 #include "tensor/cuda/memory.h"
 #include "tensor/cuda/stream.h"
+#include "tensor/ops/arithmetic.h"
 #include "tests/support/gpu.h"
 
 namespace troupe {
@@ -23,6 +25,18 @@ BOOST_AUTO_TEST_CASE(bytes_go_to_the_gpu_and_back_without_waiting_in_between) {
   BOOST_TEST(sent.done());
   BOOST_TEST(back.done());
   BOOST_TEST(std::ranges::equal(from.bytes(), to.bytes()));
+}
+
+BOOST_AUTO_TEST_CASE(a_moment_that_has_not_come_is_no_error_of_the_next_launch) {
+  constexpr std::size_t kSize = std::size_t{256} << 20;
+  const cuda::PinnedMemory from(kSize);
+  const Tensor x = ones({2}).to(Device::cuda(0));
+  std::byte* const there = cuda::allocate(0, kSize);
+  const cuda::Event sent = from.copy_to(0, there, kSize);
+  BOOST_TEST(!sent.done());  // it takes milliseconds
+  BOOST_CHECK_NO_THROW(static_cast<void>(add(x, x)));
+  sent.synchronize();
+  cuda::deallocate(0, there);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
