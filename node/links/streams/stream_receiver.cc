@@ -182,7 +182,7 @@ void StreamReceiver::poll_connections() {
   }
   connections_ = std::move(kept);
   for (const NodeLife& peer : std::exchange(proved_, {})) leave_newest(peer);
-  if (descriptors[1].revents != 0) accept_strangers(now);
+  if (descriptors[1].revents != 0) accept_strangers(std::chrono::steady_clock::now());  // poll may have taken hours
 }
 
 /// Ends the oldest streams of `peer` beyond those that it may have.

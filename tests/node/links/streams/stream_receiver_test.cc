@@ -153,6 +153,18 @@ BOOST_AUTO_TEST_CASE(announced_stream_may_begin_once, *boost::unit_test::label("
   BOOST_TEST(ends.arrived.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(who_comes_after_a_long_silence_has_time_to_say_what_it_is) {
+  constexpr Duration kPatience = 400ms;
+  StreamEnds ends({}, {.host = "127.0.0.1", .proof_patience = kPatience});
+  ends.open(kOne);
+  ends.wait([&] { return ends.arrived.size() == 1; });
+  const TimePoint later = std::chrono::steady_clock::now() + kPatience + 100ms;
+  std::this_thread::sleep_until(later);  // nothing happens: the receiver sleeps
+  ends.open({"b", {1, 2}});
+  ends.wait([&] { return ends.arrived.size() == 2; });
+  BOOST_TEST(ends.refused.empty());
+}
+
 // The sender then takes another way: nothing is written to a stream that is never read.
 BOOST_AUTO_TEST_CASE(stream_for_which_no_descriptor_is_free_is_closed) {
   StreamEnds ends;
