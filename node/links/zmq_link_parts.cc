@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x4C505254;  // "TRPL"
 constexpr std::size_t kFarewellMax = 500;
+// Beats are datagrams: they may pass while a firewall has forgotten the connection, whose bytes go nowhere.
+constexpr Duration kSilenceMin = std::chrono::seconds{10};
 constexpr std::size_t kNodesPerTimeout = 32;  // two cores end about 400 handshakes a second with keys
 
 }  // namespace
@@ -27,10 +29,12 @@ void ZmqLinkParts::audit(AuditEvent event, std::string reason, std::string peer,
 }
 
 ZmqSocketLimits ZmqLinkParts::limits() const {
+  const Duration silence = options.silence.lease;
   return {.frame_bytes_max = options.frame_bytes_max,
           .frames_max = options.frames_max,
           .queue_messages_max = options.queue_messages_max,
-          .handshake_timeout = handshake_patience()};
+          .handshake_timeout = handshake_patience(),
+          .silence_max = silence == kEndlessLease ? Duration{0} : std::max(silence, kSilenceMin)};
 }
 
 std::size_t ZmqLinkParts::others() const {

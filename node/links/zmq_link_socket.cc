@@ -26,6 +26,11 @@ constexpr int kLingerMs = 200;
 constexpr int kReconnectMs = 20;
 constexpr int kReconnectMaxMs = 200;
 constexpr int kBacklog = 256;
+// Firewalls between hosts forget connections that are idle for some minutes, and a host that lost its power says
+// nothing.
+constexpr int kKeepAliveIdle = 60;  // s, as the next
+constexpr int kKeepAliveGap = 10;
+constexpr int kKeepAliveCount = 6;
 constexpr std::size_t kCopyMax = 256;  // below, a copy is cheaper than the bookkeeping of a shared owner
 constexpr int kBrokenOff = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
 constexpr int kWatchedEvents = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
@@ -174,6 +179,11 @@ Result<ZmqSocket> ZmqSocket::open(ZmqContext& context, Kind kind, const ZmqSocke
     socket.set(zmq::sockopt::linger, kLingerMs);
     socket.set(zmq::sockopt::handshake_ivl, to_ms(limits.handshake_timeout));
     socket.set(zmq::sockopt::backlog, kBacklog);
+    if (limits.silence_max > Duration{0}) socket.set(zmq::sockopt::tcp_maxrt, to_ms(limits.silence_max));
+    socket.set(zmq::sockopt::tcp_keepalive, 1);
+    socket.set(zmq::sockopt::tcp_keepalive_idle, kKeepAliveIdle);
+    socket.set(zmq::sockopt::tcp_keepalive_intvl, kKeepAliveGap);
+    socket.set(zmq::sockopt::tcp_keepalive_cnt, kKeepAliveCount);
     socket.set(zmq::sockopt::immediate, true);
     if (kind == Kind::router) {
       socket.set(zmq::sockopt::router_mandatory, true);

@@ -36,6 +36,7 @@ struct ZmqSocketLimits {
   std::size_t frames_max = 0;
   int queue_messages_max = 0;
   Duration handshake_timeout{0};  ///< of ZeroMQ's own protocol
+  Duration silence_max{0};        ///< of a TCP connection whose bytes the other host does not confirm; 0: the system's
 };
 
 class ZmqSocket {

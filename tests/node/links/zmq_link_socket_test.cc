@@ -2,14 +2,20 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "tests/support/counting_new.h"
 #include "tests/support/recording_sink.h"
@@ -56,6 +62,41 @@ BOOST_AUTO_TEST_CASE(a_message_for_which_there_is_no_memory_is_dropped_whole) {
     if (const auto arrived = receiver.receive()) sizes.push_back(arrived->size());
   }
   BOOST_TEST((sizes == std::vector<std::size_t>{4, 2}));  // with the name of the connection
+}
+
+/// Returns the options of this process's TCP connections: "keeps alive, silent for 5000 ms".
+std::vector<std::string> connections() {
+  std::vector<std::string> all;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::stoi(entry.path().filename().string());
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    if (::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) continue;
+    if (info.tcpi_state != TCP_ESTABLISHED) continue;
+    int keeps_alive = 0;
+    unsigned silence = 0;
+    size = sizeof keeps_alive;
+    BOOST_TEST(::getsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &keeps_alive, &size) == 0);
+    BOOST_TEST(::getsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, &size) == 0);
+    all.push_back(fmt::format("{}, silent for {} ms", keeps_alive != 0 ? "keeps alive" : "may idle", silence));
+  }
+  return all;
+}
+
+// A call would wait for the end of TCP's own patience, a quarter of an hour, to a peer that is reachable.
+BOOST_AUTO_TEST_CASE(both_ends_of_a_connection_see_that_the_way_between_them_is_gone) {
+  ZmqSocketLimits limits = kAnyMessage;
+  limits.silence_max = 5s;
+  ReadySet ready;
+  ZmqContext context;
+  ZmqSocket receiver = ZmqSocket::open(context, ZmqSocket::Kind::router, limits).value();
+  ZmqSocket sender = ZmqSocket::open(context, ZmqSocket::Kind::dealer, limits).value();
+  BOOST_REQUIRE(sender.tell(ready, 0).ok());
+  BOOST_REQUIRE(sender.connect(receiver.bind("tcp://127.0.0.1:*").value()).ok());
+  const TimePoint due = std::chrono::steady_clock::now() + 10s;
+  while (!sender.has_news(true) && std::chrono::steady_clock::now() < due) (void)ready.wait(100ms);
+  const std::string wanted = "keeps alive, silent for 5000 ms";
+  BOOST_TEST(connections() == std::vector<std::string>(2, wanted), boost::test_tools::per_element());
 }
 
 /// The undefined behaviour sanitizer checks an exception's type through a pipe: without a descriptor it reports every
