@@ -43,6 +43,7 @@ enum class Reach : std::uint8_t {
 struct Farewell {
   ErrorCode code = ErrorCode::peer_down;
   std::string message = "disconnected by the peer";  ///< printable characters, at most 500
+  std::optional<Incarnation> life = {};              ///< of the peer that is meant, not sent; nullopt: whichever is up
   friend bool operator==(const Farewell&, const Farewell&) = default;
 };
 
@@ -161,7 +162,8 @@ class Link {
   /// Sends one packet. A packet for a peer that is not up is dropped: the session resends it.
   virtual void send(const NodeName& to, LinkLane lane, Frames packet) = 0;
 
-  /// Closes the connection to `peer` and sends it `farewell`; on_link_down follows.
+  /// Closes the connection to `peer` and sends it `farewell`; on_link_down follows. Does nothing if another life of the
+  /// peer is up than the one that the farewell is for.
   virtual void disconnect(const NodeName& peer, const Farewell& farewell) = 0;
 
   /// Closes all connections. Returns within 2 s; then no call to the sink is running or will follow.

@@ -124,9 +124,9 @@ void NodeCore::run_short(std::string label, std::function<void()> job, std::func
   executor_->run_short({std::move(label), std::move(job), msg::Priority::normal, own_refusal(std::move(refused))});
 }
 
-void NodeCore::give_up(const NodeName& peer, std::string_view why) {
-  spdlog::warn("[{}] the session with {} ends: {}", name_, peer, why);
-  link_->disconnect(peer, {});
+void NodeCore::give_up(const NodeLife& peer, std::string_view why) {
+  spdlog::warn("[{}] the session with {} ends: {}", name_, peer.name, why);
+  link_->disconnect(peer.name, {.life = peer.incarnation});
 }
 
 std::vector<std::string> NodeCore::oldest_requests() const {

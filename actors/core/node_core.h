@@ -150,7 +150,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   void run_short(std::string label, std::function<void()> job, std::function<void(const Error&)> refused);
 
   /// Ends the session with a peer that broke the protocol.
-  void give_up(const NodeName& peer, std::string_view why);
+  void give_up(const NodeLife& peer, std::string_view why);
 
   /// Returns whether a session with `peer` is up (always true for this node itself).
   [[nodiscard]] bool is_up(const NodeName& peer) const;

@@ -332,8 +332,10 @@ void MembershipState::learn(const msg::Member& member) {
   if (known != up_.end() && known->second.incarnation != member.incarnation) return;  // about another life
   if (!node_->lives().let_in({member.name, member.incarnation}, member.epoch)) {  // a later life has replaced this one
     if (known != up_.end()) {
-      node_->link().disconnect(member.name, {ErrorCode::you_are_dead, fmt::format("a later life of {} is known to {}",
-                                                                                  member.name, node_->name())});
+      node_->link().disconnect(
+          member.name,
+          {ErrorCode::you_are_dead, fmt::format("a later life of {} is known to {}", member.name, node_->name()),
+           member.incarnation});
     }
     return;
   }

@@ -57,7 +57,8 @@ void MembershipState::take_certificate(const Delivery& delivery, const msg::Sign
   if (!list_) return;
   const auto taken = list_->take_certificate(told.bytes, delivery.from);
   if (!taken.ok() && taken.error().code == ErrorCode::bad_argument)
-    node_->give_up(delivery.from, "it told of a certificate that the owner of the cluster has not signed");
+    node_->give_up({delivery.from, delivery.incarnation},
+                   "it told of a certificate that the owner of the cluster has not signed");
   connect_to_known();
 }
 

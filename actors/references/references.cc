@@ -67,7 +67,7 @@ struct References::State {
 
   void send(const RRefNotices& notices) const;
   /// Tells `parent` that its forks are known.
-  [[nodiscard]] ForkAcks::Send acknowledge_to(const NodeName& parent) const;
+  [[nodiscard]] ForkAcks::Send acknowledge_to(const NodeLife& parent) const;
   std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type,
                                          RRefOrigin origin);
   /// A handle of this node depends on that life since just now: if the life is over, no later event reports it.
@@ -87,7 +87,7 @@ struct References::State {
   template <class Message>
   bool tell_owner(const RRefId& rref, const NodeLife& peer, Message message) {
     const auto entered = owners.enter(rref, peer, node.accounts().owners, Refusal::never);
-    if (entered.is_too_much) node.give_up(peer.name, "it speaks of more values than calls can make");
+    if (entered.is_too_much) node.give_up(peer, "it speaks of more values than calls can make");
     if (entered.actor) node.host().send(entered.actor, std::move(message));
     return static_cast<bool>(entered.actor);
   }
@@ -130,10 +130,10 @@ void References::State::send(const RRefNotices& notices) const {
   }
 }
 
-ForkAcks::Send References::State::acknowledge_to(const NodeName& parent) const {
+ForkAcks::Send References::State::acknowledge_to(const NodeLife& parent) const {
   return [core = node.shared_from_this(), parent](std::vector<msg::RRefFork> forks) noexcept {
     try {
-      core->notify(parent, "references", msg::RRefForkAck{std::move(forks)}, Haste::rides);
+      core->notify(parent.name, "references", msg::RRefForkAck{std::move(forks)}, Haste::rides);
     } catch (const std::exception& error) {  // no memory: the end of the session tells the parent, too
       core->give_up(parent, error.what());
     }
@@ -244,7 +244,7 @@ std::vector<std::shared_ptr<RRefHandle>> References::received(std::span<const ms
     }
   }
   state_->send(notices);
-  const auto acks = std::make_shared<ForkAcks>(handouts.size(), state_->acknowledge_to(from));
+  const auto acks = std::make_shared<ForkAcks>(handouts.size(), state_->acknowledge_to(parent));
   for (std::size_t i = 0; i < handouts.size(); ++i) {
     const auto& [rref, fork] = std::tie(handouts[i].rref, handouts[i].fork);
     if (handles[i]->owner() != state_->self) continue;
@@ -456,7 +456,7 @@ void References::State::tell_released(const ReleaseQueue::Release& release) noex
 
 void References::handle(const NodeLife& from, const msg::RRefForkAck& known) {
   if (known.forks.size() > msg::kForkAcksMax) {
-    return state_->node.give_up(from.name, "it acknowledges more handles at once than a node does");
+    return state_->node.give_up(from, "it acknowledges more handles at once than a node does");
   }
   RRefNotices notices;
   {

@@ -60,7 +60,7 @@ void RRefOwnerState::deleted(const OwnerDeleted& m) {
   if (forks_->is_new(m.fork, m.holder)) {
     auto [taken, is_too_much] = node_->accounts().forks.take_unrefused(m.holder);
     token = std::move(taken);
-    if (is_too_much) node_->give_up(m.holder.name, "it deletes handles that no call brings");
+    if (is_too_much) node_->give_up(m.holder, "it deletes handles that no call brings");
   }
   static_cast<void>(forks_->deleted(m.fork, m.holder, std::move(token)));
   look_again(m.holder);

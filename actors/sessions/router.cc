@@ -247,7 +247,7 @@ void Router::link_up(TimePoint now, const Peer& peer) {
   // A life that was declared over stays over: its sessions and forks are gone here. The node must return with a new
   // one.
   if (const auto over = lives_.why_over(NodeLife{peer.name, peer.incarnation})) {
-    return callbacks_.give_up(peer.name, you_are_dead(*over));
+    return callbacks_.give_up(peer.name, you_are_dead(peer.incarnation, *over));
   }
   const auto known = peers_.find(peer.name);
   if (known != peers_.end()) {
@@ -280,7 +280,8 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
   if (!received) {
     callbacks_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().text()));
     const ErrorCode code = received.error().code;
-    if (code == ErrorCode::protocol_violation || code == ErrorCode::too_large) callbacks_.give_up(from, {});
+    if (code == ErrorCode::protocol_violation || code == ErrorCode::too_large)
+      callbacks_.give_up(from, {.life = incarnation});
     return;
   }
   taken.remove(state.session->answers());
@@ -321,7 +322,7 @@ bool Router::open(TimePoint now, PeerState& peer, Session::Delivered message) {
   }
   if (!decoded) {
     callbacks_.warn(fmt::format("a message from {} cannot be read: {}", from.name, decoded.error().text()));
-    callbacks_.give_up(from.name, {});
+    callbacks_.give_up(from.name, {.life = from.incarnation});
     return false;
   }
   msg::Envelope& envelope = decoded.value().envelope;
@@ -432,7 +433,7 @@ void Router::reach(TimePoint now, const NodeName& peer, Incarnation incarnation,
   down.code = ErrorCode::peer_down;
   down.message = fmt::format("nothing heard for {:.1f} s", seconds(silence));
   lose(now, peer, down);
-  callbacks_.give_up(peer, you_are_dead(down));
+  callbacks_.give_up(peer, you_are_dead(incarnation, down));
 }
 
 void Router::fail_those_that_do_not_wait(TimePoint now, const PeerState& peer) {
@@ -462,8 +463,8 @@ std::string Router::silence_of(const NodeName& peer, TimePoint now) const {
 }
 
 // Returns the farewell for a life that was declared over.
-Farewell Router::you_are_dead(const Error& why) const {
-  return {ErrorCode::you_are_dead, fmt::format("node {} took this node for dead: {}", self_.name, why.message)};
+Farewell Router::you_are_dead(Incarnation life, const Error& why) const {
+  return {ErrorCode::you_are_dead, fmt::format("node {} took this node for dead: {}", self_.name, why.message), life};
 }
 
 std::optional<TimePoint> Router::next_due() {

@@ -162,7 +162,7 @@ class Router {
   [[nodiscard]] std::string unheard_for(const PeerState& peer, TimePoint now) const;
   [[nodiscard]] std::string silence_of(const NodeName& peer, TimePoint now) const;
   void fail_those_that_do_not_wait(TimePoint now, const PeerState& peer);
-  [[nodiscard]] Farewell you_are_dead(const Error& why) const;
+  [[nodiscard]] Farewell you_are_dead(Incarnation life, const Error& why) const;
   [[nodiscard]] Error of_another_life(const Request& request) const;
 
   const Peer self_;

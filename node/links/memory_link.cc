@@ -184,7 +184,7 @@ void MemoryLink::disconnect(const NodeName& to, const Farewell& farewell) {
   {
     const std::lock_guard lock(hub_->mutex);
     peer = hub_->peer_named(*self_, to);
-    if (!peer) return;
+    if (!peer || peer->self.incarnation != farewell.life.value_or(peer->self.incarnation)) return;
     hub_->part(*self_, *peer, about(peer->self, ErrorCode::cancelled, "disconnected by this node"),
                about(self_->self, farewell.code, farewell.message));
   }

@@ -150,6 +150,8 @@ void ZmqLinkCore::send(TimePoint now, Send order) {
 void ZmqLinkCore::disconnect(const NodeName& name, const Farewell& farewell) {
   const auto found = peers_.find(name);
   if (found == peers_.end()) return;
+  const Incarnation up = found->second.peer.incarnation;
+  if (farewell.life.value_or(up) != up) return;
   outgoing_.at(found->second.connection).outgoing.say_bye(farewell);
   drop(name, about(found->second.peer, ErrorCode::cancelled, "disconnected by this node"));
 }

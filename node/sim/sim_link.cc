@@ -213,6 +213,7 @@ void SimNetwork::disconnect(const End& end, const NodeName& from, const Farewell
   if (end->closed || !connection) return;
   const std::size_t by = connection->ends[0] == end ? 0 : 1;
   const Peer peer = connection->ends[1 - by]->self;
+  if (farewell.life.value_or(peer.incarnation) != peer.incarnation) return;
   close(connection, by, Closing::after_all, about(end->self, farewell.code, farewell.message));
   schedule_->at(schedule_->now(), end->self.name, "close to " + from, [end, peer] {
     if (end->sink == nullptr) return;

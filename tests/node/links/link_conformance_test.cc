@@ -296,6 +296,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(disconnect_is_down_on_both_sides_and_a_later_conne
   two.b.sink.wait_messages(1);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(who_is_done_with_an_earlier_life_of_a_peer_stays_connected_to_the_next, Links, AllLinks) {
+  Two<Links> two;
+  two.a.link->disconnect("b", {.life = Incarnation{9, 9}});
+  two.a.send("b", "still here");
+  two.b.sink.wait_messages(1);
+  two.a.link->disconnect("b", {.life = two.b.incarnation});
+  two.a.sink.wait_downs(1);
+  two.b.sink.wait_downs(1);
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(disconnected_peer_hears_why, Links, AllLinks) {
   Two<Links> two;
   two.a.link->disconnect("b", {ErrorCode::you_are_dead, "node a took this node for dead: nothing heard for 10.2 s"});
