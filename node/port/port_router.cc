@@ -69,18 +69,18 @@ void Router::link_up(TimePoint now, const Peer& peer) {
     state.sought.clear();
     return send_waiting(now, state);
   }
-  if (!std::exchange(state.unwanted, {}).empty()) return callbacks_.disconnect(peer.name, {});
+  if (!std::exchange(state.unwanted, {}).empty()) return callbacks_.disconnect(peer.name, {.life = peer.incarnation});
   if (state.phase == Phase::up) lose_life(peer.name, fmt::format("{} was made again", peer.name));
   if (kind_of(peer.address) != kind_of(self_.address)) {
     // One side would send without the checksums that the other requires.
-    callbacks_.disconnect(peer.name, {});
+    callbacks_.disconnect(peer.name, {.life = peer.incarnation});
     return lose(peer.name, Phase::lost,
                 fmt::format("{} listens at {}, and this port at {}: both must be of one kind", peer.name, peer.address,
                             self_.address));
   }
   if (std::ranges::find(state.ended, peer.incarnation) != state.ended.end()) {
     // Its session is gone here, and the numbers of a second one could be confused with the first.
-    callbacks_.disconnect(peer.name, {});
+    callbacks_.disconnect(peer.name, {.life = peer.incarnation});
     if (state.phase == Phase::removed) return;
     return lose(peer.name, Phase::lost, fmt::format("this life of {} was lost or removed before", peer.name));
   }
@@ -125,8 +125,9 @@ void Router::silent(const NodeName& peer, Incarnation incarnation, Duration sile
   const auto found = peers_.find(peer);
   if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != incarnation) return;
   const long long waited = milliseconds(silence);
-  callbacks_.disconnect(peer, {ErrorCode::you_are_dead,
-                               fmt::format("{} took this port for dead: nothing heard for {} ms", self_.name, waited)});
+  callbacks_.disconnect(
+      peer, {ErrorCode::you_are_dead,
+             fmt::format("{} took this port for dead: nothing heard for {} ms", self_.name, waited), incarnation});
   lose_life(peer, fmt::format("nothing was heard of {} for {} ms", peer, waited));
 }
 
@@ -258,14 +259,14 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
     callbacks_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().message));
     const ErrorCode code = received.error().code;
     if (code != ErrorCode::protocol_violation && code != ErrorCode::too_large) return;
-    callbacks_.disconnect(from, {});
+    callbacks_.disconnect(from, {.life = incarnation});
     return lose_life(from, fmt::format("{} does not keep to the rules: {}", from, received.error().message));
   }
   put_on_link(from, std::move(received.value().on_link));
   for (Session::Delivered& delivered : received.value().delivered) {
     auto message = decode(std::move(delivered.frames));
     if (!message) {
-      callbacks_.disconnect(from, {});
+      callbacks_.disconnect(from, {.life = incarnation});
       return lose_life(from, fmt::format("{} sent a message that cannot be read: {}", from, message.error().message));
     }
     take({from, incarnation}, std::move(message).value(), delivered.due);
