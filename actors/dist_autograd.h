@@ -125,7 +125,7 @@ struct DistBackwardOptions {
   /// of other leaves do not. In a round of DataParallel a parameter counts as used if it is an input of some member's
   /// pass.
   std::vector<Input> inputs{};
-  /// The time for this pass; the earlier of it and the scope's own counts.
+  /// The time for this pass, instead of the scope's own; in a served function never beyond the end of its call.
   std::optional<Deadline> deadline = {};
 };
 

@@ -42,8 +42,11 @@ detail::RegisteredFunction::Run detail::run_by_key(const CallableKey& key, RunBy
 std::shared_ptr<detail::ScopeState> detail::stream_scope(const TaskPlace& place, const std::stop_source& stop) {
   auto state = std::make_shared<ScopeState>(*place.scope);
   state->stop = stop.get_token();
-  if (const auto due = std::exchange(state->due, std::nullopt))
+  if (const auto due = std::exchange(state->due, std::nullopt)) {
     state->call_deadline = std::max(*due - state->node->clock().now(), Duration{0});
+  } else {
+    state->unlimited = true;
+  }
   return state;
 }
 

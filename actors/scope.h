@@ -54,7 +54,7 @@ using msg::Sharing;
 
 /// Options of one call, or of all calls made through the Scope that `with` returns.
 struct CallOptions {
-  std::optional<Deadline> deadline = {};        ///< the earlier of this one and the scope's own applies
+  std::optional<Deadline> deadline = {};        ///< instead of the scope's; never beyond the end of a served call
   std::optional<Idempotency> idempotency = {};  ///< of calls; any but at_most_once: no references, no gradients
   std::optional<RetryPolicy> retry = {};        ///< for calls that are not at_most_once
   std::optional<std::uint64_t> trace = {};      ///< an id chosen by the user; nested calls inherit it
@@ -132,7 +132,8 @@ class Scope {
   /// Returns the id that the user gave, here or at the root of the call path; 0 if none.
   [[nodiscard]] std::uint64_t trace() const;
 
-  /// Returns the time left for calls made through this scope; nullopt: no limit.
+  /// Returns the time left of the call that is served, or of the scope's own deadline, if that is earlier; nullopt:
+  /// they have none. Calls through a scope without a deadline of its own also have the node's.
   [[nodiscard]] std::optional<Duration> time_left() const;
 
   /// Stops when the caller of the function served in this scope cancelled the call, let it expire or is down. For a

@@ -78,6 +78,9 @@ Tensor orthogonal_rows(std::int64_t count, std::int64_t width, Generator& genera
   return rows;
 }
 
+/// Standard deviations; the square of more is out of range.
+constexpr double kFarthest = 1e150;
+
 /// Draws standard normal numbers (mean 0, standard deviation 1) truncated to [low, high].
 class Truncated {
  public:
@@ -175,6 +178,13 @@ Tensor trunc_normal(const Shape& shape, Generator& generator, const TruncNormalO
   const double high = options.high;
   if (!(std > 0.0)) throw ValueError(fmt::format("[trunc_normal] std is not above 0: {}", std));
   if (!(low < high)) throw ValueError(fmt::format("[trunc_normal] low is not below high: {}, {}", low, high));
+  if (!std::isfinite(mean) || !std::isfinite(std))
+    throw ValueError(fmt::format("[trunc_normal] mean or std is not finite: {}, {}", mean, std));
+  const double nearest = (std::clamp(mean, low, high) - mean) / std;
+  if (!(std::abs(nearest) < kFarthest)) {
+    throw ValueError(
+        fmt::format("[trunc_normal] low ... high is too far from the mean: {} ... {}, {}", low, high, mean));
+  }
   const Truncated truncated((low - mean) / std, (high - mean) / std);
   Tensor result = empty(shape, compute_dtype(dtype));
   dispatch_floating("trunc_normal", result.dtype(), [&]<class T>(std::type_identity<T>) {

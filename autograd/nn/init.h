@@ -63,7 +63,8 @@ struct TruncNormalOptions {
 };
 
 /// Returns normal values truncated to [low, high]. Throws ValueError `[trunc_normal] std is not above 0: 0` or
-/// `[trunc_normal] low is not below high: 2, 2`.
+/// `[trunc_normal] low is not below high: 2, 2`, also if mean or std is not finite, or the limits are 1e150 std from
+/// the mean.
 [[nodiscard]] Tensor trunc_normal(const Shape& shape, Generator& generator, const TruncNormalOptions& options = {},
                                   DType dtype = DType::f32);
 

@@ -49,6 +49,11 @@ Stream<std::int64_t> numbers_by_calls(Scope& scope, NodeName other, std::int64_t
   }
 }
 
+/// Its number is made by a call that takes longer than calls do without a deadline of their own.
+Stream<std::int64_t> number_by_a_long_call(Scope& scope, NodeName other) {
+  co_yield scope.rpc_sync(other, &wait_for, 90);
+}
+
 /// Is no coroutine itself.
 Stream<std::int64_t> numbers_after_a_call(Scope& scope, const NodeName& other, std::int64_t end) {
   static_cast<void>(scope.rpc_sync(other, &wait_for, 50));
@@ -88,6 +93,7 @@ FunctionRegistry functions() {
           {"wait_for", &wait_for},
           {"slow_numbers", &slow_numbers},
           {"numbers_by_calls", &numbers_by_calls},
+          {"number_by_a_long_call", &number_by_a_long_call},
           {"numbers_after_a_call", &numbers_after_a_call},
           {"many_numbers", &many_numbers},
           {"sum_of", &sum_of},
@@ -111,6 +117,15 @@ BOOST_AUTO_TEST_CASE(calls_of_a_stream_may_each_take_as_long_as_the_call_that_st
     return count_of(quick.rpc_sync("b", &numbers_by_calls, "c", 20), quick);
   });
   BOOST_TEST(count.get() == 20);
+}
+
+BOOST_AUTO_TEST_CASE(calls_of_a_stream_have_no_limit_if_the_call_that_started_it_has_none) {
+  sim::World world({}, kNames, functions());
+  const Future<std::int64_t> number = world.on("a", [](Node& node) {
+    const Scope patient = node.with({.deadline = Deadline::while_peer_lives()});
+    return patient.rpc_sync("b", &number_by_a_long_call, "c").next(patient).value();
+  });
+  BOOST_TEST(number.get() == 90);
 }
 
 BOOST_AUTO_TEST_CASE(stream_of_a_value_is_read_in_calls_that_end_before_its_next_elements) {

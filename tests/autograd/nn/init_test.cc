@@ -1,6 +1,7 @@
 #include "autograd/nn/init.h"
 
 #include <cmath>
+#include <limits>
 
 #include "tests/autograd/expect.h"
 
@@ -125,6 +126,14 @@ BOOST_AUTO_TEST_CASE(truncations_of_nothing_are_refused) {
                            "[trunc_normal] std is not above 0: 0");
   expect_throw<ValueError>([&] { (void)nn::trunc_normal({1}, generator, {.low = 2.0, .high = 2.0}); },
                            "[trunc_normal] low is not below high: 2, 2");
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  expect_throw<ValueError>([&] { (void)nn::trunc_normal({1}, generator, {.mean = std::nan("")}); },
+                           "[trunc_normal] mean or std is not finite: nan, 1");
+  expect_throw<ValueError>([&] { (void)nn::trunc_normal({1}, generator, {.std = kInf}); },
+                           "[trunc_normal] mean or std is not finite: 0, inf");
+  expect_throw<ValueError>([&] { (void)nn::trunc_normal({1}, generator, {.mean = 1e200}); },
+                           "[trunc_normal] low ... high is too far from the mean: -2 ... 2, 1e+200");
+  BOOST_TEST(min(nn::trunc_normal({10}, generator, {.low = 100.0, .high = kInf})).item() >= 100.0);
 }
 
 BOOST_AUTO_TEST_CASE(a_leaf_gets_a_first_value_of_its_own_shape_and_dtype) {
