@@ -20,11 +20,11 @@ Variable attention(const Variable& query, const Variable& key, const Variable& v
   const ScaledDotProductResult forward = scaled_dot_product_attention_forward(q, k, v, options, generator);
   return record("scaled_dot_product_attention", forward.output, edges_of({&query, &key, &value, &mask}),
                 [q = Saved(q), k = Saved(k), v = Saved(v), output = Saved(forward.output), mask = Saved(options.mask),
-                 logsumexp = Saved(forward.logsumexp), draws = forward.draws, options](const Tensor& g, Edges to) {
+                 sums = Saved(forward.sums), draws = forward.draws, options](const Tensor& g, Edges to) {
                   static_cast<void>(mask.get());  // throws if the mask was written to
                   const ScaledDotProductWanted wanted{bool{to[0]}, bool{to[1]}, bool{to[2]}, bool{to[3]}};
                   ScaledDotProductGradients found = scaled_dot_product_attention_backward(
-                      g, q.get(), k.get(), v.get(), {output.get(), logsumexp.get(), draws}, options, wanted);
+                      g, q.get(), k.get(), v.get(), {output.get(), sums.get(), draws}, options, wanted);
                   return std::vector<Tensor>{std::move(found.query), std::move(found.key), std::move(found.value),
                                              std::move(found.mask)};
                 });

@@ -34,6 +34,11 @@ class Matrices {
   Matrices() = default;
   Matrices(const Tensor& x, T* data) : data_(data), shape_(x.shape()), strides_(x.strides()) {}
 
+  /// Returns how many there are. REQUIRES: the matrices have elements.
+  [[nodiscard]] std::int64_t count() const {
+    return shape_.numel() / (shape_[shape_.size() - 2] * shape_[shape_.size() - 1]);
+  }
+
   MatrixRef<T> operator[](std::int64_t number) const {
     if (data_ == nullptr) return {};
     const int rows = shape_.size() - 2;
@@ -157,9 +162,9 @@ double exponentials(T* x, std::int64_t count, T& top) {
   return sum_of(count, [x](std::int64_t i) { return x[i]; });
 }
 
-/// Computes the output of a block of queries. `x` is scratch memory for its scores.
+/// Computes the output and the sums of a block of queries. `x` is scratch memory for its scores.
 template <class T>
-void attend(const ScoreBlock<T>& scores, const Block& b, T* x, const MatrixRef<T>& out, T* logsumexp,
+void attend(const ScoreBlock<T>& scores, const Block& b, T* x, const MatrixRef<T>& out, const MatrixRef<T>& sums,
             const MatrixRef<const T>& query, const MatrixRef<const T>& key, const MatrixRef<const T>& value) {
   const MatrixRef<T> weights{x, b.rows, b.keys, b.keys, 1};
   gemm(weights, query, transposed(rows_from(key, 0, b.keys)));
@@ -168,9 +173,9 @@ void attend(const ScoreBlock<T>& scores, const Block& b, T* x, const MatrixRef<T
     T* const weight = x + row * b.keys;
     const std::int64_t seen = scores.seen(b, row);
     scores.finish(weight, b, row);
-    T top;
-    const double total = exponentials(weight, seen, top);
-    logsumexp[row] = top + static_cast<T>(std::log(total));
+    T* const sum = sums.data + row * sums.row_stride;
+    const double total = exponentials(weight, seen, sum[0]);
+    sum[1] = static_cast<T>(std::log(total));
     scales.push_back(static_cast<T>(1.0 / total));
     scores.drop(weight, b, row);
     std::fill(weight + seen, weight + b.keys, T{0});
@@ -185,8 +190,7 @@ void attend(const ScoreBlock<T>& scores, const Block& b, T* x, const MatrixRef<T
 /// The matrices with one number that the gradients are computed from.
 template <class T>
 struct BackwardMatrices {
-  MatrixRef<const T> grad, output, query, key, value;
-  const T* logsumexp;
+  MatrixRef<const T> grad, output, sums, query, key, value;
 };
 
 /// The operands of the backward pass.
@@ -196,20 +200,19 @@ class BackwardOperands {
   BackwardOperands(const Tensor& grad, const AttentionForward& forward)
       : grad_(matrices<T>(grad)),
         output_(matrices<T>(forward.output)),
+        sums_(matrices<T>(forward.sums)),
         query_(matrices<T>(forward.query)),
         key_(matrices<T>(forward.key)),
-        value_(matrices<T>(forward.value)),
-        logsumexp_(elements<T>(forward.logsumexp)),
-        queries_(forward.query.size(-2)) {}
+        value_(matrices<T>(forward.value)) {}
+
+  [[nodiscard]] std::int64_t count() const { return grad_.count(); }
 
   BackwardMatrices<T> operator[](std::int64_t n) const {
-    return {grad_[n], output_[n], query_[n], key_[n], value_[n], logsumexp_ + n * queries_};
+    return {grad_[n], output_[n], sums_[n], query_[n], key_[n], value_[n]};
   }
 
  private:
-  Matrices<const T> grad_, output_, query_, key_, value_;
-  const T* logsumexp_;
-  std::int64_t queries_;
+  Matrices<const T> grad_, output_, sums_, query_, key_, value_;
 };
 
 /// The gradients by query, key and value that a matrix adds to; without data if not wanted.
@@ -233,7 +236,9 @@ void weights_and_slopes(const ScoreBlock<T>& scores, const Block& b, T* x, T* sl
     T* const weight = x + row * b.keys;
     const std::int64_t seen = scores.seen(b, row);
     scores.finish(weight, b, row);
-    vectorized_for(seen, [weight, sum = m.logsumexp[b.first + row]](std::int64_t i) { weight[i] -= sum; });
+    const T* const sum = m.sums.data + (b.first + row) * m.sums.row_stride;
+    vectorized_for(
+        seen, [weight, top = sum[0], log_total = sum[1]](std::int64_t i) { weight[i] = weight[i] - top - log_total; });
     real_functions<T>().exp(weight, weight, seen);
     if (slopes != nullptr) {
       T* const slope = slopes + row * b.keys;
@@ -321,7 +326,7 @@ void mask_backward(Tensor& mask, const ScoreBlock<T>& of, const BackwardOperands
   });
 }
 
-void attention(Tensor& out, Tensor& logsumexp, const Tensor& query, const Tensor& key, const Tensor& value,
+void attention(Tensor& out, Tensor& sums, const Tensor& query, const Tensor& key, const Tensor& value,
                const AttentionScores& scores) {
   const std::int64_t queries = query.size(-2);
   const std::int64_t rows = rows_of_block(key.size(-2));
@@ -329,16 +334,16 @@ void attention(Tensor& out, Tensor& logsumexp, const Tensor& query, const Tensor
   const std::int64_t room = std::min(rows, queries) * key.size(-2);
   dispatch_floating("attention", out.dtype(), [&]<class T>(std::type_identity<T>) {
     const Matrices<T> to(out, mutable_elements<T>(out));
-    T* const sums = mutable_elements<T>(logsumexp);
+    const Matrices<T> to_sums(sums, mutable_elements<T>(sums));
     const auto q = matrices<T>(query);
     const auto k = matrices<T>(key);
     const auto v = matrices<T>(value);
     const ScoreBlock<T> of(scores, query, key);
-    parallel_for(logsumexp.numel() / queries * blocks, room * 8, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(to.count() * blocks, room * 8, [&](std::int64_t begin, std::int64_t end) {
       const auto x = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(room));
       for (std::int64_t i = begin; i < end; ++i) {
         const Block b = of.block(i / blocks, i % blocks * rows, rows);
-        attend(of, b, x.get(), rows_from(to[b.matrix], b.first, b.rows), sums + b.matrix * queries + b.first,
+        attend(of, b, x.get(), rows_from(to[b.matrix], b.first, b.rows), rows_from(to_sums[b.matrix], b.first, b.rows),
                rows_from(q[b.matrix], b.first, b.rows), k[b.matrix], v[b.matrix]);
       }
     });
@@ -365,7 +370,7 @@ void attention_backward(AttentionGradients& to, const Tensor& grad, const Attent
     const auto to_key = written<T>(to.key);
     const auto to_value = written<T>(to.value);
     // A thread computes whole matrices: gradients by keys and values are sums over the queries, in their order.
-    parallel_for(forward.logsumexp.numel() / queries, queries * keys * 16, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(operands.count(), queries * keys * 16, [&](std::int64_t begin, std::int64_t end) {
       const auto x = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(2 * room));
       for (std::int64_t n = begin; n < end; ++n) {
         const BackwardMatrices<T> m = operands[n];

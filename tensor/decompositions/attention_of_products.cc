@@ -5,6 +5,7 @@
 
 #include "tensor/create.h"
 #include "tensor/ops/arithmetic.h"
+#include "tensor/ops/exponential.h"
 #include "tensor/ops/index.h"
 #include "tensor/ops/matmul.h"
 #include "tensor/ops/nn.h"
@@ -37,11 +38,13 @@ Tensor dropped(const Tensor& weights, const kernels::AttentionScores& how) {
 
 }  // namespace
 
-void attention_of_products(Tensor& out, Tensor& logsumexp, const Tensor& query, const Tensor& key, const Tensor& value,
+void attention_of_products(Tensor& out, Tensor& sums, const Tensor& query, const Tensor& key, const Tensor& value,
                            const kernels::AttentionScores& how) {
   const Tensor scores = scores_of(query, key, how);
   out.copy_from(matmul(dropped(softmax(scores, -1), how), value));
-  logsumexp.copy_from(troupe::logsumexp(scores, -1));
+  const Tensor top = max(scores, -1, KeepDim::yes);
+  sums.slice(-1, 0, 1).copy_from(top);
+  sums.slice(-1, 1, 2).copy_from(log(sum(exp(sub(scores, top)), -1, KeepDim::yes)));
 }
 
 void attention_of_products_backward(kernels::AttentionGradients& to, const Tensor& grad,

@@ -7,7 +7,7 @@
 
 namespace troupe::detail {
 
-void attention_of_products(Tensor& out, Tensor& logsumexp, const Tensor& query, const Tensor& key, const Tensor& value,
+void attention_of_products(Tensor& out, Tensor& sums, const Tensor& query, const Tensor& key, const Tensor& value,
                            const kernels::AttentionScores& how);
 
 /// Overwrites the gradients, which need not be zeros before.

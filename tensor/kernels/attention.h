@@ -33,7 +33,7 @@ struct AttentionScores {
 
 struct AttentionForward {
   Tensor query, key, value;  ///< the arguments of attention()
-  Tensor output, logsumexp;  ///< its results
+  Tensor output, sums;       ///< its results
 };
 
 /// The gradients to compute. Each is contiguous and holds zeros, or is undefined if not wanted.
@@ -44,9 +44,10 @@ struct AttentionGradients {
 
 /// The attention kernels of a device.
 struct AttentionKernels {
-  /// out (..., l, v) = softmax(scores) value; logsumexp (..., l) = log(sum(exp(scores))) of each query. Shapes: query
-  /// (..., l, e), key (..., s, e), value (..., s, v).
-  void (*attention)(Tensor& out, Tensor& logsumexp, const Tensor& query, const Tensor& key, const Tensor& value,
+  /// out (..., l, v) = softmax(scores) value. sums (..., l, 2), for the backward pass: the largest score of each query,
+  /// and log(sum(exp(score - largest))). Their sum would not do: beside a large score the logarithm would be rounded
+  /// away. Shapes: query (..., l, e), key (..., s, e), value (..., s, v).
+  void (*attention)(Tensor& out, Tensor& sums, const Tensor& query, const Tensor& key, const Tensor& value,
                     const AttentionScores& scores);
 
   /// Adds to the gradients in `to`. `grad` is the gradient by the output. The gradient by the mask takes a second pass

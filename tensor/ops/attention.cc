@@ -55,7 +55,7 @@ class Attention {
 
   [[nodiscard]] ScaledDotProductResult forward() const {
     Shape lines = output_;
-    lines.erase(lines.size() - 1);
+    lines[lines.size() - 1] = 2;
     Tensor sums = Tensor::empty(lines, computed(), query_.device());
     if (is_trivial()) return {zeros(output_, dtype_, query_.device()), sums};
     Tensor out = Tensor::empty(output_, computed(), query_.device());
@@ -75,7 +75,7 @@ class Attention {
     if (mask.defined()) to.mask = zeros(mask.shape(), computed(), mask.device());
     if (!is_trivial()) {
       const kernels::AttentionForward saved{operand(query_), operand(key_), operand(value_),
-                                            forward.output.to(computed()).contiguous(), forward.logsumexp};
+                                            forward.output.to(computed()).contiguous(), forward.sums};
       const auto attention =
           kernels::on_gpu(grad) ? detail::attention_of_products_backward : cpu::attention_kernels.attention_backward;
       attention(to, operand(grad), saved, how_);

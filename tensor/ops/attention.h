@@ -36,7 +36,7 @@ struct ScaledDotProductOptions {
 /// The output, and the values saved for the backward pass.
 struct ScaledDotProductResult {
   Tensor output;
-  Tensor logsumexp;                  ///< (..., l), over the scores of each query
+  Tensor sums;                       ///< (..., l, 2): of each query the largest score, log(sum(exp(score - largest)))
   std::optional<Generator> draws{};  ///< state of the generator before the dropout draws; empty without dropout
 };
 

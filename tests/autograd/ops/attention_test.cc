@@ -139,6 +139,35 @@ BOOST_AUTO_TEST_CASE(blocks_of_queries_give_the_gradients_of_the_formula) {
   expect_gradients_of_the_formula(inputs, {.mask = shown, .dropout = 0.25});
 }
 
+BOOST_AUTO_TEST_CASE(scores_far_from_0_give_the_gradients_of_the_formula) {
+  const auto composed = [](Inputs v) { return matmul(softmax(matmul(v[0], transpose(v[1])) * 0.5 + v[3]), v[2]); };
+  const auto fused = [](Inputs v) { return scaled_dot_product_attention(v[0], v[1], v[2], v[3]); };
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    // Whole numbers: no product rounds, so that both make the same scores.
+    const auto whole = [&](const Shape& shape, std::uint64_t seed) {
+      return Variable(round(random(shape, seed).value() * 2.0).to(dtype), RequiresGrad::yes);
+    };
+    const std::vector<Variable> vectors{whole({2, 6, 4}, 1), whole({2, 5, 4}, 2), whole({2, 5, 3}, 3)};
+    const double tolerance = dtype == DType::f32 ? 2e-5 : 1e-13;
+    const double lowest = dtype == DType::f32 ? static_cast<double>(std::numeric_limits<float>::lowest())
+                                              : std::numeric_limits<double>::lowest();
+    for (const double far : {-1e9, 1e5, -1e18, lowest}) {
+      const Tensor all = full({6, 5}, far, dtype);
+      const Tensor some = where(triu(ones({6, 5}, DType::boolean), 1), all, zeros({6, 5}, dtype));
+      for (const Tensor& mask : {all, some}) {
+        std::vector<Variable> inputs = vectors;
+        inputs.emplace_back(mask, RequiresGrad::yes);
+        const Gradients found = gradients_of(fused, inputs);
+        const Gradients expected = gradients_of(composed, inputs);
+        for (const Variable& input : inputs) {
+          const double apart = max(abs(found.of(input) - expected.of(input))).item();
+          BOOST_TEST(apart < tolerance, name_of(dtype) << " mask of " << far << ", gradients apart by " << apart);
+        }
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(inputs_that_need_no_gradient_get_none) {
   const Variable query = random({2, 3}, 1);
   const Variable constant(random({4, 3}, 2).value());

@@ -17,7 +17,8 @@ Tensor values(const Shape& shape, DType dtype, std::uint64_t seed) {
   return uniform(shape, -2.0, 3.0, generator, dtype);
 }
 
-/// Returns scores (2, 6, 7): plain, with a boolean mask, with an added mask, causal, with dropout.
+/// Returns scores (2, 6, 7): plain, with a boolean mask, with an added mask, with scores far from 0, causal, with
+/// dropout.
 std::vector<kernels::AttentionScores> all_kinds(DType dtype) {
   Tensor shown = gt(values({2, 6, 7}, DType::f32, 8), 0.0);
   shown.slice(2, 0, 1).fill(1.0);  // every query keeps at least one key
@@ -25,6 +26,7 @@ std::vector<kernels::AttentionScores> all_kinds(DType dtype) {
   return {{0.5, false, {}, {}},
           {0.5, false, shown, {}},
           {0.5, false, values({2, 6, 7}, dtype, 9), {}},
+          {0.5, false, full({2, 6, 7}, -1e9, dtype), {}},
           {0.5, true, shown, {}},
           {0.5, true, {}, dropout}};
 }
@@ -41,8 +43,8 @@ BOOST_AUTO_TEST_CASE(values_and_gradients_are_close_to_the_kernels) {
     for (const kernels::AttentionScores& how : all_kinds(dtype)) {
       Tensor got = zeros({2, 6, 3}, dtype);
       Tensor expected = zeros({2, 6, 3}, dtype);
-      Tensor got_sums = zeros({2, 6}, dtype);
-      Tensor sums = zeros({2, 6}, dtype);
+      Tensor got_sums = zeros({2, 6, 2}, dtype);
+      Tensor sums = zeros({2, 6, 2}, dtype);
       detail::attention_of_products(got, got_sums, query, key, value, how);
       cpu::attention_kernels.attention(expected, sums, query, key, value, how);
       expect_close(got, expected, tolerance, tolerance);

@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_query_gets_the_values_weighted_by_its_keys) {
   expect_close(scaled_dot_product_attention(query, key, value), from_values<double>({5.0}, {1, 1}),
                1e-15);  // 8/4 + 3*4/4
   const auto forward = scaled_dot_product_attention_forward(query, key, value, {}, nullptr);
-  expect_close(forward.logsumexp, from_values<double>({std::log(4.0)}), 1e-15);  // 1 + 3
+  expect_close(forward.sums, from_values<double>({std::log(3.0), std::log(4.0 / 3.0)}, {1, 2}), 1e-15);  // 1/3 + 1
   // e = 4: scores 2 * log(3) / sqrt(4); twice that with a scale of 1.
   const Tensor wide = from_values<double>({2, 0, 0, 0}, {1, 4});
   const Tensor keys = from_values<double>({0, 7, 7, 7, std::log(3.0), 7, 7, 7}, {2, 4});
