@@ -282,13 +282,15 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double val
   Shape shape = x.shape();
   const std::vector<detail::PadAmounts> all = detail::pad_amounts(x, amounts);
   for (const auto& [dim, before, after] : all) {
-    part = part.slice(dim, std::max(-before, std::int64_t{0}), shape[dim] + std::min(after, std::int64_t{0}));
+    const std::int64_t end = shape[dim] + std::min(after, std::int64_t{0});  // below 0 if more is removed than there is
+    part = part.slice(dim, std::max(-before, std::int64_t{0}), std::max(end, std::int64_t{0}));
     shape[dim] += before + after;
   }
   const Tensor out = full(shape, value, x.dtype(), x.device());
   Tensor middle = out;
   for (const auto& [dim, before, after] : all) {
-    middle = narrow(middle, dim, std::max(before, std::int64_t{0}), part.size(dim));
+    const std::int64_t start = std::clamp(before, std::int64_t{0}, middle.size(dim));
+    middle = narrow(middle, dim, start, part.size(dim));
   }
   middle.copy_from(part);
   return out;

@@ -64,7 +64,8 @@ namespace troupe {
 [[nodiscard]] Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts);
 
 /// Adds `value` around `x`. `amounts` are pairs (before, after): first for the last dimension, then for the one before
-/// it, and so on, as torch.nn.functional.pad. A negative amount removes elements.
+/// it, and so on, as torch.nn.functional.pad. A negative amount removes elements,
+/// and where it exceeds the dimension also those that the other side adds: {-5, 7} makes 3 elements 5 new ones.
 /// Throws ValueError `[pad] 3 amounts: two for each of the last dimensions, of 2`, ShapeError `[pad] size below 0: -1`,
 /// `[pad] size outside of 64 bits: 3 with 9223372036854775807 before and 0 after`.
 [[nodiscard]] Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double value = 0.0);

@@ -144,6 +144,17 @@ BOOST_AUTO_TEST_CASE(pad_adds_before_and_after_from_the_last_dimension_on) {
   expect_same(pad(zeros({0}), {1, 1}, 7), from_values<float>({7, 7}));
 }
 
+BOOST_AUTO_TEST_CASE(pad_that_removes_more_than_there_is_leaves_what_it_adds) {
+  const Tensor x = from_values<float>({1, 2, 3});
+  for (const std::vector<std::int64_t>& amounts :
+       {std::vector<std::int64_t>{-3, 5}, {-5, 7}, {4, -4}, {7, -5}, {9, -7}})
+    expect_same(pad(x, amounts, 9), full({3 + amounts[0] + amounts[1]}, 9));
+  expect_same(pad(x, {-5, 2}), zeros({0}));
+  const Tensor matrix = from_values<float>({1, 2, 3, 4}, {2, 2});
+  expect_same(pad(matrix, {-3, 4, 1, 0}, 9), full({3, 3}, 9));
+  expect_same(pad(matrix, {1, -2, 4, -3}, 9), full({3, 1}, 9));
+}
+
 BOOST_AUTO_TEST_CASE(triangles_keep_one_side_of_a_diagonal) {
   const Tensor x = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
   expect_same(tril(x), from_values<float>({1, 0, 0, 4, 5, 0}, {2, 3}));
