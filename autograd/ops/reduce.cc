@@ -3,6 +3,7 @@
 #include "autograd/ops.h"
 #include "autograd/record.h"
 #include "autograd/rounding.h"
+#include "tensor/decompositions/centred.h"
 #include "tensor/dims.h"
 
 namespace troupe {
@@ -49,7 +50,7 @@ Variable record_extreme(std::string_view name, const Variable& x, const Tensor& 
 Tensor distances(const Tensor& x, const Axes& axes, double correction) {
   const Tensor centre = mean(x, axes, KeepDim::yes);
   const double count = static_cast<double>(x.numel()) / static_cast<double>(centre.numel());
-  return mul(sub(x, centre), 2.0 / (count - correction));
+  return mul(detail::centred(x, centre, axes), 2.0 / (count - correction));
 }
 
 /// Returns the gradient of cumprod. Before the first 0 of a line, an element is a factor of its own and all later

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tensor/create.h"
+#include "tensor/decompositions/centred.h"
 #include "tensor/dims.h"
 #include "tensor/kernels/table.h"
 #include "tensor/ops/arithmetic.h"
@@ -79,7 +80,7 @@ Tensor variance(std::string_view name, const Tensor& x, const Axes& axes, double
   x.require_defined(name);
   const Tensor real = x.to(compute_dtype(promote_to_floating(x.dtype())));
   const Tensor centre = reduce(name, ReduceOp::mean, real, axes, KeepDim::yes);
-  const Tensor squares = pow(sub(real, centre), 2.0);
+  const Tensor squares = square(detail::centred(real, centre, axes));
   const auto summands = static_cast<double>(x.numel()) / static_cast<double>(std::max(centre.numel(), std::int64_t{1}));
   const double divisor = summands > correction ? summands - correction : 0.0;
   return div(reduce(name, ReduceOp::sum, squares, axes, keep), divisor);

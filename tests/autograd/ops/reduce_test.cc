@@ -73,6 +73,12 @@ BOOST_AUTO_TEST_CASE(gradients_of_more_reductions_agree_with_finite_differences)
   expect_gradcheck([](Inputs v) { return logsumexp(v[0], 1) * logsumexp(v[0], {0, 1}); }, {x()});
 }
 
+BOOST_AUTO_TEST_CASE(gradients_of_var_do_not_depend_on_how_the_mean_is_rounded) {
+  const Variable x(from_values<float>({1e8F, 1e8F + 8}), RequiresGrad::yes);
+  expect(backward(var(x, 0)).of(x), {-8.0, 8.0});  // 2 (x - mean) / 1
+  expect(backward(stddev(x, 0, 0)).of(x), {-0.5, 0.5});
+}
+
 BOOST_AUTO_TEST_CASE(gradients_where_a_reduction_has_an_edge_are_those_that_are_promised) {
   const Variable x = leaf({3.0, 1.0, 3.0, 2.0});
   expect(backward(max(x)).of(x), {0.5, 0.0, 0.5, 0.0});

@@ -206,6 +206,26 @@ BOOST_AUTO_TEST_CASE(var_is_of_the_distances_from_the_mean) {
   expect_same(var(from_values<float>({1, 2, 3}).to(DType::f16)), scalar<float>(1).to(DType::f16));
 }
 
+BOOST_AUTO_TEST_CASE(the_mean_that_var_subtracts_need_not_be_of_the_dtype) {
+  const Tensor x = from_values<float>({1e8F, 1e8F + 8});  // the mean is 1e8 + 4, the f32 beside 1e8 is 1e8 + 8
+  expect_same(var(x, 0), scalar(32.0F));                  // (16 + 16) / 1
+  expect_same(stddev(x, 0, 0), scalar(4.0F));
+  expect_same(var(from_values<double>({1e16, 1e16 + 2}), 0), scalar(2.0));
+  expect_same(var(from_values<std::int32_t>({100000000, 100000008}), 0), scalar(32.0F));
+  Generator generator(3);
+  const Tensor wide = round(rand({40, 33}, generator, DType::f64) * 20.0) * 8.0 + 1e8;
+  for (const Axes& axes : {Axes{0}, Axes{1}, Axes{0, 1}})
+    expect_close(var(wide.to(DType::f32), axes), var(wide, axes).to(DType::f32), 1e-6);
+}
+
+BOOST_AUTO_TEST_CASE(var_of_what_is_not_finite_or_has_too_large_squares) {
+  const float most = std::numeric_limits<float>::max();
+  expect_same(isnan(var(from_values<float>({1, kInf, 3, kNan, 2, 4}, {3, 2}), 1)),
+              from_values<bool>({true, true, false}));
+  for (const Tensor& x : {from_values<float>({3e38F, 1e38F}), from_values<float>({most, -most, -most})})
+    expect_same(var(x), scalar(kInf));
+}
+
 BOOST_AUTO_TEST_CASE(norm_is_the_length) {
   const Tensor x = from_values<double>({3, -4, 0, 0, 5, -12}, {3, 2});
   expect_close(norm(x, 2, 1), from_values<double>({5, 0, 13}), 1e-15);
