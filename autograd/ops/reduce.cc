@@ -3,6 +3,7 @@
 #include "autograd/ops.h"
 #include "autograd/record.h"
 #include "autograd/rounding.h"
+#include "tensor/create.h"
 #include "tensor/decompositions/centred.h"
 #include "tensor/dims.h"
 
@@ -51,6 +52,16 @@ Tensor distances(const Tensor& x, const Axes& axes, double correction) {
   const Tensor centre = mean(x, axes, KeepDim::yes);
   const double count = static_cast<double>(x.numel()) / static_cast<double>(centre.numel());
   return mul(detail::centred(x, centre, axes), 2.0 / (count - correction));
+}
+
+/// Returns exp(x) / sum(exp(x)) along `axes`: the gradient of logsumexp. The result of logsumexp does not give it:
+/// beside a large element the logarithm of the sum is rounded away.
+Tensor shares_of_exponentials(const Tensor& x, const Axes& axes) {
+  if (x.numel() == 0) return zeros_like(x);
+  const Tensor top = max(x, axes, KeepDim::yes);
+  // An infinite shift would turn infinities into NaN.
+  const Tensor below = sub(x, where(isfinite(top), top, zeros_like(top)));
+  return exp(sub(below, log(sum(exp(below), axes, KeepDim::yes))));
 }
 
 /// Returns the gradient of cumprod. Before the first 0 of a line, an element is a factor of its own and all later
@@ -178,11 +189,10 @@ Variable norm(const Variable& x, double p, const Axes& axes, KeepDim keep) {
 Variable logsumexp(const Variable& x, const Axes& axes, KeepDim keep) {
   const Tensor value = x.value();
   const Tensor result = logsumexp(wide(value), axes, keep);
-  return record("logsumexp", rounded(result, value.dtype()), edges_of({&x}),
-                rounded_once([x = Saved(value), y = Saved(result),
-                              reduced = reduced_shape("logsumexp", value.shape(), axes)](const Tensor& g) {
-                  return mul(exp(sub(wide(x), y.get().reshape(reduced))), g.reshape(reduced));
-                }));
+  return record(
+      "logsumexp", rounded(result, value.dtype()), edges_of({&x}),
+      rounded_once([x = Saved(value), axes, reduced = reduced_shape("logsumexp", value.shape(), axes)](
+                       const Tensor& g) { return mul(shares_of_exponentials(wide(x), axes), g.reshape(reduced)); }));
 }
 
 Variable cumprod(const Variable& x, int dim) {

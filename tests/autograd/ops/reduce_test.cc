@@ -1,3 +1,4 @@
+#include <cmath>
 #include <limits>
 
 #include "autograd/engine.h"
@@ -77,6 +78,20 @@ BOOST_AUTO_TEST_CASE(gradients_of_var_do_not_depend_on_how_the_mean_is_rounded) 
   const Variable x(from_values<float>({1e8F, 1e8F + 8}), RequiresGrad::yes);
   expect(backward(var(x, 0)).of(x), {-8.0, 8.0});  // 2 (x - mean) / 1
   expect(backward(stddev(x, 0, 0)).of(x), {-0.5, 0.5});
+}
+
+BOOST_AUTO_TEST_CASE(the_gradient_of_logsumexp_sums_to_1_however_large_the_elements_are) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const double far : {-1e9, 1e9, static_cast<double>(std::numeric_limits<float>::lowest())}) {
+    const Variable same(full({2, 2}, far), RequiresGrad::yes);
+    BOOST_CHECK(allclose(backward(logsumexp(same, {0, 1})).of(same), full({2, 2}, 0.25), 1e-6));
+    const Variable hidden(from_values<double>({far, -inf, far, -inf}, {2, 2}).to(DType::f32), RequiresGrad::yes);
+    expect(backward(sum(logsumexp(hidden, 1))).of(hidden), {1.0, 0.0, 1.0, 0.0}, {2, 2});
+  }
+  const Variable infinite = leaf({inf, 100.0, -inf});
+  const Tensor gradient = backward(logsumexp(infinite, 0)).of(infinite);
+  BOOST_TEST(std::isnan(gradient.select(0, 0).item()));
+  expect(gradient.slice(0, 1), {0.0, 0.0});
 }
 
 BOOST_AUTO_TEST_CASE(gradients_where_a_reduction_has_an_edge_are_those_that_are_promised) {
