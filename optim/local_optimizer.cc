@@ -96,9 +96,10 @@ void LocalOptimizer::step_found(const Found& found, const StepOptions& options) 
                                    : buffers.take(i, current);
     updates[g].push_back({i, std::move(current), gradient, std::move(next), rows});
   }
-  for (std::size_t g = 0; g < groups_->all.size(); ++g) groups_->all[g].rule->check(updates[g], options);
+  std::vector<Optimizer::Part> parts;
+  for (std::size_t g = 0; g < groups_->all.size(); ++g) parts.push_back({groups_->all[g].rule.get(), updates[g]});
+  Optimizer::step_together(parts, options);
   for (std::size_t g = 0; g < groups_->all.size(); ++g) {
-    groups_->all[g].rule->step(updates[g], options);
     for (ParameterUpdate& update : updates[g]) {
       const bool in_place = update.next.storage().same_as(update.gradient.storage());
       groups_->all[g].parameters[update.index].set_value(update.next);

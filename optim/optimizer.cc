@@ -94,6 +94,20 @@ void check_options(const StepOptions& options, std::string_view rule) {
   }
 }
 
+/// Computes the items of each device together, those of the CPU first: for them troupe::update() may still allocate
+/// before it writes. REQUIRES: the tensors of each item are on one device.
+void update_all(std::span<UpdateItem> items) {
+  Device device = Device::cpu();
+  while (!items.empty()) {
+    const auto others =
+        std::ranges::partition(items, [device](const UpdateItem& item) { return item.value.device() == device; });
+    const std::size_t count = items.size() - others.size();
+    update(items.first(count));
+    items = items.subspan(count);
+    if (!items.empty()) device = items.front().value.device();
+  }
+}
+
 }  // namespace
 
 Optimizer::Optimizer(std::vector<StateKind> kinds) : states_(std::move(kinds)) {}
@@ -123,7 +137,7 @@ void Optimizer::check_updates(std::span<const ParameterUpdate> updates, const St
 
 void Optimizer::prepare(std::span<const ParameterUpdate> updates, const StepOptions& options) {
   check(updates, options);
-  compute(updates, options, States::kept);
+  compute(updates, options);
   prepared_.clear();
   for (const ParameterUpdate& update : updates) prepared_.push_back(update.index);
   open_ = true;
@@ -136,7 +150,7 @@ void Optimizer::prepare_more(std::span<const ParameterUpdate> updates, const Ste
     if (std::ranges::find(prepared_, update.index) == prepared_.end()) continue;
     throw ValueError(fmt::format("[{}] parameter {} occurs twice in one step", name(), update.index));
   }
-  compute(updates, options, States::kept);
+  compute(updates, options);
   for (const ParameterUpdate& update : updates) prepared_.push_back(update.index);
 }
 
@@ -152,9 +166,18 @@ void Optimizer::rollback() {
 }
 
 void Optimizer::step(std::span<const ParameterUpdate> updates, const StepOptions& options) {
-  check(updates, options);
-  compute(updates, options, States::replaced);
-  for (const ParameterUpdate& update : updates) states_.count_step(update.index);
+  const Part all{this, updates};
+  step_together({&all, 1}, options);
+}
+
+void Optimizer::step_together(std::span<const Part> parts, const StepOptions& options) {
+  for (const auto& [rule, updates] : parts) rule->check(updates, options);
+  std::vector<UpdateItem> items;
+  for (const auto& [rule, updates] : parts) rule->add_items(updates, options, States::replaced, items);
+  update_all(items);
+  for (const auto& [rule, updates] : parts) {
+    for (const ParameterUpdate& update : updates) rule->states_.count_step(update.index);
+  }
 }
 
 NamedTensors Optimizer::state() const {
@@ -187,9 +210,9 @@ void Optimizer::load_state(const NamedTensors& state, std::span<const Tensor> va
   states_ = std::move(states);
 }
 
-void Optimizer::compute(std::span<const ParameterUpdate> updates, const StepOptions& options, States states) {
-  std::vector<UpdateItem> items;
-  items.reserve(updates.size());
+void Optimizer::add_items(std::span<const ParameterUpdate> updates, const StepOptions& options, States states,
+                          std::vector<UpdateItem>& items) {
+  items.reserve(items.size() + updates.size());
   for (const ParameterUpdate& update : updates) {
     const bool replaced = states == States::replaced;
     ParameterState& state =
@@ -207,7 +230,12 @@ void Optimizer::compute(std::span<const ParameterUpdate> updates, const StepOpti
       for (std::size_t k = 0; k < state.next.size(); ++k) state.next[k].copy_from(state.present[k]);
     }
   }
-  update(items);
+}
+
+void Optimizer::compute(std::span<const ParameterUpdate> updates, const StepOptions& options) {
+  std::vector<UpdateItem> items;
+  add_items(updates, options, States::kept, items);
+  update_all(items);
 }
 
 void Optimizer::require_closed() const {

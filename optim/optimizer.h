@@ -15,6 +15,7 @@
 
 namespace troupe {
 struct UpdateFormula;
+struct UpdateItem;
 }  // namespace troupe
 
 namespace troupe::optim {
@@ -96,6 +97,14 @@ class Optimizer {
   /// prepare() and commit() with states updated in place: a third less memory, and faster. Throws as prepare().
   void step(std::span<const ParameterUpdate> updates, const StepOptions& options = {});
 
+  /// The part of one rule in a step of several.
+  struct Part {
+    Optimizer* rule = nullptr;
+    std::span<const ParameterUpdate> updates;
+  };
+  /// step() of several rules, each at most once in `parts`: throws before any of them has written a value or a state.
+  static void step_together(std::span<const Part> parts, const StepOptions& options = {});
+
   /// Throws the error that step() would throw for these arguments.
   void check(std::span<const ParameterUpdate> updates, const StepOptions& options = {}) const;
 
@@ -133,7 +142,10 @@ class Optimizer {
 
  private:
   enum class States : std::uint8_t { kept, replaced };
-  void compute(std::span<const ParameterUpdate> updates, const StepOptions& options, States states);
+  /// Appends what troupe::update() computes, with memory for all of it.
+  void add_items(std::span<const ParameterUpdate> updates, const StepOptions& options, States states,
+                 std::vector<UpdateItem>& items);
+  void compute(std::span<const ParameterUpdate> updates, const StepOptions& options);
   /// Throws the error of check(), whether a step is prepared or not.
   void check_updates(std::span<const ParameterUpdate> updates, const StepOptions& options) const;
   void require_closed() const;

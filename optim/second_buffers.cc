@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <new>
 #include <span>
 
 #include "tensor/create.h"
+#include "tensor/error.h"
 #include "tensor/ops/update.h"
 
 namespace troupe::optim {
@@ -30,6 +32,17 @@ Tensor without(const Tensor& rows, const Tensor& others) {
   std::vector<std::int64_t> rest;
   std::ranges::set_difference(all.data<std::int64_t>(), left_out.data<std::int64_t>(), std::back_inserter(rest));
   return from_values<std::int64_t>(std::span<const std::int64_t>(rest), {static_cast<std::int64_t>(rest.size())});
+}
+
+/// Returns a copy of `rows`, undefined if there is no memory for it.
+Tensor copy_of(const Tensor& rows) noexcept {
+  try {
+    return rows.clone();
+  } catch (const std::bad_alloc&) {
+    return {};
+  } catch (const DeviceError&) {
+    return {};
+  }
 }
 
 }  // namespace
@@ -59,9 +72,11 @@ Tensor SecondBuffers::take_equal(std::size_t index, const Tensor& current, const
   return next;
 }
 
-void SecondBuffers::give(std::size_t index, Tensor last, const Tensor& following, const Tensor& rows) {
+void SecondBuffers::give(std::size_t index, Tensor last, const Tensor& following, const Tensor& rows) noexcept {
+  const Tensor own_rows = copy_of(rows);
+  if (!own_rows.defined()) return give(index, std::move(last));
   const std::uint64_t version = last.version();
-  spare_[index] = {std::move(last), version, following, following.version(), rows.clone()};
+  spare_[index] = {std::move(last), version, following, following.version(), own_rows};
 }
 
 }  // namespace troupe::optim

@@ -25,10 +25,11 @@ class SecondBuffers {
   [[nodiscard]] Tensor take_equal(std::size_t index, const Tensor& current, const Tensor& rows);
 
   /// Keeps `last`, the value that a step replaced. Other handles may still read it.
-  void give(std::size_t index, Tensor last) { spare_[index] = {.last = std::move(last)}; }
+  void give(std::size_t index, Tensor last) noexcept { spare_[index] = {.last = std::move(last)}; }
 
-  /// The same, and records that `following` differs from `last` only in `rows`, i64 (n), ascending.
-  void give(std::size_t index, Tensor last, const Tensor& following, const Tensor& rows);
+  /// The same, and records that `following` differs from `last` only in `rows`, i64 (n), ascending. Without memory
+  /// for a copy of `rows`, only keeps `last`.
+  void give(std::size_t index, Tensor last, const Tensor& following, const Tensor& rows) noexcept;
 
  private:
   struct Spare {

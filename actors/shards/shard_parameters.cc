@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,18 +21,13 @@ std::string text_of(const Tensor& tensor) {
   return fmt::format("{} {}", name_of(tensor.dtype()), to_string(tensor.shape()));
 }
 
-/// Keeps `memory`, which differs from the present value where `update` changes it, as a buffer. Drops it if keeping it
-/// needs memory that is not available.
+/// Keeps `memory`, which differs from the present value where `update` changes it, as a buffer.
 void keep(optim::SecondBuffers& buffers, std::size_t member, Tensor memory, const Tensor& present,
           const optim::ParameterUpdate& update) noexcept {
-  try {
-    if (update.rows.defined()) {
-      buffers.give(member, std::move(memory), present, update.rows);
-    } else {
-      buffers.give(member, std::move(memory));
-    }
-  } catch (const std::bad_alloc&) {
-    // The next step allocates new memory.
+  if (update.rows.defined()) {
+    buffers.give(member, std::move(memory), present, update.rows);
+  } else {
+    buffers.give(member, std::move(memory));
   }
 }
 

@@ -3,6 +3,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
+#include <cstddef>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "autograd/ops/embedding.h"
 #include "tensor/io/safetensors.h"
 #include "tests/optim/parameter.h"
+#include "tests/support/counting_new.h"
 #include "tests/support/gpu.h"
 #include "tests/support/temporary_directory.h"
 
@@ -318,6 +321,52 @@ BOOST_AUTO_TEST_CASE(a_gradient_that_does_not_fit_changes_nothing) {
                            "[sgd] the gradient of parameter 0 has another shape: (2), the value (1)");
   expect(a.value(), {1.0});
   BOOST_TEST(optimizer.rule().steps(0) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(step_that_gets_no_memory_changes_no_group_and_can_be_repeated) {
+  const Tensor start = f64({1.0, 2.0, 3.0, 4.0}).view({4, 1});
+  /// Returns the values after two steps, of which allocation `n` of the first is refused and the step repeated.
+  const auto trained = [&](std::size_t n, bool& is_refused) {
+    const Variable first(start.clone(), RequiresGrad::yes);
+    const Variable table(start.clone(), RequiresGrad::yes);
+    const Variable last(start.clone(), RequiresGrad::yes);
+    LocalOptimizer optimizer({{.parameters = std::vector{first}, .options = SgdOptions{.lr = 0.5, .momentum = 0.5}},
+                              {.parameters = std::vector{table}, .options = SgdOptions{.lr = 0.5}},
+                              {.parameters = std::vector{last}, .options = AdamOptions{.lr = 0.5}}});
+    for (int step = 0; step < 2; ++step) {
+      const auto gradients = [&] {
+        Gradients found = rows_of(table, {2, 0});
+        found.add(first, start.clone());
+        found.add(last, start.clone());
+        return found;
+      };
+      Gradients given_up = gradients();
+      bool has_thrown = false;
+      if (step == 0) {
+        const RefusedAllocation refused(n);
+        try {
+          optimizer.step(std::move(given_up));
+        } catch (const std::bad_alloc&) {
+          has_thrown = true;
+        }
+        is_refused = refused.happened();
+      }
+      if (has_thrown) {
+        for (const Variable& parameter : {first, table, last}) BOOST_TEST(same_bytes(parameter.value(), start));
+        for (std::size_t group = 0; group < 3; ++group) BOOST_TEST(optimizer.rule(group).steps(0) == 0);
+      }
+      if (step > 0 || has_thrown) optimizer.step(gradients());
+    }
+    return std::vector{first.value(), table.value(), last.value()};
+  };
+  bool is_refused = true;
+  const std::vector<Tensor> undisturbed = trained(1U << 20U, is_refused);
+  is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    const std::vector<Tensor> values = trained(n, is_refused);
+    for (std::size_t i = 0; i < values.size(); ++i) BOOST_TEST(same_bytes(values[i], undisturbed[i]));
+    BOOST_TEST((is_refused || n > 20));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(parameters_that_make_no_sense_are_refused) {
