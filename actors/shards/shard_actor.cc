@@ -26,10 +26,6 @@
 namespace troupe::detail {
 namespace {
 
-/// The most tensors of a state: of each parameter, and options of groups.
-constexpr std::size_t kTensorsPerParameterMax = 16;
-constexpr std::size_t kOptionsMax = 1 << 16;
-
 /// The pause before a refused action is repeated.
 constexpr std::chrono::milliseconds kTryAgainAfter{100};
 
@@ -156,8 +152,8 @@ class ShardWork {
   /// Counts the steps that were applied since the last call, and answers the trainers of any handle that may go on.
   void count_steps() {
     const std::uint64_t steps = part_.steps();
-    const std::uint64_t more = steps - std::exchange(counted_, steps);
-    if (part_.has_driver()) shared_->clocks.took(optimizer_, more);
+    if (part_.has_driver()) shared_->clocks.took(optimizer_, steps - counted_);
+    counted_ = steps;
     for (const TrainerClocks::Ready& ready : shared_->clocks.take_ready()) {
       const auto waiting = shared_->waits.extract(ready.ticket);
       if (!waiting.empty()) waiting.mapped().answer(msg::ShardReady{ready.clock, ready.slowest});
@@ -260,7 +256,6 @@ void ShardState::serve_parked() {
 }
 
 void ShardState::end(const Error& why, std::optional<std::uint64_t> settled) {
-  loads_.clear();
   if (!work_) {  // it has taken no step
     stop(why);
     return node_->shards().over(optimizer_);
@@ -326,16 +321,17 @@ void ShardState::serve(const Delivery& delivery) {
           work.part().settled(settled);
           return work.part().commit(step);
         },
-        when_told());
+        when_told(), commit->step);
   } else if (const auto* step = delivery.message.get_if<msg::ShardStep>()) {
     answer_on_strand(
         delivery.answer,
         [id = step->step, settled = step->settled, settings = step->settings,
          gradients = node_->contexts().gradients(step->context)](ShardWork& work) {
           work.part().settled(settled);
+          if (work.part().has_applied(id)) return work.part().commit(id);  // also if the context has ended since
           return work.part().step(id, ShardParameters::GradientStep(gradients.get(), settings));
         },
-        when_told());
+        when_told(), step->step);
   } else if (const auto* query = delivery.message.get_if<msg::ShardQuery>()) {
     strand_->run(
         [work = work_, by = NodeLife{delivery.from, delivery.incarnation}, query = *query, answer = delivery.answer] {
@@ -344,7 +340,6 @@ void ShardState::serve(const Delivery& delivery) {
         },
         [answer = delivery.answer](const Error& error) { answer.fail(error); });
   } else if (const auto* abort = delivery.message.get_if<msg::ShardAbort>()) {
-    loads_.erase(abort->step);
     on_strand([step = abort->step](ShardWork& work) { work.part().abort(step); });
   }
 }
@@ -363,32 +358,11 @@ void ShardState::prepare(const Delivery& delivery, const msg::ShardPrepare& mess
 void ShardState::load(const Delivery& delivery, const msg::ShardLoad& message) {
   const auto owners = owners_of(message.owners, *node_);
   if (!owners) return delivery.answer.fail(owners.error());
-  if (const auto refused = keep_part(message)) {
-    loads_.erase(message.step);
-    return delivery.answer.fail(node_->error(ErrorCode::protocol_violation, node_->name(), "load state", *refused));
-  }
-  if (!message.is_last) return delivery.answer.answer(msg::ShardPrepared{message.step, 0});
-  const ShardParameters::Load change{std::move(loads_.extract(message.step).mapped())};
   answer_on_strand(delivery.answer,
-                   [step = message.step, settled = message.settled, owners = owners.value(), change](ShardWork& work) {
-                     work.part().settled(settled);
-                     return work.part().prepare(step, change, owners);
+                   [part = std::make_shared<const msg::ShardLoad>(message), owners = owners.value()](ShardWork& work) {
+                     work.part().settled(part->settled);
+                     return work.part().load(*part, owners);
                    });
-}
-
-std::optional<std::string> ShardState::keep_part(const msg::ShardLoad& part) {
-  if (part.names.size() != part.tensors.size()) return "a state has not one name for each tensor";
-  if (loads_.size() >= kUnresolvedStepsMax && !loads_.contains(part.step)) return "too many states are unfinished";
-  NamedTensors& state = loads_[part.step];
-  if (part.first != state.size()) {
-    return fmt::format("a part of a state begins with tensor {}, after {} tensors", part.first, state.size());
-  }
-  if (part.first + part.names.size() > work_->variables().size() * kTensorsPerParameterMax + kOptionsMax) {
-    return fmt::format("a state of {} tensors for {} parameters", part.first + part.names.size(),
-                       work_->variables().size());
-  }
-  for (std::size_t i = 0; i < part.names.size(); ++i) state.emplace_back(part.names[i], part.tensors[i]);
-  return std::nullopt;
 }
 
 void ShardState::save(const Delivery& delivery, const msg::ShardSave& message) {
@@ -434,19 +408,23 @@ void ShardState::on_strand(std::function<void(ShardWork&)> job) {
   });
 }
 
-/// Answers with the result of `work`.
 template <class Work>
-void ShardState::answer_on_strand(const ReturnAddress& answer, Work work, const Reply& reply) {
-  const auto fail = [answer, self = node_->self()](Error error) {
+void ShardState::answer_on_strand(const ReturnAddress& answer, Work work, const Reply& reply,
+                                  const std::optional<StepId>& step) {
+  const auto fail_as = [answer, self = node_->self()](Error error, Execution execution) {
     if (error.peer.empty()) {
-      error.peer = self.name;
+      set_text(error.peer, self.name);
       error.incarnation = self.incarnation;
     }
     error.operation = "step";
-    error.execution = Execution::never;
+    error.execution = execution;
     answer.fail(std::move(error));
   };
-  const auto job = [shard = work_, work, answer, reply, fail] {
+  const auto job = [shard = work_, work, answer, reply, step, fail_as] {
+    const auto fail = [&](Error error) {
+      const bool is_applied = step && shard->part().has_applied(*step);
+      fail_as(std::move(error), is_applied ? Execution::maybe : Execution::never);
+    };
     try {
       auto result = work(*shard);
       shard->go_on();
@@ -459,7 +437,7 @@ void ShardState::answer_on_strand(const ReturnAddress& answer, Work work, const 
       fail(failure_of_current_exception("the step"));
     }
   };
-  strand_->run(job, fail);
+  strand_->run(job, [fail_as](const Error& refused) { fail_as(refused, Execution::never); });
 }
 
 Error ShardState::own_error(Error error) const {

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "actors/core/caf.h"
@@ -91,8 +89,6 @@ class ShardState {
   void serve(const Delivery& delivery);
   void prepare(const Delivery& delivery, const msg::ShardPrepare& message);
   void load(const Delivery& delivery, const msg::ShardLoad& message);
-  /// Adds a part of a state to those before it. Returns why it cannot be one.
-  [[nodiscard]] std::optional<std::string> keep_part(const msg::ShardLoad& part);
   void save(const Delivery& delivery, const msg::ShardSave& message);
   void wait(const Delivery& delivery, const msg::ShardWait& message);
   /// The optimizer sends nothing more; it knew all outcomes below `settled`.
@@ -102,16 +98,17 @@ class ShardState {
   [[nodiscard]] Reply when_told() const;
   /// Runs `job` on the strand, later if the pool has no thread for it.
   void on_strand(std::function<void(ShardWork&)> job);
-  /// Runs `work` on the parameters and answers with its result.
+  /// Runs `work` on the parameters and answers with its result. Whoever asks for `step` is to ask again if it was
+  /// applied but the answer failed.
   template <class Work>
-  void answer_on_strand(const ReturnAddress& answer, Work work, const Reply& reply = &ReturnAddress::answer);
+  void answer_on_strand(const ReturnAddress& answer, Work work, const Reply& reply = &ReturnAddress::answer,
+                        const std::optional<StepId>& step = std::nullopt);
 
   NodeCore* node_ = nullptr;  // owns the actor's host
   std::shared_ptr<Strand> strand_;
   OptimizerId optimizer_;
   std::vector<ShardParameters::Group> groups_;  // without their parameters; until these are found
   std::vector<RRefId> parameters_;              // of all groups, one after the other; until they are found
-  std::map<StepId, NamedTensors> loads_;        // states of which the last part has not come
   std::shared_ptr<ShardWork> work_;             // null until the parameters are found
   std::optional<Error> failure_;                // why there will be no parameters
   bool created_ = false;

@@ -91,6 +91,9 @@ class ShardParameters {
   /// Drops what was prepared for the step.
   void drop(const StepId& step);
 
+  /// Returns the number of parameters.
+  [[nodiscard]] std::size_t size() const noexcept { return places_.size(); }
+
   /// Returns the number of changes so far.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 

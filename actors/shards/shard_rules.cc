@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <new>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include "actors/shards/step_options.h"
 #include "tensor/error.h"
 
 namespace troupe::detail {
@@ -31,6 +33,25 @@ Error too_many() {
   return step_error(ErrorCode::resource_exhausted,
                     fmt::format("{} steps have an outcome that their optimizer does not know", StepLedger::kStepsMax));
 }
+
+/// The most tensors of a state: of each parameter, and options of groups.
+constexpr std::size_t kTensorsPerParameterMax = 16;
+constexpr std::size_t kOptionsMax = 1 << 16;
+
+/// Forgets a step at the end of a scope, unless it was applied.
+class UnlessApplied {
+ public:
+  UnlessApplied(StepLedger& ledger, const StepId& step) : ledger_(ledger), step_(step) {}
+  UnlessApplied(const UnlessApplied&) = delete;
+  UnlessApplied& operator=(const UnlessApplied&) = delete;
+  ~UnlessApplied() {
+    if (ledger_.state(step_) != msg::StepState::applied) ledger_.forget(step_);
+  }
+
+ private:
+  StepLedger& ledger_;
+  const StepId& step_;
+};
 
 /// Returns the result of `work`, or its exception as an Error.
 template <class Work>
@@ -68,6 +89,33 @@ Result<msg::ShardPrepared> ShardRules::prepare(const StepId& step, ShardParamete
   });
 }
 
+Result<msg::ShardPrepared> ShardRules::load(const msg::ShardLoad& part, std::vector<NodeLife> owners) {
+  // The abort may overtake the parts: no later one would end what they leave.
+  if (!has_driver_ || ledger_.state(part.step) == msg::StepState::aborted) return aborted(part.step);
+  if (const auto refused = keep_part(part)) {
+    loads_.erase(part.step);
+    return step_error(ErrorCode::protocol_violation, *refused);
+  }
+  if (!part.is_last) return msg::ShardPrepared{part.step, 0};
+  ShardParameters::Load change{std::move(loads_.extract(part.step).mapped())};
+  return prepare(part.step, std::move(change), std::move(owners));
+}
+
+std::optional<std::string> ShardRules::keep_part(const msg::ShardLoad& part) {
+  if (part.names.size() != part.tensors.size()) return "a state has not one name for each tensor";
+  if (loads_.size() >= kUnresolvedStepsMax && !loads_.contains(part.step)) return "too many states are unfinished";
+  NamedTensors& state = loads_[part.step];
+  if (part.first != state.size()) {
+    return fmt::format("a part of a state begins with tensor {}, after {} tensors", part.first, state.size());
+  }
+  const std::size_t size = part.first + part.names.size();
+  if (size > parameters_->size() * kTensorsPerParameterMax + kOptionsMax) {
+    return fmt::format("a state of {} tensors for {} parameters", size, parameters_->size());
+  }
+  for (std::size_t i = 0; i < part.names.size(); ++i) state.emplace_back(part.names[i], part.tensors[i]);
+  return std::nullopt;
+}
+
 Result<msg::ShardStepped> ShardRules::commit(const StepId& step) {
   switch (ledger_.state(step)) {
     case msg::StepState::applied: return msg::ShardStepped{step, ledger_.version(step)};
@@ -77,7 +125,7 @@ Result<msg::ShardStepped> ShardRules::commit(const StepId& step) {
       return step_error(ErrorCode::step_not_applied, fmt::format("step {} was not prepared", step.text()));
   }
   const auto prepared = prepared_.find(step);
-  auto stepped = apply(step, prepared->second.change);
+  auto stepped = tried([&]() -> Result<msg::ShardStepped> { return apply(step, prepared->second.change); });
   if (stepped) prepared_.erase(prepared);
   return stepped;
 }
@@ -85,18 +133,28 @@ Result<msg::ShardStepped> ShardRules::commit(const StepId& step) {
 Result<msg::ShardStepped> ShardRules::step(const StepId& step, ShardParameters::Change change) {
   if (ledger_.state(step) != msg::StepState::unknown) return commit(step);
   if (ledger_.full()) return too_many();
-  // Allocates the entry before anything changes: afterwards nothing may fail.
-  auto stepped = tried([&]() -> Result<msg::ShardStepped> {
+  return tried([&]() -> Result<msg::ShardStepped> {
+    const UnlessApplied ends(ledger_, step);
     ledger_.prepared(step, {});
     return apply(step, change);
   });
-  if (!stepped) ledger_.forget(step);
-  return stepped;
 }
 
 void ShardRules::abort(const StepId& step) {
+  loads_.erase(step);
   ledger_.aborted(step);
   if (ledger_.state(step) != msg::StepState::applied) give_back(step);
+}
+
+void ShardRules::settled(std::uint64_t floor) {
+  std::erase_if(loads_, [floor](const auto& load) { return load.first.serial < floor; });
+  ledger_.settled(floor);
+}
+
+void ShardRules::driver_gone() {
+  has_driver_ = false;
+  loads_.clear();
+  ledger_.driver_gone();
 }
 
 ShardRules::Words ShardRules::go_on() {
@@ -125,13 +183,14 @@ void ShardRules::give_back(const StepId& step) {
   parameters_->drop(step);
 }
 
-Result<msg::ShardStepped> ShardRules::apply(const StepId& step, const ShardParameters::Change& change) {
-  return tried([&]() -> Result<msg::ShardStepped> {
-    parameters_->apply(step, change);
-    ledger_.applied(step, version());
-    if (std::holds_alternative<ShardParameters::GradientStep>(change)) ++steps_;
-    return msg::ShardStepped{step, version()};
-  });
+/// Allocates before it changes anything: once the step shows, nothing fails. Throws as ShardParameters::apply().
+msg::ShardStepped ShardRules::apply(const StepId& step, const ShardParameters::Change& change) {
+  msg::ShardStepped stepped{step, 0};
+  parameters_->apply(step, change);
+  stepped.version = version();
+  ledger_.applied(step, stepped.version);
+  if (std::holds_alternative<ShardParameters::GradientStep>(change)) ++steps_;
+  return stepped;
 }
 
 }  // namespace troupe::detail

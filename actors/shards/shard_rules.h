@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "messages/error.h"
 #include "messages/ids.h"
 #include "messages/optim.h"
+#include "tensor/io/named_tensors.h"
 
 namespace troupe::detail {
 
@@ -38,6 +40,10 @@ class ShardRules {
   [[nodiscard]] Result<msg::ShardPrepared> prepare(const StepId& step, ShardParameters::Change change,
                                                    std::vector<NodeLife> owners = {});
 
+  /// Takes a part of a state, after those before it; prepares the change with the last one. Errors: as prepare();
+  /// protocol_violation if it cannot be the next part, then the parts before it are dropped.
+  [[nodiscard]] Result<msg::ShardPrepared> load(const msg::ShardLoad& part, std::vector<NodeLife> owners);
+
   /// Makes the prepared update visible. Errors: step_not_applied if the step was aborted or is unknown here; any other
   /// error leaves it prepared.
   [[nodiscard]] Result<msg::ShardStepped> commit(const StepId& step);
@@ -48,11 +54,8 @@ class ShardRules {
   [[nodiscard]] Result<msg::ShardStepped> step(const StepId& step, ShardParameters::Change change);
 
   /// Events that decide steps without the driver; go_on() follows each.
-  void settled(std::uint64_t floor) { ledger_.settled(floor); }
-  void driver_gone() {
-    has_driver_ = false;
-    ledger_.driver_gone();
-  }
+  void settled(std::uint64_t floor);
+  void driver_gone();
   void asked(const NodeLife& by, const StepId& step, msg::StepState own) { ledger_.asked(by, step, own); }
   void answered(const NodeLife& owner, const StepId& step, std::optional<msg::StepState> state) {
     ledger_.answered(owner, step, state);
@@ -65,6 +68,9 @@ class ShardRules {
   [[nodiscard]] bool over() const { return ledger_.over(); }
 
   [[nodiscard]] msg::ShardOutcome outcome(const StepId& step) const { return {step, ledger_.state(step), version()}; }
+
+  /// Returns whether the step was applied and is not forgotten.
+  [[nodiscard]] bool has_applied(const StepId& step) const { return ledger_.state(step) == msg::StepState::applied; }
 
   /// Returns the number of changes of the parameters.
   [[nodiscard]] std::uint64_t version() const noexcept { return parameters_->version(); }
@@ -83,14 +89,17 @@ class ShardRules {
     ShardParameters::Open open;
   };
 
-  [[nodiscard]] Result<msg::ShardStepped> apply(const StepId& step, const ShardParameters::Change& change);
+  msg::ShardStepped apply(const StepId& step, const ShardParameters::Change& change);
+  /// Adds a part of a state to those before it. Returns why it cannot be one.
+  [[nodiscard]] std::optional<std::string> keep_part(const msg::ShardLoad& part);
   void give_back(const StepId& step);
 
   std::shared_ptr<ShardParameters> parameters_;
   StepLedger ledger_;
   std::uint64_t steps_ = 0;
   bool has_driver_ = true;
-  std::map<StepId, Prepared> prepared_;  // the steps that are prepared in the ledger
+  std::map<StepId, Prepared> prepared_;   // the steps that are prepared in the ledger
+  std::map<StepId, NamedTensors> loads_;  // states of which the last part has not come; of steps that are unknown
 };
 
 }  // namespace troupe::detail

@@ -23,6 +23,7 @@
 #include "tensor/create.h"
 #include "tensor/error.h"
 #include "tensor/ops/update.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe::testing {
 namespace {
@@ -252,6 +253,33 @@ BOOST_AUTO_TEST_CASE(a_commit_that_fails_keeps_the_step_prepared_and_a_later_one
   BOOST_TEST(first(a) == 0.5F);  // 1 - 0.5 * 1
   BOOST_TEST(short_of_memory.commit(step_id(2)).ok());
   BOOST_TEST(first(a) == -0.5F);  // 0.5 - 0.5 * 2
+}
+
+BOOST_AUTO_TEST_CASE(step_that_shows_is_known_as_applied_whatever_memory_is_refused) {
+  const StepId step{"a trainer with a long name", 7, 1};
+  for (const bool is_atomic : {false, true}) {
+    bool is_refused = true;
+    for (std::size_t n = 1; is_refused; ++n) {
+      const Variable w(full({2}, 1.0), RequiresGrad::yes);
+      ShardRules part = shard_of(optim::SgdOptions{.lr = 0.5}, {w});
+      Gradients found;
+      found.add(w, full({2}, 1.0));
+      const auto take = [&] { return is_atomic ? part.commit(step) : part.step(step, found); };
+      if (is_atomic) BOOST_TEST(part.prepare(step, found, kOwners).ok());
+      try {
+        const RefusedAllocation refused(n);
+        is_refused = false;
+        static_cast<void>(take());
+        is_refused = refused.happened();
+      } catch (const std::bad_alloc&) {
+        is_refused = true;
+      }
+      BOOST_TEST((part.outcome(step).state == msg::StepState::applied) == (first(w) == 0.5F));
+      BOOST_TEST(take().value().version == 1U);
+      BOOST_TEST(first(w) == 0.5F);
+      BOOST_TEST(part.parameters().open_steps() == 0U);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_another_owner_has_applied_is_applied_here_when_the_driver_is_gone,

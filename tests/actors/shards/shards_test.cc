@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -10,10 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
 #include "actors/shards/step_options.h"
 #include "actors/shards/update_rule.h"
 #include "optim/sgd.h"
+#include "tensor/create.h"
 #include "tests/actors/bare_peer.h"
 #include "tests/support/counting_new.h"
 
@@ -224,6 +228,19 @@ BOOST_FIXTURE_TEST_CASE(step_that_comes_again_by_any_handle_changes_nothing, Joi
   }
 }
 
+BOOST_FIXTURE_TEST_CASE(step_that_was_applied_is_answered_again_after_the_end_of_its_context, Joined) {
+  const ContextId context{"p1", 1, 6};
+  const auto step = [&](std::uint64_t serial) {
+    return answer_to(p1->ask("m", "shard/p1.4", msg::ShardStep{first, {"p1", 1, serial}, context, 0, {}}));
+  };
+  BOOST_TEST(!core().contexts().joined(context, "p1").has_value());
+  BOOST_TEST(step(20) == "ok");
+  p1->say("m", "", msg::ContextReleased{context});
+  BOOST_TEST(step(20) == "ok");
+  BOOST_TEST(step(21).find("context_aborted") == 0U);
+  BOOST_TEST(saved_by(*p1, first, {}).version == 1U);
+}
+
 BOOST_FIXTURE_TEST_CASE(handle_that_joins_what_is_gone_is_told_so, Joined) {
   p1->die();
   const Asked late = p2->ask("m", "worker", msg::ShardJoin{{"p2", 2, 10}, first});
@@ -300,7 +317,7 @@ BOOST_FIXTURE_TEST_CASE(state_in_parts_is_loaded_with_the_last_one, Joined, *boo
   BOOST_TEST(part(31, 1, 2, false) == "protocol_violation a part of a state begins with tensor 1, after 0 tensors");
   BOOST_TEST(part(32, 0, 1, false) == "ok");
   p1->say("m", "shard/p1.4", msg::ShardAbort{first, {"p1", 1, 32}});
-  BOOST_TEST(part(32, 1, 2, true) == "protocol_violation a part of a state begins with tensor 1, after 0 tensors");
+  BOOST_TEST(part(32, 1, 2, true) == "step_not_applied step p1.32 was aborted");
   const std::size_t many = 70'000;
   BOOST_TEST(answer_to(p1->ask("m", "shard/p1.4",
                                msg::ShardLoad{first,
@@ -315,6 +332,59 @@ BOOST_FIXTURE_TEST_CASE(state_in_parts_is_loaded_with_the_last_one, Joined, *boo
   for (std::uint64_t serial = 100; serial < 100 + kUnresolvedStepsMax; ++serial)
     BOOST_TEST(part(serial, 0, 1, false) == "ok");
   BOOST_TEST(part(200, 0, 1, false) == "protocol_violation too many states are unfinished");
+}
+
+BOOST_FIXTURE_TEST_CASE(part_of_a_state_that_its_abort_has_overtaken_is_not_kept, Joined) {
+  const auto first_part = [&](std::uint64_t serial, std::uint64_t settled) {
+    return answer_to(p1->ask("m", "shard/p1.4",
+                             msg::ShardLoad{first,
+                                            {"p1", 1, serial},
+                                            {{"m", {7, 7}}},
+                                            settled,
+                                            {"groups.0.sgd.lr"},
+                                            {full({}, 1.0, DType::f64)},
+                                            0,
+                                            false}));
+  };
+  for (std::uint64_t serial = 100; serial < 100 + kUnresolvedStepsMax; ++serial) {
+    p1->say("m", "shard/p1.4", msg::ShardAbort{first, {"p1", 1, serial}});
+    BOOST_TEST(first_part(serial, 100) == fmt::format("step_not_applied step p1.{} was aborted", serial));
+  }
+  for (std::uint64_t serial = 200; serial < 200 + kUnresolvedStepsMax; ++serial)
+    BOOST_TEST(first_part(serial, 200) == "ok");
+  BOOST_TEST(first_part(300, 200) == "protocol_violation too many states are unfinished");
+  BOOST_TEST(first_part(300, 300) == "ok");  // the driver has ended all before
+}
+
+BOOST_AUTO_TEST_CASE(step_that_was_applied_is_never_reported_otherwise_whatever_memory_is_refused) {
+  std::uint64_t n = 1;
+  for (;; ++n) {
+    const OptimizerId optimizer{"p1", 1, 100 + n};
+    const StepId step{"p1", 1, 5};
+    BOOST_REQUIRE(answer_to(create(100 + n, {})) == "ok");
+    const auto ask = [&] {
+      return p1->ask("m", "shard/" + optimizer.text(), msg::ShardStep{optimizer, step, {"p1", 1, 6}, 0, {}});
+    };
+    pool->keeps = true;
+    const Asked asked = ask();
+    pool->keeps = false;
+    const std::vector<Job> jobs = std::exchange(pool->kept, {});
+    BOOST_REQUIRE(jobs.size() == 1U);
+    {
+      const RefusedAllocation refused(n);
+      jobs[0].run();
+    }
+    if (core().stopped()) break;  // the refused one was of the router, which sends the answer
+    BOOST_REQUIRE(asked->has_value());
+    const Asked query = p2->ask("m", "shard/" + optimizer.text(), msg::ShardQuery{optimizer, step});
+    BOOST_REQUIRE(answer_to(query) == "ok");
+    const bool is_applied = (*query)->value().get<msg::ShardOutcome>().state == msg::StepState::applied;
+    if (!(*asked)->ok()) BOOST_TEST(((*asked)->error().execution == Execution::never) == !is_applied, answer_to(asked));
+    const Asked again = ask();
+    BOOST_REQUIRE(answer_to(again) == "ok");
+    BOOST_TEST((*again)->value().get<msg::ShardStepped>().version == 1U);
+  }
+  BOOST_TEST(n > 5U);
 }
 
 BOOST_FIXTURE_TEST_CASE(state_is_given_at_its_version_while_no_step_is_open, Joined) {
