@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <new>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "actors/calls/scope_state.h"
 #include "actors/core/error_not_run.h"
 #include "actors/scope.h"
+#include "actors/shards/begun_step.h"
 #include "actors/shards/prepared_load.h"
 #include "actors/shards/state_names.h"
 #include "actors/shards/update_rule.h"
@@ -262,16 +264,16 @@ void OptimizerDriver::step(NodeCore& core, Due due, const ContextId& context, co
   }
   const Cleared over(bounded ? &stepping_now_ : nullptr);
   if (bounded) wait_for_turn(core, due);
-  const StepId step = begin_step(core);
+  BegunStep step(shared_from_this(), core);
   // A single owner takes the step or does not: a second phase gains nothing.
   if (stepping_.mode == StepMode::atomic && owners_.size() > 1) {
     const auto owners = all_owners();
-    prepare(core, due, step, "step",
-            [&](const NodeName&) { return msg::ShardPrepare{id_, step, context, owners, settled(), settings}; });
+    prepare(core, due, "step",
+            [&](const NodeName&) { return msg::ShardPrepare{id_, step.id(), context, owners, settled(), settings}; });
     commit(core, due, step);
   } else {
-    carry_out(core, due, step, StepRun::Refusal::is_final, [this, step, context, settings] {
-      return msg::ShardStep{id_, step, context, settled(), settings};
+    carry_out(core, due, step, StepRun::Refusal::is_final, [this, id = step.id(), context, settings] {
+      return msg::ShardStep{id_, id, context, settled(), settings};
     });
   }
 }
@@ -284,28 +286,31 @@ void OptimizerDriver::wait_for_turn(NodeCore& core, Due due) {
   if (!answer.state().result()) fail_unapplied(answer.state().result().error());
 }
 
-void OptimizerDriver::prepare(NodeCore& core, Due due, const StepId& step, const std::string& operation,
-                              const MakeMessage& make_message) {
+void OptimizerDriver::prepare(NodeCore& core, Due due, const std::string& operation, const MakeMessage& make_message) {
   const auto prepared = ask_all(core, due, operation, make_message);
-  const Error* error = first_error(prepared);
-  if (error == nullptr) return;
-  abort(core, step);
-  fail_unapplied(*error, operation);
+  if (const Error* error = first_error(prepared)) fail_unapplied(*error, operation);
 }
 
-void OptimizerDriver::abort(NodeCore& core, const StepId& step) {
-  for (const NodeLife& owner : owners_) core.notify(owner.name, actor(), msg::ShardAbort{id_, step});
+void OptimizerDriver::abort(const StepId& step) noexcept {
   end_step(step);
+  try {
+    const auto core = node_.lock();
+    if (!core) return;
+    for (const NodeLife& owner : owners_) core->notify(owner.name, actor(), msg::ShardAbort{id_, step});
+  } catch (const std::bad_alloc&) {
+    // The owners learn it with the next step or the release: it is settled (SH-7).
+  }
 }
 
-void OptimizerDriver::commit(NodeCore& core, Due due, const StepId& step) {
-  carry_out(core, due, step, StepRun::Refusal::is_repeated, [this, step] {
-    return msg::ShardCommit{id_, step, settled()};
+void OptimizerDriver::commit(NodeCore& core, Due due, BegunStep& step) {
+  carry_out(core, due, step, StepRun::Refusal::is_repeated, [this, id = step.id()] {
+    return msg::ShardCommit{id_, id, settled()};
   });
 }
 
-void OptimizerDriver::carry_out(NodeCore& core, Due due, const StepId& step, StepRun::Refusal refusal,
+void OptimizerDriver::carry_out(NodeCore& core, Due due, BegunStep& begun, StepRun::Refusal refusal,
                                 std::function<msg::AnyMessage()> make_message) {
+  const StepId step = begun.id();
   const auto run = std::make_shared<StepRun>(StepRun::Parts{
       core.shared_from_this(), actor(), owners_,
       [self = shared_from_this(), make_message = std::move(make_message)] { return make_message(); }, refusal,
@@ -313,6 +318,7 @@ void OptimizerDriver::carry_out(NodeCore& core, Due due, const StepId& step, Ste
         const bool others_may_ask = refusal == StepRun::Refusal::is_repeated && !all.lost.empty();
         others_may_ask ? self->lost(all.lost.begin()->second) : self->end_step(step);
       }});
+  begun.decided();
   run->begin();
   const Future<StepOutcome> outcome = run->outcome();
   if (due && !outcome.get_for(*due - core.clock().now())) {
@@ -557,19 +563,17 @@ void OptimizerDriver::send_state(NodeCore& core, Due due, const StepId& step,
     while (state.size() - sent[owner] > msg::kStatesPerMessage) {
       const Future<msg::AnyMessage> kept = ask(core, due, owner, operation, next_part(owner));
       kept.state().wait();
-      if (kept.state().result()) continue;
-      abort(core, step);
-      fail_unapplied(kept.state().result().error(), operation);
+      if (!kept.state().result()) fail_unapplied(kept.state().result().error(), operation);
     }
   }
-  prepare(core, due, step, operation, next_part);
+  prepare(core, due, operation, next_part);
 }
 
 PreparedLoad OptimizerDriver::prepare_load(NodeCore& core, Due due, const NamedTensors& state) {
   const std::map<NodeName, NamedTensors> states = by_owner(state);
-  const StepId step = begin_step(core);
-  send_state(core, due, step, states);
-  PreparedLoad prepared(shared_from_this(), step);
+  BegunStep step(shared_from_this(), core);
+  send_state(core, due, step.id(), states);
+  PreparedLoad prepared(std::move(step));
   // The owners have checked the state: every group has its rate.
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const std::string rate = fmt::format("{}{}.lr", group_prefix(g), rules_[g]->name());

@@ -26,6 +26,7 @@
 
 namespace troupe::detail {
 
+class BegunStep;
 class PreparedLoad;
 
 /// One handle of an optimizer on its node. Lives until the last copy of the handle is destroyed and its steps are
@@ -79,6 +80,7 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
   void set_momentum(std::size_t group, double momentum);
 
  private:
+  friend class BegunStep;
   friend class PreparedLoad;
   using MakeMessage = std::function<msg::AnyMessage(const NodeName& owner)>;
   struct Answer {
@@ -109,13 +111,14 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
 
   /// Waits until this trainer may take a step (bounded staleness).
   void wait_for_turn(NodeCore& core, Due due);
-  /// Prepares the step on all owners, or aborts it and throws.
-  void prepare(NodeCore& core, Due due, const StepId& step, const std::string& operation,
-               const MakeMessage& make_message);
-  void abort(NodeCore& core, const StepId& step);
-  void commit(NodeCore& core, Due due, const StepId& step);
-  /// Sends `make_message` to every owner and waits until `due` for the outcome.
-  void carry_out(NodeCore& core, Due due, const StepId& step, StepRun::Refusal refusal,
+  /// Prepares a step on all owners. Throws if one refuses it: then it is to be aborted.
+  void prepare(NodeCore& core, Due due, const std::string& operation, const MakeMessage& make_message);
+  /// The step has ended without a decision: tells every owner to give it up.
+  void abort(const StepId& step) noexcept;
+  void commit(NodeCore& core, Due due, BegunStep& step);
+  /// Decides the step, sends `make_message` to every owner and waits until `due` for the outcome. What throws before
+  /// leaves `begun` undecided.
+  void carry_out(NodeCore& core, Due due, BegunStep& begun, StepRun::Refusal refusal,
                  std::function<msg::AnyMessage()> make_message);
   /// `silent`: owners whose outcome is not known.
   [[noreturn]] void fail_unknown(const StepId& step, const StepRun& run, const std::map<NodeName, Error>& silent);

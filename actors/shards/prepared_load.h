@@ -1,22 +1,20 @@
 // A load of an optimizer's state between its two phases.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "actors/shards/begun_step.h"
 #include "actors/shards/optimizer_driver.h"
-#include "messages/ids.h"
 
 namespace troupe::detail {
 
 /// A saved state that every owner has accepted and none has taken yet. The destructor gives it up, and the rates with
-/// it, unless commit() was called. Not thread-safe.
+/// it, unless commit() has decided it. Not thread-safe.
 class PreparedLoad {
  public:
-  PreparedLoad(std::shared_ptr<OptimizerDriver> driver, StepId step)
-      : driver_(std::move(driver)), step_(std::move(step)) {}
+  explicit PreparedLoad(BegunStep step) : step_(std::move(step)) {}
   ~PreparedLoad();
   PreparedLoad(PreparedLoad&& other) noexcept = default;
   PreparedLoad& operator=(PreparedLoad&&) = delete;
@@ -24,15 +22,15 @@ class PreparedLoad {
   /// Sets the rates of the handle to those of the state.
   void take_rates();
 
-  /// All owners take the state. Throws as a commit of OptimizerDriver::step().
+  /// All owners take the state. Throws as a commit of OptimizerDriver::step(), which cannot be taken back, or
+  /// std::bad_alloc before it is decided.
   void commit(NodeCore& core, OptimizerDriver::Due due);
 
  private:
   friend class OptimizerDriver;
   void exchange_rates();
 
-  std::shared_ptr<OptimizerDriver> driver_;  // null after commit() and in an object that was moved from
-  StepId step_;
+  BegunStep step_;
   std::vector<std::optional<double>> other_rates_;  // of the groups: those of the state, or the earlier ones
   bool has_taken_rates_ = false;
 };

@@ -1,9 +1,11 @@
 #include "actors/shards/step_run.h"
 
 #include <chrono>
+#include <new>
 #include <utility>
 #include <variant>
 
+#include "actors/core/guarded.h"
 #include "actors/membership/membership.h"
 
 namespace troupe::detail {
@@ -37,9 +39,17 @@ std::map<NodeName, std::optional<Error>> StepRun::open() const {
 }
 
 void StepRun::ask(const NodeLife& owner) {
-  parts_.node->request(
-      {owner.name, parts_.actor, "step", std::nullopt, parts_.make_message()},
-      [self = shared_from_this(), owner](Result<msg::AnyMessage> answer) { self->answered(owner, std::move(answer)); });
+  try {
+    parts_.node->request({owner.name, parts_.actor, "step", std::nullopt, parts_.make_message()},
+                         [self = shared_from_this(), owner](Result<msg::AnyMessage> answer) {
+                           self->answered(owner, std::move(answer));
+                         });
+  } catch (const std::bad_alloc&) {
+    // Others may have been asked: this owner is asked again, too.
+    Error unasked = failure_of_current_exception("step");
+    unasked.execution = Execution::maybe;
+    answered(owner, std::move(unasked));
+  }
 }
 
 void StepRun::answered(const NodeLife& owner, Result<msg::AnyMessage> answer) {
@@ -51,7 +61,9 @@ void StepRun::answered(const NodeLife& owner, Result<msg::AnyMessage> answer) {
   if (!answer && fate == Fate::open) {
     {
       const std::lock_guard lock(mutex_);
-      open_[owner.name] = answer.error();
+      const auto at = open_.find(owner.name);
+      if (at == open_.end()) return;
+      at->second = answer.error();
     }
     Clock& clock = parts_.node->clock();
     clock.at(clock.now() + kAskAgainAfter, [self = shared_from_this(), owner] { self->ask(owner); });
