@@ -10,6 +10,7 @@
 #include "actors/contexts/contexts.h"
 #include "actors/core/error_not_run.h"
 #include "actors/core/node_core.h"
+#include "actors/core/type_name.h"
 #include "actors/references/references.h"
 
 namespace troupe::detail {
@@ -119,7 +120,7 @@ Future<std::string> type_of_value(const std::shared_ptr<ScopeState>& scope, cons
   return future;
 }
 
-PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle) {
+PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle, const std::type_info* wanted) {
   NodeCore& node = *scope.node;
   const std::string operation = "local_value " + handle->id().text();
   if (auto failure = unusable(scope, *handle, operation)) throw RemoteError(*std::move(failure));
@@ -141,9 +142,17 @@ PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>&
   const auto in_time = pinned.get_for(due ? *due - node.clock().now() : Duration::max());
   const bool is_late = !in_time && pinned.cancel();
   if (is_late || !pinned.state().result().ok()) node.references().withdraw(handle->id(), turn);
-  if (!is_late) return pinned.get();
-  throw RemoteError(not_run(node.error(ErrorCode::timeout, node.name(), operation,
-                                       "the value did not exist in time, or others had the turn on it")));
+  if (is_late) {
+    throw RemoteError(not_run(node.error(ErrorCode::timeout, node.name(), operation,
+                                         "the value did not exist in time, or others had the turn on it")));
+  }
+  PinnedValue value = pinned.get();
+  if (wanted != nullptr && value.box.ops->type != *wanted) {
+    throw RemoteError(not_run(node.error(
+        ErrorCode::bad_argument, node.name(), operation,
+        fmt::format("the value is of type {}, not {}", type_name(value.box.ops->type), type_name(*wanted)))));
+  }
+  return value;
 }
 
 namespace {

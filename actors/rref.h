@@ -9,6 +9,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -47,8 +48,10 @@ struct PinnedValue {
   ValueBox box;
   std::shared_ptr<ValueUse> use;
 };
-/// Waits for the value and the turn, within the deadline of `scope`. Throws RemoteError.
-[[nodiscard]] PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle);
+/// Waits for the value and the turn, within the deadline of `scope`. Throws RemoteError, also if the value is not of
+/// the type `wanted`; null: of any.
+[[nodiscard]] PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle,
+                                   const std::type_info* wanted = nullptr);
 [[nodiscard]] std::shared_ptr<RRefHandle> remote(CallEncoder encoder, const std::string& type);
 [[nodiscard]] std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target,
                                                     const std::string& type);
@@ -148,10 +151,10 @@ class RRef {
   }
 
   /// Returns the value itself once it exists and the caller has the turn. Throws RemoteError: timeout at the scope's
-  /// deadline, bad_argument naming both nodes if this node is not the owner. REQUIRES: not called in a function that
-  /// has the turn on the same value.
+  /// deadline, bad_argument naming both nodes if this node is not the owner, or both types if the handle came from a
+  /// program in which the value is of another. REQUIRES: not called in a function that has the turn on the same value.
   [[nodiscard]] LocalValue<T> local_value(const Scope& scope) const {
-    detail::PinnedValue pinned = detail::use_here(scope.state(), handle("local_value"));
+    detail::PinnedValue pinned = detail::use_here(scope.state(), handle("local_value"), &typeid(T));
     return LocalValue<T>(pinned.box.template as<T>(), std::move(pinned.use));
   }
 

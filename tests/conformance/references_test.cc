@@ -56,6 +56,15 @@ BOOST_AUTO_TEST_CASE(local_value_is_shared_not_copied, *label("O-12")) {
   BOOST_TEST(same_bytes(mine.to_here(trainer), full({2}, 5)));
 }
 
+BOOST_AUTO_TEST_CASE(local_value_of_another_type_names_both_types) {
+  const RRef<Tensor> mine(trainer, ones({2}));
+  const RRef<double> claimed(mine.shared_handle());  // as a peer can say, whose program is another
+  const Error error = error_of([&] { return *claimed.local_value(trainer); });
+  BOOST_TEST(error.code == ErrorCode::bad_argument);
+  BOOST_TEST(error.message == "the value is of type troupe::Tensor, not double");
+  (*mine.local_value(trainer)).fill(5);  // nobody has the turn
+}
+
 BOOST_AUTO_TEST_CASE(local_value_elsewhere_names_both_nodes, *label("O-13")) {
   const RRef<Tensor> sum = trainer.remote("p1", &add, ones({2}), 3.0);
   const Error error = error_of([&] { return *sum.local_value(trainer); });
