@@ -59,8 +59,10 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
         self->on_pool(value, std::move(use));
       });
     }
+    if (call_.scope->stop.stop_requested()) withdraw();  // the stop callback may have found the use before this one
   }
 
+  /// Any thread may call it, and more than once.
   void withdraw() {
     std::pair<RRefId, TurnId> waits;
     {
