@@ -243,7 +243,19 @@ void RRefOwnerState::stop(const Error& why) {
 void RRefOwnerState::settle() {
   if (forks_->ended()) return stop(gone());
   const bool is_stream = value_ && value_->ok() && value_->value().ops->stop != nullptr;
-  if (is_stream && !has_handles()) value_->value().ops->stop(value_->value().value.get());
+  if (is_stream && !stream_stopped_ && !has_handles()) stop_stream();
+}
+
+/// Runs the stop callbacks even if all threads of the pool are busy: perhaps with the function that must stop.
+void RRefOwnerState::stop_stream() {
+  const auto refused = node_->executor().submit({.label = "stop callbacks",
+                                                 .run =
+                                                     [value = value_] {
+                                                       const ValueBox& stream = value->value();
+                                                       stream.ops->stop(stream.value.get());
+                                                     },
+                                                 .urgency = Urgency::at_once});
+  stream_stopped_ = !refused;
 }
 
 /// Returns whether a node, this one or another, has a handle of the value, besides the uses that hold it.

@@ -171,7 +171,7 @@ class RRefOwnerState {
   /// Fails every waiting and later use with `why` and drops the value, unless that was done before.
   void stop(const Error& why);
   /// Ends the value's life if no message can ask for it any more: the only place where it ends. Before that, cancels
-  /// what the function of a stream waits for once nobody can read it.
+  /// what the function of a stream waits for once nobody can read it: on the pool, since that runs stop callbacks.
   void settle();
   /// A handler threw, with `why`.
   void failed(const Error& why) noexcept;
@@ -187,6 +187,7 @@ class RRefOwnerState {
   /// `watcher` gets a copy of the value and is notified of the next change.
   void copied_by(const NodeLife& watcher);
   void came_back(TurnId turn);
+  void stop_stream();
   /// Checks that life again: the value depends on it since just now, and an earlier end of it is not reported again.
   void look_again(const NodeLife& life);
   /// Ends the waiting uses for which `meant` is true, with `why`.
@@ -202,6 +203,7 @@ class RRefOwnerState {
   std::optional<ForkTable> forks_;
   TurnQueue turns_;
   bool call_came_ = false;                                       // the creating call
+  bool stream_stopped_ = false;                                  // the pool was given what stops it
   std::optional<Error> stopped_;                                 // why no use can succeed any more
   std::shared_ptr<const Result<ValueBox>> value_;                // null until it exists
   std::vector<UseArrived> early_;                                // arrived before the value

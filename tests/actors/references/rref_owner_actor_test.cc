@@ -13,6 +13,7 @@
 #include "actors/references/rref_handle.h"
 #include "actors/references/rref_owner_actor.h"
 #include "node/local_cluster.h"
+#include "tests/actors/references/among_values.h"
 
 namespace troupe {
 BOOST_AUTO_TEST_SUITE(rref_owner_actor)
@@ -244,6 +245,34 @@ BOOST_FIXTURE_TEST_CASE(a_handle_that_rests_on_an_owner_that_is_gone_fails_at_on
   const auto handle = references().received({&handout, 1}, "parent").front();
   BOOST_REQUIRE(references().failure(*handle).has_value());
   BOOST_TEST((references().failure(*handle)->code == ErrorCode::owner_died));
+}
+
+/// A value that is read as a stream is, and counts how often it is asked to stop.
+struct CountedStream {
+  int stops = 0;
+  void advance() {}
+  void save_element(OutArchive&) {}
+  void stop() { ++stops; }
+};
+
+// What stops is user code: stop callbacks of the stream's function.
+BOOST_FIXTURE_TEST_CASE(a_stream_that_nobody_can_read_is_stopped_once_and_by_the_pool, testing::AmongValues) {
+  const auto source = std::make_shared<CountedStream>();
+  auto handle = references().own({source, &detail::value_ops<CountedStream>()}, "stream", SourceLocation::current());
+  const auto reading = std::make_shared<Told>();
+  references().use(handle->id(), detail::UseKind::reads, telling(reading));
+  BOOST_REQUIRE((reading->use != nullptr));
+  pool->keeps = true;
+  handle.reset();
+  BOOST_TEST(source->stops == 0);
+  BOOST_REQUIRE(pool->kept.size() == 1U);
+  BOOST_TEST((pool->kept[0].urgency == Urgency::at_once));
+  pool->kept[0].run();
+  BOOST_TEST(source->stops == 1);
+  p1->die();  // a word to every owner
+  BOOST_TEST(pool->kept.size() == 1U);
+  reading->use.reset();
+  BOOST_TEST(references().owned_values() == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
