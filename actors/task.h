@@ -37,8 +37,12 @@ class TaskTurn {
   virtual void give_up() = 0;
   /// Calls `granted` when the task has the turn again; at once if it has it now. REQUIRES: `granted` does not block.
   virtual void take_again(std::function<void()> granted) = 0;
-  /// Runs a part of the task on this thread. A blocking wait in `part` also gives up the turn.
+  /// Runs a part of the task on this thread. A blocking wait in `part` also gives up the turn, while the part has it.
   virtual void run(const std::function<void()>& part) = 0;
+  /// The awaited task, which runs in this part, is done: the turn is of the part in which its awaiter goes on.
+  virtual void pass_on() noexcept = 0;
+  /// The awaited task was done before its awaiter had to wait: this part has the turn.
+  virtual void passed_back() noexcept = 0;
 };
 
 /// The surroundings of a task, the same on every thread on which it continues.
@@ -109,11 +113,16 @@ class TaskPromise {
       Future<U> future;
       TaskPromise& promise;
       WaitingTurn turn;
-      bool await_ready() const { return future.ready(); }
+      bool await_ready() const {
+        if (!future.ready()) return false;
+        if (turn == WaitingTurn::passed_on && promise.place_->turn) promise.place_->turn->passed_back();
+        return true;
+      }
       void await_suspend(std::coroutine_handle<> frame) {
         // After resume_after the frame may run on another thread and end: this function must not touch it again.
         const std::shared_ptr<FutureState<Stored<U>>> state = future.shared_state();
         promise.guards_.keep();
+        promise.has_waited_ = true;
         resume_after(*state, promise.place_, turn, frame, promise.guards_,
                      [&promise = promise, frame](const Error& why) { promise.abandon(why, frame); });
       }
@@ -135,6 +144,7 @@ class TaskPromise {
  private:
   void keep() noexcept {
     if (!result_) return;
+    if (has_waited_ && place_->turn) place_->turn->pass_on();  // what is left of this frame has no turn
     try {
       promise_->complete(*std::move(result_));
     } catch (...) {
@@ -153,6 +163,7 @@ class TaskPromise {
   std::shared_ptr<const TaskPlace> place_;
   std::optional<Promise<T>> promise_;
   FrameGuards guards_;
+  bool has_waited_ = false;  // then who awaits it goes on in another part than the one in which it ends
 };
 
 template <class T>

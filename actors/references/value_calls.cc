@@ -1,5 +1,6 @@
 #include "actors/references/value_calls.h"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <new>
@@ -18,20 +19,28 @@
 namespace troupe::detail {
 namespace {
 
-/// Gives the turn up around every wait of a function that runs on a value.
+/// Gives the turn up around every wait of a part of a function that runs on a value, as long as that part has the turn:
+/// `holder` is the hook of the part that has it.
 class TurnHook final : public BlockingHook {
  public:
-  TurnHook(ValueUse& use, BlockingHook* outer) : use_(use), outer_(outer) {}
+  TurnHook(ValueUse& use, const std::atomic<const BlockingHook*>& holder, BlockingHook* outer)
+      : use_(use), holder_(holder), outer_(outer) {}
 
   bool wait(WaitPoint& point, std::optional<TimePoint> due) override {
+    if (holder_ != this) return wait_outside(point, due);
     use_.give_up_turn();
-    const bool came = outer_ != nullptr ? outer_->wait(point, due) : point.wait_here(due);
+    const bool came = wait_outside(point, due);
     use_.take_turn_again(outer_);
     return came;
   }
 
  private:
+  bool wait_outside(WaitPoint& point, std::optional<TimePoint> due) {
+    return outer_ != nullptr ? outer_->wait(point, due) : point.wait_here(due);
+  }
+
   ValueUse& use_;
+  const std::atomic<const BlockingHook*>& holder_;
   BlockingHook* outer_;
 };
 
@@ -41,6 +50,7 @@ class ValueTurn final : public TaskTurn {
 
   void give_up() override {
     has_turn_ = false;
+    holder_ = nullptr;
     use_->give_up_turn();
   }
   void take_again(std::function<void()> granted) override {
@@ -48,14 +58,20 @@ class ValueTurn final : public TaskTurn {
     use_->ask_for_turn(std::move(granted));
   }
   void run(const std::function<void()>& part) override {
-    TurnHook hook(*use_, BlockingHook::current());
+    TurnHook hook(*use_, holder_, BlockingHook::current());
     const BlockingHook::Guard guard(hook);
+    holder_ = &hook;
     part();
   }
+  void pass_on() noexcept override { holder_ = nullptr; }
+  void passed_back() noexcept override { holder_ = BlockingHook::current(); }
 
  private:
   const std::shared_ptr<ValueUse> use_;
   bool has_turn_ = true;  // or has requested it; used by the one task of the place that runs or starts to wait
+  /// The hook of the part that has the turn; null while none has. A part that has lost it may still run, on another
+  /// thread, and wait: it destroys what it leaves. Compared only: the part may have ended.
+  std::atomic<const BlockingHook*> holder_{nullptr};
 };
 
 void make_value(NodeCore& node, const RRefId& rref, ServedCall call, Sharing sharing) {

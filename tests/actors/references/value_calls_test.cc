@@ -10,6 +10,8 @@
 
 #include "actors/core/node_core.h"
 #include "actors/core/peer_accounts.h"
+#include "actors/core/wait_point.h"
+#include "actors/task.h"
 #include "tests/actors/references/among_values.h"
 
 namespace troupe::testing {
@@ -19,13 +21,61 @@ using detail::ValueBox;
 
 std::int64_t none_of(const RRef<Tally>&) { return 0; }
 
+/// Waits at its end, as a guard that makes a call does.
+struct WaitsAtItsEnd {
+  bool waits = false;
+  ~WaitsAtItsEnd() {
+    if (waits) static_cast<void>(detail::WaitPoint().wait(TimePoint{}));
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(waits);
+  }
+};
+
+// Used by the tests' thread only.
+std::optional<Promise<std::int64_t>> given_later;
+std::optional<Promise<std::shared_ptr<WaitsAtItsEnd>>> given_guard;
+
+/// A value whose functions go on after they have returned.
+struct Slow {
+  std::int64_t value = 0;
+  Future<std::int64_t> add_now(Scope& scope, const WaitsAtItsEnd&) {
+    const Promise<std::int64_t> promise(scope);
+    promise.complete(++value);
+    return promise.future();
+  }
+  Task<std::int64_t> add_after_guard(Scope& scope) {
+    given_guard.emplace(scope);
+    given_later.emplace(scope);
+    static_cast<void>(co_await given_guard->future());
+    co_return value += co_await given_later->future();
+  }
+  Task<std::int64_t> add_in_parts(Scope& scope) {
+    given_later.emplace(scope);
+    co_return co_await add_given(WaitsAtItsEnd{});
+  }
+  Task<std::int64_t> add_given(WaitsAtItsEnd guard) {  // which ends after the task is done
+    guard.waits = true;
+    co_return value += co_await given_later->future();
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(value);
+  }
+};
+
 /// The node's own messages to p1, which peers send back: calls exactly as they are encoded.
 struct Echo : AmongValues {
   Echo()
       : AmongValues({{"twice", &twice},
                      {"none_of", &none_of},
                      {"Tally", constructor<Tally>},
-                     {"Tally::total", &Tally::total}}) {}
+                     {"Tally::total", &Tally::total},
+                     {"Slow", constructor<Slow>},
+                     {"Slow::add_now", &Slow::add_now},
+                     {"Slow::add_after_guard", &Slow::add_after_guard},
+                     {"Slow::add_in_parts", &Slow::add_in_parts}}) {}
 
   template <class Call>
   Call heard() {
@@ -50,6 +100,21 @@ struct Echo : AmongValues {
     auto call = heard<msg::ValueCall>();
     call.rref = rref;
     return call;
+  }
+
+  /// Returns the call of that function on the value `rref`.
+  template <class F, class... Args>
+  msg::ValueCall call_on(const RRefId& rref, const F& function, const Args&... args) {
+    const RRef<Slow> theirs = node->remote("p1", constructor<Slow>);
+    static_cast<void>(heard<msg::RemoteCall>());
+    const auto sum = theirs.rpc_async(*node, function, args...);
+    auto call = heard<msg::ValueCall>();
+    call.rref = rref;
+    return call;
+  }
+
+  std::shared_ptr<detail::RRefHandle> own_slow() {
+    return references().own(ValueBox::of(Slow{4}), "Slow", SourceLocation::current());
   }
 
   [[nodiscard]] std::size_t owned_values() { return core().references().owned_values(); }
@@ -173,6 +238,51 @@ BOOST_AUTO_TEST_CASE(a_call_on_a_value_that_is_not_there_yet_goes_with_its_calle
   references().creation_ended(*tally, fork, never);
   BOOST_TEST(outcome(waiting) == "remote_exception");
   BOOST_TEST(core().counts().served_calls == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_after_the_function_has_returned_its_future_leaves_the_turn_to_others) {
+  const auto slow = own_slow();
+  const auto call = call_on(slow->id(), &Slow::add_now, WaitsAtItsEnd{true});
+  BOOST_TEST(said(p1->ask("m", "worker", call)) == "ok");
+  BOOST_TEST(said(fetch(*p2, slow->id())) == "ok");
+}
+
+// The first part of the task has the last copy of what it awaited: the next part, which waits again, has dropped its
+// own.
+BOOST_AUTO_TEST_CASE(a_part_of_a_task_that_has_given_up_the_turn_waits_without_it) {
+  const auto slow = own_slow();
+  pool->keeps = true;
+  const Asked asked = p1->ask("m", "worker", call_on(slow->id(), &Slow::add_after_guard));
+  references().use(slow->id(), detail::UseKind::reads, [](const auto&, const auto&) {  // begins as the task waits
+    const auto last_copy = std::make_shared<WaitsAtItsEnd>();
+    last_copy->waits = true;
+    given_guard->complete(last_copy);
+    given_guard.reset();
+  });
+  pool->keeps = false;
+  for (const Job& job : std::exchange(pool->kept, {})) job.run();
+  given_later->complete(3);
+  BOOST_TEST(said(asked) == "ok");
+  BOOST_TEST(said(fetch(*p2, slow->id())) == "ok");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_of_an_awaited_task_does_not_give_up_the_turn_of_its_awaiter) {
+  const auto slow = own_slow();
+  const Asked asked = p1->ask("m", "worker", call_on(slow->id(), &Slow::add_in_parts));
+  pool->keeps = true;
+  given_later->complete(3);
+  const auto run_kept = [&] {
+    for (const Job& job : std::exchange(pool->kept, {})) job.run();
+  };
+  run_kept();  // the inner task takes the turn
+  std::shared_ptr<detail::ValueUse> other;
+  references().use(slow->id(), detail::UseKind::reads, [&](const auto&, auto use) { other = std::move(use); });
+  run_kept();  // it ends
+  BOOST_TEST(other == nullptr);
+  pool->keeps = false;
+  run_kept();
+  BOOST_TEST(said(asked) == "ok");
+  BOOST_TEST(other != nullptr);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
