@@ -59,11 +59,11 @@ Future<T> started(Task<T> task, const TaskPlace& place) {
   return std::move(task).start_in(std::make_shared<TaskPlace>(place));
 }
 
-/// The function has returned a future: it gives up its turn on the value while it waits.
+/// The function has returned a future: it goes on without its turn on the value.
 template <class T>
 Future<T> started(Future<T> future, const TaskPlace& place) {
   static_cast<void>(future.state());  // throws if there is none
-  if (place.turn) place.turn->give_up();
+  if (place.turn) place.turn->leave();
   return future;
 }
 

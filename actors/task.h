@@ -39,6 +39,8 @@ class TaskTurn {
   virtual void take_again(std::function<void()> granted) = 0;
   /// Runs a part of the task on this thread. A blocking wait in `part` also gives up the turn, while the part has it.
   virtual void run(const std::function<void()>& part) = 0;
+  /// The function has returned a future: it goes on without the turn until that is done, and may change the value.
+  virtual void leave() = 0;
   /// The awaited task, which runs in this part, is done: the turn is of the part in which its awaiter goes on.
   virtual void pass_on() noexcept = 0;
   /// The awaited task was done before its awaiter had to wait: this part has the turn.

@@ -584,6 +584,7 @@ ValueUse::~ValueUse() {
 }
 
 void ValueUse::give_up_turn() { node_->references().state_->tell_owner(rref_, UseSuspended{turn_}); }
+void ValueUse::leave_turn() { node_->references().state_->tell_owner(rref_, UseSuspended{turn_, true}); }
 
 void ValueUse::ask_for_turn(std::function<void()> granted) {
   auto when_granted = std::make_shared<const WhenGone>(std::move(granted));
@@ -593,8 +594,7 @@ void ValueUse::ask_for_turn(std::function<void()> granted) {
 void ValueUse::take_turn_again(BlockingHook* hook) {
   const auto granted = std::make_shared<WaitPoint>();
   ask_for_turn([granted] { granted->signal(); });
-  hook != nullptr ? static_cast<void>(hook->wait(*granted, std::nullopt))
-                  : static_cast<void>(granted->wait_here(std::nullopt));
+  static_cast<void>(hook != nullptr ? hook->wait(*granted, std::nullopt) : granted->wait_here(std::nullopt));
 }
 
 }  // namespace troupe::detail

@@ -39,6 +39,9 @@ class ValueUse {
 
   /// The thread is about to wait for something else: other functions may use the value.
   void give_up_turn();
+  /// The function goes on without the turn until the use ends, and may still change the value: other functions may use
+  /// it. REQUIRES: it does not ask for the turn again.
+  void leave_turn();
   /// Calls `granted` when the use has the turn again, or the owner has ended. REQUIRES: `granted` does not block.
   void ask_for_turn(std::function<void()> granted);
   /// Waits, through `hook` if not null, until the use has the turn again.

@@ -150,8 +150,11 @@ void RRefOwnerState::begin_or_queue(UseArrived use) {
 
 void RRefOwnerState::granted(UseArrived& use) {
   if (use.purpose.kind == UseKind::changes) changed();  // holders of copies before the requester
+  set_may_change(use.turn, true);
+  const std::uint64_t version = version_;
   if (use.watcher) copied_by(*use.watcher);
-  use.begin(*value_, version_);
+  if (use.watcher && changing_count_ > 0) changed();  // nobody can say whether the copy has that change
+  use.begin(*value_, version);
 }
 
 void RRefOwnerState::copied_by(const NodeLife& watcher) {
@@ -171,7 +174,18 @@ void RRefOwnerState::changed() {
   }
 }
 
-void RRefOwnerState::suspended(const UseSuspended& m) { go_on(turns_.suspend(m.turn)); }
+void RRefOwnerState::set_may_change(TurnId turn, bool may_change) {
+  const auto held = held_.find(turn);
+  if (held == held_.end() || held->second.purpose.kind != UseKind::changes) return;
+  if (std::exchange(held->second.may_change, may_change) == may_change) return;
+  may_change ? ++changing_count_ : --changing_count_;
+}
+
+void RRefOwnerState::suspended(const UseSuspended& m) {
+  const std::optional<TurnId> next = turns_.suspend(m.turn);
+  if (!m.goes_on) set_may_change(m.turn, false);
+  go_on(next);
+}
 
 void RRefOwnerState::resumed(UseResumed& m) {
   // Releasing a grant calls it.
@@ -187,6 +201,7 @@ void RRefOwnerState::use_ended(const UseEnded& m) {
   const auto held = held_.find(m.turn);
   if (held == held_.end()) return;
   const bool took_turn = held->second.purpose.kind != UseKind::looks;
+  set_may_change(m.turn, false);
   held_.erase(held);
   if (took_turn) go_on(turns_.release(m.turn));
   forks_->release();
@@ -201,7 +216,9 @@ void RRefOwnerState::go_on(std::optional<TurnId> turn) {
 /// Earlier changes of the use may have been read during its wait, and it may make more.
 void RRefOwnerState::came_back(TurnId turn) {
   const auto held = held_.find(turn);
-  if (held != held_.end() && held->second.purpose.kind == UseKind::changes) changed();
+  if (held == held_.end() || held->second.purpose.kind != UseKind::changes) return;
+  changed();
+  set_may_change(turn, true);
 }
 
 ValueInUse RRefOwnerState::users() const {

@@ -1,6 +1,8 @@
 // Holds the value of one RRef and lives as long as any node holds a handle of it.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -77,6 +79,7 @@ struct OwnerChanged {
 /// The function that has the turn starts to wait; its wait is over and it wants to continue; it ended.
 struct UseSuspended {
   TurnId turn;
+  bool goes_on = false;  ///< it does not wait: it goes on without the turn until it ends
 };
 struct UseResumed {
   TurnId turn;
@@ -187,6 +190,8 @@ class RRefOwnerState {
   /// `watcher` gets a copy of the value and is notified of the next change.
   void copied_by(const NodeLife& watcher);
   void came_back(TurnId turn);
+  /// Records whether that use, if it is a change, may change the value from now on.
+  void set_may_change(TurnId turn, bool may_change);
   void stop_stream();
   /// Checks that life again: the value depends on it since just now, and an earlier end of it is not reported again.
   void look_again(const NodeLife& life);
@@ -212,8 +217,10 @@ class RRefOwnerState {
   struct Use {
     UsePurpose purpose;
     TimePoint came;
+    bool may_change = false;  // has begun a change, and has the turn or goes on without it
   };
   std::map<TurnId, Use> held_;      // uses under way
+  std::size_t changing_count_ = 0;  // those that may change the value now
   std::uint64_t version_ = 1;       // grows with every change
   std::set<NodeLife> watchers_;     // took a copy since the last change
   const void* variable_ = nullptr;  // the value's id if it is a Variable and was copied: its entry in CopiedVariables

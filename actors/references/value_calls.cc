@@ -63,6 +63,11 @@ class ValueTurn final : public TaskTurn {
     holder_ = &hook;
     part();
   }
+  void leave() override {
+    has_turn_ = false;
+    holder_ = nullptr;
+    use_->leave_turn();
+  }
   void pass_on() noexcept override { holder_ = nullptr; }
   void passed_back() noexcept override { holder_ = BlockingHook::current(); }
 

@@ -275,6 +275,32 @@ BOOST_FIXTURE_TEST_CASE(a_stream_that_nobody_can_read_is_stopped_once_and_by_the
   BOOST_TEST(references().owned_values() == 0U);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_copy_that_is_read_during_a_change_is_out_of_date_at_once, testing::AmongValues) {
+  const auto handle =
+      references().own(detail::ValueBox::of(std::int64_t{7}), "i64", SourceLocation::current(), Sharing::concurrent);
+  const auto copies_out_of_date = [&] {
+    BOOST_TEST(testing::outcome(testing::fetch(*p1, handle->id(), msg::Wanted::cached)) == "ok");
+    return p1->take<msg::RRefChanged>().size();
+  };
+  const auto change = std::make_shared<Told>();
+  const auto reading = std::make_shared<Told>();
+  references().use(handle->id(), detail::UseKind::reads, telling(reading));
+  BOOST_TEST(copies_out_of_date() == 0U);
+  references().use(handle->id(), detail::UseKind::changes, telling(change));
+  BOOST_TEST(p1->take<msg::RRefChanged>().size() == 1U);
+  BOOST_TEST(copies_out_of_date() == 1U);
+  BOOST_TEST(copies_out_of_date() == 1U);
+  change->use->give_up_turn();
+  BOOST_TEST(copies_out_of_date() == 0U);  // the change waits
+  change->use->ask_for_turn([] {});
+  BOOST_TEST(p1->take<msg::RRefChanged>().size() == 1U);
+  BOOST_TEST(copies_out_of_date() == 1U);
+  change->use.reset();
+  BOOST_TEST(p1->take<msg::RRefChanged>().empty());
+  BOOST_TEST(copies_out_of_date() == 0U);
+  BOOST_TEST(testing::outcome(testing::fetch(*p1, handle->id(), msg::Wanted::cached)) == "ok");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace troupe

@@ -40,6 +40,10 @@ std::optional<Promise<std::shared_ptr<WaitsAtItsEnd>>> given_guard;
 /// A value whose functions go on after they have returned.
 struct Slow {
   std::int64_t value = 0;
+  Future<std::int64_t> add_later(Scope& scope, const WaitsAtItsEnd&) {
+    given_later.emplace(scope);
+    return given_later->future().then([this](std::int64_t more) { return value += more; });
+  }
   Future<std::int64_t> add_now(Scope& scope, const WaitsAtItsEnd&) {
     const Promise<std::int64_t> promise(scope);
     promise.complete(++value);
@@ -73,6 +77,7 @@ struct Echo : AmongValues {
                      {"Tally", constructor<Tally>},
                      {"Tally::total", &Tally::total},
                      {"Slow", constructor<Slow>},
+                     {"Slow::add_later", &Slow::add_later},
                      {"Slow::add_now", &Slow::add_now},
                      {"Slow::add_after_guard", &Slow::add_after_guard},
                      {"Slow::add_in_parts", &Slow::add_in_parts}}) {}
@@ -238,6 +243,21 @@ BOOST_AUTO_TEST_CASE(a_call_on_a_value_that_is_not_there_yet_goes_with_its_calle
   references().creation_ended(*tally, fork, never);
   BOOST_TEST(outcome(waiting) == "remote_exception");
   BOOST_TEST(core().counts().served_calls == 0U);
+}
+
+// What the future waits for may change the value, which has no turn then.
+BOOST_AUTO_TEST_CASE(a_copy_that_is_read_before_the_future_of_a_change_is_done_is_out_of_date_at_once) {
+  const auto slow = own_slow();
+  const auto read = [&] {
+    BOOST_TEST(outcome(fetch(*p2, slow->id(), msg::Wanted::cached)) == "ok");
+    return p2->take<msg::RRefChanged>().size();
+  };
+  const Asked asked = p1->ask("m", "worker", call_on(slow->id(), &Slow::add_later, WaitsAtItsEnd{}));
+  BOOST_TEST(outcome(asked) == "waits");
+  BOOST_TEST(read() == 1U);
+  given_later->complete(3);
+  BOOST_TEST(outcome(asked) == "ok");
+  BOOST_TEST(read() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_after_the_function_has_returned_its_future_leaves_the_turn_to_others) {
