@@ -1,5 +1,6 @@
 #include "autograd/ops/products.h"
 
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 
@@ -20,9 +21,16 @@ using detail::Saved;
 using Edges = std::span<const Edge>;
 
 /// Returns the gradient by rows `x` of their distances to rows `y`. `share` (..., rows of x, rows of y) is the gradient
-/// by each distance, divided by that distance.
+/// by each distance, divided by that distance. As exact as the distances: by differences where cdist computes them.
 Tensor gradient_of_rows(const Layout& layout, const Tensor& x, const Tensor& y, const Tensor& share) {
-  return detail::reduce_to(layout, sub(mul(x, sum(share, -1, KeepDim::yes)), matmul(share, y)));
+  const std::int64_t count = y.size(-2);
+  if (count == 0 || !detail::has_few_rows(x.shape(), y.shape())) {
+    return detail::reduce_to(layout, sub(mul(x, sum(share, -1, KeepDim::yes)), matmul(share, y)));
+  }
+  const auto pull_of = [&](std::int64_t row) { return mul(sub(x, narrow(y, -2, row, 1)), narrow(share, -1, row, 1)); };
+  Tensor total = pull_of(0);
+  for (std::int64_t row = 1; row < count; ++row) total = add(total, pull_of(row));
+  return detail::reduce_to(layout, total);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <string_view>
 #include <vector>
@@ -104,6 +105,11 @@ void require_rows(const Shape& a, const Shape& b, double p) {
   if (a.back() != b.back())
     throw ShapeError(fmt::format("[{}] columns differ: {} and {}", kCdist, to_string(a), to_string(b)));
   if (!(p > 0.0)) throw ValueError(fmt::format("[{}] p not above 0: {}", kCdist, p));
+}
+
+bool has_few_rows(const Shape& a, const Shape& b) {
+  constexpr std::int64_t kFew = 25;
+  return a[a.size() - 2] <= kFew && b[b.size() - 2] <= kFew;
 }
 
 }  // namespace troupe::detail

@@ -26,4 +26,8 @@ struct KronShapes {
 /// Throws as cdist of tensors of these shapes.
 void require_rows(const Shape& a, const Shape& b, double p);
 
+/// Returns whether cdist for p = 2 computes differences, which is exact, and not products.
+/// REQUIRES: the shapes pass require_rows().
+[[nodiscard]] bool has_few_rows(const Shape& a, const Shape& b);
+
 }  // namespace troupe::detail

@@ -38,14 +38,13 @@ Tensor by_products(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor cdist(const Tensor& a, const Tensor& b, double p) {
-  constexpr std::int64_t kFewRows = 25;
   detail::require_together(kCdist, a, b);
   detail::require_rows(a.shape(), b.shape(), p);
   const DType dtype = promote_to_floating(promote(a.dtype(), b.dtype()));
   const Tensor x = a.to(compute_dtype(dtype));
   const Tensor y = b.to(compute_dtype(dtype));
-  const bool many = x.size(-2) > kFewRows || y.size(-2) > kFewRows;
-  return (p == 2.0 && many ? by_products(x, y) : by_differences(x, y, p)).to(dtype);
+  const bool exact = p != 2.0 || detail::has_few_rows(x.shape(), y.shape());
+  return (exact ? by_differences(x, y, p) : by_products(x, y)).to(dtype);
 }
 
 }  // namespace troupe

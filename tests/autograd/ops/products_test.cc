@@ -1,6 +1,8 @@
 #include "autograd/ops/products.h"
 
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "tests/autograd/expect.h"
 
@@ -31,6 +33,25 @@ BOOST_AUTO_TEST_CASE(a_distance_pulls_its_ends_apart_and_a_distance_of_0_does_no
   expect(gradient_of(b, cdist(a, b)), {0.6, 0.8}, {1, 2});
   expect(gradient_of(a, cdist(a, b, 1.0)), {-1.0, -1.0, 0.0, 0.0}, {2, 2});
   expect(gradient_of(a, cdist(a, b, std::numeric_limits<double>::infinity())), {0.0, -1.0, 0.0, 0.0}, {2, 2});
+}
+
+BOOST_AUTO_TEST_CASE(gradients_by_distances_are_exact_where_the_distances_are) {
+  // Rows beside each other, of two groups far apart. All coordinates and their differences are numbers of f32.
+  const Tensor near = from_values<float>({0.0F, 0.0F, 0.25F, 0.5F, -0.75F, 0.25F, 0.5F, -0.25F}, {4, 2});
+  const Tensor groups = concat(std::vector<Tensor>{add(near, 4096.0), sub(near, 4096.0)}, 0);
+  const Variable a(groups, RequiresGrad::yes);
+  const Variable b(stack(std::vector<Tensor>{add(groups, 0.5), sub(groups, 0.25)}), RequiresGrad::yes);
+  const Variable exact_a(a.value().to(DType::f64), RequiresGrad::yes);
+  const Variable exact_b(b.value().to(DType::f64), RequiresGrad::yes);
+  const Gradients found = backward(sum(cdist(a, b)));
+  const Gradients exact = backward(sum(cdist(exact_a, exact_b)));
+  for (const auto& [x, reference] : {std::pair(a, exact_a), std::pair(b, exact_b)}) {
+    // Sums of at most 16 unit vectors, each with a few roundings.
+    const double largest = max(abs(sub(found.of(x).to(DType::f64), exact.of(reference)))).item();
+    BOOST_TEST(largest < 16 * 4 * std::numeric_limits<float>::epsilon());
+  }
+  const Variable none(zeros({0, 2}), RequiresGrad::yes);
+  BOOST_TEST((backward(sum(cdist(a, none))).of(a).shape() == Shape{8, 2}));
 }
 
 BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
