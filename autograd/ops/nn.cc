@@ -45,6 +45,12 @@ void check_linear(const Tensor& x, const Tensor& weight) {
   }
 }
 
+void check_linear_bias(const Tensor& bias, const Tensor& product) {
+  if (broadcasts_to(bias.shape(), product.shape())) return;
+  throw ShapeError(
+      fmt::format("[linear] bias does not fit: {} for {}", to_string(bias.shape()), to_string(product.shape())));
+}
+
 }  // namespace
 
 Variable linear(const Variable& x, const Variable& weight, const Variable& bias) {
@@ -52,7 +58,10 @@ Variable linear(const Variable& x, const Variable& weight, const Variable& bias)
   const Tensor b = value_or_undefined(bias);
   check_linear(in, w);
   Tensor result = matmul(in, w.transpose());
-  if (b.defined()) result = add(result, b);
+  if (b.defined()) {
+    check_linear_bias(b, result);
+    result = add(result, b);
+  }
   return record("linear", std::move(result), edges_of({&x, &weight, &bias}),
                 [x_layout = Layout(in), w_layout = Layout(w), b_layout = b.defined() ? Layout(b) : Layout(w),
                  in = saved_for(weight, in), w = saved_for(x, w)](const Tensor& g, Edges to) {

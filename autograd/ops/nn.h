@@ -14,8 +14,9 @@
 namespace troupe {
 
 /// Returns x matmul transpose(weight) + bias. One operation, so that the gradient of `weight` needs no transposition.
-/// Shapes: x (..., in), weight (out, in), bias (out) or undefined -> (..., out).
-/// Throws ShapeError `[linear] sizes differ: x (8, 4), weight (3, 5)`.
+/// Shapes: x (..., in), weight (out, in), bias (out) or undefined -> (..., out). The bias may have any shape that
+/// broadcasts to the result.
+/// Throws ShapeError `[linear] sizes differ: x (8, 4), weight (3, 5)`, `[linear] bias does not fit: (2, 4) for (1, 4)`.
 [[nodiscard]] Variable linear(const Variable& x, const Variable& weight, const Variable& bias = {});
 
 [[nodiscard]] Variable softmax(const Variable& x, int dim = -1);

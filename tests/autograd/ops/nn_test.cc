@@ -48,6 +48,19 @@ BOOST_AUTO_TEST_CASE(linear_refuses_sizes_that_differ) {
       "[linear] sizes differ: x (8, 4), weight (3, 5)");
 }
 
+BOOST_AUTO_TEST_CASE(linear_refuses_a_bias_that_would_change_the_shape_of_the_result) {
+  const Variable x = filled({1, 3});
+  const Variable weight(filled({4, 3}).value());
+  for (const Shape& given : {Shape{2, 4}, Shape{1, 1, 4}, Shape{3}}) {
+    expect_throw<ShapeError>([&] { (void)linear(x, weight, filled(given)); },
+                             "[linear] bias does not fit: " + to_string(given) + " for (1, 4)");
+  }
+  for (const Shape& given : {Shape{}, Shape{1}, Shape{1, 4}}) {
+    const Variable bias = filled(given);
+    BOOST_TEST((backward(sum(linear(x, weight, bias))).of(bias).shape() == given));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(softmax_and_its_logarithm_agree_with_finite_differences) {
   for (int dim : {0, -1}) {
     expect_gradcheck([&](Inputs v) { return softmax(v[0], dim); }, {filled({2, 3})});
