@@ -4,6 +4,8 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <span>
+#include <vector>
 
 #include "autograd/variable.h"
 
@@ -28,5 +30,7 @@ template <std::same_as<Variable>... Inputs>
   }
   return versions;
 }
+/// As above for any number of inputs.
+[[nodiscard]] std::vector<Variable> one_version_of(std::span<const Variable> inputs);
 
 }  // namespace troupe::detail

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "autograd/one_version.h"
 #include "autograd/ops.h"
 #include "autograd/record.h"
 #include "tensor/create.h"
@@ -15,7 +16,7 @@ using detail::record;
 
 /// Returns `variables` with dimensions of size 1 prepended, so that each has at least `rank` dimensions.
 std::vector<Variable> with_rank(std::span<const Variable> variables, int rank) {
-  std::vector<Variable> raised(variables.begin(), variables.end());
+  std::vector<Variable> raised = detail::one_version_of(variables);
   for (Variable& variable : raised) {
     while (variable.shape().size() < rank) variable = unsqueeze(variable, 0);
   }
@@ -113,7 +114,8 @@ Variable hstack(std::span<const Variable> variables) {
   return concat(raised, raised.empty() || raised.front().shape().size() == 1 ? 0 : 1);
 }
 
-std::vector<Variable> meshgrid(std::span<const Variable> vectors, MeshOrder order) {
+std::vector<Variable> meshgrid(std::span<const Variable> given, MeshOrder order) {
+  const std::vector<Variable> vectors = detail::one_version_of(given);
   const std::vector<Tensor> grids = meshgrid(detail::values_of(vectors), order);
   const int rank = static_cast<int>(grids.size());
   std::vector<Variable> result;

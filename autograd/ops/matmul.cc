@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "autograd/one_version.h"
 #include "autograd/ops.h"
 #include "autograd/record.h"
 #include "autograd/rounding.h"
@@ -115,7 +116,10 @@ Variable outer(const Variable& a, const Variable& b) {
                 });
 }
 
-Variable einsum(std::string_view equation, std::span<const Variable> operands) {
+Variable einsum(std::string_view equation, std::span<const Variable> given) {
+  // A single operand is read once, and may itself be the result.
+  const std::vector<Variable> operands =
+      given.size() == 1 ? std::vector<Variable>(given.begin(), given.end()) : detail::one_version_of(given);
   std::vector<Shape> shapes;
   DType dtype = DType::boolean;
   for (const Variable& operand : operands) {

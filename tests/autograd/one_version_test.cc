@@ -19,9 +19,11 @@
 #include "autograd/nn/transformer_decoder.h"
 #include "autograd/ops.h"
 #include "autograd/ops/activation.h"
+#include "autograd/ops/arrange.h"
 #include "autograd/ops/image.h"
 #include "autograd/ops/loss.h"
 #include "autograd/ops/margin_loss.h"
+#include "autograd/ops/matmul.h"
 #include "autograd/ops/nn.h"
 #include "autograd/ops/products.h"
 #include "autograd/ops/rnn.h"
@@ -119,6 +121,33 @@ std::vector<Case> operations() {
          return bilinear(x, x, constant({4, 3, 3}), {});
        }},
       {"local_response_norm", {1, 3, 2}, [](const Variable& x) { return local_response_norm(x, 2); }},
+      {"einsum",
+       {2, 3},
+       [](const Variable& x) {
+         return einsum("ij,kj->ik", {x, x});
+       }},
+      {"einsum of three",
+       {2, 2},
+       [](const Variable& x) {
+         return einsum("ij,jk,kl->il", {x, constant({2, 2}), x});
+       }},
+      {"tensordot", {2, 3}, [](const Variable& x) { return tensordot(x, x, {1}, {1}); }},
+      {"vstack",
+       {3},
+       [](const Variable& x) {
+         return vstack(std::vector<Variable>{x, x});
+       }},
+      {"hstack",
+       {},
+       [](const Variable& x) {
+         return hstack(std::vector<Variable>{x, x});
+       }},
+      {"meshgrid",
+       {3},
+       [](const Variable& x) {
+         const std::vector<Variable> grids = meshgrid(std::vector<Variable>{x, x});
+         return mul(grids[0], grids[1]);
+       }},
       {"kron", {2, 2}, [](const Variable& x) { return kron(x, x); }},
       {"cross",
        {2, 3},

@@ -142,6 +142,11 @@ BOOST_AUTO_TEST_CASE(an_equation_of_variables_has_the_bits_of_that_of_tensors) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(an_equation_that_changes_nothing_returns_its_operand) {
+  const Variable x = filled({2, 3});
+  BOOST_TEST(same(einsum("ij->ij", {x}), x));
+}
+
 BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operations) {
   expect_throw<ShapeError>(
       [] {
