@@ -12,10 +12,10 @@
 
 namespace troupe::detail {
 
-/// Builds a PairLoss and checks the arguments that all losses share.
+/// Builds a PairLoss and checks the arguments that all losses share. REQUIRES: `x` outlives it.
 class PairLossMaker {
  public:
-  PairLossMaker(std::string_view op, const Tensor& x, const Tensor& y, kernels::PairLossKind kind) : op_(op) {
+  PairLossMaker(std::string_view op, const Tensor& x, const Tensor& y, kernels::PairLossKind kind) : op_(op), x_(x) {
     require_together(op, x, y);
     require_same_shape(op, x, y);
     loss_.loss_.kind = kind;
@@ -48,6 +48,7 @@ class PairLossMaker {
  private:
   Tensor broadcast(std::string_view what, const Tensor& given) const {
     if (!given.defined()) return given;
+    require_together(op_, x_, given);
     if (!is_floating(given.dtype())) throw_not_floating(op_, given.dtype());
     if (!broadcasts_to(given.shape(), loss_.shape_)) {
       throw ShapeError(
@@ -57,6 +58,7 @@ class PairLossMaker {
   }
 
   std::string_view op_;
+  const Tensor& x_;
   PairLoss loss_;
 };
 

@@ -10,6 +10,7 @@
 #include "tensor/ops.h"
 #include "tensor/ops/class_loss.h"
 #include "tensor/ops/nn.h"
+#include "tests/support/said_to_be_on.h"
 #include "tests/tensor/expect.h"
 
 using namespace troupe;
@@ -282,6 +283,17 @@ BOOST_AUTO_TEST_CASE(losses_of_pairs_refuse_what_does_not_fit) {
   expect_error<DTypeError>("[bce_with_logits] needs a floating dtype: i64",
                            [&] { (void)bce_with_logits(x, x, {.weight = ones({2}, DType::i64)}); });
   expect_error<TensorError>("[l1_loss] tensor is undefined", [&] { (void)l1_loss(x, Tensor()); });
+}
+
+BOOST_AUTO_TEST_CASE(weights_of_pairs_are_on_the_device_of_the_pairs) {
+  const Tensor x = full({2, 2}, 0.5);
+  const Tensor there = testing::said_to_be_on(Device::cuda(), x);
+  expect_error<DeviceError>("[bce_loss] devices differ: cpu and cuda:0",
+                            [&] { (void)bce_loss(x, x, {.weight = there}); });
+  expect_error<DeviceError>("[bce_with_logits] devices differ: cpu and cuda:0",
+                            [&] { (void)bce_with_logits(x, x, {.weight = there}); });
+  expect_error<DeviceError>("[bce_with_logits] devices differ: cuda:0 and cpu",
+                            [&] { (void)bce_with_logits(there, there, {.pos_weight = x}); });
 }
 
 BOOST_AUTO_TEST_CASE(counts_and_numbers_are_compared_with_what_was_predicted) {
