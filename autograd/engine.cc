@@ -35,10 +35,15 @@ std::vector<detail::Pass::Input> with_edges(std::span<const Variable> inputs) {
 }
 
 void check_fits(const Variable& root, const Tensor& gradient) {
+  if (!gradient.defined()) return;
   const Tensor value = root.value();
-  if (gradient.defined() && (gradient.shape() != value.shape() || gradient.dtype() != value.dtype())) {
+  if (gradient.shape() != value.shape() || gradient.dtype() != value.dtype()) {
     throw TensorError(fmt::format("[backward] the gradient of a root does not fit: {} instead of {}",
                                   detail::describe(gradient), detail::describe(value)));
+  }
+  if (gradient.device() != value.device()) {
+    throw DeviceError(fmt::format("[backward] the gradient of a root is on {}, the root on {}",
+                                  to_string(gradient.device()), to_string(value.device())));
   }
 }
 

@@ -52,6 +52,8 @@ struct BackwardOptions {
 
 /// Returns the same for the sum over `roots`. `root_gradients` is empty or has one entry per root. An undefined entry
 /// stands for 1 and needs a root of one element. A variable may occur several times in `roots`.
+/// Throws as above, and TensorError if a gradient does not have the shape and dtype of its root or is not on its
+/// device.
 [[nodiscard]] Gradients backward(std::span<const Variable> roots, std::span<const Tensor> root_gradients = {},
                                  const BackwardOptions& options = {});
 

@@ -5,6 +5,7 @@
 
 #include "autograd/ops.h"
 #include "tests/autograd/expect.h"
+#include "tests/support/said_to_be_on.h"
 
 using namespace troupe;
 using namespace troupe::testing;
@@ -97,6 +98,19 @@ BOOST_AUTO_TEST_CASE(roots_that_have_no_gradient_to_start_with_are_refused) {
                             "[backward] the gradient of a root does not fit: f64 (3) instead of f64 (2)");
   expect_throw<TensorError>([&] { (void)backward(one_root, other_dtype); },
                             "[backward] the gradient of a root does not fit: f32 (2) instead of f64 (2)");
+}
+
+BOOST_AUTO_TEST_CASE(the_gradient_of_a_root_is_on_its_device) {
+  const Variable x = leaf({1.0, 2.0});
+  const std::array<Variable, 1> roots{x};
+  const std::array<Tensor, 1> there{said_to_be_on(Device::cuda(1), x.value())};
+  const char* const text = "[backward] the gradient of a root is on cuda:1, the root on cpu";
+  expect_throw<DeviceError>([&] { (void)backward(roots, there); }, text);
+  expect_throw<DeviceError>([&] { (void)grad(roots, roots, there); }, text);
+  expect_throw<DeviceError>([&] { (void)seeded_root(x, there[0]); }, text);
+  GraphTask task;
+  task.mark(x);
+  expect_throw<DeviceError>([&] { task.feed(x, there[0]); }, text);
 }
 
 BOOST_AUTO_TEST_CASE(contributions_are_added_from_the_newest_to_the_oldest_however_they_arrive) {
