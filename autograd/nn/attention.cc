@@ -116,7 +116,7 @@ AttentionResult MultiheadAttention::forward(const Variable& asking, const Variab
   const Shape heads = projected.query.shape();
   const Shape scores{heads[0], heads[1], heads[2], projected.key.shape()[2]};
   check_masks(masks, scores);
-  if (wanted == AttentionWeights::none && projected.query.device().kind == DeviceKind::cpu) {
+  if (wanted == AttentionWeights::none) {
     const ScaledDotProductOptions options{
         .mask = joined_masks(masks, scores), .causal = masks.causal, .dropout = dropout_now()};
     return {out_->forward(join_heads(
@@ -125,11 +125,8 @@ AttentionResult MultiheadAttention::forward(const Variable& asking, const Variab
   }
   const Variable used = weights(projected, masks, scores);
   const Variable output = out_->forward(join_heads(matmul(used, projected.value)));
-  switch (wanted) {
-    case AttentionWeights::none: return {output, {}};
-    case AttentionWeights::averaged: return {output, mean(used, 1)};
-    case AttentionWeights::per_head: return {output, used};
-  }
+  if (wanted == AttentionWeights::averaged) return {output, mean(used, 1)};
+  if (wanted == AttentionWeights::per_head) return {output, used};
   throw ValueError(fmt::format("[{}] no kind of weights has the number {}", kName, static_cast<int>(wanted)));
 }
 
@@ -192,7 +189,7 @@ Variable MultiheadAttention::weights(const Projected& projected, const Attention
   const auto hide = [&](const Tensor& hidden) {
     result = masked_fill(result, hidden, -std::numeric_limits<double>::infinity());
   };
-  if (masks.causal) hide(triu(ones({scores[2], scores[3]}, DType::boolean), 1));
+  if (masks.causal) hide(triu(ones({scores[2], scores[3]}, DType::boolean), 1).to(result.device()));
   if (const Tensor hidden = hidden_keys(masks, scores); hidden.defined()) hide(hidden);
   result = softmax(result, -1);
   return dropout_now() > 0.0 ? dropout(result, dropout_now(), generator_) : result;

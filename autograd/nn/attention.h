@@ -31,8 +31,8 @@ struct AttentionMasks {
   }
 };
 
-/// The attention weights that forward() returns. With `none` it calls scaled_dot_product_attention, which never holds
-/// all weights in memory; results may then round differently.
+/// The attention weights that forward() returns. With `none` it calls scaled_dot_product_attention, which keeps none of
+/// them for backward and on the CPU never holds all in memory; results may then round differently.
 enum class AttentionWeights : std::uint8_t { none, averaged, per_head };
 
 /// The result of attention: the output, and the weights if requested.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/autograd/expect.h"
+#include "tests/support/gpu.h"
 
 using namespace troupe;
 using namespace troupe::testing;
@@ -98,6 +99,38 @@ BOOST_AUTO_TEST_CASE(the_output_is_the_same_whether_weights_are_asked_for_or_not
       return layer.forward(x, x, x, masks, wanted).output.value();
     };
     BOOST_CHECK(allclose(output(nn::AttentionWeights::none), output(nn::AttentionWeights::per_head), 1e-12, 1e-14));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(attention_on_a_gpu_has_the_outputs_weights_and_gradients_of_the_cpu,
+                     *boost::unit_test::label("needs_gpu") * boost::unit_test::precondition(NeedsGpus{1})) {
+  const Tensor input = random({5, 2, 6}, 7).value();
+  const Tensor added = random({5, 5}, 9).value();
+  const Tensor padding = from_values<bool>({false, false, false, true, false, false, false, false, true, true}, {2, 5});
+  const auto run = [&](Device device, bool causal, nn::AttentionWeights wanted) {
+    Generator generator(3);  // for equal parameters and equal draws of dropout
+    nn::MultiheadAttention layer(6, 2, generator, {.dropout = 0.3, .dtype = DType::f64});
+    layer.to(device);
+    const Variable x(input.to(device), RequiresGrad::yes);
+    const nn::AttentionMasks masks{.attention = added.to(device), .padding = padding.to(device), .causal = causal};
+    const nn::AttentionResult result = layer.forward(x, x, x, masks, wanted);
+    std::vector<Tensor> found{result.output.value()};
+    if (result.weights.defined()) found.push_back(result.weights.value());
+    const Gradients gradients = backward(sum(result.output * result.output));
+    found.push_back(gradients.of(x));
+    for (const Variable& parameter : layer.parameters()) found.push_back(gradients.of(parameter));
+    return found;
+  };
+  for (const bool causal : {false, true}) {
+    for (const auto wanted :
+         {nn::AttentionWeights::none, nn::AttentionWeights::averaged, nn::AttentionWeights::per_head}) {
+      const std::vector<Tensor> there = run(Device::cuda(), causal, wanted);
+      const std::vector<Tensor> here = run(Device::cpu(), causal, wanted);
+      for (std::size_t i = 0; i < here.size(); ++i) {
+        BOOST_CHECK(there[i].device() == Device::cuda());
+        BOOST_CHECK(allclose(there[i].to(Device::cpu()), here[i], 1e-12, 1e-13));
+      }
+    }
   }
 }
 
