@@ -278,10 +278,12 @@ void Checkpoint::restore(const Scope& scope, const FilePath& directory) const {
     if (const auto load = prepared.find(part.name); load != prepared.end()) load->second.take_rates();
     if (const auto* local = std::get_if<LocalPart>(&part.state)) local->load(tensors_of(saved.at(part.name)));
   }
-  for (auto& [name, load] : prepared) load.commit(*outside.state().node, due_of(outside.state()));
+  // From here on nothing is taken back: a limit of time would leave a mixture of two states.
+  const Scope decided = detail::lasting_scope(outside).with({.deadline = Deadline::while_peer_lives()});
+  for (auto& [name, load] : prepared) load.commit(*decided.state().node, std::nullopt);
   std::vector<Future<void>> loaded;
   for (const detail::Staging& staging : stagings)
-    loaded.push_back(staging.target.rpc_async(outside, &StagedState::load));
+    loaded.push_back(staging.target.rpc_async(decided, &StagedState::load));
   for (const Future<void>& one : loaded) one.state().wait();
   for (const Future<void>& one : loaded) one.get();
 }

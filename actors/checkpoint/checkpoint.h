@@ -122,9 +122,10 @@ class Checkpoint {
   /// Sets all parts to the state of the checkpoint in `directory`. They may be on other nodes than when it was saved.
   /// Sends all of it to the owners first; only then is it set, on all of them. Throws FileError if the checkpoint is
   /// damaged, ValueError or RemoteError (remote_exception) that lists what does not fit, RemoteError of a call to an
-  /// owner, what `load_state` of an object throws. If an owner dies in the last step, others may have the restored
-  /// state: restore again. Otherwise nothing on other nodes has changed, nor the rates of an optimizer; objects of this
-  /// node that were added before one that throws have the restored state.
+  /// owner, what `load_state` of an object throws. The last step, in which the owners take what they have, has no
+  /// deadline and is not cancelled; it ends with the owners. If one dies in it, or gets no memory on its device, others
+  /// may have the restored state: restore again. Otherwise nothing on other nodes has changed, nor the rates of an
+  /// optimizer; objects of this node that were added before one that throws have the restored state.
   void restore(const Scope& scope, const FilePath& directory) const;
 
   /// A snapshot is taken this many times at most.

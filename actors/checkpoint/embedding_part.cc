@@ -34,8 +34,7 @@ class SavedTable {
     for (const CheckpointFile& file : files) {
       const std::int64_t rows = number_in(file, "table_rows");
       if (rows != table.rows)
-        throw ValueError(
-            fmt::format("[checkpoint] {}: table of {} rows, not {}", file.path, rows, table.rows));
+        throw ValueError(fmt::format("[checkpoint] {}: table of {} rows, not {}", file.path, rows, table.rows));
       const std::int64_t owner = number_in(file, "owner");
       if (number_in(file, "owners") != std::ssize(files) || owner < 0 || owner >= std::ssize(files) ||
           parts_[static_cast<std::size_t>(owner)].owned) {

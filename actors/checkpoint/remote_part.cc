@@ -141,11 +141,14 @@ StagedState stage_variables(Scope& scope, const std::vector<TensorPlan>& plans,
     throw ValueError(fmt::format("[checkpoint] {} tensors for {} variables", names.size(), variables.size()));
   check_plans("checkpoint", plans_of(values_of(scope, names, variables)), plans);
   return StagedState(plans, [variables](const Scope& now, const NamedTensors& state) {
+    std::vector<Variable> all;
+    std::vector<Tensor> values;  // on their devices before the first is set
     for (std::size_t i = 0; i < variables.size(); ++i) {
-      const Variable variable = *variables[i].local_value(now);
-      variable.set_value(state[i].second.to(variable.device()));
-      announce_changes(now.state(), {variable});
+      all.push_back(*variables[i].local_value(now));
+      values.push_back(state[i].second.to(all.back().device()));
     }
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].set_value(values[i]);
+    announce_changes(now.state(), all);
   });
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "actors/calls/scope_state.h"
@@ -67,6 +68,13 @@ const Tensor kInput = from_values<float>({1, 2, 3, -1, 0, 1, 4, 4, 2, 0, 1, 0}, 
 struct Refusing {
   [[nodiscard]] static NamedTensors state() { return {{"x", full({}, 1.0)}}; }
   static void load_state(const NamedTensors& /*state*/) { throw ValueError("[refusing] x does not fit"); }
+};
+
+/// An object of a program that takes its time.
+struct Slow {
+  [[nodiscard]] static NamedTensors state() { return {{"x", full({}, 1.0)}}; }
+  void load_state(const NamedTensors& /*state*/) const { std::this_thread::sleep_until(until); }
+  TimePoint until;
 };
 
 struct Nodes {
@@ -307,6 +315,22 @@ BOOST_AUTO_TEST_CASE(optimizer_keeps_states_and_rates_if_another_part_does_not_f
   BOOST_TEST((error_of([&] { return unlike.restore(trainer, run), 0; }).code == ErrorCode::step_not_applied));
   BOOST_TEST(first_is_as_before());
   BOOST_TEST(step == 99);
+}
+
+BOOST_AUTO_TEST_CASE(deadline_that_passes_before_the_last_step_leaves_no_mixture) {
+  const auto w = trainer.remote("ps0", &make_parameter, 2, 1.0);
+  DistOptimizer optimizer(trainer, optim::AdamOptions{.lr = 0.1}, {w});
+  Slow slow;
+  Checkpoint list;
+  list.add("net", {{"w", w}}).add("optimizer", optimizer).add("slow", slow);
+  list.save(trainer, run);
+  DistContext context(trainer);
+  backward(context, sum(w.to_here(context)));
+  optimizer.step(context);
+  constexpr auto kTime = 400ms;
+  slow.until = std::chrono::steady_clock::now() + kTime + 50ms;
+  list.restore(trainer.with({.deadline = kTime}), run);
+  BOOST_TEST(same_bytes(w.to_here(trainer).value(), full({2}, 1.0)));
 }
 
 BOOST_AUTO_TEST_CASE(copies_of_variables_follow_steps_restores_and_pushed_rows) {
