@@ -49,6 +49,7 @@ std::optional<LeaseId> LeaseTable::open(std::shared_ptr<const void> memory, Bloc
   slot.memory = std::move(memory);
   slot.block = block;
   slot.told = false;
+  slot.in_message = true;
   slot.generation = ++last_generation_;
   return LeaseId{.slot = number, .generation = slot.generation};
 }
@@ -59,11 +60,13 @@ void LeaseTable::told(LeaseId lease) {
   if (slot.generation == lease.generation) slot.told = true;
 }
 
-void LeaseTable::cancel(LeaseId lease) {
+void LeaseTable::message_ended(LeaseId lease) {
   std::shared_ptr<const void> ended;  // its destructor takes the pool's lock
   const std::lock_guard lock(mutex_);
   Slot& slot = slots_[lease.slot];
-  if (slot.generation != lease.generation || slot.told) return;
+  if (slot.generation != lease.generation || !slot.memory) return;
+  slot.in_message = false;
+  if (slot.told) return;
   ended = std::exchange(slot.memory, nullptr);
   std::erase(open_, lease.slot);
   free_.push_back(lease.slot);
@@ -73,7 +76,7 @@ void LeaseTable::collect() {
   const std::lock_guard lock(mutex_);
   std::erase_if(open_, [this](std::uint32_t number) {
     Slot& slot = slots_[number];
-    if (!slot.told || word(number).load(std::memory_order_acquire) != slot.generation) return false;
+    if (slot.in_message || word(number).load(std::memory_order_acquire) != slot.generation) return false;
     slot.memory = nullptr;
     free_.push_back(number);
     return true;
@@ -121,6 +124,14 @@ void LeasePage::give_back(LeaseId lease) const noexcept {
 
 bool LeasePage::was_given_back(LeaseId lease) const noexcept {
   return word(lease.slot).load(std::memory_order_acquire) >= lease.generation;
+}
+
+bool LeasePage::hold(LeaseId lease) const noexcept {
+  if (lease.generation == 0) return false;  // none has it
+  const auto place = word(lease.slot);
+  std::uint64_t last = lease.generation;
+  place.compare_exchange_strong(last, lease.generation - 1, std::memory_order_acq_rel);
+  return last <= lease.generation;
 }
 
 }  // namespace troupe::detail

@@ -45,13 +45,14 @@ class LeaseTable {
   /// The same of memory of another kind, which find() does not return.
   [[nodiscard]] std::optional<LeaseId> open_other(std::shared_ptr<const void> memory);
 
-  /// Ends a lease that the peer was never told of.
-  void cancel(LeaseId lease);
-
   /// The peer was told of the lease: only collect() ends it.
   void told(LeaseId lease);
 
-  /// Ends the leases that the peer has given back.
+  /// The message that has the lease is not sent any more. Ends a lease that the peer was never told of.
+  void message_ended(LeaseId lease);
+
+  /// Ends the leases that the peer has given back and whose message has ended: until then the message may come again,
+  /// and the peer hold its lease again.
   void collect();
 
   /// Ends all leases. REQUIRES: the peer's process has ended.
@@ -68,6 +69,7 @@ class LeaseTable {
     Block* block = nullptr;              ///< which is the memory; null if that is of another kind
     std::uint64_t generation = 0;
     bool told = false;
+    bool in_message = false;  ///< which may be sent, or sent again
   };
   [[nodiscard]] std::optional<LeaseId> open(std::shared_ptr<const void> memory, Block* block);
   [[nodiscard]] std::atomic_ref<std::uint64_t> word(std::size_t slot) const;
@@ -89,8 +91,11 @@ class LeasePage {
 
   /// Has no effect if a later lease of the slot was given back. REQUIRES: lease.slot < kLeasesMax.
   void give_back(LeaseId lease) const noexcept;
-  /// Returns whether that lease, or a later one of the slot, was given back.
+  /// Returns whether that lease, or a later one of the slot, was given back. REQUIRES: as give_back().
   [[nodiscard]] bool was_given_back(LeaseId lease) const noexcept;
+  /// The lease is held, also if it was given back before. Returns false if a later lease of the slot was given back:
+  /// its owner has ended this one. REQUIRES: as give_back().
+  [[nodiscard]] bool hold(LeaseId lease) const noexcept;
 
  private:
   [[nodiscard]] std::atomic_ref<std::uint64_t> word(std::size_t slot) const noexcept;
@@ -98,7 +103,8 @@ class LeasePage {
   const std::shared_ptr<const Mapping> memory_;
 };
 
-/// A lease that this process holds, given back in the destructor, and the memory that it is for.
+/// A lease that this process holds, given back in the destructor, and the memory that it is for; null: that could not
+/// be mapped.
 class Lease {
  public:
   Lease(LeaseId id, std::shared_ptr<const LeasePage> page, std::shared_ptr<const Mapping> segment)
@@ -108,7 +114,7 @@ class Lease {
   Lease& operator=(const Lease&) = delete;
 
   [[nodiscard]] LeaseId id() const noexcept { return id_; }
-  [[nodiscard]] std::span<const std::byte> segment_bytes() const noexcept { return segment_->bytes(); }
+  [[nodiscard]] const std::shared_ptr<const Mapping>& segment() const noexcept { return segment_; }
 
  private:
   const LeaseId id_;

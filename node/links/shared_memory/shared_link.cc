@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <span>
 
 #include "node/links/shared_memory/shared_link_parts.h"
@@ -136,12 +137,13 @@ void SharedLink::share_one(Other& to, Frame& frame, std::size_t alike) {
   {
     const std::lock_guard lock(to.mutex);
     if (const auto lease = to.lease_over(frame.bytes)) {
-      const SharedEntry entry{.frame = 0,
-                              .memory = SharedEntry::Memory::receivers,
-                              .segment = 0,
-                              .lease = lease->id(),
-                              .offset = static_cast<std::uint64_t>(frame.bytes.data() - lease->segment_bytes().data()),
-                              .bytes = frame.bytes.size()};
+      const SharedEntry entry{
+          .frame = 0,
+          .memory = SharedEntry::Memory::receivers,
+          .segment = 0,
+          .lease = lease->id(),
+          .offset = static_cast<std::uint64_t>(frame.bytes.data() - lease->segment()->bytes().data()),
+          .bytes = frame.bytes.size()};
       frame = {frame.bytes, std::make_shared<const Sent>(entry, lease, nullptr), FrameMemory::leased};
       bytes_avoided_.fetch_add(entry.bytes, std::memory_order_relaxed);
       frames_shared_.fetch_add(1, std::memory_order_relaxed);
@@ -324,7 +326,7 @@ void SharedLink::on_frames(const NodeName& from, Incarnation incarnation, Frames
   sink_->on_frames(from, incarnation, *std::move(whole));
 }
 
-std::optional<Frames> SharedLink::with_shared(Other& from, Frames packet) {
+std::optional<Frames> SharedLink::with_shared(Other& from, Frames packet) try {
   const auto entries = detail::decode_shared_table(packet.front());
   if (!entries) return std::nullopt;
   const std::size_t count = packet.size() - 1 + entries->size();
@@ -346,6 +348,8 @@ std::optional<Frames> SharedLink::with_shared(Other& from, Frames packet) {
   }
   whole.insert(whole.end(), std::move_iterator(next), std::move_iterator(packet.end()));
   return whole;
+} catch (const std::bad_alloc&) {
+  return std::nullopt;
 }
 
 std::optional<Frame> SharedLink::shared_frame(Other& from, const SharedEntry& entry) {
@@ -365,17 +369,23 @@ std::optional<Frame> SharedLink::shared_frame(Other& from, const SharedEntry& en
 
 std::optional<Frame> SharedLink::frame_in(Other& from, const SharedEntry& entry,
                                           const std::shared_ptr<const detail::Mapping>& segment) {
-  if (segment && !lies_in(entry.offset, entry.bytes, segment->bytes().size())) return std::nullopt;
   const auto slot = from.slots.find(entry.lease.slot);
-  std::shared_ptr<const Lease> lease = slot == from.slots.end() ? nullptr : slot->second.lease.lock();
-  const bool is_held = lease && lease->id() == entry.lease;
-  // The packet has come again, after its lease was given back: the session drops it.
-  if (!is_held && from.page->was_given_back(entry.lease)) return Frame{};
-  if (!is_held) lease = std::make_shared<const Lease>(entry.lease, from.page, segment);
-  if (!segment) return Frame{{}, std::move(lease), FrameMemory::missing};
-  const auto bytes = segment->bytes().subspan(entry.offset, entry.bytes);
-  if (!is_held) from.hold(lease, bytes);
-  return Frame{bytes, std::move(lease), FrameMemory::foreign};
+  const detail::LeaseId last = slot == from.slots.end() ? detail::LeaseId{} : slot->second.id;
+  if (last.generation > entry.lease.generation) return std::nullopt;  // its message has ended: the slot has another one
+  std::shared_ptr<const Lease> lease = last == entry.lease ? slot->second.lease.lock() : nullptr;
+  const std::shared_ptr<const detail::Mapping> memory = lease ? lease->segment() : segment;
+  if (memory && !lies_in(entry.offset, entry.bytes, memory->bytes().size())) return std::nullopt;
+  const auto bytes = memory ? memory->bytes().subspan(entry.offset, entry.bytes) : std::span<std::byte>();
+  if (!lease) {
+    // The packet was dropped before its session took it, or it comes again: only the session knows.
+    const bool again = from.page->was_given_back(entry.lease);
+    if (last == entry.lease && !again) return std::nullopt;  // another thread is giving it back
+    lease = std::make_shared<const Lease>(entry.lease, from.page, memory);
+    if (!from.page->hold(entry.lease)) return std::nullopt;
+    // If it comes again, its block may have another tensor by now, which is the one to send back.
+    from.hold(lease, again ? std::span<std::byte>() : bytes);
+  }
+  return Frame{bytes, std::move(lease), memory ? FrameMemory::foreign : FrameMemory::missing};
 }
 
 std::optional<Frame> SharedLink::own_frame(Other& from, const SharedEntry& entry) const {
@@ -385,7 +395,7 @@ std::optional<Frame> SharedLink::own_frame(Other& from, const SharedEntry& entry
     leases = from.leases;
   }
   const auto block = leases ? leases->find(entry.lease) : nullptr;
-  if (!block) return Frame{};  // come again, after the peer gave its lease back: the session drops it
+  if (!block) return std::nullopt;  // its message has ended, with the lease
   const std::size_t begin = block->offset_of(block->bytes());
   if (entry.offset < begin || !lies_in(entry.offset - begin, entry.bytes, block->bytes().size())) return std::nullopt;
   // As memory of the peer: its bytes did not travel, so neither side counts them.

@@ -122,8 +122,10 @@ class SharedLink final : public Link, private LinkSink {
   [[nodiscard]] std::string offer_text(const std::string& uuid) const;
   void consider_offer(Other& from, const detail::SharedControl& offer);
   void obey_about_gpus(Other& from, const detail::SharedControl& control);
-  /// Null if the block cannot be opened. REQUIRES: `from.mutex` is held.
-  [[nodiscard]] std::shared_ptr<const GpuLease> gpu_lease(Other& from, int gpu, const detail::SharedEntry& entry);
+  /// The lease has no bytes if the block is not open, and `opens` is false or it cannot be opened. REQUIRES:
+  /// `from.mutex` is held; `from.page`.
+  [[nodiscard]] std::shared_ptr<const GpuLease> gpu_lease(Other& from, int gpu, const detail::SharedEntry& entry,
+                                                          bool opens);
   [[nodiscard]] std::optional<Frame> gpu_frame(Other& from, const detail::SharedEntry& entry);
   void tell_of_ended_blocks(const std::vector<SharedOther>& others);
   std::span<const std::byte> copied(const Frame& frame, std::span<std::byte> to);

@@ -88,39 +88,43 @@ void SharedLink::share_on_gpu(Other& to, Frame& frame) {
 
 // --- receiving -------------------------------------------------------------------------------------------------------
 
-std::shared_ptr<const SharedLink::GpuLease> SharedLink::gpu_lease(Other& from, int gpu, const SharedEntry& entry) {
+std::shared_ptr<const SharedLink::GpuLease> SharedLink::gpu_lease(Other& from, int gpu, const SharedEntry& entry,
+                                                                  bool opens) {
   auto block = from.gpus.open.find(entry.segment);
-  if (block == from.gpus.open.end() && from.gpus.open.size() < detail::kLeasesMax) {
+  if (opens && block == from.gpus.open.end() && from.gpus.open.size() < detail::kLeasesMax) {
     if (auto opened = options_.gpus->open(gpu, entry.handle))
       block = from.gpus.open.emplace(entry.segment, *std::move(opened)).first;
   }
-  if (block == from.gpus.open.end()) return nullptr;
-  return std::make_shared<const GpuLease>(options_.gpus, gpu, block->second, entry.lease, from.page);
+  GpuMemory::Opened opened = block == from.gpus.open.end() ? GpuMemory::Opened{} : block->second;
+  return std::make_shared<const GpuLease>(options_.gpus, gpu, std::move(opened), entry.lease, from.page);
 }
 
 std::optional<Frame> SharedLink::gpu_frame(Other& from, const SharedEntry& entry) {
   if (entry.lease.slot >= detail::kLeasesMax) return std::nullopt;
-  std::shared_ptr<const GpuLease> former;  // both are destroyed without the lock: they may wait
-  std::shared_ptr<const GpuLease> lease;
+  bool again = false;
+  std::shared_ptr<const GpuLease> lease;  // destroyed without the lock: it may wait
   {
     const std::lock_guard lock(from.mutex);
     const auto gpu = from.gpus.gpus.find(entry.gpu);
     if (!from.page || gpu == from.gpus.gpus.end()) return std::nullopt;
-    auto& held = from.gpus.leases[entry.lease.slot];
-    former = held.lock();
-    if (former && former->id() == entry.lease) {
-      lease = former;
-    } else {
-      // The packet has come again, after its lease was given back: the session drops it.
-      if (from.page->was_given_back(entry.lease)) return Frame{};
-      held = lease = gpu_lease(from, gpu->second, entry);
+    OtherGpus::Held& held = from.gpus.leases[entry.lease.slot];
+    // Its message has ended: the slot has another one.
+    if (held.id.generation > entry.lease.generation) return std::nullopt;
+    const bool is_last = held.id == entry.lease;
+    if (is_last) lease = held.lease.lock();
+    if (!lease) {
+      // The packet was dropped before its session took it, or it comes again: only the session knows.
+      again = from.page->was_given_back(entry.lease);
+      if (is_last && !again) return std::nullopt;  // another thread is giving it back
+      // Its block was opened when it came first, if it could be. By now the block may have ended.
+      lease = gpu_lease(from, gpu->second, entry, !again);
+      if (!from.page->hold(entry.lease)) return std::nullopt;
+      held = {.id = entry.lease, .lease = lease};
     }
   }
-  if (!lease) {  // this message fails; later ones come by way of the CPU
-    inner_->send(
-        from.peer.name, LinkLane::express,
-        {detail::encode(SharedControl{.kind = SharedControl::Kind::gpu_refused, .number = entry.gpu, .inbox = {}})});
-    return Frame{};
+  if (lease->bytes().empty()) {  // this message fails; later ones come by way of the CPU
+    if (!again) say(from, {.kind = SharedControl::Kind::gpu_refused, .number = entry.gpu, .inbox = {}});
+    return Frame{{}, std::move(lease), FrameMemory::missing};
   }
   if (!lies_in(entry.offset, entry.bytes, lease->bytes().size())) return std::nullopt;
   return Frame{lease->bytes().subspan(entry.offset, entry.bytes), lease, FrameMemory::foreign, nullptr,

@@ -61,6 +61,9 @@ void SharedLink::abandon(Other& peer) {
   peer.process.close();
   peer.introduced.clear();
   peer.page = nullptr;
+  peer.slots.clear();  // a new page begins with other generations
+  peer.by_address.clear();
+  peer.gpus.leases.clear();
   peer.doorbell.reset();
   peer.ring.close();
 }

@@ -25,8 +25,9 @@ inline bool lies_in(std::uint64_t offset, std::uint64_t bytes, std::size_t size)
   return bytes > 0 && offset <= size && bytes <= size - offset;
 }
 
-/// A lease of a peer's GPU block that this process holds, and the block. The destructor waits for what this process has
-/// requested of the GPU, which may still read the block, and gives the lease back.
+/// A lease of a peer's GPU block that this process holds, and the block, of no bytes if it could not be opened. The
+/// destructor waits for what this process has requested of the GPU, which may still read the block, and gives the lease
+/// back.
 class SharedLink::GpuLease {
  public:
   GpuLease(std::shared_ptr<const detail::GpuMemory> gpus, int gpu, detail::GpuMemory::Opened block, detail::LeaseId id,
@@ -57,7 +58,12 @@ struct SharedLink::OtherGpus {
   // The peer's memory here.
   std::map<std::uint32_t, int> gpus;  ///< numbers at the peer and here
   std::map<std::uint32_t, detail::GpuMemory::Opened> open;
-  std::unordered_map<std::uint32_t, std::weak_ptr<const GpuLease>> leases;  ///< by slot
+  /// A lease of the peer's block that this process holds, or held last in that slot.
+  struct Held {
+    detail::LeaseId id;
+    std::weak_ptr<const GpuLease> lease;
+  };
+  std::unordered_map<std::uint32_t, Held> leases;  ///< by slot
 };
 
 /// One life of a peer, with the memory of both directions.
@@ -66,8 +72,9 @@ struct SharedLink::Other {
 
   /// A lease of the peer's memory that this process holds, or held last in that slot.
   struct Held {
+    detail::LeaseId id;
     std::weak_ptr<const detail::Lease> lease;
-    std::span<const std::byte> bytes;
+    std::span<const std::byte> bytes;  ///< which are sent back as a place; empty: none
   };
 
   /// Returns a segment of the peer; null: it could not be mapped; nullopt: it has not come. Takes `mutex`.
@@ -86,14 +93,15 @@ struct SharedLink::Other {
     return held.lease.lock();
   }
 
+  /// `bytes`: as Held's. REQUIRES: mutex is held.
   void hold(const std::shared_ptr<const detail::Lease>& lease, std::span<const std::byte> bytes) {
     Held& held = slots[lease->id().slot];
     if (const auto old = by_address.find(held.bytes.data());
         old != by_address.end() && old->second == lease->id().slot) {
       by_address.erase(old);
     }
-    held = {.lease = lease, .bytes = bytes};
-    by_address[bytes.data()] = lease->id().slot;
+    held = {.id = lease->id(), .lease = lease, .bytes = bytes};
+    if (!bytes.empty()) by_address[bytes.data()] = lease->id().slot;
   }
 
   const Peer peer;
@@ -121,12 +129,12 @@ struct SharedLink::Other {
   detail::OutRing ring;  ///< thread-safe
 };
 
-/// The owner of a frame that was shared: its memory, and its lease until the peer was told of it.
+/// The owner of a frame that was shared, as long as its message may be sent: its memory, and its lease.
 struct SharedLink::Sent {
   Sent(detail::SharedEntry e, std::shared_ptr<const void> m, std::shared_ptr<detail::LeaseTable> l)
       : entry(e), memory(std::move(m)), leases(std::move(l)) {}
   ~Sent() {
-    if (leases) leases->cancel(entry.lease);
+    if (leases) leases->message_ended(entry.lease);
   }
   Sent(const Sent&) = delete;
   Sent& operator=(const Sent&) = delete;

@@ -27,9 +27,14 @@ struct Page {
   std::shared_ptr<const LeasePage> page =
       LeasePage::map(detail::FileDescriptor(::fcntl(table->descriptor(), F_DUPFD_CLOEXEC, 0))).value();
 
-  LeaseId told(std::shared_ptr<Block> block) const {
+  LeaseId in_message(std::shared_ptr<Block> block) const {
     const LeaseId lease = table->open(std::move(block)).value();
     table->told(lease);
+    return lease;
+  }
+  LeaseId told(std::shared_ptr<Block> block) const {
+    const LeaseId lease = in_message(std::move(block));
+    table->message_ended(lease);
     return lease;
   }
   [[nodiscard]] bool is_idle() const { return pool->counts().idle_bytes == pool->counts().bytes; }
@@ -62,15 +67,15 @@ BOOST_AUTO_TEST_CASE(two_leases_of_one_block_are_given_back_one_by_one) {
   BOOST_TEST(both.is_idle());
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_that_the_peer_was_not_told_of_is_cancelled_one_that_it_was_told_of_is_not) {
+BOOST_AUTO_TEST_CASE(a_lease_that_the_peer_was_not_told_of_ends_with_its_message_one_that_it_was_told_of_does_not) {
   const Page both;
   const LeaseId untold = both.table->open(both.pool->take(100'000)).value();
-  both.table->cancel(untold);
+  both.table->message_ended(untold);
   BOOST_TEST(both.is_idle());
   const LeaseId told = both.told(both.pool->take(100'000));
   BOOST_TEST((told.slot == untold.slot && told.generation > untold.generation));
-  both.table->cancel(told);
-  both.table->cancel(untold);
+  both.table->message_ended(told);
+  both.table->message_ended(untold);
   BOOST_TEST(!both.is_idle());
 }
 
@@ -91,6 +96,37 @@ BOOST_AUTO_TEST_CASE(a_late_word_of_an_earlier_lease_ends_nothing) {
   BOOST_TEST(both.page->was_given_back(first));
   both.table->collect();
   BOOST_TEST(both.is_idle());
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_that_was_given_back_is_held_again_when_its_message_comes_again) {
+  const Page both;
+  const LeaseId lease = both.in_message(both.pool->take(100'000));
+  both.page->give_back(lease);
+  both.table->collect();
+  BOOST_TEST(both.table->find(lease) != nullptr);
+  BOOST_TEST(both.page->hold(lease));
+  BOOST_TEST(!both.page->was_given_back(lease));
+  both.table->message_ended(lease);
+  both.table->collect();
+  BOOST_TEST(!both.is_idle());
+  both.page->give_back(lease);
+  both.table->collect();
+  BOOST_TEST(both.is_idle());
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_is_not_held_again_once_a_later_one_of_its_slot_was_given_back) {
+  const Page both;
+  const LeaseId first = both.told(both.pool->take(100'000));
+  both.page->give_back(first);
+  both.table->collect();
+  const LeaseId second = both.told(both.pool->take(100'000));
+  BOOST_TEST_REQUIRE(second.slot == first.slot);
+  BOOST_TEST(both.page->hold(first));  // it cannot know: that harms nobody
+  both.page->give_back(first);
+  both.page->give_back(second);
+  BOOST_TEST(!both.page->hold(first));
+  BOOST_TEST(both.page->was_given_back(second));
+  BOOST_TEST(!both.page->hold({.slot = first.slot, .generation = 0}));
 }
 
 BOOST_AUTO_TEST_CASE(beyond_the_most_leases_there_is_none_until_one_ends) {

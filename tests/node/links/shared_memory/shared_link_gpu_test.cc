@@ -14,6 +14,7 @@
 
 #include "node/links/shared_memory/shared_table.h"
 #include "tests/node/links/shared_memory/fake_gpus.h"
+#include "tests/node/links/shared_memory/nodes_by_hand.h"
 #include "tests/node/links/shared_memory/sharing_nodes.h"
 
 namespace troupe::testing {
@@ -151,11 +152,13 @@ BOOST_AUTO_TEST_CASE(nodes_of_one_process_share_no_gpu_memory) {
   BOOST_TEST((two.shared({random_frame(kMib, two.random)})[0].memory == FrameMemory::own));
 }
 
-BOOST_AUTO_TEST_CASE(a_block_that_cannot_be_opened_is_one_message_without_bytes_and_the_last) {
+BOOST_AUTO_TEST_CASE(a_block_that_cannot_be_opened_is_missing_in_one_message_and_the_last) {
   TwoWithGpus two;
   two.of_b->opens = false;
-  const Frames arrived = two.pass({on_gpu(random_frame(kMib, two.random))});
-  BOOST_TEST(arrived.at(0).bytes.empty());
+  Frames arrived = two.pass({on_gpu(random_frame(kMib, two.random))});
+  BOOST_TEST((arrived.at(0).memory == FrameMemory::missing && arrived[0].bytes.empty()));
+  arrived.clear();
+  two.wait_no_leases();
   two.settle();
   BOOST_TEST((two.shared({random_frame(kMib, two.random)})[0].memory == FrameMemory::own));
 }
@@ -212,9 +215,43 @@ BOOST_AUTO_TEST_CASE(a_packet_that_is_sent_twice_has_one_lease) {
   for (const auto& arrived : two.b.sink.messages()) BOOST_TEST(equal(arrived.frames.at(3), sent));
   two.b.sink.forget_messages();
   BOOST_TEST(two.of_b->finished == 1);
-  two.a.link->send("b", LinkLane::express, packet);  // after its lease was given back
+  two.a.link->send("b", LinkLane::express,
+                   packet);  // after its lease was given back: its session may not have taken it
   two.b.sink.wait_messages(1);
-  BOOST_TEST(two.b.sink.messages()[0].frames.at(3).bytes.empty());
+  BOOST_TEST(equal(two.b.sink.messages()[0].frames.at(3), sent));
+  packet.clear();
+  message.clear();
+  Frames none;
+  two.a.link->share("b", none);
+  BOOST_TEST(use_of(two.a).leases == 1U);
+  two.b.sink.forget_messages();
+  two.wait_no_leases();
+}
+
+BOOST_AUTO_TEST_CASE(a_packet_that_comes_after_its_block_has_ended_opens_nothing_and_refuses_no_gpu) {
+  const auto host = std::make_shared<FakeHost>();
+  TwoByHand two(with_gpus(std::make_shared<FakeGpus>(host, "a")), with_gpus(std::make_shared<FakeGpus>(host, "b")));
+  const auto shared = [&] {
+    Frames message{frame_of("header"), frame_of("body"), on_gpu(random_frame(kMib, two.random))};
+    two.a.link->share("b", message);
+    message.insert(message.begin(), frame_of("session"));
+    return message;
+  };
+  static_cast<void>(shared());  // offers the GPU
+  two.settle();
+  const Frames packet = two.packet_of(shared());
+  two.deliver(packet);
+  two.b.sink.last.clear();
+  Frames none;
+  two.a.link->share("b", none);
+  two.a.link->release_unused(std::chrono::steady_clock::now() + 1h, 5s);
+  two.settle();
+  BOOST_TEST(host->live == 0);
+  two.deliver(packet);
+  BOOST_TEST((two.b.sink.last.at(3).memory == FrameMemory::missing));  // the session drops it
+  two.settle();
+  BOOST_TEST(host->opened == 1);
+  BOOST_TEST((shared()[3].memory == FrameMemory::leased));
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_does_not_lie_in_its_block_is_refused) {

@@ -23,7 +23,9 @@
 #include "node/links/shared_memory/segment_inbox.h"
 #include "node/links/shared_memory/shared_table.h"
 #include "tests/node/links/child_node.h"
+#include "tests/node/links/shared_memory/nodes_by_hand.h"
 #include "tests/node/links/shared_memory/sharing_nodes.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe::testing {
 namespace {
@@ -154,40 +156,78 @@ BOOST_AUTO_TEST_CASE(a_killed_process_leaves_its_ring_and_comes_again, *boost::u
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_ring_with_impossible_bytes_ends_the_connection) {
-  using detail::SharedControl;
-  Hostile two;
-  auto inbox = detail::SegmentInbox::open_beside(place_of("hostile-inbox")).value();
-  const detail::InboxToken token = detail::random_inbox_token();
-  const auto control_of_b = [&](SharedControl::Kind kind) {
-    std::optional<SharedControl> found;
+/// A peer that has an inbox of its own, and knows that of b.
+struct Liar : Hostile {
+  detail::SharedControl control_of_b(detail::SharedControl::Kind kind) const {
+    std::optional<detail::SharedControl> found;
     until([&] {
-      for (const auto& message : two.sink.messages()) {
+      for (const auto& message : sink.messages()) {
         const auto control = detail::decode_shared_control(message.frames.front());
         if (control && control->kind == kind) found = control;
       }
       return found.has_value();
     });
     return *found;
-  };
-  const SharedControl hello = control_of_b(SharedControl::Kind::hello);
-  two.say(detail::encode(SharedControl{.token = token, .inbox = inbox.place()}));
+  }
+  void tell(detail::SharedControl::Kind kind, std::uint32_t number = 0) {
+    say(detail::encode(detail::SharedControl{.kind = kind, .number = number, .inbox = ""}));
+  }
+  void say_hello() {
+    say(detail::encode(detail::SharedControl{.token = detail::random_inbox_token(), .inbox = inbox.place()}));
+  }
+  /// Puts memory, or nothing, into b's inbox.
+  void hand_over(detail::HandOver kind, int descriptor, std::size_t bytes = 0, std::uint32_t segment = 0) const {
+    const detail::HandedOver what{
+        .kind = kind, .token = hello.token, .segment = segment, .bytes = bytes, .file = detail::FileDescriptor()};
+    BOOST_REQUIRE(inbox.send(hello.inbox, what, descriptor));
+  }
+  detail::SegmentInbox inbox = detail::SegmentInbox::open_beside(place_of("liars-inbox")).value();
+  detail::SharedControl hello = control_of_b(detail::SharedControl::Kind::hello);
+};
+
+BOOST_AUTO_TEST_CASE(a_ring_with_impossible_bytes_ends_the_connection) {
+  using detail::SharedControl;
+  Liar two;
+  two.say_hello();
   const auto segment = detail::make_segment(detail::kRingSegmentBytes, detail::Writers::all).value();
-  BOOST_REQUIRE(
-      inbox.send(hello.inbox,
-                 {.kind = detail::HandOver::ring, .token = hello.token, .bytes = detail::kRingSegmentBytes, .file = {}},
-                 segment.file.get()));
-  two.say(detail::encode(SharedControl{.kind = SharedControl::Kind::ring_offered, .inbox = ""}));
-  const std::uint32_t bell = control_of_b(SharedControl::Kind::ring_ready).number;
+  two.hand_over(detail::HandOver::ring, segment.file.get(), detail::kRingSegmentBytes);
+  two.tell(SharedControl::Kind::ring_offered);
+  const std::uint32_t bell = two.control_of_b(SharedControl::Kind::ring_ready).number;
   std::optional<detail::Doorbell> doorbell;
-  while (auto handed = inbox.receive()) {
+  while (auto handed = two.inbox.receive()) {
     if (handed->kind == detail::HandOver::doorbell) doorbell.emplace(detail::Doorbell::map(handed->file).value());
   }
   BOOST_TEST_REQUIRE(doorbell.has_value());
-  two.say(detail::encode(SharedControl{.kind = SharedControl::Kind::ring_begins, .number = 1, .inbox = ""}));
+  two.tell(SharedControl::Kind::ring_begins, 1);
   segment.memory->bytes()[0] = std::byte{24};  // a packet of zero bytes
   doorbell->ring(bell);
   two.b.sink.wait_downs(1);
+  BOOST_TEST(use_of(two.b).refused == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_frame_is_in_the_memory_that_its_lease_holds_whatever_segment_a_liar_names) {
+  using detail::SharedControl;
+  using detail::SharedEntry;
+  Liar two;
+  const auto page = detail::make_segment(detail::kLeasePageBytes, detail::Writers::all).value();
+  const auto one = detail::make_segment(4096, detail::Writers::owner).value();
+  const auto other = detail::make_segment(8192, detail::Writers::owner).value();
+  two.hand_over(detail::HandOver::page, page.file.get(), detail::kLeasePageBytes);
+  two.hand_over(detail::HandOver::segment, one.file.get(), 4096, 1);
+  two.hand_over(detail::HandOver::segment, other.file.get(), 8192, 2);
+  SharedEntry entry{
+      .frame = 3, .memory = SharedEntry::Memory::senders, .segment = 1, .lease = {0, 9}, .offset = 0, .bytes = 100};
+  two.say(detail::encode(std::vector{entry}));
+  entry.segment = 2;
+  two.say(detail::encode(std::vector{entry}));
+  entry.offset = 4096;  // beyond the memory that the lease holds
+  two.say(detail::encode(std::vector{entry}));
+  two.tell(SharedControl::Kind::ended, 2);
+  two.link->send("b", LinkLane::express, {frame_of("the last")});
+  two.b.sink.wait_messages(3);
+  const auto arrived = two.b.sink.messages();
+  BOOST_TEST_REQUIRE(text_of(arrived.at(2).frames.at(0)) == "the last");
+  BOOST_TEST(arrived[1].frames.at(3).bytes.data() == arrived[0].frames.at(3).bytes.data());
   BOOST_TEST(use_of(two.b).refused == 1U);
 }
 
@@ -250,6 +290,33 @@ BOOST_AUTO_TEST_CASE(a_segment_for_which_no_descriptor_was_free_is_handed_over_a
   BOOST_TEST(equal(two.b.sink.messages().front().frames.at(3), sent));
 }
 
+// The packet is refused after the lease of its first tensor was opened: that one is held again.
+BOOST_AUTO_TEST_CASE(a_packet_of_which_one_segment_did_not_come_arrives_whole_when_it_comes_again) {
+  std::vector<detail::FileDescriptor> low;
+  do low.push_back(open_null());
+  while (low.back().get() < 16);
+  Two two;
+  static_cast<void>(two.pass({random_frame(kMib, two.random)}));  // b has the segment of the first
+  const Frames sent{random_frame(kMib, two.random), random_frame(4 * kMib, two.random)};
+  Frames message{frame_of("header"), frame_of("body"), sent[0], sent[1]};
+  two.a.link->share("b", message);
+  message.insert(message.begin(), frame_of("session"));
+  {
+    const NoDescriptorsFrom none(low.back().get());
+    two.a.link->send("b", LinkLane::bulk, message);
+    until([&] { return use_of(two.b).refused > 0; });
+  }
+  until([&] {  // as its session does
+    two.a.link->send("b", LinkLane::bulk, message);
+    return !two.b.sink.messages().empty();
+  });
+  const Frames arrived = two.b.sink.messages().front().frames;
+  for (const std::size_t tensor : {0U, 1U}) {
+    BOOST_TEST((arrived.at(3 + tensor).memory == FrameMemory::foreign));
+    BOOST_TEST(equal(arrived[3 + tensor], sent[tensor]));
+  }
+}
+
 /// As long as it lives this process can map little more memory than it has.
 class LittleMemory {
  public:
@@ -287,6 +354,7 @@ BOOST_AUTO_TEST_CASE(a_segment_that_cannot_be_mapped_is_missing_in_its_messages_
     BOOST_TEST(missing.bytes.empty());
   }
   two.b.sink.forget_messages();
+  message.clear();
   until([&] {
     Frames none;
     two.a.link->share("b", none);
@@ -315,6 +383,64 @@ BOOST_AUTO_TEST_CASE(a_packet_for_an_earlier_life_of_a_peer_travels_with_its_byt
   const Frame arrived = again.sink.messages().front().frames.at(3);
   BOOST_TEST((arrived.memory == FrameMemory::own));
   BOOST_TEST(equal(arrived, sent));
+}
+
+BOOST_AUTO_TEST_CASE(a_packet_for_which_there_is_no_memory_is_lost_and_comes_again) {
+  TwoByHand two;
+  const Frame sent = random_frame(kMib, two.random);
+  const Frames message = two.message({sent, sent});
+  std::size_t refused = 0;
+  for (int tries = 0; two.b.sink.last.empty() && tries < 1000; ++tries) {
+    Frames packet = two.packet_of(message);
+    {
+      const RefusedAllocation allocation(refused + 1);
+      two.deliver(std::move(packet));
+      refused += allocation.happened();
+    }
+    two.deliver_to_a();  // asks for the segment, if that was lost with its packet
+  }
+  BOOST_TEST(refused > 3U);
+  BOOST_TEST_REQUIRE(two.b.sink.last.size() == message.size());
+  for (const std::size_t tensor : {3U, 4U}) BOOST_TEST(equal(two.b.sink.last[tensor], sent));
+}
+
+// Its session took it long ago. Held again, it would stand in the way of the lease that has its slot by now.
+BOOST_AUTO_TEST_CASE(a_packet_that_comes_after_a_later_one_with_its_slot_is_refused) {
+  TwoByHand two;
+  Frames message = two.message({random_frame(kMib, two.random)});
+  const Frames early = two.packet_of(message);
+  two.deliver(early);
+  two.b.sink.last.clear();
+  message.clear();
+  const Frame sent = random_frame(kMib, two.random);
+  message = two.message({sent});
+  const Frames later = two.packet_of(message);
+  message.clear();
+  two.deliver(later);
+  const Frame held = two.b.sink.last.at(3);
+  two.deliver(early);
+  BOOST_TEST(two.b.link->shared_memory()->refused == 1U);
+  two.deliver(later);
+  two.b.sink.last.clear();
+  Frames none;
+  two.a.link->share("b", none);
+  BOOST_TEST(two.a.link->shared_memory()->leases == 1U);
+  BOOST_TEST(equal(held, sent));
+}
+
+// One that has lost the connection, and whose peer has not noticed, says hello again: its page is a new one.
+BOOST_AUTO_TEST_CASE(leases_of_two_pages_do_not_stand_in_each_others_way) {
+  TwoByHand two;
+  for (int i = 0; i < 8; ++i) {  // generations of pages begin at random
+    const Frame sent = random_frame(kMib, two.random);
+    two.deliver(two.packet_of(two.message({sent})));
+    BOOST_TEST_REQUIRE(two.b.sink.last.size() == 4U);
+    BOOST_TEST(equal(two.b.sink.last[3], sent));
+    two.b.sink.last.clear();
+    two.a.inner->sink->on_link_down("b", two.life, Error{});
+    two.a.inner->sink->on_link_up({.name = "b", .incarnation = two.life});
+    two.settle();
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
