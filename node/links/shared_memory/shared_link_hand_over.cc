@@ -150,21 +150,20 @@ void SharedLink::make_offer(Other& to, const SharedControl& hello) {
     const std::lock_guard lock(mutex_);
     abandon(to);
   }
+  std::shared_ptr<LeaseTable> leases;
+  if (options_.shares) {
+    if (auto made = LeaseTable::make()) leases = std::move(made).value();
+  }
   {
     const std::lock_guard lock(to.mutex);
     to.inbox = hello.inbox;
     to.its_token = hello.token;
+    to.leases = leases;
   }
   if (again) say_hello(to);
-  if (!options_.shares) return;
-  const auto leases = LeaseTable::make();
-  if (!leases) return;  // no memory: frames travel
-  {
-    const std::lock_guard lock(to.mutex);
-    to.leases = leases.value();
-  }
+  if (!leases) return;  // this node does not share, or has no memory: frames travel
   const HandedOver page{.kind = HandOver::page, .token = hello.token, .bytes = detail::kLeasePageBytes, .file = {}};
-  if (!inbox_.send(hello.inbox, page, leases.value()->descriptor())) return;
+  if (!inbox_.send(hello.inbox, page, leases->descriptor())) return;
   inner_->send(to.peer.name, LinkLane::express,
                {detail::encode(SharedControl{.kind = SharedControl::Kind::offered, .inbox = {}})});
 }
@@ -250,8 +249,9 @@ void SharedLink::take_inbox() {
         }
         break;
       case HandOver::ready:
-        // Without a descriptor of its process nothing would tell when its memory is free after a crash.
-        if (!from.process.is_open() && what->sender > 0)
+        // Without a descriptor of its process nothing would tell when its memory is free after a crash. One that has
+        // said no hello, or was offered no leases, is not ready, whatever it says.
+        if (from.leases && !from.process.is_open() && what->sender > 0)
           from.process = detail::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, what->sender, 0)));
         break;
     }

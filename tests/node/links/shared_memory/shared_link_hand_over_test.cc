@@ -231,6 +231,14 @@ BOOST_AUTO_TEST_CASE(a_frame_is_in_the_memory_that_its_lease_holds_whatever_segm
   BOOST_TEST(use_of(two.b).refused == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_peer_that_was_offered_no_leases_is_not_ready) {
+  Liar two;  // it says no hello
+  two.hand_over(detail::HandOver::ready, -1);
+  two.tell(detail::SharedControl::Kind::ready);
+  two.check_refused(0);
+  BOOST_TEST(use_of(two.b).peers == 0U);
+}
+
 detail::FileDescriptor open_null() { return detail::FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
 /// No descriptor of this number or above can be opened as long as it lives; those that are open can be polled.
