@@ -30,6 +30,11 @@ class CudaMemory final : public GpuMemory {
     cuda::synchronize(gpu);
   }
 
+  void copy_to_cpu(int gpu, std::byte* to, std::span<const std::byte> from) const override {
+    cuda::copy(to, Device::cpu(), from.data(), Device::cuda(static_cast<std::int16_t>(gpu)), from.size());
+    cuda::synchronize(gpu);
+  }
+
   void finish(int gpu) const override { cuda::synchronize(gpu); }
 };
 

@@ -47,6 +47,9 @@ class GpuMemory {
 
   /// Waits until all work that this process has requested of GPU `gpu` is done. Throws DeviceError.
   virtual void finish(int gpu) const = 0;
+
+  /// Copies from GPU `gpu` to the CPU, and waits for the copy. Throws DeviceError.
+  virtual void copy_to_cpu(int gpu, std::byte* to, std::span<const std::byte> from) const = 0;
 };
 
 /// The GPUs of this process.

@@ -114,6 +114,8 @@ class Lease {
   Lease& operator=(const Lease&) = delete;
 
   [[nodiscard]] LeaseId id() const noexcept { return id_; }
+  /// Tells one life of a peer from another.
+  [[nodiscard]] const LeasePage* page() const noexcept { return page_.get(); }
   [[nodiscard]] const std::shared_ptr<const Mapping>& segment() const noexcept { return segment_; }
 
  private:

@@ -224,10 +224,12 @@ bool SharedLink::hand_over_locked(const Other& to, std::uint32_t segment) {
 }
 
 bool SharedLink::is_leased_to(const SharedOther& to, const Sent& sent) {
-  if (!sent.leases || sent.entry.memory != SharedEntry::Memory::senders) return true;
   if (!to) return false;
   const std::lock_guard lock(to->mutex);
+  if (sent.entry.memory == SharedEntry::Memory::receivers)
+    return static_cast<const Lease*>(sent.memory.get())->page() == to->page.get();
   if (to->leases != sent.leases) return false;
+  if (sent.entry.memory == SharedEntry::Memory::gpu) return true;
   const std::uint32_t segment = sent.entry.segment;
   if (!to->introduced.contains(segment) && hand_over_locked(*to, segment)) to->introduced.insert(segment);
   return true;
@@ -259,7 +261,7 @@ void SharedLink::send(const NodeName& to, LinkLane lane, Frames packet) {
     if (!is_leased(packet[i])) continue;
     const auto& sent = *static_cast<const Sent*>(packet[i].owner.get());
     if (!is_leased_to(other, sent)) {  // packed for an earlier life: the bytes travel
-      packet[i].memory = FrameMemory::own;
+      if (!leave_lease(packet[i])) return;
       continue;
     }
     if (sent.leases) sent.leases->told(sent.entry.lease);

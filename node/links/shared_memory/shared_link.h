@@ -140,6 +140,9 @@ class SharedLink final : public Link, private LinkSink {
   /// Returns whether the memory of `sent` was leased to this life of a peer, null: to none. Hands its segment over
   /// again if that did not come.
   [[nodiscard]] bool is_leased_to(const SharedOther& to, const Sent& sent);
+  /// Makes a leased frame one whose bytes travel. Returns false if there is no memory for those of a GPU, or it does
+  /// not give them: then the packet counts as lost.
+  [[nodiscard]] bool leave_lease(Frame& frame) const;
   /// Makes `frame` a leased one of `bytes`, a part of `block`; returns false, and changes nothing, if it cannot.
   bool lease(Other& to, Frame& frame, const std::shared_ptr<detail::Block>& block, std::span<const std::byte> bytes);
   /// Ends the leases that peers have given back; tells peers which segments have ended. Of others than `to` seldom.

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <limits>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -84,6 +85,24 @@ void SharedLink::share_on_gpu(Other& to, Frame& frame) {
   frame = {memory->bytes().first(size), std::make_shared<const Sent>(entry, block, to.leases), FrameMemory::leased,
            nullptr, frame.device};
   frames_shared_.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool SharedLink::leave_lease(Frame& frame) const {
+  if (frame.device == Device::cpu()) {
+    frame.memory = FrameMemory::own;
+    return true;
+  }
+  try {
+    Storage copy = Storage::allocate(frame.bytes.size());
+    options_.gpus->copy_to_cpu(frame.device.index, copy.mutable_data(), frame.bytes);
+    const FrozenBytes bytes = copy.freeze();
+    frame = {bytes.bytes(), bytes.owner()};
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  } catch (const DeviceError&) {
+    return false;
+  }
 }
 
 // --- receiving -------------------------------------------------------------------------------------------------------

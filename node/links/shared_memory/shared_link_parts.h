@@ -139,9 +139,9 @@ struct SharedLink::Sent {
   Sent(const Sent&) = delete;
   Sent& operator=(const Sent&) = delete;
 
-  const detail::SharedEntry entry;  ///< without the position
-  const std::shared_ptr<const void> memory;
-  const std::shared_ptr<detail::LeaseTable> leases;  ///< null: the memory is the receiver's own
+  const detail::SharedEntry entry;                   ///< without the position
+  const std::shared_ptr<const void> memory;          ///< for `receivers` the detail::Lease
+  const std::shared_ptr<detail::LeaseTable> leases;  ///< null for `receivers`
 };
 
 /// The copy of a tensor's bytes in a block. It stays with the tensor until the bytes are written, and serves later

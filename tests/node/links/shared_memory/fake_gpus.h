@@ -87,6 +87,7 @@ class FakeGpus final : public detail::GpuMemory {
   }
 
   void copy(int /*gpu*/, std::byte* to, std::span<const std::byte> from) const override { std::ranges::copy(from, to); }
+  void copy_to_cpu(int gpu, std::byte* to, std::span<const std::byte> from) const override { copy(gpu, to, from); }
   void finish(int /*gpu*/) const override { ++const_cast<FakeGpus*>(this)->finished; }
 
  private:

@@ -228,6 +228,24 @@ BOOST_AUTO_TEST_CASE(a_packet_that_is_sent_twice_has_one_lease) {
   two.wait_no_leases();
 }
 
+BOOST_AUTO_TEST_CASE(a_packet_for_an_earlier_life_of_a_peer_travels_from_the_gpu) {
+  TwoWithGpus two;
+  const Frame sent = random_frame(kMib, two.random);
+  const Frames tensors = two.shared({sent});
+  BOOST_TEST((tensors[0].memory == FrameMemory::leased));
+  two.b.link->stop();
+  until([&] { return use_of(two.a).peers == 0U; });
+  SharingNode again("b", 3, two.secret, with_gpus(two.of_b));
+  two.a.link->connect(again.link->address());
+  again.sink.wait_ups(1);
+  two.a.sink.wait_ups(2);
+  two.a.link->send("b", LinkLane::bulk, {frame_of("session"), frame_of("header"), frame_of("body"), tensors[0]});
+  again.sink.wait_messages(1);
+  const Frame arrived = again.sink.messages().front().frames.at(3);
+  BOOST_TEST((arrived.memory == FrameMemory::own && arrived.device == Device::cpu()));
+  BOOST_TEST(equal(arrived, sent));
+}
+
 BOOST_AUTO_TEST_CASE(a_packet_that_comes_after_its_block_has_ended_opens_nothing_and_refuses_no_gpu) {
   const auto host = std::make_shared<FakeHost>();
   TwoByHand two(with_gpus(std::make_shared<FakeGpus>(host, "a")), with_gpus(std::make_shared<FakeGpus>(host, "b")));

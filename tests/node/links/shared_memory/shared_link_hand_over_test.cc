@@ -393,6 +393,27 @@ BOOST_AUTO_TEST_CASE(a_packet_for_an_earlier_life_of_a_peer_travels_with_its_byt
   BOOST_TEST(equal(arrived, sent));
 }
 
+BOOST_AUTO_TEST_CASE(a_tensor_that_would_return_to_an_earlier_life_of_a_peer_travels_with_its_bytes) {
+  Two two;
+  const Frame sent = random_frame(kMib, two.random);
+  const Frames at_b = two.pass({sent});
+  Frames message{frame_of("header"), frame_of("body"), at_b[0]};
+  two.b.link->share("a", message);
+  message.insert(message.begin(), frame_of("session"));
+  BOOST_TEST((message[3].memory == FrameMemory::leased));
+  two.a.link->stop();
+  until([&] { return use_of(two.b).peers == 0U; });
+  SharingNode again("a", 3, two.secret);
+  two.b.link->connect(again.link->address());
+  again.sink.wait_ups(1);
+  two.b.sink.wait_ups(2);
+  two.b.link->send("a", LinkLane::bulk, std::move(message));
+  again.sink.wait_messages(1);
+  const Frame arrived = again.sink.messages().front().frames.at(3);
+  BOOST_TEST((arrived.memory == FrameMemory::own));
+  BOOST_TEST(equal(arrived, sent));
+}
+
 BOOST_AUTO_TEST_CASE(a_packet_for_which_there_is_no_memory_is_lost_and_comes_again) {
   TwoByHand two;
   const Frame sent = random_frame(kMib, two.random);
