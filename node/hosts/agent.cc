@@ -31,6 +31,7 @@
 #include "node/hosts/host_address.h"
 #include "node/hosts/host_programs.h"
 #include "node/hosts/pipe_writer.h"
+#include "node/keys/dump_guard.h"
 #include "node/keys/key_ring.h"
 #include "node/launch/child_process.h"
 #include "node/launch/local_nodes.h"
@@ -269,6 +270,9 @@ class Agent {
     lease_ = order.lease;
     cluster_id_ = std::move(order.cluster_id);
     network_ = std::move(order.network);
+    // Keys of all nodes here will come, and none of them may look at the others'. Debuggers may: then there is no
+    // lease.
+    if (network_ == "keys" && lease_.count() > 0) forbid_attaching();
     if (order.seed) reserve(*order.seed);
     try {
       programs_.look_for(std::move(order.programs));

@@ -84,6 +84,7 @@ void RemoteHost::start(std::string_view seed, std::span<const std::byte> secret,
     send(AgentFrameKind::keys, body);
     explicit_bzero(body.data(), body.size());
   }
+  options_.plan.keys.clear();  // only the nodes need them from now on
   send(AgentFrameKind::start, json_of(order));
 }
 

@@ -63,7 +63,7 @@ class RemoteHost : public HostRun {
   /// Returns the first node's address, "tcp://HOST:PORT", if it is on this host. REQUIRES: prepared.
   [[nodiscard]] const std::string& seed() const { return seed_; }
 
-  /// Starts the nodes. REQUIRES: prepared.
+  /// Starts the nodes, and forgets their keys. REQUIRES: prepared.
   void start(std::string_view seed, std::span<const std::byte> secret, Time now);
 
   /// Sends an order of `troupe doctor`. REQUIRES: welcomed.

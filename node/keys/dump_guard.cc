@@ -11,7 +11,9 @@ void forbid_dumps() {
     limit.rlim_cur = 0;
     (void)::setrlimit(RLIMIT_CORE, &limit);
   }
-  (void)::prctl(PR_SET_DUMPABLE, 0);
+  forbid_attaching();
 }
+
+void forbid_attaching() { (void)::prctl(PR_SET_DUMPABLE, 0); }
 
 }  // namespace troupe

@@ -8,4 +8,8 @@ namespace troupe {
 /// 0; a program that wants them all the same may raise it again, and set PR_SET_DUMPABLE. Thread rule: any thread.
 void forbid_dumps();
 
+/// The same without the limit, which programs inherit that this process starts: they can be dumped and read as ever.
+/// Children that it only forks cannot. Thread rule: any thread.
+void forbid_attaching();
+
 }  // namespace troupe

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "node/keys/dump_guard.h"
 #include "node/keys/key_ring.h"
 #include "node/launch/local_addresses.h"
 #include "node/launch/node_variables.h"
@@ -36,7 +37,7 @@ class Planner {
   void plan_here() {
     plan_addresses();
     encrypts_ = network_.encrypts;
-    if (encrypts_) rings_ = make_run_keys(names_);
+    if (encrypts_) draw_keys();
     add_nodes();
     const int threads = math_threads_of(config_.node.math_threads, host_.cores, static_cast<int>(names_.size()));
     const Variables inherited = inherited_variables(host_.variables, threads);
@@ -59,7 +60,7 @@ class Planner {
   void plan_on_hosts() {
     const std::string network = network_of_hosts(config_);
     encrypts_ = network == "keys";
-    if (encrypts_) rings_ = make_run_keys(names_);
+    if (encrypts_) draw_keys();
     add_nodes();
     HostPlanRequest request{config_, plan_.cluster_id, network, names_, {}, rings_};
     std::size_t rank = 0;
@@ -74,6 +75,12 @@ class Planner {
       }
     }
     plan_.hosts = plan_hosts(std::move(request));
+  }
+
+  /// This process has the keys of all nodes from now on: none of them may look into it.
+  void draw_keys() {
+    if (!config_.node.debug) forbid_attaching();
+    rings_ = make_run_keys(names_);
   }
 
   void add_nodes() {

@@ -37,7 +37,8 @@ struct LaunchPlan {
 };
 
 /// Returns the plan for `config`: names, ranks, programs, addresses. Throws ConfigError for what cannot be started:
-/// missing programs or working directories, a port in use.
+/// missing programs or working directories, a port in use. If it draws keys, this process forbids others to attach to
+/// it or to read its memory (keys/dump_guard.h), unless `config` is for debugging.
 [[nodiscard]] LaunchPlan plan_launch(const ClusterConfig& config, const LaunchHost& host);
 
 }  // namespace troupe::detail

@@ -142,7 +142,7 @@ class Launcher {
 
   std::optional<int> start_here(std::span<const std::byte> secret) {
     auto host = std::make_unique<LocalHost>(guard_, events());
-    for (const NodePlan& node : plan_.nodes) {
+    for (NodePlan& node : plan_.nodes) {
       try {
         host->nodes().start(node.child, plan_.nodes_have_key_files ? std::span<const std::byte>() : secret);
       } catch (const SpawnError& error) {
@@ -151,6 +151,7 @@ class Launcher {
         view_.say(Output::err, fmt::format("{} {}", view_.prefix(failed), error.what()), Tone::failure);
         return kCannotStart;
       }
+      node.child.keys.reset();  // only the node needs them from now on
     }
     host_of_.assign(plan_.nodes.size(), 0);
     hosts_.push_back(std::move(host));
@@ -175,6 +176,7 @@ class Launcher {
                                                                    .say = sayer(Tone::plain),
                                                                    .complain = sayer(Tone::failure)},
                                                guard_, events());
+      plan_.hosts[i].keys.clear();  // `host` has them
       remotes.push_back(host.get());
       hosts_.push_back(std::move(host));
     }

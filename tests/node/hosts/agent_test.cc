@@ -21,6 +21,7 @@
 #include "node/keys/key_ring.h"
 #include "node/launch/child_process.h"
 #include "node/launch/process_guard.h"
+#include "tests/support/dumpable_after.h"
 #include "tests/support/temporary_directory.h"
 
 namespace troupe::testing {
@@ -232,6 +233,26 @@ BOOST_AUTO_TEST_CASE(keys_go_to_the_node_that_they_are_of) {
     if (frame->kind == AgentFrameKind::output) printed += frame->body.substr(5);
   }
   BOOST_TEST(printed == body.substr(4));
+}
+
+BOOST_AUTO_TEST_CASE(an_agent_that_gets_keys_cannot_be_read_by_others_of_its_user_unless_it_is_debugged,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S10")) {
+  const auto prepared_for = [](const std::string& network, std::chrono::milliseconds lease) {
+    return dumpable_after([&] {
+      AgentPrepare order = AgentRun::prepare_order();
+      order.network = network;
+      order.lease = lease;
+      Pipe reports = make_pipe();
+      const std::string bytes = encode_frame(AgentFrameKind::prepare, json_of(order));
+      const FileDescriptor orders = pipe_with(std::as_bytes(std::span(bytes)));
+      (void)run_agent({orders.get(), reports.write_end.get(), TROUPE_VERSION, process_variables()});
+    });
+  };
+  constexpr std::chrono::milliseconds kLease{10'000};
+  constexpr std::chrono::milliseconds kDebugged{0};
+  BOOST_TEST(prepared_for("loopback", kLease) == 1);
+  BOOST_TEST(prepared_for("keys", kLease) == 0);
+  BOOST_TEST(prepared_for("keys", kDebugged) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(it_ends_with_its_nodes_when_it_is_asked_to) {

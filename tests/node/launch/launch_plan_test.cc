@@ -14,6 +14,7 @@
 #include "node/launch/node_variables.h"
 #include "node/launch/reserved_port.h"
 #include "node/links/tcp_place.h"
+#include "tests/support/dumpable_after.h"
 
 using namespace troupe;
 using namespace troupe::detail;
@@ -148,6 +149,27 @@ BOOST_AUTO_TEST_CASE(nodes_that_other_machines_reach_have_keys_by_themselves) {
   const LaunchPlan plan = plan_launch(config, {.variables = {}, .cores = 1});
   BOOST_CHECK(plan.nodes.front().child.keys);
   BOOST_TEST(plan.nodes.front().child.environment.at("TROUPE__CLUSTER__NETWORK") == "keys");
+}
+
+// A node that is taken over is a child of the launcher, which has the keys of all.
+BOOST_AUTO_TEST_CASE(a_process_that_draws_keys_cannot_be_read_by_others_of_its_user_unless_it_is_debugged,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S10")) {
+  ClusterConfig config = two_nodes();
+  const auto plan = [&config] { (void)plan_launch(config, {.variables = {}, .cores = 1}); };
+  BOOST_TEST(testing::dumpable_after(plan) == 1);
+  config.node.network = "keys";
+  BOOST_TEST(testing::dumpable_after(plan) == 0);
+  config.node.debug = true;
+  BOOST_TEST(testing::dumpable_after(plan) == 1);
+
+  config.node.debug = false;
+  for (const char* name : {"a", "b"}) {
+    HostConfig host;
+    host.name = name;
+    host.agent = {"/proc/self/exe", "agent"};
+    config.hosts.push_back(host);
+  }
+  BOOST_TEST(testing::dumpable_after(plan) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(cores_are_shared_and_what_the_user_set_for_maths_stays) {
