@@ -31,8 +31,8 @@
 #include "node/engines/node_command.h"
 #include "node/hosts/agent.h"
 #include "node/keys/keys_command.h"
+#include "node/launch/audit_place.h"
 #include "node/launch/launcher.h"
-#include "node/launch/local_addresses.h"
 #include "node/visible_text.h"
 
 namespace {
@@ -275,11 +275,20 @@ of; else 0.
 /// Nodes with keys keep their audit logs where what they print goes, if that is on this machine and no other place is
 /// set.
 void place_audit_logs(troupe::ClusterConfig& cluster, const Arguments& arguments) {
-  const bool all_here = cluster.hosts.empty() || !arguments.host.empty();
-  if (arguments.log_dir.empty() || !cluster.node.audit_log.empty() || !all_here) return;
-  std::vector<std::string> ignored;
-  if (arguments.key_files.keys.empty() && !troupe::detail::network_here(cluster, ignored).encrypts) return;
-  cluster.node.audit_log = std::filesystem::absolute(arguments.log_dir).string();
+  using troupe::detail::AuditPlace;
+  using troupe::detail::StartOf;
+  if (arguments.log_dir.empty()) return;
+  switch (audit_place(cluster, arguments.host.empty() ? StartOf::cluster : StartOf::host_part)) {
+    case AuditPlace::as_configured: return;
+    case AuditPlace::beside_output:
+      cluster.node.audit_log = std::filesystem::absolute(arguments.log_dir).string();
+      return;
+    case AuditPlace::on_other_hosts:
+      fmt::print(stderr,
+                 "[troupe] --log-dir {}: no audit logs, since not all hosts are this machine: node.audit_log names a "
+                 "directory for them on each host\n",
+                 arguments.log_dir);
+  }
 }
 
 int run_keys(Arguments& arguments, const troupe::Variables& variables) {
@@ -329,7 +338,7 @@ int run(int argc, char** argv) {
   add_file(*up, arguments);
   up->add_option("--log-dir", arguments.log_dir,
                  "also write what each node prints to DIR/<node>.log, in the place of a former run's; with keys, "
-                 "DIR/<node>.audit")
+                 "DIR/<node>.audit, if all hosts are this machine (else see node.audit_log)")
       ->type_name("DIR");
   up->add_option("--host", arguments.host, "start only the nodes of this [[host]], which is this machine")
       ->type_name("NAME");

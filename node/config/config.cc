@@ -204,7 +204,7 @@ class Builder {
       }
     } else if (is_local) {
       if (!text("ssh").empty()) problem(values->at("ssh").origin, "host.ssh: host.local says that it needs none");
-      host.agent = {"/proc/self/exe", "agent"};
+      host.agent = {std::string(kThisProgram), "agent"};
     } else {
       const std::string to = text("ssh").empty() ? host.name : text("ssh");
       host.reached_as = to.substr(to.find('@') + 1);

@@ -8,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "node/config/settings.h"
@@ -45,6 +46,9 @@ struct RoleConfig {
   Origin calls_origin;
 };
 
+/// This program, for one that it starts.
+inline constexpr std::string_view kThisProgram = "/proc/self/exe";
+
 /// One [[host]]: a machine on which processes are started.
 struct HostConfig {
   std::string name;
@@ -56,6 +60,9 @@ struct HostConfig {
   std::filesystem::path working_dir;  ///< replaces the file's directory there; empty = the same path
   StringTable env;                    ///< added to the environment of its processes
   Origin name_origin;
+
+  /// Returns whether it is certain to be this machine.
+  [[nodiscard]] bool is_here() const { return !agent.empty() && agent.front() == kThisProgram; }
 };
 
 /// One line of `troupe config show`.
