@@ -98,6 +98,7 @@ class Reader {
       }
     }
     result_.settings = node_settings(values);
+    first_port_ = static_cast<int>(std::get<std::int64_t>(values.at("cluster.port")));
   }
 
   void read_troupe() {
@@ -148,7 +149,7 @@ class Reader {
       throw EnvironmentError(
           fmt::format("MASTER_ADDR=\"{}\": another machine, or a name for one: {}", host, kTrustHint));
     }
-    const TcpPlace seed{host, fmt::format("{}", port)};
+    const TcpPlace seed{host, fmt::format("{}", port_beside_torchrun(port))};
     result_.seed_address = seed.text();
     const std::string& own = result_.settings.address;
     if (!own.empty()) {
@@ -168,6 +169,18 @@ class Reader {
     }
     read_secret_source();
     read_call_grants();
+  }
+
+  /// Returns the port of rank 0: MASTER_PORT, unless cluster.port is another. Torchrun's agent listens at MASTER_PORT
+  /// itself if it says so.
+  int port_beside_torchrun(int master_port) const {
+    constexpr const char* kAgentListens = "TORCHELASTIC_USE_AGENT_STORE";
+    const int port = first_port_ == 0 ? master_port : first_port_;
+    if (port != master_port || optional(kAgentListens).value_or("") != "True") return port;
+    throw EnvironmentError(fmt::format(
+        "{}=True: torchrun itself listens at MASTER_PORT={}: set {} to another port, the same for all nodes, "
+        "at which rank 0 listens",
+        kAgentListens, master_port, variable_name("cluster", "port")));
   }
 
   void read_call_grants() {
@@ -225,6 +238,7 @@ class Reader {
 
   const Variables& variables_;
   NodeEnvironment result_;
+  int first_port_ = 0;      ///< cluster.port: of rank 0; 0: not given
   int processes_here_ = 0;  ///< of the cluster on this host, as far as is told; 0: all of them
 };
 

@@ -145,6 +145,23 @@ BOOST_AUTO_TEST_CASE(torchrun_variables_place_a_node_by_rank) {
   BOOST_TEST(first.bind_address == "tcp://127.0.0.1:29500");
 }
 
+// Torchrun's static rendezvous, its default: the agent of the first host has a store there.
+BOOST_AUTO_TEST_CASE(rank_0_does_not_listen_where_torchrun_does) {
+  const Variables occupied = with(kTorchrun, "TORCHELASTIC_USE_AGENT_STORE", "True");
+  const std::string hint =
+      "TORCHELASTIC_USE_AGENT_STORE=True: torchrun itself listens at MASTER_PORT=29500: set TROUPE__CLUSTER__PORT to "
+      "another port, the same for all nodes, at which rank 0 listens";
+  BOOST_TEST(error(occupied) == hint);
+  BOOST_TEST(error(with(occupied, "TROUPE__CLUSTER__PORT", "29500")) == hint);
+  for (const Variables& variables : {occupied, kTorchrun}) {
+    const Variables moved = with(variables, "TROUPE__CLUSTER__PORT", "29600");
+    BOOST_TEST(read_environment(moved).seed_address == "tcp://127.0.0.1:29600");
+    BOOST_TEST(read_environment(with(moved, "RANK", "0")).bind_address == "tcp://127.0.0.1:29600");
+  }
+  BOOST_TEST(read_environment(with(kTorchrun, "TORCHELASTIC_USE_AGENT_STORE", "False")).seed_address ==
+             "tcp://127.0.0.1:29500");
+}
+
 BOOST_AUTO_TEST_CASE(math_threads_share_the_cores_unless_told) {
   BOOST_TEST(read_environment(without(kTorchrun, "TROUPE_MATH_THREADS")).math_threads ==
              std::max(1, available_cores() / 2));
