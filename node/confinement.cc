@@ -3,6 +3,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@
 #include <cstdint>
 #include <system_error>
 #include <vector>
+
+#include "node/process_domain.h"
 
 namespace troupe {
 namespace {
@@ -51,18 +54,34 @@ std::vector<sock_filter> filter() {
   return program;
 }
 
+[[noreturn]] void fail_to_confine(int error) {
+  throw std::system_error(error, std::generic_category(), "cannot confine this process");
+}
+
+/// Closes the memory of other processes, which needs no call that the filter could tell from others, to this thread and
+/// to those that it starts.
+void close_other_memory() {
+  const detail::FileDescriptor rules = detail::domain_rules();
+  if (!rules.is_open()) {
+    spdlog::info(
+        "node.confined: this kernel has no Landlock (Linux 5.19 has): /proc/PID/mem of other processes of this user "
+        "stays open");
+  } else if (!detail::enter_domain(rules.get())) {
+    fail_to_confine(errno);
+  }
+}
+
 }  // namespace
 
 void confine_process() {
   std::vector<sock_filter> program = filter();
   const sock_fprog loaded{.len = static_cast<unsigned short>(program.size()), .filter = program.data()};
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
-    throw std::system_error(errno, std::generic_category(), "cannot confine this process");
-  }
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail_to_confine(errno);
+  close_other_memory();
   const long result = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &loaded);
   if (result == 0) return;
   // A positive result is a thread that has a filter of its own.
-  throw std::system_error(result > 0 ? EBUSY : errno, std::generic_category(), "cannot confine this process");
+  fail_to_confine(result > 0 ? EBUSY : errno);
 }
 
 }  // namespace troupe

@@ -97,8 +97,8 @@ struct NodeOptions {
   /// Threads that wait for these look for 200 us before they sleep, while that finds something and this process may use
   /// several processors.
   bool spins = true;
-  /// From join on the whole process, with all its nodes, may start no programs: the kernel kills what tries
-  /// (confinement.h). Cannot be undone.
+  /// From join on the whole process, with all its nodes, may start no programs: the kernel kills what tries. Memory of
+  /// other processes is closed too, but not to threads that run already (confinement.h). Cannot be undone.
   bool confined = false;
   Leaks leaks = Leaks::warn;  ///< references that the program still holds at shutdown
   /// The file to which this node appends a line for each peer that comes, goes or is refused, each call that is denied,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +27,7 @@
 #include "node/launch/filled_pipe.h"
 #include "node/launch/node_variables.h"
 #include "node/launch/role_program.h"
+#include "node/process_domain.h"
 
 namespace troupe {
 namespace {
@@ -71,6 +73,10 @@ int inherited(const FileDescriptor& descriptor) {
   std::vector<std::string> environment = environment_lines(spec.environment);
   if (!spec.working_dir.empty() && chdir(spec.working_dir.c_str()) != 0) {
     throw SpawnError(fmt::format("cannot enter {}: {}", spec.working_dir.string(), strerror(errno)));
+  }
+  const FileDescriptor domain = domain_of(spec.environment);
+  if (domain.is_open() && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !enter_domain(domain.get()))) {
+    throw SpawnError(fmt::format("cannot confine {}: {}", spec.program.string(), strerror(errno)));
   }
   execve(spec.program.c_str(), exec_pointers(arguments).data(), exec_pointers(environment).data());
   throw SpawnError(fmt::format("cannot start {}: {}", spec.program.string(), strerror(errno)));

@@ -16,6 +16,8 @@
 #include <system_error>
 #include <utility>
 
+#include "node/process_domain.h"
+
 namespace troupe::detail {
 namespace {
 
@@ -30,6 +32,7 @@ struct Exec {
   int standard[3];
   int secret;   ///< -1: none
   int keys;     ///< -1: none
+  int domain;   ///< its rules; -1: none
   int failure;  ///< receives errno if the program cannot start
   pid_t launcher;
   bool may_gain_privileges;
@@ -52,7 +55,8 @@ void restore_default_signals() {
   for (int i = 0; i < 3; ++i) dup2(exec.standard[i], i);
   if (exec.secret >= 0) fcntl(exec.secret, F_SETFD, 0);
   if (exec.keys >= 0) fcntl(exec.keys, F_SETFD, 0);
-  if (exec.working_dir == nullptr || chdir(exec.working_dir) == 0) {
+  const bool is_confined = exec.domain < 0 || enter_domain(exec.domain);
+  if (is_confined && (exec.working_dir == nullptr || chdir(exec.working_dir) == 0)) {
     restore_default_signals();
     execve(exec.program, exec.arguments.data(), exec.environment.data());
   }
@@ -87,6 +91,7 @@ ChildProcess::ChildProcess(const ChildSpec& spec, std::span<const std::byte> sec
     : guard_(guard) {
   const FileDescriptor secret_end = secret.empty() ? FileDescriptor() : pipe_with(secret);
   const FileDescriptor keys = spec.keys ? descriptor_with(*spec.keys) : FileDescriptor();
+  const FileDescriptor domain = spec.may_gain_privileges ? FileDescriptor() : domain_of(spec.environment);
   Pipe in = spec.takes_input ? make_pipe() : Pipe{FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), {}};
   if (!in.read_end.is_open()) throw SpawnError(fmt::format("cannot open /dev/null: {}", strerror(errno)));
   Pipe out = make_pipe();
@@ -106,6 +111,7 @@ ChildProcess::ChildProcess(const ChildSpec& spec, std::span<const std::byte> sec
       .standard = {in.read_end.get(), out.write_end.get(), err.write_end.get()},
       .secret = secret_end.get(),
       .keys = keys.get(),
+      .domain = domain.get(),
       .failure = failure.write_end.get(),
       .launcher = getpid(),
       .may_gain_privileges = spec.may_gain_privileges,

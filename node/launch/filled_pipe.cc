@@ -8,7 +8,10 @@
 
 #include <cerrno>
 #include <climits>
+#include <system_error>
 #include <utility>
+
+#include "node/process_domain.h"
 
 namespace troupe::detail {
 namespace {
@@ -63,6 +66,16 @@ FileDescriptor descriptor_with(const KeyRing& ring) {
   fcntl(pipe.write_end.get(), F_SETFL, O_NONBLOCK);
   write_to(pipe.write_end.get(), ring);
   return std::move(pipe.read_end);
+}
+
+FileDescriptor domain_of(const Variables& variables) {
+  const auto confined = variables.find(variable_name("node", "confined"));
+  if (confined == variables.end() || confined->second != "true") return {};
+  try {
+    return domain_rules();
+  } catch (const std::system_error& error) {
+    throw SpawnError(error.what());
+  }
 }
 
 std::vector<std::string> environment_lines(const Variables& variables) {

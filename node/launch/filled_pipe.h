@@ -34,6 +34,10 @@ struct Pipe {
 /// little room, a sealed file in memory at its begin. Throws SpawnError.
 [[nodiscard]] FileDescriptor descriptor_with(const KeyRing& ring);
 
+/// Returns the rules of the domain in which a program begins that `variables` tell to be confined (node.confined); not
+/// open for others, and where the kernel has none. Throws SpawnError.
+[[nodiscard]] FileDescriptor domain_of(const Variables& variables);
+
 /// Returns "NAME=value" for each variable.
 [[nodiscard]] std::vector<std::string> environment_lines(const Variables& variables);
 

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -12,7 +13,14 @@
 
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
 #include <thread>
+
+#include "tests/support/has_landlock.h"
+#include "tests/support/temporary_directory.h"
 
 namespace troupe {
 namespace {
@@ -39,6 +47,14 @@ int signal_of(const Work& work) {
 }
 
 void start_program() { ::execl("/bin/true", "true", nullptr); }
+
+/// Returns whether this process may write to the memory of its parent.
+bool reaches_parent() {
+  const std::string memory = "/proc/" + std::to_string(::getppid()) + "/mem";
+  const int descriptor = ::open(memory.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor >= 0) ::close(descriptor);
+  return descriptor >= 0;
+}
 
 BOOST_AUTO_TEST_SUITE(confinement, *label("attack") * label("S16"))
 
@@ -90,6 +106,21 @@ BOOST_AUTO_TEST_CASE(reaching_into_another_process_ends_the_process) {
   BOOST_TEST(signal_of([] { ::syscall(SYS_pidfd_getfd, -1, 0, 0); }) == SIGSYS);
 }
 
+BOOST_AUTO_TEST_CASE(memory_of_another_process_cannot_be_opened,
+                     *boost::unit_test::precondition(testing::has_landlock)) {
+  const pid_t open = ::fork();
+  if (open == 0) ::_exit(reaches_parent() ? kDone : 0);
+  int status = 0;
+  BOOST_REQUIRE(::waitpid(open, &status, 0) == open);
+  BOOST_WARN_MESSAGE(WEXITSTATUS(status) == kDone, "the system allows it nobody (Yama): this test shows nothing");
+  const auto reach = [] {
+    bool reached = reaches_parent();
+    std::thread([&reached] { reached = reaches_parent() || reached; }).join();
+    if (reached) ::_exit(1);
+  };
+  BOOST_TEST(signal_of(reach) == -1);
+}
+
 #if defined(__x86_64__)
 BOOST_AUTO_TEST_CASE(other_numbers_of_the_same_calls_end_the_process) {
   constexpr long kOfX32 = 0x40000000;
@@ -106,6 +137,19 @@ BOOST_AUTO_TEST_CASE(all_else_goes_on_also_when_it_is_confined_again) {
     if (std::FILE* file = std::fopen("/proc/self/status", "r")) std::fclose(file);
   };
   BOOST_TEST(signal_of(others) == -1);
+}
+
+BOOST_AUTO_TEST_CASE(files_move_between_directories_however_often_it_is_confined) {
+  const testing::TemporaryDirectory directory;
+  const auto move = [&directory] {
+    for (int i = 0; i < 20; ++i) confine_process();
+    std::error_code error;
+    std::filesystem::create_directory(directory.path() / "to", error);
+    std::ofstream(directory.path() / "file") << "x";
+    std::filesystem::rename(directory.path() / "file", directory.path() / "to" / "file", error);
+    if (error) ::_exit(1);
+  };
+  BOOST_TEST(signal_of(move) == -1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

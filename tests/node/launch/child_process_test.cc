@@ -15,6 +15,7 @@
 
 #include "node/environment.h"
 #include "node/launch/process_guard.h"
+#include "tests/support/has_landlock.h"
 
 using namespace troupe;
 using namespace troupe::detail;
@@ -73,6 +74,27 @@ BOOST_AUTO_TEST_CASE(a_launcher_may_open_what_the_system_allows_and_its_nodes_wh
   getrlimit(RLIMIT_NOFILE, &after);
   BOOST_TEST(after.rlim_cur == 200U);
   BOOST_TEST(setrlimit(RLIMIT_NOFILE, &given) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(no_thread_of_a_confined_program_reaches_the_memory_of_others,
+                     *boost::unit_test::precondition(troupe::testing::has_landlock) *
+                         boost::unit_test::label("attack") * boost::unit_test::label("S16")) {
+  const ProcessGuard guard;
+  for (const std::string confined : {"false", "true"}) {
+    ChildSpec spec;
+    spec.program = "/bin/sh";
+    spec.arguments = {"-c", "(exec 3<>/proc/$PPID/mem) 2>/dev/null && printf open || printf shut"};
+    spec.environment = {{"TROUPE__NODE__CONFINED", confined}};
+    ChildProcess child(spec, std::span<const std::byte>(), guard);
+    pollfd said{child.output(Output::out).get(), POLLIN, 0};
+    BOOST_TEST_REQUIRE(::poll(&said, 1, 10'000) == 1);
+    char text[8]{};
+    BOOST_TEST(::read(said.fd, text, sizeof text - 1) == 4);
+    BOOST_TEST_CONTEXT("confined " << confined) {
+      if (confined == "true") BOOST_TEST(std::string(text) == "shut");
+      else BOOST_WARN_MESSAGE(std::string(text) == "open", "the system allows it nobody: this test shows nothing");
+    }
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
