@@ -54,6 +54,14 @@ BOOST_AUTO_TEST_CASE(the_tree_keeps_every_rule) {
   for (const tidy::Finding& finding : tidy::check_tree(tree)) BOOST_ERROR(finding);
 }
 
+// samples/kubernetes/Dockerfile copies the tree into a layer. `troupe keys` writes into keys/ beside it.
+BOOST_AUTO_TEST_CASE(an_image_gets_no_keys_no_history_and_nothing_that_was_built_here) {
+  const std::string left_out = "\n" + contents_of(fs::path(TROUPE_SOURCE_DIR) / ".dockerignore");
+  for (const std::string each : {"build", "keys", "**/*.key", ".git"}) {
+    BOOST_TEST(left_out.find("\n" + each + "\n") != std::string::npos, each);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(tidy_rules)
