@@ -1,4 +1,5 @@
 # How Troupe's targets are made; nothing is set globally.
+include(GNUInstallDirs)
 
 set(TROUPE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
 
@@ -65,8 +66,8 @@ function(troupe_library folder)
                                                   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
                                                   DEFINE_SYMBOL "" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
   target_include_directories(troupe_${folder} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-                                                     $<INSTALL_INTERFACE:include/troupe>
-                                                     $<INSTALL_INTERFACE:include>)
+                                                     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/troupe>
+                                                     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(troupe_${folder} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   troupe_compile_options(troupe_${folder})
   troupe_compile_in_groups(troupe_${folder})

@@ -1,7 +1,7 @@
 # cmake -D build=<build folder> -D work=<folder of ours> -D bridge=<samples/bridge/bridge.cc> -D compiler=<c++>
 #       -D flags=<compiler flags> -P install_test.cmake
 # The consumers see only the installed prefix: they must need nothing of the source tree.
-file(REMOVE_RECURSE ${work}/prefix ${work}/by_hand ${work}/consumer ${work}/bridge ${work}/refused)
+file(REMOVE_RECURSE ${work}/prefix ${work}/by_hand ${work}/pc ${work}/consumer ${work}/bridge ${work}/refused)
 
 function(run)
   execute_process(COMMAND ${ARGV} OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE status)
@@ -43,6 +43,23 @@ execute_process(COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${library_folder
 if(NOT status EQUAL 0 OR NOT results STREQUAL "14\n32\n")
   message(FATAL_ERROR "the consumer built with pkg-config ended with status ${status} and printed: ${results}${log}")
 endif()
+# The same file where libraries lie elsewhere: its paths begin at its own folder.
+include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/TroupePkgConfig.cmake)
+foreach(folder lib lib/x86_64-linux-gnu a/b/c)
+  set(CMAKE_INSTALL_LIBDIR ${folder})
+  set(CMAKE_INSTALL_INCLUDEDIR headers/of)
+  troupe_write_pkg_config(${work}/pc/${folder}/pkgconfig/troupe.pc)
+  foreach(variable_and_path libdir=${folder} includedir=headers/of)
+    string(REPLACE "=" ";" variable_and_path ${variable_and_path})
+    list(POP_FRONT variable_and_path variable path)
+    run(${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${work}/pc/${folder}/pkgconfig pkg-config --variable=${variable} troupe)
+    string(STRIP "${output}" output)
+    get_filename_component(found "${output}" ABSOLUTE)
+    if(NOT found STREQUAL "${work}/pc/${path}")
+      message(FATAL_ERROR "in ${folder}, ${variable} of troupe.pc is ${output}, not ${work}/pc/${path}")
+    endif()
+  endforeach()
+endforeach()
 run(${work}/prefix/bin/troupe --version)
 message("the consumer printed 14 and 32; troupe --version: ${output}")
 
