@@ -15,6 +15,7 @@
 
 #include "node/engines/engine_network.h"
 #include "node/keys/key_directory.h"
+#include "tests/support/has_landlock.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/troupe_run.h"
 
@@ -126,6 +127,18 @@ BOOST_AUTO_TEST_CASE(the_program_of_the_role_gets_what_it_needs) {
   BOOST_TEST(run.status == 0);
   BOOST_TEST(run.last() == fmt::format("1 trainer0 ps,trainer0,trainer1 tcp://192.0.2.7:29600 none keys {} {} none",
                                        files.keys.key_path("trainer0"), files.keys.list_path()));
+}
+
+BOOST_AUTO_TEST_CASE(the_program_of_a_confined_node_reaches_no_memory_of_others_from_its_start,
+                     *boost::unit_test::precondition(troupe::testing::has_landlock) *
+                         boost::unit_test::label("attack") * boost::unit_test::label("S16")) {
+  const Files files;
+  std::ofstream(files.file()) << "[cluster]\nseed = \"192.0.2.7\"\nport = 29600\n[node]\nconfined = true\n[[role]]\n"
+                                 "name = \"ps\"\ncommand = [\"sh\", \"-c\", "
+                                 "'(exec 3<>/proc/$PPID/mem) 2>/dev/null && echo open || echo shut']\n";
+  const auto run = TroupeRun(files.directory.path(), {"node", "c.toml", "--keys", "keys/nodes/ps.key"}).finish();
+  BOOST_TEST(run.status == 0);
+  BOOST_TEST(run.last() == "shut");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_missing_or_contradicts_itself_is_named) {
