@@ -61,6 +61,8 @@ std::vector<sock_filter> filter() {
 /// Closes the memory of other processes, which needs no call that the filter could tell from others, to this thread and
 /// to those that it starts.
 void close_other_memory() {
+  static thread_local bool is_closed = false;  // one domain is enough, and they cannot be nested without end
+  if (is_closed) return;
   const detail::FileDescriptor rules = detail::domain_rules();
   if (!rules.is_open()) {
     spdlog::info(
@@ -69,6 +71,7 @@ void close_other_memory() {
   } else if (!detail::enter_domain(rules.get())) {
     fail_to_confine(errno);
   }
+  is_closed = true;
 }
 
 }  // namespace

@@ -36,9 +36,6 @@ FileDescriptor domain_rules() {
   return rules;
 }
 
-bool enter_domain(int rules) noexcept {
-  // Domains are nested, at most 16 of them: a thread that has so many has enough.
-  return ::syscall(SYS_landlock_restrict_self, rules, 0) == 0 || errno == E2BIG;
-}
+bool enter_domain(int rules) noexcept { return ::syscall(SYS_landlock_restrict_self, rules, 0) == 0; }
 
 }  // namespace troupe::detail

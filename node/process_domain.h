@@ -12,8 +12,8 @@ namespace troupe::detail {
 /// Puts this thread, what it starts from now on, and the program that it becomes into a new domain. They reach no
 /// memory of processes outside it, by ptrace(2) or by /proc/PID/mem, which is read and written with the calls of any
 /// file; nor do they mount file systems. All else is as it was, and threads that run already are as they were. Returns
-/// false if it cannot; errno says why. Async-signal-safe. REQUIRES: `rules` are those of domain_rules();
-/// PR_SET_NO_NEW_PRIVS.
+/// false if it cannot; errno says why: E2BIG in 16 domains already. Async-signal-safe. REQUIRES: `rules` are those of
+/// domain_rules(); PR_SET_NO_NEW_PRIVS.
 [[nodiscard]] bool enter_domain(int rules) noexcept;
 
 }  // namespace troupe::detail
