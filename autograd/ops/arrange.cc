@@ -114,13 +114,13 @@ Variable hstack(std::span<const Variable> variables) {
   return concat(raised, raised.empty() || raised.front().shape().size() == 1 ? 0 : 1);
 }
 
-std::vector<Variable> meshgrid(std::span<const Variable> given, MeshOrder order) {
-  const std::vector<Variable> vectors = detail::one_version_of(given);
-  const std::vector<Tensor> grids = meshgrid(detail::values_of(vectors), order);
+std::vector<Variable> meshgrid(std::span<const Variable> vectors, MeshOrder order) {
+  const std::vector<Variable> inputs = detail::one_version_of(vectors);
+  const std::vector<Tensor> grids = meshgrid(detail::values_of(inputs), order);
   const int rank = static_cast<int>(grids.size());
   std::vector<Variable> result;
   for (int i = 0; i < rank; ++i) {
-    const Variable& x = vectors[static_cast<std::size_t>(i)];
+    const Variable& x = inputs[static_cast<std::size_t>(i)];
     const int along = order == MeshOrder::xy && i < 2 && rank > 1 ? 1 - i : i;
     const Shape& shape = grids[static_cast<std::size_t>(i)].shape();
     Shape line(std::vector<std::int64_t>(static_cast<std::size_t>(rank), 1));

@@ -116,13 +116,13 @@ Variable outer(const Variable& a, const Variable& b) {
                 });
 }
 
-Variable einsum(std::string_view equation, std::span<const Variable> given) {
+Variable einsum(std::string_view equation, std::span<const Variable> operands) {
   // A single operand is read once, and may itself be the result.
-  const std::vector<Variable> operands =
-      given.size() == 1 ? std::vector<Variable>(given.begin(), given.end()) : detail::one_version_of(given);
+  const std::vector<Variable> inputs =
+      operands.size() == 1 ? std::vector<Variable>(operands.begin(), operands.end()) : detail::one_version_of(operands);
   std::vector<Shape> shapes;
   DType dtype = DType::boolean;
-  for (const Variable& operand : operands) {
+  for (const Variable& operand : inputs) {
     shapes.push_back(operand.shape());
     dtype = promote(dtype, operand.dtype());
   }
@@ -130,7 +130,7 @@ Variable einsum(std::string_view equation, std::span<const Variable> given) {
   if (dtype == DType::boolean) throw DTypeError("[einsum] not defined for boolean");
   const auto in = [](const Variable& x, DType wanted) { return x.dtype() == wanted ? x : cast(x, wanted); };
   std::vector<Variable> converted;
-  for (const Variable& operand : operands) converted.push_back(in(operand, compute_dtype(dtype)));
+  for (const Variable& operand : inputs) converted.push_back(in(operand, compute_dtype(dtype)));
   return in(detail::run_einsum<Variable>(plan, converted), dtype);
 }
 
