@@ -327,9 +327,10 @@ BOOST_AUTO_TEST_CASE(deadline_that_passes_before_the_last_step_leaves_no_mixture
   DistContext context(trainer);
   backward(context, sum(w.to_here(context)));
   optimizer.step(context);
-  constexpr auto kTime = 400ms;
-  slow.until = std::chrono::steady_clock::now() + kTime + 50ms;
-  list.restore(trainer.with({.deadline = kTime}), run);
+  auto served = std::make_shared<detail::ScopeState>(trainer.state());  // as of a function that is served
+  served->due = trainer.core().clock().now() + 400ms;
+  slow.until = std::chrono::steady_clock::now() + 450ms;
+  list.restore(Scope(served), run);
   BOOST_TEST(same_bytes(w.to_here(trainer).value(), full({2}, 1.0)));
 }
 
