@@ -61,7 +61,7 @@ class Contexts::Directory {
   /// about.
   [[nodiscard]] ContextActor enter_to_end(const ContextId& id, const NodeName& peer) {
     auto entered = actors_.enter(id, last_life_of(peer), node_.accounts().contexts, Refusal::never);
-    if (entered.is_too_much) node_.give_up(peer, "it aborts more contexts than calls can bring");
+    if (entered.is_too_much) node_.give_up(last_life_of(peer), "it aborts more contexts than calls can bring");
     return ask_in_doubt(id, std::move(entered));
   }
 

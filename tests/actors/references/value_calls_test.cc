@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,7 @@ struct WaitsAtItsEnd {
 // Used by the tests' thread only.
 std::optional<Promise<std::int64_t>> given_later;
 std::optional<Promise<std::shared_ptr<WaitsAtItsEnd>>> given_guard;
+std::function<void()> given_wait;
 
 /// A value whose functions go on after they have returned.
 struct Slow {
@@ -63,6 +65,13 @@ struct Slow {
     guard.waits = true;
     co_return value += co_await given_later->future();
   }
+  Task<std::int64_t> add_and_wait(Scope& scope) {
+    given_later.emplace(scope);
+    value += co_await what_is_given();
+    given_wait();
+    co_return value;
+  }
+  Task<std::int64_t> what_is_given() { co_return co_await given_later->future(); }
   template <class Archive>
   void serialize(Archive& ar) {
     ar(value);
@@ -80,7 +89,8 @@ struct Echo : AmongValues {
                      {"Slow::add_later", &Slow::add_later},
                      {"Slow::add_now", &Slow::add_now},
                      {"Slow::add_after_guard", &Slow::add_after_guard},
-                     {"Slow::add_in_parts", &Slow::add_in_parts}}) {}
+                     {"Slow::add_in_parts", &Slow::add_in_parts},
+                     {"Slow::add_and_wait", &Slow::add_and_wait}}) {}
 
   template <class Call>
   Call heard() {
@@ -303,6 +313,25 @@ BOOST_AUTO_TEST_CASE(what_is_left_of_an_awaited_task_does_not_give_up_the_turn_o
   run_kept();
   BOOST_TEST(said(asked) == "ok");
   BOOST_TEST(other != nullptr);
+}
+
+// The awaited task goes on and ends while its awaiter is about to wait for it, which then need not wait.
+BOOST_AUTO_TEST_CASE(a_part_that_has_the_turn_back_from_an_awaited_task_gives_it_up_around_its_waits) {
+  const auto slow = own_slow();
+  pool->keeps = true;
+  const Asked asked = p1->ask("m", "worker", call_on(slow->id(), &Slow::add_and_wait));
+  references().use(slow->id(), detail::UseKind::reads,
+                   [](const auto&, const auto&) { given_later->complete(3); });  // begins as the awaited task waits
+  bool began = false;
+  given_wait = [&] {
+    references().use(slow->id(), detail::UseKind::reads, [&](const auto&, const auto&) { began = true; });
+    BOOST_TEST(!began);
+    static_cast<void>(detail::WaitPoint().wait(TimePoint{}));
+    BOOST_TEST(began);
+  };
+  pool->keeps = false;
+  for (const Job& job : std::exchange(pool->kept, {})) job.run();
+  BOOST_TEST(said(asked) == "ok");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
