@@ -44,6 +44,15 @@ Error merged(const std::map<NodeName, Error>& failures) {
   return error;
 }
 
+Error unaccounted(const NodeName& root) {
+  Error error;
+  error.code = ErrorCode::protocol_violation;
+  error.peer = root;
+  error.operation = "group";
+  error.message = fmt::format("the answer of {} does not account for the members below it", root);
+  return error;
+}
+
 }  // namespace detail
 
 Group::Group(std::vector<NodeName> names, Failures failures)

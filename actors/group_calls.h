@@ -76,7 +76,7 @@ struct GroupCalls {
   }
 };
 
-/// Returns `failures` as one Error: the first by name, with the others as its cause.
+/// Returns `failures` as one Error: the first by name, with the others as its cause. REQUIRES: there is one.
 [[nodiscard]] Error merged(const std::map<NodeName, Error>& failures);
 
 /// Encodes `value` for a barrier. Throws RemoteError{not_serializable} if it holds references or gradients.

@@ -6,7 +6,9 @@
 // half, second half, so the result does not depend on the order of answers.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -21,6 +23,9 @@ namespace detail {
 
 /// Returns `names` in two halves; the first is not the smaller one.
 [[nodiscard]] std::array<std::vector<NodeName>, 2> halves(const std::vector<NodeName>& names);
+
+/// Returns the error of the members of a tree whose root's answer does not account for them.
+[[nodiscard]] Error unaccounted(const NodeName& root);
 
 /// The results that a tree has collected.
 template <class Sum>
@@ -44,6 +49,12 @@ struct KeepEach {
     return sum;
   }
   static void add(Sum& sum, Sum more) { sum.merge(more); }
+  /// Returns whether `sum` has the results of all but the failed of `names`, and no others.
+  static bool is_of(const Sum& sum, const std::vector<NodeName>& names, const std::map<NodeName, Error>& failures) {
+    return sum.size() + failures.size() == names.size() && std::ranges::all_of(names, [&](const NodeName& name) {
+             return sum.contains(name) != failures.contains(name);
+           });
+  }
 };
 
 /// Combines the results; empty if there are none.
@@ -57,6 +68,11 @@ struct CombineAll {
     } else if (more) {
       sum = Combine(std::move(*sum), std::move(*more));
     }
+  }
+  /// Returns whether `sum` can be the results of all but the failed of `names`: they have one unless all failed.
+  static bool is_of(const Sum& sum, const std::vector<NodeName>& names, const std::map<NodeName, Error>& failures) {
+    const auto failed = std::ranges::count_if(names, [&](const NodeName& name) { return failures.contains(name); });
+    return static_cast<std::size_t>(failed) == failures.size() && sum.has_value() == (failures.size() < names.size());
   }
 };
 
@@ -96,7 +112,8 @@ struct Tree<F, Adding, std::tuple<P...>> {
 
  private:
   /// The call of one half. If its root certainly did not run it, the next name becomes the root. Otherwise all names of
-  /// the half share the root's failure: work that may have been done must not be repeated.
+  /// the half share the root's failure: work that may have been done must not be repeated. So they do if the root's
+  /// answer does not say of each of them, and of nobody else, that it has a result or a failure.
   class Part {
    public:
     Part(const Scope& scope, std::vector<NodeName> names, const P&... args) : names_(std::move(names)) {
@@ -107,6 +124,10 @@ struct Tree<F, Adding, std::tuple<P...>> {
       while (!names_.empty()) {
         called_.state().wait();
         const Result<Found>& result = called_.state().result();
+        if (result && !Adding::is_of(result.value().sum, names_, result.value().failures)) {
+          for (const NodeName& name : names_) found.failures.emplace(name, unaccounted(names_.front()));
+          return;
+        }
         if (result) {
           Adding::add(found.sum, result.value().sum);
           found.failures.insert(result.value().failures.begin(), result.value().failures.end());

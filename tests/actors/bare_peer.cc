@@ -41,6 +41,11 @@ bool HandWaits::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
   return point.signalled();
 }
 
+bool Meanwhile::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
+  if (const auto act = std::exchange(action, {})) act();
+  return waits_.wait(point, due);
+}
+
 std::optional<Error> HandPool::take(Job& job) {
   if (refuses) return refuses;
   if (all_wait && job.urgency == Urgency::in_turn)

@@ -53,6 +53,16 @@ class HandWaits final : public detail::BlockingHook {
   bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override;
 };
 
+/// As HandWaits, but runs an action in the next wait, in which others act.
+class Meanwhile final : public detail::BlockingHook {
+ public:
+  bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override;
+  std::function<void()> action = {};
+
+ private:
+  HandWaits waits_;
+};
+
 /// Runs jobs at once, unless the test holds them back.
 class HandPool final : public Executor {
  public:

@@ -3,9 +3,15 @@
 #include <boost/test/unit_test.hpp>
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "messages/values.h"
+#include "tests/actors/bare_peer.h"
 
 namespace troupe {
 namespace {
@@ -80,6 +86,70 @@ BOOST_AUTO_TEST_CASE(results_are_combined_in_order_and_absent_ones_left_out) {
   Adding::add(sum, {});
   Adding::add(sum, Adding::of("b", "y"));
   BOOST_TEST(sum.value() == "xy");
+}
+
+std::string name_with(Scope& scope, const std::string& suffix) { return scope.node_name() + suffix; }
+std::string join_names(std::string a, const std::string& b) { return std::move(a) + " " + b; }
+
+/// The node "m" calls a tree of b, c and d, of which b answers with whatever the test says.
+struct AmongTree : testing::AmongBarePeers {
+  using Joined = detail::TreeReduction<&name_with, &join_names>;
+  using Each = detail::TreeCall<&name_with>;
+
+  AmongTree()
+      : AmongBarePeers(0, {{"name_with", &name_with},
+                           {"each name_with", tree_call<&name_with>},
+                           {"joined name_with", tree_reduction<&name_with, &join_names>}}) {}
+
+  template <class Found>
+  void answer_with(const Found& found) {
+    meanwhile.action = [this, found] {
+      const auto calls = b->take_heard<msg::Call>();
+      BOOST_REQUIRE(calls.size() == 1U);
+      b->answer("m", calls.front(), msg::Reply{to_payload(nullptr, found)});
+    };
+  }
+  std::string reduced(const Group& group, const Joined::Found& found) {
+    answer_with(found);
+    return outcome([&] { return group.reduce<&name_with, &join_names>(*node, std::string("!")).value; });
+  }
+  std::string gathered(const Group& group, const Each::Found& found) {
+    answer_with(found);
+    return outcome([&] {
+      std::string values;
+      for (const auto& [name, value] : group.broadcast<&name_with>(*node, std::string("!")).values) values += value;
+      return values;
+    });
+  }
+  template <class Run>
+  static std::string outcome(const Run& run) {
+    try {
+      return run();
+    } catch (const RemoteError& error) {
+      return std::string(name_of(error.code())) + " " + error.error().peer;
+    }
+  }
+
+  std::unique_ptr<testing::BarePeer> b = peer("b");
+  testing::Meanwhile meanwhile;
+  detail::BlockingHook::Guard meanwhile_guard{meanwhile};
+  const Group all{{"b", "c", "d"}};
+};
+
+BOOST_FIXTURE_TEST_CASE(answer_of_a_tree_that_does_not_account_for_its_members_fails_them, AmongTree) {
+  for (const Group& group : {all, all.partial()}) {
+    BOOST_TEST(reduced(group, {std::nullopt, {}}) == "protocol_violation b");
+    BOOST_TEST(reduced(group, {std::nullopt, {{"b", failure("b")}}}) == "protocol_violation b");
+    BOOST_TEST(reduced(group, {"b!", {{"x", failure("x")}}}) == "protocol_violation b");
+  }
+  BOOST_TEST(reduced(all.partial(), {"b! d!", {{"c", failure("c")}}}) == "b! d!");
+  BOOST_TEST(reduced(all, {"b! c! d!", {}}) == "b! c! d!");
+}
+
+BOOST_FIXTURE_TEST_CASE(answer_of_a_tree_with_results_of_others_than_its_members_fails_them, AmongTree) {
+  BOOST_TEST(gathered(all, {{{"b", "b!"}, {"c", "c!"}}, {}}) == "protocol_violation b");
+  BOOST_TEST(gathered(all, {{{"b", "b!"}, {"c", "c!"}, {"x", "x!"}}, {}}) == "protocol_violation b");
+  BOOST_TEST(gathered(all.partial(), {{{"b", "b!"}, {"c", "c!"}}, {{"d", failure("d")}}}) == "b!c!");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
