@@ -27,9 +27,21 @@ constexpr std::chrono::seconds kTellLimit{10};
 CollectiveMember::CollectiveMember(std::shared_ptr<NodeCore> node, std::vector<NodeName> names, std::size_t self)
     : node_(std::move(node)), names_(std::move(names)), self_(self), parts_(names_, self) {}
 
-void CollectiveMember::met(std::vector<std::uint64_t> numbers) {
-  std::lock_guard lock(mutex_);
-  numbers_ = std::move(numbers);
+void CollectiveMember::met(std::vector<CollectiveEnd> ends) {
+  std::vector<ReturnAddress> told_before;
+  std::optional<CollectiveMessage> word;
+  {
+    std::lock_guard lock(mutex_);
+    ends_ = ends;
+    told_before = std::exchange(told_before_, {});
+    if (failure_) word = broke();
+  }
+  for (const ReturnAddress& began : told_before) began.answer(msg::Reply{});
+  if (word) tell_others(std::move(*word));
+  for (std::size_t who = 0; who < names_.size(); ++who) {
+    const NodeLife member{names_[who], ends[who].life};
+    if (const auto over = node_->lives().why_over(member)) peer_down(member, *over);
+  }
 }
 
 std::uint64_t CollectiveMember::draw_turn() {
@@ -140,7 +152,21 @@ void CollectiveMember::announce() {
     word.place.operation = parts_.operation();
     word.place.what = parts_.what();
   }
-  request(before(), std::move(word), {}, node_->clock().now() + kTellLimit, [](const Result<msg::AnyMessage>&) {});
+  request(before(), std::move(word), {}, std::nullopt,
+          [weak = weak_from_this()](const Result<msg::AnyMessage>& answer) {
+            if (const auto member = weak.lock()) member->announcement_ended(answer);
+          });
+}
+
+/// The member before this one has failed, or never formed the collective: others may wait for its parts. If it has left
+/// and said so, only who needs it fails.
+void CollectiveMember::announcement_ended(const Result<msg::AnyMessage>& answer) {
+  if (answer.ok()) return;
+  {
+    std::lock_guard lock(mutex_);
+    if (parts_.absence(before()) != nullptr) return;
+  }
+  fail(answer.error(), Tell::others);
 }
 
 void CollectiveMember::wait_in_operation(Lock& lock, const std::function<bool()>& done) {
@@ -177,17 +203,22 @@ void CollectiveMember::wait_until(Lock& lock, std::uint64_t turn, const std::str
 }
 
 void CollectiveMember::leave() {
+  std::optional<CollectiveMessage> word;
   {
     std::lock_guard lock(mutex_);
-    if (failure_) return;
+    if (tells_) return;
+    if (failure_) word = broke();
+    left_ = !failure_;
   }
+  if (word) return tell_others(std::move(*word));
   fail(left_error(node_->name()), Tell::nobody);
   tell_others({CollectiveMessage::Kind::left, 0, {}, {}});
 }
 
 void CollectiveMember::fail(Error why, Tell tell, std::optional<std::uint64_t> turn) {
   std::vector<CollectiveInbox::Answer> dropped;
-  CollectiveMessage word{CollectiveMessage::Kind::broke, 0, {}, {}};
+  std::vector<ReturnAddress> told_before;
+  CollectiveMessage word;
   {
     std::lock_guard lock(mutex_);
     if (failure_) return;
@@ -196,37 +227,46 @@ void CollectiveMember::fail(Error why, Tell tell, std::optional<std::uint64_t> t
       why.operation = under_way_ ? operation_ : std::string();
     failure_ = why;
     failed_turn_ = turn;
-    word.place.operation = turn ? *turn + 1 : 0;
+    word = broke();
     dropped = parts_.drop();
+    told_before = std::exchange(told_before_, {});
     wake_all();
   }
   for (const auto& answer : dropped) answer(&why);
-  word.why = std::move(why);
+  for (const ReturnAddress& began : told_before) began.fail(why);
   if (tell == Tell::others) tell_others(std::move(word));
 }
 
-void CollectiveMember::tell_others(CollectiveMessage word) const {
+void CollectiveMember::tell_others(CollectiveMessage word) {
   {
     std::lock_guard lock(mutex_);
-    if (numbers_.empty()) return;  // this member has not met the others yet
+    if (ends_.empty()) return;  // this member has not met the others yet: `met` tells them
+    tells_ = true;
   }
   for (std::size_t to = 0; to < names_.size(); ++to) {
-    if (to != self_) request(to, word, {}, node_->clock().now() + kTellLimit, [](const Result<msg::AnyMessage>&) {});
+    if (to == self_) continue;
+    // This member answers others until they know: they take the absence of one that has not told them for a failure.
+    request(to, word, {}, node_->clock().now() + kTellLimit,
+            [self = shared_from_this()](const Result<msg::AnyMessage>&) {});
   }
 }
 
 void CollectiveMember::request(std::size_t to, CollectiveMessage word, Frames bytes, std::optional<TimePoint> due,
                                AnswerHandler done) const {
+  std::optional<Incarnation> life;
   {
     std::lock_guard lock(mutex_);
-    word.collective = numbers_[to];
+    word.collective = ends_[to].number;
+    life = ends_[to].life;
   }
   msg::Call call;
   call.function_name = kCollectiveActor;
   call.fingerprint = fingerprint_of<CollectiveMessage>();
   call.arguments = to_payload(nullptr, word);
   call.arguments.tensors = std::move(bytes);
-  node_->request({names_[to], kCollectiveActor, kCollectiveActor, due, std::move(call)}, std::move(done));
+  Request request{names_[to], kCollectiveActor, kCollectiveActor, due, std::move(call)};
+  request.life = life;
+  node_->request(std::move(request), std::move(done));
 }
 
 void CollectiveMember::handle(const Delivery& delivery, CollectiveMessage word) {
@@ -235,10 +275,7 @@ void CollectiveMember::handle(const Delivery& delivery, CollectiveMessage word) 
     return delivery.answer.fail(
         error(ErrorCode::protocol_violation, delivery.from, "it is no member of this collective"));
   }
-  if (word.kind != CollectiveMessage::Kind::part) {
-    delivery.answer.answer(msg::Reply{});
-    return handle_note(*from, std::move(word));
-  }
+  if (word.kind != CollectiveMessage::Kind::part) return handle_note(*from, std::move(word), delivery.answer);
   const Frames& frames = delivery.message.get<msg::Call>().arguments.tensors;
   if (frames.size() > 1) {
     return delivery.answer.fail(
@@ -263,27 +300,37 @@ void CollectiveMember::handle(const Delivery& delivery, CollectiveMessage word) 
   fail(std::move(*refused), Tell::others);
 }
 
-void CollectiveMember::handle_note(std::size_t from, CollectiveMessage word) {
+void CollectiveMember::handle_note(std::size_t from, CollectiveMessage word, const ReturnAddress& answer) {
+  std::optional<Error> refused;
   if (word.kind == CollectiveMessage::Kind::broke && word.why) {
     const auto turn = word.place.operation == 0 ? std::nullopt : std::optional(word.place.operation - 1);
-    return fail(std::move(*word.why), Tell::nobody, turn);
-  }
-  std::optional<Error> mismatch;
-  {
+    fail(std::move(*word.why), Tell::nobody, turn);
+  } else {
     std::lock_guard lock(mutex_);
-    if (failure_) return;
-    if (word.kind == CollectiveMessage::Kind::left) parts_.left(from, left_error(names_[from]));
-    if (word.kind == CollectiveMessage::Kind::began) mismatch = parts_.told(from, std::move(word.place));
+    const bool began = word.kind == CollectiveMessage::Kind::began;
+    if (began && !left_) refused = failure_;
+    if (!failure_ && word.kind == CollectiveMessage::Kind::left) parts_.left(from, left_error(names_[from]));
+    if (!failure_ && began) refused = parts_.told(from, std::move(word.place));
+    if (began && !refused && ends_.empty()) {
+      told_before_.push_back(answer);  // the formation may still fail: its answer says so
+      return;
+    }
     wake_all();
   }
-  if (mismatch) fail(std::move(*mismatch), Tell::others);
+  if (!refused) return answer.answer(msg::Reply{});  // last: who has the answer relies on what was said here
+  answer.fail(*refused);
+  fail(std::move(*refused), Tell::others);
 }
 
-void CollectiveMember::peer_down(const NodeName& peer, const Error& why) {
-  const auto who = rank_of(peer);
+void CollectiveMember::peer_down(const NodeLife& peer, const Error& why) {
+  const auto who = rank_of(peer.name);
   if (!who) return;
+  {
+    std::lock_guard lock(mutex_);
+    if (ends_.empty() || ends_[*who].life != peer.incarnation) return;
+  }
   Error down = why;
-  down.peer = peer;
+  down.peer = peer.name;
   down.operation.clear();
   if (why.code != ErrorCode::shutting_down) return fail(std::move(down), Tell::others);
   std::lock_guard lock(mutex_);  // it left on purpose: only members that still need it fail
@@ -293,6 +340,12 @@ void CollectiveMember::peer_down(const NodeName& peer, const Error& why) {
 
 void CollectiveMember::wake_all() {
   for (const auto& point : waiting_) point->signal();
+}
+
+CollectiveMessage CollectiveMember::broke() const {
+  CollectiveMessage word{CollectiveMessage::Kind::broke, 0, {}, failure_};
+  word.place.operation = failed_turn_ ? *failed_turn_ + 1 : 0;
+  return word;
 }
 
 Error CollectiveMember::failure_of(std::uint64_t turn, const std::string& operation) const {

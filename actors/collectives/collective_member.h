@@ -21,8 +21,9 @@
 
 namespace troupe::detail {
 
-/// A message between members, in the arguments of a Call. Answered by an empty Reply: a part when it is taken, others
-/// at once.
+/// A message between members, in the arguments of a Call. Answered by an empty Reply: a part when it is taken, `began`
+/// when the receiver has met the others, the rest at once. A part and `began` are answered by the failure of a receiver
+/// that has failed.
 struct CollectiveMessage {
   enum class Kind : std::uint8_t {
     part = 1,   ///< its bytes are the payload's only tensor frame; none if there are no bytes
@@ -40,6 +41,16 @@ struct CollectiveMessage {
   }
 };
 
+/// A member's end of a collective, as the others address it.
+struct CollectiveEnd {
+  std::uint64_t number = 0;  ///< on its node, which numbers anew in each life
+  Incarnation life;          ///< of its node
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(number, life);
+  }
+};
+
 /// Thread rule: any thread may call any member, but `send`, `wait`, `want` and `receive` only within the body of
 /// `carry_out`, on its thread.
 class CollectiveMember final : public std::enable_shared_from_this<CollectiveMember> {
@@ -52,9 +63,9 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   /// `names` by rank; this node is number `self`.
   CollectiveMember(std::shared_ptr<NodeCore> node, std::vector<NodeName> names, std::size_t self);
 
-  /// All members have met: `numbers` are the collective's numbers on the other nodes, by rank. REQUIRES: no operation
-  /// yet.
-  void met(std::vector<std::uint64_t> numbers);
+  /// All members have met: `ends` are theirs, by rank. If this one has failed by now, tells the others. REQUIRES: no
+  /// operation yet.
+  void met(std::vector<CollectiveEnd> ends);
 
   [[nodiscard]] const std::vector<NodeName>& names() const { return names_; }
   [[nodiscard]] std::size_t rank() const { return self_; }
@@ -80,7 +91,8 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   /// Waits for the part and returns it.
   [[nodiscard]] Frame receive(const Wanted& wanted);
 
-  /// Closes this node's end: operations fail here, and on the others when they need it. Does not wait.
+  /// Closes this node's end: operations fail here, and on the others when they need it. One that has failed answers
+  /// with its failure until the others know that. Does not wait.
   void leave();
 
   /// Whether this member notifies the others of a failure.
@@ -92,7 +104,8 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   /// Handles a message of another member, on the thread that received it.
   void handle(const Delivery& delivery, CollectiveMessage word);
 
-  void peer_down(const NodeName& peer, const Error& why);
+  /// That life of a node is over. Until the members have met, nobody knows which lives take part: `met` looks it up.
+  void peer_down(const NodeLife& peer, const Error& why);
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -105,11 +118,12 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   [[nodiscard]] Error error(ErrorCode code, const NodeName& peer, std::string message) const;
   [[nodiscard]] Error left_error(const NodeName& who) const;
   [[nodiscard]] std::optional<std::size_t> rank_of(const NodeName& name) const;
-  void tell_others(CollectiveMessage word) const;
+  void tell_others(CollectiveMessage word);
   void request(std::size_t to, CollectiveMessage word, Frames bytes, std::optional<TimePoint> due,
                AnswerHandler done) const;
-  void handle_note(std::size_t from, CollectiveMessage word);
+  void handle_note(std::size_t from, CollectiveMessage word, const ReturnAddress& answer);
   void sent_ended(Sent sent, const Result<msg::AnyMessage>& answer);
+  void announcement_ended(const Result<msg::AnyMessage>& answer);
 
   /// Waits until `done` holds. Throws the collective's failure; breaks the collective itself at `due`, or if a part
   /// cannot arrive.
@@ -119,6 +133,7 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
 
   // REQUIRES: the lock is held.
   void wake_all();
+  [[nodiscard]] CollectiveMessage broke() const;
   [[nodiscard]] Error failure_of(std::uint64_t turn, const std::string& operation) const;
   [[nodiscard]] std::string awaited() const;
 
@@ -127,7 +142,8 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   const std::size_t self_;
 
   mutable std::mutex mutex_;
-  std::vector<std::uint64_t> numbers_;        // guarded by mutex_; empty until the members have met
+  std::vector<CollectiveEnd> ends_;           // guarded by mutex_; empty until the members have met
+  std::vector<ReturnAddress> told_before_;    // guarded by mutex_: for `began` that came before the members had met
   CollectiveInbox parts_;                     // guarded by mutex_
   std::uint64_t next_turn_ = 0;               // guarded by mutex_
   std::uint64_t turn_ = 0;                    // guarded by mutex_: the present turn
@@ -135,6 +151,8 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   bool announced_ = false;                    // guarded by mutex_: the member before this one knows the operation
   std::optional<Error> failure_;              // guarded by mutex_: the first one
   std::optional<std::uint64_t> failed_turn_;  // guarded by mutex_: the one that failed; nullopt: none under way
+  bool left_ = false;                         // guarded by mutex_: failure_ is that this node has closed its end
+  bool tells_ = false;                        // guarded by mutex_: this member has begun to tell the others of failure_
   std::uint64_t next_sent_ = 0;               // guarded by mutex_
   std::map<Sent, std::pair<std::size_t, bool>> sent_;  // guarded by mutex_: receiver, and whether it is taken
   std::set<std::shared_ptr<WaitPoint>> waiting_;       // guarded by mutex_

@@ -16,9 +16,6 @@ namespace {
 
 constexpr const char* kForming = "collective";
 
-/// A member's contribution: the number of the collective on its node, and the names in its order.
-using Introduction = std::pair<std::uint64_t, std::vector<NodeName>>;
-
 }  // namespace
 
 std::shared_ptr<CollectiveMember> Collectives::form(const Scope& scope, const Group& group) {
@@ -32,23 +29,38 @@ std::shared_ptr<CollectiveMember> Collectives::form(const Scope& scope, const Gr
     std::erase_if(all_, [](const auto& entry) { return entry.second.expired(); });
     all_.emplace(number, member);
   }
+  try {
+    member->met(meet(scope, names, number));
+  } catch (const std::exception& why) {  // the others may have formed it: they are answered so
+    Error unformed = node_.error(ErrorCode::cancelled, node_.name(), kForming,
+                                 fmt::format("{} did not form the collective", node_.name()));
+    unformed.cause = why.what();
+    member->fail(std::move(unformed), CollectiveMember::Tell::others);
+    throw;
+  }
+  return member;
+}
+
+std::vector<CollectiveEnd> Collectives::meet(const Scope& scope, const std::vector<NodeName>& names,
+                                             std::uint64_t number) const {
+  const CollectiveIntroduction own{{number, node_.incarnation()}, names};
+  const auto type = fingerprint_of<CollectiveIntroduction>();
   const msg::BarrierPassed met =
-      enter_barrier(scope, names, Failures::fail_fast, kForming, {},
-                    {fingerprint_of<Introduction>(), contribution(scope, Introduction(number, names))});
-  std::vector<std::uint64_t> numbers(names.size());
-  for (const auto& [name, brought] : met.values) {
-    if (brought.type != fingerprint_of<Introduction>())
-      throw RemoteError(misfit(kForming, name, "it forms something else"));
-    const auto [its_number, its_names] = std::get<0>(from_payload<Introduction>(brought.value));
-    if (its_names != names) {
+      enter_barrier(scope, names, Failures::fail_fast, kForming, {}, {type, contribution(scope, own)});
+  std::vector<CollectiveEnd> ends;
+  for (const NodeName& name : names) {
+    const auto brought = std::ranges::find(met.values, name, &std::pair<NodeName, msg::Contribution>::first);
+    if (brought == met.values.end()) throw RemoteError(misfit(kForming, name, "it brought nothing"));
+    if (brought->second.type != type) throw RemoteError(misfit(kForming, name, "it forms something else"));
+    const auto its = std::get<0>(from_payload<CollectiveIntroduction>(brought->second.value));
+    if (its.names != names) {
       throw RemoteError(misfit(kForming, name,
-                               fmt::format("it names the members {}, {} names them {}", fmt::join(its_names, ", "),
+                               fmt::format("it names the members {}, {} names them {}", fmt::join(its.names, ", "),
                                            node_.name(), fmt::join(names, ", "))));
     }
-    numbers[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())] = its_number;
+    ends.push_back(its.end);
   }
-  member->met(std::move(numbers));
-  return member;
+  return ends;
 }
 
 void Collectives::handle(const Delivery& delivery) {
@@ -76,7 +88,7 @@ void Collectives::handle(const Delivery& delivery) {
 }
 
 void Collectives::peer_down(const Peer& peer, const Error& why) {
-  for (const auto& member : members()) member->peer_down(peer.name, why);
+  for (const auto& member : members()) member->peer_down({peer.name, peer.incarnation}, why);
 }
 
 void Collectives::stop(const Error& why) {

@@ -13,6 +13,16 @@
 
 namespace troupe::detail {
 
+/// What a member brings to the barrier at which a collective is formed.
+struct CollectiveIntroduction {
+  CollectiveEnd end;
+  std::vector<NodeName> names;  ///< in its order
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(end, names);
+  }
+};
+
 /// Thread rule: any thread may call any member; only `form` waits.
 class Collectives {
  public:
@@ -32,6 +42,9 @@ class Collectives {
   void stop(const Error& why);
 
  private:
+  /// Meets the others as the member with that number, and returns their ends by rank.
+  [[nodiscard]] std::vector<CollectiveEnd> meet(const Scope& scope, const std::vector<NodeName>& names,
+                                                std::uint64_t number) const;
   [[nodiscard]] std::vector<std::shared_ptr<CollectiveMember>> members() const;
 
   NodeCore& node_;
