@@ -15,7 +15,10 @@ std::optional<Error> CollectiveInbox::begin(std::string what) {
   if (names_.size() > 1) unconfirmed_[operation_] = what_;
   std::vector<Early> later;
   std::optional<Error> error;
-  if (const auto told = told_early_.extract(operation_)) error = compare(told.mapped().first, told.mapped().second);
+  if (const auto told = told_early_.extract(operation_)) {
+    told_early_bytes_ -= told.mapped().what.size();
+    error = compare(after(), told.mapped());
+  }
   for (Early& early : early_) {
     const bool now = early.place.operation == operation_;
     if (now && early.place.what != what_ && !error) error = mismatch(early.from, early.place);
@@ -49,9 +52,22 @@ CollectiveInbox::Wanted CollectiveInbox::want(std::size_t from, std::uint64_t sl
 }
 
 std::optional<Error> CollectiveInbox::told(std::size_t from, PartPlace place) {
+  if (from != after()) {
+    return refused(
+        ErrorCode::protocol_violation, from,
+        fmt::format("{} is not the member after {}, to which alone that one listens", names_[from], names_[self_]));
+  }
   if (place.operation <= operation_) return compare(from, place);
+  if (place.operation - operation_ > kAheadMax || place.what.size() > kAheadBytesMax - told_early_bytes_) {
+    return refused(
+        ErrorCode::resource_exhausted, from,
+        fmt::format("{} is in operation {}, too far ahead of {} in {}: at most {} operations, described in {} "
+                    "bytes; use a barrier",
+                    names_[from], place.operation, names_[self_], operation_, kAheadMax, kAheadBytesMax));
+  }
   const std::uint64_t operation = place.operation;
-  told_early_.insert_or_assign(operation, std::pair(from, std::move(place)));
+  const std::size_t bytes = place.what.size();
+  if (told_early_.emplace(operation, std::move(place)).second) told_early_bytes_ += bytes;  // it says it once
   return std::nullopt;
 }
 
@@ -75,7 +91,7 @@ std::optional<Error> CollectiveInbox::came(std::size_t from, PartPlace place, Fr
 }
 
 void CollectiveInbox::put(std::size_t from, const PartPlace& place, Part part) {
-  if (from == (self_ + 1) % names_.size()) unconfirmed_.erase(place.operation);
+  if (from == after()) unconfirmed_.erase(place.operation);
   const Wanted at{from, place.slot, place.index};
   if (wanted_.contains(at)) taken_.push_back(std::exchange(part.answer, nullptr));
   here_.insert_or_assign(at, std::move(part));
@@ -99,6 +115,8 @@ std::vector<CollectiveInbox::Answer> CollectiveInbox::drop() {
   for (Early& early : early_) add(early.part);
   here_.clear();
   early_.clear();
+  told_early_.clear();
+  told_early_bytes_ = 0;
   return dropped;
 }
 
@@ -124,14 +142,19 @@ std::set<std::size_t> CollectiveInbox::awaited() const {
 }
 
 Error CollectiveInbox::mismatch(std::size_t with, const PartPlace& place) const {
-  Error error;
-  error.code = ErrorCode::bad_argument;
-  error.peer = names_[with];
-  error.execution = Execution::never;
-  error.message = fmt::format("operation {} is {} for {}, ", place.operation, place.what, names_[with]);
   const auto own = unconfirmed_.find(place.operation);
-  error.message += own != unconfirmed_.end() ? fmt::format("{} for {}", own->second, names_[self_])
-                                             : fmt::format("and {} has carried it out", names_[self_]);
+  return refused(ErrorCode::bad_argument, with,
+                 fmt::format("operation {} is {} for {}, ", place.operation, place.what, names_[with]) +
+                     (own != unconfirmed_.end() ? fmt::format("{} for {}", own->second, names_[self_])
+                                                : fmt::format("and {} has carried it out", names_[self_])));
+}
+
+Error CollectiveInbox::refused(ErrorCode code, std::size_t from, std::string message) const {
+  Error error;
+  error.code = code;
+  error.peer = names_[from];
+  error.execution = Execution::never;
+  error.message = std::move(message);
   return error;
 }
 

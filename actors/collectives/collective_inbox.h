@@ -65,7 +65,14 @@ class CollectiveInbox {
   /// This member wants the next part from `from`. REQUIRES: an operation is under way.
   [[nodiscard]] Wanted want(std::size_t from, std::uint64_t slot);
 
-  /// Member `from` describes its operation as `place`. The Error says that this member's differs.
+  /// How many operations the member after this one may be ahead of it. Only operations without parts let it.
+  static constexpr std::uint64_t kAheadMax = 1024;
+
+  /// The longest descriptions of operations that this member has not started, in bytes, all together.
+  static constexpr std::size_t kAheadBytesMax = 1 << 20;
+
+  /// Member `from` describes its operation as `place`. The Error says that this member's differs, that `from` is not
+  /// the member after this one, or that it is too far ahead.
   [[nodiscard]] std::optional<Error> told(std::size_t from, PartPlace place);
 
   /// A part from member `from` arrived. The Error says that this member is in another operation; the caller then calls
@@ -90,7 +97,7 @@ class CollectiveInbox {
   /// Returns the answers for parts taken since the last call. The caller calls them when it holds no lock.
   [[nodiscard]] std::vector<Answer> taken() { return std::exchange(taken_, {}); }
 
-  /// Forgets every part; returns the answers for those not taken.
+  /// Forgets every part and description; returns the answers for those not taken.
   [[nodiscard]] std::vector<Answer> drop();
 
   [[nodiscard]] std::uint64_t operation() const { return operation_; }
@@ -107,7 +114,10 @@ class CollectiveInbox {
     Part part;
   };
 
+  /// The member by rank that tells this one its operations.
+  [[nodiscard]] std::size_t after() const { return (self_ + 1) % names_.size(); }
   [[nodiscard]] Error mismatch(std::size_t with, const PartPlace& place) const;
+  [[nodiscard]] Error refused(ErrorCode code, std::size_t from, std::string message) const;
   [[nodiscard]] std::optional<Error> compare(std::size_t with, const PartPlace& place);
   void put(std::size_t from, const PartPlace& place, Part part);
 
@@ -122,7 +132,8 @@ class CollectiveInbox {
   std::map<Wanted, Part> here_;                                               // of this operation, wanted or not
   std::vector<Early> early_;                          // of later operations, in order of arrival
   std::map<std::uint64_t, std::string> unconfirmed_;  // this member's, by operation, until confirmed
-  std::map<std::uint64_t, std::pair<std::size_t, PartPlace>> told_early_;  // of later operations
+  std::map<std::uint64_t, PartPlace> told_early_;     // of later operations, by the member after this one
+  std::size_t told_early_bytes_ = 0;                  // of their descriptions
   std::map<std::size_t, Error> left_;
   std::vector<Answer> taken_;
 };

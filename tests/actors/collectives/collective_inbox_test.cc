@@ -147,6 +147,39 @@ BOOST_FIXTURE_TEST_CASE(member_that_has_no_part_for_this_one_tells_it_what_it_is
   BOOST_TEST(early->peer == "b");
 }
 
+BOOST_FIXTURE_TEST_CASE(only_the_member_after_this_one_tells_what_it_is_in, AtA) {
+  const auto error = parts.told(2, {1, kSum, 0, 0});
+  BOOST_TEST_REQUIRE(error.has_value());
+  BOOST_TEST((error->code == ErrorCode::protocol_violation));
+  BOOST_TEST(error->peer == "c");
+  BOOST_TEST(!parts.begin("barrier"));  // what c said was not kept
+}
+
+BOOST_FIXTURE_TEST_CASE(member_may_be_ahead_by_so_many_operations_and_no_more, AtA) {
+  constexpr std::uint64_t kMax = CollectiveInbox::kAheadMax;
+  for (std::uint64_t operation = 1; operation <= kMax; ++operation) BOOST_TEST(!parts.told(1, {operation, kSum, 0, 0}));
+  const auto error = parts.told(1, {kMax + 1, kSum, 0, 0});
+  BOOST_TEST_REQUIRE(error.has_value());
+  BOOST_TEST((error->code == ErrorCode::resource_exhausted));
+  BOOST_TEST(error->message.starts_with("b is in operation 1025, too far ahead of a in 0: "), error->message);
+  BOOST_TEST(!parts.begin(kSum));
+  BOOST_TEST(!parts.end());
+  BOOST_TEST(!parts.told(1, {kMax + 1, kSum, 0, 0}));
+}
+
+BOOST_FIXTURE_TEST_CASE(descriptions_of_a_member_that_is_ahead_have_so_many_bytes_and_no_more, AtA) {
+  const std::string half(CollectiveInbox::kAheadBytesMax / 2, 'x');
+  BOOST_TEST(!parts.told(1, {1, half, 0, 0}));
+  BOOST_TEST(!parts.told(1, {1, half, 0, 0}));  // the same once more takes no room
+  BOOST_TEST(!parts.told(1, {2, half, 0, 0}));
+  BOOST_TEST(parts.told(1, {3, "x", 0, 0}).has_value());
+  BOOST_TEST(!parts.begin(half));
+  BOOST_TEST(!parts.end());
+  BOOST_TEST(!parts.told(1, {3, half, 0, 0}));
+  BOOST_TEST(parts.drop().empty());
+  for (const std::uint64_t operation : {4U, 5U}) BOOST_TEST(!parts.told(1, {operation, half, 0, 0}));
+}
+
 BOOST_FIXTURE_TEST_CASE(part_that_nobody_wanted_is_an_error_at_the_end_of_the_operation, AtA) {
   BOOST_TEST(!parts.begin(kSum));
   BOOST_TEST(!came(1, {1, kSum, kSlot, 0}, "x"));
