@@ -311,8 +311,8 @@ void CollectiveMember::handle_note(std::size_t from, CollectiveMessage word, con
     if (began && !left_) refused = failure_;
     if (!failure_ && word.kind == CollectiveMessage::Kind::left) parts_.left(from, left_error(names_[from]));
     if (!failure_ && began) refused = parts_.told(from, std::move(word.place));
-    if (began && !refused && ends_.empty()) {
-      told_before_.push_back(answer);  // the formation may still fail: its answer says so
+    if (began && !refused && ends_.empty() && told_before_.size() < CollectiveInbox::kAheadMax) {
+      told_before_.push_back(answer);  // the formation may still fail: its answer says so; more of them are not honest
       return;
     }
     wake_all();

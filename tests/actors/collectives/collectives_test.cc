@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -181,6 +182,16 @@ BOOST_FIXTURE_TEST_CASE(who_tells_what_it_began_is_answered_when_the_members_hav
   });
   BOOST_TEST(answer_to(asked) == "taken");
   BOOST_TEST(answer_to(say(*z, began(2))) == "taken");
+}
+
+BOOST_FIXTURE_TEST_CASE(words_that_are_kept_until_the_members_have_met_are_so_many_and_no_more, AmongMembers) {
+  const auto member = form([&] {
+    const auto entered = entry();
+    for (std::uint64_t i = 0; i < detail::CollectiveInbox::kAheadMax; ++i)
+      BOOST_TEST(answer_to(say(*z, began(1))) == "none yet");
+    BOOST_TEST(answer_to(say(*z, began(1))) == "taken");
+    pass(entered, b->self().incarnation);
+  });
 }
 
 BOOST_FIXTURE_TEST_CASE(who_tells_what_it_began_learns_that_a_member_did_not_form_the_collective, AmongMembers) {
