@@ -8,7 +8,8 @@
 namespace troupe {
 
 /// Counts the calls and fetches made through it, and through scopes that its `with` returns; not those made by the
-/// called functions, nor `remote`, whose value says itself when it is there. Thread rule: any thread may call any member.
+/// called functions, nor `remote`, whose value says itself when it is there. Thread rule: any thread may call any
+/// member.
 ///
 ///   WaitAllScope calls(scope);
 ///   const Future<Tensor> a = calls.rpc_async("ps0", &half, x);

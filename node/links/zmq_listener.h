@@ -17,8 +17,8 @@
 
 namespace troupe {
 
-/// Used by the link's thread only. Nothing unauthenticated reaches the caller, and here unauthenticated connections cost
-/// a bounded amount of memory for a bounded time; what they cost ZeroMQ is in the folder's README.
+/// Used by the link's thread only. Nothing unauthenticated reaches the caller, and here unauthenticated connections
+/// cost a bounded amount of memory for a bounded time; what they cost ZeroMQ is in the folder's README.
 class ZmqListener {
  public:
   /// `key` is reported by the parts' ready set when there may be work for `next`.
