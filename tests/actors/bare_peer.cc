@@ -41,7 +41,7 @@ bool HandWaits::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
   return point.signalled();
 }
 
-bool Meanwhile::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
+bool ActingWaits::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
   if (const auto act = std::exchange(action, {})) act();
   return waits_.wait(point, due);
 }

@@ -54,7 +54,7 @@ class HandWaits final : public detail::BlockingHook {
 };
 
 /// As HandWaits, but runs an action in the next wait, in which others act.
-class Meanwhile final : public detail::BlockingHook {
+class ActingWaits final : public detail::BlockingHook {
  public:
   bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override;
   std::function<void()> action = {};

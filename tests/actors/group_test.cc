@@ -131,7 +131,7 @@ struct AmongTree : testing::AmongBarePeers {
   }
 
   std::unique_ptr<testing::BarePeer> b = peer("b");
-  testing::Meanwhile meanwhile;
+  testing::ActingWaits meanwhile;
   detail::BlockingHook::Guard meanwhile_guard{meanwhile};
   const Group all{{"b", "c", "d"}};
 };

@@ -118,7 +118,7 @@ struct AmongMembers : AmongBarePeers {
 
   std::unique_ptr<BarePeer> b = peer("b");
   std::unique_ptr<BarePeer> z = peer("z", 2);
-  Meanwhile meanwhile;
+  ActingWaits meanwhile;
   detail::BlockingHook::Guard meanwhile_guard{meanwhile};
   std::uint64_t number = 0;
 };
