@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -44,6 +46,71 @@ void gather_when_done(const Promise<All>& all, std::size_t count, Gather gather,
   };
   (watch(futures), ...);
 }
+
+/// The result of a collect_any, until it exists. Then no input holds anything of it any more. Thread rule: any thread
+/// may call any member.
+template <class T>
+class FirstOf : public std::enable_shared_from_this<FirstOf<T>> {
+ public:
+  using Found = std::pair<std::size_t, Stored<T>>;
+
+  /// `any` is that of `count` futures. REQUIRES: watch() is called for each.
+  FirstOf(const Promise<Found>& any, std::size_t count) : left_(count), any_(any) { waits_.reserve(count); }
+
+  /// Watches `future`, the input number `index`.
+  void watch(std::size_t index, const Future<T>& future) {
+    const auto registration =
+        future.state().on_done([self = this->shared_from_this(), index, future](const Error* refused) {
+          self->ended(index, future, refused);
+        });
+    {
+      const std::lock_guard lock(mutex_);
+      if (any_) return static_cast<void>(waits_.push_back({future.shared_state(), registration}));
+    }
+    future.state().forget(registration);
+  }
+
+ private:
+  struct Wait {
+    std::weak_ptr<typename Future<T>::State> future;
+    FutureCore::Registration registration;
+  };
+
+  void ended(std::size_t index, const Future<T>& future, const Error* refused) {
+    if (!is_open()) return;
+    const auto& result = future.state().result();
+    if (refused == nullptr && result) {
+      for (const Wait& wait : complete(Found(index, result.value()))) {
+        if (const auto other = wait.future.lock()) other->forget(wait.registration);
+      }
+    } else if (left_.one_less()) {
+      complete(refused != nullptr ? copy_of(*refused) : result.error());  // no other input waits
+    }
+  }
+
+  [[nodiscard]] bool is_open() {
+    const std::lock_guard lock(mutex_);
+    return any_.has_value();
+  }
+
+  /// Returns the inputs that were watched, at the first call.
+  std::vector<Wait> complete(Result<Found> outcome) {  // NOLINT(modernize-use-nodiscard)
+    std::optional<Promise<Found>> any;
+    std::vector<Wait> waits;
+    {
+      const std::lock_guard lock(mutex_);
+      any.swap(any_);
+      waits.swap(waits_);
+    }
+    if (any) any->complete(std::move(outcome));
+    return waits;
+  }
+
+  Countdown left_;
+  std::mutex mutex_;
+  std::optional<Promise<Found>> any_;  // guarded by mutex_; empty once its result exists
+  std::vector<Wait> waits_;            // guarded by mutex_
+};
 
 }  // namespace detail
 
@@ -91,14 +158,8 @@ template <class T>
   using Found = std::pair<std::size_t, detail::Stored<T>>;
   if (futures.empty()) throw std::invalid_argument("[collect_any] no futures");
   const Promise<Found> any(futures.front().state().home());
-  const auto left = std::make_shared<detail::Countdown>(futures.size());
-  for (std::size_t i = 0; i < futures.size(); ++i) {
-    futures[i].state().on_done([any, left, i, future = futures[i]](const Error* refused) {
-      const auto& result = future.state().result();
-      if (refused == nullptr && result) any.complete(Found(i, result.value()));
-      else if (left->one_less()) any.complete(refused != nullptr ? *refused : result.error());
-    });
-  }
+  const auto first = std::make_shared<detail::FirstOf<T>>(any, futures.size());
+  for (std::size_t i = 0; i < futures.size(); ++i) first->watch(i, futures[i]);
   return any.future();
 }
 

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include <iterator>
 #include <list>
 #include <new>
 #include <tuple>
@@ -102,7 +103,7 @@ std::shared_ptr<void> FutureCore::begin_decoding() {
 }
 
 void FutureCore::publish() {
-  std::vector<std::shared_ptr<Callback>> callbacks;
+  std::list<std::shared_ptr<Callback>> callbacks;
   {
     std::lock_guard lock(mutex_);
     published_ = true;
@@ -112,16 +113,23 @@ void FutureCore::publish() {
   for (auto& callback : callbacks) run_on_pool(std::move(callback));
 }
 
-void FutureCore::on_done(Callback function) {
+FutureCore::Registration FutureCore::on_done(Callback function) {
   auto callback = std::make_shared<Callback>(std::move(function));
   {
     std::lock_guard lock(mutex_);
     if (!published_) {
       callbacks_.push_back(std::move(callback));
-      return;
+      return std::prev(callbacks_.end());
     }
   }
   run_on_pool(std::move(callback));
+  return {};
+}
+
+void FutureCore::forget(Registration registration) {
+  std::list<std::shared_ptr<Callback>> forgotten;  // ends after the lock
+  const std::lock_guard lock(mutex_);
+  if (!published_) forgotten.splice(forgotten.end(), callbacks_, registration);
 }
 
 /// Without memory the callback is refused here: whoever completes a future has done so. Otherwise only the job owns it

@@ -6,13 +6,13 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "actors/callable.h"
 #include "actors/clock.h"
@@ -87,8 +87,15 @@ class FutureCore {
   void wait() { done_.wait(std::nullopt); }
   [[nodiscard]] bool wait_for(Duration limit) { return done_.wait(later(home_.clock->now(), limit)); }
 
+  /// Names a callback for forget().
+  using Registration = std::list<std::shared_ptr<Callback>>::iterator;
+
   /// Runs `callback` on the pool once the result exists. Throws std::bad_alloc; then it is not called.
-  void on_done(Callback callback);
+  Registration on_done(Callback callback);  // NOLINT(modernize-use-nodiscard)
+
+  /// Drops a callback that is no longer needed, unless the result exists: then it is called all the same. What it
+  /// captured may end on the calling thread. REQUIRES: no other call for this registration.
+  void forget(Registration registration);
 
   [[nodiscard]] const FutureHome& home() const { return home_; }
 
@@ -116,11 +123,11 @@ class FutureCore {
   WaitPoint done_;
   WaitPoint decoded_;
   std::mutex mutex_;
-  bool claimed_ = false;                              // guarded by mutex_
-  bool published_ = false;                            // guarded by mutex_
-  bool decoding_ = false;                             // guarded by mutex_
-  std::vector<std::shared_ptr<Callback>> callbacks_;  // guarded by mutex_
-  std::shared_ptr<void> undecoded_;                   // guarded by mutex_ once published
+  bool claimed_ = false;                            // guarded by mutex_
+  bool published_ = false;                          // guarded by mutex_
+  bool decoding_ = false;                           // guarded by mutex_
+  std::list<std::shared_ptr<Callback>> callbacks_;  // guarded by mutex_
+  std::shared_ptr<void> undecoded_;                 // guarded by mutex_ once published
 };
 
 /// Held by a promise. The last holder's end fails a future that was not completed.
