@@ -24,8 +24,9 @@ namespace troupe {
 ///   grants.allow("master", {"*"});                          // all functions
 ///
 /// A member function of a value is a function, too. Fetching a value needs no grant: whoever holds a reference was
-/// given it. What Troupe itself does on values (autograd, collectives, steps of optimizers) needs none either; its
-/// functions that begin something, such as embedding tables, are named "troupe.*".
+/// given it. What Troupe itself does on values (autograd, collectives, steps of optimizers, checkpoints) needs none
+/// either. Its functions that begin something or hand out what nobody gave to the peer are functions as all others:
+/// "troupe.find" (Scope::find), "troupe.embedding_shard" (ShardedEmbedding) and "troupe.pipeline_seat" (Pipeline).
 ///
 /// A plain value. Thread rule: one thread fills it; then any thread may ask.
 class CallGrants {

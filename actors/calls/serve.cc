@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <array>
 #include <new>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -16,11 +19,38 @@ namespace troupe::detail {
 
 namespace {
 
+/// The runtime's functions that work only with values, contexts and optimizers whose ids their caller was given, in
+/// alphabetical order; its member functions beside. Every other function needs a grant, also a new one of the runtime:
+/// it may begin something, or find what nobody gave to its caller.
+constexpr auto kNeedNoGrant = std::to_array<std::string_view>({
+    "troupe.gradient",
+    "troupe.gradient_squares",
+    "troupe.gradients",
+    "troupe.pipeline_fail",
+    "troupe.pipeline_join",
+    "troupe.pipeline_loss",
+    "troupe.pipeline_seed",
+    "troupe.pipeline_settle",
+    "troupe.prepare_in_pass",
+    "troupe.seeded_root",
+    "troupe.snapshot",
+    "troupe.snapshot_of_shard",
+    "troupe.snapshot_of_states",
+    "troupe.stage",
+    "troupe.stage_shard",
+    "troupe.unused",
+});
+static_assert(std::ranges::is_sorted(kNeedNoGrant));
+
+bool needs_no_grant(const RegisteredFunction& function) {
+  if (!function.name.starts_with("troupe.")) return false;
+  return function.is_member || std::ranges::binary_search(kNeedNoGrant, std::string_view(function.name));
+}
+
 /// Returns who has to grant the call, as a hint for whoever may not make it; empty: it is granted. The runtime's own
 /// functions that run on a value need no grant: whoever holds the value was given it.
 std::string_view missing_grant(const NodeCore& node, const NodeName& caller, const RegisteredFunction& function) {
-  const bool is_of_runtime = function.object != nullptr && function.name.starts_with("troupe.");
-  if (caller == node.name() || is_of_runtime) return {};
+  if (caller == node.name() || needs_no_grant(function)) return {};
   if (!node.listed_grants().may_call(caller, function.name))
     return "the list of members does not grant it: `troupe keys grant` does, by whoever signs that list";
   if (!node.call_grants().may_call(caller, function.name))

@@ -4,10 +4,16 @@
 #include <cstdint>
 #include <string>
 
+#include "actors/dist_autograd.h"
+#include "actors/embedding/sharded_embedding.h"
 #include "actors/op.h"
+#include "actors/references/naming.h"
 #include "actors/rref.h"
+#include "autograd/ops.h"
 #include "node/local_cluster.h"
 #include "node/node.h"
+#include "tensor/create.h"
+#include "tensor/ops.h"
 #include "tests/support/error_of.h"
 
 namespace troupe::testing {
@@ -40,11 +46,15 @@ Number forbidden(Number x) {
   ++times_run;
   return x;
 }
+std::string word() { return "model"; }
+Variable make_weight() { return Variable(ones({2}), RequiresGrad::yes); }
+Variable doubled(Scope& scope, const RRef<Variable>& weight) { return *weight.local_value(scope) * 2.0; }
 Number ask_oneself(Scope& scope, Number x) { return scope.rpc_sync("bank", &forbidden, x); }
 
 FunctionRegistry bank_functions() {
   return {{"next", &next},           {"forbidden", &forbidden},      {"ask_oneself", &ask_oneself},
-          {"account", make_account}, {"Account.add", &Account::add}, {"Account.amount", &Account::amount}};
+          {"account", make_account}, {"Account.add", &Account::add}, {"Account.amount", &Account::amount},
+          {"word", &word},           {"make_weight", &make_weight},  {"doubled", &doubled}};
 }
 
 LocalClusterOptions granting(const std::vector<std::string>& functions) {
@@ -86,6 +96,40 @@ BOOST_AUTO_TEST_CASE(member_functions_of_a_value_need_a_grant_and_fetching_it_do
   expect_refused("Account.add", [&] { return account.rpc_async(customer, &Account::add, Number{100}).get(), 0; });
   BOOST_TEST(account.rpc_sync(customer, &Account::amount) == 10);
   BOOST_TEST(customer.remote("bank", &next, Number{1}).to_here(customer) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(what_nobody_gave_to_a_peer_needs_a_grant_also_of_troupe_itself, *label("attack")) {
+  LocalCluster cluster({"bank", "customer"}, bank_functions(), granting({"word"}));
+  Node& bank = cluster.node("bank");
+  Node& customer = cluster.node("customer");
+  static_cast<void>(bank.publish<Number>("model", 7));
+  expect_refused("troupe.find", [&] { return customer.find<Number>("bank", "model").to_here(customer); });
+  const RRef<std::string> name = customer.remote("bank", &word);
+  const std::string identity = detail::identity_of<Number>();
+  expect_refused("troupe.find", [&] { return name.rpc_sync(customer, &detail::find_published, identity); });
+  expect_refused("troupe.embedding_shard",
+                 [&] { return ShardedEmbedding(customer, {"bank"}, {.rows = 8, .width = 2}); });
+}
+
+BOOST_AUTO_TEST_CASE(what_troupe_does_is_granted_by_its_name) {
+  LocalCluster cluster({"bank", "customer"}, bank_functions(), granting({"troupe.find", "troupe.embedding_shard"}));
+  static_cast<void>(cluster.node("bank").publish<Number>("model", 7));
+  Node& customer = cluster.node("customer");
+  BOOST_TEST(customer.find<Number>("bank", "model").to_here(customer) == 7);
+  const ShardedEmbedding table(customer, {"bank"}, {.rows = 8, .width = 2});
+  BOOST_TEST((table.pull_rows(customer, zeros({1}, DType::i64)).shape() == Shape{1, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(what_troupe_does_on_values_that_a_peer_was_given_needs_no_grant) {
+  LocalCluster cluster({"bank", "customer"}, bank_functions(), granting({"make_weight", "doubled"}));
+  Node& customer = cluster.node("customer");
+  const RRef<Variable> weight = customer.remote("bank", &make_weight);
+  const DistContext context(customer);
+  const Variable loss = sum(context.rpc_sync("bank", &doubled, weight));
+  backward(context, loss);
+  BOOST_TEST(sum(context.grad(weight)).item() == 4.0);
+  BOOST_TEST(context.gradients("bank").size() == 1U);
+  BOOST_TEST(context.unused_boundaries().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_grant_of_a_function_that_does_not_exist_is_refused_at_the_start) {
