@@ -36,7 +36,7 @@ LocalCluster::LocalCluster(std::vector<NodeName> names, const FunctionRegistry& 
 
 LocalCluster::LocalCluster(std::vector<NodeName> names, const FunctionRegistry& functions,
                            LocalClusterOptions options) {
-  options.log_level.empty() ? keep_log_off_stdout() : log_to_stderr(options.log_level);
+  keep_log_off_stdout(options.log_level);
   if (sodium_init() < 0) throw std::runtime_error("[LocalCluster] libsodium cannot start");
   check_names(names);
   std::uint32_t rank = 0;

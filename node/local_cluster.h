@@ -24,7 +24,7 @@ struct LocalClusterOptions {
   Leaks leaks = Leaks::warn;
   PeerLimits peer_limits = {};
   std::map<NodeName, CallGrants> call_grants{};  ///< of nodes that do not let every other call everything
-  std::string log_level = {};  ///< the level from which this process logs to standard error; empty: see log.h
+  std::string log_level = {};                    ///< as NodeOptions::log_level
 };
 
 /// Nodes that reach each other through memory. All are up when the constructor returns.

@@ -5,11 +5,14 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <ctime>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "node/visible_text.h"
 
@@ -29,6 +32,46 @@ class EntryText final : public spdlog::custom_flag_formatter {
   [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<EntryText>(); }
 };
 
+/// The loggers that outlive all who may use them. spdlog hands out its default logger without ownership: a thread may
+/// be in the former one when another takes its place, and threads log while the static objects of a process are
+/// destroyed.
+struct LoggersForEver {
+  std::mutex mutex;
+  std::shared_ptr<spdlog::logger> own;                    ///< Troupe's, once it was needed; guarded by mutex
+  std::vector<std::shared_ptr<spdlog::logger>> replaced;  ///< default ones before it; guarded by mutex
+};
+
+/// Never destroyed.
+LoggersForEver& loggers_for_ever() {
+  static LoggersForEver* const all = new LoggersForEver;
+  return *all;
+}
+
+std::shared_ptr<spdlog::logger> make_logger() {
+  auto logger = std::make_shared<spdlog::logger>("troupe", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<EntryText>('*').set_pattern("%H:%M:%S.%e %^%l%$ %*");
+  logger->set_formatter(std::move(formatter));
+  return logger;
+}
+
+/// Makes Troupe's logger the default one; its level stays if `level` is empty. REQUIRES: `kept.mutex` is held.
+void install(LoggersForEver& kept, std::string_view level) {
+  if (kept.own == nullptr) kept.own = make_logger();
+  if (!level.empty()) kept.own->set_level(spdlog::level::from_str(std::string(level)));
+  const auto former = spdlog::default_logger();
+  if (former == kept.own) return;
+  if (std::ranges::find(kept.replaced, former) == kept.replaced.end()) kept.replaced.push_back(former);
+  spdlog::set_default_logger(kept.own);
+}
+
+/// Returns whether no program has put a logger there: it is that with which spdlog begins, or none.
+bool is_initial(const std::shared_ptr<spdlog::logger>& logger) {
+  if (logger == nullptr) return true;
+  if (!logger->name().empty() || logger->sinks().size() != 1) return false;
+  return dynamic_cast<spdlog::sinks::stdout_color_sink_mt*>(logger->sinks().front().get()) != nullptr;
+}
+
 }  // namespace
 
 std::string detail::entry_text(std::string_view text) {
@@ -46,19 +89,16 @@ std::string detail::entry_text(std::string_view text) {
 }
 
 void log_to_stderr(std::string_view level) {
-  auto logger = std::make_shared<spdlog::logger>("troupe", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
-  logger->set_level(spdlog::level::from_str(std::string(level)));
-  auto formatter = std::make_unique<spdlog::pattern_formatter>();
-  formatter->add_flag<EntryText>('*').set_pattern("%H:%M:%S.%e %^%l%$ %*");
-  logger->set_formatter(std::move(formatter));
-  spdlog::set_default_logger(std::move(logger));
+  LoggersForEver& kept = loggers_for_ever();
+  const std::lock_guard lock(kept.mutex);
+  install(kept, level);
 }
 
-void keep_log_off_stdout() {
+void keep_log_off_stdout(std::string_view level) {
+  LoggersForEver& kept = loggers_for_ever();
+  const std::lock_guard lock(kept.mutex);
   const auto logger = spdlog::default_logger();
-  if (logger == nullptr || !logger->name().empty() || logger->sinks().size() != 1) return;
-  const bool is_first = dynamic_cast<spdlog::sinks::stdout_color_sink_mt*>(logger->sinks().front().get()) != nullptr;
-  if (is_first) log_to_stderr("info");
+  if (is_initial(logger) || logger == kept.own) install(kept, level);
 }
 
 }  // namespace troupe

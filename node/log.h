@@ -1,5 +1,5 @@
 // The destination of a process's log. The runtime logs through spdlog's default logger: a program with a logger of its
-// own makes that the default one and needs nothing from this file.
+// own makes that the default one and needs nothing from this file; nodes that join, with any options, leave it alone.
 #pragma once
 
 #include <string>
@@ -17,10 +17,12 @@ namespace detail {
 }  // namespace detail
 
 /// Sends this process's log to standard error, from `level` on: "trace", "debug", "info", "warn", "error" or "off".
-/// Standard output stays the program's own. REQUIRES: no other thread logs yet.
+/// Standard output stays the program's own. The logger that did so before is not freed. REQUIRES: no other thread logs
+/// yet, unless the log goes there already: then only the level changes.
 void log_to_stderr(std::string_view level);
 
-/// As above, but only if the default logger is still spdlog's initial one, which writes to standard output.
-void keep_log_off_stdout();
+/// As above, but leaves a default logger that the program made as it is: only spdlog's initial one, which writes to
+/// standard output, is replaced. `level` may be empty: "info" then, or what counts already. Nodes do so when they join.
+void keep_log_off_stdout(std::string_view level = {});
 
 }  // namespace troupe

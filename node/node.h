@@ -104,7 +104,9 @@ struct NodeOptions {
   /// The file to which this node appends a line for each peer that comes, goes or is refused, each call that is denied,
   /// and each change of keys. Empty: none. See node/audit/README.md.
   std::string audit_log;
-  std::string log_level;  ///< if not empty, join logs to standard error from this level on
+  /// The level from which this process logs to standard error, unless the program has a logger of its own. Empty:
+  /// "info", or what another node has set (log.h).
+  std::string log_level;
   Control control = Control::off;
   /// A node whose router makes no progress for this long although it has work logs that and ends its process, by
   /// SIGABRT. Time in which the process is suspended does not count. nullopt, or `liveness.debug`: never.

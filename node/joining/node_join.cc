@@ -506,7 +506,7 @@ void NodeOptions::use_key_files(const std::string& key_file, const std::string& 
 }
 
 Node Node::join(NodeOptions options, FunctionRegistry functions) try {
-  options.log_level.empty() ? keep_log_off_stdout() : log_to_stderr(options.log_level);
+  keep_log_off_stdout(options.log_level);
   if (sodium_init() < 0) throw std::runtime_error("[Node] libsodium cannot start");
   check_grants(options.call_grants, functions.table());
   const auto limit = options.join_deadline.after();

@@ -19,6 +19,8 @@
 #include "actors/executor.h"
 #include "actors/function_registry.h"
 #include "actors/rref.h"
+#include "node/local_cluster.h"
+#include "node/node.h"
 #include "node/sim/world.h"
 #include "tests/support/expect_throw.h"
 #include "tests/support/output_of.h"
@@ -470,6 +472,21 @@ BOOST_AUTO_TEST_CASE(the_trace_receives_what_the_worlds_threads_log_and_others_l
   }
   BOOST_TEST(trace.find("line of another thread") == std::string::npos);
   BOOST_TEST(output.find("line of another thread") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_logger_that_a_program_made_the_default_one_stays_that_when_nodes_join) {
+  ElasticPool pool({.threads = 1});
+  World world({.seed = 18}, {"a"}, functions());  // its logger is neither spdlog's initial one nor Troupe's
+  std::thread([] {
+    const LocalCluster cluster({"b"}, functions(), {.pool = {}, .log_level = "info"});
+    NodeOptions options;
+    options.name = "c";
+    options.log_level = "info";
+    const Node node = Node::join(options, functions());
+  }).join();
+  const std::string output = testing::output_of([&] { log_here(pool, "line of the program"); });
+  BOOST_TEST(output.empty(), output);
+  BOOST_TEST(world.trace_text().find("line of the program") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_longest_time_is_without_limit) {
