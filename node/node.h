@@ -113,10 +113,11 @@ struct NodeOptions {
   std::optional<Duration> stall_limit = std::chrono::seconds(30);
 
   /// Sets `keys`, `secret`, `cluster_id` and, if it is empty, `name` from the files of `troupe keys`: the node's own
-  /// key, and the list of members, "cluster.members" beside it if `members` is empty. While the node runs it looks for
-  /// a newer list every second: members that are not in it, or have another key there, are down. Throws RemoteError:
-  /// not_authorized (others can read the key, this node is not in the list or its time has passed), bad_argument (a
-  /// file that is not right, a list that the cluster's key has not signed, the key of another node).
+  /// key, and the list of members, "cluster.members" beside it if `members` is empty. Relative paths begin at the
+  /// working directory of now. While the node runs it looks for a newer list every second: members that are not in it,
+  /// or have another key there, are down. Throws RemoteError: not_authorized (others can read the key, this node is not
+  /// in the list or its time has passed), bad_argument (a file that is not right, a list that the cluster's key has not
+  /// signed, the key of another node).
   void use_key_files(const std::string& key_file, const std::string& members = "");
 
   /// Returns the settings in the variables of `troupe up`, or torchrun-style variables; without any, a world of one.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 namespace troupe {
@@ -47,12 +48,16 @@ std::string tail_of(const std::filesystem::path& path) {
 }  // namespace
 
 Result<AuditFile> AuditFile::open(std::filesystem::path path, std::size_t bytes_max) {
-  AuditFile file(std::move(path), bytes_max);
-  if (const std::string why = file.take_place(false); !why.empty()) {
+  const auto refusal = [](const std::filesystem::path& at, std::string_view why) {
     return Error{.code = ErrorCode::bad_argument,
-                 .message = fmt::format("cannot keep an audit log in {}: {}", file.path_.string(), why),
+                 .message = fmt::format("cannot keep an audit log in {}: {}", at.string(), why),
                  .execution = Execution::never};
-  }
+  };
+  std::error_code error;
+  std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  if (error) return refusal(path, error.message());
+  AuditFile file(std::move(absolute), bytes_max);
+  if (const std::string why = file.take_place(false); !why.empty()) return refusal(file.path_, why);
   file.tail_ = tail_of(file.size_ > 0 ? file.path_ : file.former());
   file.cut_off_ = file.size_ > 0 && !file.tail_.ends_with('\n');
   return file;

@@ -17,9 +17,9 @@ class AuditFile {
  public:
   static constexpr std::size_t kBytesMax = std::size_t{10} << 20;
 
-  /// Opens the file, or makes it with mode 0600. Errors: bad_argument, naming the path (no such directory; it is a
-  /// symbolic link, a FIFO or anything else but a regular file, of another user, with another name, others may write to
-  /// it; another process has it open).
+  /// Opens the file, or makes it with mode 0600. A relative path begins at the working directory of now, also for
+  /// PATH.1. Errors: bad_argument, naming the path (no such directory; it is a symbolic link, a FIFO or anything else
+  /// but a regular file, of another user, with another name, others may write to it; another process has it open).
   [[nodiscard]] static Result<AuditFile> open(std::filesystem::path path, std::size_t bytes_max = kBytesMax);
 
   /// Returns the last lines that were there when it was opened, at most 64 KiB; those of PATH.1 if it was empty.

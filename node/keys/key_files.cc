@@ -9,6 +9,7 @@
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -93,6 +94,28 @@ Result<File> load_file(const std::string& path, Read read) {
   }
 }
 
+Result<fs::path> absolute_path(const std::string& path) {
+  std::error_code error;
+  fs::path absolute = fs::absolute(path, error);
+  if (!error) return absolute;
+  return key_failure(ErrorCode::bad_argument, fmt::format("\"{}\" has no absolute path: {}", path, error.message()));
+}
+
+/// Returns where a node's files are, also for a process that changes its working directory later.
+Result<detail::MemberFile::Paths> paths_of(const std::string& key_file, const std::string& members) {
+  const Result<fs::path> key = absolute_path(key_file);
+  if (!key.ok()) return key.error();
+  const Result<fs::path> list =
+      members.empty() ? key.value().parent_path() / "cluster.members" : absolute_path(members);
+  if (!list.ok()) return list.error();
+  // Beside the key, not beside the list: other nodes may share that one.
+  const auto beside_key = [&](const char* extension) {
+    return fs::path(key.value()).replace_extension(extension).string();
+  };
+  return detail::MemberFile::Paths{list.value().string(), beside_key(".told"), key.value().string(),
+                                   beside_key(".certificate")};
+}
+
 }  // namespace
 
 ClusterKeyFile ClusterKeyFile::random() {
@@ -146,22 +169,19 @@ Result<Unit> NodeKeyFile::save(const std::string& path) const {
 
 Result<NodeKeys> NodeKeys::load(const std::string& key_file, const std::string& members,
                                 std::chrono::system_clock::time_point now) {
-  const Result<NodeKeyFile> own = NodeKeyFile::load(key_file);
+  const Result<detail::MemberFile::Paths> found = paths_of(key_file, members);
+  if (!found.ok()) return found.error();
+  const detail::MemberFile::Paths& paths = found.value();
+  const Result<NodeKeyFile> own = NodeKeyFile::load(paths.key);
   if (!own.ok()) return own.error();
   const NodeKeyFile& file = own.value();
-  const std::string path = members.empty() ? (fs::path(key_file).parent_path() / "cluster.members").string() : members;
-  // Beside the key, not beside the list: other nodes may share that one.
-  const auto beside_key = [&](const char* extension) {
-    return fs::path(key_file).replace_extension(extension).string();
-  };
-  const detail::MemberFile::Paths paths{path, beside_key(".told"), key_file, beside_key(".certificate")};
   auto content = detail::MemberFile::newest(paths, file.verifying_key);
   if (!content.ok()) return content.error();
   const std::string& used = content.value().path;
   const MemberList& list = content.value().list;
   if (list.cluster_id != file.cluster_id) {
     return key_failure(ErrorCode::bad_argument, fmt::format("{} is of cluster {}, and {} of cluster {}", used,
-                                                            list.cluster_id, key_file, file.cluster_id));
+                                                            list.cluster_id, paths.key, file.cluster_id));
   }
   const auto refused = [&](std::string_view why, std::string hint) {
     return key_failure(ErrorCode::not_authorized,

@@ -68,9 +68,10 @@ struct NodeKeys {
   std::shared_ptr<const LockedBytes> secret;
   std::shared_ptr<detail::MemberFile> members;  ///< the list, which may be replaced
 
-  /// Reads the node's key file and the list of members, "cluster.members" beside it if `members` is empty. Errors: as
-  /// NodeKeyFile::load; bad_argument (the list is not right or not signed), not_authorized (the node is not in the
-  /// list, with another key, or has expired).
+  /// Reads the node's key file and the list of members, "cluster.members" beside it if `members` is empty. Relative
+  /// paths begin at the working directory of now, for later looks at these files, too. Errors: as NodeKeyFile::load;
+  /// bad_argument (the list is not right or not signed), not_authorized (the node is not in the list, with another key,
+  /// or has expired).
   [[nodiscard]] static Result<NodeKeys> load(const std::string& key_file, const std::string& members,
                                              std::chrono::system_clock::time_point now);
 };

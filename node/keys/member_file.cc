@@ -266,19 +266,23 @@ std::vector<KeyRing::Member> MemberFile::valid_members(const MemberList& list,
   return valid;
 }
 
-/// A file that is gone is about to be replaced, or will never be read again: either way nothing is to be done.
+/// A file that is gone may be about to be replaced: it is reported if it is not there the next time, either.
 MemberFile::News MemberFile::read_if_changed() {
   struct stat status {};
   if (::stat(paths_.list.c_str(), &status) != 0) {
-    return errno == ENOENT ? News{}
-                           : unread(fmt::format("{}: {}", paths_.list, std::generic_category().message(errno)));
+    const int error = errno;
+    if (error == ENOENT && !std::exchange(was_gone_, true)) return {};
+    return unread(fmt::format("{}: {}", paths_.list, std::generic_category().message(error)));
   }
+  was_gone_ = false;
   const auto is_same = [](const timespec& a, const timespec& b) {
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
   };
   if (status.st_ino == seen_.st_ino && status.st_dev == seen_.st_dev && status.st_size == seen_.st_size &&
-      is_same(status.st_mtim, seen_.st_mtim) && is_same(status.st_ctim, seen_.st_ctim))
+      is_same(status.st_mtim, seen_.st_mtim) && is_same(status.st_ctim, seen_.st_ctim)) {
+    unread_.clear();  // as it was read, and there again
     return {};
+  }
   const Result<std::string> text = read_public_file(paths_.list, MemberList::kBytesMax);
   if (!text.ok()) return unread(text.error().message);
   seen_ = status;  // only now: what could not be read may take a member out, and is tried again

@@ -54,8 +54,8 @@ class MemberFile {
   /// Looks at the file and at the day, and writes the list that was told last where it is kept. A list that is not
   /// right, not signed, of another cluster, older than the one that this node knows, or another one with its serial
   /// changes nothing; it is reported once. A file that cannot be read is tried again with each look, and reported when
-  /// the reason is another one. Costs one system call if the file is the same, nothing while another look waits for the
-  /// file system.
+  /// the reason is another one; one that is gone, with the second look that does not find it. Costs one system call if
+  /// the file is the same, nothing while another look waits for the file system.
   [[nodiscard]] News look(std::chrono::system_clock::time_point now);
 
   [[nodiscard]] const Paths& paths() const { return paths_; }
@@ -134,6 +134,7 @@ class MemberFile {
   std::mutex files_mutex_;     ///< held while files are read or written, however long that takes
   struct stat seen_ {};        ///< of the list when it was read last; guarded by files_mutex_
   std::string unread_;         ///< why it could not be read, as reported last; guarded by files_mutex_
+  bool was_gone_ = false;      ///< when it was looked for last; guarded by files_mutex_
   std::chrono::sys_days day_;  ///< of the last look; guarded by files_mutex_
   mutable std::mutex mutex_;   ///< never held while files are read or written
   Content known_;              ///< guarded by mutex_, as the following

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "tests/support/temporary_directory.h"
+#include "tests/support/working_directory.h"
 
 namespace troupe {
 namespace {
@@ -87,6 +88,20 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_former_file_is_known_where_the_new_one_is_em
   const fs::path path = directory.path() / "ps0.audit";
   fill(path.string() + ".1", "one\ntwo\n");
   BOOST_TEST(AuditFile::open(path).value().tail() == "one\ntwo\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_relative_path_is_that_of_the_directory_at_the_start) {
+  const TemporaryDirectory directory;
+  auto file = [&] {
+    const testing::WorkingDirectory there(directory.path());
+    return AuditFile::open("ps0.audit", 10).value();
+  }();
+  const TemporaryDirectory elsewhere;
+  const testing::WorkingDirectory now(elsewhere.path());
+  for (const std::string_view line : {"aaaa\n", "bbbb\n", "cccc\n"}) BOOST_TEST(file.append(line).ok());
+  BOOST_TEST(contents_of(directory.path() / "ps0.audit") == "cccc\n");
+  BOOST_TEST(contents_of(directory.path() / "ps0.audit.1") == "aaaa\nbbbb\n");
+  BOOST_TEST(fs::is_empty(elsewhere.path()));
 }
 
 BOOST_AUTO_TEST_CASE(only_the_last_lines_are_read) {

@@ -6,8 +6,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "node/keys/member_list.h"
 #include "node/keys/word_lines.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/working_directory.h"
 
 namespace troupe {
 namespace {
@@ -158,6 +161,28 @@ BOOST_AUTO_TEST_CASE(a_member_whose_time_has_passed_is_out) {
   BOOST_TEST_REQUIRE(!expired.ok());
   BOOST_TEST((expired.error().code == ErrorCode::not_authorized));
   BOOST_TEST(expired.error().message.starts_with("trainer1 has expired on " + date_text(today + days(1))));
+}
+
+BOOST_AUTO_TEST_CASE(relative_paths_are_those_of_the_directory_at_the_start) {
+  namespace fs = std::filesystem;
+  TwoNodes nodes;
+  const fs::path place = fs::path(nodes.made.list_path()).parent_path();
+  const auto load_in_place = [&](const std::string& members) {
+    const testing::WorkingDirectory there(place);
+    return NodeKeys::load("ps.key", members, system_clock::now()).value();
+  };
+  const std::shared_ptr<detail::MemberFile> found = load_in_place("").members;
+  const std::shared_ptr<detail::MemberFile> given = load_in_place("cluster.members").members;
+  BOOST_TEST(found->paths().key == nodes.made.key_path("ps"));
+  BOOST_TEST(found->paths().certificate == nodes.made.certificate_path("ps"));
+  BOOST_TEST(found->paths().kept == (place / "ps.told").string());
+  nodes.made.revoke({"trainer0"});
+  for (const auto& members : {found, given}) {
+    BOOST_TEST(members->paths().list == nodes.made.list_path());
+    const auto news = members->look(system_clock::now());
+    BOOST_TEST_REQUIRE(news.members.has_value());
+    BOOST_TEST(news.members->size() == 1U);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(files_of_two_clusters_do_not_fit) {

@@ -161,6 +161,26 @@ BOOST_AUTO_TEST_CASE(each_reason_why_a_list_cannot_be_read_is_reported_once) {
   BOOST_TEST(watched.file.look(kToday).line.starts_with(watched.path + " is empty"));  // again: it was read meanwhile
 }
 
+BOOST_AUTO_TEST_CASE(a_list_that_stays_away_is_reported_once_each_time) {
+  Watched watched;
+  BOOST_TEST(watched.file.look(kToday).line.empty());
+  const std::string aside = watched.path + ".aside";
+  const std::filesystem::path list = watched.path;
+  for (int time = 0; time < 2; ++time) {
+    std::filesystem::rename(list, aside);
+    BOOST_TEST(watched.file.look(kToday).line.empty());  // it may be on its way
+    BOOST_TEST(watched.file.look(kToday).line ==
+               watched.path + ": No such file or directory: members stay those of serial 5 until it can be read");
+    BOOST_TEST(watched.file.look(kToday).line.empty());
+    std::filesystem::rename(aside, list);
+    BOOST_TEST(watched.file.look(kToday).line.empty());
+  }
+  std::filesystem::rename(list, aside);
+  BOOST_TEST(watched.file.look(kToday).line.empty());
+  watched.write(watched.with_serial(6, {"c"}), watched.key);
+  BOOST_TEST(Watched::names_in(watched.file.look(kToday)) == "c");
+}
+
 BOOST_AUTO_TEST_CASE(a_list_of_the_same_size_and_age_is_read) {
   Watched watched;
   BOOST_TEST(watched.file.look(kToday).line.empty());
