@@ -1,6 +1,7 @@
 #include "actors/scope.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "actors/core/node_core.h"
 #include "actors/deadline.h"
@@ -8,7 +9,8 @@
 namespace troupe {
 
 std::shared_ptr<const CallPath> detail::root_path() {
-  static const auto root = std::make_shared<const CallPath>();
+  using Root = std::shared_ptr<const CallPath>;
+  static const Root& root = *std::make_unique<const Root>(std::make_shared<const CallPath>()).release();
   return root;
 }
 

@@ -105,6 +105,13 @@ ErrorsWithoutMemory errors_without_memory() {
   return errors;
 }
 
+/// Errors that are never destroyed: threads may fail while the process exits.
+union Kept {
+  Kept() : errors(errors_without_memory()) {}
+  ~Kept() {}
+  const ErrorsWithoutMemory errors;
+};
+
 }  // namespace
 
 Error copy_of(const Error& error) noexcept {
@@ -122,7 +129,8 @@ Error copy_of(const Error& error) noexcept {
 }
 
 std::shared_ptr<const Error> shared_error(Error error) noexcept {
-  static const ErrorsWithoutMemory without_memory = errors_without_memory();
+  static const Kept kept;
+  const ErrorsWithoutMemory& without_memory = kept.errors;
   try {
     return std::make_shared<const Error>(std::move(error));
   } catch (const std::bad_alloc&) {  // `error` is unchanged

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <new>
 #include <optional>
 #include <tuple>
@@ -64,38 +65,42 @@ Packing packing_for(const Link& link) {
   return packing;
 }
 
-/// The functions of the user, then those that every node serves.
+FunctionRegistry common_functions() {
+  return operations().with({{"troupe.embedding_lookup", &EmbeddingShard::lookup},
+                            {"troupe.embedding_parameter", &EmbeddingShard::parameter},
+                            {"troupe.embedding_pull", &EmbeddingShard::pull},
+                            {"troupe.embedding_push", &EmbeddingShard::push},
+                            {"troupe.embedding_shard", &make_embedding_shard},
+                            {"troupe.find", &find_published},
+                            {"troupe.gradient", &gradient_at_owner},
+                            {"troupe.gradient_squares", &gradient_squares},
+                            {"troupe.gradients", &gradients_at_owner},
+                            {"troupe.pipeline_fail", &fail_stage_round},
+                            {"troupe.pipeline_join", &join_stage_round},
+                            {"troupe.pipeline_loss", &loss_value},
+                            {"troupe.pipeline_seat", &make_stage_seat},
+                            {"troupe.pipeline_seed", &weighted_loss},
+                            {"troupe.pipeline_settle", &settle_stage_round},
+                            {"troupe.prepare_in_pass", &prepare_in_pass},
+                            {"troupe.restored", &StagedState::load},
+                            {"troupe.restoring", &StagedState::write},
+                            {"troupe.saved_notes", &StateSnapshot::notes},
+                            {"troupe.saved_plans", &StateSnapshot::plans},
+                            {"troupe.saved_state", &StateSnapshot::read},
+                            {"troupe.saved_state_is_current", &StateSnapshot::is_current},
+                            {"troupe.seeded_root", &seeded_at_owner},
+                            {"troupe.snapshot", &snapshot_of_variables},
+                            {"troupe.snapshot_of_shard", &snapshot_of_shard},
+                            {"troupe.snapshot_of_states", &snapshot_of_states},
+                            {"troupe.stage", &stage_variables},
+                            {"troupe.stage_shard", &stage_shard},
+                            {"troupe.unused", &unused_here}});
+}
+
+/// The functions of the user, then those that every node serves. Those are never destroyed: a node may serve calls
+/// while its process exits.
 FunctionTable with_common(FunctionTable functions) {
-  static const FunctionRegistry common =
-      operations().with({{"troupe.embedding_lookup", &EmbeddingShard::lookup},
-                         {"troupe.embedding_parameter", &EmbeddingShard::parameter},
-                         {"troupe.embedding_pull", &EmbeddingShard::pull},
-                         {"troupe.embedding_push", &EmbeddingShard::push},
-                         {"troupe.embedding_shard", &make_embedding_shard},
-                         {"troupe.find", &find_published},
-                         {"troupe.gradient", &gradient_at_owner},
-                         {"troupe.gradient_squares", &gradient_squares},
-                         {"troupe.gradients", &gradients_at_owner},
-                         {"troupe.pipeline_fail", &fail_stage_round},
-                         {"troupe.pipeline_join", &join_stage_round},
-                         {"troupe.pipeline_loss", &loss_value},
-                         {"troupe.pipeline_seat", &make_stage_seat},
-                         {"troupe.pipeline_seed", &weighted_loss},
-                         {"troupe.pipeline_settle", &settle_stage_round},
-                         {"troupe.prepare_in_pass", &prepare_in_pass},
-                         {"troupe.restored", &StagedState::load},
-                         {"troupe.restoring", &StagedState::write},
-                         {"troupe.saved_notes", &StateSnapshot::notes},
-                         {"troupe.saved_plans", &StateSnapshot::plans},
-                         {"troupe.saved_state", &StateSnapshot::read},
-                         {"troupe.saved_state_is_current", &StateSnapshot::is_current},
-                         {"troupe.seeded_root", &seeded_at_owner},
-                         {"troupe.snapshot", &snapshot_of_variables},
-                         {"troupe.snapshot_of_shard", &snapshot_of_shard},
-                         {"troupe.snapshot_of_states", &snapshot_of_states},
-                         {"troupe.stage", &stage_variables},
-                         {"troupe.stage_shard", &stage_shard},
-                         {"troupe.unused", &unused_here}});
+  static const auto& common = *std::make_unique<const FunctionRegistry>(common_functions()).release();
   functions.fall_back_on(common.table());
   return functions;
 }

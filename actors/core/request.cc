@@ -1,6 +1,7 @@
 #include "actors/core/request.h"
 
 #include <atomic>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -58,8 +59,9 @@ void ReturnAddress::fail(Error error) const noexcept {
 }
 
 const NodeLife& ReturnAddress::requester() const {
-  static const NodeLife nobody;
-  return state_ ? state_->to : nobody;
+  if (state_) return state_->to;
+  static const NodeLife& nobody = *std::make_unique<const NodeLife>().release();
+  return nobody;
 }
 
 }  // namespace troupe::detail
