@@ -27,7 +27,8 @@ namespace {
 using detail::error_not_run;
 
 struct Seat {
-  std::string label;  // guarded by State::mutex
+  std::thread::id thread;  // set before the seat is among State::seats, const from then on
+  std::string label;       // guarded by State::mutex
   std::chrono::steady_clock::time_point since;
   bool waiting = false;
 };
@@ -95,7 +96,10 @@ struct ElasticPool::State : std::enable_shared_from_this<ElasticPool::State> {
   void enter(Seat& seat, bool waits);
   [[nodiscard]] Jobs take_stranded();
   [[nodiscard]] Error all_wait() const;
-  [[nodiscard]] std::vector<RunningJob> running_locked() const;
+  /// Returns the seat of the calling thread; null if it runs no job of this pool.
+  [[nodiscard]] const Seat* own_seat() const;
+  /// Returns the running jobs, without that of the seat `left_out`.
+  [[nodiscard]] std::vector<RunningJob> running_locked(const Seat* left_out) const;
 };
 
 namespace {
@@ -253,6 +257,7 @@ void ElasticPool::State::wake_all() {
 
 void ElasticPool::State::run_thread(std::list<Seat> own) {
   const auto seat = own.begin();
+  seat->thread = std::this_thread::get_id();
   std::unique_lock lock(mutex);
   --starting;
   while (true) {
@@ -279,10 +284,17 @@ void ElasticPool::State::run_thread(std::list<Seat> own) {
   drained.notify_all();
 }
 
-std::vector<RunningJob> ElasticPool::State::running_locked() const {
+const Seat* ElasticPool::State::own_seat() const {
+  const auto found = std::ranges::find(seats, std::this_thread::get_id(), &Seat::thread);
+  return found == seats.end() ? nullptr : &*found;
+}
+
+std::vector<RunningJob> ElasticPool::State::running_locked(const Seat* left_out) const {
   std::vector<RunningJob> jobs;
   const auto now = std::chrono::steady_clock::now();
-  for (const Seat& seat : seats) jobs.push_back({seat.label, now - seat.since, seat.waiting});
+  for (const Seat& seat : seats) {
+    if (&seat != left_out) jobs.push_back({seat.label, now - seat.since, seat.waiting});
+  }
   return jobs;
 }
 
@@ -317,6 +329,8 @@ ElasticPool::ElasticPool(PoolOptions options, StartThread start) : state_(std::m
   throw RemoteError(error_not_run(ErrorCode::resource_exhausted,
                                   "the system gives the pool no first thread: " + state_->refusal.message()));
 }
+
+bool Executor::runs_this_thread() const { return false; }
 
 void Executor::work_while_idle(std::shared_ptr<detail::WaitingWork> /*work*/) {}
 
@@ -353,7 +367,12 @@ std::optional<Error> ElasticPool::take(Job& job) {
 
 std::vector<RunningJob> ElasticPool::running() const {
   std::lock_guard lock(state_->mutex);
-  return state_->running_locked();
+  return state_->running_locked(nullptr);
+}
+
+bool ElasticPool::runs_this_thread() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->own_seat() != nullptr;
 }
 
 std::size_t ElasticPool::unfinished() const {
@@ -381,8 +400,10 @@ std::vector<RunningJob> ElasticPool::stop(TimePoint due) {
   }
   refuse(std::move(dropped), stopped());
   std::unique_lock lock(state_->mutex);
-  state_->drained.wait_until(lock, due, [this] { return state_->seats.empty() && state_->threads == 0; });
-  return state_->running_locked();
+  const Seat* const own = state_->own_seat();
+  const std::size_t stays = own == nullptr ? 0 : 1;
+  state_->drained.wait_until(lock, due, [&] { return state_->seats.size() == stays && state_->threads == stays; });
+  return state_->running_locked(own);
 }
 
 }  // namespace troupe

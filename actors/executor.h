@@ -80,8 +80,12 @@ class Executor {
   virtual void work_while_idle(std::shared_ptr<detail::WaitingWork> work);
 
   /// Stops the pool: refuses new and queued jobs with shutting_down, and waits until `due` for running and `at_once`
-  /// jobs. Returns the jobs that still run then; their threads are abandoned (they own all that they touch).
+  /// jobs. Returns the jobs that still run then; their threads are abandoned (they own all that they touch). A job that
+  /// calls it is neither waited for nor returned.
   [[nodiscard]] virtual std::vector<RunningJob> stop(TimePoint due) = 0;
+
+  /// Returns whether the calling thread runs a job of this executor.
+  [[nodiscard]] virtual bool runs_this_thread() const;
 
  private:
   /// Takes `job`. If it cannot, returns the error or throws std::bad_alloc, and leaves `job` unchanged.
@@ -117,6 +121,7 @@ class ElasticPool final : public Executor {
   [[nodiscard]] PoolCounts counts() const override;
   void work_while_idle(std::shared_ptr<detail::WaitingWork> work) override;
   [[nodiscard]] std::vector<RunningJob> stop(TimePoint due) override;
+  [[nodiscard]] bool runs_this_thread() const override;
 
   [[nodiscard]] std::size_t thread_count() const;
 

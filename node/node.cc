@@ -26,6 +26,22 @@ std::shared_ptr<detail::ScopeState> scope_of(std::shared_ptr<detail::NodeCore> c
   return state;
 }
 
+/// Throws if a job of the node calls: `operation` would wait for the end of that job, and the job for it.
+void refuse_to_own_job(const detail::NodeCore& core, const char* operation) {
+  if (!core.executor().runs_this_thread()) return;
+  Error error = core.error(ErrorCode::bad_argument, core.name(), operation,
+                           fmt::format("{}() was called by a function, a callback or a handler that {} runs, for whose "
+                                       "end it would wait",
+                                       operation, core.name()));
+  error.hint = "call it on a thread of the program, or call stop(), which ends this node alone";
+  error.execution = Execution::never;
+  throw RemoteError(std::move(error));
+}
+
+void close_audit(const std::shared_ptr<AuditLog>& audit, const NodeName& node) {
+  if (audit && !audit->close()) spdlog::warn("[{}] the disk does not take the end of the audit log", node);
+}
+
 }  // namespace
 
 Node::Node(detail::NodeParts parts)
@@ -41,7 +57,7 @@ Node::~Node() {
   if (parts_->audit) parts_->audit->tell_head_now();
   const TimePoint due = core().clock().now() + kDestructorLimit;
   for (const std::string& line : core().stop(due)) spdlog::warn("shutdown did not wait for {}", line);
-  close_audit();
+  close_audit(parts_->audit, name());
 }
 
 std::string Node::address() const { return core().link().address(); }
@@ -85,6 +101,7 @@ void Node::enter(NodePhase phase) const {
 }
 
 void Node::serve() {
+  refuse_to_own_job(core(), "serve");
   enter(NodePhase::serving);
   if (const auto error = core().membership().wait_for_agreement(std::nullopt)) throw RemoteError(*error);
 }
@@ -94,45 +111,48 @@ std::optional<TimePoint> Node::due_after(Deadline deadline) const {
   return limit ? later(core().clock().now(), *limit) : std::nullopt;
 }
 
+// Once all have agreed or the core ends, a serve() of another thread returns, and its program may destroy this Node:
+// shutdown and stop use copies from then on.
+
 ShutdownReport Node::shutdown(Deadline deadline) {
   ShutdownReport report;
-  if (core().stopped() && !core().failure()) return report;
+  const std::shared_ptr<detail::NodeCore> core = state().node;
+  const std::shared_ptr<AuditLog> audit = parts_->audit;
+  if (core->stopped() && !core->failure()) return report;
+  refuse_to_own_job(*core, "shutdown");
   enter(NodePhase::leaving);
   if (parts_->join_endpoint) parts_->join_endpoint->stop();
-  if (parts_->audit) parts_->audit->tell_head_now();
+  if (audit) audit->tell_head_now();
   const auto due = due_after(deadline);
-  if (const auto error = core().membership().wait_for_agreement(due)) {
-    spdlog::warn("[{}] shuts down before the others: {}", name(), error->message);
+  if (const auto error = core->membership().wait_for_agreement(due)) {
+    spdlog::warn("[{}] shuts down before the others: {}", core->name(), error->message);
     report.waited_for.push_back(error->message);
-    for (std::string& line : core().oldest_requests()) report.waited_for.push_back(std::move(line));
+    for (std::string& line : core->oldest_requests()) report.waited_for.push_back(std::move(line));
   }
-  for (std::string& line : core().stop(due.value_or(core().clock().now() + kDestructorLimit))) {
+  for (std::string& line : core->stop(due.value_or(core->clock().now() + kDestructorLimit))) {
     report.waited_for.push_back(std::move(line));
   }
-  close_audit();
-  if (const auto failure = core().failure()) throw RemoteError(*failure);
+  close_audit(audit, core->name());
+  if (const auto failure = core->failure()) throw RemoteError(*failure);
   // The node's own values are destroyed by now, with what they held: the remaining references are the program's.
-  report.leaked = core().references().held();
+  report.leaked = core->references().held();
   if (report.leaked.empty()) return report;
-  if (core().leaks() == Leaks::fail) {
-    throw std::logic_error(fmt::format("[shutdown] {} still holds {} references: {}", name(), report.leaked.size(),
-                                       fmt::join(report.leaked, "; ")));
+  if (core->leaks() == Leaks::fail) {
+    throw std::logic_error(fmt::format("[shutdown] {} still holds {} references: {}", core->name(),
+                                       report.leaked.size(), fmt::join(report.leaked, "; ")));
   }
-  for (const std::string& line : report.leaked) spdlog::warn("[{}] still held at the end: {}", name(), line);
+  for (const std::string& line : report.leaked) spdlog::warn("[{}] still held at the end: {}", core->name(), line);
   return report;
 }
 
 ShutdownReport Node::stop() {
+  const std::shared_ptr<detail::NodeCore> core = state().node;
+  const std::shared_ptr<AuditLog> audit = parts_->audit;
   if (parts_->join_endpoint) parts_->join_endpoint->stop();
-  if (parts_->audit) parts_->audit->tell_head_now();
-  ShutdownReport report{core().stop(core().clock().now() + kDestructorLimit), {}};
-  close_audit();
+  if (audit) audit->tell_head_now();
+  ShutdownReport report{core->stop(core->clock().now() + kDestructorLimit), {}};
+  close_audit(audit, core->name());
   return report;
-}
-
-void Node::close_audit() const {
-  if (parts_->audit && !parts_->audit->close())
-    spdlog::warn("[{}] the disk does not take the end of the audit log", name());
 }
 
 }  // namespace troupe

@@ -211,7 +211,8 @@ class Node final : public Scope {
   [[nodiscard]] std::optional<Error> declared_dead() const;
 
   /// Serves until every living member has called serve or shutdown and no work is pending on any node. No time limit; a
-  /// member that dies is left out. Throws RemoteError with the cause if this node ended before.
+  /// member that dies is left out. Throws RemoteError: the cause if this node ended before; bad_argument if a function,
+  /// a `then` or a handler calls it that this node runs: it would wait for itself. That may call stop().
   void serve();
 
   /// Ends the node together with the others: serves until every living member has called serve or shutdown and no work
@@ -219,11 +220,12 @@ class Node final : public Scope {
   /// left out. At `deadline` it leaves all the same: the log and the report name the nodes left behind and the pending
   /// work. A second call returns at once.
   /// Throws, at its end, RemoteError with the cause if the node has failed; std::logic_error if the program still holds
-  /// references and NodeOptions::leaks says `fail`.
+  /// references and NodeOptions::leaks says `fail`. Throws RemoteError{bad_argument} at once where serve() does.
   ShutdownReport shutdown(Deadline deadline = Deadline::while_peer_lives());
 
   /// Ends this node now; its peers see it go down. A served function may do it: the callers of that and of all others
-  /// that this node serves get shutting_down or peer_down, which does not say whether the function ended.
+  /// that this node serves get shutting_down or peer_down, which does not say whether the function ended. It waits up
+  /// to 2 s for functions, but not for the one that calls it; the destructor waits for that, within 2 s.
   ShutdownReport stop();
 
   [[nodiscard]] detail::NodeCore& core() const { return *state().node; }
@@ -231,7 +233,6 @@ class Node final : public Scope {
  private:
   [[nodiscard]] std::optional<TimePoint> due_after(Deadline deadline) const;
   void enter(NodePhase phase) const;
-  void close_audit() const;
 
   std::unique_ptr<detail::OptionalParts> parts_;  // null only in an object that was moved from
 };

@@ -149,17 +149,44 @@ void NodeCore::close_link() {
   std::call_once(link_closed_, [this] { link_->stop(); });
 }
 
+namespace {
+
+/// Signals at its end, also by an exception: the simulator takes threads away.
+struct EndSignal {
+  WaitPoint& point;
+  ~EndSignal() { point.signal(); }
+};
+
+}  // namespace
+
+std::vector<std::string> NodeCore::Routing::stop_pool(const NodeCore& node, TimePoint due) {
+  std::vector<std::string> left;
+  for (const RunningJob& job : node.executor_->stop(due)) {
+    left.push_back(fmt::format("{}: {} has run for {:.1f} s", node.name_, job.label,
+                               std::chrono::duration<double>(job.age).count()));
+  }
+  return left;
+}
+
+std::vector<std::string> NodeCore::Routing::wait_for_first_stop(const NodeCore& node, TimePoint due) {
+  Routing& routing = *node.routing_;
+  if (!routing.first_stop_ended.wait(due))
+    return {fmt::format("{}: another thread has not stopped it yet", node.name_)};
+  return routing.first_stop_in_own_job ? stop_pool(node, due) : std::vector<std::string>();
+}
+
 std::vector<std::string> NodeCore::stop(TimePoint due) {
+  const bool in_own_job = executor_->runs_this_thread();
+  // Before the end of anything: who begins the end waits for the farewells.
+  if (torn_down_.exchange(true, std::memory_order_acq_rel))
+    return in_own_job ? std::vector<std::string>() : Routing::wait_for_first_stop(*this, due);
+  const EndSignal ends{routing_->first_stop_ended};
+  routing_->first_stop_in_own_job = in_own_job;
   const auto said_goodbye = end(stopped_error(name_, {}));
-  if (torn_down_.exchange(true, std::memory_order_acq_rel)) return {};
   if (said_goodbye)
     static_cast<void>(said_goodbye->get_for(std::max<TimePoint::duration>(due - clock_->now(), kActorsEnd)));
   close_link();
-  std::vector<std::string> left;
-  for (const RunningJob& job : executor_->stop(due)) {
-    left.push_back(
-        fmt::format("{}: {} has run for {:.1f} s", name_, job.label, std::chrono::duration<double>(job.age).count()));
-  }
+  std::vector<std::string> left = Routing::stop_pool(*this, due);
   if (!routing_->parts_told)
     routing_->parts_told = Routing::end_parts(*this, stopped_error(name_, {}));  // there may be memory now
   std::vector<std::string> running = host_->stop(due);

@@ -175,7 +175,6 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] Membership& membership() const { return *membership_; }
   [[nodiscard]] Collectives& collectives() const { return *collectives_; }
   [[nodiscard]] ActorHost& host() const { return *host_; }
-
   [[nodiscard]] NodeCounts counts() const;
 
   /// Returns the requests that have waited longest, one line each, for shutdown reports.
@@ -186,9 +185,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
 
   /// Returns the number of requests ever started on this node.
   [[nodiscard]] std::uint64_t requests_started() const { return requests_started_.load(std::memory_order_acquire); }
-
   [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_acquire); }
-
   [[nodiscard]] Leaks leaks() const { return leaks_; }
   [[nodiscard]] Deadline call_deadline() const { return call_deadline_; }
 
@@ -202,7 +199,9 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
 
   /// Ends the node: fails everything pending with shutting_down, ends the actors, closes the link, stops the pool.
   /// Waits for functions until `due`, and for the node's own actors a second longer if they need it; returns what had
-  /// not ended by then, one line each. A second call returns nothing.
+  /// not ended by then, one line each. A job of the node's own pool may call it, and is not waited for.
+  /// A second call waits, until its own `due`, for the end of the first one, and for the job if one has made that; it
+  /// returns what had not ended of these. Made by a job it returns at once: the first call may wait for that job.
   std::vector<std::string> stop(TimePoint due);
 
   /// Ends the node, without waiting, because its router, membership or link failed. Logs `why`, fails everything

@@ -32,19 +32,21 @@ void SimExecutor::begin_program(std::string label, std::function<void()> program
     functions_.push_back({std::move(label), std::move(program), {}, false, false, schedule_->now(), nullptr});
 }
 
-std::vector<RunningJob> SimExecutor::running() const {
+std::vector<RunningJob> SimExecutor::running() const { return running_but(nullptr); }
+
+std::vector<RunningJob> SimExecutor::running_but(const Function* left_out) const {
   std::vector<RunningJob> jobs;
   for (const Function& function : functions_) {
-    if (!function.is_job || !function.thread) continue;
+    if (!function.is_job || !function.thread || &function == left_out) continue;
     // The caller holds the baton, so all others wait.
     jobs.push_back({function.label, schedule_->now() - function.since, true});
   }
   return jobs;
 }
 
-bool SimExecutor::idle() const {
+bool SimExecutor::idle(const Function* left_out) const {
   return std::none_of(functions_.begin(), functions_.end(),
-                      [](const Function& f) { return f.is_job && (f.thread || f.at_once); });
+                      [left_out](const Function& f) { return f.is_job && (f.thread || f.at_once) && &f != left_out; });
 }
 
 std::size_t SimExecutor::unfinished() const {
@@ -56,12 +58,13 @@ std::vector<RunningJob> SimExecutor::stop(TimePoint due) {
   stopping_ = true;
   if (killed_) return {};
   refuse(take_what_has_not_begun());
-  if (!idle() && due > schedule_->now()) {
+  const Function* const caller = active_;
+  if (!idle(caller) && due > schedule_->now()) {
     const auto drained = std::make_shared<detail::WaitPoint>();
-    drained_.push_back(drained);
+    stops_.push_back({drained, caller});
     static_cast<void>(drained->wait(due));
   }
-  return running();
+  return running_but(caller);
 }
 
 void SimExecutor::kill() {
@@ -103,6 +106,7 @@ std::string_view SimExecutor::describe(std::size_t index) {
 
 void SimExecutor::run(std::size_t index) {
   const auto function = ready_[index];
+  active_ = &*function;
   if (function->thread) {
     function->thread->go_on();
   } else {
@@ -110,6 +114,7 @@ void SimExecutor::run(std::size_t index) {
     function->since = schedule_->now();
     function->thread->begin(std::move(function->body));
   }
+  active_ = nullptr;
   if (!function->thread->idle()) return;
   threads_->give_back(std::move(function->thread));
   functions_.erase(function);
@@ -141,8 +146,11 @@ void SimExecutor::refuse(const Functions& functions) {
 }
 
 void SimExecutor::tell_if_drained() {
-  if (!idle()) return;
-  for (const auto& drained : std::exchange(drained_, {})) drained->signal();
+  std::erase_if(stops_, [this](const Stop& stop) {
+    if (!idle(stop.caller)) return false;
+    stop.drained->signal();
+    return true;
+  });
 }
 
 }  // namespace troupe::sim

@@ -35,6 +35,8 @@ class SimExecutor final : public Executor, private Source {
 
   [[nodiscard]] std::vector<RunningJob> stop(TimePoint due) override;
 
+  [[nodiscard]] bool runs_this_thread() const override { return active_ != nullptr && active_->is_job; }
+
   /// Returns the number of functions and programs that have not ended.
   [[nodiscard]] std::size_t count() const { return functions_.size(); }
 
@@ -66,7 +68,15 @@ class SimExecutor final : public Executor, private Source {
   void run(std::size_t index) override;
   [[nodiscard]] std::optional<TimePoint> next_due() override;
 
-  [[nodiscard]] bool idle() const;
+  /// A stop that waits.
+  struct Stop {
+    std::shared_ptr<detail::WaitPoint> drained;
+    const Function* caller = nullptr;  // compared only
+  };
+
+  /// Returns whether no job is left but that of the function `left_out`.
+  [[nodiscard]] bool idle(const Function* left_out) const;
+  [[nodiscard]] std::vector<RunningJob> running_but(const Function* left_out) const;
   /// Returns the jobs that a stop drops.
   [[nodiscard]] Functions take_what_has_not_begun();
   static void refuse(const Functions& functions);
@@ -80,7 +90,8 @@ class SimExecutor final : public Executor, private Source {
   std::string description_;
   bool stopping_ = false;
   bool killed_ = false;
-  std::vector<std::shared_ptr<detail::WaitPoint>> drained_;  // signalled when no job is left
+  std::vector<Stop> stops_;           // signalled when no job is left but the caller's
+  const Function* active_ = nullptr;  // has the baton
 };
 
 }  // namespace troupe::sim

@@ -284,6 +284,29 @@ BOOST_AUTO_TEST_CASE(stop_waits_for_what_runs_and_drops_what_has_not_begun) {
   BOOST_TEST(refused->message == "the pool is stopped");
 }
 
+BOOST_AUTO_TEST_CASE(a_job_that_stops_the_pool_waits_for_the_others_and_not_for_itself) {
+  ElasticPool pool({.threads = 2});
+  Worker other;
+  submit(pool, other.job());
+  BOOST_TEST(other.state->begun.wait(in(5s)));
+  std::promise<std::vector<RunningJob>> left;
+  submit(pool, {"stop", [&] { left.set_value(pool.stop(in(2s))); }});
+  other.state->go_on.signal();
+  BOOST_TEST(left.get_future().get().empty());
+  BOOST_TEST(other.state->ended.signalled());
+  BOOST_TEST(pool.stop(in(5s)).empty());
+  BOOST_TEST(pool.thread_count() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_knows_the_threads_that_run_its_jobs) {
+  ElasticPool pool({.threads = 1});
+  ElasticPool another({.threads = 1});
+  std::promise<std::pair<bool, bool>> ran;
+  submit(pool, {"job", [&] { ran.set_value({pool.runs_this_thread(), another.runs_this_thread()}); }});
+  BOOST_TEST((ran.get_future().get() == std::pair(true, false)));
+  BOOST_TEST(!pool.runs_this_thread());
+}
+
 BOOST_AUTO_TEST_CASE(stop_returns_at_its_deadline_and_names_the_abandoned, *boost::unit_test::label("fault-F21")) {
   Worker busy;
   {

@@ -1,0 +1,190 @@
+// The end of a node that one of its own functions ends or wants to end.
+#include "node/node.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "actors/core/node_core.h"
+#include "actors/core/wait_point.h"
+#include "actors/future.h"
+#include "actors/op.h"
+#include "node/local_cluster.h"
+#include "tensor/create.h"
+#include "tests/support/error_of.h"
+
+extern char** environ;
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::WaitPoint;
+using testing::error_of;
+
+TimePoint in(Duration time) { return std::chrono::steady_clock::now() + time; }
+
+/// What functions without arguments do, and say. Set by the test's thread before it calls them.
+struct Stage {
+  Node* node = nullptr;
+  WaitPoint stopped;
+  WaitPoint go_on;
+  std::optional<ShutdownReport> report;  // the function's, until `ended`
+  Duration took{};                       // as `report`
+  std::atomic<bool> ended = false;
+  std::vector<Error> refused;  // the function's, until it is answered
+};
+std::shared_ptr<Stage> stage;
+
+void stop_node() {
+  const std::shared_ptr<Stage> here = stage;
+  const TimePoint begin = std::chrono::steady_clock::now();
+  here->report = here->node->stop();
+  here->took = std::chrono::steady_clock::now() - begin;
+  here->stopped.signal();
+  here->go_on.wait_here(in(10s));
+  here->ended = true;
+}
+
+void stop_node_that_is_stopping() {
+  const std::shared_ptr<Stage> here = stage;
+  here->stopped.signal();
+  while (!here->node->core().stopped()) std::this_thread::yield();
+  here->report = here->node->stop();
+  here->ended = true;
+}
+
+/// Returns the errors of shutdown() and serve().
+std::vector<Error> errors_of_leaving(Node& node) {
+  const Error of_shutdown = error_of([&] { return node.shutdown(1ms); });
+  return {of_shutdown, error_of([&] { return node.serve(), 0; })};
+}
+
+int one() { return 1; }
+void leave() { stage->refused = errors_of_leaving(*stage->node); }
+
+FunctionRegistry functions() {
+  return {{"stop_node", &stop_node},
+          {"stop_node_that_is_stopping", &stop_node_that_is_stopping},
+          {"leave", &leave},
+          {"one", &one}};
+}
+
+Node join_alone() {
+  NodeOptions options;
+  options.name = "a";
+  options.bind = "ipc://";
+  return Node::join(options, functions());
+}
+
+/// Returns whether the node serves a function that every node serves.
+bool serves(const Node& node) { return node.rpc_sync("a", op::add, ones({1}), 1.0).item() == 2.0; }
+
+Node* left = nullptr;  // by exit_with_a_node(), to what it registers
+constexpr int kServed = 42;
+
+BOOST_AUTO_TEST_SUITE(ends_of_a_node)
+
+BOOST_AUTO_TEST_CASE(a_node_whose_function_stops_it_is_destroyed_once_that_has_ended) {
+  const auto here = stage = std::make_shared<Stage>();
+  {
+    Node node = join_alone();
+    here->node = &node;
+    const Future<void> call = node.rpc_async("a", &stop_node);
+    BOOST_TEST((error_of([&] { return node.serve(), 0; }).code == ErrorCode::shutting_down));
+    BOOST_TEST((error_of([&] { return call.get(), 0; }).code == ErrorCode::shutting_down));
+    here->go_on.signal();
+  }
+  BOOST_TEST_REQUIRE(here->ended.load());
+  BOOST_TEST(here->report->clean());  // it does not name the function itself
+  BOOST_TEST((here->took < 1900ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_destructor_waits_for_the_function_that_has_stopped_the_node) {
+  const auto here = stage = std::make_shared<Stage>();
+  {
+    Node node = join_alone();
+    here->node = &node;
+    static_cast<void>(node.rpc_async("a", &stop_node));
+    BOOST_TEST(here->stopped.wait(in(10s)));
+    here->go_on.signal();
+  }
+  BOOST_TEST(here->ended.load());
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_and_a_function_that_stops_do_not_wait_for_each_other) {
+  const auto here = stage = std::make_shared<Stage>();
+  Node node = join_alone();
+  here->node = &node;
+  static_cast<void>(node.rpc_async("a", &stop_node_that_is_stopping));
+  BOOST_TEST(here->stopped.wait(in(10s)));
+  const TimePoint begin = std::chrono::steady_clock::now();
+  BOOST_TEST(node.stop().clean());
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < 1900ms));
+  BOOST_TEST_REQUIRE(here->ended.load());
+  BOOST_TEST(here->report->clean());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_node_runs_cannot_wait_for_the_end_of_all) {
+  const auto here = stage = std::make_shared<Stage>();
+  LocalCluster cluster({"a", "b"}, functions());
+  Node& a = cluster.node("a");
+  here->node = &a;
+  cluster.node("b").rpc_sync("a", &leave);
+  const Error& refused = here->refused.at(0);
+  BOOST_TEST((refused.code == ErrorCode::bad_argument));
+  BOOST_TEST(refused.message ==
+             "shutdown() was called by a function, a callback or a handler that a runs, for whose end it would wait");
+  BOOST_TEST(refused.hint.find("stop()") != std::string::npos);
+  BOOST_TEST((refused.execution == Execution::never));
+  BOOST_TEST((here->refused.at(1).code == ErrorCode::bad_argument));
+  BOOST_TEST(here->refused.at(1).message.starts_with("serve() was called by "));
+  const Future<std::size_t> then = a.rpc_async("b", &one).then([&a](int) { return errors_of_leaving(a).size(); });
+  BOOST_TEST(then.get() == 2U);
+  std::promise<std::size_t> told;
+  a.on_down([&](const Peer&, const Error&) { told.set_value(errors_of_leaving(a).size()); });
+  cluster.kill("b");
+  BOOST_TEST(told.get_future().get() == 2U);
+  BOOST_TEST(a.shutdown().clean());  // the program's own thread may
+}
+
+BOOST_AUTO_TEST_CASE(a_node_serves_while_its_process_exits) {
+  std::vector<std::string> words{"test", "--run_test=exit_with_a_node"};
+  const std::array<char*, 3> arguments{words[0].data(), words[1].data(), nullptr};
+  pid_t process = 0;
+  BOOST_REQUIRE(::posix_spawn(&process, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ) == 0);
+  int status = 0;
+  BOOST_REQUIRE(::waitpid(process, &status, 0) == process);
+  BOOST_TEST(WIFEXITED(status));
+  BOOST_TEST(WEXITSTATUS(status) == kServed);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(exit_with_a_node, *boost::unit_test::disabled())
+
+// A process of its own, for the case above.
+BOOST_AUTO_TEST_CASE(child) {
+  std::atexit([] { std::_Exit(serves(*left) ? kServed : EXIT_FAILURE); });  // after the end of what is made below
+  left = std::make_unique<Node>(join_alone()).release();
+  BOOST_REQUIRE(serves(*left));
+  std::exit(EXIT_SUCCESS);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe
