@@ -197,12 +197,14 @@ BucketPlan Rounds::agree_on_plan(MemberGradients& own) {
   Tensor kinds = zeros({2, static_cast<std::int64_t>(count)});
   Tensor order = zeros({static_cast<std::int64_t>(count)}, DType::i64);
   std::vector<std::size_t> arrival = own.order();
+  std::vector<bool> has_arrived(count);
+  for (const std::size_t number : arrival) has_arrived[number] = true;
   for (std::size_t i = 0; i < count; ++i) {
     const LeafGradient gradient = own.of(i);
     const std::int64_t kind = gradient.rows.defined() && gradient.rows.sparse_dim() == 1 ? 1 : 0;
     if (gradient.defined()) kinds.select(0, kind).select(0, static_cast<std::int64_t>(i)).fill(1.0);
     const std::size_t last = count - 1 - i;
-    if (std::ranges::find(arrival, last) == arrival.end()) arrival.push_back(last);
+    if (!has_arrived[last]) arrival.push_back(last);
   }
   for (std::size_t i = 0; i < count; ++i) order.mutable_data<std::int64_t>()[i] = static_cast<std::int64_t>(arrival[i]);
   const Tensor all_kinds = members_->all_reduce(scope_, kinds);
