@@ -6,7 +6,6 @@
 #include <iterator>
 #include <optional>
 #include <stdexcept>
-#include <unordered_set>
 #include <utility>
 
 #include "optim/option_checks.h"
@@ -137,9 +136,8 @@ void Optimizer::check_updates(std::span<const ParameterUpdate> updates, const St
 
 void Optimizer::prepare(std::span<const ParameterUpdate> updates, const StepOptions& options) {
   check(updates, options);
-  compute(updates, options);
   prepared_.clear();
-  for (const ParameterUpdate& update : updates) prepared_.push_back(update.index);
+  add_prepared(updates, options);
   open_ = true;
 }
 
@@ -147,11 +145,20 @@ void Optimizer::prepare_more(std::span<const ParameterUpdate> updates, const Ste
   require_open("add to");
   check_updates(updates, options);
   for (const ParameterUpdate& update : updates) {
-    if (std::ranges::find(prepared_, update.index) == prepared_.end()) continue;
+    if (!prepared_.contains(update.index)) continue;
     throw ValueError(fmt::format("[{}] parameter {} occurs twice in one step", name(), update.index));
   }
-  compute(updates, options);
-  for (const ParameterUpdate& update : updates) prepared_.push_back(update.index);
+  add_prepared(updates, options);
+}
+
+void Optimizer::add_prepared(std::span<const ParameterUpdate> updates, const StepOptions& options) {
+  try {
+    for (const ParameterUpdate& update : updates) prepared_.insert(update.index);
+    compute(updates, options);
+  } catch (...) {
+    for (const ParameterUpdate& update : updates) prepared_.erase(update.index);
+    throw;
+  }
 }
 
 void Optimizer::commit() {
@@ -180,15 +187,21 @@ void Optimizer::step_together(std::span<const Part> parts, const StepOptions& op
   }
 }
 
-NamedTensors Optimizer::state() const {
-  NamedTensors all;
-  for (const auto& [option, value] : named_options()) {
-    all.emplace_back(fmt::format("{}.{}", name(), option), full({}, value, DType::f64));
+NamedTensors Optimizer::state() const { return state_part(0, std::numeric_limits<std::size_t>::max()); }
+
+NamedTensors Optimizer::state_part(std::size_t first, std::size_t count) const {
+  NamedTensors part;
+  const auto options = named_options();
+  for (std::size_t i = first; i < options.size() && part.size() < count; ++i) {
+    const auto& [option, value] = options[i];
+    part.emplace_back(fmt::format("{}.{}", name(), option), full({}, value, DType::f64));
   }
-  NamedTensors states = states_.save();
-  all.insert(all.end(), std::make_move_iterator(states.begin()), std::make_move_iterator(states.end()));
-  return all;
+  NamedTensors states = states_.save(first - std::min(first, options.size()), count - part.size());
+  part.insert(part.end(), std::make_move_iterator(states.begin()), std::make_move_iterator(states.end()));
+  return part;
 }
+
+std::size_t Optimizer::state_size() const { return named_options().size() + states_.saved_size(); }
 
 void Optimizer::load_state(const NamedTensors& state, std::span<const Tensor> values, const std::string& prefix) {
   require_closed();

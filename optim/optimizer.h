@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -118,6 +119,10 @@ class Optimizer {
   /// Returns options and states by name for write_safetensors(): "adam.lr" (f64), "parameters.3.exp_avg",
   /// "parameters.3.step" (i64). Nothing is copied on the CPU; later steps do not change the returned tensors.
   [[nodiscard]] NamedTensors state() const;
+  /// Returns at most `count` tensors of state(), from number `first` on. Takes no snapshot of others.
+  [[nodiscard]] NamedTensors state_part(std::size_t first, std::size_t count) const;
+  /// Returns the number of tensors of state().
+  [[nodiscard]] std::size_t state_size() const;
 
   /// Restores a saved state: later steps give the same bits as in the saved run. Takes the step size from `state`; all
   /// other options must equal the saved ones. Reads the names that begin with `prefix` and copies. Unless `values` is
@@ -146,6 +151,8 @@ class Optimizer {
   void add_items(std::span<const ParameterUpdate> updates, const StepOptions& options, States states,
                  std::vector<UpdateItem>& items);
   void compute(std::span<const ParameterUpdate> updates, const StepOptions& options);
+  /// Computes the updates and notes their indices. REQUIRES: none of them is noted. On an error none is noted.
+  void add_prepared(std::span<const ParameterUpdate> updates, const StepOptions& options);
   /// Throws the error of check(), whether a step is prepared or not.
   void check_updates(std::span<const ParameterUpdate> updates, const StepOptions& options) const;
   void require_closed() const;
@@ -153,7 +160,7 @@ class Optimizer {
 
   ParameterStates states_;
   bool open_ = false;
-  std::vector<std::size_t> prepared_;
+  std::unordered_set<std::size_t> prepared_;  // indices of the prepared step
 };
 
 }  // namespace troupe::optim

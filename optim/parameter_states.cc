@@ -47,6 +47,9 @@ Tensor snapshot(const Tensor& x) {
   return Tensor::from_storage(Storage::adopt(x.freeze()), x.shape(), x.strides(), 0, x.dtype());
 }
 
+/// Returns the number of tensors that are saved: none before the first step.
+std::size_t saved_size_of(const ParameterState& state) { return state.steps == 0 ? 0 : 1 + state.present.size(); }
+
 }  // namespace
 
 ParameterStates::ParameterStates(std::vector<StateKind> kinds) : kinds_(std::move(kinds)) {}
@@ -107,17 +110,28 @@ Tensor ParameterStates::find(std::size_t index, std::string_view name) const {
   return place < present.size() ? snapshot(present[place]) : Tensor();
 }
 
-NamedTensors ParameterStates::save() const {
+NamedTensors ParameterStates::save(std::size_t first, std::size_t count) const {
   NamedTensors saved;
   for (const auto& [index, state] : states_) {
-    if (state.steps == 0) continue;
-    saved.emplace_back(name_of_state(index, kStep), from_values<std::int64_t>({state.steps}, {}));
-    for (std::size_t k = 0; k < state.present.size(); ++k) {
-      const std::string_view name = k < kinds_.size() ? std::string_view(kinds_[k].name) : kMaster;
-      saved.emplace_back(name_of_state(index, name), snapshot(state.present[k]));
+    if (saved.size() >= count) break;
+    const std::size_t size = saved_size_of(state);
+    for (std::size_t i = first; i < size && saved.size() < count; ++i) {
+      if (i == 0) {
+        saved.emplace_back(name_of_state(index, kStep), from_values<std::int64_t>({state.steps}, {}));
+      } else {
+        const std::string_view name = i <= kinds_.size() ? std::string_view(kinds_[i - 1].name) : kMaster;
+        saved.emplace_back(name_of_state(index, name), snapshot(state.present[i - 1]));
+      }
     }
+    first -= std::min(first, size);
   }
   return saved;
+}
+
+std::size_t ParameterStates::saved_size() const {
+  std::size_t size = 0;
+  for (const auto& [index, state] : states_) size += saved_size_of(state);
+  return size;
 }
 
 ParameterStates ParameterStates::loaded(SavedState& saved, std::span<const Tensor> values) const {

@@ -61,8 +61,10 @@ class ParameterStates {
   [[nodiscard]] Tensor find(std::size_t index, std::string_view name) const;
 
   /// Returns the present states of all parameters that took steps, as find() does, and their numbers of steps (i64):
-  /// "parameters.3.exp_avg", "parameters.3.step".
-  [[nodiscard]] NamedTensors save() const;
+  /// "parameters.3.exp_avg", "parameters.3.step". At most `count` of these, from number `first` on.
+  [[nodiscard]] NamedTensors save(std::size_t first, std::size_t count) const;
+  /// Returns the number of all tensors that save() may return.
+  [[nodiscard]] std::size_t saved_size() const;
 
   /// Returns copies of the saved states, of the same kinds. Reports every mismatch to `saved`. Unless `values` is
   /// empty, the states of parameter i must fit values[i] and are copied to its device.

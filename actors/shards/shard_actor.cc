@@ -370,12 +370,16 @@ void ShardState::save(const Delivery& delivery, const msg::ShardSave& message) {
     const ShardParameters& parameters = work.part().parameters();
     msg::ShardSaved saved{parameters.version(), parameters.open_steps(), {}, {}};
     if (saved.open > 0 || message.version != saved.version) return Result(std::move(saved));
-    NamedTensors state = parameters.state();
-    if (message.values) std::ranges::move(parameters.values(), std::back_inserter(state));
-    saved.all = state.size();
-    for (std::size_t i = message.first; i < std::min(state.size(), message.first + msg::kStatesPerMessage); ++i) {
-      saved.names.push_back(std::move(state[i].first));
-      saved.tensors.push_back(std::move(state[i].second));
+    const std::size_t states = parameters.state_size();
+    saved.all = states + (message.values ? parameters.size() : 0);
+    NamedTensors part = parameters.state(message.first, msg::kStatesPerMessage);
+    if (message.values) {
+      const std::size_t first = message.first - std::min(message.first, states);
+      std::ranges::move(parameters.values(first, msg::kStatesPerMessage - part.size()), std::back_inserter(part));
+    }
+    for (auto& [full_name, tensor] : part) {
+      saved.names.push_back(std::move(full_name));
+      saved.tensors.push_back(std::move(tensor));
     }
     return Result(std::move(saved));
   });

@@ -191,6 +191,10 @@ void ShardParameters::prepare_early(const ContextId& context, const msg::StepSet
     if (!early_) {
       set_rates(settings);
       Early early{context, settings, std::vector<GroupChange>(groups_.size())};
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        early.groups[g].updates.reserve(groups_[g].parameters.size());
+        early.groups[g].members.reserve(groups_[g].parameters.size());
+      }
       std::size_t begun = 0;
       try {
         for (; begun < groups_.size(); ++begun) groups_[begun].rule->prepare({}, options);
@@ -206,10 +210,8 @@ void ShardParameters::prepare_early(const ContextId& context, const msg::StepSet
     Tensor current = group.parameters[i].value();
     Tensor next = group.buffers.take(i, current);
     const optim::ParameterUpdate update{group.places[i], std::move(current), gradient, std::move(next)};
-    change.updates.reserve(change.updates.size() + 1);
-    change.members.reserve(change.members.size() + 1);
     group.rule->prepare_more({&update, 1}, options);
-    change.updates.push_back(update);
+    change.updates.push_back(update);  // throws nothing: there is room for each parameter once
     change.members.push_back(i);
   } catch (...) {
     drop_early();  // the step computes it anew, and fails with its reason if it must
@@ -324,24 +326,34 @@ bool ShardParameters::is_current(const Ready& ready) const {
   return true;
 }
 
-NamedTensors ShardParameters::state() const {
-  NamedTensors all;
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    for (auto& [name, tensor] : groups_[g].rule->state())
-      all.emplace_back(group_prefix(g) + name, tensor.to(Device::cpu()));
+NamedTensors ShardParameters::state(std::size_t first, std::size_t count) const {
+  NamedTensors part;
+  for (std::size_t g = 0; g < groups_.size() && part.size() < count; ++g) {
+    const optim::Optimizer& rule = *groups_[g].rule;
+    for (auto& [name, tensor] : rule.state_part(first, count - part.size()))
+      part.emplace_back(group_prefix(g) + name, tensor.to(Device::cpu()));
+    first -= std::min(first, rule.state_size());
   }
-  return all;
+  return part;
 }
 
-NamedTensors ShardParameters::values() const {
-  NamedTensors all;
+std::size_t ShardParameters::state_size() const {
+  std::size_t size = 0;
+  for (const Ruled& group : groups_) size += group.rule->state_size();
+  return size;
+}
+
+NamedTensors ShardParameters::values(std::size_t first, std::size_t count) const {
+  NamedTensors part;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    for (std::size_t i = 0; i < groups_[g].parameters.size(); ++i) {
+    const std::vector<Variable>& parameters = groups_[g].parameters;
+    for (std::size_t i = first; i < parameters.size() && part.size() < count; ++i) {
       // A step writes no memory that anybody reads (SH-3).
-      all.emplace_back(value_name(g, groups_[g].places[i]), groups_[g].parameters[i].value().to(Device::cpu()));
+      part.emplace_back(value_name(g, groups_[g].places[i]), parameters[i].value().to(Device::cpu()));
     }
+    first -= std::min(first, parameters.size());
   }
-  return all;
+  return part;
 }
 
 }  // namespace troupe::detail

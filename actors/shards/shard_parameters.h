@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -100,12 +101,16 @@ class ShardParameters {
   [[nodiscard]] Open open_step() const { return Open(open_steps_); }
   [[nodiscard]] std::uint64_t open_steps() const noexcept { return *open_steps_; }
 
-  /// Returns the states of the rules on the CPU, by their names in DistOptimizer::state_dict. Later changes do not
-  /// change the returned tensors.
-  [[nodiscard]] NamedTensors state() const;
+  static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
-  /// Returns the values: "groups.0.parameters.3.value".
-  [[nodiscard]] NamedTensors values() const;
+  /// Returns the states of the rules on the CPU, by their names in DistOptimizer::state_dict: at most `count`, from
+  /// number `first` on. Only these are copied. Later changes do not change the returned tensors.
+  [[nodiscard]] NamedTensors state(std::size_t first = 0, std::size_t count = kAll) const;
+  /// Returns the number of tensors of state().
+  [[nodiscard]] std::size_t state_size() const;
+
+  /// Returns the values, one for each parameter, in the same way: "groups.0.parameters.3.value".
+  [[nodiscard]] NamedTensors values(std::size_t first = 0, std::size_t count = kAll) const;
 
  private:
   struct Ruled {

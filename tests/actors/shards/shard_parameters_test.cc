@@ -15,6 +15,7 @@
 #include "optim/rule_options.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe::testing {
 namespace {
@@ -288,6 +289,71 @@ BOOST_FIXTURE_TEST_CASE(early_gradient_that_does_not_fit_fails_the_step_alone, T
   early.apply(serial(1), GradientStep(good));
   shard.apply(serial(1), GradientStep(gradients(0.3)));
   check_equal();
+}
+
+/// One group of many parameters of one element.
+struct Many {
+  static constexpr std::size_t kCount = 1'000;
+
+  explicit Many(ShardParameters::MakeRule rule) : shard(group(std::move(rule))) {}
+
+  std::vector<ShardParameters::Group> group(ShardParameters::MakeRule rule) {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      leaves.emplace_back(full({1}, 1.0), RequiresGrad::yes);
+      found.add(leaves.back(), full({1}, 0.5));
+      places.push_back(i);
+    }
+    std::vector<ShardParameters::Group> all;
+    all.push_back({std::move(rule), leaves, std::move(places)});
+    return all;
+  }
+
+  std::vector<Variable> leaves;
+  Gradients found;
+  ShardParameters shard;
+};
+
+BOOST_AUTO_TEST_CASE(early_updates_do_not_move_those_before_them) {
+  Many many(maker(sgd));
+  {
+    const RefusedAllocation fourth(4, Many::kCount / 2 * sizeof(optim::ParameterUpdate));
+    for (const Variable& leaf : many.leaves)
+      many.shard.prepare_early({"trainer", 7, 50}, {}, leaf, many.found.of(leaf));
+    BOOST_TEST(!fourth.happened());
+  }
+  many.shard.apply(serial(1), GradientStep(many.found));
+  BOOST_TEST(many.shard.early_updates() == Many::kCount);
+}
+
+BOOST_AUTO_TEST_CASE(parts_of_the_state_and_of_the_values_are_the_whole) {
+  shard.apply(serial(1), GradientStep(gradients(1.0)));
+  const auto parts = [](std::size_t size, const auto& part) {
+    NamedTensors all;
+    while (true) {
+      const NamedTensors more = part(all.size(), size);
+      BOOST_TEST_REQUIRE(more.size() <= size);
+      if (more.empty()) return all;
+      all.insert(all.end(), more.begin(), more.end());
+    }
+  };
+  BOOST_TEST(shard.state().size() == shard.state_size());
+  for (const std::size_t size : {1, 2, 3, 5, 100}) {
+    BOOST_TEST(equal(parts(size, [&](auto... range) { return shard.state(range...); }), shard.state()));
+    BOOST_TEST(equal(parts(size, [&](auto... range) { return shard.values(range...); }), shard.values()));
+  }
+  BOOST_TEST(shard.state(ShardParameters::kAll, ShardParameters::kAll).empty());
+  BOOST_TEST(shard.values(ShardParameters::kAll, ShardParameters::kAll).empty());
+}
+
+BOOST_AUTO_TEST_CASE(part_of_the_state_makes_no_other_tensors) {
+  Many many(maker(adam));
+  many.shard.apply(serial(1), GradientStep(many.found));
+  const RefusedAllocation too_many(Many::kCount);
+  BOOST_TEST(many.shard.state(1'000, 10).size() == 10U);
+  BOOST_TEST(many.shard.values(500, 10).size() == 10U);
+  BOOST_TEST(many.shard.state_size() >= 3 * Many::kCount);
+  BOOST_TEST(!too_many.happened());
 }
 
 BOOST_AUTO_TEST_CASE(open_steps_are_counted_while_they_live) {
