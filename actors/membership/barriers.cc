@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::chrono::hours kLimitMax{365 * 24};  ///< bound on a peer's limit: as good as none, and no clock overflows
 
+/// Returns the size of what an entry brings and of the names that say where it meets.
+std::size_t bytes_of_entry(const msg::BarrierEntered& entered) {
+  std::size_t bytes = entered.operation.size() + entered.own.value.bytes.bytes.size();
+  for (const NodeName& member : entered.members) bytes += sizeof(member) + member.size();
+  for (const Frame& tensor : entered.own.value.tensors) bytes += tensor.bytes.size();
+  return bytes;
+}
+
 Error given_up() {
   Error error;
   error.code = ErrorCode::cancelled;
@@ -22,6 +30,7 @@ Error given_up() {
 }  // namespace
 
 void Barriers::enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer) {
+  const std::size_t bytes = bytes_of_entry(entered);
   Place place{std::move(entered.operation), std::move(entered.members), std::move(entered.receiver),
               entered.without_dead};
   if (!std::binary_search(place.members.begin(), place.members.end(), member)) {
@@ -32,11 +41,47 @@ void Barriers::enter(TimePoint now, const NodeName& member, msg::BarrierEntered 
   }
   if (left_before(member, entered.entry)) return answer(given_up());
   if (auto error = obstacle(place)) return answer(std::move(*error));
+  auto counted = count(member, bytes);
+  if (!counted) return answer(counted.error());
   std::optional<TimePoint> due;
   if (entered.limit.count() != 0) due = now + std::clamp<std::chrono::microseconds>(entered.limit, {}, kLimitMax);
   const auto at = places_.try_emplace(std::move(place)).first;
-  at->second[member].push_back({std::move(entered.entry), std::move(entered.own), now, due, std::move(answer)});
+  at->second[member].push_back(
+      {std::move(entered.entry), std::move(entered.own), now, due, std::move(answer), std::move(counted).value()});
   settle(at);
+}
+
+Barriers::Counted::Counted(std::shared_ptr<Held> held, std::size_t bytes) : held_(std::move(held)), bytes_(bytes) {
+  ++held_->entries;
+  held_->bytes += bytes_;
+}
+
+Barriers::Counted& Barriers::Counted::operator=(Counted&& other) noexcept {
+  std::swap(held_, other.held_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Barriers::Counted::~Counted() {
+  if (!held_) return;
+  --held_->entries;
+  held_->bytes -= bytes_;
+}
+
+Result<Barriers::Counted> Barriers::count(const NodeName& member, std::size_t bytes) {
+  std::weak_ptr<Held>& known = held_[member];
+  std::shared_ptr<Held> held = known.lock();
+  if (!held) known = held = std::make_shared<Held>();
+  if (held->entries < kEntriesMax && (held->entries == 0 || bytes <= kBytesMax - std::min(held->bytes, kBytesMax)))
+    return Counted(std::move(held), bytes);
+  Error error;
+  error.code = ErrorCode::resource_exhausted;
+  error.execution = Execution::never;
+  error.message = fmt::format(
+      "{} entries of {} with {} bytes wait already, and {} bytes would be one too many: at most {} entries with {} "
+      "bytes may wait; enter fewer barriers at one time",
+      held->entries, member, held->bytes, bytes, kEntriesMax, kBytesMax);
+  return error;
 }
 
 void Barriers::left(const NodeName& member, const BarrierEntryId& entry) {
@@ -75,6 +120,7 @@ void Barriers::gone(const NodeName& peer, const Error& why) {
   up_.erase(peer);
   gone_[peer] = why;
   left_.erase(peer);
+  held_.erase(peer);
   std::vector<std::pair<Answer, Error>> failed;
   for (auto at = places_.begin(); at != places_.end();) {
     const auto current = at++;

@@ -2,7 +2,7 @@
 //
 // Members enter with their contributions; when all have entered, all are answered. Each operation of each set of
 // members is a separate place, where the n-th entry of one member meets the n-th of the others. So several threads may
-// use one place, and no counts outlive a member's life. Rules MB-5 to MB-8 of PROTOCOLS.md.
+// use one place, and no counts outlive a member's life. Rules MB-5 to MB-8 and QU-6 of PROTOCOLS.md.
 #pragma once
 
 #include <compare>
@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,10 +33,15 @@ class Barriers {
   /// The most early cancellations of entries kept per member; the oldest is forgotten first.
   static constexpr std::size_t kLeftMax = 256;
 
+  /// The most entries of one member that wait at one time, and the most bytes of what they bring. An only entry may
+  /// bring more.
+  static constexpr std::size_t kEntriesMax = 4'096;
+  static constexpr std::size_t kBytesMax = std::size_t{1} << 30;
+
   explicit Barriers(NodeName self) : up_{std::move(self)} {}
 
   /// `member` enters. Its answer is called at once if it is the last one, if another member is gone and may not be left
-  /// out, or if it cannot wait.
+  /// out, or if it cannot wait: more of its entries than may be wait already (QU-6).
   void enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer);
 
   /// `member` cancels its entry: fails it with `cancelled`, now or, if it has not arrived, on arrival.
@@ -67,17 +73,37 @@ class Barriers {
     bool without_dead = false;
     friend auto operator<=>(const Place&, const Place&) = default;
   };
+  /// What the waiting entries of one member are together.
+  struct Held {
+    std::size_t entries = 0;
+    std::size_t bytes = 0;
+  };
+  /// Counts one entry as long as it lives.
+  class Counted {
+   public:
+    Counted(std::shared_ptr<Held> held, std::size_t bytes);
+    Counted(Counted&&) = default;
+    Counted& operator=(Counted&& other) noexcept;
+    ~Counted();
+
+   private:
+    std::shared_ptr<Held> held_;
+    std::size_t bytes_ = 0;
+  };
   struct Entry {
     BarrierEntryId id;
     msg::Contribution own;
     TimePoint came;
     std::optional<TimePoint> due;
     Answer answer;
+    Counted counted;
   };
   using Entries = std::map<NodeName, std::deque<Entry>>;  // in order of arrival; no list is empty
   using Places = std::map<Place, Entries>;
 
   [[nodiscard]] std::optional<Error> obstacle(const Place& place) const;
+  /// Counts one more entry of `member`. Error: resource_exhausted, `ran: never`.
+  [[nodiscard]] Result<Counted> count(const NodeName& member, std::size_t bytes);
   [[nodiscard]] Error absence(const NodeName& member) const;
   [[nodiscard]] static std::vector<NodeName> missing_at(const Place& place, const Entries& entries);
   [[nodiscard]] static Error late(const Place& place, const std::vector<NodeName>& absent, Duration waited);
@@ -86,7 +112,8 @@ class Barriers {
   void settle(Places::iterator at);
 
   std::set<NodeName> up_;
-  std::map<NodeName, Error> gone_;  // why former peers are gone
+  std::map<NodeName, Error> gone_;                // why former peers are gone
+  std::map<NodeName, std::weak_ptr<Held>> held_;  // of members that have entries, and of some that had
   Places places_;
   std::map<NodeName, std::deque<BarrierEntryId>> left_;  // of peers that are up; the oldest first
 };

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -259,6 +260,58 @@ BOOST_AUTO_TEST_CASE(entries_given_up_are_remembered_up_to_a_number_and_as_long_
   place.told.clear();
   place.enter("b", 3, {"a", "b"});
   BOOST_TEST(place.told.empty());
+}
+
+BOOST_AUTO_TEST_CASE(entries_of_a_member_wait_up_to_a_number_and_those_of_others_do_not_count) {
+  Place place;
+  for (std::size_t i = 0; i < Barriers::kEntriesMax; ++i) {
+    place.enter("b", 1, {{}, "place " + std::to_string(i), {"a", "b"}, {}, false, {}, {}});
+  }
+  BOOST_TEST(place.told.empty());
+  place.enter("b", 1, {"a", "b"});
+  BOOST_TEST_REQUIRE(place.told.size() == 1U);
+  BOOST_TEST(place.told.front().starts_with("b <- resource_exhausted : 4096 entries of b with "));
+  BOOST_TEST(place.barriers.size() == Barriers::kEntriesMax);
+  place.told.clear();
+  place.enter("c", 1, {"a", "c"});
+  BOOST_TEST(place.told.empty());
+  place.barriers.left("b", Place::entry("b", 1));
+  place.told.clear();
+  place.enter("b", 1, {"a", "b"});  // there is room again
+  BOOST_TEST(place.told.empty());
+  place.barriers.gone("b", down("b"));
+  place.barriers.came("b");
+  place.enter("b", 1, {"a", "b"});  // of a new life
+  BOOST_TEST(place.told.empty());
+  BOOST_TEST(place.barriers.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(entries_of_a_member_bring_up_to_a_number_of_bytes_unless_it_is_an_only_one) {
+  Barriers barriers("a");
+  barriers.came("b");
+  constexpr std::size_t kEighth = Barriers::kBytesMax / 8;
+  const std::shared_ptr<std::byte[]> memory(new std::byte[kEighth]);  // of all frames; nobody touches it
+  const Frames large(9, Frame{{memory.get(), kEighth}, memory});
+  std::vector<ErrorCode> refused;
+  const auto enter = [&](std::uint64_t number, std::size_t frames) {
+    msg::BarrierEntered entered{
+        Place::entry("b", number), "place " + std::to_string(number), {"a", "b"}, {}, false, {}, {}};
+    entered.own.value.tensors.assign(large.begin(), large.begin() + static_cast<std::ptrdiff_t>(frames));
+    barriers.enter(TimePoint(), "b", std::move(entered), [&](const Result<msg::BarrierPassed>& result) {
+      if (!result) refused.push_back(result.error().code);
+    });
+  };
+  enter(1, 9);
+  enter(2, 1);
+  BOOST_TEST((refused == std::vector{ErrorCode::resource_exhausted}));
+  barriers.left("b", Place::entry("b", 1));
+  refused.clear();
+  enter(3, 4);
+  enter(4, 3);
+  BOOST_TEST(refused.empty());
+  enter(5, 1);
+  BOOST_TEST((refused == std::vector{ErrorCode::resource_exhausted}));
+  BOOST_TEST(barriers.size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(the_end_of_the_node_ends_every_wait) {
