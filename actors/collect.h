@@ -50,12 +50,12 @@ void gather_when_done(const Promise<All>& all, std::size_t count, Gather gather,
 /// The result of a collect_any, until it exists. Then no input holds anything of it any more. Thread rule: any thread
 /// may call any member.
 template <class T>
-class FirstOf : public std::enable_shared_from_this<FirstOf<T>> {
+class FirstSuccess : public std::enable_shared_from_this<FirstSuccess<T>> {
  public:
   using Found = std::pair<std::size_t, Stored<T>>;
 
   /// `any` is that of `count` futures. REQUIRES: watch() is called for each.
-  FirstOf(const Promise<Found>& any, std::size_t count) : left_(count), any_(any) { waits_.reserve(count); }
+  FirstSuccess(const Promise<Found>& any, std::size_t count) : left_(count), any_(any) { waits_.reserve(count); }
 
   /// Watches `future`, the input number `index`.
   void watch(std::size_t index, const Future<T>& future) {
@@ -158,7 +158,7 @@ template <class T>
   using Found = std::pair<std::size_t, detail::Stored<T>>;
   if (futures.empty()) throw std::invalid_argument("[collect_any] no futures");
   const Promise<Found> any(futures.front().state().home());
-  const auto first = std::make_shared<detail::FirstOf<T>>(any, futures.size());
+  const auto first = std::make_shared<detail::FirstSuccess<T>>(any, futures.size());
   for (std::size_t i = 0; i < futures.size(); ++i) first->watch(i, futures[i]);
   return any.future();
 }
