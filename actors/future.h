@@ -86,15 +86,11 @@ class FutureCore {
   [[nodiscard]] bool done() const { return done_.signalled(); }
   void wait() { done_.wait(std::nullopt); }
   [[nodiscard]] bool wait_for(Duration limit) { return done_.wait(later(home_.clock->now(), limit)); }
-
-  /// Names a callback for forget().
   using Registration = std::list<std::shared_ptr<Callback>>::iterator;
-
   /// Runs `callback` on the pool once the result exists. Throws std::bad_alloc; then it is not called.
   Registration on_done(Callback callback);  // NOLINT(modernize-use-nodiscard)
-
-  /// Drops a callback that is no longer needed, unless the result exists: then it is called all the same. What it
-  /// captured may end on the calling thread. REQUIRES: no other call for this registration.
+  /// Drops a callback, unless the result exists: then it is called all the same. What it captured may end on the
+  /// calling thread. REQUIRES: no other call for this registration.
   void forget(Registration registration);
 
   [[nodiscard]] const FutureHome& home() const { return home_; }
@@ -281,10 +277,7 @@ class Future {
   Future<U> chain(Callback callback) const {
     Promise<U> promise(state().home());
     state().on_done([state = state_, promise, callback = std::move(callback)](const Error* refused) mutable {
-      if (refused != nullptr) {
-        promise.complete(copy_of(*refused));
-        return;
-      }
+      if (refused != nullptr) return static_cast<void>(promise.complete(copy_of(*refused)));
       try {
         if constexpr (std::is_void_v<U>) {
           callback(state->result());
