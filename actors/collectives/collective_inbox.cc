@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace troupe::detail {
 
 std::optional<Error> CollectiveInbox::begin(std::string what) {
@@ -80,6 +82,11 @@ std::optional<Error> CollectiveInbox::compare(std::size_t with, const PartPlace&
 }
 
 std::optional<Error> CollectiveInbox::came(std::size_t from, PartPlace place, Frame bytes, Answer answer) {
+  if (untaken(from) >= kUntakenMax) {
+    return refused(ErrorCode::resource_exhausted, from,
+                   fmt::format("{} parts of {} wait for {}, which has not asked for them: no operation has so many",
+                               kUntakenMax, names_[from], names_[self_]));
+  }
   Part part{std::move(bytes), std::move(answer)};
   if (place.operation > operation_) {
     early_.push_back({from, std::move(place), std::move(part)});
@@ -88,6 +95,14 @@ std::optional<Error> CollectiveInbox::came(std::size_t from, PartPlace place, Fr
   if (place.operation < operation_ || !under_way_ || place.what != what_) return mismatch(from, place);
   put(from, place, std::move(part));
   return std::nullopt;
+}
+
+std::size_t CollectiveInbox::untaken(std::size_t from) const {
+  auto count = std::ranges::count_if(early_, [from](const Early& early) { return early.from == from; });
+  for (auto part = here_.lower_bound({from, 0, 0}); part != here_.end() && part->first.from == from; ++part) {
+    if (part->second.answer) ++count;
+  }
+  return static_cast<std::size_t>(count);
 }
 
 void CollectiveInbox::put(std::size_t from, const PartPlace& place, Part part) {

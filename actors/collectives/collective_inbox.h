@@ -71,12 +71,15 @@ class CollectiveInbox {
   /// The longest descriptions of operations that this member has not started, in bytes, all together.
   static constexpr std::size_t kAheadBytesMax = 1 << 20;
 
+  /// How many parts of one member may wait here for this one to want them. An algorithm has a few under way.
+  static constexpr std::size_t kUntakenMax = 1024;
+
   /// Member `from` describes its operation as `place`. The Error says that this member's differs, that `from` is not
   /// the member after this one, or that it is too far ahead.
   [[nodiscard]] std::optional<Error> told(std::size_t from, PartPlace place);
 
-  /// A part from member `from` arrived. The Error says that this member is in another operation; the caller then calls
-  /// `answer`.
+  /// A part from member `from` arrived. The Error says that this member is in another operation, or that too many of
+  /// `from` wait; the caller then calls `answer`.
   [[nodiscard]] std::optional<Error> came(std::size_t from, PartPlace place, Frame bytes, Answer answer);
 
   /// Returns the bytes; nullopt if they have not arrived.
@@ -119,6 +122,7 @@ class CollectiveInbox {
   [[nodiscard]] Error mismatch(std::size_t with, const PartPlace& place) const;
   [[nodiscard]] Error refused(ErrorCode code, std::size_t from, std::string message) const;
   [[nodiscard]] std::optional<Error> compare(std::size_t with, const PartPlace& place);
+  [[nodiscard]] std::size_t untaken(std::size_t from) const;
   void put(std::size_t from, const PartPlace& place, Part part);
 
   const std::vector<NodeName> names_;

@@ -180,6 +180,22 @@ BOOST_FIXTURE_TEST_CASE(descriptions_of_a_member_that_is_ahead_have_so_many_byte
   for (const std::uint64_t operation : {4U, 5U}) BOOST_TEST(!parts.told(1, {operation, half, 0, 0}));
 }
 
+BOOST_FIXTURE_TEST_CASE(so_many_parts_of_a_member_wait_and_no_more, AtA) {
+  BOOST_TEST(!parts.begin(kSum));
+  for (std::uint64_t index = 0; index < CollectiveInbox::kUntakenMax; ++index) {
+    const std::uint64_t operation = 1 + index % 2;  // of this operation, and of the next one
+    BOOST_TEST_REQUIRE(!came(1, {operation, kSum, kSlot, index / 2}, "x"));
+  }
+  const auto error = came(1, {1, kSum, kSlot, CollectiveInbox::kUntakenMax}, "y");
+  BOOST_TEST_REQUIRE(error.has_value());
+  BOOST_TEST(error->code == ErrorCode::resource_exhausted);
+  BOOST_TEST(error->peer == "b");
+  BOOST_TEST(!came(2, {1, kSum, kSlot, 0}, "of another member"));
+  const auto wanted = parts.want(1, kSlot);
+  BOOST_TEST(take(wanted) == "x");
+  BOOST_TEST(!came(1, {1, kSum, kSlot, CollectiveInbox::kUntakenMax}, "y"));
+}
+
 BOOST_FIXTURE_TEST_CASE(part_that_nobody_wanted_is_an_error_at_the_end_of_the_operation, AtA) {
   BOOST_TEST(!parts.begin(kSum));
   BOOST_TEST(!came(1, {1, kSum, kSlot, 0}, "x"));
