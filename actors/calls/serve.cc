@@ -78,6 +78,8 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
     return refuse_with(node.error(code, node.name(), operation, std::move(message)));
   };
   if (refused) return refuse_with(*std::move(refused));
+  const NodeLife caller{delivery.from, delivery.incarnation};
+  if (node.lives().is_over(caller)) return refuse(ErrorCode::cancelled, fmt::format("{} is gone", caller.name));
   auto function = node.functions().find_shared(wanted.key);
   if (!function) {
     Error error =
@@ -100,10 +102,10 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
   if (site.context) {
     if (auto full = node.contexts().joined(*site.context, delivery.from)) return refuse_with(*std::move(full));
   }
-  const NodeLife caller{delivery.from, delivery.incarnation};
   auto serving = lasting == Lasting::as_value
                      ? node.served_calls().begin_lasting(caller, delivery.envelope.request, delivery.due, operation)
                      : node.served_calls().begin(caller, delivery.envelope.request, operation);
+  if (lasting == Lasting::while_caller_waits && node.lives().is_over(caller)) serving->cancel();
   auto scope = served_scope(node, delivery, site);
   scope->stop = serving->stop_token();
   return ServedCall{node.shared_from_this(),
@@ -180,12 +182,22 @@ Error failed_later(const ServedCall& call, const Error& error) {
 
 }  // namespace
 
-std::optional<Error> unwanted(const ServedCall& call) {
+namespace {
+
+/// Returns the error of a call for which nobody waits any more; nullopt if its caller may wait. `before`: what the call
+/// had not come to.
+std::optional<Error> unwanted_before(const char* before, const ServedCall& call) {
   const bool is_stopped = call.scope->stop.stop_requested();
   if (!is_stopped && (!call.scope->due || call.node->clock().now() < *call.scope->due)) return std::nullopt;
-  Error error = call.node->error(is_stopped ? ErrorCode::cancelled : ErrorCode::timeout, call.node->name(),
-                                 call.operation, "its caller had stopped waiting before it could start");
-  error.execution = Execution::never;
+  return call.node->error(is_stopped ? ErrorCode::cancelled : ErrorCode::timeout, call.node->name(), call.operation,
+                          fmt::format("its caller had stopped waiting before it could {}", before));
+}
+
+}  // namespace
+
+std::optional<Error> unwanted(const ServedCall& call) {
+  auto error = unwanted_before("start", call);
+  if (error) error->execution = Execution::never;
   return error;
 }
 
@@ -273,6 +285,10 @@ std::optional<Error> encode_for(const ServedCall& call, const std::function<void
 
 void answer_with_value(const ServedCall& call, const ValueBox& value) {
   if (!call.answer.expected()) return;
+  if (auto error = unwanted_before("answer", call)) {
+    error->execution = Execution::yes;
+    return call.answer.fail(*std::move(error));
+  }
   const auto failure = encode_for(call, [&] {
     PayloadWriter writer(call.scope, call.answer.requester(), call.scope->answer_devices);
     value.ops->save(writer.archive(), value.value.get());

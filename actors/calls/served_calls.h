@@ -40,6 +40,9 @@ class ServedCalls {
 
     [[nodiscard]] std::stop_token stop_token() const { return stop_.get_token(); }
 
+    /// Asks the function to stop before it starts. REQUIRES: the token has no callbacks yet.
+    void cancel() { stop_.request_stop(); }
+
    private:
     friend class ServedCalls;
     struct Table;

@@ -83,6 +83,12 @@ struct Heavy {
 };
 Heavy make_heavy(std::int64_t value) { return {value}; }
 
+/// Answers when nobody waits for it any more.
+Heavy make_late(Scope& scope) {
+  hold(scope);
+  return {1};
+}
+
 std::atomic<int> served{0};
 void count_me() { served.fetch_add(1); }
 
@@ -113,6 +119,7 @@ FunctionRegistry functions() {
           {"Barrier", constructor<Barrier, std::int64_t>},
           {"Barrier::enter", &Barrier::enter},
           {"make_heavy", &make_heavy},
+          {"make_late", &make_late},
           {"Heavy::block", &Heavy::block},
           {"count_me", &count_me},
           {"keep_for_the_dead", &keep_for_the_dead},
@@ -206,6 +213,35 @@ BOOST_AUTO_TEST_CASE(a_cancel_reaches_a_call_that_is_still_held) {
   BOOST_TEST(trainer.rpc_sync("ps0", &next, 1) == 2);
   BOOST_TEST(comes_true([&] { return ps0.counts().served_calls == 0; }));
   BOOST_TEST(served.load() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_is_held_when_its_caller_dies_does_not_begin) {
+  Node& ps1 = nodes.node("ps1");
+  detail::NodeCore& ps0 = nodes.node("ps0").core();
+  const RRef<std::int64_t> value = ps1.remote("ps0", &next, 1);
+  BOOST_TEST(value.to_here(ps1) == 2);
+  served = 0;
+  ps0.hold_calls();
+  const Future<void> from_the_dead = ps1.rpc_async("ps0", &count_me);
+  const Future<Heavy> without_end = ps1.rpc_async("ps0", &make_late);
+  const RRef<Heavy> new_value = ps1.remote("ps0", &make_heavy, 1);
+  BOOST_TEST(value.to_here(ps1) == 2);  // fetches are not delayed: the calls have arrived by now
+  const NodeLife caller{"ps1", ps1.core().incarnation()};
+  nodes.kill("ps1");
+  BOOST_TEST(comes_true([&] { return ps0.lives().is_over(caller); }));
+  ps0.release_calls();
+  BOOST_TEST(trainer.rpc_sync("ps0", &next, 1) == 2);
+  BOOST_TEST(comes_true([&] { return ps0.counts().served_calls == 0 && ps0.counts().owned_values == 0; }));
+  BOOST_TEST(served.load() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_value_for_which_nobody_waits_any_more_is_not_encoded) {
+  Heavy::encoded = 0;
+  const Future<Heavy> cancelled = trainer.rpc_async("ps0", &make_late);
+  BOOST_TEST(comes_true([&] { return nodes.node("ps0").counts().served_calls == 1; }));
+  BOOST_TEST(cancelled.cancel());
+  BOOST_TEST(comes_true([&] { return nodes.node("ps0").counts().served_calls == 0; }));
+  BOOST_TEST(Heavy::encoded.load() == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_for_a_local_value_ends_at_its_deadline_and_leaves_the_turn_to_others) {

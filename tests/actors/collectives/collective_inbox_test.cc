@@ -188,7 +188,7 @@ BOOST_FIXTURE_TEST_CASE(so_many_parts_of_a_member_wait_and_no_more, AtA) {
   }
   const auto error = came(1, {1, kSum, kSlot, CollectiveInbox::kUntakenMax}, "y");
   BOOST_TEST_REQUIRE(error.has_value());
-  BOOST_TEST(error->code == ErrorCode::resource_exhausted);
+  BOOST_TEST((error->code == ErrorCode::resource_exhausted));
   BOOST_TEST(error->peer == "b");
   BOOST_TEST(!came(2, {1, kSum, kSlot, 0}, "of another member"));
   const auto wanted = parts.want(1, kSlot);
