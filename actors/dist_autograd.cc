@@ -138,12 +138,28 @@ Gradients gradients(const Scope& scope) {
 
 namespace {
 
-detail::PassPlaces places_of(const Scope& scope, const std::vector<Input>& inputs, std::optional<TimePoint> due) {
+/// Adds the values that `reference` names to those of its owner. Throws RemoteError if it cannot be used.
+void add_remote(const RRef<Variable>& reference, detail::PassPlaces& places, detail::PassPlan& plan) {
+  const NodeLife& owner = reference.shared_handle()->owner();
+  places.remote[owner.name].push_back(reference.id());
+  plan.lives.emplace(owner.name, owner.incarnation);
+}
+
+/// Throws RemoteError if `reference`, not a null one, cannot be used.
+void check_usable(const Scope& scope, const RRef<Variable>& reference) {
+  static_cast<void>(reference.id());
+  if (auto why = reference.shared_handle()->unusable(*scope.state().node, "backward"))
+    throw RemoteError(*std::move(why));
+}
+
+detail::PassPlaces places_of(const Scope& scope, const std::vector<Input>& inputs, detail::PassPlan& plan,
+                             std::optional<TimePoint> due) {
   detail::PassPlaces places;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto* rref = std::get_if<RRef<Variable>>(&inputs[i].place());
+    if (rref != nullptr) check_usable(scope, *rref);
     if (rref != nullptr && rref->owner() != scope.node_name()) {
-      places.remote[rref->owner()].push_back(rref->id());
+      add_remote(*rref, places, plan);
       continue;
     }
     const Variable input = rref == nullptr ? std::get<Variable>(inputs[i].place()) : value_here(scope, *rref, due);
@@ -155,7 +171,8 @@ detail::PassPlaces places_of(const Scope& scope, const std::vector<Input>& input
   return places;
 }
 
-/// Returns what the options ask for. Waits for references to values of this node.
+/// Returns what the options ask for. Waits for references to values of this node. Throws RemoteError if a reference
+/// cannot be used: the next life of its owner knows nothing of it.
 detail::PassPlan plan_of(const Scope& scope, const std::vector<Root>& roots, const DistBackwardOptions& options,
                          std::optional<TimePoint> due) {
   detail::PassPlan plan;
@@ -164,6 +181,7 @@ detail::PassPlan plan_of(const Scope& scope, const std::vector<Root>& roots, con
   for (const Root& root : roots) {
     const bool has_gradient = root.gradient().defined();
     const auto* rref = std::get_if<RRef<Variable>>(&root.place());
+    if (rref != nullptr) check_usable(scope, *rref);
     const bool is_here = rref == nullptr || rref->owner() == scope.node_name();
     if (rref != nullptr && has_gradient) {
       // By a call wherever the value is, so that the order of sums is the same everywhere.
@@ -178,10 +196,10 @@ detail::PassPlan plan_of(const Scope& scope, const std::vector<Root>& roots, con
       plan.roots.local.push_back(rref == nullptr && has_gradient ? seeded_root(given, root.gradient()) : given);
       static_cast<void>(initial_gradient(plan.roots.local.back()));  // an invalid root is the caller's error
     } else {
-      plan.roots.remote[rref->owner()].push_back(rref->id());
+      add_remote(*rref, plan.roots, plan);
     }
   }
-  if (!options.inputs.empty()) plan.inputs = places_of(scope, options.inputs, due);
+  if (!options.inputs.empty()) plan.inputs = places_of(scope, options.inputs, plan, due);
   for (const Input& input : options.inputs) {
     if (const auto* rref = std::get_if<RRef<Variable>>(&input.place())) kept.push_back(*rref);
   }

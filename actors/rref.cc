@@ -16,19 +16,6 @@
 namespace troupe::detail {
 namespace {
 
-/// Returns why the reference cannot be used from this scope; nullopt if it can.
-std::optional<Error> unusable(const ScopeState& scope, const RRefHandle& handle, const std::string& operation) {
-  const auto node = handle.node();
-  if (node != scope.node) {
-    return not_run(node->error(ErrorCode::bad_argument, node->name(), operation,
-                               fmt::format("a reference of node {} is used through a scope of node {}: send it there",
-                                           node->name(), scope.node->name())));
-  }
-  auto failure = node->references().failure(handle);
-  if (failure) failure->operation = operation;
-  return failure;
-}
-
 /// Errors: as error_of_decoding.
 Result<std::string> read_string(PayloadReader& reader) {
   try {
@@ -57,7 +44,7 @@ void fetch(const ScopeState& scope, const Handles& handles, msg::Wanted wanted, 
   const NodeLife& owner = handles.front()->owner();
   msg::RRefFetch message;
   for (const auto& handle : handles) {
-    if (auto failure = unusable(scope, *handle, operation)) return call.fail(*std::move(failure));
+    if (auto failure = handle->unusable(*scope.node, operation)) return call.fail(*std::move(failure));
     message.rrefs.push_back(handle->id());
     call.cancelled_by.push_back(handle->failure_token());
   }
@@ -123,7 +110,7 @@ Future<std::string> type_of_value(const std::shared_ptr<ScopeState>& scope, cons
 PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle, const std::type_info* wanted) {
   NodeCore& node = *scope.node;
   const std::string operation = "local_value " + handle->id().text();
-  if (auto failure = unusable(scope, *handle, operation)) throw RemoteError(*std::move(failure));
+  if (auto failure = handle->unusable(*scope.node, operation)) throw RemoteError(*std::move(failure));
   if (!is_owner(*handle)) {
     throw RemoteError(
         not_run(node.error(ErrorCode::bad_argument, handle->owner().name, operation,
@@ -193,7 +180,7 @@ std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr
   ForkId fork;
   auto handle = node.references().created(rref, fork, encoder.to(), type, encoder.site());
   const auto call = creation(encoder, handle, fork, target);
-  if (auto failure = unusable(*encoder.scope(), *target, "remote on " + target->id().text())) {
+  if (auto failure = target->unusable(*encoder.scope()->node, "remote on " + target->id().text())) {
     failure->execution = Execution::never;
     call->fail(*std::move(failure));
   } else {
@@ -204,7 +191,7 @@ std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr
 }
 
 void call_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, OutgoingCall& call) {
-  if (auto failure = unusable(*encoder.scope(), *target, "rpc on " + target->id().text()))
+  if (auto failure = target->unusable(*encoder.scope()->node, "rpc on " + target->id().text()))
     return call.fail(*std::move(failure));
   call.cancelled_by.push_back(target->failure_token());
   call.uses.push_back(target);

@@ -240,11 +240,13 @@ void BackwardPass::perform(const backward_actions::Walk& action) { steps_.emplac
 void BackwardPass::perform(const backward_actions::SendMark& action) {
   msg::BackwardMark mark{context_,          pass_, pass_.creator, action.boundaries, {}, mode_.graph == Graph::keep,
                          mode_.only_inputs, {}};
+  std::optional<Incarnation> life;
   if (action.from_roots) {
     mark.roots = plan_.roots.remote[action.to];
     if (plan_.inputs) mark.inputs = plan_.inputs->remote[action.to];
+    if (const auto owner = plan_.lives.find(action.to); owner != plan_.lives.end()) life = owner->second;
   }
-  callbacks_.send_mark(action.to, action.number, std::move(mark), due_);
+  callbacks_.send_mark(action.to, life, action.number, std::move(mark), due_);
 }
 
 void BackwardPass::perform(const backward_actions::AnswerMark& action) {

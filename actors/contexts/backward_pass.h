@@ -38,9 +38,10 @@ class BackwardPass {
   class Callbacks {
    public:
     virtual ~Callbacks() = default;
-    /// Sends a request that may take until `due`; its answer arrives at `mark_answered` with `number`.
-    virtual void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark,
-                           std::optional<TimePoint> due) = 0;
+    /// Sends a request that may take until `due`, to that life of `to` or, if nullopt, to the present one; its answer
+    /// arrives at `mark_answered` with `number`.
+    virtual void send_mark(const NodeName& to, const std::optional<Incarnation>& life, std::uint64_t number,
+                           msg::BackwardMark mark, std::optional<TimePoint> due) = 0;
     /// Sends a request that may take until `due`; its answer arrives at `released_by`.
     virtual void send_release(const NodeName& to, msg::BackwardRelease release, std::optional<TimePoint> due) = 0;
     virtual void notify(const NodeName& to, msg::AnyMessage message) = 0;

@@ -135,8 +135,8 @@ void ContextState::fail(Error why) {
   }
 }
 
-void ContextState::send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark,
-                             std::optional<TimePoint> due) {
+void ContextState::send_mark(const NodeName& to, const std::optional<Incarnation>& life, std::uint64_t number,
+                             msg::BackwardMark mark, std::optional<TimePoint> due) {
   auto done = [node = node_->weak_from_this(), context = context_, pass = mark.pass, to,
                number](Result<msg::AnyMessage> answer) {
     const auto core = node.lock();
@@ -152,7 +152,9 @@ void ContextState::send_mark(const NodeName& to, std::uint64_t number, msg::Back
     }
     core->contexts().tell(context, {std::move(news)});
   };
-  node_->request({to, "context/" + context_.text(), "backward", due, std::move(mark)}, std::move(done));
+  Request request{to, "context/" + context_.text(), "backward", due, std::move(mark)};
+  request.life = life;
+  node_->request(std::move(request), std::move(done));
 }
 
 void ContextState::send_release(const NodeName& to, msg::BackwardRelease release, std::optional<TimePoint> due) {

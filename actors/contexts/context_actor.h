@@ -152,8 +152,8 @@ class ContextState : public ContextParticipant::Callbacks {
   void count_passes();
 
  private:
-  void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark,
-                 std::optional<TimePoint> due) override;
+  void send_mark(const NodeName& to, const std::optional<Incarnation>& life, std::uint64_t number,
+                 msg::BackwardMark mark, std::optional<TimePoint> due) override;
   void send_release(const NodeName& to, msg::BackwardRelease release, std::optional<TimePoint> due) override;
   void notify(const NodeName& to, msg::AnyMessage message) override;
   void find_roots(const PassId& pass, std::vector<RRefId> roots) override;

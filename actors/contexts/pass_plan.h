@@ -24,7 +24,8 @@ struct PassPlan {
   PassPlaces roots;                       ///< each starts with gradient 1
   std::optional<PassPlaces> inputs = {};  ///< only these keep a gradient; nullopt: all leaves
   Graph graph = Graph::keep;
-  std::shared_ptr<const void> kept = {};  ///< what must live until the pass is over
+  std::map<NodeName, Incarnation> lives = {};  ///< of the nodes that own remote roots and inputs
+  std::shared_ptr<const void> kept = {};       ///< what must live until the pass is over
 };
 
 /// What ends a pass early.

@@ -383,9 +383,7 @@ void References::State::use(const RRefId& rref, TurnId turn, UsePurpose purpose,
 }
 
 void References::value_of(const RRefId& rref, const NodeLife& asker, std::function<void(Result<ValueBox>)> done) {
-  UsePurpose purpose(UseKind::looks);
-  purpose.counted_for = asker;
-  use(rref, std::move(purpose),
+  use(rref, UsePurpose(UseKind::looks, {}, asker),
       [done = std::move(done)](Result<ValueBox> value, const std::shared_ptr<ValueUse>&) { done(std::move(value)); });
 }
 

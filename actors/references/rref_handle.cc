@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "actors/core/error_not_run.h"
 #include "actors/core/guarded.h"
 #include "actors/core/node_core.h"
 #include "actors/references/references.h"
@@ -34,6 +35,18 @@ std::optional<std::string> RRefHandle::known_type() const {
 void RRefHandle::learned_type(std::string type) {
   std::lock_guard lock(mutex_);
   known_type_ = std::move(type);
+}
+
+std::optional<Error> RRefHandle::unusable(const NodeCore& through, const std::string& operation) const {
+  const auto own = node();
+  if (own.get() != &through) {
+    return not_run(own->error(ErrorCode::bad_argument, own->name(), operation,
+                              fmt::format("a reference of node {} is used through a scope of node {}: send it there",
+                                          own->name(), through.name())));
+  }
+  auto failure = own->references().failure(*this);
+  if (failure) failure->operation = operation;
+  return failure;
 }
 
 RRefHandle::~RRefHandle() {

@@ -58,6 +58,10 @@ class RRefHandle {
   /// Returns the node of this handle; null if it has ended.
   [[nodiscard]] std::shared_ptr<NodeCore> node_if_alive() const;
 
+  /// Returns why a program cannot use the reference for `operation` through the node `through`; nullopt if it can.
+  /// Throws as node().
+  [[nodiscard]] std::optional<Error> unusable(const NodeCore& through, const std::string& operation) const;
+
   /// Counts one more handle that this object stands for, created, received or held. REQUIRES: its HandleTable or
   /// ForkTable counts it too.
   void add_hold() { holds_.fetch_add(1, std::memory_order_relaxed); }

@@ -285,6 +285,24 @@ BOOST_AUTO_TEST_CASE(the_death_of_a_node_that_took_part_fails_backward_with_its_
   BOOST_TEST((error_of([&] { static_cast<void>(context.grad(x)); }).code == ErrorCode::context_aborted));
 }
 
+BOOST_AUTO_TEST_CASE(backward_from_or_to_a_reference_that_cannot_be_used_says_why_and_asks_nobody) {
+  const Parameter here(trainer, Variable(ones({1}), RequiresGrad::yes));
+  nodes.kill("ps0");
+  BOOST_TEST((error_of([&] { static_cast<void>(w0.to_here(trainer)); }).code == ErrorCode::owner_died));
+  const Variable loss = sum(mul(x, x));
+  {
+    DistContext context(trainer);
+    const auto fails = [](auto pass) { BOOST_TEST((error_of(pass).code == ErrorCode::owner_died)); };
+    fails([&] { backward(context, w0); });
+    fails([&] { backward(context, Root(w0, ones({2}))); });
+    fails([&] { backward(context, loss, {.inputs = {w0}}); });
+    fails([&] { backward_async(context, Root(here), {.inputs = {w0}}).get(); });
+    backward(context, loss, {.inputs = {w1}});  // the context is whole
+  }
+  DistContext of_another_node(nodes.node("ps1"));
+  BOOST_TEST((error_of([&] { backward(of_another_node, w1); }).code == ErrorCode::bad_argument));
+}
+
 BOOST_AUTO_TEST_CASE(the_death_of_its_creator_ends_a_context_on_every_node, *boost::unit_test::label("fault-F28")) {
   DistContext context(trainer);
   static_cast<void>(context.rpc_sync("ps0", &scale_at, "ps1", x, w1));

@@ -13,6 +13,13 @@ namespace troupe::testing {
 using detail::ContextParticipant;
 using detail::GraphWork;
 
+namespace {
+
+/// The life of every node that owns values.
+constexpr Incarnation kOwnersLife{7, 7};
+
+}  // namespace
+
 class ContextWorld::Node final : private ContextParticipant::Callbacks {
  public:
   Node(ContextWorld& world, std::string name)
@@ -44,7 +51,10 @@ class ContextWorld::Node final : private ContextParticipant::Callbacks {
                               }});
   }
 
-  void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark, std::optional<TimePoint>) override {
+  void send_mark(const NodeName& to, const std::optional<Incarnation>& life, std::uint64_t number,
+                 msg::BackwardMark mark, std::optional<TimePoint>) override {
+    const bool names_values = !mark.roots.empty() || !mark.inputs.empty();
+    if (names_values && life != kOwnersLife) throw std::logic_error("a mark names values of another life");
     const NodeName from = name_;
     const std::uint64_t request = ++world_.serial_;
     ++world_.mark_count_;
@@ -222,6 +232,10 @@ std::shared_ptr<ContextWorld::Answer> ContextWorld::backward(Values roots, const
         inputs[leaf.name].push_back(keep(leaf.name, leaf.variable));
     }
     plan.inputs = places_of({}, inputs);
+  }
+  for (const detail::PassPlaces* places : {&plan.roots, plan.inputs ? &*plan.inputs : nullptr}) {
+    if (places == nullptr) continue;
+    for (const auto& [owner, ids] : places->remote) plan.lives.emplace(owner, kOwnersLife);
   }
   if (placement_ == Placement::local) {
     local_gradients_.add(troupe::backward(std::span<const Variable>(plan.roots.local), {},
