@@ -65,10 +65,10 @@ Error error_of_result() noexcept {
   return error;
 }
 
-Error cancelled_by_caller() {
+Error cancelled_by_caller() noexcept {
   Error error;
   error.code = ErrorCode::cancelled;
-  error.message = "its caller cancelled it";
+  set_text(error.message, "its caller cancelled it");
   error.execution = Execution::maybe;
   return error;
 }

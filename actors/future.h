@@ -40,8 +40,8 @@ struct FutureHome {
 
 [[nodiscard]] FutureHome future_home_of(const Scope& scope);
 
-/// Returns the error of a cancelled future.
-[[nodiscard]] Error cancelled_by_caller();
+/// Returns the error of a cancelled future; also without memory, for stop callbacks, where no exception may end.
+[[nodiscard]] Error cancelled_by_caller() noexcept;
 
 /// Returns the error for the exception being handled, as a failure of `operation` on `node`. An exception of one of
 /// `types` keeps its fields; a RemoteError from another node becomes the cause.

@@ -1,7 +1,6 @@
 #include "optim/second_buffers.h"
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <new>
 #include <span>
@@ -16,13 +15,9 @@ namespace {
 /// Returns whether a next value like `current` may be written to `spare`.
 bool is_usable(const Tensor& spare, const Tensor& current) {
   // A write into frozen memory would first copy elements that it overwrites.
-  const bool usable = spare.defined() && spare.shape() == current.shape() && spare.dtype() == current.dtype() &&
-                      spare.device() == current.device() && spare.is_contiguous() &&
-                      spare.storage().size() == spare.nbytes() && spare.storage().handle_count() == 1 &&
-                      !spare.storage().frozen();
-  // Reads through a handle that another thread released happen before the coming writes.
-  if (usable) std::atomic_thread_fence(std::memory_order_acquire);
-  return usable;
+  return spare.defined() && spare.shape() == current.shape() && spare.dtype() == current.dtype() &&
+         spare.device() == current.device() && spare.is_contiguous() && spare.storage().size() == spare.nbytes() &&
+         spare.storage().handle_count() == 1 && !spare.storage().frozen();
 }
 
 /// Returns the elements of `rows` that are not in `others`. REQUIRES: both ascend.

@@ -123,8 +123,13 @@ class Storage {
   /// Returns whether both handles share their memory.
   [[nodiscard]] bool same_as(const Storage& other) const noexcept { return state_ == other.state_; }
 
-  /// Returns the number of handles of this memory. 1: no other Storage shares it, so no other tensor sees it.
-  [[nodiscard]] long handle_count() const noexcept { return state_.use_count(); }
+  /// Returns the number of handles of this memory. 1: no other Storage shares it, so no other tensor sees it. Reads
+  /// through a handle that another thread released happen before the return.
+  [[nodiscard]] long handle_count() const noexcept {
+    const long count = state_.use_count();
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return count;
+  }
 
   /// Defers `work` until the next access to the bytes; it never runs if there is none. Increments the version at once
   /// and runs work deferred before. REQUIRES: handle_count() == 1, memory of the CPU, not frozen().

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <stop_token>
 #include <utility>
 
@@ -53,9 +54,13 @@ void CollectiveMember::carry_out(const Scope& scope, std::uint64_t turn, const s
                                  const std::string& what, const std::function<void()>& body) {
   const std::optional<TimePoint> due = due_of(scope.state());
   const std::stop_callback on_stop(scope.stop_token(), [this, &operation] {
-    Error stopped = error(ErrorCode::cancelled, node_->name(), fmt::format("{} gave it up", node_->name()));
-    stopped.operation = operation;
-    fail(std::move(stopped), Tell::others);
+    try {
+      Error stopped = error(ErrorCode::cancelled, node_->name(), fmt::format("{} gave it up", node_->name()));
+      stopped.operation = operation;
+      fail(std::move(stopped), Tell::others);
+    } catch (const std::bad_alloc&) {  // in a stop callback, where no exception may end
+      node_->fail(failure_of_current_exception("a cancellation"));
+    }
   });
   {
     Lock lock(mutex_);
@@ -225,12 +230,12 @@ void CollectiveMember::fail(Error why, Tell tell, std::optional<std::uint64_t> t
     if (!turn && under_way_) turn = turn_;
     if (why.operation.empty() || why.operation == kCollectiveActor)
       why.operation = under_way_ ? operation_ : std::string();
-    failure_ = why;
+    failure_ = copy_of(why);  // whatever fails for lack of memory from here on, who waits here learns it
     failed_turn_ = turn;
+    wake_all();
+    told_before = std::exchange(told_before_, {});
     word = broke();
     dropped = parts_.drop();
-    told_before = std::exchange(told_before_, {});
-    wake_all();
   }
   for (const auto& answer : dropped) answer(&why);
   for (const ReturnAddress& began : told_before) began.fail(why);

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <new>
 #include <utility>
 
 #include "actors/contexts/contexts.h"
 #include "actors/contexts/recv_tag.h"
 #include "actors/contexts/variables_of.h"
+#include "actors/core/guarded.h"
 #include "actors/membership/membership.h"
 #include "autograd/watch.h"
 
@@ -49,12 +51,17 @@ void ContextState::handle(const PassAsked& asked) {
   // The id is made here, in turn: a pass that starts later has the higher serial (CX-3).
   const auto pass = node_->next_id<PassId>();
   if (!asked.limits.cancelled_by.empty()) {
-    watches_[pass] = std::make_unique<StopWatch>(asked.limits.cancelled_by,
-                                                 [node = node_->weak_from_this(), context = context_, pass] {
-                                                   const ContextId id = context;  // the callback may end with its pass
-                                                   if (const auto core = node.lock())
-                                                     core->contexts().tell(id, {PassCancelled{pass}});
-                                                 });
+    const auto cancel = [node = node_->weak_from_this(), context = context_, pass] {
+      const auto core = node.lock();
+      if (!core) return;
+      try {
+        const ContextId id = context;  // the callback may end with its pass
+        core->contexts().tell(id, {PassCancelled{pass}});
+      } catch (const std::bad_alloc&) {  // in a stop callback, where no exception may end
+        core->fail(failure_of_current_exception("a cancellation"));
+      }
+    };
+    watches_[pass] = std::make_unique<StopWatch>(asked.limits.cancelled_by, cancel);
   }
   part_->begin(pass, asked.plan, asked.limits.due, [this, pass, answer = asked.answer](const Result<Unit>& done) {
     watches_.erase(pass);

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <utility>
 
+#include "actors/core/guarded.h"
 #include "actors/core/node_core.h"
 #include "actors/references/published_values.h"
 #include "actors/references/references.h"
@@ -90,7 +92,11 @@ Future<RRef<Unit>> find_published(Scope& scope, const std::string& name, const s
     promise.complete(found ? Result<RRef<Unit>>(RRef<Unit>(found.value())) : Result<RRef<Unit>>(found.error()));
   });
   const auto withdraw = [node, request, promise] {
-    if (node->references().published().withdraw(request)) promise.complete(cancelled_by_caller());
+    try {
+      if (node->references().published().withdraw(request)) promise.complete(cancelled_by_caller());
+    } catch (const std::bad_alloc&) {  // in a stop callback, where no exception may end
+      node->fail(failure_of_current_exception("a cancellation"));
+    }
   };
   using OnStop = std::stop_callback<std::remove_const_t<decltype(withdraw)>>;
   // Lives as long as the request: the future's callback owns it.

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "messages/schema.h"
 #include "messages/values.h"
 #include "tests/actors/bare_peer.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe::testing {
 namespace {
@@ -104,8 +106,11 @@ struct AmongMembers : AmongBarePeers {
 
   /// Receives a part of z; `in_wait` runs when m waits for it. Returns "done", or the error.
   std::string receive_from_z(CollectiveMember& member, std::function<void()> in_wait) {
+    return receive_from_z(*node, member, std::move(in_wait));
+  }
+  std::string receive_from_z(const Scope& scope, CollectiveMember& member, std::function<void()> in_wait) {
     try {
-      member.carry_out(*node, member.draw_turn(), "sum", "sum", [&] {
+      member.carry_out(scope, member.draw_turn(), "sum", "sum", [&] {
         const auto wanted = member.want(2, 7);
         meanwhile.action = std::move(in_wait);
         static_cast<void>(member.receive(wanted));
@@ -131,6 +136,27 @@ BOOST_FIXTURE_TEST_CASE(members_say_to_each_other_which_life_of_theirs_takes_par
     BOOST_TEST((introduction(entered).end.life == core().incarnation()));
     pass(entered, b->self().incarnation);
   }));
+}
+
+BOOST_AUTO_TEST_CASE(stop_without_memory_ends_the_wait_and_not_the_process) {
+  std::size_t refusals = 0;
+  for (bool is_refused = true; is_refused; refusals += is_refused ? 1 : 0) {
+    AmongMembers among;
+    const auto member = among.form();
+    std::stop_source stop;
+    const auto state = std::make_shared<detail::ScopeState>(among.node->state());
+    state->stop = stop.get_token();
+    const std::string end = among.receive_from_z(Scope(state), *member, [&] {
+      const RefusedAllocation refused(refusals + 1);
+      stop.request_stop();
+      is_refused = refused.happened();
+    });
+    BOOST_TEST_CONTEXT("refused allocation " << refusals + 1) {
+      BOOST_TEST(end != "done");
+      BOOST_TEST((is_refused || end == "m gave it up"), end);
+    }
+  }
+  BOOST_TEST(refusals > 5U);  // the error, its copies, and two words to the others
 }
 
 BOOST_FIXTURE_TEST_CASE(words_of_a_collective_do_not_reach_another_life_of_a_member, AmongMembers) {
