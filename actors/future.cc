@@ -82,6 +82,11 @@ bool FutureCore::claim() {
   return !std::exchange(claimed_, true);
 }
 
+bool FutureCore::wait_for(Deadline limit) {
+  const std::optional<Duration> after = limit.after();
+  return done_.wait(after ? later(home_.clock->now(), *after) : std::nullopt);
+}
+
 bool FutureCore::complete_later(std::shared_ptr<void> undecoded) {
   if (!claim()) return false;
   undecoded_ = std::move(undecoded);

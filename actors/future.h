@@ -17,6 +17,7 @@
 #include "actors/callable.h"
 #include "actors/clock.h"
 #include "actors/core/wait_point.h"
+#include "actors/deadline.h"
 #include "actors/executor.h"
 #include "messages/error.h"
 
@@ -85,7 +86,7 @@ class FutureCore {
 
   [[nodiscard]] bool done() const { return done_.signalled(); }
   void wait() { done_.wait(std::nullopt); }
-  [[nodiscard]] bool wait_for(Duration limit) { return done_.wait(later(home_.clock->now(), limit)); }
+  [[nodiscard]] bool wait_for(Deadline limit);
   using Registration = std::list<std::shared_ptr<Callback>>::iterator;
   /// Runs `callback` on the pool once the result exists. Throws std::bad_alloc; then it is not called.
   Registration on_done(Callback callback);  // NOLINT(modernize-use-nodiscard)
@@ -225,9 +226,8 @@ class Future {
     if constexpr (!std::is_void_v<T>) return result.value();
   }
 
-  /// Waits at most `limit` (Duration::max(): no limit). Returns nullopt if there is no result by then; the request
-  /// continues.
-  [[nodiscard]] std::optional<Result<Value>> get_for(Duration limit) const {
+  /// Waits at most `limit`. Returns nullopt if there is no result by then; the request continues.
+  [[nodiscard]] std::optional<Result<Value>> get_for(Deadline limit) const {
     if (!state().wait_for(limit)) return std::nullopt;
     return state().result();
   }

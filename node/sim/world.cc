@@ -118,9 +118,10 @@ struct World::State final : detail::BlockingHook {
   Place& place(std::string_view name);
   void kill(Place& place, Death death);
   [[nodiscard]] bool idle() const;
-  /// Returns the time after `duration`; the last one that there is if the clock cannot represent it.
-  [[nodiscard]] TimePoint time_after(Duration duration) const {
-    return later(schedule->now(), duration).value_or(TimePoint::max());
+  /// Returns the time after `duration`; the last one that there is if it is no limit, or beyond the clock.
+  [[nodiscard]] TimePoint time_after(Deadline duration) const {
+    const std::optional<Duration> after = duration.after();
+    return after ? later(schedule->now(), *after).value_or(TimePoint::max()) : TimePoint::max();
   }
 
   const WorldOptions options;
@@ -255,18 +256,18 @@ void World::begin(std::string_view name, std::function<void(Node&)> body) {
   place.executor->begin_program("program", [body = std::move(body), node = place.node.get()] { body(*node); });
 }
 
-bool World::run(Duration limit) {
+bool World::run(Deadline limit) {
   return step_until([this] { return state_->idle(); }, limit);
 }
 
-void World::run_for(Duration duration) {
+void World::run_for(Deadline duration) {
   const Processor::Stay stay(*state_->processor);
   const TimePoint limit = state_->time_after(duration);
   while (state_->advance(limit)) {
   }
 }
 
-bool World::step_until(const std::function<bool()>& condition, Duration limit) {
+bool World::step_until(const std::function<bool()>& condition, Deadline limit) {
   const Processor::Stay stay(*state_->processor);
   const TimePoint due = state_->time_after(limit);
   while (!condition()) {

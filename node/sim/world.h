@@ -25,6 +25,7 @@
 
 #include "actors/core/node_core.h"
 #include "actors/core/promise_guard.h"
+#include "actors/deadline.h"
 #include "actors/function_registry.h"
 #include "actors/future.h"
 #include "actors/sessions/failure_detector.h"
@@ -90,17 +91,15 @@ class World {
     return future;
   }
 
-  // Times: the largest Duration is no limit.
-
   /// Runs until no living node has a running or waiting function, or a pending request; at most for `limit`. Returns
   /// whether that state was reached.
-  bool run(Duration limit = std::chrono::seconds(60));
+  bool run(Deadline limit = std::chrono::seconds(60));
 
-  /// Runs for `duration`.
-  void run_for(Duration duration);
+  /// Runs for `duration`; without an end if that is no limit.
+  void run_for(Deadline duration);
 
   /// Runs until `condition`, checked between any two steps, holds, at most for `limit`. Returns whether it holds.
-  bool step_until(const std::function<bool()>& condition, Duration limit = std::chrono::seconds(60));
+  bool step_until(const std::function<bool()>& condition, Deadline limit = std::chrono::seconds(60));
 
   /// Ends a node as a crash would: its actors, timers and functions are gone; messages in transit may arrive. Called
   /// within a function, it takes effect after the present step. No effect on a dead node.

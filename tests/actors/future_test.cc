@@ -425,6 +425,36 @@ BOOST_AUTO_TEST_CASE(the_longest_wait_is_for_ever) {
   BOOST_TEST(result->value() == 3);
 }
 
+/// Completes a promise while the thread waits, unless the wait has a limit: that has passed.
+struct Patience final : detail::BlockingHook {
+  explicit Patience(const Promise<int>& promise) : promise_(promise), guard_(*this) {}
+  bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override {
+    if (due) return false;
+    std::jthread([this] { promise_.complete(3); }).join();
+    return point.wait_here(due);
+  }
+
+ private:
+  const Promise<int>& promise_;
+  const Guard guard_;
+};
+
+template <class Limit>
+bool is_patient(const detail::FutureHome& home, Limit limit) {
+  const Promise<int> promise(home);
+  const Patience patience(promise);
+  return promise.future().get_for(limit).has_value();
+}
+
+BOOST_AUTO_TEST_CASE(the_longest_wait_in_any_unit_is_for_ever) {
+  BOOST_TEST(is_patient(home, Duration::max()));
+  BOOST_TEST(is_patient(home, std::chrono::milliseconds::max()));
+  BOOST_TEST(is_patient(home, std::chrono::hours::max()));  // more than a Duration can represent
+  BOOST_TEST(is_patient(home, Deadline::while_peer_lives()));
+  BOOST_TEST(!is_patient(home, std::chrono::hours(24 * 365 * 200)));
+  BOOST_TEST(!is_patient(home, std::chrono::hours::min()));
+}
+
 BOOST_AUTO_TEST_CASE(a_deadline_that_no_clock_reaches_is_none) {
   BOOST_TEST(!Deadline(Duration::max()).after().has_value());
   BOOST_TEST(!Deadline(std::chrono::hours::max()).after().has_value());  // more than a Duration can represent

@@ -500,12 +500,18 @@ BOOST_AUTO_TEST_CASE(the_longest_time_is_without_limit) {
   BOOST_TEST(second.ready());
   const Future<std::int64_t> third = square_of(5);
   BOOST_TEST(world.step_until([&] { return third.ready(); }, Duration::max()));
+  const Future<std::int64_t> fourth = square_of(5);
+  BOOST_TEST(world.run(std::chrono::hours::max()));  // more than a Duration can represent
+  BOOST_TEST(fourth.ready());
+  const Future<std::int64_t> fifth = square_of(5);
+  BOOST_TEST(world.step_until([&] { return fifth.ready(); }, std::chrono::milliseconds::max()));
   world.kill_after(std::numeric_limits<std::uint64_t>::max(), "b");
   BOOST_TEST(square_of(6).get() == 36);
   world.kill("a");
   world.kill("b");
   const Duration end = world.now();
   world.run_for(Duration::max());  // nothing is left to happen
+  world.run_for(std::chrono::hours::max());
   world.run_for(1s);
   BOOST_TEST((world.now() == end + 1s));
 }
