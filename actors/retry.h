@@ -22,7 +22,8 @@ enum class Unreachable : std::uint8_t {
   fail,  ///< fails at once with peer_unreachable
 };
 
-/// The number of attempts and the pauses between them. All attempts together stay within the call's deadline.
+/// The number of attempts and the pauses between them, which are not negative. All attempts together stay within the
+/// call's deadline. No attempt follows a pause that the clock cannot represent, such as Duration::max().
 struct RetryPolicy {
   int attempts_max = 4;                            ///< including the first one
   Duration pause = std::chrono::milliseconds(50);  ///< before the second attempt; doubles each time

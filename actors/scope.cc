@@ -1,12 +1,28 @@
 #include "actors/scope.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 
 #include "actors/core/node_core.h"
 #include "actors/deadline.h"
 
 namespace troupe {
+namespace {
+
+/// Throws std::invalid_argument if a pause is negative.
+void check(const RetryPolicy& policy) {
+  const auto check_pause = [](const char* name, Duration pause) {
+    if (pause < Duration::zero())
+      throw std::invalid_argument(fmt::format("[RetryPolicy] {} is negative: {} ns", name, pause.count()));
+  };
+  check_pause("pause", policy.pause);
+  check_pause("pause_max", policy.pause_max);
+}
+
+}  // namespace
 
 std::shared_ptr<const CallPath> detail::root_path() {
   using Root = std::shared_ptr<const CallPath>;
@@ -34,6 +50,7 @@ detail::CallEncoder Scope::encoder_for(const To& to, const detail::CallableKey& 
 }
 
 Scope Scope::with(CallOptions options) const {
+  if (options.retry) check(*options.retry);
   auto state = std::make_shared<detail::ScopeState>(*state_);  // shares path and counters
   if (options.deadline) {
     const auto after = options.deadline->after();

@@ -117,7 +117,8 @@ class Scope {
   template <class T>
   [[nodiscard]] Future<RRef<T>> find_async(To to, std::string_view name) const;
 
-  /// Returns a scope like this one with other options: `scope.with({.deadline = 2s}).rpc_sync(...)`.
+  /// Returns a scope like this one with other options: `scope.with({.deadline = 2s}).rpc_sync(...)`. Throws
+  /// std::invalid_argument if a pause of `retry` is negative.
   [[nodiscard]] Scope with(CallOptions options) const;
 
   /// Returns the name of the node of this scope.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "actors/core/node_core.h"
@@ -43,19 +44,19 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
  private:
   void answered(Result<msg::AnyMessage> answer) {
     if (!answer) ran_ = std::max(ran_, answer.error().execution);
-    const TimePoint next = node_->clock().now() + pause_;
+    const std::optional<TimePoint> next = later(node_->clock().now(), pause_);
     const bool again = !answer && attempts_ < policy_.attempts_max && may_repeat(answer.error(), idempotency_) &&
-                       !node_->stopped() && (!request_.due || next < *request_.due);
+                       !node_->stopped() && next && (!request_.due || *next < *request_.due);
     if (!again) return answer ? done_(std::move(answer)) : fail(answer.error());
     if (!node_->retry_budgets().spend(request_.to)) {
       Error error = answer.error();
       error.hint = "not repeated: too many calls to it are repeats already (RetryPolicy::budget)";
       return fail(std::move(error));
     }
-    pause_ = std::min(2 * pause_, policy_.pause_max);
+    pause_ = pause_ > policy_.pause_max / 2 ? policy_.pause_max : 2 * pause_;  // without overflow
     pauses_ = true;  // before the timer, whose thread may already make the attempt
     try {
-      node_->clock().at(next, [self = shared_from_this()] { self->attempt(); });
+      node_->clock().at(*next, [self = shared_from_this()] { self->attempt(); });
     } catch (const std::bad_alloc&) {
       pauses_ = false;
       throw;

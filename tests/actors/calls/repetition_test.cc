@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "tests/actors/references/among_values.h"
@@ -55,6 +57,41 @@ BOOST_AUTO_TEST_CASE(a_call_of_which_no_attempt_left_never_ran) {
   p1->die();
   const auto call = node->with({.idempotency = Idempotency::idempotent}).rpc_async("p1", &seven);
   BOOST_TEST((error_after_all_attempts(call).execution == Execution::never));
+}
+
+BOOST_AUTO_TEST_CASE(a_call_whose_pause_no_clock_can_measure_is_not_repeated) {
+  p1->die();
+  for (const Deadline deadline : {Deadline(60s), Deadline::while_peer_lives()}) {
+    const auto call = node->with({.deadline = deadline,
+                                  .idempotency = Idempotency::idempotent,
+                                  .retry = RetryPolicy{.pause = Duration::max()}})
+                          .rpc_async("p1", &seven);
+    BOOST_TEST(call.ready());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_pause_doubles_up_to_the_longest_that_there_is) {
+  p1->die();
+  const Duration pause = Duration::max() / 2 + 1ns;
+  const auto call =
+      node->with({.deadline = Deadline::while_peer_lives(),
+                  .idempotency = Idempotency::idempotent,
+                  .retry = RetryPolicy{.attempts_max = 1000, .pause = pause, .pause_max = Duration::max()}})
+          .rpc_async("p1", &seven);
+  BOOST_TEST(!call.ready());
+  clock->advance(pause);
+  BOOST_TEST_REQUIRE(call.ready());  // the next pause would be too long for any clock
+  BOOST_TEST(call.get_for(0s)->error().hint.find("RetryPolicy::budget") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_negative_pause_is_refused) {
+  const auto refused = [&](const RetryPolicy& policy, const std::string& why) {
+    BOOST_CHECK_EXCEPTION(static_cast<void>(node->with({.retry = policy})), std::invalid_argument,
+                          [&](const std::invalid_argument& error) { return error.what() == why; });
+  };
+  refused({.pause = -1ms}, "[RetryPolicy] pause is negative: -1000000 ns");
+  refused({.pause_max = -1ns}, "[RetryPolicy] pause_max is negative: -1 ns");
+  BOOST_CHECK_NO_THROW(static_cast<void>(node->with({.retry = RetryPolicy{.pause = 0s, .pause_max = 0s}})));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
