@@ -237,10 +237,6 @@ MemberFile::News MemberFile::look(std::chrono::system_clock::time_point now) {
   const std::uint64_t known = serial();
   News news{.members = {}, .line = keep()};
   if (News of_file = read_if_changed(); !of_file.line.empty()) news = std::move(of_file);
-  if (is_another_day) {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(certificates_, [now](const auto& each) { return each.second.certificate.member.has_expired(now); });
-  }
   if (is_another_day || serial() != known) news.members = members(now).valid;
   return news;
 }

@@ -142,7 +142,8 @@ class MemberFile {
     Certificate certificate;
     std::string text;
   };
-  std::map<NodeName, Shown> certificates_;  ///< each newer than known_
+  /// Each newer than known_. Those that have expired, too: what they replaced does not count again.
+  std::map<NodeName, Shown> certificates_;
   std::uint64_t version_ = 0;
   bool is_kept_ = true;  ///< known_ needs no writing
 };

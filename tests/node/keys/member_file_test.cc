@@ -344,7 +344,26 @@ BOOST_AUTO_TEST_CASE(a_certificate_that_has_expired_is_told_to_nobody) {
   BOOST_TEST(watched.file.certificates(kToday).size() == 1U);
   BOOST_TEST(watched.file.certificates(tomorrow).empty());
   BOOST_TEST(Watched::names_in(watched.file.look(tomorrow)) == "a");
-  BOOST_TEST(watched.file.certificates(kToday).empty());  // forgotten
+  BOOST_TEST(watched.file.certificates(tomorrow).empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_certificate_replaced_does_not_count_again_when_it_has_expired,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S11")) {
+  Watched watched;
+  const sys_days tomorrow = kToday + days(1);
+  BOOST_REQUIRE(watched.file.certify(certificate_of(watched, 6, "a", 'A', kToday), kToday).ok());
+  const std::string former = certificate_of(watched, 6, "c", 'c');
+  BOOST_REQUIRE(watched.file.certify(former, kToday).ok());
+  BOOST_REQUIRE(watched.file.certify(certificate_of(watched, 7, "c", 'C', kToday), kToday).ok());
+  BOOST_TEST(members_of(watched) == "aAbbcC");
+  BOOST_TEST(Watched::names_in(watched.file.look(tomorrow)) == "");  // a: neither with the key that the list has
+  const auto shown = watched.file.certify(former, tomorrow);
+  BOOST_REQUIRE(!shown.ok());
+  BOOST_TEST((shown.error().code == ErrorCode::not_authorized));
+  BOOST_TEST(Watched::names_in(watched.file.look(kToday)) == "abc");  // the clock was ahead
+  BOOST_TEST(members_of(watched) == "aAbbcC");
+  BOOST_REQUIRE(watched.file.take(watched.with_serial(7, {"a"}).signed_by(watched.key), tomorrow).ok());
+  BOOST_TEST(members_of(watched) == "aa");  // a list decides
 }
 
 BOOST_AUTO_TEST_CASE(a_certificate_that_does_not_count_changes_nothing_and_says_why,
