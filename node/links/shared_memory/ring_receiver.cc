@@ -95,8 +95,10 @@ void RingReceiver::allow(std::uint32_t bell, std::uint32_t run) {
   {
     const std::lock_guard lock(mutex_);
     if (bell >= incoming_.size() || !incoming_[bell]) return;
-    incoming_[bell]->run = run;
-    incoming_[bell]->waits_since.reset();
+    Incoming& ring = *incoming_[bell];
+    // The news may be late, and the ring read further already. Numbers of runs wrap around.
+    if (static_cast<std::int32_t>(run - ring.run) > 0) ring.run = run;
+    ring.waits_since.reset();
   }
   doorbell_->ring(bell);  // packets may have come before the news that they may be read
 }
@@ -385,7 +387,10 @@ void RingReceiver::finish_serving(std::uint32_t bell, RingReader::Took last) {
     const std::lock_guard lock(mutex_);
     if (Incoming* const ring = incoming_[bell].get(); ring == serving_) {
       goes_on = last == RingReader::Took::later && has_waited_for_long(*ring);
-      if (goes_on) ring->run = ring->reader.found_run();
+      if (goes_on) {
+        ring->run = ring->reader.found_run();
+        ring->waits_since.reset();
+      }
       if (last == RingReader::Took::broken) incoming_[bell] = nullptr;
     }
     serving_ = nullptr;

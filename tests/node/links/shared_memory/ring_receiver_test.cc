@@ -384,6 +384,58 @@ BOOST_AUTO_TEST_CASE(a_run_whose_begin_was_never_told_is_read_after_a_while) {
   BOOST_TEST(received.texts.at(0) == "n x");
 }
 
+const std::string kTooLarge(detail::kRingPacketMax + 1, 'l');
+
+BOOST_AUTO_TEST_CASE(each_run_whose_begin_was_never_told_waits_for_a_while) {
+  constexpr auto kWhile = 20ms;
+  Received received;
+  RingReceiver receiver(received.callbacks(), RingReceiver::Options{.sleep_max = kWhile});
+  Sender sender(receiver, "n");
+  for (std::size_t run = 1; run <= 3; ++run) {
+    BOOST_TEST((sender.ring.put({frame_of("x")}) == OutRing::Put::begins));
+    const auto begin = std::chrono::steady_clock::now();
+    BOOST_TEST((sender.ring.put({frame_of("x")}) == OutRing::Put::done));  // and the news of it is lost
+    received.wait(run);
+    BOOST_TEST((std::chrono::steady_clock::now() - begin >= kWhile));
+    BOOST_TEST((sender.ring.put({frame_of(kTooLarge)}) == OutRing::Put::pauses));
+  }
+  receiver.stop();
+}
+
+BOOST_AUTO_TEST_CASE(late_news_of_a_run_does_not_hold_up_a_later_one) {
+  Received received;
+  RingReceiver receiver(received.callbacks(), RingReceiver::Options{.sleep_max = 1h});
+  Sender sender(receiver, "n");
+  BOOST_TEST((sender.put({frame_of("x")}) == OutRing::Put::done));
+  received.wait(1);
+  BOOST_TEST((sender.put({frame_of(kTooLarge)}) == OutRing::Put::pauses));
+  BOOST_TEST((sender.ring.put({frame_of("y")}) == OutRing::Put::begins));
+  receiver.allow(sender.bell, 2);
+  receiver.allow(sender.bell, 1);
+  BOOST_TEST((sender.ring.put({frame_of("y")}) == OutRing::Put::done));
+  receiver.drain(sender.bell);
+  BOOST_TEST(received.count == 2U);
+  receiver.stop();
+}
+
+BOOST_AUTO_TEST_CASE(news_of_runs_counts_also_after_their_numbers_wrapped_around) {
+  Received received;
+  RingReceiver receiver(received.callbacks(), RingReceiver::Options{.sleep_max = 1h});
+  const Segment segment = detail::make_segment(detail::kRingSegmentBytes, detail::Writers::all).value();
+  detail::RingWriter writer(segment.memory);
+  const auto place =
+      receiver.add("n", {}, detail::map_segment(segment.file, detail::kRingSegmentBytes, detail::Writers::all).value())
+          .value();
+  for (const std::uint32_t run : {0x7fff'ffffU, 0xffff'fffeU, 0xffff'ffffU, 0U}) receiver.allow(place.bell, run);
+  BOOST_TEST((writer.put({frame_of("x")}, 1) == detail::RingWriter::Put::done));
+  receiver.drain(place.bell);
+  BOOST_TEST(received.count == 0U);
+  receiver.allow(place.bell, 1);
+  receiver.drain(place.bell);
+  BOOST_TEST(received.count == 1U);
+  receiver.stop();
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
