@@ -38,6 +38,7 @@ std::string DebugInfo::text() const {
     line(fmt::format("peers.{}.owners", peer), of.owners);
     line(fmt::format("peers.{}.forks", peer), of.forks);
     line(fmt::format("peers.{}.contexts", peer), of.contexts);
+    line(fmt::format("peers.{}.shards", peer), of.shards);
   }
   if (shared_memory) {
     line("shared.peers", shared_memory->peers);

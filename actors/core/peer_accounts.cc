@@ -6,7 +6,8 @@ PeerAccounts::PeerAccounts(const NodeName& self, const PeerLimits& limits)
     : answers(limits.answer_bytes_max),
       owners(self, "values", "peer.owners_max", limits.owners_max),
       forks(self, "handles of values", "peer.forks_max", limits.forks_max),
-      contexts(self, "autograd contexts", "peer.contexts_max", limits.contexts_max) {}
+      contexts(self, "autograd contexts", "peer.contexts_max", limits.contexts_max),
+      shards(self, "shards of optimizers", "peer.shards_max", limits.shards_max) {}
 
 std::map<NodeName, PeerHoldings> PeerAccounts::list() const {
   std::map<NodeName, PeerHoldings> peers;
@@ -23,6 +24,7 @@ std::map<NodeName, PeerHoldings> PeerAccounts::list() const {
   add(owners, &PeerHoldings::owners);
   add(forks, &PeerHoldings::forks);
   add(contexts, &PeerHoldings::contexts);
+  add(shards, &PeerHoldings::shards);
   std::erase_if(peers, [](const auto& peer) { return peer.second == PeerHoldings{}; });
   return peers;
 }

@@ -24,6 +24,7 @@ struct PeerAccounts {
   PeerQuota owners;
   PeerQuota forks;
   PeerQuota contexts;
+  PeerQuota shards;
 };
 
 }  // namespace troupe::detail

@@ -119,6 +119,7 @@ struct PeerHoldings {
   std::size_t owners = 0;        ///< values of this node that the peer created, or was the first to name
   std::size_t forks = 0;         ///< handles of this node's values that the peer holds
   std::size_t contexts = 0;      ///< autograd contexts that the peer's calls brought here
+  std::size_t shards = 0;        ///< shards here of optimizers that the peer made
   friend bool operator==(const PeerHoldings&, const PeerHoldings&) = default;
 };
 

@@ -21,6 +21,7 @@ struct PeerLimits {
   std::size_t owners_max = 1'000'000;  ///< values here that one peer made or was the first to name
   std::size_t forks_max = 1'000'000;   ///< handles of values here that one peer holds
   std::size_t contexts_max = 100'000;  ///< autograd contexts that calls of one peer brought here
+  std::size_t shards_max = 10'000;     ///< shards here of optimizers that one peer made
 
   friend bool operator==(const PeerLimits&, const PeerLimits&) = default;
 };

@@ -103,8 +103,11 @@ Shards::Shards(NodeCore& node) : directory_(std::make_unique<Directory>(node)) {
 Shards::~Shards() = default;
 
 void Shards::create(const OptimizerId& optimizer, Delivery delivery) {
-  const ShardActor actor = directory_->actors().enter(optimizer).actor;
-  actor ? directory_->send(actor, ShardMessage{std::move(delivery)}) : directory_->no_shard(optimizer, delivery);
+  const NodeLife maker{delivery.from, delivery.incarnation};
+  auto entered = directory_->actors().enter(optimizer, maker, directory_->node().accounts().shards);
+  if (entered.refused) return delivery.answer.fail(*std::move(entered.refused));
+  if (!entered.actor) return directory_->no_shard(optimizer, delivery);
+  directory_->send(entered.actor, ShardMessage{std::move(delivery)});
 }
 
 void Shards::join(const OptimizerId& optimizer, Delivery delivery) { create(optimizer, std::move(delivery)); }

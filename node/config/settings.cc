@@ -110,6 +110,7 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"peer", "forks_max", integer, "1000000", "handles of values here that one peer holds", 1, kCountMax},
     SettingSpec{"peer", "contexts_max", integer, "100000", "autograd contexts that one peer brought here", 1,
                 kCountMax},
+    SettingSpec{"peer", "shards_max", integer, "10000", "shards here of optimizers that one peer made", 1, kCountMax},
 };
 
 /// The keys of [peer] and the fields that they set.
@@ -128,6 +129,7 @@ constexpr std::array kPeerKeys = {
     PeerKey{"owners_max", integer, &PeerLimits::owners_max},
     PeerKey{"forks_max", integer, &PeerLimits::forks_max},
     PeerKey{"contexts_max", integer, &PeerLimits::contexts_max},
+    PeerKey{"shards_max", integer, &PeerLimits::shards_max},
 };
 
 constexpr std::array kRoleSpecs = {

@@ -52,7 +52,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(NodePhase, {{NodePhase::joining, "joining"},
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerInfo, name, rank)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerTraffic, calls_sent, calls_received, bytes_sent, bytes_received, packets_damaged)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerHoldings, waiting_calls, waiting_bytes, queued_calls, answer_bytes, owners,
-                                   forks, contexts)
+                                   forks, contexts, shards)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SharedMemoryUse, peers, rings, segments, bytes, idle_bytes, kept_bytes, leases,
                                    tensors, bytes_copied, bytes_avoided, ring_packets, refused)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StreamUse, out_streams, in_streams, encrypted, packets_sent, packets_received,

@@ -185,13 +185,14 @@ TextTable holdings_table(const ClusterView& cluster, PeersShown shown_peers) {
                    {"ANSWERS", kRight},
                    {"OWNERS", kRight},
                    {"FORKS", kRight},
-                   {"CONTEXTS", kRight}});
+                   {"CONTEXTS", kRight},
+                   {"SHARDS", kRight}});
   for (const NodeView& node : cluster.nodes) {
     if (!node.report) continue;
     const auto& all = node.report->counts.peers;
     std::vector<std::pair<NodeName, PeerHoldings>> peers(all.begin(), all.end());
     const auto weight = [](const PeerHoldings& of) {
-      return of.waiting_calls + of.queued_calls + of.owners + of.forks + of.contexts;
+      return of.waiting_calls + of.queued_calls + of.owners + of.forks + of.contexts + of.shards;
     };
     std::stable_sort(peers.begin(), peers.end(),
                      [&](const auto& a, const auto& b) { return weight(a.second) > weight(b.second); });
@@ -199,7 +200,7 @@ TextTable holdings_table(const ClusterView& cluster, PeersShown shown_peers) {
       const PeerHoldings& of = peers[i].second;
       table.add({name, visible_line(peers[i].first), text_of(of.waiting_calls), shown_bytes(of.waiting_bytes),
                  text_of(of.queued_calls), shown_bytes(of.answer_bytes), text_of(of.owners), text_of(of.forks),
-                 text_of(of.contexts)});
+                 text_of(of.contexts), text_of(of.shards)});
     });
   }
   return table;

@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
   info.unreachable.emplace("ps1", std::chrono::milliseconds(4200));
   BOOST_TEST(info.text() == without + "unreachable.ps1: 4.2 s\n");
   info.unreachable.clear();
-  info.peers.emplace("ps1", PeerHoldings{1, 2, 3, 4, 5, 6, 7});
+  info.peers.emplace("ps1", PeerHoldings{1, 2, 3, 4, 5, 6, 7, 8});
   const std::string peers =
       "peers.ps1.waiting_calls: 1\n"
       "peers.ps1.waiting_bytes: 2\n"
@@ -52,7 +52,8 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
       "peers.ps1.answer_bytes: 4\n"
       "peers.ps1.owners: 5\n"
       "peers.ps1.forks: 6\n"
-      "peers.ps1.contexts: 7\n";
+      "peers.ps1.contexts: 7\n"
+      "peers.ps1.shards: 8\n";
   BOOST_TEST(info.text() == without + peers);
   info.peers.clear();
   info.shared_memory = SharedMemoryUse{.peers = 1, .leases = 2, .bytes_copied = 4096};

@@ -295,7 +295,8 @@ BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
                    .answer_bytes_max = 5 << 20,
                    .owners_max = 12,
                    .forks_max = 13,
-                   .contexts_max = 14};
+                   .contexts_max = 14,
+                   .shards_max = 15};
   const NodeSettings read = read_environment(as_variables(settings)).settings;
   BOOST_TEST(read.join_timeout.count() == 1500);
   BOOST_TEST(read.shutdown_timeout.count() == 3000);

@@ -14,6 +14,7 @@
 #include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
 #include "actors/dist_autograd.h"
+#include "actors/dist_optimizer.h"
 #include "actors/references/references.h"
 #include "autograd/ops.h"
 #include "node/local_cluster.h"
@@ -37,6 +38,7 @@ Number next_of(const Number& x) { return x + 1; }
 Number fetch_and_add(Scope& scope, const RRef<Number>& x, Number y) { return x.to_here(scope) + y; }
 RRef<Number> own(Scope& scope, Number x) { return {scope, x}; }
 Variable twice(const Variable& x) { return mul(x, 2.0); }
+Variable make_weight() { return Variable(ones({2}), RequiresGrad::yes); }
 
 /// References that ps1 keeps for other nodes.
 std::mutex shelf_mutex;
@@ -60,9 +62,16 @@ void clear() {
 }
 
 FunctionRegistry functions() {
-  return {{"next", &next}, {"next_of", &next_of}, {"fetch_and_add", &fetch_and_add},
-          {"own", &own},   {"twice", &twice},     {"hold", &hold},
-          {"put", &put},   {"fetch", &fetch},     {"clear", &clear}};
+  return {{"next", &next},
+          {"next_of", &next_of},
+          {"fetch_and_add", &fetch_and_add},
+          {"own", &own},
+          {"twice", &twice},
+          {"hold", &hold},
+          {"put", &put},
+          {"fetch", &fetch},
+          {"clear", &clear},
+          {"make_weight", &make_weight}};
 }
 
 template <class Condition>
@@ -223,6 +232,24 @@ BOOST_AUTO_TEST_CASE(context_beyond_what_a_peer_may_bring_is_refused_and_those_t
   DistContext third(cluster.trainer);
   backward(third, sum(third.rpc_sync("ps0", &twice, x)));
   BOOST_TEST(same_bytes(third.grad(x), full({2}, 2.0)));
+}
+
+BOOST_AUTO_TEST_CASE(shard_beyond_what_a_peer_may_make_is_refused_until_one_has_ended, *label("fault-F46")) {
+  Cluster cluster({.shards_max = 1});
+  {
+    const RRef<Variable> w = cluster.trainer.remote("ps0", &make_weight);
+    const auto make = [&](Node& node) { return DistOptimizer(node, optim::SgdOptions{.lr = 0.1}, {w}); };
+    {
+      const DistOptimizer first = make(cluster.trainer);
+      const Error error = error_of([&] { static_cast<void>(make(cluster.trainer)); });
+      BOOST_TEST((error.code == ErrorCode::resource_exhausted));
+      BOOST_TEST(error.message == "trainer has 1 shards of optimizers on ps0, at most 1 (peer.shards_max)");
+      BOOST_TEST(cluster.of("trainer", "ps0").shards == 1U);
+    }
+    BOOST_TEST(comes_true([&] { return cluster.of("trainer", "ps0").shards == 0; }));
+    static_cast<void>(make(cluster.trainer));
+  }
+  BOOST_TEST(cluster.all_empty());
 }
 
 BOOST_AUTO_TEST_CASE(calls_that_wait_for_credit_are_active_and_shown_and_those_beyond_the_bound_are_refused,

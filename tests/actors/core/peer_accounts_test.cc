@@ -65,13 +65,16 @@ BOOST_FIXTURE_TEST_CASE(an_answer_to_a_life_that_is_over_is_in_nobodys_account, 
 }
 
 BOOST_AUTO_TEST_CASE(bounds_are_those_that_were_given_and_errors_name_their_keys) {
-  PeerAccounts accounts("ps0", {.answer_bytes_max = 10, .owners_max = 0, .forks_max = 0, .contexts_max = 0});
+  PeerAccounts accounts("ps0",
+                        {.answer_bytes_max = 10, .owners_max = 0, .forks_max = 0, .contexts_max = 0, .shards_max = 0});
   BOOST_TEST(accounts.owners.take(kTrainer).error().message ==
              "trainer has 0 values on ps0, at most 0 (peer.owners_max)");
   BOOST_TEST(accounts.forks.take(kTrainer).error().message ==
              "trainer has 0 handles of values on ps0, at most 0 (peer.forks_max)");
   BOOST_TEST(accounts.contexts.take(kTrainer).error().message ==
              "trainer has 0 autograd contexts on ps0, at most 0 (peer.contexts_max)");
+  BOOST_TEST(accounts.shards.take(kTrainer).error().message ==
+             "trainer has 0 shards of optimizers on ps0, at most 0 (peer.shards_max)");
   accounts.answers.sent(kTrainer, {std::vector<Piece>(1), 11});
   AnswerBacklog::Begin begin = [] {};
   BOOST_TEST(accounts.answers.keep(kTrainer, AnswerBacklog::Answers::any, begin));

@@ -114,6 +114,7 @@ answer_bytes_max = "4096KiB"
 owners_max = 5
 forks_max = 6
 contexts_max = 7
+shards_max = 8
 [[role]]
 name = "trainer"
 count = 2
@@ -149,7 +150,8 @@ on_exit = "keep_going"
                         .answer_bytes_max = 4 << 20,
                         .owners_max = 5,
                         .forks_max = 6,
-                        .contexts_max = 7};
+                        .contexts_max = 7,
+                        .shards_max = 8};
   BOOST_CHECK(config.node.peer == peer);
   const RoleConfig& role = config.roles.at(0);
   BOOST_TEST(role.command == (std::vector<std::string>{"./trainer", "--epochs", "3"}),
@@ -264,6 +266,7 @@ peer.answer_bytes_max = "256MiB"  # built-in default
 peer.owners_max = 1000000         # built-in default
 peer.forks_max = 1000000          # built-in default
 peer.contexts_max = 100000        # built-in default
+peer.shards_max = 10000           # built-in default
 role.ps.name = "ps"               # FILE:4
 role.ps.count = 2                 # command line
 role.ps.command = ["./ps"]        # FILE:5

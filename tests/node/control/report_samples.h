@@ -32,7 +32,7 @@ inline NodeReport sample_node_report() {
   report.counts.threads_waiting = 13;
   report.counts.threads_idle = 14;
   report.counts.unreachable.emplace("trainer", 4200ms);
-  report.counts.peers.emplace("trainer", PeerHoldings{60, 61'000, 62, 63'000, 64, 65, 66});
+  report.counts.peers.emplace("trainer", PeerHoldings{60, 61'000, 62, 63'000, 64, 65, 66, 67});
   report.counts.traffic.emplace();
   report.counts.traffic->emplace("trainer", PeerTraffic{1, 2, 3000, 4'000'000});
   report.counts.shared_memory = SharedMemoryUse{.peers = 1,
