@@ -175,7 +175,8 @@ void add_rows(TextTable& table, const NodeView& node, std::size_t all, PeersShow
   if (count < all) table.add({"", fmt::format("and {} more: --peers shows all", all - count)});
 }
 
-/// Returns the pending and kept items on each node, by peer; peers without any are omitted.
+/// Returns the pending and kept items on each node, by peer: first those with the most bytes, of equal ones those with
+/// the most items. Peers without any are omitted.
 TextTable holdings_table(const ClusterView& cluster, PeersShown shown_peers) {
   TextTable table({{"NODE"},
                    {"PEER"},
@@ -192,7 +193,8 @@ TextTable holdings_table(const ClusterView& cluster, PeersShown shown_peers) {
     const auto& all = node.report->counts.peers;
     std::vector<std::pair<NodeName, PeerHoldings>> peers(all.begin(), all.end());
     const auto weight = [](const PeerHoldings& of) {
-      return of.waiting_calls + of.queued_calls + of.owners + of.forks + of.contexts + of.shards;
+      return std::pair(of.waiting_bytes + of.answer_bytes,
+                       of.waiting_calls + of.queued_calls + of.owners + of.forks + of.contexts + of.shards);
     };
     std::stable_sort(peers.begin(), peers.end(),
                      [&](const auto& a, const auto& b) { return weight(a.second) > weight(b.second); });

@@ -201,6 +201,18 @@ BOOST_AUTO_TEST_CASE(only_the_busiest_peers_are_shown_unless_all_are_wanted) {
   BOOST_TEST(all.find("more") == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_peer_whose_bytes_fill_a_node_is_shown_before_those_with_more_items) {
+  NodeReport report = testing::sample_node_report();
+  report.members.clear();
+  report.counts.traffic->clear();
+  report.counts.peers.clear();
+  for (int i = 1; i <= 8; ++i) report.counts.peers.emplace("p" + std::to_string(i), PeerHoldings{.owners = 1});
+  report.counts.peers.emplace("slow_reader", PeerHoldings{.answer_bytes = 256U << 20U});
+  const std::string text = text_of(views_of({node("ps0", report)}).at(0), PeersShown::busiest);
+  BOOST_TEST(text.find("ps0   slow_reader") != std::string::npos, text);
+  BOOST_TEST(text.find("and 1 more: --peers shows all") != std::string::npos, text);
+}
+
 BOOST_AUTO_TEST_CASE(json_holds_what_each_said) {
   const auto views = views_of({launcher(testing::sample_launch_report()), node("ps0")});
   const auto all = nlohmann::json::parse(json_of(views));
