@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "actors/core/query.h"
@@ -20,13 +21,18 @@ using RouterSigns = Query<PendingCall>;
 
 Duration step_for(Duration limit) { return std::clamp<Duration>(limit / 30, milliseconds(1), milliseconds(1000)); }
 
-/// Sends the probe on the clock's thread: the sender may have to run the router, and get stuck in it.
+/// Sends the probe on the clock's thread: the sender may have to run the router, and get stuck in it. Returns null if
+/// there is no memory for it: that says nothing about the router, and the next step asks again.
 std::shared_ptr<RouterSigns> ask_for_sign(const std::shared_ptr<NodeCore>& node) {
-  auto signs = std::make_shared<RouterSigns>(node->future_home());
-  node->clock().at(node->clock().now(), [weak = std::weak_ptr(node), slot = signs->slot()] {
-    if (const auto core = weak.lock()) core->list_requests(0, slot);
-  });
-  return signs;
+  try {
+    auto signs = std::make_shared<RouterSigns>(node->future_home());
+    node->clock().at(node->clock().now(), [weak = std::weak_ptr(node), slot = signs->slot()] {
+      if (const auto core = weak.lock()) core->list_requests(0, slot);
+    });
+    return signs;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 }  // namespace

@@ -3,12 +3,21 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <new>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "actors/clock.h"
+#include "actors/core/caf.h"
 #include "actors/core/node_core.h"
+#include "node/links/memory_link.h"
 #include "node/local_cluster.h"
+#include "node/system_clock.h"
 #include "tests/support/eventually.h"
 
 namespace troupe::detail {
@@ -19,6 +28,27 @@ namespace {
 using namespace std::chrono_literals;
 
 const TimePoint kStart{1h};
+
+/// The system's clock, which has no memory for the first timer that is due at once.
+class ShortOfMemory final : public Clock {
+ public:
+  [[nodiscard]] TimePoint now() const override { return clock_->now(); }
+  TimerId at(TimePoint due, std::function<void()> action) override {
+    if (due <= now()) {
+      std::size_t before = 0;
+      probes.change([&] { before = count++; });
+      if (before == 0) throw std::bad_alloc();
+    }
+    return clock_->at(due, std::move(action));
+  }
+  void cancel(TimerId timer) override { clock_->cancel(timer); }
+
+  testing::Changes probes;
+  std::size_t count = 0;  // guarded by probes
+
+ private:
+  const std::shared_ptr<Clock> clock_ = make_system_clock();
+};
 
 }  // namespace
 
@@ -77,6 +107,26 @@ BOOST_FIXTURE_TEST_CASE(router_that_does_not_turn_although_it_has_work_is_told_o
 BOOST_FIXTURE_TEST_CASE(router_that_turns_is_left_alone, Watched) {
   const Watchdog watchdog(core.shared_from_this(), 300ms, note());
   BOOST_TEST(!changes.wait(900ms, [this] { return !said.empty(); }));
+}
+
+BOOST_AUTO_TEST_CASE(watchdog_without_memory_for_its_question_asks_again) {
+  const auto clock = std::make_shared<ShortOfMemory>();
+  MemoryHub hub;
+  const Node node(NodeParts{"a",
+                            {1, 1},
+                            0,
+                            FunctionRegistry{}.table(),
+                            clock,
+                            std::make_shared<ElasticPool>(PoolOptions{}),
+                            std::make_unique<MemoryLink>(hub, "a", Incarnation{1, 1}),
+                            make_inline_host});
+  testing::Changes changes;
+  bool said = false;  // guarded by changes
+  const Watchdog watchdog(node.core().shared_from_this(), 10s,
+                          [&](const std::string&) { changes.change([&] { said = true; }); });
+  testing::eventually(
+      10s, clock->probes, [&] { return clock->count >= 2; }, [&] { return clock->count; });
+  BOOST_TEST(!changes.wait(0s, [&] { return said; }));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
