@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 namespace troupe::detail {
@@ -51,6 +52,11 @@ std::optional<ControlListener::Time> ControlListener::next_due() const {
   return paused_until_ ? std::min(first, *paused_until_) : first;
 }
 
+void ControlListener::close() {
+  listening_.close();
+  connections_.clear();
+}
+
 void ControlListener::accept_some(Time now) {
   for (int i = 0; i < kAcceptsPerTurn && connections_.size() < kConnectionsMax; ++i) {
     FileDescriptor socket(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -73,7 +79,11 @@ ControlListener::Outcome ControlListener::read(Connection& connection) {
   if (std::min(end, connection.question.size()) > kQuestionMax) return Outcome::over;
   if (end == std::string::npos) return Outcome::open;
   connection.asked = true;
-  connection.answer = answer_(std::string_view(connection.question).substr(0, end), connection.id);
+  try {
+    connection.answer = answer_(std::string_view(connection.question).substr(0, end), connection.id);
+  } catch (const std::bad_alloc&) {
+    return Outcome::over;
+  }
   return Outcome::open;
 }
 

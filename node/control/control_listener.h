@@ -26,7 +26,8 @@ namespace troupe::detail {
 class ControlListener {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  /// Returns the answer to a question (without its end of line).
+  /// Returns the answer to a question (without its end of line). Throws nothing but std::bad_alloc, which ends the
+  /// question's connection without an answer.
   using Answer = std::function<std::string(std::string_view question)>;
 
   /// Returns the answer if it is known at once; otherwise take_answer(id, ...) brings it.
@@ -59,6 +60,9 @@ class ControlListener {
   [[nodiscard]] std::optional<Time> next_due() const;
 
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
+
+  /// Ends all connections and accepts none any more: clients learn at once that nobody answers.
+  void close();
 
  private:
   struct Connection {

@@ -37,8 +37,9 @@ void ControlServer::run() {
   try {
     serve();
   } catch (...) {
-    spdlog::error("`troupe status` cannot ask this node any more: {}",
-                  failure_of_current_exception("its control socket").text());
+    const Error why = failure_of_current_exception("its control socket");
+    listener_.close();
+    spdlog::error("`troupe status` cannot ask this node any more: its control socket: {}", why.message);
   }
 }
 

@@ -12,7 +12,7 @@ namespace troupe::detail {
 /// Answers from its constructor to its destructor, which waits for an answer in progress.
 class ControlServer {
  public:
-  /// REQUIRES: `answer`, which runs on the server's thread, does not throw. Throws as listen_at.
+  /// `answer` runs on the server's thread. Throws as listen_at.
   ControlServer(const ControlName& name, ControlListener::Answer answer);
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -114,6 +115,33 @@ BOOST_AUTO_TEST_CASE(a_client_that_goes_before_its_answer_is_known_costs_no_turn
   std::vector<pollfd> polled;
   later.add_polled(polled);
   BOOST_TEST(::poll(polled.data(), polled.size(), 0) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_question_without_memory_for_its_answer_ends_its_connection_and_no_other) {
+  const ControlName other = testing::fresh_control_name();
+  int asked = 0;
+  ControlListener short_of_memory(other, [&](std::string_view) {
+    if (++asked == 1) throw std::bad_alloc();
+    return std::string("fine\n");
+  });
+  const FileDescriptor first = connect_to(other);
+  const FileDescriptor second = connect_to(other);
+  say(first, "status\n");
+  say(second, "status\n");
+  short_of_memory.work(now);
+  short_of_memory.work(now);
+  BOOST_TEST(is_over(first));
+  BOOST_TEST(heard(second) == "fine\n");
+  BOOST_TEST(asked == 2);
+}
+
+BOOST_AUTO_TEST_CASE(when_it_is_closed_clients_learn_it_at_once) {
+  const FileDescriptor connected = connect();
+  work();
+  listener.close();
+  BOOST_TEST(is_over(connected));
+  BOOST_TEST(!connect_to(name).is_open());
+  BOOST_TEST(listener.connections() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_question_may_come_in_pieces_and_is_waited_for_without_blocking) {

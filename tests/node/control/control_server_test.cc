@@ -3,7 +3,9 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,26 @@ BOOST_AUTO_TEST_CASE(it_ends_at_once_whoever_is_connected) {
   const auto begin = std::chrono::steady_clock::now();
   server.reset();
   BOOST_TEST((std::chrono::steady_clock::now() - begin < ControlListener::kConnectionMax / 2));
+  BOOST_TEST(!connect_to(name).is_open());
+}
+
+BOOST_AUTO_TEST_CASE(it_answers_the_next_question_after_one_that_it_had_no_memory_for) {
+  const ControlName name = fresh_control_name();
+  int asked = 0;
+  const ControlServer server(name, [&](std::string_view) {
+    if (++asked == 1) throw std::bad_alloc();
+    return std::string("fine");
+  });
+  BOOST_TEST(!ask({{name, "status"}}, 20s).at(0).ok());
+  BOOST_TEST(ask({{name, "status"}}, 20s).at(0).text == "fine");
+}
+
+BOOST_AUTO_TEST_CASE(when_its_thread_has_failed_clients_need_not_wait) {
+  const ControlName name = fresh_control_name();
+  const ControlServer server(name, [](std::string_view) -> std::string { throw std::runtime_error("broken"); });
+  const auto begin = std::chrono::steady_clock::now();
+  BOOST_TEST(!ask({{name, "status"}}, 20s).at(0).ok());
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < 10s));
   BOOST_TEST(!connect_to(name).is_open());
 }
 
