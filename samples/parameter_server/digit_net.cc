@@ -20,20 +20,23 @@ DigitNet::DigitNet(std::uint64_t seed) {
   dense2_ = add_module("dense2", std::make_shared<nn::Linear>(128, 10, generator));
 }
 
-Variable DigitNet::forward(const Tensor& images) {
-  Variable x = relu(conv1_->forward(images));         // (n, 32, 26, 26)
-  x = max_pool2d(relu(conv2_->forward(x)));           // (n, 64, 12, 12)
-  x = flatten(dropout1_->forward(x), 1);              // (n, 9216)
-  x = dropout2_->forward(relu(dense1_->forward(x)));  // (n, 128)
-  return dense2_->forward(x);
-}
+Variable DigitNet::forward(const Tensor& images) { return scores(images, mode()); }
 
+// The network is shared: its mode stays, for those who train it and for the time after an exception.
 Tensor DigitNet::classify(const Tensor& images) {
   const troupe::NoGradGuard no_graph;
-  eval();
-  const Tensor digits = troupe::argmax(forward(images).value(), 1);
-  train();
-  return digits;
+  return troupe::argmax(scores(images, nn::Mode::eval).value(), 1);
+}
+
+Variable DigitNet::scores(const Tensor& images, nn::Mode mode) {
+  const auto dropped = [mode](nn::Dropout& dropout, const Variable& x) {
+    return mode == nn::Mode::train ? dropout.forward(x) : x;
+  };
+  Variable x = relu(conv1_->forward(images));          // (n, 32, 26, 26)
+  x = max_pool2d(relu(conv2_->forward(x)));            // (n, 64, 12, 12)
+  x = flatten(dropped(*dropout1_, x), 1);              // (n, 9216)
+  x = dropped(*dropout2_, relu(dense1_->forward(x)));  // (n, 128)
+  return dense2_->forward(x);
 }
 
 }  // namespace samples

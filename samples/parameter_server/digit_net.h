@@ -20,10 +20,13 @@ class DigitNet final : public troupe::nn::Module {
   /// Scores of the ten digits. Shapes: images (n, 1, 28, 28) f32 -> (n, 10). For training: drops elements out.
   [[nodiscard]] troupe::Variable forward(const troupe::Tensor& images);
 
-  /// The most likely digit of each image, nothing dropped out. Shapes: images (n, 1, 28, 28) f32 -> (n) i64.
+  /// The most likely digit of each image, nothing dropped out, whatever the mode. Shapes: images (n, 1, 28, 28) f32 ->
+  /// (n) i64.
   [[nodiscard]] troupe::Tensor classify(const troupe::Tensor& images);
 
  private:
+  [[nodiscard]] troupe::Variable scores(const troupe::Tensor& images, troupe::nn::Mode mode);
+
   std::shared_ptr<troupe::nn::Conv2d> conv1_;
   std::shared_ptr<troupe::nn::Conv2d> conv2_;
   std::shared_ptr<troupe::nn::Dropout> dropout1_;

@@ -8,6 +8,8 @@
 #include "autograd/engine.h"
 #include "autograd/ops/nn.h"
 #include "samples/parameter_server/glyphs.h"
+#include "tensor/create.h"
+#include "tensor/error.h"
 #include "tensor/ops.h"
 
 BOOST_AUTO_TEST_SUITE(digit_net)
@@ -35,6 +37,13 @@ BOOST_AUTO_TEST_CASE(it_classifies_without_dropout_and_goes_on_to_train) {
   const troupe::Tensor once = net.classify(digits.images);
   BOOST_TEST(once.shape() == troupe::Shape{8});
   BOOST_TEST(same_bytes(once, net.classify(digits.images)));
+  BOOST_TEST(!same_bytes(net.forward(digits.images).value(), net.forward(digits.images).value()));
+}
+
+BOOST_AUTO_TEST_CASE(after_images_of_a_wrong_shape_it_goes_on_to_train) {
+  samples::DigitNet net(1);
+  const samples::Batch digits = first_digits(8);
+  BOOST_CHECK_THROW((void)net.classify(troupe::zeros({8, 1, 14, 14})), troupe::ShapeError);
   BOOST_TEST(!same_bytes(net.forward(digits.images).value(), net.forward(digits.images).value()));
 }
 
