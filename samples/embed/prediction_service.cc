@@ -61,9 +61,10 @@ int status_of(ErrorCode code) {
   }
 }
 
+/// What is wrong with a request is said with its own bytes: invalid UTF-8 is replaced.
 void answer(httplib::Response& response, int status, const json& body) {
   response.status = status;
-  response.set_content(body.dump() + "\n", "application/json");
+  response.set_content(body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n", "application/json");
 }
 
 void refuse(httplib::Response& response, int status, const char* why) { answer(response, status, {{"error", why}}); }

@@ -107,7 +107,11 @@ BOOST_AUTO_TEST_CASE(what_is_no_question_is_answered_with_400_and_why) {
     BOOST_TEST(answer.status == 400, body);
     BOOST_TEST(answer.body.value("error", "") == expects, body);
   }
-  BOOST_TEST(ask(service, "{").body.value("error", "").find("parse error") != std::string::npos);
+  for (const char* body : {"{", "{\"points\": \"\xff\"}"}) {
+    const Answer answer = ask(service, body);
+    BOOST_TEST(answer.status == 400, body);
+    BOOST_TEST(answer.body.value("error", "").find("parse error") != std::string::npos, body);
+  }
   BOOST_TEST(ask(service, R"({"points": [[1, 1e300]]})").body.value("error", "") ==
              "not a number that f32 has: 1e+300");
   BOOST_TEST(ask(service, std::string(100'000, '[')).status == 400);
