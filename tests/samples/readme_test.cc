@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/temporary_directory.h"
+
 namespace {
 
 /// A fenced block and the comment above it, which names its source.
@@ -147,6 +149,24 @@ BOOST_AUTO_TEST_CASE(each_page_of_the_guide_shows_pieces_of_a_real_program_and_w
     BOOST_TEST(checked.pieces >= 2, page << " shows little of its program");
     BOOST_TEST(checked.outputs == 1, page << " does not show what its program prints");
   }
+}
+
+BOOST_AUTO_TEST_CASE(scripts_of_the_guide_end_with_the_status_of_a_task_that_failed) {
+  BOOST_TEST(output_of("sh samples/guide/as_slurm.sh 3 sh -c 'exit $SLURM_PROCID'; echo $?") == "2\n");
+  BOOST_TEST(output_of("sh samples/guide/as_mpi.sh 2 sh -c 'exit $OMPI_COMM_WORLD_RANK'; echo $?") == "1\n");
+}
+
+BOOST_AUTO_TEST_CASE(keys_of_the_guide_are_removed_however_its_script_ends) {
+  const troupe::testing::TemporaryDirectory directory;
+  const std::string path = directory.path().string();
+  const auto end_of = [&path](const std::string& node) {
+    std::ofstream(path + "/troupe") << "#!/bin/sh\n[ $1 = keys ] || { " + node + "; }\n";
+    std::filesystem::permissions(path + "/troupe", std::filesystem::perms::owner_all);
+    return output_of("PATH=" + path + ":$PATH TMPDIR=" + path +
+                     " sh samples/guide/as_members.sh --name a b; echo $?; ls " + path);
+  };
+  BOOST_TEST(end_of("shift 9; [ $1 = b ]") == "1\ntroupe\n");
+  BOOST_TEST(end_of("kill -TERM $PPID; exec sleep 1000") == "1\ntroupe\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_block_is_taken_with_the_comment_above_it) {
