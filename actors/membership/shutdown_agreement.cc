@@ -34,20 +34,18 @@ ShutdownAgreement::Verdict ShutdownAgreement::next(const std::vector<NodeName>& 
   }
   const auto has_counted = [this](const NodeName& member) { return counts_.contains(member); };
   if (!std::all_of(living.begin(), living.end(), has_counted)) return Verdict::wait;
-  std::uint64_t active = 0;
+  // No sum: numbers that a member makes up could wrap it.
+  const bool idle = std::ranges::all_of(living, [this](const NodeName& one) { return counts_.at(one).active == 0; });
   std::uint64_t started = 0;
-  for (const NodeName& member : living) {
-    active += counts_.at(member).active;
-    started += counts_.at(member).started;
-  }
-  if (active == 0 && started_when_idle_ == started) {
+  for (const NodeName& member : living) started += counts_.at(member).started;
+  if (idle && started_when_idle_ == started) {
     agreed_ = true;
     return Verdict::agreed;
   }
   started_when_idle_.reset();
-  if (active == 0) started_when_idle_ = started;
+  if (idle) started_when_idle_ = started;
   begin_round();
-  return active == 0 ? Verdict::count : Verdict::count_later;
+  return idle ? Verdict::count : Verdict::count_later;
 }
 
 std::vector<NodeName> ShutdownAgreement::missing(const std::vector<NodeName>& living) const {

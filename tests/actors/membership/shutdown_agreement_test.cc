@@ -3,6 +3,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -46,6 +48,16 @@ BOOST_AUTO_TEST_CASE(two_idle_rounds_with_the_same_sum_agree) {
   count(agreement, {{"a", {0, 7}}, {"b", {0, 5}}});
   BOOST_TEST((agreement.next(kTwo) == Verdict::agreed));
   BOOST_TEST((agreement.next(kTwo) == Verdict::agreed));
+}
+
+BOOST_AUTO_TEST_CASE(activity_counts_of_each_member_whatever_another_says, *boost::unit_test::label("attack")) {
+  ShutdownAgreement agreement = all_ready();
+  BOOST_TEST((agreement.next(kTwo) == Verdict::count));
+  for (int round = 0; round < 2; ++round) {
+    count(agreement,
+          {{"a", {1, 7}}, {"b", {std::numeric_limits<std::uint64_t>::max(), 0}}});  // 1 + 2^64 - 1 wraps to 0
+    BOOST_TEST((agreement.next(kTwo) == Verdict::count_later));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(activity_is_looked_at_again_later_and_starts_over) {
