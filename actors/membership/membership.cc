@@ -229,6 +229,15 @@ void Membership::learned(const msg::Member& member) {
   state_->by_rank[member.rank] = member.name;
 }
 
+void Membership::forgotten(const msg::Member& member) {
+  std::lock_guard lock(state_->mutex);
+  const auto known = state_->known.find(member.name);
+  if (known == state_->known.end() || known->second != member) return;
+  const auto at = state_->by_rank.find(member.rank);
+  if (at != state_->by_rank.end() && at->second == member.name) state_->by_rank.erase(at);
+  state_->known.erase(known);
+}
+
 /// Tells this node's head to the peers that `witnesses` returns.
 void Membership::tell_head(const std::function<std::vector<NodeLife>(AuditHeads&)>& witnesses) try {
   std::vector<NodeLife> peers;

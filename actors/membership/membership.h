@@ -145,6 +145,9 @@ class Membership {
   /// For the membership actor: a member's place is known.
   void learned(const msg::Member& member);
 
+  /// For the membership actor: that member does not have this place, or is given up before it was ever up.
+  void forgotten(const msg::Member& member);
+
  private:
   [[nodiscard]] const NodeName& self_name() const;
   void tell_head(const std::function<std::vector<NodeLife>(AuditHeads&)>& witnesses);

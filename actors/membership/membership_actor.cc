@@ -153,6 +153,8 @@ void MembershipState::peer_down(const NodeLife& peer, const Error& why) {
   if (roster_.remove(peer.name, peer.incarnation)) {  // others may come and go before the world is complete
     fail_waits_to_be_in(why);
   }
+  doubts_.erase(peer.name);
+  hear_doubts();
   agreement_.gone(peer.name);
   hear_namesake(peer.name);
   if (ready_) tell_ready();
@@ -183,6 +185,7 @@ void MembershipState::connect_failed(const std::string& address, const Error& wh
     // It was up when this node learned of it, and is gone, or its key is still to come.
     if (!waits_for_key) note_unreached(address, error);
     std::erase_if(awaited_, is_there);
+    hear_doubts();
     settle_members();
   }
   connect_to_known();
@@ -254,12 +257,14 @@ void MembershipState::word(Delivery& delivery) {
   } else if (const auto* list = delivery.message.get_if<msg::MemberList>()) {
     admitted(*list);
   } else if (const auto* joined = delivery.message.get_if<msg::MemberJoined>()) {
-    const NodeLife about{joined->member.name, joined->member.incarnation};
-    if (about != NodeLife{delivery.from, delivery.incarnation} && !lets_in(delivery.from)) {
+    if (NodeLife{joined->member.name, joined->member.incarnation} == NodeLife{delivery.from, delivery.incarnation}) {
+      learn_from_itself(joined->member);
+    } else if (lets_in(delivery.from)) {
+      learn(joined->member);
+    } else {
       return spdlog::debug("[{}] {} says that {} has joined, and does not let nodes in", node_->name(), delivery.from,
-                           about.name);
+                           joined->member.name);
     }
-    learn(joined->member);
     found_or_join();
     settle_members();
   } else if (delivery.message.get_if<msg::ShutdownReady>() != nullptr) {
@@ -308,6 +313,7 @@ bool MembershipState::lets_in(const NodeName& peer) const {
 bool MembershipState::ends_the_cluster(const NodeName& peer) const { return living().front() == peer; }
 
 void MembershipState::admitted(const msg::MemberList& list) {
+  const std::vector<msg::Member> former = roster_.forget();
   for (const msg::Member& member : list.members) {
     if (member.name == node_->name()) continue;
     if (!up_.contains(member.name)) awaited_[member.name] = member.address;
@@ -322,27 +328,10 @@ void MembershipState::admitted(const msg::MemberList& list) {
     // A world of a given size lets its members in when it is complete. This node may be the next that lets others in.
     if (list.members.size() == wanted_.world_size) roster_.keep_to(wanted_.world_size);
     set_own_place(*own);
+    hear_again(former);
     hear_early();
   }
   settle_members();
-}
-
-void MembershipState::learn(const msg::Member& member) {
-  const auto known = up_.find(member.name);
-  if (known != up_.end() && known->second.incarnation != member.incarnation) return;  // about another life
-  if (!node_->lives().let_in({member.name, member.incarnation}, member.epoch)) {  // a later life has replaced this one
-    if (known != up_.end()) {
-      node_->link().disconnect(
-          member.name,
-          {ErrorCode::you_are_dead, fmt::format("a later life of {} is known to {}", member.name, node_->name()),
-           member.incarnation});
-    }
-    return;
-  }
-  if (!roster_.learn(member)) return;
-  lost_.learned(member);
-  node_->membership().learned(member);
-  if (member.name != node_->name() && known == up_.end()) node_->link().connect_to(member.name, member.address);
 }
 
 void MembershipState::enter_meeting(Delivery& delivery, msg::BarrierEntered entered) {

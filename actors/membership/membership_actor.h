@@ -207,6 +207,11 @@ class MembershipState {
   void refuse_namesake_at(const std::string& address, const Error& why);
   void admitted(const msg::MemberList& list);
   void learn(const msg::Member& member);
+  void learn_from_itself(const msg::Member& member);
+  void hear_doubts();
+  void hear_again(const std::vector<msg::Member>& former);
+  [[nodiscard]] bool is_over(const msg::Member& member);
+  void note_place(const msg::Member& member);
   void introduce_to(const NodeName& peer);
   void set_own_place(const msg::Member& member);
   void enter_meeting(Delivery& delivery, msg::BarrierEntered entered);
@@ -252,7 +257,8 @@ class MembershipState {
   caf::actor_addr self_;
   std::map<NodeName, Peer> up_;  // peers with a session
   Roster roster_;
-  std::optional<msg::Member> own_;  // this node, once it is a member
+  std::map<NodeName, msg::Member> doubts_;  // what peers that are up say of themselves, and others have the rank
+  std::optional<msg::Member> own_;          // this node, once it is a member
   bool founded_ = false;
   std::size_t founds_among_ = 0;  // > 0: founds when so many nodes, itself one, are to be in; joins any that are in
   MemberPlace wanted_;            // of a node that founds or joins

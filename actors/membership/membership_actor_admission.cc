@@ -90,4 +90,50 @@ void MembershipState::refuse_namesake_at(const std::string& address, const Error
   });
 }
 
+void MembershipState::learn(const msg::Member& member) {
+  if (!is_over(member) && roster_.learn(member)) note_place(member);
+}
+
+/// Whether another life of that member is up, or a later one is known here; ends the session of a former life.
+bool MembershipState::is_over(const msg::Member& member) {
+  const auto known = up_.find(member.name);
+  if (known != up_.end() && known->second.incarnation != member.incarnation) return true;  // about another life
+  if (node_->lives().let_in({member.name, member.incarnation}, member.epoch)) return false;
+  if (known != up_.end()) {
+    node_->link().disconnect(member.name, {ErrorCode::you_are_dead,
+                                           fmt::format("a later life of {} is known to {}", member.name, node_->name()),
+                                           member.incarnation});
+  }
+  return true;
+}
+
+void MembershipState::note_place(const msg::Member& member) {
+  doubts_.erase(member.name);
+  lost_.learned(member);
+  node_->membership().learned(member);
+  if (member.name != node_->name() && !up_.contains(member.name)) node_->link().connect_to(member.name, member.address);
+}
+
+/// MB-17. Whose rank another member has, as far as is known here, waits for that one's end.
+void MembershipState::learn_from_itself(const msg::Member& member) {
+  if (is_over(member)) return;
+  const auto is_lost = [this](const NodeName& other) { return lost_.tries(other); };
+  if (const auto place = roster_.learn_from_itself(member, node_->name(), living(), is_lost)) return note_place(*place);
+  if (up_.contains(member.name)) doubts_.insert_or_assign(member.name, member);
+}
+
+void MembershipState::hear_doubts() {
+  for (const auto& [who, member] : std::exchange(doubts_, {})) learn_from_itself(member);
+}
+
+/// What members said of themselves before this node was in.
+void MembershipState::hear_again(const std::vector<msg::Member>& former) {
+  for (const msg::Member& member : former) {
+    learn_from_itself(member);
+    if (const msg::Member* known = roster_.find(member.name); known == nullptr || known->rank != member.rank)
+      node_->membership().forgotten(member);
+  }
+  hear_doubts();
+}
+
 }  // namespace troupe::detail

@@ -45,11 +45,13 @@ void MembershipState::keep_early(Delivery& delivery) {
 }
 
 void MembershipState::found(const MemberPlace& place) {
+  const std::vector<msg::Member> former = roster_.forget();
   roster_.open(place.world_size);
   const Peer self = node_->self();
   const msg::MemberJoin own{self.name, self.incarnation, self.address, place.role, place.rank, place.world_size};
   if (const auto refused = roster_.admit(own)) return join_failed(*refused);
   founded_ = true;
+  hear_again(former);
   answer_joiners();
   hear_early();
 }

@@ -69,10 +69,38 @@ bool Roster::complete() const {
 
 bool Roster::learn(const msg::Member& member) {
   const auto known = entries_.find(member.name);
-  if (known != entries_.end() && known->second.member.epoch > member.epoch) return false;
+  const bool is_another_life = known != entries_.end() && known->second.member.incarnation != member.incarnation;
+  if (is_another_life && known->second.member.epoch > member.epoch) return false;
   entries_[member.name] = {member, member.rank};
   epoch_ = std::max(epoch_, member.epoch);
   return true;
+}
+
+// Whoever let this node in told it of all that were in. So who is new came later, or was let in by one that did not
+// know of this node: such a one is a member too, but others are not let in through it.
+std::optional<msg::Member> Roster::learn_from_itself(const msg::Member& member, const NodeName& own,
+                                                     const std::vector<NodeName>& living,
+                                                     const std::function<bool(const NodeName&)>& is_lost) {
+  const auto known = entries_.find(member.name);
+  if (known != entries_.end() && known->second.member.incarnation == member.incarnation)
+    return known->second.rank ? std::optional(known->second.member) : std::nullopt;
+  const auto has_the_rank = [&](const auto& named) {
+    return named.second.rank == member.rank && named.first != member.name && !is_lost(named.first);
+  };
+  if (std::ranges::any_of(entries_, has_the_rank)) return std::nullopt;
+  if (member.epoch > epoch_ && member.epoch - epoch_ > kEpochsAheadMax) return std::nullopt;
+  msg::Member place = member;
+  const auto self = entries_.find(own);
+  if (self != entries_.end() && oldest(living)->member.epoch != 0)
+    place.epoch = std::max(place.epoch, self->second.member.epoch + 1);
+  return learn(place) ? std::optional(place) : std::nullopt;
+}
+
+std::vector<msg::Member> Roster::forget() {
+  std::vector<msg::Member> former = members();
+  entries_.clear();
+  epoch_ = 0;
+  return former;
 }
 
 bool Roster::remove(const NodeName& name, Incarnation incarnation) {
@@ -93,14 +121,19 @@ const msg::Member* Roster::find(const NodeName& name) const {
   return known == entries_.end() || !known->second.rank ? nullptr : &known->second.member;
 }
 
-std::optional<NodeName> Roster::coordinator(const std::vector<NodeName>& living) const {
+const Roster::Entry* Roster::oldest(const std::vector<NodeName>& living) const {
   const Entry* oldest = nullptr;
   for (const NodeName& name : living) {
     const auto known = entries_.find(name);
     if (known == entries_.end()) continue;
     if (oldest == nullptr || known->second.member.epoch < oldest->member.epoch) oldest = &known->second;
   }
-  return oldest == nullptr ? std::nullopt : std::optional(oldest->member.name);
+  return oldest;
+}
+
+std::optional<NodeName> Roster::coordinator(const std::vector<NodeName>& living) const {
+  const Entry* first = oldest(living);
+  return first == nullptr ? std::nullopt : std::optional(first->member.name);
 }
 
 std::vector<msg::Member> Roster::members() const {

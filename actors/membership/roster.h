@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +24,9 @@ namespace troupe::detail {
 /// A plain class: one thread at a time.
 class Roster {
  public:
+  /// How far a member's word about itself may be ahead of the latest known change: more admissions than ever happen.
+  static constexpr std::uint64_t kEpochsAheadMax = std::uint64_t{1} << 32;
+
   /// Lets this node admit others into a new world of that size; 0: any number, now and later. Members without a wanted
   /// rank get theirs when all are there.
   void open(std::uint32_t world_size) {
@@ -46,6 +50,18 @@ class Roster {
   /// for an earlier life than the known one.
   bool learn(const msg::Member& member);
 
+  /// Adds `member`, which says itself that it was admitted elsewhere, and returns its place here: the known one if that
+  /// life is known. Its epoch is above that of `own`, this node, if that is in and not all were in from the start.
+  /// Returns nullopt, and changes nothing, for a rank that another member has, unless that `is_lost`; for an epoch too
+  /// far ahead; for a life that has no rank yet, and for an earlier one.
+  std::optional<msg::Member> learn_from_itself(const msg::Member& member, const NodeName& own,
+                                               const std::vector<NodeName>& living,
+                                               const std::function<bool(const NodeName&)>& is_lost);
+
+  /// Forgets all members and their epochs, before this node is in: what was known is what others said of themselves.
+  /// Returns them.
+  std::vector<msg::Member> forget();
+
   /// That life of the member is over: frees its name and its rank. Returns false if it was unknown.
   bool remove(const NodeName& name, Incarnation incarnation);
 
@@ -67,6 +83,7 @@ class Roster {
     std::optional<std::uint32_t> rank;  // `member.rank` once it has one
   };
   [[nodiscard]] const Entry* holder(std::uint32_t rank) const;
+  [[nodiscard]] const Entry* oldest(const std::vector<NodeName>& living) const;
   [[nodiscard]] std::optional<Error> refusal(const msg::MemberJoin& join) const;
   void give_ranks();
 

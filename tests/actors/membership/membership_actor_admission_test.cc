@@ -84,6 +84,59 @@ BOOST_AUTO_TEST_CASE(who_was_passed_on_to_one_that_dies_is_let_in_by_the_next) {
   BOOST_TEST(!membership().info("p3").ok());
 }
 
+BOOST_AUTO_TEST_CASE(nobody_takes_the_rank_of_another_by_saying_so, *boost::unit_test::label("attack")) {
+  BarePeer seed(hub, "p1", 1);
+  BarePeer liar(hub, "p2", 2);
+  join_through(seed, {place_of(seed, 1, 1), own_place(0, 2), place_of(liar, 2, 3)});
+  liar.say("m", "membership", msg::MemberJoined{4, place_of(liar, 1, 3)});
+  BOOST_TEST((membership().info(1).value() == WorkerInfo{"p1", 1}));
+  liar.say("m", "membership", msg::MemberJoined{4, place_of(liar, 7, 3)});
+  BOOST_TEST((membership().info(1).value() == WorkerInfo{"p1", 1}));
+  BOOST_TEST((membership().info("p2").value() == WorkerInfo{"p2", 2}));
+}
+
+BOOST_AUTO_TEST_CASE(whose_rank_another_has_gets_it_when_that_one_is_gone) {
+  BarePeer seed(hub, "p1", 1);
+  const auto leaving = peer("p2", 2);
+  join_through(seed, {place_of(seed, 0, 1), own_place(1, 2), place_of(*leaving, 2, 3)});
+  const auto next = peer("p3", 3);
+  next->say("m", "membership", msg::MemberJoined{4, place_of(*next, 2, 4)});  // p2 has ended: it is not known here yet
+  BOOST_TEST(!membership().info("p3").ok());
+  leaving->die();
+  BOOST_TEST((membership().info("p3").value() == WorkerInfo{"p3", 2}));
+  BOOST_TEST(!missing(3).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(nobody_lets_nodes_in_because_it_says_that_it_was_there_first, *boost::unit_test::label("attack")) {
+  const auto liar = peer("p1", 1);
+  liar->say("m", "membership", msg::MemberJoined{0, place_of(*liar, 0, 0)});
+  membership().found({{}, "trainer", 0});
+  BOOST_TEST((membership().info().value() == WorkerInfo{"m", 0}));
+  BOOST_TEST((membership().info(0).value() == WorkerInfo{"m", 0}));
+  const auto other = peer("p2", 2);
+  other->say("m", "membership", msg::MemberJoined{0, place_of(*other, 3, 0)});
+  const auto newcomer = peer("p3", 3);
+  BOOST_TEST(outcome(newcomer->ask("m", "membership", join_of(*newcomer))) == "m:0 p2:3 p3:1");
+  BOOST_TEST(liar->take<msg::MemberJoin>().empty());
+  BOOST_TEST(other->take<msg::MemberJoin>().empty());
+  other->say("m", "membership", msg::MemberJoined{5, {"ghost", {9, 9}, "memory://nobody", "ps", 5, 5}});
+  BOOST_TEST(!membership().info("ghost").ok());
+}
+
+BOOST_AUTO_TEST_CASE(what_was_said_before_this_node_was_in_does_not_count_against_who_let_it_in,
+                     *boost::unit_test::label("attack")) {
+  const auto liar = peer("p9", 9);
+  liar->say("m", "membership", msg::MemberJoined{0, place_of(*liar, 0, 0)});
+  BarePeer seed(hub, "p1", 1);
+  join_through(seed, {place_of(seed, 0, 1), own_place(1, 2)});
+  BOOST_TEST((membership().info(0).value() == WorkerInfo{"p1", 0}));
+  BOOST_TEST(!membership().info("p9").ok());
+  const auto newcomer = peer("p2", 2);
+  static_cast<void>(newcomer->ask("m", "membership", join_of(*newcomer)));
+  BOOST_TEST(liar->take<msg::MemberJoin>().empty());
+  BOOST_TEST(seed.take<msg::MemberJoin>().size() == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(membership_namesakes, Namesakes)

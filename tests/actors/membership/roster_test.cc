@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -139,6 +141,87 @@ BOOST_AUTO_TEST_CASE(news_of_an_earlier_life_is_no_news) {
   BOOST_TEST(!roster.learn({"a", {1, 0}, "ipc://@old", "a", 1, 3}));
   BOOST_TEST(roster.find("a")->rank == 4U);
   BOOST_TEST(roster.epoch() == 7U);
+}
+
+// --- what a member says of itself
+// -------------------------------------------------------------------------------------
+
+const auto kNobodyIsLost = [](const NodeName&) { return false; };
+
+/// "b" has been let in by "a".
+Roster of_two() {
+  Roster roster;
+  BOOST_TEST(roster.learn({"a", {1, 0}, "ipc://@a", "a", 0, 1}));
+  BOOST_TEST(roster.learn({"b", {1, 0}, "ipc://@b", "b", 1, 2}));
+  return roster;
+}
+
+/// Returns the place of "c" after it says that of itself to "b"; nullopt if it has none.
+std::optional<msg::Member> said(Roster& roster, std::uint32_t rank, std::uint64_t epoch, std::uint64_t life = 1) {
+  return roster.learn_from_itself({"c", {life, 0}, "ipc://@c", "c", rank, epoch}, "b", {"a", "b", "c"}, kNobodyIsLost);
+}
+
+BOOST_AUTO_TEST_CASE(who_was_let_in_elsewhere_has_the_place_it_says_and_keeps_it) {
+  Roster roster = of_two();
+  BOOST_TEST(said(roster, 2, 3).value().rank == 2U);
+  BOOST_TEST(roster.epoch() == 3U);
+  BOOST_TEST(said(roster, 7, 9).value().rank == 2U);
+  BOOST_TEST(roster.find("c")->epoch == 3U);
+  BOOST_TEST(said(roster, 3, 4, 2).value().rank == 3U);  // its next life
+  BOOST_TEST(roster.learn({"c", {2, 0}, "ipc://@c", "c", 4, 4}));
+  BOOST_TEST(roster.find("c")->rank == 4U);  // who lets nodes in says otherwise
+}
+
+BOOST_AUTO_TEST_CASE(nobody_has_the_rank_of_another_by_saying_so, *label("attack")) {
+  Roster roster = of_two();
+  BOOST_TEST(!said(roster, 0, 3));
+  BOOST_TEST(!said(roster, 1, 3));
+  BOOST_TEST((ranks(roster) == Ranks{{"a", 0}, {"b", 1}}));
+  const auto a_is_lost = [](const NodeName& name) { return name == "a"; };
+  BOOST_TEST(roster.learn_from_itself({"c", {1, 0}, "ipc://@c", "c", 0, 3}, "b", {"b", "c"}, a_is_lost).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(nobody_has_been_in_for_longer_by_saying_so, *label("attack")) {
+  for (const std::uint64_t epoch : {0U, 1U, 2U}) {
+    Roster roster = of_two();
+    BOOST_TEST(said(roster, 2, epoch).value().epoch == 3U);
+    BOOST_TEST(roster.coordinator({"a", "b", "c"}).value() == "a");
+    BOOST_TEST(roster.coordinator({"b", "c"}).value() == "b");
+    BOOST_TEST(!roster.admit(join("d", {})));
+    BOOST_TEST(roster.find("d")->epoch == 4U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(epochs_do_not_end_because_a_member_says_so, *label("attack")) {
+  Roster roster = of_two();
+  BOOST_TEST(!said(roster, 2, std::numeric_limits<std::uint64_t>::max()));
+  BOOST_TEST(!said(roster, 2, 2 + Roster::kEpochsAheadMax + 1));
+  BOOST_TEST(roster.epoch() == 2U);
+  BOOST_TEST(said(roster, 2, 2 + Roster::kEpochsAheadMax).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(who_asked_and_has_no_rank_yet_gets_none_by_saying_so, *label("attack")) {
+  Roster roster;
+  roster.open(3);
+  BOOST_TEST(!roster.admit(join("b", {}, 3)));
+  BOOST_TEST(!roster.admit(join("c", {}, 3)));
+  BOOST_TEST(!said(roster, 0, 9));
+  BOOST_TEST(roster.find("c") == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(in_a_world_that_had_all_its_members_from_the_start_all_have_been_in_equally_long) {
+  Roster roster;
+  BOOST_TEST(roster.learn({"b", {1, 0}, "ipc://@b", "b", 1, 0}));
+  BOOST_TEST(said(roster, 2, 0).value().epoch == 0U);
+  BOOST_TEST(roster.coordinator({"b", "c"}).value() == "b");
+}
+
+BOOST_AUTO_TEST_CASE(what_was_known_before_a_node_is_in_is_forgotten) {
+  Roster roster;
+  BOOST_TEST(said(roster, 2, 9).value().epoch == 9U);
+  BOOST_TEST(roster.forget().size() == 1U);
+  BOOST_TEST(roster.members().empty());
+  BOOST_TEST(roster.epoch() == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
