@@ -154,10 +154,14 @@ void LocalOptimizer::load_state(const NamedTensors& state) {
   if (!unexpected.empty()) throw ValueError(fmt::format("[load_state] unexpected: {}", fmt::join(unexpected, ", ")));
   std::vector<std::unique_ptr<Optimizer>> loaded;
   for (std::size_t g = 0; g < groups_->all.size(); ++g) {
+    const Groups::Group& group = groups_->all[g];
     std::vector<Tensor> values;
-    for (const Parameter& parameter : groups_->all[g].parameters) values.push_back(parameter.value());
-    loaded.push_back(make_rule(groups_->all[g].options));
-    loaded.back()->load_state(state, values, prefix_of(g));
+    for (const Parameter& parameter : group.parameters) values.push_back(parameter.value());
+    auto rule = make_rule(group.options);
+    rule->load_state(state, values, prefix_of(g));
+    const double momentum = group.rule->momentum();  // of a schedule: no state has it
+    if (momentum != rule->momentum()) rule->set_momentum(momentum);
+    loaded.push_back(std::move(rule));
   }
   for (std::size_t g = 0; g < groups_->all.size(); ++g) groups_->all[g].rule = std::move(loaded[g]);
 }

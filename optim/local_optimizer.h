@@ -86,9 +86,9 @@ class LocalOptimizer final : public RateGroups {
   /// steps do not change the returned tensors.
   [[nodiscard]] NamedTensors state() const;
 
-  /// Restores a saved state, including the step sizes. If the parameters have the same values, all later steps give the
-  /// same bits as in the saved run. On an error nothing changes. Throws ValueError that lists every mismatch, as
-  /// Optimizer::load_state(), or `[load_state] unexpected: groups.2.adam.lr`.
+  /// Restores a saved state, including the step sizes; a momentum that a schedule has set stays. If the parameters have
+  /// the same values, all later steps give the same bits as in the saved run. On an error nothing changes. Throws
+  /// ValueError that lists every mismatch, as Optimizer::load_state(), or `[load_state] unexpected: groups.2.adam.lr`.
   void load_state(const NamedTensors& state);
 
  private:

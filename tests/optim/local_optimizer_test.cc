@@ -13,6 +13,8 @@
 #include "autograd/nn/state_dict.h"
 #include "autograd/ops.h"
 #include "autograd/ops/embedding.h"
+#include "optim/lr_cycles.h"
+#include "optim/lr_scheduler.h"
 #include "tensor/io/safetensors.h"
 #include "tests/optim/parameter.h"
 #include "tests/support/counting_new.h"
@@ -407,6 +409,27 @@ BOOST_AUTO_TEST_CASE(training_that_goes_on_from_files_gives_the_same_bits) {
   for (std::size_t i = 0; i < expected.size(); ++i) BOOST_TEST(same_bytes(actual[i].second, expected[i].second));
   BOOST_TEST(resumed.optimizer.lr() == 0.02);
   BOOST_TEST(resumed.optimizer.rule().steps(0) == 6);
+}
+
+BOOST_AUTO_TEST_CASE(a_state_that_is_loaded_after_that_of_its_scheduler_leaves_the_momentum_to_it) {
+  const optim::OneCycle cycle({.max_lr = 0.1, .total_steps = 20});
+  const auto step = [](LocalOptimizer& optimizer, const Variable& a) { optimizer.step(backward(sum(pow(a, 2.0)))); };
+  const Variable a = leaf({1.0, -2.0});
+  LocalOptimizer straight(std::vector{a}, AdamOptions{});
+  optim::LrScheduler schedule(straight, cycle.lr(), cycle.momentum());
+  for (int i = 0; i < 5; ++i) {
+    step(straight, a);
+    schedule.step();
+  }
+  const Variable b(a.value().clone(), RequiresGrad::yes);
+  LocalOptimizer resumed(std::vector{b}, AdamOptions{});
+  optim::LrScheduler again(resumed, cycle.lr(), cycle.momentum());
+  again.load_state(schedule.state());
+  resumed.load_state(straight.state());
+  BOOST_TEST(resumed.momentum() == straight.momentum());
+  step(straight, a);
+  step(resumed, b);
+  BOOST_TEST(same_bytes(b.value(), a.value()));
 }
 
 BOOST_AUTO_TEST_CASE(a_state_that_was_saved_does_not_change_with_later_steps) {
