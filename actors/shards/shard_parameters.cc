@@ -140,6 +140,7 @@ std::size_t ShardParameters::find_updates(Ruled& group, const Gradients& gradien
     if (is_early[i]) continue;
     const Variable& parameter = group.parameters[i];
     Tensor current = parameter.value();
+    const std::uint64_t value_version = current.version();
     const SparseTensor rows = group.rule->zero_changes_nothing() ? gradients.sparse_of(parameter) : SparseTensor();
     if (rows.defined() && rows.sparse_dim() == 1 && rows.shape() == current.shape()) {
       const Tensor numbers = rows.indices().select(0, 0);
@@ -152,6 +153,7 @@ std::size_t ShardParameters::find_updates(Ruled& group, const Gradients& gradien
       continue;
     }
     change.members.push_back(i);
+    change.sources.push_back({value_version, change.updates.back().gradient.version()});
   }
   return early;
 }
@@ -163,12 +165,10 @@ std::vector<ShardParameters::GroupChange> ShardParameters::take_early(const Grad
     const GroupChange& change = early_->groups[g];
     for (std::size_t u = 0; fits && u < change.updates.size(); ++u) {
       const optim::ParameterUpdate& update = change.updates[u];
-      const Variable& parameter = groups_[g].parameters[change.members[u]];
-      const Tensor gradient = step.gradients.of(parameter);
+      const Tensor gradient = step.gradients.of(groups_[g].parameters[change.members[u]]);
       fits = gradient.defined() && gradient.storage().same_as(update.gradient.storage()) &&
              gradient.offset() == update.gradient.offset() && gradient.strides() == update.gradient.strides() &&
-             gradient.version() == update.gradient.version() &&
-             parameter.value().storage().same_as(update.current.storage());
+             gradient.version() == change.sources[u].gradient_version && is_current(groups_[g], change, u);
     }
   }
   if (!fits) {
@@ -194,6 +194,7 @@ void ShardParameters::prepare_early(const ContextId& context, const msg::StepSet
       for (std::size_t g = 0; g < groups_.size(); ++g) {
         early.groups[g].updates.reserve(groups_[g].parameters.size());
         early.groups[g].members.reserve(groups_[g].parameters.size());
+        early.groups[g].sources.reserve(groups_[g].parameters.size());
       }
       std::size_t begun = 0;
       try {
@@ -208,11 +209,13 @@ void ShardParameters::prepare_early(const ContextId& context, const msg::StepSet
     Ruled& group = groups_[g];
     GroupChange& change = early_->groups[g];
     Tensor current = group.parameters[i].value();
+    const Source source{current.version(), gradient.version()};
     Tensor next = group.buffers.take(i, current);
     const optim::ParameterUpdate update{group.places[i], std::move(current), gradient, std::move(next)};
     group.rule->prepare_more({&update, 1}, options);
     change.updates.push_back(update);  // throws nothing: there is room for each parameter once
     change.members.push_back(i);
+    change.sources.push_back(source);
   } catch (...) {
     drop_early();  // the step computes it anew, and fails with its reason if it must
   }
@@ -251,6 +254,7 @@ std::vector<ShardParameters::GroupChange> ShardParameters::compute(const Load& l
                                      value.defined() ? text_of(value) : "undefined", text_of(current)));
       }
       Tensor next = value.to(current.device()).clone();
+      changes[g].sources.push_back({current.version(), 0});
       changes[g].updates.push_back({group.places[i], std::move(current), Tensor(), std::move(next)});
       changes[g].members.push_back(i);
     }
@@ -310,17 +314,23 @@ void ShardParameters::drop_ready() {
 void ShardParameters::give_back(std::size_t group, GroupChange& change) {
   for (std::size_t u = 0; u < change.updates.size(); ++u) {
     optim::ParameterUpdate& update = change.updates[u];
+    if (update.current.version() != change.sources[u].value_version) update.rows = {};  // other rows differ too
     keep(groups_[group].buffers, change.members[u], std::move(update.next), update.current, update);
   }
   if (!change.replacement) groups_[group].rule->rollback();
+}
+
+bool ShardParameters::is_current(const Ruled& group, const GroupChange& change, std::size_t number) {
+  const Tensor present = group.parameters[change.members[number]].value();
+  return present.storage().same_as(change.updates[number].current.storage()) &&
+         present.version() == change.sources[number].value_version;
 }
 
 bool ShardParameters::is_current(const Ready& ready) const {
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const GroupChange& change = ready.groups[g];
     for (std::size_t u = 0; u < change.updates.size(); ++u) {
-      const Tensor present = groups_[g].parameters[change.members[u]].value();
-      if (!present.storage().same_as(change.updates[u].current.storage())) return false;
+      if (!is_current(groups_[g], change, u)) return false;
     }
   }
   return true;

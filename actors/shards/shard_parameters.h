@@ -73,9 +73,9 @@ class ShardParameters {
   std::uint64_t prepare(const StepId& step, const Change& change);
 
   /// The gradient of `leaf` is final in a pass of `context`: prepares its update, for a coming step with these
-  /// settings. A step takes what was prepared so if its gradients, rates and settings are the same; otherwise it is
-  /// dropped. No effect if the leaf is none of the parameters, while a step is prepared, or if the update cannot be
-  /// computed: then the step computes it, and reports why.
+  /// settings. A step takes what was prepared so if its gradients, rates and settings and the values are the same, and
+  /// nothing was written into them; otherwise it is dropped. No effect if the leaf is none of the parameters, while a
+  /// step is prepared, or if the update cannot be computed: then the step computes it, and reports why.
   void prepare_early(const ContextId& context, const msg::StepSettings& settings, const Variable& leaf,
                      const Tensor& gradient) noexcept;
 
@@ -122,10 +122,16 @@ class ShardParameters {
     std::vector<std::size_t> places;
     optim::SecondBuffers buffers;
   };
-  /// The change of one group, ready in second buffers.
+  /// What an update was computed from: a write into either memory gives it another version.
+  struct Source {
+    std::uint64_t value_version = 0;
+    std::uint64_t gradient_version = 0;
+  };
+  /// The change of one group, ready in second buffers. The vectors have one entry for each update.
   struct GroupChange {
     std::vector<optim::ParameterUpdate> updates;
-    std::vector<std::size_t> members;  ///< of each update: its parameter's position in Ruled::parameters
+    std::vector<std::size_t> members;  ///< the parameter's position in Ruled::parameters
+    std::vector<Source> sources;
     std::unique_ptr<optim::Optimizer> replacement = {};  ///< of a Load
   };
   struct Ready {
@@ -154,6 +160,8 @@ class ShardParameters {
   void drop_ready();
   void drop_early();
   void give_back(std::size_t group, GroupChange& change);
+  /// Returns whether the update `number` of `change` starts from the present value of its parameter.
+  [[nodiscard]] static bool is_current(const Ruled& group, const GroupChange& change, std::size_t number);
   [[nodiscard]] bool is_current(const Ready& ready) const;
   void make_visible();
 

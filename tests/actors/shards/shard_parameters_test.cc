@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/ops/inplace.h"
 #include "optim/rule_options.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
@@ -237,6 +238,16 @@ BOOST_FIXTURE_TEST_CASE(early_updates_of_other_gradients_settings_or_values_are_
   y.set_value(full({3}, 4.0));
   b.set_value(full({3}, 4.0));
   both(found, 0.3, half);
+  show(found, y, half);
+  {
+    const NoGradGuard guard;
+    for (const Variable& of_both : {y, b}) mul_(of_both, 3.0);
+  }
+  both(found, 0.3, half);
+  const Gradients written = early_gradients(0.3);
+  show(written, x);
+  for (const Variable& leaf : written.leaves()) written.of(leaf).fill(0.6);
+  both(written, 0.6, {});
   show(found, x);
   early.drop_early({"trainer", 7, 51});  // another context
   early.drop_early(context);
@@ -246,6 +257,41 @@ BOOST_FIXTURE_TEST_CASE(early_updates_of_other_gradients_settings_or_values_are_
   shard.apply(serial(90), ShardParameters::Load{shard.state()});
   both(found, 0.3, {});
   BOOST_TEST(early.early_updates() == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(step_starts_from_what_was_written_into_a_value_since_its_prepare, Twice) {
+  const Gradients found = early_gradients(0.3);
+  for (std::uint64_t step = 1; step <= 3; ++step) {
+    BOOST_TEST(early.prepare(serial(step), GradientStep(found)) == 3U);
+    {
+      const NoGradGuard guard;
+      for (const Variable& of_both : {x, a}) add_(of_both, 1.0);
+    }
+    early.apply(serial(step), GradientStep(found));
+    shard.apply(serial(step), GradientStep(gradients(0.3)));
+    check_equal();
+  }
+}
+
+BOOST_AUTO_TEST_CASE(step_by_rows_that_is_dropped_after_a_write_leaves_no_other_row_behind) {
+  const auto trained = [](bool is_prepared) {
+    const Variable table(full({3, 1}, 1.0), RequiresGrad::yes);
+    std::vector<ShardParameters::Group> groups;
+    groups.push_back({maker(optim::SgdOptions{.lr = 0.5}), {table}, {0}});
+    ShardParameters shard(std::move(groups));
+    Gradients found;
+    found.add(table, SparseTensor(from_values<std::int64_t>({1}, {1, 1}), ones({1, 1}), {3, 1}));
+    for (std::uint64_t step = 1; step <= 2; ++step) shard.apply(serial(step), GradientStep(found));
+    if (is_prepared) BOOST_TEST(shard.prepare(serial(3), GradientStep(found)) == 1U);
+    {
+      const NoGradGuard guard;
+      add_(table, 4.0);
+    }
+    shard.apply(serial(3), GradientStep(found));
+    return table.value();
+  };
+  BOOST_TEST(same_bytes(trained(true), from_values<float>({5.0F, 3.5F, 5.0F}, {3, 1})));  // 1 + 4, 1 - 3 * 0.5 + 4
+  BOOST_TEST(same_bytes(trained(false), trained(true)));
 }
 
 BOOST_FIXTURE_TEST_CASE(update_that_is_dropped_leaves_its_memory_to_the_next_step, Twice) {
