@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <typeinfo>
 #include <utility>
 
 #include "actors/calls/call_encoder.h"
@@ -48,6 +49,12 @@ Variable value_here(const Scope& scope, const RRef<Variable>& rref, std::optiona
   return values->value().front();
 }
 
+/// The same in turn: waits as long as `scope` does. Copies that others keep of the value stay up to date.
+Variable read_in_turn(const Scope& scope, const RRef<Variable>& rref) {
+  if (!rref.defined()) detail::throw_null_rref("read");
+  return *detail::read_here(scope.state(), rref.shared_handle(), &typeid(Variable)).box.as<Variable>();
+}
+
 }  // namespace
 
 Root::Root(Variable variable, Tensor gradient) : place_(std::move(variable)), gradient_(std::move(gradient)) {}
@@ -79,7 +86,7 @@ Tensor DistContext::grad(const RRef<Variable>& leaf) const {
 namespace detail {
 
 Tensor gradient_at_owner(Scope& scope, const RRef<Variable>& leaf) {
-  const Variable mine = *leaf.local_value(scope);
+  const Variable mine = read_in_turn(scope, leaf);
   return scope.state().node->contexts().gradient(context_of(scope, "grad"), mine).get();
 }
 
@@ -98,7 +105,7 @@ UnusedHere unused_here(Scope& scope, const PassId& pass) {
 }
 
 Variable seeded_at_owner(Scope& scope, const RRef<Variable>& root, const Tensor& gradient) {
-  return seeded_root(*root.local_value(scope), gradient);
+  return seeded_root(read_in_turn(scope, root), gradient);
 }
 
 }  // namespace detail

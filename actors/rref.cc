@@ -107,7 +107,10 @@ Future<std::string> type_of_value(const std::shared_ptr<ScopeState>& scope, cons
   return future;
 }
 
-PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle, const std::type_info* wanted) {
+namespace {
+
+PinnedValue pinned_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle,
+                        const std::type_info* wanted, UseKind kind) {
   NodeCore& node = *scope.node;
   const std::string operation = "local_value " + handle->id().text();
   if (auto failure = handle->unusable(*scope.node, operation)) throw RemoteError(*std::move(failure));
@@ -120,7 +123,7 @@ PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>&
   const TurnId turn = node.references().next_turn();
   const Promise<PinnedValue> promise(node.future_home());
   const Future<PinnedValue> pinned = promise.future();
-  node.references().use(handle->id(), turn, {UseKind::changes, operation},
+  node.references().use(handle->id(), turn, {kind, operation},
                         [promise](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
                           promise.complete(value ? Result<PinnedValue>(PinnedValue{value.value(), std::move(use)})
                                                  : Result<PinnedValue>(value.error()));
@@ -142,8 +145,6 @@ PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>&
   return value;
 }
 
-namespace {
-
 /// Returns a call that makes the value of `handle` and reports its result to `handle`. `target`: the value it runs on.
 std::shared_ptr<OutgoingCall> creation(const CallEncoder& encoder, const std::shared_ptr<RRefHandle>& handle,
                                        const ForkId& fork, const std::shared_ptr<RRefHandle>& target) {
@@ -162,6 +163,15 @@ std::shared_ptr<OutgoingCall> creation(const CallEncoder& encoder, const std::sh
 }
 
 }  // namespace
+
+PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle, const std::type_info* wanted) {
+  return pinned_here(scope, handle, wanted, UseKind::changes);
+}
+
+PinnedValue read_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle,
+                      const std::type_info* wanted) {
+  return pinned_here(scope, handle, wanted, UseKind::reads);
+}
 
 std::shared_ptr<RRefHandle> remote(CallEncoder encoder, const std::string& type) {
   NodeCore& node = *encoder.scope()->node;

@@ -52,6 +52,9 @@ struct PinnedValue {
 /// the type `wanted`; null: of any.
 [[nodiscard]] PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle,
                                    const std::type_info* wanted = nullptr);
+/// The same for a use that only reads the value: copies that others keep stay up to date (RRef::cached).
+[[nodiscard]] PinnedValue read_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle,
+                                    const std::type_info* wanted);
 [[nodiscard]] std::shared_ptr<RRefHandle> remote(CallEncoder encoder, const std::string& type);
 [[nodiscard]] std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target,
                                                     const std::string& type);

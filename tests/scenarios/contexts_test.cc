@@ -252,6 +252,17 @@ BOOST_AUTO_TEST_CASE(a_reference_here_or_there_is_a_root) {
   BOOST_TEST(same_bytes(context.rpc_sync("ps0", &gradient_of, there), full({1}, 1.0)));
 }
 
+BOOST_AUTO_TEST_CASE(passes_and_gradients_leave_kept_copies_up_to_date) {
+  DistContext context(trainer);
+  const RRef<Variable> y = context.remote("ps0", &scale, x, w0);
+  const auto copy_of_y = y.cached(trainer);
+  const auto copy_of_w = w0.cached(trainer);
+  backward(context, Root(y, full({2}, 3.0)));
+  BOOST_TEST(same_bytes(context.grad(w0), full({2}, 15.0)));  // 5 * 3
+  BOOST_TEST(y.cached(trainer) == copy_of_y);
+  BOOST_TEST(w0.cached(trainer) == copy_of_w);
+}
+
 BOOST_AUTO_TEST_CASE(threads_with_contexts_of_their_own_do_not_meet, *boost::unit_test::label("B-21")) {
   std::vector<std::thread> threads;
   std::atomic<int> right{0};
