@@ -43,11 +43,11 @@ class Replica {
 /// Each backward pass of a context through which `forward` was called is a round: all members have one pass per round,
 /// in the same order. Its gradients of the replica's parameters are the same on all members: the sum over the members
 /// divided by their number, undefined for a parameter that no member has used. They travel in buckets while the pass
-/// runs. A gradient that is rows of a table on all members stays rows. Gradients of other leaves, here and on other
-/// nodes, are those of the pass alone. If the pass of one member fails, those of all members fail, with its name, and
-/// the next round can begin. If a member dies, or leaves by destroying its replica, the others' rounds fail at once and
-/// for good; so do all if a pass ends by its deadline or is cancelled while it only waits for slower members, which
-/// then know it as one that succeeded.
+/// runs. A gradient stays rows of a table if it is that on all members in the first round that uses the parameter.
+/// Gradients of other leaves, here and on other nodes, are those of the pass alone. If the pass of one member fails,
+/// those of all members fail, with its name, and the next round can begin. If a member dies, or leaves by destroying
+/// its replica, the others' rounds fail at once and for good; so do all if a pass ends by its deadline or is cancelled
+/// while it only waits for slower members, which then know it as one that succeeded.
 ///
 /// In a stage of a Pipeline the context is that of the pipeline's driver: a batch is one round, also with a loss.
 /// A pass through several replicas is a round of each; members may call them in any order.

@@ -11,11 +11,18 @@
 
 namespace troupe::detail {
 
+/// What the gradients of a parameter are.
+enum class GradientKind : std::uint8_t {
+  dense,
+  rows,     ///< rows of a table (Gradients::sparse_of)
+  unknown,  ///< no member has had one
+};
+
 /// What a plan needs to know of one parameter.
 struct ParameterSize {
   DType dtype = DType::f32;
   std::int64_t numel = 0;
-  bool as_rows = false;  ///< its gradients are rows of a table (Gradients::sparse_of)
+  GradientKind kind = GradientKind::dense;
 };
 
 /// Gradients of one dtype that travel as one tensor.
@@ -29,6 +36,7 @@ struct Bucket {
 struct BucketPlan {
   std::vector<Bucket> buckets;    ///< in the order in which they are summed
   std::vector<std::size_t> rows;  ///< the parameters whose gradients are exchanged as rows, after all buckets
+  std::vector<std::size_t> open;  ///< those of an unknown kind, in the expected order: they do not travel
   std::optional<Bucket> at_end;   ///< the last bucket, if it is summed together with the flags that end a round
   friend bool operator==(const BucketPlan&, const BucketPlan&) = default;
 };
@@ -38,6 +46,11 @@ struct BucketPlan {
 /// divided. Throws std::invalid_argument if `order`, which comes from another member, is no order of all parameters.
 [[nodiscard]] BucketPlan plan_buckets(std::span<const ParameterSize> parameters, std::span<const std::size_t> order,
                                       std::size_t first_bytes, std::size_t bucket_bytes);
+
+/// Adds to `plan` those of its open parameters whose kind is known by now, after all others and in their order. Returns
+/// the plan of these alone, with buckets of `bucket_bytes`.
+[[nodiscard]] BucketPlan plan_more(BucketPlan& plan, std::span<const ParameterSize> parameters,
+                                   std::size_t bucket_bytes);
 
 /// Returns `plan` with its last bucket moved to `at_end` if that has f32 elements of at most `most_bytes`: then an
 /// operation of its own takes longer than the earlier start saves.

@@ -80,6 +80,17 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
+GradientKind kind_of(const LeafGradient& gradient) {
+  if (!gradient.defined()) return GradientKind::unknown;
+  return gradient.rows.defined() && gradient.rows.sparse_dim() == 1 ? GradientKind::rows : GradientKind::dense;
+}
+
+/// Returns how a gradient is exchanged that some member has if `used`, and not as rows if `dense`.
+GradientKind agreed_kind(bool used, bool dense) {
+  if (!used) return GradientKind::unknown;
+  return dense ? GradientKind::dense : GradientKind::rows;
+}
+
 /// Returns the mean of the rows of all members, for `parameter`. Rows are scaled first and summed in the order of
 /// ranks.
 SparseTensor mean_of(MemberRows rows, double scale, const Variable& parameter) {
@@ -135,17 +146,7 @@ RoundOutcome Rounds::run(MemberGradients& own, Presence presence) {
     leader_ = round.active.front();
     plan_ = agree_on_plan(own);
   }
-  std::vector<Tensor> sums;
-  for (const Bucket& bucket : plan_->buckets) {
-    const Tensor flat = zeros({bucket.numel}, bucket.dtype);
-    collect(bucket, own, flat);
-    sums.push_back(members_->all_reduce(scope_, flat));
-  }
-  std::vector<MemberRows> rows;
-  for (const std::size_t number : plan_->rows) {
-    own.wait_for(number);
-    rows.push_back(gather_rows(number, own.of(number)));
-  }
+  Exchanged exchanged = exchange(*plan_, own);
   own.wait_for_end();
   const RoundEnd end = agree_on_end(own, presence);
   round.active = end.active;
@@ -161,13 +162,10 @@ RoundOutcome Rounds::run(MemberGradients& own, Presence presence) {
   round.gradients.resize(parameters_.size());
   const std::size_t divisor = options_.divisor == Divisor::members ? names().size() : round.active.size();
   const double scale = 1.0 / static_cast<double>(divisor);
-  for (std::size_t i = 0; i < sums.size(); ++i) distribute(plan_->buckets[i], std::move(sums[i]) * scale, round);
+  settle(*plan_, std::move(exchanged), scale, round);
   if (plan_->at_end) distribute(*plan_->at_end, end.sum * scale, round);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::size_t number = plan_->rows[i];
-    if (!rows[i].indices.defined()) continue;
-    round.gradients[number].rows = mean_of(std::move(rows[i]), scale, parameters_[number].second);
-  }
+  const BucketPlan first_used = plan_first_used(end);
+  settle(first_used, exchange(first_used, own), scale, round);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (!end.used[i]) round.gradients[i] = {};
   }
@@ -200,9 +198,9 @@ BucketPlan Rounds::agree_on_plan(MemberGradients& own) {
   std::vector<bool> has_arrived(count);
   for (const std::size_t number : arrival) has_arrived[number] = true;
   for (std::size_t i = 0; i < count; ++i) {
-    const LeafGradient gradient = own.of(i);
-    const std::int64_t kind = gradient.rows.defined() && gradient.rows.sparse_dim() == 1 ? 1 : 0;
-    if (gradient.defined()) kinds.select(0, kind).select(0, static_cast<std::int64_t>(i)).fill(1.0);
+    const GradientKind kind = kind_of(own.of(i));
+    if (kind != GradientKind::unknown)
+      kinds.select(0, kind == GradientKind::rows ? 1 : 0).select(0, static_cast<std::int64_t>(i)).fill(1.0);
     const std::size_t last = count - 1 - i;
     if (!has_arrived[last]) arrival.push_back(last);
   }
@@ -214,13 +212,50 @@ BucketPlan Rounds::agree_on_plan(MemberGradients& own) {
   for (std::size_t i = 0; i < count; ++i) {
     const bool dense = all_kinds.data<float>()[i] > 0;
     const bool rows = all_kinds.data<float>()[count + i] > 0;
-    const Variable& parameter = parameters_[i].second;
-    // A mean of 16-bit gradients is rounded once: their sum may be out of range.
-    sizes.push_back({compute_dtype(parameter.dtype()), parameter.numel(), rows && !dense});
+    sizes.push_back(size_of_gradient(i, agreed_kind(dense || rows, dense)));
     agreed.push_back(static_cast<std::size_t>(leaders.data<std::int64_t>()[i]));
   }
   return with_small_bucket_at_end(plan_buckets(sizes, agreed, options_.first_bucket_bytes, options_.bucket_bytes),
                                   kBytesAtEnd);
+}
+
+BucketPlan Rounds::plan_first_used(const RoundEnd& end) {
+  std::vector<ParameterSize> sizes(parameters_.size());
+  for (std::size_t i = 0; i < plan_->open.size(); ++i) {
+    const std::size_t number = plan_->open[i];
+    sizes[number] = size_of_gradient(number, agreed_kind(end.used[number], end.dense[i]));
+  }
+  return plan_more(*plan_, sizes, options_.bucket_bytes);
+}
+
+ParameterSize Rounds::size_of_gradient(std::size_t number, GradientKind kind) const {
+  const Variable& parameter = parameters_[number].second;
+  // A mean of 16-bit gradients is rounded once: their sum may be out of range.
+  return {compute_dtype(parameter.dtype()), parameter.numel(), kind};
+}
+
+Exchanged Rounds::exchange(const BucketPlan& plan, MemberGradients& own) const {
+  Exchanged exchanged;
+  for (const Bucket& bucket : plan.buckets) {
+    const Tensor flat = zeros({bucket.numel}, bucket.dtype);
+    collect(bucket, own, flat);
+    exchanged.sums.push_back(members_->all_reduce(scope_, flat));
+  }
+  for (const std::size_t number : plan.rows) {
+    own.wait_for(number);
+    exchanged.rows.push_back(gather_rows(number, own.of(number)));
+  }
+  return exchanged;
+}
+
+void Rounds::settle(const BucketPlan& plan, Exchanged exchanged, double scale, RoundOutcome& round) const {
+  auto& [sums, rows] = exchanged;
+  for (std::size_t i = 0; i < sums.size(); ++i) distribute(plan.buckets[i], std::move(sums[i]) * scale, round);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t number = plan.rows[i];
+    if (!rows[i].indices.defined()) continue;
+    round.gradients[number].rows = mean_of(std::move(rows[i]), scale, parameters_[number].second);
+  }
 }
 
 void Rounds::collect(const Bucket& bucket, MemberGradients& own, const Tensor& flat) const {
@@ -280,19 +315,25 @@ MemberRows Rounds::gather_rows(std::size_t number, const LeafGradient& own) cons
 RoundEnd Rounds::agree_on_end(MemberGradients& own, Presence presence) {
   const auto members = static_cast<std::int64_t>(names().size());
   const auto count = static_cast<std::int64_t>(parameters_.size());
-  const std::int64_t flags = 2 * members + count;  // of presence, of failure, of use; then the bucket
+  const std::int64_t used = 2 * members;
+  const std::int64_t dense = used + count;
+  const std::int64_t flags = dense + std::ssize(plan_->open);  // of presence, failure, use, and kind; then the bucket
   const Tensor mine = zeros({flags + (plan_->at_end ? plan_->at_end->numel : 0)});
   const auto mark = [&mine](std::int64_t place) { mine.select(0, place).fill(1.0); };
   const auto rank = static_cast<std::int64_t>(members_->rank());
   if (presence == Presence::active) mark(rank);
   if (own.tell_failure()) mark(members + rank);
   for (std::int64_t i = 0; i < count; ++i) {
-    if (own.of(static_cast<std::size_t>(i)).defined()) mark(2 * members + i);
+    if (own.of(static_cast<std::size_t>(i)).defined()) mark(used + i);
+  }
+  for (std::int64_t i = 0; i < std::ssize(plan_->open); ++i) {
+    if (kind_of(own.of(plan_->open[static_cast<std::size_t>(i)])) == GradientKind::dense) mark(dense + i);
   }
   if (plan_->at_end) collect(*plan_->at_end, own, mine.slice(0, flags, mine.numel()));
   const Tensor all = members_->all_reduce(scope_, mine);
-  RoundEnd end{marked_members(all), marked_members(all.slice(0, members, 2 * members)), {}, {}};
-  for (std::int64_t i = 0; i < count; ++i) end.used.push_back(all.data<float>()[2 * members + i] > 0);
+  RoundEnd end{marked_members(all), marked_members(all.slice(0, members, 2 * members)), {}, {}, {}};
+  for (std::int64_t i = used; i < dense; ++i) end.used.push_back(all.data<float>()[i] > 0);
+  for (std::int64_t i = dense; i < flags; ++i) end.dense.push_back(all.data<float>()[i] > 0);
   if (plan_->at_end) end.sum = all.slice(0, flags, all.numel());
   return end;
 }
@@ -307,7 +348,7 @@ void Rounds::broadcast(const Scope& scope, const std::vector<Variable>& variable
   std::vector<std::size_t> order;
   for (const Variable& variable : variables) {
     order.push_back(sizes.size());
-    sizes.push_back({variable.dtype(), variable.numel(), false});
+    sizes.push_back({variable.dtype(), variable.numel()});
   }
   for (const Bucket& bucket : plan_buckets(sizes, order, options_.bucket_bytes, options_.bucket_bytes).buckets) {
     Tensor flat = zeros({bucket.numel}, bucket.dtype);

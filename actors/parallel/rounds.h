@@ -44,12 +44,20 @@ struct RoundEnd {
   std::vector<std::size_t> active;  ///< ranks of the members that had a pass
   std::vector<std::size_t> failed;  ///< ranks of those whose pass failed
   std::vector<bool> used;           ///< for each parameter: some member has a gradient
+  std::vector<bool> dense;          ///< for each open parameter of the plan: that of some member is not rows
   Tensor sum;                       ///< of the plan's last bucket, if it ends the round
 };
 
-/// One member's end. All members perform the same rounds in the same order. The first round that succeeds fixes the
-/// plan: gradients up to it are summed after the pass, those of later rounds while it runs. A round of which an
-/// operation fails ends the collective. Not thread-safe: one round at a time. Its functions wait, in wait_point.h.
+/// What the operations of a plan, but for the bucket at its end, have given.
+struct Exchanged {
+  std::vector<Tensor> sums;      ///< one for each bucket
+  std::vector<MemberRows> rows;  ///< one for each parameter of BucketPlan::rows
+};
+
+/// One member's end. All members perform the same rounds in the same order. The first round that succeeds makes the
+/// plan, and the first one that uses a parameter puts it there: in these rounds its gradient is summed after the pass,
+/// in later ones while the pass runs. A round of which an operation fails ends the collective. Not thread-safe: one
+/// round at a time. Its functions wait, in wait_point.h.
 class Rounds {
  public:
   /// Operations of rounds are made through `scope`: each has its deadline.
@@ -79,6 +87,12 @@ class Rounds {
  private:
   [[nodiscard]] std::vector<std::size_t> active_members(Presence presence);
   [[nodiscard]] BucketPlan agree_on_plan(MemberGradients& own);
+  /// Adds the open parameters that this round has used to the plan. Returns the plan of these.
+  [[nodiscard]] BucketPlan plan_first_used(const RoundEnd& end);
+  [[nodiscard]] ParameterSize size_of_gradient(std::size_t number, GradientKind kind) const;
+  [[nodiscard]] Exchanged exchange(const BucketPlan& plan, MemberGradients& own) const;
+  /// Gives the parameters of `plan` their means.
+  void settle(const BucketPlan& plan, Exchanged exchanged, double scale, RoundOutcome& round) const;
   /// Waits for the gradients of `bucket` and writes them to `flat`, zeros of as many elements.
   void collect(const Bucket& bucket, MemberGradients& own, const Tensor& flat) const;
   /// Gives the parameters of `bucket` their parts of `mean`.
@@ -95,7 +109,7 @@ class Rounds {
   const nn::NamedVariables parameters_;
   const nn::NamedVariables buffers_;
   const DataParallelOptions options_;
-  std::optional<BucketPlan> plan_;  // from the first round on that succeeds
+  std::optional<BucketPlan> plan_;  // from the first round on that succeeds; equal on all members
   std::size_t leader_ = 0;
 };
 

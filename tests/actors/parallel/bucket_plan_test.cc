@@ -43,12 +43,30 @@ BOOST_AUTO_TEST_CASE(a_parameter_is_never_divided_and_the_last_bucket_need_not_b
 }
 
 BOOST_AUTO_TEST_CASE(a_bucket_has_one_dtype_and_rows_are_kept_apart) {
-  const std::vector<ParameterSize> sizes{{DType::f32, 4}, {DType::f64, 4}, {DType::f32, 4, true},
-                                         {DType::f32, 4}, {DType::f64, 4}, {DType::f32, 4, true}};
+  const std::vector<ParameterSize> sizes{{DType::f32, 4}, {DType::f64, 4}, {DType::f32, 4, GradientKind::rows},
+                                         {DType::f32, 4}, {DType::f64, 4}, {DType::f32, 4, GradientKind::rows}};
   const BucketPlan plan = plan_buckets(sizes, Numbers{5, 4, 3, 2, 1, 0}, 64, 64);
   BOOST_TEST((numbers_of(plan) == std::vector<Numbers>{{4, 1}, {3, 0}}));
   BOOST_TEST((plan.buckets[0].dtype == DType::f64));
   BOOST_TEST((plan.rows == Numbers{5, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(open_parameters_come_after_all_others_once_their_kind_is_known) {
+  constexpr auto kUnknown = GradientKind::unknown;
+  std::vector<ParameterSize> sizes{{DType::f32, 4, kUnknown}, {DType::f32, 4},           {DType::f32, 4, kUnknown},
+                                   {DType::f32, 4, kUnknown}, {DType::f32, 4, kUnknown}, {DType::f32, 4, kUnknown}};
+  BucketPlan plan = plan_buckets(sizes, Numbers{5, 4, 3, 2, 1, 0}, 8, 32);
+  BOOST_TEST((numbers_of(plan) == std::vector<Numbers>{{1}}));
+  BOOST_TEST((plan.open == Numbers{5, 4, 3, 2, 0}));
+  BOOST_TEST((plan_more(plan, sizes, 32) == BucketPlan{}));
+  for (const std::size_t number : {0, 2, 5}) sizes[number].kind = GradientKind::dense;
+  sizes[3].kind = GradientKind::rows;
+  const BucketPlan more = plan_more(plan, sizes, 32);
+  BOOST_TEST((numbers_of(more) == std::vector<Numbers>{{5, 2}, {0}}));
+  BOOST_TEST((more.rows == Numbers{3}));
+  BOOST_TEST((numbers_of(plan) == std::vector<Numbers>{{1}, {5, 2}, {0}}));
+  BOOST_TEST((plan.rows == Numbers{3}));
+  BOOST_TEST((plan.open == Numbers{4}));
 }
 
 BOOST_AUTO_TEST_CASE(a_small_last_bucket_of_f32_is_summed_at_the_end) {

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "node/gloo_collective.h"
 #include "node/local_cluster.h"
 #include "tensor/create.h"
 #include "tests/actors/parallel/alone.h"
@@ -117,6 +119,82 @@ BOOST_AUTO_TEST_CASE(a_first_round_that_fails_fixes_no_plan) {
   static_cast<void>(training.round(rows, Error{}));  // a later failure leaves the plan
   BOOST_TEST(training.round(rows) == (Names{"all_gather", "all_gather", "all_gather", "all_reduce"}),
              boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_parameter_travels_as_it_does_in_the_first_round_that_uses_it) {
+  const LeafGradient rows{{}, SparseTensor(from_values<std::int64_t>({1, 1}, {1, 2}), ones({2}), {4})};
+  const LeafGradient threes{full({4}, 3.0), {}};
+  Training of_table(4);
+  static_cast<void>(of_table.round({}));
+  BOOST_TEST(of_table.round({}) == Names{"all_reduce"}, boost::test_tools::per_element());  // the end alone
+  BOOST_TEST(!of_table.outcome.gradients[0].defined());
+  BOOST_TEST(of_table.round(rows) == (Names{"all_reduce", "all_gather", "all_gather", "all_gather"}),
+             boost::test_tools::per_element());
+  BOOST_TEST_REQUIRE(of_table.outcome.gradients[0].rows.defined());
+  BOOST_TEST(of_table.outcome.gradients[0].rows.to_dense().data<float>()[1] == 2.0F);  // 1 + 1
+  BOOST_TEST(of_table.round(threes) == (Names{"all_gather", "all_gather", "all_gather", "all_reduce"}),
+             boost::test_tools::per_element());
+  Training dense(4);
+  static_cast<void>(dense.round({}));
+  BOOST_TEST(dense.round(threes) == (Names{"all_reduce", "all_reduce"}), boost::test_tools::per_element());
+  BOOST_TEST(same_bytes(dense.outcome.gradients[0].dense, threes.dense));
+  static_cast<void>(dense.round(rows));
+  BOOST_TEST(!dense.outcome.gradients[0].rows.defined());
+  BOOST_TEST(same_bytes(dense.outcome.gradients[0].dense, from_values<float>({0, 2, 0, 0})));
+}
+
+BOOST_AUTO_TEST_CASE(a_round_that_fails_settles_nothing_of_what_it_used_first) {
+  Training training(4);
+  const LeafGradient rows{{}, SparseTensor(from_values<std::int64_t>({1, 1}, {1, 2}), ones({2}), {4})};
+  static_cast<void>(training.round({}));
+  static_cast<void>(training.round({full({4}, 3.0), {}}, Error{}));
+  static_cast<void>(training.round(rows));
+  BOOST_TEST(training.outcome.gradients[0].rows.defined());
+}
+
+BOOST_AUTO_TEST_CASE(members_agree_on_parameters_that_some_of_them_use_later) {
+  LocalCluster cluster({"a", "b"}, {});
+  const Group group(Names{"a", "b"});
+  const LeafGradient none;
+  const LeafGradient dense{full({4, 1}, 4.0), {}};
+  const LeafGradient rows{{}, SparseTensor(from_values<std::int64_t>({2}, {1, 1}), full({1, 1}, 2.0), {4, 1})};
+  using Gradients = std::vector<LeafGradient>;
+  /// Performs rounds with these gradients of the parameters. Returns the outcome of the last one.
+  const auto run = [&](Node& node, const std::vector<Gradients>& each) {
+    nn::NamedVariables parameters;
+    for (std::size_t i = 0; i < each[0].size(); ++i) {
+      parameters.emplace_back("w" + std::to_string(i), Variable(zeros({4, 1}), RequiresGrad::yes));
+    }
+    Rounds rounds(node, gloo_collective(node, group), parameters, {}, {});
+    RoundOutcome outcome;
+    for (const Gradients& found : each) {
+      MemberGradients own(found);
+      own.end();
+      outcome = rounds.run(own, Presence::active);
+    }
+    return outcome;
+  };
+  const Gradients nothing{none, none, none, none, none};
+  for (const auto& [first, count] : {std::pair(Gradients{dense, none, none, none, none}, 1), std::pair(nothing, 2)}) {
+    std::vector<Gradients> of_a{first};
+    std::vector<Gradients> of_b{nothing};
+    for (int i = 0; i < count; ++i) {
+      of_a.push_back({dense, rows, rows, none, none});
+      of_b.push_back({none, rows, dense, rows, none});
+    }
+    auto other = std::async(std::launch::async, [&] { return run(cluster.node("b"), of_b); });
+    const RoundOutcome here = run(cluster.node("a"), of_a);
+    const RoundOutcome there = other.get();
+    for (const RoundOutcome& outcome : {here, there}) {
+      BOOST_TEST(same_bytes(outcome.gradients[0].dense, full({4, 1}, 2.0)));
+      BOOST_TEST_REQUIRE(outcome.gradients[1].rows.defined());
+      BOOST_TEST(same_bytes(outcome.gradients[1].rows.to_dense(), from_values<float>({0, 0, 2, 0}, {4, 1})));
+      BOOST_TEST(same_bytes(outcome.gradients[2].dense, from_values<float>({2, 2, 3, 2}, {4, 1})));  // (4 + 2) / 2
+      BOOST_TEST_REQUIRE(outcome.gradients[3].rows.defined());
+      BOOST_TEST(same_bytes(outcome.gradients[3].rows.to_dense(), from_values<float>({0, 0, 1, 0}, {4, 1})));
+      BOOST_TEST(!outcome.gradients[4].defined());
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_text_or_rows_that_a_member_cannot_have_are_refused_with_its_name) {
