@@ -99,9 +99,10 @@ class DataParallel {
   };
   [[nodiscard]] NoSync no_sync() const { return NoSync(replica_); }
 
-  /// For members that have unequal numbers of batches: takes part in the rounds of the others, without gradients, until
-  /// every member has called it. Then all members have the parameters and buffers of a member that was active to the
-  /// end. Throws RemoteError; std::logic_error while a pass runs.
+  /// For members that have unequal numbers of batches: takes part in the rounds of the others until every member has
+  /// called it. Then all members have the parameters and buffers of a member that was active to the end. The first of
+  /// these rounds that does not fail gets what no_sync has held here; without one it is dropped. Throws RemoteError;
+  /// std::logic_error while a pass runs.
   void join() const { replica_.join(); }
 
   [[nodiscard]] M& module() const { return *module_; }

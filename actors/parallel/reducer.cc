@@ -198,10 +198,18 @@ void Reducer::join() {
 }
 
 void Reducer::join_in_turn() {
+  std::vector<LeafGradient> held(leaves_.size());
+  {
+    const std::lock_guard lock(mutex_);
+    hold_last();
+    held.swap(held_);
+  }
   while (true) {
-    MemberGradients nothing{std::vector<LeafGradient>(leaves_.size())};
-    nothing.end();
-    if (rounds_->run(nothing, Presence::joined).active.empty()) break;
+    MemberGradients own(held);
+    own.end();
+    const RoundOutcome outcome = rounds_->run(own, Presence::joined);
+    if (outcome.active.empty()) break;
+    if (outcome.failed.empty()) held.assign(leaves_.size(), {});
   }
   rounds_->broadcast_all(rounds_->leader());
 }

@@ -31,7 +31,8 @@ class Reducer final : public GradientReducer, public std::enable_shared_from_thi
   void stop_holding();
 
   /// Takes part in rounds without a pass until all members do so; then gives all the parameters and buffers of the
-  /// lowest rank of the last round. Waits. Throws RemoteError; std::logic_error if a pass runs.
+  /// lowest rank of the last round. What is held goes into the first of these rounds that does not fail, and is dropped
+  /// if there is none. Waits. Throws RemoteError; std::logic_error if a pass runs.
   void join();
 
   // GradientReducer

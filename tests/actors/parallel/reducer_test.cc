@@ -108,6 +108,60 @@ BOOST_FIXTURE_TEST_CASE(a_pass_that_fails_here_at_last_leaves_nothing_for_the_ne
   BOOST_TEST(same_bytes(all.value().of(w), full({2}, 2.0)));  // of the driver's pass and of this one
 }
 
+BOOST_FIXTURE_TEST_CASE(what_is_held_when_all_members_have_joined_is_dropped, Member) {
+  reducer->hold();
+  for (const PassId& pass : {of_driver, own}) BOOST_TEST(finish(pass).get().ok());
+  reducer->stop_holding();
+  reducer->join();
+  const Result<Gradients> all = finish({"trainer", 0, 2}).get();
+  BOOST_TEST_REQUIRE(all.ok());
+  BOOST_TEST(same_bytes(all.value().of(w), ones({2})));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_held_when_a_member_joins_goes_into_the_first_round_that_does_not_fail) {
+  LocalCluster cluster({"a", "b"}, {});
+  const Group group(Names{"a", "b"});
+  /// Performs two epochs with passes of these factors. Returns the gradients of the last pass of each.
+  const auto train = [&](Node& node, const std::vector<std::vector<double>>& epochs) {
+    const Variable w(zeros({2}), RequiresGrad::yes);
+    auto rounds = std::make_unique<Rounds>(node, gloo_collective(node, group), nn::NamedVariables{{"w", w}},
+                                           nn::NamedVariables{}, DataParallelOptions{});
+    const auto reducer = std::make_shared<Reducer>(node, std::move(rounds));
+    const auto pass = [&](double factor) {
+      DistContext context(node);
+      reducer->attach(context);
+      backward(context, sum(w * factor));
+      return context.grad(w);
+    };
+    std::vector<Tensor> last;
+    for (const std::vector<double>& factors : epochs) {
+      last.emplace_back();
+      reducer->hold();
+      static_cast<void>(pass(factors[0]));
+      reducer->stop_holding();
+      for (std::size_t i = 1; i < factors.size(); ++i) {
+        HookHandle hook = w.register_hook([&](const Tensor& gradient) -> Tensor {
+          if (factors[i] < 0.0) throw std::runtime_error("the hook fails");
+          return gradient;
+        });
+        if (factors[i] < 0.0) {
+          static_cast<void>(error_of([&] { return pass(factors[i]); }));
+        } else {
+          last.back() = pass(factors[i]);
+        }
+        hook.remove();
+      }
+      reducer->join();
+    }
+    return last;
+  };
+  auto other = std::async(std::launch::async, [&] { return train(cluster.node("b"), {{100.0}, {0.0, 1.0}}); });
+  const std::vector<Tensor> here = train(cluster.node("a"), {{20.0, -1.0, 2.0}, {0.0, 1.0}});
+  BOOST_TEST(same_bytes(here[0], full({2}, 61.0)));  // (20 + 2 + 100) / 2
+  BOOST_TEST(same_bytes(here[1], ones({2})));
+  BOOST_TEST(same_bytes(other.get()[1], ones({2})));
+}
+
 BOOST_AUTO_TEST_CASE(a_pass_that_runs_out_of_time_before_the_slowest_member_comes_fails_on_every_member) {
   for (const bool has_plan : {false, true}) {
     LocalCluster cluster({"a", "b"}, {});
