@@ -4,6 +4,7 @@
 #include <bit>
 #include <chrono>
 #include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,14 @@ namespace {
 
 /// A first piece has sizes only; the bytes of the message follow.
 std::uint64_t granted_bytes(const Piece& piece) { return piece.part == Part::first ? 0 : piece.bytes; }
+
+/// Returns the bytes of the pieces that will not be sent. Both sides count them: what the receiver granted for a
+/// message that is taken back is no grant for others.
+std::uint64_t unsent_bytes(const Outgoing& message) {
+  std::uint64_t bytes = 0;
+  for (const Piece& piece : std::span(message.parcel.pieces).subspan(message.left)) bytes += granted_bytes(piece);
+  return bytes;
+}
 
 constexpr std::size_t kRiderBytesMax = 512;
 
@@ -107,6 +116,8 @@ OutLane::Step OutLane::send_one(TimePoint now, const Emit& emit) {
       packet.header.after = message.after;
     }
     ++message.left;
+  } else {
+    bytes_sent_ += unsent_bytes(message);
   }
   packet.ends = piece == nullptr || message.left_whole();
   Step step{.sent = true, .ended = packet.ends ? packet.message : nullptr};

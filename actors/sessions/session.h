@@ -235,6 +235,8 @@ class Session {
   [[nodiscard]] Result<Unit> take_first(std::size_t lane, InLane::Packet& packet, Received& out);
   [[nodiscard]] Result<Unit> take_bytes(std::size_t lane, InLane::Packet& packet, Received& out);
   void throw_away(std::size_t lane, Received& out);
+  [[nodiscard]] std::uint64_t missing(std::size_t lane) const;
+  void take_dropped(TimePoint now, std::size_t lane);
   void discard(std::size_t lane);
   void deliver_riders(const SessionHeader& header, Frames& frames, Received& out);
   void complete(std::size_t lane, Frames frames, Received& out);

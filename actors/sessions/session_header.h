@@ -46,7 +46,7 @@ inline constexpr std::size_t kSessionLanes = 5;
 /// granted, 88 nested calls granted, 96 remaining, 104 after, 112 hash, 120 XXH3-64 of bytes 0 to 119.
 struct SessionHeader {
   static constexpr std::size_t kBytes = 128;
-  static constexpr std::uint8_t kVersion = 3;
+  static constexpr std::uint8_t kVersion = 4;
 
   SessionKind kind = SessionKind::data;
   SessionLane lane = SessionLane::express;

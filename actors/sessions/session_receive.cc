@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kExpress = 0;
 constexpr std::size_t kGoodbyeBytes = kSessionLanes * sizeof(std::uint64_t);  // the last number of each lane
+constexpr std::uint64_t kBytesEverMax = std::uint64_t{1} << 62;
 constexpr std::size_t kReused = 64;  // elements; the larger memory of a burst is not kept
 
 std::string text(const Incarnation& incarnation) {
@@ -167,7 +168,7 @@ Result<Unit> Session::take(TimePoint now, std::size_t lane, InLane::Packet packe
     case Part::first: return take_first(lane, packet, out);
     case Part::middle:
     case Part::last: return take_bytes(lane, packet, out);
-    case Part::dropped: discard(lane); return Unit{};
+    case Part::dropped: take_dropped(now, lane); return Unit{};
   }
   return Unit{};
 }
@@ -201,6 +202,8 @@ Result<Unit> Session::take_first(std::size_t lane, InLane::Packet& packet, Recei
   if (lane == kExpress) return violation("a message in pieces among the small ones");
   Result<Assembly> assembly = Assembly::begin(packet.frames, options_.assembly);
   if (!assembly) return assembly.error();
+  // Bytes that are taken back count without being sent, so that a peer could make the count overflow.
+  if (in_[lane].received + assembly.value().bytes() > kBytesEverMax) return violation("more bytes than a lane counts");
   in_[lane].assembly = std::move(assembly).value();
   extend(lane, out);
   return Unit{};
@@ -210,7 +213,7 @@ Result<Unit> Session::take_first(std::size_t lane, InLane::Packet& packet, Recei
 void Session::extend(std::size_t lane, Received& out) {
   Incoming& in = in_[lane];
   if (!in.assembly || in.thrown_away || in.assembly->bytes() <= options_.grants.bytes[lane]) return;
-  const std::uint64_t end = in.received - in.message.bytes + in.assembly->bytes();
+  const std::uint64_t end = in.received + missing(lane);
   if (in.extended >= end || used_up(lane) + in.message.bytes != in.received) return;
   if (!in.assembly->reserve()) throw_away(lane, out);
   in.extended = end;
@@ -221,6 +224,8 @@ Result<Unit> Session::take_bytes(std::size_t lane, InLane::Packet& packet, Recei
   const std::size_t bytes = size_of(packet.frames);
   if (in.received + bytes > bytes_grant(lane))
     return violation(fmt::format("more than the {} bytes granted", bytes_grant(lane)));
+  if (bytes > missing(lane))
+    return violation(fmt::format("{} bytes for a message of which {} are missing", bytes, missing(lane)));
   in.received += bytes;
   in.message.bytes += bytes;
   if (!in.thrown_away) {
@@ -230,11 +235,11 @@ Result<Unit> Session::take_bytes(std::size_t lane, InLane::Packet& packet, Recei
     }
   }
   if (packet.header.part != Part::last) return Unit{};
+  if (missing(lane) > 0) return violation("the last piece of a message that is not complete");
   if (in.thrown_away) {
     discard(lane);
     return Unit{};
   }
-  if (!in.assembly->complete()) return violation("the last piece of a message that is not complete");
   Frames frames = in.assembly->take();
   in.assembly.reset();
   complete(lane, std::move(frames), out);
@@ -246,6 +251,20 @@ void Session::throw_away(std::size_t lane, Received& out) {
   Incoming& in = in_[lane];
   out.no_memory_for.push_back(in.assembly->header());
   in.thrown_away = true;
+}
+
+/// Returns how many bytes of the message being received have not come.
+std::uint64_t Session::missing(std::size_t lane) const { return in_[lane].assembly->bytes() - in_[lane].message.bytes; }
+
+/// The sender of the message being received took it back. Both sides count its missing bytes, too: they were granted,
+/// and would otherwise be a grant for later messages while nothing has begun.
+void Session::take_dropped(TimePoint now, std::size_t lane) {
+  Incoming& in = in_[lane];
+  const std::uint64_t unsent = missing(lane);
+  in.received += unsent;
+  in.message.bytes += unsent;
+  discard(lane);
+  in.lane.acknowledge_by(now);  // it waits for their being granted again
 }
 
 /// The message being received is void.
@@ -339,7 +358,7 @@ bool Session::waits_for_word(std::size_t lane) const {
   }
   const Incoming& in = in_[lane];
   if (!in.assembly) return false;
-  const std::uint64_t end = in.received - in.message.bytes + in.assembly->bytes();
+  const std::uint64_t end = in.received + missing(lane);
   return in.told < end && bytes_grant(lane) > in.told;
 }
 

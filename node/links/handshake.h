@@ -30,8 +30,8 @@
 namespace troupe {
 
 /// The protocol versions that this build supports.
-inline constexpr std::uint16_t kProtocolVersionMin = 12;
-inline constexpr std::uint16_t kProtocolVersionMax = 12;
+inline constexpr std::uint16_t kProtocolVersionMin = 13;
+inline constexpr std::uint16_t kProtocolVersionMax = 13;
 
 /// A node's description of itself.
 struct HandshakeIdentity {

@@ -343,6 +343,30 @@ BOOST_AUTO_TEST_CASE(call_taken_back_half_way_stops_and_frees_what_had_come) {
   BOOST_TEST((talk.arrived == Names{"next", "third"}));
 }
 
+BOOST_AUTO_TEST_CASE(call_that_is_taken_back_leaves_no_grant_to_others, *label("fault-F46")) {
+  SessionOptions options = tight();
+  options.grants.calls = options.first_grants.calls = 100;
+  Talk talk(options);
+  talk.send("huge", 5000, call(1));
+  for (int pieces = 0; pieces < 3; ++pieces) {  // the first frame, and 100 of its bytes
+    talk.arrive_at_bob(std::move(talk.to_bob.front()));
+    talk.to_bob.pop_front();
+  }
+  Talk::put(talk.alice.take_back(talk.now, RequestId{1}).on_link, talk.to_bob);
+  for (std::uint64_t i = 2; i <= 21; ++i) talk.send(std::to_string(i), 290, call(i));
+  talk.pass(10s);
+  BOOST_TEST((talk.arrived == Names{"2"}));  // the third does not fit into 300
+  for (std::uint64_t i = 2; i <= 20; ++i) {
+    talk.begin(std::to_string(i));
+    talk.exchange();
+    BOOST_TEST(talk.arrived.size() == i);
+  }
+  talk.begin("21");
+  talk.send("as huge", 5000, call(22));
+  talk.exchange();
+  BOOST_TEST(talk.arrived.back() == "as huge");
+}
+
 BOOST_AUTO_TEST_CASE(what_remains_of_the_deadline_is_written_when_a_message_leaves) {
   Talk talk;
   talk.send("1", 10, call(1));

@@ -1,10 +1,15 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "actors/sessions/session.h"
 #include "tests/support/counting_new.h"
@@ -15,6 +20,7 @@ namespace {
 BOOST_AUTO_TEST_SUITE(session_receive)
 
 using namespace std::chrono_literals;
+using boost::unit_test::label;
 
 constexpr Incarnation kHere{.high = 0xA, .low = 1};
 constexpr Incarnation kThere{.high = 0xB, .low = 2};
@@ -60,6 +66,64 @@ BOOST_AUTO_TEST_CASE(calls_that_are_taken_back_are_freed_while_the_peer_grants_n
   }
   BOOST_TEST(memory.bytes() < 100'000U);
   BOOST_TEST(here.take_back(kNow, RequestId{2}).in_time);
+}
+
+/// A peer that claims a message which no machine has memory for, and sends whatever packets it likes.
+struct Liar {
+  static constexpr std::uint64_t kClaim = std::uint64_t{1} << 61;
+
+  /// Returns the error; "": none.
+  std::string send(Part part, const Frames& frames) {
+    header.part = part;
+    header.charge = part == Part::first || part == Part::whole ? Charge::call : Charge::none;
+    ++header.number;
+    Frames packet{encode(header)};
+    packet.insert(packet.end(), frames.begin(), frames.end());
+    const auto received = victim.receive(kNow, std::move(packet));
+    if (!received) return received.error().message;
+    delivered += received.value().delivered.size();
+    return {};
+  }
+  std::string claim() {
+    std::string sizes(2 * sizeof kClaim, '\0');
+    sizes[0] = 1;
+    std::memcpy(sizes.data() + sizeof kClaim, &kClaim, sizeof kClaim);
+    return send(Part::first, {message_of(sizes)[0], message_of("h")[0]});
+  }
+
+  Session victim{kThere,
+                 kHere,
+                 {.assembly = {.bytes_max = kClaim},
+                  .grants = {.bytes = {0, 300, 300, 300, 300}},
+                  .first_grants = {.bytes = {0, 100, 100, 100, 100}}}};
+  SessionHeader header{.lane = SessionLane::calls, .from = kHere, .to = kThere};
+  std::size_t delivered = 0;
+};
+
+BOOST_AUTO_TEST_CASE(claim_without_memory_that_is_taken_back_leaves_no_grant_to_others,
+                     *label("attack") * label("fault-F14")) {
+  Liar liar;
+  BOOST_TEST(liar.claim() == "");
+  BOOST_TEST(liar.send(Part::dropped, {}) == "");
+  std::string refused;
+  for (int i = 0; i < 20 && refused.empty(); ++i) refused = liar.send(Part::whole, message_of(std::string(290, 'x')));
+  BOOST_TEST(liar.delivered == 2U);  // one that is not cut may exceed the grant, once
+  BOOST_TEST(refused == fmt::format("more than the {} bytes granted", Liar::kClaim + 300));
+}
+
+BOOST_AUTO_TEST_CASE(claim_without_memory_is_kept_to_the_byte, *label("attack") * label("fault-F14")) {
+  Liar early;
+  BOOST_TEST(early.claim() == "");
+  BOOST_TEST(early.send(Part::last, message_of("x")) == "the last piece of a message that is not complete");
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_are_claimed_and_taken_back_do_not_make_the_count_overflow, *label("attack")) {
+  Liar liar;
+  for (int i = 0; i < 2; ++i) {
+    BOOST_TEST(liar.claim() == "");
+    BOOST_TEST(liar.send(Part::dropped, {}) == "");
+  }
+  BOOST_TEST(liar.claim() == "more bytes than a lane counts");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

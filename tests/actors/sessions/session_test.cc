@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(header_has_the_documented_bytes) {
                                 .riders = 0x49,
                                 .hash = 0x48});
   const std::vector<unsigned char> expected{
-      'T',  'R',  'P',  'S',  3,    1,    4,    2,                                                     //
+      'T',  'R',  'P',  'S',  4,    1,    4,    2,                                                     //
       0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,  //
       0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21, 0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31,  //
       0x41, 0,    0,    0,    0,    0,    0,    0,    3,    2,    0x49, 0,    0,    0,    0,    0,     //
