@@ -35,7 +35,9 @@ std::uint64_t remaining_us(const std::optional<TimePoint>& due, TimePoint now) {
 }  // namespace
 
 void OutLane::skip_taken_back() {
-  while (!queue_.empty() && queue_.front()->taken_back && queue_.front()->left == 0) queue_.pop_front();
+  for (; !queue_.empty() && queue_.front()->taken_back && queue_.front()->left == 0; queue_.pop_front()) {
+    queue_.front()->place = last_sent();
+  }
 }
 
 bool OutLane::waits_for_grant() const {
@@ -121,6 +123,7 @@ OutLane::Step OutLane::send_one(TimePoint now, const Emit& emit) {
   }
   packet.ends = piece == nullptr || message.left_whole();
   Step step{.sent = true, .ended = packet.ends ? packet.message : nullptr};
+  message.place = packet.header.number;
   if (packet.ends) queue_.pop_front();
   packet.interval = options_.resend_first;
   in_flight_bytes_ += packet.bytes;

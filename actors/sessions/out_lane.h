@@ -40,10 +40,14 @@ struct Outgoing {
   std::optional<TimePoint> due;  ///< its sender's deadline
   std::string order_key;         ///< "": needs no order
   std::uint64_t after = 0;       ///< see SessionHeader
-  bool keeps_order = false;      ///< `after` must be set when its sending starts
-  bool admitted = false;         ///< of a call: counted against the peer's grant
-  std::size_t left = 0;          ///< number of pieces put on the link
-  bool taken_back = false;       ///< true: unsent pieces are not sent
+  /// A large message of its key waits until the `place` of this small one is known. Null: it follows none, or `after`
+  /// is set.
+  std::shared_ptr<const Outgoing> follows;
+  /// The number of its last packet; if it was taken back before any left, of the packet that left before its turn.
+  std::optional<std::uint64_t> place;
+  bool admitted = false;    ///< of a call: counted against the peer's grant
+  std::size_t left = 0;     ///< number of pieces put on the link
+  bool taken_back = false;  ///< true: unsent pieces are not sent
 
   [[nodiscard]] bool left_whole() const { return left == parcel.pieces.size(); }
 };

@@ -161,10 +161,11 @@ void Session::enqueue(SharedOutgoing message) {
   if (!message->order_key.empty()) {
     Key& key = keys_[message->order_key];
     if (key.bulk > 0) lane = key.lane;
-    message->keeps_order = lane != SessionLane::express && key.express > 0;
     if (lane == SessionLane::express) {
       ++key.express;
+      key.last_express = message;
     } else {
+      message->follows = key.last_express;
       ++key.bulk;
       key.lane = lane;
     }
@@ -178,9 +179,10 @@ void Session::fill(TimePoint now, Packets& packets) {
   const auto send_one = [&](std::size_t lane) {
     if (out_[lane].is_queue_empty()) return false;
     Outgoing* next = out_[lane].front();
-    if (next != nullptr && next->keeps_order && next->left == 0) {
-      if (out_[kExpress].front() != nullptr) return false;  // its predecessor was not sent yet
-      next->after = out_[kExpress].last_sent();
+    if (next != nullptr && next->follows != nullptr) {
+      if (!next->follows->place) return false;  // its predecessor was not sent yet
+      next->after = *next->follows->place;
+      next->follows.reset();
     }
     const OutLane::Step step = out_[lane].send_one(now, emit);
     if (step.ended) ended(step.ended);

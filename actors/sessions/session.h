@@ -200,6 +200,7 @@ class Session {
     std::size_t bulk = 0;
     SessionLane lane = SessionLane::calls;  ///< of its large messages
     std::size_t express = 0;
+    SharedOutgoing last_express;  ///< of its small messages, the one that was accepted last; null: none
   };
   struct CallSide {
     std::deque<SharedOutgoing> waiting;

@@ -2,11 +2,14 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -236,6 +239,51 @@ BOOST_AUTO_TEST_CASE(small_message_does_not_overtake_a_large_one_of_its_key_that
   BOOST_TEST((header_of(small[0]).lane == SessionLane::express));  // the large one is acknowledged
   BOOST_TEST(names_in(pair.bob, 0ms, small[0]).empty());
   BOOST_TEST(names_in(pair.bob, 0ms, lost[0]) == (Names{"first", "second", "third"}));
+}
+
+/// Words, and what is sent with the key "k", over a window of one packet per lane.
+struct Narrow {
+  Narrow() {
+    for (int i = 0; i < 3; ++i) put(send(pair.alice, 0ms, "word"));
+  }
+  void put(std::vector<Frames> packets) { std::ranges::move(packets, std::back_inserter(under_way)); }
+  void call(std::uint64_t number, std::string_view name, std::size_t bytes) {
+    const Posting posting{.of = Posting::Class::call, .request = RequestId{number}, .order_key = "k"};
+    put(frames_of(pair.alice.send(at(0ms), pack({frame(name), frame(std::string(bytes, 'x'))}), posting).value()));
+  }
+  /// Sends another word, and delivers what is under way: two words wait at all times.
+  void turn() {
+    put(send(pair.alice, 0ms, "word"));
+    for (const Frames& packet : std::exchange(under_way, {})) {
+      const Session::Received got = receive(pair.bob, 0ms, packet);
+      for (const Session::Delivered& message : got.delivered) {
+        if (text(message.frames[0]) != "word") arrived.push_back(text(message.frames[0]));
+      }
+      for (const Session::Packet& ack : got.on_link) put(frames_of(receive(pair.alice, 0ms, ack.frames).on_link));
+    }
+  }
+
+  Pair pair{{.in = {.ack_messages = 1}, .out = {.window_messages = 1}}};
+  std::vector<Frames> under_way;
+  Names arrived;
+};
+
+BOOST_AUTO_TEST_CASE(large_message_waits_for_the_small_one_of_its_key_and_for_none_behind_it) {
+  Narrow narrow;
+  narrow.call(1, "small", 10);
+  narrow.call(2, "large", 100'000);
+  for (int i = 0; i < 20; ++i) narrow.turn();
+  BOOST_TEST(narrow.arrived == (Names{"small", "large"}));
+}
+
+BOOST_AUTO_TEST_CASE(large_message_keeps_its_place_when_the_one_before_it_is_taken_back) {
+  Narrow narrow;
+  narrow.call(1, "small", 10);
+  narrow.call(2, "taken back", 10);
+  narrow.call(3, "large", 100'000);
+  BOOST_TEST(narrow.pair.alice.take_back(at(0ms), RequestId{2}).in_time);
+  for (int i = 0; i < 20; ++i) narrow.turn();
+  BOOST_TEST(narrow.arrived == (Names{"small", "large"}));
 }
 
 BOOST_AUTO_TEST_CASE(only_the_missing_message_is_sent_again) {
