@@ -115,6 +115,7 @@ class Builder {
     config_.port_origin = origins_.at("cluster.port");
     config_.seed = std::get<std::string>(values.at("cluster.seed"));
     config_.address_origin = origins_.at("cluster.address");
+    config_.advertise_origin = origins_.at("cluster.advertise");
     config_.network_origin = origins_.at("cluster.network");
     config_.result = std::get<std::string>(values.at("cluster.result"));
     config_.copy = std::get<bool>(values.at("cluster.copy"));

@@ -39,8 +39,8 @@ std::vector<std::string> problems_over_hosts(const ClusterConfig& config) {
                     config.network_origin.text()));
   }
   if (!config.node.advertise.empty()) {
-    problems.push_back(fmt::format("{}: cluster.advertise: it is for one node, and this step has several hosts",
-                                   config.address_origin.text()));
+    problems.push_back(fmt::format("{}: cluster.advertise = \"{}\" is for one node, and this step has several hosts",
+                                   config.advertise_origin.text(), config.node.advertise));
   }
   return problems;
 }

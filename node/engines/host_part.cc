@@ -54,7 +54,7 @@ class HostPartPlanner {
       throw ConfigError(
           {fmt::format("{} places no node on host {}", config_.hosts[own_].name_origin.text(), options_.host)});
     }
-    if (auto problem = address_of_all_hosts(config_)) throw ConfigError({*std::move(problem)});
+    if (auto problems = addresses_of_all_hosts(config_); !problems.empty()) throw ConfigError(std::move(problems));
     check_key_file_config(config_, fmt::format("host.{}.address", config_.hosts[places_.front()].name));
     const int threads = math_threads_of(config_.node.math_threads, here_.cores, count);
     inherited_ = inherited_variables(here_.variables, threads);

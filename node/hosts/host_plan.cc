@@ -44,7 +44,7 @@ class HostPlanner {
   };
 
   void check_network() {
-    if (auto problem = address_of_all_hosts(config_)) problems_.push_back(*std::move(problem));
+    problems_ = addresses_of_all_hosts(config_);
     if (config_.transport == Transport::ipc && config_.node.network == "keys") {
       problems_.push_back(fmt::format("{}: cluster.network: \"keys\" encrypts tcp; set transport = \"tcp\"",
                                       config_.network_origin.text()));

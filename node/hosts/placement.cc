@@ -86,11 +86,20 @@ class Placer {
 
 std::vector<std::size_t> place_nodes(const ClusterConfig& config) { return Placer(config).place(); }
 
-std::optional<std::string> address_of_all_hosts(const ClusterConfig& config) {
-  if (config.node.address.empty() && config.node.advertise.empty()) return std::nullopt;
-  return fmt::format(
-      "{}: cluster.address and cluster.advertise are for one machine; with [[host]], each has host.address",
-      config.address_origin.text());
+std::vector<std::string> addresses_of_all_hosts(const ClusterConfig& config) {
+  std::vector<std::string> problems;
+  if (!config.node.address.empty()) {
+    problems.push_back(
+        fmt::format("{}: cluster.address = \"{}\" is for one machine; with [[host]], each has host.address",
+                    config.address_origin.text(), config.node.address));
+  }
+  if (!config.node.advertise.empty()) {
+    problems.push_back(fmt::format(
+        "{}: cluster.advertise = \"{}\" is for one node, and `troupe up` would give it to all; set it for a node that "
+        "is started by itself (`troupe node --keys`)",
+        config.advertise_origin.text(), config.node.advertise));
+  }
+  return problems;
 }
 
 void add_host_variables(Variables& variables, const HostConfig& host, const RoleConfig& role, std::size_t index) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +14,8 @@ namespace troupe::detail {
 /// not enough slots. REQUIRES: `config.hosts` is not empty and has all hosts that the roles name.
 [[nodiscard]] std::vector<std::size_t> place_nodes(const ClusterConfig& config);
 
-/// Returns what is wrong if the file gives all hosts one address; nullopt if it does not.
-[[nodiscard]] std::optional<std::string> address_of_all_hosts(const ClusterConfig& config);
+/// Returns what is wrong if all hosts are given one address, to listen at or to tell others; empty if they are not.
+[[nodiscard]] std::vector<std::string> addresses_of_all_hosts(const ClusterConfig& config);
 
 /// Adds what a program of `role` finds in its environment because it is the node number `index` of `host`: a GPU, and
 /// the variables of both.

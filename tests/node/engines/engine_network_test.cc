@@ -87,14 +87,14 @@ BOOST_AUTO_TEST_CASE(on_several_hosts_what_is_for_one_is_refused) {
   ClusterConfig config = config_of_step();
   config.transport_origin = {Origin::Layer::file, "c.toml:3"};
   config.network_origin = {Origin::Layer::file, "c.toml:4"};
-  config.address_origin = {Origin::Layer::file, "c.toml:5"};
+  config.advertise_origin = {Origin::Layer::file, "c.toml:5"};
   config.node.network = "loopback";
   config.node.advertise = "10.0.0.9";
   const std::vector<std::string> expected{
       "c.toml:3: cluster.transport: nodes on several hosts reach each other by \"tcp\" only",
       "c.toml:4: cluster.network: \"loopback\" is one machine, and this step has several: leave network out, and nodes "
       "encrypt with keys of this run",
-      "c.toml:5: cluster.advertise: it is for one node, and this step has several hosts"};
+      "c.toml:5: cluster.advertise = \"10.0.0.9\" is for one node, and this step has several hosts"};
   BOOST_TEST(problems_of(config, true) == expected, boost::test_tools::per_element());
 }
 

@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(what_is_missing_or_contradicts_itself_is_named) {
              "DIR/c.toml: host.alpha.address is missing: the host of ps, as all others reach it");
   const Part shared("port = 29600\naddress = \"192.0.2.9\"\n");
   BOOST_TEST(shared.refusal("beta").ends_with(
-      "cluster.address and cluster.advertise are for one machine; with [[host]], each has host.address"));
+      "cluster.address = \"192.0.2.9\" is for one machine; with [[host]], each has host.address"));
   const Part unknown("port = 29600\n", kHosts, "trainer-of-no-file");
   const std::string refusal = unknown.refusal("beta");
   BOOST_TEST(refusal.find("no program \"trainer-of-no-file\"") != std::string::npos);

@@ -3,8 +3,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <fstream>
 #include <string>
 #include <vector>
+
+#include "tests/support/temporary_directory.h"
 
 using namespace troupe;
 using namespace troupe::detail;
@@ -74,6 +77,30 @@ BOOST_AUTO_TEST_CASE(too_few_slots_are_refused_with_what_is_used) {
                           });
   }
   BOOST_CHECK_THROW((void)placed({host("a", 1), host("b", 2)}, {role("t", 4, RolePlacement::per_host)}), ConfigError);
+}
+
+BOOST_AUTO_TEST_CASE(an_address_that_all_hosts_would_share_is_refused_with_what_has_set_it) {
+  const testing::TemporaryDirectory directory;
+  const std::string file = directory.path() / "c.toml";
+  std::ofstream(file) << R"([cluster]
+address = "192.0.2.9"
+[[host]]
+name = "a"
+[[host]]
+name = "b"
+[[role]]
+name = "ps"
+command = ["./ps"]
+)";
+  const std::string of_one_machine =
+      file + ":2: cluster.address = \"192.0.2.9\" is for one machine; with [[host]], each has host.address";
+  BOOST_TEST(addresses_of_all_hosts(load_config(file, {}, {})) == std::vector<std::string>{of_one_machine});
+  const Variables variables{{"TROUPE__CLUSTER__ADVERTISE", "r:1"}, {"TROUPE__CLUSTER__ADDRESS", ""}};
+  const std::vector<std::string> problems = addresses_of_all_hosts(load_config(file, variables, {}));
+  BOOST_TEST_REQUIRE(problems.size() == 1U);
+  BOOST_TEST(
+      problems.front().starts_with("environment TROUPE__CLUSTER__ADVERTISE: cluster.advertise = \"r:1\" is for "
+                                   "one node, and `troupe up` would give it to all"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
