@@ -125,7 +125,7 @@ CLI::Validator any_count() {
 }
 
 void add_overrides(CLI::App& command, Arguments& arguments) {
-  command.add_option("--set", arguments.overrides, "override a key, e.g. cluster.port=29500; may be repeated")
+  command.add_option("--set", arguments.overrides, "override a key, e.g. node.log_level=debug; may be repeated")
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->take_all();

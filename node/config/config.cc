@@ -116,6 +116,8 @@ class Builder {
     config_.seed = std::get<std::string>(values.at("cluster.seed"));
     config_.address_origin = origins_.at("cluster.address");
     config_.advertise_origin = origins_.at("cluster.advertise");
+    config_.ports_origin = origins_.at("cluster.ports");
+    config_.stream_ports_origin = origins_.at("cluster.stream_ports");
     config_.network_origin = origins_.at("cluster.network");
     config_.result = std::get<std::string>(values.at("cluster.result"));
     config_.copy = std::get<bool>(values.at("cluster.copy"));

@@ -80,12 +80,14 @@ struct ClusterConfig {
   Origin transport_origin;
   int port = 0;  ///< of the seed, tcp only; 0 = any free one
   Origin port_origin;
-  std::string seed;         ///< host of the first node; empty: found by `troupe up` or the engine
-  Origin address_origin;    ///< of node.address
-  Origin advertise_origin;  ///< of node.advertise
-  bool copy = false;        ///< programs that a host lacks are copied there
-  Origin network_origin;    ///< of node.network
-  std::string result;       ///< node whose last line is the run's result; empty = none
+  std::string seed;            ///< host of the first node; empty: found by `troupe up` or the engine
+  Origin address_origin;       ///< of node.address
+  Origin advertise_origin;     ///< of node.advertise
+  Origin ports_origin;         ///< of node.ports
+  Origin stream_ports_origin;  ///< of node.stream_ports
+  bool copy = false;           ///< programs that a host lacks are copied there
+  Origin network_origin;       ///< of node.network
+  std::string result;          ///< node whose last line is the run's result; empty = none
   NodeSettings node;
   std::vector<RoleConfig> roles;  ///< in the order of the file, which is the order of ranks
   std::vector<HostConfig> hosts;  ///< in the order of the file; none: all processes run here

@@ -64,7 +64,7 @@ constexpr std::array kClusterSpecs = {
                 "LOW-HIGH: tcp ports for large messages; default: any free one, or none if cluster.ports is set"},
     SettingSpec{"cluster", "advertise", text, "", "HOST or HOST:PORT that others are told instead of cluster.address"},
     SettingSpec{"cluster", "join_timeout", duration, "30s", "until all nodes must know each other"},
-    SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "for a node to end once it was asked to"},
+    SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "for a node to end once `troupe up` has asked it to"},
     SettingSpec{"cluster", "heartbeat", duration, "100ms", "between two heartbeats, at least", 10, 10'000},
     SettingSpec{"cluster", "suspicion", duration, "200ms", "silence beyond a heartbeat, then unreachable", 10, 60'000},
     SettingSpec{"cluster", "lease", duration, "10s", "silence after which a node is considered dead", 1'000,

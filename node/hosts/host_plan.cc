@@ -9,6 +9,7 @@
 
 #include "node/hosts/host_programs.h"
 #include "node/hosts/placement.h"
+#include "node/launch/local_addresses.h"
 #include "node/launch/program_path.h"
 
 namespace troupe::detail {
@@ -45,9 +46,12 @@ class HostPlanner {
 
   void check_network() {
     problems_ = addresses_of_all_hosts(config_);
-    if (config_.transport == Transport::ipc && config_.node.network == "keys") {
-      problems_.push_back(fmt::format("{}: cluster.network: \"keys\" encrypts tcp; set transport = \"tcp\"",
-                                      config_.network_origin.text()));
+    if (config_.transport == Transport::ipc) {
+      if (config_.node.network == "keys") {
+        problems_.push_back(fmt::format("{}: cluster.network: \"keys\" encrypts tcp; set transport = \"tcp\"",
+                                        config_.network_origin.text()));
+      }
+      refuse_ports(config_, problems_);
     }
     const auto by_ssh = std::find_if(config_.hosts.begin(), config_.hosts.end(),
                                      [](const auto& host) { return !host.reached_as.empty(); });

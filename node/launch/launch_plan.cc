@@ -106,6 +106,7 @@ class Planner {
   void plan_addresses() {
     network_ = network_here(config_, problems_);
     if (config_.transport == Transport::ipc) {
+      refuse_ports(config_, problems_);
       seed_ = ipc_address(plan_.cluster_id, names_.front());
     } else if (problems_.empty()) {
       SeedPlace place = reserve_seed(config_, network_.listen, problems_);

@@ -12,6 +12,8 @@
 namespace troupe::detail {
 namespace {
 
+constexpr std::string_view kTcpOnly = "nodes listen over TCP with transport = \"tcp\" only";
+
 std::string address_problem(const ClusterConfig& config, std::string_view why) {
   return fmt::format("{}: cluster.address: {}", config.address_origin.text(), why);
 }
@@ -30,7 +32,7 @@ NetworkHere network_here(const ClusterConfig& config, std::vector<std::string>& 
           config.network_origin.text()));
     }
     if (!host.empty()) {
-      problems.push_back(address_problem(config, "nodes listen over TCP with transport = \"tcp\" only"));
+      problems.push_back(address_problem(config, kTcpOnly));
     }
     return here;
   }
@@ -46,6 +48,15 @@ NetworkHere network_here(const ClusterConfig& config, std::vector<std::string>& 
         address_problem(config, fmt::format("{} can be reached from other machines: {}", host, kTrustHint)));
   }
   return here;
+}
+
+void refuse_ports(const ClusterConfig& config, std::vector<std::string>& problems) {
+  const auto refuse = [&problems](std::string_view key, const Origin& origin) {
+    problems.push_back(fmt::format("{}: {}: {}", origin.text(), key, kTcpOnly));
+  };
+  if (config.port != 0) refuse("cluster.port", config.port_origin);
+  if (!config.node.ports.empty()) refuse("cluster.ports", config.ports_origin);
+  if (!config.node.stream_ports.empty()) refuse("cluster.stream_ports", config.stream_ports_origin);
 }
 
 SeedPlace reserve_seed(const ClusterConfig& config, const std::string& listen, std::vector<std::string>& problems) {

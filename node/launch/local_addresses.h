@@ -19,6 +19,9 @@ struct NetworkHere {
 /// as the system's resolver does.
 [[nodiscard]] NetworkHere network_here(const ClusterConfig& config, std::vector<std::string>& problems);
 
+/// Adds to `problems` the ports that `config` names. REQUIRES: none of its nodes listens over TCP.
+void refuse_ports(const ClusterConfig& config, std::vector<std::string>& problems);
+
 struct SeedPlace {
   std::string bind;            ///< where the seed listens
   std::string reached;         ///< where others reach it

@@ -98,6 +98,13 @@ BOOST_AUTO_TEST_CASE(on_several_hosts_what_is_for_one_is_refused) {
   BOOST_TEST(problems_of(config, true) == expected, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(ports_may_be_named_for_steps_of_several_hosts_that_run_on_one) {
+  ClusterConfig config = config_of_step();
+  config.port = 29500;
+  config.node.ports = "29500-29599";
+  BOOST_TEST(problems_of(config, false).empty());
+}
+
 BOOST_AUTO_TEST_CASE(hosts_of_the_file_are_refused) {
   ClusterConfig config = config_of_step();
   HostConfig host;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -118,6 +119,33 @@ BOOST_AUTO_TEST_CASE(nodes_listen_at_the_address_that_the_file_says) {
 
   config.transport = Transport::ipc;
   BOOST_CHECK_THROW(plan_launch(config, {.variables = {}, .cores = 1}), ConfigError);
+}
+
+BOOST_AUTO_TEST_CASE(ports_are_refused_where_nodes_do_not_listen_over_tcp) {
+  ClusterConfig config = two_nodes();
+  config.transport = Transport::ipc;
+  (void)plan_launch(config, {.variables = {}, .cores = 1});
+  config.port = 29500;
+  config.port_origin = {Origin::Layer::command_line, ""};
+  config.node.ports = "29500-29599";
+  config.ports_origin = {Origin::Layer::file, "c.toml:4"};
+  config.node.stream_ports = "29600-29699";
+  config.stream_ports_origin = {Origin::Layer::file, "c.toml:5"};
+  const std::vector<std::string> wanted{
+      "command line: cluster.port: nodes listen over TCP with transport = \"tcp\" only",
+      "c.toml:4: cluster.ports: nodes listen over TCP with transport = \"tcp\" only",
+      "c.toml:5: cluster.stream_ports: nodes listen over TCP with transport = \"tcp\" only"};
+  const auto are_refused = [&wanted](const ConfigError& error) {
+    BOOST_TEST(error.lines() == wanted, boost::test_tools::per_element());
+    return true;
+  };
+  BOOST_CHECK_EXCEPTION(plan_launch(config, {.variables = {}, .cores = 1}), ConfigError, are_refused);
+
+  HostConfig host;
+  host.name = "a";
+  host.agent = {"/proc/self/exe", "agent"};
+  config.hosts = {host};
+  BOOST_CHECK_EXCEPTION(plan_launch(config, {.variables = {}, .cores = 1}), ConfigError, are_refused);
 }
 
 BOOST_AUTO_TEST_CASE(each_node_gets_a_key_of_its_own_where_the_file_says_so) {
