@@ -152,6 +152,12 @@ class CallTable {
     return out;
   }
 
+  /// Removes and returns the oldest call; nullopt if there is none. Allocates nothing.
+  [[nodiscard]] std::optional<Call> take_oldest() {
+    if (calls_.empty()) return std::nullopt;
+    return remove(calls_.begin());
+  }
+
   /// Returns the oldest `count_max` pending calls, the oldest first, for reports.
   [[nodiscard]] std::vector<PendingCall> oldest(std::size_t count_max) const {
     std::vector<PendingCall> out;

@@ -50,6 +50,16 @@ BOOST_AUTO_TEST_CASE(an_answer_takes_its_call_once) {
   BOOST_TEST(table.empty());
 }
 
+BOOST_AUTO_TEST_CASE(calls_can_be_taken_one_by_one_in_the_order_they_were_made) {
+  Table table;
+  static_cast<void>(add(table, kServer, kStart + 2s, 1));
+  static_cast<void>(add(table, kOther, kStart + 1s, 2));
+  BOOST_TEST(*table.take_oldest().value().entry == 1);
+  BOOST_TEST(*table.take_oldest().value().entry == 2);
+  BOOST_TEST(!table.take_oldest().has_value());
+  BOOST_TEST(!table.next_deadline().has_value());
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_of_another_node_or_of_another_life_is_nobodys) {
   Table table;
   const RequestId request = add(table, kServer, std::nullopt, 7);
