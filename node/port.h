@@ -20,8 +20,8 @@ namespace troupe {
 /// inside `call`, and other members do nothing. The parent's port is unaffected.
 /// Thread rule: any thread may call any member except `stop` and the destructor, also from within `done`, `serve` and
 /// the release of an owner. Those three run on the port's own threads, never on its input/output thread and never
-/// inside `call`; only when the port stops, or has stopped, may they run inside a member. REQUIRES: none of them
-/// throws.
+/// inside `call`; only when the port stops, has stopped, or has no memory to pass them on, may they run inside a member
+/// or on the input/output thread. REQUIRES: none of them throws.
 class Port {
  public:
   /// Bytes and the owner that keeps them alive and unchanged; without an owner, they outlive the port. Sent without a
@@ -98,8 +98,9 @@ class Port {
 
   /// Sends a request to a peer, or to this port itself; never blocks. `done` is called exactly once. peer_lost: no
   /// answer will come, because the peer is gone (known at once for a peer already lost), unknown, or dropped the
-  /// request. The queue is unbounded; a request not sent by its deadline is never sent. Throws std::length_error beyond
-  /// 65,000 parts (each started GiB counts as one).
+  /// request. stopped: the port has stopped, or had no memory for the call. The queue is unbounded; a request not sent
+  /// by its deadline is never sent. Throws std::length_error beyond 65,000 parts (each started GiB counts as one), and
+  /// std::bad_alloc; then there is no call, and `done` is not called.
   void call(const std::string& peer, std::uint64_t tag, Parts parts, Time deadline, Done done);
 
   /// Serves requests from now on, including those that arrived before. REQUIRES: called once. A request whose caller's

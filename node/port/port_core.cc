@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <string_view>
@@ -88,6 +89,15 @@ std::string told_to_peers(const Port::Options& options) {
   return TcpPlace{own.value_or(six ? "::1" : "127.0.0.1"), "*"}.text();
 }
 
+/// Returns what the log says of a port that has failed.
+std::string line_of(const Error& why) noexcept {
+  try {
+    return fmt::format("the port has failed: {}", why.text());
+  } catch (const std::bad_alloc&) {
+    return "the port failed";  // 15 characters, the most that a string has without an allocation
+  }
+}
+
 }  // namespace
 
 // --- Foreign code ----------------------------------------------------------------------------------------------------
@@ -125,9 +135,13 @@ class PortCore::Owners {
   Owners& operator=(const Owners&) = delete;
   ~Owners() {
     if (!process_.is_this()) return;
-    auto under_way = Progress::begin(progress_, &Progress::ending);
-    // The job holds them. A pool that has stopped drops the job: then they are released here.
-    std::ignore = pool_->submit({"release", [under_way = std::move(under_way), owners = std::move(owners_)] {}});
+    try {
+      auto under_way = Progress::begin(progress_, &Progress::ending);
+      // The job holds them. A pool that has stopped drops the job: then they are released here.
+      std::ignore = pool_->submit({"release", [under_way = std::move(under_way), owners = std::move(owners_)] {}});
+    } catch (const std::bad_alloc&) {
+      return;  // they are released here
+    }
   }
 
  private:
@@ -137,58 +151,39 @@ class PortCore::Owners {
   const Process process_;
 };
 
-/// The end of one call. Reported once: by the job that holds it or, if the pool drops that job, by its destructor.
-class PortCore::Ending {
- public:
-  Ending(Port::Done done, Port::Outcome outcome, port::Body body, std::string why, std::shared_ptr<void> under_way)
-      : under_way_(std::move(under_way)),
-        done_(std::move(done)),
-        outcome_(outcome),
-        body_(std::move(body)),
-        why_(std::move(why)) {}
-  Ending(const Ending&) = delete;
-  Ending& operator=(const Ending&) = delete;
-  ~Ending() { tell(); }
-
-  void tell() {
-    const Port::Done done = std::exchange(done_, nullptr);
-    if (done) done({outcome_, port::to_parts(std::exchange(body_, {})), std::move(why_)});
-  }
-
- private:
-  const std::shared_ptr<void> under_way_;  // first: destroyed last
-  Port::Done done_;
-  const Port::Outcome outcome_;
-  port::Body body_;
-  std::string why_;
-};
-
 /// The destination of one request's answer. Any thread may use it, also after the port is destroyed.
 class PortCore::ReturnAddress {
  public:
-  ReturnAddress(std::weak_ptr<PortCore> core, NodeLife to, RequestId request)
-      : core_(std::move(core)), to_(std::move(to)), request_(request) {}
+  ReturnAddress(const std::shared_ptr<PortCore>& core, NodeLife to, RequestId request)
+      : core_(core), to_(std::move(to)), request_(request) {
+    drop_.push_back(order(*core, std::nullopt));
+  }
   ReturnAddress(const ReturnAddress&) = delete;
   ReturnAddress& operator=(const ReturnAddress&) = delete;
-  ~ReturnAddress() { send(std::nullopt); }
+  ~ReturnAddress() {
+    const auto core = core_.lock();
+    if (core && core->is_of_this_process() && !answered_.exchange(true)) core->give(std::move(drop_));
+  }
 
   void answer(Port::Parts parts) {
     const auto core = core_.lock();
-    if (core && core->is_of_this_process()) send(port::to_body(core->released_later(std::move(parts))));
+    if (!core || !core->is_of_this_process()) return;
+    Orders orders;
+    orders.push_back(order(*core, port::to_body(core->released_later(std::move(parts)))));
+    if (!answered_.exchange(true)) core->give(std::move(orders));
   }
 
  private:
-  void send(std::optional<port::Body> body) {
-    const auto core = core_.lock();
-    if (answered_.exchange(true) || !core || !core->is_of_this_process()) return;
-    core->give([core = core.get(), to = to_, request = request_, body = std::move(body)](TimePoint now) mutable {
-      core->router_.answer(now, to, request, std::move(body));
-    });
+  [[nodiscard]] Order order(PortCore& core, std::optional<port::Body> body) const {
+    return [&core, to = to_, request = request_, body = std::move(body)](TimePoint now) mutable {
+      core.router_.answer(now, to, request, std::move(body));
+    };
   }
 
   const std::weak_ptr<PortCore> core_;
   const NodeLife to_;
   const RequestId request_;
+  Orders drop_;  ///< made beforehand: the destructor has no memory to ask for
   std::atomic<bool> answered_{false};
 };
 
@@ -199,7 +194,7 @@ void PortCore::serve(port::Request request) {
 }
 
 void PortCore::serve_now(port::Request request) {
-  auto answer = std::make_shared<ReturnAddress>(weak_from_this(), request.from, request.id);
+  auto answer = std::make_shared<ReturnAddress>(shared_from_this(), request.from, request.id);
   auto job = [under_way = Progress::begin(progress_, &Progress::serving), weak = weak_from_this(), serve = serve_,
               request = std::move(request), answer = std::move(answer)]() mutable {
     if (const auto core = weak.lock(); !core || core->stopping_) return;
@@ -210,11 +205,14 @@ void PortCore::serve_now(port::Request request) {
   std::ignore = servers_->submit({"serve", std::move(job)});
 }
 
-void PortCore::end(Port::Done done, Port::Outcome outcome, port::Body body, std::string why) {
-  open_.fetch_sub(1);
-  auto ending = std::make_shared<Ending>(std::move(done), outcome, std::move(body), std::move(why),
-                                         Progress::begin(progress_, &Progress::ending));
-  std::ignore = enders_->submit({"done", [ending = std::move(ending)] { ending->tell(); }});
+void PortCore::end(std::shared_ptr<port::Ending> ending, Port::Outcome outcome, port::Body body,
+                   std::string why) noexcept {
+  ending->end(outcome, std::move(body), std::move(why));
+  try {
+    std::ignore = enders_->submit({"done", [ending = std::move(ending)] { ending->tell(); }});
+  } catch (const std::bad_alloc&) {
+    return;  // told here by its destructor, as when the pool drops the job
+  }
 }
 
 Port::Parts PortCore::released_later(Port::Parts parts) const {
@@ -233,17 +231,23 @@ Port::Parts PortCore::released_later(Port::Parts parts) const {
 // --- Orders ----------------------------------------------------------------------------------------------------------
 
 void PortCore::give(Order order) {
+  Orders orders;
+  orders.push_back(std::move(order));
+  give(std::move(orders));
+}
+
+void PortCore::give(Orders orders) noexcept {
   {
     const std::lock_guard lock(orders_mutex_);
-    orders_.push_back(std::move(order));
+    orders_.splice(orders_.end(), orders);
     if (std::exchange(working_, true)) return;
   }
   work();
 }
 
-void PortCore::work() {
+void PortCore::work() noexcept {
   while (true) {
-    std::vector<Order> orders;
+    Orders orders;
     {
       const std::lock_guard lock(orders_mutex_);
       orders.swap(orders_);
@@ -256,14 +260,23 @@ void PortCore::work() {
   }
 }
 
-/// An exception of an order, in most cases for lack of memory, ends all calls, now and later.
+/// An exception of an order, in most cases for lack of memory, is the port's failure.
 void PortCore::obey(const Order& order, TimePoint now) noexcept {
   try {
     order(now);
   } catch (...) {
-    warn(fmt::format("the port has failed: {}", detail::failure_of_current_exception("order").text()));
-    router_.end_calls();
+    fail(detail::failure_of_current_exception("order"));
   }
+}
+
+/// Ends all calls, now and later, if need be without memory.
+void PortCore::fail(const Error& why) noexcept {
+  try {
+    warn(line_of(why));
+  } catch (const std::bad_alloc&) {
+    // The log had none either: the calls' ends have to do.
+  }
+  router_.end_calls();
 }
 
 /// Ends every turn: reports the last acknowledgement to its waiter, and requests a wake-up for the next due work.
@@ -276,7 +289,6 @@ void PortCore::settle(TimePoint /*now*/) {
   }
   const auto due = router_.next_due();
   if (!clock_ || !due || (wake_ && *wake_ <= *due)) return;
-  wake_ = due;
   clock_->at(*due, [weak = weak_from_this()] {
     const auto core = weak.lock();
     if (!core) return;
@@ -287,6 +299,7 @@ void PortCore::settle(TimePoint /*now*/) {
       core->router_.tick(now);
     });
   });
+  wake_ = due;  // last: without memory for a timer there is none
 }
 
 void PortCore::give_and_wait(Order order) {
@@ -363,11 +376,15 @@ void PortCore::call(const std::string& peer, std::uint64_t tag, Port::Parts part
   port::Body body = port::to_body(released_later(std::move(parts)));
   const TimePoint now = time_now();
   const auto due = deadline <= kLongestDeadline ? std::optional(now + deadline) : std::nullopt;
+  auto made = std::make_shared<port::Ending>(open_, Progress::begin(progress_, &Progress::ending));
+  port::Ending& ending = *made;
+  Orders orders;
+  orders.push_back([this, call = port::Call{peer, tag, std::move(body), now, due, std::move(made)}](
+                       TimePoint at) mutable { router_.call(at, std::move(call)); });
+  // From here on nothing throws. What has thrown before has made no call.
   started_.fetch_add(1);
-  open_.fetch_add(1);
-  give([this, call = port::Call{peer, tag, std::move(body), now, due, std::move(done)}](TimePoint at) mutable {
-    router_.call(at, std::move(call));
-  });
+  ending.expect(std::move(done));
+  give(std::move(orders));
 }
 
 void PortCore::start(Port::Serve serve) {
@@ -385,8 +402,8 @@ void PortCore::set_fault(std::uint64_t tag, Port::Fault fault) {
 }
 
 Port::Counts PortCore::counts() const {
-  if (!is_of_this_process()) return {open_.load(), started_.load(), 0};
-  return {open_.load(), started_.load(), fixed_threads_.load() + servers_->thread_count() + enders_->thread_count()};
+  if (!is_of_this_process()) return {open_->load(), started_.load(), 0};
+  return {open_->load(), started_.load(), fixed_threads_.load() + servers_->thread_count() + enders_->thread_count()};
 }
 
 bool PortCore::stop(Port::Time grace) {
@@ -454,10 +471,7 @@ void PortCore::on_reach(const NodeName& peer, Incarnation incarnation, Reach cha
 }
 
 void PortCore::on_link_failed(const Error& why) {
-  give([this, why](TimePoint) {
-    warn(fmt::format("the port has failed: {}", why.text()));
-    router_.end_calls();
-  });
+  give([this, why](TimePoint) { fail(why); });
 }
 
 void PortCore::on_connect_failed(std::string_view address, const Error& why) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "actors/link.h"
 #include "node/links/zmq_link.h"
 #include "node/port.h"
+#include "node/port/ending.h"
 #include "node/port/port_router.h"
 
 namespace troupe {
@@ -50,9 +52,9 @@ class PortCore final : public std::enable_shared_from_this<PortCore>,
 
  private:
   class Owners;
-  class Ending;
   class ReturnAddress;
   using Order = std::function<void(TimePoint now)>;
+  using Orders = std::list<Order>;  ///< an order that is made is given without memory
 
   /// The process that made the port.
   class Process {
@@ -80,8 +82,10 @@ class PortCore final : public std::enable_shared_from_this<PortCore>,
   PortCore(Peer self, const Port::Options& options, std::unique_ptr<ZmqLink> link);
 
   void give(Order order);
-  void work();
+  void give(Orders orders) noexcept;
+  void work() noexcept;
   void obey(const Order& order, TimePoint now) noexcept;
+  void fail(const Error& why) noexcept;
   void settle(TimePoint now);
   void give_and_wait(Order order);
   [[nodiscard]] Port::Parts released_later(Port::Parts parts) const;
@@ -100,7 +104,8 @@ class PortCore final : public std::enable_shared_from_this<PortCore>,
   void disconnect(const NodeName& peer, const Farewell& farewell) override;
   void transmit(const NodeName& to, LinkLane lane, Frames packet) override;
   void serve(port::Request request) override;
-  void end(Port::Done done, Port::Outcome outcome, port::Body body, std::string why) override;
+  void end(std::shared_ptr<port::Ending> ending, Port::Outcome outcome, port::Body body,
+           std::string why) noexcept override;
   void warn(const std::string& line) override;
 
   const Process process_;
@@ -110,14 +115,14 @@ class PortCore final : public std::enable_shared_from_this<PortCore>,
   const std::shared_ptr<ElasticPool> enders_;  ///< runs `done` and the release of owners
   const std::shared_ptr<Progress> progress_ = std::make_shared<Progress>();
   std::atomic<std::uint64_t> started_{0};
-  std::atomic<std::size_t> open_{0};
+  const std::shared_ptr<port::Ending::Count> open_ = std::make_shared<port::Ending::Count>(0);
   std::atomic<std::size_t> fixed_threads_;  ///< without those of the pools
   std::atomic<bool> serving_{false};        ///< start was called
   std::atomic<bool> stopping_{false};       ///< requests are not served any more
 
   std::mutex orders_mutex_;
-  std::vector<Order> orders_;  // guarded by orders_mutex_
-  bool working_ = false;       // guarded by orders_mutex_
+  Orders orders_;         // guarded by orders_mutex_
+  bool working_ = false;  // guarded by orders_mutex_
 
   // Used by the thread that works off the orders.
   std::unique_ptr<ZmqLink> link_;  ///< null once stopped

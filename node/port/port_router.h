@@ -15,6 +15,7 @@
 #include "actors/sessions/session.h"
 #include "messages/ids.h"
 #include "node/port.h"
+#include "node/port/ending.h"
 #include "node/port/port_wire.h"
 
 namespace troupe::port {
@@ -26,7 +27,7 @@ struct Call {
   Body body;
   TimePoint started;
   std::optional<TimePoint> due;
-  Port::Done done;
+  std::shared_ptr<Ending> ending;
 };
 
 /// A received request, and the destination of its answer.
@@ -48,6 +49,8 @@ struct Request {
 /// `connect` with another address than that of the life that is up seeks a new life there. Calls made meanwhile wait:
 /// for the new life, which ends the old one, or, if none comes up, for the old one. If the old one ends first, the peer
 /// is connecting again. A new life of a name may also connect by itself. Lives that ended stay out.
+/// A member that throws for lack of memory may have dropped calls, which their endings tell on this thread: the caller
+/// ends the others by end_calls.
 /// Thread rule: one thread at a time; it also calls the Callbacks. REQUIRES: no callback calls back.
 class Router {
  public:
@@ -60,8 +63,8 @@ class Router {
     virtual void disconnect(const NodeName& peer, const Farewell& farewell) = 0;
     virtual void transmit(const NodeName& to, LinkLane lane, Frames packet) = 0;
     virtual void serve(Request request) = 0;
-    /// `body` is empty unless the outcome is `answered`.
-    virtual void end(Port::Done done, Port::Outcome outcome, Body body, std::string why) = 0;
+    /// Ends `ending` with the rest, and sees to it that it is told.
+    virtual void end(std::shared_ptr<Ending> ending, Port::Outcome outcome, Body body, std::string why) noexcept = 0;
     virtual void warn(const std::string& line) = 0;
   };
 
@@ -84,8 +87,8 @@ class Router {
   void tick(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> next_due();
 
-  /// Ends all calls as stopped, later ones too; accepts no new peers. Answers are still sent.
-  void end_calls();
+  /// Ends all calls as stopped, later ones too; accepts no new peers. Answers are still sent. Needs no memory.
+  void end_calls() noexcept;
 
   /// Returns whether every peer that is up has received all that was sent to it.
   [[nodiscard]] bool flushed() const;
@@ -131,7 +134,7 @@ class Router {
   void take_back(TimePoint now, const Calls::Call& call);
   void give_up_connecting(TimePoint now);
   void end(Call call, Port::Outcome outcome, std::string why) {
-    callbacks_.end(std::move(call.done), outcome, {}, std::move(why));
+    callbacks_.end(std::move(call.ending), outcome, {}, std::move(why));
   }
 
   const Peer self_;

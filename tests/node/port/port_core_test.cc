@@ -12,15 +12,18 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <future>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "tests/support/counting_new.h"
 #include "tests/support/two_ports.h"
 
 extern char** environ;
@@ -257,6 +260,74 @@ BOOST_AUTO_TEST_CASE(stop_ends_open_calls_here_and_at_the_peers_and_the_process_
   kept.answers[1]({part_of("alive")});
   BOOST_TEST(after.get() == "alive");
   BOOST_TEST(call(two.b, "a", "there") == "there");
+}
+
+BOOST_AUTO_TEST_CASE(every_call_to_a_removed_peer_ends_once_whichever_allocation_is_refused) {
+  for (std::size_t n = 1; n <= 40; ++n) {
+    Kept kept;
+    Two two(kept.serve());
+    std::vector<Pending> calls;
+    for (int i = 0; i < 3; ++i) calls.push_back(start_call(two.a, "b", "x", kEcho, Port::kNoDeadline));
+    kept.wait(3);
+    try {
+      const testing::RefusedAllocation refused(n);  // this thread, which asks, also ends the calls
+      two.a.remove("b");
+    } catch (const std::bad_alloc&) {
+      two.a.remove("b");
+    }
+    for (Pending& call : calls) {
+      const std::string end = call.get();
+      BOOST_TEST((end == "peer_lost: b was removed by this port" || end.starts_with("stopped: ")), end);
+    }
+    BOOST_TEST(two.a.counts().open == 0U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(call_without_memory_is_not_made_or_ends_once_and_its_parts_are_released) {
+  for (const std::string peer : {"b", "nobody"}) {
+    for (std::size_t n = 1; n <= 60; ++n) {
+      Two two;
+      BOOST_REQUIRE_EQUAL(call(two.a, "b", "hello"), "hello");
+      testing::Changes changes;
+      bool released = false;  // guarded by changes
+      Port::Parts parts{part_of("x", [&] { changes.change([&] { released = true; }); })};
+      Pending pending;
+      Port::Done done = pending.done();
+      bool made = true;
+      try {
+        const testing::RefusedAllocation refused(n);
+        two.a.call(peer, kEcho, std::move(parts), Port::kNoDeadline, std::move(done));
+      } catch (const std::bad_alloc&) {
+        made = false;
+        parts.clear();
+      }
+      const std::string end = made ? pending.get() : "not made";
+      BOOST_TEST((end == "not made" || end.starts_with("stopped: ") ||
+                  end == (peer == "b" ? "x" : "peer_lost: nobody was never connected")),
+                 end);
+      two.a.stop();
+      BOOST_TEST(two.a.counts().open == 0U);
+      testing::eventually(
+          kPatience, changes, [&] { return released; }, [] { return "the part is still held"; });
+      BOOST_TEST((made || pending.future.wait_for(0s) == std::future_status::timeout));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(request_dropped_without_memory_ends_its_call_at_the_latest_with_its_port) {
+  for (std::size_t n = 1; n <= 20; ++n) {
+    Kept kept;
+    Two two(kept.serve());
+    Pending asked = start_call(two.a, "b", "x", kEcho, Port::kNoDeadline);
+    kept.wait(1);
+    {
+      const testing::RefusedAllocation refused(n);
+      kept.answers.clear();
+    }
+    two.b.stop();
+    const std::string end = asked.get();
+    BOOST_TEST(end.starts_with("peer_lost: b "), end);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(answers_given_when_the_port_stops_are_delivered_and_every_call_ends_once) {

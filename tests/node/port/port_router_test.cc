@@ -4,14 +4,19 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/support/counting_new.h"
 #include "tests/support/recording_sink.h"
 
 namespace troupe {
@@ -29,7 +34,7 @@ const Error kCut{.code = ErrorCode::peer_down, .message = "connection closed"};
 /// A port's router, and its requests as one line each.
 struct World : private port::Router::Callbacks {
   void call(const std::string& to, Duration deadline, std::uint64_t tag = 1) {
-    router.call(now, {to, tag, {}, now, now + deadline, [](const Port::Result&) {}});
+    router.call(now, {to, tag, {}, now, now + deadline, {}});
   }
   std::vector<std::string> take() { return std::exchange(lines, {}); }
 
@@ -47,7 +52,7 @@ struct World : private port::Router::Callbacks {
     lines.push_back("serve " + request.from.name);
     served.push_back(std::move(request));
   }
-  void end(Port::Done, Port::Outcome outcome, port::Body, std::string why) override {
+  void end(std::shared_ptr<port::Ending>, Port::Outcome outcome, port::Body, std::string why) noexcept override {
     const char* const names[] = {"answered", "timeout", "peer_lost", "stopped"};
     lines.push_back(std::string(names[static_cast<int>(outcome)]) + ": " + why);
   }
@@ -443,6 +448,74 @@ BOOST_AUTO_TEST_CASE(what_was_sent_before_the_end_is_flushed_once_it_is_acknowle
   BOOST_TEST(world.router.flushed());
   world.call("b", 60s);
   BOOST_TEST(world.take() == (Lines{"send b", "stopped: the port has stopped"}), per_element);
+}
+
+/// As a port does, but tells ends at once. Allocates nothing for that.
+struct Teller : private port::Router::Callbacks {
+  void connect(const std::string&) override {}
+  void stop_connecting(const std::string&) override {}
+  void disconnect(const NodeName&, const Farewell&) override {}
+  void transmit(const NodeName&, LinkLane, Frames) override {}
+  void serve(port::Request) override {}
+  void end(std::shared_ptr<port::Ending> ending, Port::Outcome outcome, port::Body body,
+           std::string why) noexcept override {
+    ending->end(outcome, std::move(body), std::move(why));
+  }
+  void warn(const std::string&) override {}
+
+  void call(TimePoint now, int& told) {
+    auto ending = std::make_shared<port::Ending>();
+    ending->expect([&told](const Port::Result&) { ++told; });
+    router.call(now, {"b", 1, {}, now, now + 1h, std::move(ending)});
+  }
+
+  port::Router router{kSelf, 10s, *this};
+};
+
+BOOST_AUTO_TEST_CASE(every_call_of_a_lost_peer_is_told_once_whichever_allocation_is_refused) {
+  const TimePoint now{1000s};
+  for (std::size_t n = 1;; ++n) {
+    std::array<int, 3> told{};
+    Teller port;
+    port.router.link_up(now, kPeer);
+    for (int& one : told) port.call(now, one);
+    bool refused = false;
+    {
+      const testing::RefusedAllocation allocation(n);
+      try {
+        port.router.link_down("b", kPeer.incarnation, kCut);
+      } catch (const std::bad_alloc&) {
+        port.router.end_calls();
+      }
+      refused = allocation.happened();
+    }
+    BOOST_TEST(told == (std::array<int, 3>{1, 1, 1}), per_element);
+    if (!refused) {
+      BOOST_TEST(n > 3);
+      return;
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(calls_are_ended_as_stopped_whichever_allocation_is_refused) {
+  const TimePoint now{1000s};
+  for (std::size_t n = 1;; ++n) {
+    std::array<int, 3> told{};
+    Teller port;
+    port.router.link_up(now, kPeer);
+    for (int& one : told) port.call(now, one);
+    bool refused = false;
+    {
+      const testing::RefusedAllocation allocation(n);
+      port.router.end_calls();
+      refused = allocation.happened();
+    }
+    BOOST_TEST(told == (std::array<int, 3>{1, 1, 1}), per_element);
+    if (!refused) {
+      BOOST_TEST(n > 3);
+      return;
+    }
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
