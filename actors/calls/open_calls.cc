@@ -6,14 +6,15 @@ namespace troupe::detail {
 
 void OpenCalls::began() {
   std::lock_guard lock(mutex_);
-  if (open_++ == 0) all_ended_ = std::make_shared<WaitPoint>();
+  if (open_ == 0) all_ended_ = std::make_shared<WaitPoint>();  // first: without memory no call is open
+  ++open_;
 }
 
 void OpenCalls::ended(const Error* error) {
   std::shared_ptr<WaitPoint> last;
   {
     std::lock_guard lock(mutex_);
-    if (error != nullptr && !first_) first_ = *error;
+    if (error != nullptr && !first_) first_ = copy_of(*error);
     if (--open_ == 0) last = std::move(all_ended_);
   }
   if (last) last->signal();

@@ -2,8 +2,12 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <string>
+
+#include "tests/support/counting_new.h"
 
 namespace troupe::detail {
 BOOST_AUTO_TEST_SUITE(open_calls)
@@ -38,6 +42,37 @@ BOOST_AUTO_TEST_CASE(a_call_that_was_never_made_is_not_waited_for) {
   const auto calls = std::make_shared<OpenCalls>();
   { const OpenCall never(calls); }
   BOOST_TEST(!calls->wait());
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_gets_no_memory_to_be_counted_is_not_waited_for) {
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    const auto calls = std::make_shared<OpenCalls>();
+    {
+      const testing::RefusedAllocation refused(n);
+      try {
+        const OpenCall call(calls);
+      } catch (const std::bad_alloc&) {
+      }
+      is_refused = refused.happened();
+    }
+    BOOST_TEST(!calls->wait());
+    OpenCall(calls).ended(nullptr);
+    BOOST_TEST(!calls->wait());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_fails_without_memory_ends_with_its_code) {
+  Error error = failure("a text that does not fit into the string itself");
+  error.code = ErrorCode::peer_down;
+  const auto calls = std::make_shared<OpenCalls>();
+  OpenCall call(calls);
+  {
+    const testing::RefusedAllocation refused(1);
+    call.ended(&error);
+    BOOST_TEST(refused.happened());
+  }
+  BOOST_TEST((calls->wait().value().code == ErrorCode::peer_down));
 }
 
 BOOST_AUTO_TEST_CASE(cancel_is_seen_by_calls_made_before_and_after) {
