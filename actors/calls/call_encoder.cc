@@ -71,10 +71,11 @@ struct CallSender {
       call.cuts_graph_at = fmt::format("\"{}\" at {}:{}", encoder.function_->name, site.file_name(), site.line());
       if (node.first_warning_at(site)) warn_cut_graph(node, encoder.function_->name, site);
     }
-    call.handed_out = message.arguments.refs;
+    const std::optional<Incarnation> life = encoder.life_ ? encoder.life_ : encoder.writer_->handed_out_to();
+    call.handed_out = encoder.writer_->hand_over();
     Request request{encoder.to_, std::move(actor), operation, due_of(scope), std::move(message)};
     request.site = encoder.site_;
-    request.life = encoder.life_ ? encoder.life_ : encoder.writer_->handed_out_to();
+    request.life = life;
     request.nested = !scope.caller.empty();
     request.fails_if_unreachable = scope.unreachable == Unreachable::fail;
     call.send(std::move(request));

@@ -36,10 +36,8 @@ class OutgoingCall::AnsweredCall final : public OutgoingCall, public AnswerRecei
     if (!answer) {
       // A callee that read the call has counted its references and returns them itself. It may rely on one of them for
       // other handles of the value, even if it refused the call.
-      if (answer.error().execution == Execution::never) {
-        for (const msg::RRefHandout& handout : handed_out) node->references().take_back(handout);
-      }
-      return end(answer.error());
+      if (answer.error().execution == Execution::never) take_back_handed_out();
+      return end(copy_of(answer.error()));
     }
     if (auto* failure = answer.value().get_if<msg::Failure>()) return end(std::move(failure->error));
     if (makes_value) return end(std::shared_ptr<PayloadReader>());
@@ -69,9 +67,15 @@ OutgoingCall::OutgoingCall(std::shared_ptr<const ScopeState> scope, ReplyHandler
 
 OutgoingCall::~OutgoingCall() {
   if (!done_) return;
+  if (!was_sent_) take_back_handed_out();
   Error error = make_error(ErrorCode::resource_exhausted, "out of memory");
   error.execution = was_sent_ ? Execution::maybe : Execution::never;
+  if (open_) open_->ended(&error);
   done_(std::move(error));
+}
+
+void OutgoingCall::take_back_handed_out() noexcept {
+  for (const msg::RRefHandout& handout : handed_out) scope_->node->references().take_back(handout);
 }
 
 void OutgoingCall::count_as_open() {
@@ -81,16 +85,19 @@ void OutgoingCall::count_as_open() {
 void OutgoingCall::send(Request request) {
   to_ = request.to;
   operation_ = request.operation;
-  was_sent_ = true;
   request.cancelled_by = std::move(cancelled_by);
   request.failure_as_message = !handed_out.empty();
   const auto self = std::static_pointer_cast<AnsweredCall>(shared_from_this());
   const bool is_plain = request.message.holds<msg::Call>();  // others are never repeated
-  if (!is_plain || scope_->idempotency == Idempotency::at_most_once)
-    return scope_->node->request(std::move(request), AnswerHandler(self));
+  if (!is_plain || scope_->idempotency == Idempotency::at_most_once) {
+    scope_->node->request(std::move(request), AnswerHandler(self));
+    was_sent_ = true;
+    return;
+  }
   if (handed_out.empty() && !scope_->context) {
-    return request_repeatedly(scope_->node, std::move(request), scope_->idempotency, scope_->retry,
-                              AnswerHandler(self));
+    request_repeatedly(scope_->node, std::move(request), scope_->idempotency, scope_->retry, AnswerHandler(self));
+    was_sent_ = true;
+    return;
   }
   Error error = scope_->node->error(ErrorCode::bad_argument, to_, operation_,
                                     "a call that may be made again cannot carry references or belong to a context");

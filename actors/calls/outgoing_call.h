@@ -62,6 +62,7 @@ class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {
 
   OutgoingCall(std::shared_ptr<const ScopeState> scope, ReplyHandler done);
   void end(Result<std::shared_ptr<PayloadReader>> reply);
+  void take_back_handed_out() noexcept;
   [[nodiscard]] Error explained(const Error& error) const;
 
   const std::shared_ptr<const ScopeState> scope_;

@@ -79,7 +79,6 @@ PayloadWriter::PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeLife t
     : scope_(std::move(scope)), to_(std::move(to)), archive_(this, kUnlimited, std::move(devices)) {}
 
 PayloadWriter::~PayloadWriter() {
-  if (finished_) return;
   for (const msg::RRefHandout& handout : handouts_) scope_->node->references().take_back(handout);
 }
 
@@ -96,6 +95,8 @@ std::optional<std::uint32_t> PayloadWriter::slot_of(const Variable& variable) {
 std::uint32_t PayloadWriter::hand_out(const std::shared_ptr<RRefHandle>& handle) {
   const bool is_present = handouts_.empty() && to_.incarnation == Incarnation{};
   if (is_present) to_ = scope_->node->membership().life_of(to_.name);  // only this life gets the message
+  // Room first: a reference that is handed out must not get lost.
+  if (handouts_.size() == handouts_.capacity()) handouts_.reserve(2 * handouts_.size() + 1);
   handouts_.push_back(scope_->node->references().hand_out(handle, to_));
   return static_cast<std::uint32_t>(handouts_.size() - 1);
 }
@@ -106,7 +107,7 @@ std::optional<Incarnation> PayloadWriter::handed_out_to() const {
 
 msg::Payload PayloadWriter::finish(std::string_view part, std::string_view operation) {
   Encoded encoded = archive_.finish();
-  msg::Payload payload{make_frame(std::move(encoded.bytes)), std::move(encoded.frames), {}, {}};
+  msg::Payload payload{make_frame(std::move(encoded.bytes)), std::move(encoded.frames), handouts_, {}};
   if (!sent_.empty()) {
     const auto id = scope_->node->next_id<BoundaryId>();
     auto send = SendFn::make(sent_);
@@ -116,8 +117,6 @@ msg::Payload PayloadWriter::finish(std::string_view part, std::string_view opera
     scope_->node->contexts().record_send(*scope_->context, id, std::move(send), to_.name,
                                          fmt::format("{} of {}", part, operation));
   }
-  finished_ = true;
-  payload.refs = handouts_;
   return payload;
 }
 

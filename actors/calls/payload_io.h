@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "actors/calls/scope_state.h"
@@ -33,7 +34,7 @@ class PayloadWriter final : public ArchiveHook {
   /// devices there (null: from the CPU to the CPU). The context of `scope`, if any, gets the boundary.
   PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeLife to, std::shared_ptr<const DeviceMap> devices);
 
-  /// Releases the references handed out, unless finish() was called.
+  /// Takes back the references handed out, unless `hand_over` was called.
   ~PayloadWriter() override;
   PayloadWriter(const PayloadWriter&) = delete;
   PayloadWriter& operator=(const PayloadWriter&) = delete;
@@ -54,8 +55,11 @@ class PayloadWriter final : public ArchiveHook {
   [[nodiscard]] bool cut_a_graph() const { return cut_a_graph_; }
 
   /// Records the boundary and returns the payload. `part` and `operation` say what the message is, for reports:
-  /// "arguments", "rpc project". REQUIRES: called once, last.
+  /// "arguments", "rpc project". REQUIRES: called once, after all values.
   [[nodiscard]] msg::Payload finish(std::string_view part, std::string_view operation);
+
+  /// Returns the references handed out. From now on the caller takes them back if the payload is never sent.
+  std::vector<msg::RRefHandout> hand_over() noexcept { return std::exchange(handouts_, {}); }
 
  private:
   std::shared_ptr<const ScopeState> scope_;
@@ -65,7 +69,6 @@ class PayloadWriter final : public ArchiveHook {
   std::unordered_map<const void*, std::uint32_t> slots_;  // by variable identity
   std::vector<msg::RRefHandout> handouts_;
   bool cut_a_graph_ = false;
-  bool finished_ = false;
 };
 
 /// Decodes the user values of one received message. Belongs to one thread at a time.

@@ -292,7 +292,9 @@ void answer_with_value(const ServedCall& call, const ValueBox& value) {
   const auto failure = encode_for(call, [&] {
     PayloadWriter writer(call.scope, call.answer.requester(), call.scope->answer_devices);
     value.ops->save(writer.archive(), value.value.get());
-    call.answer.answer(msg::Reply{writer.finish("result", call.operation)});
+    msg::AnyMessage reply = msg::Reply{writer.finish("result", call.operation)};
+    static_cast<void>(writer.hand_over());
+    call.answer.answer(std::move(reply));
   });
   if (failure) call.answer.fail(*failure);
 }

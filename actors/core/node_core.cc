@@ -81,9 +81,11 @@ void NodeCore::request(Request request, AnswerHandler done) {
     packed.parcel = std::move(parcel).value();
     request.message.reset();
   }
-  const auto unanswered = std::make_shared<UnansweredRequest>(weak_from_this(), name_, request, std::move(done));
+  Prepared<SendRequest> sent({{}, AnswerHandler(std::shared_ptr<AnswerReceiver>())});  // first: the rest cannot fail
+  AnswerHandler unanswered(std::make_shared<UnansweredRequest>(weak_from_this(), name_, request, std::move(done)));
   packed.request = std::move(request);
-  host_->send(routing_->router, SendRequest{std::move(packed), AnswerHandler(unanswered)});
+  sent.message() = SendRequest{std::move(packed), std::move(unanswered)};
+  host_->send_prepared(routing_->router, std::move(sent));
 }
 
 void NodeCore::notify(const NodeName& to, std::string actor, msg::AnyMessage message, Haste haste) {

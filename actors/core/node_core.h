@@ -129,7 +129,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   }
 
   /// Sends a request. Calls `done` exactly once: with the answer, the peer's Error, timeout, peer_down or
-  /// shutting_down.
+  /// shutting_down. Throws std::bad_alloc; then nothing is sent, and `done` is not called.
   void request(Request request, AnswerHandler done);
 
   /// Sends a notification to actor `actor` ("": the message's own actor) on node `to`. It is dropped if `to` is gone.

@@ -105,7 +105,10 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
         case msg::Wanted::type: writer_.archive()(box.ops->wire_name()); break;
         case msg::Wanted::element: box.ops->save_element(writer_.archive(), box.value.get()); break;
       }
-      if (is_last) call_.answer.answer(msg::Reply{writer_.finish("value", call_.operation)});
+      if (!is_last) return;
+      msg::AnyMessage reply = msg::Reply{writer_.finish("value", call_.operation)};
+      static_cast<void>(writer_.hand_over());
+      call_.answer.answer(std::move(reply));
     });
     if (failure) return call_.answer.fail(*failure);
     if (is_last) return;

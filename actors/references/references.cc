@@ -15,6 +15,7 @@
 #include <variant>
 
 #include "actors/core/actor_directory.h"
+#include "actors/core/error_not_run.h"
 #include "actors/core/guarded.h"
 #include "actors/core/lives.h"
 #include "actors/core/peer_accounts.h"
@@ -24,6 +25,7 @@
 #include "actors/references/fork_acks.h"
 #include "actors/references/fork_table.h"
 #include "actors/references/handle_table.h"
+#include "actors/references/notices.h"
 #include "actors/references/published_values.h"
 #include "actors/references/release_queue.h"
 #include "actors/references/rref_owner_actor.h"
@@ -65,7 +67,7 @@ struct References::State {
   HandleTable table;
   std::map<RRefId, std::weak_ptr<RRefHandle>> handles;  // one per value with handles here
 
-  void send(const RRefNotices& notices) const;
+  void send(const RRefNotices& notices) const noexcept { send_notices(node, notices); }
   /// Tells `parent` that its forks are known.
   [[nodiscard]] ForkAcks::Send acknowledge_to(const NodeLife& parent) const;
   std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type,
@@ -73,6 +75,7 @@ struct References::State {
   /// A handle of this node depends on that life since just now: if the life is over, no later event reports it.
   void look_again(const NodeLife& life, RRefNotices& notices);
   RRefOwnerActor spawn_owner(const RRefId& rref);
+  bool begin_held(RRefHandle& handle);
 
   /// Sends `message` to the value's owner, if it exists here.
   template <class Message>
@@ -101,35 +104,6 @@ struct References::State {
   [[nodiscard]] Error revoked(const RRefId& rref) const;
 };
 
-void References::State::send(const RRefNotices& notices) const {
-  for (auto next = notices.begin(); next != notices.end();) {
-    const RRefNotice& notice = *next++;
-    switch (notice.kind) {
-      case RRefNotice::Kind::forked:
-        node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefForked{notice.rref, notice.fork, notice.parent},
-                    Haste::rides);
-        break;
-      case RRefNotice::Kind::deleted:
-        node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefDeleted{notice.rref, notice.fork},
-                    Haste::follows);
-        break;
-      case RRefNotice::Kind::acknowledged: {
-        msg::RRefForkAck ack{{{notice.rref, notice.fork}}};
-        const auto goes_with_it = [&] {
-          return next != notices.end() && next->kind == notice.kind && next->to == notice.to &&
-                 ack.forks.size() < msg::kForkAcksMax;
-        };
-        for (; goes_with_it(); ++next) ack.forks.push_back({next->rref, next->fork});
-        node.notify(notice.to, "references", std::move(ack), Haste::rides);
-        break;
-      }
-      case RRefNotice::Kind::undone:
-        node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefRevoked{notice.rref, notice.fork, notice.why});
-        break;
-    }
-  }
-}
-
 ForkAcks::Send References::State::acknowledge_to(const NodeLife& parent) const {
   return [core = node.shared_from_this(), parent](std::vector<msg::RRefFork> forks) noexcept {
     try {
@@ -144,14 +118,33 @@ ForkAcks::Send References::State::acknowledge_to(const NodeLife& parent) const {
 /// named, whatever a later message says. REQUIRES: the mutex is held. The caller counts the hold for which it stands.
 std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, const NodeLife& owner,
                                                           const std::string& type, RRefOrigin origin) {
-  std::weak_ptr<RRefHandle>& known = handles[rref];  // before the lock: a handle destroyed here would need the mutex
-  auto handle = known.lock();
-  if (!handle) {
-    const NodeLife* const first = table.owner(rref);
-    const NodeLife& one = first == nullptr ? owner : *first;
-    known = handle = std::make_shared<RRefHandle>(node.weak_from_this(), rref, one, type, std::move(origin));
+  const auto [known, added] = handles.try_emplace(rref);  // first: a handle destroyed here would need the mutex
+  auto handle = known->second.lock();
+  if (handle) return handle;
+  const NodeLife* const first = table.owner(rref);
+  const NodeLife& one = first == nullptr ? owner : *first;
+  try {
+    handle = std::make_shared<RRefHandle>(node.weak_from_this(), rref, one, type, std::move(origin));
+  } catch (const std::bad_alloc&) {
+    if (added) handles.erase(known);
+    throw;
   }
+  known->second = handle;
   return handle;
+}
+
+/// Makes this node the owner of a new value that `handle` holds. Returns false once the node has stopped.
+bool References::State::begin_held(RRefHandle& handle) {
+  const RRefOwnerActor owner = owners.begin(handle.id());
+  if (!owner) return false;
+  try {
+    node.host().send(owner, OwnerHeld{});
+  } catch (const std::bad_alloc&) {  // nothing would end it
+    static_cast<void>(owners.end(handle.id()));
+    throw;
+  }
+  handle.add_hold();
+  return true;
 }
 
 /// REQUIRES: the mutex is held.
@@ -198,28 +191,31 @@ msg::RRefHandout References::hand_out(const std::shared_ptr<RRefHandle>& handle,
   }
   if (const auto why = state_->node.lives().why_over(to)) throw EncodeError(why->code, why->text());
   RRefNotices notices;
-  {
+  try {
     std::lock_guard lock(state_->mutex);
     auto fork = state_->table.hand_out(handle->id(), to);
     if (!fork) throw EncodeError(fork.error().code, fork.error().text());
-    handout.fork = fork.value();
+    handout.fork = std::move(fork).value();
     state_->look_again(to, notices);
+  } catch (const std::bad_alloc&) {
+    take_back(handout);
+    throw;
   }
   state_->send(notices);
   return handout;
 }
 
-void References::take_back(const msg::RRefHandout& handout) {
-  if (handout.owner == state_->self.name) {
-    state_->tell_owner(handout.rref, OwnerHandOutUndone{handout.fork});
-    return;
-  }
+void References::take_back(const msg::RRefHandout& handout) noexcept try {
+  if (handout.owner == state_->self.name)
+    return static_cast<void>(state_->tell_owner(handout.rref, OwnerHandOutUndone{handout.fork}));
   RRefNotices notices;
   {
     std::lock_guard lock(state_->mutex);
     notices = state_->table.undo(handout.rref, handout.fork);
   }
   state_->send(notices);
+} catch (...) {
+  state_->node.fail(failure_of_current_exception("a reference"));
 }
 
 std::vector<std::shared_ptr<RRefHandle>> References::received(std::span<const msg::RRefHandout> handouts,
@@ -262,7 +258,7 @@ std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork
   const NodeLife life = state_->node.membership().life_of(owner);
   std::shared_ptr<RRefHandle> handle;
   RRefNotices notices;
-  {
+  try {
     std::lock_guard lock(state_->mutex);
     handle = state_->handle_for(rref, life, type, std::move(origin));
     fork = life == state_->self ? state_->table.next_fork() : state_->table.create(rref, life);
@@ -270,13 +266,16 @@ std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork
       handle->add_hold();
       state_->look_again(life, notices);
     }
+  } catch (const std::bad_alloc&) {  // no call will create the value
+    if (handle) creation_ended(*handle, fork, error_not_run(ErrorCode::resource_exhausted, "out of memory"));
+    throw;
   }
   state_->send(notices);
-  if (life == state_->self && state_->owners.begin(rref) && state_->tell_owner(rref, OwnerHeld{})) handle->add_hold();
+  if (life == state_->self) state_->begin_held(*handle);
   return handle;
 }
 
-void References::creation_ended(RRefHandle& handle, const ForkId& fork, const Result<Unit>& result) {
+void References::creation_ended(RRefHandle& handle, const ForkId& fork, const Result<Unit>& result) noexcept try {
   if (handle.owner() == state_->self) {
     if (!result) state_->tell_owner(handle.id(), OwnerValue{std::make_shared<const Result<ValueBox>>(result.error())});
     return;
@@ -294,6 +293,8 @@ void References::creation_ended(RRefHandle& handle, const ForkId& fork, const Re
   }
   state_->send(notices);
   if (!result) handle.creation_failed();
+} catch (...) {
+  state_->node.fail(failure_of_current_exception("a reference"));
 }
 
 std::shared_ptr<RRefHandle> References::own(ValueBox value, const std::string& type, RRefOrigin origin,
@@ -304,10 +305,8 @@ std::shared_ptr<RRefHandle> References::own(ValueBox value, const std::string& t
     std::lock_guard lock(state_->mutex);
     handle = state_->handle_for(rref, state_->self, type, std::move(origin));
   }
-  if (state_->owners.begin(rref) && state_->tell_owner(rref, OwnerHeld{})) {
-    handle->add_hold();
+  if (state_->begin_held(*handle))
     state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value)), sharing});
-  }
   return handle;
 }
 

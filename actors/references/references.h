@@ -72,7 +72,7 @@ class References {
   [[nodiscard]] msg::RRefHandout hand_out(const std::shared_ptr<RRefHandle>& handle, const NodeLife& to);
 
   /// The message with `handout` was never sent.
-  void take_back(const msg::RRefHandout& handout);
+  void take_back(const msg::RRefHandout& handout) noexcept;
 
   /// Returns the handles that arrived with a message from node `from`. All handles of one value on this node are one.
   [[nodiscard]] std::vector<std::shared_ptr<RRefHandle>> received(std::span<const msg::RRefHandout> handouts,
@@ -83,7 +83,7 @@ class References {
                                                     const std::string& type, RRefOrigin origin);
 
   /// The creating call of `handle` was answered, or failed.
-  void creation_ended(RRefHandle& handle, const ForkId& fork, const Result<Unit>& result);
+  void creation_ended(RRefHandle& handle, const ForkId& fork, const Result<Unit>& result) noexcept;
 
   /// Makes this node the owner of `value`.
   [[nodiscard]] std::shared_ptr<RRefHandle> own(ValueBox value, const std::string& type, RRefOrigin origin,

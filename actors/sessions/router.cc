@@ -77,7 +77,9 @@ void Router::request(TimePoint now, PackedRequest packed, AnswerHandler done) {
     return done(std::move(silent));
   }
   calls_.add(id, {peer.name, peer.incarnation}, request.due, request.operation, now,
-             {std::move(done), nullptr, request.fails_if_unreachable, request.failure_as_message}, request.site);
+             {std::move(done), nullptr, request.fails_if_unreachable, request.failure_as_message,
+              packed.posting.of != Posting::Class::word},
+             request.site);
   callbacks_.pending_changed(calls_.size());
   if (!request.cancelled_by.empty()) {
     auto watch = std::make_unique<StopWatch>(request.cancelled_by, [this, id] { callbacks_.cancel_soon(id); });
@@ -96,16 +98,19 @@ void Router::request(TimePoint now, PackedRequest packed, AnswerHandler done) {
   }
 }
 
-void Router::refuse(TimePoint now, RequestId request, Error why) {
+bool Router::refuse(TimePoint now, RequestId request, Error why) {
   auto call = calls_.cancel(request);
-  if (!call) return;
+  if (!call) return false;
   callbacks_.pending_changed(calls_.size());
   why.operation.clear();
   const auto peer = peers_.find(call->peer.name);
-  const bool is_kept = peer != peers_.end() && peer->second.session->has(request);
+  const bool has_session = peer != peers_.end();
+  const bool is_kept = has_session && peer->second.session->has(request);
   std::string waited_for;
-  if (is_kept && take_back(now, *call, waited_for)) why.execution = Execution::never;
+  if (is_kept ? take_back(now, *call, waited_for) : has_session && call->entry.is_call)
+    why.execution = Execution::never;  // a session keeps a call before it sends any of it
   fail(*call, std::move(why), now);
+  return true;
 }
 
 void Router::request_self(TimePoint now, PackedRequest packed) {

@@ -33,6 +33,7 @@ struct WaitingRequest {
   std::unique_ptr<StopWatch> watch;  ///< null if no token can cancel it
   bool fails_if_unreachable = false;
   bool failure_as_message = false;
+  bool is_call = false;  ///< its session, if it has one, keeps it until the peer has all of it
 };
 
 /// A request ready to be sent.
@@ -86,8 +87,8 @@ class Router {
 
   void request(TimePoint now, PackedRequest request, AnswerHandler done);
 
-  /// The handling of `request` threw: fails the request, if it is pending, with `why`.
-  void refuse(TimePoint now, RequestId request, Error why);
+  /// The handling of `request` threw: fails the request with `why`. Returns false if it is not pending.
+  bool refuse(TimePoint now, RequestId request, Error why);
 
   /// Ends a request with `cancelled`, if it is pending, and notifies its callee.
   void cancel(TimePoint now, RequestId request);

@@ -3,6 +3,8 @@
 #include <new>
 #include <utility>
 
+#include "actors/core/error_not_run.h"
+
 namespace troupe::detail {
 
 RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterState> self, RouterSetting setting) {
@@ -21,10 +23,12 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
   struct Failed {
     RouterState* state;
     void operator()(Error why) const { state->setting.failed(std::move(why)); }
-    // A request that is not in the table yet fails when the message is destroyed.
     void operator()(const Error& why, const SendRequest& m) const {
       try {
-        state->router->refuse(state->setting.clock->now(), m.request.id, why);
+        if (state->router->refuse(state->setting.clock->now(), m.request.id, why)) return;
+        Error unsent = not_run(copy_of(why));  // it is not in the table yet, or was answered
+        unsent.operation.clear();
+        m.done(std::move(unsent));
       } catch (const std::bad_alloc&) {  // its session is not as it was
         state->setting.failed(copy_of(why));
       }
@@ -43,7 +47,7 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
         settle();
       },
       [=](SendRequest& m) {
-        self->state.router->request(now(), std::move(m.request), std::move(m.done));
+        self->state.router->request(now(), std::move(m.request), m.done);
         settle();
       },
       [=](SendAnswer& m) {

@@ -2,15 +2,20 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "actors/references/references.h"
 #include "actors/to_here_all.h"
+#include "actors/wait_all_scope.h"
 #include "node/local_cluster.h"
 #include "tests/actors/references/among_values.h"
+#include "tests/support/counting_new.h"
 #include "tests/support/error_of.h"
 
 namespace troupe::testing {
@@ -73,6 +78,40 @@ BOOST_FIXTURE_TEST_CASE(a_reference_in_a_call_that_never_left_is_taken_back, Han
   const Future<std::int64_t> count = call_of_p1();
   BOOST_TEST((error_of(count).execution == Execution::never));
   BOOST_TEST(references().owned_values() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_reference_in_a_call_that_gets_no_memory_is_taken_back) {
+  std::size_t unsent = 0;
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    Handing node;
+    std::optional<std::vector<RRef<std::int64_t>>> values(std::in_place, 3, RRef<std::int64_t>(*node.node, 7));
+    std::optional<Future<std::int64_t>> count;
+    {
+      const RefusedAllocation refused(n);
+      try {
+        count = node.node->rpc_async("p1", &count_of, *values);
+      } catch (const std::bad_alloc&) {
+      }
+      is_refused = refused.happened();
+    }
+    values.reset();
+    if (node.core().failure()) continue;
+    const bool is_open = count && !count->ready();
+    const bool is_unsent = !is_open && (!count || Handing::error_of(*count).execution == Execution::never);
+    BOOST_TEST(node.references().owned_values() == (is_unsent ? 0U : 1U), "allocation " << n);
+    unsent += is_unsent ? 1 : 0;
+  }
+  BOOST_TEST(unsent > 20U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_call_that_gets_no_memory_fails_the_scope_that_counts_it, Handing) {
+  WaitAllScope calls(*node);
+  auto call = detail::OutgoingCall::make(calls.shared_state(), [](const auto& /*reply*/) {});
+  call->count_as_open();
+  call.reset();
+  BOOST_CHECK_EXCEPTION(calls.wait_all(), RemoteError,
+                        [](const RemoteError& error) { return error.code() == ErrorCode::resource_exhausted; });
 }
 
 /// A value that its receiver cannot read.
