@@ -468,7 +468,11 @@ void ZmqLinkCore::drop(const NodeName& name, Error why, Keep keep) {
   const bool asked = outgoing_.at(peer.connection).asked;
   meeting_.erase(peer.peer.name);
   outgoing_.at(peer.connection).behind.reset();
-  if (keep == Keep::nothing) close(peer.connection);
+  if (keep == Keep::nothing) {
+    close(peer.connection);
+  } else {
+    outgoing_.at(peer.connection).outgoing.forget_backlog();
+  }
   if (peer.up) {
     parts_.audit(AuditEvent::left, fmt::format("{}: {}", name_of(why.code), why.message), peer.peer.name,
                  peer.peer.address);

@@ -63,6 +63,9 @@ class ZmqOutgoing {
   /// Sends one packet, or queues it while the connection cannot take it. REQUIRES: `work` is called before waiting.
   void send(LinkLane lane, Frames packet);
 
+  /// Another node answers than the one to which the queued packets were sent: they are dropped.
+  void forget_backlog() { backlogs_ = {}; }
+
   /// Tells the peer that this node closes the connection on purpose, with the reason.
   void say_bye(const Farewell& farewell);
 
@@ -113,7 +116,7 @@ class ZmqOutgoing {
   Frame envelope_;               ///< first frame of every message, once welcomed
   Frame bulk_envelope_;          ///< the same on the separate connection
 
-  bool answers_ = false;          ///< the peer has connected to this node
+  bool answers_ = false;  ///< the peer has connected to this node
   bool connected_ = false;
   bool welcomed_ = false;
   bool asking_ = false;                        ///< see is_asking

@@ -88,8 +88,8 @@ struct Lives {
     self.address = listener.bind("tcp://127.0.0.1:*").value();
   }
 
-  /// Waits until `a` has connected to the present life.
-  void welcome() {
+  /// Waits until `a` has connected to the present life. Calls `meanwhile` once, while `a` waits for an answer.
+  void welcome(std::function<void()> meanwhile = [] {}) {
     std::map<std::string, HandshakeServer> handshakes;
     const TimePoint due = std::chrono::steady_clock::now() + 10s;
     while (std::chrono::steady_clock::now() < due) {
@@ -98,6 +98,7 @@ struct Lives {
         (void)ready.wait(100ms);
         continue;
       }
+      std::exchange(meanwhile, [] {})();
       const Frame& route = message->front();
       const std::string key(reinterpret_cast<const char*>(route.bytes.data()), route.bytes.size());
       HandshakeServer& server =
@@ -109,6 +110,15 @@ struct Lives {
       if (!step.reply.empty()) BOOST_REQUIRE(listener.send({route, make_frame(step.reply)}));
     }
     BOOST_FAIL("nobody has connected");
+  }
+  /// Returns the text of the next packet from `a`.
+  std::string next_packet() {
+    const TimePoint due = std::chrono::steady_clock::now() + 10s;
+    while (std::chrono::steady_clock::now() < due) {
+      if (const std::optional<Frames> message = listener.receive()) return testing::text_of(message->back());
+      (void)ready.wait(100ms);
+    }
+    return "none";
   }
   /// Connects to `a` as the present life.
   HandshakeStep connect(const LinkOfTest& a) {
@@ -148,6 +158,32 @@ BOOST_AUTO_TEST_CASE(who_says_to_be_the_next_life_of_a_live_peer_waits_until_its
   BOOST_REQUIRE(b.connect(a).done);
   a.sink.wait_ups(2);
   BOOST_TEST(a.sink.ups()[1].incarnation.low == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(packets_that_were_queued_for_one_life_of_a_peer_do_not_reach_the_next) {
+  const ClusterSecret secret = ClusterSecret::random();
+  LinkOfTest a("a", 1, secret, "tcp://127.0.0.1:*");
+  Lives b(secret);
+  a.link->connect(b.self.address);
+  b.welcome();
+  BOOST_REQUIRE(b.connect(a).done);
+  a.sink.wait_ups(1);
+
+  const auto send = [&](std::string_view text) {
+    a.link->send("b", LinkLane::express, {testing::frame_of("header"), testing::frame_of(text)});
+  };
+  b.self.incarnation.low = 3;
+  BOOST_TEST(b.connect(a).failed.has_value());  // so its address is asked
+  b.welcome([&] {
+    for (int i = 0; i < 100; ++i) send("to the former life");
+    a.link->connect(a.link->address());  // refused at once, when the packets have been taken
+    a.sink.wait_failures(1);
+  });
+  a.sink.wait_downs(1);
+  BOOST_REQUIRE(b.connect(a).done);
+  a.sink.wait_ups(2);
+  send("to the present life");
+  BOOST_TEST(b.next_packet() == "to the present life");
 }
 
 BOOST_AUTO_TEST_CASE(a_welcomed_node_that_makes_room_for_another_of_its_name_before_it_is_up_is_logged) {
