@@ -398,7 +398,7 @@ std::vector<RunningJob> ElasticPool::stop(TimePoint due) {
     for (Jobs& queue : state_->queues) dropped.splice(dropped.end(), queue);
     state_->wake_all();
   }
-  refuse(std::move(dropped), stopped());
+  if (!dropped.empty()) refuse(std::move(dropped), stopped());
   std::unique_lock lock(state_->mutex);
   const Seat* const own = state_->own_seat();
   const std::size_t stays = own == nullptr ? 0 : 1;

@@ -302,14 +302,47 @@ void PortCore::settle(TimePoint /*now*/) {
   wake_ = due;  // last: without memory for a timer there is none
 }
 
-void PortCore::give_and_wait(Order order) {
-  detail::WaitPoint done;
-  give([&done, order = std::move(order)](TimePoint now) {
-    const detail::WhenGone told([&done] { done.signal(); });  // signals also if the order throws
-    order(now);
-  });
-  done.wait(std::nullopt);
-}
+/// An order that its giver waits for, once.
+class PortCore::Step {
+ public:
+  explicit Step(std::function<void()> work) {
+    orders_.push_back([this, work = std::move(work)](TimePoint) {
+      const detail::WhenGone told([this] { done_.signal(); });  // signals also if the work throws
+      work();
+    });
+  }
+
+  void take(PortCore& core) {
+    core.give(std::move(orders_));
+    done_.wait(std::nullopt);
+  }
+
+ private:
+  detail::WaitPoint done_;
+  Orders orders_;
+};
+
+/// The steps of `stop`, made with the port: its destructor has no memory to ask for.
+struct PortCore::Steps {
+  explicit Steps(PortCore& core)
+      : end_calls([&core] {
+          core.early_.clear();
+          core.router_.end_calls();
+        }),
+        flush([&core] { core.flushing_ = true; }),
+        close([&core] { core.router_.close(); }),
+        leave([this, &core] {
+          link = std::move(core.link_);
+          clock = std::move(core.clock_);
+        }) {}
+
+  Step end_calls;
+  Step flush;
+  Step close;
+  Step leave;
+  std::unique_ptr<ZmqLink> link;  ///< set by `leave`, as the clock
+  std::shared_ptr<Clock> clock;
+};
 
 // --- What the port asks for ------------------------------------------------------------------------------------------
 
@@ -351,7 +384,8 @@ PortCore::PortCore(Peer self, const Port::Options& options, std::unique_ptr<ZmqL
       link_(std::move(link)),
       clock_(make_system_clock()),
       packing_{.hashed = link_ && !link_->guards_bytes()},
-      router_(self_, options.connect_patience, *this, packing_) {}
+      router_(self_, options.connect_patience, *this, packing_),
+      steps_(std::make_unique<Steps>(*this)) {}
 
 PortCore::~PortCore() = default;
 
@@ -423,24 +457,16 @@ bool PortCore::stop(Port::Time grace) {
 
 bool PortCore::stop_once(TimePoint due) {
   stopping_ = true;
-  give_and_wait([this](TimePoint) {
-    early_.clear();
-    router_.end_calls();
-  });
+  steps_->end_calls.take(*this);
   bool clean = progress_->wait(due, &Progress::serving);
   // An earlier answer is an earlier order: by now it counts as not flushed.
-  give_and_wait([this](TimePoint) { flushing_ = true; });
+  steps_->flush.take(*this);
   clean = progress_->wait_flushed(due) && clean;
-  std::unique_ptr<ZmqLink> link;
-  std::shared_ptr<Clock> clock;
-  give_and_wait([&](TimePoint) {
-    router_.close();
-    link = std::move(link_);
-    clock = std::move(clock_);
-  });
-  link->stop();
-  link.reset();  // releases the last bytes that ZeroMQ holds, and their owners
-  clock.reset();
+  steps_->close.take(*this);
+  steps_->leave.take(*this);
+  steps_->link->stop();
+  steps_->link.reset();  // releases the last bytes that ZeroMQ holds, and their owners
+  steps_->clock.reset();
   fixed_threads_ = 0;
   const TimePoint last = std::max(due, time_now() + kLastWait);
   clean = progress_->wait(last, &Progress::ending) && clean;

@@ -53,6 +53,8 @@ class PortCore final : public std::enable_shared_from_this<PortCore>,
  private:
   class Owners;
   class ReturnAddress;
+  class Step;
+  struct Steps;
   using Order = std::function<void(TimePoint now)>;
   using Orders = std::list<Order>;  ///< an order that is made is given without memory
 
@@ -87,7 +89,6 @@ class PortCore final : public std::enable_shared_from_this<PortCore>,
   void obey(const Order& order, TimePoint now) noexcept;
   void fail(const Error& why) noexcept;
   void settle(TimePoint now);
-  void give_and_wait(Order order);
   [[nodiscard]] Port::Parts released_later(Port::Parts parts) const;
   void serve_now(port::Request request);
   bool stop_once(TimePoint due);
@@ -133,6 +134,8 @@ class PortCore final : public std::enable_shared_from_this<PortCore>,
   std::vector<port::Request> early_;          ///< arrived before start
   std::optional<TimePoint> wake_;
   bool flushing_ = false;
+
+  const std::unique_ptr<Steps> steps_;  ///< of stop
 
   std::mutex stop_mutex_;
   std::condition_variable stop_done_;

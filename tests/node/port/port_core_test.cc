@@ -330,6 +330,26 @@ BOOST_AUTO_TEST_CASE(request_dropped_without_memory_ends_its_call_at_the_latest_
   }
 }
 
+BOOST_AUTO_TEST_CASE(port_stops_and_ends_its_calls_whichever_allocation_is_refused) {
+  for (std::size_t n = 1; n <= 30; ++n) {
+    Kept kept;
+    Two two(kept.serve());
+    std::vector<Pending> calls;
+    for (int i = 0; i < 3; ++i) calls.push_back(start_call(two.a, "b", "x", kEcho, Port::kNoDeadline));
+    kept.wait(3);
+    {
+      const testing::RefusedAllocation refused(n);
+      two.a.stop();
+    }
+    for (Pending& call : calls) {
+      const std::string end = call.get();
+      BOOST_TEST(end.starts_with("stopped: "), end);
+    }
+    BOOST_TEST(two.a.counts().open == 0U);
+    BOOST_TEST(two.a.counts().threads == 0U);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(answers_given_when_the_port_stops_are_delivered_and_every_call_ends_once) {
   int answered_in_all = 0;
   for (int round = 0; round < 25; ++round) {
