@@ -155,11 +155,11 @@ class TaskPromise {
   }
   // The locals end before the waiters continue, as in a task that returns. This promise ends with them.
   void abandon(const Error& why, std::coroutine_handle<> frame) {
-    const Error error = why;  // of a future that may be one of the locals
+    Error error = copy_of(why);  // of a future that may be one of the locals
     const auto place = std::move(place_);
     const Promise<T> promise = *std::move(promise_);
     guards_.destroy(frame);
-    promise.complete(error);
+    promise.complete(std::move(error));
   }
 
   std::shared_ptr<const TaskPlace> place_;

@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <limits>
+#include <utility>
 
 namespace troupe::detail {
 namespace {
@@ -30,7 +31,7 @@ bool StageGate::arrive(const RoundPlan& plan, std::uint32_t index) {
   return round->arrived.insert(index).second;
 }
 
-std::optional<MicroBatchId> StageGate::admit() {
+std::optional<MicroBatchId> StageGate::admit() noexcept {
   if (running_) return std::nullopt;
   advance();
   auto at = rounds_.upper_bound(RoundId{next_});
@@ -41,19 +42,19 @@ std::optional<MicroBatchId> StageGate::admit() {
   const auto index = static_cast<std::uint32_t>(next_ - at->first.first_ticket);
   const bool counts = round.plan.live_max > 0;
   if (!round.arrived.contains(index) || (counts && round.live.size() >= round.plan.live_max)) return std::nullopt;
-  round.arrived.erase(index);
-  if (counts) round.live.insert(index);
+  auto admitted = round.arrived.extract(index);
+  if (counts) round.live.insert(std::move(admitted));
   ++next_;
   return running_ = MicroBatchId{at->first, index};
 }
 
-void StageGate::leave(const MicroBatchId& batch) {
+void StageGate::leave(const MicroBatchId& batch) noexcept {
   if (running_ != batch) return;
   running_.reset();
   forget_if_over(batch.round);
 }
 
-bool StageGate::settle(const MicroBatchId& batch) {
+bool StageGate::settle(const MicroBatchId& batch) noexcept {
   const auto at = rounds_.find(batch.round);
   if (at == rounds_.end() || at->second.live.erase(batch.index) == 0) return false;
   forget_if_over(batch.round);
@@ -74,7 +75,7 @@ std::size_t StageGate::live(RoundId round) const {
   return at == rounds_.end() ? 0 : at->second.live.size();
 }
 
-void StageGate::advance() {
+void StageGate::advance() noexcept {
   for (auto at = rounds_.begin(); at != rounds_.end() && at->first.first_ticket <= next_;) {
     const Round& round = at->second;
     const RoundId id = at->first;
@@ -84,7 +85,7 @@ void StageGate::advance() {
   }
 }
 
-void StageGate::forget_if_over(RoundId round) {
+void StageGate::forget_if_over(RoundId round) noexcept {
   const auto at = rounds_.find(round);
   if (at == rounds_.end() || next_ < end_of(at->second.plan)) return;
   const bool runs = running_ && running_->round == round;

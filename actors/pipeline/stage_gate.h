@@ -49,15 +49,16 @@ class StageGate {
 
   /// Returns the micro-batch that enters now, if any: the next ticket has arrived, no other micro-batch runs, and the
   /// round may have one more that is live.
-  [[nodiscard]] std::optional<MicroBatchId> admit();
+  [[nodiscard]] std::optional<MicroBatchId> admit() noexcept;
 
   /// The micro-batch that entered last has run. It stays live until `settle`, if its round counts that.
-  void leave(const MicroBatchId& batch);
+  void leave(const MicroBatchId& batch) noexcept;
 
   /// The backward of the micro-batch is done here, or there will be none. Returns whether it was live.
-  bool settle(const MicroBatchId& batch);
+  bool settle(const MicroBatchId& batch) noexcept;
 
   /// The round has failed: those of its micro-batches that did not enter never will, and the next round follows.
+  /// Throws std::bad_alloc; then nothing has changed.
   void drop(const RoundPlan& plan);
 
   /// Returns the number of live micro-batches of a round.
@@ -76,8 +77,8 @@ class StageGate {
   /// Returns the round of `plan`, made if it is new; null if it is over or overlaps another one.
   Round* find_or_make(const RoundPlan& plan);
   /// Moves past dropped rounds, and forgets rounds that are over.
-  void advance();
-  void forget_if_over(RoundId round);
+  void advance() noexcept;
+  void forget_if_over(RoundId round) noexcept;
 
   std::uint64_t next_ = 0;
   std::map<RoundId, Round> rounds_;

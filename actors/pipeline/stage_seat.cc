@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
@@ -21,44 +22,54 @@ void StageGradients::add(const StageGradients& other) {
   }
 }
 
+// A place in a table is made before the gate knows of what takes it: without memory nothing has changed.
+
 Future<void> StageRounds::enter(const RoundPlan& plan, std::uint32_t index) {
   const Promise<void> entered(home_);
-  Promises ready;
+  Waiting place;
+  place.emplace(MicroBatchId{plan.round, index}, entered);
+  std::optional<Error> refused;
+  std::optional<Promise<void>> admitted;
   {
     const std::lock_guard lock(mutex_);
     if (closed_) {
-      ready.emplace_back(entered, *closed_);
+      refused = *closed_;
     } else if (!gate_.arrive(plan, index)) {
-      ready.emplace_back(entered, refusal(plan.round));
+      refused = refusal(plan.round);
     } else {
-      waiting_.emplace(MicroBatchId{plan.round, index}, entered);
-      admit(ready);
+      waiting_.merge(place);
+      admitted = admit();
     }
   }
-  complete(ready);
+  if (refused) entered.complete(*std::move(refused));
+  let_in(admitted);
   return entered.future();
 }
 
-void StageRounds::leave(const MicroBatchId& batch) {
-  Promises ready;
+void StageRounds::leave(const MicroBatchId& batch) noexcept {
+  std::optional<Promise<void>> admitted;
   {
     const std::lock_guard lock(mutex_);
     gate_.leave(batch);
-    admit(ready);
+    admitted = admit();
   }
-  complete(ready);
+  let_in(admitted);
 }
 
 void StageRounds::settle(const MicroBatchId& batch, StageGradients gradients) {
-  Promises ready;
+  std::map<MicroBatchId, StageGradients> place;
+  if (!gradients.empty()) place.emplace(batch, std::move(gradients));
+  std::optional<Promise<void>> admitted;
   {
     const std::lock_guard lock(mutex_);
     if (!gate_.settle(batch)) return;
-    if (!gradients.empty() && !closed_) gradients_.emplace(batch, std::move(gradients));
-    admit(ready);
+    if (!closed_) gradients_.merge(place);
+    admitted = admit();
   }
-  complete(ready);
+  let_in(admitted);
 }
+
+void StageRounds::settle(const MicroBatchId& batch) noexcept { settle(batch, {}); }
 
 void StageRounds::keep(const MicroBatchId& batch, const Gradients& gradients) {
   const std::lock_guard lock(mutex_);
@@ -66,17 +77,23 @@ void StageRounds::keep(const MicroBatchId& batch, const Gradients& gradients) {
 }
 
 void StageRounds::fail(const RoundPlan& plan, const Error& why) {
-  Promises ready;
+  std::map<RoundId, Error> place;
+  place.emplace(plan.round, why);
+  Waiting waited;
+  std::optional<Promise<void>> admitted;
   {
     const std::lock_guard lock(mutex_);
-    if (!failed_.emplace(plan.round, why).second) return;
-    if (failed_.size() > kFailuresKept) failed_.erase(failed_.begin());
+    if (failed_.contains(plan.round)) return;
     gate_.drop(plan);
-    fail_waiting(plan.round, why, ready);
+    failed_.merge(place);
+    if (failed_.size() > kFailuresKept) failed_.erase(failed_.begin());
+    for (auto next = waiting_.lower_bound({plan.round, 0}); next != waiting_.end() && next->first.round == plan.round;)
+      waited.insert(waiting_.extract(next++));
     std::erase_if(gradients_, [&](const auto& entry) { return entry.first.round == plan.round; });
-    admit(ready);
+    admitted = admit();
   }
-  complete(ready);
+  refuse(waited, why);
+  let_in(admitted);
 }
 
 StageGradients StageRounds::take(const RoundPlan& plan) {
@@ -89,33 +106,22 @@ StageGradients StageRounds::take(const RoundPlan& plan) {
   return sum;
 }
 
-void StageRounds::close(const Error& why) {
-  Promises ready;
+void StageRounds::close(const Error& why) noexcept {
+  Waiting waited;
   {
     const std::lock_guard lock(mutex_);
-    closed_ = why;
-    for (const auto& [batch, promise] : waiting_) ready.emplace_back(promise, why);
-    waiting_.clear();
+    closed_ = copy_of(why);
+    waited.swap(waiting_);
     gradients_.clear();
   }
-  complete(ready);
+  refuse(waited, why);
 }
 
-void StageRounds::admit(Promises& out) {
-  if (closed_) return;
+std::optional<Promise<void>> StageRounds::admit() noexcept {
+  if (closed_) return std::nullopt;
   const auto batch = gate_.admit();
-  if (!batch) return;
-  const auto at = waiting_.find(*batch);
-  out.emplace_back(at->second, std::nullopt);
-  waiting_.erase(at);
-}
-
-void StageRounds::fail_waiting(RoundId round, const Error& why, Promises& out) {
-  std::erase_if(waiting_, [&](const auto& entry) {
-    if (entry.first.round != round) return false;
-    out.emplace_back(entry.second, why);
-    return true;
-  });
+  if (!batch) return std::nullopt;
+  return waiting_.extract(*batch).mapped();
 }
 
 Error StageRounds::refusal(RoundId round) const {
@@ -124,13 +130,21 @@ Error StageRounds::refusal(RoundId round) const {
                     fmt::format("a micro-batch of round {} cannot enter the stage", round.first_ticket));
 }
 
-void StageRounds::complete(const Promises& promises) {
-  for (const auto& [promise, error] : promises) promise.complete(error ? Result<Unit>(*error) : Result<Unit>(Unit{}));
+void StageRounds::let_in(const std::optional<Promise<void>>& admitted) noexcept {
+  if (admitted) admitted->complete(Unit{});
+}
+
+void StageRounds::refuse(const Waiting& waiting, const Error& why) noexcept {
+  for (const auto& [batch, promise] : waiting) promise.complete(copy_of(why));
 }
 
 StageSeat::StageSeat(const Scope& scope) : rounds_(std::make_shared<StageRounds>(future_home_of(scope))) {}
 
-StageSeat::~StageSeat() { rounds_->close(make_error(ErrorCode::cancelled, "the pipeline has ended")); }
+StageSeat::~StageSeat() {
+  Error ended{.code = ErrorCode::cancelled};
+  set_text(ended.message, "the pipeline has ended");
+  rounds_->close(ended);
+}
 
 StageSeat make_stage_seat(Scope& scope) { return StageSeat(scope); }
 

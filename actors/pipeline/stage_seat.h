@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "actors/contexts/gradient_reducer.h"
@@ -44,38 +43,39 @@ class StageRounds {
   [[nodiscard]] Future<void> enter(const RoundPlan& plan, std::uint32_t index);
 
   /// The micro-batch has run.
-  void leave(const MicroBatchId& batch);
+  void leave(const MicroBatchId& batch) noexcept;
 
-  /// The backward of the micro-batch is done on this node and found `gradients`, or there will be none. Only the first
-  /// time counts.
+  /// The backward of the micro-batch is done on this node and found `gradients`, or nothing, or there will be none.
+  /// Only the first time counts. Throws std::bad_alloc; then nothing has changed.
   void settle(const MicroBatchId& batch, StageGradients gradients);
+  void settle(const MicroBatchId& batch) noexcept;
 
   /// Adds gradients of a micro-batch that is settled, unless its round has failed. REQUIRES: the round is not taken.
   void keep(const MicroBatchId& batch, const Gradients& gradients);
 
   /// The round has failed with `why`: its micro-batches that wait fail, and what it left here is dropped. Only the
-  /// first time counts.
+  /// first time counts. Throws std::bad_alloc; then nothing has changed.
   void fail(const RoundPlan& plan, const Error& why);
 
   /// Returns the sum of what the round's micro-batches left, in reverse order, and forgets it.
   [[nodiscard]] StageGradients take(const RoundPlan& plan);
 
   /// The pipeline has ended: all that waits fails with `why`, now and later.
-  void close(const Error& why);
+  void close(const Error& why) noexcept;
 
  private:
-  using Promises = std::vector<std::pair<Promise<void>, std::optional<Error>>>;
+  using Waiting = std::map<MicroBatchId, Promise<void>>;
 
-  /// Moves the promise of the micro-batch that may enter now, if any, to `out`.
-  void admit(Promises& out);
-  void fail_waiting(RoundId round, const Error& why, Promises& out);
+  /// Takes the promise of the micro-batch that may enter now, if any.
+  [[nodiscard]] std::optional<Promise<void>> admit() noexcept;
   [[nodiscard]] Error refusal(RoundId round) const;
-  static void complete(const Promises& promises);
+  static void let_in(const std::optional<Promise<void>>& admitted) noexcept;
+  static void refuse(const Waiting& waiting, const Error& why) noexcept;
 
   const FutureHome home_;
   std::mutex mutex_;
   StageGate gate_;                                    // guarded by mutex_, as is all below
-  std::map<MicroBatchId, Promise<void>> waiting_;     // have arrived and not entered
+  Waiting waiting_;                                   // have arrived and not entered
   std::map<MicroBatchId, StageGradients> gradients_;  // of rounds that are not taken
   std::map<RoundId, Error> failed_;                   // the last rounds that failed, with their causes
   std::optional<Error> closed_;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "actors/contexts/contexts.h"
 #include "actors/contexts/gradient_reducer.h"
+#include "actors/core/guarded.h"
 #include "actors/core/node_core.h"
 #include "autograd/checkpoint.h"
 #include "autograd/nn/norm.h"
@@ -25,7 +27,7 @@ class MicroBatchReducer final : public GradientReducer {
  public:
   MicroBatchReducer(std::shared_ptr<StageRounds> rounds, const MicroBatchId& batch)
       : rounds_(std::move(rounds)), batch_(batch) {}
-  ~MicroBatchReducer() override { rounds_->settle(batch_, {}); }
+  ~MicroBatchReducer() override { rounds_->settle(batch_); }
   MicroBatchReducer(const MicroBatchReducer&) = delete;
   MicroBatchReducer& operator=(const MicroBatchReducer&) = delete;
 
@@ -82,26 +84,33 @@ void run(Scope& scope, const StageTask& task, StageWork& work) {
 /// The micro-batch in its stage: fails its round unless it leaves.
 class Entry {
  public:
-  Entry(std::shared_ptr<StageRounds> rounds, const StageTask& task)
-      : rounds_(std::move(rounds)), plan_(task.plan), batch_(task.id()) {}
+  Entry(std::shared_ptr<NodeCore> node, std::shared_ptr<StageRounds> rounds, const StageTask& task)
+      : node_(std::move(node)), rounds_(std::move(rounds)), plan_(task.plan), batch_(task.id()) {}
   ~Entry() {
-    if (!has_left_) fail(make_error(ErrorCode::cancelled, "a micro-batch was given up"));
+    if (has_left_) return;
+    Error given_up{.code = ErrorCode::cancelled};
+    set_text(given_up.message, "a micro-batch was given up");
+    try {
+      fail(given_up);
+    } catch (const std::bad_alloc&) {  // its round would wait for it for ever
+      node_->fail(failure_of_current_exception("a stage"));
+    }
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
 
   [[nodiscard]] Future<void> enter() const { return rounds_->enter(plan_, batch_.index); }
-  void leave() {
+  void leave() noexcept {
     has_left_ = true;
     rounds_->leave(batch_);
   }
   void fail(const Error& why) {
-    has_left_ = true;
     rounds_->fail(plan_, why);
-    rounds_->leave(batch_);
+    leave();
   }
 
  private:
+  const std::shared_ptr<NodeCore> node_;
   const std::shared_ptr<StageRounds> rounds_;
   const RoundPlan plan_;
   const MicroBatchId batch_;
@@ -112,7 +121,7 @@ class Entry {
 
 Task<void> perform_stage(Scope& scope, RRef<StageSeat>& seat, const StageTask& task, StageWork& work) {
   const std::shared_ptr<StageRounds> rounds = std::exchange(seat, {}).local_value(scope)->rounds();
-  Entry entry(rounds, task);
+  Entry entry(scope.state().node, rounds, task);
   try {
     const Future<void> entered = entry.enter();
     std::vector<Future<void>> inputs;
@@ -127,7 +136,7 @@ Task<void> perform_stage(Scope& scope, RRef<StageSeat>& seat, const StageTask& t
     run(scope, task, work);
     if (!reducer || !work.requires_grad()) {
       if (reducer) reducer->close();
-      rounds->settle(task.id(), {});
+      rounds->settle(task.id());
     }
     entry.leave();
   } catch (const RemoteError& error) {

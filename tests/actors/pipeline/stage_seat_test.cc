@@ -3,13 +3,18 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tensor/create.h"
 #include "tensor/ops.h"
+#include "tests/actors/bare_peer.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe::detail {
 BOOST_AUTO_TEST_SUITE(stage_seat)
@@ -113,6 +118,67 @@ BOOST_AUTO_TEST_CASE(after_the_end_of_the_pipeline_nobody_enters_when_the_one_th
   rounds.settle({{0}, 0}, {});
   rounds.fail(round_of(0, 2), make_error(ErrorCode::cancelled, "boom"));
   BOOST_TEST(end_of(rounds.enter(round_of(2, 1), 0)) == "the pipeline has ended");
+}
+
+BOOST_AUTO_TEST_CASE(end_of_the_pipeline_without_memory_fails_who_waits) {
+  const testing::AmongBarePeers among;
+  std::optional<StageSeat> seat(std::in_place, *among.node);
+  const auto waits = seat->rounds()->enter(round_of(0, 2), 1);
+  {
+    const testing::RefusedAllocation refused(1);
+    seat.reset();
+  }
+  BOOST_REQUIRE(waits.ready());
+  BOOST_TEST((waits.state().result().error().code == ErrorCode::cancelled));
+}
+
+BOOST_AUTO_TEST_CASE(micro_batch_that_leaves_without_memory_lets_the_next_one_enter) {
+  StageRounds rounds{FutureHome{}};
+  const auto runs = rounds.enter({{0}, 3, 1}, 0);
+  const auto second = rounds.enter({{0}, 3, 1}, 1);
+  const auto next_round = rounds.enter({{3}, 1, 1}, 0);
+  {
+    const testing::RefusedAllocation refused(1);
+    rounds.leave({{0}, 0});
+    rounds.settle({{0}, 0});
+    BOOST_TEST(!refused.happened());
+  }
+  BOOST_TEST(end_of(runs) == "");
+  BOOST_TEST(end_of(second) == "");
+  BOOST_TEST(end_of(next_round) == "waits");
+}
+
+BOOST_AUTO_TEST_CASE(what_gets_no_memory_leaves_its_round_as_it_was) {
+  bool is_refused = true;
+  const Variable leaf(ones({1}), RequiresGrad::yes);
+  for (std::size_t n = 1; is_refused; ++n) {
+    is_refused = false;
+    const auto again = [&](const auto& act) {
+      try {
+        const testing::RefusedAllocation refused(n);
+        act();
+        return;
+      } catch (const std::bad_alloc&) {
+        is_refused = true;
+      }
+      act();
+    };
+    const Error boom = make_error(ErrorCode::cancelled, "a text that does not fit into the string itself");
+    StageRounds rounds{FutureHome{}};
+    std::optional<Future<void>> first, second;
+    again([&] { first = rounds.enter(round_of(0, 2), 0); });
+    again([&] { second = rounds.enter(round_of(0, 2), 1); });
+    BOOST_TEST(end_of(*first) == "");
+    BOOST_TEST(end_of(*second) == "waits");
+    const StageGradients found{gradient_of(leaf, 2.0F)};
+    again([&] { rounds.settle({{0}, 0}, found); });
+    const auto next_round = rounds.enter(round_of(2, 1), 0);
+    again([&] { rounds.fail(round_of(0, 2), boom); });
+    rounds.leave({{0}, 0});
+    BOOST_REQUIRE(second->ready());
+    BOOST_TEST((second->state().result().error().code == ErrorCode::cancelled));
+    BOOST_TEST(end_of(next_round) == "");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(micro_batch_that_does_not_fit_is_refused) {
