@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -15,6 +16,7 @@
 #include "actors/calls/call_encoder.h"
 #include "actors/contexts/contexts.h"
 #include "actors/contexts/variables_of.h"
+#include "actors/core/guarded.h"
 #include "actors/core/node_core.h"
 #include "actors/deadline.h"
 #include "autograd/engine.h"
@@ -73,7 +75,14 @@ Input& Input::operator=(Input&&) noexcept = default;
 
 DistContext::DistContext(const Scope& scope) : Scope(scope_with_new_context(scope)) {}
 
-DistContext::~DistContext() { state().node->contexts().release(id()); }
+DistContext::~DistContext() {
+  detail::NodeCore& node = *state().node;
+  try {
+    node.contexts().release(id());
+  } catch (const std::bad_alloc&) {  // all its nodes would keep it for ever
+    node.fail(detail::failure_of_current_exception("a context"));
+  }
+}
 
 const ContextId& DistContext::id() const { return *state().context; }
 

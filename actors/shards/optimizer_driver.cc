@@ -14,6 +14,7 @@
 
 #include "actors/calls/scope_state.h"
 #include "actors/core/error_not_run.h"
+#include "actors/core/guarded.h"
 #include "actors/scope.h"
 #include "actors/shards/begun_step.h"
 #include "actors/shards/prepared_load.h"
@@ -123,7 +124,11 @@ OptimizerDriver::OptimizerDriver(const std::shared_ptr<NodeCore>& node, std::vec
 OptimizerDriver::~OptimizerDriver() {
   const auto core = node_.lock();
   if (!core) return;
-  for (const NodeLife& owner : owners_) core->notify(owner.name, actor(), msg::ShardReleased{id_, settled()});
+  try {
+    for (const NodeLife& owner : owners_) core->notify(owner.name, actor(), msg::ShardReleased{id_, settled()});
+  } catch (const std::bad_alloc&) {  // its shards would stay for ever
+    core->fail(failure_of_current_exception("an optimizer"));
+  }
 }
 
 msg::ShardCreate OptimizerDriver::creation(const NodeName& owner) const {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "actors/core/node_core.h"
+#include "actors/dist_autograd.h"
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
 #include "actors/references/rref_handle.h"
@@ -123,6 +124,17 @@ BOOST_FIXTURE_TEST_CASE(use_of_a_value_that_ends_without_memory_ends_the_node, P
   {
     const testing::RefusedAllocation refused(1);
     use.reset();
+    BOOST_TEST(refused.happened());
+  }
+  BOOST_REQUIRE(a.core().failure().has_value());
+  BOOST_TEST((a.core().failure()->code == ErrorCode::resource_exhausted));
+}
+
+BOOST_FIXTURE_TEST_CASE(context_that_ends_without_memory_ends_the_node, Pair) {
+  std::optional<DistContext> context(a);
+  {
+    const testing::RefusedAllocation refused(1);
+    context.reset();
     BOOST_TEST(refused.happened());
   }
   BOOST_REQUIRE(a.core().failure().has_value());

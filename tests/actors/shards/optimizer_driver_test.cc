@@ -50,12 +50,16 @@ struct AmongDrivers : AmongBarePeers {
     BOOST_TEST(!driver->state(core(), due(), StateContent::rules_and_values).empty());
   }
 
+  std::shared_ptr<detail::OptimizerDriver> new_driver() {
+    return std::make_shared<detail::OptimizerDriver>(
+        core().shared_from_this(),
+        std::vector<DistParameterGroup>{
+            {{RRef<Variable>(*node, Variable(full({2}, 1.0), RequiresGrad::yes))}, optim::SgdOptions{.lr = 0.5}}},
+        Stepping{});
+  }
+
   const ContextId context{"m", 7, 1};
-  const std::shared_ptr<detail::OptimizerDriver> driver = std::make_shared<detail::OptimizerDriver>(
-      core().shared_from_this(),
-      std::vector<DistParameterGroup>{
-          {{RRef<Variable>(*node, Variable(full({2}, 1.0), RequiresGrad::yes))}, optim::SgdOptions{.lr = 0.5}}},
-      Stepping{});
+  const std::shared_ptr<detail::OptimizerDriver> driver = new_driver();
 };
 
 BOOST_FIXTURE_TEST_SUITE(optimizer_driver, AmongDrivers)
@@ -69,6 +73,18 @@ BOOST_AUTO_TEST_CASE(step_that_gets_no_memory_has_an_outcome) {
 BOOST_AUTO_TEST_CASE(load_that_gets_no_memory_has_an_outcome) {
   const NamedTensors state{{"groups.0." + std::string(kLarge, 'x'), full({}, 1.0, DType::f64)}};
   refuse_large_ones([&] { driver->load_state(core(), due(), state); });
+}
+
+BOOST_AUTO_TEST_CASE(optimizer_that_ends_without_memory_ends_its_node) {
+  auto other = new_driver();
+  other->create(core(), due());
+  {
+    const RefusedAllocation refused(1);
+    other.reset();
+    BOOST_TEST(refused.happened());
+  }
+  BOOST_REQUIRE(core().failure().has_value());
+  BOOST_TEST((core().failure()->code == ErrorCode::resource_exhausted));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
