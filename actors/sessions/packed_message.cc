@@ -58,14 +58,23 @@ Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage
   });
 }
 
-Posting posting_of(const msg::AnyMessage& message, const std::string& actor, bool nested) {
-  const bool on_value = message.holds<msg::ValueCall>() || message.holds<msg::RRefFetch>();
+namespace {
+
+bool is_on_value(const msg::AnyMessage& message) {
+  return message.holds<msg::ValueCall>() || message.holds<msg::RRefFetch>();
+}
+
+}  // namespace
+
+bool needs_grant(const msg::AnyMessage& message, std::string_view actor) {
   const bool is_call = message.holds<msg::Call>() && !is_for_collectives(actor);
+  return is_call || is_on_value(message) || message.holds<msg::RemoteCall>();
+}
+
+Posting posting_of(const msg::AnyMessage& message, const std::string& actor, bool nested) {
   Posting posting;
-  if (on_value || is_call || message.holds<msg::RemoteCall>()) {
-    posting.of = nested ? Posting::Class::nested_call : Posting::Class::call;
-  }
-  if (on_value || message.holds<msg::BarrierEntered>()) posting.order_key = actor;
+  if (needs_grant(message, actor)) posting.of = nested ? Posting::Class::nested_call : Posting::Class::call;
+  if (is_on_value(message) || message.holds<msg::BarrierEntered>()) posting.order_key = actor;
   return posting;
 }
 

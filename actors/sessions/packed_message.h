@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "actors/link.h"
 #include "actors/sessions/session.h"
@@ -20,6 +21,10 @@ namespace troupe::detail {
 /// neither shares nor passes on are copied to the CPU.
 [[nodiscard]] Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message,
                                           const Packing& packing, const NodeName& to, Link& link);
+
+/// Returns true for a message that holds a part of its sender's grant of calls until it begins at `actor`: what runs
+/// functions of users or copies their values.
+[[nodiscard]] bool needs_grant(const msg::AnyMessage& message, std::string_view actor);
 
 /// Returns how a session treats a request to `actor` of a peer. Requests of users wait for the peer's grant; control
 /// messages do not. Uses of one value stay in order, and so do entries at one barrier place.

@@ -312,8 +312,8 @@ void Router::take(TimePoint now, PeerState& peer, Session::Received received) {
   }
 }
 
-/// Decodes a message and delivers it; one that there is no memory for fails. If it is malformed, ends the session with
-/// its sender and returns false.
+/// Decodes a message and delivers it; one that there is no memory for fails. If it is malformed, or a call that uses no
+/// grant, ends the session with its sender and returns false.
 bool Router::open(TimePoint now, PeerState& peer, Session::Delivered message) {
   const Peer& from = peer.peer;
   std::shared_ptr<CallCredit> credit;
@@ -333,6 +333,11 @@ bool Router::open(TimePoint now, PeerState& peer, Session::Delivered message) {
   msg::Envelope& envelope = decoded.value().envelope;
   envelope.from = from.name;  // the session's name for the sender, not the message's claim
   const msg::MessageInfo& info = msg::info_of(decoded.value().message);
+  if (message.charge == Charge::none && needs_grant(decoded.value().message, envelope.to)) {
+    callbacks_.warn(fmt::format("a {} from {} uses none of the calls granted", info.name, from.name));
+    callbacks_.give_up(from.name, {.life = from.incarnation});
+    return false;
+  }
   const bool answers = envelope.in_reply_to.value != 0;
   std::optional<std::string> lie;
   if (answers != (info.kind == msg::Kind::reply)) {

@@ -492,6 +492,30 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_no_message_change_nothing_or_end_the_connect
   BOOST_TEST(a.arrived.empty());
 }
 
+// The sender of a packet says what it charges: a call that charged nothing would wait for no grant, whatever its size.
+BOOST_AUTO_TEST_CASE(call_that_uses_no_grant_ends_its_session, *label("attack")) {
+  msg::Call large;
+  large.arguments.bytes = make_frame(std::vector<std::byte>(100 << 10));
+  const std::vector<msg::AnyMessage> calls{msg::Call{}, msg::RemoteCall{}, msg::ValueCall{}, msg::RRefFetch{}, large};
+  for (const msg::AnyMessage& call : calls) {
+    for (const Haste haste : {Haste::at_once, Haste::rides}) {
+      Pair liars;
+      liars.a.notify(at(0ms), "b", {}, "worker", call, haste);
+      liars.a.router.tick(at(20ms));
+      liars.exchange(at(20ms));
+      const std::string kind(msg::info_of(call).name);
+      BOOST_TEST(liars.b.arrived.empty(), kind);
+      BOOST_TEST((liars.b.events ==
+                  std::vector<std::string>{"up a", "warn a " + kind + " from a uses none of the calls granted",
+                                           "give up a: peer_down disconnected by the peer"}),
+                 kind << ": " << liars.b.events.back());
+    }
+  }
+  a.notify(at(0ms), "b", {}, "collective", msg::Call{});
+  exchange(at(1ms));
+  BOOST_TEST(b.arrived.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(oldest_requests_come_first_and_say_where_they_were_made) {
   Answers answers;
   a.request(at(0ms), call_to("b"), into(answers));
