@@ -24,6 +24,30 @@ Lie new_value(const NodeLife& from, const RRefId& rref, const ForkId& fork) {
   return first_of(unless_made_by(from, "value", rref), unless_made_by(from, "handle", fork));
 }
 
+Lie for_itself(const NodeLife& from, const NodeName& name) {
+  return name == from.name ? std::nullopt : Lie(fmt::format("{} does not speak for {}", from.name, name));
+}
+
+/// Whoever hands on a handle makes its fork's id, and is the parent that waits for it.
+Lie handed_on_by(const NodeLife& from, const Payload& payload) {
+  for (const RRefHandout& handout : payload.refs) {
+    if (Lie lie = unless_made_by(from, "handle", handout.fork)) return lie;
+    if (Lie lie = for_itself(from, handout.parent)) return lie;
+  }
+  return std::nullopt;
+}
+
+template <class M>
+Lie lie_about_handles(const M& message, const NodeLife& from) {
+  if constexpr (requires { message.arguments.refs; }) {
+    return handed_on_by(from, message.arguments);
+  } else if constexpr (requires { message.value.refs; }) {
+    return handed_on_by(from, message.value);
+  } else {
+    return std::nullopt;
+  }
+}
+
 /// The owner confirms a handle to its parent, which made the fork's id.
 Lie fork_of_parent(const RRefForked& forked) {
   if (forked.fork.creator == forked.parent) return std::nullopt;
@@ -33,10 +57,6 @@ Lie fork_of_parent(const RRefForked& forked) {
 Lie root_of_pass(const BackwardMark& mark) {
   if (mark.root == mark.pass.creator) return std::nullopt;
   return fmt::format("pass {} is not of {}", mark.pass.text(), mark.root);
-}
-
-Lie for_itself(const NodeLife& from, const NodeName& name) {
-  return name == from.name ? std::nullopt : Lie(fmt::format("{} does not speak for {}", from.name, name));
 }
 
 template <class Id>
@@ -87,7 +107,7 @@ Lie lie_of(const M& message, const NodeLife& from, const NodeName& to) {
 
 Lie lie_in(const AnyMessage& message, const NodeLife& from, const NodeName& to) {
   Lie lie;
-  message.visit([&](const auto& each) { lie = lie_of(each, from, to); });
+  message.visit([&](const auto& each) { lie = first_of(lie_of(each, from, to), lie_about_handles(each, from)); });
   return lie;
 }
 

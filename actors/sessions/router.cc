@@ -346,7 +346,7 @@ bool Router::open(TimePoint now, PeerState& peer, Session::Delivered message) {
     lie = msg::lie_in(decoded.value().message, {from.name, from.incarnation}, self_.name);
   }
   if (lie) {
-    refuse_lie(peer, envelope, info, *lie);
+    refuse_lie(now, peer, envelope, info, *lie);
   } else if (answers) {
     complete(now, envelope.in_reply_to, {from.name, from.incarnation}, std::move(decoded.value().message));
   } else {
@@ -355,17 +355,23 @@ bool Router::open(TimePoint now, PeerState& peer, Session::Delivered message) {
   return true;
 }
 
-/// The message is not its sender's to send: a request fails, anything else is dropped. Said at the 1st, 2nd, 4th, 8th.
-void Router::refuse_lie(PeerState& peer, const msg::Envelope& envelope, const msg::MessageInfo& info,
+/// The message is not its sender's to send: a request fails, and so does one that is answered so; anything else is
+/// dropped. Said at the 1st, 2nd, 4th, 8th.
+void Router::refuse_lie(TimePoint now, PeerState& peer, const msg::Envelope& envelope, const msg::MessageInfo& info,
                         const std::string& lie) {
   const NodeLife from{peer.peer.name, peer.peer.incarnation};
   if (std::has_single_bit(++peer.lies)) {
     callbacks_.warn(fmt::format("refused a {} from {} ({} refused so far): {}", info.name, from.name, peer.lies, lie));
   }
-  if (envelope.request.value == 0 || envelope.in_reply_to.value != 0) return;
   Error error;
   error.code = ErrorCode::protocol_violation;
   error.message = lie;
+  if (envelope.in_reply_to.value != 0) {
+    if (info.kind != msg::Kind::reply) return;
+    error.execution = Execution::yes;
+    return complete(now, envelope.in_reply_to, from, msg::Failure{std::move(error)});
+  }
+  if (envelope.request.value == 0) return;
   error.peer = self_.name;
   error.incarnation = self_.incarnation;
   error.execution = Execution::never;

@@ -154,7 +154,8 @@ class Router {
   void tell_load(PeerState& peer);
   void take(TimePoint now, PeerState& peer, Session::Received received);
   [[nodiscard]] bool open(TimePoint now, PeerState& peer, Session::Delivered message);
-  void refuse_lie(PeerState& peer, const msg::Envelope& envelope, const msg::MessageInfo& info, const std::string& lie);
+  void refuse_lie(TimePoint now, PeerState& peer, const msg::Envelope& envelope, const msg::MessageInfo& info,
+                  const std::string& lie);
   void refuse_for_memory(TimePoint now, const PeerState& peer, const Frame& header);
   [[nodiscard]] bool take_back(TimePoint now, const CallTable<WaitingRequest>::Call& call, std::string& waited_for);
   void complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message);

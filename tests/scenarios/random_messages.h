@@ -170,6 +170,12 @@ class Mutate final : public Walk<Mutate> {
       id = {life.name, life.incarnation.low, 1 + dice_.below(3)};
     }
   }
+  void leaf(msg::RRefHandout& handout) {
+    handout.serialize(*this);
+    if (!dice_.chance(90)) return;  // refused at the door, in most cases
+    handout.fork.creator = handout.parent = lives_.front().name;
+    handout.fork.incarnation = lives_.front().incarnation.low;
+  }
   void leaf(Incarnation& incarnation) {
     if (changes()) incarnation = dice_.one_of(lives_).incarnation;
   }

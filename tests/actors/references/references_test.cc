@@ -167,6 +167,24 @@ BOOST_AUTO_TEST_CASE(a_peer_that_acknowledges_more_at_once_than_a_node_does_is_g
   BOOST_TEST(!core().lives().is_up(p1->life()));
 }
 
+// What it says of the fork would be passed on, and never acknowledged to anybody.
+BOOST_AUTO_TEST_CASE(a_handle_whose_fork_its_sender_did_not_make_is_not_kept, *boost::unit_test::label("attack")) {
+  msg::Call call;
+  call.function_name = "nothing";
+  call.arguments.refs = {of_p1(5, 9)};
+  BOOST_TEST(outcome(p2->ask("m", "worker", call)) == "no_such_function");
+  BOOST_TEST(p1->take<msg::RRefForked>().size() == 1U);
+  p1->say("m", "references", msg::RRefForkAck{{{{"p1", 1, 5}, {"p2", 2, 9}}}});
+  BOOST_TEST(references().forks() == 0U);
+  for (const ForkId fork : {ForkId{"x", 9, 9}, ForkId{"p2", 3, 9}, ForkId{"m", 7, 9}}) {
+    call.arguments.refs = {of_p1(6, 9), of_p1(5, 9)};
+    call.arguments.refs.back().fork = fork;
+    BOOST_TEST(outcome(p2->ask("m", "worker", call)) == "protocol_violation");
+    BOOST_TEST(p1->take<msg::RRefForked>().empty());
+    BOOST_TEST(references().forks() == 0U);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_handle_of_an_owner_that_was_over_before_it_came_fails) {
   is_over(*p1);
   const auto handle = received();

@@ -571,6 +571,24 @@ BOOST_AUTO_TEST_CASE(a_reply_to_nothing_and_an_answer_that_is_no_reply_are_refus
   BOOST_TEST(answers.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(an_answer_with_a_handle_that_its_sender_did_not_make_fails_its_request,
+                     *boost::unit_test::label("attack")) {
+  Answers answers;
+  a.request(at(0ms), call_to("b"), into(answers));
+  exchange(at(1ms));
+  msg::Reply reply;
+  reply.value.refs.push_back({{"c", 3, 4}, {"x", 9, 5}, "c", {3, 3}, "b", "i64"});
+  b.answer(at(2ms), a.life(), b.arrived[0].envelope.request, reply);
+  exchange(at(3ms));
+  BOOST_TEST_REQUIRE(answers.size() == 1U);
+  BOOST_TEST_REQUIRE(!answers[0].ok());
+  BOOST_TEST((answers[0].error().code == ErrorCode::protocol_violation));
+  BOOST_TEST(answers[0].error().message == "handle x.5 is not of b");
+  BOOST_TEST(answers[0].error().peer == "b");
+  BOOST_TEST((answers[0].error().execution == Execution::yes));
+  BOOST_TEST(a.pending == 0U);
+}
+
 /// CT-1: in every order of events, a request gets exactly one answer, decided by the first event.
 BOOST_AUTO_TEST_CASE(every_order_of_events_gives_exactly_one_answer, *label("fault-F37")) {
   std::vector<std::string> order{"answer", "deadline", "loss", "stop"};
