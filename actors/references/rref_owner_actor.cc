@@ -46,7 +46,11 @@ void RRefOwnerState::forked(const OwnerForked& m) {
   }
   const ForkOutcome outcome = forks_->forked(m.fork, m.holder, std::move(token));
   look_again(m.holder);
-  if (outcome == ForkOutcome::refused) return;
+  if (outcome == ForkOutcome::refused) {  // its parent was told when the other reported it
+    Error why = gone();
+    why.message = fmt::format("another node holds handle {}", m.fork.text());
+    return node_->notify(m.holder, "references", msg::RRefRevoked{rref_, m.fork, std::move(why)});
+  }
   node_->notify(m.parent, "references", msg::RRefForkAck{{{rref_, m.fork}}}, Haste::rides);
   if (outcome == ForkOutcome::known && m.parent != m.holder.name) {
     node_->notify(m.holder, "references", msg::RRefForkAck{{{rref_, m.fork}}}, Haste::rides);

@@ -474,6 +474,26 @@ BOOST_AUTO_TEST_CASE(a_fork_is_known_to_who_passed_it_on_and_to_who_holds_it) {
   BOOST_TEST(word.error.message == "the value has been released");
 }
 
+// A parent that hands one fork to two nodes: whoever reports it later would wait for ever.
+BOOST_AUTO_TEST_CASE(a_fork_that_another_node_holds_is_revoked_where_it_is_reported,
+                     *boost::unit_test::label("attack")) {
+  const auto handle = own();
+  const auto p3 = peer("p3", 3);
+  hears_all(*p3);
+  const RRefId rref = handle->id();
+  const ForkId fork{"p1", 1, 40};
+  p2->say("m", "rref/" + rref.text(), msg::RRefForked{rref, fork, "p1"});
+  p3->say("m", "rref/" + rref.text(), msg::RRefForked{rref, fork, "p1"});
+  BOOST_TEST(p1->take<msg::RRefForkAck>().size() == 1U);
+  BOOST_TEST(p2->take<msg::RRefRevoked>().empty());
+  const auto revoked = p3->take<msg::RRefRevoked>();
+  BOOST_TEST_REQUIRE(revoked.size() == 1U);
+  BOOST_TEST((revoked[0].fork == fork));
+  BOOST_TEST((revoked[0].error.code == ErrorCode::ref_revoked));
+  BOOST_TEST(revoked[0].error.message == "another node holds handle p1.40");
+  BOOST_TEST(p3->take<msg::RRefForkAck>().empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_value_whose_creator_says_that_none_will_come_is_that_error) {
   const RRefId rref{"p1", 1, 5};
   const ForkId fork{"p1", 1, 6};
