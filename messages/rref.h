@@ -14,9 +14,9 @@
 
 namespace troupe::msg {
 
-/// Send what is wanted of these values, one after the other, when they exist. Request, holder -> their owner; answered
-/// by one Reply, or by Failure if one value fails. Idempotent except for `element`: reading changes nothing; a repeated
-/// request is answered again.
+/// Send what is wanted of these values, each named once, one after the other, when they exist. Request, holder -> their
+/// owner; answered by one Reply, or by Failure if one value fails. Idempotent except for `element`: reading changes
+/// nothing; a repeated request is answered again.
 struct RRefFetch {
   static constexpr MessageInfo kInfo{0x0201, "RRefFetch", Kind::request, Sender::knower};
   std::vector<RRefId> rrefs;

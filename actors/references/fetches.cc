@@ -1,5 +1,6 @@
 #include "actors/references/fetches.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "actors/calls/serve.h"
 #include "actors/contexts/contexts.h"
+#include "actors/core/error_not_run.h"
 #include "actors/core/guarded.h"
 #include "actors/core/peer_accounts.h"
 #include "actors/references/references.h"
@@ -128,6 +130,12 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
   std::optional<std::stop_callback<std::function<void()>>> cancelled_;  // set once, by `begin`
 };
 
+/// An answer has each value once: with repeated names a few bytes would ask for any amount of them.
+bool names_one_twice(std::vector<RRefId> rrefs) {
+  std::ranges::sort(rrefs);
+  return std::ranges::adjacent_find(rrefs) != rrefs.end();
+}
+
 const char* operation_of(msg::Wanted wanted) {
   switch (wanted) {
     case msg::Wanted::value: return "to_here";
@@ -145,6 +153,10 @@ void serve_fetch(NodeCore& node, const Delivery& delivery, msg::RRefFetch fetch)
   if (operation == nullptr || fetch.rrefs.empty()) {
     return delivery.answer.fail(
         node.error(ErrorCode::protocol_violation, node.name(), "fetch", "it asks for nothing that there is"));
+  }
+  if (names_one_twice(fetch.rrefs)) {
+    return delivery.answer.fail(
+        not_run(node.error(ErrorCode::protocol_violation, node.name(), operation, "it names a value twice")));
   }
   if (fetch.site.context) {
     if (auto full = node.contexts().joined(*fetch.site.context, delivery.from))

@@ -49,6 +49,21 @@ BOOST_AUTO_TEST_CASE(a_fetch_of_several_values_that_is_cancelled_between_two_doe
   BOOST_TEST(core().counts().served_calls == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_fetch_that_names_a_value_twice_is_refused_before_anything_is_encoded,
+                     *boost::unit_test::label("attack")) {
+  int saved = 0;
+  const auto watched = references().own(ValueBox::of(Watched{[&] { ++saved; }}), "watched", SourceLocation::current());
+  const auto other = own();
+  const RRefId twice = watched->id();
+  const Asked refused =
+      p1->ask("m", "rref/" + twice.text(), msg::RRefFetch{{twice, other->id(), twice}, msg::Wanted::value, {}});
+  BOOST_TEST(outcome(refused) == "protocol_violation");
+  BOOST_TEST(saved == 0);
+  BOOST_TEST(outcome(p1->ask("m", "rref/" + twice.text(),
+                             msg::RRefFetch{{twice, other->id()}, msg::Wanted::value, {}})) == "ok");
+  BOOST_TEST(saved == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE_END()
 
