@@ -48,8 +48,9 @@ void MembershipState::certified(const Certified& newcomer) {
 /// Connects to members that this node has heard of before their keys. Of two of which one does not know the other's
 /// key, that one connects: the other is denied, and may give up.
 void MembershipState::connect_to_known() {
-  for (const msg::Member& member : lost_.take_known([this](const NodeName& who) { return list_->knows(who); }))
-    learn(member);
+  const auto knows = [this](const NodeName& who) { return list_ && list_->knows(who); };
+  for (const msg::Member& member : lost_.take_known(knows)) learn(member);
+  connect_to_unmet(knows);
 }
 
 // At once, on this actor: what the sender says next may be about the newcomer, and connects to it.
