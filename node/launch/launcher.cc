@@ -335,15 +335,19 @@ class Launcher {
 
   void take_signals() {
     bool some_ended = false;
+    bool hung_up = false;
     while (const int signal = signals_.take()) {
       if (signal == SIGCHLD) {
         some_ended = true;
       } else if (signal == SIGWINCH) {
         view_.set_columns(terminal_columns());
+      } else if (signal == SIGHUP) {
+        hung_up = true;
       } else {
         interrupt(signal);
       }
     }
+    if (hung_up) interrupt(SIGHUP);  // after a SIGTERM that came with it, which is no second word then
     if (!some_ended) return;
     for (const auto& host : hosts_) host->child_ended();
     subreaper_.reap_orphans([this](pid_t pid) {
@@ -386,7 +390,12 @@ class Launcher {
   /// Returns whether all nodes have ended, or none was left of a start that failed.
   bool nothing_runs() const { return flushing_ || rules_.finished(); }
 
-  void interrupt(int signal) { interrupt(signal, signal_name(signal)); }
+  /// A hang-up is never the user's second word: for one end of a terminal the kernel and the shell each send one, and
+  /// its output may be closed before.
+  void interrupt(int signal) {
+    if (signal == SIGHUP && rules_.interrupt() && !nothing_runs()) return;
+    interrupt(signal, signal_name(signal));
+  }
 
   void interrupt(int signal, std::string_view why) {
     if (nothing_runs()) return output_.drop();

@@ -271,6 +271,56 @@ BOOST_AUTO_TEST_CASE(an_output_that_closes_with_an_interrupt_leaves_nodes_their_
   }
 }
 
+// As kCleansUp; says the id of its cluster first.
+const std::string kCleansUpOfCluster = "echo id $TROUPE_CLUSTER_ID; " + kCleansUp;
+
+/// Returns once the launcher has taken the signals that were sent before.
+void await_turn(const std::string& line_with_id) {
+  const ControlName name{after(line_with_id, "id "), ""};
+  BOOST_TEST_REQUIRE(ask({{name, "nodes"}}, std::chrono::seconds(5)).at(0).ok());
+}
+
+BOOST_AUTO_TEST_CASE(hang_ups_and_what_comes_with_them_leave_nodes_their_time) {
+  struct Case {
+    std::vector<int> first;  // at once
+    std::string said;
+  };
+  for (const Case& one : {Case{{SIGHUP}, "SIGHUP"}, Case{{SIGTERM, SIGHUP}, "SIGTERM"}}) {
+    auto run = up(role("ps", kCleansUpOfCluster));
+    const std::string id = run.wait_for("[ps] id ");
+    run.wait_for("[ps] ready");
+    run.signal(SIGSTOP);
+    for (const int signal : one.first) run.signal(signal);
+    run.signal(SIGCONT);
+    run.wait_for("[troupe] " + one.said + ": stopping 1 node, again to kill");
+    run.signal(SIGHUP);
+    await_turn(id);
+    std::ofstream(path() / "go") << "";
+    const auto result = run.finish();
+    BOOST_TEST(result.last() == "[troupe] ended by " + one.said);
+    expect_lines(with(result.lines, "killing"), {});
+    BOOST_TEST(std::filesystem::exists(path() / "clean"));
+    std::filesystem::remove(path() / "clean");
+    std::filesystem::remove(path() / "go");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_hang_up_after_an_output_that_closed_leaves_nodes_their_time) {
+  auto run = up(role("ps", kCleansUpOfCluster) +
+                role("talker", "trap 'touch told; exit 0' TERM; while :; do echo more; done"));
+  const std::string id = run.wait_for("[ps] id ");
+  run.wait_for("[ps] ready");
+  run.close_output();
+  const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (!std::filesystem::exists(path() / "told") && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  run.signal(SIGHUP);
+  await_turn(id);
+  std::ofstream(path() / "go") << "";
+  BOOST_TEST(run.finish().status == 128 + SIGPIPE);
+  BOOST_TEST(std::filesystem::exists(path() / "clean"));
+  BOOST_TEST(run.all_gone());
+}
+
 BOOST_AUTO_TEST_CASE(a_reader_of_both_outputs_that_goes_away_interrupts_once) {
   auto run = up(role("ps", kCleansUp) + role("talker", "trap '' TERM; while :; do echo out; echo err >&2; done"),
                 {"--set", "cluster.shutdown_timeout=2s"});
