@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <new>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -119,22 +120,15 @@ class ShardWork {
     part_.asked(by, query.step, query.own);
   }
 
-  /// Executes and sends what the rules decide after an event.
+  /// Executes and sends what the rules decide after an event; what gets no memory, after a pause.
   void go_on() {
     const auto core = node_.lock();
     if (!core) return;
-    ShardRules::Words words = part_.go_on();
-    for (const auto& [asker, outcome] : words.answers) {
-      const auto waiting = askers_.extract({asker, outcome.step});
-      if (!waiting.empty()) waiting.mapped().answer(outcome);
+    try {
+      carry_out(*core);
+    } catch (const std::bad_alloc&) {
+      core->shards().try_again(optimizer_, {}, kTryAgainAfter);
     }
-    for (const StepLedger::Question& question : words.questions) ask(question);
-    if (words.changed) {
-      for (const Variable& parameter : variables()) core->references().changed(parameter, nullptr);
-    }
-    count_steps();
-    if (words.again) core->shards().try_again(optimizer_, {}, kTryAgainAfter);
-    if (part_.over()) core->shards().over(optimizer_);
   }
 
   void ask(const StepLedger::Question& question) const {
@@ -149,6 +143,25 @@ class ShardWork {
   }
 
  private:
+  void carry_out(NodeCore& core) {
+    ShardRules::Words& words = part_.go_on();
+    for (; !words.answers.empty(); words.answers.pop_front()) {
+      const StepLedger::Answer& answer = words.answers.front();
+      const auto waiting = askers_.find({answer.asker, answer.step});
+      if (waiting == askers_.end()) continue;
+      waiting->second.answer(msg::ShardOutcome{answer.step, answer.state, part_.version()});
+      askers_.erase(waiting);
+    }
+    for (; !words.questions.empty(); words.questions.pop_front()) ask(words.questions.front());
+    if (words.changed) {
+      for (const Variable& parameter : variables()) core.references().changed(parameter, nullptr);
+      words.changed = false;
+    }
+    count_steps();
+    if (words.again) core.shards().try_again(optimizer_, {}, kTryAgainAfter);
+    if (part_.over()) core.shards().over(optimizer_);
+  }
+
   /// Counts the steps that were applied since the last call, and answers the trainers of any handle that may go on.
   void count_steps() {
     const std::uint64_t steps = part_.steps();

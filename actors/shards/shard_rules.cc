@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -157,24 +156,21 @@ void ShardRules::driver_gone() {
   ledger_.driver_gone();
 }
 
-ShardRules::Words ShardRules::go_on() {
-  Words words;
+ShardRules::Words& ShardRules::go_on() {
   for (bool changed = true; std::exchange(changed, false);) {
     StepLedger::Todo todo = ledger_.todo();
+    words_.questions.splice(words_.questions.end(), todo.questions);  // first: it takes no memory
+    words_.answers.splice(words_.answers.end(), todo.answers);
     for (const StepId& step : todo.abort) give_back(step);
-    words.again = false;
+    words_.again = false;
     for (const StepId& step : todo.apply) {
       const bool applied = commit(step).ok();
       changed |= applied;
-      words.changed |= applied;
-      words.again |= !applied;
-    }
-    std::ranges::move(todo.questions, std::back_inserter(words.questions));
-    for (StepLedger::Answer& answer : todo.answers) {
-      words.answers.emplace_back(std::move(answer.asker), msg::ShardOutcome{answer.step, answer.state, version()});
+      words_.changed |= applied;
+      words_.again |= !applied;
     }
   }
-  return words;
+  return words_;
 }
 
 /// Releases what was prepared for the step.

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,8 +26,8 @@ class ShardRules {
  public:
   /// Messages to the other owners of steps under way. An update that fails now is retried by a later go_on().
   struct Words {
-    std::vector<StepLedger::Question> questions;
-    std::vector<std::pair<NodeLife, msg::ShardOutcome>> answers;
+    std::list<StepLedger::Question> questions;
+    std::list<StepLedger::Answer> answers;
     bool changed = false;  ///< true: parameters have new values
     bool again = false;
   };
@@ -61,8 +62,9 @@ class ShardRules {
     ledger_.answered(owner, step, state);
   }
 
-  /// Applies and aborts what has been decided. Returns the messages to send.
-  [[nodiscard]] Words go_on();
+  /// Applies and aborts what has been decided. Returns the messages to send, also those that the caller has left there
+  /// earlier: it removes what it has sent.
+  [[nodiscard]] Words& go_on();
 
   /// Returns true if the driver is gone and no owner needs to know of a step any more.
   [[nodiscard]] bool over() const { return ledger_.over(); }
@@ -96,6 +98,7 @@ class ShardRules {
 
   std::shared_ptr<ShardParameters> parameters_;
   StepLedger ledger_;
+  Words words_;
   std::uint64_t steps_ = 0;
   bool has_driver_ = true;
   std::map<StepId, Prepared> prepared_;   // the steps that are prepared in the ledger

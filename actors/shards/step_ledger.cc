@@ -51,8 +51,8 @@ void StepLedger::settled(std::uint64_t floor) {
     if (step.serial >= floor_) continue;
     // A step that the driver commits does not count as settled before this owner has applied it.
     if (record.state == StepState::prepared) {
-      record.state = StepState::aborted;
       todo_.abort.push_back(step);
+      record.state = StepState::aborted;
     }
     tell_askers(step, record);
     steps_.erase(current);
@@ -60,8 +60,9 @@ void StepLedger::settled(std::uint64_t floor) {
 }
 
 void StepLedger::driver_gone() {
-  if (std::exchange(driver_gone_, true)) return;
+  if (driver_gone_) return;
   for (auto& [step, record] : steps_) begin_alone(record);
+  driver_gone_ = true;
 }
 
 void StepLedger::begin_alone(Record& record) {
@@ -104,7 +105,9 @@ void StepLedger::answered(const NodeLife& owner, const StepId& step, std::option
   if (record.state == StepState::prepared && state && is_final(*state) && !record.decided) record.decided = *state;
 }
 
+// What is to be done is listed before a record says so: without memory the next call lists it.
 StepLedger::Todo StepLedger::todo() {
+  todo_.apply.clear();
   for (auto at = steps_.begin(); at != steps_.end();) {
     const auto current = at++;
     if (go_on(current->first, current->second)) steps_.erase(current);
@@ -156,18 +159,18 @@ void StepLedger::decide(const StepId& step, Record& record) {
     todo_.apply.push_back(step);
     return;
   }
-  record.state = StepState::aborted;
   todo_.abort.push_back(step);
+  record.state = StepState::aborted;
 }
 
 void StepLedger::ask(const StepId& step, Record& record, std::size_t owner) {
-  record.known[owner] = is_final(record.state) ? Known::told : Known::asked;
   todo_.questions.push_back({record.owners[owner], step, record.state});
+  record.known[owner] = is_final(record.state) ? Known::told : Known::asked;
 }
 
 void StepLedger::tell_askers(const StepId& step, Record& record) {
-  for (const auto& [asker, own] : std::exchange(record.askers, {}))
-    todo_.answers.push_back({asker, step, record.state});
+  for (auto& askers = record.askers; !askers.empty(); askers.erase(askers.begin()))
+    todo_.answers.push_back({askers.begin()->first, step, record.state});
 }
 
 }  // namespace troupe::detail

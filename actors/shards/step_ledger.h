@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <optional>
 #include <vector>
@@ -43,8 +44,8 @@ class StepLedger {
   /// The consequences of events. Steps to apply are prepared, and are listed again until `applied` is called: applying
   /// may fail. Steps to abort are aborted already.
   struct Todo {
-    std::vector<Question> questions;
-    std::vector<Answer> answers;
+    std::list<Question> questions;
+    std::list<Answer> answers;
     std::vector<StepId> apply;
     std::vector<StepId> abort;
     friend auto operator<=>(const Todo&, const Todo&) = default;
@@ -87,7 +88,7 @@ class StepLedger {
   /// An owner answered a Question; nullopt: that life of the owner is over.
   void answered(const NodeLife& owner, const StepId& step, std::optional<msg::StepState> state);
 
-  /// Returns what to do. Call it after every event above.
+  /// Returns what to do. Call it after every event above. Throws std::bad_alloc; then the next call returns all.
   [[nodiscard]] Todo todo();
 
   /// Returns true if the driver is gone and no owner can ask about a step any more.

@@ -47,15 +47,14 @@ struct AmongShards : AmongBarePeers {
   std::unique_ptr<BarePeer> p2 = peer("p2", 2);
 };
 
-/// A shard whose driver dies after it has prepared a step that p2 takes as well. Its name sorts before p2's, so it asks
-/// p2.
-struct Orphaned : AmongShards {
-  Orphaned() {
+/// A shard that has prepared a step that p2 takes as well. Its name sorts before p2's, so it asks p2 when the driver
+/// has died.
+struct Prepared : AmongShards {
+  Prepared() {
     static_cast<void>(create(4, {}));
     const Asked prepared = p1->ask(
         "m", "shard/p1.4", msg::ShardPrepare{optimizer, step, {"p1", 1, 6}, {{"m", {7, 7}}, {"p2", {2, 2}}}, 0});
     BOOST_REQUIRE((prepared->has_value() && (*prepared)->ok()));
-    p1->die();
   }
 
   /// Returns the questions that p2 just got.
@@ -70,6 +69,10 @@ struct Orphaned : AmongShards {
 
   const OptimizerId optimizer{"p1", 1, 4};
   const StepId step{"p1", 1, 5};
+};
+
+struct Orphaned : Prepared {
+  Orphaned() { p1->die(); }
 };
 
 std::string answer_to(const Asked& asked) {
@@ -171,6 +174,30 @@ BOOST_FIXTURE_TEST_CASE(an_owner_that_lives_and_cannot_answer_is_asked_again_aft
   BOOST_TEST(shards().size() == 0U);
   clock->advance(1h);
   BOOST_TEST(questions().empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_whose_question_gets_no_memory_is_asked_after_a_pause) {
+  std::size_t asked_later = 0;
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    Prepared among;
+    among.pool->keeps = true;
+    among.p1->die();
+    among.pool->keeps = false;
+    const std::vector<Job> jobs = std::exchange(among.pool->kept, {});
+    BOOST_REQUIRE(jobs.size() == 1U);
+    {
+      const RefusedAllocation refused(n);
+      jobs[0].run();
+      is_refused = refused.happened();
+    }
+    if (among.core().failure()) continue;
+    const auto questions = [&] { return among.core().counts().pending_requests; };
+    asked_later += 1 - questions();
+    among.clock->advance(1s);
+    BOOST_TEST(questions() == 1U, "allocation " << n);
+  }
+  BOOST_TEST(asked_later > 5U);
 }
 
 BOOST_FIXTURE_TEST_CASE(an_owner_is_not_asked_again_by_a_node_that_is_gone, Orphaned) {

@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <compare>
+#include <cstddef>
+#include <list>
+#include <new>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tests/support/counting_new.h"
 
 namespace troupe::detail {
 namespace {
@@ -17,8 +22,8 @@ namespace {
 BOOST_AUTO_TEST_SUITE(step_ledger)
 
 using msg::StepState;
-using Questions = std::vector<StepLedger::Question>;
-using Answers = std::vector<StepLedger::Answer>;
+using Questions = std::list<StepLedger::Question>;
+using Answers = std::list<StepLedger::Answer>;
 
 const NodeLife kA{"a", {1, 1}};
 const NodeLife kB{"b", {2, 2}};
@@ -47,6 +52,33 @@ BOOST_AUTO_TEST_CASE(outcomes_are_kept_until_the_driver_knows_them) {
   ledger.settled(600);
   BOOST_TEST(ledger.size() == 1U);
   BOOST_TEST((ledger.state(step_id(600)) == StepState::applied));
+}
+
+BOOST_AUTO_TEST_CASE(what_gets_no_memory_is_listed_by_the_next_call) {
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    StepLedger ledger(kA);
+    ledger.prepared(kStep, kOwners);
+    ledger.prepared(step_id(6), kOwners);
+    ledger.applied(kStep, 1);
+    ledger.asked(kB, kStep, StepState::prepared);
+    ledger.asked(kC, kStep, StepState::prepared);
+    ledger.driver_gone();
+    is_refused = false;
+    std::optional<StepLedger::Todo> todo;
+    try {
+      const testing::RefusedAllocation refused(n);
+      todo = ledger.todo();
+    } catch (const std::bad_alloc&) {
+      is_refused = true;
+    }
+    if (!todo) todo = ledger.todo();
+    BOOST_TEST((todo->answers == Answers{{kB, kStep, StepState::applied}, {kC, kStep, StepState::applied}}));
+    BOOST_TEST((todo->questions == Questions{{kB, kStep, StepState::applied},
+                                             {kC, kStep, StepState::applied},
+                                             {kB, step_id(6), StepState::prepared},
+                                             {kC, step_id(6), StepState::prepared}}));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(memory_of_steps_is_bounded_also_if_the_driver_never_says_what_it_knows) {
