@@ -13,8 +13,14 @@
 namespace troupe {
 namespace {
 
-/// A first piece has sizes only; the bytes of the message follow.
-std::uint64_t granted_bytes(const Piece& piece) { return piece.part == Part::first ? 0 : piece.bytes; }
+/// A first piece has sizes only; the bytes of the message follow. A whole message counts what its header says.
+std::uint64_t granted_bytes(const Piece& piece) {
+  if (piece.part == Part::first) return 0;
+  if (piece.part != Part::whole) return piece.bytes;
+  std::uint64_t bytes = 0;
+  for (const Frame& frame : piece.frames) bytes += frame.bytes.size();
+  return std::min(bytes, SessionHeader::kBytesUsedMax);
+}
 
 /// Returns the bytes of the pieces that will not be sent. Both sides count them: what the receiver granted for a
 /// message that is taken back is no grant for others.
@@ -109,10 +115,12 @@ OutLane::Step OutLane::send_one(TimePoint now, const Emit& emit) {
   packet.header.number = first_ + in_flight_.size();
   packet.header.part = piece != nullptr ? piece->part : Part::dropped;
   if (piece != nullptr) {
+    const std::uint64_t granted = grants_ ? granted_bytes(*piece) : 0;
+    bytes_sent_ += granted;
+    if (piece->part == Part::whole) packet.header.bytes_used = granted;
     packet.frames = std::move(piece->frames);
     packet.header.hash = piece->hash;
     if (piece->part == Part::whole) board(packet, *piece);
-    bytes_sent_ += granted_bytes(*piece);
     if (message.left == 0) {
       packet.header.charge = message.charge;
       packet.header.after = message.after;

@@ -233,6 +233,7 @@ class Session {
   void take_acknowledgement(const SessionHeader& header);
   [[nodiscard]] Result<Unit> take(TimePoint now, std::size_t lane, InLane::Packet packet, Received& out);
   [[nodiscard]] Result<Unit> begin(TimePoint now, std::size_t lane, const SessionHeader& header);
+  [[nodiscard]] Result<Unit> count_whole(std::size_t lane, const InLane::Packet& packet);
   [[nodiscard]] Result<Unit> take_first(std::size_t lane, InLane::Packet& packet, Received& out);
   [[nodiscard]] Result<Unit> take_bytes(std::size_t lane, InLane::Packet& packet, Received& out);
   void throw_away(std::size_t lane, Received& out);

@@ -3,7 +3,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <algorithm>
 #include <array>
 #include <iterator>
 #include <memory>
@@ -45,6 +44,7 @@ Frame encode(const SessionHeader& header) {
   out[5] = static_cast<std::byte>(header.kind);
   out[6] = static_cast<std::byte>(header.lane);
   out[7] = static_cast<std::byte>(header.part);
+  store_little_endian(out.subspan(48), header.bytes_used << 24);
   out[48] = static_cast<std::byte>(header.acked_lane);
   out[49] = static_cast<std::byte>(header.charge);
   out[50] = std::byte{header.riders};
@@ -84,9 +84,6 @@ Result<SessionHeader> decode_session_header(std::span<const std::byte> bytes) {
     return make_error(ErrorCode::decode, fmt::format("session message in lane {}, part {}, about lane {}, charge {}",
                                                      byte_at(6), byte_at(7), byte_at(48), byte_at(49)));
   }
-  if (std::ranges::any_of(bytes.subspan(51, 5), [](std::byte byte) { return byte != std::byte{0}; })) {
-    return make_error(ErrorCode::decode, "session header with reserved bytes set");
-  }
   const auto number_at = [bytes](std::size_t offset) {
     return load_little_endian<std::uint64_t>(bytes.subspan(offset));
   };
@@ -106,6 +103,7 @@ Result<SessionHeader> decode_session_header(std::span<const std::byte> bytes) {
                        .remaining_us = number_at(96),
                        .after = number_at(104),
                        .riders = byte_at(50),
+                       .bytes_used = number_at(48) >> 24,
                        .hash = number_at(112)};
 }
 

@@ -42,11 +42,12 @@ inline constexpr std::size_t kSessionLanes = 5;
 }
 
 /// Offsets in bytes: 0 magic "TRPS", 4 version, 5 kind, 6 lane, 7 part, 8 from (high, low), 24 to (high, low), 40
-/// number, 48 acknowledged lane, 49 charge, 50 riders, 51 zero (5), 56 ack, 64 ahead, 72 bytes granted, 80 calls
+/// number, 48 acknowledged lane, 49 charge, 50 riders, 51 bytes used (5), 56 ack, 64 ahead, 72 bytes granted, 80 calls
 /// granted, 88 nested calls granted, 96 remaining, 104 after, 112 hash, 120 XXH3-64 of bytes 0 to 119.
 struct SessionHeader {
   static constexpr std::size_t kBytes = 128;
   static constexpr std::uint8_t kVersion = 4;
+  static constexpr std::uint64_t kBytesUsedMax = (std::uint64_t{1} << 40) - 1;
 
   SessionKind kind = SessionKind::data;
   SessionLane lane = SessionLane::express;
@@ -70,6 +71,11 @@ struct SessionHeader {
   /// Of a whole message of the express lane: the messages that share its packet. They were sent before it, and their
   /// kRiderFrames frames each follow its own.
   std::uint8_t riders = 0;
+
+  /// Of a whole message outside the express lane: its part of the lane's grant, at most kBytesUsedMax. It is the size
+  /// of all its frames: only the link knows which of them travel, and a packet that is sent again may find other
+  /// memory.
+  std::uint64_t bytes_used = 0;
 
   std::uint64_t hash = 0;  ///< of the frames after this one (hash_of); 0 if the link guards bytes
 

@@ -112,6 +112,9 @@ std::optional<Error> Session::refusal(const SessionHeader& header, const Frames&
   if (header.kind == SessionKind::ack && header.number > probes) {
     return violation(fmt::format("answers probe {}, but only {} were sent", header.number, probes));
   }
+  const bool uses_grant =
+      header.kind == SessionKind::data && header.part == Part::whole && header.lane != SessionLane::express;
+  if (header.bytes_used > 0 && !uses_grant) return violation("a packet that uses no grant says how much of it");
   if (header.kind == SessionKind::data) {
     if (header.riders > 0 && (header.part != Part::whole || header.lane != SessionLane::express)) {
       return violation("messages that ride on a large one");
@@ -139,10 +142,9 @@ void Session::take_acknowledgement(const SessionHeader& header) {
 }
 
 Result<Unit> Session::take(TimePoint now, std::size_t lane, InLane::Packet packet, Received& out) {
-  Incoming& in = in_[lane];
   const SessionHeader& header = packet.header;
   const bool begins = header.part == Part::whole || header.part == Part::first;
-  if (begins == in.assembly.has_value())
+  if (begins == in_[lane].assembly.has_value())
     return violation(begins ? "a message within another" : "a piece of no message");
   if (begins) {
     if (auto begun = begin(now, lane, header); !begun) return begun;
@@ -150,11 +152,7 @@ Result<Unit> Session::take(TimePoint now, std::size_t lane, InLane::Packet packe
   switch (header.part) {
     case Part::whole: {
       if (lane != kExpress) {
-        // Uncut: small, or in memory that both ends share. It may exceed the grant, once.
-        if (in.received >= bytes_grant(lane))
-          return violation(fmt::format("more than the {} bytes granted", bytes_grant(lane)));
-        in.message.bytes = size_of(packet.frames);
-        in.received += in.message.bytes;
+        if (auto counted = count_whole(lane, packet); !counted) return counted;
       }
       deliver_riders(header, packet.frames, out);
       if (std::ranges::any_of(packet.frames, [](const Frame& frame) { return frame.memory == FrameMemory::missing; })) {
@@ -195,6 +193,21 @@ Result<Unit> Session::begin(TimePoint now, std::size_t lane, const SessionHeader
   }
   in.after = header.after;
   in.thrown_away = false;
+  return Unit{};
+}
+
+/// Counts what the sender has counted, however the frames came.
+Result<Unit> Session::count_whole(std::size_t lane, const InLane::Packet& packet) {
+  Incoming& in = in_[lane];
+  const std::uint64_t used = packet.header.bytes_used;
+  // Uncut: small, or in memory that both ends share. It may exceed the grant, once.
+  if (in.received >= bytes_grant(lane))
+    return violation(fmt::format("more than the {} bytes granted", bytes_grant(lane)));
+  if (const std::size_t came = size_of(packet.frames); came > used)
+    return violation(fmt::format("{} bytes in a message that uses {} of its grant", came, used));
+  if (in.received + used > kBytesEverMax) return violation("more bytes than a lane counts");
+  in.message.bytes = used;
+  in.received += used;
   return Unit{};
 }
 

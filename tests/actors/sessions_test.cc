@@ -510,6 +510,7 @@ BOOST_AUTO_TEST_CASE(messages_of_no_bytes_that_wait_for_a_small_one_are_bounded,
 BOOST_AUTO_TEST_CASE(message_in_memory_that_cannot_be_mapped_fails_and_the_next_one_arrives, *label("fault-F14")) {
   Session bob(kBob, kAlice, tight());
   SessionHeader header{.lane = SessionLane::words, .part = Part::whole, .from = kAlice, .to = kBob, .number = 1};
+  header.bytes_used = 8;  // of "next" and "body"
   Frame missing;
   missing.memory = FrameMemory::missing;
   const auto failed = bob.receive(at(0ms), {encode(header), frame("h"), frame("body"), missing});
@@ -543,6 +544,7 @@ BOOST_AUTO_TEST_CASE(claimed_size_takes_no_memory_and_one_without_memory_is_told
   BOOST_TEST(bob.receive(at(0ms), {encode(header)}).ok());
   header.number = 3;
   header.part = Part::whole;
+  header.bytes_used = 4;
   BOOST_TEST(bob.receive(at(0ms), {encode(header), frame("next")}).value().delivered.size() == 1U);
 }
 

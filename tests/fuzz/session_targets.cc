@@ -94,9 +94,11 @@ class HostilePeer {
     header.nested_granted = script_.number();
     header.remaining_us = script_.number();
     header.after = script_.number();
-    Frames packet{encode(header)};
     const std::size_t size = script_.u16() % 512U;
     const Frames frames = frames_of(script_.bytes(size));
+    if (header.part == Part::whole && header.lane != SessionLane::express)
+      header.bytes_used = size_of(frames) + header.remaining_us;
+    Frames packet{encode(header)};
     packet.insert(packet.end(), frames.begin(), frames.end());
     auto received = session_.receive(now_, std::move(packet));
     if (!received.ok()) {

@@ -400,7 +400,7 @@ std::optional<Frame> SharedLink::own_frame(Other& from, const SharedEntry& entry
   if (!block) return std::nullopt;  // its message has ended, with the lease
   const std::size_t begin = block->offset_of(block->bytes());
   if (entry.offset < begin || !lies_in(entry.offset - begin, entry.bytes, block->bytes().size())) return std::nullopt;
-  // As memory of the peer: its bytes did not travel, so neither side counts them.
+  // As memory of the peer: its bytes did not travel.
   return Frame{block->bytes().subspan(entry.offset - begin, entry.bytes), block, FrameMemory::foreign};
 }
 

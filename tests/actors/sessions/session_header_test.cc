@@ -33,6 +33,7 @@ BOOST_AUTO_TEST_CASE(the_document_describes_this_version) {
   };
   BOOST_TEST(of_header(4) == fmt::format("| 4 | 1 | version, {} |", SessionHeader::kVersion));
   BOOST_TEST(of_header(50).starts_with("| 50 | 1 | riders"));
+  BOOST_TEST(of_header(51).starts_with("| 51 | 5 | of a whole message outside lane 0: its part of the grant"));
 }
 
 BOOST_AUTO_TEST_CASE(header_has_the_documented_bytes) {
@@ -52,12 +53,13 @@ BOOST_AUTO_TEST_CASE(header_has_the_documented_bytes) {
                                 .remaining_us = 0x46,
                                 .after = 0x47,
                                 .riders = 0x49,
+                                .bytes_used = 0x50515253,
                                 .hash = 0x48});
   const std::vector<unsigned char> expected{
       'T',  'R',  'P',  'S',  4,    1,    4,    2,                                                     //
       0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,  //
       0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21, 0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31,  //
-      0x41, 0,    0,    0,    0,    0,    0,    0,    3,    2,    0x49, 0,    0,    0,    0,    0,     //
+      0x41, 0,    0,    0,    0,    0,    0,    0,    3,    2,    0x49, 0x53, 0x52, 0x51, 0x50, 0,     //
       0x42, 0,    0,    0,    0,    0,    0,    0,    1,    0,    0,    0,    0,    0,    0,    0x80,  //
       0x43, 0,    0,    0,    0,    0,    0,    0,    0x44, 0,    0,    0,    0,    0,    0,    0,     //
       0x45, 0,    0,    0,    0,    0,    0,    0,    0x46, 0,    0,    0,    0,    0,    0,    0,     //

@@ -1,13 +1,16 @@
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -45,6 +48,7 @@ BOOST_AUTO_TEST_CASE(a_message_that_waits_for_others_than_may_be_on_their_way_is
     Session there(kThere, kHere);
     header.lane = lane;
     header.after = after;
+    header.bytes_used = lane == SessionLane::express ? 0 : 1;  // "m"
     const auto received = there.receive(kNow, {encode(header), packet[1]});
     return received ? "ok" : std::string(name_of(received.error().code));
   };
@@ -68,14 +72,111 @@ BOOST_AUTO_TEST_CASE(calls_that_are_taken_back_are_freed_while_the_peer_grants_n
   BOOST_TEST(here.take_back(kNow, RequestId{2}).in_time);
 }
 
+/// What the link makes of a leased frame.
+enum class Came : std::uint8_t { mapped, missing, travelled, travelled_when_sent_again };
+
+/// Calls of one key to a session that grants 300 bytes, over a link that leases frames.
+struct LeasedCalls {
+  void send(const std::string& name, std::size_t bytes, FrameMemory memory) {
+    Frames message{message_of(name)[0], message_of("body")[0], message_of(std::string(bytes, 'x'))[0]};
+    message.back().memory = memory;
+    put(here.send(kNow, pack(std::move(message), {.whole_bytes_max = 100, .piece_bytes_max = 50}),
+                  {.of = Posting::Class::call, .request = RequestId{++request}, .order_key = "value"})
+            .value());
+  }
+  void put(Session::Packets packets) {
+    for (Session::Packet& packet : packets) on_link.push_back(std::move(packet.frames));
+  }
+  static bool is_leased(const Frame& frame) { return frame.memory == FrameMemory::leased; }
+
+  void arrive(Frames packet, Came came) {
+    for (Frame& frame : packet) {
+      if (!is_leased(frame)) continue;
+      if (came == Came::missing) frame = {.bytes = {}, .owner = nullptr, .memory = FrameMemory::missing};
+      else frame.memory = came == Came::mapped ? FrameMemory::foreign : FrameMemory::own;
+    }
+    auto received = there.receive(kNow, std::move(packet));
+    if (!received) {
+      arrived.push_back(received.error().message);
+      return;
+    }
+    for (Session::Delivered& message : received.value().delivered) take(message.frames.front(), message.bytes);
+    for (const Frame& header : received.value().no_memory_for) arrived.push_back("no memory for " + text(header));
+    answer(std::move(received.value().on_link));
+  }
+  void take(const Frame& name, std::uint64_t bytes) {
+    arrived.push_back(text(name));
+    waiting.push_back(std::make_unique<CallCredit>(there.account(), Charge::call, bytes));
+  }
+  void answer(Session::Packets packets) {
+    for (Session::Packet& packet : packets) put(here.receive(kNow, std::move(packet.frames)).value().on_link);
+  }
+  static std::string text(const Frame& of) { return {reinterpret_cast<const char*>(of.bytes.data()), of.bytes.size()}; }
+
+  /// Returns what arrives until the sender waits.
+  std::vector<std::string> all_that_arrives(Came came) {
+    std::vector<Frames> lost;
+    for (int waits = 0; waits < 2; ++waits) {
+      for (; !on_link.empty(); on_link.pop_front()) {
+        const bool is_lost =
+            waits == 0 && came == Came::travelled_when_sent_again && std::ranges::any_of(on_link.front(), is_leased);
+        if (is_lost) lost.push_back(on_link.front());
+        else arrive(on_link.front(), came);
+      }
+      answer(there.tick(kNow + 1h));
+      put(here.tick(kNow + 1h));
+    }
+    for (const Frames& late : lost) arrive(late, Came::mapped);
+    return std::exchange(arrived, {});
+  }
+  void begin_all() {
+    waiting.clear();
+    answer(there.grant().on_link);
+  }
+
+  const SessionOptions options{.out = {.resend_bytes_max = 1 << 20},
+                               .grants = {.bytes = {0, 300, 300, 300, 300}},
+                               .first_grants = {.bytes = {0, 300, 300, 300, 300}}};
+  Session here{kHere, kThere, options};
+  Session there{kThere, kHere, options};
+  std::deque<Frames> on_link;
+  std::vector<std::string> arrived;
+  std::vector<std::unique_ptr<CallCredit>> waiting;  ///< calls that have not begun
+  std::uint64_t request = 0;
+};
+
+BOOST_AUTO_TEST_CASE(leased_frames_count_alike_on_both_sides_whether_they_travel_or_not) {
+  using Names = std::vector<std::string>;
+  for (const Came came : {Came::mapped, Came::missing, Came::travelled, Came::travelled_when_sent_again}) {
+    LeasedCalls calls;
+    for (int round = 0; round < 10; ++round) {
+      BOOST_TEST_CONTEXT("leased frames " << static_cast<int>(came) << ", round " << round) {
+        calls.send("cut", 150, FrameMemory::own);
+        calls.send("leased", 250, FrameMemory::leased);
+        calls.send("behind", 200, FrameMemory::own);  // 150 + 250 > 300: until the others begin
+        const std::string second = came == Came::missing ? "no memory for leased" : "leased";
+        BOOST_TEST(calls.all_that_arrives(came) == (Names{"cut", second}), boost::test_tools::per_element());
+        calls.begin_all();
+        BOOST_TEST(calls.all_that_arrives(came) == Names{"behind"}, boost::test_tools::per_element());
+        calls.begin_all();
+      }
+    }
+  }
+}
+
 /// A peer that claims a message which no machine has memory for, and sends whatever packets it likes.
 struct Liar {
   static constexpr std::uint64_t kClaim = std::uint64_t{1} << 61;
 
   /// Returns the error; "": none.
   std::string send(Part part, const Frames& frames) {
+    return send(part, frames, part == Part::whole ? size_of(frames) : 0);
+  }
+  std::string send(Part part, const Frames& frames, std::uint64_t bytes_used) {
     header.part = part;
-    header.charge = part == Part::first || part == Part::whole ? Charge::call : Charge::none;
+    header.bytes_used = bytes_used;
+    header.charge =
+        part == Part::first || part == Part::whole ? charge_in(header.lane).value_or(Charge::none) : Charge::none;
     ++header.number;
     Frames packet{encode(header)};
     packet.insert(packet.end(), frames.begin(), frames.end());
@@ -109,6 +210,22 @@ BOOST_AUTO_TEST_CASE(claim_without_memory_that_is_taken_back_leaves_no_grant_to_
   for (int i = 0; i < 20 && refused.empty(); ++i) refused = liar.send(Part::whole, message_of(std::string(290, 'x')));
   BOOST_TEST(liar.delivered == 2U);  // one that is not cut may exceed the grant, once
   BOOST_TEST(refused == fmt::format("more than the {} bytes granted", Liar::kClaim + 300));
+}
+
+BOOST_AUTO_TEST_CASE(a_message_brings_no_more_bytes_than_it_says, *label("attack")) {
+  Liar liar;
+  liar.header.lane = SessionLane::words;
+  BOOST_TEST(liar.send(Part::whole, message_of("1234"), 4) == "");
+  BOOST_TEST(liar.send(Part::whole, message_of("1234"), 3) == "4 bytes in a message that uses 3 of its grant");
+  BOOST_TEST(Liar().send(Part::first, message_of("1234"), 4) == "a packet that uses no grant says how much of it");
+  liar.header.lane = SessionLane::express;
+  BOOST_TEST(liar.send(Part::whole, message_of("1234"), 4) == "a packet that uses no grant says how much of it");
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_are_said_and_do_not_come_use_the_grant_until_their_call_begins, *label("attack")) {
+  Liar liar;
+  BOOST_TEST(liar.send(Part::whole, message_of("1"), SessionHeader::kBytesUsedMax) == "");
+  BOOST_TEST(liar.send(Part::whole, message_of("1"), 1) == "more than the 300 bytes granted");
 }
 
 BOOST_AUTO_TEST_CASE(claim_without_memory_is_kept_to_the_byte, *label("attack") * label("fault-F14")) {
