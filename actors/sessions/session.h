@@ -69,7 +69,9 @@ struct Posting {
   Class of = Class::word;
   RequestId request{};             ///< of a call: names it in `take_back` and `close`
   std::optional<TimePoint> due{};  ///< its sender's deadline; the remaining time is written when it is sent
-  std::string order_key{};         ///< messages of one key are delivered in the order of `send`, whatever their size
+  /// Messages of one key are delivered in the order of `send`, whatever their size. REQUIRES: calls share it with calls
+  /// only.
+  std::string order_key{};
 };
 
 /// One side of the conversation between this incarnation and one incarnation of a peer.

@@ -119,6 +119,11 @@ std::optional<Error> Session::refusal(const SessionHeader& header, const Frames&
     if (header.riders > 0 && (header.part != Part::whole || header.lane != SessionLane::express)) {
       return violation("messages that ride on a large one");
     }
+    // They would be copied and not counted.
+    const bool is_elsewhere = header.part != Part::whole && std::ranges::any_of(packet, [](const Frame& frame) {
+                                return frame.memory != FrameMemory::own;
+                              });
+    if (is_elsewhere) return violation("a piece in memory of another process");
     const bool is_empty = header.part == Part::whole && packet.size() <= 1 + kRiderFrames * header.riders;
     return is_empty ? std::optional(violation("a message of no frames")) : std::nullopt;
   }
@@ -174,6 +179,8 @@ Result<Unit> Session::take(TimePoint now, std::size_t lane, InLane::Packet packe
 Result<Unit> Session::begin(TimePoint now, std::size_t lane, const SessionHeader& header) {
   Incoming& in = in_[lane];
   if (header.charge != Charge::none) {
+    // It would give its bytes back to the other lane.
+    if (lane != kExpress && charge_in(header.lane) != header.charge) return violation("a call in the lane of others");
     CallSide& side = this->side(header.charge);
     if (side.received >= calls_grant(header.charge)) {
       return violation(fmt::format("more than the {} calls granted", calls_grant(header.charge)));

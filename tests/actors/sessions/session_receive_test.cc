@@ -175,8 +175,7 @@ struct Liar {
   std::string send(Part part, const Frames& frames, std::uint64_t bytes_used) {
     header.part = part;
     header.bytes_used = bytes_used;
-    header.charge =
-        part == Part::first || part == Part::whole ? charge_in(header.lane).value_or(Charge::none) : Charge::none;
+    header.charge = part == Part::first || part == Part::whole ? charge : Charge::none;
     ++header.number;
     Frames packet{encode(header)};
     packet.insert(packet.end(), frames.begin(), frames.end());
@@ -198,6 +197,7 @@ struct Liar {
                   .grants = {.bytes = {0, 300, 300, 300, 300}},
                   .first_grants = {.bytes = {0, 100, 100, 100, 100}}}};
   SessionHeader header{.lane = SessionLane::calls, .from = kHere, .to = kThere};
+  Charge charge = Charge::call;
   std::size_t delivered = 0;
 };
 
@@ -215,6 +215,7 @@ BOOST_AUTO_TEST_CASE(claim_without_memory_that_is_taken_back_leaves_no_grant_to_
 BOOST_AUTO_TEST_CASE(a_message_brings_no_more_bytes_than_it_says, *label("attack")) {
   Liar liar;
   liar.header.lane = SessionLane::words;
+  liar.charge = Charge::none;
   BOOST_TEST(liar.send(Part::whole, message_of("1234"), 4) == "");
   BOOST_TEST(liar.send(Part::whole, message_of("1234"), 3) == "4 bytes in a message that uses 3 of its grant");
   BOOST_TEST(Liar().send(Part::first, message_of("1234"), 4) == "a packet that uses no grant says how much of it");
@@ -226,6 +227,29 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_said_and_do_not_come_use_the_grant_until_the
   Liar liar;
   BOOST_TEST(liar.send(Part::whole, message_of("1"), SessionHeader::kBytesUsedMax) == "");
   BOOST_TEST(liar.send(Part::whole, message_of("1"), 1) == "more than the 300 bytes granted");
+}
+
+BOOST_AUTO_TEST_CASE(call_in_a_lane_of_other_messages_is_refused_since_it_would_give_its_bytes_back_to_another_lane,
+                     *label("attack")) {
+  for (std::size_t lane = 1; lane < kSessionLanes; ++lane) {
+    for (const Charge charge : {Charge::call, Charge::nested}) {
+      Liar liar;
+      liar.header.lane = static_cast<SessionLane>(lane);
+      liar.charge = charge;
+      const bool is_its_own = charge_in(liar.header.lane) == charge;
+      BOOST_TEST(liar.send(Part::whole, message_of("1")) == (is_its_own ? "" : "a call in the lane of others"));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(pieces_in_memory_of_another_process_are_refused_since_they_would_use_no_grant, *label("attack")) {
+  for (const FrameMemory memory : {FrameMemory::foreign, FrameMemory::missing}) {
+    Liar liar;
+    BOOST_TEST(liar.claim() == "");
+    Frames piece = message_of(std::string(1000, 'x'));
+    piece.front().memory = memory;
+    BOOST_TEST(liar.send(Part::middle, piece) == "a piece in memory of another process");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(claim_without_memory_is_kept_to_the_byte, *label("attack") * label("fault-F14")) {
