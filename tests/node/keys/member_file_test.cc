@@ -397,8 +397,9 @@ BOOST_AUTO_TEST_CASE(a_certificate_that_does_not_count_changes_nothing_and_says_
 
 BOOST_AUTO_TEST_CASE(newcomers_that_no_list_has_are_a_limited_number, *boost::unit_test::label("attack")) {
   Watched watched;
-  const auto certificate = [&](int number) {
+  const auto certificate = [&](int number, sys_days until = kToday) {
     Certificate one{watched.list.cluster_id, 6, {"n" + std::to_string(number), {}}};
+    one.member.until = until;
     one.member.key.bytes[1] = static_cast<std::byte>(number & 0xff);
     one.member.key.bytes[2] = static_cast<std::byte>(number >> 8);
     one.member.key.bytes[3] = std::byte{1};
@@ -410,6 +411,9 @@ BOOST_AUTO_TEST_CASE(newcomers_that_no_list_has_are_a_limited_number, *boost::un
   BOOST_TEST((one_more.error().code == ErrorCode::resource_exhausted));
   BOOST_TEST(one_more.error().message == "1024 newcomers are certified that no list has yet");
   BOOST_TEST(watched.file.certify(certificate(7), kToday).ok());
+  const sys_days tomorrow = kToday + days(1);
+  static_cast<void>(watched.file.look(tomorrow));
+  BOOST_TEST(watched.file.certify(certificate(1024, tomorrow), tomorrow).ok());  // the others have expired
 }
 
 BOOST_AUTO_TEST_CASE(a_node_shows_the_certificate_of_the_key_that_its_list_has) {
