@@ -110,7 +110,7 @@ struct ShutdownCount {
 };
 
 /// Reply to ShutdownCount, member -> coordinator. A served function may make further calls, so one round is not enough:
-/// all may leave when two rounds in a row find nothing active on any node and the same sum of `started`.
+/// all may leave when two rounds in a row find nothing active on any node and the same `started` of each.
 struct ShutdownCounted {
   static constexpr MessageInfo kInfo{0x0507, "ShutdownCounted", Kind::reply, Sender::answerer};
   std::uint64_t round = 0;

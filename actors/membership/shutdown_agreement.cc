@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace troupe::detail {
 
-// A member that is gone is missing from later sums, which could hide as many new requests of others.
+// Both rounds have the same members: the one before its end does not count.
 void ShutdownAgreement::gone(const NodeName& member) {
   ready_.erase(member);
   asked_.erase(member);
@@ -34,16 +35,16 @@ ShutdownAgreement::Verdict ShutdownAgreement::next(const std::vector<NodeName>& 
   }
   const auto has_counted = [this](const NodeName& member) { return counts_.contains(member); };
   if (!std::all_of(living.begin(), living.end(), has_counted)) return Verdict::wait;
-  // No sum: numbers that a member makes up could wrap it.
+  // No sums: numbers that a member makes up could wrap them, or stand for what others have started since.
   const bool idle = std::ranges::all_of(living, [this](const NodeName& one) { return counts_.at(one).active == 0; });
-  std::uint64_t started = 0;
-  for (const NodeName& member : living) started += counts_.at(member).started;
+  std::map<NodeName, std::uint64_t> started;
+  for (const NodeName& member : living) started[member] = counts_.at(member).started;
   if (idle && started_when_idle_ == started) {
     agreed_ = true;
     return Verdict::agreed;
   }
   started_when_idle_.reset();
-  if (idle) started_when_idle_ = started;
+  if (idle) started_when_idle_ = std::move(started);
   begin_round();
   return idle ? Verdict::count : Verdict::count_later;
 }
@@ -57,7 +58,10 @@ std::vector<NodeName> ShutdownAgreement::missing(const std::vector<NodeName>& li
 
 std::string ShutdownAgreement::text() const {
   std::string out = fmt::format("round {}{}", round_, agreed_ ? ", agreed" : "");
-  if (started_when_idle_) out += fmt::format(", idle at {}", *started_when_idle_);
+  if (started_when_idle_) {
+    for (const auto& [member, started] : *started_when_idle_)
+      out += fmt::format(", {} was idle at {}", member, started);
+  }
   for (const NodeName& member : ready_) out += fmt::format(", {} is ready", member);
   for (const NodeName& member : asked_) out += fmt::format(", {} is asked", member);
   for (const auto& [member, count] : counts_)

@@ -2,9 +2,9 @@
 //
 // Any member may coordinate: the living one whose name sorts first does. Once all are ready, it asks all for their
 // counts. A served function may make further calls, so one round is not enough: two rounds in a row must find nothing
-// active and the same number of requests ever started (MB-1). Both rounds have the same members: one that joins during
-// a round starts another round, one that leaves restarts the two. When the coordinator goes, members tell the next one
-// that they are ready.
+// active and the same number of requests ever started on each member (MB-1). Both rounds have the same members: one
+// that joins during a round starts another round, one that leaves restarts the two. When the coordinator goes, members
+// tell the next one that they are ready.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ class ShutdownAgreement {
   std::set<NodeName> asked_;          // in this round: those living when it started
   std::map<NodeName, Count> counts_;  // of this round
   std::uint64_t round_ = 0;
-  std::optional<std::uint64_t> started_when_idle_;  // sum of the last round, if all were idle and none left
+  std::optional<std::map<NodeName, std::uint64_t>> started_when_idle_;  // in the last round, if all were idle
   bool agreed_ = false;
 };
 

@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(nobody_is_counted_before_all_are_ready) {
   BOOST_TEST((agreement.next(kTwo) == Verdict::wait));  // waits for their counts
 }
 
-BOOST_AUTO_TEST_CASE(two_idle_rounds_with_the_same_sum_agree) {
+BOOST_AUTO_TEST_CASE(two_idle_rounds_with_the_same_numbers_agree) {
   ShutdownAgreement agreement = all_ready();
   BOOST_TEST((agreement.next(kTwo) == Verdict::count));
   count(agreement, {{"a", {0, 7}}, {"b", {0, 5}}});
@@ -58,6 +58,15 @@ BOOST_AUTO_TEST_CASE(activity_counts_of_each_member_whatever_another_says, *boos
           {{"a", {1, 7}}, {"b", {std::numeric_limits<std::uint64_t>::max(), 0}}});  // 1 + 2^64 - 1 wraps to 0
     BOOST_TEST((agreement.next(kTwo) == Verdict::count_later));
   }
+}
+
+BOOST_AUTO_TEST_CASE(requests_of_one_member_do_not_stand_for_those_of_another, *boost::unit_test::label("attack")) {
+  ShutdownAgreement agreement = all_ready();
+  BOOST_TEST((agreement.next(kTwo) == Verdict::count));
+  count(agreement, {{"a", {0, 7}}, {"b", {0, 5}}});
+  BOOST_TEST((agreement.next(kTwo) == Verdict::count));
+  count(agreement, {{"a", {0, 8}}, {"b", {0, 4}}});  // 12 as before: a has started another
+  BOOST_TEST((agreement.next(kTwo) == Verdict::count));
 }
 
 BOOST_AUTO_TEST_CASE(activity_is_looked_at_again_later_and_starts_over) {
