@@ -61,7 +61,7 @@ class ActorDirectory {
   [[nodiscard]] Handle find(const Id& id) const {
     std::lock_guard lock(mutex_);
     const auto at = actors_.find(id);
-    return at == actors_.end() ? Handle() : at->second.actor;
+    return at == actors_.end() ? Handle() : at->second.give();
   }
 
   /// Returns the actor of an id that a message names; makes it unless it has ended.
@@ -119,13 +119,14 @@ class ActorDirectory {
     return ended;
   }
 
-  /// Removes the actor of an id, unless its creator is or was up here. A later message makes it anew. Returns whether
-  /// it was removed.
-  [[nodiscard]] bool forget_unmet(const Id& id) {
+  /// Removes the actor of an id, which has handled so many messages, unless another one is on its way to it. A later
+  /// message makes it anew. Returns whether it was removed. REQUIRES: who got the actor from this directory sends it
+  /// one message at most, and nobody else sends any.
+  [[nodiscard]] bool forget(const Id& id, std::uint64_t handled) {
     Handle forgotten;  // destroyed after the lock is released
     std::lock_guard lock(mutex_);
     const auto at = actors_.find(id);
-    if (at == actors_.end() || lives_.has_met(id)) return false;
+    if (at == actors_.end() || at->second.given != handled) return false;
     forgotten = std::move(at->second.actor);
     actors_.erase(at);
     return true;
@@ -165,7 +166,7 @@ class ActorDirectory {
   [[nodiscard]] std::vector<Handle> all() const {
     std::vector<Handle> actors;
     std::lock_guard lock(mutex_);
-    for (const auto& [id, counted] : actors_) actors.push_back(counted.actor);
+    for (const auto& [id, counted] : actors_) actors.push_back(counted.give());
     return actors;
   }
 
@@ -203,18 +204,25 @@ class ActorDirectory {
   struct Counted {
     Handle actor;
     PeerQuota::Token token;  // of the peer whose message made the actor
+    mutable std::uint64_t given = 0;
+
+    [[nodiscard]] const Handle& give() const {
+      ++given;
+      return actor;
+    }
   };
 
   template <class Count>
   Entered enter_with(const Id& id, Count count) {
     std::lock_guard lock(mutex_);
-    if (const auto at = actors_.find(id); at != actors_.end()) return {.actor = at->second.actor};
+    if (const auto at = actors_.find(id); at != actors_.end()) return {.actor = at->second.give()};
     if (stopped_ || lives_.is_over(id)) return {};
     const Recall recall = ended_.recall(id);
     if (recall == Recall::ended) return {};
     Entered entered{.in_doubt = recall == Recall::in_doubt};
     PeerQuota::Token token = count(entered);
-    if (!entered.refused) entered.actor = actors_.emplace(id, Counted{make_(id), std::move(token)}).first->second.actor;
+    if (!entered.refused)
+      entered.actor = actors_.emplace(id, Counted{make_(id), std::move(token)}).first->second.give();
     return entered;
   }
 

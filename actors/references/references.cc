@@ -488,7 +488,7 @@ void References::handle(const NodeLife& from, const msg::RRefChanged& changed) {
   if (handle && handle->owner() == from) handle->copies().changed(changed.version);
 }
 
-bool References::forget_unmet(const RRefId& rref) { return state_->owners.forget_unmet(rref); }
+bool References::forget(const RRefId& rref, std::uint64_t handled) { return state_->owners.forget(rref, handled); }
 
 void References::peer_up(const Peer& peer) {
   RRefNotices notices;

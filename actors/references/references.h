@@ -141,9 +141,9 @@ class References {
   void handle(const NodeLife& from, const msg::RRefRevoked& revoked);
   void handle(const NodeLife& from, const msg::RRefChanged& changed);
 
-  /// For the owner of a value that no call has created and nobody uses: forgets it if the value's creator never was up
-  /// here. Returns whether it did.
-  [[nodiscard]] bool forget_unmet(const RRefId& rref);
+  /// For the owner of a value that no call has created and nobody uses, which has handled so many messages: forgets it
+  /// unless another one is on its way. Returns whether it did.
+  [[nodiscard]] bool forget(const RRefId& rref, std::uint64_t handled);
 
   void peer_up(const Peer& peer);
   void peer_down(const Peer& peer, const Error& why);

@@ -107,9 +107,6 @@ void RRefOwnerState::peer_down(const PeerDown& m) {
         node_->error(ErrorCode::ref_revoked, m.life.name, {}, "its creator went before the creating call came"))};
     value(never);
   }
-  // If its creator does come, the creating call makes the owner anew.
-  if (may_never_come && !stopped_ && !value_ && forks_->is_unused() && node_->references().forget_unmet(rref_))
-    stopped_ = gone();
 }
 
 void RRefOwnerState::withdraw(const UseWithdrawn& m) {
@@ -263,6 +260,7 @@ void RRefOwnerState::stop(const Error& why) {
 
 void RRefOwnerState::settle() {
   if (forks_->ended()) return stop(gone());
+  if (is_only_a_name() && node_->references().forget(rref_, handled_)) stopped_ = gone();
   const bool is_stream = value_ && value_->ok() && value_->value().ops->stop != nullptr;
   if (is_stream && !stream_stopped_ && !has_handles()) stop_stream();
 }
@@ -282,6 +280,11 @@ void RRefOwnerState::stop_stream() {
 /// Returns whether a node, this one or another, has a handle of the value, besides the uses that hold it.
 bool RRefOwnerState::has_handles() const {
   return forks_->fork_count() > 0 || forks_->hold_count() > held_.size() + early_.size();
+}
+
+/// Returns whether no call has created the value, and no node has a handle of it or uses it.
+bool RRefOwnerState::is_only_a_name() const {
+  return !call_came_ && !value_ && !stopped_ && rref_.creator != node_->name() && forks_->is_unused();
 }
 
 void RRefOwnerState::failed(const Error& why) noexcept {
@@ -306,30 +309,28 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
                                                RRefId rref, std::function<void()> on_end) {
   self->state.begin(*node, std::move(rref), std::move(on_end));
   // A node may own millions of values: its handlers hold nothing but the actor.
+  const auto state = [self]() -> RRefOwnerState& { return self->state.handling(); };
   const auto settle = [self] { self->state.settle(); };
   const auto failed = [self](const Error& why) { self->state.failed(why); };
   return guarded<RRefOwnerActor::behavior_type>(
       "the owner of a value", failed,
       // CAF tries them in this order: the frequent ones first.
-      [=](UseArrived& m) { self->state.use(m), settle(); },
-      [=](const UseEnded& m) { self->state.use_ended(m), settle(); },
-      [=](const OwnerReleased&) { self->state.forks().release(), settle(); },
-      [=](const OwnerForkReturned& m) { self->state.came_home(m), settle(); },
-      [=](const OwnerChanged&) { self->state.changed(); },
-      [=](const OwnerCreated& m) { self->state.created(m), settle(); },
-      [=](OwnerValue& m) { self->state.value(m), settle(); },
-      [=](const OwnerDeleted& m) { self->state.deleted(m), settle(); },
-      [=](const OwnerHeld&) { static_cast<void>(self->state.forks().hold()); },
-      [=](const OwnerHandedOut& m) { self->state.handed_out(m), settle(); },
-      [=](const OwnerForked& m) { self->state.forked(m), settle(); },
-      [=](const OwnerHandOutUndone& m) { self->state.forks().undo(m.fork), settle(); },
-      [=](const UseSuspended& m) { self->state.suspended(m); }, [=](UseResumed& m) { self->state.resumed(m); },
-      [=](const UseWithdrawn& m) { self->state.withdraw(m), settle(); },
-      [=](const PeerDown& m) { self->state.peer_down(m), settle(); },
+      [=](UseArrived& m) { state().use(m), settle(); }, [=](const UseEnded& m) { state().use_ended(m), settle(); },
+      [=](const OwnerReleased&) { state().forks().release(), settle(); },
+      [=](const OwnerForkReturned& m) { state().came_home(m), settle(); },
+      [=](const OwnerChanged&) { state().changed(); }, [=](const OwnerCreated& m) { state().created(m), settle(); },
+      [=](OwnerValue& m) { state().value(m), settle(); }, [=](const OwnerDeleted& m) { state().deleted(m), settle(); },
+      [=](const OwnerHeld&) { static_cast<void>(state().forks().hold()); },
+      [=](const OwnerHandedOut& m) { state().handed_out(m), settle(); },
+      [=](const OwnerForked& m) { state().forked(m), settle(); },
+      [=](const OwnerHandOutUndone& m) { state().forks().undo(m.fork), settle(); },
+      [=](const UseSuspended& m) { state().suspended(m); }, [=](UseResumed& m) { state().resumed(m); },
+      [=](const UseWithdrawn& m) { state().withdraw(m), settle(); },
+      [=](const PeerDown& m) { state().peer_down(m), settle(); },
       [=](const ListUsers& m) {
-        if (ValueInUse value = self->state.users(); !value.users.empty()) m.slot.add(std::move(value));
+        if (ValueInUse value = state().users(); !value.users.empty()) m.slot.add(std::move(value));
       },
-      [=](const StopOwner& m) { self->state.stop(m.why); });
+      [=](const StopOwner& m) { state().stop(m.why); });
 }
 
 }  // namespace troupe::detail

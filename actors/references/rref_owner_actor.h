@@ -173,9 +173,15 @@ class RRefOwnerState {
   void fail(Error why);
   /// Fails every waiting and later use with `why` and drops the value, unless that was done before.
   void stop(const Error& why);
-  /// Ends the value's life if no message can ask for it any more: the only place where it ends. Before that, cancels
-  /// what the function of a stream waits for once nobody can read it: on the pool, since that runs stop callbacks.
+  /// Ends the value's life if no message can ask for it any more: the only place where it ends. One that no call has
+  /// created, and nobody uses, is forgotten: the creating call makes it anew (RR-14). Before the end, cancels what the
+  /// function of a stream waits for once nobody can read it: on the pool, since that runs stop callbacks.
   void settle();
+  /// Each handler calls it first.
+  RRefOwnerState& handling() {
+    ++handled_;
+    return *this;
+  }
   /// A handler threw, with `why`.
   void failed(const Error& why) noexcept;
 
@@ -200,6 +206,7 @@ class RRefOwnerState {
   void end_waiting_uses(Meant meant, const Error& why);
   void drop(std::shared_ptr<const Result<ValueBox>> value) const;
   [[nodiscard]] bool has_handles() const;
+  [[nodiscard]] bool is_only_a_name() const;
   [[nodiscard]] Error gone() const;
 
   NodeCore* node_ = nullptr;
@@ -207,6 +214,7 @@ class RRefOwnerState {
   std::function<void()> on_end_;
   std::optional<ForkTable> forks_;
   TurnQueue turns_;
+  std::uint64_t handled_ = 0;                                    // messages
   bool call_came_ = false;                                       // the creating call
   bool stream_stopped_ = false;                                  // the pool was given what stops it
   std::optional<Error> stopped_;                                 // why no use can succeed any more

@@ -38,6 +38,18 @@ BOOST_AUTO_TEST_CASE(a_user_hands_to_a_user_and_drops) {
   BOOST_TEST(seen.before_creation > 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_value_that_is_forgotten_before_its_creation_is_made_anew) {
+  for (const char* const crashable : {"", "A", "B"}) {
+    const auto seen = prove({.programs = {{'O', {}},
+                                          {'A', {{K::create}, {K::hand, 'B'}, {K::hand, 'B'}, {K::drop}}},
+                                          {'B', {{K::drop}, {K::drop}}}},
+                             .creation_may_fail = true,
+                             .crashable = crashable});
+    BOOST_TEST(seen.forgotten > 0U);
+    BOOST_TEST(seen.before_creation > 0U);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(words_overtake_the_calls_that_carry_handles_of_the_same_value) {
   const auto seen = prove({.programs = {{'O', {{K::make}, {K::hand, 'A'}, {K::drop}}},
                                         {'A', {{K::hand, 'O'}, {K::hand, 'O'}, {K::drop}}}}});

@@ -463,6 +463,12 @@ class RRefWorld {
   }
 
   void settle() {
+    // RR-14. A word about it that came twice would be taken for a new one.
+    const bool is_only_a_name = table_ && !table_->is_created() && table_->is_unused();
+    if (is_only_a_name && script_->duplicates == 0) {
+      table_.reset();
+      ++seen_->forgotten;
+    }
     if (!table_ || !table_->ended()) return;
     if (!creator_is_over()) ended_.add(rref_);
     table_.reset();

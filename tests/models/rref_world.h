@@ -66,6 +66,7 @@ struct Exploration {
   std::uint64_t before_creation = 0;  ///< messages about the value that arrived before the creating call
   std::uint64_t given_back = 0;       ///< forks returned because the node had a confirmed one
   std::uint64_t never_met = 0;        ///< ends in which the newcomer never met the owner
+  std::uint64_t forgotten = 0;        ///< times that the owner forgot the value before its creating call came
   std::uint64_t met_late = 0;         ///< times that an owner learned of forks only when a node met it
 };
 

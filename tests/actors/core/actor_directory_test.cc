@@ -53,6 +53,21 @@ BOOST_AUTO_TEST_CASE(an_actor_is_made_once_and_found_until_it_ends) {
   BOOST_TEST(actors.size() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(an_actor_is_forgotten_unless_a_message_is_on_its_way_to_it) {
+  BOOST_TEST(!actors.forget(kFirst, 0));
+  const Actor first = actors.enter(kFirst).actor;  // for its first message
+  BOOST_TEST(!actors.forget(kFirst, 0));
+  BOOST_TEST(actors.enter(kFirst).actor == first);
+  BOOST_TEST(actors.find(kFirst) == first);
+  BOOST_TEST(actors.all().size() == 1U);
+  BOOST_TEST(!actors.forget(kFirst, 3));
+  BOOST_TEST(actors.forget(kFirst, 4));
+  BOOST_TEST(actors.size() == 0U);
+  BOOST_TEST(actors.enter(kFirst).actor != first);
+  BOOST_TEST(made == 2);
+  BOOST_TEST(actors.forget(kFirst, 1));
+}
+
 BOOST_AUTO_TEST_CASE(what_a_peers_word_makes_counts_for_it_until_it_ends) {
   PeerQuota quota("ps0", "values", "peer.owners_max", 1);
   const auto first = actors.enter(kFirst, life_of(kTrainerPeer), quota);

@@ -511,6 +511,32 @@ BOOST_AUTO_TEST_CASE(a_value_whose_creator_says_that_none_will_come_is_that_erro
   BOOST_TEST(references().owned_values() == 0U);
 }
 
+// Otherwise a peer that hands another one handles of values that do not exist uses up the quota of that one here.
+BOOST_AUTO_TEST_CASE(a_value_that_no_call_has_made_is_forgotten_with_its_last_handle_and_can_still_begin) {
+  const RRefId rref{"p1", 1, 5};
+  const ForkId fork{"p1", 1, 6};
+  const ForkId early{"p1", 1, 7};
+  p2->say("m", "", msg::RRefForked{rref, fork, "p1"});
+  Asked waiting = fetch(*p2, rref);
+  p2->say("m", "", msg::RRefDeleted{rref, early});  // it overtook its fork
+  p2->say("m", "", msg::RRefDeleted{rref, fork});
+  BOOST_TEST(core().accounts().owners.counts().at("p2") == 1U);
+  core().served_calls().cancelled(p2->life(), RequestId{1});
+  BOOST_TEST(outcome(waiting) == "cancelled");
+  BOOST_TEST(references().owned_values() == 1U);
+  p2->say("m", "", msg::RRefForked{rref, early, "p1"});
+  BOOST_TEST(references().owned_values() == 0U);
+  BOOST_TEST(core().accounts().owners.counts().empty());
+  BOOST_TEST(core().accounts().forks.counts().empty());
+  waiting = fetch(*p2, rref);
+  BOOST_TEST(!references().begin_value(rref, {"p1", 1, 4}, p1->life()).has_value());
+  references().set_value(rref, ValueBox::of(std::int64_t{7}));
+  BOOST_TEST(outcome(waiting) == "ok");
+  p1->say("m", "", msg::RRefDeleted{rref, {"p1", 1, 4}});
+  BOOST_TEST(references().owned_values() == 0U);
+  BOOST_TEST(outcome(fetch(*p2, rref)) == "ref_revoked");
+}
+
 BOOST_AUTO_TEST_CASE(a_value_whose_creator_went_before_its_call_came_can_no_longer_begin) {
   const RRefId rref{"p1", 1, 5};
   p2->say("m", "rref/p1.5", msg::RRefForked{rref, {"p1", 1, 6}, "p1"});

@@ -1,6 +1,8 @@
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -235,6 +237,35 @@ BOOST_FIXTURE_TEST_CASE(a_word_of_a_life_that_is_over_makes_no_owner, Owner) {
   core().lives().end(dead, Error{});  // the references have not been told yet
   references().use(RRefId{"user", 5, 1}, detail::UseKind::looks, telling(std::make_shared<Told>()));
   BOOST_TEST(references().owned_values() == 0U);
+}
+
+// One thread makes each value, which no call has created, be forgotten; another reports a handle of it meanwhile.
+BOOST_FIXTURE_TEST_CASE(a_handle_of_a_value_that_is_being_forgotten_is_not_lost, Owner) {
+  const NodeLife creator{"a", {1, 1}};
+  const NodeLife user{"b", {2, 2}};
+  const NodeLife holder{"c", {3, 3}};
+  for (const NodeLife& life : {creator, user, holder}) came(life);
+  constexpr std::uint64_t kValues = 200;
+  std::atomic<std::uint64_t> reported{0};
+  std::atomic<std::uint64_t> used{0};
+  const auto value = [](std::uint64_t i) { return RRefId{"a", 1, i + 1}; };
+  const std::jthread reports([&] {
+    for (std::uint64_t i = 0; i < kValues; ++i) {
+      while (used.load() < i) std::this_thread::yield();
+      references().handle(holder, msg::RRefForked{value(i), {"a", 1, i + 1}, "a"});
+      reported.store(i + 1);
+    }
+  });
+  for (std::uint64_t i = 0; i < kValues; ++i) {
+    used.store(i);
+    do {
+      const TurnId turn = references().next_turn();
+      references().use(value(i), turn, {detail::UseKind::looks, "a look", user}, telling(std::make_shared<Told>()));
+      references().withdraw(value(i), turn);
+    } while (reported.load() <= i);
+  }
+  BOOST_TEST(soon([&] { return references().owned_values() == kValues; }));
+  BOOST_TEST(core().accounts().forks.counts().at("c") == kValues);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_handle_that_rests_on_an_owner_that_is_gone_fails_at_once, Owner) {
