@@ -121,7 +121,8 @@ struct NodeOptions {
   void use_key_files(const std::string& key_file, const std::string& members = "");
 
   /// Returns the settings in the variables of `troupe up`, or torchrun-style variables; without any, a world of one.
-  /// Throws EnvironmentError or RemoteError (an unreadable secret), naming the variable and its value.
+  /// What inherited descriptors have is read by the first call for a node, and kept for others. Throws EnvironmentError
+  /// or RemoteError (an unreadable secret), naming the variable and its value.
   [[nodiscard]] static NodeOptions from_environment();
 };
 

@@ -29,6 +29,7 @@
 #include "node/environment.h"
 #include "node/idle_memory.h"
 #include "node/joining/host_names.h"
+#include "node/joining/inherited_descriptor.h"
 #include "node/joining/introduce.h"
 #include "node/joining/join_endpoint.h"
 #include "node/joining/listening.h"
@@ -54,9 +55,11 @@ Incarnation draw_incarnation() {
   return drawn;
 }
 
-ClusterSecret secret_from(const SecretSource& source) {
+ClusterSecret secret_from(const NodeEnvironment& environment) {
+  const SecretSource& source = environment.secret;
   switch (source.kind) {
-    case SecretSource::Kind::descriptor: return ClusterSecret::from_descriptor(source.descriptor).value();
+    case SecretSource::Kind::descriptor:
+      return detail::inherited_secret({source.descriptor, environment.cluster_id, environment.name}).value();
     case SecretSource::Kind::file: return ClusterSecret::from_file(source.file).value();
     case SecretSource::Kind::none: break;
   }
@@ -444,7 +447,7 @@ NodeOptions NodeOptions::from_environment() {
   options.world_size = static_cast<std::uint32_t>(environment.world_size);
   options.rank = static_cast<std::uint32_t>(environment.rank);
   options.role = environment.role;
-  options.secret = secret_from(environment.secret);
+  options.secret = secret_from(environment);
   options.pool.threads = environment.settings.pool_threads;
   options.pool.threads_max = environment.settings.pool_threads_max;
   options.join_deadline = environment.settings.join_timeout;
@@ -459,7 +462,8 @@ NodeOptions NodeOptions::from_environment() {
   options.call_grants = environment.call_grants;
   options.network = network_of(environment.settings.network);
   if (!environment.key_file.empty()) options.use_key_files(environment.key_file, environment.members_file);
-  if (environment.keys_descriptor) options.keys = KeyRing::from_descriptor(*environment.keys_descriptor).value();
+  if (const std::optional<int> number = environment.keys_descriptor)
+    options.keys = detail::inherited_keys({*number, environment.cluster_id, environment.name}).value();
   if (!environment.world.empty()) options.seed_name = environment.world.front();
   if (const std::string& told = environment.settings.advertise; !told.empty()) {
     const std::string address = fmt::format("tcp://{}", told);

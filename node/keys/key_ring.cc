@@ -1,13 +1,11 @@
 #include "node/keys/key_ring.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -20,6 +18,7 @@
 
 #include "messages/frame.h"
 #include "node/file_descriptor.h"
+#include "node/keys/timed_reader.h"
 #include "node/node_name.h"
 
 namespace troupe {
@@ -32,31 +31,12 @@ constexpr std::size_t kCountAt = kSecretAt + KeyPair::kSecretBytes;
 constexpr std::size_t kHeadBytes = kCountAt + 8;
 constexpr std::size_t kMemberBytesMax = 1 + kNodeNameMax + PublicKey::kBytes;
 constexpr std::size_t kReadBytes = std::size_t{64} << 10;
-constexpr std::chrono::seconds kReadPatience{5};
 
 Error failure(std::string message) {
   return Error{.code = ErrorCode::bad_argument, .message = std::move(message), .execution = Execution::never};
 }
 
 std::string system_text(int error) { return std::error_code(error, std::generic_category()).message(); }
-
-/// Reads until `into` is full or the writer has ended. Returns the number of bytes. Throws std::invalid_argument.
-std::size_t read_up_to(int descriptor, std::span<std::byte> into, std::chrono::steady_clock::time_point due) {
-  std::size_t size = 0;
-  while (size < into.size()) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - std::chrono::steady_clock::now()).count();
-    pollfd polled{.fd = descriptor, .events = POLLIN, .revents = 0};
-    // poll does not watch a negative descriptor: the read refuses it.
-    const int ready = descriptor < 0 ? 1 : ::poll(&polled, 1, static_cast<int>(std::max<decltype(left)>(left, 0)));
-    if (ready == 0) throw std::invalid_argument(fmt::format("has no end within {} s", kReadPatience.count()));
-    const ssize_t got = ready < 0 ? -1 : ::read(descriptor, into.data() + size, into.size() - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw std::invalid_argument(fmt::format("cannot be read: {}", system_text(errno)));
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  return size;
-}
 
 std::uint32_t count_in(std::span<const std::byte> head) {
   if (head.size() < kHeadBytes) {
@@ -276,14 +256,14 @@ Result<KeyRing> KeyRing::from_descriptor(int descriptor) {
 
 // Only the head has a secret; it never leaves locked memory.
 Result<KeyRing> KeyRing::read(int descriptor) {
-  const auto due = std::chrono::steady_clock::now() + kReadPatience;
+  detail::TimedReader reader(descriptor, detail::kInheritedPatience);
   LockedBytes head(kHeadBytes);
-  const std::size_t count = count_in(head.bytes().first(read_up_to(descriptor, head.bytes(), due)));
+  const std::size_t count = count_in(head.bytes().first(reader.read_up_to(head.bytes())));
   std::vector<std::byte> members;
   while (members.size() <= count * kMemberBytesMax) {
     const std::size_t before = members.size();
     members.resize(before + kReadBytes);
-    const std::size_t got = read_up_to(descriptor, std::span(members).subspan(before), due);
+    const std::size_t got = reader.read_up_to(std::span(members).subspan(before));
     members.resize(before + got);
     if (got < kReadBytes) return from_parts(head.bytes(), members);
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <stdexcept>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -62,9 +63,9 @@ ClusterSecret ClusterSecret::from_bytes(std::span<const std::byte, kBytes> bytes
   return ClusterSecret(std::move(memory));
 }
 
-Result<ClusterSecret> ClusterSecret::from_descriptor(int descriptor) {
+Result<ClusterSecret> ClusterSecret::from_descriptor(int descriptor, std::chrono::milliseconds limit) {
   const Descriptor owned(descriptor);
-  return read(descriptor, fmt::format("descriptor {}", descriptor));
+  return read({descriptor, limit}, fmt::format("descriptor {}", descriptor));
 }
 
 Result<ClusterSecret> ClusterSecret::from_file(const FilePath& path) {
@@ -87,31 +88,21 @@ Result<ClusterSecret> ClusterSecret::from_file(const FilePath& path) {
         fmt::format("the cluster secret {} has mode {:04o}, expected 0600", path.text(), status.st_mode & 07777U),
         fmt::format("chmod 0600 {}", path.text()));
   }
-  return read(file.number(), path.text());
+  return read({file.number(), detail::kInheritedPatience}, path.text());
 }
 
-Result<ClusterSecret> ClusterSecret::read(int descriptor, const std::string& source) {
+Result<ClusterSecret> ClusterSecret::read(detail::TimedReader reader, const std::string& source) try {
   auto memory = std::make_shared<LockedBytes>(kBytes);
-  std::size_t size = 0;
   std::byte beyond{};
-  while (true) {
-    std::byte* const to = size < kBytes ? memory->bytes().data() + size : &beyond;
-    const ssize_t got = ::read(descriptor, to, size < kBytes ? kBytes - size : 1);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      return failure(ErrorCode::bad_argument,
-                     fmt::format("cannot read the cluster secret from {}: {}", source, system_text()));
-    }
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-    if (size > kBytes) break;
-  }
-  if (size != kBytes) {
-    return failure(ErrorCode::bad_argument,
-                   fmt::format("the cluster secret in {} has {} {} bytes, expected {}", source,
-                               size > kBytes ? "more than" : "only", size > kBytes ? kBytes : size, kBytes));
+  const std::size_t size = reader.read_up_to(memory->bytes());
+  const bool is_longer = size == kBytes && reader.read_up_to({&beyond, 1}) != 0;
+  if (is_longer || size != kBytes) {
+    return failure(ErrorCode::bad_argument, fmt::format("the cluster secret in {} has {} {} bytes, expected {}", source,
+                                                        is_longer ? "more than" : "only", size, kBytes));
   }
   return ClusterSecret(std::move(memory));
+} catch (const std::invalid_argument& error) {
+  return failure(ErrorCode::bad_argument, fmt::format("the cluster secret in {} {}", source, error.what()));
 }
 
 Result<Unit> ClusterSecret::to_file(const FilePath& path) const {

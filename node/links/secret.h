@@ -1,6 +1,7 @@
 // The secret that all nodes of one cluster share, and how a node gets it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -9,6 +10,7 @@
 
 #include "messages/error.h"
 #include "node/keys/locked_bytes.h"
+#include "node/keys/timed_reader.h"
 #include "tensor/io/file_path.h"
 
 namespace troupe {
@@ -25,8 +27,9 @@ class ClusterSecret {
   [[nodiscard]] static ClusterSecret from_bytes(std::span<const std::byte, kBytes> bytes);
 
   /// Reads the secret from the inherited `descriptor`, to its end, and closes it. Errors: bad_argument naming the
-  /// descriptor and what was found.
-  [[nodiscard]] static Result<ClusterSecret> from_descriptor(int descriptor);
+  /// descriptor and what was found, also if its writer does not reach the end within `limit`.
+  [[nodiscard]] static Result<ClusterSecret> from_descriptor(
+      int descriptor, std::chrono::milliseconds limit = detail::kInheritedPatience);
 
   /// Reads the secret from a regular file (no symbolic link) that belongs to this user and has mode 0600 or stricter.
   /// Errors: not_authorized naming path and mode or owner, bad_argument naming path and any other problem.
@@ -43,7 +46,7 @@ class ClusterSecret {
 
  private:
   explicit ClusterSecret(std::shared_ptr<const LockedBytes> memory) : memory_(std::move(memory)) {}
-  [[nodiscard]] static Result<ClusterSecret> read(int descriptor, const std::string& source);
+  [[nodiscard]] static Result<ClusterSecret> read(detail::TimedReader reader, const std::string& source);
 
   std::shared_ptr<const LockedBytes> memory_;
 };

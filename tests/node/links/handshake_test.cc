@@ -500,7 +500,17 @@ BOOST_AUTO_TEST_CASE(secret_travels_through_an_inherited_descriptor_which_is_clo
   BOOST_TEST(text(received.value().bytes()) == text(sent.bytes()));
   BOOST_TEST(::fcntl(ends[0], F_GETFD) == -1);
   BOOST_TEST(ClusterSecret::from_descriptor(ends[0]).error().message ==
-             "cannot read the cluster secret from descriptor " + std::to_string(ends[0]) + ": Bad file descriptor");
+             "the cluster secret in descriptor " + std::to_string(ends[0]) + " cannot be read: Bad file descriptor");
+}
+
+BOOST_AUTO_TEST_CASE(secret_whose_writer_does_not_end_is_waited_for_within_a_limit) {
+  int ends[2] = {-1, -1};
+  BOOST_REQUIRE(::pipe(ends) == 0);
+  BOOST_TEST(ClusterSecret::random().to_descriptor(ends[1]).ok());
+  BOOST_TEST(ClusterSecret::from_descriptor(ends[0], std::chrono::milliseconds(1)).error().message ==
+             "the cluster secret in descriptor " + std::to_string(ends[0]) + " has no end within 1 ms");
+  BOOST_TEST(::fcntl(ends[0], F_GETFD) == -1);
+  ::close(ends[1]);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,45 @@
+#include "node/joining/inherited_descriptor.h"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe::detail {
+namespace {
+
+/// What was read from descriptors of this process, as long as it lives: descriptors are the process's, too. Secrets
+/// stay in locked memory.
+template <class T>
+class ReadOnce {
+ public:
+  template <class Read>
+  Result<T> get(const InheritedDescriptor& from, Read read) {
+    const std::lock_guard lock(mutex_);  // also while it reads, which has a limit: two readers would get a part each
+    const auto [found, is_first] = results_.try_emplace(
+        from, Error{.code = ErrorCode::bad_argument,
+                    .message = fmt::format("descriptor {} was read without memory for what it had", from.number),
+                    .execution = Execution::never});
+    if (is_first) found->second = read(from.number);  // whatever it throws, the descriptor is closed
+    return found->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<InheritedDescriptor, Result<T>> results_;  ///< guarded by mutex_
+};
+
+}  // namespace
+
+Result<ClusterSecret> inherited_secret(const InheritedDescriptor& from) {
+  static ReadOnce<ClusterSecret> secrets;
+  return secrets.get(from, [](int number) { return ClusterSecret::from_descriptor(number); });
+}
+
+Result<KeyRing> inherited_keys(const InheritedDescriptor& from) {
+  static ReadOnce<KeyRing> rings;
+  return rings.get(from, [](int number) { return KeyRing::from_descriptor(number); });
+}
+
+}  // namespace troupe::detail
