@@ -346,6 +346,7 @@ class Agent {
       spec.arguments = node.arguments;
       spec.environment = node.variables;
       spec.working_dir = node.working_dir;
+      for (const auto& [name, value] : order.variables) spec.environment.emplace(name, value);
       for (const auto& [name, value] : inherited) spec.environment.emplace(name, value);
       spec.environment.emplace("TROUPE_ADDRESS", address);  // unless the launcher knows it
       if (!spec.working_dir.empty() && !std::filesystem::is_directory(spec.working_dir)) {

@@ -16,7 +16,7 @@
 
 namespace troupe::detail {
 
-inline constexpr std::string_view kAgentGreeting = "\x1etroupe-agent 1\x1e\n";
+inline constexpr std::string_view kAgentGreeting = "\x1etroupe-agent 2\x1e\n";
 
 /// The kinds of frames. Bodies are JSON unless said otherwise; see agent_messages.h.
 enum class AgentFrameKind : std::uint8_t {

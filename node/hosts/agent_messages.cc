@@ -39,7 +39,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentSeed, address, port, ports, toward)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentPrepare, cluster_id, network, lease, programs, seed)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentPrepared, lacks, seed)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentNode, name, program, arguments, working_dir, variables)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentStart, seed, address, math_threads, nodes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentStart, seed, address, math_threads, nodes, variables)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentStarted, pids)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentRefused, problems)
 

@@ -76,7 +76,7 @@ struct AgentNode {
   std::size_t program = 0;  ///< index in AgentPrepare::programs
   std::vector<std::string> arguments;
   std::string working_dir;  ///< absolute
-  Variables variables;      ///< over those of the agent, but for its address
+  Variables variables;      ///< over those of the order
   friend bool operator==(const AgentNode&, const AgentNode&) = default;
 };
 
@@ -85,6 +85,7 @@ struct AgentStart {
   std::string address;   ///< host or interface where the nodes listen; empty: toward the seed
   int math_threads = 0;  ///< 0: cores / processes
   std::vector<AgentNode> nodes;
+  Variables variables = {};  ///< of all nodes; over those of the agent, but for its address
   friend bool operator==(const AgentStart&, const AgentStart&) = default;
 };
 

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "node/hosts/agent_frames.h"
 #include "node/hosts/host_programs.h"
 #include "node/hosts/placement.h"
 #include "node/launch/local_addresses.h"
@@ -16,6 +17,25 @@ namespace troupe::detail {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kSeedRoom = 4 << 10;  // in an order, for the address of the first node, which its host finds
+
+/// Moves the variables that all nodes have alike to the order itself. The names of all nodes are among them: with each
+/// node they would make an order grow with the square of their number.
+void share_variables(AgentStart& start) {
+  if (start.nodes.empty()) return;
+  Variables shared = start.nodes.front().variables;
+  for (const AgentNode& node : start.nodes) {
+    std::erase_if(shared, [&node](const auto& variable) {
+      const auto found = node.variables.find(variable.first);
+      return found == node.variables.end() || found->second != variable.second;
+    });
+  }
+  for (AgentNode& node : start.nodes) {
+    std::erase_if(node.variables, [&shared](const auto& variable) { return shared.contains(variable.first); });
+  }
+  start.variables = std::move(shared);
+}
 
 class HostPlanner {
  public:
@@ -32,6 +52,11 @@ class HostPlanner {
       for (int index = 0; index < config_.roles[role].count; ++index, ++rank) place(rank, role, places[rank]);
     }
     plan_seed(places.front());
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      share_variables(plans_[i].start);
+      check_order(config_.hosts[i], plans_[i].start);
+    }
+    if (!problems_.empty()) throw ConfigError(std::move(problems_));
     std::erase_if(plans_, [](const HostPlan& plan) { return plan.nodes.empty(); });
     return std::move(plans_);
   }
@@ -143,6 +168,23 @@ class HostPlanner {
       }
     }
     plans_[host_index].prepare.seed = std::move(seed);
+  }
+
+  /// Refuses what an agent could not be told.
+  void check_order(const HostConfig& host, const AgentStart& start) {
+    const auto refuse = [&](std::string_view why) {
+      problems_.push_back(fmt::format("{}: host {}: {}", host.name_origin.text(), host.name, why));
+    };
+    try {
+      const std::size_t bytes = json_of(start).size() + kSeedRoom;
+      if (bytes <= AgentFrameReader::kBodyMax) return;
+      refuse(
+          fmt::format("names, arguments and variables of its {} nodes have {} bytes, and an agent takes {}: more "
+                      "hosts, or shorter ones",
+                      start.nodes.size(), bytes, AgentFrameReader::kBodyMax));
+    } catch (const AgentProtocolError& error) {
+      refuse(error.what());
+    }
   }
 
   HostPlanRequest request_;

@@ -70,10 +70,9 @@ void RemoteHost::start(std::string_view seed, std::span<const std::byte> secret,
   pinged_ = now;
   AgentStart order = options_.plan.start;
   order.seed = seed;
+  order.variables.emplace("TROUPE_SEED", seed);
   for (std::size_t i = 0; i < order.nodes.size(); ++i) {
-    Variables& variables = order.nodes[i].variables;
-    variables.emplace("TROUPE_SEED", seed);
-    if (options_.plan.nodes[i] == 0 && !seed_.empty()) variables["TROUPE_ADDRESS"] = seed_;
+    if (options_.plan.nodes[i] == 0 && !seed_.empty()) order.nodes[i].variables["TROUPE_ADDRESS"] = seed_;
   }
   send(AgentFrameKind::secret, std::string_view(reinterpret_cast<const char*>(secret.data()), secret.size()));
   for (std::size_t i = 0; i < options_.plan.keys.size(); ++i) {

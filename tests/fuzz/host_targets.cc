@@ -99,7 +99,8 @@ std::vector<Input> agent_body_seeds() {
                               {{"/x", "ab", 5, true}},
                               AgentSeed{"eth0", 29500, "29500-29599", {"a", "c"}}}));
   add(2, json_of(AgentPrepared{{0, 2}, "tcp://10.0.0.1:5"}));
-  add(3, json_of(AgentStart{"tcp://10.0.0.1:5", "eth1", 3, {{"n0", 1, {"--a", "b"}, "/w", {{"K", "v"}}}}}));
+  add(3, json_of(
+             AgentStart{"tcp://10.0.0.1:5", "eth1", 3, {{"n0", 1, {"--a", "b"}, "/w", {{"K", "v"}}}}, {{"ALL", "x"}}}));
   add(4, json_of(AgentStarted{{7, 8}}));
   add(5, json_of(AgentRefused{{"one", "two"}}));
   return seeds;

@@ -25,7 +25,8 @@ BOOST_AUTO_TEST_CASE(every_message_arrives_as_it_was) {
   BOOST_CHECK(parse_body<AgentPrepare>(json_of(without)) == without);
   const AgentPrepared prepared{{0, 2}, "tcp://10.0.0.1:5"};
   BOOST_CHECK(parse_body<AgentPrepared>(json_of(prepared)) == prepared);
-  const AgentStart start{"tcp://10.0.0.1:5", "eth1", 3, {{"n0", 1, {"--a", "b c", "\"'\\\n"}, "/w", {{"K", "v=\t"}}}}};
+  const AgentStart start{
+      "tcp://10.0.0.1:5", "eth1", 3, {{"n0", 1, {"--a", "b c", "\"'\\\n"}, "/w", {{"K", "v=\t"}}}}, {{"ALL", "x"}}};
   BOOST_CHECK(parse_body<AgentStart>(json_of(start)) == start);
   const AgentStarted started{{7, 8}};
   BOOST_CHECK(parse_body<AgentStarted>(json_of(started)) == started);

@@ -144,6 +144,22 @@ BOOST_AUTO_TEST_CASE(a_node_runs_with_its_secret_and_its_end_is_told) {
   BOOST_TEST(run.status() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_node_has_the_variables_of_all_and_its_own_come_first) {
+  AgentRun run;
+  run.send(AgentFrameKind::prepare, json_of(AgentRun::prepare_order()));
+  run.send(AgentFrameKind::secret, std::string(32, 's'));
+  AgentStart order = AgentRun::start_order("echo $A $B $OMP_WAIT_POLICY");
+  order.nodes[0].variables = {{"A", "own"}};
+  order.variables = {{"A", "all"}, {"B", "all"}, {"OMP_WAIT_POLICY", "active"}};
+  run.send(AgentFrameKind::start, json_of(order));
+  std::optional<AgentFrame> frame = run.next();
+  while (frame && frame->kind != AgentFrameKind::output) frame = run.next();
+  BOOST_TEST_REQUIRE(frame.has_value());
+  BOOST_TEST(frame->body.substr(5) == "own all active\n");
+  run.close();
+  BOOST_TEST(run.status() == 0);
+}
+
 // The launcher's pings wait in the pipe meanwhile.
 BOOST_AUTO_TEST_CASE(an_agent_that_works_for_longer_than_its_lease_says_so_and_goes_on) {
   const TemporaryDirectory directory;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "node/hosts/agent_frames.h"
 #include "node/hosts/host_programs.h"
 #include "tests/support/temporary_directory.h"
 
@@ -77,8 +78,8 @@ BOOST_AUTO_TEST_CASE(each_host_gets_its_nodes_with_programs_where_they_are_there
   BOOST_TEST(node.working_dir == "/srv");
   BOOST_TEST(node.variables.at("CUDA_VISIBLE_DEVICES") == "0");
   BOOST_TEST(plans[1].start.nodes.at(1).variables.at("CUDA_VISIBLE_DEVICES") == "1");
-  BOOST_TEST(node.variables.at("WHERE") == "b");
-  BOOST_TEST(node.variables.at("WHO") == "role");
+  BOOST_TEST(plans[1].start.variables.at("WHERE") == "b");
+  BOOST_TEST(plans[1].start.variables.at("WHO") == "role");
   BOOST_TEST(plans[0].start.nodes.at(0).working_dir == std::filesystem::current_path());
 }
 
@@ -126,6 +127,21 @@ BOOST_AUTO_TEST_CASE(silence_has_no_consequences_while_debugging) {
   BOOST_TEST(plan()[0].prepare.lease.count() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(variables_that_all_nodes_of_a_host_have_alike_are_told_once) {
+  RoleConfig other = config.roles[0];
+  other.name = "u";
+  other.count = 1;
+  other.env = {{"WHO", "other"}, {"ALONE", "1"}};
+  config.roles[0].count = 5;
+  config.roles.push_back(other);
+  const std::vector<HostPlan> plans = plan();
+  const AgentStart& start = plans[1].start;  // two of t, one of u
+  BOOST_TEST_REQUIRE(start.nodes.size() == 3u);
+  BOOST_TEST((start.variables == Variables{{"WHERE", "b"}}));
+  BOOST_TEST((start.nodes[0].variables == Variables{{"CUDA_VISIBLE_DEVICES", "0"}, {"WHO", "role"}}));
+  BOOST_TEST((start.nodes[2].variables == Variables{{"ALONE", "1"}, {"CUDA_VISIBLE_DEVICES", "0"}, {"WHO", "other"}}));
+}
+
 BOOST_AUTO_TEST_CASE(what_makes_no_sense_over_hosts_is_refused) {
   config.roles[0].command = {"./none"};
   config.node.address = "eth0";
@@ -133,6 +149,17 @@ BOOST_AUTO_TEST_CASE(what_makes_no_sense_over_hosts_is_refused) {
   BOOST_TEST_REQUIRE(wrong.size() == 2u);
   BOOST_TEST(wrong[0].find("with [[host]], each has host.address") != std::string::npos);
   BOOST_TEST(wrong[1].find("no program \"./none\" in ") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(an_order_that_no_agent_takes_is_refused) {
+  config.roles[0].env = {{"LARGE", std::string(AgentFrameReader::kBodyMax, 'x')}};
+  const std::vector<std::string> large = problems_of(*this);
+  BOOST_TEST_REQUIRE(large.size() == 2u);
+  BOOST_TEST(large[1].find("host b: names, arguments and variables of its 3 nodes have 83") != std::string::npos);
+  config.roles[0].env = {{"NO_TEXT", "\xff"}};
+  const std::vector<std::string> no_text = problems_of(*this);
+  BOOST_TEST_REQUIRE(no_text.size() == 2u);
+  BOOST_TEST(no_text[0].find("host a: arguments and variables for other hosts must be UTF-8") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

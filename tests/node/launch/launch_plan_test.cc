@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "node/hosts/agent_frames.h"
 #include "node/launch/node_variables.h"
 #include "node/launch/reserved_port.h"
 #include "node/links/tcp_place.h"
@@ -77,6 +78,20 @@ BOOST_AUTO_TEST_CASE(seeds_of_clusters_that_start_together_get_different_ports_o
     BOOST_TEST(plan->nodes.at(1).child.environment.at("TROUPE__CLUSTER__PORTS") == config.node.ports);
   }
   BOOST_TEST(port_of(one) != port_of(other));
+}
+
+BOOST_AUTO_TEST_CASE(a_thousand_nodes_of_one_host_fit_the_order_to_its_agent) {
+  ClusterConfig config = two_nodes();
+  config.hosts.resize(1);
+  config.hosts[0].name = "a";
+  config.roles.resize(1);
+  config.roles[0].name = "parameter_server";  // with the index, 20 bytes at most
+  config.roles[0].count = 1024;
+  const LaunchPlan plan = plan_launch(config, {.variables = {}, .cores = 1});
+  BOOST_TEST_REQUIRE(plan.hosts.size() == 1U);
+  BOOST_TEST(plan.hosts[0].start.nodes.size() == 1024U);
+  BOOST_TEST(json_of(plan.hosts[0].start).size() <= AgentFrameReader::kBodyMax);
+  BOOST_TEST(plan.hosts[0].start.variables.at("TROUPE_WORLD").size() > 19'000U);
 }
 
 BOOST_AUTO_TEST_CASE(range_without_a_free_port_is_a_problem_with_its_name) {
