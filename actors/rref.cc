@@ -82,8 +82,9 @@ Scope lasting_scope(const Scope& scope) {
 }
 
 std::vector<std::vector<std::size_t>> by_owner(const Handles& handles) {
-  std::map<NodeLife, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < handles.size(); ++i) groups[handles[i]->owner()].push_back(i);
+  std::map<std::pair<NodeLife, std::size_t>, std::vector<std::size_t>> groups;
+  std::map<std::shared_ptr<RRefHandle>, std::size_t> seen;
+  for (std::size_t i = 0; i < handles.size(); ++i) groups[{handles[i]->owner(), seen[handles[i]]++}].push_back(i);
   std::vector<std::vector<std::size_t>> lists;
   for (auto& [owner, places] : groups) lists.push_back(std::move(places));
   return lists;

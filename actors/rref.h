@@ -41,7 +41,7 @@ void fetch(const ScopeState& scope, const std::vector<std::shared_ptr<RRefHandle
 /// Returns a scope like this one for calls that an object makes as long as it lives: the end of what `scope` belongs to
 /// (a served call, a WaitAllScope, an autograd context) is not theirs. Each has the call deadline of `scope`.
 [[nodiscard]] Scope lasting_scope(const Scope& scope);
-/// Groups handles by owner; each group lists indices into `handles`.
+/// Groups handles by owner, none twice in one group; each group lists indices into `handles`.
 [[nodiscard]] std::vector<std::vector<std::size_t>> by_owner(const std::vector<std::shared_ptr<RRefHandle>>& handles);
 /// A value of this node, and the turn on it.
 struct PinnedValue {

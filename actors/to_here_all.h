@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -45,20 +44,16 @@ template <class T>
 
 }  // namespace detail
 
-/// Returns copies of the values, in the order of `rrefs`; a value that occurs twice is fetched once. Fails with the
-/// first failure. Throws std::logic_error on a null reference.
+/// Returns copies of the values, in the order of `rrefs`. Fails with the first failure. Throws std::logic_error on a
+/// null reference.
 template <class T>
 [[nodiscard]] Future<std::vector<T>> to_here_all_async(Through through, const std::vector<RRef<T>>& rrefs) {
   const Scope& scope = through.scope;
   static_assert(Travels<T>, "the values cannot travel: call their member functions where they are");
-  std::vector<std::shared_ptr<detail::RRefHandle>> handles;  // each once
-  std::vector<std::size_t> which;                            // of `handles`, for each of `rrefs`
-  std::map<std::shared_ptr<detail::RRefHandle>, std::size_t> known;
+  std::vector<std::shared_ptr<detail::RRefHandle>> handles;
   for (const RRef<T>& rref : rrefs) {
     if (!rref.defined()) detail::throw_null_rref("to_here_all");
-    const auto [at, is_new] = known.try_emplace(rref.shared_handle(), handles.size());
-    if (is_new) handles.push_back(at->first);
-    which.push_back(at->second);
+    handles.push_back(rref.shared_handle());
   }
   const std::vector<std::vector<std::size_t>> groups = detail::by_owner(handles);
   if (groups.empty()) {
@@ -72,13 +67,11 @@ template <class T>
     for (const std::size_t place : places) of_owner.push_back(handles[place]);
     answers.push_back(detail::fetch_several<T>(scope.shared_state(), of_owner, through.site));
   }
-  std::vector<std::pair<std::size_t, std::size_t>> places(handles.size());  // of a handle's value: its list, and where
-  for (std::size_t group = 0; group < groups.size(); ++group) {
-    for (std::size_t i = 0; i < groups[group].size(); ++i) places[groups[group][i]] = {group, i};
-  }
-  return collect_all(answers).then([places, which](const std::vector<std::vector<T>>& lists) {
-    std::vector<T> values;
-    for (const std::size_t one : which) values.push_back(lists[places[one].first][places[one].second]);
+  return collect_all(answers).then([groups, count = rrefs.size()](const std::vector<std::vector<T>>& lists) {
+    std::vector<T> values(count);
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      for (std::size_t i = 0; i < groups[group].size(); ++i) values[groups[group][i]] = lists[group][i];
+    }
     return values;
   });
 }

@@ -154,14 +154,22 @@ BOOST_AUTO_TEST_CASE(many_values_come_in_one_message_from_each_owner) {
   std::vector<RRef<std::int64_t>> squares;
   for (std::int64_t i = 0; i < 60; ++i)
     squares.push_back(trainer.remote(i % 3 == 0 ? "p1" : i % 3 == 1 ? "p2" : "trainer", &square, i));
-  squares.push_back(squares.front());  // one of them twice
+  squares.push_back(squares.front());  // one of them twice: in a message of its own (RR-17)
   const std::uint64_t before = requests_of(trainer);
   const std::vector<std::int64_t> values = to_here_all(trainer, squares);
-  BOOST_TEST(requests_of(trainer) - before == 3U);
+  BOOST_TEST(requests_of(trainer) - before == 4U);
   BOOST_TEST_REQUIRE(values.size() == 61U);
   for (std::int64_t i = 0; i < 60; ++i) BOOST_TEST(values[static_cast<std::size_t>(i)] == i * i);
   BOOST_TEST(values.back() == 0);
   BOOST_TEST(to_here_all(trainer, std::vector<RRef<std::int64_t>>{}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(values_that_are_asked_for_twice_are_two_copies) {
+  const RRef<Tensor> x(trainer, from_values<float>({1, 2}, {2}));
+  std::vector<Tensor> copies = to_here_all(trainer, std::vector{x, x});
+  add_(copies[0], 1.0);
+  BOOST_TEST(same_bytes(copies[0], from_values<float>({2, 3}, {2})));
+  BOOST_TEST(same_bytes(copies[1], from_values<float>({1, 2}, {2})));
 }
 
 BOOST_AUTO_TEST_CASE(many_values_fail_with_the_one_that_fails) {
