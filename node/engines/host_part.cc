@@ -130,8 +130,8 @@ LaunchPlan plan_host_part(ClusterConfig& config, const HostPartOptions& options,
 namespace troupe {
 
 int run_host_part(ClusterConfig config, const HostPartOptions& options, const LaunchOptions& launch) {
-  detail::LaunchPlan plan = detail::plan_host_part(config, options, detail::this_host(launch.variables));
-  return detail::run_plan(config, launch, std::move(plan));
+  return detail::run_plan(config, launch,
+                          [&] { return detail::plan_host_part(config, options, detail::this_host(launch.variables)); });
 }
 
 }  // namespace troupe

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -103,9 +104,10 @@ std::vector<OnExit> policies(const LaunchPlan& plan) {
 
 class Launcher {
  public:
-  Launcher(const ClusterConfig& config, const LaunchOptions& options, LaunchPlan plan)
+  Launcher(const ClusterConfig& config, const LaunchOptions& options, const ProcessGuard& guard, LaunchPlan plan)
       : config_(config),
         options_(options),
+        guard_(guard),
         plan_(std::move(plan)),
         recent_(names(plan_)),
         view_(make_view(plan_, options.variables, recent_)),
@@ -464,11 +466,11 @@ class Launcher {
 
   const ClusterConfig& config_;
   const LaunchOptions& options_;
+  const ProcessGuard& guard_;
   const Clock::time_point begin_ = Clock::now();
   LaunchPlan plan_;
   const Subreaper subreaper_;
   SignalQueue signals_;
-  ProcessGuard guard_;
   RecentLines recent_;
   LogView view_;
   LogFiles logs_;
@@ -494,12 +496,15 @@ detail::LaunchHost detail::this_host(const Variables& variables) {
   };
 }
 
-int detail::run_plan(const ClusterConfig& config, const LaunchOptions& options, LaunchPlan plan) {
-  return Launcher(config, options, std::move(plan)).run();
+int detail::run_plan(const ClusterConfig& config, const LaunchOptions& options,
+                     const std::function<LaunchPlan()>& make_plan) {
+  const ProcessGuard guard;  // a copy of this process, so before it has keys of nodes
+  return Launcher(config, options, guard, make_plan()).run();
 }
 
 int run_cluster(const ClusterConfig& config, const LaunchOptions& options) {
-  return detail::run_plan(config, options, detail::plan_launch(config, detail::this_host(options.variables)));
+  return detail::run_plan(config, options,
+                          [&] { return detail::plan_launch(config, detail::this_host(options.variables)); });
 }
 
 }  // namespace troupe

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "node/config/config.h"
@@ -34,8 +35,10 @@ struct LaunchPlan;
 /// Returns the facts about this machine and this process's output.
 [[nodiscard]] LaunchHost this_host(const Variables& variables);
 
-/// As run_cluster, with a plan that is made already.
-[[nodiscard]] int run_plan(const ClusterConfig& config, const LaunchOptions& options, LaunchPlan plan);
+/// As run_cluster, with the plan that `make_plan` returns. It is called once the guard of the processes runs, which so
+/// has no copy of the keys that a plan draws or reads; `config` may become complete in it.
+[[nodiscard]] int run_plan(const ClusterConfig& config, const LaunchOptions& options,
+                           const std::function<LaunchPlan()>& make_plan);
 
 }  // namespace detail
 

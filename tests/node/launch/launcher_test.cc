@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -79,6 +80,39 @@ rlim_t lowest_unused(pid_t pid) {
     ++number;
   }
   return number;
+}
+
+/// Returns the process that guards the nodes of `launcher`; 0 if there is none.
+pid_t guard_of(pid_t launcher) {
+  const auto text = [](const std::filesystem::path& path) {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string parent = "\nPPid:\t" + std::to_string(launcher) + "\n";
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    if (text(entry.path() / "comm") != "troupe-guard\n") continue;
+    if (text(entry.path() / "status").find(parent) != std::string::npos) return std::stoi(entry.path().filename());
+  }
+  return 0;
+}
+
+/// Returns whether `bytes` are in memory that process `pid` can write.
+bool has_in_memory(pid_t pid, const std::string& bytes) {
+  const std::string process = "/proc/" + std::to_string(pid);
+  std::ifstream maps(process + "/maps");
+  std::ifstream memory(process + "/mem", std::ios::binary);
+  BOOST_TEST_REQUIRE((maps.is_open() && memory.is_open()));
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(" rw") == std::string::npos) continue;
+    const std::size_t begin = std::stoull(line, nullptr, 16);
+    const std::size_t end = std::stoull(line.substr(line.find('-') + 1), nullptr, 16);
+    std::string found(end - begin, '\0');
+    memory.clear();
+    memory.seekg(static_cast<std::streamoff>(begin));
+    memory.read(found.data(), static_cast<std::streamsize>(found.size()));
+    if (found.find(bytes) != std::string::npos) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -387,6 +421,25 @@ BOOST_AUTO_TEST_CASE(a_node_finds_its_keys_once_and_they_are_its_own) {
   BOOST_TEST(first.substr(96) == second.substr(96));          // the members
   BOOST_TEST(with(result.lines, "again 0").size() == 2u);
   BOOST_TEST(with(result.lines, "says keys").size() == 2u);
+}
+
+// With debug, so that this process may read the memory of the launcher's.
+BOOST_AUTO_TEST_CASE(the_guard_of_nodes_never_has_their_keys, *boost::unit_test::label("attack")) {
+  auto run = up("[cluster]\ntransport = \"tcp\"\nnetwork = \"keys\"\ndebug = true\n" +
+                role("ps",
+                     "echo launcher $PPID; od -An -v -tx1 <&$TROUPE_KEYS_FD | tr -d ' \\n' | sed 's/^/ring /'; echo; "
+                     "until [ -e go ]; do sleep 0.01; done"));
+  const pid_t launcher = std::stoi(after(run.wait_for("launcher "), "launcher "));
+  const std::string digits = after(run.wait_for("ring "), "ring ").substr(16, 64);
+  std::string key;
+  for (std::size_t i = 0; i < digits.size(); i += 2)
+    key += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+  const pid_t guard = guard_of(launcher);
+  BOOST_TEST_REQUIRE(guard != 0);
+  BOOST_TEST(has_in_memory(getpid(), key));  // the search finds what is there
+  BOOST_TEST(!has_in_memory(guard, key));
+  std::ofstream(path() / "go") << "";
+  BOOST_TEST(run.finish().status == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_node_learns_its_place_from_the_environment) {
