@@ -6,10 +6,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "node/file_descriptor.h"
@@ -18,10 +20,12 @@
 namespace troupe {
 namespace {
 
+BOOST_AUTO_TEST_SUITE(inherited_descriptor)
+
 using detail::FileDescriptor;
 using detail::InheritedDescriptor;
 
-/// A pipe with something in it, whose writer has ended. Closes neither end.
+/// A pipe with something in it, whose writer has ended. Leaves `number` open.
 struct FilledPipe {
   int number = -1;
 
@@ -39,10 +43,19 @@ FilledPipe pipe_of(const auto& secret_or_ring) {
   return FilledPipe([&](int writer) { return secret_or_ring.to_descriptor(writer).ok(); });
 }
 
+/// Gives `pipe` the number `number`, which no other file has.
+void move_to(int number, const FilledPipe& pipe) {
+  BOOST_REQUIRE((pipe.number == number || ::fcntl(number, F_GETFD) == -1));
+  if (pipe.number == number) return;
+  BOOST_REQUIRE(::dup2(pipe.number, number) == number);
+  ::close(pipe.number);
+}
+
 /// Gives `number` to a file whose bytes nobody may take, while it lives.
 class Stranger {
  public:
   explicit Stranger(int number) : file_(open_as(number)) {}
+
   /// Returns whether the file is open, with all its bytes.
   [[nodiscard]] bool is_whole() const {
     std::vector<char> bytes(ClusterSecret::kBytes);
@@ -52,10 +65,7 @@ class Stranger {
  private:
   static int open_as(int number) {
     BOOST_REQUIRE(::fcntl(number, F_GETFD) == -1);  // the reader has closed it
-    const FilledPipe pipe = pipe_of(ClusterSecret::random());
-    if (pipe.number == number) return number;
-    BOOST_REQUIRE(::dup2(pipe.number, number) == number);
-    ::close(pipe.number);
+    move_to(number, pipe_of(ClusterSecret::random()));
     return number;
   }
 
@@ -83,8 +93,6 @@ std::string text(std::span<const std::byte> bytes) {
 }
 
 std::string secret_key(const KeyRing& ring) { return text(ring.own_keys().secret()); }
-
-BOOST_AUTO_TEST_SUITE(inherited_descriptor)
 
 BOOST_AUTO_TEST_CASE(options_from_the_environment_are_the_same_again_and_close_no_file_of_others) {
   const ClusterSecret secret = ClusterSecret::random();
@@ -118,9 +126,8 @@ BOOST_AUTO_TEST_CASE(another_node_of_the_process_has_its_own_under_the_same_numb
   const std::vector<KeyRing> rings = make_run_keys(names);
   const FilledPipe first = pipe_of(rings[0]);
   BOOST_TEST(detail::inherited_keys({first.number, "two", "a"}).value().own_name() == "a");
-  const FilledPipe second = pipe_of(rings[1]);
-  BOOST_TEST_REQUIRE(second.number == first.number);  // the lowest that is free
-  BOOST_TEST(detail::inherited_keys({second.number, "two", "b"}).value().own_name() == "b");
+  move_to(first.number, pipe_of(rings[1]));
+  BOOST_TEST(detail::inherited_keys({first.number, "two", "b"}).value().own_name() == "b");
   BOOST_TEST(detail::inherited_keys({first.number, "two", "a"}).value().own_name() == "a");
 }
 
