@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <tuple>
 #include <utility>
 
 #include "actors/calls/payload_io.h"
@@ -49,7 +50,8 @@ class OutgoingCall::AnsweredCall final : public OutgoingCall, public AnswerRecei
       if (!cuts_graph_at.empty()) reader->cut_off_by(cuts_graph_at);
       reader->answers(operation_);
       end(std::move(reader));
-    } catch (...) {  // concerns this call only
+    } catch (...) {                                                       // concerns this call only
+      std::ignore = node->references().received(reply->value.refs, to_);  // what was not read is released
       Error error = error_of_decoding();
       error.peer = to_;
       error.operation = operation_;

@@ -120,11 +120,13 @@ msg::Payload PayloadWriter::finish(std::string_view part, std::string_view opera
   return payload;
 }
 
-PayloadReader::PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& from, msg::Payload payload)
+PayloadReader::PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& from, msg::Payload&& payload)
     : node_(std::move(node)),
-      payload_(std::move(payload)),
+      payload_{std::move(payload.bytes), std::move(payload.tensors), {}, std::move(payload.boundary)},
       archive_(payload_.bytes.bytes, payload_.tensors, this),
       from_(from) {
+  handles_ = node_->references().received(payload.refs, from);
+  payload.refs.clear();
   if (payload_.boundary) {
     msg::BoundaryHeader& boundary = *payload_.boundary;
     if (boundary.beyond && !is_well_formed(*boundary.beyond, msg::kBeyondMax)) boundary.beyond.reset();
@@ -132,7 +134,6 @@ PayloadReader::PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& fro
     received_.resize(boundary.slots);
     node_->contexts().received_from(boundary.context, from);
   }
-  handles_ = node_->references().received(payload_.refs, from);
 }
 
 void PayloadReader::fail_decoding() const {

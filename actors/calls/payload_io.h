@@ -74,8 +74,9 @@ class PayloadWriter final : public ArchiveHook {
 /// Decodes the user values of one received message. Belongs to one thread at a time.
 class PayloadReader final : public ArchiveHook {
  public:
-  /// Takes charge of the boundary and the references at once. `from` is the node that sent the payload.
-  PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& from, msg::Payload payload);
+  /// Takes charge of the boundary and the references at once. `from` is the node that sent the payload. Throws
+  /// std::bad_alloc; then `payload` still has its references.
+  PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& from, msg::Payload&& payload);
   PayloadReader(const PayloadReader&) = delete;
   PayloadReader& operator=(const PayloadReader&) = delete;
 

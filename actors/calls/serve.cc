@@ -7,11 +7,13 @@
 #include <array>
 #include <new>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 
 #include "actors/contexts/contexts.h"
 #include "actors/core/guarded.h"
+#include "actors/references/references.h"
 #include "actors/task.h"
 #include "autograd/call_path.h"
 
@@ -58,11 +60,10 @@ std::string_view missing_grant(const NodeCore& node, const NodeName& caller, con
   return {};
 }
 
-}  // namespace
-
-Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
-                             msg::Payload arguments, const msg::CallSite& site, Lasting lasting,
-                             std::optional<Error> refused) {
+/// As open_call. Throws std::bad_alloc; then `arguments` may still have references.
+Result<ServedCall> try_to_open(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
+                               msg::Payload& arguments, const msg::CallSite& site, Lasting lasting,
+                               std::optional<Error> refused) {
   const std::string& name = wanted.name;
   const std::string operation = "rpc " + name;
   // Releases its references here: a caller that has stopped waiting does not learn of the refusal.
@@ -117,6 +118,19 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
                     delivery.answer,
                     std::move(serving),
                     delivery.credit};
+}
+
+}  // namespace
+
+Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
+                             msg::Payload arguments, const msg::CallSite& site, Lasting lasting,
+                             std::optional<Error> refused) {
+  try {
+    return try_to_open(node, delivery, wanted, arguments, site, lasting, std::move(refused));
+  } catch (const std::bad_alloc&) {
+    std::ignore = node.references().received(arguments.refs, delivery.from);
+    throw;
+  }
 }
 
 std::string for_log(std::string_view text) {

@@ -43,6 +43,11 @@ namespace {
 template <class T, class... Ts>
 inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
 
+/// Releases the references in a call that is not served. What has been read has none any more.
+void release_unread(References& references, const NodeName& from, const msg::AnyMessage& message) {
+  if (const auto* call = message.get_if<msg::Call>()) std::ignore = references.received(call->arguments.refs, from);
+}
+
 SessionOptions session_options(const PeerLimits& limits) {
   SessionOptions options;
   options.waiting_calls_max = limits.waiting_calls_max;
@@ -124,13 +129,16 @@ struct NodeCore::RouterCallbacks final : Router::Callbacks {
     return;
   }
   void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due,
-               std::shared_ptr<CallCredit> credit) override {
+               std::shared_ptr<CallCredit> credit) override try {
     ReturnAddress answer;
     if (envelope.request.value != 0 && from.name != node.name_) node.traffic_.called_by(from.name);
     if (envelope.request.value != 0)
       answer = ReturnAddress(node.shared_from_this(), {from.name, from.incarnation}, envelope.request);
     node.deliver({from.name, from.incarnation, std::move(envelope), std::move(message), std::move(answer), due,
                   std::move(credit)});
+  } catch (const std::bad_alloc&) {
+    release_unread(*node.references_, from.name, message);
+    throw;
   }
   void came_late(const NodeLife& from, msg::AnyMessage answer) override {
     auto* reply = answer.get_if<msg::Reply>();
@@ -294,22 +302,26 @@ void NodeCore::deliver(Delivery delivery) {
 void NodeCore::dispatch(Delivery delivery) {
   const ReturnAddress answer = delivery.answer;
   try {
-    hand_on(std::move(delivery));
+    hand_on(delivery);
   } catch (...) {
     if (!answer.expected()) throw;
+    release_unread(*references_, delivery.from, delivery.message);
     Error why = failure_of_current_exception("deliver");
     why.execution = Execution::never;
     answer.fail(std::move(why));
   }
 }
 
-void NodeCore::hand_on(Delivery delivery) {
+/// Takes from `delivery` what it hands on.
+void NodeCore::hand_on(Delivery& delivery) {
   delivery.message.visit([&](auto& message) {
     using M = std::decay_t<decltype(message)>;
     using namespace msg;
     if constexpr (std::is_same_v<M, Call>) {
       if (is_for_collectives(delivery.envelope.to)) return collectives_->handle(delivery);
-      host_->send(workers_->worker, CallArrived{std::move(delivery)});
+      Prepared<CallArrived> arrived({});  // first: its references must not get lost
+      arrived.message().delivery = std::move(delivery);
+      host_->send_prepared(workers_->worker, std::move(arrived));
     } else if constexpr (std::is_same_v<M, CallCancelled>) {
       served_calls_.cancelled({delivery.from, delivery.incarnation}, message.request);
     } else if constexpr (std::is_same_v<M, RemoteCall>) {

@@ -239,7 +239,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   struct RouterCallbacks;
   void deliver(Delivery delivery);
   void dispatch(Delivery delivery);
-  void hand_on(Delivery delivery);
+  void hand_on(Delivery& delivery);
   void peer_down(const Peer& peer, const Error& why);
   void wake_router_at(TimePoint due);
   /// Ends the node with `why`; the future is complete when farewells to all peers are sent. Returns nullopt if it had

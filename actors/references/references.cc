@@ -75,7 +75,7 @@ struct References::State {
   /// A handle of this node depends on that life since just now: if the life is over, no later event reports it.
   void look_again(const NodeLife& life, RRefNotices& notices);
   RRefOwnerActor spawn_owner(const RRefId& rref);
-  bool begin_held(RRefHandle& handle);
+  void begin_held(RRefHandle& handle);
 
   /// Sends `message` to the value's owner, if it exists here.
   template <class Message>
@@ -119,24 +119,23 @@ ForkAcks::Send References::State::acknowledge_to(const NodeLife& parent) const {
 std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, const NodeLife& owner,
                                                           const std::string& type, RRefOrigin origin) {
   const auto [known, added] = handles.try_emplace(rref);  // first: a handle destroyed here would need the mutex
-  auto handle = known->second.lock();
-  if (handle) return handle;
+  if (auto handle = known->second.lock()) return handle;
   const NodeLife* const first = table.owner(rref);
   const NodeLife& one = first == nullptr ? owner : *first;
   try {
-    handle = std::make_shared<RRefHandle>(node.weak_from_this(), rref, one, type, std::move(origin));
+    auto handle = std::make_shared<RRefHandle>(node.weak_from_this(), rref, one, type, std::move(origin));
+    known->second = handle;
+    return handle;
   } catch (const std::bad_alloc&) {
     if (added) handles.erase(known);
     throw;
   }
-  known->second = handle;
-  return handle;
 }
 
-/// Makes this node the owner of a new value that `handle` holds. Returns false once the node has stopped.
-bool References::State::begin_held(RRefHandle& handle) {
+/// Makes this node, unless it has stopped, the owner of a new value that `handle` holds.
+void References::State::begin_held(RRefHandle& handle) {
   const RRefOwnerActor owner = owners.begin(handle.id());
-  if (!owner) return false;
+  if (!owner) return;
   try {
     node.host().send(owner, OwnerHeld{});
   } catch (const std::bad_alloc&) {  // nothing would end it
@@ -144,7 +143,6 @@ bool References::State::begin_held(RRefHandle& handle) {
     throw;
   }
   handle.add_hold();
-  return true;
 }
 
 /// REQUIRES: the mutex is held.
@@ -219,7 +217,7 @@ void References::take_back(const msg::RRefHandout& handout) noexcept try {
 }
 
 std::vector<std::shared_ptr<RRefHandle>> References::received(std::span<const msg::RRefHandout> handouts,
-                                                              const NodeName& from) {
+                                                              const NodeName& from) try {
   std::vector<std::shared_ptr<RRefHandle>> handles;  // destroyed after the lock is released
   if (handouts.empty()) return handles;
   const NodeLife parent = state_->node.membership().life_of(from);
@@ -251,6 +249,9 @@ std::vector<std::shared_ptr<RRefHandle>> References::received(std::span<const ms
     }
   }
   return handles;
+} catch (const std::bad_alloc&) {
+  state_->node.fail(failure_of_current_exception("a reference"));
+  throw;
 }
 
 std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork, const NodeName& owner,
@@ -305,8 +306,8 @@ std::shared_ptr<RRefHandle> References::own(ValueBox value, const std::string& t
     std::lock_guard lock(state_->mutex);
     handle = state_->handle_for(rref, state_->self, type, std::move(origin));
   }
-  if (state_->begin_held(*handle))
-    state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value)), sharing});
+  state_->begin_held(*handle);
+  state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value)), sharing});
   return handle;
 }
 

@@ -75,6 +75,7 @@ class References {
   void take_back(const msg::RRefHandout& handout) noexcept;
 
   /// Returns the handles that arrived with a message from node `from`. All handles of one value on this node are one.
+  /// Handles that get no memory end the node.
   [[nodiscard]] std::vector<std::shared_ptr<RRefHandle>> received(std::span<const msg::RRefHandout> handouts,
                                                                   const NodeName& from);
 

@@ -107,7 +107,8 @@ bool Router::refuse(TimePoint now, RequestId request, Error why) {
   const bool has_session = peer != peers_.end();
   const bool is_kept = has_session && peer->second.session->has(request);
   std::string waited_for;
-  if (is_kept ? take_back(now, *call, waited_for) : has_session && call->entry.is_call)
+  const bool is_unsent = call->entry.is_call && (has_session || call->peer.name == self_.name);
+  if (is_kept ? take_back(now, *call, waited_for) : is_unsent && !call->entry.is_delivered)
     why.execution = Execution::never;  // a session keeps a call before it sends any of it
   fail(*call, std::move(why), now);
   return true;
@@ -139,14 +140,19 @@ void Router::admit_self() {
     const SessionGrants& grants = options_.session.grants;
     const std::uint64_t at_once = charge == Charge::nested ? grants.nested : grants.calls;
     while (!calls.waiting.empty() && calls.sent - self_account_->calls(charge) < at_once) {
-      const auto first = calls.waiting.extract(calls.waiting.begin());
-      const RequestId id = first.key();
-      if (calls_.find(id) == nullptr) continue;  // ended meanwhile
-      Request& request = first.mapped();
+      const auto first = calls.waiting.begin();
+      const RequestId id = first->first;
+      auto* const call = calls_.find(id);
+      if (call == nullptr) {  // ended meanwhile
+        calls.waiting.erase(first);
+        continue;
+      }
+      msg::Envelope envelope{self_.name, self_.name + "/" + first->second.actor, id, {}};
+      auto credit = std::make_shared<CallCredit>(self_account_, charge, 0);
+      Request request = std::move(calls.waiting.extract(first).mapped());
       ++calls.sent;
-      msg::Envelope envelope{self_.name, self_.name + "/" + request.actor, id, {}};
-      callbacks_.deliver(self_, std::move(envelope), std::move(request.message), request.due,
-                         std::make_shared<CallCredit>(self_account_, charge, 0));
+      call->entry.is_delivered = true;
+      callbacks_.deliver(self_, std::move(envelope), std::move(request.message), request.due, std::move(credit));
     }
     if (!calls.waiting.empty()) self_account_->tell_at(charge, self_account_->calls(charge) + 1);
   }

@@ -33,7 +33,8 @@ struct WaitingRequest {
   std::unique_ptr<StopWatch> watch;  ///< null if no token can cancel it
   bool fails_if_unreachable = false;
   bool failure_as_message = false;
-  bool is_call = false;  ///< its session, if it has one, keeps it until the peer has all of it
+  bool is_call = false;       ///< its session, if it has one, keeps it until the peer has all of it
+  bool is_delivered = false;  ///< of a call of this node to itself
 };
 
 /// A request ready to be sent.

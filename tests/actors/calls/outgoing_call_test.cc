@@ -105,6 +105,27 @@ BOOST_AUTO_TEST_CASE(a_reference_in_a_call_that_gets_no_memory_is_taken_back) {
   BOOST_TEST(unsent > 20U);
 }
 
+BOOST_AUTO_TEST_CASE(a_reference_in_a_call_of_its_own_node_that_gets_no_memory_is_released) {
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    Handing node;
+    std::optional<std::vector<RRef<std::int64_t>>> values(std::in_place, 3, RRef<std::int64_t>(*node.node, 7));
+    std::optional<Future<std::int64_t>> count;
+    {
+      const RefusedAllocation refused(n);
+      try {
+        count = node.node->rpc_async("m", &count_of, *values);
+      } catch (const std::bad_alloc&) {
+      }
+      is_refused = refused.happened();
+    }
+    values.reset();
+    if (node.core().failure()) continue;
+    if (count) BOOST_TEST(count->ready(), "allocation " << n);
+    BOOST_TEST(node.references().owned_values() == 0U, "allocation " << n);
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(a_call_that_gets_no_memory_fails_the_scope_that_counts_it, Handing) {
   WaitAllScope calls(*node);
   auto call = detail::OutgoingCall::make(calls.shared_state(), [](const auto& /*reply*/) {});

@@ -3,10 +3,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,7 +14,6 @@
 #include "actors/rref.h"
 #include "tensor/create.h"
 #include "tests/actors/references/among_values.h"
-#include "tests/support/counting_new.h"
 
 namespace troupe::testing {
 namespace {
@@ -24,42 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using detail::ValueBox;
 
-std::int64_t seven() { return 7; }
-
 BOOST_AUTO_TEST_SUITE(references)
-
-/// Makes a value with the first allocation refused, then with the second, ... Checks that nothing is left of one that
-/// was not made. Returns how many were not.
-template <class Make>
-std::size_t not_made(Make make) {
-  std::size_t count = 0;
-  bool is_refused = true;
-  for (std::size_t n = 1; is_refused; ++n) {
-    AmongValues among({{"seven", &seven}});
-    std::optional<decltype(make(among))> made;  // ends later: without memory for the end of an actor the process ends
-    {
-      const RefusedAllocation refused(n);
-      try {
-        made.emplace(make(among));
-      } catch (const std::bad_alloc&) {
-      }
-      is_refused = refused.happened();
-    }
-    if (made || among.core().failure()) continue;
-    ++count;
-    BOOST_TEST(among.references().owned_values() == 0U, "allocation " << n);
-    BOOST_TEST(among.references().handles() == 0U, "allocation " << n);
-    BOOST_TEST(among.references().forks() == 0U, "allocation " << n);
-  }
-  return count;
-}
-
-BOOST_AUTO_TEST_CASE(a_value_that_gets_no_memory_leaves_nothing) {
-  BOOST_TEST(not_made([](AmongValues& among) { return among.own(); }) > 5U);
-  BOOST_TEST(not_made([](AmongValues& among) { return among.node->remote("m", &seven); }) > 5U);
-  BOOST_TEST(not_made([](AmongValues& among) { return among.node->remote("p1", &seven); }) > 5U);
-}
-
 BOOST_FIXTURE_TEST_SUITE(of_values_elsewhere, AmongValues)
 
 BOOST_AUTO_TEST_CASE(a_handle_that_came_is_told_to_its_owner_and_again_when_it_goes) {

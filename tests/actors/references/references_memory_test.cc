@@ -1,0 +1,79 @@
+// References that get no memory.
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <tuple>
+
+#include "actors/core/node_core.h"
+#include "actors/references/references.h"
+#include "actors/rref.h"
+#include "tests/actors/references/among_values.h"
+#include "tests/support/counting_new.h"
+
+namespace troupe::testing {
+namespace {
+
+std::int64_t seven() { return 7; }
+
+BOOST_AUTO_TEST_SUITE(references_memory)
+
+/// Makes a value with the first allocation refused, then with the second, ... Checks that nothing is left of one that
+/// was not made. Returns how many were not.
+template <class Make>
+std::size_t not_made(Make make) {
+  std::size_t count = 0;
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    AmongValues among({{"seven", &seven}});
+    std::optional<decltype(make(among))> made;  // ends later: without memory for the end of an actor the process ends
+    {
+      const RefusedAllocation refused(n);
+      try {
+        made.emplace(make(among));
+      } catch (const std::bad_alloc&) {
+      }
+      is_refused = refused.happened();
+    }
+    if (made || among.core().failure()) continue;
+    ++count;
+    BOOST_TEST(among.references().owned_values() == 0U, "allocation " << n);
+    BOOST_TEST(among.references().handles() == 0U, "allocation " << n);
+    BOOST_TEST(among.references().forks() == 0U, "allocation " << n);
+  }
+  return count;
+}
+
+BOOST_AUTO_TEST_CASE(a_value_that_gets_no_memory_leaves_nothing) {
+  BOOST_TEST(not_made([](AmongValues& among) { return among.own(); }) > 5U);
+  BOOST_TEST(not_made([](AmongValues& among) { return among.node->remote("m", &seven); }) > 5U);
+  BOOST_TEST(not_made([](AmongValues& among) { return among.node->remote("p1", &seven); }) > 5U);
+}
+
+BOOST_FIXTURE_TEST_CASE(word_about_a_handle_that_gets_no_memory_ends_the_node, AmongValues) {
+  const auto handle = own();
+  const msg::RRefHandout handout = references().hand_out(handle, p1->life());
+  {
+    const RefusedAllocation refused(1);
+    references().take_back(handout);
+    BOOST_TEST(refused.happened());
+  }
+  BOOST_REQUIRE(core().failure().has_value());
+  BOOST_TEST((core().failure()->code == ErrorCode::resource_exhausted));
+}
+
+BOOST_FIXTURE_TEST_CASE(handles_that_came_and_get_no_memory_end_the_node, AmongValues) {
+  const msg::RRefHandout handout = of_p1(5, 9);
+  {
+    const RefusedAllocation refused(1);
+    BOOST_CHECK_THROW(std::ignore = references().received({&handout, 1}, "p2"), std::bad_alloc);
+  }
+  BOOST_TEST(core().failure().has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
