@@ -99,7 +99,7 @@ bool is_system_header(std::string_view name) {
 }
 
 /// Tests that are about several files of their folder at once.
-constexpr std::array<std::string_view, 15> kTestsOfSeveralFiles{
+constexpr std::array<std::string_view, 16> kTestsOfSeveralFiles{
     "tests/actors/executor_idle_test.cc",            // threads of a pool that have no job, and work that waits
     "tests/actors/sessions/session_random_test.cc",  // two sessions, their lanes and grants over links that lose
     "tests/autograd/graph_task_test.cc",             // engine and boundaries as a distributed pass uses them
@@ -110,6 +110,7 @@ constexpr std::array<std::string_view, 15> kTestsOfSeveralFiles{
     "tests/models/receiving_protocol_test.cc",       // threads that receive, under every order of their steps
     "tests/models/rref_protocol_test.cc",            // owner, handles and fork table under every order of messages
     "tests/models/turn_protocol_test.cc",            // callers of a value and their turns, under every order of events
+    "tests/node/launch/launcher_ends_test.cc",       // how interrupts, outputs and terminals end a run
     "tests/node/links/link_conformance_test.cc",     // one suite for every link
     "tests/optim/training_test.cc",                  // rules and gradients together
     "tests/samples/readme_test.cc",                  // every code block of README.md

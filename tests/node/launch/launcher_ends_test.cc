@@ -1,0 +1,194 @@
+// `troupe up` with real processes: how interrupts, closed outputs and the end of a terminal end a run.
+#include <signal.h>
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "node/control/control_client.h"
+#include "tests/node/launch/launcher_runs.h"
+
+namespace troupe::testing {
+namespace {
+
+BOOST_FIXTURE_TEST_SUITE(launcher_ends, RunDirectory)
+
+BOOST_AUTO_TEST_CASE(an_interrupt_stops_in_reverse_order) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    auto run = up(role("ps", kPolite) + role("trainer", kPolite, "count = 2"));
+    for (int i = 0; i < 3; ++i) run.wait_for("ready");
+    run.signal(signal);
+    const auto result = run.finish();
+    BOOST_TEST(result.status == 128 + signal);
+    const std::string name = signal == SIGINT ? "SIGINT" : "SIGTERM";
+    expect_lines({result.lines.end() - 5, result.lines.end()},
+                 {"[troupe] " + name + ": stopping 3 nodes, again to kill", "[trainer/1] bye", "[trainer/0] bye",
+                  "[ps] bye", "[troupe] ended by " + name});
+    BOOST_TEST(run.all_gone());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_second_interrupt_kills) {
+  auto run = up(role("ps", kStubborn, "count = 2"));
+  run.wait_for("ready");
+  run.wait_for("ready");
+  run.signal(SIGINT);
+  run.wait_for("[troupe] SIGINT: stopping 2 nodes, again to kill");
+  run.signal(SIGINT);
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 130);
+  BOOST_TEST(with(result.lines, "[troupe] SIGINT: killing 2 nodes").size() == 1u);
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_does_not_stop_in_time_is_killed) {
+  auto run = up(role("ps", kPolite) + role("trainer", kStubborn), {"--set", "cluster.shutdown_timeout=1ms"});
+  run.wait_for("ready");
+  run.wait_for("ready");
+  run.signal(SIGTERM);
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 143);
+  expect_lines(with(result.lines, "did not end"), {"[trainer] did not end within 501 ms of SIGTERM: killed"});
+  expect_lines(with(result.lines, "bye"), {"[ps] bye"});
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(nothing_outlives_a_launcher_that_is_killed) {
+  // The node, its child and its grandchild. All of them ignore every signal but SIGKILL.
+  auto run = up(role("ps", "trap '' TERM HUP INT; sh -c 'sleep 1000 & echo ready; wait' & wait", "count = 3"));
+  for (int i = 0; i < 3; ++i) run.wait_for("ready");
+  run.signal(SIGKILL);
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_node_leaves_behind_ends_with_it) {
+  auto run = up(role("ps", "trap '' TERM HUP; sleep 1000 & echo started"));
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 0);
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(all_that_a_node_prints_arrives_and_is_kept_in_its_log) {
+  auto run = up(role("ps", "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done; printf end"),
+                {"--log-dir", "logs/new"});
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 0);
+  BOOST_TEST(with(result.lines, "[ps] line ").size() == 20000u);
+  BOOST_TEST(result.last() == "[ps] end");
+  const std::string log = read("logs/new/ps.log");
+  BOOST_TEST(log.starts_with("line 0\nline 1\n"));
+  BOOST_TEST(log.ends_with("line 19999\nend"));
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_that_goes_away_ends_the_run) {
+  auto run = up(role("ps", "echo ready; while :; do echo more; done"));
+  run.wait_for("ready");
+  run.close_output();
+  BOOST_TEST(run.finish().status == 128 + SIGPIPE);
+  BOOST_TEST(run.all_gone());
+}
+
+// Its clean-up takes until the file "go" is there, and leaves the file "clean".
+const std::string kCleansUp =
+    "trap 'echo cleaning; until [ -e go ]; do sleep 0.01; done; touch clean; exit 0' TERM; echo ready; "
+    "while :; do sleep 0.01; done";
+
+BOOST_AUTO_TEST_CASE(an_output_that_closes_with_an_interrupt_leaves_nodes_their_time) {
+  for (const int signal : {SIGINT, SIGHUP}) {
+    auto run = up(role("ps", kCleansUp) + role("talker", "trap '' TERM; echo ready; while :; do echo more; done"),
+                  {"--set", "cluster.shutdown_timeout=2s"});
+    run.wait_for("[ps] ready");
+    run.signal(signal);
+    run.wait_for(": stopping 2 nodes, again to kill");
+    run.close_output();
+    std::ofstream(path() / "go") << "";
+    BOOST_TEST(run.finish().status == 128 + signal);
+    BOOST_TEST(std::filesystem::exists(path() / "clean"));
+    BOOST_TEST(run.all_gone());
+    std::filesystem::remove(path() / "clean");
+    std::filesystem::remove(path() / "go");
+  }
+}
+
+// As kCleansUp; says the id of its cluster first.
+const std::string kCleansUpOfCluster = "echo id $TROUPE_CLUSTER_ID; " + kCleansUp;
+
+/// Returns once the launcher has taken the signals that were sent before.
+void await_turn(const std::string& line_with_id) {
+  const ControlName name{after(line_with_id, "id "), ""};
+  BOOST_TEST_REQUIRE(ask({{name, "nodes"}}, std::chrono::seconds(5)).at(0).ok());
+}
+
+BOOST_AUTO_TEST_CASE(hang_ups_and_what_comes_with_them_leave_nodes_their_time) {
+  struct Case {
+    std::vector<int> first;  // at once
+    std::string said;
+  };
+  for (const Case& one : {Case{{SIGHUP}, "SIGHUP"}, Case{{SIGTERM, SIGHUP}, "SIGTERM"}}) {
+    auto run = up(role("ps", kCleansUpOfCluster));
+    const std::string id = run.wait_for("[ps] id ");
+    run.wait_for("[ps] ready");
+    run.signal(SIGSTOP);
+    for (const int signal : one.first) run.signal(signal);
+    run.signal(SIGCONT);
+    run.wait_for("[troupe] " + one.said + ": stopping 1 node, again to kill");
+    run.signal(SIGHUP);
+    await_turn(id);
+    std::ofstream(path() / "go") << "";
+    const auto result = run.finish();
+    BOOST_TEST(result.last() == "[troupe] ended by " + one.said);
+    expect_lines(with(result.lines, "killing"), {});
+    BOOST_TEST(std::filesystem::exists(path() / "clean"));
+    std::filesystem::remove(path() / "clean");
+    std::filesystem::remove(path() / "go");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_hang_up_after_an_output_that_closed_leaves_nodes_their_time) {
+  auto run = up(role("ps", kCleansUpOfCluster) +
+                role("talker", "trap 'touch told; exit 0' TERM; while :; do echo more; done"));
+  const std::string id = run.wait_for("[ps] id ");
+  run.wait_for("[ps] ready");
+  run.close_output();
+  const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (!std::filesystem::exists(path() / "told") && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  run.signal(SIGHUP);
+  await_turn(id);
+  std::ofstream(path() / "go") << "";
+  BOOST_TEST(run.finish().status == 128 + SIGPIPE);
+  BOOST_TEST(std::filesystem::exists(path() / "clean"));
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_of_both_outputs_that_goes_away_interrupts_once) {
+  auto run = up(role("ps", kCleansUp) + role("talker", "trap '' TERM; while :; do echo out; echo err >&2; done"),
+                {"--set", "cluster.shutdown_timeout=2s"});
+  run.wait_for("[ps] ready");
+  run.wait_for("[talker] err");
+  std::ofstream(path() / "go") << "";
+  run.close_output();
+  BOOST_TEST(run.finish().status == 128 + SIGPIPE);
+  BOOST_TEST(std::filesystem::exists(path() / "clean"));
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_under_nohup_survives_the_end_of_its_terminal) {
+  const auto before = ::signal(SIGHUP, SIG_IGN);  // as nohup does; the program inherits it
+  auto run = up(role("ps", "echo ready; until [ -e go ]; do sleep 0.01; done; echo went on"));
+  ::signal(SIGHUP, before);
+  run.wait_for("ready");
+  run.signal(SIGHUP);
+  std::ofstream(path() / "go") << "";
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 0);
+  BOOST_TEST(result.last() == "[ps] went on");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
