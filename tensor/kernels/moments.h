@@ -2,7 +2,6 @@
 // them.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -53,13 +52,16 @@ template <class U, class V>
 }
 
 /// Mean and variance of `count` elements, from the sums of their distances from `origin` and of the squares of these.
-/// If `origin` is one of the elements, cancellation in the difference of squares is bounded by their spread.
+/// If `origin` is one of the elements, cancellation in the difference of squares is bounded by their spread. Both are
+/// NaN if an element is; the variance is if one is infinite.
 struct MeanAndVar {
   double mean;
   double var;
   TROUPE_HOST_DEVICE MeanAndVar(double origin, const PairSums& distances, double count)
       : mean(origin + distances.first / count),
-        var(std::max(0.0, (distances.product - distances.first * (distances.first / count)) / count)) {}
+        var((distances.product - distances.first * (distances.first / count)) / count) {
+    if (var < 0.0) var = 0.0;
+  }
 };
 
 /// y = (x - mean) * scale + shift

@@ -1,5 +1,8 @@
 #include "tensor/ops/norm.h"
 
+#include <cmath>
+#include <limits>
+
 #include "tensor/create.h"
 #include "tensor/math_threads.h"
 #include "tensor/ops.h"
@@ -172,6 +175,20 @@ BOOST_AUTO_TEST_CASE(elements_far_from_0_keep_their_variance) {
   const Tensor x = add(arange(4, DType::f64), 0x1p30).view({4, 1});
   expect_same(batch_norm(x).norm.var, from_values<double>({1.25}));
   expect_same(layer_norm(x.view({1, 4}), {4}).var, from_values<double>({1.25}, {1, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(an_element_that_is_not_finite_makes_all_it_is_normalised_with_nan) {
+  for (const double odd : {std::numeric_limits<double>::infinity(), std::nan("")}) {
+    const Tensor x = from_values<float>({1, static_cast<float>(odd), 2, 3});
+    BOOST_CHECK(all(isnan(layer_norm(x.view({1, 4}), {4}).output)).item<bool>());
+    BOOST_CHECK(all(isnan(group_norm(x.view({1, 1, 4}), 1).output)).item<bool>());
+    BOOST_CHECK(all(isnan(instance_norm(x.view({1, 1, 4})).output)).item<bool>());
+    for (const Tensor& batch : {x.view({4, 1}), x.view({4, 1, 1}), x.view({1, 1, 4})}) {
+      const BatchNormResult result = batch_norm(batch, {zeros({1}), ones({1})}, {}, {});
+      BOOST_CHECK(all(isnan(result.norm.output)).item<bool>());
+      BOOST_CHECK(isnan(result.running.var).item<bool>());
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(results_do_not_depend_on_the_number_of_threads) {
