@@ -18,8 +18,9 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 /// Returns log(exp(a) + exp(b)). Both may be log(0).
 double log_sum(double a, double b) {
-  const double top = std::max(a, b);
-  return top == kNever ? kNever : top + std::log1p(std::exp(std::min(a, b) - top));
+  const bool first = a > b || a != a;  // NaN is the larger one
+  const double top = first ? a : b;
+  return top == kNever ? kNever : top + std::log1p(std::exp((first ? b : a) - top));
 }
 
 /// The alignments of one example: paths over its labels with a blank before, between and after them, 2 s + 1 places.

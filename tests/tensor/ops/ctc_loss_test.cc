@@ -100,6 +100,17 @@ BOOST_AUTO_TEST_CASE(examples_are_padded_or_in_a_row_and_reduced) {
       ctc_loss(zeros({4, 0, 3}), zeros({0, 2}, DType::i64), numbers({}), numbers({}), {.reduction = kNone}).numel(), 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_log_probability_that_is_nan_makes_the_loss_nan) {
+  for (std::int64_t at = 0; at < 6; ++at) {
+    Tensor log_probs = log(full({6}, 0.5, DType::f64));
+    log_probs.slice(0, at, at + 1).fill(std::nan(""));
+    const Tensor x = log_probs.view({3, 2});
+    BOOST_CHECK(isnan(ctc_loss(x, numbers({1}), number(3), number(1))).item<bool>());
+    const Tensor by = ctc_loss_backward(ones({}, DType::f64), x, numbers({1}), number(3), number(1));
+    BOOST_CHECK(all(isnan(by)).item<bool>());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_spelt_has_no_gradient_if_it_counts_as_0) {
   const Tensor x = log(full({1, 2, 3}, 1.0 / 3.0, DType::f64));
   const Tensor targets = from_values<std::int64_t>({1, 2, 1, 0}, {2, 2});
