@@ -20,18 +20,23 @@
 namespace troupe {
 namespace {
 
+/// `width` is `high` minus `low`, above 0 also where that difference is below their last digit.
 struct Range {
   double low;
   double high;
+  double width;
 };
 
+/// Returns the range in numbers of the dtype of `x`, in which the bins are computed.
 Range range_of(const Tensor& x, double low, double high) {
   constexpr std::string_view kName = "histc";
   if (low > high) throw ValueError(fmt::format("[{}] low above high: {} > {}", kName, low, high));
-  Range range{low, high};
-  if (low == high && x.numel() > 0) range = {min(x).item(), max(x).item()};
-  if (range.low == range.high) range = {range.low - 1.0, range.high + 1.0};
-  if (!std::isfinite(range.low) || !std::isfinite(range.high) || !std::isfinite(range.high - range.low)) {
+  const auto rounded = [&](double number) { return full({}, number, x.dtype()).item(); };
+  Range range{rounded(low), rounded(high), 0.0};
+  if (range.low == range.high && x.numel() > 0) range = {min(x).item(), max(x).item(), 0.0};
+  range.width = rounded(range.high - range.low);
+  if (range.low == range.high) range = {range.low - 1.0, range.high + 1.0, 2.0};
+  if (!std::isfinite(range.low) || !std::isfinite(range.high) || !std::isfinite(range.width)) {
     throw ValueError(fmt::format("[{}] range is not finite: [{}, {}]", kName, range.low, range.high));
   }
   return range;
@@ -101,13 +106,15 @@ Tensor histc(const Tensor& x, std::int64_t bins, double low, double high) {
   x.require_defined(kName);
   if (!is_floating(x.dtype())) throw DTypeError(fmt::format("[{}] not floating point: {}", kName, name_of(x.dtype())));
   if (bins < 1) throw ValueError(fmt::format("[{}] bins below 1: {}", kName, bins));
-  const Range range = range_of(x, low, high);
   const Tensor flat = x.to(compute_dtype(x.dtype())).reshape({x.numel()});
+  const Range range = range_of(flat, low, high);
   const Tensor inside = logical_and(ge(flat, range.low), le(flat, range.high));
-  const Tensor places = div(mul(sub(flat, range.low), static_cast<double>(bins)), range.high - range.low);
-  // Clamps the upper end, which would be in bin `bins`, into the last bin. Elements outside add 0 to an arbitrary bin.
+  // Divides first, as PyTorch: the product of a distance and `bins` may overflow.
+  const Tensor places = mul(div(sub(flat, range.low), range.width), static_cast<double>(bins));
+  // Clamps the upper end, which would be in bin `bins`, into the last bin, as an integer: f32 does not hold every
+  // number of a bin. Elements outside add 0 to an arbitrary bin.
   const Tensor bin =
-      clamp(masked_fill(places, logical_not(inside), 0.0), 0.0, static_cast<double>(bins - 1)).to(DType::i64);
+      clamp(masked_fill(places, logical_not(inside), 0.0).to(DType::i64), 0.0, static_cast<double>(bins - 1));
   return index_add(zeros({bins}, DType::i64, x.device()), 0, bin, inside.to(DType::i64)).to(x.dtype());
 }
 

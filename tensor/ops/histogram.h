@@ -28,9 +28,9 @@ struct Unique {
 
 /// Returns the number of elements of `x` in each of `bins` intervals of equal width from `low` to `high`, in the dtype
 /// of `x`. REQUIRES: a floating dtype. The last interval includes `high`. Elements outside and NaN are not counted. If
-/// low == high, the range is from the least to the largest element, widened by 1 on each side if these are equal, and
-/// the call waits for a GPU. Throws ValueError `[histc] bins below 1: 0`, `[histc] low above high: 2 > 1`,
-/// `[histc] range is not finite: [0, inf]`.
+/// low == high in the compute dtype, the range is from the least to the largest element, widened by 1 on each side if
+/// these are equal, and the call waits for a GPU. Throws ValueError `[histc] bins below 1: 0`,
+/// `[histc] low above high: 2 > 1`, `[histc] range is not finite: [0, inf]`.
 [[nodiscard]] Tensor histc(const Tensor& x, std::int64_t bins = 100, double low = 0.0, double high = 0.0);
 
 /// Returns for each element of `values` the index (i64) at which inserting it keeps `sorted` in order. NaN sorts last.

@@ -78,16 +78,36 @@ BOOST_AUTO_TEST_CASE(histc_counts_in_parts_of_equal_width) {
   expect_same(histc(zeros({0}), 3), zeros({3}));
   expect_same(histc(from_values<float>({1, 2}).to(DType::bf16), 1, 0.0, 2.0), full({1}, 2, DType::bf16));
   BOOST_CHECK_EQUAL(histc(x, 100, 0.0, 1.0).numel(), 100);
+  // 0.7F / 1 * 10 is 7 in f32, although 0.7F is below 0.7.
+  expect_same(histc(from_values<float>({0.3F, 0.7F}), 10, 0.0, 1.0),
+              from_values<float>({0, 0, 0, 1, 0, 0, 0, 1, 0, 0}));
   expect_error<ValueError>("[histc] bins below 1: 0", [&] { (void)histc(x, 0); });
   expect_error<ValueError>("[histc] low above high: 2 > 1", [&] { (void)histc(x, 3, 2.0, 1.0); });
   expect_error<ValueError>("[histc] range is not finite: [nan, nan]", [&] { (void)histc(x, 3); });
   expect_error<ValueError>("[histc] range is not finite: [-1e+308, 1e+308]", [] {
     (void)histc(from_values<double>({-1e308, 1e308}), 3);
   });
+  expect_error<ValueError>("[histc] range is not finite: [0, inf]", [&] { (void)histc(x, 3, 0.0, 1e300); });
   expect_error<ValueError>("[histc] range is not finite: [0, inf]",
                            [&] { (void)histc(x, 3, 0.0, std::numeric_limits<double>::infinity()); });
   expect_error<DTypeError>("[histc] not floating point: i64", [] { (void)histc(integers({1}), 3); });
   expect_error<TensorError>("[histc] tensor is undefined", [] { (void)histc(Tensor()); });
+}
+
+BOOST_AUTO_TEST_CASE(histc_counts_large_elements_and_many_bins) {
+  // From 0 to 3e37; 100 times an element is beyond f32.
+  const Tensor large = histc(from_values<float>({0, 1e37F, 2e37F, 3e37F}), 100);
+  BOOST_CHECK_EQUAL(sum(large).item(), 4.0);
+  for (const std::int64_t bin : {0, 33, 66, 99}) BOOST_CHECK_EQUAL(large.select(0, bin).item(), 1.0);
+  // 2^25 - 1, the number of the last bin, is no f32.
+  constexpr std::int64_t kBins = 1 << 25;
+  const Tensor many = histc(from_values<float>({0, 1}), kBins, 0.0, 1.0);
+  BOOST_CHECK_EQUAL(many.select(0, kBins - 1).item(), 1.0);
+  // Widened by 1, the range of equal elements may still be empty.
+  expect_same(histc(from_values<float>({1e10F, 1e10F}), 2), from_values<float>({2, 0}));
+  expect_same(histc(from_values<double>({1e17, 1e17}), 2), from_values<double>({2, 0}));
+  // In f32 both ends are 1, so the range is that of the elements.
+  expect_same(histc(from_values<float>({0, 1, 2}), 2, 1.0, 1.0 + 1e-12), from_values<float>({1, 2}));
 }
 
 BOOST_AUTO_TEST_CASE(searchsorted_says_where_a_value_belongs) {
