@@ -72,9 +72,11 @@ class Resized {
   Resized(const InterpolateOptions& options, std::int64_t before, std::int64_t after, double scale)
       : options_(options), before_(before), after_(after), step_(step(scale)) {}
 
-  /// Of nearest pixels PyTorch's kernels disagree where a scale leaves the size, as 1.3 of 2 pixels does: that of
-  /// images keeps each pixel, that of lines does not.
-  [[nodiscard]] bool changes() const { return before_ != after_; }
+  /// As PyTorch: nearest pixels follow a given scale even if the size stays, as 1.3 of 2 pixels does. (Its CPU kernels
+  /// keep each pixel then for images of one channel or with adjacent channels, and in the backward pass of images.)
+  [[nodiscard]] bool changes() const {
+    return before_ != after_ || (options_.mode == InterpolateMode::nearest && step_ != 1.0);
+  }
 
   /// Returns the position of output pixel i in input pixels.
   [[nodiscard]] double place(std::int64_t i) const {

@@ -58,7 +58,11 @@ BOOST_AUTO_TEST_CASE(the_nearest_pixel_is_the_one_before) {
   expect_same(interpolate(x, {.size = {4}}), line({1, 1, 2, 3}));     // 0, 3/4, 6/4, 9/4
   expect_same(interpolate(x, {.size = {2}}), line({1, 2}));           // 0, 3/2
   expect_same(interpolate(x, {.scale = {1.5}}), line({1, 1, 2, 3}));  // 0, 2/3, 4/3, 2
-  expect_same(interpolate(x, {.scale = {1.2}}), x);                   // the size stays
+  // The scale counts also where the size stays: 0, 1/1.2, 2/1.2.
+  expect_same(interpolate(x, {.scale = {1.2}}), line({1, 1, 2}));
+  const Tensor corners = from_values<double>({0, 1, 2, 3, 4, 5, 6, 7}, {1, 2, 2, 2});
+  expect_same(interpolate(corners, {.scale = {1.3}}), from_values<double>({0, 0, 0, 0, 4, 4, 4, 4}, {1, 2, 2, 2}));
+  expect_same(interpolate(corners, {.size = {2}}), corners);
   const Tensor image = arange(6).reshape({1, 1, 2, 3});
   expect_same(interpolate(image, {.scale = {2.0, 1.0}}),
               from_values<std::int64_t>({0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}, {1, 1, 4, 3}));
