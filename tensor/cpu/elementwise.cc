@@ -86,7 +86,7 @@ void unary_real(UnaryOp op, const Walk<2>& walk, T* out, const T* x) {
     case UnaryOp::expm1: return map_blocks(walk, out, x, f.expm1);
     case UnaryOp::exp2: return map_blocks(walk, out, x, f.exp2);
     case UnaryOp::log: return map_blocks(walk, out, x, f.log);
-    case UnaryOp::log1p: return map_blocks(walk, out, x, f.log1p);
+    case UnaryOp::log1p: return map_blocks(walk, out, x, log1p<T>);
     case UnaryOp::log2: return map_blocks(walk, out, x, f.log2);
     case UnaryOp::log10: return map_blocks(walk, out, x, f.log10);
     case UnaryOp::logit: return map_blocks(walk, out, x, logit<T>);

@@ -1,6 +1,6 @@
-// Hyperbolic functions and their inverses on blocks, correct wherever the result is finite. SLEEF's are infinite as
-// soon as exp(x), or the square of x, is. `out` may be the argument. REQUIRES: count <= kBlockElements. T: float or
-// double.
+// Hyperbolic functions, their inverses and log1p on blocks, correct wherever the result is finite. SLEEF's are infinite
+// as soon as exp(x), or the square of x, is, and log1p for the largest x. `out` may be the argument.
+// REQUIRES: count <= kBlockElements. T: float or double.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace troupe::cpu {
 
-/// The limits up to which exp and the square are finite. Beyond them, sinh and cosh equal exp(|x|) / 2, and asinh and
-/// acosh equal log(2 |x|), in every digit.
+/// The limits up to which exp and the square are finite. Beyond them, sinh and cosh equal exp(|x|) / 2, asinh and acosh
+/// equal log(2 |x|), and log1p equals log(x), in every digit.
 template <class T>
 inline constexpr T kFarForExp = static_cast<T>(sizeof(T) == sizeof(float) ? 88 : 709);
 template <class T>
@@ -72,6 +72,10 @@ void asinh(T* out, const T* x, std::int64_t count) {
 template <class T>
 void acosh(T* out, const T* x, std::int64_t count) {
   near_or_far(out, x, count, kFarForSquare<T>, real_functions<T>().acosh, log_of_double<T>);
+}
+template <class T>
+void log1p(T* out, const T* x, std::int64_t count) {
+  near_or_far(out, x, count, kFarForSquare<T>, real_functions<T>().log1p, real_functions<T>().log);
 }
 
 }  // namespace troupe::cpu

@@ -19,6 +19,7 @@ using RealFunctionOfTwo = void (*)(T* out, const T* a, const T* b, std::int64_t 
 
 template <class T>
 struct RealFunctions {
+  /// log1p is infinite for the largest x, see hyperbolic.h.
   RealFunction<T> exp, expm1, exp2, log, log1p, log2, log10, sin, cos, tan, asin, acos, atan, tanh, atanh, erf, erfc;
   /// Infinite also for some large finite results, see hyperbolic.h.
   RealFunction<T> sinh, cosh, asinh, acosh;

@@ -31,6 +31,20 @@ BOOST_AUTO_TEST_CASE(powers_and_logarithms_of_2_and_10_are_whole) {
       all(isnan(concat({log2(full({1}, -1.0)), log10(full({1}, -1.0)), exp2(full({1}, std::nan("")))}))).item<bool>());
 }
 
+BOOST_AUTO_TEST_CASE(log1p_is_finite_for_every_finite_number) {
+  constexpr float kInfF = std::numeric_limits<float>::infinity();
+  // 38 log 10 + log 2, log(2^128), 18 log 10, log 2
+  expect_close(log1p(from_values<float>({2e38F, std::numeric_limits<float>::max(), 1e18F, 1, kInfF})),
+               from_values<float>({88.191390F, 88.722839F, 41.446532F, 0.6931472F, kInfF}), 2e-7);
+  expect_close(log1p(from_values<double>({1e308, std::numeric_limits<double>::max(), 1e150, 1e-300, kInf})),
+               from_values<double>({709.1962086421661, 709.782712893384, 345.3877639491069, 1e-300, kInf}), 3e-16);
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor outside = from_values<double>({-2e38, -2, -kInf, std::nan("")}).to(dtype);
+    BOOST_CHECK(all(isnan(log1p(outside))).item<bool>());
+    expect_same(log1p(from_values<double>({-1, 2e38}).to(dtype)).select(0, 0), full({}, -kInf, dtype));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(logit_is_the_inverse_of_sigmoid) {
   const double log3 = 1.0986122886681098;
   expect_close(logit(from_values<double>({0.5, 0.75, 0.25})), from_values<double>({0, log3, -log3}),
