@@ -38,7 +38,8 @@ namespace troupe {
 [[nodiscard]] Variable div(const Variable& a, double b);
 [[nodiscard]] Variable div(double a, const Variable& b);
 [[nodiscard]] Variable pow(const Variable& x, double exponent);
-/// The gradient by `a` is 0 where the exponent is 0. The gradient by `b` is 0 where the base is 0.
+/// The gradient by `a` is 0 where the exponent is 0. The gradient by `b` is 0 where the base is 0 and the exponent is
+/// not negative.
 [[nodiscard]] Variable pow(const Variable& a, const Variable& b);
 [[nodiscard]] Variable neg(const Variable& x);
 /// Where the operands are equal, each gets half of the gradient.

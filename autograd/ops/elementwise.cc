@@ -178,24 +178,25 @@ Variable pow(const Variable& x, double exponent) {
 Variable pow(const Variable& a, const Variable& b) {
   const auto [x, y] = detail::values_of(a, b);
   const Tensor result = pow(x, y);
-  return record(
-      "pow", result, edges_of({&a, &b}),
-      rounded_once([x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = saved_for(a, y),
-                    result = saved_for(b, result)](const Tensor& g, Edges to) {
-        std::vector<Tensor> gradients(2);
-        if (to[0]) {
-          // 0 * x^-1 would be NaN at 0, where the constant x^0 has the gradient 0.
-          const Tensor exponent = wide(y);
-          const Tensor slope = mul(pow(wide(x), sub(exponent, 1.0)), exponent);
-          gradients[0] = reduce_to(x_layout, mul(g, masked_fill(slope, eq(y.get(), 0.0).expand(slope.shape()), 0.0)));
-        }
-        if (to[1]) {
-          // At a base of 0 the result is constant for all positive exponents.
-          const Tensor slope = mul(wide(result), log(wide(x)));
-          gradients[1] = reduce_to(y_layout, mul(g, masked_fill(slope, eq(x.get(), 0.0).expand(slope.shape()), 0.0)));
-        }
-        return gradients;
-      }));
+  return record("pow", result, edges_of({&a, &b}),
+                rounded_once([x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = Saved(y),
+                              result = saved_for(b, result)](const Tensor& g, Edges to) {
+                  std::vector<Tensor> gradients(2);
+                  if (to[0]) {
+                    // 0 * x^-1 would be NaN at 0, where the constant x^0 has the gradient 0.
+                    const Tensor exponent = wide(y);
+                    const Tensor slope = mul(pow(wide(x), sub(exponent, 1.0)), exponent);
+                    gradients[0] =
+                        reduce_to(x_layout, mul(g, masked_fill(slope, eq(y.get(), 0.0).expand(slope.shape()), 0.0)));
+                  }
+                  if (to[1]) {
+                    // At a base of 0 the result is constant for all positive exponents. Negative ones give infinities.
+                    const Tensor slope = mul(wide(result), log(wide(x)));
+                    const Tensor constant = logical_and(eq(x.get(), 0.0), ge(y.get(), 0.0));
+                    gradients[1] = reduce_to(y_layout, mul(g, masked_fill(slope, constant, 0.0)));
+                  }
+                  return gradients;
+                }));
 }
 
 Variable maximum(const Variable& a, const Variable& b) {

@@ -214,6 +214,10 @@ BOOST_AUTO_TEST_CASE(gradients_at_the_edges_are_those_that_are_promised) {
   const Gradients powers = backward(sum(pow(base, exponent)));
   expect(powers.of(base), {0.0, 0.0, 0.0});
   expect(powers.of(exponent), {0.0, 0.0, 0.6931471805599453});  // 2^0 log 2
+  const Variable below = leaf({-1.0, 2.0});
+  const double inf = std::numeric_limits<double>::infinity();
+  expect(gradient_of(below, pow(leaf({0.0, 2.0}), below)), {-inf, 5.545177444479562});  // 2 * 2^2 log 2
+  expect(gradient_of(below, pow(leaf(0.0), below)), {-inf, 0.0});
 }
 
 BOOST_AUTO_TEST_CASE(alpha_is_the_gradient_by_the_second_operand) {
