@@ -24,7 +24,8 @@ Variable median(const Variable& x) {
   const Tensor value = x.value();
   const Tensor result = median(value);
   return record("median", result, edges_of({&x}), rounded_once([x = Saved(value), y = Saved(result)](const Tensor& g) {
-                  const Tensor chosen = eq(x.get(), y.get()).to(g.dtype());
+                  // The median of elements with NaN is NaN, which equals none of them.
+                  const Tensor chosen = where(isnan(y.get()), isnan(x.get()), eq(x.get(), y.get())).to(g.dtype());
                   return mul(chosen, div(g, sum(chosen)));
                 }));
 }

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "tests/autograd/expect.h"
 
 using namespace troupe;
@@ -15,6 +17,11 @@ BOOST_AUTO_TEST_CASE(the_element_in_the_middle_gets_the_gradient) {
   expect(median(x, 1).indices, {3.0, 0.0});
   const Variable ties = leaf({1.0, 2.0, 2.0, 3.0});
   expect(gradient_of(ties, median(ties)), {0.0, 0.5, 0.5, 0.0});
+  const double nan = std::nan("");
+  const Variable one_nan = leaf({1.0, nan, 2.0});
+  expect(gradient_of(one_nan, median(one_nan)), {0.0, 1.0, 0.0});
+  const Variable two_nans = leaf({nan, 1.0, nan, 2.0});
+  expect(gradient_of(two_nans, median(two_nans)), {0.5, 0.0, 0.5, 0.0});
 }
 
 BOOST_AUTO_TEST_CASE(the_elements_beside_a_quantile_share_the_gradient) {
