@@ -139,7 +139,7 @@ void binary_real(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T* 
     case BinaryOp::fmod: return map_blocks(walk, out, a, b, fmod<T>);
     case BinaryOp::remainder: return map_blocks(walk, out, a, b, remainder<T>);
     case BinaryOp::floor_divide: return map_blocks(walk, out, a, b, floor_divide<T>);
-    case BinaryOp::relu_backward: return map_rows(walk, out, a, b, [](T g, T y) { return y > T{0} ? g : T{0}; });
+    case BinaryOp::relu_backward: return map_rows(walk, out, a, b, [](T g, T y) { return y <= T{0} ? T{0} : g; });
     case BinaryOp::tanh_backward: return map_rows(walk, out, a, b, [](T g, T y) { return g * (T{1} - y * y); });
     case BinaryOp::sigmoid_backward: return map_rows(walk, out, a, b, [](T g, T y) { return g * (y * (T{1} - y)); });
     case BinaryOp::gelu_backward: return multiply_slope(walk, out, a, b, gelu_slope<T>);

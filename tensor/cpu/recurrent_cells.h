@@ -161,7 +161,7 @@ void relu_each(T* out, const T* x, std::int64_t count) {
 /// The gradients by the sums, from the gradients by the hidden state and the hidden state itself.
 template <class T>
 void relu_backward_each(T* by_sums, const T* by_hidden, const T* hidden, std::int64_t count) {
-  apart_for(count, [=](std::int64_t j) { by_sums[j] = hidden[j] > T{0} ? by_hidden[j] : T{0}; });
+  apart_for(count, [=](std::int64_t j) { by_sums[j] = hidden[j] <= T{0} ? T{0} : by_hidden[j]; });
 }
 template <class T>
 void tanh_backward_each(T* by_sums, const T* by_hidden, const T* hidden, std::int64_t count) {

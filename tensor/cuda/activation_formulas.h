@@ -96,7 +96,7 @@ struct GeluTanh {
 struct ReluBackward {
   template <class T>
   TROUPE_HOST_DEVICE T operator()(T g, T y) const {
-    return y > T{0} ? g : T{0};
+    return y <= T{0} ? T{0} : g;
   }
 };
 

@@ -87,7 +87,7 @@ struct PlainBackward {
   TROUPE_HOST_DEVICE void operator()(std::int64_t at) const {
     const T hidden = s.output[at];
     const T by_hidden = s.slope(at);
-    if (is_relu) s.by_gates[at] = hidden > T{0} ? by_hidden : T{0};
+    if (is_relu) s.by_gates[at] = hidden <= T{0} ? T{0} : by_hidden;
     else s.by_gates[at] = by_hidden * (T{1} - hidden * hidden);
   }
 };

@@ -67,6 +67,7 @@ enum class Gelu : std::uint8_t { exact, tanh };
 
 // Gradients with respect to the input. `grad`, the gradient with respect to the output, and `output` have equal shapes.
 
+/// A NaN passes the gradient on.
 [[nodiscard]] Tensor relu_backward(const Tensor& grad, const Tensor& output);
 [[nodiscard]] Tensor tanh_backward(const Tensor& grad, const Tensor& output);
 [[nodiscard]] Tensor sigmoid_backward(const Tensor& grad, const Tensor& output);

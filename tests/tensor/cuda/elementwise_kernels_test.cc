@@ -141,8 +141,9 @@ BOOST_AUTO_TEST_CASE(functions_of_two_operands_keep_what_is_special) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     const Tensor a = x.to(dtype).unsqueeze(1).expand({8, 8}).contiguous();
     const Tensor b = x.to(dtype).unsqueeze(0).expand({8, 8}).contiguous();
-    for (const BinaryOp op : {BinaryOp::fmod, BinaryOp::remainder, BinaryOp::floor_divide, BinaryOp::atan2,
-                              BinaryOp::hypot, BinaryOp::logaddexp, BinaryOp::xlogy, BinaryOp::copysign}) {
+    for (const BinaryOp op :
+         {BinaryOp::fmod, BinaryOp::remainder, BinaryOp::floor_divide, BinaryOp::atan2, BinaryOp::hypot,
+          BinaryOp::logaddexp, BinaryOp::xlogy, BinaryOp::copysign, BinaryOp::relu_backward}) {
       expect_as_cpu(op, a, b);
     }
   }

@@ -110,8 +110,8 @@ BOOST_AUTO_TEST_CASE(functions_of_reals_give_the_hand_values) {
                from_values<double>({0.5, 0.7310585786300049, 0.2689414213699951}), 1e-15);
   expect_same(sigmoid(from_values<float>({-1000, 1000})), from_values<float>({0, 1}));
   expect_same(relu(from_values<float>({-1, 0, 2, kNan})), from_values<float>({0, 0, 2, kNan}));
-  expect_same(relu_backward(from_values<float>({5, 6, 7}), from_values<float>({0, 2, 0})),
-              from_values<float>({0, 6, 0}));
+  expect_same(relu_backward(from_values<float>({5, 6, 7, 8}), from_values<float>({0, 2, 0, kNan})),
+              from_values<float>({0, 6, 0, 8}));
   expect_error<ShapeError>("[relu_backward] shapes differ: (2) and (3)",
                            [] { (void)relu_backward(zeros({2}), zeros({3})); });
 }

@@ -205,6 +205,9 @@ BOOST_AUTO_TEST_CASE(backward_through_time_has_the_gradients_worked_out_by_hand)
   expect_close(steps.hidden, column({0.25}), 1e-15);
   expect_close(rnn_backward_input_weight(steps.from_input, series({1.0, 3.0})), column({3.5}), 1e-15);  // 0.5*1 + 1*3
   expect_close(rnn_backward_hidden_weight(steps.from_hidden, result.tape), column({6.0}), 1e-15);       // 0.5*4 + 1*4
+  // The sum that is NaN passes the gradient on, as relu_backward.
+  const RnnResult broken = rnn(series({std::nan("")}), weights({2.0}, {0.5}), {}, RnnNonlinearity::relu);
+  expect_close(rnn_backward({{}, column({3.0}), {}}, broken.tape).from_input, series({3.0}), 0.0);
 }
 
 BOOST_AUTO_TEST_CASE(sizes_that_differ_are_named) {
