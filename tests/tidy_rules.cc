@@ -99,8 +99,9 @@ bool is_system_header(std::string_view name) {
 }
 
 /// Tests that are about several files of their folder at once.
-constexpr std::array<std::string_view, 16> kTestsOfSeveralFiles{
+constexpr std::array<std::string_view, 17> kTestsOfSeveralFiles{
     "tests/actors/executor_idle_test.cc",            // threads of a pool that have no job, and work that waits
+    "tests/actors/references/no_memory_test.cc",     // handles, owners and notices that get no memory
     "tests/actors/sessions/session_random_test.cc",  // two sessions, their lanes and grants over links that lose
     "tests/autograd/graph_task_test.cc",             // engine and boundaries as a distributed pass uses them
     "tests/messages/golden_test.cc",                 // the bytes of every message

@@ -18,7 +18,7 @@ namespace {
 
 std::int64_t seven() { return 7; }
 
-BOOST_AUTO_TEST_SUITE(references_memory)
+BOOST_AUTO_TEST_SUITE(no_memory)
 
 /// Makes a value with the first allocation refused, then with the second, ... Checks that nothing is left of one that
 /// was not made. Returns how many were not.
