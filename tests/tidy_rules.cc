@@ -99,24 +99,26 @@ bool is_system_header(std::string_view name) {
 }
 
 /// Tests that are about several files of their folder at once.
-constexpr std::array<std::string_view, 17> kTestsOfSeveralFiles{
-    "tests/actors/executor_idle_test.cc",            // threads of a pool that have no job, and work that waits
-    "tests/actors/references/no_memory_test.cc",     // handles, owners and notices that get no memory
-    "tests/actors/sessions/session_random_test.cc",  // two sessions, their lanes and grants over links that lose
-    "tests/autograd/graph_task_test.cc",             // engine and boundaries as a distributed pass uses them
-    "tests/messages/golden_test.cc",                 // the bytes of every message
-    "tests/messages/hostile_test.cc",                // bytes that nobody should have sent
-    "tests/models/backward_protocol_test.cc",        // the nodes of a distributed pass, under every order of messages
-    "tests/models/leaving_protocol_test.cc",         // members that agree to leave, under every order of messages
-    "tests/models/receiving_protocol_test.cc",       // threads that receive, under every order of their steps
-    "tests/models/rref_protocol_test.cc",            // owner, handles and fork table under every order of messages
-    "tests/models/turn_protocol_test.cc",            // callers of a value and their turns, under every order of events
-    "tests/node/launch/launcher_ends_test.cc",       // how interrupts, outputs and terminals end a run
-    "tests/node/links/link_conformance_test.cc",     // one suite for every link
-    "tests/optim/training_test.cc",                  // rules and gradients together
-    "tests/samples/readme_test.cc",                  // every code block of README.md
-    "tests/tensor/random_chains_test.cc",            // all operations on views of all kinds
-    "tests/tidy_test.cc",                            // the tree
+constexpr std::array<std::string_view, 19> kTestsOfSeveralFiles{
+    "tests/actors/executor_idle_test.cc",                // threads of a pool that have no job, and work that waits
+    "tests/actors/references/no_memory_test.cc",         // handles, owners and notices that get no memory
+    "tests/actors/references/references_liars_test.cc",  // what the owner and holders of a value believe of nobody
+    "tests/actors/sessions/router_liars_test.cc",        // what the router lets nobody send
+    "tests/actors/sessions/session_random_test.cc",      // two sessions, their lanes and grants over links that lose
+    "tests/autograd/graph_task_test.cc",                 // engine and boundaries as a distributed pass uses them
+    "tests/messages/golden_test.cc",                     // the bytes of every message
+    "tests/messages/hostile_test.cc",                    // bytes that nobody should have sent
+    "tests/models/backward_protocol_test.cc",     // the nodes of a distributed pass, under every order of messages
+    "tests/models/leaving_protocol_test.cc",      // members that agree to leave, under every order of messages
+    "tests/models/receiving_protocol_test.cc",    // threads that receive, under every order of their steps
+    "tests/models/rref_protocol_test.cc",         // owner, handles and fork table under every order of messages
+    "tests/models/turn_protocol_test.cc",         // callers of a value and their turns, under every order of events
+    "tests/node/launch/launcher_ends_test.cc",    // how interrupts, outputs and terminals end a run
+    "tests/node/links/link_conformance_test.cc",  // one suite for every link
+    "tests/optim/training_test.cc",               // rules and gradients together
+    "tests/samples/readme_test.cc",               // every code block of README.md
+    "tests/tensor/random_chains_test.cc",         // all operations on views of all kinds
+    "tests/tidy_test.cc",                         // the tree
 };
 
 /// Folders of tests that mirror nothing.
