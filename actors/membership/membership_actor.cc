@@ -178,13 +178,12 @@ void MembershipState::fail_waits_to_be_in(const Error& why) {
 void MembershipState::connect_failed(const std::string& address, const Error& why) {
   Error error = why;
   if (error.endpoint.empty()) error.endpoint = address;
-  const bool was_unmet = refuse_unmet_at(address, error);
+  unmet_is_not_at(address, error);
   if (is_seed(address) && founded_ && unreached_at(address).empty()) return;  // of a seed that this node has given up
   if (is_seed(address) && !asked_to_join_) return seed_failed(std::move(error));
   if (is_seed(address) && !own_) note_seed_failure(error);  // it counts if the seed that was asked dies
   const auto is_there = [&](const auto& member) { return member.second == address; };
-  if ((own_ || was_unmet || is_seed(address)) && std::ranges::none_of(awaited_, is_there) &&
-      unreached_at(address).empty())
+  if ((own_ || is_seed(address)) && std::ranges::none_of(awaited_, is_there) && unreached_at(address).empty())
     return;  // this node joined through another seed, or a former seed's next life is not there yet
   const bool waits_for_key = note_keyless(address, error);
   const bool came_later = own_ && std::ranges::none_of(awaited_, is_there);

@@ -205,7 +205,7 @@ class MembershipState {
   void keep_unmet(Delivery& delivery, const msg::MemberJoin& join);
   void connect_to_unmet(const std::function<bool(const NodeName&)>& is_meant);
   void hear_unmet(const Peer& newcomer);
-  [[nodiscard]] bool refuse_unmet_at(const std::string& address, const Error& why);
+  void unmet_is_not_at(const std::string& address, Error why);
   void admitted(const msg::MemberList& list);
   void learn(const msg::Member& member);
   void learn_from_itself(const msg::Member& member);

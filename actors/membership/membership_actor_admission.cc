@@ -112,26 +112,18 @@ void MembershipState::hear_unmet(const Peer& newcomer) {
   }
 }
 
-/// The link has one connection to an address: others that may be there are looked for one after the other. Whose key is
-/// not known yet waits for it. Returns whether a newcomer was looked for there.
-bool MembershipState::refuse_unmet_at(const std::string& address, const Error& why) {
-  const auto has_key = [this](const NodeName& newcomer) { return !list_ || list_->knows(newcomer); };
+/// Others that may be there are looked for one after the other: the link has one connection to an address. Whose key is
+/// not known yet waits for it.
+void MembershipState::unmet_is_not_at(const std::string& address, Error why) {
   const auto is_there = [&](const Delivery& delivery) { return newcomer_of(delivery).address == address; };
   const auto found = std::ranges::find_if(unmet_, is_there);
-  if (found == unmet_.end()) return false;
-  const bool waits_for_key = why.code == ErrorCode::not_authorized && !why.peer.empty() && !has_key(why.peer);
-  if (!waits_for_key) {
-    Error error = why;
-    error.operation = "join";
-    found->answer.fail(std::move(error));
-    unmet_.erase(found);
-  }
-  const auto may_be_there = [&](const Delivery& delivery) {
-    return is_there(delivery) && has_key(newcomer_of(delivery).name);
-  };
-  if (const auto next = std::ranges::find_if(unmet_, may_be_there); next != unmet_.end())
+  if (found == unmet_.end()) return;
+  if (list_ && why.code == ErrorCode::not_authorized && !list_->knows(newcomer_of(*found).name)) return;
+  why.operation = "join";
+  found->answer.fail(std::move(why));
+  unmet_.erase(found);
+  if (const auto next = std::ranges::find_if(unmet_, is_there); next != unmet_.end())
     node_->link().connect_to(newcomer_of(*next).name, address);
-  return true;
 }
 
 void MembershipState::learn(const msg::Member& member) {

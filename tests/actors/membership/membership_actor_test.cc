@@ -94,11 +94,9 @@ BOOST_AUTO_TEST_CASE(who_is_not_there_has_no_place_in_a_world_of_a_given_size, *
   const msg::MemberJoin ghost{"ghost", {9, 9}, "memory://nobody", "ps", {}, 3};
   BOOST_TEST(outcome(first->ask("m", "membership", ghost)) == "peer_unreachable no node listens at memory://nobody");
   BOOST_TEST(outcome(own) == "waits");
-  BOOST_TEST(text_of(missing(3)).find("timeout 2 of 3 nodes are there") == 0U);
   const auto second = peer("p2");
   BOOST_TEST(outcome(second->ask("m", "membership", join_of(*second, {}, 3))) == "m:0 p1:1 p2:2");
   BOOST_TEST(outcome(own) == "m:0 p1:1 p2:2");
-  BOOST_TEST(text_of(missing(3)) == "nothing");
 }
 
 BOOST_AUTO_TEST_CASE(who_waits_to_be_let_in_when_the_node_ends_is_told_why) {

@@ -95,23 +95,6 @@ BOOST_FIXTURE_TEST_CASE(each_peer_that_comes_is_told_and_all_when_the_list_chang
   BOOST_TEST(told(*second) == "6");
 }
 
-BOOST_FIXTURE_TEST_CASE(who_is_passed_on_before_its_key_is_known_waits_for_it, Sharing) {
-  const auto first = peer("p1");
-  const std::string there = first->self().address;  // this node is connected to it: nothing fails at once
-  const auto asked = first->ask("m", "membership", msg::MemberJoin{"p2", {2, 2}, there, "ps", 7, 0});
-  const Error no_key = core().error(ErrorCode::not_authorized, "p2", "connect", "this node has no key of p2");
-  membership().connect_failed(there, no_key);
-  BOOST_TEST(!asked->has_value());
-  list->known.insert("p2");
-  list->change_to(6);
-  membership().list_changed();
-  BOOST_TEST(!asked->has_value());
-  const auto newcomer = peer("p2", 2);
-  BOOST_REQUIRE(asked->has_value());
-  BOOST_TEST((*asked)->ok());
-  BOOST_TEST((membership().info(7).value() == WorkerInfo{"p2", 7}));
-}
-
 BOOST_FIXTURE_TEST_CASE(a_newer_list_is_taken_and_told_to_all, Sharing) {
   const auto first = peer("p1");
   const auto second = peer("p2", 2);
