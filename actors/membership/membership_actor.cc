@@ -128,7 +128,6 @@ void MembershipState::peer_up(const Peer& peer) {
   }
   tell_list_to(peer.name);
   introduce_to(peer.name);
-  hear_unmet(peer);
   if (ready_) tell_ready();
   settle_members();
 }
@@ -157,12 +156,7 @@ void MembershipState::peer_down(const NodeLife& peer, const Error& why) {
   doubts_.erase(peer.name);
   hear_doubts();
   agreement_.gone(peer.name);
-  std::erase_if(unmet_, [&](const Delivery& delivery) {  // those ask another one
-    if (delivery.from != peer.name) return false;
-    delivery.answer.fail(why);
-    return true;
-  });
-  connect_to_unmet([&peer](const NodeName& who) { return who == peer.name; });
+  hear_namesake(peer.name);
   if (ready_) tell_ready();
   coordinate();
 }
@@ -178,7 +172,7 @@ void MembershipState::fail_waits_to_be_in(const Error& why) {
 void MembershipState::connect_failed(const std::string& address, const Error& why) {
   Error error = why;
   if (error.endpoint.empty()) error.endpoint = address;
-  unmet_is_not_at(address, error);
+  refuse_namesake_at(address, error);
   if (is_seed(address) && founded_ && unreached_at(address).empty()) return;  // of a seed that this node has given up
   if (is_seed(address) && !asked_to_join_) return seed_failed(std::move(error));
   if (is_seed(address) && !own_) note_seed_failure(error);  // it counts if the seed that was asked dies
@@ -224,16 +218,9 @@ void MembershipState::note_unreached(const std::string& address, const Error& wh
   for (const msg::Member& member : unreached_at(address)) {
     if (lost_.was_not_reached(member, node_->clock().now()))
       spdlog::warn("[{}] has no connection to {}, which is a member: {}", node_->name(), member.name, why.text());
-    if (!lost_.tries(member.name)) give_up(member);
+    if (!lost_.tries(member.name)) roster_.remove(member.name, member.incarnation);
   }
   connect_to_lost();
-}
-
-/// Nothing is kept of a life that was never up here.
-void MembershipState::give_up(const msg::Member& lost) {
-  lost_.forget(lost.name);
-  roster_.remove(lost.name, lost.incarnation);
-  node_->membership().forgotten(lost);
 }
 
 /// Two names at one address would displace each other: who shares its own is given up.
@@ -248,7 +235,8 @@ void MembershipState::connect_to_lost() {
     if (std::ranges::none_of(members, took_its_place)) {
       node_->link().connect_to(lost.name, lost.address);
     } else {
-      give_up(lost);
+      lost_.forget(lost.name);
+      roster_.remove(lost.name, lost.incarnation);
     }
   }
   const auto due = lost_.next_due();
@@ -477,7 +465,7 @@ void MembershipState::stop(const Error& why) {
   for (const WaitForMembers& wait : std::exchange(member_waits_, {})) wait.reached.complete(why);
   for (const Promise<void>& wait : std::exchange(agreement_waits_, {})) wait.complete(why);
   for (const ReturnAddress& joiner : std::exchange(joiners_, {})) joiner.fail(why);
-  for (const Delivery& newcomer : std::exchange(unmet_, {})) newcomer.answer.fail(why);
+  for (const auto& [who, newcomer] : std::exchange(namesakes_, {})) newcomer.answer.fail(why);
   barriers_->stop(why);
 }
 

@@ -202,10 +202,9 @@ class MembershipState {
   void keep_early(Delivery& delivery);
   void hear_early();
   void answer_joiners();
-  void keep_unmet(Delivery& delivery, const msg::MemberJoin& join);
-  void connect_to_unmet(const std::function<bool(const NodeName&)>& is_meant);
-  void hear_unmet(const Peer& newcomer);
-  void unmet_is_not_at(const std::string& address, Error why);
+  void keep_namesake(Delivery& delivery, const msg::MemberJoin& join);
+  void hear_namesake(const NodeName& newcomer);
+  void refuse_namesake_at(const std::string& address, const Error& why);
   void admitted(const msg::MemberList& list);
   void learn(const msg::Member& member);
   void learn_from_itself(const msg::Member& member);
@@ -222,7 +221,6 @@ class MembershipState {
   [[nodiscard]] bool note_keyless(const std::string& address, const Error& why);
   [[nodiscard]] std::vector<msg::Member> unreached_at(const std::string& address) const;
   void note_unreached(const std::string& address, const Error& why);
-  void give_up(const msg::Member& lost);
   void connect_to_known();
   void ask_for_list();
   void give_list(const Delivery& delivery) const;
@@ -272,9 +270,9 @@ class MembershipState {
   std::map<std::string, Error> seed_failures_;  // by addresses
   std::map<NodeName, std::string> awaited_;     // members when this node was admitted, not up yet, and their addresses
   std::optional<Error> join_failure_;
-  std::vector<Delivery> early_;         // of newcomers, before this node founds, is in, or asks a seed
-  std::vector<ReturnAddress> joiners_;  // wait until the world is complete
-  std::vector<Delivery> unmet_;         // of newcomers that peers have passed on, until they are up; as they came
+  std::vector<Delivery> early_;             // of newcomers, before this node founds, is in, or asks a seed
+  std::vector<ReturnAddress> joiners_;      // wait until the world is complete
+  std::map<NodeName, Delivery> namesakes_;  // requests of newcomers while another life of their name is up
   std::vector<WaitForMembers> member_waits_;
   std::vector<Promise<void>> agreement_waits_;
   ShutdownAgreement agreement_;

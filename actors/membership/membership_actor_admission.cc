@@ -1,24 +1,12 @@
 // How newcomers are let in: rules MB-2 and MB-3 of PROTOCOLS.md.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <functional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "actors/membership/membership_actor.h"
 
 namespace troupe::detail {
-namespace {
-
-/// How many newcomers one peer may have passed on that are not up yet.
-constexpr std::ptrdiff_t kUnmetMax = 256;
-
-const msg::MemberJoin& newcomer_of(const Delivery& delivery) { return *delivery.message.get_if<msg::MemberJoin>(); }
-
-}  // namespace
 
 void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
   const auto refuse = [&](ErrorCode code, std::string message) {
@@ -36,7 +24,8 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
     return refuse(ErrorCode::protocol_violation,
                   fmt::format("{} does not let nodes in, {} does", node_->name(), coordinator));
   }
-  if (passed_on && !is_up({join.name, join.incarnation})) return keep_unmet(delivery, join);
+  const auto namesake = up_.find(join.name);
+  if (namesake != up_.end() && namesake->second.incarnation != join.incarnation) return keep_namesake(delivery, join);
   if (const auto error = roster_.admit(join)) return refuse(error->code, error->message);
   joiners_.push_back(delivery.answer);
   if (const msg::Member* member = roster_.find(join.name)) {
@@ -73,57 +62,32 @@ void MembershipState::answer_joiners() {
   settle_members();
 }
 
-/// MB-18. A newcomer has a place once it is seen, whatever is said of it. It may also have the name of a life that is
-/// up: whether that lives on is seen then.
-void MembershipState::keep_unmet(Delivery& delivery, const msg::MemberJoin& join) {
-  std::erase_if(unmet_, [&](const Delivery& former) {
-    if (former.from != delivery.from || newcomer_of(former).name != join.name) return false;
-    former.answer.fail(node_->error(ErrorCode::name_in_use, node_->name(), "join",
-                                    fmt::format("another newcomer has the name {}", join.name)));
-    return true;
-  });
-  if (std::ranges::count(unmet_, delivery.from, &Delivery::from) >= kUnmetMax) {
-    return delivery.answer.fail(
-        node_->error(ErrorCode::resource_exhausted, node_->name(), "join",
-                     fmt::format("{} has passed on {} newcomers that are not up here yet", delivery.from, kUnmetMax)));
+/// Another member has let in a node of that name, or has not seen its end yet. Whether it lives on is seen when the
+/// newcomer is connected to. REQUIRES: another life of the newcomer's name is up.
+void MembershipState::keep_namesake(Delivery& delivery, const msg::MemberJoin& join) {
+  const auto former = namesakes_.find(join.name);
+  if (former != namesakes_.end()) {
+    former->second.answer.fail(node_->error(ErrorCode::name_in_use, node_->name(), "join",
+                                            fmt::format("another newcomer has the name {}", join.name)));
   }
-  unmet_.push_back(delivery);
+  namesakes_.insert_or_assign(join.name, delivery);
   node_->link().connect_to(join.name, join.address);
 }
 
-void MembershipState::connect_to_unmet(const std::function<bool(const NodeName&)>& is_meant) {
-  for (const Delivery& delivery : std::vector(unmet_)) {
-    const msg::MemberJoin& join = newcomer_of(delivery);
-    if (is_meant(join.name)) node_->link().connect_to(join.name, join.address);
-  }
+/// REQUIRES: no life of that name is up any more.
+void MembershipState::hear_namesake(const NodeName& newcomer) {
+  if (auto kept = namesakes_.extract(newcomer)) word(kept.mapped());
 }
 
-void MembershipState::hear_unmet(const Peer& newcomer) {
-  for (Delivery& delivery : std::exchange(unmet_, {})) {
-    const msg::MemberJoin& join = newcomer_of(delivery);
-    if (join.name == newcomer.name && join.incarnation == newcomer.incarnation) {
-      word(delivery);
-    } else if (join.name != newcomer.name && join.address == newcomer.address) {
-      delivery.answer.fail(node_->error(ErrorCode::name_in_use, node_->name(), "join",
-                                        fmt::format("{} is at {}, not {}", newcomer.name, join.address, join.name)));
-    } else {
-      unmet_.push_back(std::move(delivery));
-    }
-  }
-}
-
-/// Others that may be there are looked for one after the other: the link has one connection to an address. Whose key is
-/// not known yet waits for it.
-void MembershipState::unmet_is_not_at(const std::string& address, Error why) {
-  const auto is_there = [&](const Delivery& delivery) { return newcomer_of(delivery).address == address; };
-  const auto found = std::ranges::find_if(unmet_, is_there);
-  if (found == unmet_.end()) return;
-  if (list_ && why.code == ErrorCode::not_authorized && !list_->knows(newcomer_of(*found).name)) return;
-  why.operation = "join";
-  found->answer.fail(std::move(why));
-  unmet_.erase(found);
-  if (const auto next = std::ranges::find_if(unmet_, is_there); next != unmet_.end())
-    node_->link().connect_to(newcomer_of(*next).name, address);
+void MembershipState::refuse_namesake_at(const std::string& address, const Error& why) {
+  std::erase_if(namesakes_, [&](const auto& kept) {
+    const auto* join = kept.second.message.template get_if<msg::MemberJoin>();
+    if (join->address != address) return false;
+    Error error = why;
+    error.operation = "join";
+    kept.second.answer.fail(std::move(error));
+    return true;
+  });
 }
 
 void MembershipState::learn(const msg::Member& member) {

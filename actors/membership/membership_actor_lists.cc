@@ -48,9 +48,8 @@ void MembershipState::certified(const Certified& newcomer) {
 /// Connects to members that this node has heard of before their keys. Of two of which one does not know the other's
 /// key, that one connects: the other is denied, and may give up.
 void MembershipState::connect_to_known() {
-  const auto knows = [this](const NodeName& who) { return list_ && list_->knows(who); };
-  for (const msg::Member& member : lost_.take_known(knows)) learn(member);
-  connect_to_unmet(knows);
+  for (const msg::Member& member : lost_.take_known([this](const NodeName& who) { return list_->knows(who); }))
+    learn(member);
 }
 
 // At once, on this actor: what the sender says next may be about the newcomer, and connects to it.
