@@ -145,7 +145,7 @@ class Membership {
   /// For the membership actor: a member's place is known.
   void learned(const msg::Member& member);
 
-  /// For the membership actor: that member does not have this place, or is given up before it was ever up.
+  /// For the membership actor: that member does not have this place.
   void forgotten(const msg::Member& member);
 
  private:

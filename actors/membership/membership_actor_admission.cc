@@ -118,7 +118,7 @@ void MembershipState::note_place(const msg::Member& member) {
 void MembershipState::learn_from_itself(const msg::Member& member) {
   if (is_over(member)) return;
   const auto is_lost = [this](const NodeName& other) { return lost_.tries(other); };
-  if (const auto place = roster_.learn_from_itself(member, node_->name(), living(), is_lost)) return note_place(*place);
+  if (const auto place = roster_.learn_from_itself(member, is_lost)) return note_place(*place);
   if (up_.contains(member.name)) doubts_.insert_or_assign(member.name, member);
 }
 

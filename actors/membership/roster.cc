@@ -76,10 +76,7 @@ bool Roster::learn(const msg::Member& member) {
   return true;
 }
 
-// Whoever let this node in told it of all that were in. So who is new came later, or was let in by one that did not
-// know of this node: such a one is a member too, but others are not let in through it.
-std::optional<msg::Member> Roster::learn_from_itself(const msg::Member& member, const NodeName& own,
-                                                     const std::vector<NodeName>& living,
+std::optional<msg::Member> Roster::learn_from_itself(const msg::Member& member,
                                                      const std::function<bool(const NodeName&)>& is_lost) {
   const auto known = entries_.find(member.name);
   if (known != entries_.end() && known->second.member.incarnation == member.incarnation)
@@ -89,11 +86,7 @@ std::optional<msg::Member> Roster::learn_from_itself(const msg::Member& member, 
   };
   if (std::ranges::any_of(entries_, has_the_rank)) return std::nullopt;
   if (member.epoch > epoch_ && member.epoch - epoch_ > kEpochsAheadMax) return std::nullopt;
-  msg::Member place = member;
-  const auto self = entries_.find(own);
-  if (self != entries_.end() && oldest(living)->member.epoch != 0)
-    place.epoch = std::max(place.epoch, self->second.member.epoch + 1);
-  return learn(place) ? std::optional(place) : std::nullopt;
+  return learn(member) ? std::optional(member) : std::nullopt;
 }
 
 std::vector<msg::Member> Roster::forget() {

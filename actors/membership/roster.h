@@ -51,11 +51,9 @@ class Roster {
   bool learn(const msg::Member& member);
 
   /// Adds `member`, which says itself that it was admitted elsewhere, and returns its place here: the known one if that
-  /// life is known. Its epoch is above that of `own`, this node, if that is in and not all were in from the start.
-  /// Returns nullopt, and changes nothing, for a rank that another member has, unless that `is_lost`; for an epoch too
-  /// far ahead; for a life that has no rank yet, and for an earlier one.
-  std::optional<msg::Member> learn_from_itself(const msg::Member& member, const NodeName& own,
-                                               const std::vector<NodeName>& living,
+  /// life is known. Returns nullopt, and changes nothing, for a rank that another member has, unless that `is_lost`;
+  /// for an epoch too far ahead; for a life that has no rank yet, and for an earlier one.
+  std::optional<msg::Member> learn_from_itself(const msg::Member& member,
                                                const std::function<bool(const NodeName&)>& is_lost);
 
   /// Forgets all members and their epochs, before this node is in: what was known is what others said of themselves.

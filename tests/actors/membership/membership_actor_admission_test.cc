@@ -107,22 +107,6 @@ BOOST_AUTO_TEST_CASE(whose_rank_another_has_gets_it_when_that_one_is_gone) {
   BOOST_TEST(!missing(3).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(nobody_lets_nodes_in_because_it_says_that_it_was_there_first, *boost::unit_test::label("attack")) {
-  const auto liar = peer("p1", 1);
-  liar->say("m", "membership", msg::MemberJoined{0, place_of(*liar, 0, 0)});
-  membership().found({{}, "trainer", 0});
-  BOOST_TEST((membership().info().value() == WorkerInfo{"m", 0}));
-  BOOST_TEST((membership().info(0).value() == WorkerInfo{"m", 0}));
-  const auto other = peer("p2", 2);
-  other->say("m", "membership", msg::MemberJoined{0, place_of(*other, 3, 0)});
-  const auto newcomer = peer("p3", 3);
-  BOOST_TEST(outcome(newcomer->ask("m", "membership", join_of(*newcomer))) == "m:0 p2:3 p3:1");
-  BOOST_TEST(liar->take<msg::MemberJoin>().empty());
-  BOOST_TEST(other->take<msg::MemberJoin>().empty());
-  other->say("m", "membership", msg::MemberJoined{5, {"ghost", {9, 9}, "memory://nobody", "ps", 5, 5}});
-  BOOST_TEST(!membership().info("ghost").ok());
-}
-
 BOOST_AUTO_TEST_CASE(what_was_said_before_this_node_was_in_does_not_count_against_who_let_it_in,
                      *boost::unit_test::label("attack")) {
   const auto liar = peer("p9", 9);
