@@ -42,7 +42,7 @@ namespace troupe {
 /// not negative.
 [[nodiscard]] Variable pow(const Variable& a, const Variable& b);
 [[nodiscard]] Variable neg(const Variable& x);
-/// Where the operands are equal, each gets half of the gradient.
+/// Where the operands are equal, each gets half of the gradient; where one is NaN, each gets all of it.
 [[nodiscard]] Variable maximum(const Variable& a, const Variable& b);
 [[nodiscard]] Variable maximum(const Variable& a, double b);
 [[nodiscard]] Variable minimum(const Variable& a, const Variable& b);

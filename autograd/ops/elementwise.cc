@@ -25,20 +25,20 @@ Variable number_beside(const Variable& x, double number) {
   return full({}, number, detail::promoted(value.dtype(), number), value.device());
 }
 
-/// Records `choose`, the larger or smaller of two operands. The chosen one gets the gradient; equal ones get half each.
-template <class Choose>
-Variable record_chosen(std::string_view name, const Variable& a, const Variable& b, const Choose& choose) {
+/// Records `choose`, the larger or smaller of two operands, where `loses` says which is not chosen. The chosen one gets
+/// the gradient; equal ones get half each. Where one of them is NaN, so is the result: both get all of it.
+template <class Choose, class Compare>
+Variable record_chosen(std::string_view name, const Variable& a, const Variable& b, const Choose& choose,
+                       const Compare& loses) {
   const auto [x, y] = detail::values_of(a, b);
-  const Tensor result = choose(x, y);
-  return record(name, result, edges_of({&a, &b}),
-                [x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = Saved(y), result = Saved(result)](
-                    const Tensor& g, Edges to) {
-                  const Tensor half = where(eq(x.get(), y.get()), mul(g, 0.5), g);
-                  const Tensor none = full({}, 0.0, g.dtype(), g.device());
-                  return std::vector<Tensor>{
-                      to[0] ? reduce_to(x_layout, where(eq(x.get(), result.get()), half, none)) : Tensor(),
-                      to[1] ? reduce_to(y_layout, where(eq(y.get(), result.get()), half, none)) : Tensor()};
-                });
+  return record(
+      name, choose(x, y), edges_of({&a, &b}),
+      [x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = Saved(y), loses](const Tensor& g, Edges to) {
+        const Tensor half = where(eq(x.get(), y.get()), mul(g, 0.5), g);
+        const Tensor none = full({}, 0.0, g.dtype(), g.device());
+        return std::vector<Tensor>{to[0] ? reduce_to(x_layout, where(loses(x.get(), y.get()), none, half)) : Tensor(),
+                                   to[1] ? reduce_to(y_layout, where(loses(y.get(), x.get()), none, half)) : Tensor()};
+      });
 }
 
 /// Records `limit(x, bound)`. The gradient goes to x where `keeps(x, bound)` holds, else to the bound. Where one of
@@ -200,10 +200,14 @@ Variable pow(const Variable& a, const Variable& b) {
 }
 
 Variable maximum(const Variable& a, const Variable& b) {
-  return record_chosen("maximum", a, b, [](const Tensor& x, const Tensor& y) { return maximum(x, y); });
+  return record_chosen(
+      "maximum", a, b, [](const Tensor& x, const Tensor& y) { return maximum(x, y); },
+      [](const Tensor& x, const Tensor& y) { return lt(x, y); });
 }
 Variable minimum(const Variable& a, const Variable& b) {
-  return record_chosen("minimum", a, b, [](const Tensor& x, const Tensor& y) { return minimum(x, y); });
+  return record_chosen(
+      "minimum", a, b, [](const Tensor& x, const Tensor& y) { return minimum(x, y); },
+      [](const Tensor& x, const Tensor& y) { return gt(x, y); });
 }
 
 Variable maximum(const Variable& a, double b) { return maximum(a, number_beside(a, b)); }
