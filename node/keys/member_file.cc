@@ -219,13 +219,11 @@ std::optional<Error> MemberFile::refusal_of(const Certificate& certificate,
   const auto has_its_key = [&](const MemberList::Member& other) {
     return other.key == member.key && other.name != member.name;
   };
-  // Expired ones say only which older keys of their names do not count.
-  const auto is_valid = [&](const auto& each) { return !each.second.certificate.member.has_expired(now); };
-  const auto other_certificate = [&](const auto& each) {
-    return is_valid(each) && has_its_key(each.second.certificate.member);
-  };
+  const auto other_certificate = [&](const auto& each) { return has_its_key(each.second.certificate.member); };
   if (std::ranges::any_of(known_.list.members, has_its_key) || std::ranges::any_of(certificates_, other_certificate))
     return refused(not_authorized, fmt::format("the certificate gives {} another member's key", member.name));
+  // Expired ones only say which older keys of their names do not count.
+  const auto is_valid = [&](const auto& each) { return !each.second.certificate.member.has_expired(now); };
   const auto valid = static_cast<std::size_t>(std::ranges::count_if(certificates_, is_valid));
   if (!certificates_.contains(member.name) && valid >= kCertificatesMax)
     return refused(resource_exhausted, fmt::format("{} newcomers are certified that no list has yet", valid));
