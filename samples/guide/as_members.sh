@@ -14,7 +14,7 @@ finish() {
   rm -r "$keys"
 }
 trap finish EXIT
-trap 'exit 1' HUP INT TERM
+trap 'trap "" HUP INT TERM; exit 1' HUP INT TERM
 port=$((20000 + $$ % 12000))
 troupe keys init-cluster "$keys" > "$keys/log"
 troupe keys new-node --dir "$keys" --for samples/guide/cluster.toml >> "$keys/log"
