@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(a_handle_whose_fork_its_sender_did_not_make_is_not_kept) {
   BOOST_TEST(p1->take<msg::RRefForked>().size() == 1U);
   p1->say("m", "references", msg::RRefForkAck{{{{"p1", 1, 5}, {"p2", 2, 9}}}});
   BOOST_TEST(references().forks() == 0U);
-  for (const ForkId fork : {ForkId{"x", 9, 9}, ForkId{"p2", 3, 9}, ForkId{"m", 7, 9}}) {
+  for (const ForkId& fork : {ForkId{"x", 9, 9}, ForkId{"p2", 3, 9}, ForkId{"m", 7, 9}}) {
     call.arguments.refs = {of_p1(6, 9), of_p1(5, 9)};
     call.arguments.refs.back().fork = fork;
     BOOST_TEST(outcome(p2->ask("m", "worker", call)) == "protocol_violation");

@@ -278,16 +278,16 @@ BOOST_AUTO_TEST_CASE(step_by_rows_that_is_dropped_after_a_write_leaves_no_other_
     const Variable table(full({3, 1}, 1.0), RequiresGrad::yes);
     std::vector<ShardParameters::Group> groups;
     groups.push_back({maker(optim::SgdOptions{.lr = 0.5}), {table}, {0}});
-    ShardParameters shard(std::move(groups));
+    ShardParameters own(std::move(groups));
     Gradients found;
     found.add(table, SparseTensor(from_values<std::int64_t>({1}, {1, 1}), ones({1, 1}), {3, 1}));
-    for (std::uint64_t step = 1; step <= 2; ++step) shard.apply(serial(step), GradientStep(found));
-    if (is_prepared) BOOST_TEST(shard.prepare(serial(3), GradientStep(found)) == 1U);
+    for (std::uint64_t step = 1; step <= 2; ++step) own.apply(serial(step), GradientStep(found));
+    if (is_prepared) BOOST_TEST(own.prepare(serial(3), GradientStep(found)) == 1U);
     {
       const NoGradGuard guard;
       add_(table, 4.0);
     }
-    shard.apply(serial(3), GradientStep(found));
+    own.apply(serial(3), GradientStep(found));
     return table.value();
   };
   BOOST_TEST(same_bytes(trained(true), from_values<float>({5.0F, 3.5F, 5.0F}, {3, 1})));  // 1 + 4, 1 - 3 * 0.5 + 4
