@@ -35,13 +35,21 @@ bool Lives::let_in(const NodeLife& life, std::uint64_t epoch) {
   const auto at = names_.find(life.name);
   if (at == names_.end()) return true;  // its session starts later
   Name& name = at->second;
-  if (name.last.incarnation != life.incarnation) {
-    const bool is_former = std::ranges::find(name.former, life.incarnation) != name.former.end();
-    return !is_former && (epoch == 0 || epoch > std::max(name.epoch, name.epoch_before));
-  }
-  if (epoch != 0 && epoch <= name.epoch_before) return false;
-  name.epoch = std::max(name.epoch, epoch);
+  if (!may_be_in(name, life.incarnation, epoch)) return false;
+  if (name.last.incarnation == life.incarnation) name.epoch = std::max(name.epoch, epoch);
   return true;
+}
+
+bool Lives::may_be_in(const NodeLife& life, std::uint64_t epoch) const {
+  std::lock_guard lock(mutex_);
+  const auto at = names_.find(life.name);
+  return at == names_.end() || may_be_in(at->second, life.incarnation, epoch);
+}
+
+bool Lives::may_be_in(const Name& name, Incarnation life, std::uint64_t epoch) {
+  if (name.last.incarnation == life) return epoch == 0 || epoch > name.epoch_before;
+  const bool is_former = std::ranges::find(name.former, life) != name.former.end();
+  return !is_former && (epoch == 0 || epoch > std::max(name.epoch, name.epoch_before));
 }
 
 bool Lives::is_over(const NodeLife& life) const {

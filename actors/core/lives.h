@@ -42,6 +42,9 @@ class Lives {
   /// start. Returns false if a life of that name with a later epoch is known: then this one is over, even if it is up.
   [[nodiscard]] bool let_in(const NodeLife& life, std::uint64_t epoch);
 
+  /// Returns what `let_in` would, and records nothing: for what a life says of itself.
+  [[nodiscard]] bool may_be_in(const NodeLife& life, std::uint64_t epoch) const;
+
   /// Returns whether the life is over; false for a life that was never up here.
   [[nodiscard]] bool is_over(const NodeLife& life) const;
 
@@ -83,6 +86,7 @@ class Lives {
     std::deque<Incarnation> former;  // the latest kFormerMax lives
   };
 
+  [[nodiscard]] static bool may_be_in(const Name& name, Incarnation life, std::uint64_t epoch);
   [[nodiscard]] bool is_over(const NodeName& creator, std::uint64_t incarnation_low) const;
   [[nodiscard]] bool has_met(const NodeName& creator, std::uint64_t incarnation_low) const;
 

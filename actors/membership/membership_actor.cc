@@ -118,6 +118,8 @@ void MembershipState::peer_up(const Peer& peer) {
   up_[peer.name] = peer;
   awaited_.erase(peer.name);
   lost_.forget(peer.name);
+  if (const msg::Member* known = roster_.find(peer.name); known != nullptr && known->incarnation == peer.incarnation)
+    learn(msg::Member(*known));  // its epoch counts against former lives, as it has a session (LV-2)
   barriers_->came(peer.name);
   if (!seeds_.empty() && !asked_to_join_ && !founded_ && may_be_seed(peer)) {
     if (auto why = stranger(peer)) {

@@ -210,7 +210,8 @@ class MembershipState {
   void learn_from_itself(const msg::Member& member);
   void hear_doubts();
   void hear_again(const std::vector<msg::Member>& former);
-  [[nodiscard]] bool is_over(const msg::Member& member);
+  [[nodiscard]] bool another_is_up(const msg::Member& member) const;
+  void end_former(const msg::Member& life);
   void note_place(const msg::Member& member);
   void introduce_to(const NodeName& peer);
   void set_own_place(const msg::Member& member);

@@ -91,20 +91,22 @@ void MembershipState::refuse_namesake_at(const std::string& address, const Error
 }
 
 void MembershipState::learn(const msg::Member& member) {
-  if (!is_over(member) && roster_.learn(member)) note_place(member);
+  if (another_is_up(member)) return;
+  if (!node_->lives().let_in({member.name, member.incarnation}, member.epoch)) return end_former(member);
+  if (roster_.learn(member)) note_place(member);
 }
 
-/// Whether another life of that member is up, or a later one is known here; ends the session of a former life.
-bool MembershipState::is_over(const msg::Member& member) {
+bool MembershipState::another_is_up(const msg::Member& member) const {
   const auto known = up_.find(member.name);
-  if (known != up_.end() && known->second.incarnation != member.incarnation) return true;  // about another life
-  if (node_->lives().let_in({member.name, member.incarnation}, member.epoch)) return false;
-  if (known != up_.end()) {
-    node_->link().disconnect(member.name, {ErrorCode::you_are_dead,
-                                           fmt::format("a later life of {} is known to {}", member.name, node_->name()),
-                                           member.incarnation});
-  }
-  return true;
+  return known != up_.end() && known->second.incarnation != member.incarnation;
+}
+
+/// Ends the session of a life, if it has one: a later one was let in.
+void MembershipState::end_former(const msg::Member& life) {
+  if (!is_up({life.name, life.incarnation})) return;
+  node_->link().disconnect(
+      life.name, {ErrorCode::you_are_dead, fmt::format("a later life of {} is known to {}", life.name, node_->name()),
+                  life.incarnation});
 }
 
 void MembershipState::note_place(const msg::Member& member) {
@@ -114,9 +116,11 @@ void MembershipState::note_place(const msg::Member& member) {
   if (member.name != node_->name() && !up_.contains(member.name)) node_->link().connect_to(member.name, member.address);
 }
 
-/// MB-17. Whose rank another member has, as far as is known here, waits for that one's end.
+/// MB-17. Whose rank another member has, as far as is known here, waits for that one's end. The epoch of such a word
+/// does not count against the member's next life, which others let in.
 void MembershipState::learn_from_itself(const msg::Member& member) {
-  if (is_over(member)) return;
+  if (another_is_up(member)) return;
+  if (!node_->lives().may_be_in({member.name, member.incarnation}, member.epoch)) return end_former(member);
   const auto is_lost = [this](const NodeName& other) { return lost_.tries(other); };
   if (const auto place = roster_.learn_from_itself(member, is_lost)) return note_place(*place);
   if (up_.contains(member.name)) doubts_.insert_or_assign(member.name, member);

@@ -41,13 +41,22 @@ struct Unreached : AmongBarePeers {
   void join(const std::vector<std::pair<NodeName, std::string>>& others, const std::vector<std::string>& seeds = {}) {
     std::vector<detail::Seed> all{{seed.self().address}};
     for (const std::string& address : seeds) all.push_back({address});
-    core().membership().join(all, {{}, "trainer", 0});
-    seed.connect("m");
-    const auto asked = seed.take_heard<msg::MemberJoin>();
-    BOOST_REQUIRE(asked.size() == 1U);
     msg::MemberList list{4, {place_of(seed, 0, 1), {"m", core().incarnation(), "memory://m", "trainer", 1, 2}}};
     std::uint32_t rank = 2;
     for (const auto& [name, address] : others) list.members.push_back({name, {0, 9}, address, "ps", rank++, 3});
+    join_with(list, all);
+  }
+  /// Joins; p2, which was let in before, cannot be reached.
+  void join_after_p2() {
+    const msg::Member second{"p2", {2, 2}, "memory://p2", "ps", 1, 2};
+    const msg::Member own{"m", core().incarnation(), "memory://m", "trainer", 2, 3};
+    join_with({3, {place_of(seed, 0, 1), second, own}}, {{seed.self().address}});
+  }
+  void join_with(const msg::MemberList& list, std::vector<detail::Seed> seeds) {
+    core().membership().join(std::move(seeds), {{}, "trainer", 0});
+    seed.connect("m");
+    const auto asked = seed.take_heard<msg::MemberJoin>();
+    BOOST_REQUIRE(asked.size() == 1U);
     seed.answer("m", asked[0], list);
   }
   [[nodiscard]] bool is_up(const NodeName& name) { return core().membership().is_up(name); }
@@ -190,6 +199,19 @@ BOOST_AUTO_TEST_CASE(who_was_never_reached_is_given_up) {
   const BarePeer late(hub, "p9", 9);
   clock->advance(10min);
   BOOST_TEST(!is_up("p9"));
+}
+
+BOOST_AUTO_TEST_CASE(who_was_given_up_and_comes_by_itself_has_been_in_as_long_as_before) {
+  join_after_p2();
+  clock->advance(10min);
+  BarePeer late(hub, "p2", 2);
+  late.connect("m");
+  late.say("m", "membership", msg::MemberJoined{3, place_of(late, 1, 2)});
+  BOOST_TEST((core().membership().info("p2").value() == WorkerInfo{"p2", 1}));
+  seed.die();
+  const auto newcomer = peer("p3", 3);
+  static_cast<void>(newcomer->ask("m", "membership", join_of(*newcomer)));
+  BOOST_TEST(late.take<msg::MemberJoin>().size() == 1U);  // passed on
 }
 
 BOOST_AUTO_TEST_CASE(who_came_by_itself_is_not_tried_again) {

@@ -1,6 +1,8 @@
 // How a member lets newcomers in, by itself or through the one that has been in longest.
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -105,6 +107,26 @@ BOOST_AUTO_TEST_CASE(whose_rank_another_has_gets_it_when_that_one_is_gone) {
   leaving->die();
   BOOST_TEST((membership().info("p3").value() == WorkerInfo{"p3", 2}));
   BOOST_TEST(!missing(3).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(an_epoch_that_a_life_says_of_itself_does_not_end_its_next_life,
+                     *boost::unit_test::label("attack")) {
+  BarePeer seed(hub, "p1", 1);
+  join_through(seed, {place_of(seed, 0, 1), own_place(1, 2)});
+  const auto restart = [&](const NodeName& name, std::uint32_t rank, std::uint64_t said) {
+    {
+      const auto former = peer(name, 2);
+      former->say("m", "membership", msg::MemberJoined{said, place_of(*former, rank, said)});
+    }
+    auto next = peer(name, 3);
+    seed.say("m", "membership", msg::MemberJoined{rank + 2, place_of(*next, rank, rank + 2)});
+    BOOST_TEST(next->end_of("m").value_or("") == "");
+    BOOST_TEST((membership().info(name).value() == WorkerInfo{name, rank}));
+    return next;
+  };
+  const auto second = restart("p2", 2, std::numeric_limits<std::uint64_t>::max());  // refused
+  const auto third = restart("p3", 3, 1000);
+  BOOST_TEST(!missing(4).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(what_was_said_before_this_node_was_in_does_not_count_against_who_let_it_in,
