@@ -10,6 +10,7 @@
 
 #include "actors/core/actor_directory.h"
 #include "actors/core/lives.h"
+#include "actors/core/peer_accounts.h"
 #include "actors/shards/shard_actor.h"
 #include "actors/shards/shared_shard.h"
 
