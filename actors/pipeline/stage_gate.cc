@@ -61,13 +61,14 @@ bool StageGate::settle(const MicroBatchId& batch) noexcept {
   return true;
 }
 
-void StageGate::drop(const RoundPlan& plan) {
+bool StageGate::drop(const RoundPlan& plan) {
   Round* const round = find_or_make(plan);
-  if (round == nullptr) return;
+  if (round == nullptr) return !rounds_.contains(plan.round);
   round->dropped = true;
   round->arrived.clear();
   round->live.clear();
   advance();
+  return true;
 }
 
 std::size_t StageGate::live(RoundId round) const {

@@ -58,8 +58,9 @@ class StageGate {
   bool settle(const MicroBatchId& batch) noexcept;
 
   /// The round has failed: those of its micro-batches that did not enter never will, and the next round follows.
-  /// Throws std::bad_alloc; then nothing has changed.
-  void drop(const RoundPlan& plan);
+  /// Returns false, and changes nothing, if the round is known with another plan. Throws std::bad_alloc; then nothing
+  /// has changed.
+  [[nodiscard]] bool drop(const RoundPlan& plan);
 
   /// Returns the number of live micro-batches of a round.
   [[nodiscard]] std::size_t live(RoundId round) const;

@@ -83,8 +83,7 @@ void StageRounds::fail(const RoundPlan& plan, const Error& why) {
   std::optional<Promise<void>> admitted;
   {
     const std::lock_guard lock(mutex_);
-    if (failed_.contains(plan.round)) return;
-    gate_.drop(plan);
+    if (failed_.contains(plan.round) || !gate_.drop(plan)) return;
     failed_.merge(place);
     if (failed_.size() > kFailuresKept) failed_.erase(failed_.begin());
     for (auto next = waiting_.lower_bound({plan.round, 0}); next != waiting_.end() && next->first.round == plan.round;)
@@ -119,9 +118,12 @@ void StageRounds::close(const Error& why) noexcept {
 
 std::optional<Promise<void>> StageRounds::admit() noexcept {
   if (closed_) return std::nullopt;
-  const auto batch = gate_.admit();
-  if (!batch) return std::nullopt;
-  return waiting_.extract(*batch).mapped();
+  while (const auto batch = gate_.admit()) {
+    if (auto waiting = waiting_.extract(*batch)) return std::move(waiting.mapped());
+    gate_.leave(*batch);
+    gate_.settle(*batch);
+  }
+  return std::nullopt;
 }
 
 Error StageRounds::refusal(RoundId round) const {

@@ -54,7 +54,8 @@ class StageRounds {
   void keep(const MicroBatchId& batch, const Gradients& gradients);
 
   /// The round has failed with `why`: its micro-batches that wait fail, and what it left here is dropped. Only the
-  /// first time counts. Throws std::bad_alloc; then nothing has changed.
+  /// first time counts, and only the plan with which the round is known. Throws std::bad_alloc; then nothing has
+  /// changed.
   void fail(const RoundPlan& plan, const Error& why);
 
   /// Returns the sum of what the round's micro-batches left, in reverse order, and forgets it.

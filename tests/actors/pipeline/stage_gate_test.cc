@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(round_that_is_dropped_at_any_moment_lets_the_next_one_in) {
           for (std::uint32_t i = 0; i < arrived; ++i) BOOST_TEST(gate.arrive(plan_of(0, 3, 3), i));
           for (std::uint32_t i = 0; i < left; ++i) gate.leave(gate.admit().value());
           const auto running = inside && left < arrived ? gate.admit() : std::nullopt;
-          gate.drop(plan_of(0, 3, 3));
+          BOOST_TEST(gate.drop(plan_of(0, 3, 3)));
           BOOST_TEST(gate.live({0}) == 0U);
           if (!next_is_here) BOOST_TEST(gate.arrive(plan_of(3, 1), 0));
           for (std::uint32_t i = 0; i < 3; ++i) BOOST_TEST(!gate.arrive(plan_of(0, 3, 3), i));  // late
@@ -114,8 +114,7 @@ BOOST_AUTO_TEST_CASE(round_that_is_dropped_at_any_moment_lets_the_next_one_in) {
 
 BOOST_AUTO_TEST_CASE(rounds_dropped_ahead_of_their_time_are_skipped_when_it_comes) {
   StageGate gate;
-  gate.drop(plan_of(2, 2));
-  gate.drop(plan_of(4, 3));
+  BOOST_TEST((gate.drop(plan_of(2, 2)) && gate.drop(plan_of(4, 3))));
   BOOST_TEST((gate.arrive(plan_of(0, 2), 1) && gate.arrive(plan_of(7, 1), 0)));
   BOOST_TEST(drain(gate).empty());
   BOOST_TEST(gate.arrive(plan_of(0, 2), 0));
@@ -136,8 +135,8 @@ BOOST_AUTO_TEST_CASE(micro_batches_that_do_not_fit_are_refused) {
   BOOST_TEST(!gate.arrive(plan_of(most - 1, 5), 0));  // tickets that no number has
   BOOST_TEST(gate.arrive(plan_of(7, 1), 0));
   BOOST_TEST(gate.size() == 2U);
-  gate.drop(plan_of(4, 3, 2));  // another plan: nothing
-  gate.drop(plan_of(0, 4));
+  BOOST_TEST(!gate.drop(plan_of(4, 3, 2)));  // another plan: nothing
+  BOOST_TEST(gate.drop(plan_of(0, 4)));
   BOOST_TEST((gate.arrive(plan_of(4, 3, 1), 0) && drain(gate).size() == 1U));
 }
 

@@ -76,6 +76,23 @@ BOOST_AUTO_TEST_CASE(round_that_fails_fails_who_waits_and_who_comes_late_and_lea
   BOOST_TEST(end_of(next) == "");
 }
 
+BOOST_AUTO_TEST_CASE(failure_of_a_round_with_another_plan_changes_nothing, *label("attack")) {
+  const Variable leaf(ones({1}), RequiresGrad::yes);
+  for (const RoundPlan& other : {RoundPlan{{0}, 2, 0}, RoundPlan{{0}, 3, 3}}) {
+    StageRounds rounds{FutureHome{}};
+    const auto first = rounds.enter(round_of(0, 2), 0);
+    const auto second = rounds.enter(round_of(0, 2), 1);
+    rounds.settle({{0}, 0}, {gradient_of(leaf, 1.0F)});
+    rounds.fail(other, make_error(ErrorCode::cancelled, "boom"));
+    BOOST_TEST(end_of(second) == "waits");
+    rounds.leave({{0}, 0});
+    BOOST_TEST(end_of(second) == "");
+    BOOST_TEST(rounds.take(round_of(0, 2)).gradients.of(leaf).item() == 1.0);
+    rounds.fail(round_of(0, 2), make_error(ErrorCode::cancelled, "its own"));
+    BOOST_TEST(end_of(rounds.enter(round_of(0, 2), 1)) == "its own");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(who_comes_late_in_any_of_several_failed_rounds_hears_of_its_own_failure) {
   StageRounds rounds{FutureHome{}};
   constexpr std::uint64_t kRounds = 5;
