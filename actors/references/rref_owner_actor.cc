@@ -23,8 +23,9 @@ void RRefOwnerState::begin(NodeCore& node, RRefId rref, std::function<void()> on
 
 void RRefOwnerState::created(const OwnerCreated& m) {
   call_came_ = true;
-  static_cast<void>(forks_->created(m.fork, m.creator, m.token));
+  const ForkOutcome outcome = forks_->created(m.fork, m.creator, m.token);
   look_again(m.creator);
+  if (outcome == ForkOutcome::refused) tell_refused(m.fork, m.creator);
 }
 
 void RRefOwnerState::value(OwnerValue& m) {
@@ -46,17 +47,20 @@ void RRefOwnerState::forked(const OwnerForked& m) {
   }
   const ForkOutcome outcome = forks_->forked(m.fork, m.holder, std::move(token));
   look_again(m.holder);
-  if (outcome == ForkOutcome::refused) {  // its parent was told when the other reported it
-    Error why = gone();
-    why.message = fmt::format("another node holds handle {}", m.fork.text());
-    return node_->notify(m.holder, "references", msg::RRefRevoked{rref_, m.fork, std::move(why)});
-  }
+  // Its parent was told when the other reported it.
+  if (outcome == ForkOutcome::refused) return tell_refused(m.fork, m.holder);
   node_->notify(m.parent, "references", msg::RRefForkAck{{{rref_, m.fork}}}, Haste::rides);
   if (outcome == ForkOutcome::known && m.parent != m.holder.name) {
     node_->notify(m.holder, "references", msg::RRefForkAck{{{rref_, m.fork}}}, Haste::rides);
   } else if (outcome == ForkOutcome::revoked) {
     node_->notify(m.holder, "references", msg::RRefRevoked{rref_, m.fork, gone()});
   }
+}
+
+void RRefOwnerState::tell_refused(const ForkId& fork, const NodeLife& reporter) const {
+  Error why = gone();
+  why.message = fmt::format("another node holds handle {}", fork.text());
+  node_->notify(reporter, "references", msg::RRefRevoked{rref_, fork, std::move(why)});
 }
 
 void RRefOwnerState::deleted(const OwnerDeleted& m) {
@@ -318,17 +322,20 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
       [=](UseArrived& m) { state().use(m), settle(); }, [=](const UseEnded& m) { state().use_ended(m), settle(); },
       [=](const OwnerReleased&) { state().forks().release(), settle(); },
       [=](const OwnerForkReturned& m) { state().came_home(m), settle(); },
-      [=](const OwnerChanged&) { state().changed(); }, [=](const OwnerCreated& m) { state().created(m), settle(); },
-      [=](OwnerValue& m) { state().value(m), settle(); }, [=](const OwnerDeleted& m) { state().deleted(m), settle(); },
+      [=](const OwnerChanged&) { state().changed(), settle(); },
+      [=](const OwnerCreated& m) { state().created(m), settle(); }, [=](OwnerValue& m) { state().value(m), settle(); },
+      [=](const OwnerDeleted& m) { state().deleted(m), settle(); },
       [=](const OwnerHeld&) { static_cast<void>(state().forks().hold()); },
       [=](const OwnerHandedOut& m) { state().handed_out(m), settle(); },
       [=](const OwnerForked& m) { state().forked(m), settle(); },
       [=](const OwnerHandOutUndone& m) { state().forks().undo(m.fork), settle(); },
-      [=](const UseSuspended& m) { state().suspended(m); }, [=](UseResumed& m) { state().resumed(m); },
+      [=](const UseSuspended& m) { state().suspended(m), settle(); },
+      [=](UseResumed& m) { state().resumed(m), settle(); },
       [=](const UseWithdrawn& m) { state().withdraw(m), settle(); },
       [=](const PeerDown& m) { state().peer_down(m), settle(); },
       [=](const ListUsers& m) {
         if (ValueInUse value = state().users(); !value.users.empty()) m.slot.add(std::move(value));
+        settle();
       },
       [=](const StopOwner& m) { state().stop(m.why); });
 }

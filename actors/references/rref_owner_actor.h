@@ -190,6 +190,8 @@ class RRefOwnerState {
   [[nodiscard]] ForkTable& forks() { return *forks_; }
 
  private:
+  /// Another node holds the fork that `reporter` has reported.
+  void tell_refused(const ForkId& fork, const NodeLife& reporter) const;
   void begin_or_queue(UseArrived use);
   void go_on(std::optional<TurnId> turn);
   void granted(UseArrived& use);

@@ -99,6 +99,24 @@ BOOST_AUTO_TEST_CASE(a_fork_that_another_node_holds_is_revoked_where_it_is_repor
   BOOST_TEST(p3->take<msg::RRefForkAck>().empty());
 }
 
+// Its maker would keep a handle that counts nowhere.
+BOOST_AUTO_TEST_CASE(a_creating_call_whose_fork_another_node_holds_is_told_that_it_is_revoked) {
+  const RRefId rref{"p1", 1, 5};
+  const ForkId fork{"p1", 1, 6};
+  p2->say("m", "", msg::RRefForked{rref, fork, "p1"});
+  msg::RemoteCall call;
+  call.function_name = "nothing";
+  call.rref = rref;
+  call.fork = fork;
+  BOOST_TEST(outcome(p1->ask("m", "worker", call)) == "no_such_function");
+  const auto revoked = p1->take<msg::RRefRevoked>();
+  BOOST_TEST_REQUIRE(revoked.size() == 1U);
+  BOOST_TEST((revoked[0].fork == fork));
+  BOOST_TEST((revoked[0].error.code == ErrorCode::ref_revoked));
+  BOOST_TEST(revoked[0].error.message == "another node holds handle p1.6");
+  BOOST_TEST(p2->take<msg::RRefRevoked>().empty());
+}
+
 // Otherwise a peer that hands another one handles of values that do not exist uses up the quota of that one here.
 BOOST_AUTO_TEST_CASE(a_value_that_no_call_has_made_is_forgotten_with_its_last_handle_and_can_still_begin) {
   const RRefId rref{"p1", 1, 5};

@@ -268,6 +268,21 @@ BOOST_FIXTURE_TEST_CASE(a_handle_of_a_value_that_is_being_forgotten_is_not_lost,
   BOOST_TEST(core().accounts().forks.counts().at("c") == kValues);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_value_that_no_call_has_made_is_forgotten_after_the_last_word_that_was_on_its_way,
+                        testing::AmongValues) {
+  const RRefId rref{"p1", 1, 5};
+  const TurnId turn = references().next_turn();
+  detail::Query<ValueInUse> query(core().future_home());
+  references().use(rref, turn, {detail::UseKind::looks, "a look", p2->life()},
+                   [&](const Result<detail::ValueBox>&, const std::shared_ptr<detail::ValueUse>&) {
+                     references().list_users(query.slot());
+                   });
+  BOOST_TEST(references().owned_values() == 1U);
+  references().withdraw(rref, turn);
+  BOOST_TEST(query.wait({}).complete);
+  BOOST_TEST(references().owned_values() == 0U);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_handle_that_rests_on_an_owner_that_is_gone_fails_at_once, Owner) {
   const NodeLife owner{"owner", {1, 5}};
   came(owner);
