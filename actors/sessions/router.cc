@@ -263,10 +263,7 @@ void Router::link_up(TimePoint now, const Peer& peer) {
   const auto known = peers_.find(peer.name);
   if (known != peers_.end()) {
     if (known->second.peer.incarnation == peer.incarnation) return;  // the same session continues over a new connection
-    Error restarted;
-    restarted.code = ErrorCode::peer_restarted;
-    restarted.message = "a new incarnation has taken its name";
-    lose(now, peer.name, restarted);
+    lose(now, peer.name, make_error(ErrorCode::peer_restarted, "a new incarnation has taken its name"));
   }
   lives_.begin(peer);
   const NodeLife life{peer.name, peer.incarnation};
@@ -311,10 +308,7 @@ void Router::take(TimePoint now, PeerState& peer, Session::Received received) {
   const bool goodbye = received.goodbye;
   peer.session->reuse(std::move(received));
   if (goodbye) {
-    Error left;
-    left.code = ErrorCode::shutting_down;
-    left.message = "it has shut down";
-    lose(now, NodeName(peer.peer.name), left);
+    lose(now, NodeName(peer.peer.name), make_error(ErrorCode::shutting_down, "it has shut down"));
   }
 }
 
@@ -369,9 +363,7 @@ void Router::refuse_lie(TimePoint now, PeerState& peer, const msg::Envelope& env
   if (std::has_single_bit(++peer.lies)) {
     callbacks_.warn(fmt::format("refused a {} from {} ({} refused so far): {}", info.name, from.name, peer.lies, lie));
   }
-  Error error;
-  error.code = ErrorCode::protocol_violation;
-  error.message = lie;
+  Error error = make_error(ErrorCode::protocol_violation, lie);
   if (envelope.in_reply_to.value != 0) {
     if (info.kind != msg::Kind::reply) return;
     error.execution = Execution::yes;
@@ -451,9 +443,7 @@ void Router::reach(TimePoint now, const NodeName& peer, Incarnation incarnation,
   known->second.silent_since = change == Reach::unreachable ? std::optional(now - silence) : std::nullopt;
   if (change == Reach::unreachable) fail_those_that_do_not_wait(now, known->second);
   if (change != Reach::down) return;
-  Error down;
-  down.code = ErrorCode::peer_down;
-  down.message = fmt::format("nothing heard for {:.1f} s", seconds(silence));
+  const Error down = make_error(ErrorCode::peer_down, fmt::format("nothing heard for {:.1f} s", seconds(silence)));
   lose(now, peer, down);
   callbacks_.give_up(peer, you_are_dead(incarnation, down));
 }
