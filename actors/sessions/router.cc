@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 #include <set>
 #include <utility>
 
+#include "actors/core/guarded.h"
 #include "actors/future.h"
 #include "actors/sessions/packed_message.h"
 #include "messages/codec.h"
@@ -130,11 +132,11 @@ void Router::request_self(TimePoint now, PackedRequest packed) {
   packed.request.nested = packed.posting.of == Posting::Class::nested_call;
   self_calls(packed.request.nested ? Charge::nested : Charge::call)
       .waiting.emplace(packed.id, std::move(packed.request));
-  admit_self();
+  admit_self(now);
 }
 
-/// Delivers as many calls of this node to itself as it would grant a peer.
-void Router::admit_self() {
+/// Delivers as many calls of this node to itself as it would grant a peer. One whose delivery gets no memory fails.
+void Router::admit_self(TimePoint now) {
   for (const Charge charge : {Charge::call, Charge::nested}) {
     SelfCalls& calls = self_calls(charge);
     const SessionGrants& grants = options_.session.grants;
@@ -152,7 +154,11 @@ void Router::admit_self() {
       Request request = std::move(calls.waiting.extract(first).mapped());
       ++calls.sent;
       call->entry.is_delivered = true;
-      callbacks_.deliver(self_, std::move(envelope), std::move(request.message), request.due, std::move(credit));
+      try {
+        callbacks_.deliver(self_, std::move(envelope), std::move(request.message), request.due, std::move(credit));
+      } catch (const std::bad_alloc&) {  // perhaps not the request that is being handled
+        static_cast<void>(refuse(now, id, failure_of_current_exception("the router")));
+      }
     }
     if (!calls.waiting.empty()) self_account_->tell_at(charge, self_account_->calls(charge) + 1);
   }
@@ -245,7 +251,7 @@ void Router::say(TimePoint now, PeerState& peer, const std::string& actor, Reque
 }
 
 void Router::grant(TimePoint now, const NodeLife& peer) {
-  if (peer.name == self_.name) return admit_self();
+  if (peer.name == self_.name) return admit_self(now);
   const auto known = peers_.find(peer.name);
   if (known == peers_.end() || known->second.peer.incarnation != peer.incarnation) return;
   take(now, known->second, known->second.session->grant());

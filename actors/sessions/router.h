@@ -147,7 +147,7 @@ class Router {
 
   void say(TimePoint now, PeerState& peer, const std::string& actor, RequestId answers, const msg::AnyMessage& message);
   void request_self(TimePoint now, PackedRequest request);
-  void admit_self();
+  void admit_self(TimePoint now);
   void tell_load_of_self();
   [[nodiscard]] SelfCalls& self_calls(Charge charge) { return self_calls_[charge == Charge::nested ? 1 : 0]; }
   void put_on_link(PeerState& peer, Session::Packets packets);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,6 +40,7 @@ struct TestNode final : Router::Callbacks {
   }
   void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due,
                std::shared_ptr<CallCredit> credit) override {
+    if (no_memory_for == envelope.request) throw std::bad_alloc();
     arrived.push_back({from.name, std::move(envelope), std::move(message), due, std::move(credit)});
   }
   void came_late(const NodeLife& from, msg::AnyMessage answer) override {
@@ -97,6 +99,7 @@ struct TestNode final : Router::Callbacks {
   std::vector<RequestId> to_cancel;
   std::map<NodeName, std::size_t> answers_taken_by;
   std::map<NodeName, PeerLoad> loads;
+  std::optional<RequestId> no_memory_for;  // its delivery
   std::uint64_t last_request = 0;
   std::size_t pending = 0;
 };

@@ -265,6 +265,27 @@ BOOST_AUTO_TEST_CASE(calls_to_oneself_beyond_what_may_wait_are_refused, *label("
   BOOST_TEST(alone.loads.at("alone").queued() == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(call_to_oneself_whose_delivery_gets_no_memory_fails_while_another_is_made) {
+  RouterOptions options;
+  options.session.grants.calls = 1;
+  TestNode alone("alone", 1, options);
+  Answers waited;
+  Answers others;
+  alone.request(at(0ms), call_to("alone"), into(others));
+  alone.request(at(0ms), call_to("alone"), into(waited));
+  alone.arrived.front().credit->begin();
+  alone.no_memory_for = RequestId{2};
+  BOOST_CHECK_NO_THROW(alone.request(at(1ms), call_to("alone"), into(others)));
+  BOOST_REQUIRE(waited.size() == 1U);
+  BOOST_TEST((waited[0].error().code == ErrorCode::resource_exhausted));
+  BOOST_TEST((waited[0].error().execution == Execution::maybe));
+  BOOST_TEST(waited[0].error().operation == "rpc project");
+  BOOST_TEST(others.empty());
+  BOOST_REQUIRE(alone.arrived.size() == 2U);
+  BOOST_TEST((alone.arrived[1].envelope.request == RequestId{3}));
+  BOOST_TEST(alone.pending == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(load_of_a_peer_is_told_when_it_changes, *label("fault-F06")) {
   Answers answers;
   const std::size_t granted = SessionOptions{}.first_grants.calls;
