@@ -28,7 +28,7 @@ void submit(const std::shared_ptr<ServedCall>& call, std::function<void()> job) 
 }
 
 void serve(NodeCore& node, const Delivery& delivery, msg::Call message) {
-  auto opened = open_call(node, delivery, {message.function, message.function_name, message.fingerprint},
+  auto opened = open_call(node, delivery, {message.function, std::move(message.function_name), message.fingerprint},
                           std::move(message.arguments), message.site, Lasting::while_caller_waits);
   if (!opened) return delivery.answer.fail(opened.error());
   const auto call = std::make_shared<ServedCall>(std::move(opened).value());

@@ -45,7 +45,12 @@ inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
 
 /// Releases the references in a call that is not served. What has been read has none any more.
 void release_unread(References& references, const NodeName& from, const msg::AnyMessage& message) {
-  if (const auto* call = message.get_if<msg::Call>()) std::ignore = references.received(call->arguments.refs, from);
+  const auto release = [&](const auto* call) {
+    if (call != nullptr) std::ignore = references.received(call->arguments.refs, from);
+  };
+  release(message.get_if<msg::Call>());
+  release(message.get_if<msg::RemoteCall>());
+  release(message.get_if<msg::ValueCall>());
 }
 
 SessionOptions session_options(const PeerLimits& limits) {
@@ -325,9 +330,9 @@ void NodeCore::hand_on(Delivery& delivery) {
     } else if constexpr (std::is_same_v<M, CallCancelled>) {
       served_calls_.cancelled({delivery.from, delivery.incarnation}, message.request);
     } else if constexpr (std::is_same_v<M, RemoteCall>) {
-      serve_remote_call(*this, delivery, std::move(message));
+      serve_remote_call(*this, delivery, message);
     } else if constexpr (std::is_same_v<M, ValueCall>) {
-      serve_value_call(*this, delivery, std::move(message));
+      serve_value_call(*this, delivery, message);
     } else if constexpr (std::is_same_v<M, RRefFetch>) {
       serve_fetch(*this, delivery, std::move(message));
     } else if constexpr (is_one_of<M, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked, RRefChanged>) {

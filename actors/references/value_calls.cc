@@ -156,11 +156,11 @@ void begin_or_fail(NodeCore& node, const RRefId& rref, Sharing sharing, const Be
 
 }  // namespace
 
-void serve_remote_call(NodeCore& node, const Delivery& delivery, msg::RemoteCall call) {
+void serve_remote_call(NodeCore& node, const Delivery& delivery, msg::RemoteCall& call) {
   const RRefId rref = call.rref;
   const NodeLife creator{delivery.from, delivery.incarnation};
   auto why_not = node.references().begin_value(rref, call.fork, creator);
-  auto opened = open_creating_call(node, delivery, {call.function, call.function_name, call.fingerprint},
+  auto opened = open_creating_call(node, delivery, {call.function, std::move(call.function_name), call.fingerprint},
                                    std::move(call.arguments), call.site, Lasting::as_value, std::move(why_not));
   if (!opened) {
     node.references().refuse_value(rref, call.fork, creator, opened.error());
@@ -171,13 +171,13 @@ void serve_remote_call(NodeCore& node, const Delivery& delivery, msg::RemoteCall
   begin_or_fail(node, rref, call.sharing, [&] { make_value(node, rref, std::move(opened).value(), call.sharing); });
 }
 
-void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall call) {
+void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall& call) {
   const auto keep_as = call.keep_as;
   const RRefId rref = call.rref;
   const NodeLife caller{delivery.from, delivery.incarnation};
   std::optional<Error> why_not;
   if (keep_as) why_not = node.references().begin_value(keep_as->rref, keep_as->fork, caller);
-  auto opened = open_creating_call(node, delivery, {call.function, call.function_name, call.fingerprint},
+  auto opened = open_creating_call(node, delivery, {call.function, std::move(call.function_name), call.fingerprint},
                                    std::move(call.arguments), call.site,
                                    keep_as ? Lasting::as_value : Lasting::while_caller_waits, std::move(why_not));
   const auto finish = [core = node.shared_from_this(), keep_as](const ServedCall& served, Result<ValueBox> value) {
