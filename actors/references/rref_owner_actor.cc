@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "actors/core/lives.h"
@@ -92,9 +93,11 @@ void RRefOwnerState::came_home(const OwnerForkReturned& m) {
 
 void RRefOwnerState::use(UseArrived& m) {
   if (stopped_) return m.begin(*stopped_, version_);
-  if (!forks_->hold()) return m.begin(gone(), version_);  // its sender's handle may be dropped before the use starts
+  if (forks_->ended()) return m.begin(gone(), version_);
   m.came = node_->clock().now();
-  value_ ? begin_or_queue(std::move(m)) : early_.push_back(std::move(m));
+  if (!value_) early_.push_back(std::move(m));
+  static_cast<void>(forks_->hold());  // its sender's handle may be dropped before the use starts
+  if (value_) begin_or_queue(std::move(m));
 }
 
 void RRefOwnerState::peer_down(const PeerDown& m) {
@@ -145,11 +148,20 @@ void RRefOwnerState::begin_or_queue(UseArrived use) {
     forks_->release();
     return use.begin(*value_, version_);
   }
-  held_.insert_or_assign(use.turn, Use{use.purpose, use.came});
-  if (use.purpose.kind == UseKind::looks || turns_.request(use.turn)) {
-    granted(use);
-  } else {
-    arriving_.emplace(use.turn, std::move(use));
+  const TurnId turn = use.turn;
+  try {
+    held_.insert_or_assign(turn, Use{use.purpose, use.came});
+    if (use.purpose.kind == UseKind::looks || turns_.request(turn)) {
+      granted(use);
+    } else {
+      arriving_.emplace(turn, std::move(use));
+    }
+  } catch (const std::bad_alloc&) {  // the value is lost: nobody waits for a turn any more
+    set_may_change(turn, false);
+    held_.erase(turn);
+    if (turns_.contains(turn)) static_cast<void>(turns_.release(turn));
+    forks_->release();
+    throw;
   }
 }
 

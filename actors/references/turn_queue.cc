@@ -63,12 +63,11 @@ bool TurnQueue::is(TurnId use, UseState state) const {
 
 bool TurnQueue::run_or_queue(TurnId use, UseState queued, std::list<TurnId>& queue) {
   const bool runs = may_run();
+  std::list<TurnId> place;  // first: without memory nothing has changed
+  if (!runs) place.push_back(use);
   uses_[use] = runs ? UseState::has_turn : queued;
-  if (runs) {
-    ++running_count_;
-  } else {
-    queue.push_back(use);
-  }
+  if (runs) ++running_count_;
+  queue.splice(queue.end(), place);
   return runs;
 }
 

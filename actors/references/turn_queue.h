@@ -51,7 +51,8 @@ class TurnQueue {
  public:
   explicit TurnQueue(Sharing sharing = Sharing::turns) : sharing_(sharing) {}
 
-  /// A use arrives. Returns true if it may start now; otherwise a later call returns it.
+  /// A use arrives. Returns true if it may start now; otherwise a later call returns it. Throws std::bad_alloc; then
+  /// nothing has changed.
   [[nodiscard]] bool request(TurnId use);
 
   /// The use that has the turn starts to wait. Returns the use that has the turn now, if any.
@@ -68,6 +69,7 @@ class TurnQueue {
   /// those that wait for something else.
   [[nodiscard]] std::vector<std::pair<TurnId, UseState>> uses() const;
 
+  [[nodiscard]] bool contains(TurnId use) const { return uses_.contains(use); }
   [[nodiscard]] bool has_turn(TurnId use) const { return is(use, UseState::has_turn); }
   /// Returns the number of uses that are neither running nor suspended.
   [[nodiscard]] std::size_t waiting_count() const noexcept { return returning_.size() + arriving_.size(); }

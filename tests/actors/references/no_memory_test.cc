@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "actors/core/node_core.h"
 #include "actors/references/references.h"
@@ -50,6 +52,42 @@ BOOST_AUTO_TEST_CASE(a_value_that_gets_no_memory_leaves_nothing) {
   BOOST_TEST(not_made([](AmongValues& among) { return among.own(); }) > 5U);
   BOOST_TEST(not_made([](AmongValues& among) { return among.node->remote("m", &seven); }) > 5U);
   BOOST_TEST(not_made([](AmongValues& among) { return among.node->remote("p1", &seven); }) > 5U);
+}
+
+/// What the value of a use is when it arrives.
+enum class Found { nothing, free, in_use };
+
+BOOST_AUTO_TEST_CASE(a_use_that_gets_no_memory_keeps_no_owner) {
+  for (const Found found : {Found::nothing, Found::free, Found::in_use}) {
+    bool is_refused = true;
+    for (std::size_t n = 1; is_refused; ++n) {
+      AmongValues among;
+      auto handle = found == Found::nothing ? nullptr : among.own();
+      const RRefId rref = handle ? handle->id() : RRefId{"p1", 1, 5};
+      std::shared_ptr<detail::ValueUse> running;
+      if (found == Found::in_use) {
+        among.references().use(rref, detail::UseKind::changes,
+                               [&](const auto&, std::shared_ptr<detail::ValueUse> use) { running = std::move(use); });
+      }
+      const TurnId turn = among.references().next_turn();
+      {
+        detail::UsePurpose purpose{detail::UseKind::changes, "a use with a text of more than a few bytes"};
+        const detail::UseHandler ignore = [](const auto&, const auto&) {};
+        const RefusedAllocation refused(n);
+        try {
+          among.references().use(rref, turn, std::move(purpose), ignore);
+        } catch (const std::bad_alloc&) {
+        }
+        is_refused = refused.happened();
+      }
+      if (among.core().failure()) continue;
+      running.reset();
+      handle.reset();
+      among.references().withdraw(rref, turn);
+      among.p1->die();
+      BOOST_TEST(among.references().owned_values() == 0U, "found " << static_cast<int>(found) << ", allocation " << n);
+    }
+  }
 }
 
 BOOST_FIXTURE_TEST_CASE(word_about_a_handle_that_gets_no_memory_ends_the_node, AmongValues) {
