@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "node/keys/timed_reader.h"
+
 namespace troupe {
 namespace {
 
@@ -61,6 +63,10 @@ ClusterSecret ClusterSecret::from_bytes(std::span<const std::byte, kBytes> bytes
   auto memory = std::make_shared<LockedBytes>(kBytes);
   std::ranges::copy(bytes, memory->bytes().begin());
   return ClusterSecret(std::move(memory));
+}
+
+Result<ClusterSecret> ClusterSecret::from_descriptor(int descriptor) {
+  return from_descriptor(descriptor, detail::kInheritedPatience);
 }
 
 Result<ClusterSecret> ClusterSecret::from_descriptor(int descriptor, std::chrono::milliseconds limit) {

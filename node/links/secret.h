@@ -10,10 +10,12 @@
 
 #include "messages/error.h"
 #include "node/keys/locked_bytes.h"
-#include "node/keys/timed_reader.h"
 #include "tensor/io/file_path.h"
 
 namespace troupe {
+namespace detail {
+class TimedReader;
+}
 
 /// 32 secret bytes in locked, guarded memory that is zeroed with the last copy. Copies share the memory. A secret
 /// cannot be compared or printed; handshake.h proves its knowledge.
@@ -27,9 +29,10 @@ class ClusterSecret {
   [[nodiscard]] static ClusterSecret from_bytes(std::span<const std::byte, kBytes> bytes);
 
   /// Reads the secret from the inherited `descriptor`, to its end, and closes it. Errors: bad_argument naming the
-  /// descriptor and what was found, also if its writer does not reach the end within `limit`.
-  [[nodiscard]] static Result<ClusterSecret> from_descriptor(
-      int descriptor, std::chrono::milliseconds limit = detail::kInheritedPatience);
+  /// descriptor and what was found, also if its writer does not reach the end within 5 s.
+  [[nodiscard]] static Result<ClusterSecret> from_descriptor(int descriptor);
+  /// As above, within `limit`.
+  [[nodiscard]] static Result<ClusterSecret> from_descriptor(int descriptor, std::chrono::milliseconds limit);
 
   /// Reads the secret from a regular file (no symbolic link) that belongs to this user and has mode 0600 or stricter.
   /// Errors: not_authorized naming path and mode or owner, bad_argument naming path and any other problem.

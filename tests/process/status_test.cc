@@ -114,8 +114,8 @@ BOOST_AUTO_TEST_CASE(status_shows_what_each_peer_has_on_a_node_and_the_files_bou
   up->wait_for("[caller/1] caller1 has 1 values on callee, at most 1 (peer.owners_max)");
   await_taken_answers();
   const TroupeRun::Result result = troupe({"status", "cluster.toml"});
-  BOOST_TEST(row(result, "callee caller0") == "callee caller0 0 0 B 0 0 B 1 1 0");  // an owner and a fork
-  BOOST_TEST(row(result, "caller1 0 0 B") == "caller1 0 0 B 0 0 B 1 1 0");
+  BOOST_TEST(row(result, "callee caller0") == "callee caller0 0 0 B 0 0 B 1 1 0 0");  // an owner and a fork
+  BOOST_TEST(row(result, "caller1 0 0 B") == "caller1 0 0 B 0 0 B 1 1 0 0");
   const json peers = status().at("nodes").at(0).at("report").at("counts").at("peers");
   BOOST_TEST(peers.at("caller1").at("owners") == 1);
 }

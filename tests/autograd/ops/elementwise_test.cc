@@ -248,10 +248,11 @@ BOOST_AUTO_TEST_CASE(the_larger_and_the_smaller_pass_the_gradient_to_both_where_
   const double nan = std::nan("");
   const Variable a = leaf({nan, 1.0, 2.0, 3.0});
   const Variable b = leaf({0.0, nan, 2.0, 1.0});
-  expect(gradient_of(a, maximum(a, b)), {1.0, 1.0, 0.5, 1.0});
-  expect(gradient_of(b, maximum(a, b)), {1.0, 1.0, 0.5, 0.0});
-  expect(gradient_of(a, minimum(a, b)), {1.0, 1.0, 0.5, 0.0});
-  expect(gradient_of(b, minimum(a, b)), {1.0, 1.0, 0.5, 1.0});
+  // Those of 1, 2, 3 and 4.
+  expect(gradient_of(a, maximum(a, b)), {1.0, 2.0, 1.5, 4.0});
+  expect(gradient_of(b, maximum(a, b)), {1.0, 2.0, 1.5, 0.0});
+  expect(gradient_of(a, minimum(a, b)), {1.0, 2.0, 1.5, 0.0});
+  expect(gradient_of(b, minimum(a, b)), {1.0, 2.0, 1.5, 4.0});
 }
 
 BOOST_AUTO_TEST_SUITE_END()
