@@ -14,6 +14,9 @@ namespace troupe::testing {
 namespace {
 
 struct OnAStrand {
+  /// Kept jobs hold their strand, and that the pool.
+  ~OnAStrand() { static_cast<void>(std::exchange(pool->kept, {})); }
+
   void run(const std::string& name) {
     strand.run([this, name] { seen.push_back(name); },
                [this, name](const Error& error) { seen.push_back(name + ": " + std::string(name_of(error.code))); });
