@@ -70,6 +70,12 @@ class Contexts::Directory {
     if (peer != node_.name() && !actors_.stopped()) node_.notify(peer, "", msg::ContextReleased{id});
   }
 
+  /// After a message that makes `peer` a participant: if the actor ended meanwhile, perhaps before that message came to
+  /// it, it has not notified `peer`.
+  void tell_if_ended(const ContextId& id, const ContextActor& actor, const NodeName& peer) const {
+    if (!actors_.has(id, actor)) tell_of_end(id, peer);
+  }
+
   /// Sends the context's actor a message that makes `peer` a participant.
   template <class Message>
   void enter_with(const ContextId& id, const NodeName& peer, Message&& message) {
@@ -77,6 +83,7 @@ class Contexts::Directory {
     const ContextActor actor = enter_on_account(id, peer);
     if (!actor) return tell_of_end(id, peer);
     begin_with(actor, present, std::forward<Message>(message));
+    tell_if_ended(id, actor, peer);
     if (const auto was_over = present ? std::nullopt : node_.lives().why_over(peer))
       end_unmet_of({peer, was_over->incarnation}, *was_over);
   }
@@ -89,6 +96,7 @@ class Contexts::Directory {
     if (!actor) return actor.error();
     if (actor.value()) {
       begin_with(actor.value(), present, std::forward<Message>(message));
+      tell_if_ended(id, actor.value(), peer);
       const auto was_over = present ? std::nullopt : node_.lives().why_over(peer);  // its message was queued here
       if (was_over) {
         const NodeLife life{peer, was_over->incarnation};
@@ -294,6 +302,7 @@ void Contexts::handle(const NodeLife& from, const msg::ContextAborted& aborted) 
   const ContextActor actor = creator_died ? directory_->end_in_doubt(id) : directory_->enter_to_end(id, from.name);
   if (!actor && !creator_died) directory_->tell_of_end(id, from.name);
   directory_->send(actor, AbortContext{aborted.error, from.name});
+  if (actor && !creator_died) directory_->tell_if_ended(id, actor, from.name);
   if (creator_died) directory_->send(actor, StopContext{aborted.error});
 }
 

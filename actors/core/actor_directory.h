@@ -64,6 +64,13 @@ class ActorDirectory {
     return at == actors_.end() ? Handle() : at->second.give();
   }
 
+  /// Returns whether `actor` is the actor of `id`. If so, what was sent to it before precedes the message that ends it.
+  [[nodiscard]] bool has(const Id& id, const Handle& actor) const {
+    std::lock_guard lock(mutex_);
+    const auto at = actors_.find(id);
+    return at != actors_.end() && at->second.actor == actor;
+  }
+
   /// Returns the actor of an id that a message names; makes it unless it has ended.
   [[nodiscard]] Entered enter(const Id& id) {
     return enter_with(id, [](Entered&) { return PeerQuota::Token(); });

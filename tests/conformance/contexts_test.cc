@@ -1,9 +1,11 @@
 // Contexts of distributed autograd: who takes part, which boundaries a call leaves, and what remains of them.
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "actors/debug_info.h"
@@ -18,6 +20,7 @@ BOOST_AUTO_TEST_SUITE(dist_contexts, *boost::unit_test::fixture<SharedCluster>()
 namespace {
 
 using boost::unit_test::label;
+using namespace std::chrono_literals;
 using Names = std::vector<NodeName>;
 
 Variable parameter(double value) { return Variable(full({2}, value), RequiresGrad::yes); }
@@ -221,6 +224,26 @@ BOOST_FIXTURE_TEST_CASE(debug_info_counts_contexts_and_passes, OnSharedCluster, 
     }
   }
   BOOST_TEST(trainer.debug_info().contexts == 0U);
+}
+
+// p1 makes p2 a participant while the context's end arrives at p1. No gradient returns that would show p1 what p2 has.
+BOOST_FIXTURE_TEST_CASE(context_that_ends_while_participants_are_added_stays_on_none, OnSharedCluster) {
+  constexpr int kContexts = 4000;
+  std::vector<Future<std::int64_t>> calls;
+  for (int i = 0; i < kContexts; ++i) {
+    {
+      const DistContext context(trainer);
+      calls.push_back(context.rpc_async("p1", &square_on_and_one, "p2", 3));
+      const auto due = std::chrono::steady_clock::now() + std::chrono::microseconds(i % 400);
+      while (std::chrono::steady_clock::now() < due) std::this_thread::yield();  // the end meets each part of the way
+    }
+    if (calls.size() == 8) {
+      for (const auto& call : calls) BOOST_TEST(call.get_for(10s).has_value());
+      calls.clear();
+    }
+  }
+  for (const NodeName& node : cluster.others())
+    cluster.await(node, [](const Counts& counts) { return counts.contexts == 0; });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -53,6 +53,16 @@ BOOST_AUTO_TEST_CASE(an_actor_is_made_once_and_found_until_it_ends) {
   BOOST_TEST(actors.size() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(an_id_has_its_actor_until_it_ends_and_no_other) {
+  const Actor first = actors.enter(kFirst).actor;
+  const Actor other = actors.enter(kOfOther).actor;
+  BOOST_TEST(actors.has(kFirst, first));
+  BOOST_TEST(!actors.has(kFirst, other));
+  BOOST_TEST(actors.end(kFirst) == first);
+  BOOST_TEST(!actors.has(kFirst, first));
+  BOOST_TEST(!actors.has(kFirst, nullptr));
+}
+
 BOOST_AUTO_TEST_CASE(an_actor_is_forgotten_unless_a_message_is_on_its_way_to_it) {
   BOOST_TEST(!actors.forget(kFirst, 0));
   const Actor first = actors.enter(kFirst).actor;  // for its first message
