@@ -101,7 +101,9 @@ Checkpoint& Checkpoint::operator=(Checkpoint&&) noexcept = default;
 
 Checkpoint& Checkpoint::add(std::string name, nn::Module& module) {
   return add_local(std::move(name), {[&module] { return detail::full_state(module); },
-                                     [&module](const NamedTensors& state) { detail::load_full_state(module, state); }});
+                                     [&module](const Scope& scope, const NamedTensors& state) {
+                                       detail::load_at_owner(scope, module, state);
+                                     }});
 }
 
 Checkpoint& Checkpoint::add(std::string name, Generator& generator) {
@@ -109,7 +111,7 @@ Checkpoint& Checkpoint::add(std::string name, Generator& generator) {
                    {[&generator] {
                       return NamedTensors{{"generator", state_of(generator)}};
                     },
-                    [&generator](const NamedTensors& state) {
+                    [&generator](const Scope& /*scope*/, const NamedTensors& state) {
                       detail::check_plans("checkpoint", {{"generator", DType::i64, {3}}}, detail::plans_of(state));
                       generator = generator_of(state.front().second);
                     }});
@@ -120,7 +122,7 @@ Checkpoint& Checkpoint::add(std::string name, std::int64_t& count) {
                    {[&count] {
                       return NamedTensors{{"count", scalar(count)}};
                     },
-                    [&count](const NamedTensors& state) {
+                    [&count](const Scope& /*scope*/, const NamedTensors& state) {
                       detail::check_plans("checkpoint", {{"count", DType::i64, {}}}, detail::plans_of(state));
                       count = state.front().second.item<std::int64_t>();
                     }});
@@ -276,7 +278,7 @@ void Checkpoint::restore(const Scope& scope, const FilePath& directory) const {
   // Every owner has accepted everything. What this node refuses, it refuses before any of them takes it.
   for (const Part& part : parts_) {
     if (const auto load = prepared.find(part.name); load != prepared.end()) load->second.take_rates();
-    if (const auto* local = std::get_if<LocalPart>(&part.state)) local->load(tensors_of(saved.at(part.name)));
+    if (const auto* local = std::get_if<LocalPart>(&part.state)) local->load(outside, tensors_of(saved.at(part.name)));
   }
   // From here on nothing is taken back: a limit of time would leave a mixture of two states.
   const Scope decided = detail::lasting_scope(outside).with({.deadline = Deadline::while_peer_lives()});

@@ -106,8 +106,9 @@ class Checkpoint {
   /// An object of this node.
   template <HasState T>
   Checkpoint& add(std::string name, T& object) {
-    return add_local(std::move(name), {[&object] { return object.state(); },
-                                       [&object](const NamedTensors& state) { object.load_state(state); }});
+    return add_local(std::move(name),
+                     {[&object] { return object.state(); },
+                      [&object](const Scope& /*scope*/, const NamedTensors& state) { object.load_state(state); }});
   }
   Checkpoint& add(std::string name, Generator& generator);
   /// A count: of steps, epochs or examples.
@@ -134,7 +135,7 @@ class Checkpoint {
  private:
   struct LocalPart {
     std::function<NamedTensors()> state;
-    std::function<void(const NamedTensors&)> load;
+    std::function<void(const Scope&, const NamedTensors&)> load;
   };
   struct Part;
   struct Moment;

@@ -362,6 +362,26 @@ BOOST_AUTO_TEST_CASE(copies_of_variables_follow_steps_restores_and_pushed_rows) 
   BOOST_TEST(is_current(rows));
 }
 
+BOOST_AUTO_TEST_CASE(copies_follow_the_restored_module_of_the_node_that_restores) {
+  const Node& owner = cluster.node("ps0");
+  SavedNet net(4, 1);
+  const Variable weight = net.parameters().front();
+  static_cast<void>(owner.publish("weight", weight));
+  const auto copied = trainer.find<Variable>("ps0", "weight");
+  Checkpoint list;
+  list.add("net", net);
+  list.save(owner, run);
+  const Tensor saved = weight.value();
+  weight.set_value(zeros(weight.shape()));
+  BOOST_TEST(same_bytes(copied.cached(trainer)->value(), zeros(weight.shape())));
+  list.restore(owner, run);
+  BOOST_TEST(same_bytes(copied.to_here(trainer).value(), saved));
+  const auto is_current = [&] { return same_bytes(copied.cached(trainer)->value(), saved); };
+  const auto due = std::chrono::steady_clock::now() + 5s;  // the owner's notification is on its way
+  while (!is_current() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST(is_current());
+}
+
 BOOST_AUTO_TEST_CASE(part_needs_a_name_of_its_own) {
   std::int64_t count = 0;
   Checkpoint list;
