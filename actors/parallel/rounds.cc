@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "actors/references/copied_variables.h"
 #include "tensor/create.h"
 #include "tensor/ops/arithmetic.h"
 #include "tensor/ops/rvalue.h"
@@ -361,13 +362,15 @@ void Rounds::broadcast(const Scope& scope, const std::vector<Variable>& variable
     const Tensor received = members_->broadcast(scope, names()[rank], flat);
     if (rank == members_->rank()) continue;
     begin = 0;
+    std::vector<Variable> changed;
     for (const std::size_t number : bucket.parameters) {
-      const Variable& variable = variables[number];
+      const Variable& variable = changed.emplace_back(variables[number]);
       const std::int64_t end = begin + variable.numel();
       // In memory of its own: a value is not kept alive by the others of its bucket.
       variable.set_value(received.slice(0, begin, end).view(variable.shape()).clone().to(variable.device()));
       begin = end;
     }
+    announce_changes(scope.state(), changed);
   }
 }
 

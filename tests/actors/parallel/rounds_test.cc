@@ -2,11 +2,13 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <future>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,7 @@ BOOST_AUTO_TEST_SUITE(rounds)
 namespace {
 
 using Names = std::vector<std::string>;
+using namespace std::chrono_literals;
 using troupe::testing::Alone;
 
 /// One parameter of `numel` elements, and the rounds of a group of one.
@@ -195,6 +198,48 @@ BOOST_AUTO_TEST_CASE(members_agree_on_parameters_that_some_of_them_use_later) {
       BOOST_TEST(!outcome.gradients[4].defined());
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(copies_of_a_members_variables_follow_the_values_of_another_member) {
+  LocalCluster cluster({"a", "b", "reader"}, {});
+  Node& reader = cluster.node("reader");
+  const Group group(Names{"a", "b"});
+  struct Member {
+    Member(Node& node, const Group& among, double value)
+        : weight(full({3}, value), RequiresGrad::yes),
+          mean(full({2}, value)),
+          rounds(node, gloo_collective(node, among), {{"weight", weight}}, {{"mean", mean}}, {}) {}
+    Variable weight;
+    Variable mean;
+    Rounds rounds;
+  };
+  auto making = std::async(std::launch::async, [&] { return std::make_unique<Member>(cluster.node("b"), group, 2.0); });
+  Member first(cluster.node("a"), group, 1.0);
+  const auto second = making.get();
+  static_cast<void>(cluster.node("b").publish("weight", second->weight));
+  static_cast<void>(cluster.node("b").publish("mean", second->mean));
+  const auto weight = reader.find<Variable>("b", "weight");
+  const auto mean = reader.find<Variable>("b", "mean");
+  const auto have = [&](double value) {
+    return same_bytes(weight.cached(reader)->value(), full({3}, value)) &&
+           same_bytes(mean.cached(reader)->value(), full({2}, value));
+  };
+  const auto follow = [&](double value) {
+    const auto due = std::chrono::steady_clock::now() + 5s;  // the owner's notifications are on their way
+    while (!have(value) && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+    return have(value);
+  };
+  BOOST_TEST(have(2.0));
+  auto beginning = std::async(std::launch::async, [&] { second->rounds.begin(cluster.node("b")); });
+  first.rounds.begin(cluster.node("a"));
+  beginning.get();
+  BOOST_TEST(follow(1.0));
+  first.weight.set_value(full({3}, 5.0));
+  first.mean.set_value(full({2}, 5.0));
+  auto joining = std::async(std::launch::async, [&] { second->rounds.broadcast_all(0); });
+  first.rounds.broadcast_all(0);
+  joining.get();
+  BOOST_TEST(follow(5.0));
 }
 
 BOOST_AUTO_TEST_CASE(a_text_or_rows_that_a_member_cannot_have_are_refused_with_its_name) {
