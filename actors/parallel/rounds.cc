@@ -96,7 +96,13 @@ GradientKind agreed_kind(bool used, bool dense) {
 /// ranks.
 SparseTensor mean_of(MemberRows rows, double scale, const Variable& parameter) {
   const Device home = parameter.device();
-  return SparseTensor(rows.indices.to(home), (std::move(rows.values) * scale).to(home), parameter.shape()).coalesce();
+  const DType dtype = parameter.dtype();
+  // A mean of 16-bit rows is rounded once, as that of a bucket.
+  Tensor values = std::exchange(rows.values, {}).to(compute_dtype(dtype));
+  const auto mean =
+      SparseTensor(rows.indices.to(home), (std::move(values) * scale).to(home), parameter.shape()).coalesce();
+  if (mean.dtype() == dtype) return mean;
+  return SparseTensor(mean.indices(), mean.values().to(dtype), mean.shape()).as_coalesced();
 }
 
 /// Returns `rows` with `count` parts: the missing ones are zeros at place 0.

@@ -89,6 +89,33 @@ BOOST_AUTO_TEST_CASE(a_mean_of_16_bit_gradients_is_rounded_once_and_does_not_ove
   }
 }
 
+BOOST_AUTO_TEST_CASE(means_of_16_bit_rows_equal_those_of_dense_gradients) {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    const double least = dtype == DType::f16 ? 0x1p-24 : 0x1p-133;  // half of it is rounded to 0
+    const Tensor parts = full({2, 1}, least, dtype);
+    const LeafGradient rows{{}, SparseTensor(from_values<std::int64_t>({2, 0}, {1, 2}), parts, {4, 1})};
+    std::vector<Tensor> means;
+    for (const LeafGradient& gradient : {rows, LeafGradient{rows.rows.to_dense(), {}}}) {
+      LocalCluster cluster({"a", "b"}, {});
+      const Group group(Names{"a", "b"});
+      const auto run = [&](Node& node) {
+        Rounds rounds(node, gloo_collective(node, group), {{"w", Variable(zeros({4, 1}, dtype))}}, {}, {});
+        MemberGradients own({gradient});
+        own.end();
+        return rounds.run(own, Presence::active).gradients[0];
+      };
+      auto other = std::async(std::launch::async, [&] { return run(cluster.node("b")); });
+      const LeafGradient mean = run(cluster.node("a"));
+      static_cast<void>(other.get());
+      BOOST_TEST(mean.rows.defined() == gradient.rows.defined());
+      BOOST_TEST((!mean.rows.defined() || mean.rows.is_coalesced()));
+      means.push_back(mean.rows.defined() ? mean.rows.to_dense() : mean.dense);
+    }
+    BOOST_TEST(same_bytes(means[1], from_values<float>({1, 0, 1, 0}, {4, 1}).to(dtype) * least));
+    BOOST_TEST(same_bytes(means[0], means[1]));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_round_without_any_pass_has_nobody_and_nothing) {
   Training training(4);
   static_cast<void>(training.round({full({4}, 3.0), {}}));
