@@ -1,6 +1,8 @@
 // NAdam: Adam with Nesterov momentum.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "optim/rule.h"
@@ -44,11 +46,13 @@ struct NAdamOptions {
 ///   g' = g + weight_decay * p                  -g instead of g with maximize
 ///   m  = beta1 * m + (1 - beta1) * g'
 ///   v  = beta2 * v + (1 - beta2) * g' * g'
-///   u(i) = beta1 * (1 - 0.96^(i * momentum_decay) / 2), and U(t) is the product of u(1) ... u(t)
+///   u(i) = beta1 * (1 - 0.96^(i * momentum_decay) / 2), and U(t) is the product of u(1) ... u(t), each with the beta1
+///   of its step; u(t + 1) has that of step t
 ///   d  = sqrt(v / (1 - beta2^t)) + eps
 ///   p  = p - lr * (1 - u(t)) / (1 - U(t)) * g' / d - lr * u(t + 1) / (1 - U(t + 1)) * m / d
 /// Source: Dozat, "Incorporating Nesterov momentum into Adam", 2016, as torch.optim.NAdam. (Without foreach, torch 1.13
-/// has one factor u(t) more in the last product.) States: "exp_avg" is m, "exp_avg_sq" is v.
+/// has one factor u(t) more in the last product.) States: "exp_avg" is m, "exp_avg_sq" is v; saved with them:
+/// "mu_product" is U(t). A state that was saved without it continues as if all steps had had the beta1 of the next one.
 class NAdam final : public Rule<NAdamOptions> {
  public:
   /// Throws ValueError as NAdamOptions::check().
@@ -56,6 +60,8 @@ class NAdam final : public Rule<NAdamOptions> {
 
  private:
   [[nodiscard]] UpdateFormula formula(std::int64_t step) const override;
+  [[nodiscard]] std::optional<double> product(std::int64_t step, std::optional<double> before) const override;
+  [[nodiscard]] UpdateFormula formula_with(std::int64_t step, double product) const override;
 };
 
 }  // namespace troupe::optim

@@ -109,9 +109,16 @@ void update_all(std::span<UpdateItem> items) {
 
 }  // namespace
 
-Optimizer::Optimizer(std::vector<StateKind> kinds) : states_(std::move(kinds)) {}
+Optimizer::Optimizer(std::vector<StateKind> kinds, std::string product)
+    : states_(std::move(kinds), std::move(product)) {}
 
 Optimizer::~Optimizer() = default;
+
+std::optional<double> Optimizer::product(std::int64_t /*step*/, std::optional<double> /*before*/) const {
+  return std::nullopt;
+}
+
+UpdateFormula Optimizer::formula_with(std::int64_t step, double /*product*/) const { return formula(step); }
 
 void Optimizer::check(std::span<const ParameterUpdate> updates, const StepOptions& options) const {
   require_closed();
@@ -230,12 +237,14 @@ void Optimizer::add_items(std::span<const ParameterUpdate> updates, const StepOp
     const bool replaced = states == States::replaced;
     ParameterState& state =
         replaced ? states_.ready(update.index, update.current) : states_.ready_with_next(update.index, update.current);
+    const std::int64_t step = state.steps + 1;
+    state.next_product = product(step, state.product);
     items.push_back({.value = update.current.contiguous(),
                      .gradient = update.gradient.contiguous(),
                      .next = update.next,
                      .states = state.present,
                      .next_states = replaced ? state.present : state.next,
-                     .formula = formula(state.steps + 1),
+                     .formula = state.next_product ? formula_with(step, *state.next_product) : formula(step),
                      .gradient_scale = maximizes() ? -options.gradient_scale : options.gradient_scale,
                      .gradient_limit = options.gradient_limit,
                      .rows = update.rows.defined() ? update.rows.contiguous() : Tensor()});

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -133,7 +134,8 @@ class Optimizer {
   void load_state(const NamedTensors& state, std::span<const Tensor> values = {}, const std::string& prefix = {});
 
  protected:
-  explicit Optimizer(std::vector<StateKind> kinds);
+  /// `product`: the name under which each parameter's product() is saved; empty: the rule keeps none.
+  explicit Optimizer(std::vector<StateKind> kinds, std::string product = {});
 
   /// Returns the formula of step number `step` of a parameter, from 1 on. Its states are the kinds given to the
   /// constructor.
@@ -144,6 +146,13 @@ class Optimizer {
 
   /// Returns whether steps go along the gradient instead of against it.
   [[nodiscard]] virtual bool maximizes() const noexcept = 0;
+
+  /// A rule may keep, for each parameter, the product of one factor in [0, 1) per step, each with the options of its
+  /// step. Returns that of the first `step` steps, the last of which is computed now. `before` is that of the steps
+  /// before; nullopt in the first step, and after a state was loaded without it. Other rules return nullopt.
+  [[nodiscard]] virtual std::optional<double> product(std::int64_t step, std::optional<double> before) const;
+  /// formula() of a rule that keeps a product, which is that of the first `step` steps.
+  [[nodiscard]] virtual UpdateFormula formula_with(std::int64_t step, double product) const;
 
  private:
   enum class States : std::uint8_t { kept, replaced };

@@ -48,11 +48,14 @@ Tensor snapshot(const Tensor& x) {
 }
 
 /// Returns the number of tensors that are saved: none before the first step.
-std::size_t saved_size_of(const ParameterState& state) { return state.steps == 0 ? 0 : 1 + state.present.size(); }
+std::size_t saved_size_of(const ParameterState& state) {
+  return state.steps == 0 ? 0 : 1 + state.present.size() + (state.product ? 1 : 0);
+}
 
 }  // namespace
 
-ParameterStates::ParameterStates(std::vector<StateKind> kinds) : kinds_(std::move(kinds)) {}
+ParameterStates::ParameterStates(std::vector<StateKind> kinds, std::string product)
+    : kinds_(std::move(kinds)), product_(std::move(product)) {}
 
 void ParameterStates::check(std::string_view rule, std::size_t index, const Tensor& value) const {
   const auto found = states_.find(index);
@@ -90,11 +93,16 @@ ParameterState& ParameterStates::ready_with_next(std::size_t index, const Tensor
   return state;
 }
 
-void ParameterStates::count_step(std::size_t index) { ++states_.at(index).steps; }
+void ParameterStates::count_step(std::size_t index) {
+  ParameterState& state = states_.at(index);
+  state.product = state.next_product;
+  ++state.steps;
+}
 
 void ParameterStates::commit(std::size_t index) {
   ParameterState& state = states_.at(index);
   std::swap(state.present, state.next);
+  state.product = state.next_product;
   ++state.steps;
 }
 
@@ -118,6 +126,8 @@ NamedTensors ParameterStates::save(std::size_t first, std::size_t count) const {
     for (std::size_t i = first; i < size && saved.size() < count; ++i) {
       if (i == 0) {
         saved.emplace_back(name_of_state(index, kStep), from_values<std::int64_t>({state.steps}, {}));
+      } else if (i > state.present.size()) {
+        saved.emplace_back(name_of_state(index, product_), from_values<double>({*state.product}, {}));
       } else {
         const std::string_view name = i <= kinds_.size() ? std::string_view(kinds_[i - 1].name) : kMaster;
         saved.emplace_back(name_of_state(index, name), snapshot(state.present[i - 1]));
@@ -135,7 +145,7 @@ std::size_t ParameterStates::saved_size() const {
 }
 
 ParameterStates ParameterStates::loaded(SavedState& saved, std::span<const Tensor> values) const {
-  ParameterStates result(kinds_);
+  ParameterStates result(kinds_, product_);
   for (const std::string& name : saved.names()) {
     const std::optional<std::size_t> index = index_in(name);
     // Other names are not taken, so finish() reports them as unexpected.
@@ -171,7 +181,13 @@ void ParameterStates::load_one(std::size_t index, SavedState& saved, std::span<c
   } else if (has_master(values[index])) {
     present.push_back(load(kMaster, saved.take(master)));
   }
-  states_[index] = {.steps = steps, .present = std::move(present), .next = {}};
+  std::optional<double> product;
+  if (const std::string name = name_of_state(index, product_); !product_.empty() && saved.has(name)) {
+    product = saved.take_number(name);
+    if (product && !(*product >= 0.0 && *product < 1.0))
+      saved.complain(name, fmt::format("is {}, not in [0, 1)", *product));
+  }
+  states_[index] = {.steps = steps, .present = std::move(present), .next = {}, .product = product};
 }
 
 /// Returns the position of state `name`, past the end if there is none.

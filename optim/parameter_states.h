@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,12 +32,16 @@ struct ParameterState {
   std::int64_t steps = 0;       ///< number of steps taken
   std::vector<Tensor> present;  ///< one of each kind, then the master copy if the value has 16 bits
   std::vector<Tensor> next;     ///< states after the prepared step; their memory is reused
+
+  std::optional<double> product = {};       ///< Optimizer::product(); nullopt before the first step, or if not loaded
+  std::optional<double> next_product = {};  ///< after the step that is computed
 };
 
 /// The states of all parameters of one rule, by the caller's parameter numbers. Not thread-safe: one owner at a time.
 class ParameterStates {
  public:
-  explicit ParameterStates(std::vector<StateKind> kinds);
+  /// `product`: the name under which each parameter's product is saved; empty: the rule keeps none.
+  ParameterStates(std::vector<StateKind> kinds, std::string product);
 
   /// Throws ShapeError `[sgd] parameter 0 is not what it was: f64 (2), before f64 (1)` unless `value` fits the states
   /// of earlier steps.
@@ -61,13 +66,14 @@ class ParameterStates {
   [[nodiscard]] Tensor find(std::size_t index, std::string_view name) const;
 
   /// Returns the present states of all parameters that took steps, as find() does, and their numbers of steps (i64):
-  /// "parameters.3.exp_avg", "parameters.3.step". At most `count` of these, from number `first` on.
+  /// "parameters.3.exp_avg", "parameters.3.step"; and their products (f64), if known. At most `count` of these, from
+  /// number `first` on.
   [[nodiscard]] NamedTensors save(std::size_t first, std::size_t count) const;
   /// Returns the number of all tensors that save() may return.
   [[nodiscard]] std::size_t saved_size() const;
 
-  /// Returns copies of the saved states, of the same kinds. Reports every mismatch to `saved`. Unless `values` is
-  /// empty, the states of parameter i must fit values[i] and are copied to its device.
+  /// Returns copies of the saved states, of the same kinds. Reports every mismatch to `saved`; a product may be
+  /// missing. Unless `values` is empty, the states of parameter i must fit values[i] and are copied to its device.
   [[nodiscard]] ParameterStates loaded(SavedState& saved, std::span<const Tensor> values) const;
 
  private:
@@ -75,6 +81,7 @@ class ParameterStates {
   [[nodiscard]] std::size_t place_of(std::string_view name) const;
 
   std::vector<StateKind> kinds_;
+  std::string product_;
   std::map<std::size_t, ParameterState> states_;
 };
 

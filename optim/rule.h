@@ -47,8 +47,8 @@ class Rule : public Optimizer {
   }
 
  protected:
-  Rule(const Options& options, std::vector<StateKind> kinds)
-      : Optimizer(std::move(kinds)), options_(options), first_momentum_(momentum()) {
+  Rule(const Options& options, std::vector<StateKind> kinds, std::string product = {})
+      : Optimizer(std::move(kinds), std::move(product)), options_(options), first_momentum_(momentum()) {
     options.check();
   }
 

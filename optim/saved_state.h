@@ -23,6 +23,9 @@ class SavedState {
   /// The same for an optional tensor: records nothing if it is missing.
   [[nodiscard]] Tensor take_if_there(const std::string& name);
 
+  /// Returns whether there is a tensor `name` that was not taken yet.
+  [[nodiscard]] bool has(const std::string& name) const { return left_.contains(name); }
+
   /// Returns the element of a scalar of f64. If it is missing or not such a scalar, returns nullopt and records that.
   [[nodiscard]] std::optional<double> take_number(const std::string& name);
   /// The same of i64.
