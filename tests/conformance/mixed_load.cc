@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -267,10 +268,18 @@ void collect_from_group(const Node& trainer, std::mt19937& random) {
   }
 }
 
+/// Returns when all calls have ended, also if some failed: the members of a collective that failed on one of them must
+/// not meet those of the next one.
+template <class T>
+void await_ends(const std::vector<Future<T>>& calls) {
+  for (const Future<T>& one : calls) std::ignore = one.get_for(kDeadline + 10s);
+}
+
 void form_collective(const Node& trainer, std::mt19937&) {
   const Scope scope = scope_of(trainer);
   std::vector<Future<std::vector<double>>> members;
   for (const NodeName& name : kOthers) members.push_back(scope.rpc_async(name, &interleave, kOthers, 2));
+  await_ends(members);
   const std::vector<double> want{0 + 1 + 2, 0, 1, 4, 10 + 11 + 12, 1, 2, 9};
   for (const auto& one : members) require(one.get() == want, "a collective gave other values");
 }
@@ -289,6 +298,7 @@ void train_replicas(const Node& trainer, std::mt19937& random) {
     }
     running.push_back(scope.rpc_async(name, &run_replica, own, far));
   }
+  await_ends(running);
   std::vector<ReplicaOutcome> outcomes;
   for (const auto& one : running) outcomes.push_back(one.get());
   for (const ReplicaOutcome& outcome : outcomes) {
