@@ -203,21 +203,20 @@ void OutLane::resend_lost(TimePoint now, std::uint64_t answered_probe, const Emi
 void OutLane::tick(TimePoint now, const Emit& emit) {
   if (!due_ || *due_ > now) return;
   due_.reset();
-  const bool ask_first = in_flight_bytes_ > options_.resend_bytes_max;
-  bool unsure = false;
-  for (std::size_t i = 0; i < reach(); ++i) {
-    InFlight& packet = in_flight_[i];
-    if (packet.arrived) continue;
-    if (packet.due <= now) {
-      if (!ask_first) {
-        send_again(now, packet, emit);
-        continue;
-      }
-      unsure = true;
-      packet.due = now + packet.interval;
-      packet.interval = grown(packet.interval);
+  const auto last = in_flight_.begin() + static_cast<std::ptrdiff_t>(reach());
+  const auto is_due = [now](const InFlight& packet) { return !packet.arrived && packet.due <= now; };
+  bool unsure = in_flight_bytes_ > options_.resend_bytes_max && std::any_of(in_flight_.begin(), last, is_due);
+  for (auto packet = in_flight_.begin(); packet != last; ++packet) {
+    if (packet->arrived) continue;
+    if (unsure) {  // one probe asks about all of them
+      const Duration interval = packet->interval;
+      if (packet->due <= now) packet->interval = grown(interval);
+      packet->due = now + interval;
+    } else if (packet->due <= now) {
+      send_again(now, *packet, emit);
+      continue;
     }
-    no_later_than(packet.due);
+    no_later_than(packet->due);
   }
   if (asking_ > Duration{0} && waits_for_grant()) {
     if (ask_at_ <= now) {

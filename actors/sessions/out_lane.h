@@ -24,10 +24,10 @@ struct OutLaneOptions {
   Duration resend_first = std::chrono::milliseconds{200};
   Duration resend_max = std::chrono::seconds{2};
   double resend_growth = 1.5;
-  std::size_t window_messages = 4096;        ///< packets sent and not acknowledged
-  std::size_t window_bytes = 4 << 20;        ///< the same in bytes; one larger packet may be in flight alone
-  std::size_t resend_bytes_max = 256 << 10;  ///< with more than this in flight, a probe precedes any resend
-  std::size_t riders_max = 64;               ///< messages that share the packet of another one, at most 255
+  std::size_t window_messages = 4096;      ///< packets sent and not acknowledged
+  std::size_t window_bytes = 4 << 20;      ///< the same in bytes; one larger packet may be in flight alone
+  std::size_t resend_bytes_max = 4 << 10;  ///< with more than this in flight, a probe precedes any resend
+  std::size_t riders_max = 64;             ///< messages that share the packet of another one, at most 255
 };
 
 /// A message that a session accepted and the peer has not fully acknowledged.
@@ -55,9 +55,9 @@ using SharedOutgoing = std::shared_ptr<Outgoing>;
 
 /// Thread rule: one thread at a time.
 ///
-/// Loss: unacknowledged packets are sent again after resend_first, which grows by resend_growth. With much in flight,
-/// silence usually means a slow link, so only a probe is sent: it follows the data on the same connection, and its
-/// answer says what was lost.
+/// Loss: unacknowledged packets are sent again after resend_first, which grows by resend_growth. With more in flight
+/// than a few small packets, silence usually means a slow link, where copies would queue behind the originals: only a
+/// probe is sent. It follows the data on the same connection, and its answer says what was lost.
 class OutLane {
  public:
   /// `grants`: bytes are sent only as far as the peer allows.

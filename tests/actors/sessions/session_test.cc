@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(window_holds_messages_back_until_acknowledged) {
 
 BOOST_AUTO_TEST_CASE(with_much_in_flight_the_peer_is_asked_before_anything_is_resent) {
   Pair pair;
-  std::vector<Frames> big;  // 8 x 64 KiB, more than the 256 KiB that are sent again at once
+  std::vector<Frames> big;  // 8 x 64 KiB, more than the 4 KiB that are sent again at once
   for (int i = 0; i < 8; ++i) big.push_back(send(pair.alice, 0ms, std::string(64 << 10, 'x')).at(0));
   const auto due = frames_of(pair.alice.tick(at(200ms)));
   BOOST_REQUIRE_EQUAL(due.size(), 1U);
