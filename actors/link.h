@@ -142,11 +142,13 @@ class Link {
     (void)idle;
   }
 
-  /// Moves large frames of a message for `to` into memory that `to` maps, where the link can: they become `leased`, and
-  /// the message is for `to` only. Called by the thread that sends, before the message is cut.
-  virtual void share(const NodeName& to, Frames& frames) {
+  /// Moves large frames of a message for `to` into memory that `to` maps, where the link can: they become `leased`.
+  /// Returns the life of `to` that maps it, and that alone the message may be sent to; nullopt: none became leased.
+  /// Called by the thread that sends, before the message is cut.
+  virtual std::optional<Incarnation> share(const NodeName& to, Frames& frames) {
     (void)to;
     (void)frames;
+    return std::nullopt;
   }
 
   /// Opens a connection to the node that listens at `address`. Ends in on_link_up or on_connect_failed. Idempotent.

@@ -34,8 +34,10 @@ Result<Parcel> encode_and_pack(const msg::Envelope& envelope, const msg::AnyMess
   try {
     auto frames = msg::encode(envelope, message);
     if (!frames) return frames.error();
-    share(frames.value());
-    return pack(std::move(frames).value(), packing);
+    const std::optional<Incarnation> life = share(frames.value());
+    Parcel parcel = pack(std::move(frames).value(), packing);
+    if (parcel.pieces.size() == 1) parcel.shared_with = life;  // else the leased frames travel, too
+    return parcel;
   } catch (const std::bad_alloc&) {
     return Error{.code = ErrorCode::resource_exhausted, .message = "the node had no memory to send it"};
   } catch (const DeviceError& error) {
@@ -46,15 +48,20 @@ Result<Parcel> encode_and_pack(const msg::Envelope& envelope, const msg::AnyMess
 }  // namespace
 
 Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message, const Packing& packing) {
-  return encode_and_pack(envelope, message, packing, [&](Frames& frames) { stage(frames, packing); });
+  return encode_and_pack(envelope, message, packing, [&](Frames& frames) {
+    stage(frames, packing);
+    return std::nullopt;
+  });
 }
 
 Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message, const Packing& packing,
                             const NodeName& to, Link& link) {
-  return encode_and_pack(envelope, message, packing, [&](Frames& frames) {
-    if (link.shares_memory()) return;
-    if (size_of(frames) > packing.whole_bytes_max) link.share(to, frames);
+  return encode_and_pack(envelope, message, packing, [&](Frames& frames) -> std::optional<Incarnation> {
+    if (link.shares_memory()) return std::nullopt;
+    std::optional<Incarnation> life;
+    if (size_of(frames) > packing.whole_bytes_max) life = link.share(to, frames);
     stage(frames, packing);
+    return life;
   });
 }
 

@@ -17,8 +17,8 @@ namespace troupe::detail {
 [[nodiscard]] Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message,
                                           const Packing& packing);
 
-/// The same for a message to `to`, after `link` has shared what it can with that node. Frames of GPUs that the link
-/// neither shares nor passes on are copied to the CPU.
+/// The same for a message to `to`, after `link` has shared what it can with the life of that node that is up: the
+/// parcel names it. Frames of GPUs that the link neither shares nor passes on are copied to the CPU.
 [[nodiscard]] Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message,
                                           const Packing& packing, const NodeName& to, Link& link);
 

@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "messages/frame.h"
+#include "messages/ids.h"
 
 namespace troupe {
 
@@ -40,6 +42,8 @@ struct Packing {
 struct Parcel {
   std::vector<Piece> pieces;  ///< one whole; or first, middle ..., last
   std::size_t bytes = 0;      ///< of the message that travel
+  /// The life of the receiver that maps the memory of leased frames: it alone may be sent the message. nullopt: any.
+  std::optional<Incarnation> shared_with = {};
 
   /// Returns true for a message that travels whole, among all other small ones.
   [[nodiscard]] bool is_small() const { return pieces.size() == 1 && bytes <= Packing{}.whole_bytes_max; }

@@ -70,6 +70,7 @@ void Router::request(TimePoint now, PackedRequest packed, AnswerHandler done) {
   }
   const RequestId id = packed.id;
   const Peer& peer = local ? self_ : known->second.peer;
+  if (!request.life && packed.parcel) request.life = packed.parcel->shared_with;
   if (request.life && *request.life != peer.incarnation) return done(of_another_life(request));
   if (!local && request.fails_if_unreachable && known->second.silent_since) {
     Error silent = refusal(request.to, request.operation);
@@ -214,6 +215,7 @@ bool Router::take_back(TimePoint now, const CallTable<WaitingRequest>::Call& cal
 
 void Router::notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, Parcel parcel, Haste haste) {
   const auto peer = peers_.find(to);
+  if (!life) life = parcel.shared_with;
   // Not up: peer_down reports that.
   if (stopped_ || peer == peers_.end() || (life && *life != peer->second.peer.incarnation)) return;
   Session& session = *peer->second.session;

@@ -27,6 +27,8 @@ constexpr std::size_t kHeaderFrames = 2;  // of a message: its header and its bo
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
+bool is_leased(const Frame& frame) { return frame.memory == FrameMemory::leased; }
+
 bool has_ended(const detail::FileDescriptor& process) {
   pollfd one{.fd = process.get(), .events = POLLIN, .revents = 0};
   return ::poll(&one, 1, 0) == 1;
@@ -89,12 +91,12 @@ std::vector<SharedLink::SharedOther> SharedLink::all() const {
 
 // --- sending ---------------------------------------------------------------------------------------------------------
 
-void SharedLink::share(const NodeName& to, Frames& frames) {
+std::optional<Incarnation> SharedLink::share(const NodeName& to, Frames& frames) {
   const SharedOther other = options_.shares ? find(to) : nullptr;
-  if (!other) return;
+  if (!other) return std::nullopt;
   {
     const std::lock_guard lock(other->mutex);
-    if (!other->process.is_open()) return;
+    if (!other->process.is_open()) return std::nullopt;
   }
   tidy(*other);
   // The receiver takes no header and no body from memory that its sender can write.
@@ -121,6 +123,7 @@ void SharedLink::share(const NodeName& to, Frames& frames) {
   }
   // This message travels; the next one finds room.
   if (inbox_is_full) say(*other, {.kind = SharedControl::Kind::inbox_full, .inbox = {}});
+  return std::ranges::any_of(tensors, is_leased) ? std::optional(other->peer.incarnation) : std::nullopt;
 }
 
 SharedLink::BlocksToCome SharedLink::blocks_to_come(std::span<const Frame> tensors) const {
@@ -253,17 +256,16 @@ bool SharedLink::lease(Other& to, Frame& frame, const std::shared_ptr<detail::Bl
 }
 
 void SharedLink::send(const NodeName& to, LinkLane lane, Frames packet) {
-  const auto is_leased = [](const Frame& frame) { return frame.memory == FrameMemory::leased; };
   if (std::ranges::none_of(packet, is_leased)) return transmit(to, lane, std::move(packet));
   const SharedOther other = find(to);
   std::vector<SharedEntry> entries;
   for (std::size_t i = 0; i < packet.size(); ++i) {
     if (!is_leased(packet[i])) continue;
-    const auto& sent = *static_cast<const Sent*>(packet[i].owner.get());
-    if (!is_leased_to(other, sent)) {  // packed for an earlier life: the bytes travel
-      if (!leave_lease(packet[i])) return;
-      continue;
+    if (!is_leased_to(other, *static_cast<const Sent*>(packet[i].owner.get()))) {  // packed for an earlier life
+      if (!renew(other, packet[i])) return;
+      if (!is_leased(packet[i])) continue;
     }
+    const auto& sent = *static_cast<const Sent*>(packet[i].owner.get());
     if (sent.leases) sent.leases->told(sent.entry.lease);
     entries.push_back(sent.entry);
     entries.back().frame = static_cast<std::uint32_t>(i);
@@ -274,6 +276,22 @@ void SharedLink::send(const NodeName& to, LinkLane lane, Frames packet) {
     if (!is_leased(frame)) travelling.push_back(std::move(frame));
   }
   transmit(to, lane, std::move(travelling));
+}
+
+bool SharedLink::renew(const SharedOther& to, Frame& frame) {
+  const auto sent = std::static_pointer_cast<const Sent>(frame.owner);
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_leased(sent->renewed)) frame = sent->renewed;
+  }
+  if (frame.owner != sent && is_leased_to(to, *static_cast<const Sent*>(frame.owner.get()))) return true;
+  if (!leave_lease(frame)) return false;
+  if (frame.bytes.size() <= options_.frame_bytes_max) return true;
+  if (to) share_one(*to, frame, 1);
+  if (!is_leased(frame)) return false;  // the peer has not said yet that it is ready
+  const std::lock_guard lock(mutex_);
+  sent->renewed = frame;
+  return true;
 }
 
 void SharedLink::transmit(const NodeName& to, LinkLane lane, Frames packet) {

@@ -33,7 +33,8 @@ struct SharedLinkOptions {
   std::size_t bytes_max = std::size_t{2} << 30;  ///< of this node's segments, and as much of its blocks on GPUs
   /// Smaller frames travel, if those of a message are smaller together.
   std::size_t frame_bytes_min = std::size_t{64} << 10;
-  bool rings = true;  ///< false: every packet takes the link below
+  std::size_t frame_bytes_max = std::size_t{4} << 20;  ///< of a frame that the link below carries
+  bool rings = true;                                   ///< false: every packet takes the link below
   bool spins = true;  ///< threads that wait look at the rings for a moment before they sleep
   /// Two nodes that pass fewer packets need no ring.
   std::size_t packets_before_ring = 8;
@@ -57,7 +58,7 @@ class SharedLink final : public Link, private LinkSink {
   void start(LinkSink& sink) override;
   [[nodiscard]] std::string address() const override { return inner_->address(); }
   [[nodiscard]] bool guards_bytes() const override { return inner_->guards_bytes(); }
-  void share(const NodeName& to, Frames& frames) override;
+  std::optional<Incarnation> share(const NodeName& to, Frames& frames) override;
   void connect(std::string_view address) override { inner_->connect(address); }
   void send(const NodeName& to, LinkLane lane, Frames packet) override;
   void disconnect(const NodeName& peer, const Farewell& farewell) override { inner_->disconnect(peer, farewell); }
@@ -140,6 +141,9 @@ class SharedLink final : public Link, private LinkSink {
   /// Returns whether the memory of `sent` was leased to this life of a peer, null: to none. Hands its segment over
   /// again if that did not come.
   [[nodiscard]] bool is_leased_to(const SharedOther& to, const Sent& sent);
+  /// Makes a frame that was leased to another life of the peer one whose bytes travel; one that is too large for that
+  /// is leased to `to`. Returns false if it cannot: then the packet counts as lost, and the session sends it again.
+  [[nodiscard]] bool renew(const SharedOther& to, Frame& frame);
   /// Makes a leased frame one whose bytes travel. Returns false if there is no memory for those of a GPU, or it does
   /// not give them: then the packet counts as lost.
   [[nodiscard]] bool leave_lease(Frame& frame) const;

@@ -142,6 +142,10 @@ struct SharedLink::Sent {
   const detail::SharedEntry entry;                   ///< without the position
   const std::shared_ptr<const void> memory;          ///< for `receivers` the detail::Lease
   const std::shared_ptr<detail::LeaseTable> leases;  ///< null for `receivers`
+
+  /// The frame, leased to a later life of the receiver, for all times that the message is sent to it. Not leased: it
+  /// was not. Guarded by the link's mutex.
+  mutable Frame renewed{};
 };
 
 /// The copy of a tensor's bytes in a block. It stays with the tensor until the bytes are written, and serves later

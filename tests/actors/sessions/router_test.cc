@@ -416,6 +416,36 @@ BOOST_AUTO_TEST_CASE(request_about_one_life_does_not_reach_its_successor, *label
   BOOST_TEST(a.wire.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_message_in_memory_of_an_earlier_life_is_not_sent_and_others_are_answered, *label("fault-F15")) {
+  const std::vector<std::byte> tensor(8 << 20);
+  const auto parcel_of = [&](const msg::AnyMessage& message, RequestId request) {
+    Parcel parcel = pack_message({"a", "b/worker", request, {}}, message, {}).value();
+    parcel.pieces[0].frames.push_back({.bytes = tensor, .owner = {}, .memory = FrameMemory::leased});
+    parcel.shared_with = b.self.incarnation;
+    return parcel;
+  };
+  TestNode next("b", 5);
+  a.router.link_up(at(1ms), next.self);
+  next.router.link_up(at(1ms), a.self);
+  Answers answers;
+  const RequestId id{++a.last_request};
+  a.router.request(at(2ms), {call_to("b"), id, {}, parcel_of(msg::Call{}, id)}, into(answers));
+  a.router.notify(at(2ms), "b", std::nullopt, parcel_of(msg::CallCancelled{}, {}));
+  a.request(at(2ms), call_to("b"), into(answers));
+  // As a link whose packets have bounds, and that leases nothing to this life.
+  std::erase_if(a.wire, [](const auto& sent) {
+    return std::ranges::any_of(sent.second, [](const Frame& frame) { return frame.bytes.size() > 4 << 20; });
+  });
+  Pair::move(a, next, at(3ms));
+  BOOST_REQUIRE(next.arrived.size() == 1U);
+  next.answer(at(3ms), a.life(), next.arrived[0].envelope.request, msg::Reply{});
+  Pair::move(next, a, at(4ms));
+  BOOST_REQUIRE(answers.size() == 2U);
+  BOOST_TEST((answers[0].error().code == ErrorCode::peer_restarted));
+  BOOST_TEST((answers[0].error().execution == Execution::never));
+  BOOST_TEST(answers[1].value().holds<msg::Reply>());
+}
+
 BOOST_AUTO_TEST_CASE(life_before_the_last_is_not_let_in_again, *label("fault-F15")) {
   const Peer first = b.self;
   const Peer second{"b", {5, 5}, "memory://b"};

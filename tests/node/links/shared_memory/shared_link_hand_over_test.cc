@@ -373,24 +373,48 @@ BOOST_AUTO_TEST_CASE(a_segment_that_cannot_be_mapped_is_missing_in_its_messages_
   BOOST_TEST((two.pass({next}).at(0).memory == FrameMemory::foreign));
 }
 
+/// A message for the first life of b, whose second life is up.
+struct ForEarlierLife : Two {
+  explicit ForEarlierLife(std::size_t bytes) : sent(random_frame(bytes, random)) {
+    packet = {frame_of("header"), frame_of("body"), sent};
+    BOOST_TEST((a.link->share("b", packet) == Incarnation{1, 2}));
+    packet.insert(packet.begin(), frame_of("session"));
+    BOOST_TEST((packet[3].memory == FrameMemory::leased));
+    b.link->stop();
+    until([&] { return use_of(a).peers == 0U; });
+    again.emplace("b", 3, secret);
+    a.link->connect(again->link->address());
+    again->sink.wait_ups(1);
+    a.sink.wait_ups(2);
+  }
+  [[nodiscard]] Frame arrived() const { return again->sink.messages().front().frames.at(3); }
+
+  Frame sent;
+  Frames packet;
+  std::optional<SharingNode> again;
+};
+
 BOOST_AUTO_TEST_CASE(a_packet_for_an_earlier_life_of_a_peer_travels_with_its_bytes) {
-  Two two;
-  const Frame sent = random_frame(kMib, two.random);
-  Frames message{frame_of("header"), frame_of("body"), sent};
-  two.a.link->share("b", message);
-  message.insert(message.begin(), frame_of("session"));
-  BOOST_TEST((message[3].memory == FrameMemory::leased));
-  two.b.link->stop();
-  until([&] { return use_of(two.a).peers == 0U; });
-  SharingNode again("b", 3, two.secret);
-  two.a.link->connect(again.link->address());
-  again.sink.wait_ups(1);
-  two.a.sink.wait_ups(2);
-  two.a.link->send("b", LinkLane::bulk, std::move(message));
-  again.sink.wait_messages(1);
-  const Frame arrived = again.sink.messages().front().frames.at(3);
-  BOOST_TEST((arrived.memory == FrameMemory::own));
-  BOOST_TEST(equal(arrived, sent));
+  ForEarlierLife late(kMib);
+  late.a.link->send("b", LinkLane::bulk, late.packet);
+  late.again->sink.wait_messages(1);
+  BOOST_TEST((late.arrived().memory == FrameMemory::own));
+  BOOST_TEST(equal(late.arrived(), late.sent));
+}
+
+BOOST_AUTO_TEST_CASE(a_packet_for_an_earlier_life_that_is_too_large_to_travel_is_leased_to_the_present_one) {
+  ForEarlierLife late(8 * kMib);
+  // As its session: again and again, until it arrives.
+  const auto send = [&] { late.a.link->send("b", LinkLane::express, late.packet); };
+  until([&] {
+    send();
+    return !late.again->sink.messages().empty();
+  });
+  BOOST_TEST((late.arrived().memory == FrameMemory::foreign));
+  BOOST_TEST(equal(late.arrived(), late.sent));
+  const std::size_t leases = use_of(late.a).leases;
+  for (int i = 0; i < 10; ++i) send();
+  BOOST_TEST(use_of(late.a).leases == leases);
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_would_return_to_an_earlier_life_of_a_peer_travels_with_its_bytes) {
