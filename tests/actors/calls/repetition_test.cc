@@ -5,10 +5,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "actors/wait_all_scope.h"
 #include "tests/actors/references/among_values.h"
 
 namespace troupe::testing {
@@ -82,6 +84,40 @@ BOOST_AUTO_TEST_CASE(a_pause_doubles_up_to_the_longest_that_there_is) {
   clock->advance(pause);
   BOOST_TEST_REQUIRE(call.ready());  // the next pause would be too long for any clock
   BOOST_TEST(call.get_for(0s)->error().hint.find("RetryPolicy::budget") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_is_cancelled_in_a_pause_ends_and_is_not_sent_again) {
+  std::optional<WaitAllScope> all(
+      node->with({.idempotency = Idempotency::idempotent, .retry = RetryPolicy{.pause = 5s}}));
+  const auto call = all->rpc_async("p1", &seven);
+  p1->die();
+  const auto kept = core().waiting_calls().size();
+  BOOST_TEST(kept == 1U);
+  all.reset();
+  BOOST_TEST_REQUIRE(call.ready());
+  BOOST_TEST((call.get_for(0s)->error().code == ErrorCode::cancelled));
+  BOOST_TEST((call.get_for(0s)->error().execution == Execution::maybe));
+  BOOST_TEST(core().waiting_calls().size() == 0U);
+  const auto p1_again = peer("p1", 2);
+  clock->advance(5s);
+  BOOST_TEST(p1_again->take<msg::Call>().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_cancelled_call_of_which_no_attempt_left_never_ran) {
+  p1->die();
+  const auto call = node->with({.idempotency = Idempotency::idempotent}).rpc_async("p1", &seven);
+  BOOST_TEST(call.cancel());
+  BOOST_TEST(core().waiting_calls().size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_is_not_cancelled_in_its_pause_reaches_the_next_life) {
+  const WaitAllScope all(node->with({.idempotency = Idempotency::idempotent, .retry = RetryPolicy{.pause = 5s}}));
+  const auto call = all.rpc_async("p1", &seven);
+  p1->die();
+  const auto p1_again = peer("p1", 2);
+  BOOST_TEST(!call.ready());
+  clock->advance(5s);
+  BOOST_TEST(p1_again->take<msg::Call>().size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_negative_pause_is_refused) {
