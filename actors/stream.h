@@ -79,12 +79,10 @@ class Stream {
       : reader_(std::make_shared<detail::StreamReader<T>>(std::move(handle))) {}
 
   /// Waits for the next element; nullopt after the last one. Throws RemoteError, or the function's own exception if its
-  /// type is registered; both end the stream. A timeout does not end it: the next call returns the same element.
+  /// type is registered; both end the stream. A timeout does not end it: the next call returns the same element. Throws
+  /// std::logic_error if the function runs on this node and the stream was sent.
   std::optional<T> next(const Scope& scope) {
-    if (source_) {
-      source_->advance();
-      return std::move(source_->element());
-    }
+    if (source_) return source_->next();
     if (!ask(scope)) return std::nullopt;
     detail::wait_for_element(scope, reader_->asked.front().state(), *reader_->handle);
     const Future<std::optional<T>> first = reader_->asked.front();
@@ -178,8 +176,11 @@ struct WireFormat<Stream<T>> {
   static constexpr bool kTravels = Travels<T>;
   static void save(OutArchive& archive, const Stream<T>& stream) {
     if (stream.source_) {
-      if (!stream.source_->claim())
-        throw EncodeError(ErrorCode::not_serializable, "[encode] the stream was sent before");
+      detail::StreamClaim& claim = stream.source_->claim();
+      if (!claim.send()) {
+        throw EncodeError(ErrorCode::not_serializable, claim.was_sent() ? "[encode] the stream was sent before"
+                                                                        : "[encode] the stream is being read");
+      }
       return detail::save_stream(archive, {stream.source_, &detail::value_ops<detail::StreamSource<T>>()},
                                  schema_of<Stream<T>>());
     }

@@ -1,7 +1,9 @@
 // The function of a stream on the node that runs it.
 #pragma once
 
+#include <atomic>
 #include <coroutine>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -19,6 +21,23 @@ namespace detail {
 
 template <class T>
 class StreamBody;
+
+/// Who may run the function of a stream: a reader of this node, one element at a time, or the one to whom it was sent.
+/// Thread rule: any thread may call any member.
+class StreamClaim {
+ public:
+  /// Returns true to one caller, which may send the stream: a running function has one owner.
+  [[nodiscard]] bool send();
+  [[nodiscard]] bool was_sent() const { return state_ == State::sent; }
+
+  /// Throws std::logic_error if the stream was sent, or is being read.
+  void begin_reading();
+  void end_reading() { state_ = State::free; }
+
+ private:
+  enum class State : std::uint8_t { free, read_here, sent };
+  std::atomic<State> state_{State::free};
+};
 
 /// The function of a stream, on its own node. One thread at a time uses it: the value's owner grants turns.
 template <class T>
@@ -53,14 +72,24 @@ class StreamSource {
     scope_stop_ = std::move(scope_stop);
   }
 
-  /// Returns true to one caller, which may send the stream: a running function has one owner.
-  [[nodiscard]] bool claim() { return !std::exchange(claimed_, true); }
+  /// Returns the next element to a reader of this node. Throws as StreamClaim::begin_reading and as advance.
+  std::optional<T> next() {
+    claim_.begin_reading();
+    struct End {
+      StreamClaim& claim;
+      ~End() { claim.end_reading(); }
+    } const end{claim_};
+    advance();
+    return std::move(element());
+  }
+
+  [[nodiscard]] StreamClaim& claim() { return claim_; }
 
  private:
   std::shared_ptr<void> parameters_;               // outlives the frame
   std::stop_source scope_stop_{std::nostopstate};  // of the function's Scope, once `keep` was called
   std::coroutine_handle<StreamBody<T>> frame_;
-  bool claimed_ = false;
+  StreamClaim claim_;
 };
 
 /// The promise type of a Stream.
