@@ -40,21 +40,21 @@ Error error_of_current_exception(const NodeName& node, std::string operation, co
   return error;
 }
 
-Error error_of_decoding() {
+Error error_of_decoding() noexcept {
   Error error;
   error.code = ErrorCode::decode;
   error.execution = Execution::yes;
   try {
     throw;
   } catch (const RemoteError& described) {
-    return described.error();
+    return copy_of(described.error());
   } catch (const std::bad_alloc&) {
     error.code = ErrorCode::resource_exhausted;
-    error.message = "no memory for the value that came";
+    set_text(error.message, "no memory for the value that came");
   } catch (const std::exception& exception) {
-    error.message = text_of(exception);
+    set_text(error.message, text_of(exception));
   } catch (...) {
-    error.message = "its type threw what is no std::exception";
+    set_text(error.message, "its type threw what is no std::exception");
   }
   return error;
 }

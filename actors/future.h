@@ -50,8 +50,8 @@ struct FutureHome {
                                                const ExceptionTypes* types);
 
 /// Returns the error for the exception being handled while a received value is decoded: resource_exhausted if memory
-/// ran out, the one of a RemoteError, decode for any other exception.
-[[nodiscard]] Error error_of_decoding();
+/// ran out, the one of a RemoteError, decode for any other exception. Without memory its texts may be empty.
+[[nodiscard]] Error error_of_decoding() noexcept;
 
 /// Returns the Error in the place of a result whose copy or move has thrown the exception being handled.
 [[nodiscard]] Error error_of_result() noexcept;

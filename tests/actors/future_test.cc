@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -524,6 +525,36 @@ BOOST_AUTO_TEST_CASE(exception_of_any_type_while_decoding_ends_the_future_once_f
   BOOST_TEST(number.undecoded->tried == 1);
   ThrowingDecode<std::bad_alloc> shortage;
   BOOST_TEST((shortage.told_by({}).first.code == ErrorCode::resource_exhausted));
+}
+
+/// Also those who ask later are told.
+void check_that_it_ends_without_memory(const detail::FutureHome& home, const std::exception_ptr& thrown,
+                                       ErrorCode code) {
+  std::size_t refusals = 0;
+  for (bool is_refused = true; is_refused; ++refusals) {
+    const auto decode = [](void* undecoded) -> int {
+      std::rethrow_exception(*static_cast<std::exception_ptr*>(undecoded));
+    };
+    const auto state = std::make_shared<detail::FutureState<int>>(home, decode);
+    state->complete_later(std::make_shared<std::exception_ptr>(thrown));
+    {
+      const testing::RefusedAllocation refused(refusals + 1);
+      static_cast<void>(state->result());
+      is_refused = refused.happened();
+    }
+    BOOST_TEST((error_of(Future<int>(state)).code == code));
+  }
+  BOOST_TEST(refusals >= 2U);  // one of them refused the text of the error
+}
+
+BOOST_AUTO_TEST_CASE(value_whose_decoding_fails_without_memory_is_an_error_for_everybody) {
+  const std::string text(100, 'x');
+  const auto check = [&](const auto& exception, ErrorCode code) {
+    check_that_it_ends_without_memory(home, std::make_exception_ptr(exception), code);
+  };
+  check(std::bad_alloc(), ErrorCode::resource_exhausted);
+  check(std::domain_error(text), ErrorCode::decode);
+  check(RemoteError(failure(ErrorCode::ref_revoked, text)), ErrorCode::ref_revoked);
 }
 
 BOOST_AUTO_TEST_CASE(callback_that_gets_no_memory_is_refused_and_its_future_ends) {
