@@ -1,6 +1,9 @@
 #include "actors/stream.h"
 
+#include <fmt/format.h>
+
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "actors/calls/scope_state.h"
@@ -8,6 +11,11 @@
 #include "actors/references/references.h"
 
 namespace troupe::detail {
+namespace {
+
+std::string operation_on(const RRefHandle& stream) { return "next of stream " + stream.id().text(); }
+
+}  // namespace
 
 Scope scope_of_requests(const Scope& scope) {
   auto state = std::make_shared<ScopeState>(scope.with({.deadline = Deadline::while_peer_lives()}).state());
@@ -16,12 +24,27 @@ Scope scope_of_requests(const Scope& scope) {
   return Scope(std::move(state));
 }
 
+void check_context(const Scope& scope, const std::optional<ContextId>& asked_in, std::size_t count,
+                   const RRefHandle& stream) {
+  const std::optional<ContextId>& here = scope.state().context;
+  if (here == asked_in) return;
+  const auto place = [](const std::optional<ContextId>& context) {
+    return context ? "in context " + context->text() : std::string("outside a context");
+  };
+  Error error = scope.state().node->error(
+      ErrorCode::bad_argument, stream.owner().name, operation_on(stream),
+      fmt::format("{} elements were requested {}, and are read {}: no gradient would come back", count, place(asked_in),
+                  place(here)));
+  error.hint = "read them where they were requested: with ahead(1) none is requested ahead";
+  throw RemoteError(std::move(error));
+}
+
 void wait_for_element(const Scope& scope, FutureCore& element, const RRefHandle& stream) {
   NodeCore& node = *scope.state().node;
   const auto due = due_of(scope.state());
   if (!due) return element.wait();
   if (element.wait_for(*due - node.clock().now())) return;
-  throw RemoteError(node.error(ErrorCode::timeout, stream.owner().name, "next of stream " + stream.id().text(),
+  throw RemoteError(node.error(ErrorCode::timeout, stream.owner().name, operation_on(stream),
                                "the next element was not there in time"));
 }
 

@@ -9,6 +9,10 @@
 // live as long as it does. Its calls through that Scope are cancelled when the stream is dropped. Each may take as long
 // as the call that started it, or as `scope.with({.deadline = ...})` says. A guard that it holds over a co_yield, as a
 // NoGradGuard, acts for all elements that follow, and only in the function.
+//
+// An element with a Variable has its gradient in the context of the `next` that requests it. So in a context each
+// `next` requests one such element, its own, and none ahead. Elements requested ahead outside a context are read there:
+// read in a context, they fail with bad_argument. `ahead(1)` requests none ahead.
 #pragma once
 
 #include <cstddef>
@@ -50,12 +54,24 @@ struct StreamReader {
   std::size_t ahead = 8;   // at most kAskedMax
   std::size_t window = 8;  // how many are requested at once: one more with each element that was read
   std::deque<Future<std::optional<T>>> asked;  // in order
+  std::optional<ContextId> asked_in;           // the context of the latest request; nullopt: none
   bool ended = false;
 };
 
 /// Returns the scope in which a stream that is read in `scope` requests elements. These may come after the end of the
 /// call or WaitAllScope that `scope` belongs to, unless that call is cancelled.
 [[nodiscard]] Scope scope_of_requests(const Scope& scope);
+
+/// Whether elements of type T may carry gradients.
+template <class T>
+[[nodiscard]] bool may_carry_gradients() {
+  static const bool may = schema_of<T>().find("variable") != std::string::npos;
+  return may;
+}
+
+/// Throws RemoteError{bad_argument} if `scope` is of another context than the `count` requests that are under way.
+void check_context(const Scope& scope, const std::optional<ContextId>& asked_in, std::size_t count,
+                   const RRefHandle& stream);
 
 /// Waits for `element`, within the deadline of `scope`. Throws RemoteError{timeout}.
 void wait_for_element(const Scope& scope, FutureCore& element, const RRefHandle& stream);
@@ -80,7 +96,8 @@ class Stream {
 
   /// Waits for the next element; nullopt after the last one. Throws RemoteError, or the function's own exception if its
   /// type is registered; both end the stream. A timeout does not end it: the next call returns the same element. Throws
-  /// std::logic_error if the function runs on this node and the stream was sent.
+  /// std::logic_error if the function runs on this node and the stream was sent; RemoteError{bad_argument} if the next
+  /// element may carry a gradient and was requested in another context, or in none.
   std::optional<T> next(const Scope& scope) {
     if (source_) return source_->next();
     if (!ask(scope)) return std::nullopt;
@@ -152,9 +169,14 @@ class Stream {
   /// Requests elements up to the window. Returns false if there are no more.
   bool ask(const Scope& scope) {
     if (!reader_) return false;
-    const std::size_t wanted = reader_->window < reader_->ahead ? reader_->window : reader_->ahead;
+    const bool in_its_context = detail::may_carry_gradients<T>();
+    if (in_its_context && !reader_->asked.empty())
+      detail::check_context(scope, reader_->asked_in, reader_->asked.size(), *reader_->handle);
+    const std::size_t most = in_its_context && scope.state().context ? 1 : reader_->ahead;
+    const std::size_t wanted = reader_->window < most ? reader_->window : most;
     if (reader_->asked.size() < wanted && !reader_->ended) {
       const Scope lasting = detail::scope_of_requests(scope);
+      reader_->asked_in = lasting.state().context;
       bool has_failed = false;  // at once: so would the others
       while (reader_->asked.size() < wanted && !has_failed) {
         auto expected = detail::expect<std::optional<T>>(lasting.shared_state());

@@ -11,9 +11,12 @@
 
 #include "actors/core/node_core.h"
 #include "actors/core/wait_point.h"
+#include "actors/dist_autograd.h"
 #include "actors/stream.h"
 #include "actors/wait_all_scope.h"
+#include "autograd/ops.h"
 #include "node/sim/world.h"
+#include "tensor/create.h"
 #include "tests/support/error_of.h"
 
 namespace troupe::testing {
@@ -67,6 +70,17 @@ Stream<std::int64_t> many_numbers(Scope& scope, std::int64_t many) {
   co_yield many;
 }
 
+/// The value of `w` times 1, 2, ... `end`.
+Stream<Variable> multiples(Scope& scope, RRef<Variable> w, std::int64_t end) {
+  const Variable here = *w.local_value(scope);
+  for (std::int64_t i = 1; i <= end; ++i) {
+    const Variable factor(full(here.value().shape(), static_cast<double>(i)));
+    co_yield mul(here, factor);
+  }
+}
+
+Variable parameter(double value) { return {full({2}, value), RequiresGrad::yes}; }
+
 /// Returns the sum of the numbers that this node reads.
 std::int64_t sum_of(Scope& scope, const Stream<std::int64_t>& numbers) {
   std::int64_t sum = 0;
@@ -96,6 +110,8 @@ FunctionRegistry functions() {
           {"number_by_a_long_call", &number_by_a_long_call},
           {"numbers_after_a_call", &numbers_after_a_call},
           {"many_numbers", &many_numbers},
+          {"multiples", &multiples},
+          {"parameter", &parameter},
           {"sum_of", &sum_of},
           {"reader_of", &reader_of},
           {"Reader::read", &Reader::read}};
@@ -226,6 +242,59 @@ BOOST_AUTO_TEST_CASE(calls_to_a_node_go_on_while_its_stream_makes_no_element) {
     return late.code == ErrorCode::timeout ? quick.rpc_sync("b", &next_of, 41) : 0;
   });
   BOOST_TEST(answer.get() == 42);
+}
+
+BOOST_AUTO_TEST_CASE(each_element_has_its_gradient_in_the_context_in_which_it_is_read) {
+  sim::World world({}, kNames, functions());
+  const Future<void> done = world.on("a", [](Node& node) {
+    const RRef<Variable> w = node.remote("b", &parameter, 3.0);
+    Stream<Variable> products = node.rpc_sync("b", &multiples, w, 5);
+    for (int step = 1; step <= 5; ++step) {
+      const DistContext ctx(node);
+      const Variable product = products.next(ctx).value();
+      BOOST_TEST(same_bytes(product.value(), full({2}, 3.0 * step)));
+      backward(ctx, sum(mul(product, product)));
+      BOOST_TEST(same_bytes(ctx.grad(w), full({2}, 6.0 * step * step)));  // d(step^2 w^2)/dw
+    }
+    const DistContext ctx(node);
+    BOOST_TEST(!products.next(ctx));
+  });
+  done.get();
+}
+
+BOOST_AUTO_TEST_CASE(elements_with_gradients_are_read_where_they_were_requested) {
+  sim::World world({}, kNames, functions());
+  const Future<void> done = world.on("a", [](Node& node) {
+    const RRef<Variable> w = node.remote("b", &parameter, 3.0);
+    Stream<Variable> products = node.rpc_sync("b", &multiples, w, 12);
+    const DistContext ctx(node);
+    BOOST_TEST(same_bytes(products.next(node).value().value(), full({2}, 3.0)));
+    const Error error = error_of([&] { return products.next(ctx); });
+    BOOST_TEST((error.code == ErrorCode::bad_argument));
+    BOOST_TEST(error.message == "7 elements were requested outside a context, and are read in context " +
+                                    ctx.id().text() + ": no gradient would come back");
+    products.ahead(1);
+    for (int i = 2; i <= 8; ++i) BOOST_TEST(same_bytes(products.next(node).value().value(), full({2}, 3.0 * i)));
+    backward(ctx, sum(products.next(ctx).value()));
+    BOOST_TEST(same_bytes(ctx.grad(w), full({2}, 9.0)));
+    BOOST_TEST(same_bytes(products.next(node).value().value(), full({2}, 30.0)));
+  });
+  done.get();
+}
+
+BOOST_AUTO_TEST_CASE(elements_without_gradients_are_read_in_any_context) {
+  sim::World world({}, kNames, functions());
+  const Future<std::int64_t> count = world.on("a", [](Node& node) {
+    Stream<std::int64_t> numbers = node.rpc_sync("b", &many_numbers, 30);
+    std::int64_t next = 0;
+    for (int step = 0; step < 10; ++step) {
+      const DistContext ctx(node);
+      next += numbers.next(ctx) == next ? 1 : 0;
+      next += numbers.next(node) == next ? 1 : 0;
+    }
+    return next;
+  });
+  BOOST_TEST(count.get() == 20);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
