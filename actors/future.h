@@ -234,7 +234,7 @@ class Future {
 
   /// Fails the future with `cancelled` unless it is done, and asks the code that computes it to stop: a called function
   /// sees that on its scope's stop_token, and so do the functions that it calls. Returns whether the future was still
-  /// open. Cancelling a future made by `then` does not cancel the future that it follows.
+  /// open. Cancelling a future made by `then` or Task::start stops neither the future that it follows nor the task.
   bool cancel() const {  // NOLINT(modernize-use-nodiscard)
     if (!state().complete(detail::cancelled_by_caller())) return false;
     state().request_stop();

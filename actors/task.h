@@ -7,8 +7,9 @@
 //   }
 //
 // Registered and called like any function; its caller gets the Tensor. Between two waits a task runs on one pool
-// thread; after a wait it may continue on another. Reference parameters stay valid until the task is done. A guard that
-// it holds over a wait, as a NoGradGuard, acts wherever it continues, also in a task that it awaits, and nowhere else.
+// thread; after a wait it may continue on another. Reference parameters of a served task stay valid until it is done;
+// for one that `start` starts, see there. A guard that it holds over a wait, as a NoGradGuard, acts wherever it
+// continues, also in a task that it awaits, and nowhere else.
 #pragma once
 
 #include <coroutine>
@@ -204,8 +205,10 @@ class [[nodiscard]] Task {
     if (frame_) frame_.destroy();
   }
 
-  /// Runs the task on this thread up to its first wait. REQUIRES: what the task refers to lives until the future is
-  /// done. If the node stops before, the future fails with shutting_down. Of this thread's guards only whether
+  /// Runs the task on this thread up to its first wait. REQUIRES: what the task refers to lives until its frame has
+  /// ended: until the future is done, if nobody cancels it. A cancelled future is done at once, but the task goes on to
+  /// its end, which nothing shows: a task whose future may be cancelled owns what it uses, as parameters by value or a
+  /// shared_ptr do. If the node stops before, the future fails with shutting_down. Of this thread's guards only whether
   /// operations are recorded applies to the task, in all its parts.
   Future<T> start(const Scope& scope) && {
     return std::move(*this).start_in(std::make_shared<detail::TaskPlace>(detail::place_of(scope)));

@@ -186,6 +186,22 @@ BOOST_AUTO_TEST_CASE(a_task_that_cannot_go_on_is_done_after_its_locals_have_ende
   BOOST_TEST((was_done == false));
 }
 
+BOOST_AUTO_TEST_CASE(a_task_whose_future_is_cancelled_goes_on_to_its_end) {
+  const detail::TaskPlace here = place();
+  const Promise<int> awaited(here.home);
+  Promise<int> unused(here.home);
+  Future<int> result = unused.future();
+  std::optional<bool> was_done;
+  result = waits_for(awaited.future(), &result, &was_done).start_in(std::make_shared<detail::TaskPlace>(here));
+  BOOST_TEST(result.cancel());
+  BOOST_TEST(result.ready());
+  BOOST_TEST((was_done == std::nullopt));  // it still uses what it refers to
+  BOOST_TEST(!awaited.future().ready());   // which others may await
+  awaited.complete(1);
+  BOOST_TEST((was_done == true));
+  BOOST_TEST((result.state().result().error().code == ErrorCode::cancelled));
+}
+
 BOOST_AUTO_TEST_CASE(guards_that_a_task_holds_act_wherever_it_continues_and_nowhere_else) {
   const MathThreads one(1);
   const auto executor = std::make_shared<OtherThread>();
