@@ -89,7 +89,7 @@ std::variant<ValueBox, LaterValue> run_with(std::type_identity<std::tuple<Values
       const std::stop_callback ends(place.scope->stop, [stop]() mutable { stop.request_stop(); });
       return run(*served, each);
     }();
-    stream.keep(served, stop);
+    stream.keep(served, stop, place.turn);
     return ValueBox::of(std::move(stream));
   } else if constexpr (Signature<F>::is_later) {
     const auto served = std::make_shared<ServedValues>(place);

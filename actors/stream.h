@@ -10,6 +10,9 @@
 // as the call that started it, or as `scope.with({.deadline = ...})` says. A guard that it holds over a co_yield, as a
 // NoGradGuard, acts for all elements that follow, and only in the function.
 //
+// A function that runs on the value of an RRef keeps that value until it ends or is dropped. It takes turns with other
+// functions on it: it has its turn while it makes an element, and they may change the value in between.
+//
 // An element with a Variable has its gradient in the context of the `next` that requests it. So in a context each
 // `next` requests one such element, its own, and none ahead. Elements requested ahead outside a context are read there:
 // read in a context, they fail with bad_argument. `ahead(1)` requests none ahead.
@@ -127,9 +130,10 @@ class Stream {
   [[nodiscard]] auto read(const Scope& scope) const { return Elements{*this, scope}; }
 
   /// Keeps `parameters` alive as long as the function may continue. `scope_stop` is requested when the stream is
-  /// dropped.
-  void keep(std::shared_ptr<void> parameters, std::stop_source scope_stop) const {
-    if (source_) source_->keep(std::move(parameters), std::move(scope_stop));
+  /// dropped. `turn`: of a function that runs on the value of an RRef, or null.
+  void keep(std::shared_ptr<void> parameters, std::stop_source scope_stop,
+            std::shared_ptr<detail::TaskTurn> turn) const {
+    if (source_) source_->keep(std::move(parameters), std::move(scope_stop), std::move(turn));
   }
 
  private:

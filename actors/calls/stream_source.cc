@@ -1,8 +1,48 @@
 #include "actors/calls/stream_source.h"
 
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
 #include <stdexcept>
 
+#include "actors/core/wait_point.h"
+
 namespace troupe::detail {
+namespace {
+
+void wait_for(TaskTurn& turn) {
+  const auto granted = std::make_shared<WaitPoint>();
+  turn.take_again([granted] { granted->signal(); });
+  static_cast<void>(granted->wait(std::nullopt));
+}
+
+}  // namespace
+
+void take_turn_for(TaskTurn& turn, const std::function<void()>& part) {
+  wait_for(turn);
+  turn.run(part);
+}
+
+void end_turn_with(TaskTurn& turn, const std::function<void()>& part) {
+  std::exception_ptr thrown;
+  try {
+    turn.run(part);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  turn.give_up();
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+void take_last_turn_for(TaskTurn& turn, const std::function<void()>& part) {
+  try {
+    wait_for(turn);
+  } catch (const std::bad_alloc&) {
+    return part();
+  }
+  turn.run(part);
+}
 
 bool StreamClaim::send() {
   State free = State::free;

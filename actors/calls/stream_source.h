@@ -4,11 +4,13 @@
 #include <atomic>
 #include <coroutine>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <utility>
 
+#include "actors/task.h"
 #include "autograd/frame_guards.h"
 #include "messages/archive.h"
 
@@ -21,6 +23,15 @@ namespace detail {
 
 template <class T>
 class StreamBody;
+
+/// Waits for the turn on the value, and runs a part of a stream's function in it. Throws as `part` does.
+void take_turn_for(TaskTurn& turn, const std::function<void()>& part);
+
+/// Runs what is left of an element's turn, and gives the turn up. Throws as `part` does.
+void end_turn_with(TaskTurn& turn, const std::function<void()>& part);
+
+/// As take_turn_for, for the end of the function. Without memory to ask for the turn, runs `part` all the same.
+void take_last_turn_for(TaskTurn& turn, const std::function<void()>& part);
 
 /// Who may run the function of a stream: a reader of this node, one element at a time, or the one to whom it was sent.
 /// Thread rule: any thread may call any member.
@@ -46,30 +57,39 @@ class StreamSource {
   explicit StreamSource(std::coroutine_handle<StreamBody<T>> frame) : frame_(frame) {}
   ~StreamSource() {
     stop();
-    frame_.promise().guards.destroy(frame_);
+    const auto destroy = [this] { frame_.promise().guards.destroy(frame_); };
+    turn_ ? take_last_turn_for(*turn_, destroy) : destroy();
   }
   StreamSource(const StreamSource&) = delete;
   StreamSource& operator=(const StreamSource&) = delete;
 
-  /// Runs the function up to its next element, unless it has ended. Throws an exception of the function, once.
+  /// Runs the function up to its next element, unless it has ended. Throws an exception of the function, once. On a
+  /// value it has its turn until the element has been taken.
   void advance() {
     element().reset();
-    if (!frame_.done()) frame_.promise().guards.resume(frame_);
+    if (frame_.done()) return;
+    const auto resume = [this] { frame_.promise().guards.resume(frame_); };
+    if (!turn_) return resume();
+    const LetGo let_go{*this};
+    take_turn_for(*turn_, resume);
   }
 
-  /// The last element made; nullopt after the end.
-  [[nodiscard]] std::optional<T>& element() { return frame_.promise().element; }
-
-  void save_element(OutArchive& archive) { archive(element()); }
+  /// Takes the last element made; nullopt after the end.
+  void save_element(OutArchive& archive) {
+    take_element([&](std::optional<T>& element) { archive(element); });
+  }
 
   /// Cancels the calls that the function makes. Any thread may call it, also while the function runs.
   void stop() { scope_stop_.request_stop(); }
 
-  /// Keeps alive the objects that the function refers to. `scope_stop` stops its Scope. REQUIRES: called before the
-  /// stream is sent.
-  void keep(std::shared_ptr<void> parameters, std::stop_source scope_stop) {
+  /// Keeps alive the objects that the function refers to. `scope_stop` stops its Scope. `turn`, null unless it runs on
+  /// the value of an RRef, keeps that value, is given up now, and is taken for each element. REQUIRES: called before
+  /// the stream is sent.
+  void keep(std::shared_ptr<void> parameters, std::stop_source scope_stop, std::shared_ptr<TaskTurn> turn) {
     parameters_ = std::move(parameters);
     scope_stop_ = std::move(scope_stop);
+    turn_ = std::move(turn);
+    if (turn_) turn_->give_up();
   }
 
   /// Returns the next element to a reader of this node. Throws as StreamClaim::begin_reading and as advance.
@@ -80,12 +100,30 @@ class StreamSource {
       ~End() { claim.end_reading(); }
     } const end{claim_};
     advance();
-    return std::move(element());
+    std::optional<T> next;
+    take_element([&](std::optional<T>& element) { next = std::move(element); });
+    return next;
   }
 
   [[nodiscard]] StreamClaim& claim() { return claim_; }
 
  private:
+  [[nodiscard]] std::optional<T>& element() { return frame_.promise().element; }
+
+  template <class Take>
+  void take_element(const Take& take) {
+    turn_ ? end_turn_with(*turn_, [&] { take(element()); }) : take(element());
+  }
+
+  /// Once the function has ended, others may have the value for themselves.
+  struct LetGo {
+    StreamSource& source;
+    ~LetGo() {
+      if (source.frame_.done()) source.turn_.reset();
+    }
+  };
+
+  std::shared_ptr<TaskTurn> turn_;                 // outlives the frame; null once the function has ended
   std::shared_ptr<void> parameters_;               // outlives the frame
   std::stop_source scope_stop_{std::nostopstate};  // of the function's Scope, once `keep` was called
   std::coroutine_handle<StreamBody<T>> frame_;

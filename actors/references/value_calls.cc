@@ -46,12 +46,13 @@ class TurnHook final : public BlockingHook {
 
 class ValueTurn final : public TaskTurn {
  public:
-  explicit ValueTurn(std::shared_ptr<ValueUse> use) : use_(std::move(use)) {}
+  ValueTurn(std::shared_ptr<ValueUse> use, std::shared_ptr<const void> value)
+      : use_(std::move(use)), value_(std::move(value)) {}
 
   void give_up() override {
-    has_turn_ = false;
     holder_ = nullptr;
     use_->give_up_turn();
+    has_turn_ = false;  // last: without memory it keeps the turn
   }
   void take_again(std::function<void()> granted) override {
     if (std::exchange(has_turn_, true)) return granted();
@@ -73,6 +74,7 @@ class ValueTurn final : public TaskTurn {
 
  private:
   const std::shared_ptr<ValueUse> use_;
+  const std::shared_ptr<const void> value_;  // ends before the use: then its owner destroys it
   bool has_turn_ = true;  // or has requested it; used by the one task of the place that runs or starts to wait
   /// The hook of the part that has the turn; null while none has. A part that has lost it may still run, on another
   /// thread, and wait: it destroys what it leaves. Compared only: the part may have ended.
@@ -124,7 +126,7 @@ void use_value(NodeCore& node, const NodeLife& caller, const RRefId& rref, Serve
                                                            "rpc " + served->function->name,
                                                            "the function does not run on values of this type")));
       }
-      const auto turn = std::make_shared<ValueTurn>(use);
+      const auto turn = std::make_shared<ValueTurn>(use, box.value);
       turn->run([&] {
         run_function(served, {box.value.get(), turn},
                      [served, finish, box, use](Result<ValueBox> result) { finish(*served, std::move(result)); });

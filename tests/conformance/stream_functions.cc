@@ -57,6 +57,14 @@ std::int64_t sum_of_stream(Scope& scope, const Stream<std::int64_t>& numbers) {
   return sum;
 }
 
+Stream<bool> changed_meanwhile(const Counter& counter, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t before = counter.value();
+    static_cast<void>(compute_for(2));
+    co_yield counter.value() != before;
+  }
+}
+
 std::int64_t lookup(const std::string& table, std::int64_t row) { throw NoSuchRow(table, row); }
 
 Task<std::int64_t> lookup_later(std::string table, std::int64_t row) {
@@ -100,6 +108,7 @@ FunctionRegistry with_stream_functions(const FunctionRegistry& functions) {
                          {"doubled_from", &doubled_from},
                          {"stream_of", &stream_of},
                          {"sum_of_stream", &sum_of_stream},
+                         {"changed_meanwhile", &changed_meanwhile},
                          {"lookup", &lookup},
                          {"lookup_later", &lookup_later},
                          {"lookup_on", &lookup_on},

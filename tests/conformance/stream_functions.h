@@ -41,6 +41,9 @@ Stream<std::int64_t> stream_of(Scope& scope, const NodeName& other, std::int64_t
 /// Returns the sum of the rest of a stream that another function began to read.
 std::int64_t sum_of_stream(Scope& scope, const Stream<std::int64_t>& numbers);
 
+/// Streams, `count` times, whether the counter has changed while that element was made.
+Stream<bool> changed_meanwhile(const Counter& counter, std::int64_t count);
+
 /// An exception with fields.
 struct NoSuchRow : std::runtime_error {
   NoSuchRow() : NoSuchRow({}, 0) {}

@@ -149,6 +149,25 @@ BOOST_AUTO_TEST_CASE(stream_of_a_reference_is_fetched_once) {
   BOOST_TEST(error_of([&] { return kept.to_here(trainer); }).message == "[encode] the stream was sent before");
 }
 
+BOOST_AUTO_TEST_CASE(stream_on_a_value_and_functions_that_change_it_take_turns) {
+  std::vector<Future<void>> changes;
+  Stream<bool> elements;
+  {
+    const RRef<Counter> counter = trainer.remote("p1", constructor<Counter, std::int64_t>, 0);
+    elements = counter.rpc_sync(trainer, &changed_meanwhile, 40);
+    for (int i = 0; i < 60; ++i) changes.push_back(counter.rpc_async(trainer, &Counter::compute_for, 1));
+  }
+  std::int64_t count = 0;
+  for (const bool changed : elements.read(trainer)) {
+    BOOST_TEST(!changed);
+    ++count;
+  }
+  BOOST_TEST(count == 40);
+  for (const auto& change : changes) change.get();
+  elements = {};
+  cluster.expect_settled();
+}
+
 BOOST_AUTO_TEST_CASE(tensors_come_with_their_bytes) {
   double expected = 0;
   for (const Tensor& tensor : trainer.rpc_sync("p1", &tensors, 5, 100'000).read(trainer)) {

@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -22,8 +23,54 @@ std::int64_t first_of(Scope& scope, const Stream<std::int64_t>& numbers) {
   return Stream<std::int64_t>(numbers).next(scope).value();
 }
 
+/// Counts the tables that there are.
+class Table {
+ public:
+  explicit Table(int& count) : count_(&count) { ++*count_; }
+  Table(const Table& other) : count_(other.count_), next_(other.next_) { ++*count_; }
+  Table& operator=(const Table&) = delete;
+  ~Table() { --*count_; }
+
+  void set(std::int64_t next) { next_ = next; }
+  [[nodiscard]] std::int64_t next() const { return next_; }
+
+  Stream<std::int64_t> rows(std::int64_t end) {
+    struct Last {
+      Table& table;
+      ~Last() { table.next_ = -1; }
+    } const last{*this};
+    for (std::int64_t i = 0; i < end; ++i) co_yield next_++;
+  }
+  Stream<std::int64_t> fails() {
+    co_yield next_;
+    throw std::domain_error("no row");
+  }
+
+ private:
+  int* count_;
+  std::int64_t next_ = 0;
+};
+
+Stream<std::int64_t> rows_of(const Table& table, std::int64_t end) {
+  for (std::int64_t i = 0; i < end; ++i) co_yield table.next() + i;
+}
+
 struct AmongStreams : AmongValues {
-  AmongStreams() : AmongValues({{"first_of", &first_of}}) {}
+  AmongStreams()
+      : AmongValues({{"first_of", &first_of},
+                     {"Table::set", &Table::set},
+                     {"Table::rows", &Table::rows},
+                     {"Table::fails", &Table::fails},
+                     {"rows_of", &rows_of}}) {}
+
+  /// What was dropped has ended.
+  [[nodiscard]] int tables_left() {
+    clock->advance(std::chrono::seconds(1));
+    return tables;
+  }
+
+  int tables = 0;
+  RRef<Table> table{*node, Table(tables)};
 };
 
 BOOST_FIXTURE_TEST_SUITE(stream_source, AmongStreams)
@@ -47,6 +94,69 @@ BOOST_AUTO_TEST_CASE(a_stream_that_is_being_read_is_not_sent_and_not_read_by_ano
   BOOST_TEST(claim.send());
   BOOST_TEST(!claim.send());
   BOOST_TEST(claim.was_sent());
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_on_a_value_keeps_the_value_until_it_ends_or_is_dropped) {
+  for (const bool is_member : {true, false}) {
+    for (const bool reads_all : {true, false}) {
+      RRef<Table> own(*node, Table(tables));
+      Stream<std::int64_t> rows = is_member ? own.rpc_sync(*node, &Table::rows, 3) : own.rpc_sync(*node, &rows_of, 3);
+      own = {};
+      BOOST_TEST(rows.ahead(1).next(*node).value() == 0);
+      BOOST_TEST(tables_left() == 2);
+      if (reads_all) {
+        BOOST_TEST(rows.next(*node).value() == 1);
+        BOOST_TEST(rows.next(*node).value() == 2);
+        BOOST_TEST(!rows.next(*node));
+        BOOST_TEST(tables_left() == 1);
+      }
+      rows = {};
+      BOOST_TEST(tables_left() == 1);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_on_a_value_that_fails_lets_the_value_go) {
+  Stream<std::int64_t> rows = table.rpc_sync(*node, &Table::fails);
+  table = {};
+  BOOST_TEST(rows.ahead(1).next(*node).value() == 0);
+  BOOST_TEST(tables_left() == 1);
+  BOOST_CHECK_THROW(static_cast<void>(rows.next(*node)), RemoteError);
+  BOOST_TEST(tables_left() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_on_a_value_takes_its_turn_for_each_element) {
+  Stream<std::int64_t> rows = table.rpc_sync(*node, &Table::rows, 3);
+  rows.ahead(1);
+  BOOST_TEST(rows.next(*node).value() == 0);
+  table.rpc_sync(*node, &Table::set, 10);  // between two elements others have the value
+  std::optional held(table.local_value(*node));
+  ActingWaits others;
+  others.action = [&] {
+    BOOST_TEST((*held)->next() == 10);  // the function waits
+    held.reset();
+  };
+  const detail::BlockingHook::Guard others_act(others);
+  BOOST_TEST(rows.next(*node).value() == 10);
+  BOOST_TEST(!held);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_dropped_stream_destroys_has_its_turn_on_the_value) {
+  Stream<std::int64_t> rows = table.rpc_sync(*node, &Table::rows, 3);
+  BOOST_TEST(rows.ahead(1).next(*node).value() == 0);
+  std::optional held(table.local_value(*node));
+  ActingWaits others;
+  others.action = [&] {
+    BOOST_TEST((*held)->next() == 1);
+    held.reset();
+  };
+  {
+    const detail::BlockingHook::Guard others_act(others);
+    rows = {};
+    clock->advance(std::chrono::seconds(1));
+  }
+  BOOST_TEST(!held);
+  BOOST_TEST(table.local_value(*node)->next() == -1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
