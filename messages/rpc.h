@@ -115,7 +115,8 @@ struct Failure {
 };
 
 /// The answer to `request` is no longer needed. Notification, caller -> callee; a hint: the callee may stop early, or
-/// have answered already. A duplicate, or one for an unknown request, does nothing.
+/// have answered already. What has not left of an answer is taken back (SE-14). A duplicate, or one for an unknown
+/// request, does nothing.
 struct CallCancelled {
   static constexpr MessageInfo kInfo{0x0106, "CallCancelled", Kind::notification, Sender::member};
   RequestId request;

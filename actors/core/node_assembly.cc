@@ -240,6 +240,21 @@ void NodeCore::begin() {
 
 NodeCore::~NodeCore() { std::ignore = stop(clock_->now()); }
 
+namespace {
+
+/// Returns what gives back the references in an answer that is taken back; empty if there are none.
+std::function<void()> undo_of(NodeCore& node, const msg::AnyMessage& answer) {
+  const auto* reply = answer.get_if<msg::Reply>();
+  if (reply == nullptr || reply->value.refs.empty()) return {};
+  return [weak = node.weak_from_this(), handouts = reply->value.refs] {
+    const auto alive = weak.lock();
+    if (!alive || alive->stopped()) return;
+    for (const msg::RRefHandout& handout : handouts) alive->references().take_back(handout);
+  };
+}
+
+}  // namespace
+
 /// The memory for an answer is there before anything counts it. `message` is taken last.
 std::optional<Error> NodeCore::Routing::try_to_answer(NodeCore& node, const NodeLife& to, RequestId request,
                                                       msg::AnyMessage& message) try {
@@ -252,11 +267,11 @@ std::optional<Error> NodeCore::Routing::try_to_answer(NodeCore& node, const Node
   auto parcel =
       pack_message({node.name_, to.name + "/router", {}, request}, message, node.packing_, to.name, *node.link_);
   if (!parcel) return parcel.error();
-  Prepared<SendAnswer> answer({to, {}});
+  Prepared<SendAnswer> answer({to, {request, {}, undo_of(node, message)}});
   node.accounts_->answers.sent(to, parcel.value());
   if (node.lives_.is_over(to))
     std::ignore = node.accounts_->answers.gone(to);  // it has just ended, and was forgotten before
-  answer.message().parcel = std::move(parcel).value();
+  answer.message().answer.parcel = std::move(parcel).value();
   node.host_->send_prepared(node.routing_->router, std::move(answer));
   return std::nullopt;
 } catch (const std::bad_alloc&) {

@@ -34,7 +34,8 @@ class AnswerBacklog {
 
   void sent(const NodeLife& peer, const Parcel& answer);
 
-  /// The peer has acknowledged `answers`. Returns the calls that may start now, in order: one each time there is room.
+  /// The peer has acknowledged `answers`, or they were taken back. Returns the calls that may start now, in order: one
+  /// each time there is room.
   [[nodiscard]] std::vector<Begin> taken(const NodeLife& peer, const AnswerTotals& answers);
 
   /// Returns the bytes of unacknowledged answers, by peer that has any.

@@ -36,7 +36,7 @@ struct Outgoing {
   Charge charge = Charge::none;
   bool is_answer = false;
   std::size_t lane = 0;          ///< the lane in which it travels
-  RequestId request;             ///< of a call
+  RequestId request;             ///< of a call; of an answer: the one of the peer that it answers
   std::optional<TimePoint> due;  ///< its sender's deadline
   std::string order_key;         ///< "": needs no order
   std::uint64_t after = 0;       ///< see SessionHeader
@@ -48,6 +48,8 @@ struct Outgoing {
   bool admitted = false;    ///< of a call: counted against the peer's grant
   std::size_t left = 0;     ///< number of pieces put on the link
   bool taken_back = false;  ///< true: unsent pieces are not sent
+  /// Of an answer of which not all has left: see Posting.
+  std::function<void()> undo;
 
   [[nodiscard]] bool left_whole() const { return left == parcel.pieces.size(); }
 };

@@ -225,10 +225,18 @@ void Router::notify_self(const std::string& actor, msg::AnyMessage message) {
   callbacks_.deliver(self_, {self_.name, self_.name + "/" + actor, {}, {}}, std::move(message), std::nullopt, nullptr);
 }
 
-void Router::answer(TimePoint now, const NodeLife& to, Parcel parcel) {
+void Router::answer(TimePoint now, const NodeLife& to, PackedAnswer answer) {
   const auto peer = peers_.find(to.name);
   if (peer == peers_.end() || peer->second.peer.incarnation != to.incarnation) return;  // the requester is gone
-  auto sent = peer->second.session->send(now, std::move(parcel), {.of = Posting::Class::answer});
+  if (!answer.parcel.is_small() && std::erase(peer->second.unawaited, answer.request) > 0) {
+    // Cancelled while it was being encoded.
+    AnswerTotals taken;
+    taken.add(answer.parcel);
+    if (answer.undo) answer.undo();
+    return callbacks_.answers_taken(to, taken);
+  }
+  Posting posting{.of = Posting::Class::answer, .request = answer.request, .undo = std::move(answer.undo)};
+  auto sent = peer->second.session->send(now, std::move(answer.parcel), std::move(posting));
   if (sent) put_on_link(peer->second, std::move(sent).value());
 }
 

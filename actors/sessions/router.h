@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -45,6 +46,13 @@ struct PackedRequest {
   std::optional<Parcel> parcel;  ///< nullopt if the request is to this node itself
 };
 
+/// An answer ready to be sent.
+struct PackedAnswer {
+  RequestId request;
+  Parcel parcel;
+  std::function<void()> undo = {};  ///< called, in the router's turn, if the answer is taken back; may be empty
+};
+
 struct RouterOptions {
   Packing packing = {};
   SessionOptions session = {};
@@ -65,7 +73,7 @@ class Router {
     virtual void came_late(const NodeLife& from, msg::AnyMessage answer) = 0;
     /// The request is refused unread: its sender must be notified.
     virtual void refuse_unread(const NodeLife& from, RequestId request, Error why) = 0;
-    /// The peer has acknowledged `bytes` of answers.
+    /// The peer has acknowledged the answers `taken`, or they were taken back.
     virtual void answers_taken(const NodeLife& by, const AnswerTotals& taken) = 0;
     /// The load of `peer` has changed with the last message.
     virtual void load_changed(const NodeName& peer, const PeerLoad& load) = 0;
@@ -101,7 +109,8 @@ class Router {
   void notify_self(const std::string& actor, msg::AnyMessage message);
 
   /// Sends only to the requesting life: its successor may await another answer under the same number.
-  void answer(TimePoint now, const NodeLife& to, Parcel parcel);
+  /// One that the requester no longer awaits is taken back, also while it is being sent (SE-14).
+  void answer(TimePoint now, const NodeLife& to, PackedAnswer answer);
 
   /// Answers a request of this node to itself.
   void answer_self(TimePoint now, RequestId request, msg::AnyMessage message);
@@ -131,6 +140,9 @@ class Router {
   [[nodiscard]] std::vector<PendingCall> oldest(std::size_t count) const { return calls_.oldest(count); }
 
  private:
+  /// An answer leaves all the same if so many other requests are cancelled while it is encoded.
+  static constexpr std::size_t kUnawaitedMax = 256;
+
   struct PeerState {
     Peer peer;
     std::unique_ptr<Session> session;
@@ -138,6 +150,7 @@ class Router {
     std::optional<TimePoint> due{};              ///< its place in due_
     PeerLoad load = {};                          ///< as last reported to the callbacks
     std::uint64_t lies = 0;                      ///< messages refused because the peer may not send them
+    std::vector<RequestId> unawaited = {};       ///< cancelled, and not answered then: the last kUnawaitedMax
   };
   /// Unstarted calls of this node to itself are bounded as those of a peer.
   struct SelfCalls {
@@ -158,6 +171,8 @@ class Router {
   void refuse_lie(TimePoint now, PeerState& peer, const msg::Envelope& envelope, const msg::MessageInfo& info,
                   const std::string& lie);
   void refuse_for_memory(TimePoint now, const PeerState& peer, const Frame& header);
+  void take_answer_back(TimePoint now, PeerState& peer, RequestId request);
+  void answer_was_taken_back(TimePoint now, const PeerState& peer, const Frame& header);
   [[nodiscard]] bool take_back(TimePoint now, const CallTable<WaitingRequest>::Call& call, std::string& waited_for);
   void complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message);
   void lose(TimePoint now, const NodeName& name, const Error& why);

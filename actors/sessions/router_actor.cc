@@ -51,7 +51,7 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
         settle();
       },
       [=](SendAnswer& m) {
-        self->state.router->answer(now(), m.to, std::move(m.parcel));
+        self->state.router->answer(now(), m.to, std::move(m.answer));
         settle();
       },
       [=](const CallsBegan& m) {

@@ -34,7 +34,7 @@ struct SendNotificationToSelf {
 };
 struct SendAnswer {
   NodeLife to;
-  Parcel parcel;
+  PackedAnswer answer;
 };
 struct SendAnswerToSelf {
   RequestId request;

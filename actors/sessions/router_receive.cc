@@ -35,6 +35,7 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
 void Router::take(TimePoint now, PeerState& peer, Session::Received received) {
   put_on_link(peer, std::move(received.on_link));
   for (const Frame& header : received.no_memory_for) refuse_for_memory(now, peer, header);
+  for (const Frame& header : received.taken_back) answer_was_taken_back(now, peer, header);
   for (Session::Delivered& message : received.delivered) {
     if (!open(now, peer, std::move(message))) return;
   }
@@ -83,6 +84,8 @@ bool Router::open(TimePoint now, PeerState& peer, Session::Delivered message) {
   } else if (answers) {
     complete(now, envelope.in_reply_to, {from.name, from.incarnation}, std::move(decoded.value().message));
   } else {
+    if (const auto* cancelled = decoded.value().message.get_if<msg::CallCancelled>())
+      take_answer_back(now, peer, cancelled->request);
     callbacks_.deliver(from, std::move(envelope), std::move(decoded.value().message), message.due, std::move(credit));
   }
   return true;
@@ -107,6 +110,31 @@ void Router::refuse_lie(TimePoint now, PeerState& peer, const msg::Envelope& env
   error.incarnation = self_.incarnation;
   error.execution = Execution::never;
   callbacks_.refuse_unread(from, envelope.request, std::move(error));
+}
+
+/// The peer no longer awaits the answer to `request`, which may be unsent, half sent or not there yet.
+void Router::take_answer_back(TimePoint now, PeerState& peer, RequestId request) {
+  AnswerTotals given_up = peer.session->answers();
+  Session::TakenBack taken = peer.session->take_back_answer(now, request);
+  given_up.remove(peer.session->answers());
+  put_on_link(peer, std::move(taken.on_link));
+  if (!taken.in_time) {
+    peer.unawaited.push_back(request);
+    if (peer.unawaited.size() > kUnawaitedMax) peer.unawaited.erase(peer.unawaited.begin());
+    return;
+  }
+  if (taken.undo) taken.undo();
+  if (!given_up.empty()) callbacks_.answers_taken({peer.peer.name, peer.peer.incarnation}, given_up);
+}
+
+/// A peer takes an answer back that is no longer awaited. If it is awaited all the same, its request fails.
+void Router::answer_was_taken_back(TimePoint now, const PeerState& peer, const Frame& header) {
+  const auto outside = msg::decode_header(header);
+  if (!outside || calls_.find(outside.value().envelope.in_reply_to) == nullptr) return;
+  Error error = make_error(ErrorCode::protocol_violation, fmt::format("{} has taken its answer back", peer.peer.name));
+  error.execution = Execution::yes;
+  complete(now, outside.value().envelope.in_reply_to, {peer.peer.name, peer.peer.incarnation},
+           msg::Failure{.error = std::move(error)});
 }
 
 /// There is no memory for a message: fails the one call that it is, or answers.

@@ -28,6 +28,11 @@ SessionLane bulk_lane(const Outgoing& message) {
   return message.charge == Charge::nested ? SessionLane::nested : SessionLane::calls;
 }
 
+void stop_sending(Outgoing& message) {
+  message.taken_back = true;
+  for (std::size_t i = message.left; i < message.parcel.pieces.size(); ++i) message.parcel.pieces[i].frames.clear();
+}
+
 }  // namespace
 
 Session::Session(Incarnation self, Incarnation peer, SessionOptions options, std::function<void()> grants_changed)
@@ -70,9 +75,13 @@ Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting pos
   message->request = posting.request;
   message->due = posting.due;
   message->order_key = std::move(posting.order_key);
+  message->undo = std::move(posting.undo);
   const bool is_kept =
       message->charge != Charge::none ? message->request.value != 0 : posting.of == Posting::Class::free_call;
   if (is_kept) calls_.emplace(message->request.value, message);  // first: without memory for it nothing is counted
+  // A small one that finds no other before it leaves at once, as a rule.
+  const bool may_wait = message->is_answer && (!message->parcel.is_small() || out_[kExpress].front() != nullptr);
+  if (may_wait) answers_to_send_.emplace(message->request.value, message);
   ++accepted_;
   if (message->is_answer) answers_.add(message->parcel);
   if (message->charge == Charge::none) {
@@ -199,6 +208,12 @@ void Session::fill(TimePoint now, Packets& packets) {
 
 /// All packets of a message that will ever be sent are sent.
 void Session::ended(const SharedOutgoing& message) {
+  if (message->is_answer) {
+    message->undo = nullptr;
+    // The peer may have given two requests one number.
+    const auto found = answers_to_send_.find(message->request.value);
+    if (found != answers_to_send_.end() && found->second == message) answers_to_send_.erase(found);
+  }
   if (message->charge != Charge::none && !message->taken_back) count_left(*message);
 }
 
@@ -221,14 +236,15 @@ void Session::count_left(const Outgoing& call) {
   }
 }
 
-/// The peer has all of the message, or knows that it will not arrive.
+/// The peer has all of the message, or knows that it will not arrive, or will never know of it.
 void Session::arrived(const Outgoing& message) {
   if (message.is_answer) {
     AnswerTotals taken;
     taken.add(message.parcel);
     answers_.remove(taken);
+  } else if (message.request.value != 0) {
+    calls_.erase(message.request.value);
   }
-  if (message.request.value != 0) calls_.erase(message.request.value);
   if (message.order_key.empty()) return;
   Key& key = keys_[message.order_key];
   --(message.lane == kExpress ? key.express : key.bulk);
@@ -247,9 +263,8 @@ Session::TakenBack Session::take_back(TimePoint now, RequestId request) {
   if (found == calls_.end() || found->second->left_whole()) return {};
   const SharedOutgoing held = found->second;
   Outgoing& message = *held;
-  message.taken_back = true;
+  stop_sending(message);
   if (message.charge != Charge::none) count_left(message);
-  for (std::size_t i = message.left; i < message.parcel.pieces.size(); ++i) message.parcel.pieces[i].frames.clear();
   if (message.admitted && message.left == 0) {  // the peer will never know of it
     --side(message.charge).sent;
     if (!message.order_key.empty()) {
@@ -271,6 +286,18 @@ Session::TakenBack Session::take_back(TimePoint now, RequestId request) {
   calls_.erase(found);
   TakenBack taken{.in_time = true, .granted = message.admitted, .on_link = {}};
   admit();
+  fill(now, taken.on_link);
+  return taken;
+}
+
+Session::TakenBack Session::take_back_answer(TimePoint now, RequestId request) {
+  const auto found = answers_to_send_.find(request.value);
+  if (found == answers_to_send_.end()) return {};
+  const SharedOutgoing message = std::move(found->second);
+  answers_to_send_.erase(found);
+  stop_sending(*message);
+  if (message->left == 0) arrived(*message);
+  TakenBack taken{.in_time = true, .granted = true, .on_link = {}, .undo = std::exchange(message->undo, nullptr)};
   fill(now, taken.on_link);
   return taken;
 }
@@ -376,6 +403,7 @@ std::vector<Session::Unacknowledged> Session::close() {
   calls.reserve(calls_.size());
   for (const auto& [request, message] : calls_) calls.push_back({message->request, message->left_whole()});
   calls_.clear();
+  answers_to_send_.clear();
   keys_.clear();
   for (CallSide& side : sides_) side.waiting.clear();
   for (OutLane& lane : out_) static_cast<void>(lane.close());

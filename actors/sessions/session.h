@@ -67,11 +67,12 @@ struct Posting {
     free_call,    ///< of a raw port: needs no grant of calls, and can be taken back
   };
   Class of = Class::word;
-  RequestId request{};             ///< of a call: names it in `take_back` and `close`
+  RequestId request{};             ///< of a call, or what an answer answers: names it for take_back and close
   std::optional<TimePoint> due{};  ///< its sender's deadline; the remaining time is written when it is sent
   /// Messages of one key are delivered in the order of `send`, whatever their size. REQUIRES: calls share it with calls
   /// only.
   std::string order_key{};
+  std::function<void()> undo{};  ///< of an answer: what its sender does if it is taken back; may be empty
 };
 
 /// One side of the conversation between this incarnation and one incarnation of a peer.
@@ -117,11 +118,14 @@ class Session {
     bool in_time = false;  ///< true: the peer will never have all of it
     bool granted = false;  ///< true: it waited for the connection, not for the peer to start earlier calls
     Packets on_link;
+    std::function<void()> undo = {};  ///< of an answer, to be called; may be empty
   };
   /// Returns whether `send` took a call with that id, which the peer has not acknowledged whole.
   [[nodiscard]] bool has(RequestId request) const { return calls_.contains(request.value); }
   /// Takes a call back whose answer is no longer needed.
   [[nodiscard]] TakenBack take_back(TimePoint now, RequestId request);
+  /// Takes the answer to a request of the peer back, if not all of it has left.
+  [[nodiscard]] TakenBack take_back_answer(TimePoint now, RequestId request);
 
   struct Delivered {
     Frames frames;
@@ -132,6 +136,7 @@ class Session {
   struct Received {
     std::vector<Delivered> delivered;  ///< in the order in which they may be handled
     std::vector<Frame> no_memory_for;  ///< frame 0 of messages that will not be delivered
+    std::vector<Frame> taken_back;     ///< frame 0 of those that are no calls and that the peer took back
     Packets on_link;
     bool goodbye = false;  ///< the peer sends nothing more, and all earlier messages are delivered
   };
@@ -240,7 +245,7 @@ class Session {
   [[nodiscard]] Result<Unit> take_bytes(std::size_t lane, InLane::Packet& packet, Received& out);
   void throw_away(std::size_t lane, Received& out);
   [[nodiscard]] std::uint64_t missing(std::size_t lane) const;
-  void take_dropped(TimePoint now, std::size_t lane);
+  void take_dropped(TimePoint now, std::size_t lane, Received& out);
   void discard(std::size_t lane);
   void deliver_riders(const SessionHeader& header, Frames& frames, Received& out);
   void complete(std::size_t lane, Frames frames, Received& out);
@@ -277,6 +282,8 @@ class Session {
   Received spare_;                     ///< memory of the next result; empty
   std::array<CallSide, 2> sides_;
   std::unordered_map<std::uint64_t, SharedOutgoing> calls_;  ///< by request; until acknowledged or taken back
+  /// Those that did not leave at once, by the peer's request; until all of it has left or it is taken back.
+  std::unordered_map<std::uint64_t, SharedOutgoing> answers_to_send_;
   std::unordered_map<std::string, Key> keys_;
   std::size_t waiting_calls_ = 0;  ///< calls not fully sent
   std::size_t waiting_bytes_ = 0;

@@ -171,7 +171,7 @@ Result<Unit> Session::take(TimePoint now, std::size_t lane, InLane::Packet packe
     case Part::first: return take_first(lane, packet, out);
     case Part::middle:
     case Part::last: return take_bytes(lane, packet, out);
-    case Part::dropped: take_dropped(now, lane); return Unit{};
+    case Part::dropped: take_dropped(now, lane, out); return Unit{};
   }
   return Unit{};
 }
@@ -278,8 +278,9 @@ std::uint64_t Session::missing(std::size_t lane) const { return in_[lane].assemb
 
 /// The sender of the message being received took it back. Both sides count its missing bytes, too: they were granted,
 /// and would otherwise be a grant for later messages while nothing has begun.
-void Session::take_dropped(TimePoint now, std::size_t lane) {
+void Session::take_dropped(TimePoint now, std::size_t lane, Received& out) {
   Incoming& in = in_[lane];
+  if (in.message.charge == Charge::none && !in.thrown_away) out.taken_back.push_back(in.assembly->header());
   const std::uint64_t unsent = missing(lane);
   in.received += unsent;
   in.message.bytes += unsent;
@@ -385,6 +386,7 @@ bool Session::waits_for_word(std::size_t lane) const {
 void Session::reuse(Received used) {
   used.delivered.clear();
   used.no_memory_for.clear();
+  used.taken_back = {};
   if (used.delivered.capacity() > kReused || used.no_memory_for.capacity() > kReused) return;
   used.on_link = std::move(spare_.on_link);
   used.goodbye = false;

@@ -87,7 +87,7 @@ std::shared_ptr<std::optional<Result<msg::AnyMessage>>> BarePeer::ask(const Node
 
 void BarePeer::answer(const NodeName& node, const Heard& request, msg::AnyMessage message) {
   auto parcel = detail::pack_message({self_.name, node + "/router", {}, request.request}, message, {}).value();
-  in_turn([this, to = up_.at(node), parcel] { router_.answer(now(), to, parcel); });
+  in_turn([this, to = up_.at(node), id = request.request, parcel] { router_.answer(now(), to, {id, parcel}); });
 }
 
 std::optional<std::string> BarePeer::end_of(const NodeName& node) const {

@@ -133,7 +133,11 @@ class HostilePeer {
     (void)session_.ride(now_, pack({make_frame(Input(4)), make_frame(Input(8))}));
   }
 
-  void take_back() { (void)session_.take_back(now_, {script_.u8()}); }
+  void take_back() {
+    const RequestId request{script_.u8()};
+    (void)session_.take_back(now_, request);
+    (void)session_.take_back_answer(now_, request);
+  }
 
   Reader script_;
   TimePoint now_{std::chrono::hours(1)};

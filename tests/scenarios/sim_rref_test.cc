@@ -5,8 +5,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "actors/core/peer_accounts.h"
 #include "actors/rref.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
@@ -64,12 +66,25 @@ std::vector<RRef<Table>> keep(const RRef<Table>& table) { return {table, table};
 
 RRef<Table> give_back(RRef<Table> table) { return table; }
 
+/// A reference in an answer of 8 MiB: more than leaves before the peer acknowledges any of it.
+struct Loaded {
+  RRef<Table> table;
+  Tensor load;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(table, load);
+  }
+};
+
+Loaded give_back_loaded(RRef<Table> table) { return {std::move(table), zeros({2 << 20})}; }
+
 FunctionRegistry functions() {
   return {{"make_table", constructor<Table, double>},
           {"read", &Table::read},
           {"hand_on", &hand_on},
           {"keep", &keep},
-          {"give_back", &give_back}};
+          {"give_back", &give_back},
+          {"give_back_loaded", &give_back_loaded}};
 }
 
 /// Creates one reference, passes it on in several ways, and drops it.
@@ -149,6 +164,32 @@ BOOST_AUTO_TEST_CASE(when_the_owner_dies_every_use_fails_and_nothing_is_left, *b
     BOOST_TEST_CONTEXT("seed " << seed) { run_references(seed, "owner", seen); }
   }
   BOOST_TEST(uses[ErrorCode::owner_died] > 0);
+}
+
+BOOST_AUTO_TEST_CASE(references_in_an_answer_that_is_taken_back_half_sent_are_released,
+                     *boost::unit_test::label("fault-F33")) {
+  for (const char* owner : {"b", "c"}) {
+    BOOST_TEST_CONTEXT("a value of " << owner) {
+      sim::World world({}, kNames, functions());
+      const TraceIfFailed show(world);
+      const Future<void> program = world.on("a", [&](Node& node) {
+        const RRef<Table> table = node.remote(owner, constructor<Table, double>, 1.5);
+        BOOST_TEST(table.rpc_sync(node, &Table::read) == 1.5);
+        world.cut("b", "a");
+        const Scope hurried = node.with({.deadline = Deadline(2s)});
+        BOOST_CHECK_EXCEPTION(hurried.rpc_sync("b", &give_back_loaded, table), RemoteError,
+                              [](const RemoteError& error) { return error.code() == ErrorCode::timeout; });
+        world.heal("b", "a");
+        BOOST_TEST(table.rpc_sync(node, &Table::read) == 1.5);
+      });
+      BOOST_TEST(world.run());
+      program.get();
+      const detail::AnswerBacklog& answers = world.node("b").core().accounts().answers;
+      BOOST_TEST(world.step_until(
+          [&] { return nothing_left(world, kNames) && Table::alive == 0 && answers.bytes().empty(); }, 30s));
+    }
+    Table::alive = 0;  // reports a leak only once
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

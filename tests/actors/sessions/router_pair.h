@@ -79,7 +79,9 @@ struct TestNode final : Router::Callbacks {
   }
   void answer(TimePoint now, const NodeLife& to, RequestId request, msg::AnyMessage message) {
     if (to.name == self.name) return router.answer_self(now, request, std::move(message));
-    router.answer(now, to, pack_message({self.name, to.name + "/router", {}, request}, message, {}).value());
+    auto parcel = pack_message({self.name, to.name + "/router", {}, request}, message, {}).value();
+    answer_bytes[to.name] += parcel.bytes;
+    router.answer(now, to, {request, std::move(parcel), [this] { ++answers_undone; }});
   }
   void notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, const std::string& actor,
               msg::AnyMessage message, Haste haste = Haste::at_once) {
@@ -97,10 +99,12 @@ struct TestNode final : Router::Callbacks {
   std::vector<Arrived> arrived;
   std::vector<std::string> events;
   std::vector<RequestId> to_cancel;
+  std::map<NodeName, std::size_t> answer_bytes;  // given to the router
   std::map<NodeName, std::size_t> answers_taken_by;
   std::map<NodeName, PeerLoad> loads;
   std::optional<RequestId> no_memory_for;  // its delivery
   std::uint64_t last_request = 0;
+  std::size_t answers_undone = 0;
   std::size_t pending = 0;
 };
 

@@ -46,7 +46,7 @@ Parcel parcel(const std::string& name, std::size_t bytes) {
 }
 
 /// Two sessions over links that lose, repeat and reorder, with messages of every class and size, small grants, calls
-/// that begin in any order, and some that are withdrawn.
+/// that begin in any order, and some that are withdrawn, as some answers are.
 class World {
  public:
   explicit World(unsigned seed)
@@ -70,6 +70,7 @@ class World {
   struct Sent {
     std::string name, key;
     std::uint64_t request = 0;
+    bool is_answer = false;
     bool taken_back = false;
   };
   struct Side {
@@ -104,9 +105,12 @@ class World {
     Posting posting;
     if (kind < 3) posting.of = kind == 0 ? Posting::Class::nested_call : Posting::Class::call;
     if (kind == 3) posting.of = Posting::Class::answer;
-    if (kind < 3) {
+    if (kind < 4) {
       posting.request = RequestId{from.sent.size() + 1};
       sent.request = posting.request.value;
+      sent.is_answer = kind == 3;
+    }
+    if (kind < 3) {
       if (random_() % 2 == 0) posting.order_key = sent.key = "rref/" + std::to_string(random_() % 3);
     }
     const std::size_t bytes = random_() % 3 == 0 ? random_() % 1500 : random_() % 60;
@@ -153,7 +157,9 @@ class World {
         if (from.sent.empty() || random_() % 20 != 0) break;
         Sent& sent = from.sent[random_() % from.sent.size()];
         if (sent.request == 0) break;
-        Session::TakenBack taken = from.session.take_back(now_, RequestId{sent.request});
+        const RequestId request{sent.request};
+        Session::TakenBack taken =
+            sent.is_answer ? from.session.take_back_answer(now_, request) : from.session.take_back(now_, request);
         sent.taken_back = sent.taken_back || taken.in_time;
         put(std::move(taken.on_link), from);
         break;

@@ -72,6 +72,20 @@ BOOST_AUTO_TEST_CASE(calls_that_are_taken_back_are_freed_while_the_peer_grants_n
   BOOST_TEST(here.take_back(kNow, RequestId{2}).in_time);
 }
 
+BOOST_AUTO_TEST_CASE(answer_that_arrives_ends_no_call_that_has_the_number_of_its_request) {
+  Session here(kHere, kThere, {.first_grants = {.calls = 1}});
+  static_cast<void>(sent(here, {.of = Posting::Class::call, .request = RequestId{1}}));
+  static_cast<void>(
+      here.send(kNow, pack(message_of("m")), {.of = Posting::Class::call, .request = RequestId{2}}).value());
+  const Frames answer = sent(here, {.of = Posting::Class::answer, .request = RequestId{2}});
+  BOOST_TEST(decode_session_header(answer[0].bytes).value().number == 2U);
+  SessionHeader both{.kind = SessionKind::ack, .from = kThere, .to = kHere, .ack = 2};
+  BOOST_TEST(here.receive(kNow, {encode(both)}).ok());
+  BOOST_TEST(here.answers().empty());
+  BOOST_TEST(!here.has(RequestId{1}));
+  BOOST_TEST(here.has(RequestId{2}));
+}
+
 /// What the link makes of a leased frame.
 enum class Came : std::uint8_t { mapped, missing, travelled, travelled_when_sent_again };
 
