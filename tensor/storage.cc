@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "tensor/cpu/allocator.h"
@@ -11,15 +12,25 @@
 
 namespace troupe {
 
-std::shared_ptr<const Derived> DerivedSlot::get() const { return object_.load(std::memory_order_acquire); }
+std::shared_ptr<const Derived> DerivedSlot::get() const {
+  if (!is_set_.load(std::memory_order_acquire)) return nullptr;
+  const std::lock_guard lock(mutex_);
+  return object_;
+}
 
 void DerivedSlot::set(std::shared_ptr<const Derived> object) {
-  object_.store(std::move(object), std::memory_order_release);
+  std::ignore = exchange(std::move(object));
   is_set_.store(true, std::memory_order_release);
 }
 
 void DerivedSlot::clear() {
-  if (is_set_.exchange(false, std::memory_order_acq_rel)) object_.store(nullptr, std::memory_order_release);
+  if (is_set_.exchange(false, std::memory_order_acq_rel)) std::ignore = exchange(nullptr);
+}
+
+// What was there is destroyed by the caller, without the lock.
+std::shared_ptr<const Derived> DerivedSlot::exchange(std::shared_ptr<const Derived> object) {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(object_, std::move(object));
 }
 
 namespace {

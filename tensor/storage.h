@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <utility>
 
@@ -29,7 +30,11 @@ class DerivedSlot {
   void clear();
 
  private:
-  std::atomic<std::shared_ptr<const Derived>> object_;
+  [[nodiscard]] std::shared_ptr<const Derived> exchange(std::shared_ptr<const Derived> object);
+
+  // Not atomic<shared_ptr>: that of GCC 12 does not order a load before a later store.
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Derived> object_;  // guarded by mutex_
   std::atomic<bool> is_set_ = false;
 };
 
