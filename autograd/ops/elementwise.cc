@@ -146,9 +146,11 @@ Variable div(const Variable& a, const Variable& b) {
   return record("div", quotient, edges_of({&a, &b}),
                 rounded_once([x = Layout(x), y_layout = Layout(y), y = Saved(y), quotient = saved_for(b, quotient)](
                                  const Tensor& g, Edges to) {
-                  const Tensor over_y = div(g, wide(y));
-                  return std::vector<Tensor>{to[0] ? reduce_to(x, over_y) : Tensor(),
-                                             to[1] ? neg(reduce_to(y_layout, mul(over_y, wide(quotient)))) : Tensor()};
+                  std::vector<Tensor> gradients(2);
+                  if (to[0]) gradients[0] = reduce_to(x, div(g, wide(y)));
+                  // In this order, as in torch: g / y may overflow where the gradient does not.
+                  if (to[1]) gradients[1] = neg(reduce_to(y_layout, mul(g, div(wide(quotient), wide(y)))));
+                  return gradients;
                 }));
 }
 
@@ -161,7 +163,7 @@ Variable div(double a, const Variable& b) {
   const Tensor quotient = div(a, y);
   return record("div", quotient, edges_of({&b}),
                 rounded_once([y = Saved(y), quotient = Saved(quotient)](const Tensor& g) {
-                  return neg(mul(div(g, wide(y)), wide(quotient)));
+                  return neg(mul(g, div(wide(quotient), wide(y))));
                 }));
 }
 

@@ -255,4 +255,13 @@ BOOST_AUTO_TEST_CASE(the_larger_and_the_smaller_pass_the_gradient_to_both_where_
   expect(gradient_of(b, minimum(a, b)), {1.0, 2.0, 1.5, 4.0});
 }
 
+BOOST_AUTO_TEST_CASE(the_gradient_by_a_divisor_is_finite_where_its_quotient_with_the_upstream_gradient_is_not) {
+  const Variable a = leaf({1e-300, 0.0});
+  const Variable b = leaf({1e-200, 1e-310});
+  const Variable upstream = from_values<double>({1e200, 1.0});
+  expect(backward(sum(a / b * upstream)).of(b), {-1e300, 0.0});  // -1e200 * (1e-100 / 1e-200), -1 * (0 / 1e-310)
+  const Variable c = leaf(1e-200);
+  expect(backward(1e-300 / c * 1e200).of(c), -1e300);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
