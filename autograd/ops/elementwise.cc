@@ -171,8 +171,8 @@ Variable pow(const Variable& x, double exponent) {
   const Tensor value = x.value();
   return record("pow", pow(value, exponent), edges_of({&x}),
                 rounded_once([x = Saved(value), exponent](const Tensor& g) {
-                  // 0 * x^-1 would be NaN at 0, where the constant x^0 has the gradient 0.
-                  if (exponent == 0.0) return mul(g, 0.0);
+                  // The constant x^0 has the gradient 0, also where g is no finite number or 0 * x^-1 is NaN.
+                  if (exponent == 0.0) return zeros_like(g);
                   return mul(g, mul(pow(wide(x), exponent - 1.0), exponent));
                 }));
 }
@@ -185,11 +185,11 @@ Variable pow(const Variable& a, const Variable& b) {
                               result = saved_for(b, result)](const Tensor& g, Edges to) {
                   std::vector<Tensor> gradients(2);
                   if (to[0]) {
-                    // 0 * x^-1 would be NaN at 0, where the constant x^0 has the gradient 0.
+                    // The constant x^0 has the gradient 0, also where g is no finite number or 0 * x^-1 is NaN.
                     const Tensor exponent = wide(y);
-                    const Tensor slope = mul(pow(wide(x), sub(exponent, 1.0)), exponent);
+                    const Tensor product = mul(g, mul(pow(wide(x), sub(exponent, 1.0)), exponent));
                     gradients[0] =
-                        reduce_to(x_layout, mul(g, masked_fill(slope, eq(y.get(), 0.0).expand(slope.shape()), 0.0)));
+                        reduce_to(x_layout, masked_fill(product, eq(y.get(), 0.0).expand(product.shape()), 0.0));
                   }
                   if (to[1]) {
                     // At a base of 0 the result is constant for all positive exponents. Negative ones give infinities.

@@ -264,4 +264,13 @@ BOOST_AUTO_TEST_CASE(the_gradient_by_a_divisor_is_finite_where_its_quotient_with
   expect(backward(1e-300 / c * 1e200).of(c), -1e300);
 }
 
+BOOST_AUTO_TEST_CASE(the_constant_power_passes_no_gradient_on_whatever_comes) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Variable upstream = from_values<double>({inf, std::nan(""), 1.0});
+  const Variable x = leaf({1.0, 2.0, 0.0});
+  expect(backward(sum(pow(x, 0.0) * upstream)).of(x), {0.0, 0.0, 0.0});
+  expect(backward(sum(pow(x, leaf({0.0, 0.0, 0.0})) * upstream)).of(x), {0.0, 0.0, 0.0});
+  expect(backward(sum(pow(x, leaf(0.0)) * upstream)).of(x), {0.0, 0.0, 0.0});
+}
+
 BOOST_AUTO_TEST_SUITE_END()
