@@ -224,7 +224,7 @@ Variable where(const Tensor& condition, double a, const Variable& b) {
 Variable clamp(const Variable& x, double low, double high) {
   const Tensor value = x.value();
   return record("clamp", clamp(value, low, high), edges_of({&x}), [x = Saved(value), low, high](const Tensor& g) {
-    return masked_fill(g, logical_or(lt(x.get(), low), gt(x.get(), high)), 0.0);
+    return masked_fill(g, logical_not(logical_and(ge(x.get(), low), le(x.get(), high))), 0.0);
   });
 }
 

@@ -178,6 +178,7 @@ BOOST_AUTO_TEST_CASE(a_limit_takes_the_gradient_of_what_is_beyond_it) {
   const Variable x = leaf({1.0, 2.0, 3.0, std::nan("")});
   expect(gradient_of(x, clamp_min(x, 2.0)), {0.0, 2.0, 3.0, 0.0});
   expect(gradient_of(x, clamp_max(x, 2.0)), {1.0, 2.0, 0.0, 0.0});
+  expect(gradient_of(x, clamp(x, 1.5, 2.5)), {0.0, 2.0, 0.0, 0.0});
   const Variable limit = leaf({2.0, 2.0, 2.0, 2.0});
   expect(gradient_of(x, clamp_min(x, limit)), {0.0, 2.0, 3.0, 0.0});
   expect(gradient_of(limit, clamp_min(x, limit)), {1.0, 0.0, 0.0, 0.0});
