@@ -85,8 +85,7 @@ void backward_block(PiecewiseOp op, T* out, const T* g, const T* x, double numbe
     case PiecewiseOp::hardshrink:
       return vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] >= -factor && x[i] <= factor ? T{0} : g[i]; });
     case PiecewiseOp::hardsigmoid:
-      return vectorized_for(count,
-                            [=](std::int64_t i) { out[i] = x[i] <= T{-3} || x[i] >= T{3} ? T{0} : g[i] / T{6}; });
+      return vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] > T{-3} && x[i] < T{3} ? g[i] / T{6} : T{0}; });
     case PiecewiseOp::hardswish:
       return vectorized_for(count, [=](std::int64_t i) {
         out[i] = x[i] < T{-3} ? T{0} : x[i] > T{3} ? g[i] : g[i] * (x[i] / T{3} + T{0.5});

@@ -51,7 +51,7 @@ struct PiecewiseBackwardBody {
       case PiecewiseOp::leaky_relu: return v > T{0} ? gradient : factor * gradient;
       case PiecewiseOp::softshrink:
       case PiecewiseOp::hardshrink: return v >= -factor && v <= factor ? T{0} : gradient;
-      case PiecewiseOp::hardsigmoid: return v <= T{-3} || v >= T{3} ? T{0} : gradient / T{6};
+      case PiecewiseOp::hardsigmoid: return v > T{-3} && v < T{3} ? gradient / T{6} : T{0};
       case PiecewiseOp::hardswish: return v < T{-3} ? T{0} : v > T{3} ? gradient : gradient * (v / T{3} + T{0.5});
       default: return v > T{0} ? above * gradient : slope * std::exp(inner * v) * gradient;
     }

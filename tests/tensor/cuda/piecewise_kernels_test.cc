@@ -61,6 +61,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_number_stays_so_and_lets_gradients_through_betwe
   }
   cuda::between_with(kHost, got, ones({1}), x, -1.0, 2.0);
   BOOST_TEST(got.item() == 1.0);
+  cuda::piecewise_backward_with(kHost, PiecewiseOp::hardsigmoid, got, ones({1}), x, 0.0);
+  BOOST_TEST(got.item() == 0.0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -67,6 +67,8 @@ BOOST_AUTO_TEST_CASE(units_that_scale_shrink_and_gate_give_the_hand_values) {
                    {10.54859604508426, 10.54859604508426, 10.54859604508426, 6.304205924132883, 6.304205924132883}),
                1e-14);
   expect_same(hardsigmoid_backward(grad, from_values<double>({-4, -3, 0, 3, 4})), from_values<double>({0, 0, 1, 0, 0}));
+  const Tensor nan = full({5}, std::numeric_limits<double>::quiet_NaN(), DType::f64);
+  expect_same(hardsigmoid_backward(grad, nan), zeros({5}, DType::f64));
   expect_same(hardswish_backward(grad, from_values<double>({-4, -3, 0, 3, 4})), from_values<double>({0, -3, 3, 9, 6}));
   expect_same(softshrink_backward(grad, x, 1.0), from_values<double>({6, 0, 0, 0, 6}));
   expect_same(hardshrink_backward(grad, x, 1.0), from_values<double>({6, 0, 0, 0, 6}));
