@@ -181,8 +181,9 @@ Variable norm(const Variable& x, double p, const Axes& axes, KeepDim keep) {
                   const Tensor ratio = masked_fill(div(at, top), eq(top, 0.0).expand(at.shape()), 0.0);
                   if (p == 2.0) return mul(ratio, g.reshape(reduced));
                   Tensor slope = pow(abs(ratio), p - 1.0);
-                  if (p < 1.0) slope = masked_fill(slope, eq(ratio, 0.0), 0.0);  // infinite there; 0 as in torch
-                  return mul(mul(sign(ratio), slope), g.reshape(reduced));
+                  if (p < 1.0) slope = masked_fill(slope, eq(at, 0.0), 0.0);  // infinite there; 0 as in torch
+                  // Beside an infinite element the ratio is 0, but not x.
+                  return mul(mul(sign(at), slope), g.reshape(reduced));
                 }));
 }
 

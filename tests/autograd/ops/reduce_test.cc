@@ -141,4 +141,12 @@ BOOST_AUTO_TEST_CASE(the_largest_so_far_gets_the_gradient) {
   expect(gradient_of(x, cummin(x, 0).values), {1.0, 9.0, 0.0, 0.0});
 }
 
+BOOST_AUTO_TEST_CASE(the_gradient_of_a_norm_beside_an_infinite_element_is_infinite_for_an_order_below_1) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Variable x = leaf({1.0, -2.0, inf});
+  // norm^(1 - p) / x^(1 - p)
+  expect(backward(norm(x, 0.5)).of(x).slice(0, 0, 2), {inf, -inf});
+  expect(backward(norm(x, 1.5)).of(x).slice(0, 0, 2), {0.0, 0.0});
+}
+
 BOOST_AUTO_TEST_SUITE_END()
