@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "autograd/ops.h"
 #include "autograd/record.h"
@@ -62,6 +64,21 @@ Tensor shares_of_exponentials(const Tensor& x, const Axes& axes) {
   // An infinite shift would turn infinities into NaN.
   const Tensor below = sub(x, where(isfinite(top), top, zeros_like(top)));
   return exp(sub(below, log(sum(exp(below), axes, KeepDim::yes))));
+}
+
+/// Returns for each element the product of the others that are reduced with it to `reduced`. Unlike a quotient of
+/// products it is exact beside infinite factors. REQUIRES: `x` has elements.
+Tensor products_of_others(const Tensor& x, const Shape& reduced) {
+  std::vector<int> order = detail::all_dims(x.dim());
+  std::stable_partition(order.begin(), order.end(), [&](int dim) { return reduced[dim] == x.size(dim); });
+  const Tensor ordered = x.permute(order);
+  const Tensor lines = ordered.reshape({reduced.numel(), -1});
+  const Tensor none = ones({lines.size(0), 1}, x.dtype(), x.device());
+  const auto products_before = [&](const Tensor& factors) {
+    return cumprod(concat({none, factors.slice(1, 0, factors.size(1) - 1)}, 1), 1);
+  };
+  const Tensor others = mul(products_before(lines), flip(products_before(flip(lines, 1)), 1));
+  return others.reshape(ordered.shape()).permute(detail::inverse_order(order));
 }
 
 /// Returns the gradient of cumprod. Before the first 0 of a line, an element is a factor of its own and all later
@@ -128,7 +145,10 @@ Variable prod(const Variable& x, const Axes& axes, KeepDim keep) {
         const Tensor rest = masked_fill(wide(x), is_zero, 1.0);
         const Tensor product = mul(g.reshape(reduced), prod(rest, axes, KeepDim::yes));
         const Tensor without = masked_fill(div(product, rest), gt(zeros, 0.0), 0.0);
-        return where(logical_and(is_zero, eq(zeros, 1.0)), product, without);
+        const Tensor gradient = where(logical_and(is_zero, eq(zeros, 1.0)), product, without);
+        const Tensor finite = all(isfinite(x.get()), axes, KeepDim::yes);
+        if (all(finite).item<bool>()) return gradient;
+        return where(finite, gradient, mul(g.reshape(reduced), products_of_others(wide(x), reduced)));
       }));
 }
 

@@ -149,4 +149,25 @@ BOOST_AUTO_TEST_CASE(the_gradient_of_a_norm_beside_an_infinite_element_is_infini
   expect(backward(norm(x, 1.5)).of(x).slice(0, 0, 2), {0.0, 0.0});
 }
 
+BOOST_AUTO_TEST_CASE(a_product_with_an_infinite_factor_or_nan_has_the_products_of_the_others_as_gradient) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const double nan = std::nan("");
+  const auto gradient = [](const Variable& x) { return backward(prod(x)).of(x); };
+  const auto expect_nan = [](const Tensor& x) { BOOST_TEST(all(isnan(x)).item<bool>()); };
+  expect(gradient(leaf({2.0, inf, -3.0})), {-inf, -6.0, inf});
+  expect(gradient(leaf({2.0, inf, -inf})), {-inf, -inf, inf});
+  for (const double value : {inf, nan}) {
+    const Tensor beside_zero = gradient(leaf({2.0, 0.0, value}));
+    expect_nan(beside_zero.slice(0, 0, 1));                          // 0 * value
+    BOOST_TEST(!isfinite(beside_zero.slice(0, 1, 2)).item<bool>());  // 2 * value
+    expect(beside_zero.slice(0, 2), {0.0});
+    const Tensor beside_zeros = gradient(leaf({0.0, value, 0.0}));
+    expect_nan(beside_zeros.slice(0, 0, 3, 2));
+    expect(beside_zeros.slice(0, 1, 2), {0.0});
+  }
+  // The others of infinity are 2, 3 and 5; those of 11 have the product 7.
+  const Variable x = leaf({2.0, 7.0, 3.0, 11.0, inf, 1.0, 5.0, 1.0}, {2, 2, 2});
+  expect(gradient_of(x, prod(x, {0, 1})), {inf, 22.0, inf, 14.0, 30.0, 154.0, inf, 154.0}, {2, 2, 2});
+}
+
 BOOST_AUTO_TEST_SUITE_END()
