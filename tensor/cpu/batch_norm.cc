@@ -15,6 +15,7 @@ using kernels::MeanAndVar;
 using kernels::Moments;
 using kernels::pair_sums;
 using kernels::PairSums;
+using kernels::Scale;
 using kernels::Slope;
 using kernels::slope_of;
 
@@ -70,10 +71,10 @@ template <class T>
   return sums;
 }
 
-template <class T>
-[[gnu::always_inline]] inline void gradient_of_channel(T* to, const T* grad, const T* x, Layout at, Slope<T> slope) {
+template <class T, class Map>
+[[gnu::always_inline]] inline void gradient_of_channel(T* to, const T* grad, const T* x, Layout at, Map map) {
   for (std::int64_t i = 0; i < at.outer; ++i) {
-    for (std::int64_t j = i * at.step; j < i * at.step + at.inner; ++j) to[j] = slope(grad[j], x[j]);
+    for (std::int64_t j = i * at.step; j < i * at.step + at.inner; ++j) to[j] = map(grad[j], x[j]);
   }
 }
 
@@ -153,6 +154,14 @@ template <class T>
   }
 }
 
+template <class T>
+[[gnu::always_inline]] inline void gradient_of_columns(T* to, const T* grad, const T*, Layout at, std::size_t count,
+                                                       const Columns<Scale<T>>& scales) {
+  for (std::int64_t i = 0; i < at.outer; ++i, to += at.step, grad += at.step) {
+    for (std::size_t j = 0; j < count; ++j) to[j] = scales[j].by_grad * grad[j];
+  }
+}
+
 // Calls one(channel) if runs have several elements, else several(first channel, count), compiled for the processor.
 template <class One, class Several>
 void for_each_channel(Layout at, const One& one, const Several& several) {
@@ -201,9 +210,10 @@ void batch_norm_of(Moments moments, Tensor& out, Tensor& mean, Tensor& var, cons
   for_each_channel(at, one, several);
 }
 
-template <class T>
-void batch_norm_backward_of(Moments moments, Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias, const Tensor& grad,
-                            const Tensor& x, const Tensor& mean, const Tensor& var, const Tensor& weight, double eps) {
+// Map<T> is Slope<T>, or Scale<T> for given moments, which do not depend on x.
+template <class T, template <class> class Map>
+void batch_norm_backward_of(Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias, const Tensor& grad, const Tensor& x,
+                            const Tensor& mean, const Tensor& var, const Tensor& weight, double eps) {
   T* const to = mutable_elements<T>(grad_x);
   double* const by_weight = mutable_elements<double>(grad_weight);
   double* const by_bias = mutable_elements<double>(grad_bias);
@@ -213,29 +223,29 @@ void batch_norm_backward_of(Moments moments, Tensor& grad_x, Tensor& grad_weight
   const double* const vars = elements<double>(var);
   const T* const w = elements<T>(weight);
   const Layout at(x);
-  // Stores the sums of a channel and returns the slope of its gradient. Given moments do not depend on x.
+  // Stores the sums of a channel and returns the map to its gradient.
   const auto take_in = [&](std::int64_t c, const PairSums& sums) {
     const double inverse = inverse_std(vars[c], eps);
     by_weight[c] = sums.product * inverse;
     by_bias[c] = sums.first;
     const auto factor = static_cast<double>(w[c]);
     const PairSums weighted{sums.first * factor, sums.product * factor};
-    return slope_of<T>(means[c], inverse, moments == Moments::given ? PairSums{} : weighted, at.count(), factor);
+    return Map<T>(slope_of<T>(means[c], inverse, weighted, at.count(), factor));
   };
   const auto one = [&](std::int64_t c) __attribute__((always_inline)) {
     const std::int64_t first = c * at.inner;
-    const Slope<T> slope = take_in(c, gradient_sums_of_channel(g + first, from + first, at, means[c]));
-    gradient_of_channel(to + first, g + first, from + first, at, slope);
+    const Map<T> map = take_in(c, gradient_sums_of_channel(g + first, from + first, at, means[c]));
+    gradient_of_channel(to + first, g + first, from + first, at, map);
   };
   const auto several = [&](std::int64_t c, std::size_t count) __attribute__((always_inline)) {
     Columns<double> firsts;
     Columns<double> products;
     gradient_sums_of_columns(firsts, products, g + c, from + c, at, count, means + c);
-    Columns<Slope<T>> slopes;
+    Columns<Map<T>> maps;
     for (std::size_t j = 0; j < count; ++j) {
-      slopes[j] = take_in(c + static_cast<std::int64_t>(j), {firsts[j], products[j]});
+      maps[j] = take_in(c + static_cast<std::int64_t>(j), {firsts[j], products[j]});
     }
-    gradient_of_columns(to + c, g + c, from + c, at, count, slopes);
+    gradient_of_columns(to + c, g + c, from + c, at, count, maps);
   };
   for_each_channel(at, one, several);
 }
@@ -250,7 +260,8 @@ void batch_norm(Moments moments, Tensor& out, Tensor& mean, Tensor& var, const T
 void batch_norm_backward(Moments moments, Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias, const Tensor& grad,
                          const Tensor& x, const Tensor& mean, const Tensor& var, const Tensor& weight, double eps) {
   dispatch_floating("batch_norm_backward", x.dtype(), [&]<class T>(std::type_identity<T>) {
-    batch_norm_backward_of<T>(moments, grad_x, grad_weight, grad_bias, grad, x, mean, var, weight, eps);
+    const auto run = moments == Moments::given ? batch_norm_backward_of<T, Scale> : batch_norm_backward_of<T, Slope>;
+    run(grad_x, grad_weight, grad_bias, grad, x, mean, var, weight, eps);
   });
 }
 

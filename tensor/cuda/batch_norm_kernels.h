@@ -49,12 +49,12 @@ struct ChannelAffine {
   }
 };
 
-/// Computes the gradients by weight and bias of a channel, and the slope of its gradient by x.
-template <class T>
+/// Computes the gradients by weight and bias of a channel, and the map to its gradient by x: a Slope<T>, or a Scale<T>
+/// for given moments, which do not depend on x.
+template <class T, class Map>
 struct JoinGradients {
   PartSums<GradientPairs<T>> in;
-  kernels::Moments moments;
-  kernels::Slope<T>* to;
+  Map* to;
   double* by_weight;
   double* by_bias;
   const double* vars;
@@ -67,10 +67,8 @@ struct JoinGradients {
     by_weight[c] = sums.product * inverse;
     by_bias[c] = sums.first;
     const auto factor = static_cast<double>(weight[c]);
-    // Given moments do not depend on x.
-    const bool given = moments == kernels::Moments::given;
-    const kernels::PairSums weighted{given ? 0.0 : sums.first * factor, given ? 0.0 : sums.product * factor};
-    to[c] = kernels::slope_of<T>(in.pairs.means[c], inverse, weighted, in.sizes.count(), factor);
+    const kernels::PairSums weighted{sums.first * factor, sums.product * factor};
+    to[c] = Map(kernels::slope_of<T>(in.pairs.means[c], inverse, weighted, in.sizes.count(), factor));
   }
 };
 
@@ -88,17 +86,17 @@ struct NormaliseBody {
   TROUPE_HOST_DEVICE void put(std::uint32_t i, T value) const { out[walk.offsets(i)[0]] = value; }
 };
 
-template <class T>
-struct SlopeBody {
+template <class T, class Map>
+struct GradientBody {
   Strided<2> walk;  ///< elements, channels
   T* out;
   const T* grad;
   const T* x;
-  const kernels::Slope<T>* slopes;
+  const Map* maps;
 
   TROUPE_HOST_DEVICE T value(std::uint32_t i) const {
     const auto at = walk.offsets(i);
-    return slopes[at[1]](grad[at[0]], x[at[0]]);
+    return maps[at[1]](grad[at[0]], x[at[0]]);
   }
   TROUPE_HOST_DEVICE void put(std::uint32_t i, T value) const { out[walk.offsets(i)[0]] = value; }
 };
@@ -120,20 +118,20 @@ struct PackedNormaliseBody {
   TROUPE_HOST_DEVICE void put(std::uint32_t i, const Pack<T>& pack) const { out[walk.offsets(i)[0]] = pack; }
 };
 
-template <class T>
-struct PackedSlopeBody {
+template <class T, class Map>
+struct PackedGradientBody {
   Strided<2> walk;  ///< packs, channels
   Pack<T>* out;
   const Pack<T>* grad;
   const Pack<T>* x;
-  const kernels::Slope<T>* slopes;
+  const Map* maps;
 
   TROUPE_HOST_DEVICE Pack<T> value(std::uint32_t i) const {
     const auto at = walk.offsets(i);
-    const kernels::Slope<T> slope = slopes[at[1]];
+    const Map map = maps[at[1]];
     Pack<T> pack = grad[at[0]];
     const Pack<T> values = x[at[0]];
-    for (std::uint32_t k = 0; k < kPackSize<T>; ++k) pack.values[k] = slope(pack.values[k], values.values[k]);
+    for (std::uint32_t k = 0; k < kPackSize<T>; ++k) pack.values[k] = map(pack.values[k], values.values[k]);
     return pack;
   }
   TROUPE_HOST_DEVICE void put(std::uint32_t i, const Pack<T>& pack) const { out[walk.offsets(i)[0]] = pack; }
@@ -201,32 +199,44 @@ void batch_norm_with(const Launcher& launcher, kernels::Moments moments, Tensor&
   });
 }
 
+/// The gradients for elements of type T and maps of type Map.
+template <class T, class Map, class Launcher>
+void batch_norm_gradients(const Launcher& launcher, const Place& to, double* by_weight, double* by_bias,
+                          const NormBackwardOperands& in, double eps) {
+  const std::int64_t channels = in.x.size(1);
+  const T* const grad = address<T>(read(in.grad));
+  const T* const x = address<T>(read(in.x));
+  Tensor room;
+  const auto sums = sum_channels(launcher, in.x, GradientPairs<T>{grad, x, address<double>(read(in.mean))}, room);
+  Tensor room_of_maps = room_for<Map>(channels, in.x.device());
+  auto* const maps = address<Map>(written(room_of_maps));
+  launcher.each(channels, JoinGradients<T, Map>{sums, maps, by_weight, by_bias, address<double>(read(in.var)),
+                                                address<T>(read(in.weight)), eps});
+  for_each_of_channels(in.x, [&](const Strided<2>& walk, std::int64_t first, std::int64_t channel) {
+    T* const out_part = address<T>(to) + first;
+    if (const auto packs = packs_of_channels<T>(walk, {out_part, grad + first, x + first})) {
+      launcher.map(packs->numel,
+                   PackedGradientBody<T, Map>{*packs, reinterpret_cast<Pack<T>*>(out_part),
+                                              reinterpret_cast<const Pack<T>*>(grad + first),
+                                              reinterpret_cast<const Pack<T>*>(x + first), maps + channel});
+    } else {
+      launcher.map(walk.numel, GradientBody<T, Map>{walk, out_part, grad + first, x + first, maps + channel});
+    }
+  });
+}
+
 template <class Launcher>
 void batch_norm_backward_with(const Launcher& launcher, kernels::Moments moments, Tensor& grad_x, Tensor& grad_weight,
                               Tensor& grad_bias, const NormBackwardOperands& in, double eps) {
   const Place to = written(grad_x);
   double* const by_weight = address<double>(written(grad_weight));
   double* const by_bias = address<double>(written(grad_bias));
-  const std::int64_t channels = in.x.size(1);
   dispatch_floating("batch_norm_backward", in.x.dtype(), [&]<class T>(std::type_identity<T>) {
-    const T* const grad = address<T>(read(in.grad));
-    const T* const x = address<T>(read(in.x));
-    Tensor room;
-    const auto sums = sum_channels(launcher, in.x, GradientPairs<T>{grad, x, address<double>(read(in.mean))}, room);
-    Tensor maps = room_for<kernels::Slope<T>>(channels, in.x.device());
-    auto* const slopes = address<kernels::Slope<T>>(written(maps));
-    launcher.each(channels, JoinGradients<T>{sums, moments, slopes, by_weight, by_bias, address<double>(read(in.var)),
-                                             address<T>(read(in.weight)), eps});
-    for_each_of_channels(in.x, [&](const Strided<2>& walk, std::int64_t first, std::int64_t channel) {
-      T* const out_part = address<T>(to) + first;
-      if (const auto packs = packs_of_channels<T>(walk, {out_part, grad + first, x + first})) {
-        launcher.map(packs->numel, PackedSlopeBody<T>{*packs, reinterpret_cast<Pack<T>*>(out_part),
-                                                      reinterpret_cast<const Pack<T>*>(grad + first),
-                                                      reinterpret_cast<const Pack<T>*>(x + first), slopes + channel});
-      } else {
-        launcher.map(walk.numel, SlopeBody<T>{walk, out_part, grad + first, x + first, slopes + channel});
-      }
-    });
+    if (moments == kernels::Moments::given) {
+      batch_norm_gradients<T, kernels::Scale<T>>(launcher, to, by_weight, by_bias, in, eps);
+    } else {
+      batch_norm_gradients<T, kernels::Slope<T>>(launcher, to, by_weight, by_bias, in, eps);
+    }
   });
 }
 

@@ -85,6 +85,16 @@ struct Slope {
   }
 };
 
+/// by x = by_grad * grad: the slope for moments that do not depend on x. Without a distance from the mean it is finite
+/// where that is not.
+template <class T>
+struct Scale {
+  T by_grad;
+  Scale() = default;
+  TROUPE_HOST_DEVICE explicit Scale(const Slope<T>& slope) : by_grad(slope.by_grad) {}
+  [[nodiscard, gnu::always_inline]] TROUPE_HOST_DEVICE T operator()(T grad, T) const { return by_grad * grad; }
+};
+
 TROUPE_HOST_DEVICE inline double inverse_std(double var, double eps) { return 1.0 / std::sqrt(var + eps); }
 
 /// Returns the slope of one channel or group. `sums` are those of grad * weight and of grad * weight * (x - mean) over

@@ -1,5 +1,8 @@
 #include "autograd/ops/norm.h"
 
+#include <cmath>
+#include <limits>
+
 #include "tests/autograd/expect.h"
 
 using namespace troupe;
@@ -88,6 +91,19 @@ BOOST_AUTO_TEST_CASE(a_constant_weight_takes_no_gradient_and_x_may_be_constant) 
 
 BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operation) {
   expect_throw<ShapeError>([] { (void)group_norm(random_leaf({2, 3}, 1), 2); }, "[group_norm] 3 channels in 2 groups");
+}
+
+BOOST_AUTO_TEST_CASE(with_running_statistics_the_gradient_by_x_does_not_depend_on_the_distance_from_the_mean) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor x = from_values<double>({1.0, inf, std::nan(""), 1e308, 2.0}, {1, 5});
+  const Tensor mean = from_values<double>({inf, 0.0, 0.0, -1e308, std::nan("")});
+  const RunningStatistics given{mean, full({5}, 0.25, DType::f64)};
+  for (const Shape& shape : {Shape{1, 5}, Shape{1, 5, 2}}) {
+    const Variable at(x.reshape({1, 5, -1}).expand({1, 5, shape.numel() / 5}).reshape(shape), RequiresGrad::yes);
+    const BatchNormOptions options{.statistics = NormStatistics::running, .eps = 0.0};
+    const Variable y = batch_norm(at, given, Variable(full({5}, 3.0, DType::f64)), {}, options).output;
+    BOOST_CHECK(allclose(backward(sum(y)).of(at), full(shape, 6.0, DType::f64)));  // 3 / 0.5
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

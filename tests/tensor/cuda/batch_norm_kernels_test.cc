@@ -1,6 +1,8 @@
 // Runs the bodies of the GPU kernels on the CPU and compares them with the CPU kernels.
 #include "tensor/cuda/batch_norm_kernels.h"
 
+#include <limits>
+
 #include "tensor/create.h"
 #include "tests/tensor/cuda/host_launcher.h"
 #include "tests/tensor/expect.h"
@@ -101,6 +103,19 @@ BOOST_AUTO_TEST_CASE(parts_cover_a_channel_and_there_is_work_for_every_multiproc
   BOOST_TEST((columns.by_columns && columns.outer_step == 16 && columns.across == 1 && columns.count == 256));
   BOOST_TEST(parts_of({64, 256, 49}).count == 8);  // 2048 teams
   BOOST_TEST(parts_of({3, 1, 1}).count == 1);
+}
+
+BOOST_AUTO_TEST_CASE(given_moments_at_an_infinite_distance_do_not_change_the_gradient) {
+  for (const Shape& shape : {Shape{2, 1, 1}, Shape{2, 1, 512}}) {
+    const Tensor x = full(shape, std::numeric_limits<double>::infinity());
+    const Tensor zero = zeros({1}, DType::f64);
+    const Tensor var = full({1}, 0.25, DType::f64);
+    Tensor by_x = Tensor::empty(shape);
+    Sums by(1);
+    cuda::batch_norm_backward_with(kHost, Moments::given, by_x, by.first, by.second,
+                                   {ones(shape), x, zero, var, full({1}, 3.0)}, 0.0);
+    expect_same(by_x, full(shape, 6.0));  // 3 / 0.5
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
