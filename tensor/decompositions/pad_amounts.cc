@@ -12,8 +12,15 @@
 namespace troupe::detail {
 namespace {
 
-void check(const Shape& shape, int dim, std::int64_t most, PadMode mode) {
-  const std::int64_t size = shape[dim];
+/// The elements from `first` to before `last`, which negative amounts leave.
+struct Part {
+  std::int64_t first;
+  std::int64_t last;
+  [[nodiscard]] std::int64_t size() const { return std::max(last - first, std::int64_t{0}); }
+};
+
+void check(const Shape& shape, int dim, Part part, std::int64_t most, PadMode mode) {
+  const std::int64_t size = mode == PadMode::circular ? part.size() : shape[dim];
   const auto refuse = [&](std::string_view what) {
     throw ShapeError(fmt::format("[pad] {} along dimension {} of {}", what, dim, to_string(shape)));
   };
@@ -23,12 +30,14 @@ void check(const Shape& shape, int dim, std::int64_t most, PadMode mode) {
   if (mode == PadMode::circular && most > size) refuse(fmt::format("{} elements around {}", most, size));
 }
 
-/// Returns the source index of `place`, which may be outside [0, size).
-std::int64_t source_of(std::int64_t place, std::int64_t size, PadMode mode) {
+/// Returns the source index of `place`, which may be outside [0, size). What remains goes around; elements that were
+/// removed are reflected and repeated still.
+std::int64_t source_of(std::int64_t place, std::int64_t size, Part part, PadMode mode) {
   switch (mode) {
     case PadMode::reflect: return place < 0 ? -place : place >= size ? 2 * (size - 1) - place : place;
     case PadMode::replicate: return std::clamp(place, std::int64_t{0}, size - 1);
-    case PadMode::circular: return place < 0 ? place + size : place >= size ? place - size : place;
+    case PadMode::circular:
+      return place < part.first ? place + part.size() : place >= part.last ? place - part.size() : place;
   }
   throw ValueError(fmt::format("[pad] no mode has the number {}", static_cast<int>(mode)));
 }
@@ -61,10 +70,11 @@ std::vector<PadAmounts> pad_amounts(const Tensor& x, const std::vector<std::int6
 
 Tensor padded_places(const Tensor& x, int dim, std::int64_t before, std::int64_t after, PadMode mode) {
   const std::int64_t size = x.size(dim);
-  check(x.shape(), dim, std::max(before, after), mode);
+  const Part part{std::max(-before, std::int64_t{0}), size + std::min(after, std::int64_t{0})};
+  check(x.shape(), dim, part, std::max(before, after), mode);
   Tensor places = Tensor::empty({before + size + after}, DType::i64);
   for (std::int64_t place = -before; std::int64_t & source : places.mutable_data<std::int64_t>()) {
-    source = source_of(place++, size, mode);
+    source = source_of(place++, size, part, mode);
   }
   return places.to(x.device());
 }

@@ -12,7 +12,7 @@ namespace troupe {
 enum class PadMode : std::uint8_t {
   reflect,    ///< 3 2 |1 2 3| 2 1: mirrored, without the end itself
   replicate,  ///< 1 1 |1 2 3| 3 3: the end again
-  circular    ///< 2 3 |1 2 3| 1 2: continued from the other end
+  circular    ///< 2 3 |1 2 3| 1 2: continued from the other end of what negative amounts leave
 };
 
 /// Adds elements before and after along the last dimensions. `amounts` begins with the last dimension, as for pad()

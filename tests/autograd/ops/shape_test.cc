@@ -80,6 +80,8 @@ BOOST_AUTO_TEST_CASE(elements_that_are_moved_or_cut_off_get_their_own_gradient) 
   const Variable x = matrix();
   expect(gradient_of(x, flip(x, {0, 1})), {6.0, 5.0, 4.0, 3.0, 2.0, 1.0}, {2, 3});
   expect(gradient_of(x, pad(x, {1, -1})), {2.0, 3.0, 0.0, 5.0, 6.0, 0.0}, {2, 3});  // columns 1 and 2 of 3
+  // Columns 2, 1 and 2 of each row.
+  expect(gradient_of(x, pad(x, {1, -1}, PadMode::circular)), {2.0, 4.0, 0.0, 5.0, 10.0, 0.0}, {2, 3});
   for (const std::vector<std::int64_t>& amounts : {std::vector<std::int64_t>{-5, 7}, {7, -5}, {0, 0, -3, 4}})
     expect(gradient_of(x, pad(x, amounts, 0.5)), {0.0, 0.0, 0.0, 0.0, 0.0, 0.0}, {2, 3});
   expect(gradient_of(x, tril(x)), {1.0, 0.0, 0.0, 4.0, 5.0, 0.0}, {2, 3});

@@ -37,8 +37,21 @@ BOOST_AUTO_TEST_CASE(a_negative_amount_cuts_off) {
   const Tensor x = numbers({1, 2, 3});
   expect_same(pad(x, {-1, 1}, PadMode::reflect), numbers({2, 3, 2}));
   expect_same(pad(x, {-1, 1}, PadMode::replicate), numbers({2, 3, 3}));
-  expect_same(pad(x, {1, -2}, PadMode::circular), numbers({3, 1}));
+  expect_same(pad(x, {1, -2}, PadMode::reflect), numbers({2, 1}));
   for (const PadMode mode : kModes) expect_same(pad(x, {-3, 0}, mode), zeros({0}, DType::i64));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_negative_amount_leaves_goes_around) {
+  const Tensor x = numbers({1, 2, 3, 4, 5});
+  expect_same(pad(x, {1, -2}, PadMode::circular), numbers({3, 1, 2, 3}));
+  expect_same(pad(x, {-2, 2}, PadMode::circular), numbers({3, 4, 5, 3, 4}));
+  expect_same(pad(x, {1, -4}, PadMode::circular), numbers({1, 1}));
+  expect_error<ShapeError>("[pad] 3 elements around 2 along dimension 0 of (5)", [&] {
+    (void)pad(x, {3, -3}, PadMode::circular);
+  });
+  expect_error<ShapeError>("[pad] nothing to repeat along dimension 0 of (5)", [&] {
+    (void)pad(x, {-5, 1}, PadMode::circular);
+  });
 }
 
 BOOST_AUTO_TEST_CASE(one_element_no_element_and_no_amount) {
