@@ -1,5 +1,6 @@
 // Bitwise operations on integers; a boolean is one bit. Rules as in ops.h: operands broadcast and promote.
-// Throws DTypeError `[bitwise_and] not defined for f32`.
+// Throws DTypeError `[bitwise_and] not defined for f32`. Other than in arithmetic, a number joined with a boolean
+// tensor is 0 or 1 and the result boolean; other numbers throw DTypeError `[bitwise_or] not a value of boolean: 2`.
 #pragma once
 
 #include "tensor/tensor.h"
