@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "tensor/create.h"
@@ -86,6 +87,10 @@ BOOST_AUTO_TEST_CASE(negative_dimensions_count_from_the_end) {
   expect_error<ShapeError>("[sum] dimension out of range: -3 of (3, 4)", [] {
     (void)normalize_dim("sum", -3, {3, 4});
   });
+  for (const int dim : {0, -1}) {
+    const std::string text = "[sum] dimension out of range: " + std::to_string(dim) + " of ()";
+    expect_error<ShapeError>(text, [dim] { (void)normalize_dim("sum", dim, {}); });
+  }
 }
 
 BOOST_AUTO_TEST_CASE(sizes_that_do_not_fit_together_are_refused_where_they_are_joined) {
