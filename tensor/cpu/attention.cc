@@ -68,11 +68,6 @@ Matrices<T> written(Tensor& x) {
 }
 
 template <class T>
-MatrixRef<T> transposed(const MatrixRef<T>& m) {
-  return {m.data, m.cols, m.rows, m.col_stride, m.row_stride};
-}
-
-template <class T>
 MatrixRef<T> rows_from(const MatrixRef<T>& m, std::int64_t first, std::int64_t count) {
   return {m.data + first * m.row_stride, count, m.cols, m.row_stride, m.col_stride};
 }

@@ -49,9 +49,8 @@ void multiply(const MatrixRef<T>& c, const MatrixRef<const T>& a, const MatrixRe
   gemm(c, a, b);
 }
 
-/// The cost of a product in elements of other loops: for the call, and for its multiplications.
+/// The cost of the call for a product in elements of other loops.
 constexpr std::int64_t kElementsOfCall = 32;
-constexpr std::int64_t kMultiplicationsPerElement = 16;
 
 /// The most multiplications of a product that one thread computes if there are as many products as threads. Larger
 /// products keep all threads of oneDNN busy.

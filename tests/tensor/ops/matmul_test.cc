@@ -131,6 +131,13 @@ BOOST_AUTO_TEST_CASE(products_of_a_batch_are_the_same_on_any_number_of_threads) 
   for (const int threads : {2, 3, 5}) expect_same(squares(threads), squares(1));
 }
 
+BOOST_AUTO_TEST_CASE(a_long_sum_of_products_keeps_its_digits) {
+  const Tensor x = full({1000000}, 0.1);
+  const Tensor expected = full({}, 1e6 * static_cast<double>(0.1F));
+  expect_close(dot(x, ones({1000000})), expected, 2e-5);
+  expect_close(mv(x.expand({3, 1000000}), ones({1000000})), expected.expand({3}), 2e-5);
+}
+
 BOOST_AUTO_TEST_CASE(a_product_repeats_bit_for_bit) {
   Generator g(3);
   const MathThreads one(1);
