@@ -46,6 +46,14 @@ void OutLane::skip_taken_back() {
   }
 }
 
+void OutLane::drop_taken_back() {
+  if (queue_.size() < drop_at_) return;
+  std::erase_if(queue_, [](const SharedOutgoing& message) {
+    return message->taken_back && message->left == 0 && message->order_key.empty();
+  });
+  drop_at_ = std::max(std::size_t{64}, 2 * queue_.size());
+}
+
 bool OutLane::waits_for_grant() const {
   if (!grants_ || queue_.empty()) return false;
   const Outgoing& message = *queue_.front();

@@ -71,6 +71,10 @@ class OutLane {
 
   void push(SharedOutgoing message) { queue_.push_back(std::move(message)); }
 
+  /// A message was taken back before a part of it left. Such messages leave the queue even if its front never moves, so
+  /// that it has at most 64, or twice as many as were not taken back. Those with an order key keep their place.
+  void drop_taken_back();
+
   /// A message that travels in the packet of the next whole one, before it. REQUIRES: may_ride(rider), fewer than
   /// riders_max wait, and the queue is empty.
   void ride(Parcel rider) { riders_.push_back(std::move(rider)); }
@@ -149,6 +153,7 @@ class OutLane {
   const OutLaneOptions& options_;
   const bool grants_;
   std::deque<SharedOutgoing> queue_;  ///< not fully on the link yet
+  std::size_t drop_at_ = 64;          ///< drop_taken_back() looks through a queue of this size
   std::vector<Parcel> riders_;        ///< wait for the next whole message
   std::deque<InFlight> in_flight_;    ///< in_flight_[i] is packet first_ + i
   std::uint64_t first_ = 1;

@@ -266,6 +266,7 @@ Session::TakenBack Session::take_back(TimePoint now, RequestId request) {
   stop_sending(message);
   if (message.charge != Charge::none) count_left(message);
   if (message.admitted && message.left == 0) {  // the peer will never know of it
+    out_[message.lane].drop_taken_back();
     --side(message.charge).sent;
     if (!message.order_key.empty()) {
       Key& key = keys_[message.order_key];
@@ -296,7 +297,10 @@ Session::TakenBack Session::take_back_answer(TimePoint now, RequestId request) {
   const SharedOutgoing message = std::move(found->second);
   answers_to_send_.erase(found);
   stop_sending(*message);
-  if (message->left == 0) arrived(*message);
+  if (message->left == 0) {
+    arrived(*message);
+    out_[message->lane].drop_taken_back();
+  }
   TakenBack taken{.in_time = true, .granted = true, .on_link = {}, .undo = std::exchange(message->undo, nullptr)};
   fill(now, taken.on_link);
   return taken;

@@ -72,6 +72,22 @@ BOOST_AUTO_TEST_CASE(calls_that_are_taken_back_are_freed_while_the_peer_grants_n
   BOOST_TEST(here.take_back(kNow, RequestId{2}).in_time);
 }
 
+// The first answer stays at the front of its lane: the peer grants no bytes.
+BOOST_AUTO_TEST_CASE(answers_that_are_taken_back_are_freed_while_the_peer_grants_nothing) {
+  Session here(kHere, kThere, {.first_grants = {.calls = 1, .bytes = {}}});
+  const Packing small_pieces{.whole_bytes_max = 100, .piece_bytes_max = 100};
+  const testing::PeakMemory memory;
+  for (std::uint64_t i = 1; i <= 20'000; ++i) {
+    Frames answer = message_of("m");
+    answer.push_back(message_of(std::string(300, 'a'))[0]);
+    static_cast<void>(
+        here.send(kNow, pack(answer, small_pieces), {.of = Posting::Class::answer, .request = RequestId{i}}).value());
+    if (i > 1) BOOST_TEST_REQUIRE(here.take_back_answer(kNow, RequestId{i}).in_time);
+  }
+  BOOST_TEST(memory.bytes() < 200'000U);
+  BOOST_TEST(here.take_back_answer(kNow, RequestId{1}).in_time);
+}
+
 BOOST_AUTO_TEST_CASE(answer_that_arrives_ends_no_call_that_has_the_number_of_its_request) {
   Session here(kHere, kThere, {.first_grants = {.calls = 1}});
   static_cast<void>(sent(here, {.of = Posting::Class::call, .request = RequestId{1}}));
