@@ -30,7 +30,7 @@ struct LocalClusterOptions {
 /// Nodes that reach each other through memory. All are up when the constructor returns.
 class LocalCluster {
  public:
-  /// Throws std::invalid_argument if a name is empty, malformed or given twice.
+  /// Throws std::invalid_argument if a name is empty, malformed or given twice, or there is no such log level.
   LocalCluster(std::vector<NodeName> names, const FunctionRegistry& functions);
   LocalCluster(std::vector<NodeName> names, const FunctionRegistry& functions, LocalClusterOptions options);
   ~LocalCluster();

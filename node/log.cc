@@ -10,10 +10,12 @@
 #include <ctime>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "node/config/settings.h"
 #include "node/visible_text.h"
 
 namespace troupe {
@@ -55,6 +57,18 @@ std::shared_ptr<spdlog::logger> make_logger() {
   return logger;
 }
 
+/// Throws std::invalid_argument unless a cluster file may have `level` as node.log_level. spdlog takes a word that it
+/// does not know for "off".
+void check_level(std::string_view level) {
+  const auto specs = cluster_setting_specs();
+  const auto spec = std::ranges::find(specs, "log_level", &SettingSpec::key);
+  try {
+    (void)checked(*spec, Untyped{std::string(level)});
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("log_level: {}", error.what()));
+  }
+}
+
 /// Makes Troupe's logger the default one; its level stays if `level` is empty. REQUIRES: `kept.mutex` is held.
 void install(LoggersForEver& kept, std::string_view level) {
   if (kept.own == nullptr) kept.own = make_logger();
@@ -89,12 +103,14 @@ std::string detail::entry_text(std::string_view text) {
 }
 
 void log_to_stderr(std::string_view level) {
+  check_level(level);
   LoggersForEver& kept = loggers_for_ever();
   const std::lock_guard lock(kept.mutex);
   install(kept, level);
 }
 
 void keep_log_off_stdout(std::string_view level) {
+  if (!level.empty()) check_level(level);
   LoggersForEver& kept = loggers_for_ever();
   const std::lock_guard lock(kept.mutex);
   const auto logger = spdlog::default_logger();

@@ -18,11 +18,12 @@ namespace detail {
 
 /// Sends this process's log to standard error, from `level` on: "trace", "debug", "info", "warn", "error" or "off".
 /// Standard output stays the program's own. The logger that did so before is not freed. REQUIRES: no other thread logs
-/// yet, unless the log goes there already: then only the level changes.
+/// yet, unless the log goes there already: then only the level changes. Throws std::invalid_argument for another word.
 void log_to_stderr(std::string_view level);
 
 /// As above, but leaves a default logger that the program made as it is: only spdlog's initial one, which writes to
 /// standard output, is replaced. `level` may be empty: "info" then, or what counts already. Nodes do so when they join.
+/// Throws std::invalid_argument for any other word, in a program with a logger of its own too.
 void keep_log_off_stdout(std::string_view level = {});
 
 }  // namespace troupe

@@ -104,8 +104,8 @@ struct NodeOptions {
   /// The file to which this node appends a line for each peer that comes, goes or is refused, each call that is denied,
   /// and each change of keys. Empty: none. See node/audit/README.md.
   std::string audit_log;
-  /// The level from which this process logs to standard error, unless the program has a logger of its own. Empty:
-  /// "info", or what another node has set (log.h).
+  /// The level from which this process logs to standard error, unless the program has a logger of its own: "trace",
+  /// "debug", "info", "warn", "error" or "off". Empty: "info", or what another node has set (log.h).
   std::string log_level;
   Control control = Control::off;
   /// A node whose router makes no progress for this long although it has work logs that and ends its process, by
@@ -142,8 +142,8 @@ class Node final : public Scope {
   /// without an address), peer_restarted (a rendezvous file that names a former life), resource_exhausted (address in
   /// use, world complete, too few descriptors), not_authorized (other machines without keys, on a network that is not
   /// declared trusted; a name with another key), bad_argument (a rank that is taken or out of range, another world
-  /// size, no such transport or option, a seed of another transport, a file of another cluster, keys of another node or
-  /// none where the network needs them, a file that cannot be an audit log).
+  /// size, no such transport, option or log level, a seed of another transport, a file of another cluster, keys of
+  /// another node or none where the network needs them, a file that cannot be an audit log).
   [[nodiscard]] static Node join(NodeOptions options, FunctionRegistry functions);
 
   /// Starts a node from given parts, for local clusters, the simulator and tests.

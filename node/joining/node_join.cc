@@ -413,6 +413,16 @@ std::unique_ptr<detail::JoinEndpoint> watch_who_is_in(const NodeOptions& options
       .value();
 }
 
+/// Throws RemoteError for a level that does not exist.
+void set_log_level(const NodeOptions& options) {
+  try {
+    keep_log_off_stdout(options.log_level);
+  } catch (const std::invalid_argument& error) {
+    throw RemoteError(Error{
+        .code = ErrorCode::bad_argument, .message = error.what(), .operation = "join", .execution = Execution::never});
+  }
+}
+
 /// Returns null if the control socket cannot be opened: the node runs without it.
 std::unique_ptr<detail::NodeControl> control_of(const NodeOptions& options,
                                                 const std::shared_ptr<detail::NodeCore>& node) {
@@ -510,7 +520,7 @@ void NodeOptions::use_key_files(const std::string& key_file, const std::string& 
 }
 
 Node Node::join(NodeOptions options, FunctionRegistry functions) try {
-  keep_log_off_stdout(options.log_level);
+  set_log_level(options);
   if (sodium_init() < 0) throw std::runtime_error("[Node] libsodium cannot start");
   check_grants(options.call_grants, functions.table());
   const auto limit = options.join_deadline.after();

@@ -10,6 +10,7 @@
 #include "actors/executor.h"
 #include "actors/function_registry.h"
 #include "node/local_cluster.h"
+#include "tests/support/expect_throw.h"
 #include "tests/support/output_of.h"
 
 namespace troupe {
@@ -70,6 +71,21 @@ BOOST_AUTO_TEST_CASE(the_last_node_that_has_a_level_sets_it) {
   });
   for (const char* line : {"line one", "line three"}) BOOST_TEST(logged.find(line) == std::string::npos, logged);
   for (const char* line : {"line two", "line four"}) BOOST_TEST(logged.find(line) != std::string::npos, logged);
+}
+
+BOOST_AUTO_TEST_CASE(a_word_that_is_no_level_is_refused_and_silences_nothing) {
+  using testing::expect_throw;
+  ElasticPool pool({.threads = 1});
+  const std::string logged = testing::output_of([&] {
+    log_to_stderr("info");
+    const std::string why = "log_level: \"INFO\" is not one of trace, debug, info, warn, error, off";
+    expect_throw<std::invalid_argument>([] { log_to_stderr("INFO"); }, why);
+    expect_throw<std::invalid_argument>([] { keep_log_off_stdout("INFO"); }, why);
+    expect_throw<std::invalid_argument>(
+        [] { const LocalCluster nodes({"a"}, FunctionRegistry{}, {.pool = {}, .log_level = "INFO"}); }, why);
+    log_line(pool, "line five");
+  });
+  BOOST_TEST(logged.find("line five") != std::string::npos, logged);
 }
 
 BOOST_AUTO_TEST_CASE(threads_may_log_while_the_level_changes) {

@@ -89,6 +89,16 @@ BOOST_AUTO_TEST_CASE(introductions_are_for_nodes_with_key_files) {
   BOOST_TEST(run.refusal(options).hint == "NodeOptions::use_key_files; `troupe keys` makes them");
 }
 
+BOOST_AUTO_TEST_CASE(a_word_that_is_no_log_level_is_refused) {
+  const Run run;
+  NodeOptions options = run.options(0);
+  options.log_level = "wran";
+  const Error error = run.refusal(options);
+  BOOST_TEST((error.code == ErrorCode::bad_argument));
+  BOOST_TEST(error.message ==
+             R"(log_level: "wran" is not one of trace, debug, info, warn, error, off, did you mean "warn"?)");
+}
+
 BOOST_AUTO_TEST_CASE(nodes_with_keys_find_each_other_through_a_file) {
   const Run run;
   const testing::TemporaryDirectory directory;
