@@ -108,8 +108,8 @@ struct NodeOptions {
   /// "debug", "info", "warn", "error" or "off". Empty: "info", or what another node has set (log.h).
   std::string log_level;
   Control control = Control::off;
-  /// A node whose router makes no progress for this long although it has work logs that and ends its process, by
-  /// SIGABRT. Time in which the process is suspended does not count. nullopt, or `liveness.debug`: never.
+  /// A node whose router makes no progress for this long, 1 s to 24 h, although it has work logs that and ends its
+  /// process, by SIGABRT. Time in which the process is suspended does not count. nullopt, or `liveness.debug`: never.
   std::optional<Duration> stall_limit = std::chrono::seconds(30);
 
   /// Sets `keys`, `secret`, `cluster_id` and, if it is empty, `name` from the files of `troupe keys`: the node's own

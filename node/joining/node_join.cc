@@ -413,6 +413,13 @@ std::unique_ptr<detail::JoinEndpoint> watch_who_is_in(const NodeOptions& options
       .value();
 }
 
+/// Throws RemoteError for a time that the watchdog cannot keep: a router needs some to answer.
+void check_stall_limit(const NodeOptions& options) {
+  using namespace std::chrono_literals;
+  if (!options.stall_limit) return;
+  check_range("stall_limit", std::chrono::duration_cast<std::chrono::milliseconds>(*options.stall_limit), 1s, 24h);
+}
+
 /// Throws RemoteError for a level that does not exist.
 void set_log_level(const NodeOptions& options) {
   try {
@@ -522,6 +529,7 @@ void NodeOptions::use_key_files(const std::string& key_file, const std::string& 
 Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   set_log_level(options);
   if (sodium_init() < 0) throw std::runtime_error("[Node] libsodium cannot start");
+  check_stall_limit(options);
   check_grants(options.call_grants, functions.table());
   const auto limit = options.join_deadline.after();
   const auto due = limit ? later(std::chrono::steady_clock::now(), *limit) : std::nullopt;

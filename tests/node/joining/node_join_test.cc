@@ -99,6 +99,19 @@ BOOST_AUTO_TEST_CASE(a_word_that_is_no_log_level_is_refused) {
              R"(log_level: "wran" is not one of trace, debug, info, warn, error, off, did you mean "warn"?)");
 }
 
+BOOST_AUTO_TEST_CASE(a_stall_limit_that_a_living_node_would_pass_is_refused) {
+  const Run run;
+  NodeOptions options = run.options(0);
+  for (const Duration limit : {Duration(-1ms), Duration(0ms), Duration(999ms), Duration(24h + 1ms)}) {
+    options.stall_limit = limit;
+    const Error error = run.refusal(options);
+    BOOST_TEST((error.code == ErrorCode::bad_argument));
+    BOOST_TEST(error.message == "stall_limit of " + std::to_string(limit / 1ms) + " ms is not in 1000 to 86400000 ms");
+  }
+  options.stall_limit = 1s;
+  BOOST_TEST(run.join(options).members().size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(nodes_with_keys_find_each_other_through_a_file) {
   const Run run;
   const testing::TemporaryDirectory directory;
