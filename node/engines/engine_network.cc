@@ -38,10 +38,7 @@ std::vector<std::string> problems_over_hosts(const ClusterConfig& config) {
                     "and nodes encrypt with keys of this run",
                     config.network_origin.text()));
   }
-  if (!config.node.advertise.empty()) {
-    problems.push_back(fmt::format("{}: cluster.advertise = \"{}\" is for one node, and this step has several hosts",
-                                   config.advertise_origin.text(), config.node.advertise));
-  }
+  refuse_advertise(config, problems);
   return problems;
 }
 

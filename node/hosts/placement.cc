@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "node/launch/local_addresses.h"
+
 namespace troupe::detail {
 namespace {
 
@@ -93,12 +95,7 @@ std::vector<std::string> addresses_of_all_hosts(const ClusterConfig& config) {
         fmt::format("{}: cluster.address = \"{}\" is for one machine; with [[host]], each has host.address",
                     config.address_origin.text(), config.node.address));
   }
-  if (!config.node.advertise.empty()) {
-    problems.push_back(fmt::format(
-        "{}: cluster.advertise = \"{}\" is for one node, and `troupe up` would give it to all; set it for a node that "
-        "is started by itself (`troupe node --keys`)",
-        config.advertise_origin.text(), config.node.advertise));
-  }
+  refuse_advertise(config, problems);
   return problems;
 }
 

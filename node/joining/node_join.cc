@@ -482,10 +482,6 @@ NodeOptions NodeOptions::from_environment() {
   if (const std::optional<int> number = environment.keys_descriptor)
     options.keys = detail::inherited_keys({*number, environment.cluster_id, environment.name}).value();
   if (!environment.world.empty()) options.seed_name = environment.world.front();
-  if (const std::string& told = environment.settings.advertise; !told.empty()) {
-    const std::string address = fmt::format("tcp://{}", told);
-    options.link_options["advertise"] = TcpPlace::parse(address) ? address : address + ":*";
-  }
   options.grows = environment.settings.grows;
   if (const int port = environment.settings.join_port; port != 0 && options.member_file) {
     // A node without a certificate is in the list of the first node, which the file's author knows.
@@ -496,8 +492,12 @@ NodeOptions NodeOptions::from_environment() {
     }
   }
   const std::string& where = options.bind.empty() ? options.seed : options.bind;
-  if (scheme_of(where) == "tcp") {
+  if (scheme_of(where) == "tcp" || where.starts_with(kFile)) {
     const NodeSettings& settings = environment.settings;
+    if (!settings.advertise.empty()) {
+      const std::string address = fmt::format("tcp://{}", settings.advertise);
+      options.link_options["advertise"] = TcpPlace::parse(address) ? address : address + ":*";
+    }
     if (!settings.ports.empty()) options.link_options["ports"] = settings.ports;
     if (!settings.stream_ports.empty()) options.link_options["stream_ports"] = settings.stream_ports;
     if (!settings.streams) options.link_options["streams"] = "off";

@@ -24,6 +24,7 @@ NetworkHere network_here(const ClusterConfig& config, std::vector<std::string>& 
   const std::string& host = config.node.address;
   const std::string& network = config.node.network;
   NetworkHere here;
+  refuse_advertise(config, problems);
   if (config.transport == Transport::ipc) {
     if (network == "keys") {
       problems.push_back(fmt::format(
@@ -48,6 +49,14 @@ NetworkHere network_here(const ClusterConfig& config, std::vector<std::string>& 
         address_problem(config, fmt::format("{} can be reached from other machines: {}", host, kTrustHint)));
   }
   return here;
+}
+
+void refuse_advertise(const ClusterConfig& config, std::vector<std::string>& problems) {
+  if (config.node.advertise.empty()) return;
+  problems.push_back(fmt::format(
+      "{}: cluster.advertise = \"{}\" is for one node, and all nodes would get it; set it for a node that is "
+      "started by itself (`troupe node --keys`)",
+      config.advertise_origin.text(), config.node.advertise));
 }
 
 void refuse_ports(const ClusterConfig& config, std::vector<std::string>& problems) {

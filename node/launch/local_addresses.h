@@ -19,6 +19,9 @@ struct NetworkHere {
 /// as the system's resolver does.
 [[nodiscard]] NetworkHere network_here(const ClusterConfig& config, std::vector<std::string>& problems);
 
+/// Adds to `problems` that `config` has cluster.advertise: it is for one node, and all get what `config` says.
+void refuse_advertise(const ClusterConfig& config, std::vector<std::string>& problems);
+
 /// Adds to `problems` the ports that `config` names. REQUIRES: none of its nodes listens over TCP.
 void refuse_ports(const ClusterConfig& config, std::vector<std::string>& problems);
 

@@ -94,8 +94,21 @@ BOOST_AUTO_TEST_CASE(on_several_hosts_what_is_for_one_is_refused) {
       "c.toml:3: cluster.transport: nodes on several hosts reach each other by \"tcp\" only",
       "c.toml:4: cluster.network: \"loopback\" is one machine, and this step has several: leave network out, and nodes "
       "encrypt with keys of this run",
-      "c.toml:5: cluster.advertise = \"10.0.0.9\" is for one node, and this step has several hosts"};
+      "c.toml:5: cluster.advertise = \"10.0.0.9\" is for one node, and all nodes would get it; set it for a node that "
+      "is "
+      "started by itself (`troupe node --keys`)"};
   BOOST_TEST(problems_of(config, true) == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_for_one_node_is_refused_on_one_host_too) {
+  ClusterConfig config = config_of_step();
+  config.node.advertise = "10.0.0.9";
+  for (const Transport transport : {Transport::ipc, Transport::tcp}) {
+    config.transport = transport;
+    const std::vector<std::string> problems = problems_of(config, false);
+    BOOST_TEST_REQUIRE(problems.size() == 1U);
+    BOOST_TEST(problems.front().starts_with("built-in default: cluster.advertise = \"10.0.0.9\" is for one node"));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(ports_may_be_named_for_steps_of_several_hosts_that_run_on_one) {

@@ -100,7 +100,7 @@ command = ["./ps"]
   BOOST_TEST_REQUIRE(problems.size() == 1U);
   BOOST_TEST(
       problems.front().starts_with("environment TROUPE__CLUSTER__ADVERTISE: cluster.advertise = \"r:1\" is for "
-                                   "one node, and `troupe up` would give it to all"));
+                                   "one node, and all nodes would get it"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -324,6 +324,20 @@ BOOST_AUTO_TEST_CASE(a_taken_port_is_one_line) {
   BOOST_TEST(!std::filesystem::exists(path() / "started"));
 }
 
+BOOST_AUTO_TEST_CASE(what_is_for_one_node_is_refused_before_any_starts) {
+  for (const std::string transport : {"ipc", "tcp"}) {
+    auto run = up("[cluster]\ntransport = \"" + transport + "\"\nadvertise = \"router:29500\"\n" +
+                  role("ps", "touch started"));
+    const auto result = run.finish();
+    BOOST_TEST(result.status == 2);
+    expect_lines(
+        result.lines,
+        {"cluster.toml:3: cluster.advertise = \"router:29500\" is for one node, and all nodes would get it; set "
+         "it for a node that is started by itself (`troupe node --keys`)"});
+    BOOST_TEST(!std::filesystem::exists(path() / "started"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_file_in_a_directory_that_was_removed_cannot_be_read) {
   for (const std::string command : {"up", "doctor", "config show"}) {
     auto run = up(role("ps", "exec 2>&1; mkdir gone; cd gone; rmdir ../gone; " + std::string(TROUPE_PROGRAM) + " " +
