@@ -32,7 +32,7 @@ class Reader {
     } else if (has("MASTER_ADDR") || has("MASTER_PORT") || has("RANK") || has("WORLD_SIZE")) {
       read_torchrun();
     } else {
-      refuse_proof_without_a_place();
+      refuse_parts_of_a_place();
       result_.name = optional("TROUPE_NODE").value_or("node");
       result_.role = result_.name;
       result_.world = {result_.name};
@@ -69,20 +69,26 @@ class Reader {
     return value;
   }
 
-  /// Keys or a secret are for a cluster: without one they would be left out in silence.
-  void refuse_proof_without_a_place() const {
-    for (const char* proof : {"TROUPE_KEY_FILE", "TROUPE_SECRET_FILE"}) {
-      if (!has(proof)) continue;
+  /// Keys, a secret and the place of the first node are for a cluster: without one they would be left out in silence.
+  void refuse_parts_of_a_place() const {
+    for (const std::string& part : {std::string("TROUPE_KEY_FILE"), std::string("TROUPE_SECRET_FILE"),
+                                    variable_name("cluster", "seed"), variable_name("cluster", "port")}) {
+      if (!has(part)) continue;
       throw EnvironmentError(
-          fmt::format("{} is set, but nothing says where the cluster is: set MASTER_ADDR, MASTER_PORT, RANK and "
-                      "WORLD_SIZE, or start it with `troupe node`",
-                      proof));
+          fmt::format("{} is set, but nothing gives this process a place in a cluster: set MASTER_ADDR, MASTER_PORT, "
+                      "RANK and WORLD_SIZE, or start it with `troupe node`",
+                      part));
     }
   }
 
   void read_settings() {
     detail::GivenConfig given;
-    detail::lay_over(given, variables_);
+    Variables of_nodes = variables_;
+    // Those of roles and hosts override a file, for the program that reads one.
+    std::erase_if(of_nodes, [](const auto& variable) {
+      return variable.first.starts_with("TROUPE__ROLE__") || variable.first.starts_with("TROUPE__HOST__");
+    });
+    detail::lay_over(given, of_nodes);
     for (const auto& problem : given.problems) {
       throw EnvironmentError(fmt::format("{}: {}", problem.origin.text(), problem.what));
     }

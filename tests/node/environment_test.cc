@@ -250,16 +250,33 @@ BOOST_AUTO_TEST_CASE(keys_come_from_files_and_need_neither_secret_nor_address) {
   for (const char* other : {"TROUPE_SECRET_FD", "TROUPE_SECRET_FILE", "TROUPE_KEYS_FD"}) {
     BOOST_TEST(error(with(filed, other, "9")) == std::string("TROUPE_KEY_FILE and ") + other + " are both set");
   }
-  for (const char* proof : {"TROUPE_KEY_FILE", "TROUPE_SECRET_FILE"}) {
-    BOOST_TEST(error({{proof, "/keys/ps.key"}}) ==
-               std::string(proof) +
-                   " is set, but nothing says where the cluster is: set MASTER_ADDR, MASTER_PORT, "
-                   "RANK and WORLD_SIZE, or start it with `troupe node`");
-  }
   Variables torchrun = with(with(kTorchrun, "MASTER_ADDR", "10.0.0.5"), "TROUPE_KEY_FILE", "/keys/rank1.key");
   torchrun.erase("TROUPE_SECRET_FILE");
   BOOST_TEST(read_environment(torchrun).seed_address == "tcp://10.0.0.5:29500");
   BOOST_TEST(read_environment(torchrun).key_file == "/keys/rank1.key");
+}
+
+BOOST_AUTO_TEST_CASE(part_of_a_place_is_no_world_of_one) {
+  for (const std::string part :
+       {"TROUPE_KEY_FILE", "TROUPE_SECRET_FILE", "TROUPE__CLUSTER__SEED", "TROUPE__CLUSTER__PORT"}) {
+    const std::string value = part.ends_with("PORT") ? "29500" : "somewhere";
+    BOOST_TEST(error({{part, value}}) == part +
+                                             " is set, but nothing gives this process a place in a cluster: set "
+                                             "MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE, or start it with `troupe "
+                                             "node`");
+  }
+  BOOST_TEST(error(with(kTorchrun, "TROUPE__CLUSTER__PORT", "29500")) == "no error");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_said_of_roles_and_hosts_is_for_the_reader_of_a_file) {
+  const Variables said{{"TROUPE__ROLE__TRAINER__COUNT", "4"}, {"TROUPE__HOST__ALPHA__SLOTS", "2"}};
+  BOOST_TEST(read_environment(said).world_size == 1);
+  Variables torchrun = kTorchrun;
+  torchrun.insert(said.begin(), said.end());
+  BOOST_TEST(read_environment(torchrun).world_size == 2);
+  BOOST_TEST(error({{"TROUPE__ROLES__TRAINER__COUNT", "4"}}) ==
+             "environment TROUPE__ROLES__TRAINER__COUNT: expected TROUPE__SECTION__KEY, TROUPE__ROLE__<NAME>__KEY or "
+             "TROUPE__HOST__<NAME>__KEY");
 }
 
 BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
