@@ -59,6 +59,7 @@ int show_stack(const StackOptions& options) {
   std::vector<ClusterView> meant;
   std::vector<ControlQuestion> questions;
   std::set<std::string> there;
+  std::optional<NodeView> silent;  // it has no socket
   for (const ClusterView& cluster : all) {
     if (!is_meant(cluster, options.cluster)) continue;
     for (const ControlName& name : names) {
@@ -70,14 +71,21 @@ int show_stack(const StackOptions& options) {
     }
     for (const NodeView& node : cluster.nodes) {
       const ControlName own{cluster.id, node.name};
-      if (node.host.empty() || std::find(names.begin(), names.end(), own) != names.end()) continue;
+      if (std::find(names.begin(), names.end(), own) != names.end()) continue;
       there.insert(node.name);
       if (node.name != options.node) continue;
+      if (node.host.empty()) {
+        silent = node;
+        continue;
+      }
       meant.push_back(cluster);
       questions.push_back({{cluster.id, {}}, fmt::format("ask {} stack", node.name)});
     }
   }
   if (there.empty()) return fail(nothing_found(options.cluster, all));
+  if (questions.empty() && silent) {
+    return fail(fmt::format("{}, pid {}: {}", options.node, silent->pid, detail::visible_line(silent->problem)));
+  }
   if (questions.empty()) return fail(detail::no_such_node(options.node, there));
   if (questions.size() > 1) {
     return fail(fmt::format("several clusters have a node \"{}\", name one of them: {}", options.node, list_of(meant)));

@@ -389,6 +389,26 @@ BOOST_AUTO_TEST_CASE(logs_shows_what_was_printed_and_follows_to_the_end) {
   BOOST_TEST(logs({"ps", file}).status == 1);
 }
 
+BOOST_AUTO_TEST_CASE(stack_tells_a_process_that_is_no_node_from_one_that_does_not_exist) {
+  auto run = up(role("w", "echo here; exec sleep 1000", "count = 2\n") +
+                role("quick", "echo $$; exit 3", "on_exit = \"keep_going\"\n"));
+  run.wait_for("[w/0] here");
+  run.wait_for("[w/1] here");
+  const std::string pid = after(run.wait_for("[quick] "), "[quick] ");
+  run.wait_for("[quick] exit status 3");
+  const auto stack = [&](const std::string& node) {
+    return TroupeRun(path(), {"stack", node, (path() / "cluster.toml").string()}).finish();
+  };
+  const auto result = stack("w0");
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(result.last().starts_with("troupe: w0, pid "));
+  BOOST_TEST(result.last().ends_with(": runs, and is no node yet"));
+  expect_lines(stack("quick").lines, {"troupe: quick, pid " + pid + ": ended: exit status 3"});
+  expect_lines(stack("w2").lines, {"troupe: no node \"w2\" runs here, did you mean \"w0\"?; there are: quick, w0, w1"});
+  run.signal(SIGTERM);
+  BOOST_TEST(run.finish().status == 3);  // of quick
+}
+
 const std::string kNoRoom = "troupe: cannot write standard output: No space left on device";
 
 // /dev/full takes nothing, as a full disk.
