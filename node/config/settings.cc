@@ -272,7 +272,7 @@ std::string checked_name(const RawSetting& raw) {
   return value;
 }
 
-std::vector<std::string> checked_list(const RawSetting& raw) {
+std::vector<std::string> checked_list(const SettingSpec& spec, const RawSetting& raw) {
   constexpr std::string_view kExpected = R"(an array of strings such as ["./ps", "--fast"])";
   std::vector<std::string> items;
   if (const auto* typed = std::get_if<std::vector<std::string>>(&raw)) {
@@ -284,6 +284,7 @@ std::vector<std::string> checked_list(const RawSetting& raw) {
   } else {
     refuse(kExpected, raw);
   }
+  if (items.empty() && !spec.required) return items;
   if (items.empty() || items.front().empty()) throw std::invalid_argument("is empty");
   for (const std::string& item : items) {
     if (item.find('\0') != std::string::npos) throw std::invalid_argument("a zero byte in a string");
@@ -323,17 +324,33 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return cost[a.size()][b.size()];
 }
 
+/// Returns `raw` as a string of TOML, without a character that commands a terminal.
 std::string in_quotes(std::string_view raw) {
   std::string result = "\"";
-  for (const char c : raw) {
-    if (c == '"' || c == '\\') result += '\\';
-    if (c == '\n') {
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(raw[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < raw.size() ? raw[i + 1] : 0);
+    if (byte == '"' || byte == '\\') result += '\\';
+    if (byte == '\n') {
       result += "\\n";
+    } else if (byte < ' ' || byte == 0x7f) {
+      result += fmt::format("\\u{:04x}", byte);
+    } else if (byte == 0xC2 && next >= 0x80 && next < 0xA0) {  // a control character of two bytes in UTF-8
+      result += fmt::format("\\u{:04x}", next);
+      ++i;
     } else {
-      result += c;
+      result += raw[i];
     }
   }
   return result + '"';
+}
+
+/// Returns `raw` as a key of TOML.
+std::string as_key(std::string_view raw) {
+  const auto is_bare = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
+  return !raw.empty() && std::ranges::all_of(raw, is_bare) ? std::string(raw) : in_quotes(raw);
 }
 
 struct Show {
@@ -360,7 +377,7 @@ struct Show {
   }
   std::string operator()(const StringTable& value) const {
     std::vector<std::string> items;
-    for (const auto& [key, item] : value) items.push_back(fmt::format("{} = {}", key, in_quotes(item)));
+    for (const auto& [key, item] : value) items.push_back(fmt::format("{} = {}", as_key(key), in_quotes(item)));
     return fmt::format("{{{}}}", fmt::join(items, ", "));
   }
 };
@@ -424,7 +441,7 @@ SettingValue checked(const SettingSpec& spec, const RawSetting& raw) {
     case text: return checked_text(raw);
     case choice: return checked_choice(spec, raw);
     case name: return checked_name(raw);
-    case list: return checked_list(raw);
+    case list: return checked_list(spec, raw);
     case table: return checked_table(raw);
     case size: return checked_size(spec, raw);
     case duration: break;

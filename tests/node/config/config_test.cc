@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -281,6 +282,26 @@ role.ps.placement = "spread"      # built-in default
   for (auto at = expected.find("FILE"); at != std::string::npos; at = expected.find("FILE"))
     expected.replace(at, 4, file);
   BOOST_TEST(text == expected);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_shown_can_stand_in_a_file_and_commands_no_terminal) {
+  const std::string minimal(kMinimal);
+  const ClusterConfig config = load(minimal +
+                                    R"(env = {"A B" = "\u001b[2J\t\u0085\u007f\"\\\n", "B.C" = "é", "C-d_1" = ""}
+calls = {"*" = "square"}
+)");
+  const auto shown = [&config](const std::string& key) {
+    return std::ranges::find(config.entries, "role.ps." + key, &ConfigEntry::key)->value;
+  };
+  BOOST_TEST(shown("env") == R"({"A B" = "\u001b[2J\u0009\u0085\u007f\"\\\n", "B.C" = "é", C-d_1 = ""})");
+  BOOST_TEST(shown("calls") == R"({"*" = "square"})");
+  BOOST_TEST(shown("hosts") == "[]");
+  const ClusterConfig again =
+      load(minimal + "env = " + shown("env") + "\ncalls = " + shown("calls") + "\nhosts = " + shown("hosts") + "\n");
+  BOOST_TEST((again.roles.front().env == config.roles.front().env));
+  BOOST_TEST((again.roles.front().calls == config.roles.front().calls));
+  BOOST_TEST(again.roles.front().hosts.empty());
+  BOOST_TEST(load("[[host]]\nname = \"a\"\nagent = []\n" + minimal).hosts.front().agent.front() == "ssh");
 }
 
 BOOST_AUTO_TEST_CASE(unknown_keys_are_refused_with_a_guess) {
