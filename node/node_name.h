@@ -8,6 +8,8 @@
 namespace troupe {
 
 inline constexpr std::size_t kNodeNameMax = 127;
+/// Of nodes that a file or a launcher names: a control socket has the name in its own, of at most 107 characters.
+inline constexpr std::size_t kConfiguredNameMax = 64;
 inline constexpr std::string_view kNodeNameRule = "1 to 127 of A-Z a-z 0-9 - _ : .";
 
 /// Returns whether `name` is 1 to 127 of A-Z a-z 0-9 - _ : .

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "node/config/string_array.h"
+#include "node/node_name.h"
 #include "node/visible_text.h"
 
 namespace troupe {
@@ -63,8 +65,9 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"cluster", "stream_ports", text, "",
                 "LOW-HIGH: tcp ports for large messages; default: any free one, or none if cluster.ports is set"},
     SettingSpec{"cluster", "advertise", text, "", "HOST or HOST:PORT that others are told instead of cluster.address"},
-    SettingSpec{"cluster", "join_timeout", duration, "30s", "until all nodes must know each other"},
-    SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "for a node to end once `troupe up` has asked it to"},
+    SettingSpec{"cluster", "join_timeout", duration, "30s", "until all nodes must know each other", 1, kDurationMax},
+    SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "for a node to end once `troupe up` has asked it to", 1,
+                kDurationMax},
     SettingSpec{"cluster", "heartbeat", duration, "100ms", "between two heartbeats, at least", 10, 10'000},
     SettingSpec{"cluster", "suspicion", duration, "200ms", "silence beyond a heartbeat, then unreachable", 10, 60'000},
     SettingSpec{"cluster", "lease", duration, "10s", "silence after which a node is considered dead", 1'000,
@@ -173,6 +176,8 @@ constexpr std::array kHostSpecs = {
     SettingSpec{"host", "env", table, "", "environment variables added for processes there"},
 };
 
+constexpr std::int64_t kCountLimit = std::numeric_limits<std::int64_t>::max();
+
 std::optional<std::int64_t> parse_integer(std::string_view digits) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -184,7 +189,7 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text_fo
   for (const DurationUnit& unit : kUnits) {
     if (!text_form.ends_with(unit.suffix)) continue;
     const auto count = parse_integer(text_form.substr(0, text_form.size() - unit.suffix.size()));
-    if (count && *count > 0 && *count <= kDurationMax / unit.milliseconds) {
+    if (count && *count > 0 && *count <= kCountLimit / unit.milliseconds) {
       return std::chrono::milliseconds(*count * unit.milliseconds);
     }
   }
@@ -195,7 +200,7 @@ std::optional<ByteSize> parse_size(std::string_view text_form) {
   for (const SizeUnit& unit : kSizeUnits) {
     if (!text_form.ends_with(unit.suffix)) continue;
     const auto count = parse_integer(text_form.substr(0, text_form.size() - unit.suffix.size()));
-    if (!count || *count < 0 || *count > kSizeMax / unit.bytes) return std::nullopt;
+    if (!count || *count < 0 || *count > kCountLimit / unit.bytes) return std::nullopt;
     return ByteSize{*count * unit.bytes};
   }
   return std::nullopt;

@@ -337,6 +337,14 @@ BOOST_AUTO_TEST_CASE(wrong_types_and_ranges_are_refused) {
   check_lines(
       errors("[cluster]\njoin_timeout = \"0s\"\n" + role),
       {R"(cluster.toml:2: cluster.join_timeout: expected a duration such as "500ms", "30s" or "2m", found string "0s")"});
+  check_lines(errors("[cluster]\njoin_timeout = \"25h\"\nshutdown_timeout = \"9223372036854775807ms\"\n" + role),
+              {R"(cluster.toml:2: cluster.join_timeout: "25h" is not in "1ms".."24h")",
+               R"(cluster.toml:3: cluster.shutdown_timeout: "9223372036854775807ms" is not in "1ms".."24h")"});
+  check_lines(
+      errors("[cluster]\njoin_timeout = \"9223372036854775807s\"\n" + role),
+      {R"(cluster.toml:2: cluster.join_timeout: expected a duration such as "500ms", "30s" or "2m", found string "9223372036854775807s")"});
+  check_lines(errors("[node]\nshared_memory_max = \"2048GiB\"\n" + role),
+              {R"(cluster.toml:2: node.shared_memory_max: "2048GiB" is not in "0GiB".."1024GiB")"});
   check_lines(errors("[cluster]\nlease = \"500ms\"\n" + role),
               {R"(cluster.toml:2: cluster.lease: "500ms" is not in "1s".."24h")"});
   check_lines(errors("[cluster]\nheartbeat = \"1ms\"\nsuspicion = \"2m\"\n" + role),
