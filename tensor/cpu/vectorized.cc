@@ -1,6 +1,7 @@
 #include "tensor/cpu/vectorized.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -22,7 +23,12 @@ InstructionSet allowed() {
   const char* const variable = std::getenv("TROUPE_MAX_CPU_ISA");
   const std::string_view limit = variable == nullptr ? "" : variable;
   if (limit == "baseline") return InstructionSet::baseline;
-  return limit == "avx2" ? InstructionSet::avx2 : InstructionSet::avx512;
+  if (limit == "avx2") return InstructionSet::avx2;
+  if (!limit.empty() && limit != "avx512") {
+    std::fprintf(stderr, "troupe: TROUPE_MAX_CPU_ISA=\"%.32s\" is none of baseline, avx2, avx512: it limits nothing\n",
+                 variable);
+  }
+  return InstructionSet::avx512;
 }
 
 }  // namespace

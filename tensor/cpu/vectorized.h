@@ -11,7 +11,7 @@ namespace troupe::cpu {
 enum class InstructionSet : std::uint8_t { baseline, avx2, avx512 };
 
 /// Returns the best instruction set of this processor, limited by TROUPE_MAX_CPU_ISA (baseline, avx2 or avx512) as it
-/// was at the first call.
+/// was at the first call, which writes a warning to standard error if it is another word.
 [[nodiscard]] InstructionSet instruction_set() noexcept;
 
 #if defined(__x86_64__)

@@ -1,7 +1,10 @@
 #include "tensor/cpu/vectorized.h"
 
 #include <boost/test/unit_test.hpp>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,6 +41,24 @@ BOOST_AUTO_TEST_CASE(the_instruction_set_is_not_above_what_the_environment_allow
                                  : text == "avx2"   ? InstructionSet::avx2
                                                     : InstructionSet::avx512;
   BOOST_TEST((instruction_set() <= highest));
+}
+
+/// Returns what this program writes to standard error with this limit while it asks for the instruction set repeatedly.
+std::string warning_with(const std::string& limit) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = "TROUPE_MAX_CPU_ISA='" + limit + "' '" + program +
+                              "' --run_test=each_index_is_visited_once 2>&1 >/dev/null | grep ^troupe";
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> output(::popen(command.c_str(), "r"), &::pclose);
+  BOOST_REQUIRE(output);
+  std::string text;
+  for (int c = std::fgetc(output.get()); c != EOF; c = std::fgetc(output.get())) text += static_cast<char>(c);
+  return text;
+}
+
+BOOST_AUTO_TEST_CASE(a_word_that_is_no_instruction_set_is_warned_of_once) {
+  BOOST_TEST(warning_with("AVX2") ==
+             "troupe: TROUPE_MAX_CPU_ISA=\"AVX2\" is none of baseline, avx2, avx512: it limits nothing\n");
+  for (const char* limit : {"", "baseline", "avx2", "avx512"}) BOOST_TEST(warning_with(limit).empty());
 }
 
 BOOST_AUTO_TEST_CASE(each_index_is_visited_once) {
