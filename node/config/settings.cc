@@ -298,6 +298,7 @@ std::vector<std::string> checked_list(const SettingSpec& spec, const RawSetting&
 }
 
 StringTable checked_table(const RawSetting& raw) {
+  constexpr std::string_view kUsersOwn = "TROUPE_MAX_CPU_ISA";
   const auto* typed = std::get_if<StringTable>(&raw);
   if (std::holds_alternative<Untyped>(raw)) throw std::invalid_argument("is a table, which only the file can set");
   if (typed == nullptr) refuse(R"(a table of strings such as {KEY = "value"})", raw);
@@ -305,7 +306,8 @@ StringTable checked_table(const RawSetting& raw) {
     if (key.empty() || key.find('=') != std::string::npos || (key + value).find('\0') != std::string::npos) {
       refuse_text(fmt::format("\"{}\" cannot be an environment variable", key));
     }
-    if (key.starts_with("TROUPE_")) throw std::invalid_argument(fmt::format("{} is set by troupe itself", key));
+    if (key.starts_with("TROUPE_") && key != kUsersOwn)
+      throw std::invalid_argument(fmt::format("{} is set by troupe itself", key));
   }
   return *typed;
 }

@@ -389,6 +389,10 @@ BOOST_AUTO_TEST_CASE(roles_need_a_name_a_command_and_a_sensible_count) {
       {R"(cluster.toml:4: role.env: expected a table of strings such as {KEY = "value"}, found an integer for A)"});
   check_lines(errors(std::string(kMinimal) + "env = {TROUPE_NODE = \"x\"}\n"),
               {"cluster.toml:4: role.env: TROUPE_NODE is set by troupe itself"});
+  const std::string limit = "env = {TROUPE_MAX_CPU_ISA = \"avx2\"}\n";
+  const ClusterConfig config = load("[[host]]\nname = \"a\"\n" + limit + std::string(kMinimal) + limit);
+  BOOST_TEST(config.roles.front().env.at("TROUPE_MAX_CPU_ISA") == "avx2");
+  BOOST_TEST(config.hosts.front().env.at("TROUPE_MAX_CPU_ISA") == "avx2");
   check_lines(errors("[cluster]\n"), {"cluster.toml: role: there is no [[role]], so nothing to start"});
   check_lines(errors("[role]\nname = \"ps\"\n"), {"cluster.toml:1: role: expected [[role]], found [role]"});
 }
