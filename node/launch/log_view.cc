@@ -147,13 +147,12 @@ std::string LogView::bar_rows() const {
   std::size_t count = 0;
   for (std::size_t node = 0; node < nodes_.size() && count < kRowsMax; ++node) {
     const std::string& bar = bar_of(nodes_[node]);
-    if (bar.empty()) continue;
     // "[label] " in front, and behind it room for the "^C" that a terminal echoes: a row that wraps cannot be erased.
     const std::size_t taken = nodes_[node].label.size() + 3 + 3;
-    const std::size_t columns = options_.columns > taken ? options_.columns - taken : 1;
+    if (bar.empty() || options_.columns <= taken) continue;
     const Output bars = options_.is_terminal[index(Output::err)] ? Output::err : Output::out;
-    rows += fmt::format("{}{} {}{}", count == 0 ? "" : "\n", coloured_prefix(node, bars), fitted(bar, columns),
-                        coloured(bars) ? kPlain : "");
+    rows += fmt::format("{}{} {}{}", count == 0 ? "" : "\n", coloured_prefix(node, bars),
+                        fitted(bar, options_.columns - taken), coloured(bars) ? kPlain : "");
     ++count;
   }
   return rows;

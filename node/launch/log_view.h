@@ -28,7 +28,7 @@ class LogView {
   struct Options {
     std::array<bool, 2> is_terminal{};  ///< by Output
     bool colours = true;                ///< on terminals
-    std::size_t columns = 80;           ///< bars are cut to this width
+    std::size_t columns = 80;           ///< bars are cut to this width, or left out if it has no room for one
   };
 
   /// Receives each line of a node, without its end.

@@ -109,6 +109,18 @@ BOOST_AUTO_TEST_CASE(bars_are_cut_to_the_width_and_lose_commands_that_move_the_c
   BOOST_TEST(shown(logs) == "[ps] \x1b[32m0123456789äöü345");
 }
 
+BOOST_AUTO_TEST_CASE(a_row_without_room_for_a_bar_is_left_out) {
+  LogView logs = view(kTerminal);
+  logs.write(1, Output::out, "\rhalf");
+  BOOST_TEST(shown(logs) == "[trainer/0] half");
+  logs.set_columns(15);  // 12 for "[trainer/0] ", 3 stay free
+  BOOST_TEST(shown(logs) == "\r\x1b[K");
+  logs.write(0, Output::out, "\rquarter");
+  BOOST_TEST(shown(logs) == "[ps] quarter");
+  logs.set_columns(16);
+  BOOST_TEST(shown(logs) == "\r\x1b[K[ps] quarter\n[trainer/0] h");
+}
+
 BOOST_AUTO_TEST_CASE(prefixes_are_coloured_on_a_terminal_only) {
   LogView logs = view({.is_terminal = {true, false}});
   logs.write(0, Output::out, "a\n");
