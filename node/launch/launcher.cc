@@ -447,7 +447,7 @@ class Launcher {
       view_.say(Output::err,
                 fmt::format("[troupe] ended{}", is_unwritten ? ": " + unwritten_ : " by " + signal_name(*signal)),
                 Tone::quiet);
-    } else if (plan_.result) {
+    } else if (plan_.result && !view_.last_output_line(*plan_.result).empty()) {
       view_.say(Output::out, view_.last_output_line(*plan_.result));
     }
   }

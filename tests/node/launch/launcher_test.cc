@@ -389,6 +389,13 @@ BOOST_AUTO_TEST_CASE(logs_shows_what_was_printed_and_follows_to_the_end) {
   BOOST_TEST(logs({"ps", file}).status == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_printed_nothing_has_no_last_line) {
+  auto run = up("[cluster]\nresult = \"ps\"\n" + role("ps", "exit 0"));
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 0);
+  for (const std::string& line : result.lines) BOOST_TEST(!line.empty());
+}
+
 BOOST_AUTO_TEST_CASE(stack_tells_a_process_that_is_no_node_from_one_that_does_not_exist) {
   auto run = up(role("w", "echo here; exec sleep 1000", "count = 2\n") +
                 role("quick", "echo $$; exit 3", "on_exit = \"keep_going\"\n"));
