@@ -13,6 +13,7 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -417,7 +418,12 @@ The launcher keeps the newest 128 KiB of each node. All that nodes print: troupe
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
+    if (error.get_exit_code() == 0) {
+      std::ostringstream text;  // std::cout would forget why it cannot write
+      app.exit(error, text);
+      fmt::print("{}", text.str());
+      return 0;
+    }
     const std::string_view command = argv[1];
     constexpr std::array<std::string_view, 11> kCommands = {"up",    "node", "doctor", "keys",  "config", "status",
                                                             "stack", "logs", "kill",   "agent", "audit"};

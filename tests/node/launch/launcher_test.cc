@@ -422,7 +422,7 @@ const std::string kNoRoom = "troupe: cannot write standard output: No space left
 BOOST_AUTO_TEST_CASE(a_command_whose_output_cannot_be_written_fails) {
   const std::string troupe = TROUPE_PROGRAM;
   for (const std::string arguments :
-       {"--help", "config show cluster.toml", "status cluster.toml", "keys init-cluster"}) {
+       {"--help", "--version", "config show cluster.toml", "status cluster.toml", "keys init-cluster"}) {
     const std::string awaited = "until " + troupe + " logs ps cluster.toml >/dev/null 2>&1; do :; done; ";
     auto run = up(role("ps", "exec 2>&1; " + awaited + troupe + " " + arguments + " >/dev/full; echo status $?"));
     expect_lines(with(run.finish().lines, "[ps]"), {"[ps] " + kNoRoom, "[ps] status 1"});
