@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -120,7 +119,7 @@ class HostPartPlanner {
 
 LaunchPlan plan_host_part(ClusterConfig& config, const HostPartOptions& options, const LaunchHost& here) {
   if (options.keys.keys.empty()) {
-    throw std::invalid_argument("--host needs --keys: the directory with the keys of its nodes (troupe keys)");
+    throw ConfigError({"--host needs --keys: the directory with the keys of its nodes (troupe keys)"});
   }
   return HostPartPlanner(config, options, here).plan();
 }

@@ -141,8 +141,11 @@ BOOST_AUTO_TEST_CASE(what_is_missing_or_contradicts_itself_is_named) {
   const Part idle("port = 29600\n", std::string(kHosts) + "[[host]]\nname = \"gamma\"\n");
   BOOST_TEST(idle.refusal("gamma").ends_with(" places no node on host gamma"));
   const auto without_keys = TroupeRun(part.path(), {"up", "c.toml", "--host", "alpha"}).finish();
-  BOOST_TEST(without_keys.last() ==
-             "troupe: --host needs --keys: the directory with the keys of its nodes (troupe keys)");
+  BOOST_TEST(without_keys.status == 2);
+  BOOST_TEST(without_keys.last() == "--host needs --keys: the directory with the keys of its nodes (troupe keys)");
+  const auto without_host = TroupeRun(part.path(), {"up", "c.toml", "--keys", "keys/nodes"}).finish();
+  BOOST_TEST(without_host.status == 2);
+  BOOST_TEST(without_host.last() == "troupe: --keys requires --host (see troupe up --help)");
 }
 
 BOOST_AUTO_TEST_CASE(programs_have_their_keys_in_files_and_are_told_no_secret) {
