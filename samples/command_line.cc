@@ -74,7 +74,7 @@ std::optional<int> CommandLine::parse(int argc, char** argv) {
     parser_->app.parse(argc, argv);
     return std::nullopt;
   } catch (const CLI::ParseError& end) {
-    return parser_->app.exit(end);
+    return parser_->app.exit(end) == 0 ? 0 : 2;  // CLI11 has a status of its own for each mistake
   }
 }
 

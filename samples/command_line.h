@@ -41,7 +41,7 @@ class CommandLine {
   void excludes(const std::string& name, const std::string& other);
 
   /// Reads the arguments. A program that was asked for its help, or was given something else than its options, is done:
-  /// the text is printed, and the result is the status that the program returns.
+  /// the text is printed, and the result is the status that the program returns, 0 or 2.
   [[nodiscard]] std::optional<int> parse(int argc, char** argv);
 
  private:

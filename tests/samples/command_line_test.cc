@@ -25,7 +25,7 @@ struct LineOfProgram {
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     return options.parse(static_cast<int>(pointers.size()), pointers.data());
   }
-  bool refuses(const std::vector<std::string>& arguments) { return parse(arguments).value_or(0) != 0; }
+  bool refuses(const std::vector<std::string>& arguments) { return parse(arguments) == 2; }
 
   std::int64_t epochs = 3;
   std::vector<std::uint64_t> counts{1, 2};
