@@ -156,6 +156,20 @@ BOOST_AUTO_TEST_CASE(scripts_of_the_guide_end_with_the_status_of_a_task_that_fai
   BOOST_TEST(output_of("sh samples/guide/as_mpi.sh 2 sh -c 'exit $OMPI_COMM_WORLD_RANK'; echo $?") == "1\n");
 }
 
+BOOST_AUTO_TEST_CASE(scripts_of_the_guide_end_their_tasks_when_they_are_ended) {
+  for (const std::string script :
+       {"as_slurm.sh 2 sh -c 'rank=$SLURM_PROCID;", "as_mpi.sh 2 sh -c 'rank=$OMPI_COMM_WORLD_RANK;"}) {
+    for (const std::string signal : {"INT", "TERM"}) {
+      const troupe::testing::TemporaryDirectory directory;
+      const std::string task = " echo $$ > $rank.pid; until [ -s 0.pid ]; do :; done; [ $rank = 0 ] || kill -" +
+                               signal + " $PPID; exec sleep 1000 > /dev/null'";
+      // A task that is left is ended here.
+      BOOST_TEST(output_of("here=$PWD; cd " + directory.path().string() + "; sh $here/samples/guide/" + script + task +
+                           "; echo $?; kill $(cat *.pid) 2> /dev/null && echo left") == "1\n");
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(keys_of_the_guide_are_removed_however_its_script_ends) {
   const troupe::testing::TemporaryDirectory directory;
   const std::string path = directory.path().string();
