@@ -22,7 +22,7 @@ std::vector<std::pair<ControlName, LaunchedNode>> nodes_elsewhere(const std::vec
                                                                   const std::vector<ControlName>& here) {
   std::vector<std::pair<ControlName, LaunchedNode>> result;
   for (const ControlAnswer& answer : answers) {
-    if (!answer.ok() || !answer.from.node.empty()) continue;
+    if (!answer.ok() || !answer.from.is_launcher()) continue;
     try {
       for (const LaunchedNode& node : parse_launch_report(answer.text).nodes) {
         const ControlName own{answer.from.cluster_id, node.name};
@@ -57,7 +57,7 @@ std::vector<ClusterView> ask_around(const std::vector<ControlName>& names, Nodes
                                     std::chrono::milliseconds patience) {
   std::vector<ControlQuestion> questions;
   for (const ControlName& name : names) {
-    if (name.node.empty()) questions.push_back({name, "nodes"});
+    if (name.is_launcher()) questions.push_back({name, "nodes"});
     else if (nodes == Nodes::yes) questions.push_back({name, "status"});
   }
   std::vector<ControlAnswer> answers = ask(questions, patience);

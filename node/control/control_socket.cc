@@ -59,7 +59,8 @@ std::optional<ControlName> parse_control_name(std::string_view text) {
   const std::size_t slash = text.find('/');
   ControlName name{std::string(text.substr(0, slash)), {}};
   if (slash != std::string_view::npos) name.node = text.substr(slash + 1);
-  const bool is_whole = is_valid_name(name.cluster_id) && (slash == std::string_view::npos || is_valid_name(name.node));
+  const std::string_view spelled = std::string_view(name.node).substr(name.node.starts_with('@') ? 1 : 0);
+  const bool is_whole = is_valid_name(name.cluster_id) && (slash == std::string_view::npos || is_valid_name(spelled));
   return is_whole ? std::optional(std::move(name)) : std::nullopt;
 }
 

@@ -17,7 +17,9 @@ namespace troupe {
 /// A process of a cluster.
 struct ControlName {
   std::string cluster_id;
-  std::string node;  ///< empty: the launcher
+  std::string node;  ///< empty: the launcher; "@HOST": that of the part of one [[host]] (`troupe up --host`)
+
+  [[nodiscard]] bool is_launcher() const { return node.empty() || node.front() == '@'; }
 
   /// Returns the socket's name, without the leading zero: "troupe-control/4f2a.../trainer0".
   [[nodiscard]] std::string text() const;

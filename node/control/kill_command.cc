@@ -26,8 +26,9 @@ int kill_node(const KillOptions& options) {
   const std::vector<ClusterView> all = detail::ask_around(detail::control_names(), detail::Nodes::no, options.patience);
   const auto cluster = detail::find_cluster(all, options.cluster, options.node);
   if (!cluster) return 1;
+  const auto meant = std::ranges::find(cluster->nodes, options.node, &NodeView::name);
   const std::vector<ControlAnswer> answers =
-      ask({{{cluster->id, {}}, fmt::format("kill {} {}", options.node, signal)}}, options.patience);
+      ask({{{cluster->id, meant->launcher}, fmt::format("kill {} {}", options.node, signal)}}, options.patience);
   if (answers.empty()) return fail(fmt::format("{} is of another user", options.node));
   if (!answers.front().ok()) return fail(fmt::format("its launcher: {}", answers.front().problem));
   try {

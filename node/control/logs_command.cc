@@ -1,12 +1,14 @@
 #include "node/control/logs_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <iterator>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -38,7 +40,18 @@ std::optional<ControlName> find_launcher(LogsOptions& options) {
   const std::vector<ClusterView> all = detail::ask_around(detail::control_names(), detail::Nodes::no, options.patience);
   sort_words(options, all);
   const auto cluster = detail::find_cluster(all, options.cluster, options.node);
-  return cluster ? std::optional(ControlName{cluster->id, {}}) : std::nullopt;
+  if (!cluster) return std::nullopt;
+  if (!options.node.empty()) {
+    return ControlName{cluster->id, std::ranges::find(cluster->nodes, options.node, &NodeView::name)->launcher};
+  }
+  if (cluster->launchers.size() < 2) {
+    return ControlName{cluster->id, cluster->launchers.empty() ? "" : cluster->launchers.front()};
+  }
+  std::vector<std::string_view> names;
+  for (const NodeView& node : cluster->nodes) names.push_back(node.name);
+  fail(detail::visible_line(
+      fmt::format("several launchers run parts of {} here, name a node: {}", cluster->name, fmt::join(names, ", "))));
+  return std::nullopt;
 }
 
 /// One run of the command.

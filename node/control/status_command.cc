@@ -63,7 +63,7 @@ int show_stack(const StackOptions& options) {
   for (const ClusterView& cluster : all) {
     if (!is_meant(cluster, options.cluster)) continue;
     for (const ControlName& name : names) {
-      if (name.cluster_id != cluster.id || name.node.empty()) continue;
+      if (name.cluster_id != cluster.id || name.is_launcher()) continue;
       there.insert(name.node);
       if (name.node != options.node) continue;
       meant.push_back(cluster);
@@ -79,7 +79,7 @@ int show_stack(const StackOptions& options) {
         continue;
       }
       meant.push_back(cluster);
-      questions.push_back({{cluster.id, {}}, fmt::format("ask {} stack", node.name)});
+      questions.push_back({{cluster.id, node.launcher}, fmt::format("ask {} stack", node.name)});
     }
   }
   if (there.empty()) return fail(nothing_found(options.cluster, all));

@@ -31,7 +31,7 @@ constexpr std::size_t kPeersShown = 8;  // of one node, unless all are requested
 
 /// The answers about one cluster.
 struct Parts {
-  std::optional<ControlAnswer> launcher;
+  std::vector<ControlAnswer> launchers;
   std::map<NodeName, ControlAnswer> nodes;
 };
 
@@ -62,11 +62,14 @@ ClusterView assemble(const std::string& id, uid_t user, Parts parts) {
   const auto add = [&](NodeView view) {
     if (seen.insert(view.name).second) cluster.nodes.push_back(std::move(view));
   };
-  if (parts.launcher && !parts.launcher->ok()) {
-    cluster.problem = parts.launcher->problem;
-  } else if (parts.launcher) {
+  for (const ControlAnswer& launcher : parts.launchers) {
+    cluster.launchers.push_back(launcher.from.node);
+    if (!launcher.ok()) {
+      cluster.problem = launcher.problem;
+      continue;
+    }
     try {
-      const LaunchReport launch = parse_launch_report(parts.launcher->text);
+      const LaunchReport launch = parse_launch_report(launcher.text);
       cluster.name = launch.cluster;
       cluster.file = launch.file;
       cluster.age = launch.age;
@@ -77,8 +80,9 @@ ClusterView assemble(const std::string& id, uid_t user, Parts parts) {
         NodeView view = speaks ? view_of(launched.name, answer->second) : view_of(launched);
         if (view.problem == OpenQuestion::kNobody) view = view_of(launched);  // asked by the agent of its host
         if (view.pid == 0) view.pid = launched.pid;
-        view.rank = rank++;
+        if (launcher.from.node.empty()) view.rank = rank++;  // that of a part knows the order of its own only
         view.host = launched.host;
+        view.launcher = launcher.from.node;
         add(std::move(view));
       }
     } catch (const ReportError& error) {
@@ -293,7 +297,7 @@ std::vector<ClusterView> views_of(const std::vector<ControlAnswer>& answers) {
     const auto known = users.find(answer.from.cluster_id);
     const bool is_clear = answer.user == kUnknown && known != users.end() && known->second.size() == 1;
     Parts& parts = clusters[{answer.from.cluster_id, is_clear ? *known->second.begin() : answer.user}];
-    if (answer.from.node.empty()) parts.launcher = answer;
+    if (answer.from.is_launcher()) parts.launchers.push_back(answer);
     else parts.nodes.emplace(answer.from.node, answer);
   }
   std::vector<ClusterView> views;

@@ -22,6 +22,7 @@ struct NodeView {
   std::string host;                   ///< its [[host]]; empty without one
   std::string problem;                ///< why there is no report: "no answer within 2000 ms: its process is stopped"
   std::optional<NodeReport> report;   ///< its own report
+  std::string launcher = {};          ///< ControlName::node of its launcher, if that reports it
 };
 
 struct ClusterView {
@@ -29,9 +30,10 @@ struct ClusterView {
   std::string name;                         ///< the id, if there is no launcher
   std::string file;                         ///< absolute path of the cluster file; empty if there is no launcher
   std::optional<Duration> age;              ///< since its start, if its launcher answered
-  std::string problem;                      ///< why its launcher did not answer
+  std::string problem;                      ///< why a launcher did not answer
   std::vector<NodeView> nodes;              ///< in order of rank if the launcher reported it, then by name
   uid_t user = detail::ControlPeer{}.user;  ///< of its processes; -1 if unknown
+  std::vector<std::string> launchers = {};  ///< ControlName::node of each; several: each of its parts here has one
   [[nodiscard]] bool all_answer() const;
 };
 

@@ -67,6 +67,7 @@ class HostPartPlanner {
     }
     if (!problems_.empty()) throw ConfigError(std::move(problems_));
     plan_.nodes_have_key_files = true;
+    plan_.part = options_.host;
     return std::move(plan_);
   }
 

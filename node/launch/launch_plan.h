@@ -34,6 +34,7 @@ struct LaunchPlan {
   FileDescriptor reserved_port;       ///< keeps the seed's port from others until the seed listens there
   std::vector<HostPlan> hosts;        ///< that run the nodes; none: all run here
   bool nodes_have_key_files = false;  ///< with the cluster's secret: they are told none
+  std::string part;                   ///< the [[host]] whose nodes these are, of a cluster that has others; empty: all
 };
 
 /// Returns the plan for `config`: names, ranks, programs, addresses. Throws ConfigError for what cannot be started:

@@ -229,7 +229,7 @@ class Launcher {
   /// Opens the control socket for `troupe status`.
   void open_control() {
     try {
-      control_.emplace(ControlName{plan_.cluster_id, {}},
+      control_.emplace(ControlName{plan_.cluster_id, plan_.part.empty() ? "" : "@" + plan_.part},
                        ControlListener::AnswerOrLater(
                            [this](std::string_view question, std::uint64_t id) { return answer(question, id); }));
     } catch (const std::exception& error) {

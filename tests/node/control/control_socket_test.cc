@@ -24,12 +24,16 @@ const std::string kHeading = "Num       RefCount Protocol Flags    Type St Inode
 BOOST_AUTO_TEST_CASE(name_and_text_stand_for_each_other) {
   const ControlName node{"4f2a", "trainer0"};
   const ControlName launcher{"127.0.0.1:29500", {}};
+  const ControlName part{"4f2a", "@alpha"};
   BOOST_TEST(node.text() == "troupe-control/4f2a/trainer0");
   BOOST_TEST(launcher.text() == "troupe-control/127.0.0.1:29500");
   BOOST_TEST((parse_control_name(node.text()).value() == node));
   BOOST_TEST((parse_control_name(launcher.text()).value() == launcher));
+  BOOST_TEST((parse_control_name(part.text()).value() == part));
+  BOOST_TEST((launcher.is_launcher() && part.is_launcher() && !node.is_launcher()));
   for (const char* text : {"", "troupe-control", "troupe-control/", "troupe-control//ps", "troupe-control/4f2a/",
-                           "troupe-control/4f2a/a/b", "troupe-control/4 2/ps", "troupe-4f2a-ps", "x/4f2a/ps"}) {
+                           "troupe-control/4f2a/a/b", "troupe-control/4f2a/@", "troupe-control/4f2a/@@a",
+                           "troupe-control/4f2a/a@", "troupe-control/4 2/ps", "troupe-4f2a-ps", "x/4f2a/ps"}) {
     BOOST_TEST(!parse_control_name(text).has_value(), text);
   }
 }

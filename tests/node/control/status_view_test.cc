@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "node/control/report_json.h"
@@ -59,6 +60,25 @@ BOOST_AUTO_TEST_CASE(nodes_stand_in_the_order_of_their_launcher_with_what_became
   BOOST_TEST(cluster.nodes[0].pid == 7);    // from its own answer
   BOOST_TEST(cluster.nodes[1].pid == 102);  // from its launcher
   BOOST_TEST(!cluster.all_answer());
+}
+
+BOOST_AUTO_TEST_CASE(parts_of_a_cluster_with_launchers_of_their_own_are_one_cluster) {
+  const auto part = [](const std::string& host, std::vector<LaunchedNode> nodes) {
+    return ControlAnswer{{"4f2a", "@" + host}, 100, json_of(LaunchReport{"digits", "", 1s, std::move(nodes)}), ""};
+  };
+  NodeReport last = testing::sample_node_report();
+  last.rank = 3;
+  last.members = {"y"};
+  const auto views = views_of(
+      {part("alpha", {{"z", 101, "", ""}}), part("beta", {{"x", 102, "", ""}, {"y", 103, "", ""}}), node("y", last)});
+  BOOST_TEST_REQUIRE(views.size() == 1U);
+  const ClusterView& cluster = views[0];
+  BOOST_TEST((cluster.launchers == Texts{"@alpha", "@beta"}));
+  BOOST_TEST((states(cluster) == Texts{"z: runs, and is no node yet", "x: runs, and is no node yet", "y: answers"}));
+  BOOST_TEST(cluster.nodes[0].launcher == "@alpha");
+  BOOST_TEST(cluster.nodes[2].launcher == "@beta");
+  BOOST_TEST((cluster.nodes[2].rank == 3U));
+  BOOST_TEST(!cluster.nodes[0].rank);  // a launcher knows the order of its own nodes only
 }
 
 BOOST_AUTO_TEST_CASE(a_program_on_another_host_that_has_not_joined_runs_and_is_no_node_yet) {

@@ -3,12 +3,14 @@
 #include <boost/test/unit_test.hpp>
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "node/keys/key_directory.h"
@@ -26,15 +28,17 @@ constexpr const char* kHosts =
     "[[host]]\nname = \"alpha\"\naddress = \"192.0.2.7\"\nenv = { WHERE = \"alpha\" }\n"
     "[[host]]\nname = \"beta\"\ngpus = 2\n";
 
+constexpr const char* kSaysWhatItIsTold = "echo $TROUPE_NODE $TROUPE_KEY_FILE ${TROUPE_SECRET_FD:-no secret}";
+
 /// A ps on alpha, three trainers on beta, a driver on alpha; and their keys.
 struct Part : TemporaryDirectory {
   explicit Part(const std::string& cluster = "port = 29600\n", const std::string& hosts = kHosts,
-                const std::string& program = "sh")
+                const std::string& program = "sh", const std::string& script = kSaysWhatItIsTold)
       : keys(KeyDirectory::make((path() / "keys").string())) {
     const auto role = [&](const std::string& name, int count, const std::string& host) {
       return fmt::format(
           "[[role]]\nname = \"{}\"\ncount = {}\nhosts = [\"{}\"]\ncommand = [\"{}\", \"-c\", '''{}''']\n", name, count,
-          host, program, "echo $TROUPE_NODE $TROUPE_KEY_FILE ${TROUPE_SECRET_FD:-no secret}");
+          host, program, script);
     };
     std::ofstream(path() / "c.toml") << "[cluster]\nresult = \"driver\"\n"
                                      << cluster << hosts << role("ps", 1, "alpha") << role("trainer", 3, "beta")
@@ -156,6 +160,34 @@ BOOST_AUTO_TEST_CASE(programs_have_their_keys_in_files_and_are_told_no_secret) {
   BOOST_TEST(says(fmt::format("[ps] ps {} no secret", part.keys.key_path("ps"))));
   BOOST_TEST(says(fmt::format("[driver] driver {} no secret", part.keys.key_path("driver"))));
   BOOST_TEST(run.last() == fmt::format("driver {} no secret", part.keys.key_path("driver")));
+}
+
+BOOST_AUTO_TEST_CASE(parts_of_a_cluster_on_one_machine_are_shown_together_and_each_does_what_it_is_told) {
+  const Part part("port = 29600\n", kHosts, "sh", "echo $TROUPE_NODE is here; exec sleep 1000");
+  const std::string file = (part.path() / "c.toml").string();
+  const auto troupe = [&part](std::vector<std::string> arguments) {
+    return TroupeRun(part.path(), std::move(arguments)).finish();
+  };
+  TroupeRun alpha(part.path(), {"up", "c.toml", "--host", "alpha", "--keys", "keys/nodes"});
+  TroupeRun beta(part.path(), {"up", "c.toml", "--host", "beta", "--keys", "keys/nodes"});
+  for (const char* name : {"ps", "driver"}) alpha.wait_for(fmt::format("{} is here", name));
+  for (const char* name : {"trainer0", "trainer1", "trainer2"}) beta.wait_for(fmt::format("{} is here", name));
+
+  const auto status = troupe({"status", file});
+  for (const std::string name : {"ps", "driver", "trainer0", "trainer1", "trainer2"}) {
+    const auto is_row = [&name](const std::string& line) { return line.starts_with(name + " "); };
+    BOOST_TEST(std::ranges::count_if(status.lines, is_row) == 1, name);
+    BOOST_TEST(troupe({"logs", name, file}).lines == std::vector{name + " is here"}, boost::test_tools::per_element());
+  }
+  BOOST_TEST(
+      troupe({"logs", file}).last() ==
+      "troupe: several launchers run parts of troupe here, name a node: ps, driver, trainer0, trainer1, trainer2");
+  BOOST_TEST(troupe({"stack", "trainer1", file}).last().ends_with(": runs, and is no node yet"));
+  BOOST_TEST(troupe({"kill", "trainer1", file}).last().starts_with("sent SIGTERM to trainer1, pid "));
+  BOOST_TEST(beta.finish().status == 128 + SIGTERM);
+  BOOST_TEST(troupe({"logs", file}).status == 0);
+  BOOST_TEST(troupe({"kill", "ps", file}).last().starts_with("sent SIGTERM to ps, pid "));
+  BOOST_TEST(alpha.finish().status == 128 + SIGTERM);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
