@@ -1,5 +1,6 @@
 #include "node/control/report_json.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -16,10 +17,12 @@ struct adl_serializer<troupe::Duration> {
     value = std::chrono::duration<double>(time).count();
   }
   static void from_json(const json& value, troupe::Duration& time) {
-    constexpr double kLongest = 1e9;  // seconds; larger values are invalid
+    using std::chrono::microseconds;
+    constexpr auto kLongest = std::chrono::floor<microseconds>(troupe::Duration::max());
     const auto seconds = value.get<double>();
-    if (!(std::abs(seconds) <= kLongest)) throw std::invalid_argument("a time that cannot be");
-    time = std::chrono::microseconds(std::llround(seconds * 1e6));
+    if (!(std::abs(seconds) <= std::chrono::duration<double>(troupe::Duration::max()).count()))
+      throw std::invalid_argument("a time that cannot be");
+    time = std::clamp(microseconds(std::llround(seconds * 1e6)), -kLongest, kLongest);  // the text may be rounded up
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -65,7 +66,7 @@ BOOST_AUTO_TEST_CASE(each_missing_or_wrong_field_is_nonsense_and_an_unknown_one_
     part[key] = "wrong";
     BOOST_CHECK_THROW(static_cast<void>(parse_node_report(part.dump())), ReportError);
   }
-  for (const double age : {1e300, -1e300}) {
+  for (const double age : {9.3e9, -9.3e9, 1e300, -1e300}) {
     json part = whole;
     part["age"] = age;
     BOOST_CHECK_THROW(static_cast<void>(parse_node_report(part.dump())), ReportError);
@@ -73,6 +74,19 @@ BOOST_AUTO_TEST_CASE(each_missing_or_wrong_field_is_nonsense_and_an_unknown_one_
   json more = whole;
   more["of_a_later_version"] = 1;
   BOOST_TEST((parse_node_report(more.dump()) == testing::sample_node_report()));
+}
+
+BOOST_AUTO_TEST_CASE(call_with_any_deadline_comes_back) {
+  const auto left_of = [](Duration left) {
+    StackReport report = testing::sample_stack_report();
+    report.stack.calls.at(0).left = left;
+    return parse_stack_report(json_of(report)).stack.calls.at(0).left;
+  };
+  constexpr std::chrono::hours kCentury(24 * 36525);
+  BOOST_TEST((left_of(kCentury) == kCentury));
+  BOOST_TEST((left_of(-kCentury) == -kCentury));
+  for (const Duration left : {Duration::max(), Duration::min()})
+    BOOST_TEST((*left_of(left) == std::chrono::duration_cast<std::chrono::microseconds>(left)));
 }
 
 BOOST_AUTO_TEST_CASE(names_that_are_no_utf8_travel_as_something_that_is) {
