@@ -111,6 +111,10 @@ struct World::State final : detail::BlockingHook {
         network(std::make_shared<SimNetwork>(schedule, o.link)),
         log(schedule),
         guard(*this) {}
+  /// Ends the world, also one that could not start: what is scheduled owns the schedule.
+  ~State() override;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override;
   bool advance(TimePoint limit);
@@ -136,6 +140,14 @@ struct World::State final : detail::BlockingHook {
   WorldCounts own_counts;
   bool stepping = false;
 };
+
+World::State::~State() {
+  for (auto& [name, place] : places) {
+    if (place.node) kill(place, Death::silent);
+  }
+  schedule->end();
+  threads->clear();
+}
 
 bool World::State::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
   if (stepping) throw std::logic_error("[sim] an actor waited: handlers never do");
@@ -231,11 +243,7 @@ World::World(WorldOptions options, const std::vector<NodeName>& names, const Fun
   }
 }
 
-World::~World() {
-  for (auto& [name, place] : state_->places) state_->kill(place, Death::silent);
-  state_->schedule->end();
-  state_->threads->clear();
-}
+World::~World() = default;
 
 Node& World::node(std::string_view name) { return *state_->place(name).node; }
 

@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -22,6 +23,7 @@
 #include "node/local_cluster.h"
 #include "node/node.h"
 #include "node/sim/world.h"
+#include "tests/support/counting_new.h"
 #include "tests/support/expect_throw.h"
 #include "tests/support/output_of.h"
 
@@ -391,6 +393,18 @@ BOOST_AUTO_TEST_CASE(a_loader_of_batches_ends_with_its_killed_node_at_any_moment
     BOOST_TEST(world.counts().actors_left == 0U);
   }
   BOOST_TEST(killed > 30);
+}
+
+BOOST_AUTO_TEST_CASE(world_that_cannot_start_leaves_nothing) {
+  const auto peak_of = [](int worlds) {
+    const testing::PeakMemory memory;
+    const WorldOptions slow{.seed = 19, .link = {.delay_mean = 100s}, .silence = {.lease = 1h}};
+    for (int i = 0; i < worlds; ++i) BOOST_CHECK_THROW(World(slow, kNames, functions()), RemoteError);
+    return memory.bytes();
+  };
+  static_cast<void>(peak_of(1));  // fills the caches
+  const std::size_t peak = peak_of(1);
+  BOOST_TEST(peak_of(8) < 2 * peak);
 }
 
 BOOST_AUTO_TEST_CASE(a_function_may_kill_nodes_its_own_included) {
