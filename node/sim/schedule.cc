@@ -51,13 +51,7 @@ void Schedule::freeze(const NodeName& node) {
 }
 
 void Schedule::thaw(const NodeName& node) {
-  auto frozen = frozen_.extract(node);
-  if (frozen.empty()) return;
-  for (auto& [key, event] : frozen.mapped()) {
-    const Key due{std::max(key.due, now_), key.tie, key.number};
-    keys_.insert_or_assign(key.number, due);
-    events_.emplace(due, std::move(event));
-  }
+  if (auto frozen = frozen_.extract(node); !frozen.empty()) events_.merge(frozen.mapped());
 }
 
 void Schedule::drop_events(const NodeName& node) {

@@ -70,7 +70,8 @@ class Schedule {
   /// Drops all events of `node`.
   void drop_events(const NodeName& node);
 
-  /// Suspends `node` until `thaw`: no event of it occurs before; then overdue ones do. Its process is stopped.
+  /// Suspends `node` until `thaw`: no event of it occurs before; then overdue ones do, in their order. Its process is
+  /// stopped.
   void freeze(const NodeName& node);
   void thaw(const NodeName& node);
 

@@ -71,13 +71,20 @@ class Counter {
   std::int64_t value_ = 0;
 };
 
+/// After `ms`, increments `counter` ten times and does not wait for it.
+void increment_later(Scope& scope, const RRef<Counter>& counter, std::int64_t ms) {
+  pass(scope, std::chrono::milliseconds(ms));
+  for (int i = 0; i < 10; ++i) static_cast<void>(counter.rpc_async(scope, &Counter::increment));
+}
+
 const FunctionRegistry& functions() {
   static const FunctionRegistry registry{{"square", &square},
                                          {"wait_and_answer", &wait_and_answer},
                                          {"back_and_forth", &back_and_forth},
                                          {"counter", constructor<Counter>},
                                          {"increment", &Counter::increment},
-                                         {"value", &Counter::value}};
+                                         {"value", &Counter::value},
+                                         {"increment_later", &increment_later}};
   return registry;
 }
 
@@ -253,6 +260,35 @@ BOOST_AUTO_TEST_CASE(a_node_that_stands_still_for_less_than_its_lease_loses_noth
   for (const NodeName& name : kNames) {
     BOOST_TEST(cannot_hear(world, name).empty());
     BOOST_TEST(world.node(name).members().size() == 3U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_for_a_node_that_stands_still_comes_in_its_order,
+                     *boost::unit_test::label("fault-F13")) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    for (const bool sender_stops : {false, true}) {
+      std::optional<Error> down;
+      World world({.seed = seed}, {"a", "b"}, functions());
+      world.node("b").on_down([&down](const Peer&, const Error& error) { down = error; });
+      const RRef<Counter> counter =
+          world.on("b", [](Node& node) { return node.remote("b", constructor<Counter>); }).get();
+      const auto asked = world.on("b", [&counter](Node& node) {
+        static_cast<void>(node.rpc_async("a", &increment_later, counter, std::int64_t{500}));
+      });
+      world.run_for(400ms);
+      world.freeze("b");
+      world.run_for(1s);
+      if (sender_stops) static_cast<void>(world.node("a").stop());
+      world.thaw("b");
+      world.run_for(1s);
+      const auto value = world.on("b", [&counter](Node& node) { return counter.rpc_sync(node, &Counter::value); });
+      BOOST_TEST_CONTEXT("seed " << seed) {
+        BOOST_TEST(value.get() == 10);
+        BOOST_TEST(world.counts().reordered == 0U);
+        BOOST_TEST(down.has_value() == sender_stops);
+        if (down) BOOST_TEST(down->text() == "a: shutting_down: it has shut down");
+      }
+    }
   }
 }
 
