@@ -20,11 +20,6 @@ std::vector<StageShape> shapes_of(const std::vector<PipelineStage>& stages) {
   return shapes;
 }
 
-/// Returns whether a call that failed with `code` may reach its node at another time.
-bool may_arrive_later(ErrorCode code) {
-  return code == ErrorCode::timeout || code == ErrorCode::peer_unreachable || code == ErrorCode::resource_exhausted;
-}
-
 }  // namespace
 
 PipelineCore::PipelineCore(const Scope& scope, std::vector<PipelineStage> stages, const PipelineOptions& options,
@@ -111,10 +106,12 @@ void PipelineCore::Round::fail(const Error& why) const {
 
 void PipelineCore::tell(const std::shared_ptr<const PipelineCore>& core, Failure failure) {
   const std::size_t i = failure.stage;
-  core->scope_.rpc_async(core->nodes_[i], &fail_stage_round, core->seats_[i], failure.plan, failure.why)
+  // No limit: a stage that has not heard of it by then holds up the rounds that were started meanwhile.
+  core->scope_.with({.deadline = Deadline::while_peer_lives(), .unreachable = Unreachable::wait})
+      .rpc_async(core->nodes_[i], &fail_stage_round, core->seats_[i], failure.plan, failure.why)
       .then([failure = std::move(failure), told = std::weak_ptr(core)](const Result<Unit>& heard) {
         const auto here = told.lock();
-        if (heard || !here || !may_arrive_later(heard.error().code)) return;
+        if (heard || !here || heard.error().code != ErrorCode::resource_exhausted) return;
         const std::lock_guard lock(here->mutex_);
         here->untold_.push_back(failure);
       });

@@ -72,8 +72,8 @@ class PipelineCore {
     [[nodiscard]] std::vector<AnyRRef> start(const std::function<const Scope&(std::size_t)>& scope_of,
                                              const std::vector<AnyRRef>& inputs) const;
 
-    /// Tells all stages that the round has failed. Does not wait. A stage that cannot be told now is told when the next
-    /// round starts.
+    /// Tells all stages that the round has failed. Does not wait. A stage that is cut off hears of it if it is reached
+    /// again; one that has no room for the message is told again when the next round starts.
     void fail(const Error& why) const;
 
     /// Returns what stage i knows of the round.
