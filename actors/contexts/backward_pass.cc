@@ -370,8 +370,8 @@ Error BackwardPass::own_error(ErrorCode code, std::string message) const {
 void BackwardPass::end(Result<Unit> outcome) {
   outcome_ = std::move(outcome);
   steps_.clear();
-  if (!outcome_->ok()) {
-    for (const auto& reducer : reducers_) reducer->fail(pass_, outcome_->error());
+  for (const auto& reducer : reducers_) {
+    outcome_->ok() ? reducer->complete(pass_) : reducer->fail(pass_, outcome_->error());
   }
   for (const ReleaseAnswer& answer : std::exchange(release_answers_, {})) {
     answer(own_error(ErrorCode::context_aborted, "the pass has ended"));

@@ -12,7 +12,8 @@
 namespace troupe::detail {
 
 /// Takes part in every pass of the contexts to which it is attached. Of each pass it gets `begin`, then any number of
-/// `found`, then `found_all` and one `finish`, in this order. `fail` may come at any time after `begin`.
+/// `found`, then `found_all` and one `finish`, in this order. `fail` may come at any time after `begin`, until
+/// `complete`.
 ///
 /// Threads: `found` is called on the pool, never at the same time for one pass, but maybe at the same time as `fail` or
 /// after it. All others are called in the turn of the context's actor and do not block.
@@ -46,6 +47,9 @@ class GradientReducer {
   /// Returns whether no hook of a leaf of this node runs in the context's passes: the gradients go on to another pass,
   /// which runs them. The same during a pass.
   [[nodiscard]] virtual bool defers_leaf_hooks() const { return false; }
+
+  /// The pass, which began on this node, is complete on all nodes: `fail` does not follow.
+  virtual void complete(const PassId& /*pass*/) {}
 };
 
 }  // namespace troupe::detail

@@ -115,7 +115,7 @@ void Reducer::fail(const PassId& pass, const Error& why) {
   {
     const std::lock_guard lock(mutex_);
     if (last_ && last_->pass == pass) last_.reset();
-    is_told = told_ == pass;
+    is_told = told_.erase(pass) > 0;
     part = take(pass);
     if (part) hold_again(*part);  // before the caller begins another pass
   }
@@ -124,6 +124,11 @@ void Reducer::fail(const PassId& pass, const Error& why) {
   rounds_->fail(
       fmt::format("[DataParallel] the backward pass of {} failed after it had told the others that it succeeded: {}",
                   name_, why.text()));
+}
+
+void Reducer::complete(const PassId& pass) {
+  const std::lock_guard lock(mutex_);
+  told_.erase(pass);
 }
 
 void Reducer::run_round(const std::shared_ptr<Part>& part) {
@@ -156,7 +161,7 @@ void Reducer::end_round(const std::shared_ptr<Part>& part, Result<RoundOutcome> 
 }
 
 void Reducer::note_told(const PassId& pass, const Result<RoundOutcome>& outcome) {
-  if (outcome && outcome.value().failed.empty()) told_ = pass;
+  if (pass.creator == name_ && outcome && outcome.value().failed.empty()) told_.insert(pass);
 }
 
 void Reducer::hold_last() {

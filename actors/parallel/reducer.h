@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -41,6 +42,7 @@ class Reducer final : public GradientReducer, public std::enable_shared_from_thi
   void found_all(const PassId& pass) override;
   void finish(const PassId& pass, Gradients gradients, Done done) override;
   void fail(const PassId& pass, const Error& why) override;
+  void complete(const PassId& pass) override;
 
  private:
   /// One pass, from `begin` to its end here: `fail`, or `finish` and the outcome of its round. Its job may last longer.
@@ -92,8 +94,8 @@ class Reducer final : public GradientReducer, public std::enable_shared_from_thi
   std::map<PassId, std::shared_ptr<Part>> finished_;  // guarded by mutex_: these wait for their round's outcome
   std::vector<LeafGradient> held_;                    // guarded by mutex_: for the next round
   std::size_t holders_ = 0;                           // guarded by mutex_
-  std::optional<PassId> told_;  // guarded by mutex_: the last pass that has gradients of its round; it may yet fail
-  std::optional<Left> last_;    // guarded by mutex_: of the last pass that was no round, which may yet fail
+  std::set<PassId> told_;     // guarded by mutex_: passes of this node with gradients of their round; each may yet fail
+  std::optional<Left> last_;  // guarded by mutex_: of the last pass that was no round, which may yet fail
 };
 
 }  // namespace troupe::detail

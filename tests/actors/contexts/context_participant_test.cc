@@ -189,12 +189,14 @@ class Doubling final : public detail::GradientReducer {
     ++failed;
     cause = why.text();
   }
+  void complete(const PassId&) override { ++completed; }
 
   std::optional<Error> refusal;
   int begun = 0;
   int found_count = 0;
   int finished = 0;
   int failed = 0;
+  int completed = 0;
   std::string cause;
 
  private:
@@ -230,6 +232,8 @@ BOOST_AUTO_TEST_CASE(a_reducer_replaces_the_gradients_of_its_node_and_the_root_r
         BOOST_TEST(reducer->finished == 1);
         BOOST_TEST(reducer->failed == 0);
       }
+      BOOST_TEST(at_root->completed == 1);
+      BOOST_TEST(at_server->completed == 0);
       const auto want = plain.gradients();
       BOOST_TEST(same_bytes(world.gradients().at("x"), want.at("x") * 2.0));
       BOOST_TEST(same_bytes(world.gradients().at("w0"), want.at("w0") * 2.0));
@@ -252,6 +256,7 @@ BOOST_AUTO_TEST_CASE(what_a_reducer_refuses_fails_the_pass_on_all_nodes) {
     BOOST_REQUIRE(answer->result && !answer->result->ok());
     BOOST_TEST(answer->result->error().message == "a member is gone");
     BOOST_TEST(reducer->failed == 1);
+    BOOST_TEST(reducer->completed == 0);
     BOOST_TEST(world.gradients().empty());
   }
 }

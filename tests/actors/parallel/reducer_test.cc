@@ -96,6 +96,16 @@ BOOST_FIXTURE_TEST_CASE(a_pass_that_fails_when_its_round_is_over_ends_the_collec
   BOOST_TEST(members->operations.back() == "fail");
 }
 
+BOOST_FIXTURE_TEST_CASE(a_pass_that_fails_when_the_round_of_a_later_one_is_over_ends_the_collective, Member) {
+  const PassId later{"trainer", 0, 2};
+  BOOST_TEST(finish(own).get().ok());
+  BOOST_TEST(finish(later).get().ok());
+  reducer->complete(later);
+  BOOST_TEST(members->operations.back() != "fail");
+  reducer->fail(own, why);
+  BOOST_TEST(members->operations.back() == "fail");
+}
+
 BOOST_FIXTURE_TEST_CASE(a_pass_that_fails_here_at_last_leaves_nothing_for_the_next_round, Member) {
   reducer->hold();
   for (const PassId& pass : {own, of_driver}) {
