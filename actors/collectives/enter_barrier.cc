@@ -40,7 +40,6 @@ msg::BarrierPassed enter_barrier(const Scope& scope, const std::vector<NodeName>
       limit = std::max(limit, std::chrono::microseconds(1));  // 0 means no limit
     }
     const bool partial = failures == Failures::partial;
-    const NodeLife life = node.membership().life_of(leader);
     const auto entry = node.next_id<BarrierEntryId>();
     Promise<msg::AnyMessage> met(node.future_home());
     const Future<msg::AnyMessage> answer = met.future();
@@ -60,7 +59,8 @@ msg::BarrierPassed enter_barrier(const Scope& scope, const std::vector<NodeName>
     }
     const ErrorCode code = result.error().code;
     const bool unanswered = code == ErrorCode::timeout && due && node.clock().now() >= *due + kAnswerGrace;
-    if (code == ErrorCode::cancelled || unanswered) node.notify(life, "membership", msg::BarrierLeft{entry});
+    // By name: the leader may have come up after this node asked. Another life of it has no entry of this id.
+    if (code == ErrorCode::cancelled || unanswered) node.notify(leader, "membership", msg::BarrierLeft{entry});
     // The leader is gone: the living members meet at the next one.
     if (partial && receiver.empty() && leader == result.error().peer && !node.is_up(leader)) continue;
     throw RemoteError(result.error());

@@ -1,0 +1,99 @@
+#include "actors/collectives/enter_barrier.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "actors/calls/scope_state.h"
+#include "actors/core/caf.h"
+#include "messages/values.h"
+#include "tests/actors/bare_peer.h"
+#include "tests/support/error_of.h"
+
+namespace troupe::testing {
+namespace {
+
+/// A link that is asked to share the frames of messages that are not small, and runs an action then.
+class AskedToShare final : public Link {
+ public:
+  AskedToShare(MemoryHub& hub, const NodeName& name, Incarnation incarnation, std::function<void()>& on_share)
+      : link_(hub, name, incarnation), on_share_(on_share) {}
+
+  void start(LinkSink& sink) override { link_.start(sink); }
+  [[nodiscard]] std::string address() const override { return link_.address(); }
+  [[nodiscard]] bool guards_bytes() const override { return link_.guards_bytes(); }
+  std::optional<Incarnation> share(const NodeName& /*to*/, Frames& /*frames*/) override {
+    if (const auto act = std::exchange(on_share_, {})) act();
+    return std::nullopt;
+  }
+  void connect(std::string_view address) override { link_.connect(address); }
+  void send(const NodeName& to, LinkLane lane, Frames packet) override { link_.send(to, lane, std::move(packet)); }
+  void disconnect(const NodeName& peer, const Farewell& farewell) override { link_.disconnect(peer, farewell); }
+  void stop() override { link_.stop(); }
+
+ private:
+  MemoryLink link_;
+  std::function<void()>& on_share_;
+};
+
+/// The node "m", and the peer "b" at which they meet.
+struct AtBarrier {
+  AtBarrier() {
+    const Incarnation incarnation{7, 7};
+    auto link = std::make_unique<AskedToShare>(hub, "m", incarnation, on_share);
+    const FunctionRegistry functions;
+    node = std::make_unique<Node>(detail::NodeParts{"m", incarnation, 0, functions.table(),
+                                                    std::make_shared<HandClock>(), std::make_shared<HandPool>(),
+                                                    std::move(link), detail::make_inline_host});
+  }
+
+  /// Enters with a contribution that is not small. Returns the error.
+  [[nodiscard]] Error enter() {
+    detail::ScopeState state;
+    state.node = node->state().node;
+    state.stop = stop.get_token();
+    const Scope scope(std::make_shared<detail::ScopeState>(std::move(state)));
+    msg::Contribution own;
+    own.value = to_payload(nullptr, std::string(std::size_t{1} << 20, 'x'));
+    return error_of([&] {
+      return detail::enter_barrier(scope, {"b", "m"}, Failures::fail_fast, "sum", {}, std::move(own));
+    });
+  }
+
+  ActingWaits waits;
+  detail::BlockingHook::Guard guard{waits};
+  std::function<void()> on_share;
+  std::stop_source stop;
+  MemoryHub hub;
+  BarePeer b{hub, "b", 1};
+  std::unique_ptr<Node> node;
+};
+
+BOOST_FIXTURE_TEST_SUITE(entering_a_barrier, AtBarrier)
+
+BOOST_AUTO_TEST_CASE(entry_that_is_given_up_leaves_a_leader_that_came_up_just_before_it) {
+  on_share = [&] { b.connect("m"); };
+  std::vector<msg::BarrierEntered> entered;
+  waits.action = [&] {
+    entered = b.take<msg::BarrierEntered>();
+    stop.request_stop();
+  };
+  BOOST_TEST((enter().code == ErrorCode::cancelled));
+  BOOST_REQUIRE(entered.size() == 1U);
+  const auto left = b.take<msg::BarrierLeft>();
+  BOOST_REQUIRE(left.size() == 1U);
+  BOOST_TEST((left[0].entry == entered[0].entry));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
