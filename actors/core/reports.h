@@ -102,9 +102,9 @@ struct BusyThread {
 
 /// The traffic between this node and one peer since the session with that life of the peer started.
 struct PeerTraffic {
-  std::uint64_t calls_sent = 0;      ///< requests to the peer
+  std::uint64_t calls_sent = 0;      ///< requests for the peer, also those that failed before they left
   std::uint64_t calls_received = 0;  ///< requests from the peer
-  std::uint64_t bytes_sent = 0;      ///< including resends, acknowledgements and heartbeats
+  std::uint64_t bytes_sent = 0;      ///< including resends and acknowledgements
   std::uint64_t bytes_received = 0;
   std::uint64_t packets_damaged = 0;  ///< arrived with other bytes than were sent, and were requested again
   friend bool operator==(const PeerTraffic&, const PeerTraffic&) = default;
