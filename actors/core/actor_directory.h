@@ -104,6 +104,13 @@ class ActorDirectory {
     return at.empty() ? Handle() : std::move(at.mapped().actor);
   }
 
+  /// As end, for an id of which no message comes any more: it needs no memory.
+  Handle remove(const Id& id) {
+    std::lock_guard lock(mutex_);
+    auto at = actors_.extract(id);
+    return at.empty() ? Handle() : std::move(at.mapped().actor);
+  }
+
   /// As end, on the word of somebody who cannot prove it: a later message makes the actor again, in doubt.
   Handle end_in_doubt(const Id& id) {
     std::lock_guard lock(mutex_);

@@ -11,6 +11,7 @@
 #include "actors/core/actor_directory.h"
 #include "actors/core/lives.h"
 #include "actors/core/peer_accounts.h"
+#include "actors/shards/ended_shards.h"
 #include "actors/shards/shard_actor.h"
 #include "actors/shards/shared_shard.h"
 
@@ -21,10 +22,12 @@ class Shards::Directory {
   explicit Directory(NodeCore& node)
       : node_(node),
         strand_(std::make_shared<Strand>(node.future_home().executor, "optimizer step")),
-        actors_(node.lives(), [this](const OptimizerId& id) { return spawn(id); }) {}
+        actors_(
+            node.lives(), [this](const OptimizerId& id) { return spawn(id); }, EndedShards(node.name())) {}
 
   [[nodiscard]] NodeCore& node() const { return node_; }
-  [[nodiscard]] ActorDirectory<OptimizerId, ShardActor>& actors() { return actors_; }
+  using Actors = ActorDirectory<OptimizerId, ShardActor, EndedShards>;
+  [[nodiscard]] Actors& actors() { return actors_; }
 
   template <class Message>
   void send(const ShardActor& actor, Message&& message) const {
@@ -55,7 +58,7 @@ class Shards::Directory {
       const std::lock_guard lock(mutex_);
       shared_.erase(optimizer);
     }
-    return actors_.end(optimizer);
+    return actors_.remove(optimizer);
   }
 
   [[nodiscard]] Error no_shard(const OptimizerId& optimizer, const char* operation) const {
@@ -95,7 +98,7 @@ class Shards::Directory {
 
   NodeCore& node_;
   const std::shared_ptr<Strand> strand_;  // the parameter lock: steps of all shards go through it
-  ActorDirectory<OptimizerId, ShardActor> actors_;
+  Actors actors_;
   mutable std::mutex mutex_;
   std::map<OptimizerId, std::weak_ptr<SharedShard>> shared_;  // guarded by mutex_; of each shard
 };
@@ -121,11 +124,15 @@ void Shards::query(const OptimizerId& optimizer, const StepId& step, Delivery de
 
 void Shards::hand_on(const OptimizerId& optimizer, Delivery delivery) {
   const ShardActor actor = directory_->actors().find(optimizer);
-  actor ? directory_->send(actor, ShardMessage{std::move(delivery)}) : directory_->no_shard(optimizer, delivery);
+  if (actor) return directory_->send(actor, ShardMessage{std::move(delivery)});
+  // It may have overtaken the message that makes the shard.
+  if (delivery.message.holds<msg::ShardReleased>()) directory_->actors().end(optimizer);
+  directory_->no_shard(optimizer, delivery);
 }
 
 void Shards::peer_down(const Peer& peer, const Error& why) {
   const NodeLife life{peer.name, peer.incarnation};
+  directory_->actors().creator_gone(life);
   for (const ShardActor& actor : directory_->actors().created_by(life)) directory_->send(actor, DriverGone{why});
 }
 

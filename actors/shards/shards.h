@@ -38,7 +38,8 @@ class Shards {
   /// Hands a ShardQuery, which any node may send, to the shard's actor. Without one the outcome of `step` is unknown.
   void query(const OptimizerId& optimizer, const StepId& step, Delivery delivery);
 
-  /// Hands any other message of the optimizer's node to the shard's actor.
+  /// Hands any other message of the optimizer's node to the shard's actor. Without one a ShardReleased is remembered: a
+  /// ShardCreate or ShardJoin that it has overtaken is refused.
   void hand_on(const OptimizerId& optimizer, Delivery delivery);
 
   /// Ends the shards of optimizers that lived there, as soon as no other owner needs to know of a step.

@@ -156,6 +156,20 @@ BOOST_AUTO_TEST_CASE(a_shard_that_cannot_be_made_says_why_until_it_is_released) 
   BOOST_TEST(shards().size() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(shard_of_an_optimizer_that_was_released_before_is_refused) {
+  p1->say("m", "shard/p1.4", msg::ShardReleased{{"p1", 1, 4}, 0});
+  p1->say("m", "shard/p1.5", msg::ShardReleased{{"p1", 1, 5}, 0});
+  p2->say("m", "shard/p1.6", msg::ShardReleased{{"p1", 1, 6}, 0});  // not its own optimizer
+  const Asked late = create(4, {});
+  BOOST_TEST(answer_to(late) == "step_not_applied optimizer p1.4 has no shard on m");
+  BOOST_TEST(((*late)->error().execution == Execution::never));
+  BOOST_TEST(shards().size() == 0U);
+  BOOST_TEST(answer_to(create(6, {})) == "ok");
+  BOOST_TEST(answer_to(p1->ask("m", "worker", msg::ShardJoin{{"p1", 1, 5}, {"p1", 1, 6}})).find("step_not_applied") ==
+             0U);
+  BOOST_TEST(shards().size() == 1U);
+}
+
 BOOST_FIXTURE_TEST_CASE(an_owner_that_lives_and_cannot_answer_is_asked_again_after_a_pause, Orphaned) {
   const auto first = questions();
   BOOST_REQUIRE(first.size() == 1U);
