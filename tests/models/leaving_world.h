@@ -32,7 +32,7 @@ struct LeavingScript {
 /// Results of an exploration. Tests assert that the cases they are about occurred.
 struct LeavingExploration {
   std::uint64_t states = 0;
-  std::uint64_t ends = 0;  ///< states without a next event
+  std::uint64_t ends = 0;  ///< states where no event comes of itself
   std::uint64_t agreements = 0;
   std::uint64_t taken_over = 0;    ///< agreements after the first member was gone
   std::uint64_t overtaken = 0;     ///< idle members counted while an earlier call of the counting member was in flight

@@ -98,7 +98,10 @@ class RRefWorld {
     }
   }
 
-  static bool comes_of_itself(const Event& /*event*/) { return true; }
+  static bool comes_of_itself(const Event& event) {
+    using What = Event::What;
+    return event.what == What::deliver || event.what == What::act || event.what == What::meet;
+  }
 
   static std::string text(const Event& event) {
     static constexpr const char* kNames[] = {"deliver ",           "deliver and repeat ",          "undo ",  "act: ",
@@ -147,7 +150,7 @@ class RRefWorld {
     if (flight_.empty() && newcomer_ == 0) check_quiet();
   }
 
-  // In a state without a next event every copy has been dropped, so no fork may remain (RR-9).
+  // In a state where no event comes of itself every copy has been dropped, so no fork may remain (RR-9).
   void check_end() const {
     require(!table_, "the owner still has a table: " + (table_ ? table_->text() : ""));
     for (const auto& [node, table] : users_)

@@ -58,7 +58,7 @@ struct Message {
 /// Results of an exploration. Tests assert that the cases they are about occurred.
 struct Exploration {
   std::uint64_t states = 0;
-  std::uint64_t ends = 0;             ///< states without a next event
+  std::uint64_t ends = 0;             ///< states where no event comes of itself
   std::uint64_t revoked = 0;          ///< number of ref_revoked messages to holders
   std::uint64_t owner_died = 0;       ///< ends in which the owner was dead
   std::uint64_t early_deletes = 0;    ///< deletes that arrived before their fork

@@ -109,7 +109,7 @@ class TurnWorld {
     require(with_turn == 1 || turns_.waiting_count() == 0, "TQ-3: a use waits for a turn that nobody has");
   }
 
-  // In a state without a next event every use has ended, also uses that waited for each other's calls.
+  // In a state where no event comes of itself every use has ended, also uses that waited for each other's calls.
   void check_end() const {
     for (std::size_t i = 0; i < uses_.size(); ++i) {
       const bool never_left = uses_[i].state == State::unsent && uses_[i].caller == lost_;
@@ -146,7 +146,7 @@ class TurnWorld {
     return out + lost_;
   }
 
-  static bool comes_of_itself(const Event& /*event*/) { return true; }
+  static bool comes_of_itself(const Event& event) { return event.what != What::cancel && event.what != What::crash; }
 
   static std::string text(const Event& event) {
     static constexpr const char* kNames[] = {"the value comes",    "send ",   "arrives: ",        "cancel ",

@@ -26,7 +26,7 @@ struct TurnScript {
 /// Results of an exploration. Tests assert that the cases they are about occurred.
 struct TurnExploration {
   std::uint64_t states = 0;
-  std::uint64_t ends = 0;           ///< states without a next event
+  std::uint64_t ends = 0;           ///< states where no event comes of itself
   std::uint64_t early_cancels = 0;  ///< cancels that overtook their use
   std::uint64_t overtaken = 0;      ///< uses that arrived before an earlier use of another caller
   std::uint64_t went_on_first = 0;  ///< turns given to a use that had begun while others waited to begin
