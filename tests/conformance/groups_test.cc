@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "actors/group.h"
@@ -200,46 +202,61 @@ BOOST_FIXTURE_TEST_CASE(gather_that_takes_too_long_names_itself_its_limit_and_wh
   BOOST_TEST((std::chrono::steady_clock::now() - begin < 5s));
 }
 
+/// Members that pass barriers together. Each adds 1 to `counter` before each barrier, and reads it after that.
+class Passing {
+ public:
+  Passing(Node& trainer, Names group) : trainer_(trainer), group_(std::move(group)), counter_(trainer, Counter()) {}
+
+  /// Lets all members pass `rounds` barriers.
+  void begin(std::int32_t rounds) {
+    for (const NodeName& name : group_)
+      seen_.push_back(trainer_.rpc_async(name, &pass_barriers, group_, counter_, rounds));
+  }
+
+  /// Checks that no member passed a barrier that `begin` began before all others had entered it.
+  void check() {
+    const auto members = static_cast<std::int64_t>(group_.size());
+    std::int64_t rounds = 0;
+    for (const auto& seen : all(std::exchange(seen_, {}))) {
+      rounds = std::ssize(seen);
+      for (std::int64_t r = 0; r < rounds; ++r)
+        BOOST_TEST(seen[static_cast<std::size_t>(r)] >= added_ + members * (r + 1));
+    }
+    added_ += members * rounds;
+    BOOST_TEST(counter_.local_value(trainer_)->value() == added_);
+  }
+
+ private:
+  Node& trainer_;
+  Names group_;
+  RRef<Counter> counter_;
+  std::int64_t added_ = 0;  // in the rounds that were checked
+  std::vector<Future<std::vector<std::int64_t>>> seen_;
+};
+
 BOOST_FIXTURE_TEST_CASE(nobody_passes_the_barrier_of_all_early, OnSharedCluster, *label("S-03")) {
-  constexpr std::int32_t kRounds = 4;
-  const RRef<Counter> counter(trainer, Counter());
-  std::vector<Future<std::vector<std::int64_t>>> others;
-  for (const NodeName& name : cluster.others()) {
-    others.push_back(trainer.rpc_async(name, &pass_barriers, kEverybody, counter, kRounds));
-  }
-  const auto own = trainer.rpc_async("trainer", &pass_barriers, kEverybody, counter, kRounds);
-  others.push_back(own);
-  for (const auto& seen : all(others)) {
-    for (std::size_t round = 0; round < seen.size(); ++round)
-      BOOST_TEST(seen[round] >= static_cast<std::int64_t>(5 * (round + 1)));
-  }
+  Passing everybody(trainer, kEverybody);
+  everybody.begin(4);
+  everybody.check();
 }
 
 BOOST_FIXTURE_TEST_CASE(barriers_of_different_groups_do_not_mix, OnSharedCluster, *label("S-03")) {
-  const RRef<Counter> odd(trainer, Counter());
-  const RRef<Counter> even(trainer, Counter());
-  std::vector<Future<std::vector<std::int64_t>>> futures;
-  for (const char* name : {"p1", "p3"})
-    futures.push_back(trainer.rpc_async(name, &pass_barriers, Names{"p1", "p3"}, odd, 5));
-  BOOST_TEST(all(futures).size() == 2U);  // p2 and p4 do not take part
-  futures.clear();
-  for (const char* name : {"p1", "p3"})
-    futures.push_back(trainer.rpc_async(name, &pass_barriers, Names{"p1", "p3"}, odd, 5));
-  for (const char* name : {"p2", "p4"})
-    futures.push_back(trainer.rpc_async(name, &pass_barriers, Names{"p2", "p4"}, even, 5));
-  BOOST_TEST(all(futures).size() == 4U);
-  BOOST_TEST(odd.local_value(trainer)->value() == 20);
-  BOOST_TEST(even.local_value(trainer)->value() == 10);
+  Passing odd(trainer, {"p1", "p3"});
+  Passing even(trainer, {"p2", "p4"});
+  odd.begin(5);
+  odd.check();  // p2 and p4 do not take part
+  odd.begin(5);
+  even.begin(5);
+  odd.check();
+  even.check();
 }
 
 BOOST_FIXTURE_TEST_CASE(several_threads_of_a_node_meet_different_groups_at_once, OnSharedCluster, *label("S-03")) {
-  const RRef<Counter> counter(trainer, Counter());
-  std::vector<Future<std::vector<std::int64_t>>> futures;
-  for (const Names& group : {Names{"p1", "p2"}, Names{"p1", "p3"}, Names{"p1", "p4"}, Names{"p1", "p2", "p3"}}) {
-    for (const NodeName& name : group) futures.push_back(trainer.rpc_async(name, &pass_barriers, group, counter, 3));
-  }
-  BOOST_TEST(all(futures).size() == 9U);
-  BOOST_TEST(counter.local_value(trainer)->value() == 27);
+  std::vector<Passing> all_groups;
+  for (const Names& group : {Names{"p1", "p2"}, Names{"p1", "p3"}, Names{"p1", "p4"}, Names{"p1", "p2", "p3"}})
+    all_groups.emplace_back(trainer, group);
+  for (Passing& group : all_groups) group.begin(3);
+  for (Passing& group : all_groups) group.check();
 }
 
 BOOST_FIXTURE_TEST_CASE(waiting_for_all_nodes_ends_under_load_and_twice_in_a_row, OnSharedCluster, *label("S-04")) {
