@@ -1,6 +1,7 @@
 #include "tests/conformance/async_functions.h"
 
 #include <algorithm>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -56,6 +57,14 @@ Future<Tensor> nothing_later(Scope& /*scope*/) { return {}; }
 
 Future<void> fail_later_on(Scope& scope, const NodeName& other, const std::string& text) {
   return scope.rpc_async(other, &throw_text, text);
+}
+
+void note_end_of_call_to(Scope& scope, const NodeName& other, const std::string& file) {
+  const Scope patient = scope.with({.deadline = Deadline::while_peer_lives()});
+  patient.rpc_async(other, &wait_until_stopped).then([file](const Result<bool>& result) {
+    std::ofstream(file, std::ios::app) << (result ? "none" : name_of(result.error().code)) << " "
+                                       << (result ? NodeName() : result.error().peer) << "\n";
+  });
 }
 
 Task<Tensor> add_in_turn(Scope& scope, const NodeName& other, const Tensor& x, std::int32_t count) {
@@ -204,6 +213,7 @@ FunctionRegistry with_async_functions(const FunctionRegistry& everywhere) {
                           {"Holder::count", &Holder::count},
                           {"positive_of", &positive_of},
                           {"caller_of", &caller_of},
+                          {"note_end_of_call_to", &note_end_of_call_to},
                           {"waiting_threads", &waiting_threads},
                           {"value_after_increment", &value_after_increment},
                           {"heavy_math", &heavy_math},

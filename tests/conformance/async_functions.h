@@ -34,6 +34,8 @@ Future<Tensor> throw_before_later(Scope& scope);
 Future<Tensor> nothing_later(Scope& scope);
 /// Fails on `other` with `text`.
 Future<void> fail_later_on(Scope& scope, const NodeName& other, const std::string& text);
+/// Begins a call to `other` that ends only with one of the two nodes. Appends its error's code and peer to the file.
+void note_end_of_call_to(Scope& scope, const NodeName& other, const std::string& file);
 
 /// Returns the sum of x + 0, x + 1, ..., each computed by `other`, one after the other.
 Task<Tensor> add_in_turn(Scope& scope, const NodeName& other, const Tensor& x, std::int32_t count);

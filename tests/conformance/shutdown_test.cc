@@ -2,7 +2,9 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +21,7 @@
 #include "tests/conformance/async_functions.h"
 #include "tests/conformance/gradient_functions.h"
 #include "tests/conformance/test_cluster.h"
+#include "tests/support/temporary_directory.h"
 
 namespace troupe::testing {
 namespace {
@@ -133,14 +136,34 @@ BOOST_AUTO_TEST_CASE(shutdown_names_a_busy_function_at_its_deadline, *label("S-0
 }
 
 BOOST_AUTO_TEST_CASE(node_that_stops_by_itself_is_told_apart_from_one_that_died, *label("S-07")) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.path() / "ends";
+  {
+    TestCluster cluster({"p1", "p2", "p3"});
+    Node& trainer = cluster.trainer();
+    trainer.rpc_sync("p1", &note_end_of_call_to, "p3", file);
+    cluster.await_calls("p3", 1);
+    cluster.kill("p3");
+    trainer.rpc_sync("p1", &note_end_of_call_to, "trainer", file);
+    cluster.await_calls("trainer", 1);
+    const Future<bool> pending = trainer.rpc_async("p1", &wait_until_stopped);
+    const auto begin = std::chrono::steady_clock::now();
+    BOOST_TEST(trainer.stop().clean());
+    BOOST_TEST((std::chrono::steady_clock::now() - begin < 1s));
+    BOOST_TEST(error_of([&] { return pending.get(); }).code == ErrorCode::shutting_down);
+  }  // the other nodes continue, notice, and end by themselves
+  std::ifstream ends(file);
+  std::multiset<std::string> seen;
+  for (std::string line; std::getline(ends, line);) seen.insert(line);
+  BOOST_TEST((seen == std::multiset<std::string>{"peer_down p3", "shutting_down trainer"}),
+             fmt::format("{}", fmt::join(seen, ", ")));
+}
+
+BOOST_AUTO_TEST_CASE(node_without_calls_stops_at_once, *label("S-07")) {
   TestCluster cluster({"p1", "p2"});
-  Node& trainer = cluster.trainer();
-  const Future<bool> pending = trainer.rpc_async("p1", &wait_until_stopped);
   const auto begin = std::chrono::steady_clock::now();
-  BOOST_TEST(trainer.stop().clean());
+  BOOST_TEST(cluster.trainer().stop().clean());
   BOOST_TEST((std::chrono::steady_clock::now() - begin < 1s));
-  BOOST_TEST(error_of([&] { return pending.get(); }).code == ErrorCode::shutting_down);
-  // The other nodes continue, notice, and end by themselves: the cluster's destructor checks that.
 }
 
 BOOST_AUTO_TEST_CASE(shutdown_does_not_wait_for_the_dead, *label("fault-F22")) {
