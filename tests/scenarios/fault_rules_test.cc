@@ -181,6 +181,30 @@ BOOST_AUTO_TEST_CASE(creation_that_is_late_times_out_and_leaves_nothing, *label(
   BOOST_TEST(faulty.counts("trainer").handles == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(users_are_pending_until_the_owner_has_confirmed_them_and_forks_until_they_are_dropped,
+                     *label("O-26")) {
+  Faulty faulty({{.message = "RemoteCall", .delay = 500ms}});
+  const Scope patient = faulty.trainer.with({.deadline = kPatient});
+  const auto counts_of = [&](const char* node) {
+    const DebugInfo info = faulty.cluster.node(node).debug_info();
+    return std::vector{info.owners, info.handles, info.forks, info.pending_users};
+  };
+  using Counts = std::vector<std::size_t>;
+  RRef<std::int64_t> a = patient.remote("ps0", &next, 1);
+  BOOST_TEST(counts_of("trainer") == (Counts{0, 1, 1, 1}), boost::test_tools::per_element());
+  RRef<std::int64_t> b = patient.remote("ps0", &next, 2);
+  BOOST_TEST(counts_of("trainer") == (Counts{0, 2, 2, 2}), boost::test_tools::per_element());
+  BOOST_TEST(counts_of("ps0") == (Counts{0, 0, 0, 0}), boost::test_tools::per_element());
+  for (const auto& rref : {a, b}) static_cast<void>(rref.to_here(patient));  // their owner has confirmed both
+  BOOST_TEST(counts_of("trainer") == (Counts{0, 2, 2, 0}), boost::test_tools::per_element());
+  BOOST_TEST(counts_of("ps0") == (Counts{2, 0, 0, 0}), boost::test_tools::per_element());
+  a = {};
+  BOOST_TEST(counts_of("trainer") == (Counts{0, 1, 1, 0}), boost::test_tools::per_element());
+  b = {};
+  BOOST_TEST(faulty.frees_all());
+  BOOST_TEST(counts_of("trainer") == (Counts{0, 0, 0, 0}), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(late_fetch_times_out_and_a_patient_one_succeeds, *label("X-07")) {
   Faulty faulty({{.message = "RRefFetch", .delay = 200ms}});
   const RRef<std::int64_t> x = faulty.trainer.remote("ps0", &next, 1);
