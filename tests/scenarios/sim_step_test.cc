@@ -225,16 +225,26 @@ BOOST_AUTO_TEST_CASE(whoever_dies_at_any_index_of_a_step_on_each_owner_alone_no_
                      *boost::unit_test::label("fault-F29")) {
   for (const Stepping& stepping : {Stepping(StepMode::hogwild), Stepping(StepMode::bounded_staleness)}) {
     const Ending whole = change_of_three({.stepping = stepping});
+    BOOST_TEST_REQUIRE(whole.length > 10U);
+    BOOST_TEST((whole.taken == std::map<NodeName, double>{{"ps0", 2.0}, {"ps1", 2.0}, {"trainer", 2.0}}));
+    std::map<double, int> ends;
     for (const NodeName victim : {"trainer", "ps0", "ps1"}) {
       for (std::uint64_t index = 0; index <= whole.length; index += 2) {
         BOOST_TEST_CONTEXT(victim << " dies at " << index) {
           const Ending ending = change_of_three({.victim = victim, .index = index, .stepping = stepping});
           BOOST_TEST(ending.leaves_nothing);
-          for (const auto& [name, taken] : ending.taken) BOOST_TEST((taken == 1.0 || taken == 2.0), name);
+          BOOST_TEST(ending.taken.size() == 2U);
+          BOOST_TEST(!ending.taken.contains(victim));
+          for (const auto& [name, taken] : ending.taken) {
+            BOOST_TEST((taken == 1.0 || taken == 2.0), name);
+            ++ends[taken];
+          }
           if (victim != "trainer" && ending.told) BOOST_TEST(ending.told->peer == victim, ending.told->text());
         }
       }
     }
+    BOOST_TEST(ends[1.0] > 0);
+    BOOST_TEST(ends[2.0] > 0);
   }
 }
 
@@ -362,6 +372,8 @@ BOOST_AUTO_TEST_CASE(when_the_driver_dies_in_a_step_its_owners_take_it_all_or_no
 BOOST_AUTO_TEST_CASE(when_the_driver_and_an_owner_die_in_a_step_the_other_two_owners_do_the_same,
                      *boost::unit_test::label("fault-F29")) {
   const std::vector<NodeName> names{"trainer", "ps0", "ps1", "ps2", "keeper"};
+  FaultsSeen seen;
+  int in_between = 0;
   for (const std::uint64_t seed : seeds(100)) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       sim::World world(bad_network(seed), names, functions().with({{"train_on_three", &train_on_three}}));
@@ -399,8 +411,14 @@ BOOST_AUTO_TEST_CASE(when_the_driver_and_an_owner_die_in_a_step_the_other_two_ow
                              .get();
       BOOST_TEST(taken[0] == std::floor(taken[0]));
       BOOST_TEST(taken[0] == taken[1]);
+      if (taken[0] > 0 && taken[0] < kSteps) ++in_between;
+      parameters.clear();
+      BOOST_TEST(world.step_until([&] { return nothing_left(world, names); }));
+      seen.add(world.counts());
     }
   }
+  BOOST_TEST(seen.sum.killed > 100U);  // both nodes in most worlds
+  BOOST_TEST(in_between > 0);
 }
 
 BOOST_AUTO_TEST_CASE(step_with_a_short_deadline_has_an_outcome_behind_its_caller,
