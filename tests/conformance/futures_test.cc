@@ -129,18 +129,29 @@ BOOST_AUTO_TEST_CASE(default_constructed_future_throws_on_use, *label("F-07")) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_CASE(callback_inside_a_served_function_runs_on_the_thread_that_waits_for_it, *label("F-05")) {
-  TestCluster cluster({"p1", "p2"}, PoolOptions{.threads = 1});
+BOOST_AUTO_TEST_CASE(callback_inside_a_served_function_needs_one_more_thread_while_the_function_waits, *label("F-05")) {
+  TestCluster cluster({"p1", "p2"}, PoolOptions{.threads = 1, .threads_max = 2});
   BOOST_TEST(cluster.trainer().with({.deadline = 10s}).rpc_sync("p1", &square_on_and_one, "p2", 3) == 10);
+  TestCluster too_small({"p1", "p2"}, PoolOptions{.threads = 1, .threads_max = 1});
+  const Error error = error_of([&] { return too_small.trainer().rpc_sync("p1", &square_on_and_one, "p2", 3); });
+  BOOST_TEST(error.cause.find("all 1 pool threads wait") != std::string::npos, error.text());
 }
 
-BOOST_AUTO_TEST_CASE(callback_that_waits_lends_its_thread_to_those_who_call_back, *label("F-12")) {
-  TestCluster cluster({"p1"}, PoolOptions{.threads = 1});
-  const Scope patient = cluster.trainer().with({.deadline = 10s});
-  const Future<std::int32_t> calls = patient.rpc_async("p1", &square, 2).then([&patient](std::int64_t) {
-    return patient.rpc_sync("p1", &ping_pong, "trainer", 3);
-  });
-  BOOST_TEST(calls.get() == 3);
+// The trainer's callback and the second nested call wait while the last nested call runs.
+BOOST_AUTO_TEST_CASE(callback_that_waits_leaves_its_place_to_those_who_call_back, *label("F-12")) {
+  for (const std::size_t threads_max : {std::size_t{3}, std::size_t{2}}) {
+    TestCluster cluster({"p1"}, PoolOptions{.threads = 1, .threads_max = threads_max});
+    const Scope patient = cluster.trainer().with({.deadline = 10s});
+    const Future<std::int32_t> calls = patient.rpc_async("p1", &square, 2).then([&patient](std::int64_t) {
+      return patient.rpc_sync("p1", &ping_pong, "trainer", 3);
+    });
+    if (threads_max == 3) {
+      BOOST_TEST(calls.get() == 3);
+    } else {
+      const Error error = error_of([&] { return calls.get(); });
+      BOOST_TEST(error.text().find("all 2 pool threads wait") != std::string::npos, error.text());
+    }
+  }
 }
 
 }  // namespace
