@@ -143,7 +143,14 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_CASE(number_of_pool_threads_is_the_one_given, *label("I-17")) {
   TestCluster cluster({"p1"}, {.threads = 3, .threads_max = 30});
-  BOOST_TEST(cluster.trainer().debug_info().pool_threads == 3U);
+  Node& trainer = cluster.trainer();
+  BOOST_TEST(trainer.debug_info().pool_threads == 3U);
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<Future<std::int32_t>> computing;
+  for (int i = 0; i < 4; ++i) computing.push_back(trainer.rpc_async("trainer", &compute_for, 300));
+  cluster.await("trainer", [&](const Counts&) { return trainer.debug_info().threads_busy == 3U; });
+  for (const Future<std::int32_t>& one : computing) BOOST_TEST(one.get() == 300);
+  BOOST_TEST((std::chrono::steady_clock::now() - begin >= 600ms));  // one of the four begins when another has ended
 }
 
 BOOST_AUTO_TEST_CASE(world_of_one_calls_itself_in_all_kinds_and_shuts_down, *label("I-09")) {

@@ -161,6 +161,7 @@ BOOST_AUTO_TEST_CASE(slow_member_function_times_out_in_all_kinds, *label("O-33")
              ErrorCode::timeout);
   const RRef<bool> kept = counter.remote(trainer.with({.deadline = 500ms}), &Counter::wait_until_stopped);
   BOOST_TEST(error_of([&] { return kept.to_here(hasty); }).code == ErrorCode::timeout);
+  BOOST_TEST(kept.to_here(trainer));  // stopped at the deadline of `remote`, not at the end of its own patience
 }
 
 BOOST_AUTO_TEST_SUITE_END()
