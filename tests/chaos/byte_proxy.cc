@@ -113,6 +113,11 @@ std::uint64_t ByteWay::passed() const {
   return passed_;
 }
 
+std::uint64_t ByteWay::flipped() const {
+  const std::lock_guard lock(mutex_);
+  return flipped_;
+}
+
 std::optional<ByteWay::Permit> ByteWay::admit(std::span<std::byte> bytes) {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -132,7 +137,10 @@ std::optional<ByteWay::Permit> ByteWay::admit(std::span<std::byte> bytes) {
   }
   if (one_in_ > 0) {
     std::uint64_t at = next_flip_;
-    for (; at < permit.bytes; at += 1 + random_() % (2 * one_in_)) bytes[at] ^= std::byte{1} << (random_() % 8);
+    for (; at < permit.bytes; at += 1 + random_() % (2 * one_in_)) {
+      bytes[at] ^= std::byte{1} << (random_() % 8);
+      ++flipped_;
+    }
     next_flip_ = at - permit.bytes;
   }
   passed_ += permit.bytes;

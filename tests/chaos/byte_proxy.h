@@ -48,6 +48,9 @@ class ByteWay {
   /// Returns the number of forwarded bytes, over all connections.
   [[nodiscard]] std::uint64_t passed() const;
 
+  /// Returns the number of bits that `corrupt` has flipped.
+  [[nodiscard]] std::uint64_t flipped() const;
+
  private:
   friend class ByteProxy;
 
@@ -71,6 +74,7 @@ class ByteWay {
   std::mt19937 random_;
   std::uint64_t cut_left_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t passed_ = 0;
+  std::uint64_t flipped_ = 0;
   bool records_ = false;
   std::string recorded_;
 };

@@ -204,10 +204,12 @@ BOOST_AUTO_TEST_CASE(connections_that_break_again_and_again_lose_no_call) {
   Node& trainer = cluster.trainer();
   const Witness witness(trainer);
   for (int round = 0; round < 10; ++round) {
+    const std::uint64_t before = wire.connections();
     wire.there().cut_after(200'000);
     std::vector<Future<std::int64_t>> calls;
     for (int i = 0; i < 4; ++i) calls.push_back(trainer.rpc_async("p1", &count_elements, zeros({100'000})));
     for (const Future<std::int64_t>& call : calls) BOOST_TEST(call.get() == 100'000);
+    BOOST_TEST(wire.connections() > before);
   }
   BOOST_TEST(witness.deaths() == 0);
 }
@@ -220,6 +222,7 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_harmed_now_and_then_are_sent_again) {
   wire.there().corrupt(20, 1'000'000);
   for (int i = 0; i < 50; ++i)
     BOOST_TEST(sum(trainer.rpc_sync("p1", &testing::add, full({50'000}, i), 1.0)).item() == 50'000.0 * (i + 1));
+  BOOST_TEST(wire.there().flipped() > 0U);
   BOOST_TEST(witness.deaths() == 0);
 }
 
@@ -233,6 +236,7 @@ BOOST_AUTO_TEST_CASE(wire_on_which_one_byte_in_a_hundred_is_wrong_is_used_again_
   const Future<std::int64_t> call = trainer.rpc_async("p1", &count_elements, zeros({1'000'000}));
   BOOST_TEST(!call.get_for(2s).has_value());
   wire.there().corrupt(21, 0);
+  BOOST_TEST(wire.there().flipped() > 0U);
   BOOST_TEST(call.get() == 1'000'000);
   BOOST_TEST((witness.life_of("p1") == life));
   BOOST_TEST(witness.deaths() == 0);

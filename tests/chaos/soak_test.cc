@@ -97,6 +97,10 @@ void expect_no_more(const std::map<std::string, std::size_t>& last, const std::m
     BOOST_TEST(static_cast<double>(last.at(name)) <= 1.1 * static_cast<double>(mib), name);
 }
 
+void expect_disturbed(const SoakCluster& cluster, std::chrono::seconds time) {
+  if (time >= 300s) BOOST_TEST((cluster.stalls() > 0 && cluster.cuts() > 0));  // of some hundred disturbances
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(loaded_cluster_that_stalls_and_breaks_loses_no_member_no_call_and_no_memory) {
@@ -117,6 +121,8 @@ BOOST_AUTO_TEST_CASE(loaded_cluster_that_stalls_and_breaks_loses_no_member_no_ca
   for (const auto& [text, count] : tally.failures) BOOST_ERROR(count << " x " << text);
   BOOST_TEST(cluster.deaths() == 0);
   BOOST_TEST(tally.endless == 0U);
+  BOOST_TEST(tally.small > 0U);
+  expect_disturbed(cluster, time);
   expect_no_more(last, first);
 }
 
@@ -141,6 +147,7 @@ BOOST_AUTO_TEST_CASE(all_that_troupe_does_gives_right_results_while_processes_st
                            cluster.deaths(), seed);
   for (const auto& [failure, times] : tally.failures()) BOOST_ERROR(times << " x " << failure);
   BOOST_TEST(cluster.deaths() == 0);
+  expect_disturbed(cluster, time);
   expect_no_more(last, first);
 }
 
