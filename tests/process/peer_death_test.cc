@@ -161,7 +161,13 @@ BOOST_DATA_TEST_CASE(death_during_shutdown_does_not_keep_the_others, backends, b
   Node& trainer = cluster.trainer();
   const Future<bool> busy = trainer.rpc_async("p2", &wait_on, "p1");  // prevents the joint shutdown
   cluster.await_calls("p1", 1);
+  const auto asked_by_p1 = [&] { return trainer.debug_info().traffic.value().at("p1").calls_received; };
+  const std::uint64_t before = asked_by_p1();
   std::jthread shutdown([&trainer] { BOOST_TEST(trainer.shutdown(20s).clean()); });
+  // p1, whose name is the first, knows that the trainer is ready: it counts the work of all.
+  const auto due = std::chrono::steady_clock::now() + 10s;
+  while (asked_by_p1() == before && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST_REQUIRE(asked_by_p1() > before);
   cluster.kill("p1");
   shutdown.join();
   BOOST_TEST(error_of([&] { return busy.get(); }).code == ErrorCode::peer_down);
