@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -199,6 +200,26 @@ BOOST_AUTO_TEST_CASE(second_node_of_a_name_is_refused_and_the_first_goes_on, *la
   }
   BOOST_TEST(first.rpc_sync("b", &where) == "b");
   BOOST_TEST(second.rpc_sync("a", &where) == "a");
+}
+
+// Of two that come at once the second is refused, or displaces the first before that is up.
+BOOST_AUTO_TEST_CASE(world_with_one_name_twice_is_complete_for_nobody, *label("I-05")) {
+  const World world;
+  NodeOptions first = world.options("a", 3);
+  first.bind = fresh_socket();
+  const NodeOptions twice = world.options("b", 3, first.bind);
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<std::future<ErrorCode>> ends;
+  for (const NodeOptions& options : {first, twice, twice})
+    ends.push_back(
+        std::async(std::launch::async, [options] { return error_of([&] { return World::join(options); }).code; }));
+  std::map<ErrorCode, int> reasons;
+  for (auto& end : ends) ++reasons[end.get()];
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < 8s));  // they have 5 s to join
+  BOOST_TEST(reasons[ErrorCode::name_in_use] <= 1);
+  BOOST_TEST(reasons[ErrorCode::timeout] >= 1);  // whose time to join is over first
+  const int see_it_leave = reasons[ErrorCode::shutting_down] + reasons[ErrorCode::peer_down];
+  BOOST_TEST(reasons[ErrorCode::name_in_use] + reasons[ErrorCode::timeout] + see_it_leave == 3);
 }
 
 BOOST_AUTO_TEST_CASE(second_start_is_refused_and_the_first_works_on_until_its_shutdown, *label("I-06")) {
