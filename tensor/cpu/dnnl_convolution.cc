@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tensor/cpu/dnnl_plan.h"
+#include "tensor/cpu/thread_team.h"
 #include "tensor/math_threads.h"
 
 namespace troupe::cpu {
@@ -174,6 +175,7 @@ std::byte* input(const Tensor& x) { return const_cast<std::byte*>(x.bytes()); }
 }  // namespace
 
 void dnnl_convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options) {
+  const ThreadTeam team;
   const Images images(x.shape(), weight.shape(), y.shape(), options);
   const auto plan = images.forward(bias.defined());
   std::byte* const to = y.mutable_bytes();
@@ -189,6 +191,7 @@ void dnnl_convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tenso
 }
 
 void dnnl_convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options) {
+  const ThreadTeam team;
   const Images images(dx.shape(), weight.shape(), dy.shape(), options);
   const auto plan = images.backward_input();
   std::byte* const to = dx.mutable_bytes();
@@ -202,6 +205,7 @@ void dnnl_convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& we
 }
 
 void dnnl_convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options) {
+  const ThreadTeam team;
   const Images images(x.shape(), dw.shape(), dy.shape(), options);
   const auto plan = images.backward_weight();
   DnnlRuns runs;
@@ -217,6 +221,7 @@ void dnnl_convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x
 
 void dnnl_convolve_backward(Tensor& dx, Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& weight,
                             const Conv2dOptions& options) {
+  const ThreadTeam team;
   const Images images(x.shape(), weight.shape(), dy.shape(), options);
   const auto by_input = images.backward_input();
   const auto by_weight = images.backward_weight();

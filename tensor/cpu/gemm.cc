@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tensor/cpu/parallel.h"
+#include "tensor/cpu/thread_team.h"
 #include "tensor/error.h"
 #include "tensor/kernels/matmul.h"
 
@@ -61,6 +62,9 @@ CBLAS_TRANSPOSE flag(Operand operand) { return operand.transposed ? CblasTrans :
 // has: of 10^7 equal terms, 9 %. So it gets at most this many terms of a sum at a time.
 constexpr std::int64_t kTermsOfOneSum = 1024;
 constexpr std::int64_t kTermsOfSeveralSums = 8192;
+// Products of a vector and a matrix with contiguous columns get pieces beyond this length only: they are slower with
+// them.
+constexpr std::int64_t kShortSum = 1 << 15;
 
 // Products with a vector are computed in blocks of this many elements of the result. OpenBLAS reads 4 rows at once.
 constexpr std::int64_t kRowsOfBlock = 4;
@@ -77,6 +81,7 @@ struct VectorPlan {
       : by_rows(m.rows == 1 || !operand(m).transposed),
         rows(by_rows ? kRowsOfBlock : kColumnsOfBlock),
         terms(by_rows ? kTermsOfSeveralSums : kTermsOfOneSum) {}
+  [[nodiscard]] bool splits(std::int64_t cols) const { return cols > (by_rows ? terms : kShortSum); }
 };
 
 // out = m * v, where the elements of v are `step` apart.
@@ -141,6 +146,7 @@ void multiply_large(const MatrixRef<float>& c, const MatrixRef<const float>& a, 
                     float beta) {
   const Operand x = operand(a);
   const Operand y = operand(b);
+  const ThreadTeam team;
   const dnnl_status_t status =
       dnnl_sgemm(x.transposed ? 'T' : 'N', y.transposed ? 'T' : 'N', c.rows, c.cols, a.cols, 1.0F, a.data, x.leading,
                  b.data, y.leading, beta, c.data, std::max(c.cols, c.row_stride));
@@ -150,10 +156,10 @@ void multiply_large(const MatrixRef<float>& c, const MatrixRef<const float>& a, 
 // c = a * b + beta * c
 void multiply(const MatrixRef<float>& c, const MatrixRef<const float>& a, const MatrixRef<const float>& b, float beta) {
   if (c.cols == 1) {
-    if (const VectorPlan plan(a); a.cols > plan.terms) return multiply_by_long_vector(c, a, b, plan, beta);
+    if (const VectorPlan plan(a); plan.splits(a.cols)) return multiply_by_long_vector(c, a, b, plan, beta);
   } else if (c.rows == 1) {
     const MatrixRef<const float> m = transposed(b);
-    if (const VectorPlan plan(m); m.cols > plan.terms) {
+    if (const VectorPlan plan(m); plan.splits(m.cols)) {
       return multiply_by_long_vector(transposed(c), m, transposed(a), plan, beta);
     }
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 
+#include "tensor/cpu/thread_team.h"
 #include "tensor/math_threads.h"
 
 namespace troupe::cpu {
@@ -34,11 +35,12 @@ class FirstException {
 /// REQUIRES: the results of `body` do not depend on how the range is split.
 template <class Body>
 void parallel_for(std::int64_t count, std::int64_t cost, const Body& body) {
-  const int threads = MathThreads::current();
-  if (threads == 1 || count < 2 || count * cost < kParallelElements) {
+  if (MathThreads::current() == 1 || count < 2 || count * cost < kParallelElements) {
     if (count > 0) body(std::int64_t{0}, count);
     return;
   }
+  const ThreadTeam team;
+  const int threads = team.size();
   FirstException thrown;
   const std::int64_t chunk = (count + threads - 1) / threads;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
