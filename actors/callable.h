@@ -95,7 +95,8 @@ TROUPE_SIGNATURE(noexcept, true)
 TROUPE_SIGNATURE(const noexcept, false)
 #undef TROUPE_SIGNATURE
 
-/// The first parameter of a list, and the others: of a function that runs on the value of a reference.
+/// Splits a list of parameters into the first one, which is the value if a function runs on a reference's value, and
+/// the rest.
 template <class Wire>
 struct AfterFirst {
   using First = void;
@@ -139,7 +140,7 @@ struct CallableKey {
   friend auto operator<=>(const CallableKey&, const CallableKey&) = default;
 };
 
-/// Whether the key of an F holds the F.
+/// Whether F is a pointer to a function or to a member function: then its CallableKey contains the pointer.
 template <class F>
 inline constexpr bool has_pointer_key = std::is_pointer_v<F> || std::is_member_function_pointer_v<F>;
 

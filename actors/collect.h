@@ -47,8 +47,8 @@ void gather_when_done(const Promise<All>& all, std::size_t count, Gather gather,
   (watch(futures), ...);
 }
 
-/// The result of a collect_any, until it exists. Then no input holds anything of it any more. Thread rule: any thread
-/// may call any member.
+/// The state of a collect_any until its result exists. From then on no input refers to it. Thread rule: any thread may
+/// call any member.
 template <class T>
 class FirstSuccess : public std::enable_shared_from_this<FirstSuccess<T>> {
  public:

@@ -45,9 +45,9 @@ class Replica {
 /// divided by their number, undefined for a parameter that no member has used. They travel in buckets while the pass
 /// runs. A gradient stays rows of a table if it is that on all members in the first round that uses the parameter.
 /// Gradients of other leaves, here and on other nodes, are those of the pass alone. If the pass of one member fails,
-/// those of all members fail, with its name, and the next round can begin. If a member dies, or leaves by destroying
-/// its replica, the others' rounds fail at once and for good; so do all if a pass ends by its deadline or is cancelled
-/// while it only waits for slower members, which then know it as one that succeeded.
+/// the passes of all members fail, with its name, and the next round can begin. If a member dies, or leaves by
+/// destroying its replica, the rounds of the others fail at once and for good. The same happens if a pass ends by its
+/// deadline or is cancelled while it only waits for slower members, which have already been told that it succeeded.
 ///
 /// In a stage of a Pipeline the context is that of the pipeline's driver: a batch is one round, also with a loss.
 /// A pass through several replicas is a round of each; members may call them in any order.
@@ -61,8 +61,8 @@ class DataParallel {
 
  public:
   /// Gives the parameters and buffers of the module of rank 0 to all members; waits until every member has made its
-  /// replica. Each operation of a round has the call deadline of `scope`, whose own end is not theirs: it may be that
-  /// of a served function. Throws std::invalid_argument if `module` or `members` is null, no parameter requires a
+  /// replica. Each operation of a round has the call deadline of `scope`, but does not end with `scope`, which may be
+  /// that of a served function. Throws std::invalid_argument if `module` or `members` is null, no parameter requires a
   /// gradient, or members have different modules (the text names the first difference); RemoteError.
   DataParallel(const Scope& scope, std::shared_ptr<Collective> members, std::shared_ptr<M> module,
                const DataParallelOptions& options = {})

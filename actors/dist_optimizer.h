@@ -58,8 +58,8 @@ class DistOptimizer final : public optim::RateGroups {
   /// null; RemoteError: ref_revoked if all other handles were released or their nodes are gone; peer_down; timeout.
   DistOptimizer(const Scope& scope, const SharedOptimizer& shared);
 
-  /// Returns what lets other nodes step the same parameters with the same state. The shards then live until the last
-  /// handle of the last node is gone. Throws RemoteError: shutting_down.
+  /// Returns the object with which other nodes step the same parameters with the same state. The shards then live until
+  /// the last handle of the last node is gone. Throws RemoteError: shutting_down.
   [[nodiscard]] SharedOptimizer share() const;
 
   // No moves: a handle that was moved from is a copy.

@@ -38,8 +38,8 @@ void fetch(const ScopeState& scope, const std::vector<std::shared_ptr<RRefHandle
                                                 const std::shared_ptr<RRefHandle>& handle, const SourceLocation& site);
 /// Returns the same scope without its autograd context, for calls that are not part of a forward pass.
 [[nodiscard]] Scope without_context(const Scope& scope);
-/// Returns a scope like this one for calls that an object makes as long as it lives: the end of what `scope` belongs to
-/// (a served call, a WaitAllScope, an autograd context) is not theirs. Each has the call deadline of `scope`.
+/// Returns a scope like this one for calls that an object makes as long as it lives: they do not end with the served
+/// call, WaitAllScope or autograd context that `scope` belongs to. Each has the call deadline of `scope`.
 [[nodiscard]] Scope lasting_scope(const Scope& scope);
 /// Groups handles by owner, none twice in one group; each group lists indices into `handles`.
 [[nodiscard]] std::vector<std::vector<std::size_t>> by_owner(const std::vector<std::shared_ptr<RRefHandle>>& handles);

@@ -38,8 +38,9 @@ namespace detail {
 /// The requested elements of another node's stream. One thread at a time may use it.
 template <class T>
 struct StreamReader {
-  /// The most requests under way, whatever the reader allows. Until its element is being made, each is a call that has
-  /// not begun (SE-2): a node that has used up what its peer grants of these can make no other call there.
+  /// The most requests under way, whatever the reader allows. Each counts as a call that has not begun (SE-2) until its
+  /// element is being made: without this bound they could use up the peer's grant, and this node could make no other
+  /// call there.
   static constexpr std::size_t kAskedMax = 128;
 
   explicit StreamReader(std::shared_ptr<RRefHandle> h) : handle(std::move(h)) {}

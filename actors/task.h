@@ -42,7 +42,7 @@ class TaskTurn {
   virtual void run(const std::function<void()>& part) = 0;
   /// The function has returned a future: it goes on without the turn until that is done, and may change the value.
   virtual void leave() = 0;
-  /// The awaited task, which runs in this part, is done: the turn is of the part in which its awaiter goes on.
+  /// The awaited task, which ran in this part, is done: the turn passes to the part in which its awaiter continues.
   virtual void pass_on() noexcept = 0;
   /// The awaited task was done before its awaiter had to wait: this part has the turn.
   virtual void passed_back() noexcept = 0;
@@ -166,7 +166,7 @@ class TaskPromise {
   std::shared_ptr<const TaskPlace> place_;
   std::optional<Promise<T>> promise_;
   FrameGuards guards_;
-  bool has_waited_ = false;  // then who awaits it goes on in another part than the one in which it ends
+  bool has_waited_ = false;  // true: its awaiter continues in another part than the one in which it ends
 };
 
 template <class T>

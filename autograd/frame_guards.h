@@ -28,8 +28,8 @@ class FrameGuards {
   /// Destroys `frame`, which is suspended, under its guards. REQUIRES: this is part of it.
   void destroy(std::coroutine_handle<> frame);
 
-  /// Called by the running frame: keeps what its guards have set, for the next `resume`, or for a frame whose end it
-  /// awaits and which starts with a copy.
+  /// Called by the running frame: saves what its guards have set, for the next `resume`, or for an awaited frame, which
+  /// starts with a copy of them.
   void keep() noexcept;
 
  private:

@@ -129,8 +129,9 @@ void set_text(std::string& text, std::string_view to) noexcept;
 /// Returns a copy of `error`; without memory, one that has its numbers and "out of memory" in the place of its texts.
 [[nodiscard]] Error copy_of(const Error& error) noexcept;
 
-/// Returns a copy on the heap, for a Result: most have a value, and an Error is large. Without memory, one that lives
-/// as long as the program, with the code, `execution` and "out of memory": who waits is told even then.
+/// Returns a copy on the heap, for a Result: most Results have a value, and an Error is large. Without memory, returns
+/// one that lives as long as the program, with the code, `execution` and "out of memory": then, too, the waiting caller
+/// gets an error.
 [[nodiscard]] std::shared_ptr<const Error> shared_error(Error error) noexcept;
 
 /// A value or an Error. Copies share the Error.

@@ -49,7 +49,7 @@ struct SerialId {
 }  // namespace detail
 
 /// 128 bits that make an id unguessable: only the node that made the id can derive them (actors/core/id_secrets.h), and
-/// only those know them whom a holder of the id told. Never shown, never logged.
+/// only nodes that were given the id know them. Never shown, never logged.
 struct IdSecret {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -61,9 +61,10 @@ struct IdSecret {
 };
 
 namespace detail {
-/// An id that is a capability: whoever knows it may use what it names, and it cannot be guessed. With another secret it
-/// is another id, of something that does not exist: so no comparison of its own refuses a guess, and none can be
-/// forgotten. Comparing takes two words, and time tells nothing about one word of 64 random bits.
+/// An id that is a capability: a node that knows the id may use the object that it names, and no node can guess it. An
+/// id with another secret is another id, of an object that does not exist. So the code needs no separate check of
+/// secrets, which could be forgotten. Comparing takes two words, and its time reveals nothing about one word of 64
+/// random bits.
 template <class Tag>
 struct CapabilityId {
   NodeName creator;

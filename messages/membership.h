@@ -204,8 +204,8 @@ struct SignedListFetch {
   }
 };
 
-/// Who may be in, signed by the owner of the cluster: the receiver believes the signature, not the sender. Reply to
-/// SignedListFetch.
+/// The list of the nodes that may be members, signed by the owner of the cluster. The receiver trusts the signature,
+/// not the sender. Reply to SignedListFetch.
 struct SignedList {
   static constexpr MessageInfo kInfo{0x050e, "SignedList", Kind::reply, Sender::answerer};
   std::vector<std::byte> bytes;  ///< of the file cluster.members, exactly
@@ -215,9 +215,9 @@ struct SignedList {
   }
 };
 
-/// The owner of the cluster has signed that a newcomer is a member, which the sender's list does not say yet: the
-/// receiver believes the signature, not the sender. Notification, member that a newcomer has shown it -> all peers, and
-/// each peer that comes up before a list has it. Idempotent.
+/// A certificate: the owner of the cluster has signed that a newcomer is a member, whom the sender's list does not have
+/// yet. The receiver trusts the signature, not the sender. Notification, member to which a newcomer has shown it -> all
+/// peers, and each peer that comes up before a list has it. Idempotent.
 struct SignedCertificate {
   static constexpr MessageInfo kInfo{0x050f, "SignedCertificate", Kind::notification, Sender::member};
   std::vector<std::byte> bytes;  ///< of the file NAME.certificate, exactly
@@ -227,8 +227,9 @@ struct SignedCertificate {
   }
 };
 
-/// The last line of the sender's audit log: the receiver writes it into its own, where the sender cannot change it.
-/// Notification, member -> a few of its peers. Idempotent: a line that is not later than one told before is ignored.
+/// The last line of the sender's audit log. The receiver writes it into its own log, where the sender cannot change it.
+/// Notification, member -> a few of its peers. Idempotent: a line that is not later than an earlier received one is
+/// ignored.
 struct AuditHead {
   static constexpr MessageInfo kInfo{0x0510, "AuditHead", Kind::notification, Sender::member};
   std::uint64_t line = 0;            ///< its number in the sender's log, from 1

@@ -16,15 +16,15 @@ enum class Kind : std::uint8_t {
   notification = 3,  ///< expects no answer
 };
 
-/// Who may send a message. senders.h checks what the message itself shows, on arrival; where more must be known, the
-/// actor that knows it checks first.
+/// The nodes that may send a message. senders.h checks the message's own fields on arrival; a rule that needs other
+/// knowledge is checked by the actor that has it.
 enum class Sender : std::uint8_t {
   member,       ///< every member of the cluster, for itself and within its quotas
   maker,        ///< the life that made the id by which the message names its subject
-  knower,       ///< every member that was told the id of the value, context or optimizer: it cannot be guessed
-  holder,       ///< the life that holds the fork: its owner actor knows
-  owner,        ///< the life that owns the value: the table of handles knows
-  answerer,     ///< the life that was asked: the table of requests knows
+  knower,       ///< every member that was given the id of the value, context or optimizer, which is unguessable
+  holder,       ///< the life that holds the fork; checked by its owner actor
+  owner,        ///< the life that owns the value; checked by the table of handles
+  answerer,     ///< the life that was asked; checked by the table of requests
   itself,       ///< the life that the message is about
   coordinator,  ///< the longest-standing member, or the life that the message is about: the membership actor knows
 };

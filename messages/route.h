@@ -27,7 +27,7 @@ struct RouteLeg {
 /// Legs in ascending order, at most one from one node to another.
 using RouteLegs = std::vector<RouteLeg>;
 
-/// More boundaries than these are not told: a pass marks them.
+/// Routes with more boundaries than these are not sent: the pass marks the boundaries instead.
 inline constexpr std::size_t kBeyondMax = 64;  ///< beyond one boundary, in its header
 inline constexpr std::size_t kRouteMax = 256;  ///< in a pass
 

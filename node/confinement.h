@@ -3,10 +3,10 @@
 
 namespace troupe {
 
-/// From now on the kernel kills, with SIGSYS, this process and each child that it forks when it starts a program
-/// (execve) or calls what reaches into another process (ptrace, process_vm_readv, pidfd_getfd): whoever gets code to
-/// run in it gets no shell. So `system` and `popen` fail, while the process itself lives on. It cannot be undone, and
-/// holds for all threads, and all nodes, of the process; programs with more privileges gain none either.
+/// From now on the kernel kills, with SIGSYS, this process or a child that it forked when that process starts a program
+/// (execve) or makes a call that accesses another process (ptrace, process_vm_readv, pidfd_getfd). So an attacker who
+/// runs code in this process gets no shell. `system` and `popen` fail, since only their child is killed. It cannot be
+/// undone, and holds for all threads, and all nodes, of the process; programs with more privileges gain none.
 ///
 /// Memory of other processes (/proc/PID/mem) is refused by Landlock to this thread and those that it starts, not to
 /// threads that run already, as OpenBLAS has them from the start. So `troupe up` and `troupe node` start a node's

@@ -69,7 +69,7 @@ class Buffer final : public gloo::transport::UnboundBuffer {
     const size_t length = nbytes == kUnspecifiedByteCount ? size - offset : nbytes;
     wanted_.push_back({member_.want(static_cast<size_t>(from), slot), offset, length});
   }
-  void recv(std::vector<int>, uint64_t, size_t, size_t) override { refuse("reception from whoever sends first"); }
+  void recv(std::vector<int>, uint64_t, size_t, size_t) override { refuse("reception from any sender"); }
 
   bool waitRecv(int* from, std::chrono::milliseconds) override {
     const Place place = wanted_.front();

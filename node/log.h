@@ -21,8 +21,9 @@ namespace detail {
 /// yet, unless the log goes there already: then only the level changes. Throws std::invalid_argument for another word.
 void log_to_stderr(std::string_view level);
 
-/// As above, but leaves a default logger that the program made as it is: only spdlog's initial one, which writes to
-/// standard output, is replaced. `level` may be empty: "info" then, or what counts already. Nodes do so when they join.
+/// As above, but leaves a default logger that the program made: it replaces only spdlog's initial logger, which writes
+/// to standard output, or that of an earlier call. An empty `level` changes no level; the first one is "info". Nodes
+/// call this when they join.
 /// Throws std::invalid_argument for any other word, in a program with a logger of its own too.
 void keep_log_off_stdout(std::string_view level = {});
 

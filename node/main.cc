@@ -257,7 +257,7 @@ DIR/nodes/NODE.key to that node alone.
 }
 
 CLI::App* add_audit_verify(CLI::App& app, Arguments& arguments) {
-  CLI::App* audit = app.add_subcommand("audit", "Checks what nodes have written of who came and who was refused");
+  CLI::App* audit = app.add_subcommand("audit", "Checks the audit logs of nodes: peers that joined, and refusals");
   audit->require_subcommand(1)->footer("");
   CLI::App* check = audit->add_subcommand("verify", "Checks that no line was changed, taken out or moved");
   check->add_option("FILE", arguments.audit_files, "DIR/NODE.audit, NODE.audit.1 before it; DIR: all in it")

@@ -212,8 +212,9 @@ class Node final : public Scope {
   [[nodiscard]] std::optional<Error> declared_dead() const;
 
   /// Serves until every living member has called serve or shutdown and no work is pending on any node. No time limit; a
-  /// member that dies is left out. Throws RemoteError: the cause if this node ended before; bad_argument if a function,
-  /// a `then` or a handler calls it that this node runs: it would wait for itself. That may call stop().
+  /// member that dies is left out. Throws RemoteError: the cause if this node ended before; bad_argument if it is
+  /// called in a function, a `then` or a handler that this node runs: it would wait for itself. Such code may call
+  /// stop().
   void serve();
 
   /// Ends the node together with the others: serves until every living member has called serve or shutdown and no work
@@ -224,9 +225,9 @@ class Node final : public Scope {
   /// references and NodeOptions::leaks says `fail`. Throws RemoteError{bad_argument} at once where serve() does.
   ShutdownReport shutdown(Deadline deadline = Deadline::while_peer_lives());
 
-  /// Ends this node now; its peers see it go down. A served function may do it: the callers of that and of all others
-  /// that this node serves get shutting_down or peer_down, which does not say whether the function ended. It waits up
-  /// to 2 s for functions, but not for the one that calls it; the destructor waits for that, within 2 s.
+  /// Ends this node now; its peers see it go down. A served function may call it. The callers of that function, and of
+  /// all others that this node serves, get shutting_down or peer_down, which does not say whether the function ended.
+  /// Waits up to 2 s for functions, but not for the calling one; the destructor waits for that one, within 2 s.
   ShutdownReport stop();
 
   [[nodiscard]] detail::NodeCore& core() const { return *state().node; }

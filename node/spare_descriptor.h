@@ -7,8 +7,8 @@
 
 namespace troupe::detail {
 
-/// Who must take a descriptor from the system, lest it is told of it for ever, gives the spare one up first, and takes
-/// it back once it has closed the other one. Thread rule: one thread at a time.
+/// For a thread that must take a descriptor from the system, or poll would report it for ever: the thread gives the
+/// spare one up first, and takes it back once it has closed the other one. Thread rule: one thread at a time.
 class SpareDescriptor {
  public:
   /// Opens it, unless it is open. Without effect if no descriptor is free.

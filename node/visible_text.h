@@ -1,4 +1,4 @@
-// Text of others, as a terminal may get it.
+// Makes text of other processes safe to print on a terminal.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The memory of GPUs that processes of one host share. An interface, so that tests of those who share need no GPU.
+// GPU memory that processes of one host share. An interface, so that tests of its users need no GPU.
 #pragma once
 
 #include <array>

@@ -85,8 +85,9 @@ class CallEncoder {
 /// Returns the site in the program's call path of the next call through `scope` to node `to`, and uses up one index.
 [[nodiscard]] msg::CallSite next_site(const ScopeState& scope, const NodeName& to);
 
-// Checks of a call. Front doors make a CallCheck of their own, so that the compiler's report is short; encode_call
-// makes it too, for callables that stand for several functions. Its types name what is wrong.
+// Compile-time checks of a call. Each front door makes a CallCheck of its own, so that the compiler's report is short.
+// EncodeArguments makes one too, for callables that stand for several functions. The template arguments in the report
+// say which argument is wrong.
 
 /// The argument of this number, counted from 1, as given for this parameter.
 template <std::size_t number, class Parameter, class Given>
@@ -115,7 +116,8 @@ struct ArgumentChecks<std::index_sequence<I...>, std::tuple<P...>, Args...> {
   static constexpr bool passes = (ArgumentCheck<I + 1, P, Args>::passes && ...);
 };
 
-/// Of a call whose parameters of the types `Wire` travel: `passes`, or does not compile.
+/// The check of a call with arguments `Args` for parameters of the types `Wire`: `passes` is true, or it does not
+/// compile.
 template <class Wire, class... Args>
 using CallCheck = std::conditional_t<sizeof...(Args) == std::tuple_size_v<Wire>,
                                      ArgumentChecks<std::index_sequence_for<Args...>, Wire, Args...>,
@@ -151,7 +153,7 @@ struct EncodeArguments<std::tuple<P...>> {
     }
   }
 
-  /// Of a call on a value.
+  /// As above, for a call on a value, which the OnValue stands for.
   template <class... Args>
   void operator()(OnValue /*value*/, Args&&... args) const {
     (*this)(std::forward<Args>(args)...);

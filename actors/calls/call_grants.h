@@ -23,10 +23,11 @@ namespace troupe {
 ///   grants.allow("trainer0", {"push", "pull", "stats.*"});  // "stats.*": all whose names begin so
 ///   grants.allow("master", {"*"});                          // all functions
 ///
-/// A member function of a value is a function, too. Fetching a value needs no grant: whoever holds a reference was
-/// given it. What Troupe itself does on values (autograd, collectives, steps of optimizers, checkpoints) needs none
-/// either. Its functions that begin something or hand out what nobody gave to the peer are functions as all others:
-/// "troupe.find" (Scope::find), "troupe.embedding_shard" (ShardedEmbedding) and "troupe.pipeline_seat" (Pipeline).
+/// A member function of a value is a function, too. Fetching a value needs no grant: a node can hold only references
+/// that it was given. Troupe's own functions on values (autograd, collectives, steps of optimizers, checkpoints) need
+/// no grant either. Troupe's functions that create something on the node, or return a reference that the caller does
+/// not hold, need a grant as all others do: "troupe.find" (Scope::find), "troupe.embedding_shard" (ShardedEmbedding)
+/// and "troupe.pipeline_seat" (Pipeline).
 ///
 /// A plain value. Thread rule: one thread fills it; then any thread may ask.
 class CallGrants {
@@ -39,7 +40,7 @@ class CallGrants {
   /// Returns whether `peer` may call `function`.
   [[nodiscard]] bool may_call(std::string_view peer, std::string_view function) const;
 
-  /// Returns true if nothing is granted to anybody by name: every member may call everything.
+  /// Returns true if no peer has an entry: every member may call every function.
   [[nodiscard]] bool empty() const { return by_peer_.empty(); }
 
   /// Returns the functions that entries name, once each, in alphabetical order, without those that end in "*".
@@ -48,7 +49,7 @@ class CallGrants {
   /// Returns the grants as text: "master=*;trainer0,trainer1=pull,push". The same for equal grants.
   [[nodiscard]] std::string text() const;
 
-  /// Reads such a text. Throws std::invalid_argument that names the part which is none.
+  /// Parses the format of text(). Throws std::invalid_argument that names the malformed part.
   [[nodiscard]] static CallGrants parse(std::string_view text);
 
   friend bool operator==(const CallGrants&, const CallGrants&) = default;

@@ -1,5 +1,5 @@
-// Calls that are not done although none of their requests is pending: between two attempts, or decided and being
-// repeated after the caller has returned. A node that has one is not idle (MB-1).
+// Calls that are not done although none of their requests is pending: a call that pauses between two attempts, or a
+// decided step that is repeated after its caller has returned. A node that has one is not idle (MB-1).
 #pragma once
 
 #include <atomic>

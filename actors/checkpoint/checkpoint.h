@@ -50,11 +50,11 @@ struct CheckpointOptions {
 /// The list of a training's parts, each with a name. Values of other nodes are held by reference, objects of this node
 /// must live as long as the list is used. Not thread-safe.
 ///
-/// Modules, variables, tables and optimizers of other nodes are streamed through this node, which has the files: no
-/// memory of this node has the size of a model. (The restored state of a DistOptimizer travels in few messages per
-/// owner, which are sent from the mapped files.) All parts are of one moment: a snapshot counts only if nothing that
-/// belongs to it has changed on any node since before the last owner was asked, otherwise it is taken again. So save()
-/// may run between the steps of one driver, and beside readers; beside drivers that step without a pause it fails.
+/// Modules, variables, tables and optimizers of other nodes are streamed through this node, which reads and writes the
+/// files: it never holds a whole model in memory. (The restored state of a DistOptimizer travels in few messages per
+/// owner, which are sent from the mapped files.) All parts show the same moment: a snapshot is valid only if every part
+/// is still unchanged on its owner afterwards; otherwise it is taken again. So save() may run between the steps of one
+/// driver, and beside readers; beside drivers that step without a pause it fails.
 class Checkpoint {
  public:
   explicit Checkpoint(CheckpointOptions options = {});
@@ -114,10 +114,10 @@ class Checkpoint {
   /// A count: of steps, epochs or examples.
   Checkpoint& add(std::string name, std::int64_t& count);
 
-  /// Writes the checkpoint of `directory`, which is made in a directory that exists. However this process ends
-  /// meanwhile, the directory has the checkpoint of before or the new one. Waits, within the deadline of `scope`.
-  /// Throws FileError; RemoteError: of a call to an owner; timeout if the state changed during each of
-  /// kSnapshotsMax snapshots. Then the checkpoint of before is in place.
+  /// Writes the checkpoint to `directory`, which it makes if its parent exists. If this process ends meanwhile, the
+  /// directory holds either the previous checkpoint or the new one. Waits, within the deadline of `scope`. Throws
+  /// FileError; RemoteError: of a call to an owner; timeout if the state changed during each of kSnapshotsMax
+  /// snapshots. After an error the previous checkpoint is in place.
   void save(const Scope& scope, const FilePath& directory) const;
 
   /// Sets all parts to the state of the checkpoint in `directory`. They may be on other nodes than when it was saved.

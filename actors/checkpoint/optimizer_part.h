@@ -32,10 +32,10 @@ struct OptimizerPart {
 /// Throws ValueError if two tables have one name or one place.
 [[nodiscard]] OptimizerPart part_of(const DistOptimizer& optimizer, const std::vector<TableOfOptimizer>& tables);
 
-/// Every node serves this. Returns the states of the optimizer's parameters here, at a moment at which no step is
-/// prepared and not decided. With `rates`, of each group, it has also the options of the groups, which are the same on
-/// all owners; the rates are those of the handle. Throws RemoteError: protocol_violation if the optimizer is not of the
-/// caller; step_not_applied if it has no shard here; timeout.
+/// Every node serves this. Returns the states of the optimizer's parameters on this node, at a moment at which no step
+/// is prepared and undecided. With `rates`, one for each group, the snapshot also has the options of the groups, which
+/// are the same on all owners, and these rates. Throws RemoteError: protocol_violation if the optimizer is not of the
+/// caller; step_not_applied if it has no shard on this node; timeout.
 [[nodiscard]] StateSnapshot snapshot_of_states(Scope& scope, const OptimizerId& optimizer,
                                                const std::vector<double>& rates);
 

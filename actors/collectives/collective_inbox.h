@@ -1,11 +1,11 @@
-// The parts that the members of a collective send each other in one operation after the other, as one member sees them:
-// where each part belongs, which members are in another operation, which are awaited.
+// The parts that the members of a collective send each other in its operations, as one member receives them: the
+// position of each part, which members are in another operation, and which members are awaited.
 //
-// Members perform the same operations in the same order. Each part names its operation and the sender's description of
-// it, so members that disagree notice it with the first part. A part is taken when its receiver wants it, not before:
-// no member runs ahead of another by more than the parts it has under way. So a member that has performed an operation
-// owes the others nothing, and may leave. A member without a part for the member before it (by rank) sends it the
-// description alone: otherwise two members that disagree could wait for each other.
+// Members perform the same operations in the same order. Each part carries the number of its operation and the sender's
+// description of it, so members that disagree notice it with the first part. The receiver takes a part only when it
+// wants the part: a member is never further ahead of another than the parts that it has under way. So a member that has
+// performed an operation owes the others nothing, and may leave. A member that has no part for the member before it (by
+// rank) sends that member the description alone: otherwise two members that disagree could wait for each other.
 #pragma once
 
 #include <compare>
@@ -65,21 +65,22 @@ class CollectiveInbox {
   /// This member wants the next part from `from`. REQUIRES: an operation is under way.
   [[nodiscard]] Wanted want(std::size_t from, std::uint64_t slot);
 
-  /// How many operations the member after this one may be ahead of it. Only operations without parts let it.
+  /// The most operations by which the member after this one may be ahead of it. Only operations without parts allow
+  /// that.
   static constexpr std::uint64_t kAheadMax = 1024;
 
-  /// The longest descriptions of operations that this member has not started, in bytes, all together.
+  /// The most bytes, all together, of the descriptions of operations that this member has not started.
   static constexpr std::size_t kAheadBytesMax = 1 << 20;
 
-  /// How many parts of one member may wait here for this one to want them. An algorithm has a few under way.
+  /// The most untaken parts of one member. An algorithm has only a few parts under way.
   static constexpr std::size_t kUntakenMax = 1024;
 
-  /// Member `from` describes its operation as `place`. The Error says that this member's differs, that `from` is not
-  /// the member after this one, or that it is too far ahead.
+  /// Member `from` sent the description `place` of its operation. Returns an Error if this member describes the
+  /// operation differently, if `from` is not the member after this one, or if `from` is too far ahead.
   [[nodiscard]] std::optional<Error> told(std::size_t from, PartPlace place);
 
-  /// A part from member `from` arrived. The Error says that this member is in another operation, or that too many of
-  /// `from` wait; the caller then calls `answer`.
+  /// A part from member `from` arrived. Returns an Error if this member is in another operation, or if too many parts
+  /// of `from` are untaken; the caller then calls `answer`.
   [[nodiscard]] std::optional<Error> came(std::size_t from, PartPlace place, Frame bytes, Answer answer);
 
   /// Returns the bytes; nullopt if they have not arrived.
@@ -91,10 +92,10 @@ class CollectiveInbox {
   /// Returns why `who` has left; null if it has not.
   [[nodiscard]] const Error* absence(std::size_t who) const;
 
-  /// Returns why a part that this member wants will not arrive; null if all may.
+  /// Returns why a part that this member wants will never arrive; null if all wanted parts may still arrive.
   [[nodiscard]] const Error* lost() const;
 
-  /// Returns the members that have not sent what this member wants.
+  /// Returns the members whose wanted parts have not arrived.
   [[nodiscard]] std::set<std::size_t> awaited() const;
 
   /// Returns the answers for parts taken since the last call. The caller calls them when it holds no lock.

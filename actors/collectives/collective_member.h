@@ -21,9 +21,9 @@
 
 namespace troupe::detail {
 
-/// A message between members, in the arguments of a Call. Answered by an empty Reply: a part when it is taken, `began`
-/// when the receiver has met the others, the rest at once. A part and `began` are answered by the failure of a receiver
-/// that has failed.
+/// A message between members, in the arguments of a Call. The receiver answers it with an empty Reply: `part` when it
+/// takes the part, `began` once it has met the other members, the other kinds at once. A receiver whose collective has
+/// failed answers `part` and `began` with its failure.
 struct CollectiveMessage {
   enum class Kind : std::uint8_t {
     part = 1,   ///< its bytes are the payload's only tensor frame; none if there are no bytes
@@ -91,8 +91,8 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   /// Waits for the part and returns it.
   [[nodiscard]] Frame receive(const Wanted& wanted);
 
-  /// Closes this node's end: operations fail here, and on the others when they need it. One that has failed answers
-  /// with its failure until the others know that. Does not wait.
+  /// Closes this node's end: its operations fail, and so do operations of other members that need it. A member that has
+  /// failed keeps answering with its failure until the others know of it. Does not wait.
   void leave();
 
   /// Whether this member notifies the others of a failure.
@@ -104,7 +104,7 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   /// Handles a message of another member, on the thread that received it.
   void handle(const Delivery& delivery, CollectiveMessage word);
 
-  /// That life of a node is over. Until the members have met, nobody knows which lives take part: `met` looks it up.
+  /// That life of a node is over. Before the members have met, the lives that take part are unknown: `met` checks them.
   void peer_down(const NodeLife& peer, const Error& why);
 
  private:

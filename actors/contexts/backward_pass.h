@@ -114,7 +114,7 @@ class BackwardPass {
   /// Returns whether the message's route may be followed, and follows it.
   [[nodiscard]] bool take_route(const NodeName& from, const msg::BackwardGradients& message);
   [[nodiscard]] std::optional<msg::RouteLegs> known_route() const;
-  /// Returns the error of a route, which peers have told, with a boundary that this node never sent.
+  /// Returns the error of a route, which peers have sent, that has a boundary which this node never sent.
   [[nodiscard]] std::optional<Error> lie_in(const msg::RouteLegs& route) const;
   void follow(msg::RouteLegs legs);
   void perform(const backward_actions::Walk& action);

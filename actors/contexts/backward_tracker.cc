@@ -122,7 +122,7 @@ Actions BackwardTracker::mark_answered(std::uint64_t number, const std::vector<N
 Actions BackwardTracker::run() {
   if (phase_ == Phase::failed || run_) return {};
   if (is_root() || !has_roots_ || phase_ == Phase::marking || phase_ == Phase::idle) {
-    return refuse(pass_.creator, "told to run before its marks were answered, or without roots");
+    return refuse(pass_.creator, "BackwardRun before the marks were answered, or without roots");
   }
   run_ = true;
   phase_ = Phase::running;

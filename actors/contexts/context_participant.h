@@ -28,7 +28,8 @@ namespace troupe::detail {
 
 class ContextParticipant {
  public:
-  /// Takes the outcome of a pass. Returns false if nobody waits for it any more: then a complete pass is taken back.
+  /// Receives the outcome of a pass. Returns false if the outcome is no longer awaited: then a complete pass is taken
+  /// back.
   using PassDone = std::function<bool(Result<Unit>)>;
 
   /// The services that a participant needs from its node, for itself and for its passes. Their results arrive as

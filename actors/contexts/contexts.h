@@ -53,8 +53,8 @@ class Contexts {
   void called(const ContextId& context, const NodeName& to);
   [[nodiscard]] std::optional<Error> joined(const ContextId& context, const NodeName& from);
 
-  /// Returns why the program cannot call `to` through `scope`: it is a copy of that of a DistContext which has ended.
-  /// Otherwise nullopt. Functions that are still served in such a context go on.
+  /// Returns why the program cannot call `to` through `scope`, because `scope` is a copy of the scope of a DistContext
+  /// that has ended. Otherwise nullopt. Functions that are still served in such a context go on.
   [[nodiscard]] std::optional<Error> ended_for(const ScopeState& scope, const NodeName& to) const;
 
   /// Records a boundary to `peer`; `what` is the message that carries it, for reports. REQUIRES: called before that
@@ -62,8 +62,8 @@ class Contexts {
   void record_send(const ContextId& context, const BoundaryId& boundary, std::shared_ptr<const SendFn> send,
                    const NodeName& peer, std::string what);
 
-  /// A boundary of `context` came from `peer`, with a call that `joined` knows or an answer to one that `called` knows.
-  /// If the context is not here any more, `peer` is told so; if it was never here, it begins.
+  /// A boundary of `context` arrived from `peer`, with a call that `joined` has recorded or an answer to a call that
+  /// `called` has recorded. Notifies `peer` if the context has ended here; begins the context if it was never here.
   void received_from(const ContextId& context, const NodeName& peer);
 
   /// `reducer` takes part in the passes of the context on this node that begin from now on, unless an earlier reducer

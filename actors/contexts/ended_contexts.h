@@ -26,14 +26,14 @@ class EndedContexts {
   /// Its creator has ended the context.
   void add(const ContextId& context);
 
-  /// Another node says that the context has ended. It cannot prove it: the context, and those of its creator with lower
-  /// serials that are not known to have ended, are in doubt from now on.
+  /// Another node reports, without proof, that the context has ended. From now on it is in doubt, and so are the
+  /// contexts of its creator with lower serials that are not known to have ended.
   void doubt(const ContextId& context);
 
   /// That life of a node is over. Its contexts have ended with it and need no memory.
   void drop_creator(const NodeLife& life);
 
-  /// Returns what is known of a context without an actor. Contexts of this node itself need no memory: they have ended.
+  /// Returns what is known of a context without an actor. A context of this node itself that has no actor has ended.
   [[nodiscard]] detail::Recall recall(const ContextId& context) const;
 
   /// Returns the number of runs remembered, of all creators.

@@ -1,5 +1,5 @@
-// What replaces the gradients that backward passes of a context find on this node, before the context has them: data
-// parallelism puts the mean over all replicas there.
+// Replaces the gradients that backward passes of a context find on this node, before the context records them: data
+// parallelism replaces them by the mean over all replicas.
 #pragma once
 
 #include <functional>
@@ -40,12 +40,12 @@ class GradientReducer {
   /// The pass has failed with `why`; a result given to `done` is not used any more.
   virtual void fail(const PassId& pass, const Error& why) = 0;
 
-  /// `later` is about to be attached after this reducer. Returns true if this reducer keeps `later` for the passes of
-  /// another context: then it is not attached.
+  /// `later` is about to be attached after this reducer. Returns true if this reducer takes `later` for the passes of
+  /// another context: then `later` is not attached here.
   [[nodiscard]] virtual bool diverts(const std::shared_ptr<GradientReducer>& /*later*/) { return false; }
 
-  /// Returns whether no hook of a leaf of this node runs in the context's passes: the gradients go on to another pass,
-  /// which runs them. The same during a pass.
+  /// Returns whether hooks of this node's leaves do not run in the context's passes, because the gradients go on to
+  /// another pass that runs the hooks. The result does not change during a pass.
   [[nodiscard]] virtual bool defers_leaf_hooks() const { return false; }
 
   /// The pass, which began on this node, is complete on all nodes: `fail` does not follow.

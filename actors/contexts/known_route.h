@@ -23,8 +23,9 @@ class KnownRoute {
   /// Adds what a pass uses from `vertex` on.
   void add(const GradFn& vertex);
 
-  /// Returns all that was added; nullopt if a part of it is unknown: a vertex depends on too many received values, or
-  /// on one of another context, or a peer did not say what lies beyond its own. Called once.
+  /// Returns all that was added; nullopt if a part is unknown, because a vertex depends on too many received values or
+  /// on a value of another context, or because a peer did not report which boundaries its own values depend on. Called
+  /// once.
   [[nodiscard]] std::optional<msg::RouteLegs> take();
 
  private:

@@ -16,7 +16,7 @@ struct RecvTag {
   ContextId context;
   BoundaryId boundary;
   NodeName peer;                              ///< holds the SendFn
-  std::optional<msg::RouteLegs> beyond = {};  ///< as `peer` said: all that a pass uses beyond it; else unknown
+  std::optional<msg::RouteLegs> beyond = {};  ///< the boundaries beyond this one; nullopt: `peer` did not tell
 };
 
 /// Returns the vertex for `count` variables that `tag.peer` sent.

@@ -111,7 +111,7 @@ class ActorDirectory {
     return at.empty() ? Handle() : std::move(at.mapped().actor);
   }
 
-  /// As end, on the word of somebody who cannot prove it: a later message makes the actor again, in doubt.
+  /// As end, but on a report without proof: a later message makes the actor again, in doubt.
   Handle end_in_doubt(const Id& id) {
     std::lock_guard lock(mutex_);
     if (!lives_.is_over(id)) ended_.doubt(id);
@@ -133,9 +133,9 @@ class ActorDirectory {
     return ended;
   }
 
-  /// Removes the actor of an id, which has handled so many messages, unless another one is on its way to it. A later
-  /// message makes it anew. Returns whether it was removed. REQUIRES: who got the actor from this directory sends it
-  /// one message at most, and nobody else sends any.
+  /// Removes the actor of an id, which has handled `handled` messages, unless another message is on its way to it. A
+  /// later message makes the actor anew. Returns whether it was removed. REQUIRES: a caller that gets the actor from
+  /// this directory sends it at most one message; the actor has no other senders.
   [[nodiscard]] bool forget(const Id& id, std::uint64_t handled) {
     Handle forgotten;  // destroyed after the lock is released
     std::lock_guard lock(mutex_);
@@ -146,8 +146,9 @@ class ActorDirectory {
     return true;
   }
 
-  /// Removes and returns the actors that messages of the life made, unless their creator is or was up here: its death
-  /// would end them, but nothing ends those of a creator that never comes. A later message makes them anew.
+  /// Removes and returns the actors that messages of the life made, except those whose creator is or was up here: the
+  /// creator's death ends these, but nothing ends the actor of a creator that never comes up. A later message makes
+  /// them anew.
   [[nodiscard]] std::vector<std::pair<Id, Handle>> forget_unmet_of(const NodeLife& life) {
     std::vector<std::pair<Id, Handle>> forgotten;
     std::lock_guard lock(mutex_);

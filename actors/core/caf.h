@@ -35,7 +35,7 @@ namespace troupe::detail {
 /// the system.
 inline void forget_system_on_this_thread() { caf::logger::set_current_actor_system(nullptr); }
 
-/// What the actors of a node that ends are given at least, to handle what is in their mailboxes.
+/// The least time that the actors of an ending node get to handle the messages in their mailboxes.
 inline constexpr std::chrono::seconds kActorsEnd{1};
 
 /// A message with the memory that its delivery takes, so that sending it cannot fail.
@@ -77,7 +77,7 @@ class ActorHost {
     enqueue(caf::actor_cast<caf::strong_actor_ptr>(actor), std::move(message.element_));
   }
 
-  /// Called with the reason when an actor ends that was not told to end.
+  /// Called with the reason if an actor ends without having been told to.
   using Lost = std::function<void(Error why)>;
 
   /// Spawns a typed actor that first runs when its first message arrives. Its handlers are guarded (core/guarded.h). An
@@ -91,8 +91,8 @@ class ActorHost {
     return actor;
   }
 
-  /// Waits until `due` for all actors to end. Actors wait for nobody, so they are given the time that a busy machine
-  /// needs, kActorsEnd, also when `due` is earlier. Returns one line on how many still run; empty if none.
+  /// Waits for all actors to end: until `due`, but at least for kActorsEnd, which a busy machine may need although
+  /// actors never block. Returns one line on how many still run; empty if none.
   [[nodiscard]] virtual std::vector<std::string> stop(TimePoint due) = 0;
 
  protected:

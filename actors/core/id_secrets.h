@@ -8,8 +8,8 @@
 
 namespace troupe::detail {
 
-/// Derives the secret of each id from one key, by SipHash-2-4: nothing has to be stored per id, and who has seen any
-/// number of secrets cannot tell the next. Thread rule: any thread may call any const member.
+/// Derives the secret of each id from one key, by SipHash-2-4: no secret has to be stored, and a peer that knows any
+/// number of secrets cannot compute another one. Thread rule: any thread may call any const member.
 class IdSecrets {
  public:
   using Key = std::array<std::uint8_t, 16>;

@@ -1,6 +1,6 @@
-// Which lives of nodes are over: one table per node, updated before any other part of the node is told of a death. So a
-// part that registers something which depends on a life, and then checks this table, misses no death: either the table
-// has it already, or the notification comes after the registration.
+// Which lives of nodes are over: one table per node, updated before any other part of the node is notified of a death.
+// So a part that first registers something that depends on a life, and then checks this table, misses no death: either
+// the table has it already, or the notification comes after the registration.
 //
 // The lives of one name form a sequence. Only the last one may be up; earlier lives stay over for good. Their order is
 // the order in which they came up on this node and, where the cluster admitted them with an epoch, the order of epochs.
@@ -42,7 +42,7 @@ class Lives {
   /// start. Returns false if a life of that name with a later epoch is known: then this one is over, even if it is up.
   [[nodiscard]] bool let_in(const NodeLife& life, std::uint64_t epoch);
 
-  /// Returns what `let_in` would, and records nothing: for what a life says of itself.
+  /// Returns what `let_in` would return, and records nothing: for a claim that a life makes about itself.
   [[nodiscard]] bool may_be_in(const NodeLife& life, std::uint64_t epoch) const;
 
   /// Returns whether the life is over; false for a life that was never up here.

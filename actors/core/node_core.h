@@ -103,10 +103,10 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] FutureHome future_home() const { return {executor_, clock_, functions_.exceptions(), receiving_}; }
   [[nodiscard]] const FunctionTable& functions() const { return functions_; }
   [[nodiscard]] const CallGrants& call_grants() const { return call_grants_; }
-  /// What the list of members lets peers call. A call needs both grants.
+  /// The grants of the list of members. A call of a peer needs a grant here and in the node's own grants.
   [[nodiscard]] ReplaceableGrants& listed_grants() { return listed_grants_; }
   [[nodiscard]] const ReplaceableGrants& listed_grants() const { return listed_grants_; }
-  /// Tells whoever keeps a log of such refusals.
+  /// Reports a refused call of a peer to NodeParts::on_refused_call.
   void tell_refused_call(const NodeName& caller, const Error& why) const {
     if (on_refused_call_) on_refused_call_(caller, why);
   }
@@ -198,10 +198,11 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   void expect_departures() { departures_expected_.store(true, std::memory_order_relaxed); }
 
   /// Ends the node: fails everything pending with shutting_down, ends the actors, closes the link, stops the pool.
-  /// Waits for functions until `due`, and for the node's own actors a second longer if they need it; returns what had
-  /// not ended by then, one line each. A job of the node's own pool may call it, and is not waited for.
-  /// A second call waits, until its own `due`, for the end of the first one, and for the job if one has made that; it
-  /// returns what had not ended of these. Made by a job it returns at once: the first call may wait for that job.
+  /// Waits for functions until `due`, and for the node's own actors a second longer if they need it. Returns what had
+  /// not ended by then, one line each. A job of the node's own pool may call it; that job is not waited for.
+  /// A second call waits, until its own `due`, for the end of the first one, and for the job if a job made the first
+  /// one. Returns which of these had not ended. Made by a job, it returns at once: the first call may wait for that
+  /// job.
   std::vector<std::string> stop(TimePoint due);
 
   /// Ends the node, without waiting, because its router, membership or link failed. Logs `why`, fails everything

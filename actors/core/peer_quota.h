@@ -20,9 +20,9 @@ class PeerQuota {
   /// Names the peer. Null for things of the node itself, which are not counted.
   using Token = std::shared_ptr<const NodeLife>;
 
-  /// The bound on things counted beyond `max` because their control message cannot be refused. Such messages precede
-  /// calls that are still on their way, and fewer calls than this can be: a peer that reaches it has broken the
-  /// protocol.
+  /// The bound on things of a peer that are counted beyond `max` because their control message cannot be refused. Each
+  /// such message precedes a call that is still on its way, and fewer calls than this can be on their way. So a peer
+  /// that reaches the bound has broken the protocol.
   static constexpr std::size_t kUnrefusedMax = 262'144;
 
   /// For error texts: `what` names the things, in the plural; `key` is the setting of `max`.

@@ -15,7 +15,7 @@
 namespace troupe::detail {
 
 struct NodeCore::Routing {
-  /// Ends all parts but the router and the worker. Returns false if one had no memory to tell who waits.
+  /// Ends all parts but the router and the worker. Returns false if a part had no memory to fail what waits for it.
   [[nodiscard]] static bool end_parts(NodeCore& node, const Error& why) noexcept;
   /// Returns the Error of an answer that could not be sent; then nothing was sent, and `message` is unchanged.
   [[nodiscard]] static std::optional<Error> try_to_answer(NodeCore& node, const NodeLife& to, RequestId request,
@@ -28,7 +28,7 @@ struct NodeCore::Routing {
   RouterActor router;
   std::atomic<std::size_t> pending_requests{0};
   std::optional<Prepared<StopRouting>> stop_routing;  // from begin() to end(), which must end without memory, too
-  std::atomic<bool> parts_told{true};                 // false: some part got no memory to tell who waits
+  std::atomic<bool> parts_told{true};                 // false: a part had no memory to fail what waits
   WaitPoint first_stop_ended;
   bool first_stop_in_own_job = false;  // written by the first stop(), read once first_stop_ended is signalled
 };

@@ -72,7 +72,7 @@ class WaitPoint {
 class BlockingHook {
  public:
   virtual ~BlockingHook() = default;
-  /// Waits as WaitPoint::wait_here. One that ends the waiting function by an exception asks may_throw() before.
+  /// Waits as WaitPoint::wait_here. May end the waiting function by an exception, but only if may_throw() returns true.
   virtual bool wait(WaitPoint& point, std::optional<TimePoint> due) = 0;
 
   /// Returns the calling thread's hook, or null.

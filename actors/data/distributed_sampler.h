@@ -17,7 +17,7 @@ enum class Remainder : std::uint8_t {
 /// Whether each epoch has an order of its own, or that of the data set.
 enum class Shuffle : std::uint8_t { no, yes };
 
-/// What a DistributedSampler deals out, and to whom.
+/// The data set that a DistributedSampler deals out, and the ranks that it deals to.
 struct SamplerOptions {
   std::int64_t examples = 0;  ///< of the data set: their indices are 0 ... examples - 1
   std::int64_t ranks = 1;

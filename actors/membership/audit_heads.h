@@ -1,7 +1,7 @@
 // The heads of audit logs, which nodes keep for each other: rule MB-14 of PROTOCOLS.md.
 //
-// Each line of an audit log has the hash of the line before it, but whoever can write to the file can write all of it
-// anew from some line on. What other nodes know of its last line, the head, nobody changes there.
+// Each line of an audit log has the hash of the line before it. A process that can write to the file could still
+// rewrite all lines from one on. It cannot change the copies of the last line, the head, that other nodes keep.
 #pragma once
 
 #include <chrono>
@@ -19,46 +19,47 @@
 
 namespace troupe::detail {
 
-/// Which peers are witnesses of this node's log: they are told its head, each once. One is on another host, if there is
-/// any; which ones else follows from the names, so that every node is a witness of about as many others. And which
-/// heads of peers this node keeps. A plain class: one thread at a time.
+/// Chooses the witnesses of this node's log: the peers that are sent its head, each head once. One witness is on
+/// another host, if any peer is; the others follow from the names, so that every node is a witness of about as many
+/// others. Also decides which heads of peers this node keeps. A plain class: one thread at a time.
 class AuditHeads {
  public:
   static constexpr std::size_t kWitnesses = 3;
 
-  /// A node tells its head every ten seconds at most, when it has a new witness, and when it leaves.
+  /// How many heads of one peer are kept at once, and one more after each kKeptEvery. A node sends its head every ten
+  /// seconds at most, when it has a new witness, and when it leaves.
   static constexpr int kKeptAtOnce = 4;
   static constexpr std::chrono::seconds kKeptEvery{5};
-  /// Of all peers together: what is beyond this is not kept.
+  /// The same for the heads of all peers together; heads beyond these bounds are not kept.
   static constexpr int kKeptOfAllAtOnce = 128;
   static constexpr std::chrono::milliseconds kKeptOfAllEvery{250};
 
   explicit AuditHeads(Peer self) : self_(std::move(self)) {}
 
-  /// Each returns the peers that are to be told `head()` now.
+  /// Each returns the peers to which head() must be sent now.
   [[nodiscard]] std::vector<NodeLife> peer_up(const Peer& peer);
   [[nodiscard]] std::vector<NodeLife> peer_down(const NodeLife& peer);
   [[nodiscard]] std::vector<NodeLife> changed(const msg::AuditHead& head);
 
-  /// Returns that of this node's log. REQUIRES: `changed` was called.
+  /// Returns the head of this node's log. REQUIRES: `changed` was called.
   [[nodiscard]] const msg::AuditHead& head() const { return *head_; }
 
-  /// Whether what `from` tells of its log is to be kept: it is up, the line is a later one than it told before, and
-  /// neither it, with its former lives, nor all peers together tell too often.
+  /// Returns whether this node keeps the head `told` of `from`: `from` is up, the line is later than the one it sent
+  /// before, and neither `from`, in all its lives, nor all peers together send heads too often.
   [[nodiscard]] bool keeps(const NodeLife& from, const msg::AuditHead& told, TimePoint now);
 
  private:
   struct Known {
     Peer peer;
-    std::uint64_t told = 0;  ///< the line of this node that it knows
-    std::uint64_t said = 0;  ///< its own line that this node knows
+    std::uint64_t told = 0;  ///< the last line of this node that it was sent
+    std::uint64_t said = 0;  ///< the last line of its log that this node keeps
   };
   [[nodiscard]] std::vector<NodeLife> untold();
 
   const Peer self_;
   std::optional<msg::AuditHead> head_;
   std::map<NodeName, Known> up_;
-  std::map<NodeName, TimePoint> paid_until_;  // each head that was kept moves it on; what is over is erased
+  std::map<NodeName, TimePoint> paid_until_;  // each kept head adds kKeptEvery; past times are erased
   TimePoint all_paid_until_;
 };
 

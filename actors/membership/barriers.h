@@ -27,7 +27,7 @@ namespace troupe::detail {
 /// A plain class: one thread at a time, which also calls the answers.
 class Barriers {
  public:
-  /// Called exactly once, with those who met or with the Error.
+  /// Called exactly once, with the members that met or with the Error.
   using Answer = std::function<void(Result<msg::BarrierPassed>)>;
 
   /// The most early cancellations of entries kept per member; the oldest is forgotten first.
@@ -73,7 +73,7 @@ class Barriers {
     bool without_dead = false;
     friend auto operator<=>(const Place&, const Place&) = default;
   };
-  /// What the waiting entries of one member are together.
+  /// The number and the bytes of the waiting entries of one member.
   struct Held {
     std::size_t entries = 0;
     std::size_t bytes = 0;

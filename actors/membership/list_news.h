@@ -11,21 +11,21 @@
 
 namespace troupe::detail {
 
-/// One member is asked at a time: one that failed less often first, then the one that says the most. What members say
-/// is a claim; one whose claim proved false is not believed again in this life. Keeps one claim per peer. A plain
-/// class: one thread at a time.
+/// Chooses the member to ask, one at a time: first a member that failed to answer less often, then the one that claims
+/// the highest serial. A member whose claim proved false is not believed again in the same life. Keeps one claim per
+/// peer. A plain class: one thread at a time.
 class ListNews {
  public:
-  /// `peer`, which is up, says that it knows the list with this serial.
+  /// `peer`, which is up, claims to know the list with this serial.
   void says(const NodeLife& peer, std::uint64_t serial);
 
-  /// `peer` is down: what it said is forgotten. If it was asked, an answer is still to come.
+  /// `peer` is down: forgets its claim. If `peer` was asked, `answered` or `unanswered` is still to be called.
   void gone(const NodeLife& peer);
 
-  /// Returns the peer to ask now, if one says more than the list `own`, and each that was asked has answered.
+  /// Returns the peer to ask now: if a peer claims a newer list than `own`, and no question is open.
   [[nodiscard]] std::optional<NodeLife> next(std::uint64_t own);
 
-  /// The peer that was asked sent a list of this serial, signed by the owner of the cluster; nullopt: something else.
+  /// The asked peer sent a list with this serial, signed by the owner of the cluster; nullopt: it sent something else.
   void answered(std::optional<std::uint64_t> serial);
 
   /// The peer that was asked did not answer in time, could not, or is down, or this node could not read its answer.

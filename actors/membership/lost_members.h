@@ -14,8 +14,9 @@
 
 namespace troupe::detail {
 
-/// A member without a key here waits for that; one that could not be reached is tried again after a second, then after
-/// twice as long, up to half a minute, kTries times: it may be gone. A plain class: one thread at a time.
+/// A member whose key this node lacks waits for the key. A member that could not be reached is tried again after a
+/// second, then after twice as long each time, up to half a minute, at most kTries times. A plain class: one thread at
+/// a time.
 class LostMembers {
  public:
   static constexpr int kTries = 10;
@@ -31,7 +32,7 @@ class LostMembers {
   /// That member is up, or is given up.
   void forget(const NodeName& member);
 
-  /// The node has heard of `member`: other lives of that name are over.
+  /// The node learned of this life of `member`: forgets an unreached former life, which is over.
   void learned(const msg::Member& member);
 
   /// Takes the members whose keys the node knows by now.
@@ -40,10 +41,10 @@ class LostMembers {
   /// Returns the members that are to be tried by `now`, each once.
   [[nodiscard]] std::vector<msg::Member> due(TimePoint now);
 
-  /// Returns when `due` next has a member without another failure; nullopt: never.
+  /// Returns when `due` next returns a member if no attempt fails before; nullopt: never.
   [[nodiscard]] std::optional<TimePoint> next_due() const;
 
-  /// Returns whether that member was not reached, and an attempt is under way or to come.
+  /// Returns whether that member was not reached and a further attempt is under way or planned.
   [[nodiscard]] bool tries(const NodeName& member) const;
 
  private:

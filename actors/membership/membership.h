@@ -48,22 +48,22 @@ class Membership {
   /// world whose members were all made with their ranks. After `join`: instead of it, unless a seed has answered.
   void found(MemberPlace place);
 
-  /// As `found`, for a node whose former life may have founded a cluster that lives on: joins through the first peer
-  /// that says it is in, and founds once `count` - 1 others want to join.
+  /// As `found`, for a node whose former life may have founded a cluster that still exists: joins through the first
+  /// peer that says it is a member, and founds the cluster once `count` - 1 other nodes request to join.
   void found_unless_in(MemberPlace place, std::size_t count);
 
-  /// Joins the cluster through the first node that answers at one of `seeds`. A second time: also at these, unless one
-  /// has answered.
+  /// Joins the cluster through the first node that answers at one of `seeds`. A second call adds its seeds, unless a
+  /// node has answered.
   void join(std::vector<Seed> seeds, MemberPlace place);
 
-  /// Tells peers of the list that `holder` has, from now on, and takes newer ones from them. REQUIRES: called once.
+  /// From now on tells peers the serial of the holder's list, and takes newer lists from them. REQUIRES: called once.
   void share_list(std::shared_ptr<SignedListHolder> holder);
 
-  /// The holder has another list, not by `take`. REQUIRES: share_list was called.
+  /// The holder has another list that did not come through `take`. REQUIRES: share_list was called.
   void list_changed();
 
-  /// The holder has let in the newcomer of that certificate: tells all peers before anything else that this node says
-  /// of members from now on. REQUIRES: share_list was called.
+  /// The holder has let in the newcomer of `certificate`: sends the certificate to all peers before any further message
+  /// of this node about members. REQUIRES: share_list was called.
   void certified(std::vector<std::byte> certificate);
 
   /// The condition for which wait_for_members waits.
@@ -72,11 +72,11 @@ class Membership {
     we_are_in,    ///< and all members from before our admission are up; any death fails the wait
   };
 
-  /// Calls `keep` with each head of a peer's audit log that is to be kept, from now on, on any thread; it must not
-  /// wait. REQUIRES: called once.
+  /// From now on calls `keep`, on any thread, with each head of a peer's audit log that this node must keep. REQUIRES:
+  /// called once; `keep` does not wait.
   void keep_heads(std::function<void(const NodeName& peer, const msg::AuditHead& head)> keep);
 
-  /// This node's audit log has that last line: some of its peers are told.
+  /// This node's audit log has the new last line `head`: sends it to the witnesses (audit_heads.h).
   void head_changed(const msg::AuditHead& head);
 
   /// Waits, at most until `due`, until `count` nodes (including this one) are members and up and their ranks are known.

@@ -28,7 +28,8 @@ namespace troupe::detail {
 struct MemberMessage {
   Delivery delivery;
 };
-/// Become the first member: at once, or when `among` - 1 others want to join; join through a peer that is in before.
+/// Become the first member: at once, or once `among` - 1 others request to join. If a peer is a member before that,
+/// join through it.
 struct FoundCluster {
   MemberPlace place;
   std::size_t among = 0;
@@ -47,7 +48,7 @@ struct JoinFailed {
   NodeLife seed;
   Error why;
 };
-/// The request of a newcomer, `delivery`, was passed on to `to`, which refuses it, or is gone.
+/// The join request `delivery` of a newcomer was passed on to `to`, which has refused it or is gone.
 struct PassedOnFailed {
   Delivery delivery;
   NodeLife to;
@@ -95,7 +96,7 @@ struct ListChanged {};
 struct Certified {
   std::vector<std::byte> certificate;
 };
-/// The peer that was asked for its list has answered, and what it sent was read.
+/// The request for a peer's list has ended, with or without an answer.
 struct ListAnswered {
   bool came = false;                         ///< there was an answer in time, and it could be read
   std::optional<std::uint64_t> serial = {};  ///< of the list; nullopt: none that the owner of the cluster has signed
@@ -258,7 +259,7 @@ class MembershipState {
   caf::actor_addr self_;
   std::map<NodeName, Peer> up_;  // peers with a session
   Roster roster_;
-  std::map<NodeName, msg::Member> doubts_;  // what peers that are up say of themselves, and others have the rank
+  std::map<NodeName, msg::Member> doubts_;  // claims of peers that are up, not accepted yet: another has the rank
   std::optional<msg::Member> own_;          // this node, once it is a member
   bool founded_ = false;
   std::size_t founds_among_ = 0;  // > 0: founds when so many nodes, itself one, are to be in; joins any that are in

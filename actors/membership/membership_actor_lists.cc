@@ -58,7 +58,7 @@ void MembershipState::take_certificate(const Delivery& delivery, const msg::Sign
   const auto taken = list_->take_certificate(told.bytes, delivery.from);
   if (!taken.ok() && taken.error().code == ErrorCode::bad_argument)
     node_->give_up({delivery.from, delivery.incarnation},
-                   "it told of a certificate that the owner of the cluster has not signed");
+                   "it sent a certificate that the owner of the cluster has not signed");
   connect_to_known();
 }
 

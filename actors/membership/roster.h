@@ -24,18 +24,19 @@ namespace troupe::detail {
 /// A plain class: one thread at a time.
 class Roster {
  public:
-  /// How far a member's word about itself may be ahead of the latest known change: more admissions than ever happen.
+  /// The most by which the epoch that a member claims may exceed the latest known one: more admissions than ever
+  /// happen.
   static constexpr std::uint64_t kEpochsAheadMax = std::uint64_t{1} << 32;
 
-  /// Lets this node admit others into a new world of that size; 0: any number, now and later. Members without a wanted
-  /// rank get theirs when all are there.
+  /// Lets this node admit others into a new world of that size; 0: any number, now and later. Members that request no
+  /// rank get one once all members are there.
   void open(std::uint32_t world_size) {
     size_max_ = world_size;
     awaited_ = world_size;
   }
 
-  /// Lets this node admit others into the places that get free in a world of that size, which was complete. Each gets
-  /// its rank at once: it may be the one through which the others come.
+  /// Lets this node admit others into the free places of a world of that size, which was complete before. A newcomer
+  /// gets its rank at once: other newcomers may join through it.
   void keep_to(std::uint32_t world_size) { size_max_ = world_size; }
 
   /// Admits `join`, and gives it its rank if that can be known. The Error names the obstacle: bad_argument for another
@@ -50,13 +51,13 @@ class Roster {
   /// for an earlier life than the known one.
   bool learn(const msg::Member& member);
 
-  /// Adds `member`, which says itself that it was admitted elsewhere, and returns its place here: the known one if that
-  /// life is known. Returns nullopt, and changes nothing, for a rank that another member has, unless that `is_lost`;
-  /// for an epoch too far ahead; for a life that has no rank yet, and for an earlier one.
+  /// Adds `member`, which claims to be admitted elsewhere, and returns its place here: the known place if that life is
+  /// known. Returns nullopt, and changes nothing, if another member that is not `is_lost` has the rank, if the epoch is
+  /// too far ahead, if that life is known without a rank, or if a later life is known.
   std::optional<msg::Member> learn_from_itself(const msg::Member& member,
                                                const std::function<bool(const NodeName&)>& is_lost);
 
-  /// Forgets all members and their epochs, before this node is in: what was known is what others said of themselves.
+  /// Forgets all members and their epochs, before this node is a member: they were known from their own claims only.
   /// Returns them.
   std::vector<msg::Member> forget();
 

@@ -36,11 +36,11 @@ class MemberGradients {
 
   /// No further gradient comes.
   void end();
-  /// No further gradient comes, and the pass failed: what it found is worthless. Also after the end, until the round
-  /// has told how the pass ended: returns false if it has told that it did not fail.
+  /// The pass failed: it finds no further gradient, and those that it found are not used. May be called after the end,
+  /// too. Returns false, without effect, if the round has already told the other members that the pass succeeded.
   [[nodiscard]] bool fail(Error why);
 
-  /// The round tells the other members how the pass ended: returns whether it failed. REQUIRES: it has ended.
+  /// The round tells the other members how the pass ended. Returns whether it failed. REQUIRES: the pass has ended.
   [[nodiscard]] bool tell_failure();
 
   /// Waits until the gradient of parameter `number` is final.

@@ -27,7 +27,8 @@ class Reducer final : public GradientReducer, public std::enable_shared_from_thi
   /// no context, std::invalid_argument if it belongs to another node.
   void attach(const Scope& scope);
 
-  /// Passes that begin before as many calls of `stop_holding` hold their gradients for a later round.
+  /// Passes that begin while there are more calls of `hold` than of `stop_holding` hold their gradients for a later
+  /// round.
   void hold();
   void stop_holding();
 
@@ -55,13 +56,13 @@ class Reducer final : public GradientReducer, public std::enable_shared_from_thi
     bool has_round = false;
     // Guarded by Reducer::mutex_.
     std::vector<LeafGradient> held;  ///< what earlier passes left for this one; empty once it is held again
-    // What comes first of the round's outcome and the pass's end waits for the other.
+    // The outcome of the round and the end of the pass come in any order; the first of them is kept for the second.
     Gradients gradients;                          ///< of the pass, with those of other leaves
     Done done;                                    ///< set by finish
     std::optional<Result<RoundOutcome>> outcome;  ///< set by the job
   };
 
-  /// What a pass that was no round has left for the next one.
+  /// The gradients of a pass that was no round, for the next round.
   struct Left {
     PassId pass;
     std::vector<LeafGradient> gradients;
@@ -69,11 +70,11 @@ class Reducer final : public GradientReducer, public std::enable_shared_from_thi
 
   void run_round(const std::shared_ptr<Part>& part);
   void end_round(const std::shared_ptr<Part>& part, Result<RoundOutcome> outcome);
-  /// The round of `part` gives no gradients: the next one takes what earlier passes have left. REQUIRES: mutex_.
+  /// The round of `part` gave no gradients: keeps what earlier passes left for it for the next round. REQUIRES: mutex_.
   void hold_again(Part& part);
   /// The round has given gradients to `pass`, which its caller learns next. REQUIRES: mutex_.
   void note_told(const PassId& pass, const Result<RoundOutcome>& outcome);
-  /// Holds what the last pass left: no failure takes it back any more. REQUIRES: mutex_.
+  /// Adds the gradients of `last_` to `held_`: the pass that left them can no longer fail. REQUIRES: mutex_.
   void hold_last();
   void join_in_turn();
   [[nodiscard]] std::shared_ptr<Part> find(const PassId& pass) const;

@@ -27,7 +27,7 @@ enum class Presence : std::uint8_t {
 /// The outcome of a round, equal on all members except for the devices of the gradients.
 struct RoundOutcome {
   std::vector<std::size_t> active;      ///< ranks of the members that had a pass; none: all have joined
-  std::vector<NodeName> failed;         ///< members whose pass failed: then nobody has gradients of the round
+  std::vector<NodeName> failed;         ///< members whose pass failed: then no member has gradients of the round
   std::vector<LeafGradient> gradients;  ///< means, one per parameter; undefined if no member has one
   std::string cause = {};               ///< why the pass of the first of `failed` failed
 };

@@ -94,7 +94,7 @@ class PipelineCore {
   [[nodiscard]] const RRef<StageSeat>& seat(std::size_t stage) const { return seats_[stage]; }
 
  private:
-  /// What a stage must hear, lest it waits for the round's micro-batches for ever.
+  /// A failure that a stage must be told, or it would wait for the round's micro-batches for ever.
   struct Failure {
     std::size_t stage = 0;
     RoundPlan plan;

@@ -1,4 +1,5 @@
-// What a pipeline keeps on the node of one of its stages: who may enter, and the gradients that micro-batches left.
+// What a pipeline keeps on the node of one of its stages: which micro-batch may enter, and the gradients of
+// micro-batches.
 #pragma once
 
 #include <cstddef>

@@ -34,8 +34,8 @@ class StageWork {
 };
 
 /// Takes a micro-batch through a stage. Throws RemoteError: that of an input, of the round, or of the module's forward,
-/// with the stage and the micro-batch in its operation. Takes `seat` and drops it before it waits: else what waits
-/// would keep the seat whose end fails all that waits.
+/// with the stage and the micro-batch in its operation. Drops `seat` before it waits: the end of the seat fails all
+/// waiting tasks, so no waiting task may keep the seat alive.
 Task<void> perform_stage(Scope& scope, RRef<StageSeat>& seat, const StageTask& task, StageWork& work);
 
 // Every node serves this.
@@ -54,8 +54,8 @@ using ForwardCall = std::function<std::vector<Variable>(std::span<const Variable
 [[nodiscard]] std::vector<Variable> run_module(const StageTask& task, nn::Module& module,
                                                const std::vector<Variable>& inputs, const ForwardCall& call);
 
-/// Returns a future that is done when `future` is, with its value left in it: a task takes several values in an order
-/// of its own.
+/// Returns a future that is done when `future` is. The value stays in `future`, so that a task can take several values
+/// in any order.
 template <class T>
 [[nodiscard]] Future<void> arrival_of(const Future<T>& future) {
   const Promise<void> arrived(future.state().home());

@@ -11,8 +11,8 @@
 
 namespace troupe::detail {
 
-/// The references that were copied, by Variable::id(). Several references may lead to one variable: whoever changes it
-/// declares the copies of all of them out of date. Thread rule: any thread may call any member.
+/// The references that were copied, by Variable::id(). Several references may lead to one variable: a change of it
+/// makes the copies of all of them out of date. Thread rule: any thread may call any member.
 class CopiedVariables {
  public:
   void add(const void* variable, const RRefId& rref);

@@ -1,4 +1,4 @@
-// Values that nobody needs any more, on their way to their destructors.
+// Values that are no longer needed, on their way to their destructors.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@
 
 namespace troupe::detail {
 
-/// Destroys values on the pool. To wake a thread costs more than most destructors, so all values that come before a job
-/// begins are destroyed by this job. For values whose destructors wait for nothing: they would keep those behind them.
+/// Destroys values on the pool. Waking a thread costs more than most destructors, so one job destroys all values that
+/// are added before it begins. REQUIRES: the destructors wait for nothing, or they would delay the values behind them.
 /// Thread rule: any thread.
 class Discards {
  public:
@@ -22,7 +22,8 @@ class Discards {
 
   explicit Discards(Run run) : run_(std::move(run)) {}
 
-  /// Destroys `value`, if this is its last holder, later; here if the pool refuses a job or there is no memory for it.
+  /// Destroys `value` later, if this is its last holder; in this call if the pool refuses a job or has no memory for
+  /// one.
   void add(Value value);
 
  private:

@@ -22,11 +22,11 @@
 namespace troupe {
 
 /// The owner's answer to a reported fork. In all cases but `refused` the parent gets its RRefForkAck: nothing is gained
-/// by keeping the parent's handle longer. For `refused` it has had that when the other node reported the fork.
+/// by keeping the parent's handle longer. For `refused` the parent got it when the other node reported the fork.
 enum class ForkOutcome : std::uint8_t {
   known,    ///< counted; the holder gets RRefForkAck too: its handle is confirmed
   revoked,  ///< the fork was deleted before, or the value is gone; the holder gets RRefRevoked
-  refused,  ///< another node holds this fork; who reported it gets RRefRevoked
+  refused,  ///< another node holds this fork; the reporter gets RRefRevoked
 };
 
 /// The forks of one value. Events may come in any order, twice, or for an unknown fork: also before the creating call,

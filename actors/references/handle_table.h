@@ -113,7 +113,7 @@ class HandleTable {
   /// (RR-7, RR-12).
   [[nodiscard]] bool may_acknowledge(const RRefId& rref, const ForkId& fork, const NodeLife& life) const;
 
-  /// Returns the owner of the value's handles, which its first one named; null if there is none.
+  /// Returns the owner that the first handle of the value named; null if there is no handle.
   [[nodiscard]] const NodeLife* owner(const RRefId& rref) const;
   [[nodiscard]] bool contains(const RRefId& rref) const { return entries_.contains(rref); }
   [[nodiscard]] bool is_held(const RRefId& rref) const;

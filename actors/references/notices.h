@@ -1,4 +1,4 @@
-// What a HandleTable says after an event, sent.
+// Sends the notifications that a HandleTable returns after an event.
 #pragma once
 
 #include "actors/references/handle_table.h"
@@ -7,8 +7,8 @@ namespace troupe::detail {
 
 class NodeCore;
 
-/// Notifies the nodes that `notices` name. A word about a handle that gets no memory ends `node`. REQUIRES: the caller
-/// holds no lock.
+/// Notifies the nodes that `notices` name. If a notification gets no memory, `node` ends. REQUIRES: the caller holds no
+/// lock.
 void send_notices(NodeCore& node, const RRefNotices& notices) noexcept;
 
 }  // namespace troupe::detail

@@ -1,4 +1,4 @@
-// The named values of one node: who publishes, makes or looks for a value under a name. A plain class without actors.
+// The named values of one node, and the requests that publish, make or find one. A plain class without actors.
 #pragma once
 
 #include <cstddef>
@@ -81,7 +81,7 @@ class PublishedValues {
   using Answers = std::vector<std::pair<Answer, Result<Handle>>>;
 
   std::uint64_t request(const std::string& name, Waiting waiting);
-  /// Returns the answers to those who wait for the entry's value.
+  /// Returns the answers to the requests that wait for the entry's value.
   static Answers answers_of(const std::string& name, Entry& entry);
   void forget_if_free(const std::string& name);
   static void give(Answers answers);

@@ -116,8 +116,8 @@ class References {
   /// std::bad_alloc.
   void withdraw(const RRefId& rref, TurnId turn);
 
-  /// The variable, of which this node may own references, has another value, without a turn on them. `told` is released
-  /// when every holder of a copy has been notified, or can no longer be notified.
+  /// The value of `variable`, to which this node may own references, has changed without a turn on them. Releases
+  /// `told` when every holder of a copy has been notified, or can no longer be notified.
   void changed(const Variable& variable, const std::shared_ptr<const WhenGone>& told);
   [[nodiscard]] CopiedVariables& copied_variables();
 
@@ -142,8 +142,8 @@ class References {
   void handle(const NodeLife& from, const msg::RRefRevoked& revoked);
   void handle(const NodeLife& from, const msg::RRefChanged& changed);
 
-  /// For the owner of a value that no call has created and nobody uses, which has handled so many messages: forgets it
-  /// unless another one is on its way. Returns whether it did.
+  /// For the owner of a value that no call has created and no use needs, and that has handled `handled` messages:
+  /// forgets the owner, unless another message is on its way to it. Returns whether it did.
   [[nodiscard]] bool forget(const RRefId& rref, std::uint64_t handled);
 
   void peer_up(const Peer& peer);

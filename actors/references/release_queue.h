@@ -14,9 +14,9 @@
 
 namespace troupe::detail {
 
-/// An owner that ends costs some microseconds. A few are told at once; of many the rest is told by jobs of the pool, so
-/// that calls behind them do not wait. A handle that ends later than its peer said only keeps its value for longer.
-/// Thread rule: any thread.
+/// Ending an owner costs some microseconds. The first few owners are told at once, the others by jobs of the pool, so
+/// that calls behind them do not wait. A handle that ends late only keeps its value for longer. Thread rule: any
+/// thread.
 class ReleaseQueue {
  public:
   struct Release {
@@ -30,16 +30,16 @@ class ReleaseQueue {
   /// Runs `job` on the pool, once, or calls `refused`. The job may run as long as this object lives.
   using Run = std::function<void(std::function<void()> job, std::function<void(const Error&)> refused)>;
 
-  static constexpr std::size_t kAtOnce = 16;  ///< are told here in any kTime
+  static constexpr std::size_t kAtOnce = 16;  ///< owners told by add() itself in any kTime
   static constexpr std::chrono::milliseconds kTime{1};
   static constexpr std::size_t kPerJob = 1024;         ///< at least: then other jobs have their turn
-  static constexpr std::size_t kWaitingMax = 131'072;  ///< what is beyond is told here
+  static constexpr std::size_t kWaitingMax = 131'072;  ///< beyond it add() tells owners itself
 
   ReleaseQueue(Tell tell, Run run) : tell_(std::move(tell)), run_(std::move(run)) {}
 
   void add(Release release, TimePoint now);
 
-  /// Tells the owners of all that wait, here.
+  /// Tells the owners of all waiting releases, on this thread.
   void tell_all();
 
  private:

@@ -108,10 +108,10 @@ void RRefOwnerState::peer_down(const PeerDown& m) {
   const auto asked_by_it = [&](const UseArrived& use) {
     return use.purpose.asked_by == m.life || (may_never_come && use.purpose.counted_for == m.life);
   };
-  end_waiting_uses(asked_by_it, node_->error(ErrorCode::cancelled, m.life.name, {}, "who asked for it is gone"));
+  end_waiting_uses(asked_by_it, node_->error(ErrorCode::cancelled, m.life.name, {}, "the requester is gone"));
   if (!call_came_ && m.life.name == rref_.creator && m.life.incarnation.low == rref_.incarnation) {
     OwnerValue never{std::make_shared<const Result<ValueBox>>(
-        node_->error(ErrorCode::ref_revoked, m.life.name, {}, "its creator went before the creating call came"))};
+        node_->error(ErrorCode::ref_revoked, m.life.name, {}, "its creator ended before the creating call arrived"))};
     value(never);
   }
 }

@@ -76,7 +76,8 @@ struct UseArrived {
 struct OwnerChanged {
   std::shared_ptr<const WhenGone> told;
 };
-/// The function that has the turn starts to wait; its wait is over and it wants to continue; it ended.
+/// Three reports about a use: it starts to wait and gives its turn up, it wants to continue after its wait, it has
+/// ended.
 struct UseSuspended {
   TurnId turn;
   bool goes_on = false;  ///< it does not wait: it goes on without the turn until it ends
@@ -173,9 +174,9 @@ class RRefOwnerState {
   void fail(Error why);
   /// Fails every waiting and later use with `why` and drops the value, unless that was done before.
   void stop(const Error& why);
-  /// Ends the value's life if no message can ask for it any more: the only place where it ends. One that no call has
-  /// created, and nobody uses, is forgotten: the creating call makes it anew (RR-14). Before the end, cancels what the
-  /// function of a stream waits for once nobody can read it: on the pool, since that runs stop callbacks.
+  /// Ends the value's life once no message can ask for the value any more; it ends only here. Forgets a value that no
+  /// call has created and no use needs: the creating call makes it anew (RR-14). Once a stream has no handle, cancels
+  /// what its function waits for, on the pool, since that runs stop callbacks.
   void settle();
   /// Each handler calls it first.
   RRefOwnerState& handling() {
@@ -201,7 +202,7 @@ class RRefOwnerState {
   /// Records whether that use, if it is a change, may change the value from now on.
   void set_may_change(TurnId turn, bool may_change);
   void stop_stream();
-  /// Checks that life again: the value depends on it since just now, and an earlier end of it is not reported again.
+  /// Checks whether `life` is over. The value depends on it only from now on, so an earlier end was not reported here.
   void look_again(const NodeLife& life);
   /// Ends the waiting uses for which `meant` is true, with `why`.
   template <class Meant>

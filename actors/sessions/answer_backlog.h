@@ -16,9 +16,9 @@
 namespace troupe::detail {
 
 /// A peer that does not acknowledge its answers slows only its own calls: a waiting call holds its caller's grant.
-/// Calls wait while too many bytes of answers wait. One large answer may wait beside them whatever its size, or a
-/// single one above the bound would stop all calls of that peer while it travels. Thread rule: any thread may call any
-/// member.
+/// Calls wait while too many bytes of answers are unacknowledged. One large answer does not count, whatever its size:
+/// otherwise a single one above the bound would stop all calls of that peer while it travels. Thread rule: any thread
+/// may call any member.
 class AnswerBacklog {
  public:
   using Begin = std::function<void()>;
@@ -28,8 +28,8 @@ class AnswerBacklog {
 
   explicit AnswerBacklog(std::size_t bytes_max = std::size_t{256} << 20) : bytes_max_(bytes_max) {}
 
-  /// If too much waits for `peer`, or another call of it with such answers is kept already, keeps `begin`, which starts
-  /// a call of `peer`, and returns true.
+  /// If too many bytes are unacknowledged by `peer`, or another call of it with such answers is kept already, keeps
+  /// `begin`, which starts a call of `peer`, and returns true.
   [[nodiscard]] bool keep(const NodeLife& peer, Answers answers, Begin& begin);
 
   void sent(const NodeLife& peer, const Parcel& answer);

@@ -20,7 +20,7 @@ InLane::Taken InLane::take(TimePoint now, Packet packet, std::vector<Packet>& re
     ready.push_back(std::move(packet));
     for (auto next = early_.begin(); next != early_.end() && next->first == delivered_ + 1; next = early_.begin()) {
       const std::size_t bytes = size_of(next->second.frames);
-      TROUPE_ASSERT(bytes <= early_bytes_, "[session] more bytes are delivered than came early");
+      TROUPE_ASSERT(bytes <= early_bytes_, "[session] more bytes are delivered than arrived early");
       early_bytes_ -= bytes;
       count(now, next->second);
       ready.push_back(std::move(early_.extract(next).mapped()));

@@ -40,10 +40,11 @@ struct Outgoing {
   std::optional<TimePoint> due;  ///< its sender's deadline
   std::string order_key;         ///< "": needs no order
   std::uint64_t after = 0;       ///< see SessionHeader
-  /// A large message of its key waits until the `place` of this small one is known. Null: it follows none, or `after`
-  /// is set.
+  /// For a large message: the small message of its key that precedes it, whose `place` it waits for. Null: there is
+  /// none, or `after` is set.
   std::shared_ptr<const Outgoing> follows;
-  /// The number of its last packet; if it was taken back before any left, of the packet that left before its turn.
+  /// The number of its last packet. If it was taken back before any packet left: the number of the packet before its
+  /// turn.
   std::optional<std::uint64_t> place;
   bool admitted = false;    ///< of a call: counted against the peer's grant
   std::size_t left = 0;     ///< number of pieces put on the link

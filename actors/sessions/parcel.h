@@ -65,10 +65,10 @@ struct AnswerTotals {
 /// When a message leaves.
 enum class Haste : std::uint8_t {
   at_once,
-  /// In the packet of the next small message to that peer, or as late as an acknowledgement: for what nobody waits for.
+  /// With the next small message to that peer, or as late as an acknowledgement: for messages that are not awaited.
   rides,
-  /// At once if the peer has acknowledged all small messages, else as `rides`: the peer handles the first of many while
-  /// it has nothing else to do, and the others together.
+  /// At once if the peer has acknowledged all small messages, else as `rides`: of many messages the peer handles the
+  /// first one while it has nothing else to do, and the others together.
   follows,
 };
 

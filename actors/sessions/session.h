@@ -87,8 +87,8 @@ struct Posting {
 ///  - a message waits for earlier ones of its key, also in other lanes.
 class Session {
  public:
-  /// `grants_changed` is called, on any thread, when calls have started that the peer should know of: then call `grant`
-  /// soon.
+  /// `grants_changed` is called, on any thread, when calls have started and the peer should get new grants: call
+  /// `grant` soon.
   Session(
       Incarnation self, Incarnation peer, SessionOptions options = {}, std::function<void()> grants_changed = [] {});
   Session(const Session&) = delete;

@@ -1,4 +1,4 @@
-// The side of a DistOptimizer: its steps on all owners, and the state that it gathers from them.
+// The node's side of a DistOptimizer: its steps on all owners, and the state that it gathers from them.
 #pragma once
 
 #include <atomic>
@@ -62,7 +62,7 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
   [[nodiscard]] PreparedLoad prepare_load(NodeCore& core, Due due, const NamedTensors& state);
 
   /// Returns whether a step of this handle has no outcome yet. Throws RemoteError if an owner is gone that may have
-  /// been the only one to take a step: no moment between steps follows.
+  /// been the only one to take a step: that step never gets an outcome.
   [[nodiscard]] bool has_unresolved() const;
 
   [[nodiscard]] Future<StepOutcome> outcome(const StepId& step) const;
@@ -103,8 +103,8 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
   [[nodiscard]] StepId begin_step(NodeCore& core);
   /// Every owner has reported the step's outcome, or knows it without a report.
   void end_step(const StepId& step);
-  /// An owner that may have been the first to apply it is gone: the others still need the outcome, and no step can
-  /// follow.
+  /// An owner is gone that may have been the first to apply a step: the other owners still need the outcome of that
+  /// step, and no step can follow it.
   void lost(const Error& why);
   /// Returns the serial below which all outcomes are known.
   [[nodiscard]] std::uint64_t settled() const;
@@ -113,11 +113,11 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
   void wait_for_turn(NodeCore& core, Due due);
   /// Prepares a step on all owners. Throws if one refuses it: then it is to be aborted.
   void prepare(NodeCore& core, Due due, const std::string& operation, const MakeMessage& make_message);
-  /// The step has ended without a decision: tells every owner to give it up.
+  /// The step has ended without a decision: tells every owner to abort it.
   void abort(const StepId& step) noexcept;
   void commit(NodeCore& core, Due due, BegunStep& step);
-  /// Decides the step, sends `make_message` to every owner and waits until `due` for the outcome. What throws before
-  /// leaves `begun` undecided.
+  /// Decides the step, sends `make_message` to every owner and waits until `due` for the outcome. If it throws before
+  /// the decision, `begun` stays undecided.
   void carry_out(NodeCore& core, Due due, BegunStep& begun, StepRun::Refusal refusal,
                  std::function<msg::AnyMessage()> make_message);
   /// `silent`: owners whose outcome is not known.

@@ -10,8 +10,8 @@
 
 namespace troupe::detail {
 
-/// A saved state that every owner has accepted and none has taken yet. The destructor gives it up, and the rates with
-/// it, unless commit() has decided it. Not thread-safe.
+/// A saved state that every owner has accepted and none has taken yet. Unless commit() has decided it, the destructor
+/// aborts it on all owners and restores the earlier rates. Not thread-safe.
 class PreparedLoad {
  public:
   explicit PreparedLoad(BegunStep step) : step_(std::move(step)) {}

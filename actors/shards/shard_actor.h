@@ -62,7 +62,7 @@ using ShardActor = caf::typed_actor<caf::reacts_to<ShardMessage>,     //
                                     caf::reacts_to<TryAgain>,         //
                                     caf::reacts_to<StopShard>>;
 
-/// The parameters and those who wait for answers. On the strand only.
+/// The parameters and the pending answers. Used on the strand only.
 class ShardWork;
 struct SharedShard;
 
@@ -98,8 +98,8 @@ class ShardState {
   [[nodiscard]] Reply when_told() const;
   /// Runs `job` on the strand, later if the pool has no thread for it.
   void on_strand(std::function<void(ShardWork&)> job);
-  /// Runs `work` on the parameters and answers with its result. Whoever asks for `step` is to ask again if it was
-  /// applied but the answer failed.
+  /// Runs `work` on the parameters and answers with its result. If `step` was applied but the answer failed, the error
+  /// says so (Execution::maybe): the requester must ask again.
   template <class Work>
   void answer_on_strand(const ReturnAddress& answer, Work work, const Reply& reply = &ReturnAddress::answer,
                         const std::optional<StepId>& step = std::nullopt);

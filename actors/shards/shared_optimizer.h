@@ -47,8 +47,8 @@ struct SharedOptimizerParts {
 ///     ...
 ///   }
 ///
-/// While it lives, on any node or on its way, so does the optimizer that it was made of, if that one's node lives. A
-/// default-constructed one is null. Thread rule: any thread may call any member.
+/// While one lives, on any node or in a message, it keeps the optimizer alive from which it was made, unless that
+/// optimizer's node ends. A default-constructed one is null. Thread rule: any thread may call any member.
 class SharedOptimizer {
  public:
   SharedOptimizer() = default;

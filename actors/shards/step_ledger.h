@@ -7,7 +7,7 @@
 // As long as the driver lives it decides. It also reports the serial below which it knows all outcomes: those steps are
 // forgotten. When the driver is gone, the living owner whose name sorts first decides: it asks all others, and commits
 // if one of them has applied the step, otherwise aborts. An owner that does not know the outcome yet answers only the
-// one that it takes for that owner.
+// owner that, in its own view, decides.
 #pragma once
 
 #include <cstddef>
@@ -53,8 +53,8 @@ class StepLedger {
 
   explicit StepLedger(NodeLife self) : self_(std::move(self)) {}
 
-  /// Forgotten steps below the driver's floor count as aborted: an owner that still has to be told was not heard by the
-  /// driver, which therefore had not committed.
+  /// A forgotten step below the driver's floor counts as aborted: an owner that still asks about it has never reported
+  /// an outcome to the driver, so the driver had not committed it.
   [[nodiscard]] msg::StepState state(const StepId& step) const;
 
   /// Returns how many steps had been applied with this one; 0 if it was not applied.

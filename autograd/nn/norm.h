@@ -37,8 +37,9 @@ class BatchNorm : public Layer {
   [[nodiscard]] const Variable& weight() const noexcept { return weight_; }
   [[nodiscard]] const Variable& bias() const noexcept { return bias_; }
 
-  /// For a batch that comes in parts: as long as it lives, the running statistics take no part in; those of the parts
-  /// are added to what the layer has collected. Each part is normalised by itself. Must not run beside a forward.
+  /// For a batch that comes in parts: while it lives, a forward does not update the running statistics, but adds the
+  /// part's statistics to what the layer has collected. Each part is normalised by itself. Must not run beside a
+  /// forward.
   class Collecting {
    public:
     explicit Collecting(BatchNorm& layer) : layer_(layer) { layer_.collects_ = true; }
@@ -49,7 +50,7 @@ class BatchNorm : public Layer {
    private:
     BatchNorm& layer_;
   };
-  /// The running statistics take in what was collected, as one batch; nothing if that is nothing.
+  /// Updates the running statistics with what was collected, as one batch. Does nothing if nothing was collected.
   void take_in_collected();
   /// Forgets what was collected.
   void drop_collected();
@@ -77,9 +78,9 @@ class BatchNorm : public Layer {
   Variable running_mean_;
   Variable running_var_;
   Variable batches_;
-  std::mutex mutex_;       ///< held from reading a running value to replacing it
+  std::mutex mutex_;  ///< held from reading a running value to replacing it
   std::atomic<bool> collects_{false};
-  Moments collected_;      ///< guarded by mutex_
+  Moments collected_;  ///< guarded by mutex_
 };
 
 /// Batch norm of x (n, channels) or (n, channels, l). Throws ShapeError

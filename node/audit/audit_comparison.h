@@ -1,4 +1,4 @@
-// What the audit logs of several nodes say of each other: whether lines that peers were told of are still the same.
+// Compares the audit logs of several nodes: whether the lines that other nodes have recorded as heads are unchanged.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,25 @@ namespace troupe {
 /// A plain class; one thread at a time.
 class AuditComparison {
  public:
-  /// The log of `node` has that line, which has `before` as the hash of the one before it. REQUIRES: the lines of a
+  /// The log of `node` has this line; `before` is the hash that it has for the line before it. REQUIRES: the lines of a
   /// node are given in order, each once.
   void has(const std::string& node, std::uint64_t number, const AuditHash& hash, const std::string& before);
 
-  /// The log of `witness` has that head, at `place`: "b.audit:31". What a log says of itself does not count.
+  /// The log of `witness` recorded `head` at `place`: "b.audit:31". A head of the witness itself does not count.
   void told(const std::string& witness, const ToldHead& head, std::string place);
 
-  /// What the other logs say of one node's.
+  /// The comparison of one node's log with the heads in the other logs.
   struct Verdict {
-    std::uint64_t agreed = 0;         ///< the last line that is as it was told; 0: none
-    std::set<std::string> witnesses;  ///< the nodes whose logs have such lines
-    std::uint64_t not_given = 0;  ///< the last line that was told, and is too early to be among those given; 0: none
+    std::uint64_t agreed = 0;         ///< the last line that equals a recorded head; 0: none
+    std::set<std::string> witnesses;  ///< the nodes that recorded such heads
+    std::uint64_t not_given = 0;      ///< the last recorded line that is before all given lines; 0: none
     std::vector<std::string> broken;  ///< "PLACE: why", by line
   };
 
   /// REQUIRES: all lines and heads were given.
   [[nodiscard]] Verdict verdict_on(const std::string& node) const;
 
-  /// Returns the nodes of which there are heads, but no lines.
+  /// Returns the nodes of which other logs recorded heads although no line of their log was given.
   [[nodiscard]] std::vector<std::string> not_given() const;
 
  private:

@@ -1,4 +1,4 @@
-// A node's audit log: who came, who was refused, which keys count. See README.md.
+// A node's audit log: peers that joined or left, what was refused to them, and changes of keys. See README.md.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ struct AuditLogOptions {
   std::size_t bytes_max = AuditFile::kBytesMax;     ///< then the file becomes PATH.1
   std::function<void(std::string_view)> warn = {};  ///< called once, on the log's thread, if the disk refuses a line
   Duration tell_every = std::chrono::seconds{10};   ///< the shortest time between two heads that are told
-  /// That time if since then only heads of peers were written: two nodes tell each other for ever.
+  /// The same if only heads of peers were written since then: two nodes would send each other heads without end.
   Duration tell_heads_every = std::chrono::minutes{10};
 };
 

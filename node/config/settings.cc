@@ -84,7 +84,7 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"node", "spin", boolean, "true",
                 "threads that wait for small messages look for 200 us before they sleep"},
     SettingSpec{"node", "confined", boolean, "false", "the process may start no program and reach into no other"},
-    SettingSpec{"node", "audit_log", text, "", "directory where each node writes who came and who was refused"},
+    SettingSpec{"node", "audit_log", text, "", "directory where each node logs peers that join, leave or are refused"},
     SettingSpec{.section = "node",
                 .key = "log_level",
                 .kind = choice,

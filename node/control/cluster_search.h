@@ -1,4 +1,4 @@
-// The clusters of the user that run here, for the commands that ask them.
+// Finds the user's clusters that run on this machine, for the commands that query them.
 #pragma once
 
 #include <chrono>
@@ -20,21 +20,22 @@ enum class Nodes { no, yes };
 [[nodiscard]] std::vector<ClusterView> ask_around(const std::vector<ControlName>& names, Nodes nodes,
                                                   std::chrono::milliseconds patience);
 
-/// Returns the one of `all` that `cluster` names and that has a node `node` (empty: any node). Of clusters with one
-/// name only those of other users may have invented it, so this user's go first. Prints why there is none, or several.
+/// Returns the cluster among `all` that `cluster` names and that has a node `node` (empty: any node). Clusters of this
+/// user take precedence: processes of other users may use any name. Prints the reason if no cluster fits, or several
+/// do.
 [[nodiscard]] std::optional<ClusterView> find_cluster(const std::vector<ClusterView>& all, const std::string& cluster,
                                                       const std::string& node);
 
-/// Returns that no node has this name, for error texts; `there`: the names of all.
+/// Returns the error text for a node name that no node has; `there`: the names of all nodes.
 [[nodiscard]] std::string no_such_node(const std::string& node, const std::set<std::string>& there);
 
 /// Prints "troupe: WHY" on standard error. Returns the exit status of a failure.
 int fail(std::string_view why);
 
-/// Returns "digits (4f2a...)" for each, for error texts, and why its launcher does not answer.
+/// Returns "digits (4f2a...)" for each cluster, for error texts, and why its launcher does not answer.
 [[nodiscard]] std::string list_of(const std::vector<ClusterView>& clusters);
 
-/// Returns why nothing is meant by `wanted`, if there are `all`.
+/// Returns the error text for `wanted` if it names none of the clusters `all`.
 [[nodiscard]] std::string nothing_found(const std::string& wanted, const std::vector<ClusterView>& all);
 
 }  // namespace troupe::detail

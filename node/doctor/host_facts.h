@@ -1,4 +1,4 @@
-// What this machine gives to processes that this one starts.
+// The resources that this machine offers to the processes that this process starts.
 #pragma once
 
 #include <cstdint>

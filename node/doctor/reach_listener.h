@@ -1,4 +1,4 @@
-// Listens where a node of the host would, and tells those who connect which listener it is.
+// Listens where a node of the host would, and tells connecting hosts which listener this is.
 #pragma once
 
 #include <poll.h>
@@ -13,8 +13,8 @@
 
 namespace troupe::detail {
 
-/// Whoever connects by tcp gets the token, and whoever sends its first half by udp gets the second: another machine
-/// with the same address cannot be taken for this one. Never blocks after its construction.
+/// A TCP client gets the token. A UDP client that sends the first half of the token gets the second half. So another
+/// machine with the same address cannot be mistaken for this one. Never blocks after its construction.
 class ReachListener {
  public:
   /// Listens as `order` says. Blocks as long as the system's resolver does. Throws std::invalid_argument for an address
@@ -26,7 +26,7 @@ class ReachListener {
   /// Adds descriptors for poll(2).
   void add_polled(std::vector<pollfd>& polled) const;
 
-  /// Answers all who have come.
+  /// Answers all clients that have connected or sent a datagram.
   void work() const;
 
  private:

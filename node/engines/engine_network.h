@@ -52,7 +52,7 @@ struct InterfaceAddress {
 /// Returns the only address of IPv4; without any of IPv4 the only one of IPv6; empty if there is none, or several.
 [[nodiscard]] std::string only_of(const std::vector<InterfaceAddress>& addresses);
 
-/// Returns that of the addresses at which others reach this machine; empty if there is none, or several.
+/// Returns only_of() of the addresses at which other machines reach this one.
 [[nodiscard]] std::string only_address();
 
 }  // namespace troupe::detail

@@ -35,7 +35,7 @@ struct EnginePlace {
   std::vector<std::string> starters;  ///< numeric addresses of the machine where the step was started, if known
 };
 
-/// The variables are those of no task, or not right. The text names the variable and says what to do.
+/// The variables do not describe a task, or are invalid. The text names the variable and says what to do.
 class EngineError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -13,9 +13,9 @@
 // another rank takes a run only if its own key is in it at its own place: neither can be in a file that was written
 // before. A rank that has answered an old 0.key answers again when the new one is there.
 //
-// Who reads the directory learns names and addresses: keys in it are public, the secret is sealed for each member. Who
-// can write to it can be a member: that is this user, root, and who can pretend to be the file server. With proofs it
-// is this user, and whoever can make them in its name.
+// A reader of the directory learns names and addresses only: the keys in it are public, and the secret is sealed for
+// each member. A writer can become a member. This user and root can write, and so can a machine that impersonates the
+// file server. With proofs only this user can become a member, and anyone who can make proofs in its name.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@
 
 namespace troupe::detail {
 
-/// Who takes part.
+/// What a task needs in order to take part in the exchange.
 struct ExchangeRequest {
   std::filesystem::path directory;  ///< of this job step alone
   std::string job;
@@ -60,7 +60,7 @@ struct ExchangedRun {
   std::string seed;
 };
 
-/// Others are missing, or have said what cannot be. The text names them.
+/// Other tasks are missing, or have written impossible contents. The text names them.
 class ExchangeError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -12,8 +12,8 @@ namespace troupe::detail {
 /// socket.
 inline constexpr const char* kMungeDefault = "auto";
 
-/// A credential has the user's number, which the machine's munged vouches for with the key of all its machines, and a
-/// hash of the text. Any user may ask for credentials, but of its own number only. Nothing is held secret by one.
+/// A credential has the user's id, which the machine's munged authenticates with the key that all its machines share,
+/// and a hash of the text. Any user can get credentials, but for its own id only. A credential keeps nothing secret.
 ///
 /// libmunge.so.2 is loaded when it is first needed: machines without it need not have it. A munged that does not answer
 /// fails a call with ProofError after 10 s, one that is gone after 2 s. Throws ProofError if the MUNGE that `wanted`

@@ -20,10 +20,10 @@ struct NodeCommandOptions {
   Variables variables;                 ///< of this process
 };
 
-/// Finds this task's place, exchanges keys with the other tasks, and becomes the program of its role: the process, with
-/// what the engine knows of it, is the program's; the first process of a container stays, and its child is the program.
-/// With key files it has its place and its keys from them. Does not return. Throws ConfigError; std::runtime_error with
-/// the reason (EngineError, ExchangeError, JobDirectoryError, ProofError, SpawnError).
+/// Finds this task's place, exchanges keys with the other tasks, and executes the program of its role in this process,
+/// which the engine knows; the first process of a container stays, and executes the program in its child. With key
+/// files it takes its place and its keys from them. Does not return. Throws ConfigError; std::runtime_error with the
+/// reason (EngineError, ExchangeError, JobDirectoryError, ProofError, SpawnError).
 [[noreturn]] void become_node(NodeCommandOptions options);
 
 namespace detail {

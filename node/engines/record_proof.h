@@ -1,4 +1,4 @@
-// Who has written a file of an exchange: before its text stands a proof, if the tasks can have one.
+// Proves which user wrote a file of an exchange: the proof precedes the text, if the tasks can make proofs.
 //
 //   proof <one word>
 //   troupe-task 1
@@ -30,7 +30,8 @@ class RecordProof {
   /// Returns a word of at most kBytesMax bytes that proves that a process of this user wrote `text`. Throws ProofError.
   [[nodiscard]] virtual std::string of(std::string_view text) = 0;
 
-  /// Throws std::invalid_argument, with the reason, unless `proof` says so of `text`; ProofError if it cannot be known.
+  /// Throws std::invalid_argument, with the reason, unless `proof` proves that of `text`; ProofError if it cannot be
+  /// checked.
   virtual void check(const std::string& proof, std::string_view text) = 0;
 };
 
@@ -40,8 +41,8 @@ struct ProofChoice {
   std::string why_none = "it was not asked for";
 };
 
-/// The files of one task's exchange. Tasks that have proofs believe no file without one, and the other way round.
-/// Thread rule: one thread at a time.
+/// The files of one task's exchange. A task with proofs rejects files without a proof; a task without proofs rejects
+/// files with one. Thread rule: one thread at a time.
 class ProvedFiles {
  public:
   /// Bytes of a file beside those of its text.
@@ -52,8 +53,8 @@ class ProvedFiles {
   /// Returns the content of a file with that text. Throws ProofError.
   [[nodiscard]] std::string content_of(std::string_view text);
 
-  /// Returns the text of the file `name`. Throws std::invalid_argument, with the reason, if it is not to be believed,
-  /// and ProofError. A content that was believed is not checked again.
+  /// Returns the text of the file `name`. Throws std::invalid_argument, with the reason, if its proof is missing or
+  /// wrong, and ProofError. Does not check a content again that it has accepted.
   [[nodiscard]] std::string text_in(const std::string& name, std::string content);
 
  private:

@@ -94,7 +94,7 @@ struct AgentStarted {
   friend bool operator==(const AgentStarted&, const AgentStarted&) = default;
 };
 
-/// Why the agent does not do what it was told.
+/// The reasons why the agent does not carry out an order.
 struct AgentRefused {
   std::vector<std::string> problems;  ///< one line each
   friend bool operator==(const AgentRefused&, const AgentRefused&) = default;

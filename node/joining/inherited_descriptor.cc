@@ -19,7 +19,7 @@ class ReadOnce {
     const std::lock_guard lock(mutex_);  // also while it reads, which has a limit: two readers would get a part each
     const auto [found, is_first] = results_.try_emplace(
         from, Error{.code = ErrorCode::bad_argument,
-                    .message = fmt::format("descriptor {} was read without memory for what it had", from.number),
+                    .message = fmt::format("descriptor {} was read without memory for its content", from.number),
                     .execution = Execution::never});
     if (is_first) found->second = read(from.number);  // whatever it throws, the descriptor is closed
     return found->second;

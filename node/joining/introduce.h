@@ -17,10 +17,10 @@ struct IntroductionPlace {
   PublicKey key;         ///< of that member
 };
 
-/// Introduces the owner of `own` there, again until it is answered or `due`; nullopt: no limit. Blocks until then.
-/// Errors: those of the member, which names the reason (not_authorized, bad_argument, resource_exhausted); auth_failed
-/// (what is there hears nothing that is sealed for that member), peer_unreachable (nobody answered by `due`),
-/// bad_argument (no such endpoint).
+/// Introduces the owner of `own` at `place`, repeatedly, until it gets an answer or `due` has passed (nullopt: no
+/// limit). Blocks until then. Errors: the member's refusal with its reason (not_authorized, bad_argument,
+/// resource_exhausted); auth_failed (the listener there cannot open what is sealed for that member), peer_unreachable
+/// (no answer by `due`), bad_argument (no such endpoint).
 [[nodiscard]] Result<Unit> introduce(const IntroductionPlace& place, const KeyPair& own, const std::string& certificate,
                                      std::optional<TimePoint> due);
 

@@ -131,7 +131,7 @@ void JoinEndpoint::poll_once() {
     switch (read(*connection)) {
       case Reading::goes_on: break;
       case Reading::complete: complete_.splice(complete_.end(), reading_, connection); break;
-      case Reading::wrong: refuse(*connection, "what it said is no introduction"); reading_.erase(connection);
+      case Reading::wrong: refuse(*connection, "it sent no valid introduction"); reading_.erase(connection);
     }
   }
   if (descriptors[1].revents != 0) accept_some(std::chrono::steady_clock::now());
@@ -173,7 +173,7 @@ void JoinEndpoint::make_room() {
     of = all;
     oldest = first;
   }
-  refuse(*oldest, "others came before its turn");
+  refuse(*oldest, "too many connections wait for their turn");
   of->erase(oldest);
 }
 
@@ -210,7 +210,7 @@ void JoinEndpoint::answer(const Connection& connection) {
   const KeyPair own = ring_.own_keys();
   const auto introduction = Introduction::open(connection.request, own);
   if (!introduction) {
-    refuse(connection, "what it said is not for the key of this node");
+    refuse(connection, "its introduction is not sealed for the key of this node");
     return say(connection, not_for_this_member());
   }
   const auto certified = certify_(introduction->certificate, connection.from);

@@ -1,5 +1,6 @@
-// Where newcomers introduce themselves whose keys no list of this node has yet (introduction.h). Whoever reaches the
-// port may connect, so this listens apart from the node's own address, and what strangers cost it is bounded.
+// Where newcomers introduce themselves if no list of this node has their keys yet (introduction.h). Any host that
+// reaches the port can connect, so this listens apart from the node's own address, and the cost of strangers is
+// bounded.
 #pragma once
 
 #include <atomic>
@@ -44,7 +45,7 @@ class JoinEndpoint {
   JoinEndpoint(const JoinEndpoint&) = delete;
   JoinEndpoint& operator=(const JoinEndpoint&) = delete;
 
-  /// Hears nobody from now on. Does not wait.
+  /// Stops listening. Does not wait.
   void stop();
 
   /// Returns the address at which it listens, in numbers.

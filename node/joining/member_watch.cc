@@ -46,7 +46,7 @@ class WatchedList : public SignedListHolder {
   [[nodiscard]] Result<std::uint64_t> take(std::span<const std::byte> bytes, const NodeName& from) override {
     auto taken = file_->take(list_text(bytes), std::chrono::system_clock::now());
     const auto refuse = [&](const std::string& why) {
-      spdlog::warn("[{}] {} told of a list of members that does not count: {}", name_, from, why);
+      spdlog::warn("[{}] {} sent a list of members that is not accepted: {}", name_, from, why);
       audit(AuditEvent::refused, fmt::format("a list of members that does not count: {}", why), from);
     };
     if (!taken.ok()) {
@@ -73,7 +73,7 @@ class WatchedList : public SignedListHolder {
   [[nodiscard]] Result<Unit> take_certificate(std::span<const std::byte> bytes, const NodeName& from) override {
     auto certified = file_->certify(list_text(bytes), std::chrono::system_clock::now());
     if (!certified.ok()) {
-      warn_once(fmt::format("{} told of a newcomer that stays out: {}", from, certified.error().message));
+      warn_once(fmt::format("{} sent a certificate that is not accepted: {}", from, certified.error().message));
       audit(AuditEvent::refused, certified.error().message, from);
       return certified.error();
     }

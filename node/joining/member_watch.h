@@ -1,4 +1,4 @@
-// Members that come and go while a node runs: with a file, and with what other members tell.
+// Changes of the list of members while a node runs: from a file, and from other members.
 #pragma once
 
 #include <functional>
@@ -17,16 +17,16 @@
 
 namespace troupe::detail {
 
-/// Returns what the list of members lets them call; empty if it forbids nothing.
+/// Returns the calls that the list of members grants them; empty if it restricts none.
 [[nodiscard]] CallGrants grants_of(const MemberFile::Members& members);
 
 /// Lets in the member of a certificate that came from the address `from`. Errors: as MemberFile::certify. Thread rule:
 /// any thread.
 using Certify = std::function<Result<MemberList::Member>(std::string_view certificate, const std::string& from)>;
 
-/// Gives `ring` the members of each newer list, and `node` what they may call, until the node stops: looks at `file`
-/// every `interval` by the node's clock, on the node's pool, and takes lists from members that know newer ones; tells
-/// them of its own; tells `audit` of all that. Returns what lets in newcomers that no list has yet. Thread rule: any
+/// Until the node stops, gives `ring` the members of each newer list, and `node` their grants. Looks at `file` every
+/// `interval` by the node's clock, on the node's pool, takes newer lists from other members, and tells them of its own.
+/// Reports all of that to `audit`. Returns the function that lets in newcomers whom no list has yet. Thread rule: any
 /// thread.
 [[nodiscard]] Certify watch_members(const std::shared_ptr<NodeCore>& node, std::shared_ptr<MemberFile> file,
                                     KeyRing ring, Duration interval, AuditSink audit = {});

@@ -10,7 +10,8 @@
 
 namespace troupe {
 
-/// A cluster, and nodes through which others join it. Anybody who may write to the file may have written it.
+/// A cluster, and nodes through which others join it. Untrusted: any process that can write to the file may have
+/// written it.
 struct RendezvousContent {
   std::string cluster_id;
   std::vector<Peer> nodes;

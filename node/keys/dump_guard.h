@@ -1,4 +1,4 @@
-// Keys do not end in files that nobody meant to write.
+// Prevents core dumps and debuggers, so that keys do not get into files.
 #pragma once
 
 namespace troupe {
@@ -8,8 +8,8 @@ namespace troupe {
 /// 0; a program that wants them all the same may raise it again, and set PR_SET_DUMPABLE. Thread rule: any thread.
 void forbid_dumps();
 
-/// The same without the limit, which programs inherit that this process starts: they can be dumped and read as ever.
-/// Children that it only forks cannot. Thread rule: any thread.
+/// As above, but leaves the limit of core files as it is: programs that this process starts can be dumped and attached
+/// to as usual. Children that it only forks cannot. Thread rule: any thread.
 void forbid_attaching();
 
 }  // namespace troupe

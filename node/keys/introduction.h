@@ -1,5 +1,5 @@
-// How a newcomer introduces itself to a member that may not know its key: one request and one answer on a connection of
-// their own, which nobody else can read, and of which only the answer's sender is proved. Rule MB-12 of PROTOCOLS.md.
+// How a newcomer introduces itself to a member that may not know its key: one request and one answer on a separate
+// connection. Both are encrypted; only the sender of the answer is authenticated. Rule MB-12 of PROTOCOLS.md.
 //
 // A request, at most 4 KiB:
 //   0 magic "TRPI" (4), version 1 (2), bytes that follow (2, little-endian)
@@ -27,7 +27,7 @@ namespace troupe::detail {
 inline constexpr std::size_t kIntroductionHead = 8;
 inline constexpr std::size_t kIntroductionMax = 4096;  ///< bytes of either message, head included
 
-/// Returns how many bytes follow the head of a message, none in an answer that says so; nullopt if it is none.
+/// Returns how many bytes follow the head of a message; 0 for the empty answer, nullopt if `head` begins no message.
 /// REQUIRES: `head` has kIntroductionHead bytes.
 [[nodiscard]] std::optional<std::size_t> introduction_rest(std::span<const std::byte> head);
 

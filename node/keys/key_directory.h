@@ -1,4 +1,5 @@
-// The directory of whoever decides who is in a cluster: its key, the list of members, and the nodes' own keys.
+// The directory of the cluster's owner, who decides which nodes are members: its key, the list of members, and the
+// nodes' own keys.
 //
 //   DIR/cluster.key             signs the list; stays here
 //   DIR/last.members            a copy of the list that was signed last; stays here
@@ -26,9 +27,9 @@ class KeysError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Every change writes the list anew, with the next serial. No two lists have one serial, so a list that is not the one
-/// that was signed last is not changed. Thread rule: one thread. One process at a time may hold a directory to change
-/// it, and none while others read. All members throw KeysError, then nothing was changed unless they say otherwise.
+/// Every change writes the list anew, with the next serial. No two lists have one serial, so only the list that was
+/// signed last can be changed. Thread rule: one thread. Only one process at a time may hold a directory to change it,
+/// and none while others read. All members throw KeysError; then nothing was changed unless they say otherwise.
 class KeyDirectory {
  public:
   /// Makes the directory with a new cluster key and a list without members. The directory may be there, and "nodes" in
@@ -38,8 +39,8 @@ class KeyDirectory {
   /// Opens what `make` has made, with the list that was signed last. Waits for readers, and for no other change.
   [[nodiscard]] static KeyDirectory open(std::string path);
 
-  /// Opens it for functions that change nothing, whatever list is there. Waits until a change has ended; other readers
-  /// are no obstacle.
+  /// Opens the directory for functions that change nothing, whatever list is there. Waits until a change has ended;
+  /// other readers do not block it.
   [[nodiscard]] static KeyDirectory open_to_read(std::string path);
 
   [[nodiscard]] const MemberList& list() const { return list_; }

@@ -251,7 +251,7 @@ std::string MemberFile::keep() {
     text = known_.text;
   }
   const auto written = write_public_file(paths_.kept, text);
-  return written.ok() ? "" : written.error().message + ": the next start does not know the list that was told";
+  return written.ok() ? "" : written.error().message + ": after a restart the node does not know the received list";
 }
 
 std::vector<KeyRing::Member> MemberFile::valid_members(const MemberList& list,

@@ -21,12 +21,12 @@
 
 namespace troupe::detail {
 
-/// What a node knows of the list, from the last one that it believed. Thread rule: any thread.
+/// The list of members that is in effect on a node: the last one that it accepted. Thread rule: any thread.
 class MemberFile {
  public:
   struct Paths {
-    std::string list;              ///< what whoever decides who is in has put there
-    std::string kept;              ///< the newest list that other members told, of this node alone
+    std::string list;              ///< the list that the owner of the cluster has put there
+    std::string kept;              ///< the newest list that other members sent, for this node alone
     std::string key;               ///< this node's own
     std::string certificate = {};  ///< of that key
   };
@@ -46,21 +46,21 @@ class MemberFile {
   [[nodiscard]] static Result<Content> newest(const Paths& paths, const VerifyingKey& key);
 
   struct News {
-    std::optional<std::vector<KeyRing::Member>> members;  ///< who is in from now on, if that has changed
+    std::optional<std::vector<KeyRing::Member>> members;  ///< the members from now on, if they have changed
     std::string line;                                     ///< for the log; empty: nothing has happened
     bool refused = false;                                 ///< the line is of a list that does not count
   };
 
-  /// Looks at the file and at the day, and writes the list that was told last where it is kept. A list that is not
-  /// right, not signed, of another cluster, older than the one that this node knows, or another one with its serial
-  /// changes nothing; it is reported once. A file that cannot be read is tried again with each look, and reported when
-  /// the reason is another one; one that is gone, with the second look that does not find it. Costs one system call if
-  /// the file is the same, nothing while another look waits for the file system.
+  /// Looks at the file and at the day, and writes the list that a member sent last to `kept`. A list that is malformed,
+  /// not signed, of another cluster, older than the one in effect, or different with the same serial changes nothing;
+  /// it is reported once. A file that cannot be read is tried again with each look, and reported when the reason
+  /// changes; a missing file is reported with the second look that does not find it. Costs one system call if the file
+  /// is the same, nothing while another look waits for the file system.
   [[nodiscard]] News look(std::chrono::system_clock::time_point now);
 
   [[nodiscard]] const Paths& paths() const { return paths_; }
 
-  /// Returns the serial of the list that this node goes by.
+  /// Returns the serial of the list that is in effect.
   [[nodiscard]] std::uint64_t serial() const;
 
   /// Returns the text of that list, as the owner of the cluster signed it.
@@ -84,9 +84,9 @@ class MemberFile {
     News news;
   };
 
-  /// Takes a list that came from another member, if it is newer; the next look() keeps it in a file, so that a node
-  /// that starts anew begins with it. Another list with the serial of this node's is reported as news. Reads and writes
-  /// no file. Errors: bad_argument, as look() reports them.
+  /// Takes a list that another member sent, if it is newer; the next look() writes it to a file, so that a restarted
+  /// node begins with it. A different list with the serial of this node's list is reported as news. Reads and writes no
+  /// file. Errors: bad_argument, as look() reports them.
   [[nodiscard]] Result<Taken> take(std::string_view text, std::chrono::system_clock::time_point now);
 
   /// Returns whether this node has a certificate, whatever it says.
@@ -104,10 +104,10 @@ class MemberFile {
     News news;  ///< empty if the list has this member, or it was certified before
   };
 
-  /// Lets in the member of a certificate that is newer than the list, until a list comes that is at least as new as the
-  /// certificate, and then decides. Reads and writes no file. Errors: bad_argument (no certificate, or not signed),
-  /// not_authorized (of another cluster, expired, the key of another member, or as new as the list and not in it, so
-  /// revoked), resource_exhausted (too many).
+  /// Lets in the member of a certificate that is newer than the list, until a list that is at least as new as the
+  /// certificate replaces it. Reads and writes no file. Errors: bad_argument (malformed or not signed), not_authorized
+  /// (of another cluster, expired, with the key of another member, or revoked: not newer than the list, which lacks
+  /// it), resource_exhausted (too many).
   [[nodiscard]] Result<Certified> certify(std::string_view text, std::chrono::system_clock::time_point now);
 
   /// Returns the members that have not expired.
@@ -142,7 +142,7 @@ class MemberFile {
     Certificate certificate;
     std::string text;
   };
-  /// Each newer than known_. Those that have expired, too: what they replaced does not count again.
+  /// Each is newer than known_. Expired ones, too: the keys that they replaced stay invalid.
   std::map<NodeName, Shown> certificates_;
   std::uint64_t version_ = 0;
   bool is_kept_ = true;  ///< known_ needs no writing

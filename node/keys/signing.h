@@ -1,4 +1,4 @@
-// Ed25519: a list that was signed offline, and whoever has the public half can check it.
+// Ed25519: the owner of the cluster signs lists offline, and every holder of the public key can check them.
 #pragma once
 
 #include <array>

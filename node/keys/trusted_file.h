@@ -1,4 +1,4 @@
-// Files of which secrets are read and written: what another user could have put there, or can read, is refused.
+// Reads and writes files with secrets; refuses a file that another user could have put there or can read.
 //
 // A file is trusted if it, and everything that its path goes through, belongs to this user or root and cannot be
 // replaced by others: directories that others may write to must be sticky, as /tmp is. Symbolic links are followed
@@ -15,9 +15,9 @@
 
 namespace troupe::detail {
 
-/// Reads a trusted regular file that others cannot read. Of a file that belongs to root, members of a group may: one of
-/// this process's. Errors: not_authorized, naming the path, the part of it that is exposed, and what to do;
-/// bad_argument (no such file, no regular file, empty, more than `size_max` bytes).
+/// Reads a trusted regular file that no other user can read; a file of root may be readable for one of this process's
+/// groups. Errors: not_authorized, naming the path, the part of it that is exposed, and what to do; bad_argument (no
+/// such file, no regular file, empty, more than `size_max` bytes).
 [[nodiscard]] Result<LockedBytes> read_secret_file(const std::string& path, std::size_t size_max);
 
 /// Reads a regular file that anybody may have written: its content proves itself. Errors: bad_argument, as above.
@@ -26,7 +26,7 @@ namespace troupe::detail {
 /// Makes a file of mode 0600, all of it or none. Errors: bad_argument (it exists already, no such directory, ...).
 [[nodiscard]] Result<Unit> write_secret_file(const std::string& path, std::span<const std::byte> bytes);
 
-/// Returns where the file is that `path` names, which need not exist: behind the symbolic links that it names. Errors:
+/// Returns the path of the file that `path` names, with symbolic links followed; the file need not exist. Errors:
 /// bad_argument (links in a circle).
 [[nodiscard]] Result<std::string> place_behind_links(const std::string& path);
 

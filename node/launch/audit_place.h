@@ -13,7 +13,7 @@ enum class AuditPlace : std::uint8_t {
   on_other_hosts,  ///< only node.audit_log can say where: they have keys, and a host may be another machine
 };
 
-/// Who starts the nodes, and with which keys.
+/// Which nodes the launcher starts, and with which keys.
 enum class StartOf : std::uint8_t {
   cluster,    ///< all of them, with keys of the run if `config` asks for these
   host_part,  ///< those of one host, which is this machine, with key files

@@ -34,8 +34,8 @@ struct Pipe {
 /// little room, a sealed file in memory at its begin. Throws SpawnError.
 [[nodiscard]] FileDescriptor descriptor_with(const KeyRing& ring);
 
-/// Returns the rules of the domain in which a program begins that `variables` tell to be confined (node.confined); not
-/// open for others, and where the kernel has none. Throws SpawnError.
+/// Returns the rules of the domain in which a program starts if `variables` confine it (node.confined). The descriptor
+/// is not open if they do not, or if the kernel has no such domains. Throws SpawnError.
 [[nodiscard]] FileDescriptor domain_of(const Variables& variables);
 
 /// Returns "NAME=value" for each variable.

@@ -261,7 +261,7 @@ class Launcher {
 
   std::string kill(std::size_t rank, const std::string& signal) {
     const int number = signal_number(signal);
-    if (number == 0) return json_of_error("it is told no signal");
+    if (number == 0) return json_of_error("the request names no valid signal");
     if (!ends_[rank].empty())
       return json_of_error(fmt::format("{} has ended: {}", plan_.nodes[rank].name, ends_[rank]));
     view_.say(Output::err, fmt::format("[troupe] {} to {} by `troupe kill`", signal_name(number), view_.prefix(rank)),

@@ -15,8 +15,8 @@ namespace troupe::detail {
 
 class ProcessGuard {
  public:
-  /// Forks the guard. Returns when it has left this process's group: who kills the group does not end it. Throws
-  /// std::system_error. REQUIRES: the process has one thread only, and no node is started yet.
+  /// Forks the guard. Returns once the guard has left this process's group, so that a signal to the group does not end
+  /// it. Throws std::system_error. REQUIRES: the process has one thread only, and no node is started yet.
   ProcessGuard();
 
   /// Ends the guard, which kills the watched groups that were not forgotten.

@@ -48,7 +48,7 @@ class RecentLines {
   /// There will be no more lines: answers say so.
   void end() { over_ = true; }
 
-  /// Returns whether somebody who follows has not been told of the end yet, and will soon ask.
+  /// Returns whether a follower does not know of the end yet and is expected to ask soon.
   [[nodiscard]] bool is_followed(Time now) const;
 
  private:

@@ -71,8 +71,8 @@ struct Authenticated {
   PulseMark pulse_mark{};        ///< of all heartbeats to the peer
 };
 
-/// Returns the mark of heartbeats to that life of a node of the cluster. It is never sent before it is used, and keeps
-/// out those who neither know the secret nor read what travels.
+/// Returns the mark of heartbeats to that life of a node of the cluster. It is not sent before it is used. It keeps out
+/// senders that neither know the secret nor can read the traffic.
 [[nodiscard]] PulseMark pulse_mark_of(const ClusterSecret& secret, const NodeName& node, Incarnation incarnation);
 
 /// The next action after a received message.

@@ -25,8 +25,8 @@ namespace troupe {
 /// A plain class: datagrams and times go in, datagrams and verdicts come out. It knows the sessions from the link's
 /// handshakes, so no other sender can keep a dead peer alive.
 ///
-/// A node with a page gives it to the peers of its host, with its first beats. When each of two nodes reads the other's
-/// page and knows that it is read, neither sends the other beats any more.
+/// A node with a page hands it to the peers on its host, with its first beats. Two nodes stop sending each other beats
+/// once each reads the other's page and knows that its own page is read.
 /// Thread rule: one thread at a time.
 class Pulse {
  public:

@@ -28,7 +28,7 @@ namespace troupe {
 /// without a user are dropped (zmq_listener).
 class ZapHandler {
  public:
-  /// Returns the user to whom a key belongs; nullopt: it is refused. Called on the handler's thread. One that throws
+  /// Returns the user to whom a key belongs; nullopt: the key is refused. Called on the handler's thread. An exception
   /// ends the handler.
   using Rule = std::function<std::optional<NodeName>(const PublicKey&)>;
   /// Where refused keys are reported, on the handler's thread. All may be empty.

@@ -72,8 +72,8 @@ struct ZmqLinkParts {
   LineAllowance lines_;
 };
 
-/// What the ZAP handler says of a connection, and ZeroMQ of each of its messages: "NAME#KEY", the key in hexadecimal
-/// digits.
+/// The user that the ZAP handler gives a connection, and that ZeroMQ reports with each of its messages: "NAME#KEY", the
+/// key in hexadecimal digits.
 [[nodiscard]] std::string user_of(const KeyRing::Member& member);
 
 /// Returns the member that is a user; nullopt if `ring` does not have it with this key (any more).

@@ -71,7 +71,7 @@ class ZmqListener {
     HandshakeServer handshake;
     TimePoint expires;
   };
-  /// A token counts on one connection only: whoever reads it on its way without keys cannot use it on another.
+  /// A token is valid on one connection only: a reader of unencrypted traffic cannot use it on another one.
   struct Session {
     NodeName peer;
     std::string user;  ///< with keys

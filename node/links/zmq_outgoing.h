@@ -50,8 +50,8 @@ class ZmqOutgoing {
   /// Keys have changed: begins anew with those that the ring has now. The peer stays up if this ends within its lease.
   void use_new_keys(TimePoint now) { open(now); }
 
-  /// Connects once more, because another node says that it is at this address now: who answers is there. Does nothing
-  /// while an attempt is under way, and within a second of the last question.
+  /// Connects once more, because another node claims to be at this address now: the node that answers is at the
+  /// address. Does nothing while an attempt is under way, and within a second of the last call.
   void ask_again(TimePoint now);
 
   /// Begins the attempt that waited for a place. REQUIRES: the parts' `attempts` have just admitted it.

@@ -1,9 +1,9 @@
 // Wakes the thread that receives a node's packets, from any process of this host.
 //
-// A page that the receiving process and its peers map: a bit for each ring that has got a packet, and which of the
-// owner's threads must be woken. A bell costs no system call while a thread is receiving. A peer could write
-// anything to the page: a bit too many costs a look at a ring, and a wake-up that it took away is made up for by
-// the owner, who looks at its rings now and then.
+// A page that the receiving process and its peers map. It has a bit for each ring that has got a packet, and tells
+// which of the owner's threads must be woken. A bell costs no system call while a thread is receiving. A peer can write
+// anything to the page: a false bit costs a look at a ring, and a suppressed wake-up delays packets only until the
+// owner looks at its rings, which it does now and then.
 #pragma once
 
 #include <atomic>
@@ -32,8 +32,8 @@ enum class Berth : std::uint32_t {
   idle = 3,      ///< one of the pool that receives while it has no job
 };
 
-/// A page of bells, as each process maps it. Thread rule: any thread may call any member; one at a time those that say
-/// "receiving".
+/// A page of bells, as each process maps it. Thread rule: any thread may call any member; members for "the receiving
+/// thread" one thread at a time.
 class Doorbell {
  public:
   /// Makes the page of this process. Errors: resource_exhausted.
@@ -57,12 +57,13 @@ class Doorbell {
   [[nodiscard]] std::uint64_t take_bells(std::uint32_t of_word) const noexcept;
   [[nodiscard]] bool any_rung() const noexcept;
 
-  /// From now on a bell wakes the thread at `berth`, once. Look at the bells afterwards, before anybody sleeps.
+  /// From now on a bell wakes the thread at `berth`, once. REQUIRES: the caller then looks at the bells before that
+  /// thread sleeps.
   void expect(Berth berth) const noexcept;
 
   /// Returns false if nobody has woken `berth` since the last call of settle() within `at_most`. May return true early.
   bool wait(Berth berth, std::chrono::nanoseconds at_most) const noexcept;
-  /// A thread is about to sleep at `berth`, once it has looked whether it should.
+  /// Forgets earlier wake-ups of `berth`, before its thread looks once more for work and then sleeps in wait().
   void settle(Berth berth) const noexcept;
   void wake(Berth berth) const noexcept;
 

@@ -48,11 +48,11 @@ class LeaseTable {
   /// The peer was told of the lease: only collect() ends it.
   void told(LeaseId lease);
 
-  /// The message that has the lease is not sent any more. Ends a lease that the peer was never told of.
+  /// The message with the lease will not be sent again. Ends the lease if the peer was never told of it.
   void message_ended(LeaseId lease);
 
-  /// Ends the leases that the peer has given back and whose message has ended: until then the message may come again,
-  /// and the peer hold its lease again.
+  /// Ends the leases that the peer has given back and whose messages have ended. Before that a message may be sent
+  /// again, and the peer may hold the lease again.
   void collect();
 
   /// Ends all leases. REQUIRES: the peer's process has ended.

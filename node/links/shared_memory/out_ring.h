@@ -33,8 +33,8 @@ class OutRing {
     other_way,  ///< there is no ring, it pauses, or the packet is too large: it must travel otherwise
     broken,     ///< the peer's bytes are impossible; the ring is closed
   };
-  /// Puts a packet into the ring and rings the peer's bell. What the peer is told takes the other way, so that it reads
-  /// packets in order although they change their way.
+  /// Puts a packet into the ring and rings the peer's bell. Messages to the peer about the ring take the other way (the
+  /// link below), so that the peer reads packets in order although their way changes.
   [[nodiscard]] Put put(const Frames& packet);
 
   /// Returns the number of the run that began last, which the peer is told.

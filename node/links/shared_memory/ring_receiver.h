@@ -2,8 +2,8 @@
 //
 // Receiving is a role that one thread has at a time: the receiver's own, one that waits for an answer, or an idle one
 // of the pool, which then runs the function that a message calls. So neither an answer nor a call wakes a second
-// thread. While nobody has the role, a bell wakes the idle thread if there is one, otherwise the own thread: while
-// functions run, the own thread is there to receive.
+// thread. While no thread has the role, a bell wakes the idle thread if there is one, otherwise the own thread, which
+// thus receives while the pool's threads run functions.
 #pragma once
 
 #include <atomic>
@@ -46,7 +46,7 @@ class RingReceiver final : public WaitingWork {
     std::function<void(const Error& why)> failed;
   };
   struct Options {
-    /// After so long without a bell it looks at its rings: bells can be lost with a process that dies, or by a liar.
+    /// After this time without a bell it looks at its rings: a peer that dies or writes wrong bytes can lose bells.
     std::chrono::milliseconds sleep_max{200};
     bool spins = true;  ///< threads look for a moment before they sleep (spin.h), if there are several processors
   };
@@ -58,7 +58,7 @@ class RingReceiver final : public WaitingWork {
   RingReceiver(const RingReceiver&) = delete;
   RingReceiver& operator=(const RingReceiver&) = delete;
 
-  /// What a peer needs to send: where it rings, and which bell.
+  /// What a peer needs in order to ring: the doorbell, and the number of its bell.
   struct Place {
     int doorbell = -1;  ///< a descriptor, open while this object exists
     std::uint32_t bell = 0;

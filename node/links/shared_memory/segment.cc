@@ -52,7 +52,7 @@ Result<std::shared_ptr<const Mapping>> map_segment(const FileDescriptor& file, s
   if (seals < 0 || (seals & kSizeSeals) != kSizeSeals)
     return failure(ErrorCode::protocol_violation, "a peer sent memory that it could take away");
   if (bytes == 0 || status.st_size != static_cast<off_t>(bytes))
-    return failure(ErrorCode::protocol_violation, "a peer sent memory of another size than it said");
+    return failure(ErrorCode::protocol_violation, "a peer sent memory of another size than it announced");
   constexpr std::uint64_t kBlockBytes = 512;  // of stat
   if (static_cast<std::uint64_t>(status.st_blocks) * kBlockBytes < bytes)
     return failure(ErrorCode::protocol_violation,

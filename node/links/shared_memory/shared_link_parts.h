@@ -1,4 +1,5 @@
-// What a shared link knows of a peer, and what owns the frames that it sends. For the link's source files only.
+// The state that a shared link keeps for each peer, and the owners of frames that it sends. For the link's source files
+// only.
 #pragma once
 
 #include <atomic>

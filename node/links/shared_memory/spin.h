@@ -7,20 +7,20 @@
 
 namespace troupe::detail {
 
-/// To wake a thread costs more time than many answers take. Looking pays while it finds something. After the second
-/// look in a row that did not, the next one is left out, and after each further one twice as many, up to 31: then a
-/// look costs less than waking does. While other programs want the processor, to sleep is faster: the system runs a
-/// thread that is woken before those that used up their time. Thread rule: one thread at a time.
+/// Waking a thread costs more time than many answers take, so a thread looks for a while first. After the second look
+/// in a row that found nothing, one look is skipped, and after each further one about twice as many, up to 31: then
+/// looking costs less than waking. While other programs want the processor, sleeping is faster: the system runs a woken
+/// thread before those that used up their time. Thread rule: one thread at a time.
 class Spin {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Longer than a peer takes that must be woken first (45 us on a virtual machine) and then work. With less, two nodes
-  /// that both sleep would never find the other awake, and go on sleeping.
+  /// Longer than a peer needs to wake up (45 us on a virtual machine) and then to work. With less, two nodes that both
+  /// sleep would never find each other awake, and would go on sleeping.
   static constexpr std::chrono::microseconds kLimit{200};
 
-  /// A look that took so long gave way to a thread that had work for a whole slice, of about 3 ms. For kRest no look is
-  /// made, so that such slices cost less than 1 % of the time.
+  /// A look of this length gave way to a thread that worked for a whole time slice, about 3 ms. For kRest no look
+  /// follows, so that such slices cost less than 1 % of the time.
   static constexpr std::chrono::milliseconds kTooLong{1};
   static constexpr std::chrono::milliseconds kRest{500};
 

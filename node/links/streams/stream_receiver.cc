@@ -232,7 +232,7 @@ void StreamReceiver::make_room_for_stranger() {
   const auto is_stranger = [](const Connection& each) { return !each.peer; };
   if (static_cast<std::size_t>(std::ranges::count_if(connections_, is_stranger)) < kStrangersMax) return;
   const auto oldest = std::ranges::find_if(connections_, is_stranger);
-  refuse(fmt::format("closed a connection of {}: others came that had not said what they are", oldest->from));
+  refuse(fmt::format("closed a connection of {}: too many connections have not identified themselves", oldest->from));
   connections_.erase(oldest);
 }
 
