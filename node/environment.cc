@@ -70,13 +70,14 @@ class Reader {
   }
 
   /// Keys, a secret and the place of the first node are for a cluster: without one they would be left out in silence.
+  /// (cluster.port alone claims no place.)
   void refuse_parts_of_a_place() const {
-    for (const std::string& part : {std::string("TROUPE_KEY_FILE"), std::string("TROUPE_SECRET_FILE"),
-                                    variable_name("cluster", "seed"), variable_name("cluster", "port")}) {
+    for (const std::string& part :
+         {std::string("TROUPE_KEY_FILE"), std::string("TROUPE_SECRET_FILE"), variable_name("cluster", "seed")}) {
       if (!has(part)) continue;
       throw EnvironmentError(
           fmt::format("{} is set, but nothing gives this process a place in a cluster: set MASTER_ADDR, MASTER_PORT, "
-                      "RANK and WORLD_SIZE, or start it with `troupe node`",
+                      "RANK and WORLD_SIZE, start it with `troupe node`, or unset it",
                       part));
     }
   }

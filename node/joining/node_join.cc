@@ -492,7 +492,7 @@ NodeOptions NodeOptions::from_environment() {
     }
   }
   const std::string& where = options.bind.empty() ? options.seed : options.bind;
-  if (scheme_of(where) == "tcp" || where.starts_with(kFile)) {
+  if (where.empty() || scheme_of(where) == "tcp" || where.starts_with(kFile)) {  // empty: tcp, unless the program says
     const NodeSettings& settings = environment.settings;
     if (!settings.advertise.empty()) {
       const std::string address = fmt::format("tcp://{}", settings.advertise);

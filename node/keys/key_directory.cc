@@ -118,12 +118,11 @@ FileDescriptor lock_to_read(const std::string& directory) {
   return file;
 }
 
-void check_names(const std::vector<NodeName>& names, std::size_t length_max = kNodeNameMax) {
+void check_names(const std::vector<NodeName>& names) {
   std::set<std::string_view> seen;
   for (const NodeName& name : names) {
-    if (!is_valid_node_name(name) || name.size() > length_max) {
-      throw KeysError(fmt::format("\"{}\" is no node's name: 1 to {} of A-Z a-z 0-9 - _ : .",
-                                  name.substr(0, kNodeNameMax), length_max));
+    if (!is_valid_node_name(name)) {
+      throw KeysError(fmt::format("\"{}\" is no node's name: {}", name.substr(0, kNodeNameMax), kNodeNameRule));
     }
     if (name.find_first_not_of('.') == NodeName::npos) {
       throw KeysError(fmt::format("\"{}\" cannot be the name of a file", name));
@@ -218,7 +217,7 @@ std::string KeyDirectory::certificate_path(const NodeName& name) const {
 
 void KeyDirectory::add(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until,
                        const MemberList::Calls& calls) {
-  check_names(names, kConfiguredNameMax);  // a longer one would have a key, and nothing could start it
+  check_names(names);
   for (const NodeName& name : names) {
     if (list_.find(name) == nullptr) continue;
     throw KeysError(fmt::format("{} is a member already: `troupe keys rotate {}` gives it a new key", name, name));

@@ -13,6 +13,7 @@
 #include "node/keys/key_directory.h"
 #include "node/keys/key_files.h"
 #include "node/keys/word_lines.h"
+#include "node/node_name.h"
 
 namespace troupe {
 namespace {
@@ -142,7 +143,14 @@ int run_keys_command(const KeysCommandOptions& options) {
     options.action == KeysAction::rotate ? directory.rotate(names, until)
                                          : directory.add(names, until, calls_of(options.calls));
   }
-  for (const std::string& name : names) fmt::print("{}: for {} alone\n", directory.key_path(name), name);
+  for (const std::string& name : names) {
+    fmt::print("{}: for {} alone\n", directory.key_path(name), name);
+    if (name.size() <= kConfiguredNameMax) continue;
+    fmt::print(stderr,
+               "troupe: {} has {} characters, and neither `troupe up` nor `troupe node` starts a node whose name has "
+               "more than {}\n",
+               name, name.size(), kConfiguredNameMax);
+  }
   print_list(directory);
   return 0;
 }

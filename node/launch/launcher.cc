@@ -52,11 +52,18 @@ using Clock = std::chrono::steady_clock;
 using Tone = LogView::Tone;
 
 constexpr std::size_t kUnwrittenMax = 1 << 20;         // beyond it nodes block until the launcher's own output is read
+constexpr std::size_t kPartNameMax = 58;               // of the launcher of one host, so that its socket has a name
 constexpr int kCannotStart = 126;                      // exit status, as a shell's
 constexpr int kSignalBase = 128;                       // exit status, plus the signal's number
 constexpr std::chrono::milliseconds kMargin{500};      // lets a node's own deadline pass first
 constexpr std::chrono::milliseconds kCloseMax{2'000};  // until agents must have ended, after their nodes
 constexpr std::chrono::milliseconds kFollowMax{500};   // until who follows the output has been told of its end
+
+/// Returns the name of the launcher's socket: "@HOST" for the part of one host, whose end is a hash if it is too long.
+std::string name_of_part(const std::string& part) {
+  if (part.size() <= kPartNameMax) return part.empty() ? "" : "@" + part;
+  return fmt::format("@{}-{:08x}", part.substr(0, kPartNameMax - 9), std::hash<std::string>()(part) & 0xffffffffU);
+}
 
 std::string signal_name(int signal) { return fmt::format("SIG{}", sigabbrev_np(signal)); }
 
@@ -229,7 +236,7 @@ class Launcher {
   /// Opens the control socket for `troupe status`.
   void open_control() {
     try {
-      control_.emplace(ControlName{plan_.cluster_id, plan_.part.empty() ? "" : "@" + plan_.part},
+      control_.emplace(ControlName{plan_.cluster_id, name_of_part(plan_.part)},
                        ControlListener::AnswerOrLater(
                            [this](std::string_view question, std::uint64_t id) { return answer(question, id); }));
     } catch (const std::exception& error) {

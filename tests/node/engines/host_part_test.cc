@@ -30,10 +30,11 @@ constexpr const char* kHosts =
 
 constexpr const char* kSaysWhatItIsTold = "echo $TROUPE_NODE $TROUPE_KEY_FILE ${TROUPE_SECRET_FD:-no secret}";
 
-/// A ps on alpha, three trainers on beta, a driver on alpha; and their keys.
+/// A ps on alpha, three trainers on beta (or another host), a driver on alpha; and their keys.
 struct Part : TemporaryDirectory {
   explicit Part(const std::string& cluster = "port = 29600\n", const std::string& hosts = kHosts,
-                const std::string& program = "sh", const std::string& script = kSaysWhatItIsTold)
+                const std::string& program = "sh", const std::string& script = kSaysWhatItIsTold,
+                const std::string& of_trainers = "beta")
       : keys(KeyDirectory::make((path() / "keys").string())) {
     const auto role = [&](const std::string& name, int count, const std::string& host) {
       return fmt::format(
@@ -41,7 +42,7 @@ struct Part : TemporaryDirectory {
           host, program, script);
     };
     std::ofstream(path() / "c.toml") << "[cluster]\nresult = \"driver\"\n"
-                                     << cluster << hosts << role("ps", 1, "alpha") << role("trainer", 3, "beta")
+                                     << cluster << hosts << role("ps", 1, "alpha") << role("trainer", 3, of_trainers)
                                      << role("driver", 1, "alpha");
     keys.add({"ps", "trainer0", "trainer1", "trainer2", "driver"}, std::nullopt);
   }
@@ -163,13 +164,16 @@ BOOST_AUTO_TEST_CASE(programs_have_their_keys_in_files_and_are_told_no_secret) {
 }
 
 BOOST_AUTO_TEST_CASE(parts_of_a_cluster_on_one_machine_are_shown_together_and_each_does_what_it_is_told) {
-  const Part part("port = 29600\n", kHosts, "sh", "echo $TROUPE_NODE is here; exec sleep 1000");
+  // The socket of a launcher has room for fewer characters than a host's name may have.
+  const std::string longest(64, 'b');
+  const Part part("port = 29600\n", fmt::format("{}[[host]]\nname = \"{}\"\n", kHosts, longest), "sh",
+                  "echo $TROUPE_NODE is here; exec sleep 1000", longest);
   const std::string file = (part.path() / "c.toml").string();
   const auto troupe = [&part](std::vector<std::string> arguments) {
     return TroupeRun(part.path(), std::move(arguments)).finish();
   };
   TroupeRun alpha(part.path(), {"up", "c.toml", "--host", "alpha", "--keys", "keys/nodes"});
-  TroupeRun beta(part.path(), {"up", "c.toml", "--host", "beta", "--keys", "keys/nodes"});
+  TroupeRun beta(part.path(), {"up", "c.toml", "--host", longest, "--keys", "keys/nodes"});
   for (const char* name : {"ps", "driver"}) alpha.wait_for(fmt::format("{} is here", name));
   for (const char* name : {"trainer0", "trainer1", "trainer2"}) beta.wait_for(fmt::format("{} is here", name));
 
