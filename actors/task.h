@@ -38,6 +38,8 @@ class TaskTurn {
   virtual void give_up() = 0;
   /// Calls `granted` when the task has the turn again; at once if it has it now. REQUIRES: `granted` does not block.
   virtual void take_again(std::function<void()> granted) = 0;
+  /// As take_again, behind all functions that wait for the turn, also those that have not begun.
+  virtual void take_anew(std::function<void()> granted) = 0;
   /// Runs a part of the task on this thread. A blocking wait in `part` also gives up the turn, while the part has it.
   virtual void run(const std::function<void()>& part) = 0;
   /// The function has returned a future: it goes on without the turn until that is done, and may change the value.

@@ -13,7 +13,7 @@ namespace {
 
 void wait_for(TaskTurn& turn) {
   const auto granted = std::make_shared<WaitPoint>();
-  turn.take_again([granted] { granted->signal(); });
+  turn.take_anew([granted] { granted->signal(); });
   static_cast<void>(granted->wait(std::nullopt));
 }
 

@@ -584,9 +584,9 @@ ValueUse::~ValueUse() {
 void ValueUse::give_up_turn() { node_->references().state_->tell_owner(rref_, UseSuspended{turn_}); }
 void ValueUse::leave_turn() { node_->references().state_->tell_owner(rref_, UseSuspended{turn_, true}); }
 
-void ValueUse::ask_for_turn(std::function<void()> granted) {
+void ValueUse::ask_for_turn(std::function<void()> granted, TurnOrder order) {
   auto when_granted = std::make_shared<const WhenGone>(std::move(granted));
-  node_->references().state_->tell_owner(rref_, UseResumed{turn_, std::move(when_granted)});
+  node_->references().state_->tell_owner(rref_, UseResumed{turn_, std::move(when_granted), order});
 }
 
 void ValueUse::take_turn_again(BlockingHook* hook) {

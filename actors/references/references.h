@@ -43,7 +43,7 @@ class ValueUse {
   /// it. REQUIRES: it does not ask for the turn again.
   void leave_turn();
   /// Calls `granted` when the use has the turn again, or the owner has ended. REQUIRES: `granted` does not block.
-  void ask_for_turn(std::function<void()> granted);
+  void ask_for_turn(std::function<void()> granted, TurnOrder order = TurnOrder::returning);
   /// Waits, through `hook` if not null, until the use has the turn again.
   void take_turn_again(BlockingHook* hook);
 

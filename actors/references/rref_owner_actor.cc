@@ -207,7 +207,7 @@ void RRefOwnerState::suspended(const UseSuspended& m) {
 void RRefOwnerState::resumed(UseResumed& m) {
   // Releasing a grant calls it.
   if (stopped_) return;
-  if (!turns_.resume(m.turn)) {
+  if (!turns_.resume(m.turn, m.order)) {
     returning_[m.turn] = std::move(m.grant);
   } else {
     came_back(m.turn);

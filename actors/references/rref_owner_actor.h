@@ -85,6 +85,7 @@ struct UseSuspended {
 struct UseResumed {
   TurnId turn;
   std::shared_ptr<const WhenGone> grant;  ///< lets the function continue; called also if the owner ends first
+  TurnOrder order = TurnOrder::returning;
 };
 struct UseEnded {
   TurnId turn;

@@ -25,8 +25,9 @@ std::optional<TurnId> TurnQueue::suspend(TurnId use) {
   return grant_next();
 }
 
-bool TurnQueue::resume(TurnId use) {
+bool TurnQueue::resume(TurnId use, TurnOrder order) {
   if (!is(use, UseState::waits_elsewhere)) misuse("resumed but not suspended", use);
+  if (order == TurnOrder::anew) return run_or_queue(use, UseState::arriving, arriving_);
   return run_or_queue(use, UseState::returning, returning_);
 }
 

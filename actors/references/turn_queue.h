@@ -45,8 +45,15 @@ struct UsePurpose {
 
 }  // namespace detail
 
+/// The place in the queue of a use that has begun and wants its turn again.
+enum class TurnOrder : std::uint8_t {
+  returning,  ///< before all uses that have not begun (TQ-2)
+  anew,       ///< behind all that wait: a stream, which may never end, for its next element (TQ-7)
+};
+
 /// Grants turns in order of arrival. A use that waits for something else gives its turn up; when the wait is over, it
-/// gets a turn again before uses that have not started. Throws BrokenInvariant on an event that its use cannot have.
+/// gets a turn again before uses that have not started, unless it asks for it anew. Throws BrokenInvariant on an event
+/// that its use cannot have.
 class TurnQueue {
  public:
   explicit TurnQueue(Sharing sharing = Sharing::turns) : sharing_(sharing) {}
@@ -59,7 +66,7 @@ class TurnQueue {
   [[nodiscard]] std::optional<TurnId> suspend(TurnId use);
 
   /// The wait of `use` is over. Returns true if it may continue now; otherwise a later call returns it.
-  [[nodiscard]] bool resume(TurnId use);
+  [[nodiscard]] bool resume(TurnId use, TurnOrder order = TurnOrder::returning);
 
   /// The use ends (done, cancelled or its caller down), whether it has the turn, waits for it or is suspended. Returns
   /// the use that has the turn because of that, if any.
@@ -87,7 +94,7 @@ class TurnQueue {
   std::map<TurnId, UseState> uses_;
   std::size_t running_count_ = 0;  // at most 1 if sharing is `turns`
   std::list<TurnId> returning_;    // lists take no memory while nobody waits: there is a queue for each value
-  std::list<TurnId> arriving_;
+  std::list<TurnId> arriving_;     // have not begun, or ask anew
 };
 
 }  // namespace troupe

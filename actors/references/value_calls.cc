@@ -54,10 +54,8 @@ class ValueTurn final : public TaskTurn {
     use_->give_up_turn();
     has_turn_ = false;  // last: without memory it keeps the turn
   }
-  void take_again(std::function<void()> granted) override {
-    if (std::exchange(has_turn_, true)) return granted();
-    use_->ask_for_turn(std::move(granted));
-  }
+  void take_again(std::function<void()> granted) override { take(std::move(granted), TurnOrder::returning); }
+  void take_anew(std::function<void()> granted) override { take(std::move(granted), TurnOrder::anew); }
   void run(const std::function<void()>& part) override {
     TurnHook hook(*use_, holder_, BlockingHook::current());
     const BlockingHook::Guard guard(hook);
@@ -73,6 +71,11 @@ class ValueTurn final : public TaskTurn {
   void passed_back() noexcept override { holder_ = BlockingHook::current(); }
 
  private:
+  void take(std::function<void()> granted, TurnOrder order) {
+    if (std::exchange(has_turn_, true)) return granted();
+    use_->ask_for_turn(std::move(granted), order);
+  }
+
   const std::shared_ptr<ValueUse> use_;
   const std::shared_ptr<const void> value_;  // ends before the use: then its owner destroys it
   bool has_turn_ = true;  // or has requested it; used by the one task of the place that runs or starts to wait

@@ -141,6 +141,19 @@ BOOST_AUTO_TEST_CASE(a_stream_on_a_value_takes_its_turn_for_each_element) {
   BOOST_TEST(!held);
 }
 
+// Streams that never end would pass the turn to each other.
+BOOST_AUTO_TEST_CASE(a_stream_on_a_value_asks_for_the_turn_of_an_element_behind_those_that_wait) {
+  Stream<std::int64_t> rows = table.rpc_sync(*node, &Table::rows, 3);
+  BOOST_TEST(rows.ahead(1).next(*node).value() == 0);
+  std::optional held(table.local_value(*node));
+  const Future<void> set = table.rpc_async(*node, &Table::set, 10);
+  ActingWaits others;
+  others.action = [&] { held.reset(); };
+  const detail::BlockingHook::Guard others_act(others);
+  BOOST_TEST(rows.next(*node).value() == 10);
+  BOOST_TEST(set.ready());
+}
+
 BOOST_AUTO_TEST_CASE(what_a_dropped_stream_destroys_has_its_turn_on_the_value) {
   Stream<std::int64_t> rows = table.rpc_sync(*node, &Table::rows, 3);
   BOOST_TEST(rows.ahead(1).next(*node).value() == 0);

@@ -96,6 +96,27 @@ BOOST_AUTO_TEST_CASE(uses_whose_waits_are_over_go_on_in_that_order) {
   expect(queue.release(kSecond), kFirst);
 }
 
+BOOST_AUTO_TEST_CASE(uses_that_ask_for_their_turns_anew_go_on_in_the_order_of_all) {
+  TurnQueue queue;
+  BOOST_TEST(queue.request(kFirst));
+  BOOST_TEST(!queue.request(kSecond));
+  expect(queue.suspend(kFirst), kSecond);
+  BOOST_TEST(!queue.resume(kFirst, TurnOrder::anew));
+  BOOST_TEST(!queue.request(kThird));
+  expect(queue.suspend(kSecond), kFirst);
+  BOOST_TEST(!queue.resume(kSecond, TurnOrder::anew));
+  BOOST_TEST(!queue.request(kFourth));
+  expect(queue.suspend(kFirst), kThird);
+  BOOST_TEST(!queue.resume(kFirst));  // this wait was within its turn
+  expect(queue.release(kThird), kFirst);
+  expect(queue.suspend(kFirst), kSecond);
+  BOOST_TEST(!queue.resume(kFirst, TurnOrder::anew));
+  expect(queue.release(kFirst), std::nullopt);  // it is given up
+  expect(queue.release(kSecond), kFourth);
+  expect(queue.release(kFourth), std::nullopt);
+  BOOST_TEST(queue.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_call_back_into_an_object_that_waits_for_it_does_not_deadlock) {
   TurnQueue queue;
   BOOST_TEST(queue.request(kFirst));  // A's function on the object calls B and waits
