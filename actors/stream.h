@@ -11,7 +11,8 @@
 // NoGradGuard, acts for all elements that follow, and only in the function.
 //
 // A function that runs on the value of an RRef keeps that value until it ends or is dropped. It takes turns with other
-// functions on it: it has its turn while it makes an element, and they may change the value in between.
+// functions on it: it has its turn while it makes an element, and they may change the value in between. What is left of
+// it when it is dropped ends on the pool, in its next turn.
 //
 // An element with a Variable has its gradient in the context of the `next` that requests it. So in a context each
 // `next` requests one such element, its own, and none ahead. Elements requested ahead outside a context are read there:

@@ -42,6 +42,8 @@ class TaskTurn {
   virtual void take_anew(std::function<void()> granted) = 0;
   /// Runs a part of the task on this thread. A blocking wait in `part` also gives up the turn, while the part has it.
   virtual void run(const std::function<void()>& part) = 0;
+  /// Starts `part` on the pool, also while all its threads wait; drops it if the pool has stopped.
+  virtual void run_on_pool(std::function<void()> part) = 0;
   /// The function has returned a future: it goes on without the turn until that is done, and may change the value.
   virtual void leave() = 0;
   /// The awaited task, which ran in this part, is done: the turn passes to the part in which its awaiter continues.

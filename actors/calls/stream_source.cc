@@ -5,6 +5,7 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "actors/core/wait_point.h"
 
@@ -35,13 +36,17 @@ void end_turn_with(TaskTurn& turn, const std::function<void()>& part) {
   if (thrown) std::rethrow_exception(thrown);
 }
 
-void take_last_turn_for(TaskTurn& turn, const std::function<void()>& part) {
+void end_in_turn(std::shared_ptr<TaskTurn> turn, std::shared_ptr<void> function) noexcept {
+  struct Last {
+    std::shared_ptr<TaskTurn> turn;
+    std::shared_ptr<void> function;  // its end is the first of the two
+  };
   try {
-    wait_for(turn);
-  } catch (const std::bad_alloc&) {
-    return part();
+    const auto last = std::make_shared<Last>(std::move(turn), std::move(function));
+    last->turn->take_anew(
+        [last] { last->turn->run_on_pool([last] { last->turn->run([&] { last->function.reset(); }); }); });
+  } catch (const std::bad_alloc&) {  // the end of a value must not fail
   }
-  turn.run(part);
 }
 
 bool StreamClaim::send() {

@@ -30,8 +30,9 @@ void take_turn_for(TaskTurn& turn, const std::function<void()>& part);
 /// Runs what is left of an element's turn, and gives the turn up. Throws as `part` does.
 void end_turn_with(TaskTurn& turn, const std::function<void()>& part);
 
-/// As take_turn_for, for the end of the function. Without memory to ask for the turn, runs `part` all the same.
-void take_last_turn_for(TaskTurn& turn, const std::function<void()>& part);
+/// Destroys `function`, of which this is the last owner, on the pool in its next turn, and then lets the value go. Does
+/// not wait. Destroys it without the turn if the pool has stopped, or without memory to ask for the turn.
+void end_in_turn(std::shared_ptr<TaskTurn> turn, std::shared_ptr<void> function) noexcept;
 
 /// Who may run the function of a stream: a reader of this node, one element at a time, or the one to whom it was sent.
 /// Thread rule: any thread may call any member.
@@ -50,15 +51,31 @@ class StreamClaim {
   std::atomic<State> state_{State::free};
 };
 
-/// The function of a stream, on its own node. One thread at a time uses it: the value's owner grants turns.
+/// Owns the frame of a stream's function, and what that refers to.
+template <class T>
+struct StreamFrame {
+  StreamFrame() = default;
+  ~StreamFrame() {
+    if (frame) frame.promise().guards.destroy(frame);
+  }
+  StreamFrame(const StreamFrame&) = delete;
+  StreamFrame& operator=(const StreamFrame&) = delete;
+
+  std::shared_ptr<void> parameters;
+  std::coroutine_handle<StreamBody<T>> frame;
+};
+
+/// The function of a stream, on its own node. One thread at a time uses it: the value's owner grants turns. Its end
+/// waits for nothing; on a value the function ends in a turn of its own.
 template <class T>
 class StreamSource {
  public:
-  explicit StreamSource(std::coroutine_handle<StreamBody<T>> frame) : frame_(frame) {}
+  explicit StreamSource(std::coroutine_handle<StreamBody<T>> frame) : function_(std::make_shared<StreamFrame<T>>()) {
+    function_->frame = frame;
+  }
   ~StreamSource() {
     stop();
-    const auto destroy = [this] { frame_.promise().guards.destroy(frame_); };
-    turn_ ? take_last_turn_for(*turn_, destroy) : destroy();
+    if (turn_) end_in_turn(std::move(turn_), std::move(function_));
   }
   StreamSource(const StreamSource&) = delete;
   StreamSource& operator=(const StreamSource&) = delete;
@@ -67,8 +84,8 @@ class StreamSource {
   /// value it has its turn until the element has been taken.
   void advance() {
     element().reset();
-    if (frame_.done()) return;
-    const auto resume = [this] { frame_.promise().guards.resume(frame_); };
+    if (frame().done()) return;
+    const auto resume = [this] { frame().promise().guards.resume(frame()); };
     if (!turn_) return resume();
     const LetGo let_go{*this};
     take_turn_for(*turn_, resume);
@@ -86,7 +103,7 @@ class StreamSource {
   /// the value of an RRef, keeps that value, is given up now, and is taken for each element. REQUIRES: called before
   /// the stream is sent.
   void keep(std::shared_ptr<void> parameters, std::stop_source scope_stop, std::shared_ptr<TaskTurn> turn) {
-    parameters_ = std::move(parameters);
+    function_->parameters = std::move(parameters);
     scope_stop_ = std::move(scope_stop);
     turn_ = std::move(turn);
     if (turn_) turn_->give_up();
@@ -108,7 +125,8 @@ class StreamSource {
   [[nodiscard]] StreamClaim& claim() { return claim_; }
 
  private:
-  [[nodiscard]] std::optional<T>& element() { return frame_.promise().element; }
+  [[nodiscard]] std::coroutine_handle<StreamBody<T>> frame() const { return function_->frame; }
+  [[nodiscard]] std::optional<T>& element() { return frame().promise().element; }
 
   template <class Take>
   void take_element(const Take& take) {
@@ -119,14 +137,13 @@ class StreamSource {
   struct LetGo {
     StreamSource& source;
     ~LetGo() {
-      if (source.frame_.done()) source.turn_.reset();
+      if (source.frame().done()) source.turn_.reset();
     }
   };
 
   std::shared_ptr<TaskTurn> turn_;                 // outlives the frame; null once the function has ended
-  std::shared_ptr<void> parameters_;               // outlives the frame
   std::stop_source scope_stop_{std::nostopstate};  // of the function's Scope, once `keep` was called
-  std::coroutine_handle<StreamBody<T>> frame_;
+  std::shared_ptr<StreamFrame<T>> function_;       // not shared; a pointer for end_in_turn
   StreamClaim claim_;
 };
 

@@ -6,6 +6,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <typeindex>
 #include <utility>
 
@@ -46,8 +47,8 @@ class TurnHook final : public BlockingHook {
 
 class ValueTurn final : public TaskTurn {
  public:
-  ValueTurn(std::shared_ptr<ValueUse> use, std::shared_ptr<const void> value)
-      : use_(std::move(use)), value_(std::move(value)) {}
+  ValueTurn(std::shared_ptr<NodeCore> node, std::shared_ptr<ValueUse> use, std::shared_ptr<const void> value)
+      : node_(std::move(node)), use_(std::move(use)), value_(std::move(value)) {}
 
   void give_up() override {
     holder_ = nullptr;
@@ -61,6 +62,10 @@ class ValueTurn final : public TaskTurn {
     const BlockingHook::Guard guard(hook);
     holder_ = &hook;
     part();
+  }
+  void run_on_pool(std::function<void()> part) override {
+    std::ignore =
+        node_->executor().submit({.label = "end of a stream", .run = std::move(part), .urgency = Urgency::at_once});
   }
   void leave() override {
     has_turn_ = false;
@@ -76,6 +81,7 @@ class ValueTurn final : public TaskTurn {
     use_->ask_for_turn(std::move(granted), order);
   }
 
+  const std::shared_ptr<NodeCore> node_;
   const std::shared_ptr<ValueUse> use_;
   const std::shared_ptr<const void> value_;  // ends before the use: then its owner destroys it
   bool has_turn_ = true;  // or has requested it; used by the one task of the place that runs or starts to wait
@@ -129,7 +135,7 @@ void use_value(NodeCore& node, const NodeLife& caller, const RRefId& rref, Serve
                                                            "rpc " + served->function->name,
                                                            "the function does not run on values of this type")));
       }
-      const auto turn = std::make_shared<ValueTurn>(use, box.value);
+      const auto turn = std::make_shared<ValueTurn>(served->node, use, box.value);
       turn->run([&] {
         run_function(served, {box.value.get(), turn},
                      [served, finish, box, use](Result<ValueBox> result) { finish(*served, std::move(result)); });

@@ -105,6 +105,19 @@ Reader reader_of(Scope& scope, const NodeName& from, std::int64_t end) {
   return Reader(scope.rpc_sync(from, &slow_numbers, end));
 }
 
+/// A value with a stream.
+class Source {
+ public:
+  Stream<std::int64_t> numbers() {
+    for (std::int64_t i = 0;; ++i) co_yield i;
+  }
+};
+
+std::int64_t hold(Scope& scope, const RRef<Source>& source, std::int64_t seconds) {
+  const auto held = source.local_value(scope);
+  return wait_for(scope, seconds);
+}
+
 FunctionRegistry functions() {
   return {{"next_of", &next_of},
           {"wait_for", &wait_for},
@@ -117,7 +130,10 @@ FunctionRegistry functions() {
           {"parameter", &parameter},
           {"read_all", &read_all},
           {"reader_of", &reader_of},
-          {"Reader::read", &Reader::read}};
+          {"Reader::read", &Reader::read},
+          {"source", constructor<Source>},
+          {"Source::numbers", &Source::numbers},
+          {"hold", &hold}};
 }
 
 /// Returns how many numbers came in order, from `first` on.
@@ -157,6 +173,23 @@ BOOST_AUTO_TEST_CASE(stream_of_a_value_is_read_in_calls_that_end_before_its_next
     return read;
   });
   BOOST_TEST(sum.get() == 190);  // 0 + 1 + ... + 19
+}
+
+BOOST_AUTO_TEST_CASE(node_that_dies_takes_a_dropped_stream_along_that_waits_for_its_turn) {
+  sim::World world({}, kNames, functions());
+  const Future<void> done = world.on("a", [&world](Node& node) {
+    const RRef<Source> source = node.remote("b", constructor<Source>);
+    Stream<std::int64_t> numbers = source.rpc_sync(node, &Source::numbers);
+    BOOST_TEST(numbers.next(node).value() == 0);
+    const Future<std::int64_t> held = node.rpc_async("b", &hold, source, 40);
+    static_cast<void>(node.rpc_sync("c", &wait_for, 1));
+    numbers = {};
+    static_cast<void>(node.rpc_sync("c", &wait_for, 1));
+    world.kill("b");
+    BOOST_TEST((error_of([&] { return held.get(); }).code == ErrorCode::peer_down));
+  });
+  done.get();
+  BOOST_TEST(world.counts().actors_left == 0U);
 }
 
 // It stops while its element waits for others, or is being made.
