@@ -100,11 +100,12 @@ class Stream {
       : reader_(std::make_shared<detail::StreamReader<T>>(std::move(handle))) {}
 
   /// Waits for the next element; nullopt after the last one. Throws RemoteError, or the function's own exception if its
-  /// type is registered; both end the stream. A timeout does not end it: the next call returns the same element. Throws
+  /// type is registered; both end the stream. A timeout does not end it: the next call returns the same element. A
+  /// function of this node runs on this thread: the deadline ends only its wait for the turn on its value. Throws
   /// std::logic_error if the function runs on this node and the stream was sent; RemoteError{bad_argument} if the next
   /// element may carry a gradient and was requested in another context, or in none.
   std::optional<T> next(const Scope& scope) {
-    if (source_) return source_->next();
+    if (source_) return source_->next(scope);
     if (!ask(scope)) return std::nullopt;
     detail::wait_for_element(scope, reader_->asked.front().state(), *reader_->handle);
     const Future<std::optional<T>> first = reader_->asked.front();

@@ -34,7 +34,7 @@ namespace detail {
 class TaskTurn {
  public:
   virtual ~TaskTurn() = default;
-  /// The task is about to wait: other functions may use the value until take_again.
+  /// The task is about to wait, or no longer waits for the turn: other functions may use the value until take_again.
   virtual void give_up() = 0;
   /// Calls `granted` when the task has the turn again; at once if it has it now. REQUIRES: `granted` does not block.
   virtual void take_again(std::function<void()> granted) = 0;

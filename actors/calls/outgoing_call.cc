@@ -21,7 +21,7 @@ Error with_hint_of_turn(Error error, const std::vector<std::shared_ptr<RRefHandl
     return node && handle->owner() == NodeLife{node->name(), node->incarnation()};
   };
   if (error.code == ErrorCode::timeout && error.hint.empty() && std::any_of(uses.begin(), uses.end(), is_here))
-    error.hint = "uses of a value take turns: does this program hold it with local_value meanwhile?";
+    error.hint = kHintOfTurn;
   return error;
 }
 

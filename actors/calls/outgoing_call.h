@@ -23,6 +23,10 @@ struct Request;
 /// makes a value that stays with its owner.
 using ReplyHandler = std::function<void(Result<std::shared_ptr<PayloadReader>>)>;
 
+/// The hint of a use of a value of this node that was not over in time.
+inline constexpr const char* kHintOfTurn =
+    "uses of a value take turns: does this program hold it with local_value meanwhile?";
+
 /// The maker of a call sets the fields, then calls `send` or `fail`, once. A call that gets no memory to be sent or to
 /// be answered ends with resource_exhausted when it is destroyed. Thread rule: one thread at a time.
 class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {

@@ -7,21 +7,31 @@
 #include <stdexcept>
 #include <utility>
 
+#include "actors/calls/outgoing_call.h"
+#include "actors/calls/scope_state.h"
+#include "actors/core/node_core.h"
 #include "actors/core/wait_point.h"
+#include "actors/scope.h"
 
 namespace troupe::detail {
 namespace {
 
-void wait_for(TaskTurn& turn) {
-  const auto granted = std::make_shared<WaitPoint>();
-  turn.take_anew([granted] { granted->signal(); });
-  static_cast<void>(granted->wait(std::nullopt));
+Error too_late(const NodeCore& node) {
+  Error error = node.error(ErrorCode::timeout, node.name(), "next of a stream",
+                           "others had the turn on the value on which its function runs");
+  error.hint = kHintOfTurn;
+  return error;
 }
 
 }  // namespace
 
-void take_turn_for(TaskTurn& turn, const std::function<void()>& part) {
-  wait_for(turn);
+void take_turn_for(TaskTurn& turn, const Scope* reader, const std::function<void()>& part) {
+  const auto granted = std::make_shared<WaitPoint>();
+  turn.take_anew([granted] { granted->signal(); });
+  if (!granted->wait(reader != nullptr ? due_of(reader->state()) : std::nullopt)) {
+    turn.give_up();
+    throw RemoteError(too_late(*reader->state().node));
+  }
   turn.run(part);
 }
 

@@ -24,8 +24,9 @@ namespace detail {
 template <class T>
 class StreamBody;
 
-/// Waits for the turn on the value, and runs a part of a stream's function in it. Throws as `part` does.
-void take_turn_for(TaskTurn& turn, const std::function<void()>& part);
+/// Waits for the turn on the value, and runs a part of a stream's function in it. Throws as `part` does. If `reader` is
+/// not null, throws RemoteError{timeout} at its deadline, without having run `part`.
+void take_turn_for(TaskTurn& turn, const Scope* reader, const std::function<void()>& part);
 
 /// Runs what is left of an element's turn, and gives the turn up. Throws as `part` does.
 void end_turn_with(TaskTurn& turn, const std::function<void()>& part);
@@ -82,14 +83,7 @@ class StreamSource {
 
   /// Runs the function up to its next element, unless it has ended. Throws an exception of the function, once. On a
   /// value it has its turn until the element has been taken.
-  void advance() {
-    element().reset();
-    if (frame().done()) return;
-    const auto resume = [this] { frame().promise().guards.resume(frame()); };
-    if (!turn_) return resume();
-    const LetGo let_go{*this};
-    take_turn_for(*turn_, resume);
-  }
+  void advance() { advance_for(nullptr); }
 
   /// Takes the last element made; nullopt after the end.
   void save_element(OutArchive& archive) {
@@ -109,14 +103,15 @@ class StreamSource {
     if (turn_) turn_->give_up();
   }
 
-  /// Returns the next element to a reader of this node. Throws as StreamClaim::begin_reading and as advance.
-  std::optional<T> next() {
+  /// Returns the next element to a reader of this node. Throws as StreamClaim::begin_reading and as advance; on a value
+  /// RemoteError{timeout} if others have the turn until the deadline of `scope`.
+  std::optional<T> next(const Scope& scope) {
     claim_.begin_reading();
     struct End {
       StreamClaim& claim;
       ~End() { claim.end_reading(); }
     } const end{claim_};
-    advance();
+    advance_for(&scope);
     std::optional<T> next;
     take_element([&](std::optional<T>& element) { next = std::move(element); });
     return next;
@@ -127,6 +122,15 @@ class StreamSource {
  private:
   [[nodiscard]] std::coroutine_handle<StreamBody<T>> frame() const { return function_->frame; }
   [[nodiscard]] std::optional<T>& element() { return frame().promise().element; }
+
+  void advance_for(const Scope* reader) {
+    element().reset();
+    if (frame().done()) return;
+    const auto resume = [this] { frame().promise().guards.resume(frame()); };
+    if (!turn_) return resume();
+    const LetGo let_go{*this};
+    take_turn_for(*turn_, reader, resume);
+  }
 
   template <class Take>
   void take_element(const Take& take) {

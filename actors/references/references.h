@@ -37,7 +37,8 @@ class ValueUse {
   ValueUse(const ValueUse&) = delete;
   ValueUse& operator=(const ValueUse&) = delete;
 
-  /// The thread is about to wait for something else: other functions may use the value.
+  /// The thread is about to wait for something else, or to do without the turn that it has asked for: other functions
+  /// may use the value.
   void give_up_turn();
   /// The function goes on without the turn until the use ends, and may still change the value: other functions may use
   /// it. REQUIRES: it does not ask for the turn again.

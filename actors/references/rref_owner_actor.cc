@@ -199,6 +199,7 @@ void RRefOwnerState::set_may_change(TurnId turn, bool may_change) {
 }
 
 void RRefOwnerState::suspended(const UseSuspended& m) {
+  if (returning_.erase(m.turn) > 0) return turns_.withdraw(m.turn);
   const std::optional<TurnId> next = turns_.suspend(m.turn);
   if (!m.goes_on) set_may_change(m.turn, false);
   go_on(next);

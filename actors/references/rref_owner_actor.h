@@ -76,7 +76,8 @@ struct UseArrived {
 struct OwnerChanged {
   std::shared_ptr<const WhenGone> told;
 };
-/// Three reports about a use: it starts to wait and gives its turn up, it wants to continue after its wait, it has
+  /// Three reports about a use: it has the turn, or wants it again, and starts to wait; its wait is over and it wants
+  /// to continue; it has
 /// ended.
 struct UseSuspended {
   TurnId turn;

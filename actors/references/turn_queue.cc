@@ -1,6 +1,7 @@
 #include "actors/references/turn_queue.h"
 
 #include <string>
+#include <utility>
 
 #include "actors/core/assert.h"
 
@@ -31,13 +32,19 @@ bool TurnQueue::resume(TurnId use, TurnOrder order) {
   return run_or_queue(use, UseState::returning, returning_);
 }
 
+void TurnQueue::withdraw(TurnId use) {
+  const auto at = uses_.find(use);
+  const bool waits = at != uses_.end() && (at->second == UseState::arriving || at->second == UseState::returning);
+  if (!waits) misuse("withdrawn but not waiting", use);
+  leave_queue(use, std::exchange(at->second, UseState::waits_elsewhere));
+}
+
 std::optional<TurnId> TurnQueue::release(TurnId use) {
   const auto at = uses_.find(use);
   if (at == uses_.end()) misuse("released but unknown", use);
   const UseState state = at->second;
   uses_.erase(at);
-  if (state == UseState::arriving) std::erase(arriving_, use);
-  if (state == UseState::returning) std::erase(returning_, use);
+  leave_queue(use, state);
   if (state != UseState::has_turn) return std::nullopt;
   --running_count_;
   return grant_next();
@@ -55,6 +62,11 @@ std::vector<std::pair<TurnId, UseState>> TurnQueue::uses() const {
   for (const TurnId use : arriving_) uses.emplace_back(use, UseState::arriving);
   add_all(UseState::waits_elsewhere);
   return uses;
+}
+
+void TurnQueue::leave_queue(TurnId use, UseState state) {
+  if (state == UseState::arriving) std::erase(arriving_, use);
+  if (state == UseState::returning) std::erase(returning_, use);
 }
 
 bool TurnQueue::is(TurnId use, UseState state) const {

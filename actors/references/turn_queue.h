@@ -68,6 +68,9 @@ class TurnQueue {
   /// The wait of `use` is over. Returns true if it may continue now; otherwise a later call returns it.
   [[nodiscard]] bool resume(TurnId use, TurnOrder order = TurnOrder::returning);
 
+  /// A use that has begun and waits for its turn again waits for something else instead.
+  void withdraw(TurnId use);
+
   /// The use ends (done, cancelled or its caller down), whether it has the turn, waits for it or is suspended. Returns
   /// the use that has the turn because of that, if any.
   [[nodiscard]] std::optional<TurnId> release(TurnId use);
@@ -86,6 +89,7 @@ class TurnQueue {
 
  private:
   [[nodiscard]] bool is(TurnId use, UseState state) const;
+  void leave_queue(TurnId use, UseState state);
   [[nodiscard]] bool may_run() const noexcept { return sharing_ == Sharing::concurrent || running_count_ == 0; }
   bool run_or_queue(TurnId use, UseState queued, std::list<TurnId>& queue);
   std::optional<TurnId> grant_next();

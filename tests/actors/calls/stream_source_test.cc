@@ -10,12 +10,13 @@
 
 #include "actors/stream.h"
 #include "tests/actors/references/among_values.h"
+#include "tests/support/error_of.h"
 #include "tests/support/expect_throw.h"
 
 namespace troupe::testing {
 namespace {
 
-Stream<std::int64_t> ones() {
+Stream<std::int64_t> ones_forever() {
   for (;;) co_yield 1;
 }
 
@@ -76,7 +77,7 @@ struct AmongStreams : AmongValues {
 BOOST_FIXTURE_TEST_SUITE(stream_source, AmongStreams)
 
 BOOST_AUTO_TEST_CASE(a_stream_that_was_sent_is_read_by_its_receiver_only) {
-  Stream<std::int64_t> numbers = ones();
+  Stream<std::int64_t> numbers = ones_forever();
   BOOST_TEST(numbers.next(*node).value() == 1);
   const auto sent = node->rpc_async("p1", &first_of, numbers);
   BOOST_TEST(p1->take<msg::Call>().size() == 1U);
@@ -152,6 +153,20 @@ BOOST_AUTO_TEST_CASE(a_stream_on_a_value_asks_for_the_turn_of_an_element_behind_
   const detail::BlockingHook::Guard others_act(others);
   BOOST_TEST(rows.next(*node).value() == 10);
   BOOST_TEST(set.ready());
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_for_an_element_on_a_held_value_ends_at_its_deadline_and_leaves_the_turn_to_others) {
+  const RRef<Stream<std::int64_t>> kept = table.remote(*node, &Table::rows, 3);
+  Stream<std::int64_t> rows = *kept.local_value(*node);
+  const Scope quick = node->with({.deadline = std::chrono::seconds(1)});
+  std::optional held(table.local_value(*node));
+  const Error late = error_of([&] { return rows.next(quick); });
+  BOOST_TEST((late.code == ErrorCode::timeout));
+  BOOST_TEST(late.hint == "uses of a value take turns: does this program hold it with local_value meanwhile?");
+  held.reset();
+  table.rpc_sync(*node, &Table::set, 10);
+  BOOST_TEST(rows.next(quick).value() == 10);
+  BOOST_TEST(rows.next(quick).value() == 11);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_dropped_stream_destroys_has_its_turn_on_the_value) {

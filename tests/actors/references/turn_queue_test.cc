@@ -143,6 +143,23 @@ BOOST_AUTO_TEST_CASE(a_use_that_is_given_up_leaves_from_wherever_it_is) {
   BOOST_TEST(queue.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_use_that_no_longer_wants_its_turn_again_leaves_the_queue_and_may_ask_again) {
+  for (const TurnOrder order : {TurnOrder::returning, TurnOrder::anew}) {
+    TurnQueue queue;
+    BOOST_TEST(queue.request(kFirst));
+    BOOST_TEST(!queue.request(kSecond));
+    expect(queue.suspend(kFirst), kSecond);
+    BOOST_TEST(!queue.resume(kFirst, order));
+    queue.withdraw(kFirst);
+    BOOST_TEST(queue.suspended_count() == 1U);
+    expect(queue.suspend(kSecond), std::nullopt);
+    BOOST_TEST(queue.resume(kFirst, order));
+    expect(queue.release(kFirst), std::nullopt);
+    expect(queue.release(kSecond), std::nullopt);
+    BOOST_TEST(queue.empty());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(concurrent_sharing_never_waits) {
   TurnQueue queue(Sharing::concurrent);
   BOOST_TEST(queue.request(kFirst));
@@ -170,6 +187,7 @@ BOOST_AUTO_TEST_CASE(events_that_a_use_cannot_have_are_bugs_and_say_so) {
                         text_of("[turn] suspended without its turn: use 2"));
   BOOST_CHECK_EXCEPTION((void)queue.resume(kFirst), std::logic_error,
                         text_of("[turn] resumed but not suspended: use 1"));
+  BOOST_CHECK_EXCEPTION(queue.withdraw(kFirst), std::logic_error, text_of("[turn] withdrawn but not waiting: use 1"));
   BOOST_CHECK_EXCEPTION((void)queue.release(kThird), std::logic_error, text_of("[turn] released but unknown: use 3"));
 }
 
