@@ -56,6 +56,7 @@ void fetch(const ScopeState& scope, const Handles& handles, msg::Wanted wanted, 
   message.wanted = wanted;
   message.site = next_site(scope, owner.name);
   call.uses = handles;
+  call.may_outlast_context = wanted == msg::Wanted::element;
   Request request{owner.name, "rref/" + handles.front()->id().text(), operation, due_of(scope), std::move(message)};
   request.site = site;
   request.life = owner.incarnation;

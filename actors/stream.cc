@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "actors/calls/scope_state.h"
+#include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
 #include "actors/references/references.h"
 
@@ -24,17 +25,20 @@ Scope scope_of_requests(const Scope& scope) {
   return Scope(std::move(state));
 }
 
-void check_context(const Scope& scope, const std::optional<ContextId>& asked_in, std::size_t count,
-                   const RRefHandle& stream) {
-  const std::optional<ContextId>& here = scope.state().context;
-  if (here == asked_in) return;
+bool is_elsewhere(const Scope& scope, const std::optional<ContextId>& asked_in) {
+  const ScopeState& here = scope.state();
+  return here.context != asked_in && !(asked_in && here.node->contexts().has_ended(*asked_in));
+}
+
+void refuse_elsewhere(const Scope& scope, const std::optional<ContextId>& asked_in, std::size_t count,
+                      const RRefHandle& stream) {
   const auto place = [](const std::optional<ContextId>& context) {
     return context ? "in context " + context->text() : std::string("outside a context");
   };
   Error error = scope.state().node->error(
       ErrorCode::bad_argument, stream.owner().name, operation_on(stream),
       fmt::format("{} elements were requested {}, and are read {}: no gradient would come back", count, place(asked_in),
-                  place(here)));
+                  place(scope.state().context)));
   error.hint = "read them where they were requested: with ahead(1) none is requested ahead";
   throw RemoteError(std::move(error));
 }

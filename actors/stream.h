@@ -16,7 +16,8 @@
 //
 // An element with a Variable has its gradient in the context of the `next` that requests it. So in a context each
 // `next` requests one such element, its own, and none ahead. Elements requested ahead outside a context are read there:
-// read in a context, they fail with bad_argument. `ahead(1)` requests none ahead.
+// read in a context, they fail with bad_argument. `ahead(1)` requests none ahead. An element that came too late for its
+// `next` is read in that context, or, once that has ended, anywhere: without a gradient for what made it.
 #pragma once
 
 #include <cstddef>
@@ -74,9 +75,12 @@ template <class T>
   return may;
 }
 
-/// Throws RemoteError{bad_argument} if `scope` is of another context than the `count` requests that are under way.
-void check_context(const Scope& scope, const std::optional<ContextId>& asked_in, std::size_t count,
-                   const RRefHandle& stream);
+/// Returns whether `scope` is of another context than the requests that are under way, and that one still lives.
+[[nodiscard]] bool is_elsewhere(const Scope& scope, const std::optional<ContextId>& asked_in);
+
+/// Throws the RemoteError{bad_argument} of a reader that is_elsewhere than the `count` requests under way.
+[[noreturn]] void refuse_elsewhere(const Scope& scope, const std::optional<ContextId>& asked_in, std::size_t count,
+                                   const RRefHandle& stream);
 
 /// Waits for `element`, within the deadline of `scope`. Throws RemoteError{timeout}.
 void wait_for_element(const Scope& scope, FutureCore& element, const RRefHandle& stream);
@@ -173,12 +177,20 @@ class Stream {
     std::optional<T> element_;
   };
 
+  /// Waits for an element that was requested outside a context. Returns whether there is none: it may be read anywhere.
+  bool is_over(const Scope& scope) const {
+    if (reader_->asked_in) return false;
+    detail::wait_for_element(scope, reader_->asked.front().state(), *reader_->handle);
+    const auto& element = reader_->asked.front().state().result();
+    return !element || !element.value();
+  }
+
   /// Requests elements up to the window. Returns false if there are no more.
   bool ask(const Scope& scope) {
     if (!reader_) return false;
     const bool in_its_context = detail::may_carry_gradients<T>();
-    if (in_its_context && !reader_->asked.empty())
-      detail::check_context(scope, reader_->asked_in, reader_->asked.size(), *reader_->handle);
+    if (in_its_context && !reader_->asked.empty() && detail::is_elsewhere(scope, reader_->asked_in) && !is_over(scope))
+      detail::refuse_elsewhere(scope, reader_->asked_in, reader_->asked.size(), *reader_->handle);
     const std::size_t most = in_its_context && scope.state().context ? 1 : reader_->ahead;
     const std::size_t wanted = reader_->window < most ? reader_->window : most;
     if (reader_->asked.size() < wanted && !reader_->ended) {

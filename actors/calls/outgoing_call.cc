@@ -48,6 +48,7 @@ class OutgoingCall::AnsweredCall final : public OutgoingCall, public AnswerRecei
     try {
       auto reader = std::make_shared<PayloadReader>(node, to_, std::move(reply->value));
       if (!cuts_graph_at.empty()) reader->cut_off_by(cuts_graph_at);
+      if (may_outlast_context) reader->may_outlast_context();
       reader->answers(operation_);
       end(std::move(reader));
     } catch (...) {                                                       // concerns this call only

@@ -55,6 +55,9 @@ class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {
   /// True if the call makes a value: its answer then has no payload.
   bool makes_value = false;
 
+  /// True if the answer may be read after the context of the call has ended: then it is cut from the graph.
+  bool may_outlast_context = false;
+
   /// Sends `request`. A plain call is repeated as the scope's policy says.
   void send(Request request);
 

@@ -149,7 +149,8 @@ Variable PayloadReader::received(std::uint32_t slot, Tensor value) {
   }
   if (!received_[slot].defined()) {
     if (!is_floating(value.dtype())) throw DecodeError("[decode] a gradient for a value that is not floating point");
-    received_[slot] = RecvFn::variable(recv_, slot, std::move(value));
+    const bool is_cut = may_outlast_context_ && node_->contexts().has_ended(payload_.boundary->context);
+    received_[slot] = is_cut ? without_slot(std::move(value)) : RecvFn::variable(recv_, slot, std::move(value));
   }
   return received_[slot];
 }

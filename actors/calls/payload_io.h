@@ -101,6 +101,9 @@ class PayloadReader final : public ArchiveHook {
   /// vertex that fails any pass reaching it, with an error that names `call`. REQUIRES: nothing has been decoded.
   void cut_off_by(std::string call) { cut_off_by_ = std::move(call); }
 
+  /// Values that are decoded after their context has ended are cut from the graph, as from a call outside a context.
+  void may_outlast_context() { may_outlast_context_ = true; }
+
   /// Marks values as the result of a call, for fail_decoding().
   void answers(std::string operation) { operation_ = std::move(operation); }
 
@@ -122,6 +125,7 @@ class PayloadReader final : public ArchiveHook {
   std::string operation_;  // empty: not of an answer
   std::vector<std::shared_ptr<RRefHandle>> handles_;
   bool function_began_ = false;
+  bool may_outlast_context_ = false;
 };
 
 /// Returns the error for a value that failed to encode with `exception`.

@@ -235,6 +235,8 @@ std::optional<Error> Contexts::ended_for(const ScopeState& scope, const NodeName
   return error;
 }
 
+bool Contexts::has_ended(const ContextId& context) const { return directory_->why_not(context).has_value(); }
+
 void Contexts::record_send(const ContextId& context, const BoundaryId& boundary, std::shared_ptr<const SendFn> send,
                            const NodeName& peer, std::string what) {
   directory_->enter_with(context, peer, SendRecorded{boundary, std::move(send), peer, std::move(what)});

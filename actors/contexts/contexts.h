@@ -57,6 +57,9 @@ class Contexts {
   /// that has ended. Otherwise nullopt. Functions that are still served in such a context go on.
   [[nodiscard]] std::optional<Error> ended_for(const ScopeState& scope, const NodeName& to) const;
 
+  /// Returns whether the context was here and has ended, or the node has stopped.
+  [[nodiscard]] bool has_ended(const ContextId& context) const;
+
   /// Records a boundary to `peer`; `what` is the message that carries it, for reports. REQUIRES: called before that
   /// message is sent.
   void record_send(const ContextId& context, const BoundaryId& boundary, std::shared_ptr<const SendFn> send,

@@ -82,6 +82,15 @@ Stream<Variable> multiples(Scope& scope, RRef<Variable> w, std::int64_t end) {
   }
 }
 
+/// As multiples, each after 10 s.
+Stream<Variable> slow_multiples(Scope& scope, RRef<Variable> w, std::int64_t end) {
+  const Variable here = *w.local_value(scope);
+  for (std::int64_t i = 1; i <= end; ++i) {
+    static_cast<void>(wait_for(scope, 10));
+    co_yield mul(here, Variable(full(here.value().shape(), static_cast<double>(i))));
+  }
+}
+
 Variable parameter(double value) { return {full({2}, value), RequiresGrad::yes}; }
 
 /// Returns the numbers that this node reads.
@@ -127,6 +136,7 @@ FunctionRegistry functions() {
           {"numbers_after_a_call", &numbers_after_a_call},
           {"many_numbers", &many_numbers},
           {"multiples", &multiples},
+          {"slow_multiples", &slow_multiples},
           {"parameter", &parameter},
           {"read_all", &read_all},
           {"reader_of", &reader_of},
@@ -319,6 +329,42 @@ BOOST_AUTO_TEST_CASE(elements_with_gradients_are_read_where_they_were_requested)
     backward(ctx, sum(products.next(ctx).value()));
     BOOST_TEST(same_bytes(ctx.grad(w), full({2}, 9.0)));
     BOOST_TEST(same_bytes(products.next(node).value().value(), full({2}, 30.0)));
+  });
+  done.get();
+}
+
+BOOST_AUTO_TEST_CASE(elements_requested_in_a_context_that_has_ended_are_read_without_their_gradients) {
+  sim::World world({}, kNames, functions());
+  const Future<void> done = world.on("a", [](Node& node) {
+    const RRef<Variable> w = node.remote("b", &parameter, 3.0);
+    Stream<Variable> products = node.rpc_sync("b", &slow_multiples, w, 3);
+    {
+      const DistContext late(node);
+      const Error error = error_of([&] { return products.next(late.with({.deadline = 5s})); });
+      BOOST_TEST((error.code == ErrorCode::timeout));
+      const DistContext beside(node);
+      BOOST_TEST((error_of([&] { return products.next(beside); }).code == ErrorCode::bad_argument));
+    }
+    const DistContext ctx(node);
+    const Variable first = products.next(ctx).value();
+    BOOST_TEST(same_bytes(first.value(), full({2}, 3.0)));
+    const Variable second = products.next(ctx).value();
+    backward(ctx, sum(mul(first, second)));
+    BOOST_TEST(same_bytes(ctx.grad(w), full({2}, 6.0)));  // d(3 * 2w)/dw
+  });
+  done.get();
+}
+
+// What was requested ahead outside a context turns out to be no element.
+BOOST_AUTO_TEST_CASE(end_of_a_stream_with_gradients_is_read_in_any_context) {
+  sim::World world({}, kNames, functions());
+  const Future<void> done = world.on("a", [](Node& node) {
+    const RRef<Variable> w = node.remote("b", &parameter, 3.0);
+    Stream<Variable> products = node.rpc_sync("b", &multiples, w, 2);
+    BOOST_TEST(products.next(node).has_value());
+    BOOST_TEST(products.next(node).has_value());
+    const DistContext ctx(node);
+    BOOST_TEST(!products.next(ctx));
   });
   done.get();
 }
