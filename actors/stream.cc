@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -52,10 +53,23 @@ void wait_for_element(const Scope& scope, FutureCore& element, const RRefHandle&
                                "the next element was not there in time"));
 }
 
-void save_stream(OutArchive& archive, ValueBox source, const std::string& type) {
+void save_stream(OutArchive& archive, ValueBox source, const std::shared_ptr<StreamClaim>& claim,
+                 const std::string& type) {
   auto* writer = dynamic_cast<PayloadWriter*>(archive.hook());
   if (writer == nullptr) {
     throw EncodeError(ErrorCode::not_serializable, "[encode] a Stream travels only in a call or its result");
+  }
+  if (!claim->send()) {
+    throw EncodeError(ErrorCode::not_serializable,
+                      claim->was_sent() ? "[encode] the stream was sent before" : "[encode] the stream is being read");
+  }
+  try {
+    writer->if_never_sent([weak = std::weak_ptr(claim)] {
+      if (const auto unsent = weak.lock()) unsent->take_back();
+    });
+  } catch (const std::bad_alloc&) {
+    claim->take_back();
+    throw;
   }
   const auto handle = writer->node().references().own(std::move(source), type, SourceLocation::current());
   archive(std::optional(writer->hand_out(handle)));

@@ -85,8 +85,10 @@ template <class T>
 /// Waits for `element`, within the deadline of `scope`. Throws RemoteError{timeout}.
 void wait_for_element(const Scope& scope, FutureCore& element, const RRefHandle& stream);
 
-/// Makes this node the owner of a stream's source and writes a handle of it.
-void save_stream(OutArchive& archive, ValueBox source, const std::string& type);
+/// Makes this node the owner of a stream's source and writes a handle of it. Throws EncodeError unless `claim`, a part
+/// of the source, may be sent. If the message never is, the source may be read and sent again.
+void save_stream(OutArchive& archive, ValueBox source, const std::shared_ptr<StreamClaim>& claim,
+                 const std::string& type);
 
 }  // namespace detail
 
@@ -217,13 +219,8 @@ struct WireFormat<Stream<T>> {
   static constexpr bool kTravels = Travels<T>;
   static void save(OutArchive& archive, const Stream<T>& stream) {
     if (stream.source_) {
-      detail::StreamClaim& claim = stream.source_->claim();
-      if (!claim.send()) {
-        throw EncodeError(ErrorCode::not_serializable, claim.was_sent() ? "[encode] the stream was sent before"
-                                                                        : "[encode] the stream is being read");
-      }
       return detail::save_stream(archive, {stream.source_, &detail::value_ops<detail::StreamSource<T>>()},
-                                 schema_of<Stream<T>>());
+                                 {stream.source_, &stream.source_->claim()}, schema_of<Stream<T>>());
     }
     if (stream.reader_ && (stream.reader_->ended || !stream.reader_->asked.empty())) {
       throw EncodeError(ErrorCode::not_serializable, "[encode] the stream is being read");

@@ -77,9 +77,7 @@ OutgoingCall::~OutgoingCall() {
   done_(std::move(error));
 }
 
-void OutgoingCall::take_back_handed_out() noexcept {
-  for (const msg::RRefHandout& handout : handed_out) scope_->node->references().take_back(handout);
-}
+void OutgoingCall::take_back_handed_out() noexcept { handed_out.take_back(*scope_->node); }
 
 void OutgoingCall::count_as_open() {
   if (scope_->open_calls) open_.emplace(scope_->open_calls);
@@ -89,7 +87,7 @@ void OutgoingCall::send(Request request) {
   to_ = request.to;
   operation_ = request.operation;
   request.cancelled_by = std::move(cancelled_by);
-  request.failure_as_message = !handed_out.empty();
+  request.failure_as_message = !handed_out.handles.empty();
   const auto self = std::static_pointer_cast<AnsweredCall>(shared_from_this());
   const bool is_plain = request.message.holds<msg::Call>();  // others are never repeated
   if (!is_plain || scope_->idempotency == Idempotency::at_most_once) {
@@ -97,7 +95,7 @@ void OutgoingCall::send(Request request) {
     was_sent_ = true;
     return;
   }
-  if (handed_out.empty() && !scope_->context) {
+  if (handed_out.handles.empty() && !scope_->context) {
     request_repeatedly(scope_->node, std::move(request), scope_->idempotency, scope_->retry, AnswerHandler(self));
     was_sent_ = true;
     return;

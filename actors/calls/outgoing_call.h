@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "actors/calls/open_calls.h"
+#include "actors/calls/payload_io.h"
 #include "actors/calls/scope_state.h"
 #include "messages/payload.h"
 
 namespace troupe::detail {
 
-class PayloadReader;
 class RRefHandle;
 struct Request;
 
@@ -47,7 +47,7 @@ class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {
   std::vector<std::shared_ptr<RRefHandle>> uses;
 
   /// References in the arguments. They are taken back if the message is never sent.
-  std::vector<msg::RRefHandout> handed_out;
+  HandedOut handed_out;
 
   /// Set for a call that cuts a graph: "\"f\" at main.cc:12", for the error of a backward pass that reaches its result.
   std::string cuts_graph_at;

@@ -78,9 +78,12 @@ PayloadWriter::PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeLife t
                              std::shared_ptr<const DeviceMap> devices)
     : scope_(std::move(scope)), to_(std::move(to)), archive_(this, kUnlimited, std::move(devices)) {}
 
-PayloadWriter::~PayloadWriter() {
-  for (const msg::RRefHandout& handout : handouts_) scope_->node->references().take_back(handout);
+void HandedOut::take_back(NodeCore& node) noexcept {
+  for (const msg::RRefHandout& handout : std::exchange(handles, {})) node.references().take_back(handout);
+  for (const std::function<void()>& each : std::exchange(undo, {})) each();
 }
+
+PayloadWriter::~PayloadWriter() { handed_out_.take_back(*scope_->node); }
 
 std::optional<std::uint32_t> PayloadWriter::slot_of(const Variable& variable) {
   if (!scope_->context) {
@@ -93,21 +96,22 @@ std::optional<std::uint32_t> PayloadWriter::slot_of(const Variable& variable) {
 }
 
 std::uint32_t PayloadWriter::hand_out(const std::shared_ptr<RRefHandle>& handle) {
-  const bool is_present = handouts_.empty() && to_.incarnation == Incarnation{};
+  const bool is_present = handed_out_.handles.empty() && to_.incarnation == Incarnation{};
   if (is_present) to_ = scope_->node->membership().life_of(to_.name);  // only this life gets the message
   // Room first: a reference that is handed out must not get lost.
-  if (handouts_.size() == handouts_.capacity()) handouts_.reserve(2 * handouts_.size() + 1);
-  handouts_.push_back(scope_->node->references().hand_out(handle, to_));
-  return static_cast<std::uint32_t>(handouts_.size() - 1);
+  if (handed_out_.handles.size() == handed_out_.handles.capacity())
+    handed_out_.handles.reserve(2 * handed_out_.handles.size() + 1);
+  handed_out_.handles.push_back(scope_->node->references().hand_out(handle, to_));
+  return static_cast<std::uint32_t>(handed_out_.handles.size() - 1);
 }
 
 std::optional<Incarnation> PayloadWriter::handed_out_to() const {
-  return handouts_.empty() ? std::nullopt : std::optional(to_.incarnation);
+  return handed_out_.handles.empty() ? std::nullopt : std::optional(to_.incarnation);
 }
 
 msg::Payload PayloadWriter::finish(std::string_view part, std::string_view operation) {
   Encoded encoded = archive_.finish();
-  msg::Payload payload{make_frame(std::move(encoded.bytes)), std::move(encoded.frames), handouts_, {}};
+  msg::Payload payload{make_frame(std::move(encoded.bytes)), std::move(encoded.frames), handed_out_.handles, {}};
   if (!sent_.empty()) {
     const auto id = scope_->node->next_id<BoundaryId>();
     auto send = SendFn::make(sent_);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,14 @@
 namespace troupe::detail {
 
 class RRefHandle;
+
+/// What one message hands out. Taken back if it is never sent.
+struct HandedOut {
+  std::vector<msg::RRefHandout> handles;
+  std::vector<std::function<void()>> undo;  ///< called when they have been taken back; none of them throws
+
+  void take_back(NodeCore& node) noexcept;
+};
 
 /// Encodes the user values of one message. Belongs to one thread.
 class PayloadWriter final : public ArchiveHook {
@@ -48,6 +57,9 @@ class PayloadWriter final : public ArchiveHook {
   /// For save(RRef): registers one more handle of the value at `to`. Returns its index in the message.
   [[nodiscard]] std::uint32_t hand_out(const std::shared_ptr<RRefHandle>& handle);
 
+  /// Calls `undo` if the message is never sent, as far as this node knows. REQUIRES: `undo` does not throw.
+  void if_never_sent(std::function<void()> undo) { handed_out_.undo.push_back(std::move(undo)); }
+
   /// Returns the life to which references were handed out; nullopt if there are none.
   [[nodiscard]] std::optional<Incarnation> handed_out_to() const;
 
@@ -58,8 +70,8 @@ class PayloadWriter final : public ArchiveHook {
   /// "arguments", "rpc project". REQUIRES: called once, after all values.
   [[nodiscard]] msg::Payload finish(std::string_view part, std::string_view operation);
 
-  /// Returns the references handed out. From now on the caller takes them back if the payload is never sent.
-  std::vector<msg::RRefHandout> hand_over() noexcept { return std::exchange(handouts_, {}); }
+  /// Returns what was handed out. From now on the caller takes it back if the payload is never sent.
+  HandedOut hand_over() noexcept { return std::exchange(handed_out_, {}); }
 
  private:
   std::shared_ptr<const ScopeState> scope_;
@@ -67,7 +79,7 @@ class PayloadWriter final : public ArchiveHook {
   OutArchive archive_;
   std::vector<Variable> sent_;
   std::unordered_map<const void*, std::uint32_t> slots_;  // by variable identity
-  std::vector<msg::RRefHandout> handouts_;
+  HandedOut handed_out_;
   bool cut_a_graph_ = false;
 };
 

@@ -41,6 +41,8 @@ class StreamClaim {
  public:
   /// Returns true to one caller, which may send the stream: a running function has one owner.
   [[nodiscard]] bool send();
+  /// The message with the stream, to which `send` returned true, was never sent.
+  void take_back() noexcept { state_ = State::free; }
   [[nodiscard]] bool was_sent() const { return state_ == State::sent; }
 
   /// Throws std::logic_error if the stream was sent, or is being read.

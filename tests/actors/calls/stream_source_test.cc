@@ -24,6 +24,10 @@ std::int64_t first_of(Scope& scope, const Stream<std::int64_t>& numbers) {
   return Stream<std::int64_t>(numbers).next(scope).value();
 }
 
+std::int64_t first_of_two(Scope& scope, const Stream<std::int64_t>& one, const Stream<std::int64_t>& /*other*/) {
+  return first_of(scope, one);
+}
+
 /// Counts the tables that there are.
 class Table {
  public:
@@ -59,6 +63,7 @@ Stream<std::int64_t> rows_of(const Table& table, std::int64_t end) {
 struct AmongStreams : AmongValues {
   AmongStreams()
       : AmongValues({{"first_of", &first_of},
+                     {"first_of_two", &first_of_two},
                      {"Table::set", &Table::set},
                      {"Table::rows", &Table::rows},
                      {"Table::fails", &Table::fails},
@@ -85,6 +90,22 @@ BOOST_AUTO_TEST_CASE(a_stream_that_was_sent_is_read_by_its_receiver_only) {
                                  "[Stream] it was sent: only its receiver reads it");
 }
 
+BOOST_AUTO_TEST_CASE(a_stream_in_a_message_that_never_left_is_read_on_or_sent_again) {
+  Stream<std::int64_t> numbers = ones();
+  BOOST_TEST(numbers.next(*node).value() == 1);
+  const Scope quick = node->with({.deadline = std::chrono::seconds(1)});
+  const auto unsent = quick.rpc_async("nobody", &first_of, numbers);
+  clock->advance(std::chrono::seconds(2));
+  BOOST_TEST(!unsent.state().result().ok());
+  BOOST_TEST(numbers.next(*node).value() == 1);
+  const auto not_encoded = node->rpc_async("p1", &first_of_two, numbers, numbers);
+  BOOST_TEST((error_of([&] { not_encoded.get(); }).code == ErrorCode::not_serializable));
+  BOOST_TEST(numbers.next(*node).value() == 1);
+  const auto sent = node->rpc_async("p1", &first_of, numbers);
+  BOOST_TEST(p1->take<msg::Call>().size() == 1U);
+  BOOST_CHECK_THROW(static_cast<void>(numbers.next(*node)), std::logic_error);
+}
+
 BOOST_AUTO_TEST_CASE(a_stream_that_is_being_read_is_not_sent_and_not_read_by_another_thread) {
   detail::StreamClaim claim;
   claim.begin_reading();
@@ -92,6 +113,8 @@ BOOST_AUTO_TEST_CASE(a_stream_that_is_being_read_is_not_sent_and_not_read_by_ano
   BOOST_TEST(!claim.was_sent());
   expect_throw<std::logic_error>([&] { claim.begin_reading(); }, "[Stream] it is being read by another thread");
   claim.end_reading();
+  BOOST_TEST(claim.send());
+  claim.take_back();
   BOOST_TEST(claim.send());
   BOOST_TEST(!claim.send());
   BOOST_TEST(claim.was_sent());
