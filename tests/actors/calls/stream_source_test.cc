@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_stream_that_was_sent_is_read_by_its_receiver_only) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_in_a_message_that_never_left_is_read_on_or_sent_again) {
-  Stream<std::int64_t> numbers = ones();
+  Stream<std::int64_t> numbers = ones_forever();
   BOOST_TEST(numbers.next(*node).value() == 1);
   const Scope quick = node->with({.deadline = std::chrono::seconds(1)});
   const auto unsent = quick.rpc_async("nobody", &first_of, numbers);
