@@ -76,8 +76,8 @@ struct UseArrived {
 struct OwnerChanged {
   std::shared_ptr<const WhenGone> told;
 };
-/// Three reports about a use: it has the turn, or wants it again, and starts to wait; its wait is over and it wants to
-/// continue; it has ended.
+/// Three reports about a use: it starts to wait and gives up its turn, or its wish for it; it wants to continue after
+/// its wait; it has ended.
 struct UseSuspended {
   TurnId turn;
   bool goes_on = false;  ///< it does not wait: it goes on without the turn until it ends
