@@ -192,6 +192,7 @@ std::string library_complaint(std::string_view path, std::string_view name) {
     if (path.starts_with("tensor/io/") && !is_header(path)) return "";
     if (path.starts_with("tensor/cuda/") && name == "dlfcn.h")
       return "";  // libraries that are loaded when they are needed
+    if (path == "tensor/cpu/thread_team.cc" && name == "pthread.h") return "";  // threads as libgomp creates them
     return "the operating system belongs to node/";
   }
   bool known = false;

@@ -79,8 +79,8 @@ PayloadWriter::PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeLife t
     : scope_(std::move(scope)), to_(std::move(to)), archive_(this, kUnlimited, std::move(devices)) {}
 
 void HandedOut::take_back(NodeCore& node) noexcept {
+  for (const std::function<void()>& each : std::exchange(undo, {})) each();  // while the handles keep what they undo
   for (const msg::RRefHandout& handout : std::exchange(handles, {})) node.references().take_back(handout);
-  for (const std::function<void()>& each : std::exchange(undo, {})) each();
 }
 
 PayloadWriter::~PayloadWriter() { handed_out_.take_back(*scope_->node); }

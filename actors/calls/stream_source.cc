@@ -53,9 +53,11 @@ void end_in_turn(std::shared_ptr<TaskTurn> turn, std::shared_ptr<void> function)
   };
   try {
     const auto last = std::make_shared<Last>(std::move(turn), std::move(function));
-    last->turn->take_anew(
-        [last] { last->turn->run_on_pool([last] { last->turn->run([&] { last->function.reset(); }); }); });
+    // Made now: the turn may be granted in a destructor, where nothing may fail.
+    std::function<void()> job = [last] { last->turn->run([&] { last->function.reset(); }); };
+    last->turn->take_anew([last, job = std::move(job)]() mutable { last->turn->run_on_pool(std::move(job)); });
   } catch (const std::bad_alloc&) {  // the end of a value must not fail
+    function.reset();                // unless it was moved: before the turn, which keeps the value
   }
 }
 

@@ -78,7 +78,12 @@ class ValueTurn final : public TaskTurn {
  private:
   void take(std::function<void()> granted, TurnOrder order) {
     if (std::exchange(has_turn_, true)) return granted();
-    use_->ask_for_turn(std::move(granted), order);
+    try {
+      use_->ask_for_turn(std::move(granted), order);
+    } catch (...) {
+      has_turn_ = false;
+      throw;
+    }
   }
 
   const std::shared_ptr<NodeCore> node_;

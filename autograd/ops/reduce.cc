@@ -200,10 +200,11 @@ Variable norm(const Variable& x, double p, const Axes& axes, KeepDim keep) {
                   // sign(x) (|x| / norm)^(p - 1), and 0 where the norm is 0.
                   const Tensor ratio = masked_fill(div(at, top), eq(top, 0.0).expand(at.shape()), 0.0);
                   if (p == 2.0) return mul(ratio, g.reshape(reduced));
-                  Tensor slope = pow(abs(ratio), p - 1.0);
-                  if (p < 1.0) slope = masked_fill(slope, eq(at, 0.0), 0.0);  // infinite there; 0 as in torch
-                  // Beside an infinite element the ratio is 0, but not x.
-                  return mul(mul(sign(at), slope), g.reshape(reduced));
+                  if (p > 1.0) return mul(mul(sign(at), pow(abs(ratio), p - 1.0)), g.reshape(reduced));
+                  // Not by the ratio, which is 0 beside an infinite or a much larger element.
+                  const Tensor slope = mul(pow(abs(at), p - 1.0), pow(top, 1.0 - p));
+                  // Infinite at 0: 0 as in torch.
+                  return mul(mul(sign(at), masked_fill(slope, eq(at, 0.0), 0.0)), g.reshape(reduced));
                 }));
 }
 

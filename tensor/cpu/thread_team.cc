@@ -43,7 +43,6 @@ class Trial {
   Trial& operator=(const Trial&) = delete;
 
   [[nodiscard]] std::size_t created() const noexcept { return created_; }
-  [[nodiscard]] bool is_full() const noexcept { return created_ == threads_.size(); }
 
  private:
   static void* wait(void* trial) {
@@ -53,7 +52,7 @@ class Trial {
     return nullptr;
   }
 
-  std::array<pthread_t, 256> threads_{};
+  std::array<pthread_t, 1024> threads_{};
   std::size_t created_ = 0;
   std::mutex mutex_;
   std::condition_variable ended_;
@@ -62,21 +61,26 @@ class Trial {
 
 /// What this thread knows of its team.
 struct Known {
-  int size = 1;              // threads that loops of this thread have used, itself included
+  int size = 1;              // of the last loop that used several, itself included
   Clock::time_point next{};  // no attempt before
 };
 thread_local Known known;
 
+/// Threads of this process that try at the same time would take each other's room.
+std::mutex trials;
+
 /// Returns how many of `wanted` threads a loop of this thread may use now.
 int usable(int wanted) noexcept {
-  if (wanted <= known.size || omp_in_parallel() != 0) return wanted;
+  if (wanted == 1 || omp_in_parallel() != 0) return wanted;
+  if (wanted <= known.size) return known.size = wanted;  // libgomp lets the others end
   if (Clock::now() < known.next) return known.size;
   const auto more = static_cast<std::size_t>(wanted - known.size);
-  std::size_t gained = more;
+  const std::lock_guard lock(trials);
+  std::size_t gained = 0;
   {
     // Twice as many: a thread that has ended may count for the system a little longer.
     const Trial trial(2 * more);
-    if (!trial.is_full()) gained = std::min(more, trial.created() / 2);
+    gained = std::min(more, trial.created() / 2);
   }
   if (gained < more) known.next = Clock::now() + kPause;
   known.size += static_cast<int>(gained);

@@ -147,6 +147,9 @@ BOOST_AUTO_TEST_CASE(the_gradient_of_a_norm_beside_an_infinite_element_is_infini
   // norm^(1 - p) / x^(1 - p)
   expect(backward(norm(x, 0.5)).of(x).slice(0, 0, 2), {inf, -inf});
   expect(backward(norm(x, 1.5)).of(x).slice(0, 0, 2), {0.0, 0.0});
+  // (1e-36 / 1e10)^(1 / 2 - 1), although the quotient is 0 in f32
+  const Variable small(from_values<float>({1e-36F, 1e10F}), RequiresGrad::yes);
+  BOOST_TEST(allclose(backward(norm(small, 0.5)).of(small), from_values<float>({1e23F, 1.0F}), 1e-3));
 }
 
 BOOST_AUTO_TEST_CASE(a_product_with_an_infinite_factor_or_nan_has_the_products_of_the_others_as_gradient) {

@@ -17,15 +17,12 @@
 #include "actors/core/node_core.h"
 #include "actors/core/wait_point.h"
 #include "actors/data/data_loader.h"
-#include "actors/executor.h"
 #include "actors/function_registry.h"
 #include "actors/rref.h"
-#include "node/local_cluster.h"
 #include "node/node.h"
 #include "node/sim/world.h"
 #include "tests/support/counting_new.h"
 #include "tests/support/expect_throw.h"
-#include "tests/support/output_of.h"
 
 namespace troupe {
 BOOST_AUTO_TEST_SUITE(sim)
@@ -500,43 +497,6 @@ BOOST_AUTO_TEST_CASE(a_future_that_is_polled_becomes_ready) {
   const Future<int> polls_of_function =
       world.on("a", [&](Node& node) { return polls_of(node.rpc_async("b", &wait_and_answer, std::int64_t{1})); });
   BOOST_TEST(polls_of_function.get() < kPollsMax);
-}
-
-/// Logs `line` on the calling thread, as a pool does whose job fails.
-void log_here(ElasticPool& pool, std::string line) {
-  pool.run_short({.label = std::move(line), .run = [] { throw std::runtime_error("it fails"); }});
-}
-
-BOOST_AUTO_TEST_CASE(the_trace_receives_what_the_worlds_threads_log_and_others_log_as_before) {
-  ElasticPool pool({.threads = 1});
-  World world({.seed = 17}, {"a"}, functions());
-  const std::string output = testing::output_of([&] {
-    log_here(pool, "line of the program");
-    world.on("a", [&](Node&) { log_here(pool, "line of the function"); }).get();
-    std::thread([&] { log_here(pool, "line of another thread"); }).join();
-  });
-  const std::string trace = world.trace_text();
-  for (const char* line : {"line of the program", "line of the function"}) {
-    BOOST_TEST(trace.find(line) != std::string::npos, line);
-    BOOST_TEST(output.find(line) == std::string::npos, line);
-  }
-  BOOST_TEST(trace.find("line of another thread") == std::string::npos);
-  BOOST_TEST(output.find("line of another thread") != std::string::npos);
-}
-
-BOOST_AUTO_TEST_CASE(a_logger_that_a_program_made_the_default_one_stays_that_when_nodes_join) {
-  ElasticPool pool({.threads = 1});
-  World world({.seed = 18}, {"a"}, functions());  // its logger is neither spdlog's initial one nor Troupe's
-  std::thread([] {
-    const LocalCluster cluster({"b"}, functions(), {.pool = {}, .log_level = "info"});
-    NodeOptions options;
-    options.name = "c";
-    options.log_level = "info";
-    const Node node = Node::join(options, functions());
-  }).join();
-  const std::string output = testing::output_of([&] { log_here(pool, "line of the program"); });
-  BOOST_TEST(output.empty(), output);
-  BOOST_TEST(world.trace_text().find("line of the program") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_longest_time_is_without_limit) {

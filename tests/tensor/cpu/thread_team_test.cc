@@ -73,6 +73,12 @@ BOOST_AUTO_TEST_CASE(loops_run_on_fewer_threads_where_the_system_gives_none) {
     const NoThreads none;
     BOOST_TEST(cpu::ThreadTeam().size() == 4);  // they exist
     BOOST_TEST(same_bytes(exp(x), wanted));
+    {
+      const MathThreads two(2);
+      BOOST_TEST(same_bytes(exp(x), wanted));
+    }
+    BOOST_TEST(cpu::ThreadTeam().size() == 2);  // the others have ended
+    BOOST_TEST(same_bytes(exp(x), wanted));
   });
 }
 
