@@ -36,10 +36,11 @@ void refuse_elsewhere(const Scope& scope, const std::optional<ContextId>& asked_
   const auto place = [](const std::optional<ContextId>& context) {
     return context ? "in context " + context->text() : std::string("outside a context");
   };
-  Error error = scope.state().node->error(
-      ErrorCode::bad_argument, stream.owner().name, operation_on(stream),
-      fmt::format("{} elements were requested {}, and are read {}: no gradient would come back", count, place(asked_in),
-                  place(scope.state().context)));
+  Error error =
+      scope.state().node->error(ErrorCode::bad_argument, stream.owner().name, operation_on(stream),
+                                fmt::format("{} requested {}, and {} read {}: no gradient would come back",
+                                            count == 1 ? "an element was" : fmt::format("{} elements were", count),
+                                            place(asked_in), count == 1 ? "is" : "are", place(scope.state().context)));
   error.hint = "read them where they were requested: with ahead(1) none is requested ahead";
   throw RemoteError(std::move(error));
 }

@@ -20,6 +20,7 @@
 // `next` is read in that context, or, once that has ended, anywhere: without a gradient for what made it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <iterator>
@@ -45,6 +46,11 @@ struct StreamReader {
   /// call there.
   static constexpr std::size_t kAskedMax = 128;
 
+  struct Asked {
+    Future<std::optional<T>> element;
+    std::optional<ContextId> context;  // nullopt: outside a context
+  };
+
   explicit StreamReader(std::shared_ptr<RRefHandle> h) : handle(std::move(h)) {}
   ~StreamReader() { stop(); }
   StreamReader(const StreamReader&) = delete;
@@ -53,14 +59,13 @@ struct StreamReader {
   /// Cancels the requests: the reader needs no further element.
   void stop() {
     ended = true;
-    for (const Future<std::optional<T>>& element : std::exchange(asked, {})) element.cancel();
+    for (const Asked& each : std::exchange(asked, {})) each.element.cancel();
   }
 
   const std::shared_ptr<RRefHandle> handle;
-  std::size_t ahead = 8;   // at most kAskedMax
-  std::size_t window = 8;  // how many are requested at once: one more with each element that was read
-  std::deque<Future<std::optional<T>>> asked;  // in order
-  std::optional<ContextId> asked_in;           // the context of the latest request; nullopt: none
+  std::size_t ahead = 8;    // at most kAskedMax
+  std::size_t window = 8;   // how many are requested at once: one more with each element that was read
+  std::deque<Asked> asked;  // in order
   bool ended = false;
 };
 
@@ -113,8 +118,8 @@ class Stream {
   std::optional<T> next(const Scope& scope) {
     if (source_) return source_->next(scope);
     if (!ask(scope)) return std::nullopt;
-    detail::wait_for_element(scope, reader_->asked.front().state(), *reader_->handle);
-    const Future<std::optional<T>> first = reader_->asked.front();
+    detail::wait_for_element(scope, reader_->asked.front().element.state(), *reader_->handle);
+    const Future<std::optional<T>> first = std::move(reader_->asked.front().element);
     reader_->asked.pop_front();
     try {
       std::optional<T> element = first.get();
@@ -181,9 +186,10 @@ class Stream {
 
   /// Waits for an element that was requested outside a context. Returns whether there is none: it may be read anywhere.
   bool is_over(const Scope& scope) const {
-    if (reader_->asked_in) return false;
-    detail::wait_for_element(scope, reader_->asked.front().state(), *reader_->handle);
-    const auto& element = reader_->asked.front().state().result();
+    if (reader_->asked.front().context) return false;
+    auto& first = reader_->asked.front().element.state();
+    detail::wait_for_element(scope, first, *reader_->handle);
+    const auto& element = first.result();
     return !element || !element.value();
   }
 
@@ -191,22 +197,24 @@ class Stream {
   bool ask(const Scope& scope) {
     if (!reader_) return false;
     const bool in_its_context = detail::may_carry_gradients<T>();
-    if (in_its_context && !reader_->asked.empty() && detail::is_elsewhere(scope, reader_->asked_in) && !is_over(scope))
-      detail::refuse_elsewhere(scope, reader_->asked_in, reader_->asked.size(), *reader_->handle);
+    auto& asked = reader_->asked;
+    if (in_its_context && !asked.empty() && detail::is_elsewhere(scope, asked.front().context) && !is_over(scope)) {
+      const auto count = std::ranges::count(asked, asked.front().context, &detail::StreamReader<T>::Asked::context);
+      detail::refuse_elsewhere(scope, asked.front().context, static_cast<std::size_t>(count), *reader_->handle);
+    }
     const std::size_t most = in_its_context && scope.state().context ? 1 : reader_->ahead;
     const std::size_t wanted = reader_->window < most ? reader_->window : most;
-    if (reader_->asked.size() < wanted && !reader_->ended) {
+    if (asked.size() < wanted && !reader_->ended) {
       const Scope lasting = detail::scope_of_requests(scope);
-      reader_->asked_in = lasting.state().context;
       bool has_failed = false;  // at once: so would the others
-      while (reader_->asked.size() < wanted && !has_failed) {
+      while (asked.size() < wanted && !has_failed) {
         auto expected = detail::expect<std::optional<T>>(lasting.shared_state());
         detail::fetch(lasting.state(), {reader_->handle}, msg::Wanted::element, *expected.call, {});
         has_failed = expected.future.ready() && !expected.future.state().result();
-        reader_->asked.push_back(std::move(expected.future));
+        asked.push_back({std::move(expected.future), lasting.state().context});
       }
     }
-    return !reader_->asked.empty();
+    return !asked.empty();
   }
 
   std::shared_ptr<detail::StreamSource<T>> source_;  // set if the function runs on this node

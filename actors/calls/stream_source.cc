@@ -25,6 +25,11 @@ Error too_late(const NodeCore& node) {
 
 }  // namespace
 
+void run_without_turns(const std::function<void()>& part) {
+  BlockingHook* hook = BlockingHook::current();
+  hook != nullptr ? hook->run_as_wait(part) : part();
+}
+
 void take_turn_for(TaskTurn& turn, const Scope* reader, const std::function<void()>& part) {
   const auto granted = std::make_shared<WaitPoint>();
   turn.take_anew([granted] { granted->signal(); });

@@ -24,6 +24,10 @@ namespace detail {
 template <class T>
 class StreamBody;
 
+/// Runs `part` while the function that called, if any, has no turn on a value: it may be on the stream's own. Throws as
+/// `part` does.
+void run_without_turns(const std::function<void()>& part);
+
 /// Waits for the turn on the value, and runs a part of a stream's function in it. Throws as `part` does. If `reader` is
 /// not null, throws RemoteError{timeout} at its deadline, without having run `part`.
 void take_turn_for(TaskTurn& turn, const Scope* reader, const std::function<void()>& part);
@@ -113,9 +117,12 @@ class StreamSource {
       StreamClaim& claim;
       ~End() { claim.end_reading(); }
     } const end{claim_};
-    advance_for(&scope);
     std::optional<T> next;
-    take_element([&](std::optional<T>& element) { next = std::move(element); });
+    const auto read = [&] {
+      advance_for(&scope);
+      take_element([&](std::optional<T>& element) { next = std::move(element); });
+    };
+    turn_ ? run_without_turns(read) : read();
     return next;
   }
 

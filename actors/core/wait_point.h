@@ -7,6 +7,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -74,6 +75,10 @@ class BlockingHook {
   virtual ~BlockingHook() = default;
   /// Waits as WaitPoint::wait_here. May end the waiting function by an exception, but only if may_throw() returns true.
   virtual bool wait(WaitPoint& point, std::optional<TimePoint> due) = 0;
+
+  /// Runs `part` on this thread while the function that called it is as one that waits: it has no turn on a value.
+  /// Throws as `part` does.
+  virtual void run_as_wait(const std::function<void()>& part) { part(); }
 
   /// Returns the calling thread's hook, or null.
   [[nodiscard]] static BlockingHook* current() noexcept;

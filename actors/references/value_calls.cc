@@ -1,8 +1,10 @@
 #include "actors/references/value_calls.h"
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <string>
@@ -28,14 +30,32 @@ class TurnHook final : public BlockingHook {
       : use_(use), holder_(holder), outer_(outer) {}
 
   bool wait(WaitPoint& point, std::optional<TimePoint> due) override {
-    if (holder_ != this) return wait_outside(point, due);
+    if (!has_turn()) return wait_outside(point, due);
     use_.give_up_turn();
     const bool came = wait_outside(point, due);
     use_.take_turn_again(outer_);
     return came;
   }
 
+  void run_as_wait(const std::function<void()>& part) override {
+    if (!has_turn()) return run_outside(part);
+    use_.give_up_turn();
+    waits_ = true;
+    std::exception_ptr thrown;
+    try {
+      run_outside(part);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    waits_ = false;
+    use_.take_turn_again(outer_);
+    if (thrown) std::rethrow_exception(thrown);
+  }
+
  private:
+  [[nodiscard]] bool has_turn() const { return holder_ == this && !waits_; }
+
+  void run_outside(const std::function<void()>& part) { outer_ != nullptr ? outer_->run_as_wait(part) : part(); }
   bool wait_outside(WaitPoint& point, std::optional<TimePoint> due) {
     return outer_ != nullptr ? outer_->wait(point, due) : point.wait_here(due);
   }
@@ -43,6 +63,35 @@ class TurnHook final : public BlockingHook {
   ValueUse& use_;
   const std::atomic<const BlockingHook*>& holder_;
   BlockingHook* outer_;
+  bool waits_ = false;  // runs something as a wait
+};
+
+/// A turn that was asked for, and who waits for it. Thread rule: any thread may call any member.
+class AskedTurn {
+ public:
+  /// Calls `told` once the turn is granted, instead of who waited before.
+  void tell(std::function<void()> told) {
+    {
+      std::lock_guard lock(mutex_);
+      if (!is_granted_) return told_.swap(told);
+    }
+    told();
+  }
+
+  void grant() {
+    std::function<void()> told;
+    {
+      std::lock_guard lock(mutex_);
+      is_granted_ = true;
+      told.swap(told_);
+    }
+    if (told) told();
+  }
+
+ private:
+  std::mutex mutex_;
+  bool is_granted_ = false;     // guarded by mutex_
+  std::function<void()> told_;  // guarded by mutex_
 };
 
 class ValueTurn final : public TaskTurn {
@@ -53,7 +102,8 @@ class ValueTurn final : public TaskTurn {
   void give_up() override {
     holder_ = nullptr;
     use_->give_up_turn();
-    has_turn_ = false;  // last: without memory it keeps the turn
+    has_turn_ = false;  // last: without memory it keeps the turn, or its place among those that wait
+    asked_.reset();
   }
   void take_again(std::function<void()> granted) override { take(std::move(granted), TurnOrder::returning); }
   void take_anew(std::function<void()> granted) override { take(std::move(granted), TurnOrder::anew); }
@@ -61,6 +111,7 @@ class ValueTurn final : public TaskTurn {
     TurnHook hook(*use_, holder_, BlockingHook::current());
     const BlockingHook::Guard guard(hook);
     holder_ = &hook;
+    asked_.reset();
     part();
   }
   void run_on_pool(std::function<void()> part) override {
@@ -77,11 +128,17 @@ class ValueTurn final : public TaskTurn {
 
  private:
   void take(std::function<void()> granted, TurnOrder order) {
-    if (std::exchange(has_turn_, true)) return granted();
+    if (has_turn_) return asked_ ? asked_->tell(std::move(granted)) : granted();
+    auto asked = std::make_shared<AskedTurn>();
+    asked->tell(std::move(granted));
+    std::function<void()> grant = [asked] { asked->grant(); };
+    asked_ = std::move(asked);
+    has_turn_ = true;  // before it is asked for: once it is granted the task may be on another thread
     try {
-      use_->ask_for_turn(std::move(granted), order);
+      use_->ask_for_turn(std::move(grant), order);
     } catch (...) {
       has_turn_ = false;
+      asked_.reset();
       throw;
     }
   }
@@ -89,7 +146,8 @@ class ValueTurn final : public TaskTurn {
   const std::shared_ptr<NodeCore> node_;
   const std::shared_ptr<ValueUse> use_;
   const std::shared_ptr<const void> value_;  // ends before the use: then its owner destroys it
-  bool has_turn_ = true;  // or has requested it; used by the one task of the place that runs or starts to wait
+  bool has_turn_ = true;  // or has asked for it; used by the one task of the place that runs or starts to wait
+  std::shared_ptr<AskedTurn> asked_;  // until the part that got it begins; used as has_turn_
   /// The hook of the part that has the turn; null while none has. A part that has lost it may still run, on another
   /// thread, and wait: it destroys what it leaves. Compared only: the part may have ended.
   std::atomic<const BlockingHook*> holder_{nullptr};

@@ -120,6 +120,18 @@ class Source {
   Stream<std::int64_t> numbers() {
     for (std::int64_t i = 0;; ++i) co_yield i;
   }
+  Stream<std::int64_t> slow_numbers(Scope& scope) {
+    for (std::int64_t i = 0;; ++i) {
+      static_cast<void>(wait_for(scope, 1));
+      co_yield i;
+    }
+  }
+  std::int64_t sum_of(Scope& scope, const RRef<Stream<std::int64_t>>& kept, std::int64_t count) {
+    Stream<std::int64_t> numbers = *kept.local_value(scope);
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) sum += numbers.next(scope).value();
+    return sum;
+  }
 };
 
 std::int64_t hold(Scope& scope, const RRef<Source>& source, std::int64_t seconds) {
@@ -143,6 +155,8 @@ FunctionRegistry functions() {
           {"Reader::read", &Reader::read},
           {"source", constructor<Source>},
           {"Source::numbers", &Source::numbers},
+          {"Source::slow_numbers", &Source::slow_numbers},
+          {"Source::sum_of", &Source::sum_of},
           {"hold", &hold}};
 }
 
@@ -200,6 +214,25 @@ BOOST_AUTO_TEST_CASE(node_that_dies_takes_a_dropped_stream_along_that_waits_for_
   });
   done.get();
   BOOST_TEST(world.counts().actors_left == 0U);
+}
+
+// Each function, and each stream that one of them reads, needs the turn that the other has.
+BOOST_AUTO_TEST_CASE(functions_on_two_values_read_streams_on_each_other_and_on_their_own) {
+  sim::World world({}, kNames, functions());
+  const Future<void> done = world.on("a", [](Node& node) {
+    const Scope patient = node.with({.deadline = 600s});
+    const RRef<Source> one = node.remote("b", constructor<Source>);
+    const RRef<Source> other = node.remote("b", constructor<Source>);
+    std::vector<Future<std::int64_t>> sums;
+    for (const RRef<Source>& reader : {one, other}) {
+      for (const RRef<Source>& source : {one, other}) {
+        const auto kept = source.remote(patient, &Source::slow_numbers);
+        sums.push_back(reader.rpc_async(patient, &Source::sum_of, kept, 20));
+      }
+    }
+    for (const Future<std::int64_t>& sum : sums) BOOST_TEST(sum.get() == 190);  // 0 + 1 + ... + 19
+  });
+  done.get();
 }
 
 // It stops while its element waits for others, or is being made.
@@ -351,6 +384,25 @@ BOOST_AUTO_TEST_CASE(elements_requested_in_a_context_that_has_ended_are_read_wit
     const Variable second = products.next(ctx).value();
     backward(ctx, sum(mul(first, second)));
     BOOST_TEST(same_bytes(ctx.grad(w), full({2}, 6.0)));  // d(3 * 2w)/dw
+  });
+  done.get();
+}
+
+BOOST_AUTO_TEST_CASE(an_element_of_a_context_that_has_ended_is_read_in_another_before_what_was_requested_outside) {
+  sim::World world({}, kNames, functions());
+  const Future<void> done = world.on("a", [](Node& node) {
+    const RRef<Variable> w = node.remote("b", &parameter, 3.0);
+    Stream<Variable> products = node.rpc_sync("b", &slow_multiples, w, 3);
+    const auto read_for_a_second = [&](const Scope& scope) {
+      return error_of([&] { return products.next(scope.with({.deadline = 1s})); }).code;
+    };
+    BOOST_TEST((read_for_a_second(DistContext(node)) == ErrorCode::timeout));
+    BOOST_TEST((read_for_a_second(node) == ErrorCode::timeout));
+    const DistContext ctx(node);
+    BOOST_TEST(same_bytes(products.next(ctx).value().value(), full({2}, 3.0)));
+    const Error error = error_of([&] { return products.next(ctx); });
+    BOOST_TEST((error.code == ErrorCode::bad_argument));
+    BOOST_TEST(error.message.starts_with("7 elements were requested outside a context"));
   });
   done.get();
 }

@@ -5,11 +5,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "actors/stream.h"
 #include "tests/actors/references/among_values.h"
+#include "tests/support/counting_new.h"
 #include "tests/support/error_of.h"
 #include "tests/support/expect_throw.h"
 
@@ -50,6 +53,21 @@ class Table {
     co_yield next_;
     throw std::domain_error("no row");
   }
+  /// Reads the rows of a table, which may be this one: two of them, and changes this table before the second.
+  std::int64_t sum_of_two(Scope& scope, const RRef<Stream<std::int64_t>>& kept) {
+    Stream<std::int64_t> rows = *kept.local_value(scope);
+    const std::int64_t first = rows.next(scope).value();
+    next_ = 10;
+    return first + rows.next(scope).value();
+  }
+  void reads_until_it_fails(Scope& scope, const RRef<Stream<std::int64_t>>& kept) {
+    Stream<std::int64_t> rows = *kept.local_value(scope);
+    try {
+      while (rows.next(scope)) continue;
+    } catch (const std::domain_error&) {
+      next_ = 10;
+    }
+  }
 
  private:
   int* count_;
@@ -67,12 +85,24 @@ struct AmongStreams : AmongValues {
                      {"Table::set", &Table::set},
                      {"Table::rows", &Table::rows},
                      {"Table::fails", &Table::fails},
+                     {"Table::sum_of_two", &Table::sum_of_two},
+                     {"Table::reads_until_it_fails", &Table::reads_until_it_fails},
                      {"rows_of", &rows_of}}) {}
 
   /// What was dropped has ended.
   [[nodiscard]] int tables_left() {
     clock->advance(std::chrono::seconds(1));
     return tables;
+  }
+
+  /// Calls a function on the table, which begins when the table's owner has finished.
+  template <class... Parameters>
+  auto on_table(const auto& function, const Parameters&... parameters) {
+    pool->keeps = true;
+    const auto result = table.rpc_async(*node, function, parameters...);
+    pool->keeps = false;
+    for (const Job& job : std::exchange(pool->kept, {})) job.run();
+    return result.get();
   }
 
   int tables = 0;
@@ -190,6 +220,33 @@ BOOST_AUTO_TEST_CASE(a_wait_for_an_element_on_a_held_value_ends_at_its_deadline_
   table.rpc_sync(*node, &Table::set, 10);
   BOOST_TEST(rows.next(quick).value() == 10);
   BOOST_TEST(rows.next(quick).value() == 11);
+}
+
+BOOST_AUTO_TEST_CASE(a_function_on_a_value_reads_a_stream_that_runs_on_the_same_value) {
+  const RRef<Stream<std::int64_t>> kept = table.remote(*node, &Table::rows, 3);
+  BOOST_TEST(on_table(&Table::sum_of_two, kept) == 0 + 10);
+  const RRef<Stream<std::int64_t>> failing = table.remote(*node, &Table::fails);
+  on_table(&Table::reads_until_it_fails, failing);
+  BOOST_TEST(table.local_value(*node)->next() == 10);  // it went on in its turn, and has given it up
+}
+
+BOOST_AUTO_TEST_CASE(a_read_that_gets_no_memory_to_give_its_turn_up_keeps_its_place) {
+  const RRef<Stream<std::int64_t>> kept = table.remote(*node, &Table::rows, 3);
+  Stream<std::int64_t> rows = *kept.local_value(*node);
+  const Scope quick = node->with({.deadline = std::chrono::seconds(1)});
+  std::optional held(table.local_value(*node));
+  std::optional<RefusedAllocation> refused;
+  {
+    ActingWaits others;
+    others.action = [&] { refused.emplace(1); };
+    const detail::BlockingHook::Guard others_act(others);
+    BOOST_CHECK_THROW(static_cast<void>(rows.next(quick)), std::bad_alloc);
+    BOOST_TEST(refused->happened());
+    refused.reset();
+  }
+  BOOST_TEST((error_of([&] { return rows.next(quick); }).code == ErrorCode::timeout));
+  held.reset();
+  BOOST_TEST(rows.next(quick).value() == 0);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_dropped_stream_destroys_has_its_turn_on_the_value) {
