@@ -253,6 +253,10 @@ void check_call(const Scope& scope, const std::vector<Root>& roots) {
 
 void backward(const Scope& scope, const std::vector<Root>& roots, const DistBackwardOptions& options) {
   check_call(scope, roots);
+  if (scope.state().node->contexts().is_in_pass(*scope.state().context))
+    throw std::logic_error(
+        "[backward] the caller is part of a pass of this node on the same context: each would wait "
+        "for the other's end");
   const Scope inner = within(scope, options.deadline);
   const auto due = due_of(inner.state());
   const Promise<void> done(inner);

@@ -147,11 +147,11 @@ namespace detail {
 /// Adds the gradients of the sum over `roots` to the scope's context, on every node that the graph reaches, and waits
 /// until all are complete; exact for any graph. Passes started on one node run one after the other.
 /// Throws TensorError if `roots` is empty or a root of this node is undefined, requires no gradient, does not fit its
-/// gradient or has, without one, more than one element; std::logic_error if `scope` has no context; RemoteError:
-/// bad_argument or remote_exception for such a root on another node,
-/// the error of a failed reference, context_aborted if a participating node dies or the context is released,
-/// remote_exception if the backward of an operation throws on any node, timeout at the deadline, cancelled. After any
-/// error but context_aborted the context is usable and holds nothing of the failed pass.
+/// gradient or has, without one, more than one element; std::logic_error if `scope` has no context, or the caller is a
+/// hook or an operation of a pass that this node started on it; RemoteError: bad_argument or remote_exception for such
+/// a root on another node, the error of a failed reference, context_aborted if a participating node dies or the context
+/// is released, remote_exception if the backward of an operation throws on any node, timeout at the deadline,
+/// cancelled. After any error but context_aborted the context is usable and holds nothing of the failed pass.
 /// The same holds for inputs: TensorError `[backward] input 1 requires no gradient` for one of this node, RemoteError
 /// bad_argument with its reference for one on another.
 void backward(const Scope& scope, const std::vector<Root>& roots, const DistBackwardOptions& options = {});

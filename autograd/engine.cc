@@ -8,6 +8,7 @@
 #include "autograd/describe.h"
 #include "autograd/ops.h"
 #include "autograd/pass.h"
+#include "autograd/watch.h"
 #include "tensor/create.h"
 
 namespace troupe {
@@ -132,6 +133,7 @@ Variable seeded_root(const Variable& root, const Tensor& gradient) {
   require_gradient(root);
   check_fits(root, gradient);
   const EnableGradGuard recorded;
+  const detail::WithoutAnomalyGuard unwatched;  // these two are none of the user's operations
   return sum(root * Variable(gradient));
 }
 

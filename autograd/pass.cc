@@ -52,7 +52,8 @@ auto Pass::guarded(std::string_view where, Action action) {
   try {
     return action();
   } catch (const std::exception& e) {
-    fail(where, e.what());
+    const char* const text = e.what();  // an exception of the user's
+    fail(where, text != nullptr ? text : "");
   } catch (...) {
     fail(where, "threw something that is no std::exception");
   }

@@ -187,6 +187,8 @@ void ContextState::find_roots(const PassId& pass, std::vector<RRefId> roots) {
 void ContextState::run_on_pool(std::shared_ptr<GraphWork> work) {
   const auto job = [node = node_->shared_from_this(), context = context_, work] {
     const WithoutAnomalyGuard own_checks_only;  // this thread may be one that waits in a user's program
+    std::optional<Contexts::PassHere> here;
+    if (work->pass.creator == node->name()) here.emplace(*node, context);
     WorkSink sink(*node, *work);
     work->run(sink);
     node->contexts().tell(context, {PoolDone{work}});

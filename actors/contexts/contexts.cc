@@ -18,11 +18,18 @@
 namespace troupe::detail {
 namespace {
 
+thread_local const Contexts::PassHere* pass_of_thread = nullptr;  // used by its scoped guards only
+
 bool is_maker(const NodeLife& life, const ContextId& id) {
   return id.creator == life.name && id.incarnation == life.incarnation.low;
 }
 
 }  // namespace
+
+Contexts::PassHere::PassHere(const NodeCore& node, const ContextId& context) noexcept
+    : node_(node), context_(context), outer_(std::exchange(pass_of_thread, this)) {}
+
+Contexts::PassHere::~PassHere() { pass_of_thread = outer_; }
 
 /// The context actors of one node, and the notifications after a context's end.
 class Contexts::Directory {
@@ -249,6 +256,13 @@ void Contexts::received_from(const ContextId& context, const NodeName& peer) {
 
 void Contexts::attach(const ContextId& context, std::shared_ptr<GradientReducer> reducer) {
   directory_->send(directory_->enter(context), ReducerAttached{std::move(reducer)});
+}
+
+bool Contexts::is_in_pass(const ContextId& context) const {
+  for (const PassHere* pass = pass_of_thread; pass != nullptr; pass = pass->outer_) {
+    if (&pass->node_ == &directory_->node() && pass->context_ == context) return true;
+  }
+  return false;
 }
 
 void Contexts::backward(const ContextId& context, PassPlan plan, PassLimits limits, Promise<void> done) {

@@ -73,6 +73,23 @@ class Contexts {
   /// diverts it. Ignored if the context has ended.
   void attach(const ContextId& context, std::shared_ptr<GradientReducer> reducer);
 
+  /// A pass of this node on `context` runs on this thread during the guard's lifetime, with its hooks.
+  class PassHere {
+   public:
+    PassHere(const NodeCore& node, const ContextId& context) noexcept;
+    ~PassHere();
+    PassHere(const PassHere&) = delete;
+    PassHere& operator=(const PassHere&) = delete;
+
+   private:
+    friend class Contexts;
+    const NodeCore& node_;
+    const ContextId& context_;
+    const PassHere* const outer_;
+  };
+  /// Returns whether the caller is part of such a pass: another pass of this node on `context` would wait for it.
+  [[nodiscard]] bool is_in_pass(const ContextId& context) const;
+
   /// Adds one backward pass to the context's gradients on every node. Completes `done` when all are complete. Passes
   /// started on one node run one after the other, in that order. Errors: context_aborted, timeout, cancelled,
   /// bad_argument for a root without gradient, remote_exception if an operation's backward threw. If `done` was

@@ -1,8 +1,10 @@
 #include "autograd/engine.h"
 
 #include <array>
+#include <limits>
 #include <thread>
 
+#include "autograd/anomaly.h"
 #include "autograd/ops.h"
 #include "tests/autograd/expect.h"
 #include "tests/support/said_to_be_on.h"
@@ -189,6 +191,12 @@ BOOST_AUTO_TEST_CASE(a_seeded_root_passes_on_exactly_the_gradient_given) {
     seeded = seeded_root(x, gradient);
   }
   BOOST_CHECK(same_bytes(backward(seeded).of(x), gradient));
+  {
+    const AnomalyGuard masks_with_infinities(Anomaly::nan);
+    const Variable scores(from_values<float>({1.0F, -std::numeric_limits<float>::infinity()}), RequiresGrad::yes);
+    const Tensor unmasked = from_values<float>({1.0F, 0.0F});
+    BOOST_CHECK(same_bytes(backward(seeded_root(scores + 1.0, unmasked)).of(scores), unmasked));
+  }
   BOOST_CHECK_THROW(static_cast<void>(seeded_root(x, ones({2}))), TensorError);
   BOOST_CHECK_THROW(static_cast<void>(seeded_root(Variable(ones({3})), gradient)), TensorError);
 }

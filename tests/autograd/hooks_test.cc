@@ -158,6 +158,10 @@ BOOST_AUTO_TEST_CASE(what_a_hook_throws_or_returns_wrongly_fails_the_pass_with_t
                     "[backward] hook on exp: too hot");
   BOOST_CHECK_EQUAL(message_with([](const Tensor&) { throw 1; }),
                     "[backward] hook on exp: threw something that is no std::exception");
+  struct Textless : std::exception {
+    [[nodiscard]] const char* what() const noexcept override { return nullptr; }
+  };
+  BOOST_CHECK_EQUAL(message_with([](const Tensor&) { throw Textless(); }), "[backward] hook on exp: ");
   BOOST_CHECK_EQUAL(message_with([](const Tensor&) { return ones({3}, DType::f64); }),
                     "[backward] hook on exp: gave f64 (3) for a gradient of f64 (2)");
   BOOST_CHECK_EQUAL(message_with([](const Tensor& gradient) { return gradient.to(DType::f32); }),

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "actors/contexts/contexts.h"
@@ -147,6 +148,28 @@ BOOST_AUTO_TEST_CASE(a_hook_that_throws_fails_the_pass_with_its_words) {
   const Error error = error_of([&] { backward(context, sum(y)); });
   BOOST_TEST((error.code == ErrorCode::remote_exception));
   BOOST_TEST(error.message == "[backward] hook on leaf: too hot");
+}
+
+// Each would wait for the other's end.
+BOOST_AUTO_TEST_CASE(a_hook_cannot_wait_for_another_pass_of_its_node_on_the_same_context) {
+  DistContext context(trainer);
+  DistContext other(trainer);
+  const Scope patient = context.with({.deadline = Deadline::while_peer_lives()});
+  const Variable y = sum(context.rpc_sync("ps0", &scale, x, w0));
+  const Variable here = sum(x * 3.0);
+  const DistContext* nested = &context;
+  x.register_hook([&](const Tensor&) {
+    if (const DistContext* in = std::exchange(nested, nullptr)) backward(*in, here);
+  });
+  const Error error = error_of([&] { backward(patient, y); });
+  BOOST_TEST((error.code == ErrorCode::remote_exception));
+  BOOST_TEST(error.message ==
+             "[backward] hook on leaf: [backward] the caller is part of a pass of this node on the same context: each "
+             "would wait for the other's end");
+  nested = &other;
+  backward(patient, y);
+  BOOST_TEST(same_bytes(context.grad(x), full({2}, 2.0)));
+  BOOST_TEST(same_bytes(other.grad(x), full({2}, 3.0)));
 }
 
 BOOST_AUTO_TEST_CASE(a_thousand_passes_on_one_graph_neither_fail_nor_pile_up, *boost::unit_test::label("B-24")) {
