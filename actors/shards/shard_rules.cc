@@ -74,6 +74,7 @@ Result<msg::ShardPrepared> ShardRules::prepare(const StepId& step, ShardParamete
     case msg::StepState::prepared: return msg::ShardPrepared{step, prepared_.at(step).updated};
     case msg::StepState::unknown: break;
   }
+  if (!has_driver_) return aborted(step);
   if (ledger_.full()) return too_many();
   return tried([&]() -> Result<msg::ShardPrepared> {
     const std::uint64_t updated = parameters_->prepare(step, change);
@@ -131,6 +132,7 @@ Result<msg::ShardStepped> ShardRules::commit(const StepId& step) {
 
 Result<msg::ShardStepped> ShardRules::step(const StepId& step, ShardParameters::Change change) {
   if (ledger_.state(step) != msg::StepState::unknown) return commit(step);
+  if (!has_driver_) return aborted(step);
   if (ledger_.full()) return too_many();
   return tried([&]() -> Result<msg::ShardStepped> {
     const UnlessApplied ends(ledger_, step);

@@ -36,8 +36,8 @@ class ShardRules {
   ShardRules(NodeLife self, std::shared_ptr<ShardParameters> parameters)
       : parameters_(std::move(parameters)), ledger_(std::move(self)) {}
 
-  /// Computes the change. Errors: step_not_applied if the step was aborted, bad_argument if a gradient, a setting or a
-  /// saved state does not fit, resource_exhausted.
+  /// Computes the change. Errors: step_not_applied if the step was aborted, or is new and the driver is gone;
+  /// bad_argument if a gradient, a setting or a saved state does not fit; resource_exhausted.
   [[nodiscard]] Result<msg::ShardPrepared> prepare(const StepId& step, ShardParameters::Change change,
                                                    std::vector<NodeLife> owners = {});
 

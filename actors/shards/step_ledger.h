@@ -63,8 +63,8 @@ class StepLedger {
   /// Returns true if no further step can be prepared.
   [[nodiscard]] bool full() const { return steps_.size() >= kStepsMax; }
 
-  /// `owners`, by name: all owners of the step; empty: this owner alone. REQUIRES: state(step) is unknown, and not
-  /// full().
+  /// `owners`, by name: all owners of the step; empty: this owner alone. REQUIRES: state(step) is unknown, not full(),
+  /// and the driver is not gone.
   void prepared(const StepId& step, std::vector<NodeLife> owners);
 
   /// REQUIRES: state(step) is prepared. Does not throw.

@@ -303,6 +303,20 @@ BOOST_AUTO_TEST_CASE(what_another_owner_has_applied_is_applied_here_when_the_dri
   BOOST_TEST(alone.over());
 }
 
+BOOST_AUTO_TEST_CASE(step_that_begins_after_the_end_of_its_driver_is_refused, *boost::unit_test::label("attack")) {
+  BOOST_TEST(shard.prepare(step_id(1), gradients(1.0), kOwners).ok());
+  shard.driver_gone();
+  BOOST_TEST(shard.go_on().questions.size() == 1U);
+  BOOST_TEST(shard.prepare(step_id(1), gradients(1.0), kOwners).ok());  // again
+  BOOST_TEST((shard.prepare(step_id(2), gradients(1.0), kOwners).error().code == ErrorCode::step_not_applied));
+  BOOST_TEST((shard.step(step_id(3), gradients(1.0)).error().code == ErrorCode::step_not_applied));
+  BOOST_TEST(shard.go_on().questions.size() == 1U);
+  shard.answered(kOther, step_id(1), msg::StepState::prepared);
+  static_cast<void>(shard.go_on());
+  BOOST_TEST(shard.over());
+  BOOST_TEST(first(a) == 1.0F);
+}
+
 BOOST_AUTO_TEST_CASE(gradients_of_a_step_are_given_back_however_it_ends) {
   const auto ways = std::to_array<std::function<void(ShardRules&)>>({
       [](ShardRules& part) { BOOST_TEST(part.commit(step_id(1)).ok()); },
