@@ -94,8 +94,10 @@ class ShardWork {
   [[nodiscard]] ShardRules& part() { return part_; }
   [[nodiscard]] const std::vector<Variable>& variables() const { return shared_->variables; }
 
-  /// The handle is one more trainer.
-  void join() { shared_->clocks.join(optimizer_); }
+  /// The handle is one more trainer, unless it is gone: what the pool refuses runs after what came later.
+  void join() {
+    if (!gone_) shared_->clocks.join(optimizer_);
+  }
 
   /// The handle is gone. Its waits end with `why`.
   void leave(const Error& why) {

@@ -338,6 +338,20 @@ BOOST_FIXTURE_TEST_CASE(wait_of_a_handle_that_was_released_holds_nobody_up, Join
   BOOST_TEST(answer_to(wait_of(*p2, second, 0)) == "ok");
 }
 
+BOOST_FIXTURE_TEST_CASE(handle_that_is_released_before_the_pool_lets_it_join_holds_nobody_up, Joined) {
+  p2->say("m", "shard/p2.9", msg::ShardReleased{second, 0});
+  pool->refuses = Error{.code = ErrorCode::resource_exhausted, .message = "all threads wait"};
+  BOOST_TEST(answer_to(p2->ask("m", "worker", msg::ShardJoin{{"p2", 2, 10}, first})) == "ok");
+  pool->refuses = {};
+  p2->say("m", "shard/p2.10", msg::ShardReleased{{"p2", 2, 10}, 0});
+  BOOST_TEST(shards().size() == 1U);
+  clock->advance(100ms);  // the pool takes what it refused
+  for (std::uint64_t serial = 20; serial < 23; ++serial) {
+    BOOST_TEST(answer_to(wait_of(*p1, first, 0)) == "ok");
+    BOOST_TEST(answer_to(step_of(*p1, first, serial)) == "ok");
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(state_in_parts_is_loaded_with_the_last_one, Joined, *boost::unit_test::label("attack")) {
   const msg::ShardSaved saved = saved_by(*p1, first, 0);
   BOOST_TEST(saved.all == saved.names.size());
