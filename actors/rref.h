@@ -130,9 +130,9 @@ class RRef {
     static_assert(Travels<T>,
                   "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");
     const auto& kept = handle("cached");
+    if (auto copy = kept->kept_copy(through.scope.state())) return std::static_pointer_cast<const T>(std::move(copy));
     const Scope outside = detail::without_context(through.scope);
     if (detail::is_owner(*kept)) return std::make_shared<const T>(to_here({outside, through.site}));
-    if (auto copy = kept->copies().get()) return std::static_pointer_cast<const T>(std::move(copy));
     using Copy = std::pair<std::uint64_t, T>;
     const auto expected = detail::expect<Copy>(outside.shared_state());
     detail::fetch(outside.state(), {kept}, msg::Wanted::cached, *expected.call, through.site);

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "actors/calls/scope_state.h"
 #include "actors/core/error_not_run.h"
 #include "actors/core/guarded.h"
 #include "actors/core/node_core.h"
@@ -47,6 +48,16 @@ std::optional<Error> RRefHandle::unusable(const NodeCore& through, const std::st
   auto failure = own->references().failure(*this);
   if (failure) failure->operation = operation;
   return failure;
+}
+
+std::shared_ptr<const void> RRefHandle::kept_copy(const ScopeState& through) const {
+  auto copy = copies_.get();
+  if (!copy) return nullptr;
+  if (auto failure = unusable(*through.node, "cached")) {
+    failure->operation = fmt::format("cached {}", id_.text());
+    throw RemoteError(*std::move(failure));
+  }
+  return copy;
 }
 
 RRefHandle::~RRefHandle() {

@@ -17,6 +17,7 @@
 namespace troupe::detail {
 
 class NodeCore;
+struct ScopeState;
 
 /// The origin of a reference: the line that made it, or the node that sent it.
 using RRefOrigin = std::variant<SourceLocation, NodeName>;
@@ -47,6 +48,10 @@ class RRefHandle {
 
   /// The copy that `RRef::cached` returns while the value is unchanged.
   [[nodiscard]] CachedValue& copies() { return copies_; }
+
+  /// Returns that copy; null if there is none, or it is out of date. Throws RemoteError if there is one, but the
+  /// reference is unusable: nobody reports changes to a node for which the owner is gone.
+  [[nodiscard]] std::shared_ptr<const void> kept_copy(const ScopeState& through) const;
 
   /// Stops when the value could not be created: waits for it may end.
   [[nodiscard]] std::stop_token failure_token() const { return failed_.get_token(); }

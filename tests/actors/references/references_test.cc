@@ -14,6 +14,7 @@
 #include "actors/rref.h"
 #include "tensor/create.h"
 #include "tests/actors/references/among_values.h"
+#include "tests/support/error_of.h"
 
 namespace troupe::testing {
 namespace {
@@ -140,6 +141,22 @@ BOOST_AUTO_TEST_CASE(handles_fail_with_their_owner) {
   p1->die();
   BOOST_REQUIRE(references().failure(*handle).has_value());
   BOOST_TEST((references().failure(*handle)->code == ErrorCode::owner_died));
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_is_kept_as_long_as_its_reference_can_be_used) {
+  const RRef<std::int64_t> rref(confirmed());
+  const auto copy = std::make_shared<const std::int64_t>(7);
+  rref.shared_handle()->copies().keep(copy, 3);
+  BOOST_TEST(rref.cached(*node) == copy);
+  p1->die();
+  const Error error = error_of([&] { return rref.cached(*node); });
+  BOOST_TEST((error.code == ErrorCode::owner_died));
+  BOOST_TEST(error.operation == "cached p1.5");
+  const AmongBarePeers elsewhere;
+  BOOST_TEST((error_of([&] { return rref.cached(*elsewhere.node); }).code == ErrorCode::bad_argument));
+  const Scope scope(node->shared_state());
+  node.reset();
+  BOOST_TEST((error_of([&] { return rref.cached(scope); }).code == ErrorCode::shutting_down));
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_that_its_owner_changed_is_out_of_date) {
