@@ -175,11 +175,12 @@ void RRefOwnerState::granted(UseArrived& use) {
 }
 
 void RRefOwnerState::copied_by(const NodeLife& watcher) {
-  if (variable_ == nullptr) {
-    if (const auto variable = value_->value().as<Variable>(); variable && variable->defined()) {
-      variable_ = variable->id();
-      node_->references().copied_variables().add(variable_, rref_);
-    }
+  const auto variable = value_->value().as<Variable>();
+  const void* id = variable && variable->defined() ? variable->id() : nullptr;
+  if (id != variable_) {  // the first copy, or a use has replaced the Variable
+    CopiedVariables& copied = node_->references().copied_variables();
+    if (id != nullptr) copied.add(id, rref_);
+    if (const void* last = std::exchange(variable_, id); last != nullptr) copied.remove(last, rref_);
   }
   if (watchers_.insert(watcher).second) look_again(watcher);
 }

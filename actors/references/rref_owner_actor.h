@@ -235,7 +235,7 @@ class RRefOwnerState {
   std::size_t changing_count_ = 0;  // those that may change the value now
   std::uint64_t version_ = 1;       // grows with every change
   std::set<NodeLife> watchers_;     // took a copy since the last change
-  const void* variable_ = nullptr;  // the value's id if it is a Variable and was copied: its entry in CopiedVariables
+  const void* variable_ = nullptr;  // the id of the Variable that was copied last: the entry in CopiedVariables
 };
 
 /// `on_end` is called once, on the actor's turn, when the value's life is over.

@@ -450,6 +450,24 @@ BOOST_AUTO_TEST_CASE(copies_through_every_reference_to_a_variable_are_out_of_dat
   BOOST_TEST((references().copied_variables().of(w) == std::vector{first->id()}));
 }
 
+BOOST_AUTO_TEST_CASE(copies_of_a_variable_that_took_the_place_of_another_are_out_of_date_when_it_changes) {
+  const Variable w(ones({2}));
+  const Variable later(zeros({2}));
+  const RRef<Variable> own(references().own(detail::ValueBox::of(w), "Variable", SourceLocation::current()));
+  const auto copies_out_of_date = [&] { return p1->take<msg::RRefChanged>().size(); };
+  BOOST_TEST(outcome(fetch(*p1, own.id(), msg::Wanted::cached)) == "ok");
+  *own.local_value(*node) = later;
+  BOOST_TEST(copies_out_of_date() == 1U);
+  BOOST_TEST(outcome(fetch(*p1, own.id(), msg::Wanted::cached)) == "ok");
+  references().changed(w, nullptr);
+  BOOST_TEST(copies_out_of_date() == 0U);
+  references().changed(later, nullptr);
+  BOOST_TEST(copies_out_of_date() == 1U);
+  *own.local_value(*node) = Variable();
+  BOOST_TEST(outcome(fetch(*p1, own.id(), msg::Wanted::cached)) == "ok");
+  BOOST_TEST(references().copied_variables().of(later).empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_use_for_a_life_that_is_over_before_it_waits_is_cancelled) {
   ForkId fork;
   const auto handle = references().created({"m", 7, 100}, fork, "m", "i64", SourceLocation::current());
