@@ -21,6 +21,12 @@ std::string text_of(const Tensor& tensor) {
   return fmt::format("{} {}", name_of(tensor.dtype()), to_string(tensor.shape()));
 }
 
+/// Returns whether both show the same elements of one memory, in the same order.
+bool is_same_view(const Tensor& x, const Tensor& y) {
+  return x.storage().same_as(y.storage()) && x.offset() == y.offset() && x.shape() == y.shape() &&
+         x.strides() == y.strides();
+}
+
 /// Keeps `memory`, which differs from the present value where `update` changes it, as a buffer.
 void keep(optim::SecondBuffers& buffers, std::size_t member, Tensor memory, const Tensor& present,
           const optim::ParameterUpdate& update) noexcept {
@@ -166,8 +172,7 @@ std::vector<ShardParameters::GroupChange> ShardParameters::take_early(const Grad
     for (std::size_t u = 0; fits && u < change.updates.size(); ++u) {
       const optim::ParameterUpdate& update = change.updates[u];
       const Tensor gradient = step.gradients.of(groups_[g].parameters[change.members[u]]);
-      fits = gradient.defined() && gradient.storage().same_as(update.gradient.storage()) &&
-             gradient.offset() == update.gradient.offset() && gradient.strides() == update.gradient.strides() &&
+      fits = gradient.defined() && is_same_view(gradient, update.gradient) &&
              gradient.version() == change.sources[u].gradient_version && is_current(groups_[g], change, u);
     }
   }
@@ -322,7 +327,7 @@ void ShardParameters::give_back(std::size_t group, GroupChange& change) {
 
 bool ShardParameters::is_current(const Ruled& group, const GroupChange& change, std::size_t number) {
   const Tensor present = group.parameters[change.members[number]].value();
-  return present.storage().same_as(change.updates[number].current.storage()) &&
+  return is_same_view(present, change.updates[number].current) &&
          present.version() == change.sources[number].value_version;
 }
 

@@ -273,6 +273,29 @@ BOOST_FIXTURE_TEST_CASE(step_starts_from_what_was_written_into_a_value_since_its
   }
 }
 
+BOOST_AUTO_TEST_CASE(step_starts_from_a_view_of_the_same_memory_that_was_set_since_its_prepare) {
+  const ContextId context{"trainer", 7, 50};
+  const Tensor gradient = from_values<float>({2, 4, 6, 8}, {2, 2});
+  for (const bool is_early : {false, true}) {
+    const Variable square(from_values<float>({1, 2, 3, 4}, {2, 2}), RequiresGrad::yes);
+    std::vector<ShardParameters::Group> groups;
+    groups.push_back({maker(optim::SgdOptions{.lr = 0.5}), {square}, {0}});
+    ShardParameters own(std::move(groups));
+    Gradients found;
+    found.add(square, gradient);
+    if (is_early) {
+      own.prepare_early(context, {}, square, found.of(square));
+    } else {
+      BOOST_TEST(own.prepare(serial(1), GradientStep(found)) == 1U);
+    }
+    square.set_value(square.value().transpose(0, 1));
+    own.apply(serial(1), GradientStep(found));
+    const Tensor expected = from_values<float>({0, 1, -1, 0}, {2, 2});  // 1 - 1, 3 - 2, 2 - 3, 4 - 4
+    BOOST_TEST(same_bytes(square.value(), expected));
+    BOOST_TEST(own.early_updates() == 0U);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(step_by_rows_that_is_dropped_after_a_write_leaves_no_other_row_behind) {
   const auto trained = [](bool is_prepared) {
     const Variable table(full({3, 1}, 1.0), RequiresGrad::yes);
