@@ -56,6 +56,15 @@ BOOST_FIXTURE_TEST_CASE(snapshot_is_current_until_a_value_is_replaced_or_written
   BOOST_TEST(!third.is_current(scope));
 }
 
+BOOST_FIXTURE_TEST_CASE(snapshot_is_not_current_once_another_view_of_its_memory_is_the_value, Snapshots) {
+  Scope scope = node;
+  w = Variable(from_values<float>({1, 2, 3, 4}).reshape({2, 2}));
+  StateSnapshot snapshot = take();
+  BOOST_TEST(snapshot.is_current(scope));
+  w.set_value(w.value().transpose(0, 1));
+  BOOST_TEST(!snapshot.is_current(scope));
+}
+
 BOOST_FIXTURE_TEST_CASE(bytes_outside_of_a_tensor_are_refused, Snapshots) {
   const StateSnapshot snapshot = take();
   const auto max = std::numeric_limits<std::uint64_t>::max();
