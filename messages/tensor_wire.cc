@@ -237,7 +237,10 @@ Frames TensorReader::take(std::size_t first, std::size_t count) {
   }
   const auto begin = frames_.begin() + static_cast<std::ptrdiff_t>(first);
   const auto end = begin + static_cast<std::ptrdiff_t>(count);
-  for (std::size_t i = first; i < first + count; ++i) used_[i] = true;
+  for (std::size_t i = first; i < first + count; ++i) {
+    if (used_[i]) throw DecodeError(fmt::format("[decode] frame {} is in two payloads", i));
+    used_[i] = true;
+  }
   return {begin, end};
 }
 

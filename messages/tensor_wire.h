@@ -78,7 +78,8 @@ class TensorReader {
   /// on another one.
   [[nodiscard]] const Storage& storage(std::size_t index, Device device, DType dtype);
 
-  /// Returns `count` frames from `first` on, unchanged. Throws DecodeError if there are fewer.
+  /// Returns `count` frames from `first` on, unchanged, for one payload. Throws DecodeError if there are fewer, or one
+  /// of them was used before: many payloads that shared frames would take more memory than what was received.
   [[nodiscard]] Frames take(std::size_t first, std::size_t count);
 
   [[nodiscard]] std::span<const Frame> frames() const noexcept { return frames_; }

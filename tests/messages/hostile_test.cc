@@ -1,7 +1,11 @@
 // Hostile bytes: no input crashes the decoder or makes it allocate more than 64 KiB + 16 x the received bytes.
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <random>
+#include <span>
 
 #include "messages/body.h"
 #include "messages/values.h"
@@ -177,6 +181,33 @@ BOOST_AUTO_TEST_CASE(many_tensors_of_one_byte_stay_within_the_bound) {
   std::vector<Tensor> tensors;
   for (int i = 0; i < 5'000; ++i) tensors.push_back(i % 2 == 0 ? ones({1}, DType::u8) : empty({0}));
   BOOST_TEST(accepted(body_of(BackwardGradients{{}, {}, {}, tensors})));
+}
+
+/// Writes `to` over every place in the body that has the bytes of `from`. Returns how many there were.
+std::size_t replace_all(Body& body, std::span<const std::uint32_t> from, std::span<const std::uint32_t> to) {
+  const std::span<const std::byte> pattern = std::as_bytes(from);
+  std::size_t count = 0;
+  for (auto at = body.bytes.begin();; ++count) {
+    at = std::search(at, body.bytes.end(), pattern.begin(), pattern.end());
+    if (at == body.bytes.end()) return count;
+    at = std::ranges::copy(std::as_bytes(to), at).out;
+  }
+}
+
+BOOST_AUTO_TEST_CASE(payloads_that_claim_the_same_frames_are_refused,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S8")) {
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < 5'000; ++i) tensors.push_back(ones({1}, DType::u8));
+  BarrierPassed passed;
+  for (int i = 0; i < 1'000; ++i) {
+    const Payload value = i == 0 ? to_payload(nullptr, tensors) : to_payload(nullptr, 7);
+    passed.values.emplace_back("w", Contribution{{}, value});
+  }
+  Body body = body_of(passed);
+  BOOST_TEST(accepted(body));
+  // All but the first: the value 7, and no frames from 5,000 on.
+  BOOST_TEST(replace_all(body, std::array{7U, 5'000U, 0U}, std::array{7U, 0U, 5'000U}) == 999U);
+  BOOST_TEST(!accepted(body));
 }
 
 BOOST_AUTO_TEST_CASE(a_boundary_cannot_announce_more_slots_than_there_are_values) {
