@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <unordered_map>
 #include <utility>
@@ -208,6 +209,39 @@ std::span<const std::byte> TensorReader::bytes(std::size_t index, DType dtype) t
   throw DecodeError(fmt::format("[decode] tensor from {}: {}", to_string(frames_[index].device), error.what()));
 }
 
+void TensorReader::require_booleans(std::size_t index, std::size_t begin, std::size_t size) {
+  const std::span<const std::byte> frame = bytes(index, DType::boolean);
+  const auto check = [this, frame](std::size_t from, std::size_t to) {
+    for (const std::byte byte : frame.subspan(from, to - from)) {
+      if (byte > std::byte{1}) fail_not_boolean(std::to_integer<unsigned>(byte));
+    }
+    booleans_read_ += to - from;
+  };
+  const std::size_t end = begin + size;
+  // Most frames have one tensor: its range is not recorded, and may be read once more for the next one.
+  if (!used_[index]) {
+    check(begin, end);
+    return;
+  }
+  Place merged{index, begin};
+  std::size_t checked = begin;  // up to here
+  auto at = booleans_.upper_bound(merged);
+  if (at != booleans_.begin()) {
+    const auto before = std::prev(at);
+    if (before->first.first == index && before->second >= end) return;
+    if (before->first.first == index && before->second >= begin) at = before;
+  }
+  while (at != booleans_.end() && at->first <= Place{index, end}) {
+    const auto [place, checked_end] = *at;
+    if (place.second > checked) check(checked, place.second);
+    merged = std::min(merged, place);
+    checked = checked_end;
+    at = booleans_.erase(at);
+  }
+  if (end > checked) check(checked, end);
+  booleans_.emplace_hint(at, merged, std::max(end, checked));
+}
+
 const Storage& TensorReader::storage(std::size_t index, Device device, DType dtype) try {
   storages_.resize(frames_.size());
   used_[index] = true;
@@ -310,12 +344,6 @@ Tensor empty_on(Device device, const Shape& shape, DType dtype) try {
   throw DecodeError(fmt::format("[decode] tensor for {}: {}", to_string(device), error.what()));
 }
 
-void require_booleans(std::span<const std::byte> bytes) {
-  for (const std::byte byte : bytes) {
-    if (byte > std::byte{1}) fail_not_boolean(std::to_integer<unsigned>(byte));
-  }
-}
-
 }  // namespace
 
 }  // namespace detail
@@ -345,7 +373,7 @@ Tensor InArchive::tensor() {
     return detail::empty_on(device, shape, dtype);
   }
   detail::require_place(d, dtype, tensors_.frames());
-  if (dtype == DType::boolean) detail::require_booleans(tensors_.bytes(d.frame, dtype).subspan(d.offset, extent));
+  if (dtype == DType::boolean) tensors_.require_booleans(d.frame, d.offset, extent);
   const Storage& storage = tensors_.storage(d.frame, device, dtype);
   return Tensor::from_storage(storage, shape, strides, static_cast<std::int64_t>(d.offset / size_of(dtype)), dtype);
 }

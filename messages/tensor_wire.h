@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <utility>
@@ -84,14 +85,23 @@ class TensorReader {
 
   [[nodiscard]] std::span<const Frame> frames() const noexcept { return frames_; }
 
-  /// Returns the bytes of frame `index` to be checked: of the storage for `dtype`, or those that it will be copied
-  /// from.
-  [[nodiscard]] std::span<const std::byte> bytes(std::size_t index, DType dtype);
+  /// Throws DecodeError unless the `size` bytes from `begin` on of frame `index` are booleans. However many tensors
+  /// share the frame, none of its bytes is read more than twice. REQUIRES: the bytes exist; a call of `storage`
+  /// follows.
+  void require_booleans(std::size_t index, std::size_t begin, std::size_t size);
+
+  /// Returns how many bytes `require_booleans` has read.
+  [[nodiscard]] std::size_t booleans_read() const noexcept { return booleans_read_; }
 
   /// Throws DecodeError if a frame is unused.
   void require_all_used() const;
 
  private:
+  using Place = std::pair<std::size_t, std::size_t>;  ///< a frame and a byte of it
+
+  /// Returns the bytes of frame `index` to be checked: of the storage for `dtype`, or those that it will be copied
+  /// from.
+  [[nodiscard]] std::span<const std::byte> bytes(std::size_t index, DType dtype);
   [[nodiscard]] bool needs_private_copy(std::size_t index, DType dtype) const;
   /// On the CPU.
   [[nodiscard]] const Storage& private_copy(std::size_t index);
@@ -100,6 +110,8 @@ class TensorReader {
   std::vector<Storage> storages_;  ///< by frame, once one is needed
   std::vector<Storage> integers_;  ///< the same, copies of frames that are checked, and could change meanwhile
   std::vector<bool> used_;
+  std::map<Place, std::size_t> booleans_;  ///< checked ranges, begin to end, which neither overlap nor touch
+  std::size_t booleans_read_ = 0;
 };
 
 }  // namespace detail

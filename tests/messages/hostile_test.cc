@@ -183,6 +183,15 @@ BOOST_AUTO_TEST_CASE(many_tensors_of_one_byte_stay_within_the_bound) {
   BOOST_TEST(accepted(body_of(BackwardGradients{{}, {}, {}, tensors})));
 }
 
+BOOST_AUTO_TEST_CASE(booleans_that_are_views_of_every_other_byte_stay_within_the_bound) {
+  const Tensor all = zeros({40'000}, DType::boolean);
+  std::vector<Tensor> tensors;
+  for (std::int64_t i = 0; i < 40'000; i += 2) tensors.push_back(all.slice(0, i, i + 1));
+  const Body body = body_of(BackwardGradients{{}, {}, {}, tensors});
+  BOOST_TEST(body.frames.size() == 1U);
+  BOOST_TEST(accepted(body));
+}
+
 /// Writes `to` over every place in the body that has the bytes of `from`. Returns how many there were.
 std::size_t replace_all(Body& body, std::span<const std::uint32_t> from, std::span<const std::uint32_t> to) {
   const std::span<const std::byte> pattern = std::as_bytes(from);

@@ -300,6 +300,66 @@ BOOST_AUTO_TEST_CASE(a_boolean_tensor_of_other_bytes_is_refused) {
   check_refused(with(payload, 4, static_cast<std::uint8_t>(DType::boolean)), "[decode] not a boolean: 2");
 }
 
+/// Encodes u8 tensors and makes booleans of those whose numbers are in `booleans`. A descriptor of one dimension has 48
+/// bytes.
+msg::Payload with_booleans(const std::vector<Tensor>& tensors, const std::vector<std::size_t>& booleans) {
+  msg::Payload payload = to_payload(nullptr, tensors);
+  for (const std::size_t i : booleans) payload = with(payload, 8 + 48 * i + 4, static_cast<std::uint8_t>(1));
+  return payload;
+}
+
+void check_no_boolean(const std::vector<Tensor>& tensors, const std::vector<std::size_t>& booleans) {
+  BOOST_CHECK_EXCEPTION(std::ignore = from_payload<std::vector<Tensor>>(with_booleans(tensors, booleans)), DecodeError,
+                        [](const DecodeError& e) { return std::string_view(e.what()) == "[decode] not a boolean: 2"; });
+}
+
+BOOST_AUTO_TEST_CASE(what_only_a_later_boolean_tensor_has_of_a_frame_is_checked,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S7")) {
+  const Tensor bytes = from_values<std::uint8_t>({0, 1, 0, 1, 2, 1, 0, 1, 0, 1});
+  const auto part = [&bytes](std::int64_t begin, std::int64_t end) { return bytes.slice(0, begin, end); };
+  const std::vector<Tensor> fine{part(0, 3), part(5, 7), part(1, 4), part(6, 10), part(0, 4), part(3, 5)};
+  std::ignore = from_payload<std::vector<Tensor>>(with_booleans(fine, {0, 1, 2, 3, 4}));
+  check_no_boolean(fine, {0, 1, 2, 3, 4, 5});          // the byte 4 follows on what was checked
+  check_no_boolean({part(0, 4), part(0, 5)}, {0, 1});  // of the second tensor of the frame
+  check_no_boolean({part(0, 4), part(2, 8)}, {1});     // which the first one is not
+  check_no_boolean({part(0, 10), part(0, 2), part(6, 9), part(8, 10), part(1, 7)}, {1, 2, 3, 4});  // between two
+  check_no_boolean({part(0, 10), part(6, 9), part(4, 6)}, {1, 2});                                 // before one
+}
+
+BOOST_AUTO_TEST_CASE(ranges_of_a_frame_do_not_count_for_another_one) {
+  const Tensor good = zeros({4}, DType::u8);
+  const Tensor bad = from_values<std::uint8_t>({2, 0, 0, 0});
+  check_no_boolean({good, good, good, bad, bad.slice(0, 1, 4), bad}, {0, 1, 2, 4, 5});
+  check_no_boolean({bad, bad.slice(0, 1, 4), bad, good, good, good}, {1, 2, 3, 4, 5});
+}
+
+BOOST_AUTO_TEST_CASE(booleans_of_a_frame_are_read_twice_at_most_however_many_tensors_share_it,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S8")) {
+  constexpr std::size_t kBytes = 1'000'000;
+  const auto bytes_read = [](const std::vector<Tensor>& tensors) {
+    const msg::Payload payload = to_payload(nullptr, tensors);
+    InArchive ar(payload, nullptr);
+    std::vector<Tensor> received;
+    ar(received);
+    ar.finish();
+    BOOST_TEST(received.size() == tensors.size());
+    return ar.tensors().booleans_read();
+  };
+  const Tensor large = zeros({kBytes}, DType::boolean);
+  BOOST_TEST(bytes_read({large}) == kBytes);
+  BOOST_TEST(bytes_read(std::vector<Tensor>(20'000, large)) == 2 * kBytes);
+  // Each a little longer than the one before, and then scattered ones that overlap.
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 1; i <= 10'000; ++i) parts.push_back(large.slice(0, 0, i * 100));
+  BOOST_TEST(bytes_read(parts) == kBytes + 100);  // the first one twice
+  for (std::int64_t i = 0; i < 10'000; ++i) {
+    const std::int64_t begin = i * 7'919 % 10'000 * 100;
+    parts.push_back(large.slice(0, begin, std::min<std::int64_t>(begin + 150, kBytes)));
+  }
+  std::ranges::reverse(parts);
+  BOOST_TEST(bytes_read(parts) <= 2 * kBytes);
+}
+
 BOOST_AUTO_TEST_CASE(a_frame_that_no_tensor_uses_is_refused) {
   msg::Payload payload = to_payload(nullptr, counted(4));
   payload.tensors.push_back(payload.tensors[0]);
