@@ -23,6 +23,10 @@ void DeviceMap::add(Device here, Device there) {
           fmt::format("[device_map] {} is where {} goes already", to_string(there), to_string(from)));
     }
   }
+  if (pairs_.size() == kPairsMax) {
+    throw std::invalid_argument(fmt::format("[device_map] {} to {} would be pair {}: a map has at most {}",
+                                            to_string(here), to_string(there), kPairsMax + 1, kPairsMax));
+  }
   pairs_.emplace_back(here, there);
 }
 

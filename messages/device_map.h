@@ -1,6 +1,7 @@
 // The map from a sender's devices to those of the receiver.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <optional>
 #include <utility>
@@ -11,17 +12,22 @@
 namespace troupe {
 
 /// Pairs (device here, device there), each device once on either side. A tensor on the CPU goes to the CPU unless the
-/// CPU is mapped; a tensor on an unmapped GPU does not travel. The answer to a call uses the inverse map. A value.
+/// CPU is mapped; a tensor on an unmapped GPU does not travel. The answer to a call uses the inverse map. A map has at
+/// most kPairsMax pairs, so that each one travels. A value.
 class DeviceMap {
  public:
   using Pair = std::pair<Device, Device>;
+
+  /// More devices than a machine has; few enough to compare each pair with all others.
+  static constexpr std::size_t kPairsMax = 256;
 
   DeviceMap() = default;
   /// Throws as add.
   DeviceMap(std::initializer_list<Pair> pairs);
 
   /// Adds a pair; an existing pair changes nothing. Throws std::invalid_argument `[device_map] cuda:0 goes to cuda:1
-  /// already, not to cuda:2`, `[device_map] cuda:1 is where cuda:0 goes already`.
+  /// already, not to cuda:2`, `[device_map] cuda:1 is where cuda:0 goes already`, `[device_map] cuda:256 to cuda:256
+  /// would be pair 257: a map has at most 256`.
   void add(Device here, Device there);
 
   /// Returns the device on which tensors on `here` arrive; nullopt if they do not travel.

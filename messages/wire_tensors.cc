@@ -30,11 +30,21 @@ void WireFormat<Device>::load(InArchive& ar, Device& device) { device = detail::
 void WireFormat<DeviceMap>::save(OutArchive& ar, const DeviceMap& map) { ar(map.pairs()); }
 
 void WireFormat<DeviceMap>::load(InArchive& ar, DeviceMap& map) {
-  std::vector<DeviceMap::Pair> pairs;
-  ar(pairs);
+  const std::uint64_t count = ar.length(2 * sizeof(std::uint16_t));
+  if (count > DeviceMap::kPairsMax) {
+    throw DecodeError(fmt::format("[decode] a device map of {} pairs, of {} at most", count, DeviceMap::kPairsMax));
+  }
   map = {};
   try {
-    for (const auto& [here, there] : pairs) map.add(here, there);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      DeviceMap::Pair pair;
+      ar(pair);
+      map.add(pair.first, pair.second);
+      if (map.pairs().size() == i) {
+        throw DecodeError(
+            fmt::format("[decode] a device map with {} to {} twice", to_string(pair.first), to_string(pair.second)));
+      }
+    }
   } catch (const std::invalid_argument& error) {
     throw DecodeError(fmt::format("[decode] {}", error.what()));
   }

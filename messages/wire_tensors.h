@@ -20,7 +20,7 @@ struct WireFormat<Device> {
   }
 };
 
-/// Its pairs as a list; a list that names a device twice on one side is refused.
+/// Its pairs as a list; one of more than DeviceMap::kPairsMax, or that names a device twice on one side, is refused.
 template <>
 struct WireFormat<DeviceMap> {
   static constexpr bool kTravels = true;

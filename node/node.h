@@ -199,8 +199,8 @@ class Node final : public Scope {
   /// in answers and fetched values go the other way. A tensor stays on its GPU between nodes of one process, and
   /// between processes of a host that both use that GPU (transport ipc); else it travels by way of the CPU. Adds to
   /// earlier pairs; `peer` need not be up. A tensor on a GPU without a pair is refused
-  /// (RemoteError{missing_device_map}). Throws std::invalid_argument if the pairs are not one-to-one, DeviceError if
-  /// this process lacks a device.
+  /// (RemoteError{missing_device_map}). Throws std::invalid_argument as DeviceMap::add, DeviceError if this process
+  /// lacks a device.
   void set_device_map(const NodeName& peer, const DeviceMap& map);
 
   /// Calls `handler` on the pool for each peer that goes down from now on. What it throws is logged.

@@ -67,6 +67,16 @@ BOOST_AUTO_TEST_CASE(each_device_stands_once_on_either_side) {
   BOOST_TEST(map.pairs().size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_map_has_256_pairs_at_most_and_all_of_them_travel) {
+  DeviceMap map;
+  for (int i = 0; i < 256; ++i) map.add(gpu(i), gpu(i + 1));
+  BOOST_CHECK(std::get<0>(from_payload<DeviceMap>(to_payload(nullptr, map))) == map);
+  expect_throw<std::invalid_argument>([&] { map.add(gpu(256), gpu(0)); },
+                                      "[device_map] cuda:256 to cuda:0 would be pair 257: a map has at most 256");
+  map.add(gpu(255), gpu(256));  // an existing entry
+  BOOST_TEST(map.pairs().size() == 256U);
+}
+
 BOOST_AUTO_TEST_CASE(maps_travel_and_those_that_are_none_are_refused) {
   const DeviceMap map{{kCpu, gpu(0)}, {gpu(7), kCpu}};
   msg::Payload payload = to_payload(nullptr, map);

@@ -229,6 +229,35 @@ BOOST_AUTO_TEST_CASE(a_boundary_cannot_announce_more_slots_than_there_are_values
   BOOST_TEST(!accepted(body_of(reply)));
 }
 
+/// Returns the body of a Call whose answer goes by a map of these pairs of devices, as numbers on the wire.
+Body call_with_devices(const std::vector<std::array<std::uint16_t, 2>>& pairs) {
+  Call call;
+  call.site.answer_devices.emplace();
+  Body body = body_of(call);
+  body.bytes.resize(body.bytes.size() - 8);  // the last field: the empty map's length
+  const std::uint64_t count = pairs.size();
+  for (const std::span<const std::byte> part : {std::as_bytes(std::span(&count, 1)), std::as_bytes(std::span(pairs))})
+    body.bytes.insert(body.bytes.end(), part.begin(), part.end());
+  return body;
+}
+
+BOOST_AUTO_TEST_CASE(device_maps_with_a_pair_twice_or_too_many_pairs_are_refused,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S8")) {
+  BOOST_TEST(accepted(call_with_devices({{1, 2}, {2, 1}})));
+  BOOST_TEST(!accepted(call_with_devices({{1, 2}, {1, 2}})));
+  BOOST_TEST(!accepted(call_with_devices({{1, 2}, {2, 1}, {1, 2}})));
+  BOOST_TEST(!accepted(call_with_devices({{1, 2}, {2, 2}})));
+  std::vector<std::array<std::uint16_t, 2>> pairs;
+  for (std::uint16_t i = 0; i < 256; ++i) pairs.push_back({i, i});
+  BOOST_TEST(accepted(call_with_devices(pairs)));
+  pairs.push_back({256, 256});
+  BOOST_TEST(!accepted(call_with_devices(pairs)));
+  for (std::uint16_t i = 257; i <= 32'768; ++i) pairs.push_back({i, i});
+  BOOST_TEST(!accepted(call_with_devices(pairs)));
+  pairs.assign(40'000, {1, 2});
+  BOOST_TEST(!accepted(call_with_devices(pairs)));
+}
+
 BOOST_AUTO_TEST_CASE(frames_that_belong_to_nothing_are_refused) {
   Body body = body_of(Reply{to_payload(nullptr, ones({1}))});
   body.frames.push_back(filled(8));
