@@ -172,6 +172,12 @@ BOOST_AUTO_TEST_CASE(lists_of_the_smallest_elements_stay_within_the_bound,
   BOOST_TEST(accepted(body_of(BackwardGradients{{}, {}, {}, std::vector<Tensor>(kCount)})));
   BOOST_TEST(accepted(body_of(BackwardGradients{{}, {}, {}, {}, BackwardRoute{RouteLegs(kCount), true}})));
   BOOST_TEST(accepted(body_of(BackwardGradients{{}, {}, {}, std::vector<Tensor>(kCount, scalar(1.0F))})));
+  BarrierPassed passed;
+  passed.values.resize(kCount);
+  BOOST_TEST(accepted(body_of(passed)));
+  passed.values.clear();
+  passed.missing.resize(kCount);
+  BOOST_TEST(accepted(body_of(passed)));
   Reply reply;
   reply.value.refs.resize(kCount);
   BOOST_TEST(accepted(body_of(reply)));
