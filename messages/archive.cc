@@ -19,6 +19,10 @@ void fail_nesting_in() { throw DecodeError(fmt::format("[decode] nested deeper t
 
 void fail_duplicate_key() { throw DecodeError("[decode] a key appears twice"); }
 
+void fail_bucket() {
+  throw DecodeError(fmt::format("[decode] more than {} keys whose hashes fall into one bucket", kBucketMax));
+}
+
 void sort_elements(std::vector<const void*>& elements, bool (*less)(const void* a, const void* b)) {
   std::ranges::stable_sort(elements, less);
 }

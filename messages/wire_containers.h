@@ -1,11 +1,15 @@
 // Wire formats of the standard library's containers. Included by archive.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <iterator>
 #include <list>
 #include <map>
 #include <set>
+#include <string>
 #include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
@@ -19,7 +23,11 @@ namespace troupe {
 
 namespace detail {
 
+/// Keys in one bucket of a hash table that is read.
+inline constexpr std::ptrdiff_t kBucketMax = 1'024;
+
 [[noreturn]] void fail_duplicate_key();
+[[noreturn]] void fail_bucket();
 
 /// Sorts the addresses of elements; equal elements keep their order.
 void sort_elements(std::vector<const void*>& elements, bool (*less)(const void* a, const void* b));
@@ -67,6 +75,25 @@ struct SequenceFormat {
   }
 };
 
+/// A table whose hashes anyone can compute, and so choose keys that are all in one bucket. A user's own hash may be a
+/// secret, or a bad one.
+template <class Container>
+concept PublicHash = requires(const Container& values) {
+  values.bucket_count();
+  requires std::is_same_v<typename Container::hasher, std::hash<typename Container::key_type>>;
+  requires Number<typename Container::key_type> || Enum<typename Container::key_type> ||
+               std::is_same_v<typename Container::key_type, std::string>;
+};
+
+/// Throws if the bucket for `key` is full: each further key in it would be compared with all others.
+template <class Container>
+void require_room_in_bucket(const Container& values, const typename Container::key_type& key) {
+  if (std::ssize(values) < kBucketMax) return;
+  const std::size_t bucket = values.bucket(key);
+  auto at = values.begin(bucket);
+  if (std::ranges::advance(at, kBucketMax, values.end(bucket)) == 0) fail_bucket();
+}
+
 /// set, map and similar: a length, then the elements, sorted by key if possible: the bytes do not depend on hashes.
 template <class Container, class Element, bool kUnique>
 struct TreeFormat {
@@ -89,6 +116,7 @@ struct TreeFormat {
     ar.elements(count, [&] {
       Element element{};
       ar(element);
+      if constexpr (PublicHash<Container>) require_room_in_bucket(values, key(element));
       values.insert(std::move(element));
     });
     if (kUnique && values.size() != count) fail_duplicate_key();
@@ -98,7 +126,8 @@ struct TreeFormat {
   static const typename Container::value_type& element(const void* address) {
     return *static_cast<const typename Container::value_type*>(address);
   }
-  static const typename Container::key_type& key(const typename Container::value_type& value) {
+  template <class Value>  // an element as it lies in the container, or before
+  static const typename Container::key_type& key(const Value& value) {
     if constexpr (requires { typename Container::mapped_type; }) {
       return value.first;
     } else {

@@ -248,6 +248,31 @@ BOOST_AUTO_TEST_CASE(what_is_sent_of_a_hash_map_does_not_depend_on_hashes) {
   BOOST_TEST((encoded(few_buckets) == encoded(many_buckets)));
 }
 
+// Inserting one more key compares it with all in its bucket.
+BOOST_AUTO_TEST_CASE(keys_chosen_so_that_their_hashes_collide_are_refused,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S8")) {
+  constexpr std::uint64_t kCount = 3'000;
+  std::unordered_set<std::uint64_t> keys;
+  std::unordered_map<std::string, bool> words;
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    keys.insert(i);
+    words[std::to_string(i)] = true;
+  }
+  check_round_trip(keys);
+  check_round_trip(words);
+
+  const std::uint64_t buckets = keys.bucket_count();  // a hash is the number itself
+  keys.clear();
+  for (std::uint64_t i = 0; i < kCount; ++i) keys.insert(i * buckets);
+  BOOST_TEST_REQUIRE(keys.bucket_size(0) == kCount);
+  constexpr const char* kText = "[decode] more than 1024 keys whose hashes fall into one bucket";
+  check_refused<std::unordered_set<std::uint64_t>>(encoded(keys), kText);
+  std::unordered_map<std::uint64_t, bool> values;
+  for (const std::uint64_t key : keys) values[key] = true;
+  check_refused<std::unordered_map<std::uint64_t, bool>>(encoded(values), kText);
+  BOOST_TEST((decoded<std::set<std::uint64_t>>(encoded(keys)).size() == kCount));
+}
+
 BOOST_AUTO_TEST_CASE(a_length_beyond_the_bytes_that_remain_is_refused_before_anything_is_allocated) {
   const auto huge = little_endian({std::numeric_limits<std::uint64_t>::max()});
   const auto half = little_endian({std::uint64_t{1} << 63U});
