@@ -242,6 +242,15 @@ void TensorReader::require_booleans(std::size_t index, std::size_t begin, std::s
   booleans_.emplace_hint(at, merged, std::max(end, checked));
 }
 
+void TensorReader::count_indices(std::size_t bytes) {
+  if (!indices_left_) {
+    indices_left_ = kIndexBytesFree;
+    for (const Frame& frame : frames_) *indices_left_ += kIndexReadsMax * frame.bytes.size();
+  }
+  if (bytes > *indices_left_) throw DecodeError("[decode] sparse tensors share their indices too often");
+  *indices_left_ -= bytes;
+}
+
 const Storage& TensorReader::storage(std::size_t index, Device device, DType dtype) try {
   storages_.resize(frames_.size());
   used_[index] = true;

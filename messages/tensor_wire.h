@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,6 +25,11 @@ inline constexpr std::size_t kTensorBytesMin = 32;
 
 /// Frame number of a tensor without bytes: undefined (dtype 0) or without elements.
 inline constexpr std::uint32_t kNoFrame = 0xffffffff;
+
+/// How often sparse tensors may share the bytes of a message: more than any that are not copies of each other do. Below
+/// kIndexBytesFree, as often as they like.
+inline constexpr std::size_t kIndexReadsMax = 256;
+inline constexpr std::size_t kIndexBytesFree = std::size_t{16} << 20U;
 
 /// Returns the number of a device on the wire: 0 the CPU, N + 1 the GPU N.
 [[nodiscard]] std::uint16_t wire_number(Device device);
@@ -93,6 +99,10 @@ class TensorReader {
   /// Returns how many bytes `require_booleans` has read.
   [[nodiscard]] std::size_t booleans_read() const noexcept { return booleans_read_; }
 
+  /// Counts the indices of a sparse tensor, which its constructor reads. Any number of them may lie in one frame:
+  /// throws DecodeError once they are more than kIndexBytesFree and kIndexReadsMax times the bytes of all frames.
+  void count_indices(std::size_t bytes);
+
   /// Throws DecodeError if a frame is unused.
   void require_all_used() const;
 
@@ -112,6 +122,7 @@ class TensorReader {
   std::vector<bool> used_;
   std::map<Place, std::size_t> booleans_;  ///< checked ranges, begin to end, which neither overlap nor touch
   std::size_t booleans_read_ = 0;
+  std::optional<std::size_t> indices_left_;  ///< bytes that may be counted; known once some are
 };
 
 }  // namespace detail

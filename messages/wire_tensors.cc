@@ -69,6 +69,7 @@ void WireFormat<SparseTensor>::load(InArchive& ar, SparseTensor& value) {
   ar(indices, values, sizes, coalesced);
   require_all_came(indices);
   require_all_came(values);
+  if (indices.defined()) ar.tensors().count_indices(indices.nbytes());
   try {
     value = SparseTensor(std::move(indices), std::move(values), Shape(std::span<const std::int64_t>(sizes)));
     if (coalesced) value = value.as_coalesced();

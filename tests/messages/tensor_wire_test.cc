@@ -288,6 +288,22 @@ BOOST_AUTO_TEST_CASE(a_sparse_tensor_of_more_entries_than_came_is_refused) {
   });
 }
 
+// Each one's indices are read to be checked.
+BOOST_AUTO_TEST_CASE(sparse_tensors_that_share_their_bytes_too_often_are_refused,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S8")) {
+  // 80,000 bytes of indices and 40,000 of values: 16 MiB and 256 * 120,000 bytes are the indices of 593.
+  const SparseTensor one(counted(10'000).view({1, 10'000}), ones({10'000}), {10'000});
+  const auto through_wire = [&one](std::size_t count) {
+    const msg::Payload payload = to_payload(nullptr, std::vector<SparseTensor>(count, one));
+    BOOST_TEST(payload.tensors.size() == 2U);
+    return std::get<0>(from_payload<std::vector<SparseTensor>>(payload)).size();
+  };
+  BOOST_TEST(through_wire(593) == 593U);
+  BOOST_CHECK_EXCEPTION(std::ignore = through_wire(594), DecodeError, [](const DecodeError& e) {
+    return std::string_view(e.what()) == "[decode] sparse tensors share their indices too often";
+  });
+}
+
 BOOST_AUTO_TEST_CASE(an_offset_that_would_misalign_elements_is_refused) {
   const Tensor numbers = counted(4);
   msg::Payload payload = to_payload(nullptr, numbers.slice(0, 0, 3));
