@@ -125,6 +125,7 @@ void SharedLink::obey(Other& from, const SharedControl& control) {
       return;
     }
     case SharedControl::Kind::ended: {
+      take_inbox();  // where no packet needed the segment, it still lies there
       const std::lock_guard lock(from.mutex);
       from.segments.erase(control.number);
       return;
