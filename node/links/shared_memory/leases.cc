@@ -2,10 +2,14 @@
 
 #include <sodium.h>
 
+#include <limits>
 #include <utility>
 
 namespace troupe::detail {
 namespace {
+
+/// In the last word of a page that its reader has let go. No generation is so large.
+constexpr std::uint64_t kLeft = std::numeric_limits<std::uint64_t>::max();
 
 /// REQUIRES: slot < kLeasesMax.
 std::atomic_ref<std::uint64_t> word_of(const Mapping& page, std::size_t slot) {
@@ -83,6 +87,8 @@ void LeaseTable::collect() {
   });
 }
 
+bool LeaseTable::was_left() const { return word(kLeasesMax - 1).load(std::memory_order_acquire) == kLeft; }
+
 void LeaseTable::end_all() {
   const std::lock_guard lock(mutex_);
   for (const std::uint32_t number : open_) {
@@ -112,6 +118,8 @@ Result<std::shared_ptr<const LeasePage>> LeasePage::map(const FileDescriptor& fi
   if (!memory) return memory.error();
   return std::make_shared<const LeasePage>(std::move(memory).value());
 }
+
+LeasePage::~LeasePage() { word(kLeasesMax - 1).store(kLeft, std::memory_order_release); }
 
 std::atomic_ref<std::uint64_t> LeasePage::word(std::size_t slot) const noexcept { return word_of(*memory_, slot); }
 

@@ -55,7 +55,10 @@ class LeaseTable {
   /// again, and the peer may hold the lease again.
   void collect();
 
-  /// Ends all leases. REQUIRES: the peer's process has ended.
+  /// Returns whether the peer has let the page go: it reads no block any more, and holds no lease again.
+  [[nodiscard]] bool was_left() const;
+
+  /// Ends all leases. REQUIRES: the peer has let the page go, or its process has ended.
   void end_all();
 
   /// Returns the block of an open lease that the peer was told of; null if there is none.
@@ -82,12 +85,16 @@ class LeaseTable {
   std::vector<std::uint32_t> open_;  ///< guarded by mutex_
 };
 
-/// The reader's side of the page of one peer. Thread-safe.
+/// The reader's side of the page of one peer. The destructor tells the owner that the page was left: leases of packets
+/// that were never read end with it. Thread-safe.
 class LeasePage {
  public:
-  /// Errors: as map_segment().
+  /// REQUIRES: this process maps the page once. Errors: as map_segment().
   [[nodiscard]] static Result<std::shared_ptr<const LeasePage>> map(const FileDescriptor& file);
   explicit LeasePage(std::shared_ptr<const Mapping> memory) : memory_(std::move(memory)) {}
+  ~LeasePage();
+  LeasePage(const LeasePage&) = delete;
+  LeasePage& operator=(const LeasePage&) = delete;
 
   /// Has no effect if a later lease of the slot was given back. REQUIRES: lease.slot < kLeasesMax.
   void give_back(LeaseId lease) const noexcept;

@@ -447,9 +447,10 @@ void SharedLink::tidy() {
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(orphans_, [](const Orphans& left) {
+      const bool reads_nothing = left.leases->was_left() || has_ended(left.process);
       left.leases->collect();
-      if (has_ended(left.process)) left.leases->end_all();
-      return left.leases->size() == 0 && (left.blocks.empty() || has_ended(left.process));
+      if (reads_nothing) left.leases->end_all();
+      return left.leases->size() == 0 && (left.blocks.empty() || reads_nothing);
     });
   }
   tell_of_ended_blocks(others);

@@ -73,11 +73,12 @@ class SharedLink final : public Link, private LinkSink {
  private:
   struct Other;
   struct OtherGpus;
+  struct TheirMemory;
   class GpuLease;
   struct Sent;
   class Copy;
   using SharedOther = std::shared_ptr<Other>;
-  /// The leases of a peer that went down. Its process may still read their blocks.
+  /// The leases of a peer that went down. Until it has let their page go it may still read their blocks.
   struct Orphans {
     std::shared_ptr<detail::LeaseTable> leases;
     detail::FileDescriptor process;
@@ -152,7 +153,7 @@ class SharedLink final : public Link, private LinkSink {
   /// Ends the leases that peers have given back; tells peers which segments have ended. Of others than `to` seldom.
   void tidy(Other& to);
   void tidy();
-  void abandon(Other& peer);
+  [[nodiscard]] TheirMemory abandon(Other& peer);
   void refuse() { refused_.fetch_add(1, std::memory_order_relaxed); }
 
   const SharedLinkOptions options_;

@@ -40,10 +40,11 @@ void SharedLink::on_link_down(const NodeName& peer, Incarnation incarnation, con
   // What the peer sent before it closed the connection comes before the news that it has.
   if (const SharedOther other = find(peer); other && other->peer.incarnation == incarnation) read_no_longer(*other);
   {
+    TheirMemory left;  // outlives the lock
     const std::lock_guard lock(mutex_);
     const auto found = others_.find(peer);
     if (found != others_.end() && found->second->peer.incarnation == incarnation) {
-      abandon(*found->second);
+      left = abandon(*found->second);
       others_.erase(found);
     }
   }
@@ -52,7 +53,7 @@ void SharedLink::on_link_down(const NodeName& peer, Incarnation incarnation, con
 }
 
 // REQUIRES: mutex_ is held.
-void SharedLink::abandon(Other& peer) {
+SharedLink::TheirMemory SharedLink::abandon(Other& peer) {
   const std::lock_guard lock(peer.mutex);
   if (peer.leases && peer.process.is_open())
     orphans_.push_back({peer.leases, std::move(peer.process), std::move(peer.gpus.told)});
@@ -60,12 +61,14 @@ void SharedLink::abandon(Other& peer) {
   peer.leases = nullptr;
   peer.process.close();
   peer.introduced.clear();
-  peer.page = nullptr;
   peer.slots.clear();  // a new page begins with other generations
   peer.by_address.clear();
   peer.gpus.leases.clear();
   peer.doorbell.reset();
   peer.ring.close();
+  return {.page = std::exchange(peer.page, nullptr),
+          .segments = std::exchange(peer.segments, {}),
+          .blocks = std::exchange(peer.gpus.open, {})};
 }
 
 // Not under a lock: it may wait until packets of the peer are delivered.
@@ -148,8 +151,10 @@ void SharedLink::make_offer(Other& to, const SharedControl& hello) {
   }
   if (again) {  // it has lost the connection, and this node has not noticed: both begin anew
     read_no_longer(to);
+    take_inbox();      // what it put there before is of its earlier life
+    TheirMemory left;  // outlives the lock
     const std::lock_guard lock(mutex_);
-    abandon(to);
+    left = abandon(to);
   }
   std::shared_ptr<LeaseTable> leases;
   if (options_.shares) {
@@ -223,7 +228,8 @@ void SharedLink::take_inbox() {
     const std::lock_guard lock(from.mutex);
     switch (what->kind) {
       case HandOver::page:
-        if (auto page = LeasePage::map(what->file); page && !from.page) from.page = page.value();
+        if (from.page) break;
+        if (auto page = LeasePage::map(what->file)) from.page = std::move(page).value();
         break;
       case HandOver::segment:
         // null: it could not be mapped; messages that need it fail, and the next one asks for it again

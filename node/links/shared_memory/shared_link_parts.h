@@ -33,7 +33,7 @@ class SharedLink::GpuLease {
  public:
   GpuLease(std::shared_ptr<const detail::GpuMemory> gpus, int gpu, detail::GpuMemory::Opened block, detail::LeaseId id,
            std::shared_ptr<const detail::LeasePage> page)
-      : gpus_(std::move(gpus)), gpu_(gpu), block_(std::move(block)), id_(id), page_(std::move(page)) {}
+      : page_(std::move(page)), gpus_(std::move(gpus)), gpu_(gpu), block_(std::move(block)), id_(id) {}
   ~GpuLease();
   GpuLease(const GpuLease&) = delete;
   GpuLease& operator=(const GpuLease&) = delete;
@@ -43,11 +43,19 @@ class SharedLink::GpuLease {
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return block_.bytes; }
 
  private:
+  const std::shared_ptr<const detail::LeasePage> page_;  ///< ends last: then the block is closed
   const std::shared_ptr<const detail::GpuMemory> gpus_;
   const int gpu_;
   const detail::GpuMemory::Opened block_;
   const detail::LeaseId id_;
-  const std::shared_ptr<const detail::LeasePage> page_;
+};
+
+/// The memory of a peer's lost life, as far as the link holds it. It ends without a lock: the page last, which tells
+/// the peer that the rest is closed.
+struct SharedLink::TheirMemory {
+  std::shared_ptr<const detail::LeasePage> page;
+  std::map<std::uint32_t, std::shared_ptr<const detail::Mapping>> segments;
+  std::map<std::uint32_t, detail::GpuMemory::Opened> blocks;
 };
 
 /// What a shared link knows of the GPUs of a peer.

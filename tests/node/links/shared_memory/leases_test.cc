@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace troupe::testing {
@@ -161,6 +163,16 @@ BOOST_AUTO_TEST_CASE(a_lease_is_given_back_with_its_last_handle) {
   BOOST_TEST(!both.page->was_given_back(id));
   copy.reset();
   BOOST_TEST(both.page->was_given_back(id));
+}
+
+BOOST_AUTO_TEST_CASE(a_page_is_left_when_its_reader_and_the_last_lease_have_let_it_go) {
+  Page both;
+  const LeaseId id = both.told(both.pool->take(100'000));
+  std::optional<detail::Lease> lease(std::in_place, id, both.page, nullptr);
+  both.page = nullptr;
+  BOOST_TEST(!both.table->was_left());
+  lease.reset();
+  BOOST_TEST(both.table->was_left());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -68,6 +68,67 @@ BOOST_AUTO_TEST_CASE(segments_of_a_message_that_does_not_fit_into_the_limit_stay
   }
 }
 
+/// As after b stood still for longer than its lease.
+void go_down(const TwoByHand& two) {
+  two.a.inner->sink->on_link_down("b", two.life, Error{});
+  two.b.inner->sink->on_link_down("a", two.life, Error{});
+}
+
+void check_all_has_returned(const NodeByHand& node) {
+  node.link->release_unused(std::chrono::steady_clock::now(), 5s);
+  const SharedMemoryUse use = node.link->shared_memory().value();
+  BOOST_TEST(use.leases == 0U);
+  BOOST_TEST(use.idle_bytes == use.bytes);
+}
+
+BOOST_AUTO_TEST_CASE(leases_of_packets_that_a_lost_life_never_read_end_while_its_process_goes_on) {
+  TwoByHand two;
+  Frames message = two.message({random_frame(kMib, two.random)});
+  static_cast<void>(two.packet_of(message));
+  go_down(two);
+  message.clear();
+  check_all_has_returned(two.a);
+}
+
+BOOST_AUTO_TEST_CASE(leases_of_packets_that_a_stopped_node_never_read_end_while_its_process_goes_on) {
+  TwoByHand two;
+  static_cast<void>(two.packet_of(two.message({random_frame(kMib, two.random)})));
+  two.b.link.reset();
+  two.a.inner->sink->on_link_down("b", two.life, Error{});
+  check_all_has_returned(two.a);
+}
+
+BOOST_AUTO_TEST_CASE(a_frame_of_a_lost_life_keeps_all_leases_of_that_life_until_it_is_dropped) {
+  TwoByHand two;
+  const Frame sent = random_frame(kMib, two.random);
+  two.deliver(two.packet_of(two.message({sent})));
+  static_cast<void>(two.packet_of(two.message({random_frame(kMib, two.random)})));
+  go_down(two);
+  two.a.link->release_unused(std::chrono::steady_clock::now() + 1h, 5s);
+  BOOST_TEST(two.a.link->shared_memory()->leases == 2U);
+  BOOST_TEST(equal(two.b.sink.last.at(3), sent));
+  two.b.sink.last.clear();
+  check_all_has_returned(two.a);
+}
+
+// Its node says hello again, and b has not noticed that it was gone.
+BOOST_AUTO_TEST_CASE(memory_of_a_life_that_began_anew_stays_with_nobody) {
+  TwoByHand two;
+  const std::size_t before = segments_mapped();
+  for (int i = 0; i < 3; ++i) {
+    two.deliver(two.packet_of(two.message({random_frame(kMib, two.random)})));
+    two.b.sink.last.clear();
+    static_cast<void>(two.packet_of(two.message({random_frame(4 * kMib, two.random)})));
+    two.a.inner->sink->on_link_down("b", two.life, Error{});
+    two.a.inner->sink->on_link_up({.name = "b", .incarnation = two.life});
+    two.settle();
+    end_unused(two);
+    check_all_has_returned(two.a);
+    check_all_has_returned(two.b);
+    BOOST_TEST(segments_mapped() == before);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -182,18 +182,20 @@ BOOST_AUTO_TEST_CASE(unused_blocks_are_freed_once_the_peer_has_closed_them) {
   BOOST_TEST(equal(two.pass({on_gpu(sent)})[0], sent));
 }
 
-BOOST_AUTO_TEST_CASE(a_peer_that_went_down_keeps_its_blocks_until_its_process_ends) {
+BOOST_AUTO_TEST_CASE(a_peer_that_went_down_keeps_its_blocks_until_its_last_frame_is_dropped) {
   TwoWithGpus two;
   const Frame sent = random_frame(kMib, two.random);
   Frames held = two.pass({on_gpu(sent)});
   two.b.link->disconnect("a", {});
   two.a.sink.wait_downs(1);
+  two.b.sink.wait_downs(1);
   two.a.link->release_unused(std::chrono::steady_clock::now() + 1h, 5s);
   BOOST_TEST(two.host->live == 1);
   BOOST_TEST(equal(held[0], sent));
   held.clear();
   two.a.link->release_unused(std::chrono::steady_clock::now() + 1h, 5s);
-  BOOST_TEST(two.host->live == 1);  // b's process, which is this one, may have it open
+  BOOST_TEST(two.host->live == 0);
+  BOOST_TEST(two.host->freed_while_open == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_message_that_is_never_sent_holds_no_block) {
@@ -270,6 +272,32 @@ BOOST_AUTO_TEST_CASE(a_packet_that_comes_after_its_block_has_ended_opens_nothing
   two.settle();
   BOOST_TEST(host->opened == 1);
   BOOST_TEST((shared()[3].memory == FrameMemory::leased));
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_a_lost_life_are_freed_while_its_process_goes_on_and_only_when_it_has_closed_them) {
+  const auto host = std::make_shared<FakeHost>();
+  TwoByHand two(with_gpus(std::make_shared<FakeGpus>(host, "a")), with_gpus(std::make_shared<FakeGpus>(host, "b")));
+  const auto shared = [&] {
+    Frames message{frame_of("header"), frame_of("body"), on_gpu(random_frame(kMib, two.random))};
+    two.a.link->share("b", message);
+    message.insert(message.begin(), frame_of("session"));
+    return message;
+  };
+  static_cast<void>(shared());  // offers the GPU
+  two.settle();
+  two.deliver(two.packet_of(shared()));
+  static_cast<void>(two.packet_of(shared()));  // which b never reads
+  two.a.inner->sink->on_link_down("b", two.life, Error{});
+  two.b.inner->sink->on_link_down("a", two.life, Error{});
+  const auto release = [&] { two.a.link->release_unused(std::chrono::steady_clock::now() + 1h, 5s); };
+  release();
+  BOOST_TEST(host->live == 2);
+  two.b.sink.last.clear();
+  BOOST_TEST(host->open_now == 0);
+  release();
+  BOOST_TEST(two.a.link->shared_memory()->leases == 0U);
+  BOOST_TEST(host->live == 0);
+  BOOST_TEST(host->freed_while_open == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_does_not_lie_in_its_block_is_refused) {
