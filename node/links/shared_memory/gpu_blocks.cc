@@ -7,6 +7,16 @@
 #include "node/links/shared_memory/segment_pool.h"
 
 namespace troupe::detail {
+namespace {
+
+/// Bytes of the limit for an allocation to come. Gives them back in the destructor, unless it was made.
+struct Reserved {
+  ~Reserved() { total.fetch_sub(bytes, std::memory_order_relaxed); }
+  std::atomic<std::size_t>& total;
+  std::size_t bytes = 0;
+};
+
+}  // namespace
 
 GpuBlock::~GpuBlock() { pool_->give_back(memory_); }
 
@@ -19,25 +29,22 @@ std::shared_ptr<GpuBlock> GpuBlockPool::take(int gpu, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     std::vector<Idle>& idle = idle_[{gpu, size}];
     if (!idle.empty()) {
-      auto memory = std::move(idle.back().memory);
+      auto block = std::make_shared<GpuBlock>(shared_from_this(), idle.back().memory);
       idle.pop_back();
-      return std::make_shared<GpuBlock>(shared_from_this(), std::move(memory));
+      return block;
     }
     if (this->bytes() + size > bytes_max_) end_idle(TimePoint::max(), ended);
     id = ++last_;
   }
   ended.clear();  // what no peer was told of is free now
-  if (bytes_->fetch_add(size, std::memory_order_relaxed) + size > bytes_max_) {
-    bytes_->fetch_sub(size, std::memory_order_relaxed);
-    return nullptr;
-  }
+  const std::size_t before = bytes_->fetch_add(size, std::memory_order_relaxed);
+  Reserved reserved{.total = *bytes_, .bytes = size};
+  if (before + size > bytes_max_) return nullptr;
   auto memory = gpus_->allocate(gpu, size);
-  if (!memory) {
-    bytes_->fetch_sub(size, std::memory_order_relaxed);
-    return nullptr;
-  }
-  return std::make_shared<GpuBlock>(shared_from_this(),
-                                    std::make_shared<const GpuAllocation>(id, gpu, *std::move(memory), bytes_));
+  if (!memory) return nullptr;
+  auto allocation = std::make_shared<const GpuAllocation>(id, gpu, *std::move(memory), bytes_);
+  reserved.bytes = 0;  // the allocation gives them back
+  return std::make_shared<GpuBlock>(shared_from_this(), std::move(allocation));
 }
 
 void GpuBlockPool::give_back(std::shared_ptr<const GpuAllocation> memory) noexcept {
@@ -54,6 +61,9 @@ void GpuBlockPool::end_idle(TimePoint time, std::vector<Idle>& ended) {
   for (auto& [key, idle] : idle_) {
     const auto is_kept = [time](const Idle& one) { return one.since >= time; };
     const auto kept_end = std::partition(idle.begin(), idle.end(), is_kept);
+    const auto count = static_cast<std::size_t>(idle.end() - kept_end);
+    ended_.reserve(ended_.size() + count);
+    ended.reserve(ended.size() + count);
     for (auto one = kept_end; one != idle.end(); ++one) {
       ended_.push_back(one->memory->id());
       ended.push_back(std::move(*one));

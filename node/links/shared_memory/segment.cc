@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace troupe::detail {
 namespace {
@@ -23,13 +24,16 @@ Error no_memory(int error) { return failure(ErrorCode::resource_exhausted, std::
 Result<std::shared_ptr<const Mapping>> mapped(const FileDescriptor& file, std::size_t bytes, int protection) {
   void* const memory = ::mmap(nullptr, bytes, protection, MAP_SHARED | MAP_POPULATE, file.get(), 0);
   if (memory == MAP_FAILED) return no_memory(errno);
-  (void)::madvise(memory, bytes, MADV_DONTFORK);  // a child must neither hold nor write it
-  return std::make_shared<const Mapping>(std::span(static_cast<std::byte*>(memory), bytes));
+  (void)::madvise(memory, bytes, MADV_DONTFORK);                     // a child must neither hold nor write it
+  Mapping owner(std::span(static_cast<std::byte*>(memory), bytes));  // unmaps it if there is no memory for the handle
+  return std::make_shared<const Mapping>(std::move(owner));
 }
 
 }  // namespace
 
-Mapping::~Mapping() { (void)::munmap(bytes_.data(), bytes_.size()); }
+Mapping::~Mapping() {
+  if (!bytes_.empty()) (void)::munmap(bytes_.data(), bytes_.size());
+}
 
 Result<Segment> make_segment(std::size_t bytes, Writers writers) {
   Segment segment{.file = FileDescriptor(::memfd_create("troupe", MFD_CLOEXEC | MFD_ALLOW_SEALING)), .memory = {}};

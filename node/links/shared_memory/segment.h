@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "messages/error.h"
 #include "node/file_descriptor.h"
@@ -16,6 +17,7 @@ class Mapping {
  public:
   explicit Mapping(std::span<std::byte> bytes) : bytes_(bytes) {}
   ~Mapping();
+  Mapping(Mapping&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 

@@ -15,6 +15,27 @@ constexpr std::size_t kPage = 4096;
 
 }  // namespace
 
+/// Bytes of the limit for a segment to come. Gives them back in the destructor, unless it was made.
+class SegmentPool::Reserved {
+ public:
+  explicit Reserved(SegmentPool& pool) : pool_(pool) {}
+  ~Reserved() {
+    if (bytes_ == 0) return;
+    const std::lock_guard lock(pool_.mutex_);
+    pool_.bytes_ -= bytes_;
+  }
+  Reserved(const Reserved&) = delete;
+  Reserved& operator=(const Reserved&) = delete;
+
+  /// REQUIRES: the pool's mutex is held.
+  void take(std::size_t bytes) { pool_.bytes_ += bytes_ = bytes; }
+  void made() { bytes_ = 0; }
+
+ private:
+  SegmentPool& pool_;
+  std::size_t bytes_ = 0;
+};
+
 Block::~Block() { pool_->give_back(segment_, bytes_); }
 
 std::size_t SegmentPool::block_size(std::size_t bytes) {
@@ -28,6 +49,8 @@ std::shared_ptr<Block> SegmentPool::take(std::size_t bytes, std::size_t alike) {
   const std::size_t block_bytes = block_size(bytes);
   std::size_t count = std::max({kSegmentBytesMin / block_bytes, alike, std::size_t{1}});
   std::vector<Segment> ended;
+  Reserved reserved(*this);
+  std::uint32_t id = 0;
   {
     const std::lock_guard lock(mutex_);
     const auto size = sizes_.find(block_bytes);
@@ -35,23 +58,25 @@ std::shared_ptr<Block> SegmentPool::take(std::size_t bytes, std::size_t alike) {
     if (bytes_ + block_bytes * count > bytes_max_) end_idle(TimePoint::max(), ended);
     count = std::min(count, (bytes_max_ - bytes_) / block_bytes);
     if (count == 0) return nullptr;
-    bytes_ += block_bytes * count;
+    reserved.take(block_bytes * count);
+    id = ++last_;
   }
   const std::size_t segment_bytes = block_bytes * count;
   auto made = make_segment(segment_bytes, Writers::owner);  // without the lock: it clears all the memory
-  const std::lock_guard lock(mutex_);
-  if (!made) {
-    bytes_ -= segment_bytes;
-    return nullptr;
-  }
+  if (!made) return nullptr;
   Open open{.segment = std::move(made).value(), .block_bytes = block_bytes, .blocks = {}, .free = {}};
   open.blocks.resize(count);
   for (std::size_t i = count; i-- > 0;) open.free.push_back(i);
-  const std::uint32_t id = ++last_;
-  by_address_.emplace(open.segment.memory->bytes().data(), id);
-  segments_.emplace(id, std::move(open));
+  decltype(by_address_) address{{open.segment.memory->bytes().data(), id}};
+  decltype(segments_) segment;
+  segment.emplace(id, std::move(open));
+  const std::lock_guard lock(mutex_);
   SizeClass& size = sizes_[block_bytes];
   size.segments.push_back(id);
+  // From here on nothing needs memory: the pool has the whole segment, or nothing of it.
+  by_address_.merge(address);
+  segments_.merge(segment);
+  reserved.made();
   size.free += count;
   idle_bytes_ += segment_bytes;
   return block_in(size);
@@ -101,9 +126,10 @@ void SegmentPool::end_idle(TimePoint time, std::vector<Segment>& ended) {
       Open& open = found->second;
       if (open.free.size() < open.blocks.size() || open.last_given_back >= time) continue;
       const std::size_t segment_bytes = open.segment.memory->bytes().size();
+      Segment& gone = ended.emplace_back();
       ended_.push_back(found->first);
       by_address_.erase(open.segment.memory->bytes().data());
-      ended.push_back(std::move(open.segment));
+      gone = std::move(open.segment);
       size->second.free -= open.blocks.size();
       segments_.erase(found);
       ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(i));

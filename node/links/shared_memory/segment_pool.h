@@ -81,6 +81,7 @@ class SegmentPool : public std::enable_shared_from_this<SegmentPool> {
 
  private:
   friend class Block;
+  class Reserved;
   struct Open {
     Segment segment;
     std::size_t block_bytes = 0;

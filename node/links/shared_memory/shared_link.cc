@@ -147,7 +147,7 @@ void SharedLink::share_one(Other& to, Frame& frame, std::size_t alike) {
           .lease = lease->id(),
           .offset = static_cast<std::uint64_t>(frame.bytes.data() - lease->segment()->bytes().data()),
           .bytes = frame.bytes.size()};
-      frame = {frame.bytes, std::make_shared<const Sent>(entry, lease, nullptr), FrameMemory::leased};
+      frame = {frame.bytes, std::make_shared<const Sent>(entry, lease), FrameMemory::leased};
       bytes_avoided_.fetch_add(entry.bytes, std::memory_order_relaxed);
       frames_shared_.fetch_add(1, std::memory_order_relaxed);
       return;
@@ -210,13 +210,11 @@ bool SharedLink::introduce(Other& to, const detail::Block& block) {
 
 bool SharedLink::introduce_locked(Other& to, const detail::Block& block) {
   if (!to.process.is_open()) return false;  // it has gone meanwhile
-  if (to.introduced.contains(block.segment())) return true;
-  if (!hand_over_locked(to, block.segment())) {
-    to.inbox_is_full = true;
-    return false;
-  }
-  to.introduced.insert(block.segment());
-  return true;
+  const auto [place, is_new] = to.introduced.insert(block.segment());
+  if (!is_new || hand_over_locked(to, block.segment())) return true;
+  to.introduced.erase(place);
+  to.inbox_is_full = true;
+  return false;
 }
 
 bool SharedLink::hand_over_locked(const Other& to, std::uint32_t segment) {
@@ -233,8 +231,8 @@ bool SharedLink::is_leased_to(const SharedOther& to, const Sent& sent) {
     return static_cast<const Lease*>(sent.memory.get())->page() == to->page.get();
   if (to->leases != sent.leases) return false;
   if (sent.entry.memory == SharedEntry::Memory::gpu) return true;
-  const std::uint32_t segment = sent.entry.segment;
-  if (!to->introduced.contains(segment) && hand_over_locked(*to, segment)) to->introduced.insert(segment);
+  const auto [place, is_new] = to->introduced.insert(sent.entry.segment);
+  if (is_new && !hand_over_locked(*to, sent.entry.segment)) to->introduced.erase(place);
   return true;
 }
 
@@ -242,15 +240,17 @@ bool SharedLink::lease(Other& to, Frame& frame, const std::shared_ptr<detail::Bl
                        std::span<const std::byte> bytes) {
   const std::lock_guard lock(to.mutex);
   if (!introduce_locked(to, *block)) return false;
-  const auto id = to.leases->open(block);
-  if (!id) return false;
   const SharedEntry entry{.frame = 0,
                           .memory = SharedEntry::Memory::senders,
                           .segment = block->segment(),
-                          .lease = *id,
+                          .lease = {},
                           .offset = block->offset_of(bytes),
                           .bytes = bytes.size()};
-  frame = {bytes, std::make_shared<const Sent>(entry, block, to.leases), FrameMemory::leased};
+  auto sent = std::make_shared<Sent>(entry, block);
+  const auto id = to.leases->open(block);  // from here on nothing needs memory, and no lease is lost
+  if (!id) return false;
+  sent->take(*id, to.leases);
+  frame = {bytes, std::move(sent), FrameMemory::leased};
   frames_shared_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }

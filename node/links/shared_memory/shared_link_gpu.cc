@@ -71,19 +71,20 @@ void SharedLink::share_on_gpu(Other& to, Frame& frame) {
   bytes_copied_.fetch_add(size, std::memory_order_relaxed);
   const std::lock_guard lock(to.mutex);
   if (!to.process.is_open()) return;  // it has gone meanwhile
-  const auto id = to.leases->open_other(block);
-  if (!id) return;
-  to.gpus.told.emplace(memory->id(), memory);
   const SharedEntry entry{.frame = 0,
                           .memory = SharedEntry::Memory::gpu,
                           .segment = memory->id(),
-                          .lease = *id,
+                          .lease = {},
                           .offset = 0,
                           .bytes = size,
                           .gpu = static_cast<std::uint32_t>(gpu),
                           .handle = memory->handle()};
-  frame = {memory->bytes().first(size), std::make_shared<const Sent>(entry, block, to.leases), FrameMemory::leased,
-           nullptr, frame.device};
+  auto sent = std::make_shared<Sent>(entry, block);
+  to.gpus.told.emplace(memory->id(), memory);
+  const auto id = to.leases->open_other(block);  // from here on nothing needs memory, and no lease is lost
+  if (!id) return;
+  sent->take(*id, to.leases);
+  frame = {memory->bytes().first(size), std::move(sent), FrameMemory::leased, nullptr, frame.device};
   frames_shared_.fetch_add(1, std::memory_order_relaxed);
 }
 

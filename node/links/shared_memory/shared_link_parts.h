@@ -140,17 +140,22 @@ struct SharedLink::Other {
 
 /// The owner of a frame that was shared, as long as its message may be sent: its memory, and its lease.
 struct SharedLink::Sent {
-  Sent(detail::SharedEntry e, std::shared_ptr<const void> m, std::shared_ptr<detail::LeaseTable> l)
-      : entry(e), memory(std::move(m)), leases(std::move(l)) {}
+  /// Of `receivers`, or without a lease yet.
+  Sent(detail::SharedEntry e, std::shared_ptr<const void> m) : entry(e), memory(std::move(m)) {}
+  /// The lease ends with this owner, unless the peer was told of it.
+  void take(detail::LeaseId lease, std::shared_ptr<detail::LeaseTable> of) noexcept {
+    entry.lease = lease;
+    leases = std::move(of);
+  }
   ~Sent() {
     if (leases) leases->message_ended(entry.lease);
   }
   Sent(const Sent&) = delete;
   Sent& operator=(const Sent&) = delete;
 
-  const detail::SharedEntry entry;                   ///< without the position
-  const std::shared_ptr<const void> memory;          ///< for `receivers` the detail::Lease
-  const std::shared_ptr<detail::LeaseTable> leases;  ///< null for `receivers`
+  detail::SharedEntry entry;                   ///< without the position
+  const std::shared_ptr<const void> memory;    ///< for `receivers` the detail::Lease
+  std::shared_ptr<detail::LeaseTable> leases;  ///< null for `receivers`
 
   /// The frame, leased to a later life of the receiver, for all times that the message is sent to it. Not leased: it
   /// was not. Guarded by the link's mutex.

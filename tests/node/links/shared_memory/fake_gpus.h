@@ -50,16 +50,16 @@ class FakeGpus final : public detail::GpuMemory {
   }
 
   [[nodiscard]] std::optional<Shared> allocate(int /*gpu*/, std::size_t bytes) const override {
+    auto made = std::make_unique<FakeHost::Memory>(bytes);
     ++host_->live;
     // Not shared: the host's handles keep this function.
-    std::shared_ptr<FakeHost::Memory> memory(new FakeHost::Memory(bytes),
-                                             [host = std::weak_ptr(host_)](FakeHost::Memory* ended) {
-                                               if (const auto still = host.lock()) {
-                                                 if (ended->open > 0) ++still->freed_while_open;
-                                                 --still->live;
-                                               }
-                                               delete ended;
-                                             });
+    std::shared_ptr<FakeHost::Memory> memory(made.release(), [host = std::weak_ptr(host_)](FakeHost::Memory* ended) {
+      if (const auto still = host.lock()) {
+        if (ended->open > 0) ++still->freed_while_open;
+        --still->live;
+      }
+      delete ended;
+    });
     const std::lock_guard lock(host_->mutex);
     detail::GpuBlockHandle handle{};
     std::memcpy(handle.data(), &++host_->last, sizeof host_->last);

@@ -3,14 +3,18 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <fstream>
+#include <new>
 #include <set>
 #include <sstream>
 #include <string>
 
 #include "node/links/shared_memory/shared_link.h"
+#include "tensor/storage.h"
 #include "tests/node/links/shared_memory/nodes_by_hand.h"
 #include "tests/node/links/shared_memory/sharing_nodes.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe::testing {
 namespace {
@@ -127,6 +131,39 @@ BOOST_AUTO_TEST_CASE(memory_of_a_life_that_began_anew_stays_with_nobody) {
     check_all_has_returned(two.b);
     BOOST_TEST(segments_mapped() == before);
   }
+}
+
+// Tensors with blocks of their own, one that keeps its copy, and small ones in one block.
+BOOST_AUTO_TEST_CASE(all_memory_of_a_message_returns_whatever_allocation_it_is_refused) {
+  std::size_t refused = 0;
+  for (bool happened = true; happened;) {
+    TwoByHand two;
+    Storage storage = Storage::allocate(kMib);
+    std::memset(storage.mutable_data(), 1, kMib);
+    Frames message{frame_of("header"), frame_of("body"), random_frame(kMib, two.random),
+                   random_frame(2 * kMib, two.random), frame_of_storage(storage)};
+    for (int i = 0; i < 8; ++i) message.push_back(random_frame(20'000, two.random));
+    {
+      const RefusedAllocation allocation(refused + 1);
+      try {
+        two.a.link->share("b", message);
+      } catch (const std::bad_alloc&) {
+      }
+      happened = allocation.happened();
+    }
+    refused += happened;
+    message.clear();
+    storage = {};
+    check_all_has_returned(two.a);
+    end_unused(two);
+    BOOST_TEST(two.a.link->shared_memory()->bytes == 0U, "refused: " << refused);
+    // The peer hears of each segment that it was given.
+    two.deliver(two.packet_of(two.message({random_frame(kMib, two.random)})));
+    two.b.sink.last.clear();
+    end_unused(two);
+    BOOST_TEST(segments_mapped() == 2U, "refused: " << refused);
+  }
+  BOOST_TEST(refused > 20U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,7 +6,10 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <vector>
+
+#include "tests/support/counting_new.h"
 
 namespace troupe::testing {
 namespace {
@@ -92,6 +95,29 @@ BOOST_AUTO_TEST_CASE(segments_without_blocks_in_use_end_after_a_while_and_are_na
   BOOST_TEST(pool->take_ended().empty());
   BOOST_TEST(pool->counts().segments == 1U);
   BOOST_TEST(pool->counts().idle_bytes == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_block_for_which_memory_was_refused_leaves_nothing) {
+  std::size_t refused = 0;
+  for (bool happened = true; happened;) {
+    const auto pool = std::make_shared<SegmentPool>(16 * kMib);
+    {
+      const RefusedAllocation allocation(refused + 1);
+      try {
+        static_cast<void>(pool->take(9 * kMib));
+        static_cast<void>(pool->take(16 * kMib));  // the idle segment has to end
+      } catch (const std::bad_alloc&) {
+      }
+      happened = allocation.happened();
+    }
+    refused += happened;
+    BOOST_TEST(pool->counts().idle_bytes == pool->counts().bytes, "refused: " << refused);
+    const auto block = pool->take(16 * kMib);
+    BOOST_TEST_REQUIRE(block != nullptr, "refused: " << refused);
+    BOOST_TEST(pool->find(block->bytes()) == block);
+    BOOST_TEST(pool->counts().segments == 1U);
+  }
+  BOOST_TEST(refused > 10U);
 }
 
 BOOST_AUTO_TEST_CASE(blocks_outlive_their_pool) {

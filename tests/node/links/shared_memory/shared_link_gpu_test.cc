@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "tests/node/links/shared_memory/fake_gpus.h"
 #include "tests/node/links/shared_memory/nodes_by_hand.h"
 #include "tests/node/links/shared_memory/sharing_nodes.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe::testing {
 namespace {
@@ -298,6 +300,42 @@ BOOST_AUTO_TEST_CASE(blocks_of_a_lost_life_are_freed_while_its_process_goes_on_a
   BOOST_TEST(two.a.link->shared_memory()->leases == 0U);
   BOOST_TEST(host->live == 0);
   BOOST_TEST(host->freed_while_open == 0);
+}
+
+BOOST_AUTO_TEST_CASE(all_memory_of_a_message_returns_from_the_gpu_whatever_allocation_it_is_refused) {
+  std::size_t refused = 0;
+  for (bool happened = true; happened;) {
+    const auto host = std::make_shared<FakeHost>();
+    TwoByHand two(with_gpus(std::make_shared<FakeGpus>(host, "a"), 2 * kMib),
+                  with_gpus(std::make_shared<FakeGpus>(host, "b")));
+    const auto message = [&](std::size_t bytes) {
+      return Frames{frame_of("header"), frame_of("body"), on_gpu(random_frame(bytes, two.random))};
+    };
+    Frames first = message(kMib);
+    two.a.link->share("b", first);  // offers the GPU
+    two.settle();
+    happened = false;
+    // A new block; the same again; one for which the idle one has to end.
+    for (const std::size_t bytes : {kMib, kMib, 2 * kMib}) {
+      Frames frames = message(bytes);
+      const RefusedAllocation allocation(refused + 1);
+      try {
+        two.a.link->share("b", frames);
+      } catch (const std::bad_alloc&) {
+      }
+      happened = allocation.happened() || happened;
+    }
+    refused += happened;
+    two.settle();
+    two.a.link->release_unused(std::chrono::steady_clock::now() + 1h, 5s);
+    two.settle();
+    BOOST_TEST(two.a.link->shared_memory()->leases == 0U);
+    BOOST_TEST(host->live == 0);
+    Frames last = message(2 * kMib);
+    two.a.link->share("b", last);
+    BOOST_TEST((last[2].memory == FrameMemory::leased), "refused: " << refused);
+  }
+  BOOST_TEST(refused > 5U);
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_does_not_lie_in_its_block_is_refused) {
