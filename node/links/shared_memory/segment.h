@@ -42,7 +42,7 @@ enum class Writers : std::uint8_t { owner, all };
 [[nodiscard]] Result<Segment> make_segment(std::size_t bytes, Writers writers);
 
 /// Maps a segment of another process. Errors: protocol_violation if it has another size, has no memory yet or is not
-/// sealed, so that its owner could take memory away under a reader; resource_exhausted.
+/// sealed as make_segment() seals it, so that its owner could take memory away under a reader; resource_exhausted.
 [[nodiscard]] Result<std::shared_ptr<const Mapping>> map_segment(const FileDescriptor& file, std::size_t bytes,
                                                                  Writers writers);
 

@@ -507,6 +507,19 @@ BOOST_AUTO_TEST_CASE(memory_that_does_not_exist_yet_is_refused, *boost::unit_tes
   BOOST_TEST((mapped.error().code == ErrorCode::protocol_violation));
 }
 
+BOOST_AUTO_TEST_CASE(memory_in_which_its_owner_could_make_holes_is_refused, *boost::unit_test::label("attack")) {
+  const detail::FileDescriptor file(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  BOOST_REQUIRE(::ftruncate(file.get(), 8192) == 0);
+  BOOST_REQUIRE(::fallocate(file.get(), 0, 0, 8192) == 0);
+  BOOST_REQUIRE(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
+  const auto mapped = detail::map_segment(file, 8192, detail::Writers::owner);
+  BOOST_TEST((mapped.error().code == ErrorCode::protocol_violation));
+  BOOST_TEST(detail::map_segment(file, 8192, detail::Writers::all).ok());
+  BOOST_REQUIRE(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0);
+  BOOST_TEST(detail::map_segment(file, 8192, detail::Writers::owner).ok());
+  BOOST_TEST(::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) != 0);
+}
+
 BOOST_AUTO_TEST_CASE(an_inbox_takes_only_whole_datagrams_with_their_descriptor) {
   auto inbox = detail::SegmentInbox::open_beside(place_of("inbox")).value();
   const auto sender = detail::SegmentInbox::open_beside(place_of("sender")).value();
