@@ -82,7 +82,7 @@ std::optional<TimePoint> ZmqOutgoing::next_due() const {
 void ZmqOutgoing::open(TimePoint now) {
   opened_ = now;
   reopen_at_.reset();
-  if (welcomed_) give_up_at_ = now + reconnect_patience_;
+  if (welcomed_) give_up_at_ = waits_for_refusals_ ? std::nullopt : std::optional(now + reconnect_patience_);
   connected_ = welcomed_ = false;
   bulk_.reset();
   express_.reset();
@@ -171,6 +171,7 @@ ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
         if (!peer_) give_up_at_ = *began_ + parts_.meet_patience();  // somebody is there, and may be busy
         connected_ = true;
         refused_ = false;
+        refusals_.end();
         forget_broken_off();
         break;
       case ZmqSocket::Event::disconnected:
@@ -186,6 +187,7 @@ ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
         // the lookup of a name it may be either; the next attempt is refused, too.
         if (peer_ && !connected_ && on_this_host_.is_known())
           return Lost{about(ErrorCode::peer_down, "connection closed")};
+        if (waits_for_refusals_ && refusals_.take(now, reconnect_patience_) >= reconnect_patience_) return not_again();
         break;
       case ZmqSocket::Event::denied:
       case ZmqSocket::Event::broken_off:
@@ -249,6 +251,7 @@ ZmqOutgoing::Clue ZmqOutgoing::take_answer(TimePoint now, const Frames& message)
 
 ZmqOutgoing::Clue ZmqOutgoing::take_refusal(TimePoint now, Error why) {
   const bool until_then = peer_.has_value() || is_passing(why.code);
+  if (!give_up_at_) give_up_at_ = now + reconnect_patience_;  // the peer does not stand still
   const TimePoint until =
       why.code == ErrorCode::name_in_use && !peer_ ? *began_ + parts_.options.name_patience : *give_up_at_;
   why.endpoint = address_;
@@ -266,16 +269,18 @@ ZmqOutgoing::Clue ZmqOutgoing::check_time(TimePoint now) {
   }
   if (give_up_at_ && now >= *give_up_at_) {
     if (last_refusal_) return Failed{*last_refusal_};
-    const double waited = seconds(peer_ ? reconnect_patience_ : *give_up_at_ - *began_);
-    if (peer_) {
-      return Lost{about(ErrorCode::peer_down, fmt::format("connection lost and not made again within {} s", waited))};
-    }
-    return Failed{
-        about(ErrorCode::peer_unreachable, fmt::format("{} {} within {} s", address_, what_it_did(), waited))};
+    if (peer_) return not_again();
+    return Failed{about(ErrorCode::peer_unreachable,
+                        fmt::format("{} {} within {} s", address_, what_it_did(), seconds(*give_up_at_ - *began_)))};
   }
   const bool unanswered = connected_ && now >= answer_by_;
   if ((reopen_at_ && now >= *reopen_at_) || unanswered) open(now);
   return std::nullopt;
+}
+
+ZmqOutgoing::Lost ZmqOutgoing::not_again() const {
+  return {about(ErrorCode::peer_down,
+                fmt::format("connection lost and not made again within {} s", seconds(reconnect_patience_)))};
 }
 
 std::string_view ZmqOutgoing::what_it_did() const {
@@ -290,8 +295,12 @@ void ZmqOutgoing::welcome(const Authenticated& session) {
   welcomed_ = true;
   asking_ = false;
   peer_ = session.peer;
-  const Duration lease = std::max(session.pulse.lease, parts_.options.silence.lease);
+  const Duration own = parts_.options.silence.lease;
+  const Duration lease = std::max(session.pulse.lease, own);
   reconnect_patience_ = lease == kEndlessLease ? parts_.options.connect_patience : lease;
+  // This node's sockets give a connection up after its own lease, also while the peer stands still at a breakpoint.
+  waits_for_refusals_ = lease == kEndlessLease && own != kEndlessLease;
+  refusals_.end();
   handshake_.reset();
   last_refusal_.reset();
   reopen_at_.reset();

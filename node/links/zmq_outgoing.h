@@ -18,6 +18,24 @@
 
 namespace troupe {
 
+/// Attempts of one connection that were refused in a row.
+class Refusals {
+ public:
+  /// Returns for how long attempts have been refused by now. More than `gap_max` after the last refusal a row begins
+  /// anew: that attempt was not refused at once.
+  [[nodiscard]] Duration take(TimePoint now, Duration gap_max) {
+    if (!last_ || now - *last_ > gap_max) first_ = now;
+    last_ = now;
+    return now - first_;
+  }
+  /// An attempt was not refused.
+  void end() { last_.reset(); }
+
+ private:
+  TimePoint first_;
+  std::optional<TimePoint> last_;
+};
+
 /// Every attempt uses fresh sockets, so that nothing of an earlier one is mistaken for an answer. It begins when the
 /// parts' `attempts` give it a place. Used by the link's thread only.
 ///
@@ -90,6 +108,7 @@ class ZmqOutgoing {
   [[nodiscard]] Clue take_answer(TimePoint now, const Frames& message);
   [[nodiscard]] Clue take_refusal(TimePoint now, Error why);
   [[nodiscard]] Clue check_time(TimePoint now);
+  [[nodiscard]] Lost not_again() const;
   [[nodiscard]] std::string_view what_it_did() const;
   void forget_broken_off() {
     broken_off_since_.reset();
@@ -129,8 +148,10 @@ class ZmqOutgoing {
   TimePoint opened_;                           ///< when the current attempt started
   TimePoint answer_by_;                        ///< else the current attempt is repeated
   std::optional<TimePoint> reopen_at_;
-  Duration reconnect_patience_{0};       ///< once welcomed: the lease of the pair
-  std::optional<TimePoint> give_up_at_;  ///< unless welcomed; null until `begin`
+  Duration reconnect_patience_{0};       ///< once welcomed: the lease of the pair; connect_patience if it is endless
+  bool waits_for_refusals_ = false;      ///< once welcomed: for so long attempts must be refused
+  Refusals refusals_;                    ///< since the peer was welcomed
+  std::optional<TimePoint> give_up_at_;  ///< unless welcomed; null until `begin`, and if it waits for refusals
   std::optional<Error> last_refusal_;    ///< the reason of the present retry
 
   struct Backlog {

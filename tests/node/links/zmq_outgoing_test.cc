@@ -3,11 +3,22 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "actors/sessions/silence_limits.h"
+#include "node/file_descriptor.h"
+#include "node/links/handshake.h"
+#include "node/links/zmq_link_socket.h"
 #include "tests/node/links/keyed_nodes.h"
 
 namespace troupe {
@@ -34,7 +45,132 @@ Error failure_of(KeyedNode& node, Duration limit) {
   return node.sink.failures()[0].why;
 }
 
+/// A peer that welcomes one connection. Then it stands still: its host goes on accepting connections for it.
+class StandsStill {
+ public:
+  StandsStill(ClusterSecret secret, Duration lease)
+      : secret_(std::move(secret)), server_(identity(lease), secret_, random_nonce()) {}
+  [[nodiscard]] const std::string& address() const { return address_; }
+
+  void answer() {
+    const auto message = router_ ? router_->receive() : std::nullopt;
+    if (!message) return;
+    const HandshakeStep step = server_.take(message->at(1).bytes);
+    const auto reply = step.done ? server_.welcome(1).message : step.reply;
+    BOOST_REQUIRE(router_->send({message->front(), make_frame(std::vector(reply))}));
+  }
+
+  void stand_still() {
+    router_.reset();
+    context_.reset();  // it has left the port when this returns
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    place.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address().substr(address().rfind(':') + 1))));
+    const int on = 1;
+    BOOST_REQUIRE(::setsockopt(host_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
+    BOOST_REQUIRE(::bind(host_.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0);
+    BOOST_REQUIRE(::listen(host_.get(), 100) == 0);
+  }
+
+  void die() { host_.close(); }
+
+ private:
+  [[nodiscard]] HandshakeIdentity identity(Duration lease) const {
+    return {.peer = {.name = "a", .incarnation = {.high = 1, .low = 1}, .address = address_},
+            .cluster_id = "test",
+            .pulse = {.address = {}, .lease = lease}};
+  }
+
+  const ClusterSecret secret_;
+  std::optional<ZmqContext> context_{std::in_place};
+  std::optional<ZmqSocket> router_ = ZmqSocket::open(*context_, ZmqSocket::Kind::router, testing::kKeyedLimits).value();
+  const std::string address_ = router_->bind("tcp://127.0.0.1:*").value();
+  HandshakeServer server_;
+  detail::FileDescriptor host_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+};
+
+/// A connection to a peer that stands still from then on.
+struct ToOneThatStandsStill {
+  ToOneThatStandsStill(Duration own_lease, Duration its_lease)
+      : parts(options(own_lease)), peer(parts.options.secret, its_lease) {
+    parts.self = {.peer = {.name = "b", .incarnation = {.high = 1, .low = 2}, .address = "tcp://127.0.0.1:1"},
+                  .cluster_id = "test"};
+    outgoing.emplace(parts, peer.address(), "", 2, start);
+    const auto happened = next(start);
+    BOOST_REQUIRE((happened && std::holds_alternative<ZmqOutgoing::Welcomed>(*happened)));
+    peer.stand_still();
+    const TimePoint due = std::chrono::steady_clock::now() + 10s;
+    while (outgoing->welcomed() && std::chrono::steady_clock::now() < due) {
+      BOOST_REQUIRE(!outgoing->work(start + 1s).has_value());
+      (void)parts.ready.wait(100ms);
+    }
+    BOOST_REQUIRE(!outgoing->welcomed());
+  }
+  static ZmqLinkOptions options(Duration own_lease) {
+    ZmqLinkOptions with;
+    with.secret = ClusterSecret::random();
+    with.cluster_id = "test";
+    with.connect_patience = 20s;
+    with.silence.lease = own_lease;
+    return with;
+  }
+  /// Waits for what happens next, for 10 s.
+  std::optional<ZmqOutgoing::Happened> next(TimePoint now) {
+    const TimePoint due = std::chrono::steady_clock::now() + 10s;
+    while (std::chrono::steady_clock::now() < due) {
+      if (auto happened = outgoing->work(now)) return happened;
+      peer.answer();
+      (void)parts.ready.wait(1ms);
+    }
+    return std::nullopt;
+  }
+
+  const TimePoint start = std::chrono::steady_clock::now();
+  ZmqLinkParts parts;
+  StandsStill peer;
+  std::optional<ZmqOutgoing> outgoing;
+};
+
+std::string why_of(const std::optional<ZmqOutgoing::Happened>& happened) {
+  const auto* lost = happened ? std::get_if<ZmqOutgoing::Lost>(&*happened) : nullptr;
+  return lost == nullptr ? "not lost" : lost->why.message;
+}
+
 BOOST_AUTO_TEST_SUITE(zmq_outgoing)
+
+// This node's sockets have cut the connection after its own lease.
+BOOST_AUTO_TEST_CASE(peer_at_a_breakpoint_is_waited_for_without_end_unless_its_process_ends) {
+  ToOneThatStandsStill one(10s, kEndlessLease);
+  BOOST_TEST(why_of(one.outgoing->work(one.start + 24h)) == "not lost");
+  BOOST_TEST(!one.outgoing->next_due().has_value());
+  one.peer.die();
+  BOOST_TEST(why_of(one.next(one.start + 24h)) == "connection closed");
+}
+
+BOOST_AUTO_TEST_CASE(peer_that_stands_still_is_lost_after_the_lease_of_a_pair_that_has_one) {
+  ToOneThatStandsStill one(10s, 30s);
+  BOOST_TEST(why_of(one.outgoing->work(one.start + 30s)) == "not lost");
+  BOOST_TEST(why_of(one.outgoing->work(one.start + 31s)) == "connection lost and not made again within 30 s");
+}
+
+// A connection that was not cut by a time-out of this node ended with its process, or with its host.
+BOOST_AUTO_TEST_CASE(lost_connection_of_a_node_with_debug_is_soon_given_up) {
+  ToOneThatStandsStill one(kEndlessLease, 10s);
+  BOOST_TEST(why_of(one.outgoing->work(one.start + 21s)) == "connection lost and not made again within 20 s");
+}
+
+BOOST_AUTO_TEST_CASE(refusals_are_in_a_row_until_an_attempt_is_not_refused_or_takes_long) {
+  Refusals refusals;
+  const TimePoint start{};
+  BOOST_TEST((refusals.take(start, 10s) == 0s));
+  BOOST_TEST((refusals.take(start + 9s, 10s) == 9s));
+  BOOST_TEST((refusals.take(start + 19s, 10s) == 19s));
+  BOOST_TEST((refusals.take(start + 30s, 10s) == 0s));  // 11 s: it got no answer
+  BOOST_TEST((refusals.take(start + 31s, 10s) == 1s));
+  refusals.end();
+  BOOST_TEST((refusals.take(start + 32s, 10s) == 0s));
+}
 
 BOOST_AUTO_TEST_CASE(node_whose_key_is_unknown_to_the_peer_fails_long_before_its_patience_ends, *label("S2")) {
   const Run run;
