@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -36,7 +37,8 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
   }
 
  private:
-  /// The time until the next attempt. It ends once: by its timer, by the caller's cancellation, or with the clock.
+  /// The time until the next attempt. It ends once: by its timer, by the caller's cancellation, with the node, or
+  /// with the clock.
   class Pause final : public std::enable_shared_from_this<Pause> {
    public:
     explicit Pause(std::shared_ptr<Repetition> call) : call_(std::move(call)) {}
@@ -50,9 +52,11 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
     /// Throws std::bad_alloc, unless the call goes on all the same.
     void begin(TimePoint until, const std::vector<std::stop_token>& cancelled_by) {
       Clock& clock = call_->node_->clock();
+      const std::stop_token node_end = call_->node_->waiting_calls().node_end();
       try {
         timer_ = clock.at(until, [self = shared_from_this()] { self->attempt(); });
-        watch_.emplace(cancelled_by, [this] { cancel(); });
+        watch_.emplace(cancelled_by, [this] { end_early(&Repetition::cancelled); });
+        node_watch_.emplace(node_end, [this] { end_early(&Repetition::shut_down); });
       } catch (const std::bad_alloc&) {
         if (end()) throw;
       }
@@ -74,18 +78,20 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
       }
     }
 
-    void cancel() noexcept {
-      const auto kept = weak_from_this().lock();  // `watch_` must not end on the clock's thread, which `cancel` awaits
+    /// In a stop callback: the caller's, or the ending node's.
+    void end_early(void (Repetition::*end_call)() noexcept) noexcept {
+      const auto kept = weak_from_this().lock();  // the watches must not end on the clock's thread: `cancel` awaits it
       const auto call = end();
       if (!call) return;
-      call->cancelled();
+      (call.get()->*end_call)();
       if (kept) call->node_->clock().cancel(timer_);
     }
 
     std::shared_ptr<Repetition> call_;  // used by who has ended the pause
     std::atomic<bool> has_ended_{false};
     TimerId timer_;
-    std::optional<StopWatch> watch_;  // its end waits for `cancel`
+    std::optional<StopWatch> watch_;                                       // its end waits for `end_early`
+    std::optional<std::stop_callback<std::function<void()>>> node_watch_;  // so does this one's
   };
 
   void answered(Result<msg::AnyMessage> answer) {
@@ -114,10 +120,7 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
   }
 
   void shut_down() noexcept {
-    end_without_answer([this] {
-      return node_->error(ErrorCode::shutting_down, request_.to, request_.operation,
-                          "node " + node_->name() + " has shut down");
-    });
+    end_without_answer([this] { return node_->stopped_error(request_.to, request_.operation); });
   }
 
   template <class MakeError>

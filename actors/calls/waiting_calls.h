@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <stop_token>
 
 namespace troupe::detail {
 
@@ -15,14 +16,24 @@ class WaitingCalls {
   using Token = std::shared_ptr<const void>;
 
   [[nodiscard]] Token begin() {
-    count_->fetch_add(1, std::memory_order_acq_rel);
-    return {count_.get(), [count = count_](const void*) { count->fetch_sub(1, std::memory_order_acq_rel); }};
+    state_->count.fetch_add(1, std::memory_order_acq_rel);
+    return {state_.get(), [state = state_](const void*) { state->count.fetch_sub(1, std::memory_order_acq_rel); }};
   }
 
-  [[nodiscard]] std::size_t size() const { return count_->load(std::memory_order_acquire); }
+  [[nodiscard]] std::size_t size() const { return state_->count.load(std::memory_order_acquire); }
+
+  /// Stops when the node ends: a call that pauses ends then.
+  [[nodiscard]] std::stop_token node_end() const { return state_->node_end.get_token(); }
+
+  /// Stops node_end(); its callbacks run on this thread.
+  void end() noexcept { state_->node_end.request_stop(); }
 
  private:
-  const std::shared_ptr<std::atomic<std::size_t>> count_ = std::make_shared<std::atomic<std::size_t>>(0);
+  struct State {
+    std::atomic<std::size_t> count{0};
+    std::stop_source node_end;
+  };
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 }  // namespace troupe::detail

@@ -425,6 +425,7 @@ bool NodeCore::Routing::end_parts(NodeCore& node, const Error& why) noexcept {
                        is_told([&] { node.shards_->stop(why); }),
                        is_told([&] { node.references_->stop(why); }),
                        is_told([&] { node.served_calls_.stop(); }),
+                       is_told([&] { node.waiting_calls_.end(); }),
                        is_told([&] { std::ignore = node.accounts_->answers.stop(); }),
                        is_told([&] {
                          for (const Delivery& delivery : node.calls_of_peers_.end()) delivery.answer.fail(copy_of(why));

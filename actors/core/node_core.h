@@ -134,7 +134,6 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
 
   /// Sends a notification to actor `actor` ("": the message's own actor) on node `to`. It is dropped if `to` is gone.
   void notify(const NodeName& to, std::string actor, msg::AnyMessage message, Haste haste = Haste::at_once);
-
   /// As above, to that life of a node only.
   void notify(const NodeLife& to, std::string actor, msg::AnyMessage message, Haste haste = Haste::at_once);
 
@@ -218,6 +217,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
 
   /// Returns an Error `code` of this node about `peer`.
   [[nodiscard]] Error error(ErrorCode code, const NodeName& peer, std::string operation, std::string message) const;
+  /// Returns the Error of what this node no longer does: shutting_down, or why it has failed.
+  [[nodiscard]] Error stopped_error(const NodeName& peer, const std::string& operation) const;
 
  private:
   class UnansweredRequest;
@@ -247,7 +248,6 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   /// ended before.
   [[nodiscard]] std::optional<Future<void>> end(const Error& why);
   void close_link();
-  [[nodiscard]] Error stopped_error(const NodeName& peer, const std::string& operation) const;
 
   const NodeName name_;
   const Incarnation incarnation_;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -101,6 +102,34 @@ BOOST_AUTO_TEST_CASE(a_call_that_is_cancelled_in_a_pause_ends_and_is_not_sent_ag
   const auto p1_again = peer("p1", 2);
   clock->advance(5s);
   BOOST_TEST(p1_again->take<msg::Call>().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_call_whose_node_stops_in_a_pause_ends_at_once) {
+  const auto call =
+      node->with({.idempotency = Idempotency::idempotent, .retry = RetryPolicy{.pause = 5s}}).rpc_async("p1", &seven);
+  p1->die();
+  BOOST_TEST(core().waiting_calls().size() == 1U);
+  BOOST_TEST_REQUIRE(!call.ready());
+  const std::weak_ptr<detail::NodeCore> kept = core().weak_from_this();
+  node->stop();
+  BOOST_TEST_REQUIRE(call.ready());
+  const Error error = call.get_for(0s)->error();
+  BOOST_TEST((error.code == ErrorCode::shutting_down));
+  BOOST_TEST(error.peer == "p1");
+  BOOST_TEST((error.execution == Execution::maybe));
+  BOOST_TEST(core().waiting_calls().size() == 0U);
+  node.reset();
+  BOOST_TEST(kept.expired());  // no timer has it
+}
+
+BOOST_AUTO_TEST_CASE(a_call_whose_node_fails_in_a_pause_says_why) {
+  const auto call =
+      node->with({.idempotency = Idempotency::idempotent, .retry = RetryPolicy{.pause = 5s}}).rpc_async("p1", &seven);
+  p1->die();
+  core().fail(core().error(ErrorCode::resource_exhausted, "m", "the link", "no descriptors"));
+  BOOST_TEST_REQUIRE(call.ready());
+  BOOST_TEST((call.get_for(0s)->error().code == ErrorCode::resource_exhausted));
+  BOOST_TEST(call.get_for(0s)->error().message == "node m has failed: no descriptors");
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_call_of_which_no_attempt_left_never_ran) {
