@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <new>
@@ -15,62 +14,16 @@
 #include <utility>
 #include <vector>
 
-#include "actors/collect.h"
 #include "actors/deadline.h"
+#include "tests/actors/futures_home.h"
 #include "tests/support/counting_new.h"
 
 namespace troupe {
 namespace {
 
+using namespace testing::futures;
 using namespace std::chrono_literals;
 using boost::unit_test::label;
-
-/// Holds jobs until the test runs them.
-class ManualExecutor final : public Executor {
- public:
-  std::optional<Error> take(Job& job) override {
-    if (refusal) return refusal;
-    jobs.push_back(std::move(job));
-    return std::nullopt;
-  }
-  std::vector<RunningJob> running() const override { return {}; }
-  std::size_t unfinished() const override { return jobs.size(); }
-  std::vector<RunningJob> stop(TimePoint) override { return {}; }
-
-  void run_all() {
-    for (; !jobs.empty(); jobs.pop_front()) jobs.front().run();
-  }
-
-  std::deque<Job> jobs;
-  std::optional<Error> refusal;
-};
-
-class RealTime final : public Clock {
- public:
-  TimePoint now() const override { return std::chrono::steady_clock::now(); }
-  TimerId at(TimePoint, std::function<void()>) override { throw std::logic_error("no timers here"); }
-  void cancel(TimerId) override {}
-};
-
-struct Home {
-  std::shared_ptr<ManualExecutor> executor = std::make_shared<ManualExecutor>();
-  detail::FutureHome home{executor, std::make_shared<RealTime>()};
-};
-
-Error failure(ErrorCode code, std::string message) {
-  Error error;
-  error.code = code;
-  error.message = std::move(message);
-  return error;
-}
-
-template <class T>
-Error error_of(const Future<T>& future) {
-  const auto result = future.get_for(0ms);
-  BOOST_REQUIRE(result.has_value());
-  BOOST_REQUIRE(!result->ok());
-  return result->error();
-}
 
 BOOST_FIXTURE_TEST_SUITE(futures, Home)
 
@@ -178,18 +131,6 @@ BOOST_AUTO_TEST_CASE(callbacks_run_on_the_executor_never_where_the_future_comple
   BOOST_TEST(after.get() == 5);
 }
 
-/// Runs each job on a thread of its own, which has ended before `submit` returns.
-class EndsFirst final : public Executor {
- public:
-  std::optional<Error> take(Job& job) override {
-    std::thread([own = std::move(job)]() mutable { std::exchange(own, {}).run(); }).join();
-    return std::nullopt;
-  }
-  std::vector<RunningJob> running() const override { return {}; }
-  std::size_t unfinished() const override { return 0; }
-  std::vector<RunningJob> stop(TimePoint) override { return {}; }
-};
-
 /// Notes the thread that destroys it.
 struct NotesEnd {
   explicit NotesEnd(std::thread::id& thread) : ended_on(thread) {}
@@ -287,17 +228,6 @@ BOOST_AUTO_TEST_CASE(an_exception_without_a_text_is_an_error_without_one) {
   BOOST_TEST(error_of(child).message == "");
 }
 
-BOOST_AUTO_TEST_CASE(futures_that_are_collected_are_held_a_fixed_number_of_times) {
-  std::vector<Promise<int>> promises;
-  std::vector<Future<int>> futures;
-  for (int i = 0; i < 100; ++i) futures.push_back(promises.emplace_back(home).future());
-  const Future<std::vector<int>> all = collect_all(futures);
-  BOOST_TEST(futures.front().shared_state().use_count() <= 6);
-  for (const Promise<int>& promise : promises) promise.complete(1);
-  executor->run_all();
-  BOOST_TEST(all.get().size() == 100U);
-}
-
 BOOST_AUTO_TEST_CASE(callback_that_is_forgotten_is_dropped_unless_the_result_exists) {
   const Promise<int> promise(home);
   const Future<int> future = promise.future();
@@ -312,50 +242,6 @@ BOOST_AUTO_TEST_CASE(callback_that_is_forgotten_is_dropped_unless_the_result_exi
   future.state().forget(late);
   executor->run_all();
   BOOST_TEST(*captured == 1);
-}
-
-BOOST_AUTO_TEST_CASE(open_inputs_of_collect_any_hold_nothing_of_it_once_one_has_succeeded) {
-  using Value = std::shared_ptr<int>;
-  const Promise<Value> stop(home);
-  const auto holders = stop.future().shared_state().use_count();
-  std::weak_ptr<int> value;
-  {
-    const Promise<Value> next(home);
-    const auto any = collect_any(std::vector{stop.future(), next.future()});
-    auto five = std::make_shared<int>(5);
-    value = five;
-    next.complete(std::move(five));
-    executor->run_all();
-    const auto [place, found] = any.get();
-    BOOST_TEST(place == 1U);
-    BOOST_TEST(*found == 5);
-  }
-  BOOST_TEST(value.expired());
-  BOOST_TEST(stop.future().shared_state().use_count() == holders);
-  stop.complete(Value());
-  BOOST_TEST(executor->jobs.empty());
-}
-
-BOOST_AUTO_TEST_CASE(input_that_collect_any_reaches_after_the_first_success_holds_nothing_of_it) {
-  home.executor = std::make_shared<EndsFirst>();
-  const Promise<int> done(home);
-  const Promise<int> open(home);
-  done.complete(5);
-  const auto holders = open.future().shared_state().use_count();
-  BOOST_TEST(collect_any(std::vector{done.future(), open.future()}).get().second == 5);
-  BOOST_TEST(open.future().shared_state().use_count() == holders);
-}
-
-BOOST_AUTO_TEST_CASE(collect_any_fails_with_the_last_error_when_all_have_failed) {
-  const Promise<int> first(home);
-  const Promise<int> last(home);
-  const auto any = collect_any(std::vector{last.future(), first.future()});
-  first.complete(failure(ErrorCode::timeout, "first"));
-  executor->run_all();
-  BOOST_TEST(!any.ready());
-  last.complete(failure(ErrorCode::timeout, "last"));
-  executor->run_all();
-  BOOST_TEST(error_of(any).message == "last");
 }
 
 BOOST_AUTO_TEST_CASE(failure_skips_callbacks_that_take_the_value, *label("F-06")) {

@@ -1,0 +1,76 @@
+#include "actors/collect.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tests/actors/futures_home.h"
+
+namespace troupe {
+namespace {
+
+using namespace testing::futures;
+
+BOOST_FIXTURE_TEST_SUITE(collect, Home)
+
+BOOST_AUTO_TEST_CASE(futures_that_are_collected_are_held_a_fixed_number_of_times) {
+  std::vector<Promise<int>> promises;
+  std::vector<Future<int>> futures;
+  for (int i = 0; i < 100; ++i) futures.push_back(promises.emplace_back(home).future());
+  const Future<std::vector<int>> all = collect_all(futures);
+  BOOST_TEST(futures.front().shared_state().use_count() <= 6);
+  for (const Promise<int>& promise : promises) promise.complete(1);
+  executor->run_all();
+  BOOST_TEST(all.get().size() == 100U);
+}
+
+BOOST_AUTO_TEST_CASE(open_inputs_of_collect_any_hold_nothing_of_it_once_one_has_succeeded) {
+  using Value = std::shared_ptr<int>;
+  const Promise<Value> stop(home);
+  const auto holders = stop.future().shared_state().use_count();
+  std::weak_ptr<int> value;
+  {
+    const Promise<Value> next(home);
+    const auto any = collect_any(std::vector{stop.future(), next.future()});
+    auto five = std::make_shared<int>(5);
+    value = five;
+    next.complete(std::move(five));
+    executor->run_all();
+    const auto [place, found] = any.get();
+    BOOST_TEST(place == 1U);
+    BOOST_TEST(*found == 5);
+  }
+  BOOST_TEST(value.expired());
+  BOOST_TEST(stop.future().shared_state().use_count() == holders);
+  stop.complete(Value());
+  BOOST_TEST(executor->jobs.empty());
+}
+
+BOOST_AUTO_TEST_CASE(input_that_collect_any_reaches_after_the_first_success_holds_nothing_of_it) {
+  home.executor = std::make_shared<EndsFirst>();
+  const Promise<int> done(home);
+  const Promise<int> open(home);
+  done.complete(5);
+  const auto holders = open.future().shared_state().use_count();
+  BOOST_TEST(collect_any(std::vector{done.future(), open.future()}).get().second == 5);
+  BOOST_TEST(open.future().shared_state().use_count() == holders);
+}
+
+BOOST_AUTO_TEST_CASE(collect_any_fails_with_the_last_error_when_all_have_failed) {
+  const Promise<int> first(home);
+  const Promise<int> last(home);
+  const auto any = collect_any(std::vector{last.future(), first.future()});
+  first.complete(failure(ErrorCode::timeout, "first"));
+  executor->run_all();
+  BOOST_TEST(!any.ready());
+  last.complete(failure(ErrorCode::timeout, "last"));
+  executor->run_all();
+  BOOST_TEST(error_of(any).message == "last");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe
