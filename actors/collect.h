@@ -37,9 +37,9 @@ void gather_when_done(const Promise<All>& all, std::size_t count, Gather gather,
   const auto watch = [&](const auto& several) {
     for (const auto& future : several) {
       future.state().on_done([all, left, shared, future](const Error* refused) {
+        if (refused != nullptr) return static_cast<void>(all.complete(copy_of(*refused)));  // decodes nothing here
         const auto& result = future.state().result();
-        if (refused != nullptr) all.complete(*refused);
-        else if (!result) all.complete(result.error());
+        if (!result) all.complete(result.error());
         else if (left->one_less()) all.complete((*shared)());
       });
     }
@@ -78,14 +78,16 @@ class FirstSuccess : public std::enable_shared_from_this<FirstSuccess<T>> {
 
   void ended(std::size_t index, const Future<T>& future, const Error* refused) {
     if (!is_open()) return;
+    if (refused != nullptr) return failed(copy_of(*refused));  // decodes nothing here
     const auto& result = future.state().result();
-    if (refused == nullptr && result) {
-      for (const Wait& wait : complete(Found(index, result.value()))) {
-        if (const auto other = wait.future.lock()) other->forget(wait.registration);
-      }
-    } else if (left_.one_less()) {
-      complete(refused != nullptr ? copy_of(*refused) : result.error());  // no other input waits
+    if (!result) return failed(result.error());
+    for (const Wait& wait : complete(Found(index, result.value()))) {
+      if (const auto other = wait.future.lock()) other->forget(wait.registration);
     }
+  }
+
+  void failed(Error why) {
+    if (left_.one_less()) complete(std::move(why));  // no other input waits
   }
 
   [[nodiscard]] bool is_open() {

@@ -2,7 +2,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -68,6 +70,44 @@ BOOST_AUTO_TEST_CASE(collect_any_fails_with_the_last_error_when_all_have_failed)
   last.complete(failure(ErrorCode::timeout, "last"));
   executor->run_all();
   BOOST_TEST(error_of(any).message == "last");
+}
+
+/// A value that came and notes the thread that decodes it.
+struct Undecoded : Home {
+  Undecoded() { came->complete_later(decoded_on); }
+
+  static int decode(void* thread) {
+    *static_cast<std::thread::id*>(thread) = std::this_thread::get_id();
+    return 1;
+  }
+  [[nodiscard]] bool is_decoded() const { return *decoded_on != std::thread::id(); }
+
+  std::shared_ptr<std::thread::id> decoded_on = std::make_shared<std::thread::id>();
+  std::shared_ptr<detail::FutureState<int>> came = std::make_shared<detail::FutureState<int>>(home, &decode);
+};
+
+// The thread that completes an input may be the one that receives: user types are not decoded there.
+BOOST_AUTO_TEST_CASE(a_full_pool_fails_what_is_collected_and_decodes_nothing) {
+  Undecoded value;
+  value.executor->refusal = failure(ErrorCode::resource_exhausted, "all pool threads wait");
+  const std::vector futures{Future<int>(value.came)};
+  BOOST_TEST((error_of(collect_all(futures)).code == ErrorCode::resource_exhausted));
+  BOOST_TEST((error_of(collect_all(futures[0], futures[0])).code == ErrorCode::resource_exhausted));
+  BOOST_TEST((error_of(collect_any(futures)).code == ErrorCode::resource_exhausted));
+  BOOST_TEST(!value.is_decoded());
+}
+
+BOOST_AUTO_TEST_CASE(collect_any_succeeds_although_the_pool_refused_one_of_its_inputs) {
+  Undecoded value;
+  const Promise<int> next(value.home);
+  value.executor->refusal = failure(ErrorCode::resource_exhausted, "all pool threads wait");
+  const auto any = collect_any(std::vector{Future<int>(value.came), next.future()});
+  BOOST_TEST(!any.ready());
+  value.executor->refusal.reset();
+  next.complete(5);
+  value.executor->run_all();
+  BOOST_TEST((any.get() == std::pair<std::size_t, int>(1, 5)));
+  BOOST_TEST(!value.is_decoded());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
