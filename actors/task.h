@@ -67,8 +67,9 @@ enum class WaitingTurn : std::uint8_t {
   passed_on,  ///< the awaited task, which runs in the same place, has the turn and passes it back when it is done
 };
 
-/// Runs `frame`, which has these guards, on the pool once `future` is done. If the pool has stopped, calls `refused`
-/// instead, on the caller's thread.
+/// Runs `frame`, which has these guards, on the pool once `future` is done. If the pool refuses that, as it has stopped
+/// or all its threads wait, calls `refused` instead: on the thread that completes the future, or a pool thread. To wait
+/// for a thread instead might be for ever: the pool's threads may wait for this task.
 void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, WaitingTurn turn,
                   std::coroutine_handle<> frame, FrameGuards& guards, std::function<void(const Error& why)> refused);
 
