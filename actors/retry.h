@@ -25,10 +25,10 @@ enum class Unreachable : std::uint8_t {
 /// The number of attempts and the pauses between them, which are not negative. All attempts together stay within the
 /// call's deadline. No attempt follows a pause that the clock cannot represent, such as Duration::max().
 struct RetryPolicy {
-  int attempts_max = 4;                            ///< including the first one
+  int attempts_max = 4;                            ///< including the first one; at least 1
   Duration pause = std::chrono::milliseconds(50);  ///< before the second attempt; doubles each time
   Duration pause_max = std::chrono::seconds(2);
-  double budget = 0.2;  ///< repetitions per call, over all calls of this node to that node; ten are free
+  double budget = 0.2;  ///< repetitions per call, over all calls of this node to that node; ten are free; not negative
 };
 
 namespace detail {

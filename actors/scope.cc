@@ -12,7 +12,7 @@
 namespace troupe {
 namespace {
 
-/// Throws std::invalid_argument if a pause is negative.
+/// Throws std::invalid_argument if a value is out of its range.
 void check(const RetryPolicy& policy) {
   const auto check_pause = [](const char* name, Duration pause) {
     if (pause < Duration::zero())
@@ -20,6 +20,10 @@ void check(const RetryPolicy& policy) {
   };
   check_pause("pause", policy.pause);
   check_pause("pause_max", policy.pause_max);
+  if (policy.attempts_max < 1)
+    throw std::invalid_argument(fmt::format("[RetryPolicy] attempts_max is below 1: {}", policy.attempts_max));
+  if (!(policy.budget >= 0))  // NaN is not, either
+    throw std::invalid_argument(fmt::format("[RetryPolicy] budget is not 0 or more: {}", policy.budget));
 }
 
 }  // namespace

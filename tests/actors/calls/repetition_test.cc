@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -149,14 +150,19 @@ BOOST_AUTO_TEST_CASE(a_call_that_is_not_cancelled_in_its_pause_reaches_the_next_
   BOOST_TEST(p1_again->take<msg::Call>().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_negative_pause_is_refused) {
+BOOST_AUTO_TEST_CASE(a_policy_out_of_range_is_refused) {
   const auto refused = [&](const RetryPolicy& policy, const std::string& why) {
     BOOST_CHECK_EXCEPTION(static_cast<void>(node->with({.retry = policy})), std::invalid_argument,
                           [&](const std::invalid_argument& error) { return error.what() == why; });
   };
   refused({.pause = -1ms}, "[RetryPolicy] pause is negative: -1000000 ns");
   refused({.pause_max = -1ns}, "[RetryPolicy] pause_max is negative: -1 ns");
-  BOOST_CHECK_NO_THROW(static_cast<void>(node->with({.retry = RetryPolicy{.pause = 0s, .pause_max = 0s}})));
+  refused({.attempts_max = 0}, "[RetryPolicy] attempts_max is below 1: 0");
+  refused({.attempts_max = -3}, "[RetryPolicy] attempts_max is below 1: -3");
+  refused({.budget = -0.5}, "[RetryPolicy] budget is not 0 or more: -0.5");
+  refused({.budget = std::numeric_limits<double>::quiet_NaN()}, "[RetryPolicy] budget is not 0 or more: nan");
+  BOOST_CHECK_NO_THROW(static_cast<void>(
+      node->with({.retry = RetryPolicy{.attempts_max = 1, .pause = 0s, .pause_max = 0s, .budget = 0}})));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
