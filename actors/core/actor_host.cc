@@ -1,8 +1,11 @@
 #include <algorithm>
-#include <caf/detail/thread_safe_actor_clock.hpp>
-#include <caf/policy/work_sharing.hpp>
-#include <caf/scheduler/coordinator.hpp>
+#include <caf/actor_clock.hpp>
+#include <caf/actor_registry.hpp>
+#include <caf/scheduler/abstract_coordinator.hpp>
+#include <condition_variable>
 #include <exception>
+#include <list>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <thread>
@@ -58,7 +61,7 @@ class InlineUnit final : public caf::execution_unit {
 
 /// CAF's clock is told of the end of each actor, and wakes a thread for it: that costs more than the rest of a short
 /// actor's life. Actors have no timers of CAF (they use the node's Clock), so there is nothing to cancel.
-class NoTimers final : public caf::detail::thread_safe_actor_clock {
+class NoTimers final : public caf::actor_clock {
  public:
   void set_ordinary_timeout(time_point, caf::abstract_actor*, caf::atom_value, std::uint64_t) override { refuse(); }
   void set_request_timeout(time_point, caf::abstract_actor*, caf::message_id) override { refuse(); }
@@ -68,19 +71,83 @@ class NoTimers final : public caf::detail::thread_safe_actor_clock {
   void cancel_ordinary_timeout(caf::abstract_actor*, caf::atom_value) override {}
   void cancel_request_timeout(caf::abstract_actor*, caf::message_id) override {}
   void cancel_timeouts(caf::abstract_actor*) override {}
+  void cancel_all() override {}
 
  private:
   [[noreturn]] static void refuse() { throw std::logic_error("[ActorHost] timers are those of the node's clock"); }
 };
 
-/// CAF's scheduler, for actors that are flooded.
-class Scheduler final : public caf::scheduler::coordinator<caf::policy::work_sharing> {
+/// CAF's scheduler, for actors that are flooded: one thread. CAF's own has a thread more for timers and one for a
+/// printer, which actors do not use, and ends the process if the system refuses one of them.
+class Scheduler final : public caf::scheduler::abstract_coordinator {
  public:
-  using coordinator::coordinator;
+  using abstract_coordinator::abstract_coordinator;
+  ~Scheduler() override { let_go(); }
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  /// The last step of the system's constructor that can fail. Throws std::system_error.
+  void start() override try {
+    thread_ = std::thread([this] { run(); });
+  } catch (...) {
+    let_go();
+    throw;
+  }
+
+  /// Runs the queued actors and ends the thread.
+  void stop() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      woken_.notify_one();
+    }
+    thread_.join();
+  }
+
+  void enqueue(caf::resumable* job) override {
+    Jobs one{job};
+    const std::lock_guard lock(mutex_);
+    jobs_.splice(jobs_.end(), one);
+    woken_.notify_one();  // with the lock: without it `job` may end, and the system with it
+  }
+
   NoTimers& clock() noexcept override { return clock_; }
 
  private:
+  using Jobs = std::list<caf::resumable*>;  // moved between lists without allocating
+
+  /// Where the system's constructor fails, its registry would destroy actors after this scheduler, which they use then,
+  /// and this thread would keep the system's logger, which uses the system when it ends.
+  void let_go() {
+    for (const auto name : {caf::atom("SpawnServ"), caf::atom("ConfigServ")}) system().registry().erase(name);
+    forget_system_on_this_thread();
+  }
+
+  void run() noexcept {
+    InlineUnit unit(system());
+    Jobs job;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      woken_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
+      if (jobs_.empty()) return;
+      job.splice(job.begin(), jobs_, jobs_.begin());
+      lock.unlock();
+      if (job.front()->resume(&unit, kMessagesPerResume) != caf::resumable::resume_later) {
+        caf::intrusive_ptr_release(job.front());
+        job.clear();
+      }
+      unit.run();
+      lock.lock();
+      jobs_.splice(jobs_.end(), job);
+    }
+  }
+
   NoTimers clock_;
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  Jobs jobs_;              // guarded by mutex_
+  bool stopping_ = false;  // guarded by mutex_
+  std::thread thread_;
 };
 
 // Of looks whether all actors have ended.
@@ -121,8 +188,10 @@ class InlineHost final : public ActorHost {
  private:
   struct Config : caf::actor_system_config {
     Config() {
-      module_factories.emplace_back([](caf::actor_system& system) { return new Scheduler(system); });
-      set("scheduler.max-threads", 1U);
+      module_factories.emplace_back([](caf::actor_system& system) {
+        forget_system_on_this_thread();  // until there is a Scheduler that does it if the system's constructor fails
+        return new Scheduler(system);
+      });
       set("logger.verbosity", caf::atom("quiet"));
     }
   };
