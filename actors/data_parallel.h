@@ -63,7 +63,7 @@ class DataParallel {
   /// Gives the parameters and buffers of the module of rank 0 to all members; waits until every member has made its
   /// replica. Each operation of a round has the call deadline of `scope`, but does not end with `scope`, which may be
   /// that of a served function. Throws std::invalid_argument if `module` or `members` is null, no parameter requires a
-  /// gradient, or members have different modules (the text names the first difference); RemoteError.
+  /// gradient, or members have different modules or options (the text names the first difference); RemoteError.
   DataParallel(const Scope& scope, std::shared_ptr<Collective> members, std::shared_ptr<M> module,
                const DataParallelOptions& options = {})
       : module_(std::move(module)), replica_(scope, std::move(members), checked(module_), options) {}

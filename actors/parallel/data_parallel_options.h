@@ -12,7 +12,7 @@ enum class Divisor : std::uint8_t {
   active,   ///< the number of members that had input: those that have joined do not count
 };
 
-/// How a DataParallel sums gradients.
+/// How a DataParallel sums gradients. All members have the same.
 struct DataParallelOptions {
   std::size_t bucket_bytes = std::size_t{25} << 20U;       ///< gradients summed in one operation
   std::size_t first_bucket_bytes = std::size_t{1} << 20U;  ///< of the first bucket: the first sum starts early

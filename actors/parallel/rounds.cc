@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kBytesAtEnd = 32 << 10;
 /// Bytes of the text that tells why a pass failed; the rest is cut off.
 constexpr std::int64_t kCauseMax = 1'000;
-/// Bytes of the lines that tell a member's parameters and buffers, for more than 100,000 of them.
+/// Bytes of the lines that tell a member's options, parameters and buffers, for more than 100,000 of them.
 constexpr std::int64_t kLinesMax = std::int64_t{16} << 20;
 
 std::vector<Variable> values_of(const nn::NamedVariables& named) {
@@ -30,9 +30,17 @@ std::vector<Variable> values_of(const nn::NamedVariables& named) {
   return all;
 }
 
-/// Returns one line for each variable: "fc.weight f32 (10, 4)".
-std::vector<std::string> lines_of(const nn::NamedVariables& parameters, const nn::NamedVariables& buffers) {
-  std::vector<std::string> lines;
+/// Returns the line of the options: "bucket_bytes 26214400, first_bucket_bytes 1048576, broadcast_buffers true, ...".
+std::string line_of(const DataParallelOptions& options) {
+  return fmt::format("bucket_bytes {}, first_bucket_bytes {}, broadcast_buffers {}, divisor {}", options.bucket_bytes,
+                     options.first_bucket_bytes, options.broadcast_buffers,
+                     options.divisor == Divisor::members ? "members" : "active");
+}
+
+/// Returns the line of the options, then one for each variable: "parameter fc.weight f32 (10, 4)".
+std::vector<std::string> lines_of(const DataParallelOptions& options, const nn::NamedVariables& parameters,
+                                  const nn::NamedVariables& buffers) {
+  std::vector<std::string> lines{line_of(options)};
   const auto add = [&](const char* kind, const nn::NamedVariables& named) {
     for (const auto& [name, variable] : named) {
       lines.push_back(fmt::format("{} {} {} {}", kind, name, name_of(variable.dtype()), to_string(variable.shape())));
@@ -127,7 +135,7 @@ Rounds::Rounds(Scope scope, std::shared_ptr<Collective> members, nn::NamedVariab
 
 void Rounds::begin(const Scope& scope) {
   std::string own;
-  for (const std::string& line : lines_of(parameters_, buffers_)) own += line + "\n";
+  for (const std::string& line : lines_of(options_, parameters_, buffers_)) own += line + "\n";
   const std::vector<std::string> texts = gather_texts(*members_, scope, own, kLinesMax);
   const std::vector<std::string> first = split_lines(texts[0]);
   for (std::size_t rank = 1; rank < texts.size(); ++rank) {
@@ -136,8 +144,9 @@ void Rounds::begin(const Scope& scope) {
       const std::string here = i < first.size() ? first[i] : "nothing more";
       const std::string there = i < other.size() ? other[i] : "nothing more";
       if (here != there) {
-        throw std::invalid_argument(fmt::format("[DataParallel] members have different modules: {} has {}, {} has {}",
-                                                names()[0], here, names()[rank], there));
+        throw std::invalid_argument(fmt::format("[DataParallel] members have different {}: {} has {}, {} has {}",
+                                                i == 0 ? "options" : "modules", names()[0], here, names()[rank],
+                                                there));
       }
     }
   }

@@ -64,8 +64,8 @@ class Rounds {
   Rounds(Scope scope, std::shared_ptr<Collective> members, nn::NamedVariables parameters, nn::NamedVariables buffers,
          DataParallelOptions options);
 
-  /// Checks that all members have the same parameters and buffers, and gives them the values of rank 0, by operations
-  /// of `scope`. Throws std::invalid_argument that names the first difference, on every member; RemoteError.
+  /// Checks that all members have the same options, parameters and buffers, and gives them the values of rank 0, by
+  /// operations of `scope`. Throws std::invalid_argument that names the first difference, on every member; RemoteError.
   void begin(const Scope& scope);
 
   /// Performs one round. `own` ends at some time. Throws RemoteError; std::invalid_argument that names a member and

@@ -269,6 +269,27 @@ BOOST_AUTO_TEST_CASE(copies_of_a_members_variables_follow_the_values_of_another_
   BOOST_TEST(follow(5.0));
 }
 
+BOOST_AUTO_TEST_CASE(members_with_different_options_are_told_those_of_both) {
+  LocalCluster cluster({"a", "b"}, {});
+  const auto refusal = [&](const NodeName& member, Divisor divisor) {
+    Node& node = cluster.node(member);
+    Rounds rounds(node, gloo_collective(node, Group(Names{"a", "b"})), {{"w", Variable(zeros({4}))}}, {},
+                  {.divisor = divisor});
+    try {
+      rounds.begin(node);
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing thrown");
+  };
+  auto second = std::async(std::launch::async, [&] { return refusal("b", Divisor::active); });
+  const std::string sizes = "bucket_bytes 26214400, first_bucket_bytes 1048576, broadcast_buffers true, divisor ";
+  const std::string want =
+      "[DataParallel] members have different options: a has " + sizes + "members, b has " + sizes + "active";
+  BOOST_TEST(refusal("a", Divisor::members) == want);
+  BOOST_TEST(second.get() == want);
+}
+
 BOOST_AUTO_TEST_CASE(a_text_or_rows_that_a_member_cannot_have_are_refused_with_its_name) {
   const auto refusal = [](Training& training, const LeafGradient& gradient, std::optional<Error> failure) {
     try {
