@@ -21,6 +21,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "actors/collectives/collectives.h"
@@ -359,7 +360,7 @@ class GlooCollective final : public Collective {
 
   [[nodiscard]] Tensor all_reduce(const Scope& scope, const Tensor& value, ReduceOp op) override {
     value.require_defined("all_reduce");
-    return engine_->all_reduce(scope, member().draw_turn(), value, op);
+    return now("all_reduce", [&](std::uint64_t turn) { return engine_->all_reduce(scope, turn, value, op); });
   }
   [[nodiscard]] Future<Tensor> all_reduce_async(const Scope& scope, const Tensor& value, ReduceOp op) override {
     value.require_defined("all_reduce");
@@ -369,7 +370,7 @@ class GlooCollective final : public Collective {
 
   [[nodiscard]] Tensor reduce(const Scope& scope, const NodeName& to, const Tensor& value, ReduceOp op) override {
     require(value, "reduce", to);
-    return engine_->reduce(scope, member().draw_turn(), to, value, op);
+    return now("reduce", [&](std::uint64_t turn) { return engine_->reduce(scope, turn, to, value, op); });
   }
   [[nodiscard]] Future<Tensor> reduce_async(const Scope& scope, const NodeName& to, const Tensor& value,
                                             ReduceOp op) override {
@@ -380,7 +381,7 @@ class GlooCollective final : public Collective {
 
   [[nodiscard]] Tensor broadcast(const Scope& scope, const NodeName& from, const Tensor& value) override {
     require(value, "broadcast", from);
-    return engine_->broadcast(scope, member().draw_turn(), from, value);
+    return now("broadcast", [&](std::uint64_t turn) { return engine_->broadcast(scope, turn, from, value); });
   }
   [[nodiscard]] Future<Tensor> broadcast_async(const Scope& scope, const NodeName& from, const Tensor& value) override {
     require(value, "broadcast", from);
@@ -390,7 +391,7 @@ class GlooCollective final : public Collective {
 
   [[nodiscard]] std::vector<Tensor> all_gather(const Scope& scope, const Tensor& value) override {
     value.require_defined("all_gather");
-    return engine_->all_gather(scope, member().draw_turn(), value);
+    return now("all_gather", [&](std::uint64_t turn) { return engine_->all_gather(scope, turn, value); });
   }
   [[nodiscard]] Future<std::vector<Tensor>> all_gather_async(const Scope& scope, const Tensor& value) override {
     value.require_defined("all_gather");
@@ -399,9 +400,11 @@ class GlooCollective final : public Collective {
   }
 
   void barrier(const Scope& scope) override {
-    engine_->carry_out(scope, member().draw_turn(), "barrier", "barrier", nullptr, [&] {
-      gloo::BarrierOptions options(engine_->context);
-      gloo::barrier(options);
+    now("barrier", [&](std::uint64_t turn) {
+      engine_->carry_out(scope, turn, "barrier", "barrier", nullptr, [&] {
+        gloo::BarrierOptions options(engine_->context);
+        gloo::barrier(options);
+      });
     });
   }
 
@@ -416,6 +419,24 @@ class GlooCollective final : public Collective {
   void require(const Tensor& value, const char* operation, const NodeName& member) const {
     value.require_defined(operation);
     static_cast<void>(engine_->rank_of(operation, member));  // before the operation takes a turn
+  }
+
+  /// Performs `operation(turn)` on this thread, in its turn. What it throws before or after its turn breaks the
+  /// collective, too: the others wait for this member. Throws RemoteError.
+  template <class Operation>
+  std::invoke_result_t<Operation, std::uint64_t> now(const char* name, const Operation& operation) const {
+    const std::uint64_t turn = member().draw_turn();
+    try {
+      return operation(turn);
+    } catch (const RemoteError&) {
+      throw;
+    } catch (const std::exception&) {
+      const detail::NodeCore& node = member().node();
+      Error why = detail::failure_of_current_exception(name);
+      why = node.error(why.code, node.name(), name, std::move(why.message));
+      member().fail(why, CollectiveMember::Tell::others);
+      throw RemoteError(std::move(why));
+    }
   }
 
   /// Performs `operation(turn)` on the pool, in its turn. Its RemoteError is that of the future.

@@ -113,6 +113,7 @@ constexpr std::array<std::string_view, 20> kTestsOfSeveralFiles{
     "tests/models/receiving_protocol_test.cc",    // threads that receive, under every order of their steps
     "tests/models/rref_protocol_test.cc",         // owner, handles and fork table under every order of messages
     "tests/models/turn_protocol_test.cc",         // callers of a value and their turns, under every order of events
+    "tests/node/gloo_collective_memory_test.cc",  // members of a collective that get no memory
     "tests/node/launch/launcher_ends_test.cc",    // how interrupts, outputs and terminals end a run
     "tests/node/links/link_conformance_test.cc",  // one suite for every link
     "tests/node/links/shared_memory/memory_returns_test.cc",  // the memory of links that share, whatever happens

@@ -15,22 +15,21 @@ std::optional<Error> CollectiveInbox::begin(std::string what) {
   wanted_.clear();
   here_.clear();
   if (names_.size() > 1) unconfirmed_[operation_] = what_;
-  std::vector<Early> later;
   std::optional<Error> error;
   if (const auto told = told_early_.extract(operation_)) {
     told_early_bytes_ -= told.mapped().what.size();
     error = compare(after(), told.mapped());
   }
-  for (Early& early : early_) {
-    const bool now = early.place.operation == operation_;
-    if (now && early.place.what != what_ && !error) error = mismatch(early.from, early.place);
-    if (!now || error) {
-      later.push_back(std::move(early));  // keeps invalid ones too: their senders are answered when they are dropped
+  for (auto early = early_.begin(); early != early_.end() && !error;) {
+    const auto current = early++;
+    if (current->place.operation != operation_) continue;
+    if (current->place.what != what_) {
+      error = mismatch(current->from, current->place);  // the part stays: its sender is answered when it is dropped
     } else {
-      put(early.from, early.place, std::move(early.part));
+      put(current->from, current->place, current->part);
+      early_.erase(current);
     }
   }
-  early_ = std::move(later);
   return error;
 }
 
@@ -49,7 +48,7 @@ CollectiveInbox::Wanted CollectiveInbox::want(std::size_t from, std::uint64_t sl
   const Wanted wanted{from, slot, asked_for_[{from, slot}]++};
   wanted_.insert(wanted);
   const auto part = here_.find(wanted);
-  if (part != here_.end()) taken_.push_back(std::exchange(part->second.answer, nullptr));
+  if (part != here_.end()) mark_taken(part->second);
   return wanted;
 }
 
@@ -93,7 +92,7 @@ std::optional<Error> CollectiveInbox::came(std::size_t from, PartPlace place, Fr
     return std::nullopt;
   }
   if (place.operation < operation_ || !under_way_ || place.what != what_) return mismatch(from, place);
-  put(from, place, std::move(part));
+  put(from, place, part);
   return std::nullopt;
 }
 
@@ -105,11 +104,16 @@ std::size_t CollectiveInbox::untaken(std::size_t from) const {
   return static_cast<std::size_t>(count);
 }
 
-void CollectiveInbox::put(std::size_t from, const PartPlace& place, Part part) {
+void CollectiveInbox::put(std::size_t from, const PartPlace& place, Part& part) {
   if (from == after()) unconfirmed_.erase(place.operation);
   const Wanted at{from, place.slot, place.index};
-  if (wanted_.contains(at)) taken_.push_back(std::exchange(part.answer, nullptr));
+  if (wanted_.contains(at)) mark_taken(part);
   here_.insert_or_assign(at, std::move(part));
+}
+
+void CollectiveInbox::mark_taken(Part& part) {
+  taken_.push_back(std::move(part.answer));
+  part.answer = nullptr;
 }
 
 std::optional<Frame> CollectiveInbox::take(const Wanted& wanted) {
@@ -123,6 +127,7 @@ std::optional<Frame> CollectiveInbox::take(const Wanted& wanted) {
 
 std::vector<CollectiveInbox::Answer> CollectiveInbox::drop() {
   std::vector<Answer> dropped;
+  dropped.reserve(here_.size() + early_.size());
   const auto add = [&dropped](Part& part) {
     if (part.answer) dropped.push_back(std::move(part.answer));
   };

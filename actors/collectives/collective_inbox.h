@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <optional>
 #include <set>
@@ -36,7 +37,8 @@ struct PartPlace {
   }
 };
 
-/// A plain class: one thread at a time.
+/// A plain class: one thread at a time. Its functions may throw std::bad_alloc. No answer that it keeps is destroyed
+/// then, which would answer the sender under the caller's lock; drop() returns them.
 class CollectiveInbox {
  public:
   /// Called once, with null when the part is taken, or with the Error if it never will be.
@@ -124,7 +126,8 @@ class CollectiveInbox {
   [[nodiscard]] Error refused(ErrorCode code, std::size_t from, std::string message) const;
   [[nodiscard]] std::optional<Error> compare(std::size_t with, const PartPlace& place);
   [[nodiscard]] std::size_t untaken(std::size_t from) const;
-  void put(std::size_t from, const PartPlace& place, Part part);
+  void put(std::size_t from, const PartPlace& place, Part& part);
+  void mark_taken(Part& part);
 
   const std::vector<NodeName> names_;
   const std::size_t self_;
@@ -135,7 +138,7 @@ class CollectiveInbox {
   std::map<std::pair<std::size_t, std::uint64_t>, std::uint64_t> asked_for_;  // likewise
   std::set<Wanted> wanted_;                                                   // and not taken out yet
   std::map<Wanted, Part> here_;                                               // of this operation, wanted or not
-  std::vector<Early> early_;                          // of later operations, in order of arrival
+  std::list<Early> early_;                            // of later operations, in order of arrival
   std::map<std::uint64_t, std::string> unconfirmed_;  // this member's, by operation, until confirmed
   std::map<std::uint64_t, PartPlace> told_early_;     // of later operations, by the member after this one
   std::size_t told_early_bytes_ = 0;                  // of their descriptions

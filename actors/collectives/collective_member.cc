@@ -62,19 +62,19 @@ void CollectiveMember::carry_out(const Scope& scope, std::uint64_t turn, const s
       node_->fail(failure_of_current_exception("a cancellation"));
     }
   });
-  {
-    Lock lock(mutex_);
-    wait_until(lock, turn, operation, due, [&] { return turn_ == turn; });
-    under_way_ = true;
-    announced_ = names_.size() == 1;
-    operation_ = operation;
-    due_ = due;
-    if (auto mismatch = parts_.begin(what)) {
-      lock.unlock();
-      fail(std::move(*mismatch), Tell::others);
-    }
-  }
   try {
+    {
+      Lock lock(mutex_);
+      wait_until(lock, turn, operation, due, [&] { return turn_ == turn; });
+      under_way_ = true;
+      announced_ = names_.size() == 1;
+      operation_ = operation;
+      due_ = due;
+      if (auto mismatch = parts_.begin(what)) {
+        lock.unlock();
+        fail(std::move(*mismatch), Tell::others);
+      }
+    }
     body();
     announce();
     Lock lock(mutex_);
@@ -86,7 +86,7 @@ void CollectiveMember::carry_out(const Scope& scope, std::uint64_t turn, const s
     fail(refused.error(), Tell::others);
   } catch (const std::exception&) {
     Error why = failure_of_current_exception(operation);
-    fail(error(why.code, node_->name(), std::move(why.message)), Tell::others);
+    fail(error(why.code, node_->name(), std::move(why.message)), Tell::others, turn);
   }
   Lock lock(mutex_);
   if (failure_) throw RemoteError(failure_of(turn, operation));

@@ -75,7 +75,8 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   [[nodiscard]] std::uint64_t draw_turn();
 
   /// Runs `body` when all earlier turns are over. `operation` is its name; `what` describes all that members must agree
-  /// on. An exception of the body, the scope's end, and the loss of a part break the collective. Throws RemoteError.
+  /// on. An exception of the body, a lack of memory, the scope's end, and the loss of a part break the collective.
+  /// Throws RemoteError.
   void carry_out(const Scope& scope, std::uint64_t turn, const std::string& operation, const std::string& what,
                  const std::function<void()>& body);
 

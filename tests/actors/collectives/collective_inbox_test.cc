@@ -3,8 +3,12 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstring>
+#include <memory>
+#include <new>
 #include <string>
 #include <vector>
+
+#include "tests/support/counting_new.h"
 
 namespace troupe::detail {
 namespace {
@@ -235,6 +239,31 @@ BOOST_FIXTURE_TEST_CASE(dropped_parts_are_answered_once, AtA) {
   BOOST_TEST(parts.drop().empty());
   BOOST_TEST(heard == (std::vector<std::string>{"wanted taken", "unwanted dropped", "early dropped"}),
              boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(answers_are_kept_when_there_is_no_memory) {
+  std::size_t refusals = 0;
+  for (bool is_refused = true; is_refused; refusals += is_refused ? 1 : 0) {
+    CollectiveInbox parts({"a", "b", "c"}, 0);
+    const auto unanswered = std::make_shared<int>();
+    for (const std::uint64_t index : {0U, 1U})
+      BOOST_TEST(!parts.came(1, {1, kSum, kSlot, index}, {}, [unanswered](const Error*) {}));
+    BOOST_TEST(!parts.came(1, {2, kSum, kSlot, 0}, {}, [unanswered](const Error*) {}));
+    {
+      const testing::RefusedAllocation refused(refusals + 1);
+      try {
+        static_cast<void>(parts.begin(kSum));
+        static_cast<void>(parts.want(1, kSlot));
+      } catch (const std::bad_alloc&) {
+      }
+      is_refused = refused.happened();
+    }
+    const auto taken = parts.taken();
+    const auto dropped = parts.drop();
+    BOOST_TEST(taken.size() + dropped.size() == 3U, "refused allocation " << refusals + 1);
+    BOOST_TEST(unanswered.use_count() == 4, "refused allocation " << refusals + 1);
+  }
+  BOOST_TEST(refusals > 5U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,92 @@
+// Members of a collective that get no memory.
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <future>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "actors/core/wait_point.h"
+#include "node/gloo_collective.h"
+#include "node/local_cluster.h"
+#include "tensor/create.h"
+#include "tests/support/counting_new.h"
+
+namespace troupe::testing {
+namespace {
+
+BOOST_AUTO_TEST_SUITE(gloo_collective_memory)
+
+using namespace std::chrono_literals;
+
+/// Returns "done", or what `sum` fails with: the code and the peer of a RemoteError.
+template <class Sum>
+std::string end_of(Sum sum) {
+  try {
+    static_cast<void>(sum());
+  } catch (const RemoteError& error) {
+    return std::string(name_of(error.error().code)) + " " + error.error().peer;
+  } catch (const std::bad_alloc&) {
+    return "bad_alloc";
+  }
+  return "done";
+}
+
+/// Runs an action in the first wait of its thread.
+class InFirstWait final : public detail::BlockingHook {
+ public:
+  explicit InFirstWait(std::function<void()> action) : action_(std::move(action)) {}
+  bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override {
+    if (action_) std::exchange(action_, nullptr)();
+    return point.wait_here(due);
+  }
+
+ private:
+  std::function<void()> action_;
+};
+
+// A message is delivered on the thread that sends it: from the first one on it is b that gets no memory.
+BOOST_AUTO_TEST_CASE(operation_that_gets_no_memory_fails_on_every_member_with_the_name_of_that_one) {
+  const Tensor value = ones({3});
+  std::size_t n = 0;
+  for (bool has_sent = false; !has_sent;) {
+    LocalCluster cluster({"a", "b"}, {});
+    const Scope scope_a = cluster.node("a").with({.deadline = 5s});
+    const Scope scope_b = cluster.node("b").with({.deadline = 5s});
+    auto forming = std::async(std::launch::async, [&] { return gloo_collective(scope_b, Group({"a", "b"})); });
+    const auto at_a = gloo_collective(scope_a, Group({"a", "b"}));
+    const auto at_b = forming.get();
+    std::future<std::string> other;
+    const auto begin_other = [&] {
+      other = std::async(std::launch::async, [&] { return end_of([&] { return at_b->all_reduce(scope_b, value); }); });
+    };
+    std::string own;
+    {
+      std::optional<RefusedAllocation> refused(std::in_place, ++n);
+      InFirstWait hook([&] {
+        refused.reset();
+        begin_other();
+      });
+      const detail::BlockingHook::Guard guard(hook);
+      own = end_of([&] { return at_a->all_reduce(scope_a, value); });
+    }
+    if (!other.valid()) begin_other();
+    const std::string others = other.get();
+    has_sent = others == "resource_exhausted b";
+    BOOST_TEST_CONTEXT("allocation " << n) {
+      BOOST_TEST_REQUIRE((has_sent || others == "resource_exhausted a"), others);
+      BOOST_TEST(own == others);
+    }
+  }
+  BOOST_TEST(n > 20U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
