@@ -114,10 +114,10 @@ class Checkpoint {
   /// A count: of steps, epochs or examples.
   Checkpoint& add(std::string name, std::int64_t& count);
 
-  /// Writes the checkpoint to `directory`, which it makes if its parent exists. If this process ends meanwhile, the
-  /// directory holds either the previous checkpoint or the new one. Waits, within the deadline of `scope`. Throws
-  /// FileError; RemoteError: of a call to an owner; timeout if the state changed during each of kSnapshotsMax
-  /// snapshots. After an error the previous checkpoint is in place.
+  /// Writes the checkpoint to `directory`, which it makes if its parent exists. If this process ends meanwhile, and
+  /// after an error, the directory holds the previous checkpoint or the new one, whole. Waits, within the deadline of
+  /// `scope`. Throws FileError, also if the new one is in place and perhaps not yet on the disk; RemoteError: of a call
+  /// to an owner; timeout if the state changed during each of kSnapshotsMax snapshots.
   void save(const Scope& scope, const FilePath& directory) const;
 
   /// Sets all parts to the state of the checkpoint in `directory`. They may be on other nodes than when it was saved.

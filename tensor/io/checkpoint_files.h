@@ -54,6 +54,7 @@ class CheckpointWriter {
   void end_file();
 
   /// Makes this the checkpoint of the directory: writes the manifest, and renames it when all files are on the disk.
+  /// After an error the directory has the earlier checkpoint or this one, whole.
   /// Then removes the files of earlier checkpoints, and of no others: those that the manifest before lists, and those
   /// with names of this writer's form. One that cannot be removed stays; the next commit() tries it again by its name.
   void commit();
