@@ -78,7 +78,8 @@ class Group {
 
   /// Waits until every member has called it. The n-th barrier of one member meets the n-th of the others; groups with
   /// other members, or other `Failures`, are independent. Returns the members that were left out (partial only). Throws
-  /// RemoteError: timeout, naming the missing members; peer_down; std::invalid_argument if this node is no member.
+  /// RemoteError: timeout, naming the missing members; peer_down (partial: only if a member that died has let others
+  /// pass and not this node); std::invalid_argument if this node is no member.
   std::map<NodeName, Error> barrier(const Scope& scope) const;
 
   /// A barrier that gives every member the `value` of every member. REQUIRES: one type for all; no references, no

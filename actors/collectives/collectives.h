@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/collectives/collective_member.h"
+#include "actors/collectives/partial_meetings.h"
 #include "actors/core/node_core.h"
 #include "actors/group.h"
 
@@ -36,6 +37,9 @@ class Collectives {
   /// Handles a Call for collectives: a message of another member.
   void handle(const Delivery& delivery);
 
+  /// Of this node, as a member.
+  [[nodiscard]] PartialMeetings& partial_meetings() { return partial_meetings_; }
+
   void peer_down(const Peer& peer, const Error& why);
 
   /// Fails every operation, now and later, with `why`.
@@ -48,6 +52,7 @@ class Collectives {
   [[nodiscard]] std::vector<std::shared_ptr<CollectiveMember>> members() const;
 
   NodeCore& node_;
+  PartialMeetings partial_meetings_;
   mutable std::mutex mutex_;
   std::uint64_t next_ = 1;                                        // guarded by mutex_
   std::map<std::uint64_t, std::weak_ptr<CollectiveMember>> all_;  // guarded by mutex_; by the others' number for it

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "actors/calls/scope_state.h"
+#include "actors/collectives/partial_meetings.h"
 #include "actors/core/caf.h"
 #include "messages/values.h"
 #include "tests/actors/bare_peer.h"
@@ -91,6 +92,93 @@ BOOST_AUTO_TEST_CASE(entry_that_is_given_up_leaves_a_leader_that_came_up_just_be
   const auto left = b.take<msg::BarrierLeft>();
   BOOST_REQUIRE(left.size() == 1U);
   BOOST_TEST((left[0].entry == entered[0].entry));
+}
+
+/// Also the peer "a", which leads while it lives. The value of each member is its text.
+struct AtPartialBarrier : AtBarrier {
+  AtPartialBarrier() {
+    a.connect("m");
+    b.connect("m");
+  }
+
+  /// Enters with "m". Returns what the members brought: "b=x m=m ", or the code and the peer of the error.
+  std::string enter_partial() {
+    msg::Contribution own;
+    own.value = to_payload(nullptr, std::string("m"));
+    std::string text;
+    try {
+      const auto passed = detail::enter_barrier(*node, {"a", "b", "m"}, Failures::partial, "sum", {}, std::move(own));
+      for (const auto& [name, brought] : passed.values)
+        text += name + "=" + std::get<0>(from_payload<std::string>(brought.value)) + " ";
+    } catch (const RemoteError& error) {
+      text = std::string(name_of(error.error().code)) + " " + error.error().peer;
+    }
+    return text;
+  }
+
+  /// Takes the entry of m at `leader`. Keeps the entry's note.
+  BarePeer::Heard entry_at(BarePeer& leader) {
+    auto heard = leader.take_heard<msg::BarrierEntered>();
+    BOOST_TEST_REQUIRE(heard.size() == 1U);
+    msg::Contribution own = heard[0].message.get<msg::BarrierEntered>().own;
+    note = detail::take_note(own);
+    BOOST_TEST((note.entry == heard[0].message.get<msg::BarrierEntered>().entry));
+    return heard[0];
+  }
+
+  static std::pair<NodeName, msg::Contribution> brought(const NodeName& name, const detail::EntryNote& note) {
+    msg::Contribution own;
+    own.value = to_payload(nullptr, name);
+    add_note(own, note);
+    return {name, own};
+  }
+
+  BarePeer a{hub, "a", 2};
+  detail::EntryNote note;
+  const BarrierEntryId first_of_a{"a", 2, 1};
+  const BarrierEntryId first_of_b{"b", 1, 1};
+  const BarrierEntryId second_of_b{"b", 1, 2};
+};
+
+BOOST_FIXTURE_TEST_CASE(entry_with_which_another_has_passed_fails_with_the_leader_that_did_not_answer,
+                        AtPartialBarrier) {
+  waits.action = [&] {
+    static_cast<void>(entry_at(a));
+    const BarrierEntryId first = note.entry;
+    waits.action = [this, first] {
+      const BarePeer::Heard entered = entry_at(b);
+      BOOST_TEST((note.entry == first));
+      b.answer(
+          "m", entered,
+          msg::BarrierPassed{{brought("b", {second_of_b, {first_of_a, first_of_b, first}}), brought("m", note)}, {}});
+    };
+    a.die();
+  };
+  BOOST_TEST(enter_partial() == "peer_down a");
+}
+
+BOOST_FIXTURE_TEST_CASE(member_that_meets_an_entry_of_an_earlier_round_enters_again, AtPartialBarrier) {
+  BarrierEntryId first;
+  waits.action = [&] {
+    const BarePeer::Heard entered = entry_at(a);
+    first = note.entry;
+    a.answer(
+        "m", entered,
+        msg::BarrierPassed{{brought("a", {first_of_a, {}}), brought("b", {first_of_b, {}}), brought("m", note)}, {}});
+  };
+  BOOST_TEST(enter_partial() == "a=a b=b m=m ");
+  a.die();
+  waits.action = [&] {
+    const BarePeer::Heard entered = entry_at(b);
+    BOOST_TEST((note.met == std::vector<BarrierEntryId>{first_of_a, first_of_b, first}));
+    b.answer("m", entered, msg::BarrierPassed{{brought("b", {first_of_b, {}}), brought("m", note)}, {}});
+    waits.action = [this] {
+      const BarePeer::Heard again = entry_at(b);
+      b.answer("m", again, msg::BarrierPassed{{brought("b", {second_of_b, {}}), brought("m", note)}, {}});
+    };
+  };
+  BOOST_TEST(enter_partial() == "b=b m=m ");
+  BOOST_TEST(!waits.action);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,80 @@
+// What a member knows of the meetings of its partial barriers, so that after the death of a leader no entry of one
+// round meets those of another (MB-18).
+//
+// The answers of a leader reach its members separately: when it dies, some may have passed and others not. These enter
+// again at the next leader, where the first are in the next round already. So each contribution to a partial barrier
+// says which entry it is and which entries its member met last. All that meet see the same, and judge it alike.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "messages/ids.h"
+#include "messages/membership.h"
+
+namespace troupe::detail {
+
+/// What a member says of its entry. Travels with its contribution.
+struct EntryNote {
+  BarrierEntryId entry;
+  std::vector<BarrierEntryId> met;  ///< the entries of the last meeting that it passed there; empty if at this leader
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(entry, met);
+  }
+};
+
+/// Where entries meet, whoever leads.
+struct PartialPlace {
+  std::string operation;
+  std::vector<NodeName> members;
+  friend auto operator<=>(const PartialPlace&, const PartialPlace&) = default;
+};
+
+/// Thread rule: any thread may call any member. Where several threads of a node enter at one place, only the meeting
+/// that one of them passed last is known.
+class PartialMeetings {
+ public:
+  /// The most places whose last meetings are kept; those of the place that was added first are forgotten first.
+  static constexpr std::size_t kPlacesMax = 1024;
+
+  /// Returns what the member says of `entry` at that leader.
+  [[nodiscard]] EntryNote note(const PartialPlace& place, const BarrierEntryId& entry, const NodeLife& leader) const;
+
+  /// What a meeting is for one of its members.
+  enum class Verdict : std::uint8_t {
+    met,    ///< it has passed
+    late,   ///< another has passed with its entry before, and its entry meets nobody any more
+    again,  ///< the entry of another is late: it enters this leader's next meeting
+  };
+  /// Judges the meeting of `notes`, one of each member that met, for the member with the entry `own`.
+  [[nodiscard]] static Verdict judge(const BarrierEntryId& own, const std::vector<EntryNote>& notes);
+
+  /// The member has passed the meeting of `notes` at that leader.
+  void passed(const PartialPlace& place, const NodeLife& leader, const std::vector<EntryNote>& notes);
+
+ private:
+  struct Meeting {
+    NodeLife leader;
+    std::vector<BarrierEntryId> met;
+  };
+
+  mutable std::mutex mutex_;
+  std::map<PartialPlace, Meeting> last_;  // guarded by mutex_
+  std::deque<PartialPlace> added_;        // guarded by mutex_: those of last_, the first one first
+};
+
+/// Adds `note` to a contribution.
+void add_note(msg::Contribution& own, const EntryNote& note);
+
+/// Takes it out again. Throws DecodeError if there is none.
+[[nodiscard]] EntryNote take_note(msg::Contribution& brought);
+
+}  // namespace troupe::detail

@@ -1,0 +1,57 @@
+// Barriers of simulated nodes of which one dies.
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "actors/group.h"
+#include "node/sim/world.h"
+
+namespace troupe {
+namespace {
+
+BOOST_AUTO_TEST_SUITE(sim_barriers)
+
+/// Gathers `round` from all living members. Returns "b=2 c=2 ", or the code and the peer of the error.
+std::string gather(Node& node, int round) {
+  std::string text;
+  try {
+    const auto gathered =
+        Group({"a", "b", "c"}).partial().all_gather(node.with({.deadline = std::chrono::seconds(60)}), round);
+    for (const auto& [name, value] : gathered.values) text += name + "=" + std::to_string(value) + " ";
+  } catch (const RemoteError& error) {
+    text = std::string(name_of(error.error().code)) + " " + error.error().peer;
+  }
+  return text;
+}
+
+// The leader's answer reaches b and not c.
+BOOST_AUTO_TEST_CASE(rounds_do_not_mix_when_the_leader_dies_with_only_some_members_answered) {
+  sim::World world({.seed = 3}, {"a", "b", "c"}, {});
+  std::vector<std::string> of_b;
+  std::vector<std::string> of_c;
+  const auto program = [](std::vector<std::string>& rounds) {
+    return [&rounds](Node& node) {
+      for (const int round : {1, 2, 3}) rounds.push_back(gather(node, round));
+    };
+  };
+  world.cut("a", "c");
+  const Future<void> at_b = world.on("b", program(of_b));
+  const Future<void> at_c = world.on("c", program(of_c));
+  const Future<std::string> at_a = world.on("a", [](Node& node) { return gather(node, 1); });
+  BOOST_TEST_REQUIRE(world.step_until([&] { return !of_b.empty(); }));
+  BOOST_TEST(of_c.empty());
+  world.kill("a");
+  at_b.get();
+  at_c.get();
+  BOOST_TEST(of_b == (std::vector<std::string>{"a=1 b=1 c=1 ", "b=2 c=2 ", "b=3 c=3 "}),
+             boost::test_tools::per_element());
+  BOOST_TEST(of_c == (std::vector<std::string>{"peer_down a", "b=2 c=2 ", "b=3 c=3 "}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe
