@@ -70,7 +70,10 @@ void ContextLedger::settle(const PassId& pass) {
 
 void ContextLedger::take_back(const PassId& pass) {
   const auto uses = uses_.find(pass.creator);
-  if (uses != uses_.end()) std::erase_if(uses->second, [&](const PassUse& use) { return use.pass == pass; });
+  if (uses != uses_.end()) {
+    std::erase_if(uses->second, [&](const PassUse& use) { return use.pass == pass; });
+    if (uses->second.empty()) uses_.erase(uses);
+  }
   const auto at = std::ranges::find(passes_, pass, &PassGradients::pass);
   if (at == passes_.end() || at->settled) return;
   passes_.erase(at);

@@ -47,6 +47,9 @@ class ContextLedger {
   /// back.
   void note_used(const PassId& pass, GradientCounts counts);
 
+  /// Returns the number of roots of which passes are remembered.
+  [[nodiscard]] std::size_t remembered_roots() const noexcept { return uses_.size(); }
+
   /// Returns this node's boundaries that have values without a gradient in `pass`: all if it took no part.
   [[nodiscard]] std::vector<UnusedBoundary> unused(const PassId& pass) const;
 
