@@ -68,6 +68,17 @@ void ContextLedger::settle(const PassId& pass) {
   fold();
 }
 
+std::vector<PassId> ContextLedger::holding_up() const {
+  std::ptrdiff_t held_up = std::ranges::count(passes_, true, &PassGradients::settled);
+  std::vector<PassId> holding;
+  if (held_up % kHeldUp != 0) return holding;
+  for (auto at = passes_.begin(); held_up > 0; ++at) {
+    if (at->settled) --held_up;
+    else holding.push_back(at->pass);
+  }
+  return holding;
+}
+
 void ContextLedger::take_back(const PassId& pass) {
   const auto uses = uses_.find(pass.creator);
   if (uses != uses_.end()) {

@@ -56,6 +56,11 @@ class ContextLedger {
   /// The whole pass is complete: its gradients can no longer be taken back.
   void settle(const PassId& pass);
 
+  /// Returns the passes on which settled ones wait, because they were done earlier; empty unless a multiple of
+  /// kHeldUp settled ones wait, so that a caller that asks after each `settle` hears of them once in so many.
+  [[nodiscard]] std::vector<PassId> holding_up() const;
+  static constexpr std::ptrdiff_t kHeldUp = 8;
+
   /// The pass failed on some node: removes its gradients. Does nothing if there are none, or it was settled.
   void take_back(const PassId& pass);
 

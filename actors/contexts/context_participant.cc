@@ -93,10 +93,26 @@ void ContextParticipant::begin_next() {
 void ContextParticipant::settle_last_complete() {
   const auto last = std::exchange(last_complete_, std::nullopt);
   if (!last) return;
-  ledger_.settle(last->pass);
+  settle_complete(last->pass);
   for (const NodeName& node : last->participants) {
     if (node != self_) callbacks_.notify(node, msg::BackwardFinished{context_, last->pass, self_, {}});
   }
+}
+
+void ContextParticipant::settle_complete(const PassId& pass) {
+  ledger_.settle(pass);
+  if (aborted_) return;
+  for (const PassId& earlier : ledger_.holding_up()) {
+    if (earlier.creator != self_) {
+      callbacks_.notify(earlier.creator, msg::BackwardFinished{context_, earlier, self_, {}});
+    } else if (is_last_complete(earlier)) {
+      settle_last_complete();
+    }
+  }
+}
+
+bool ContextParticipant::is_last_complete(const PassId& pass) const {
+  return last_complete_ && last_complete_->pass == pass;
 }
 
 void ContextParticipant::mark(const NodeName& from, std::uint64_t request, const msg::BackwardMark& mark,
@@ -189,13 +205,15 @@ void ContextParticipant::finished(const NodeName& from, const msg::BackwardFinis
   const bool is_verdict = from == message.pass.creator && from != self_;  // from the root: the whole pass is complete
   if (is_verdict && !message.error) {
     note_over(message.pass);
-    ledger_.settle(message.pass);
     passes_.erase(message.pass);
+    settle_complete(message.pass);
     return;
   }
   BackwardPass* pass = find(message.pass);
   if (pass == nullptr) {
     if (message.error) note_over(message.pass);
+    // Its sender said so before, and now waits for the verdict.
+    else if (is_last_complete(message.pass)) settle_last_complete();
     return;
   }
   pass->finished(message.participant, message.error);

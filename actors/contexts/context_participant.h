@@ -132,8 +132,13 @@ class ContextParticipant {
   void give_up(const PassId& pass, const Error& waiting, const Error& running);
   /// A complete pass of this node counts nowhere.
   void take_back(const PassId& pass, const std::set<NodeName>& participants);
-  /// The last pass started here is complete and the next one starts: its participants need not keep it apart.
+  /// The last pass started here is complete and its caller knows: its participants need not keep it apart.
   void settle_last_complete();
+  /// The whole pass is complete. If too many wait in the ledger for others to be so, the roots of those are told again
+  /// that this node's part is done (CX-9).
+  void settle_complete(const PassId& pass);
+  /// Returns whether the pass was the last one that began here, and may still be kept apart.
+  [[nodiscard]] bool is_last_complete(const PassId& pass) const;
   void fail_all(const Error& error);
   [[nodiscard]] Error context_error(ErrorCode code, std::string message) const;
 

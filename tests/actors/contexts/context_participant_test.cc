@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -118,6 +119,80 @@ BOOST_AUTO_TEST_CASE(passes_over_one_context_add_up_and_run_in_the_order_they_we
     world.settle();
     BOOST_TEST(allclose(world.gradients().at("w"), troupe::add(troupe::add(x.value(), x.value()), x.value())));
   });
+}
+
+BOOST_AUTO_TEST_CASE(passes_of_another_root_do_not_pile_up_behind_the_last_pass_of_a_root) {
+  constexpr std::uint64_t kPasses = 100;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      ContextWorld world(Placement::apart, seed);
+      world.copies = seed % 3 == 0 ? 2 : 1;
+      const bool is_of_both = seed % 2 == 0;  // else the trainer has no part in the passes of ps0
+      const Variable x = world.leaf("trainer", "x", {5});
+      const Variable w = world.leaf("ps0", "w", {5});
+      Variable root;
+      std::shared_ptr<ContextWorld::Answer> first;
+      world.drive([&](Place& here) {
+        const Values y = world.call(here, "ps0", {x}, [&](Place&, const Values& in) {
+          root = sum(is_of_both ? mul(in[0], w) : mul(w, w));
+          return Values{sum(mul(in[0], w))};
+        });
+        first = world.backward(y);
+        world.settle();
+      });
+      BOOST_TEST(first->result.value().ok());
+      std::size_t kept_max = 0;
+      std::uint64_t succeeded = 0;
+      for (std::uint64_t serial = 1; serial <= kPasses; ++serial) {
+        world.part("ps0").begin({"ps0", 7, serial}, {{{root}, {}}, {}}, {}, [&](const Result<Unit>& done) {
+          succeeded += done.ok() ? 1 : 0;
+          return true;
+        });
+        world.settle();
+        for (const char* node : {"trainer", "ps0"})
+          kept_max = std::max(kept_max, world.part(node).ledger().kept_apart());
+      }
+      BOOST_TEST(succeeded == kPasses);
+      BOOST_TEST(kept_max <= 10U);  // the trainer's, 8 that wait for it, and the last one of ps0
+
+      // In the order in which they were done: d sum(x * w) / dw = x and d sum(w * w) / dw = 2 w.
+      Tensor of_x = w.value();
+      Tensor of_w = x.value();
+      for (std::uint64_t pass = 0; pass < kPasses; ++pass) {
+        if (is_of_both) of_x = troupe::add(of_x, w.value());
+        of_w = troupe::add(of_w, is_of_both ? x.value() : troupe::add(w.value(), w.value()));
+      }
+      check_same_bits(world.gradients(), {{"x", of_x}, {"w", of_w}});
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(pass_that_others_wait_for_is_taken_back_as_long_as_its_caller_has_not_taken_it) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      ContextWorld world(Placement::apart, seed);
+      const Variable x = world.leaf("trainer", "x", {5});
+      const Variable w = world.leaf("ps0", "w", {5});
+      Variable root;
+      world.drive([&](Place& here) {
+        const Values y = world.call(here, "ps0", {x}, [&](Place&, const Values& in) {
+          root = sum(mul(in[0], w));
+          return Values{root};
+        });
+        world.cancels_at_the_end = true;
+        static_cast<void>(world.backward(y));
+        // While the trainer's pass is anywhere between its beginning and its end, passes of ps0 come and go.
+        for (std::uint64_t serial = 1; serial <= 30; ++serial) {
+          world.settle(seed % 7);
+          world.part("ps0").begin({"ps0", 7, serial}, {{{root}, {}}, {}}, {}, [](const Result<Unit>&) { return true; });
+        }
+        world.settle();
+      });
+      Tensor of_w = x.value();
+      for (int pass = 1; pass < 30; ++pass) of_w = troupe::add(of_w, x.value());
+      check_same_bits({{"w", world.gradients().at("w")}}, {{"w", of_w}});
+    }
+  }
 }
 
 namespace {
