@@ -26,7 +26,9 @@ class WorkSink final : public GradientSink {
     for (Tensor& gradient : gradients) {
       if (gradient.defined()) gradient = gradient.to(Device::cpu());
     }
-    node_.notify(tag_of(*recv)->peer, "", work_.message_for(*recv, std::move(gradients)));
+    const RecvTag& tag = *tag_of(*recv);
+    // By name, so that a peer without memory for the gradients knows which context has lost them.
+    node_.notify(tag.peer, "context/" + tag.context.text(), work_.message_for(*recv, std::move(gradients)));
   }
 
   void found(const Variable& leaf, const Tensor& gradient, const SparseTensor& rows) override {
@@ -105,6 +107,12 @@ void ContextState::handle(ContextNews news) {
   } else {
     part_->pass_cancelled(std::get<PassCancelled>(news.what).pass);
   }
+}
+
+void ContextState::handle(const WordLost& lost) {
+  Error why = lost.why;
+  why.operation = "context " + context_.text();
+  if (!part_->word_lost(lost.from.name, why)) node_->give_up(lost.from, why.message);
 }
 
 void ContextState::count_passes() {
@@ -259,6 +267,10 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
       },
       [&state](const AbortContext& m) {
         state.part().abort(m.error, m.from);
+        state.count_passes();
+      },
+      [&state](const WordLost& m) {
+        state.handle(m);
         state.count_passes();
       },
       [&state, end](const ReleaseContext& m) {

@@ -54,6 +54,11 @@ struct AbortContext {
   Error error;
   NodeName from;
 };
+/// There was no memory for a word of `from` about a pass.
+struct WordLost {
+  NodeLife from;
+  Error why;
+};
 struct ReleaseContext {
   NodeName from;
 };
@@ -108,6 +113,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::GradientAsked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UnusedAsked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ContextMessage)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::AbortContext)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WordLost)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ReleaseContext)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::DescribeContext)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopContext)
@@ -129,6 +135,7 @@ using ContextActor = caf::typed_actor<caf::reacts_to<ContextMessage>,   //
                                       caf::reacts_to<UnusedAsked>,      //
                                       caf::reacts_to<PeerDown>,         //
                                       caf::reacts_to<AbortContext>,     //
+                                      caf::reacts_to<WordLost>,         //
                                       caf::reacts_to<ReleaseContext>,   //
                                       caf::reacts_to<DescribeContext>,  //
                                       caf::reacts_to<StopContext>>;
@@ -143,6 +150,7 @@ class ContextState : public ContextParticipant::Callbacks {
   void handle(const PassAsked& asked);
   void handle(Delivery delivery);
   void handle(ContextNews news);
+  void handle(const WordLost& lost);
   /// Aborts the context on all nodes: its part on this node is lost.
   void fail(Error why);
   /// Destroys the graph on the pool, if that may take long.

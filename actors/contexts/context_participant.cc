@@ -334,6 +334,12 @@ void ContextParticipant::peer_down(const NodeName& node, const Error& why) {
   if (ledger_.peers().contains(node)) abort(ended_by_death(context_, node, why), self_);
 }
 
+bool ContextParticipant::word_lost(const NodeName& from, const Error& why) {
+  if (!ledger_.peers().contains(from)) return false;
+  abort(why, self_);
+  return true;
+}
+
 void ContextParticipant::abort(const Error& error, const NodeName& from) {
   ledger_.add_peer(from);
   if (aborted_) return;

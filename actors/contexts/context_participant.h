@@ -84,6 +84,10 @@ class ContextParticipant {
   /// `node` is down: aborts the context if that node participates in it.
   void peer_down(const NodeName& node, const Error& why);
 
+  /// There was no memory for a word of `from` about a pass, perhaps gradients, perhaps a failure: aborts the context.
+  /// Returns false, and does nothing, if `from` does not participate.
+  [[nodiscard]] bool word_lost(const NodeName& from, const Error& why);
+
   /// Fails everything, now and later, with `error`, and notifies all participants; `from` sent the notification. Only
   /// the first error counts.
   void abort(const Error& error, const NodeName& from);

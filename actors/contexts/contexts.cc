@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <atomic>
+#include <new>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -150,6 +151,10 @@ class Contexts::Directory {
   }
 
   [[nodiscard]] std::vector<ContextActor> all() const { return actors_.all(); }
+  /// Returns the actors of contexts with that text(). It lacks the creator's life: there may be several.
+  [[nodiscard]] std::vector<ContextActor> all_named(std::string_view text) const {
+    return actors_.all_of([&](const ContextId& id) { return id.text() == text; });
+  }
   [[nodiscard]] std::size_t size() const { return actors_.size(); }
 
   [[nodiscard]] std::size_t passes() const { return static_cast<std::size_t>(passes_.load(std::memory_order_relaxed)); }
@@ -201,10 +206,14 @@ class Contexts::Directory {
   }
 
   /// The context's actor has ended without notifying any peer.
-  void lost(const ContextId& id, const Error& why) {
-    spdlog::error("[{}] {}: context {} is lost", node_.name(), why.text(), id.text());
-    static_cast<void>(end(id));
-    if (id.creator != node_.name()) node_.notify(id.creator, "", msg::ContextAborted{id, why});
+  void lost(const ContextId& id, const Error& why) noexcept {
+    try {
+      spdlog::error("[{}] {}: context {} is lost", node_.name(), why.text(), id.text());
+      static_cast<void>(end(id));
+      if (id.creator != node_.name()) node_.notify(id.creator, "", msg::ContextAborted{id, why});
+    } catch (const std::bad_alloc&) {
+      node_.fail(copy_of(why));
+    }
   }
 
   NodeCore& node_;
@@ -335,6 +344,14 @@ void Contexts::mark(const ContextId& context, Delivery delivery) {
 
 void Contexts::hand_on(const ContextId& context, Delivery delivery) {
   directory_->send(directory_->find(context), ContextMessage{std::move(delivery)});
+}
+
+bool Contexts::word_lost(std::string_view actor, const NodeLife& from, const Error& why) {
+  const std::string contexts = directory_->node().name() + "/context/";
+  if (!actor.starts_with(contexts)) return false;
+  actor.remove_prefix(contexts.size());
+  for (const ContextActor& each : directory_->all_named(actor)) directory_->send(each, WordLost{from, why});
+  return true;
 }
 
 void Contexts::peer_down(const Peer& peer, const Error& why) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "actors/clock.h"
@@ -117,6 +118,11 @@ class Contexts {
   /// Hands a BackwardRun, BackwardGradients, BackwardFinished or BackwardRelease to the context's actor, if there is
   /// one.
   void hand_on(const ContextId& context, Delivery delivery);
+
+  /// There was no memory for a word of `from` about a pass; `actor` is the actor to which it was sent. Aborts the
+  /// context if `from` participates in it, else ends the session with `from`. Returns false if `actor` names no
+  /// context.
+  [[nodiscard]] bool word_lost(std::string_view actor, const NodeLife& from, const Error& why);
 
   /// Ends the contexts that `peer` created and aborts those in which it participates.
   void peer_down(const Peer& peer, const Error& why);

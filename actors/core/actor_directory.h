@@ -185,6 +185,17 @@ class ActorDirectory {
     return actors;
   }
 
+  /// Returns the actors of the ids for which `is_wanted` returns true.
+  template <class Predicate>
+  [[nodiscard]] std::vector<Handle> all_of(const Predicate& is_wanted) const {
+    std::vector<Handle> actors;
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, counted] : actors_) {
+      if (is_wanted(id)) actors.push_back(counted.give());
+    }
+    return actors;
+  }
+
   /// Refuses every new actor from now on, with `why`.
   void refuse(const Error& why) {
     std::lock_guard lock(mutex_);

@@ -1,4 +1,5 @@
 // Makes the parts of a node, dispatches messages to them, and ends them.
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -122,6 +123,15 @@ struct NodeCore::Workers {
   std::optional<Prepared<StopWorking>> stop_working;  // from begin() to end(), which must end without memory, too
 };
 
+namespace {
+
+bool is_of_pass(msg::MessageTag tag) {
+  return tag == msg::BackwardRun::kInfo.tag() || tag == msg::BackwardGradients::kInfo.tag() ||
+         tag == msg::BackwardFinished::kInfo.tag();
+}
+
+}  // namespace
+
 /// The router's effects on the other parts of its node.
 struct NodeCore::RouterCallbacks final : Router::Callbacks {
   explicit RouterCallbacks(NodeCore& n) : node(n) {}
@@ -180,6 +190,13 @@ struct NodeCore::RouterCallbacks final : Router::Callbacks {
       const auto alive = weak.lock();
       if (alive && !alive->stopped()) alive->host_->send(alive->routing_->router, CallsBegan{peer});
     };
+  }
+
+  void word_lost(const NodeLife& from, const msg::Outside& word, Error why) override {
+    const msg::MessageInfo* info = msg::find_info(word.tag);
+    why.message += fmt::format(" of a {} from {}", info == nullptr ? "message" : info->name, from.name);
+    if (!is_of_pass(word.tag) || !node.contexts_->word_lost(word.envelope.to, from, why))
+      node.give_up(from, why.message);
   }
 
   NodeCore& node;

@@ -132,7 +132,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   /// shutting_down. Throws std::bad_alloc; then nothing is sent, and `done` is not called.
   void request(Request request, AnswerHandler done);
 
-  /// Sends a notification to actor `actor` ("": the message's own actor) on node `to`. It is dropped if `to` is gone.
+  /// Sends a notification to `actor` ("": the message's own) of `to`; drops it if `to` is gone. Throws bad_alloc.
   void notify(const NodeName& to, std::string actor, msg::AnyMessage message, Haste haste = Haste::at_once);
   /// As above, to that life of a node only.
   void notify(const NodeLife& to, std::string actor, msg::AnyMessage message, Haste haste = Haste::at_once);

@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "actors/core/guarded.h"
 #include "actors/core/lives.h"
 #include "actors/core/peer_accounts.h"
 #include "actors/references/copied_variables.h"
@@ -36,7 +37,8 @@ void RRefOwnerState::value(OwnerValue& m) {
   for (UseArrived& use : std::exchange(early_, {})) begin_or_queue(std::move(use));
 }
 
-void RRefOwnerState::forked(const OwnerForked& m) {
+// Of a handle whose word is lost, its holder or its parent would never hear: without memory the node ends.
+void RRefOwnerState::forked(const OwnerForked& m) try {
   ForkTable::Token token;
   if (forks_->is_new(m.fork, m.holder)) {
     auto taken = node_->accounts().forks.take(m.holder);
@@ -56,12 +58,16 @@ void RRefOwnerState::forked(const OwnerForked& m) {
   } else if (outcome == ForkOutcome::revoked) {
     node_->notify(m.holder, "references", msg::RRefRevoked{rref_, m.fork, gone()});
   }
+} catch (const std::bad_alloc&) {
+  node_->fail(failure_of_current_exception("a reference"));
 }
 
-void RRefOwnerState::tell_refused(const ForkId& fork, const NodeLife& reporter) const {
+void RRefOwnerState::tell_refused(const ForkId& fork, const NodeLife& reporter) const try {
   Error why = gone();
   why.message = fmt::format("another node holds handle {}", fork.text());
   node_->notify(reporter, "references", msg::RRefRevoked{rref_, fork, std::move(why)});
+} catch (const std::bad_alloc&) {
+  node_->fail(failure_of_current_exception("a reference"));
 }
 
 void RRefOwnerState::deleted(const OwnerDeleted& m) {
@@ -187,8 +193,9 @@ void RRefOwnerState::copied_by(const NodeLife& watcher) {
 
 void RRefOwnerState::changed() {
   ++version_;
-  for (const NodeLife& watcher : std::exchange(watchers_, {})) {
-    node_->notify(watcher, "references", msg::RRefChanged{rref_, version_});
+  while (!watchers_.empty()) {  // one that there is no memory to tell is told of the next change
+    node_->notify(*watchers_.begin(), "references", msg::RRefChanged{rref_, version_});
+    watchers_.erase(watchers_.begin());
   }
 }
 

@@ -25,6 +25,7 @@
 #include "actors/sessions/call_table.h"
 #include "actors/sessions/peer_loads.h"
 #include "actors/sessions/session.h"
+#include "messages/codec.h"
 
 namespace troupe::detail {
 
@@ -89,6 +90,9 @@ class Router {
     /// Returns a function to be called when calls of `peer` have started; it makes grant() run soon. It may be called
     /// on any thread at any time, even after the router is destroyed.
     virtual std::function<void()> grant_soon(const NodeLife& peer) = 0;
+    /// There was no memory for a notification of `from`, which will not come again: what waits for it must fail, or the
+    /// session with `from` must end.
+    virtual void word_lost(const NodeLife& from, const msg::Outside& word, Error why) = 0;
   };
 
   /// `lives` is updated with each end of a life before any other part of the node learns of it.

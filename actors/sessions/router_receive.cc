@@ -137,12 +137,14 @@ void Router::answer_was_taken_back(TimePoint now, const PeerState& peer, const F
            msg::Failure{.error = std::move(error)});
 }
 
-/// There is no memory for a message: fails the one call that it is, or answers.
+/// There is no memory for a message: fails the one call that it is, or answers, or what waits for it.
 void Router::refuse_for_memory(TimePoint now, const PeerState& peer, const Frame& header) {
   const auto outside = msg::decode_header(header);
-  if (!outside)
-    return callbacks_.warn(fmt::format("no memory for a message from {}, which cannot be read", peer.peer.name));
   const NodeLife life{peer.peer.name, peer.peer.incarnation};
+  if (!outside) {
+    callbacks_.warn(fmt::format("no memory for a message from {}, which cannot be read", life.name));
+    return callbacks_.give_up(life.name, {.life = life.incarnation});
+  }
   const msg::Envelope& envelope = outside.value().envelope;
   Error error;
   error.code = ErrorCode::resource_exhausted;
@@ -156,7 +158,7 @@ void Router::refuse_for_memory(TimePoint now, const PeerState& peer, const Frame
     error.execution = Execution::never;
     callbacks_.refuse_unread(life, envelope.request, std::move(error));
   } else {
-    callbacks_.warn(fmt::format("lost a message from {}: {}", peer.peer.name, error.message));
+    callbacks_.word_lost(life, outside.value(), std::move(error));
   }
 }
 

@@ -111,7 +111,7 @@ void BarePeer::on_link_down(const NodeName& peer, Incarnation incarnation, const
   in_turn([this, peer, incarnation, why] { router_.link_down(now(), peer, incarnation, why); });
 }
 
-void BarePeer::in_turn(std::function<void()> action) {
+void BarePeer::in_turn(std::function<void()> action) try {
   waiting_.push_back(std::move(action));
   if (std::exchange(in_turn_, true)) return;
   while (!waiting_.empty()) {
@@ -120,6 +120,9 @@ void BarePeer::in_turn(std::function<void()> action) {
     next();
   }
   in_turn_ = false;
+} catch (const std::bad_alloc&) {
+  is_broken_ = true;
+  throw;
 }
 
 void BarePeer::deliver(const Peer&, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint>,

@@ -139,6 +139,9 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
   /// Makes the node send what it holds back; empty: it sends that in its own time.
   std::function<void()> before_taking = {};
 
+  /// Returns whether the peer itself had no memory for an event: what it says and hears from then on means nothing.
+  [[nodiscard]] bool is_broken() const { return is_broken_; }
+
   [[nodiscard]] bool is_up(const NodeName& node) const { return up_.contains(node) && !ended_.contains(node); }
 
   /// Returns how the connection to that node ended: "peer_down connection closed"; nothing while it is open.
@@ -165,6 +168,7 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
   void pending_changed(std::size_t) override {}
   void warn(std::string) override {}
   void cancel_soon(RequestId) override {}
+  void word_lost(const NodeLife&, const msg::Outside&, Error) override { is_broken_ = true; }
   std::function<void()> grant_soon(const NodeLife&) override {
     return [] {};
   }
@@ -185,6 +189,7 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
   std::uint64_t last_request_ = 0;
   std::deque<std::function<void()>> waiting_;
   bool in_turn_ = false;
+  bool is_broken_ = false;
 };
 
 /// The node "m" and the peers that a test adds. All work happens on the test's thread, before the causing call returns.

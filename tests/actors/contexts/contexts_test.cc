@@ -3,17 +3,24 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "actors/contexts/ended_contexts.h"
+#include "actors/contexts/recv_tag.h"
 #include "actors/core/node_core.h"
+#include "autograd/boundary.h"
+#include "autograd/ops.h"
 #include "autograd/variable.h"
 #include "tensor/create.h"
 #include "tests/actors/bare_peer.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe::testing {
 namespace {
@@ -404,6 +411,103 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_node_fails_what_is_asked_and_tells_nobody) {
   const Asked mark = p1->ask("m", "context/m.1", msg::BackwardMark{own, {"p1", 1, 9}, "p1", {}, {}});
   BOOST_REQUIRE((mark->has_value() && !(*mark)->ok()));
   BOOST_TEST(((*mark)->error().code == ErrorCode::shutting_down));
+}
+
+BOOST_AUTO_TEST_CASE(gradients_that_get_no_memory_fail_their_pass) {
+  std::size_t failed = 0;
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    AmongContexts among;
+    const ContextId id = among.contexts().open();
+    among.contexts().called(id, "p1");
+    const auto recv = detail::make_recv({id, {"p1", 1, 5}, "p1", msg::RouteLegs{}}, 1);
+    const Variable received = RecvFn::variable(recv, 0, ones({10}));
+    // The gradient of `received` is a small part of another tensor, so that it is copied for its message.
+    const Variable root = sum(mul(concat({received, Variable(ones({100}))}), Variable(ones({110}))));
+    std::optional<Future<void>> done;
+    {
+      const RefusedAllocation refused(n);
+      try {
+        done = among.pass(id, {{{root}, {}}, {}});
+      } catch (const std::bad_alloc&) {
+      }
+      is_refused = refused.happened();
+    }
+    if (!done || among.core().failure() || among.p1->is_broken()) continue;
+    for (int second = 0; second < 3; ++second) among.clock->advance(1s);  // packets that were lost are sent again
+    const bool is_sent = among.p1->take<msg::BackwardGradients>().size() == 1U;
+    BOOST_TEST((is_sent || done->ready()), "allocation " << n);
+    if (!done->ready()) continue;
+    failed += among.outcome(*done).starts_with("resource_exhausted") ? 1 : 0;
+  }
+  BOOST_TEST(failed > 10U);
+}
+
+BOOST_AUTO_TEST_CASE(word_about_a_pass_that_gets_no_memory_aborts_its_context_on_all_nodes) {
+  const auto p3 = peer("p3", 3);
+  for (const NodeName name : {"p1", "p2"}) BOOST_TEST(!contexts().joined(of_p1(1), name).has_value());
+  BOOST_TEST(!contexts().joined(of_p1(2), "p1").has_value());
+  const Error why = core().error(ErrorCode::resource_exhausted, "m", {}, "m has no memory for 8 bytes");
+  BOOST_TEST(contexts().word_lost("m/context/p1.3", p2->life(), why));  // it has ended
+  BOOST_TEST(contexts().word_lost("m/context/p1.1", p2->life(), why));
+  for (BarePeer* peer : {p1.get(), p2.get()}) {
+    const auto aborted = peer->take<msg::ContextAborted>();
+    BOOST_REQUIRE(aborted.size() == 1U);
+    BOOST_TEST((aborted[0].context == of_p1(1)));
+    BOOST_TEST((aborted[0].error.code == ErrorCode::resource_exhausted));
+  }
+  BOOST_TEST(gradients(of_p1(1)) == "resource_exhausted m has no memory for 8 bytes");
+
+  // A guess ends no context, only the session of the one that makes it.
+  BOOST_TEST(contexts().word_lost("m/context/p1.2", p3->life(), why));
+  BOOST_TEST(p3->end_of("m").has_value());
+  BOOST_TEST(gradients(of_p1(2)) == "gradients");
+  BOOST_TEST(!contexts().word_lost("m/worker", p2->life(), why));
+  BOOST_TEST(!p2->end_of("m").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(words_that_get_no_memory_abort_a_context_or_end_the_session_but_not_the_node,
+                     *boost::unit_test::label("attack")) {
+  std::size_t aborted = 0;
+  std::size_t ended = 0;
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    AmongContexts among;
+    BOOST_TEST(!among.contexts().joined(of_p1(1), "p1").has_value());
+    BOOST_TEST(!among.contexts().joined(of_p1(1), "p2").has_value());
+    {
+      const msg::BackwardGradients gradients{of_p1(1), {"p1", 1, 7}, {"m", 7, 1}, {ones({1'000'000})}};
+      const RefusedAllocation refused(n);
+      try {
+        among.p1->say("m", "context/p1.1", gradients);
+      } catch (const std::exception&) {  // it could not be sent
+      }
+      is_refused = refused.happened();
+    }
+    if (among.core().failure() || among.p1->is_broken()) continue;
+    const std::string outcome = among.gradients(of_p1(1));
+    BOOST_TEST((outcome == "gradients" || outcome.starts_with("resource_exhausted") || among.p1->end_of("m")), outcome);
+    if (!outcome.starts_with("resource_exhausted")) continue;
+    BOOST_TEST(among.p1->take<msg::ContextAborted>().size() == 1U);
+    BOOST_TEST(among.p2->take<msg::ContextAborted>().size() == 1U);
+    ++aborted;
+  }
+  is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    AmongContexts among;
+    {
+      const msg::RRefForkAck acknowledged{{{{"p1", 1, 5}, {"m", 7, 9}}}};
+      const RefusedAllocation refused(n);
+      try {
+        among.p1->say("m", "references", acknowledged);
+      } catch (const std::exception&) {  // it could not be sent
+      }
+      is_refused = refused.happened();
+    }
+    if (!among.core().failure() && !among.p1->is_broken() && among.p1->end_of("m")) ++ended;
+  }
+  BOOST_TEST(aborted >= 1U);
+  BOOST_TEST(ended >= 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -26,6 +26,7 @@ struct NoCallbacks : Router::Callbacks {
   void pending_changed(std::size_t) override {}
   void warn(std::string) override {}
   void cancel_soon(RequestId) override {}
+  void word_lost(const NodeLife&, const msg::Outside&, Error) override {}
   std::function<void()> grant_soon(const NodeLife&) override {
     return [] {};
   }

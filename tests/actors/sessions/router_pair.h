@@ -63,6 +63,10 @@ struct TestNode final : Router::Callbacks {
   void pending_changed(std::size_t requests) override { pending = requests; }
   void warn(std::string text) override { events.push_back("warn " + text); }
   void cancel_soon(RequestId request) override { to_cancel.push_back(request); }
+  void word_lost(const NodeLife& from, const msg::Outside& word, Error why) override {
+    events.push_back("lost a " + std::string(msg::find_info(word.tag)->name) + " of " + from.name + " to " +
+                     word.envelope.to + ": " + std::string(name_of(why.code)));
+  }
   std::function<void()> grant_soon(const NodeLife& peer) override {
     return [this, peer] { to_grant.push_back(peer); };
   }

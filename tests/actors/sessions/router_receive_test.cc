@@ -4,11 +4,15 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tensor/create.h"
 #include "tests/actors/sessions/router_pair.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe::detail {
 namespace {
@@ -177,6 +181,39 @@ BOOST_AUTO_TEST_CASE(request_whose_answer_is_taken_back_while_it_waits_fails_at_
   pair.call_and_answer(10s, kMiB);  // the session goes on
   pair.pass(10s);
   BOOST_TEST(pair.answers.back().ok());
+}
+
+BOOST_AUTO_TEST_CASE(notification_that_gets_no_memory_is_delivered_or_told_as_lost) {
+  std::size_t lost = 0;
+  for (const std::size_t elements : {std::size_t{1}, kMiB}) {
+    bool is_refused = true;
+    for (std::size_t n = 1; is_refused; ++n) {
+      Pair pair;
+      pair.b.notify(at(0ms), "a", std::nullopt, "context/b.1",
+                    msg::BackwardGradients{{"b", 2, 1}, {"b", 2, 1}, {"a", 1, 1}, {ones({std::int64_t(elements)})}});
+      bool is_over = false;  // a router without memory ends its node
+      {
+        const testing::RefusedAllocation refused(n);
+        try {
+          pair.exchange(at(0ms));
+        } catch (const std::bad_alloc&) {
+          is_over = true;
+        }
+        is_refused = refused.happened();
+      }
+      for (int second = 1; !is_over && second < 4; ++second) {
+        pair.b.router.tick(at(std::chrono::seconds(second)));
+        pair.exchange(at(std::chrono::seconds(second)));
+      }
+      const bool is_told =
+          std::ranges::count(pair.a.events, "lost a BackwardGradients of b to a/context/b.1: resource_exhausted") == 1;
+      const bool is_given_up =
+          std::ranges::any_of(pair.a.events, [](const std::string& event) { return event.starts_with("give up b"); });
+      BOOST_TEST((is_over || is_told || is_given_up || pair.a.arrived.size() == 1U), "allocation " << n);
+      lost += is_told ? 1 : 0;
+    }
+  }
+  BOOST_TEST(lost >= 4U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
