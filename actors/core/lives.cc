@@ -47,9 +47,9 @@ bool Lives::may_be_in(const NodeLife& life, std::uint64_t epoch) const {
 }
 
 bool Lives::may_be_in(const Name& name, Incarnation life, std::uint64_t epoch) {
-  if (name.last.incarnation == life) return epoch == 0 || epoch > name.epoch_before;
+  if (name.last.incarnation == life) return epoch == 0 || epoch >= name.epoch_before;
   const bool is_former = std::ranges::find(name.former, life) != name.former.end();
-  return !is_former && (epoch == 0 || epoch > std::max(name.epoch, name.epoch_before));
+  return !is_former && (epoch == 0 || epoch >= std::max(name.epoch, name.epoch_before));
 }
 
 bool Lives::is_over(const NodeLife& life) const {

@@ -4,6 +4,7 @@
 //
 // The lives of one name form a sequence. Only the last one may be up; earlier lives stay over for good. Their order is
 // the order in which they came up on this node and, where the cluster admitted them with an epoch, the order of epochs.
+// One epoch orders nothing: two coordinators that did not hear of each other's changes give the same.
 #pragma once
 
 #include <cstddef>

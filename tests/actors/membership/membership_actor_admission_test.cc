@@ -129,6 +129,22 @@ BOOST_AUTO_TEST_CASE(an_epoch_that_a_life_says_of_itself_does_not_end_its_next_l
   BOOST_TEST(!missing(4).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_life_that_has_the_epoch_of_the_former_one_from_another_coordinator_is_in) {
+  const auto first = peer("p1", 1);
+  const auto second = peer("p2", 2);
+  join_through(*first, {place_of(*first, 0, 1), place_of(*second, 1, 2), own_place(2, 3)});
+  const auto former = peer("w", 3);
+  first->say("m", "membership", msg::MemberJoined{7, place_of(*former, 3, 7)});  // second does not hear of it
+  BOOST_TEST((membership().info("w").value() == WorkerInfo{"w", 3}));
+  former->die();
+  first->die();
+  const auto next = peer("w", 4);
+  second->say("m", "membership", msg::MemberJoined{7, place_of(*next, 3, 7)});
+  next->say("m", "membership", msg::MemberJoined{7, place_of(*next, 3, 7)});
+  BOOST_TEST(next->end_of("m").value_or("") == "");
+  BOOST_TEST((membership().info("w").value() == WorkerInfo{"w", 3}));
+}
+
 BOOST_AUTO_TEST_CASE(what_was_said_before_this_node_was_in_does_not_count_against_who_let_it_in,
                      *boost::unit_test::label("attack")) {
   const auto liar = peer("p9", 9);
