@@ -35,6 +35,9 @@ std::optional<std::string> numbers_if_known(const std::string& name) {
   }
 }
 
+/// Returns whether hosts of other wires, too, may reach the numeric `address`.
+bool may_be_reached(const std::string& address) { return !is_loopback(address) && !is_link_local(address); }
+
 }  // namespace
 
 std::string seed_address(const SeedAddressRequest& request) {
@@ -44,11 +47,11 @@ std::string seed_address(const SeedAddressRequest& request) {
                            request.setting);
   }
   if (request.network == "loopback") return "127.0.0.1";
-  if (const std::string ssh = address_of_ssh(request.variables); !ssh.empty() && !is_loopback(ssh)) return ssh;
+  if (const std::string ssh = address_of_ssh(request.variables); !ssh.empty() && may_be_reached(ssh)) return ssh;
   for (const std::string& name : request.toward) {
     const auto numbers = numbers_if_known(name);
     const auto own = numbers ? own_address_toward(*numbers) : std::nullopt;
-    if (own && !is_loopback(*own)) return *own;
+    if (own && may_be_reached(*own)) return *own;
   }
   throw std::invalid_argument(
       fmt::format("no address of this host is known that others reach: set {}", request.setting));

@@ -114,6 +114,11 @@ bool is_loopback(const std::string& host) {
   return is_ipv4_loopback(four);
 }
 
+bool is_link_local(const std::string& host) {
+  in6_addr six{};
+  return inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), &six) == 1 && IN6_IS_ADDR_LINKLOCAL(&six);
+}
+
 bool is_any_address(const std::string& host) { return host == "*" || host == "0.0.0.0" || host == "::"; }
 
 std::string numbers_of(const std::string& host) {

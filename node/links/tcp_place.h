@@ -37,6 +37,10 @@ struct TcpPlace {
 /// name.
 [[nodiscard]] bool is_loopback(const std::string& host);
 
+/// Returns whether the numeric `host` is an IPv6 address that is good for one wire only, fe80::/10, with or without the
+/// name of an interface ("%eth0"): other hosts need another name, and hosts on other wires do not reach it.
+[[nodiscard]] bool is_link_local(const std::string& host);
+
 /// Returns whether `host` is the wildcard: "*", 0.0.0.0, ::. Peers cannot connect to it.
 [[nodiscard]] bool is_any_address(const std::string& host);
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "node/links/tcp_place.h"
+
 using namespace troupe;
 using namespace troupe::detail;
 
@@ -59,6 +61,17 @@ BOOST_AUTO_TEST_CASE(over_a_network_addresses_of_this_machine_alone_are_refused)
   BOOST_TEST(error_of([] {
                return seed_of("", "trusted", {{"SSH_CONNECTION", "127.0.0.1 1 127.0.0.1 22"}});
              }) == "no address of this host is known that others reach: set host.address");
+}
+
+BOOST_AUTO_TEST_CASE(addresses_of_one_wire_are_not_those_that_others_reach) {
+  const Variables ssh{{"SSH_CONNECTION", "fe80::1%eth0 51234 fe80::2%eth0 22"}};
+  const std::string none = "no address of this host is known that others reach: set host.address";
+  BOOST_TEST(error_of([&] { return seed_of("", "trusted", ssh); }) == none);
+  // This machine reaches those from its own address of that wire.
+  BOOST_TEST(error_of([&] { return seed_of("", "trusted", ssh, {"fe80::1%lo", "fe80::1%eth0"}); }) == none);
+  if (const auto own = own_address_toward("198.51.100.7"); own && !is_loopback(*own)) {
+    BOOST_TEST(seed_of("", "trusted", ssh, {"198.51.100.7"}) == *own);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(all_addresses_at_once_are_refused) {

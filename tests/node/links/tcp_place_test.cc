@@ -37,6 +37,15 @@ BOOST_AUTO_TEST_CASE(loopback_is_a_number_of_this_machine_alone) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(link_local_is_a_number_of_one_wire) {
+  for (const std::string host : {"fe80::1", "fe80::1%eth0", "FE80::aa%2", "febf::1"}) {
+    BOOST_TEST(is_link_local(host), host);
+  }
+  for (const std::string host : {"fec0::1", "fd77::1", "fd77::1%eth0", "::1", "169.254.0.1", "fe80", "%eth0", ""}) {
+    BOOST_TEST(!is_link_local(host), host);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(numbers_of_an_interface_a_name_and_a_number) {
   BOOST_TEST(numbers_of("lo") == "127.0.0.1");
   BOOST_TEST(numbers_of("localhost") == "127.0.0.1");
