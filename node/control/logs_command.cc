@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <iterator>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "node/control/control_socket.h"
 #include "node/control/report_json.h"
 #include "node/control/text_table.h"
+#include "node/launch/recent_lines.h"
 #include "node/visible_text.h"
 
 namespace troupe {
@@ -65,7 +67,7 @@ class LogReader {
   int run() {
     std::vector<LogLine> newest;
     for (bool more = true; more;) {
-      auto report = ask("logs");
+      auto report = ask("logs", options_.patience);
       if (!report) return 1;
       more = report->more;  // not what is printed meanwhile: a node may print without end
       std::ranges::move(report->lines, std::back_inserter(newest));
@@ -74,7 +76,7 @@ class LogReader {
     }
     print(newest);
     while (options_.follow == Follow::yes && !over_) {
-      const auto report = ask("follow");
+      const auto report = ask("follow", options_.patience + detail::RecentLines::kPatience);
       if (!report) return 1;
       print(report->lines);
     }
@@ -83,9 +85,9 @@ class LogReader {
 
  private:
   /// Prints why there is no report.
-  std::optional<LogReport> ask(std::string_view verb) {
+  std::optional<LogReport> ask(std::string_view verb, std::chrono::milliseconds patience) {
     const std::string line = fmt::format("{} {}{}{}", verb, next_, options_.node.empty() ? "" : " ", options_.node);
-    const std::vector<ControlAnswer> answers = troupe::ask({{launcher_, line}}, options_.patience);
+    const std::vector<ControlAnswer> answers = troupe::ask({{launcher_, line}}, patience);
     if (answers.empty()) {
       fail("the cluster is of another user");
       return std::nullopt;

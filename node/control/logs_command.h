@@ -22,7 +22,7 @@ struct LogsOptions {
   std::size_t lines = 50;  ///< the newest that are shown first
   Follow follow = Follow::no;
   ReportFormat format = ReportFormat::text;
-  std::chrono::milliseconds patience{2000};  ///< with each launcher
+  std::chrono::milliseconds patience{2000};  ///< with each launcher, besides the time in which it has no lines
 };
 
 /// Prints the newest lines, with `follow` also those to come, until the cluster ends. Returns the shell's exit status:

@@ -2,17 +2,80 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <poll.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "node/control/control_listener.h"
+#include "node/control/report_json.h"
+#include "node/launch/recent_lines.h"
+#include "tests/support/fresh_control_name.h"
 #include "tests/support/troupe_run.h"
 
 namespace troupe::testing {
 namespace {
 
+using namespace std::chrono_literals;
+using detail::ControlListener;
 using detail::LogText;
+using detail::RecentLines;
 using detail::without_commands;
+
+/// A launcher whose node prints nothing. It ends when the first question of a follower has had an answer.
+class QuietLauncher {
+ public:
+  QuietLauncher() : thread_([this] { run(); }) {}
+  ~QuietLauncher() { thread_.join(); }
+
+  const ControlName name = fresh_control_name("");
+  std::atomic<int> quiet_answers = 0;  ///< that came because their time was over
+
+ private:
+  std::optional<std::string> answer(std::string_view question, std::uint64_t id) {
+    if (question == "nodes") return json_of(LaunchReport{"quiet", "/quiet.toml", 1s, {}});
+    const std::size_t verb = question.find(' ');
+    auto answer =
+        lines_.answer(question.substr(0, verb), question.substr(verb + 1), id, ControlListener::Time::clock::now());
+    over_ = over_ || (answer && quiet_answers > 0);
+    return answer;
+  }
+
+  void run() {
+    const auto limit = ControlListener::Time::clock::now() + 10s;
+    while (true) {
+      const auto now = ControlListener::Time::clock::now();
+      listener_.work(now);
+      for (auto& [id, text] : lines_.take_answers(now)) {
+        listener_.take_answer(id, std::move(text));
+        ++quiet_answers;
+        lines_.end();
+      }
+      if (now > limit || (over_ && listener_.connections() == 0)) return;
+      std::vector<pollfd> polled;
+      listener_.add_polled(polled);
+      auto due = limit;
+      for (const auto& other : {listener_.next_due(), lines_.next_due()}) due = std::min(due, other.value_or(due));
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - now);
+      static_cast<void>(::poll(polled.data(), polled.size(), static_cast<int>(std::max(left, 0ms).count())));
+    }
+  }
+
+  RecentLines lines_{{"ps"}};
+  bool over_ = false;
+  ControlListener listener_{name, ControlListener::AnswerOrLater([this](std::string_view question, std::uint64_t id) {
+                              return answer(question, id);
+                            })};
+  std::thread thread_;
+};
 
 BOOST_AUTO_TEST_SUITE(logs_command)
 
@@ -37,6 +100,16 @@ BOOST_AUTO_TEST_CASE(no_line_commands_the_terminal, *boost::unit_test::label("at
   BOOST_TEST(without_commands("\x1b[12") == "");
   BOOST_TEST(without_commands("\x1b") == "\\x1b");
   BOOST_TEST(without_commands("grüße") == "grüße");
+}
+
+BOOST_AUTO_TEST_CASE(who_follows_waits_as_long_as_a_launcher_without_lines_and_its_own_patience_more) {
+  QuietLauncher launcher;
+  LogsOptions options;
+  options.cluster = launcher.name.cluster_id;
+  options.follow = Follow::yes;
+  options.patience = RecentLines::kPatience - 100ms;
+  BOOST_TEST(show_logs(options) == 0);
+  BOOST_TEST(launcher.quiet_answers == 1);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_number_is_refused_by_each_command) {
