@@ -7,6 +7,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -102,7 +103,7 @@ void ZmqLinkCore::connect(TimePoint now, const Connect& order) {
         address, refused_connect(address, ErrorCode::bad_argument, address + " is this node's own address"));
   }
   const auto alias = aliases_.find(address);
-  const PeerState* peer = alias != aliases_.end() ? &peers_.at(alias->second) : peer_behind(address);
+  const PeerState* peer = alias != aliases_.end() ? &peers_.at(alias->second.peer) : peer_behind(address);
   if (parts_.keys() && peer != nullptr && peer->peer.name != order.name) {
     return sink_.on_connect_failed(
         address, refused_connect(address, ErrorCode::name_in_use,
@@ -112,17 +113,22 @@ void ZmqLinkCore::connect(TimePoint now, const Connect& order) {
     if (parts_.options.repeats_up) sink_.on_link_up(peer->peer);
     return;
   }
-  connection_to(now, alias != aliases_.end() ? peer->connection : address, order.name).asked = true;
+  bool& asked = alias != aliases_.end() ? alias->second.asked : connection_to(now, address, order.name).asked;
+  asked = true;
 }
 
 void ZmqLinkCore::stop_connecting(const std::string& address) {
+  const auto alias = aliases_.find(address);
   const auto found = outgoing_.find(address);
-  if (found == outgoing_.end() || !std::exchange(found->second.asked, false)) return;
+  const bool is_alias = alias != aliases_.end();
+  if (!is_alias && found == outgoing_.end()) return;
+  if (!std::exchange(is_alias ? alias->second.asked : found->second.asked, false)) return;
   const Error why = refused_connect(address, ErrorCode::cancelled, "given up by this node");
-  if (const PeerState* peer = peer_behind(address); peer == nullptr) {
+  const PeerState* peer = is_alias ? &peers_.at(alias->second.peer) : peer_behind(address);
+  if (peer == nullptr) {
     close(address);
-  } else if (!peer->welcomed_here) {
-    found->second.outgoing.say_bye({});
+  } else if (!peer->welcomed_here && !is_asked(*peer)) {
+    outgoing_.at(peer->connection).outgoing.say_bye({});
     drop(NodeName(peer->peer.name), why);
   }
   sink_.on_connect_failed(address, why);
@@ -214,8 +220,7 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
   if (found->second.connection != address) {  // reached before under another form of its address
     const bool asked = outgoing_.at(address).asked;
     close(address);
-    aliases_.insert_or_assign(address, peer.name);
-    if (asked && !found->second.up) outgoing_.at(found->second.connection).asked = true;
+    aliases_.insert_or_assign(address, Alias{peer.name, asked && !found->second.up});
     if (asked && found->second.up && parts_.options.repeats_up) sink_.on_link_up(peer);
     return;
   }
@@ -256,7 +261,7 @@ void ZmqLinkCore::failed(TimePoint now, const std::string& address, Error why) {
       why.message = fmt::format("{}: {} reaches this node at {}, but not the other way round", why.message,
                                 peer->peer.name, parts_.self.peer.address);
       why.hint = kOneWay;
-      if (!outgoing_.at(address).asked) parts_.log_refusal(now, fmt::format("{}; {}", why.message, why.hint));
+      if (!is_asked(*peer)) parts_.log_refusal(now, fmt::format("{}; {}", why.message, why.hint));
     }
     return drop(NodeName(peer->peer.name), std::move(why));
   }
@@ -326,6 +331,13 @@ ZmqLinkCore::PeerState* ZmqLinkCore::peer_behind(const std::string& address) {
 
 bool ZmqLinkCore::lives(const PeerState& peer) const { return outgoing_.at(peer.connection).outgoing.connected(); }
 
+/// Returns whether a `connect` to one of the peer's addresses is not answered yet.
+bool ZmqLinkCore::is_asked(const PeerState& peer) const {
+  return outgoing_.at(peer.connection).asked || std::ranges::any_of(aliases_, [&peer](const auto& entry) {
+           return entry.second.peer == peer.peer.name && entry.second.asked;
+         });
+}
+
 // With keys, a connection reaches the node whose key it was made for, and no other.
 ZmqLinkCore::Connection& ZmqLinkCore::connection_to(TimePoint now, const std::string& address, const NodeName& name) {
   const auto found = outgoing_.find(address);
@@ -382,6 +394,9 @@ void ZmqLinkCore::check_up(PeerState& peer) {
   peer.up = true;
   meeting_.erase(peer.peer.name);
   outgoing_.at(peer.connection).asked = false;
+  for (auto& [address, alias] : aliases_) {
+    if (alias.peer == peer.peer.name) alias.asked = false;
+  }
   parts_.pulse->give([life = peer.peer, lease = peer.lease](Pulse& pulse, TimePoint now) {
     pulse.watch(life.name, life.incarnation, lease, now);
   });
@@ -464,8 +479,13 @@ void ZmqLinkCore::drop(const NodeName& name, Error why, Keep keep) {
   const PeerState& peer = node.mapped();
   listener_.forget(peer.peer.name);
   parts_.pulse->give([name = peer.peer.name](Pulse& pulse, TimePoint) { pulse.forget(name); });
-  std::erase_if(aliases_, [&peer](const auto& entry) { return entry.second == peer.peer.name; });
-  const bool asked = outgoing_.at(peer.connection).asked;
+  std::vector<std::string> asked;
+  if (outgoing_.at(peer.connection).asked && keep == Keep::nothing) asked.push_back(peer.connection);
+  std::erase_if(aliases_, [&](const auto& entry) {
+    if (entry.second.peer != peer.peer.name) return false;
+    if (entry.second.asked) asked.push_back(entry.first);
+    return true;
+  });
   meeting_.erase(peer.peer.name);
   outgoing_.at(peer.connection).behind.reset();
   if (keep == Keep::nothing) {
@@ -477,9 +497,8 @@ void ZmqLinkCore::drop(const NodeName& name, Error why, Keep keep) {
     parts_.audit(AuditEvent::left, fmt::format("{}: {}", name_of(why.code), why.message), peer.peer.name,
                  peer.peer.address);
     sink_.on_link_down(peer.peer.name, peer.peer.incarnation, why);
-  } else if (asked && keep == Keep::nothing) {
-    sink_.on_connect_failed(peer.connection, why);
   }
+  for (const std::string& address : asked) sink_.on_connect_failed(address, why);
 }
 
 }  // namespace troupe

@@ -79,6 +79,11 @@ class ZmqLinkCore {
     bool asked = false;                   ///< by `connect`, which is not answered yet
     std::optional<NodeName> behind = {};  ///< the peer whose connection this is, once known
   };
+  /// Another address that reached a peer; its own connection is closed.
+  struct Alias {
+    NodeName peer;
+    bool asked = false;  ///< by `connect`, which is not answered yet: the peer is not up
+  };
   enum class Keep { nothing, connection };
 
   void connect(TimePoint now, const Connect& order);
@@ -101,6 +106,7 @@ class ZmqLinkCore {
   Connection& connection_to(TimePoint now, const std::string& address, const NodeName& name);
   void close(const std::string& address);
   [[nodiscard]] bool lives(const PeerState& peer) const;
+  [[nodiscard]] bool is_asked(const PeerState& peer) const;
   [[nodiscard]] bool make_room(TimePoint now, const Peer& newcomer, const std::string& address);
   void check_up(PeerState& peer);
   void give_up_meeting(TimePoint now);
@@ -115,9 +121,9 @@ class ZmqLinkCore {
   std::map<std::string, Connection> outgoing_;                ///< by address
   std::unordered_map<ReadySet::Key, std::string> addresses_;  ///< of all in outgoing_
   ReadySet::Key last_key_ = 1;
-  std::set<ReadySet::Key> busy_;             ///< have work, or have sent something since they were read
-  std::map<ReadySet::Key, TimePoint> due_;   ///< when each has work next
-  std::map<std::string, NodeName> aliases_;  ///< other addresses that reached a peer
+  std::set<ReadySet::Key> busy_;            ///< have work, or have sent something since they were read
+  std::map<ReadySet::Key, TimePoint> due_;  ///< when each has work next
+  std::map<std::string, Alias> aliases_;    ///< by address
   std::map<NodeName, PeerState> peers_;
   std::uint64_t keys_version_ = 0;    ///< of the key ring, as sessions were last compared with it
   std::optional<PublicKey> own_key_;  ///< of this node, as it was then

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -364,6 +365,26 @@ BOOST_AUTO_TEST_CASE(nodes_of_which_only_one_reaches_the_other_say_both_addresse
   BOOST_TEST(said.find(fmt::format(": b reaches this node at {}, but not the other way round; a firewall",
                                    a.link->address())) != std::string::npos,
              said);
+}
+
+BOOST_AUTO_TEST_CASE(every_address_that_was_connected_to_is_answered_when_their_one_node_does_not_come_up) {
+  const ClusterSecret secret = ClusterSecret::random();
+  const LinkOfTest b("b", 2, secret, "tcp://127.0.0.1:*");
+  LinkOfTest a("a", 1, secret, "tcp://127.0.0.1:*", [](ZmqLinkOptions& with) {
+    with.connect_patience = 2s;
+    with.advertise = "tcp://127.0.0.1:1";  // where b does not reach it
+  });
+  const std::string address = b.link->address();
+  const std::string alias = "tcp://localhost" + address.substr(address.rfind(':'));
+  a.link->connect(address);
+  a.link->connect(alias);
+  a.sink.wait_failures(2);
+  std::set<std::string> answered;
+  for (const auto& failure : a.sink.failures()) {
+    BOOST_TEST((failure.why.code == ErrorCode::peer_unreachable));
+    answered.insert(failure.address);
+  }
+  BOOST_TEST((answered == std::set{address, alias}));
 }
 
 BOOST_AUTO_TEST_CASE(a_node_that_does_not_reach_one_that_reaches_it_says_both_addresses) {
