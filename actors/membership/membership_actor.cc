@@ -59,14 +59,15 @@ std::optional<Error> MembershipState::stranger(const Peer& seed) const {
   return error;
 }
 
-void MembershipState::note_seed_failure(Error why) {
+/// `address`: the seed's. Seeds that are addresses of one node may fail with one endpoint, what the node says of
+/// itself.
+void MembershipState::note_seed_failure(const std::string& address, Error why) {
   if (why.code != ErrorCode::peer_unreachable) node_->membership().seed_refused(why);
-  std::string address = why.endpoint;
-  seed_failures_.insert_or_assign(std::move(address), std::move(why));
+  seed_failures_.insert_or_assign(address, std::move(why));
 }
 
-void MembershipState::seed_failed(Error why) {
-  note_seed_failure(std::move(why));
+void MembershipState::seed_failed(const std::string& address, Error why) {
+  note_seed_failure(address, std::move(why));
   if (seed_failures_.size() < seeds_.size()) return;
   // A refusal says more than a failed connection.
   const auto refused = std::ranges::find_if(
@@ -90,8 +91,9 @@ void MembershipState::join_failed(JoinFailed& failed) {
   if (is_up(failed.seed)) return join_failed(std::move(failed.why));
   asked_to_join_ = false;
   if (founds_among_ > 0) return found_or_join();
-  note_seed_failure(failed.why);
-  if (!ask_one_that_is_up()) seed_failed(std::move(failed.why));
+  const std::string address = failed.why.endpoint;
+  note_seed_failure(address, failed.why);
+  if (!ask_one_that_is_up()) seed_failed(address, std::move(failed.why));
 }
 
 /// Returns whether there was a seed to ask.
@@ -123,7 +125,7 @@ void MembershipState::peer_up(const Peer& peer) {
   barriers_->came(peer.name);
   if (!seeds_.empty() && !asked_to_join_ && !founded_ && may_be_seed(peer)) {
     if (auto why = stranger(peer)) {
-      seed_failed(*std::move(why));
+      seed_failed(peer.address, *std::move(why));
     } else {
       ask_to_join(peer.name);
     }
@@ -176,8 +178,8 @@ void MembershipState::connect_failed(const std::string& address, const Error& wh
   if (error.endpoint.empty()) error.endpoint = address;
   refuse_namesake_at(address, error);
   if (is_seed(address) && founded_ && unreached_at(address).empty()) return;  // of a seed that this node has given up
-  if (is_seed(address) && !asked_to_join_) return seed_failed(std::move(error));
-  if (is_seed(address) && !own_) note_seed_failure(error);  // it counts if the seed that was asked dies
+  if (is_seed(address) && !asked_to_join_) return seed_failed(address, std::move(error));
+  if (is_seed(address) && !own_) note_seed_failure(address, error);  // it counts if the seed that was asked dies
   const auto is_there = [&](const auto& member) { return member.second == address; };
   if ((own_ || is_seed(address)) && std::ranges::none_of(awaited_, is_there) && unreached_at(address).empty())
     return;  // this node joined through another seed, or a former seed's next life is not there yet

@@ -189,8 +189,8 @@ class MembershipState {
   [[nodiscard]] bool is_seed(const std::string& address) const;
   [[nodiscard]] bool may_be_seed(const Peer& peer) const;
   [[nodiscard]] std::optional<Error> stranger(const Peer& seed) const;
-  void note_seed_failure(Error why);
-  void seed_failed(Error why);
+  void note_seed_failure(const std::string& address, Error why);
+  void seed_failed(const std::string& address, Error why);
   void join_failed(Error why);
   void fail_waits_to_be_in(const Error& why);
   [[nodiscard]] bool is_up(const NodeLife& life) const;

@@ -172,6 +172,24 @@ BOOST_AUTO_TEST_CASE(seeds_that_all_fail_are_all_named_and_a_refusal_comes_first
   BOOST_TEST(error->message.find("; memory://y: ") != std::string::npos, error->message);
 }
 
+BOOST_AUTO_TEST_CASE(seeds_of_one_endpoint_fail_each) {
+  const auto first = peer("p1", 1);  // the link has no news of who is up already
+  const auto second = peer("p2", 2);
+  membership().join({{first->self().address, Incarnation{9, 9}}, {second->self().address, Incarnation{9, 9}}},
+                    {{}, "trainer", 0});
+  const auto fail = [&](const std::string& address) {
+    Error why = core().error(ErrorCode::peer_unreachable, "head", "connect", "did not connect back");
+    why.endpoint = "tcp://head:4000";  // what the node says of itself
+    membership().connect_failed(address, why);
+  };
+  fail("memory://p1");
+  fail("memory://p1");
+  BOOST_TEST(text_of(missing(4)).find("timeout") == 0U);
+  fail("memory://p2");
+  BOOST_TEST(text_of(missing(4)) ==
+             "peer_unreachable memory://p1: did not connect back; memory://p2: did not connect back");
+}
+
 BOOST_AUTO_TEST_CASE(who_waits_too_long_for_a_seed_is_told_what_another_said) {
   BarePeer restarted(hub, "p1", 2);
   BarePeer silent(hub, "p2", 1);
