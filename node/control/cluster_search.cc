@@ -108,6 +108,8 @@ std::optional<ClusterView> find_cluster(const std::vector<ClusterView>& all, con
     for (const NodeView& one : each.nodes) there.insert(one.name);
     if (node.empty() || std::ranges::count(each.nodes, node, &NodeView::name) > 0) meant.push_back(each);
   }
+  const auto has_other_id = [&](const ClusterView& each) { return each.id != cluster; };
+  if (!std::ranges::all_of(meant, has_other_id)) std::erase_if(meant, has_other_id);
   if (!std::ranges::all_of(meant, is_of_another_user)) std::erase_if(meant, is_of_another_user);
   if (meant.size() == 1) return std::move(meant.front());
   if (meant.size() > 1) {

@@ -20,9 +20,9 @@ enum class Nodes { no, yes };
 [[nodiscard]] std::vector<ClusterView> ask_around(const std::vector<ControlName>& names, Nodes nodes,
                                                   std::chrono::milliseconds patience);
 
-/// Returns the cluster among `all` that `cluster` names and that has a node `node` (empty: any node). Clusters of this
-/// user take precedence: processes of other users may use any name. Prints the reason if no cluster fits, or several
-/// do.
+/// Returns the cluster among `all` that `cluster` names and that has a node `node` (empty: any node). A whole id takes
+/// precedence over ids that begin with it, and clusters of this user: processes of other users may use any name. Prints
+/// the reason if no cluster fits, or several do.
 [[nodiscard]] std::optional<ClusterView> find_cluster(const std::vector<ClusterView>& all, const std::string& cluster,
                                                       const std::string& node);
 

@@ -1,9 +1,11 @@
 #include "node/control/status_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -28,6 +30,16 @@ using detail::fail;
 using detail::list_of;
 using detail::Nodes;
 using detail::nothing_found;
+
+/// Keeps the answers that are meant most: of the cluster whose id is `word`, not of those whose ids begin with it; of
+/// this user's processes, not of other users' (root gets those, too) or of unknown ones, which take no questions.
+void keep_meant(std::vector<ControlAnswer>& answers, const std::string& word) {
+  const auto keep_if_any = [&](const auto& is_better) {
+    if (std::ranges::any_of(answers, is_better)) std::erase_if(answers, std::not_fn(is_better));
+  };
+  keep_if_any([&](const ControlAnswer& answer) { return answer.from.cluster_id == word; });
+  keep_if_any([](const ControlAnswer& answer) { return answer.user == ::geteuid(); });
+}
 
 }  // namespace
 
@@ -60,14 +72,19 @@ int show_stack(const StackOptions& options) {
   std::vector<ControlQuestion> questions;
   std::set<std::string> there;
   std::optional<NodeView> silent;  // it has no socket
+  const auto ask_later = [&](const ClusterView& cluster, ControlQuestion question) {
+    // Two clusters have one id if another user's process gives it to itself.
+    if (std::ranges::count(questions, question.to, &ControlQuestion::to) > 0) return;
+    meant.push_back(cluster);
+    questions.push_back(std::move(question));
+  };
   for (const ClusterView& cluster : all) {
     if (!is_meant(cluster, options.cluster)) continue;
     for (const ControlName& name : names) {
       if (name.cluster_id != cluster.id || name.is_launcher()) continue;
       there.insert(name.node);
       if (name.node != options.node) continue;
-      meant.push_back(cluster);
-      questions.push_back({name, "stack"});
+      ask_later(cluster, {name, "stack"});
     }
     for (const NodeView& node : cluster.nodes) {
       const ControlName own{cluster.id, node.name};
@@ -78,20 +95,23 @@ int show_stack(const StackOptions& options) {
         silent = node;
         continue;
       }
-      meant.push_back(cluster);
-      questions.push_back({{cluster.id, node.launcher}, fmt::format("ask {} stack", node.name)});
+      ask_later(cluster, {{cluster.id, node.launcher}, fmt::format("ask {} stack", node.name)});
     }
   }
   if (there.empty()) return fail(nothing_found(options.cluster, all));
-  if (questions.empty() && silent) {
+  std::vector<ControlAnswer> answers = ask(questions, options.patience);  // none of other users' processes
+  if (answers.empty() && silent) {
     return fail(fmt::format("{}, pid {}: {}", options.node, silent->pid, detail::visible_line(silent->problem)));
   }
   if (questions.empty()) return fail(detail::no_such_node(options.node, there));
-  if (questions.size() > 1) {
+  if (answers.empty()) return fail(fmt::format("{} is of another user", options.node));
+  keep_meant(answers, options.cluster);
+  if (answers.size() > 1) {
+    std::erase_if(meant, [&](const ClusterView& cluster) {
+      return std::ranges::none_of(answers, [&](const auto& answer) { return answer.from.cluster_id == cluster.id; });
+    });
     return fail(fmt::format("several clusters have a node \"{}\", name one of them: {}", options.node, list_of(meant)));
   }
-  const std::vector<ControlAnswer> answers = ask(questions, options.patience);
-  if (answers.empty()) return fail(fmt::format("{} is of another user", options.node));
   const ControlAnswer& answer = answers.front();
   if (!answer.ok()) return fail(fmt::format("{}, pid {}: {}", options.node, answer.pid, answer.problem));
   try {

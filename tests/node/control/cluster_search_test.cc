@@ -25,6 +25,14 @@ BOOST_AUTO_TEST_CASE(a_cluster_whose_launcher_does_not_answer_may_be_the_one_tha
   BOOST_TEST(nothing_found("", {stopped}) == "no cluster tells its nodes; there are: " + told);
 }
 
+BOOST_AUTO_TEST_CASE(a_whole_id_does_not_mean_the_ids_that_begin_with_it) {
+  const std::vector<ClusterView> all{cluster("4f2a", "digits"), cluster("4f2ab", "moons")};
+  BOOST_TEST(!find_cluster(all, "4f2", "").has_value());
+  BOOST_TEST_REQUIRE(find_cluster(all, "4f2a", "").has_value());
+  BOOST_TEST(find_cluster(all, "4f2a", "")->name == "digits");
+  BOOST_TEST(find_cluster(all, "4f2ab", "")->name == "moons");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "node/control/cluster_search.h"
 #include "node/control/control_server.h"
 #include "node/control/report_json.h"
+#include "node/control/status_command.h"
 #include "node/node.h"
 #include "tests/process/attacks/stranger.h"
 #include "tests/support/temporary_directory.h"
@@ -108,6 +109,32 @@ BOOST_AUTO_TEST_CASE(cluster_that_another_user_invents_is_no_other_users_and_roo
        as_user(kBystander, [] { return detail::ask_around(detail::control_names(), detail::Nodes::yes, 2s); })) {
     BOOST_TEST(each.id != invented);
     BOOST_TEST(each.id != cluster.id);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(stack_is_of_this_users_node_whatever_other_users_name_theirs, *label("attack") * label("S15")) {
+  const std::string node = fmt::format("w{}", ::getpid());
+  for (const uid_t user : {uid_t{0}, kBystander}) {
+    const std::string id = fmt::format("own-{}-{}", ::getpid(), user);
+    Inventor inventor;
+    inventor.answer_as({id + "x", node}, "no report");
+    const auto stack = [&](const std::string& cluster) {
+      return as_user(user, [&] { return show_stack({.node = node, .cluster = cluster}); });
+    };
+    BOOST_TEST(stack(id) == 1);  // there is none of this user
+    std::list<detail::ControlServer> own;
+    const auto begin = [&](const std::string& cluster) {
+      as_user(user, [&] {
+        own.emplace_back(ControlName{cluster, node}, [](std::string_view) { return json_of(StackReport{}); });
+      });
+    };
+    begin(id);
+    BOOST_TEST(stack("") == 0);
+    BOOST_TEST(stack(id) == 0);
+    begin(id + "y");
+    BOOST_TEST(stack("") == 1);  // of two
+    BOOST_TEST(stack(id) == 0);
+    BOOST_TEST(stack(id + "y") == 0);
   }
 }
 
