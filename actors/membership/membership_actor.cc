@@ -68,7 +68,7 @@ void MembershipState::note_seed_failure(const std::string& address, Error why) {
 
 void MembershipState::seed_failed(const std::string& address, Error why) {
   note_seed_failure(address, std::move(why));
-  if (seed_failures_.size() < seeds_.size()) return;
+  if (!std::ranges::all_of(seeds_, [this](const Seed& seed) { return seed_failures_.contains(seed.address); })) return;
   // A refusal says more than a failed connection.
   const auto refused = std::ranges::find_if(
       seed_failures_, [](const auto& failure) { return failure.second.code != ErrorCode::peer_unreachable; });
@@ -93,7 +93,12 @@ void MembershipState::join_failed(JoinFailed& failed) {
   if (founds_among_ > 0) return found_or_join();
   const std::string address = failed.why.endpoint;
   note_seed_failure(address, failed.why);
-  if (!ask_one_that_is_up()) seed_failed(address, std::move(failed.why));
+  if (ask_one_that_is_up()) return;
+  // The link is done with each other address of the seed that was asked: nothing is there any more, or its next life.
+  for (const Seed& seed : seeds_) {
+    if (!seed_failures_.contains(seed.address)) node_->link().connect_to(seed.name, seed.address);
+  }
+  seed_failed(address, std::move(failed.why));
 }
 
 /// Returns whether there was a seed to ask.

@@ -269,6 +269,21 @@ BOOST_AUTO_TEST_CASE(when_all_seeds_have_died_or_are_not_there_they_are_the_reas
     BOOST_TEST(error->message.find(address) != std::string::npos, error->message);
 }
 
+BOOST_AUTO_TEST_CASE(when_the_seed_dies_its_other_addresses_are_tried) {
+  const auto other = peer("p2", 2);  // the link has no news of who is up already, as of a seed's second address
+  BarePeer seed(hub, "p1", 1);
+  membership().join({{seed.self().address}, {other->self().address, Incarnation{9, 9}}}, {{}, "trainer", 0});
+  BOOST_REQUIRE(seed.take<msg::MemberJoin>().size() == 1U);
+  other->die();
+  BOOST_TEST(text_of(missing(2)).find("timeout") == 0U);
+  seed.die();
+  const auto error = missing(2);
+  BOOST_REQUIRE(error.has_value());
+  BOOST_TEST((error->code == ErrorCode::peer_down), error->text());
+  for (const char* address : {"memory://p1: ", "memory://p2: "})
+    BOOST_TEST(error->message.find(address) != std::string::npos, error->message);
+}
+
 BOOST_AUTO_TEST_CASE(in_a_world_of_a_given_size_a_member_that_is_not_there_is_waited_for) {
   BarePeer seed(hub, "p1", 1);
   join_through(seed, {place_of(seed, 0, 1), {"p2", {2, 2}, "memory://nobody", "ps", 1, 2}, own_place(2, 3)},
