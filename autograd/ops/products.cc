@@ -64,7 +64,8 @@ Variable cdist(const Variable& a, const Variable& b, double p) {
     detail::require_rows(x.shape(), y.shape(), p);
     const auto [rows, columns] = detail::one_version_of(a, b);
     const Variable differences = sub(unsqueeze(detail::wide(rows), -2), unsqueeze(detail::wide(columns), -3));
-    return detail::rounded(norm(differences, p, -1), promote(x.dtype(), y.dtype()));
+    return detail::rounded(norm(differences, detail::difference_exponent(x.shape(), p), -1),
+                           promote(x.dtype(), y.dtype()));
   }
   const Tensor result = cdist(x, y);
   return record("cdist", result, edges_of({&a, &b}),

@@ -112,4 +112,6 @@ bool has_few_rows(const Shape& a, const Shape& b) {
   return a[a.size() - 2] <= kFew && b[b.size() - 2] <= kFew;
 }
 
+double difference_exponent(const Shape& a, double p) { return a.back() == 0 ? 1.0 : p; }
+
 }  // namespace troupe::detail

@@ -23,9 +23,10 @@ Tensor by_differences(const Tensor& a, const Tensor& b, double p) {
   const auto matrices = [](const Tensor& x) { return x.numel() / std::max<std::int64_t>(x.size(-2) * x.size(-1), 1); };
   const std::int64_t for_one = std::max<std::int64_t>(b.size(-2) * b.size(-1) * std::max(matrices(a), matrices(b)), 1);
   const Tensor columns = b.unsqueeze(-3);
+  const double exponent = detail::difference_exponent(a.shape(), p);
   std::vector<Tensor> blocks;
   for (const Tensor& rows : split(a, std::max<std::int64_t>(kTogether / for_one, 1), -2)) {
-    blocks.push_back(norm(sub(rows.unsqueeze(-2), columns), p, -1));
+    blocks.push_back(norm(sub(rows.unsqueeze(-2), columns), exponent, -1));
   }
   return blocks.size() == 1 ? blocks.front() : concat(blocks, -2);
 }

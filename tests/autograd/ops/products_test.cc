@@ -54,6 +54,20 @@ BOOST_AUTO_TEST_CASE(gradients_by_distances_are_exact_where_the_distances_are) {
   BOOST_TEST((backward(sum(cdist(a, none))).of(a).shape() == Shape{8, 2}));
 }
 
+BOOST_AUTO_TEST_CASE(rows_without_columns_have_gradients_without_elements) {
+  for (const double p : {1.0, 2.0, 3.0, std::numeric_limits<double>::infinity()}) {
+    BOOST_TEST_CONTEXT("p " << p) {
+      const Variable a = leaf({}, {3, 0});
+      const Variable b = leaf({}, {2, 2, 0});
+      const Variable distances = cdist(a, b, p);
+      expect(distances.value(), {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0}, {2, 3, 2});
+      const Gradients found = backward(sum(distances));
+      BOOST_TEST((found.of(a).shape() == Shape{3, 0}));
+      BOOST_TEST((found.of(b).shape() == Shape{2, 2, 0}));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
   const std::vector<Variable> both{leaf({0.5, -1.0, 2.0, 1.5, 0.25, 3.0}, {2, 3}),
                                    leaf({1.0, 0.5, -2.0, 0.75, 2.0, -0.5, 1.25, -1.5, 0.0}, {3, 3})};

@@ -21,7 +21,17 @@ BOOST_AUTO_TEST_CASE(cdist_gives_the_distance_of_every_pair_of_rows) {
   expect_same(cdist(a.to(DType::i32), b.to(DType::i64)), cdist(a, b));
   BOOST_CHECK_EQUAL(cdist(zeros({0, 2}), b).shape(), (Shape{0, 3}));
   BOOST_CHECK_EQUAL(cdist(zeros({4, 0, 2}), b, 1.0).shape(), (Shape{4, 0, 3}));
-  expect_same(cdist(zeros({2, 0}), zeros({3, 0})), zeros({2, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(rows_without_columns_are_at_distance_0) {
+  for (const double p : {0.5, 1.0, 2.0, 3.0, std::numeric_limits<double>::infinity()}) {
+    BOOST_TEST_CONTEXT("p " << p) {
+      expect_same(cdist(zeros({2, 0}), zeros({3, 0}), p), zeros({2, 3}));
+      expect_same(cdist(zeros({4, 1, 2, 0}, DType::f64), zeros({5, 3, 0}, DType::f64), p),
+                  zeros({4, 5, 2, 3}, DType::f64));
+      BOOST_CHECK_EQUAL(cdist(zeros({0, 0}), zeros({3, 0}), p).shape(), (Shape{0, 3}));
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(many_rows_have_the_distances_of_few) {
