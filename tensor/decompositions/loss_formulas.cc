@@ -18,7 +18,7 @@ void require_rows(std::string_view op, const Shape& a, const Shape& b, const Sha
 
 void require_margins(std::string_view op, const Shape& x, const Shape& target, const MultiMarginLossOptions& options) {
   if (options.p != 1 && options.p != 2) throw ValueError(fmt::format("[{}] p is {}, not 1 or 2", op, options.p));
-  const bool fits = x.size() == 1 ? target.empty() : x.size() == 2 && target == Shape{x[0]};
+  const bool fits = x.size() == 1 ? target.empty() || target == Shape{1} : x.size() == 2 && target == Shape{x[0]};
   if (!fits || x.back() == 0) {
     throw ShapeError(fmt::format("[{}] targets do not fit: {} and {}", op, to_string(x), to_string(target)));
   }

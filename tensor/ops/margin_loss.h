@@ -64,7 +64,8 @@ struct MultiMarginLossOptions {
   Reduction reduction = Reduction::mean;
 };
 /// The sum of max(0, margin - x[target] + x[i])^p over all classes i other than the target, divided by the number of
-/// classes. The gradient at the kink is 0. Shapes: x (n, classes), target (n), i64 or i32; or (classes) and ().
+/// classes. The gradient at the kink is 0. Shapes: x (n, classes), target (n), i64 or i32; or (classes) and () or (1).
+/// Without reduction the result has the shape of the target.
 /// Throws ShapeError `[multi_margin_loss] targets do not fit: (8, 10) and (7)`,
 /// `... weight does not fit: (3) for 10 classes`, IndexError `... index out of range: 10 of 10`, ValueError
 /// `... p is 3, not 1 or 2`.

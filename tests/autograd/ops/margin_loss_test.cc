@@ -74,6 +74,15 @@ BOOST_AUTO_TEST_CASE(at_a_margin_the_gradient_is_the_one_beside_0) {
   expect(backward(multi_margin_loss(scores, from_values<std::int64_t>({1}))).of(scores), {0.0, 0.0}, {1, 2});
 }
 
+BOOST_AUTO_TEST_CASE(scores_of_one_sample_take_a_target_of_one_element) {
+  const Variable scores = leaf({1.0, 3.0, 2.5});
+  for (const Shape& shape : {Shape{}, Shape{1}}) {
+    const Variable loss = multi_margin_loss(scores, from_values<std::int64_t>({1}, shape));
+    expect(loss.value(), 0.5 / 3.0);  // 1 - 3 + 2.5, over 3 classes
+    expect(backward(loss).of(scores), {0.0, -1.0 / 3.0, 1.0 / 3.0});
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_variance_below_eps_counts_as_eps_and_learns) {
   const Variable var = leaf({0.0, 2.0});
   const Variable x = leaf({0.5, 3.0});

@@ -102,6 +102,9 @@ BOOST_AUTO_TEST_CASE(multi_margin_wants_the_right_score_above_all_others) {
                1e-15);
   expect_close(multi_margin_loss(x, target, {.weight = row({10, 2, 0}), .reduction = kSum}), scalar(21.0 / 3.0), 1e-15);
   expect_close(multi_margin_loss(x.select(0, 0), from_values<std::int32_t>({1}, Shape{})), scalar(0.5 / 3.0), 1e-15);
+  const Tensor one = from_values<std::int64_t>({1});
+  expect_close(multi_margin_loss(x.select(0, 0), one), scalar(0.5 / 3.0), 1e-15);
+  expect_close(multi_margin_loss(x.select(0, 0), one, {.reduction = kNone}), row({0.5 / 3.0}), 1e-15);
   const std::string op = "[multi_margin_loss] ";
   const auto fails = [](const Shape& scores, const Tensor& target_in, const MultiMarginLossOptions& options = {}) {
     (void)multi_margin_loss(ones(scores), target_in, options);
