@@ -16,7 +16,7 @@ namespace troupe {
 [[nodiscard]] Variable log_sigmoid(const Variable& x);
 [[nodiscard]] Variable leaky_relu(const Variable& x, double slope = 0.01);
 [[nodiscard]] Variable elu(const Variable& x, double alpha = 1.0);
-/// The gradient is 0 at the limits and beyond.
+/// The gradient is 0 at the limits and beyond. A NaN passes the gradient on.
 [[nodiscard]] Variable hardtanh(const Variable& x, double low = -1.0, double high = 1.0);
 [[nodiscard]] Variable relu6(const Variable& x);
 [[nodiscard]] Variable celu(const Variable& x, double alpha = 1.0);
@@ -28,7 +28,7 @@ namespace troupe {
 [[nodiscard]] Variable hardsigmoid(const Variable& x);
 /// The gradient at -3 is -1/2, at 3 it is 3/2.
 [[nodiscard]] Variable hardswish(const Variable& x);
-/// The gradient is 0 at the limits and between them.
+/// The gradient is 0 at the limits and between them. A NaN passes the gradient on.
 [[nodiscard]] Variable softshrink(const Variable& x, double lambda = 0.5);
 [[nodiscard]] Variable hardshrink(const Variable& x, double lambda = 0.5);
 /// The gradient is 0 at the limit and below.

@@ -78,7 +78,8 @@ class Resized {
     return before_ != after_ || (options_.mode == InterpolateMode::nearest && step_ != 1.0);
   }
 
-  /// Returns the position of output pixel i in input pixels.
+  /// Returns the position of output pixel i in input pixels. For a given size the nearest pixel is exact;
+  /// PyTorch rounds the scale, mostly to f32, and may take the pixel before it.
   [[nodiscard]] double place(std::int64_t i) const {
     const auto number = static_cast<double>(i);
     if (options_.mode == InterpolateMode::nearest) {

@@ -27,7 +27,8 @@ struct InterpolateOptions {
   InterpolateMode mode = InterpolateMode::nearest;
   bool align_corners = false;  ///< keeps the centers of the corner pixels in place, instead of their edges
 };
-/// Resizes lines (n, c, l) or images (n, c, h, w). Source: torch.nn.functional.interpolate.
+/// Resizes lines (n, c, l) or images (n, c, h, w). Source: torch.nn.functional.interpolate; but for a given size the
+/// nearest pixel is exact, where PyTorch rounds the scale.
 /// Dtypes: any for nearest, floating for the others. Throws ShapeError `[interpolate] not (n, c, h, w): (2, 3, 4)`,
 /// `... nothing to enlarge: (1, 2, 0, 3)`, ValueError `... size or scale, one of both`,
 /// `... 3 numbers for 2 dimensions`, `... size below 1: 0`, `... size above 2^31 - 1: 4294967296`,

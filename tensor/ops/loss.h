@@ -51,7 +51,7 @@ struct CrossEntropyOptions {
 
 /// The |d| from which smooth_l1_loss is linear.
 struct SmoothL1LossOptions {
-  double beta = 1.0;
+  double beta = 1.0;  ///< 0: l1_loss, with the gradient 0 where d is 0 (PyTorch: that of -1)
   Reduction reduction = Reduction::mean;
 };
 /// d^2 / (2 beta) where |d| < beta, else |d| - beta / 2. Throws ValueError `[smooth_l1_loss] beta below 0: -1`.

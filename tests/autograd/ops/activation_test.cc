@@ -51,6 +51,14 @@ BOOST_AUTO_TEST_CASE(gradients_where_two_pieces_meet_are_those_that_are_promised
   expect(by.of(slope), {-1.0});
 }
 
+BOOST_AUTO_TEST_CASE(a_nan_passes_the_gradient_on_where_the_function_is_cut_off) {
+  const Variable x = leaf({std::nan(""), 9.0});
+  expect(backward(sum(hardtanh(x))).of(x), {1.0, 0.0});
+  expect(backward(sum(relu6(x))).of(x), {1.0, 0.0});
+  expect(backward(sum(softshrink(x, 9.0))).of(x), {1.0, 0.0});
+  expect(backward(sum(hardshrink(x, 9.0))).of(x), {1.0, 0.0});
+}
+
 BOOST_AUTO_TEST_CASE(softplus_has_the_gradient_1_above_its_threshold) {
   const Variable x = leaf({-1.0, 0.5, 3.0, 30.0});
   const Tensor gradient = backward(sum(softplus(x, 2.0, 5.0))).of(x);

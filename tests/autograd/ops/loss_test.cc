@@ -90,6 +90,7 @@ BOOST_AUTO_TEST_CASE(errors_of_pairs_pull_both_sides_together) {
          {-0.8, 2.0});  // -2 / 2.5, 2 * 1
   expect(gradient_of(x, huber_loss(x, y, {.delta = 2.5, .reduction = Reduction::none})), {-2.0, 5.0});  // -2, 2 * 2.5
   expect(gradient_of(x, l1_loss(x, x.detach(), Reduction::none)), {0.0, 0.0});
+  expect(gradient_of(x, smooth_l1_loss(x, x.detach(), {.beta = 0.0, .reduction = Reduction::none})), {0.0, 0.0});
   const Variable p = leaf({0.25, 0.5});
   // (p - q) / (p (1 - p)): -0.75 / 0.1875, 2 * 0
   expect(gradient_of(p, bce_loss(p, leaf({1.0, 0.5}), {.reduction = Reduction::none})), {-4.0, 0.0});

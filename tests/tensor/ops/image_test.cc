@@ -58,6 +58,8 @@ BOOST_AUTO_TEST_CASE(the_nearest_pixel_is_the_one_before) {
   expect_same(interpolate(x, {.size = {4}}), line({1, 1, 2, 3}));     // 0, 3/4, 6/4, 9/4
   expect_same(interpolate(x, {.size = {2}}), line({1, 2}));           // 0, 3/2
   expect_same(interpolate(x, {.scale = {1.5}}), line({1, 1, 2, 3}));  // 0, 2/3, 4/3, 2
+  const Tensor far = interpolate(line({0, 1}).to(DType::f32), {.size = {82}});
+  expect_same(far.slice(2, 40, 42), line({0, 1}).to(DType::f32));  // 40 * 2/82, 41 * 2/82 = 1
   // The scale counts also where the size stays: 0, 1/1.2, 2/1.2.
   expect_same(interpolate(x, {.scale = {1.2}}), line({1, 1, 2}));
   const Tensor corners = from_values<double>({0, 1, 2, 3, 4, 5, 6, 7}, {1, 2, 2, 2});
