@@ -50,14 +50,14 @@ Result<Segment> make_segment(std::size_t bytes, Writers writers) {
 }
 
 Result<std::shared_ptr<const Mapping>> map_segment(const FileDescriptor& file, std::size_t bytes, Writers writers) {
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return no_memory(errno);
   const int seals = ::fcntl(file.get(), F_GET_SEALS);
   // Without one of these, holes can be made in it. Where all write, its size is all that is kept.
   constexpr int kContentSeals = F_SEAL_FUTURE_WRITE | F_SEAL_WRITE;
   const bool keeps_memory = writers == Writers::all || (seals & kContentSeals) != 0;
   if (seals < 0 || (seals & kSizeSeals) != kSizeSeals || !keeps_memory)
     return failure(ErrorCode::protocol_violation, "a peer sent memory that it could take away");
+  struct stat status {};  // from here on its owner cannot change what this says
+  if (::fstat(file.get(), &status) != 0) return no_memory(errno);
   if (bytes == 0 || status.st_size != static_cast<off_t>(bytes))
     return failure(ErrorCode::protocol_violation, "a peer sent memory of another size than it announced");
   constexpr std::uint64_t kBlockBytes = 512;  // of stat
