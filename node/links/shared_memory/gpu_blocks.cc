@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
+#include <iterator>
 
 #include "node/links/shared_memory/segment_pool.h"
 
@@ -18,19 +18,21 @@ struct Reserved {
 
 }  // namespace
 
-GpuBlock::~GpuBlock() { pool_->give_back(memory_); }
+GpuBlock::~GpuBlock() {
+  if (!memory_.empty()) pool_->give_back(memory_);
+}
 
 std::shared_ptr<GpuBlock> GpuBlockPool::take(int gpu, std::size_t bytes) {
   if (bytes > bytes_max_) return nullptr;
   const std::size_t size = SegmentPool::block_size(bytes);
-  std::vector<Idle> ended;
+  auto block = std::make_shared<GpuBlock>(shared_from_this());
+  Idle ended;
   std::uint32_t id = 0;
   {
     const std::lock_guard lock(mutex_);
-    std::vector<Idle>& idle = idle_[{gpu, size}];
+    Idle& idle = idle_[{gpu, size}];
     if (!idle.empty()) {
-      auto block = std::make_shared<GpuBlock>(shared_from_this(), idle.back().memory);
-      idle.pop_back();
+      block->memory_.splice(block->memory_.begin(), idle, std::prev(idle.end()));
       return block;
     }
     if (this->bytes() + size > bytes_max_) end_idle(TimePoint::max(), ended);
@@ -44,43 +46,45 @@ std::shared_ptr<GpuBlock> GpuBlockPool::take(int gpu, std::size_t bytes) {
   if (!memory) return nullptr;
   auto allocation = std::make_shared<const GpuAllocation>(id, gpu, *std::move(memory), bytes_);
   reserved.bytes = 0;  // the allocation gives them back
-  return std::make_shared<GpuBlock>(shared_from_this(), std::move(allocation));
+  block->memory_.push_back({.memory = std::move(allocation)});
+  return block;
 }
 
-void GpuBlockPool::give_back(std::shared_ptr<const GpuAllocation> memory) noexcept {
+void GpuBlockPool::give_back(Idle& memory) noexcept {
   const std::lock_guard lock(mutex_);
-  const Key key{memory->gpu(), memory->bytes().size()};
-  try {
-    idle_[key].push_back({.memory = std::move(memory), .since = std::chrono::steady_clock::now()});
-  } catch (const std::bad_alloc&) {
-    // It ends here; peers that have it open close it when this node ends.
-  }
+  PooledGpuMemory& one = memory.front();
+  one.since = std::chrono::steady_clock::now();
+  Idle& idle = idle_.at({one.memory->gpu(), one.memory->bytes().size()});
+  idle.splice(idle.end(), memory);
 }
 
-void GpuBlockPool::end_idle(TimePoint time, std::vector<Idle>& ended) {
+void GpuBlockPool::end_idle(TimePoint time, Idle& ended) {
   for (auto& [key, idle] : idle_) {
-    const auto is_kept = [time](const Idle& one) { return one.since >= time; };
-    const auto kept_end = std::partition(idle.begin(), idle.end(), is_kept);
-    const auto count = static_cast<std::size_t>(idle.end() - kept_end);
-    ended_.reserve(ended_.size() + count);
-    ended.reserve(ended.size() + count);
-    for (auto one = kept_end; one != idle.end(); ++one) {
-      ended_.push_back(one->memory->id());
-      ended.push_back(std::move(*one));
+    for (auto one = idle.begin(); one != idle.end();) {
+      const auto next = std::next(one);
+      if (one->since < time) {
+        ended_.push_back(one->memory->id());
+        ended.splice(ended.end(), idle, one);
+      }
+      one = next;
     }
-    idle.erase(kept_end, idle.end());
   }
 }
 
 void GpuBlockPool::trim(TimePoint time) {
-  std::vector<Idle> ended;
+  Idle ended;
   const std::lock_guard lock(mutex_);
   end_idle(time, ended);
 }
 
-std::vector<std::uint32_t> GpuBlockPool::take_ended() {
+std::list<std::uint32_t> GpuBlockPool::take_ended() {
   const std::lock_guard lock(mutex_);
   return std::exchange(ended_, {});
+}
+
+void GpuBlockPool::give_back_ended(std::list<std::uint32_t> untold) noexcept {
+  const std::lock_guard lock(mutex_);
+  ended_.splice(ended_.begin(), untold);
 }
 
 }  // namespace troupe::detail

@@ -4,13 +4,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "actors/clock.h"
 #include "tensor/gpu_memory.h"
@@ -42,20 +42,27 @@ class GpuAllocation {
 
 class GpuBlockPool;
 
+/// Memory of a pool, and when it was given back last. In a list, whose nodes go from the pool to a block and return
+/// without an allocation.
+struct PooledGpuMemory {
+  std::shared_ptr<const GpuAllocation> memory;
+  TimePoint since{};
+};
+
 /// A block in use. It returns to the pool with the last handle.
 class GpuBlock {
  public:
-  GpuBlock(std::shared_ptr<GpuBlockPool> pool, std::shared_ptr<const GpuAllocation> memory)
-      : pool_(std::move(pool)), memory_(std::move(memory)) {}
+  explicit GpuBlock(std::shared_ptr<GpuBlockPool> pool) : pool_(std::move(pool)) {}
   ~GpuBlock();
   GpuBlock(const GpuBlock&) = delete;
   GpuBlock& operator=(const GpuBlock&) = delete;
 
-  [[nodiscard]] const std::shared_ptr<const GpuAllocation>& memory() const noexcept { return memory_; }
+  [[nodiscard]] const std::shared_ptr<const GpuAllocation>& memory() const noexcept { return memory_.front().memory; }
 
  private:
+  friend class GpuBlockPool;
   const std::shared_ptr<GpuBlockPool> pool_;
-  const std::shared_ptr<const GpuAllocation> memory_;
+  std::list<PooledGpuMemory> memory_;  ///< one, given by the pool
 };
 
 /// The blocks of one node, one for each tensor, in the sizes of SegmentPool. Thread-safe.
@@ -74,30 +81,31 @@ class GpuBlockPool : public std::enable_shared_from_this<GpuBlockPool> {
   void trim(TimePoint time);
 
   /// Returns the allocations that have ended since the last call: peers should close them.
-  [[nodiscard]] std::vector<std::uint32_t> take_ended();
+  [[nodiscard]] std::list<std::uint32_t> take_ended();
+
+  /// As SegmentPool's.
+  void give_back_ended(std::list<std::uint32_t> untold) noexcept;
 
   /// The bytes of all allocations, also of those that peers have not closed yet.
   [[nodiscard]] std::size_t bytes() const { return bytes_->load(std::memory_order_relaxed); }
 
  private:
   friend class GpuBlock;
-  struct Idle {
-    std::shared_ptr<const GpuAllocation> memory;
-    TimePoint since{};
-  };
+  using Idle = std::list<PooledGpuMemory>;
   using Key = std::pair<int, std::size_t>;  ///< GPU, size of a block
 
-  void give_back(std::shared_ptr<const GpuAllocation> memory) noexcept;
+  /// Allocates nothing: called by destructors.
+  void give_back(Idle& memory) noexcept;
   /// As trim(). Moves the memory to `ended`, to be freed without the lock.
-  void end_idle(TimePoint time, std::vector<Idle>& ended);
+  void end_idle(TimePoint time, Idle& ended);
 
   const std::shared_ptr<const GpuMemory> gpus_;
   const std::size_t bytes_max_;
   const std::shared_ptr<std::atomic<std::size_t>> bytes_ = std::make_shared<std::atomic<std::size_t>>(0);
   std::mutex mutex_;
-  std::map<Key, std::vector<Idle>> idle_;  ///< guarded by mutex_
-  std::vector<std::uint32_t> ended_;       ///< guarded by mutex_
-  std::uint32_t last_ = 0;                 ///< guarded by mutex_
+  std::map<Key, Idle> idle_;        ///< has an entry for each block; guarded by mutex_
+  std::list<std::uint32_t> ended_;  ///< guarded by mutex_
+  std::uint32_t last_ = 0;          ///< guarded by mutex_
 };
 
 }  // namespace troupe::detail

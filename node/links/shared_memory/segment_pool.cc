@@ -146,9 +146,14 @@ void SegmentPool::trim(TimePoint time) {
   end_idle(time, ended);
 }
 
-std::vector<std::uint32_t> SegmentPool::take_ended() {
+std::list<std::uint32_t> SegmentPool::take_ended() {
   const std::lock_guard lock(mutex_);
   return std::exchange(ended_, {});
+}
+
+void SegmentPool::give_back_ended(std::list<std::uint32_t> untold) noexcept {
+  const std::lock_guard lock(mutex_);
+  ended_.splice(ended_.begin(), untold);
 }
 
 SegmentPool::Shared SegmentPool::segment(std::uint32_t id) const {

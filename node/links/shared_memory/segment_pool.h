@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -67,7 +68,10 @@ class SegmentPool : public std::enable_shared_from_this<SegmentPool> {
   void trim(TimePoint time);
 
   /// Returns the segments that have ended since the last call: peers should unmap them.
-  [[nodiscard]] std::vector<std::uint32_t> take_ended();
+  [[nodiscard]] std::list<std::uint32_t> take_ended();
+
+  /// The next call of take_ended() returns these, too: there are peers that were not told of them. Allocates nothing.
+  void give_back_ended(std::list<std::uint32_t> untold) noexcept;
 
   struct Counts {
     std::size_t segments = 0;
@@ -107,7 +111,7 @@ class SegmentPool : public std::enable_shared_from_this<SegmentPool> {
   std::map<std::uint32_t, Open> segments_;                ///< guarded by mutex_
   std::map<const std::byte*, std::uint32_t> by_address_;  ///< segments by their first byte; guarded by mutex_
   std::map<std::size_t, SizeClass> sizes_;                ///< by the size of a block; guarded by mutex_
-  std::vector<std::uint32_t> ended_;                      ///< guarded by mutex_
+  std::list<std::uint32_t> ended_;                        ///< guarded by mutex_
   std::uint32_t last_ = 0;                                ///< guarded by mutex_
   std::size_t bytes_ = 0;                                 ///< guarded by mutex_
   std::size_t idle_bytes_ = 0;                            ///< guarded by mutex_

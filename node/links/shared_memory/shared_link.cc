@@ -454,14 +454,16 @@ void SharedLink::tidy() {
     });
   }
   tell_of_ended_blocks(others);
-  for (const std::uint32_t segment : pool_->take_ended()) {
+  for (Untold ended(*pool_); !ended.empty(); ended.pop()) {
+    const std::uint32_t segment = ended.front();
     for (const SharedOther& other : others) {
       {
         const std::lock_guard lock(other->mutex);
-        if (other->introduced.erase(segment) == 0) continue;
+        if (!other->introduced.contains(segment)) continue;
       }
-      inner_->send(other->peer.name, LinkLane::express,
-                   {detail::encode(SharedControl{.kind = SharedControl::Kind::ended, .number = segment, .inbox = {}})});
+      say(*other, {.kind = SharedControl::Kind::ended, .number = segment, .inbox = {}});
+      const std::lock_guard lock(other->mutex);
+      other->introduced.erase(segment);
     }
   }
 }

@@ -78,11 +78,16 @@ class SharedLink final : public Link, private LinkSink {
   struct Sent;
   class Copy;
   using SharedOther = std::shared_ptr<Other>;
+  /// Memory of a GPU that a peer may have open.
+  struct MaybeOpen {
+    std::shared_ptr<const detail::GpuAllocation> memory;
+    bool told_of_its_end = false;
+  };
   /// The leases of a peer that went down. Until it has let their page go it may still read their blocks.
   struct Orphans {
     std::shared_ptr<detail::LeaseTable> leases;
     detail::FileDescriptor process;
-    std::map<std::uint32_t, std::shared_ptr<const detail::GpuAllocation>> blocks;  ///< that it may have open
+    std::map<std::uint32_t, MaybeOpen> blocks;
   };
 
   SharedLink(std::unique_ptr<Link> inner, detail::SegmentInbox inbox, SharedLinkOptions options);
@@ -106,7 +111,9 @@ class SharedLink final : public Link, private LinkSink {
   void read_ring(Other& from);
   void read_no_longer(Other& peer);
   void end_ring(const NodeName& peer);
+  /// Takes what lies in the inbox; what it has no memory for is lost.
   void take_inbox();
+  void take(const detail::HandedOver& what);
   [[nodiscard]] std::optional<Frames> with_shared(Other& from, Frames packet);
   [[nodiscard]] std::optional<Frame> shared_frame(Other& from, const detail::SharedEntry& entry);
   /// `segment`: null if it could not be mapped. REQUIRES: `from.mutex` is held; `from.page`.

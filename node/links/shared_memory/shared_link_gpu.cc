@@ -80,7 +80,7 @@ void SharedLink::share_on_gpu(Other& to, Frame& frame) {
                           .gpu = static_cast<std::uint32_t>(gpu),
                           .handle = memory->handle()};
   auto sent = std::make_shared<Sent>(entry, block);
-  to.gpus.told.emplace(memory->id(), memory);
+  to.gpus.told.try_emplace(memory->id(), MaybeOpen{.memory = memory});
   const auto id = to.leases->open_other(block);  // from here on nothing needs memory, and no lease is lost
   if (!id) return;
   sent->take(*id, to.leases);
@@ -202,7 +202,7 @@ void SharedLink::obey_about_gpus(Other& from, const SharedControl& control) {
       const std::lock_guard lock(from.mutex);
       const auto block = from.gpus.told.find(control.number);
       if (block == from.gpus.told.end()) return refuse();
-      closed = std::move(block->second);
+      closed = std::move(block->second.memory);
       from.gpus.told.erase(block);
       return;
     }
@@ -212,15 +212,22 @@ void SharedLink::obey_about_gpus(Other& from, const SharedControl& control) {
 // --- ending ----------------------------------------------------------------------------------------------------------
 
 void SharedLink::tell_of_ended_blocks(const std::vector<SharedOther>& others) {
-  for (const std::uint32_t block : gpu_pool_->take_ended()) {
+  const auto is_untold = [](Other& other, std::uint32_t block) {
+    const std::lock_guard lock(other.mutex);
+    const auto open = other.gpus.told.find(block);
+    return open != other.gpus.told.end() && !open->second.told_of_its_end;
+  };
+  const auto was_told = [](Other& other, std::uint32_t block) {
+    const std::lock_guard lock(other.mutex);
+    const auto open = other.gpus.told.find(block);
+    if (open != other.gpus.told.end()) open->second.told_of_its_end = true;
+  };
+  for (Untold ended(*gpu_pool_); !ended.empty(); ended.pop()) {
+    const std::uint32_t block = ended.front();
     for (const SharedOther& other : others) {
-      {
-        const std::lock_guard lock(other->mutex);
-        if (!other->gpus.told.contains(block)) continue;
-      }
-      inner_->send(
-          other->peer.name, LinkLane::express,
-          {detail::encode(SharedControl{.kind = SharedControl::Kind::gpu_ended, .number = block, .inbox = {}})});
+      if (!is_untold(*other, block)) continue;
+      say(*other, {.kind = SharedControl::Kind::gpu_ended, .number = block, .inbox = {}});
+      was_told(*other, block);
     }
   }
 }

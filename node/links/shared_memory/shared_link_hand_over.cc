@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "node/links/shared_memory/shared_link_parts.h"
@@ -216,52 +217,53 @@ void SharedLink::read_ring(Other& from) {
 
 void SharedLink::take_inbox() {
   const std::lock_guard one_at_a_time(inbox_mutex_);
-  while (std::optional<HandedOver> what = inbox_.receive()) {
-    const auto others = all();
-    const auto sender =
-        std::ranges::find_if(others, [&](const SharedOther& o) { return o->token.matches(what->token); });
-    if (sender == others.end()) {
+  while (const std::optional<HandedOver> what = inbox_.receive()) {
+    try {
+      take(*what);
+    } catch (const std::bad_alloc&) {  // as one that did not come
       refuse();
-      continue;
     }
-    Other& from = **sender;
-    const std::lock_guard lock(from.mutex);
-    switch (what->kind) {
-      case HandOver::page:
-        if (from.page) break;
-        if (auto page = LeasePage::map(what->file)) from.page = std::move(page).value();
-        break;
-      case HandOver::segment:
-        // null: it could not be mapped; messages that need it fail, and the next one asks for it again
-        if (auto memory = detail::map_segment(what->file, what->bytes, detail::Writers::owner)) {
-          from.segments[what->segment] = memory.value();
-        } else {
-          from.segments.try_emplace(what->segment, nullptr);
-          refuse();
-        }
-        break;
-      case HandOver::ring:
-        if (auto memory = detail::map_segment(what->file, what->bytes, detail::Writers::all);
-            memory && what->bytes == detail::kRingSegmentBytes) {
-          from.offered = memory.value();
-        } else {
-          refuse();
-        }
-        break;
-      case HandOver::doorbell:
-        if (auto doorbell = detail::Doorbell::map(what->file)) {
-          from.doorbell.emplace(std::move(doorbell).value());
-        } else {
-          refuse();
-        }
-        break;
-      case HandOver::ready:
-        // Without a descriptor of its process nothing would tell when its memory is free after a crash. One that has
-        // said no hello, or was offered no leases, is not ready, whatever it says.
-        if (from.leases && !from.process.is_open() && what->sender > 0)
-          from.process = detail::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, what->sender, 0)));
-        break;
+  }
+}
+
+void SharedLink::take(const HandedOver& what) {
+  const auto others = all();
+  const auto sender = std::ranges::find_if(others, [&](const SharedOther& o) { return o->token.matches(what.token); });
+  if (sender == others.end()) return refuse();
+  Other& from = **sender;
+  const std::lock_guard lock(from.mutex);
+  switch (what.kind) {
+    case HandOver::page:
+      if (from.page) return;
+      if (auto page = LeasePage::map(what.file)) from.page = std::move(page).value();
+      return;
+    case HandOver::segment:
+      // null: it could not be mapped; messages that need it fail, and the next one asks for it again
+      if (auto memory = detail::map_segment(what.file, what.bytes, detail::Writers::owner)) {
+        from.segments[what.segment] = memory.value();
+      } else {
+        from.segments.try_emplace(what.segment, nullptr);
+        refuse();
+      }
+      return;
+    case HandOver::ring: {
+      auto memory = detail::map_segment(what.file, what.bytes, detail::Writers::all);
+      if (!memory || what.bytes != detail::kRingSegmentBytes) return refuse();
+      from.offered = memory.value();
+      return;
     }
+    case HandOver::doorbell: {
+      auto doorbell = detail::Doorbell::map(what.file);
+      if (!doorbell) return refuse();
+      from.doorbell.emplace(std::move(doorbell).value());
+      return;
+    }
+    case HandOver::ready:
+      // Without a descriptor of its process nothing would tell when its memory is free after a crash. One that has
+      // said no hello, or was offered no leases, is not ready, whatever it says.
+      if (from.leases && !from.process.is_open() && what.sender > 0)
+        from.process = detail::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, what.sender, 0)));
+      return;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -25,6 +26,25 @@ namespace troupe {
 inline bool lies_in(std::uint64_t offset, std::uint64_t bytes, std::size_t size) {
   return bytes > 0 && offset <= size && bytes <= size - offset;
 }
+
+/// Memory of a pool that has ended, as long as peers must be told: what is left of it returns to the pool.
+template <class Pool>
+class Untold {
+ public:
+  explicit Untold(Pool& pool) : pool_(pool), ids_(pool.take_ended()) {}
+  ~Untold() { pool_.give_back_ended(std::move(ids_)); }
+  Untold(const Untold&) = delete;
+  Untold& operator=(const Untold&) = delete;
+
+  [[nodiscard]] bool empty() const { return ids_.empty(); }
+  [[nodiscard]] std::uint32_t front() const { return ids_.front(); }
+  /// All peers were told of the first.
+  void pop() { ids_.pop_front(); }
+
+ private:
+  Pool& pool_;
+  std::list<std::uint32_t> ids_;
+};
 
 /// A lease of a peer's GPU block that this process holds, and the block, of no bytes if it could not be opened. The
 /// destructor waits for what this process has requested of the GPU, which may still read the block, and gives the lease
@@ -62,8 +82,8 @@ struct SharedLink::TheirMemory {
 struct SharedLink::OtherGpus {
   enum class Offer : std::uint8_t { made, ready, refused };
   // This node's memory at the peer.
-  std::map<int, Offer> offers;                                                 ///< by GPU
-  std::map<std::uint32_t, std::shared_ptr<const detail::GpuAllocation>> told;  ///< which the peer may have open
+  std::map<int, Offer> offers;              ///< by GPU
+  std::map<std::uint32_t, MaybeOpen> told;  ///< by allocation
   // The peer's memory here.
   std::map<std::uint32_t, int> gpus;  ///< numbers at the peer and here
   std::map<std::uint32_t, detail::GpuMemory::Opened> open;

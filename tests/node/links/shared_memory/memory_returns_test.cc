@@ -5,13 +5,18 @@
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <new>
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "node/links/shared_memory/shared_link.h"
 #include "tensor/storage.h"
+#include "tests/node/links/shared_memory/fake_gpus.h"
 #include "tests/node/links/shared_memory/nodes_by_hand.h"
 #include "tests/node/links/shared_memory/sharing_nodes.h"
 #include "tests/support/counting_new.h"
@@ -164,6 +169,93 @@ BOOST_AUTO_TEST_CASE(all_memory_of_a_message_returns_whatever_allocation_it_is_r
     BOOST_TEST(segments_mapped() == 2U, "refused: " << refused);
   }
   BOOST_TEST(refused > 20U);
+}
+
+/// Nodes a and b, as if of two processes, that have segments and a block on a GPU which can end.
+struct TwoWithUnused {
+  TwoWithUnused() {
+    static_cast<void>(pass());  // offers the GPU
+    pass();
+    two.settle();
+    BOOST_TEST_REQUIRE(host->live == 1);
+  }
+  /// Sends two tensors of the CPU, whose segments have different sizes of blocks, and one of the GPU.
+  void pass() {
+    Frames frames{frame_of("header"), frame_of("body"), random_frame(kMib, two.random),
+                  random_frame(4 * kMib, two.random), random_frame(kMib, two.random)};
+    frames[4].device = Device::cuda(0);
+    two.a.link->share("b", frames);
+    frames.insert(frames.begin(), frame_of("session"));
+    for (Frames& packet : std::exchange(two.a.inner->sent, {})) two.deliver(std::move(packet));
+    two.deliver(two.packet_of(frames));
+    two.deliver_to_a();
+    two.b.sink.last.clear();
+  }
+  static SharedLinkOptions of(const std::shared_ptr<FakeHost>& host, const std::string& process) {
+    return {.gpus = std::make_shared<FakeGpus>(host, process), .process = process};
+  }
+
+  const std::shared_ptr<FakeHost> host = std::make_shared<FakeHost>();
+  const std::size_t before = segments_mapped();
+  TwoByHand two{of(host, "a"), of(host, "b")};
+};
+
+/// `acts` is refused each of its allocations, one after the other. Then all that has ended returns. Returns how many
+/// allocations there were.
+std::size_t check_news_of_the_end_is_not_lost(const std::function<void(const TwoByHand&)>& acts) {
+  std::size_t refused = 0;
+  for (bool happened = true; happened;) {
+    const TwoWithUnused nodes;
+    {
+      const RefusedAllocation allocation(refused + 1);
+      try {
+        acts(nodes.two);
+      } catch (const std::bad_alloc&) {
+      }
+      happened = allocation.happened();
+    }
+    refused += happened;
+    nodes.two.settle();
+    end_unused(nodes.two);
+    BOOST_TEST(segments_mapped() == nodes.before + 2, "refused: " << refused);  // their pages of leases
+    BOOST_TEST(nodes.host->live == 0, "refused: " << refused);
+    BOOST_TEST(nodes.two.a.link->shared_memory()->refused == 0U, "refused: " << refused);
+  }
+  return refused;
+}
+
+BOOST_AUTO_TEST_CASE(peers_are_told_of_ended_memory_whatever_allocation_is_refused) {
+  const std::size_t refused = check_news_of_the_end_is_not_lost(
+      [](const TwoByHand& two) { two.a.link->release_unused(std::chrono::steady_clock::now() + 1h, 5s); });
+  BOOST_TEST(refused > 5U);
+}
+
+BOOST_AUTO_TEST_CASE(a_block_on_a_gpu_returns_to_its_pool_whatever_allocation_is_refused) {
+  (void)check_news_of_the_end_is_not_lost([](const TwoByHand& two) {
+    Frames none;
+    two.a.link->share("b", none);
+  });
+}
+
+// It lies in the inbox still, where no packet has needed it.
+BOOST_AUTO_TEST_CASE(a_segment_that_ends_is_unmapped_whatever_allocation_is_refused_to_its_receiver) {
+  std::size_t refused = 0;
+  for (bool happened = true; happened;) {
+    TwoByHand two;
+    const std::size_t before = segments_mapped();
+    static_cast<void>(two.message({random_frame(kMib, two.random)}));
+    two.a.link->release_unused(std::chrono::steady_clock::now() + 1h, 5s);
+    {
+      std::vector<Frames> news = std::exchange(two.a.inner->sent, {});
+      BOOST_TEST_REQUIRE(news.size() == 1U);
+      const RefusedAllocation allocation(refused + 1);
+      two.deliver(std::move(news.front()));
+      happened = allocation.happened();
+    }
+    refused += happened;
+    BOOST_TEST(segments_mapped() == before, "refused: " << refused);
+  }
+  BOOST_TEST(refused > 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
