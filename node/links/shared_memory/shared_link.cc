@@ -210,18 +210,22 @@ bool SharedLink::introduce(Other& to, const detail::Block& block) {
 
 bool SharedLink::introduce_locked(Other& to, const detail::Block& block) {
   if (!to.process.is_open()) return false;  // it has gone meanwhile
-  const auto [place, is_new] = to.introduced.insert(block.segment());
-  if (!is_new || hand_over_locked(to, block.segment())) return true;
-  to.introduced.erase(place);
-  to.inbox_is_full = true;
-  return false;
+  return hand_over_locked(to, block.segment());
 }
 
-bool SharedLink::hand_over_locked(const Other& to, std::uint32_t segment) {
+bool SharedLink::hand_over_locked(Other& to, std::uint32_t segment) {
+  const auto known = to.introduced.find(segment);
+  if (known == to.introduced.end() && to.introduced.size() >= options_.segments_max) return false;
+  const auto [place, is_new] = to.introduced.try_emplace(segment, false);
+  if (place->second) return true;
   const auto shared = pool_->segment(segment);
   const HandedOver memory{
       .kind = HandOver::segment, .token = to.its_token, .segment = segment, .bytes = shared.bytes, .file = {}};
-  return inbox_.send(to.inbox, memory, shared.descriptor);
+  place->second = inbox_.send(to.inbox, memory, shared.descriptor);
+  if (place->second) return true;
+  if (is_new) to.introduced.erase(place);
+  to.inbox_is_full = true;
+  return false;
 }
 
 bool SharedLink::is_leased_to(const SharedOther& to, const Sent& sent) {
@@ -231,8 +235,7 @@ bool SharedLink::is_leased_to(const SharedOther& to, const Sent& sent) {
     return static_cast<const Lease*>(sent.memory.get())->page() == to->page.get();
   if (to->leases != sent.leases) return false;
   if (sent.entry.memory == SharedEntry::Memory::gpu) return true;
-  const auto [place, is_new] = to->introduced.insert(sent.entry.segment);
-  if (is_new && !hand_over_locked(*to, sent.entry.segment)) to->introduced.erase(place);
+  static_cast<void>(hand_over_locked(*to, sent.entry.segment));  // else the peer asks for it
   return true;
 }
 

@@ -31,6 +31,9 @@ namespace troupe {
 struct SharedLinkOptions {
   bool shares = true;  ///< false: frames of this node travel; those that peers share with it are read all the same
   std::size_t bytes_max = std::size_t{2} << 30;  ///< of this node's segments, and as much of its blocks on GPUs
+  /// Segments that a peer is given at a time; tensors in others travel. A peer maps twice as many by default: it may
+  /// hear late of those that have ended.
+  std::size_t segments_max = detail::kLeasesMax / 2;
   /// Smaller frames travel, if those of a message are smaller together.
   std::size_t frame_bytes_min = std::size_t{64} << 10;
   std::size_t frame_bytes_max = std::size_t{4} << 20;  ///< of a frame that the link below carries
@@ -144,8 +147,9 @@ class SharedLink final : public Link, private LinkSink {
   [[nodiscard]] bool introduce(Other& to, const detail::Block& block);
   /// REQUIRES: `to.mutex` is held.
   [[nodiscard]] bool introduce_locked(Other& to, const detail::Block& block);
-  /// Puts a segment into the peer's inbox. Returns false if that is full. REQUIRES: to.mutex; a block of it is in use.
-  [[nodiscard]] bool hand_over_locked(const Other& to, std::uint32_t segment);
+  /// Puts a segment into the peer's inbox, unless the peer has it. Returns false if that is full, or the peer has too
+  /// many. REQUIRES: to.mutex; a block of it is in use.
+  [[nodiscard]] bool hand_over_locked(Other& to, std::uint32_t segment);
   /// Returns whether the memory of `sent` was leased to this life of a peer, null: to none. Hands its segment over
   /// again if that did not come.
   [[nodiscard]] bool is_leased_to(const SharedOther& to, const Sent& sent);

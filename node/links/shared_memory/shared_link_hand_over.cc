@@ -106,7 +106,8 @@ void SharedLink::obey(Other& from, const SharedControl& control) {
     case SharedControl::Kind::inbox_full: return take_inbox();
     case SharedControl::Kind::not_received: {
       const std::lock_guard lock(from.mutex);
-      from.introduced.erase(control.number);  // handed over again with the next packet that needs it
+      const auto given = from.introduced.find(control.number);
+      if (given != from.introduced.end()) given->second = false;  // until the next packet that needs it
       return;
     }
     case SharedControl::Kind::ring_offered: return read_ring(from);
@@ -238,6 +239,7 @@ void SharedLink::take(const HandedOver& what) {
       if (auto page = LeasePage::map(what.file)) from.page = std::move(page).value();
       return;
     case HandOver::segment:
+      if (from.segments.size() >= detail::kLeasesMax && !from.segments.contains(what.segment)) return refuse();
       // null: it could not be mapped; messages that need it fail, and the next one asks for it again
       if (auto memory = detail::map_segment(what.file, what.bytes, detail::Writers::owner)) {
         from.segments[what.segment] = memory.value();

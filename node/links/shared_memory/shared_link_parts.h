@@ -10,7 +10,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -141,7 +140,7 @@ struct SharedLink::Other {
   std::string inbox;
   detail::InboxToken its_token{};
   std::shared_ptr<detail::LeaseTable> leases;  ///< null before the peer's hello
-  std::set<std::uint32_t> introduced;          ///< segments that the peer was given
+  std::map<std::uint32_t, bool> introduced;    ///< segments that the peer was given; false: one did not come
   bool inbox_is_full = false;                  ///< one could not be given, and the peer was not told yet
   detail::FileDescriptor process;              ///< of the peer; tells its end. Open: frames can be shared
   // The peer's memory here.

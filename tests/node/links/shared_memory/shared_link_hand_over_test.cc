@@ -8,9 +8,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <thread>
@@ -229,6 +231,64 @@ BOOST_AUTO_TEST_CASE(a_frame_is_in_the_memory_that_its_lease_holds_whatever_segm
   BOOST_TEST_REQUIRE(text_of(arrived.at(2).frames.at(0)) == "the last");
   BOOST_TEST(arrived[1].frames.at(3).bytes.data() == arrived[0].frames.at(3).bytes.data());
   BOOST_TEST(use_of(two.b).refused == 1U);
+}
+
+std::size_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(maps), {}, '\n'));
+}
+
+// Half of the numbers come with what is no memory: they count, too.
+BOOST_AUTO_TEST_CASE(a_liar_that_gives_memory_under_many_numbers_is_refused_those_beyond_the_limit) {
+  Liar two;
+  const auto segment = detail::make_segment(4096, detail::Writers::owner).value();
+  const detail::FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const std::size_t before = mappings();
+  const auto give = [&](std::uint32_t number) {
+    const int descriptor = number < 5'000 ? nothing.get() : segment.file.get();
+    const detail::HandedOver what{.kind = detail::HandOver::segment,
+                                  .token = two.hello.token,
+                                  .segment = number,
+                                  .bytes = 4096,
+                                  .file = detail::FileDescriptor()};
+    return two.inbox.send(two.hello.inbox, what, descriptor);
+  };
+  for (std::uint32_t number = 0; number < 10'000; ++number) {
+    if (give(number)) continue;
+    two.tell(detail::SharedControl::Kind::inbox_full);
+    until([&] { return give(number); });
+  }
+  two.tell(detail::SharedControl::Kind::inbox_full);
+  two.check_refused(5'000 + (10'000 - 8'192));
+  BOOST_TEST(mappings() < before + 8'192 - 5'000 + 100);  // and what else this process has mapped meanwhile
+}
+
+// The segment of the second tensor has another size of blocks.
+BOOST_AUTO_TEST_CASE(tensors_in_more_segments_than_a_peer_is_given_travel) {
+  TwoByHand two({.segments_max = 1});
+  const auto share = [&](std::size_t bytes) {
+    Frames frames{frame_of("header"), frame_of("body"), random_frame(bytes, two.random)};
+    two.a.link->share("b", frames);
+    return frames[2].memory;
+  };
+  BOOST_TEST((share(kMib) == FrameMemory::leased));
+  BOOST_TEST((share(4 * kMib) == FrameMemory::own));
+  BOOST_TEST((share(kMib) == FrameMemory::leased));
+  two.a.link->release_unused(std::chrono::steady_clock::now() + 1h, 5s);
+  BOOST_TEST((share(4 * kMib) == FrameMemory::leased));
+}
+
+// b had no memory for it, and asks for it. It ends before another packet needs it.
+BOOST_AUTO_TEST_CASE(the_end_of_a_segment_that_did_not_come_is_told_all_the_same) {
+  using detail::SharedControl;
+  TwoByHand two;
+  static_cast<void>(two.message({random_frame(kMib, two.random)}));
+  const SharedControl asks{.kind = SharedControl::Kind::not_received, .number = 1, .inbox = {}};
+  two.a.inner->sink->on_frames("b", two.life, {detail::encode(asks)});
+  two.a.link->release_unused(std::chrono::steady_clock::now() + 1h, 5s);
+  BOOST_TEST_REQUIRE(two.a.inner->sent.size() == 1U);
+  const auto told = detail::decode_shared_control(two.a.inner->sent[0].front());
+  BOOST_TEST((told && told->kind == SharedControl::Kind::ended && told->number == 1));
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_that_was_offered_no_leases_is_not_ready) {
