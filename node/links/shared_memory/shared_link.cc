@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <span>
 
@@ -71,9 +72,11 @@ void SharedLink::start(LinkSink& sink) {
 void SharedLink::stop() {
   inner_->stop();
   receiver_->stop();
+  std::map<NodeName, SharedOther> others;  // end without the lock: so does memory of GPUs, which may take long
+  std::vector<Orphans> orphans;
   const std::lock_guard lock(mutex_);
-  others_.clear();
-  orphans_.clear();
+  others.swap(others_);
+  orphans.swap(orphans_);
 }
 
 SharedLink::SharedOther SharedLink::find(const NodeName& peer) const {
@@ -448,13 +451,16 @@ void SharedLink::tidy() {
     if (other->leases) other->leases->collect();
   }
   {
+    std::vector<Orphans> ended;  // outlives the lock: freeing memory of a GPU may take long
     const std::lock_guard lock(mutex_);
-    std::erase_if(orphans_, [](const Orphans& left) {
+    const auto first_ended = std::partition(orphans_.begin(), orphans_.end(), [](const Orphans& left) {
       const bool reads_nothing = left.leases->was_left() || has_ended(left.process);
       left.leases->collect();
       if (reads_nothing) left.leases->end_all();
-      return left.leases->size() == 0 && (left.blocks.empty() || reads_nothing);
+      return left.leases->size() > 0 || (!left.blocks.empty() && !reads_nothing);
     });
+    ended.assign(std::move_iterator(first_ended), std::move_iterator(orphans_.end()));
+    orphans_.erase(first_ended, orphans_.end());
   }
   tell_of_ended_blocks(others);
   for (Untold ended(*pool_); !ended.empty(); ended.pop()) {

@@ -23,10 +23,11 @@ void SharedLink::on_link_up(const Peer& peer) {
   sink_->on_link_up(peer);
   auto other = std::make_shared<Other>(peer);
   {
+    SharedOther former;  // outlives the lock
     const std::lock_guard lock(mutex_);
     SharedOther& known = others_[peer.name];
     if (known && known->peer.incarnation == peer.incarnation) return;
-    known = other;
+    former = std::exchange(known, other);
   }
   say_hello(*other);
 }

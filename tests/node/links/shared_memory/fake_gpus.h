@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -31,6 +32,7 @@ struct FakeHost {
   std::atomic<int> opened = 0;                            ///< times
   std::atomic<int> open_now = 0;
   std::atomic<int> freed_while_open = 0;
+  std::function<void()> on_free = [] {};  ///< called when a block is freed; set before there are any
 };
 
 /// One process of the host: it uses some of its GPUs.
@@ -57,6 +59,7 @@ class FakeGpus final : public detail::GpuMemory {
       if (const auto still = host.lock()) {
         if (ended->open > 0) ++still->freed_while_open;
         --still->live;
+        still->on_free();
       }
       delete ended;
     });

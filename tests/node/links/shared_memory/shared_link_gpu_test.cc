@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <new>
 #include <string>
@@ -300,6 +301,36 @@ BOOST_AUTO_TEST_CASE(blocks_of_a_lost_life_are_freed_while_its_process_goes_on_a
   BOOST_TEST(two.a.link->shared_memory()->leases == 0U);
   BOOST_TEST(host->live == 0);
   BOOST_TEST(host->freed_while_open == 0);
+}
+
+// A GPU may take long to free memory. Meanwhile another thread uses the link.
+BOOST_AUTO_TEST_CASE(memory_of_a_gpu_is_freed_without_the_locks_of_the_link) {
+  enum class End { of_a_lost_life, of_the_link, of_a_life_that_another_follows };
+  for (const End end : {End::of_a_lost_life, End::of_the_link, End::of_a_life_that_another_follows}) {
+    const auto host = std::make_shared<FakeHost>();
+    std::vector<std::future<void>> others;
+    TwoByHand two(with_gpus(std::make_shared<FakeGpus>(host, "a")), with_gpus(std::make_shared<FakeGpus>(host, "b")));
+    host->on_free = [&] {
+      others.push_back(std::async(std::launch::async, [&] { static_cast<void>(two.a.link->shared_memory()); }));
+      BOOST_TEST((others.back().wait_for(10s) == std::future_status::ready));
+    };
+    const auto release = [&] { two.a.link->release_unused(std::chrono::steady_clock::now() + 1h, 5s); };
+    for (int i = 0; i < 2; ++i) {  // the first offers the GPU
+      Frames message{frame_of("header"), frame_of("body"), on_gpu(random_frame(kMib, two.random))};
+      two.a.link->share("b", message);
+      two.settle();
+    }
+    if (end == End::of_a_lost_life) two.a.inner->sink->on_link_down("b", two.life, Error{});
+    release();
+    BOOST_TEST(host->live == 1);  // b may have it open
+    if (end == End::of_the_link) two.a.link->stop();
+    if (end == End::of_a_life_that_another_follows)
+      two.a.inner->sink->on_link_up({.name = "b", .incarnation = {.high = 1, .low = 2}});
+    if (end == End::of_a_lost_life) two.b.inner->sink->on_link_down("a", two.life, Error{});
+    release();
+    BOOST_TEST(host->live == 0);
+    BOOST_TEST(others.size() == 1U);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(all_memory_of_a_message_returns_from_the_gpu_whatever_allocation_it_is_refused) {
