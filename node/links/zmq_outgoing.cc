@@ -26,7 +26,15 @@ double seconds(Duration duration) { return std::chrono::duration<double>(duratio
 }  // namespace
 
 ZmqOutgoing::ZmqOutgoing(ZmqLinkParts& parts, std::string address, NodeName name, ReadySet::Key key, TimePoint now)
-    : parts_(parts), address_(std::move(address)), name_(std::move(name)), key_(key) {
+    : ZmqOutgoing(parts, address, std::move(name), key, now, OnThisHost(address)) {}
+
+ZmqOutgoing::ZmqOutgoing(ZmqLinkParts& parts, std::string address, NodeName name, ReadySet::Key key, TimePoint now,
+                         OnThisHost on_this_host)
+    : parts_(parts),
+      address_(std::move(address)),
+      name_(std::move(name)),
+      key_(key),
+      on_this_host_(std::move(on_this_host)) {
   open(now);
 }
 
@@ -175,7 +183,10 @@ ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
         forget_broken_off();
         break;
       case ZmqSocket::Event::disconnected:
-        if (!connected_) break;  // closed before the first message: ZeroMQ reconnects
+        if (!connected_) {
+          if (Clue clue = take_early_end(now)) return clue;
+          break;
+        }
         connected_ = false;
         reopen_soon(now);
         return std::nullopt;
@@ -195,6 +206,17 @@ ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
         break;
     }
   }
+  return std::nullopt;
+}
+
+// The connection ended before the handshake of ZeroMQ did. At once: another program listens there, or a proxy does.
+// After the handshake's patience: it was not answered, and the peer may stand still. The attempt is repeated here:
+// ZeroMQ gives up where the other side speaks another protocol.
+ZmqOutgoing::Clue ZmqOutgoing::take_early_end(TimePoint now) {
+  if (!waits_for_refusals_) return std::nullopt;
+  if (refusals_.take(now, parts_.handshake_patience()) >= reconnect_patience_) return not_again();
+  parts_.attempts.over(key_);
+  if (!reopen_at_) reopen_at_ = now + kRetryGap;
   return std::nullopt;
 }
 

@@ -18,7 +18,7 @@
 
 namespace troupe {
 
-/// Attempts of one connection that were refused in a row.
+/// Attempts of one connection that were refused in a row, or accepted and closed before a handshake of ZeroMQ ended.
 class Refusals {
  public:
   /// Returns for how long attempts have been refused by now. More than `gap_max` after the last refusal a row begins
@@ -28,7 +28,7 @@ class Refusals {
     last_ = now;
     return now - first_;
   }
-  /// An attempt was not refused.
+  /// An attempt succeeded.
   void end() { last_.reset(); }
 
  private:
@@ -50,6 +50,9 @@ class ZmqOutgoing {
   /// `key` is reported by the parts' ready set when `work` has something to do. With keys, `name` is that of the node
   /// there, which needs its key; without, it may be empty.
   ZmqOutgoing(ZmqLinkParts& parts, std::string address, NodeName name, ReadySet::Key key, TimePoint now);
+  /// `on_this_host`: of the address. For tests of other hosts.
+  ZmqOutgoing(ZmqLinkParts& parts, std::string address, NodeName name, ReadySet::Key key, TimePoint now,
+              OnThisHost on_this_host);
 
   struct Welcomed {
     Authenticated session;
@@ -104,6 +107,7 @@ class ZmqOutgoing {
   void reopen_soon(TimePoint now);
   [[nodiscard]] Clue take_events(TimePoint now);
   [[nodiscard]] Clue take_denial(TimePoint now, ZmqSocket::Event event);
+  [[nodiscard]] Clue take_early_end(TimePoint now);
   [[nodiscard]] Clue take_answers(TimePoint now);
   [[nodiscard]] Clue take_answer(TimePoint now, const Frames& message);
   [[nodiscard]] Clue take_refusal(TimePoint now, Error why);
@@ -125,7 +129,7 @@ class ZmqOutgoing {
   const std::string address_;
   const NodeName name_;
   const ReadySet::Key key_;
-  OnThisHost on_this_host_{address_};
+  OnThisHost on_this_host_;
 
   std::optional<ZmqSocket> express_;
   std::optional<ZmqSocket> bulk_;  ///< once welcomed and wanted; without it the express lane carries all

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <chrono>
@@ -75,6 +76,12 @@ class StandsStill {
 
   void die() { host_.close(); }
 
+  /// Closes the connections that wait, as another program may that listens there instead.
+  void close_all() {
+    pollfd next{.fd = host_.get(), .events = POLLIN, .revents = 0};
+    while (::poll(&next, 1, 0) == 1) detail::FileDescriptor(::accept4(host_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  }
+
  private:
   [[nodiscard]] HandshakeIdentity identity(Duration lease) const {
     return {.peer = {.name = "a", .incarnation = {.high = 1, .low = 1}, .address = address_},
@@ -92,11 +99,11 @@ class StandsStill {
 
 /// A connection to a peer that stands still from then on.
 struct ToOneThatStandsStill {
-  ToOneThatStandsStill(Duration own_lease, Duration its_lease)
-      : parts(options(own_lease)), peer(parts.options.secret, its_lease) {
+  ToOneThatStandsStill(Duration own_lease, Duration its_lease, std::string host = {}, Duration handshake_timeout = 2s)
+      : parts(options(own_lease, handshake_timeout)), peer(parts.options.secret, its_lease) {
     parts.self = {.peer = {.name = "b", .incarnation = {.high = 1, .low = 2}, .address = "tcp://127.0.0.1:1"},
                   .cluster_id = "test"};
-    outgoing.emplace(parts, peer.address(), "", 2, start);
+    outgoing.emplace(parts, peer.address(), "", 2, start, OnThisHost(host.empty() ? peer.address() : host));
     const auto happened = next(start);
     BOOST_REQUIRE((happened && std::holds_alternative<ZmqOutgoing::Welcomed>(*happened)));
     peer.stand_still();
@@ -107,12 +114,13 @@ struct ToOneThatStandsStill {
     }
     BOOST_REQUIRE(!outgoing->welcomed());
   }
-  static ZmqLinkOptions options(Duration own_lease) {
+  static ZmqLinkOptions options(Duration own_lease, Duration handshake_timeout) {
     ZmqLinkOptions with;
     with.secret = ClusterSecret::random();
     with.cluster_id = "test";
     with.connect_patience = 20s;
     with.silence.lease = own_lease;
+    with.handshake_timeout = handshake_timeout;
     return with;
   }
   /// Waits for what happens next, for 10 s.
@@ -123,6 +131,19 @@ struct ToOneThatStandsStill {
       peer.answer();
       (void)parts.ready.wait(1ms);
     }
+    return std::nullopt;
+  }
+
+  /// Waits until the attempt that is under way has failed, or something has happened.
+  std::optional<ZmqOutgoing::Happened> end_of_attempt(TimePoint now, bool closes) {
+    const TimePoint due = std::chrono::steady_clock::now() + 10s;
+    while (std::chrono::steady_clock::now() < due) {
+      if (auto happened = outgoing->work(now)) return happened;
+      if (outgoing->next_due()) return std::nullopt;  // of the next attempt
+      if (closes) peer.close_all();
+      (void)parts.ready.wait(1ms);
+    }
+    BOOST_TEST_REQUIRE(false, "no attempt has failed");
     return std::nullopt;
   }
 
@@ -146,6 +167,36 @@ BOOST_AUTO_TEST_CASE(peer_at_a_breakpoint_is_waited_for_without_end_unless_its_p
   BOOST_TEST(!one.outgoing->next_due().has_value());
   one.peer.die();
   BOOST_TEST(why_of(one.next(one.start + 24h)) == "connection closed");
+}
+
+// Each of them ends with ZeroMQ's time-out. Five seconds of the test's clock pass meanwhile.
+BOOST_AUTO_TEST_CASE(attempts_that_are_not_answered_do_not_count_as_refused) {
+  ToOneThatStandsStill one(10s, kEndlessLease, {}, 100ms);
+  for (TimePoint now = one.start + 5s; now < one.start + 60s; now += 5s)
+    BOOST_TEST(!one.end_of_attempt(now, false).has_value());
+}
+
+// Its process has ended, and another program listens there.
+BOOST_AUTO_TEST_CASE(peer_with_debug_whose_address_only_closes_connections_is_lost_after_the_patience) {
+  ToOneThatStandsStill one(10s, kEndlessLease);
+  TimePoint now = one.start + 1s;
+  for (; now < one.start + 21s; now += 1s) BOOST_TEST_REQUIRE(!one.end_of_attempt(now, true).has_value());
+  BOOST_TEST(why_of(one.end_of_attempt(now, true)) == "connection lost and not made again within 20 s");
+}
+
+BOOST_AUTO_TEST_CASE(peer_with_debug_on_another_host_is_lost_after_refusals_of_the_patience) {
+  ToOneThatStandsStill one(10s, kEndlessLease, "tcp://192.0.2.1:1");  // which no machine has
+  one.peer.die();
+  std::optional<ZmqOutgoing::Happened> happened;
+  TimePoint now = one.start + 1s;
+  const TimePoint due = std::chrono::steady_clock::now() + 20s;
+  while (!happened && std::chrono::steady_clock::now() < due) {
+    now += 500ms;
+    happened = one.outgoing->work(now);
+    if (!happened) (void)one.parts.ready.wait(20ms);
+  }
+  BOOST_TEST(why_of(happened) == "connection lost and not made again within 20 s");
+  BOOST_TEST((now >= one.start + 21s));
 }
 
 BOOST_AUTO_TEST_CASE(peer_that_stands_still_is_lost_after_the_lease_of_a_pair_that_has_one) {
