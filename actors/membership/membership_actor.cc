@@ -75,8 +75,8 @@ void MembershipState::seed_failed(const std::string& address, Error why) {
   Error error = (refused == seed_failures_.end() ? seed_failures_.begin() : refused)->second;
   if (seed_failures_.size() > 1) {
     error.message.clear();
-    for (const auto& [address, one] : seed_failures_)
-      error.message += fmt::format("{}{}: {}", error.message.empty() ? "" : "; ", address, one.message);
+    for (const auto& [failed, one] : seed_failures_)
+      error.message += fmt::format("{}{}: {}", error.message.empty() ? "" : "; ", failed, one.message);
   }
   join_failed(std::move(error));
 }
