@@ -31,19 +31,25 @@ class TurnHook final : public BlockingHook {
 
   bool wait(WaitPoint& point, std::optional<TimePoint> due) override {
     if (!has_turn()) return wait_outside(point, due);
-    use_.give_up_turn();
-    const bool came = wait_outside(point, due);
-    use_.take_turn_again(outer_);
+    bool came = false;
+    without_turn([&] { came = wait_outside(point, due); });
     return came;
   }
 
   void run_as_wait(const std::function<void()>& part) override {
     if (!has_turn()) return run_outside(part);
+    without_turn([&] { run_outside(part); });
+  }
+
+ private:
+  [[nodiscard]] bool has_turn() const { return holder_ == this && !waits_; }
+
+  void without_turn(const auto& part) {
     use_.give_up_turn();
     waits_ = true;
     std::exception_ptr thrown;
     try {
-      run_outside(part);
+      part();
     } catch (...) {
       thrown = std::current_exception();
     }
@@ -51,9 +57,6 @@ class TurnHook final : public BlockingHook {
     use_.take_turn_again(outer_);
     if (thrown) std::rethrow_exception(thrown);
   }
-
- private:
-  [[nodiscard]] bool has_turn() const { return holder_ == this && !waits_; }
 
   void run_outside(const std::function<void()>& part) { outer_ != nullptr ? outer_->run_as_wait(part) : part(); }
   bool wait_outside(WaitPoint& point, std::optional<TimePoint> due) {
