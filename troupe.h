@@ -17,6 +17,7 @@
 #include "actors/function_registry.h"
 #include "actors/future.h"
 #include "actors/op.h"
+#include "actors/profile/profiler.h"
 #include "actors/remote_module.h"
 #include "actors/rref.h"
 #include "actors/scope.h"

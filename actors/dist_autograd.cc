@@ -19,6 +19,8 @@
 #include "actors/core/guarded.h"
 #include "actors/core/node_core.h"
 #include "actors/deadline.h"
+#include "actors/profile/events.h"
+#include "actors/profile/recording.h"
 #include "autograd/engine.h"
 #include "tensor/error.h"
 
@@ -238,8 +240,19 @@ Scope within(const Scope& scope, const std::optional<Deadline>& deadline) {
   return deadline ? scope.with({.deadline = *deadline}) : scope;
 }
 
+/// Begins the event of a pass, which ends with it.
+void record_pass(const detail::ScopeState& scope, detail::FutureCore& done) {
+  try {
+    done.hold_until_done(
+        std::make_shared<detail::OpenEvent>(scope, EventKind::pass, fmt::format("backward({})", scope.node->name())));
+  } catch (const std::bad_alloc&) {  // the pass goes on without its event
+    scope.node->recordings().lose();
+  }
+}
+
 void begin_pass(const Scope& scope, detail::PassPlan plan, std::optional<TimePoint> due, const Promise<void>& done) {
   const detail::ScopeState& state = scope.state();
+  if (state.node->recordings().any()) record_pass(state, done.future().state());
   detail::PassLimits limits{due, detail::cancelling(state, done.future().state())};
   state.node->contexts().backward(*state.context, std::move(plan), std::move(limits), done);
 }

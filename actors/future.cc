@@ -109,13 +109,21 @@ std::shared_ptr<void> FutureCore::begin_decoding() {
 
 void FutureCore::publish() {
   std::list<std::shared_ptr<Callback>> callbacks;
+  std::list<std::shared_ptr<void>> held;
   {
     std::lock_guard lock(mutex_);
     published_ = true;
     callbacks.swap(callbacks_);
+    held.swap(held_);
   }
+  held.clear();
   done_.signal();
   for (auto& callback : callbacks) run_on_pool(std::move(callback));
+}
+
+void FutureCore::hold_until_done(std::shared_ptr<void> held) {
+  const std::lock_guard lock(mutex_);
+  if (!published_) held_.push_back(std::move(held));
 }
 
 FutureCore::Registration FutureCore::on_done(Callback function) {

@@ -43,7 +43,6 @@ struct FutureHome {
 
 /// Returns the error of a cancelled future; also without memory, for stop callbacks, where no exception may end.
 [[nodiscard]] Error cancelled_by_caller() noexcept;
-
 /// Returns the error for the exception being handled, as a failure of `operation` on `node`. An exception of one of
 /// `types` keeps its fields; a RemoteError from another node becomes the cause.
 [[nodiscard]] Error error_of_current_exception(const NodeName& node, std::string operation,
@@ -52,10 +51,8 @@ struct FutureHome {
 /// Returns the error for the exception being handled while a received value is decoded: resource_exhausted if memory
 /// ran out, the one of a RemoteError, decode for any other exception. Without memory its texts may be empty.
 [[nodiscard]] Error error_of_decoding() noexcept;
-
 /// Returns the Error in the place of a result whose copy or move has thrown the exception being handled.
 [[nodiscard]] Error error_of_result() noexcept;
-
 /// Throws the exception that `error` describes: one of `types`, or RemoteError.
 [[noreturn]] void throw_error(const ExceptionTypes* types, const Error& error);
 
@@ -90,12 +87,14 @@ class FutureCore {
   using Registration = std::list<std::shared_ptr<Callback>>::iterator;
   /// Runs `callback` on the pool once the result exists. Throws std::bad_alloc; then it is not called.
   Registration on_done(Callback callback);  // NOLINT(modernize-use-nodiscard)
+  /// Keeps `held` until the result exists: it ends before any wait for that does. REQUIRES: its end does not block and
+  /// runs no user code.
+  void hold_until_done(std::shared_ptr<void> held);
   /// Drops a callback, unless the result exists: then it is called all the same. What it captured may end on the
   /// calling thread. REQUIRES: no other call for this registration.
   void forget(Registration registration);
 
   [[nodiscard]] const FutureHome& home() const { return home_; }
-
   /// Stops when the future is cancelled. For the code that computes the result.
   [[nodiscard]] std::stop_token stop_token() const { return stop_.get_token(); }
   /// Asks the code that computes the result to stop: it is no longer needed.
@@ -124,6 +123,7 @@ class FutureCore {
   bool published_ = false;                          // guarded by mutex_
   bool decoding_ = false;                           // guarded by mutex_
   std::list<std::shared_ptr<Callback>> callbacks_;  // guarded by mutex_
+  std::list<std::shared_ptr<void>> held_;           // guarded by mutex_
   std::shared_ptr<void> undecoded_;                 // guarded by mutex_ once published
 };
 

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "actors/core/node_core.h"
+#include "actors/profile/events.h"
 #include "actors/scope.h"
 #include "autograd/call_path.h"
 
@@ -12,7 +13,11 @@ namespace {
 
 void run_part(const TaskPlace& place, std::coroutine_handle<> frame, FrameGuards& guards) {
   std::optional<CallPathGuard> vertices;
-  if (place.scope) vertices.emplace(place.scope->path, place.scope->counters->next_vertex);
+  std::optional<RecordedThread> recorded;
+  if (place.scope) {
+    vertices.emplace(place.scope->path, place.scope->counters->next_vertex);
+    recorded.emplace(*place.scope);
+  }
   place.turn ? place.turn->run([frame, &guards] { guards.resume(frame); }) : guards.resume(frame);
 }
 

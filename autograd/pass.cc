@@ -7,6 +7,7 @@
 #include "autograd/describe.h"
 #include "autograd/leaf_fn.h"
 #include "autograd/vertex_notes.h"
+#include "tensor/compute_watcher.h"
 
 namespace troupe::detail {
 namespace {
@@ -32,6 +33,23 @@ Tensor owned(Tensor gradient) {
   if (is_own(gradient)) return gradient;
   return gradient.clone();
 }
+
+/// Tells the thread's ComputeWatcher, if there is one, of what runs until its end.
+class TimedBackward {
+ public:
+  explicit TimedBackward(std::string_view operation)
+      : operation_(operation), begin_(watcher_ != nullptr ? watcher_->now() : ComputeWatcher::Time()) {}
+  ~TimedBackward() {
+    if (watcher_ != nullptr) watcher_->went_back(operation_, begin_);
+  }
+  TimedBackward(const TimedBackward&) = delete;
+  TimedBackward& operator=(const TimedBackward&) = delete;
+
+ private:
+  ComputeWatcher* const watcher_ = ComputeWatcher::here();
+  const std::string_view operation_;
+  const ComputeWatcher::Time begin_;
+};
 
 SparseTensor owned(const SparseTensor& rows) {
   const Tensor& indices = rows.indices();
@@ -214,6 +232,7 @@ void Pass::feed(const Edge& root, Tensor gradient) {
 }
 
 void Pass::feed(const SendFn& send, std::vector<Tensor> gradients) {
+  const TimedBackward timed(send.name());
   send.check(gradients);
   auto marked = sends_.find(&send);
   if (marked == sends_.end() || marked->second == Fed::yes) {
@@ -249,9 +268,11 @@ void Pass::run(GradientSink& sink) {
     const bool is_used = vertex->goes_on && vertex->fn->kind() == VertexKind::operation;
     if (vertex->goes_on) {
       switch (vertex->fn->kind()) {
-        case VertexKind::recv:
+        case VertexKind::recv: {
+          const TimedBackward timed(vertex->fn->name());
           sink.deliver(std::static_pointer_cast<const RecvFn>(vertex->fn), std::move(gradients));
           break;
+        }
         case VertexKind::leaf: keep(*vertex, std::move(gradients.front()), rows, sink); break;
         case VertexKind::send:
         case VertexKind::operation: pass_on(*vertex, std::move(gradients)); break;
@@ -348,6 +369,7 @@ RowsFn::Applied Pass::apply(const GradFn& fn, std::span<const Edge> needed, std:
   RowsFn::Applied results{nullptr, std::vector<Tensor>(needed.size())};
   if (any_defined(gradients)) {
     const std::optional<Anomaly> what = watched(fn);
+    const TimedBackward timed(fn.name());
     const std::vector<Tensor> got = what ? gradients : std::vector<Tensor>();
     results = guarded(fn.name(), [&] {
       const GradFn::Use use(fn);

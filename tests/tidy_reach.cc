@@ -15,9 +15,9 @@ namespace tidy {
 namespace {
 
 /// Rooms whose headers users include.
-constexpr std::array<std::string_view, 8> kRoomsOfUsers{"actors/checkpoint/", "actors/data/", "actors/embedding/",
-                                                        "actors/modules/",    "autograd/nn/", "autograd/ops/",
-                                                        "tensor/io/",         "tensor/ops/"};
+constexpr std::array<std::string_view, 9> kRoomsOfUsers{"actors/checkpoint/", "actors/data/",    "actors/embedding/",
+                                                        "actors/modules/",    "actors/profile/", "autograd/nn/",
+                                                        "autograd/ops/",      "tensor/io/",      "tensor/ops/"};
 
 /// Internal headers that troupe.h reaches, since its templates and its options say what is in them.
 constexpr std::array<std::string_view, 34> kInternalsReached{"actors/calls/call_encoder.h",

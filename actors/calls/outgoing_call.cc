@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -23,6 +24,14 @@ Error with_hint_of_turn(Error error, const std::vector<std::shared_ptr<RRefHandl
   if (error.code == ErrorCode::timeout && error.hint.empty() && std::any_of(uses.begin(), uses.end(), is_here))
     error.hint = kHintOfTurn;
   return error;
+}
+
+/// Returns the path of the call that the message makes; empty for a fetch.
+std::span<const std::uint32_t> path_of(const msg::AnyMessage& message) {
+  if (const auto* call = message.get_if<msg::Call>()) return call->site.path;
+  if (const auto* call = message.get_if<msg::RemoteCall>()) return call->site.path;
+  if (const auto* call = message.get_if<msg::ValueCall>()) return call->site.path;
+  return {};
 }
 
 }  // namespace
@@ -74,6 +83,7 @@ OutgoingCall::~OutgoingCall() {
   Error error = make_error(ErrorCode::resource_exhausted, "out of memory");
   error.execution = was_sent_ ? Execution::maybe : Execution::never;
   if (open_) open_->ended(&error);
+  event_.end();
   done_(std::move(error));
 }
 
@@ -86,6 +96,7 @@ void OutgoingCall::count_as_open() {
 void OutgoingCall::send(Request request) {
   to_ = request.to;
   operation_ = request.operation;
+  event_ = OpenEvent::of_call(*scope_, makes_value ? "remote" : "", operation_, to_, path_of(request.message));
   request.cancelled_by = std::move(cancelled_by);
   request.failure_as_message = !handed_out.handles.empty();
   const auto self = std::static_pointer_cast<AnsweredCall>(shared_from_this());
@@ -132,6 +143,7 @@ void OutgoingCall::end(Result<std::shared_ptr<PayloadReader>> reply) {
   }
   const std::optional<Error> error = reply ? std::nullopt : std::optional(copy_of(reply.error()));
   const ReplyHandler done = std::exchange(done_, nullptr);
+  event_.end();  // before its caller goes on, who may end the profile
   done(std::move(reply));
   uses.clear();
   if (open_) open_->ended(error ? &*error : nullptr);

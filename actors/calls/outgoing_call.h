@@ -12,6 +12,7 @@
 #include "actors/calls/open_calls.h"
 #include "actors/calls/payload_io.h"
 #include "actors/calls/scope_state.h"
+#include "actors/profile/events.h"
 #include "messages/payload.h"
 
 namespace troupe::detail {
@@ -76,6 +77,7 @@ class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {
   std::optional<OpenCall> open_;
   NodeName to_;  // set by `send`, as is `operation_`
   std::string operation_;
+  OpenEvent event_;    // from `send` to the answer
   ReplyHandler done_;  // null once called
   bool was_sent_ = false;
 };

@@ -13,6 +13,8 @@
 
 #include "actors/contexts/contexts.h"
 #include "actors/core/guarded.h"
+#include "actors/profile/events.h"
+#include "actors/profile/recording.h"
 #include "actors/references/references.h"
 #include "actors/task.h"
 #include "autograd/call_path.h"
@@ -238,6 +240,7 @@ Error error_of_run(const ServedCall& call, bool began) {
 std::optional<Error> run_for(const ServedCall& call, const std::function<void()>& job) {
   try {
     const CallPathGuard guard(call.scope->path, call.scope->counters->next_vertex);
+    const RecordedThread recorded(*call.scope);
     job();
     return std::nullopt;
   } catch (...) {
@@ -248,9 +251,30 @@ std::optional<Error> run_for(const ServedCall& call, const std::function<void()>
   }
 }
 
+namespace {
+
+/// Begins the event of the function, if somebody records it. Returns `done`, which ends it first.
+ValueHandler ending_event(const ServedCall& call, ValueHandler done) {
+  OpenEvent event(*call.scope, EventKind::function, call.function->name);
+  if (!event.is_recorded()) return done;
+  try {
+    const auto shared = std::make_shared<OpenEvent>(std::move(event));
+    return [shared, done](Result<ValueBox> result) {
+      shared->end();
+      done(std::move(result));
+    };
+  } catch (const std::bad_alloc&) {  // the call goes on without its event
+    call.node->recordings().lose();
+    return done;
+  }
+}
+
+}  // namespace
+
 void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject target, ValueHandler done) {
   call->begin();
   if (auto error = unwanted(*call)) return done(*std::move(error));
+  if (call->node->recordings().any()) done = ending_event(*call, std::move(done));
   std::variant<ValueBox, LaterValue> outcome;
   const auto failure = run_for(*call, [&] {
     outcome = call->function->run({call->node->future_home(), call->scope, std::move(target.turn)}, *call->arguments,

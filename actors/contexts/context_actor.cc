@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "actors/contexts/contexts.h"
@@ -11,6 +12,7 @@
 #include "actors/contexts/variables_of.h"
 #include "actors/core/guarded.h"
 #include "actors/membership/membership.h"
+#include "actors/profile/events.h"
 #include "autograd/watch.h"
 
 namespace troupe::detail {
@@ -195,6 +197,7 @@ void ContextState::find_roots(const PassId& pass, std::vector<RRefId> roots) {
 void ContextState::run_on_pool(std::shared_ptr<GraphWork> work) {
   const auto job = [node = node_->shared_from_this(), context = context_, work] {
     const WithoutAnomalyGuard own_checks_only;  // this thread may be one that waits in a user's program
+    const RecordedThread recorded(node, context);
     std::optional<Contexts::PassHere> here;
     if (work->pass.creator == node->name()) here.emplace(*node, context);
     WorkSink sink(*node, *work);

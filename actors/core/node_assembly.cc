@@ -30,6 +30,8 @@
 #include "actors/pipeline/loss_round.h"
 #include "actors/pipeline/stage_seat.h"
 #include "actors/pipeline/stage_work.h"
+#include "actors/profile/profiler.h"
+#include "actors/profile/recording.h"
 #include "actors/references/fetches.h"
 #include "actors/references/naming.h"
 #include "actors/references/references.h"
@@ -93,6 +95,10 @@ FunctionRegistry common_functions() {
                             {"troupe.pipeline_seed", &weighted_loss},
                             {"troupe.pipeline_settle", &settle_stage_round},
                             {"troupe.prepare_in_pass", &prepare_in_pass},
+                            {"troupe.recording", &begin_recording},
+                            {"troupe.recording_end", &KeptRecording::end},
+                            {"troupe.recording_now", &KeptRecording::now},
+                            {"troupe.recording_take", &KeptRecording::take},
                             {"troupe.restored", &StagedState::load},
                             {"troupe.restoring", &StagedState::write},
                             {"troupe.saved_notes", &StateSnapshot::notes},
@@ -227,6 +233,7 @@ NodeCore::NodeCore(NodeParts parts)
       peer_limits_(parts.peer_limits),
       served_calls_(clock_, executor_),
       accounts_(std::make_unique<PeerAccounts>(name_, peer_limits_)),
+      recordings_(std::make_unique<Recordings>()),
       host_(parts.make_host()),
       callbacks_(std::make_unique<RouterCallbacks>(*this)),
       membership_(std::make_unique<Membership>(*this)),

@@ -51,6 +51,7 @@ class Collectives;
 class Contexts;
 class Membership;
 struct PeerAccounts;
+class Recordings;
 class References;
 class Shards;
 
@@ -144,7 +145,6 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   /// pool thread.
   void run(std::string label, std::function<void()> job, std::function<void(const Error&)> refused,
            msg::Priority priority = msg::Priority::normal);
-
   /// As run, for a job that Executor::run_short may run on this thread.
   void run_short(std::string label, std::function<void()> job, std::function<void(const Error&)> refused);
 
@@ -168,6 +168,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] const Silences& silences() const { return silences_; }
   [[nodiscard]] RetryBudgets& retry_budgets() { return retry_budgets_; }
   [[nodiscard]] DeviceMaps& device_maps() { return device_maps_; }
+  [[nodiscard]] Recordings& recordings() const { return *recordings_; }
   [[nodiscard]] References& references() const { return *references_; }
   [[nodiscard]] Contexts& contexts() const { return *contexts_; }
   [[nodiscard]] Shards& shards() const { return *shards_; }
@@ -178,10 +179,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
 
   /// Returns the requests that have waited longest, one line each, for shutdown reports.
   [[nodiscard]] std::vector<std::string> oldest_requests() const;
-
   /// Replies to `slot` with the `count` requests that have waited longest, the oldest first.
   void list_requests(std::size_t count, const Query<PendingCall>::ReplySlot& slot) const;
-
   /// Returns the number of requests ever started on this node.
   [[nodiscard]] std::uint64_t requests_started() const { return requests_started_.load(std::memory_order_acquire); }
   [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_acquire); }
@@ -273,6 +272,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   Silences silences_;
   RetryBudgets retry_budgets_;
   DeviceMaps device_maps_;
+  const std::unique_ptr<Recordings> recordings_;
   std::unique_ptr<ActorHost> host_;
   std::unique_ptr<RouterCallbacks> callbacks_;
   std::unique_ptr<Membership> membership_;

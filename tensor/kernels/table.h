@@ -60,6 +60,9 @@ struct KernelTable : ClassLossKernels,
                      SoftmaxKernels,
                      UpdateKernels {};
 
+/// The kernels of `device`, each of which tells the calling thread's ComputeWatcher when it has run.
+[[nodiscard]] const KernelTable& watched_table(Device device);
+
 [[nodiscard]] inline bool on_gpu(const Tensor& x) { return x.device().kind == DeviceKind::cuda; }
 
 }  // namespace troupe::kernels

@@ -1,11 +1,13 @@
 #include "tensor/ops/attention.h"
 
 #include <fmt/format.h>
+#include <array>
 
 #include <cmath>
 #include <string>
 #include <string_view>
 
+#include "tensor/compute_watcher.h"
 #include "tensor/create.h"
 #include "tensor/decompositions/attention_of_products.h"
 #include "tensor/kernels/attention.h"
@@ -60,6 +62,8 @@ class Attention {
     if (is_trivial()) return {zeros(output_, dtype_, query_.device()), sums};
     Tensor out = Tensor::empty(output_, computed(), query_.device());
     const auto attention = kernels::on_gpu(out) ? detail::attention_of_products : cpu::attention_kernels.attention;
+    const std::array<const Tensor*, 3> inputs{&query_, &key_, &value_};
+    const WatchedKernel watched("attention", inputs);
     attention(out, sums, operand(query_), operand(key_), operand(value_), how_);
     return {out.to(dtype_), sums};
   }
@@ -78,6 +82,8 @@ class Attention {
                                             forward.output.to(computed()).contiguous(), forward.sums};
       const auto attention =
           kernels::on_gpu(grad) ? detail::attention_of_products_backward : cpu::attention_kernels.attention_backward;
+      const std::array<const Tensor*, 4> inputs{&grad, &query_, &key_, &value_};
+      const WatchedKernel watched("attention_backward", inputs);
       attention(to, operand(grad), saved, how_);
     }
     const auto of = [](const Tensor& x, const Tensor& gradient) {

@@ -1,6 +1,7 @@
 #include "tensor/ops/ctc_loss.h"
 
 #include <fmt/format.h>
+#include <array>
 
 #include <algorithm>
 #include <numeric>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensor/compute_watcher.h"
 #include "tensor/create.h"
 #include "tensor/kernels/ctc.h"
 #include "tensor/ops/arithmetic.h"
@@ -55,6 +57,8 @@ class CtcLoss {
 
   [[nodiscard]] Tensor losses() const {
     Tensor losses = Tensor::empty({count()}, DType::f64);
+    const std::array<const Tensor*, 1> inputs{&examples_.log_probs};
+    const WatchedKernel watched("ctc", inputs);
     cpu::ctc_kernels.ctc(losses, examples_);
     return losses;
   }
@@ -80,6 +84,8 @@ class CtcLoss {
     if (options_.reduction == Reduction::mean) by_loss = div(by_loss, mul(lengths(), static_cast<double>(count())));
     if (options_.zero_infinity) by_loss = where(isfinite(losses), by_loss, zeros({}, DType::f64));
     Tensor out = zeros(examples_.log_probs.shape(), examples_.log_probs.dtype());
+    const std::array<const Tensor*, 2> inputs{&by_loss, &examples_.log_probs};
+    const WatchedKernel watched("ctc_backward", inputs);
     cpu::ctc_kernels.ctc_backward(out, by_loss.contiguous(), examples_, losses);
     return out.reshape(given_.shape()).to(given_.dtype()).to(given_.device());
   }

@@ -473,6 +473,23 @@ BOOST_AUTO_TEST_CASE(promise_that_is_dropped_without_memory_fails_its_future) {
   BOOST_TEST((error_of(future).code == ErrorCode::internal));
 }
 
+BOOST_AUTO_TEST_CASE(what_a_future_holds_ends_before_a_wait_for_it_does) {
+  struct Held {
+    const Future<int>& future;
+    int& ended;
+    ~Held() { ended += future.ready() ? 100 : 1; }  // nobody can know yet that it is done
+  };
+  const Promise<int> promise(home);
+  const Future<int> future = promise.future();
+  int ended = 0;
+  future.state().hold_until_done(std::make_shared<Held>(future, ended));
+  BOOST_TEST(ended == 0);
+  promise.complete(1);
+  BOOST_TEST(ended == 1);
+  future.state().hold_until_done(std::make_shared<Held>(future, ended));
+  BOOST_TEST(ended == 101);  // it was done before
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -73,6 +73,17 @@ void membership(Node& node, std::vector<NodeName>& names) {
   node.measure_traffic(false);
 }
 
+void profiles(Node& node, const Tensor& x) {
+  Profiler profiler(node, {.inputs = true});
+  profiler.rpc_sync("p1", &add, x, 2.0);
+  ProfileSpan span(profiler, "step");
+  span.end_with(profiler.rpc_async("p1", &add, x, 2.0)).get();
+  Profiler server(node, {.nodes = {"p1"}, .everything = true});
+  const Profile profile = profiler.stop();
+  std::puts(profile.table().c_str());
+  profile.save_trace("trace.json");
+}
+
 void devices(Node& node) {
   node.set_device_map("p2", {{Device::cpu(), Device::cuda(0)}});  // more pairs for p2 may follow
 }

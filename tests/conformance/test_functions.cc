@@ -23,6 +23,7 @@
 #include "tests/conformance/named_value_functions.h"
 #include "tests/conformance/optimizer_functions.h"
 #include "tests/conformance/pipeline_functions.h"
+#include "tests/conformance/profile_functions.h"
 #include "tests/conformance/random_program.h"
 #include "tests/conformance/replica_functions.h"
 #include "tests/conformance/stream_functions.h"
@@ -320,10 +321,10 @@ FunctionRegistry functions_of(const NodeName& name) {
                                {"is_confirmed_here", &is_confirmed_here},
                                {"keep_bundle", &keep_bundle},
                                {"hold_on", &hold_on}};
-  const FunctionRegistry everywhere = with_learning_functions(
-      with_pipeline_functions(with_optimizer_functions(with_replica_functions(with_program_functions(
-          with_load_functions(with_stream_functions(with_collective_functions(with_group_functions(with_async_functions(
-              with_module_functions(with_named_value_functions(with_gradient_functions(plain)))))))))))));
+  const FunctionRegistry everywhere = with_learning_functions(with_pipeline_functions(
+      with_optimizer_functions(with_replica_functions(with_program_functions(with_load_functions(with_stream_functions(
+          with_collective_functions(with_group_functions(with_async_functions(with_module_functions(
+              with_named_value_functions(with_profile_functions(with_gradient_functions(plain))))))))))))));
   if (name == "trainer") {
     return everywhere.with({{"disagree", &disagree_on_trainer},
                             {"only_on_trainer", &only_on_trainer},

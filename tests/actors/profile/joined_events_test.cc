@@ -1,0 +1,114 @@
+// Which call led to which event, and when that was on one clock.
+#include "actors/profile/joined_events.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(joined_events)
+
+namespace {
+
+using namespace std::chrono_literals;
+using detail::RecordedEvent;
+
+RecordedEvent call(std::string name, NodeName to, std::vector<std::uint32_t> path, NodeName caller = {}) {
+  return {.kind = EventKind::call,
+          .name = std::move(name),
+          .caller = std::move(caller),
+          .to = std::move(to),
+          .path = std::move(path)};
+}
+
+RecordedEvent function(std::string name, std::vector<std::uint32_t> path, NodeName caller = {}) {
+  return {.kind = EventKind::function, .name = std::move(name), .caller = std::move(caller), .path = std::move(path)};
+}
+
+RecordedEvent in_context(RecordedEvent event) {
+  event.context = "a.1";
+  return event;
+}
+
+std::vector<std::string> names(const std::vector<ProfileEvent>& events) {
+  std::vector<std::string> all;
+  for (const ProfileEvent& event : events) all.push_back(event.node + " " + event.full_name());
+  return all;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(an_event_is_named_after_the_calls_that_led_to_it) {
+  const auto events = detail::joined({{"a", {}, {call("rpc#f(a -> b)", "b", {0})}},
+                                      {"b", {}, {function("f", {0}, "a"), call("rpc#g(b -> c)", "c", {0, 4}, "a")}},
+                                      {"c", {}, {function("g", {0, 4}, "b")}}},
+                                     {});
+  BOOST_TEST((names(events) == std::vector<std::string>{"a rpc#f(a -> b)", "b rpc#f(a -> b)#remote: f",
+                                                        "b rpc#f(a -> b)#rpc#g(b -> c)",
+                                                        "c rpc#f(a -> b)#rpc#g(b -> c)#remote: g"}));
+}
+
+// Paths begin anew in each program and in each context.
+BOOST_AUTO_TEST_CASE(equal_paths_of_other_programs_and_contexts_are_told_apart) {
+  const auto events = detail::joined(
+      {{"a", {}, {call("rpc#f(a -> b)", "b", {0}), in_context(call("rpc#h(a -> b)", "b", {0}))}},
+       {"d", {}, {call("rpc#f(d -> b)", "b", {0}), call("rpc#f(d -> c)", "c", {0})}},
+       {"b", {}, {function("f", {0}, "a"), in_context(function("h", {0}, "a")), function("f", {0}, "d")}},
+       {"c", {}, {function("f", {0}, "d")}}},
+      {});
+  BOOST_TEST((names(events) == std::vector<std::string>{"a rpc#f(a -> b)", "a rpc#h(a -> b)", "d rpc#f(d -> b)",
+                                                        "d rpc#f(d -> c)", "b rpc#f(a -> b)#remote: f",
+                                                        "b rpc#h(a -> b)#remote: h", "b rpc#f(d -> b)#remote: f",
+                                                        "c rpc#f(d -> c)#remote: f"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_function_with_a_context_of_its_own_is_still_part_of_its_call) {
+  const auto events = detail::joined({{"a", {}, {call("rpc#f(a -> b)", "b", {0})}},
+                                      {"b", {}, {in_context(call("rpc#g(b -> c)", "c", {0, 0}, "a"))}},
+                                      {"c", {}, {in_context(function("g", {0, 0}, "b"))}}},
+                                     {});
+  BOOST_TEST((names(events) == std::vector<std::string>{"a rpc#f(a -> b)", "b rpc#f(a -> b)#rpc#g(b -> c)",
+                                                        "c rpc#f(a -> b)#rpc#g(b -> c)#remote: g"}));
+}
+
+BOOST_AUTO_TEST_CASE(times_are_those_of_the_profilers_clock) {
+  RecordedEvent here = function("here", {});
+  here.begin = Duration(10ms).count();
+  here.end = Duration(12ms).count();
+  RecordedEvent there = function("there", {});
+  there.begin = Duration(1009ms).count();
+  there.end = Duration(1010ms).count();
+  const auto events = detail::joined({{"a", {}, {here}}, {"b", 1s, {there}}}, TimePoint(8ms));
+  BOOST_TEST((names(events) == std::vector<std::string>{"b there", "a here"}));
+  BOOST_TEST((events[0].begin == 1ms));
+  BOOST_TEST((events[0].length == 1ms));
+  BOOST_TEST((events[1].begin == 2ms));
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_true_is_left_out) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  std::vector<RecordedEvent> lies;
+  for (const auto& [begin, end] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {kLeast, kMost}, {kMost, kMost}, {kLeast, kLeast}, {2, 1}, {0, kMost}, {kLeast, 0}}) {
+    lies.push_back(function("lie", {}));
+    lies.back().begin = begin;
+    lies.back().end = end;
+  }
+  RecordedEvent strange = function("strange", {});
+  strange.kind = static_cast<EventKind>(200);
+  lies.push_back(strange);
+  lies.push_back(function("true", {}));
+  for (const Duration ahead : {Duration(0), Duration(Duration::max() / 4)}) {
+    const auto events = detail::joined({{"a", ahead, lies}}, TimePoint(1s));
+    BOOST_TEST(events.size() == (ahead == Duration(0) ? 1U : 0U));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe::testing
