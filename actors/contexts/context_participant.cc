@@ -343,7 +343,6 @@ bool ContextParticipant::word_lost(const NodeName& from, const Error& why) {
 void ContextParticipant::abort(const Error& error, const NodeName& from) {
   ledger_.add_peer(from);
   if (aborted_) return;
-  aborted_ = error;
   // The creator is notified in any case: it may not know this node, and it will release the context.
   std::set<NodeName> told = ledger_.peers();
   told.insert(context_.creator);
@@ -351,6 +350,7 @@ void ContextParticipant::abort(const Error& error, const NodeName& from) {
     if (node != from && node != self_ && node != error.peer)
       callbacks_.notify(node, msg::ContextAborted{context_, error});
   }
+  aborted_ = error;  // last: an abort after one that got no memory notifies all again
   fail_all(error);
 }
 
@@ -367,14 +367,18 @@ void ContextParticipant::stop(const Error& why) {
 }
 
 void ContextParticipant::fail_all(const Error& error) {
-  for (auto& [id, pass] : std::exchange(passes_, {})) {
+  while (!passes_.empty()) {  // one by one: if there is no memory, the next call fails the rest
+    const auto ended = passes_.extract(passes_.begin());
+    const Pass& pass = ended.mapped();
     pass.rules->abandon(error);
-    callbacks_.pass_ended(id);
+    callbacks_.pass_ended(ended.key());
     if (pass.done) pass.done(error);
   }
-  for (Waiting& waiting : std::exchange(waiting_, {})) {
-    callbacks_.pass_ended(waiting.pass);
-    waiting.done(error);
+  while (!waiting_.empty()) {
+    const Waiting ended = std::move(waiting_.front());
+    waiting_.pop_front();
+    callbacks_.pass_ended(ended.pass);
+    ended.done(error);
   }
 }
 

@@ -89,7 +89,7 @@ class ContextParticipant {
   [[nodiscard]] bool word_lost(const NodeName& from, const Error& why);
 
   /// Fails everything, now and later, with `error`, and notifies all participants; `from` sent the notification. Only
-  /// the first error counts.
+  /// the first error counts. Throws std::bad_alloc; then it must be called again.
   void abort(const Error& error, const NodeName& from);
 
   /// The creator has released the context, as `from` reported: notifies the others and fails what still waits.

@@ -136,6 +136,11 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
     return std::exchange(heard_, {});
   }
 
+  /// Sends packets that were lost again, as if it were `later`.
+  void send_again(Duration later) {
+    in_turn([this, later] { router_.tick(now() + later); });
+  }
+
   /// Makes the node send what it holds back; empty: it sends that in its own time.
   std::function<void()> before_taking = {};
 

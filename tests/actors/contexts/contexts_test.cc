@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <new>
@@ -77,6 +78,43 @@ struct AmongContexts : AmongBarePeers {
 /// A node whose peers may bring one context each.
 struct AmongFew : AmongContexts {
   AmongFew() : AmongContexts(PeerLimits{.contexts_max = 1}) {}
+};
+
+/// A node of whose allocations, or of its peers', one is refused.
+struct WithoutMemory : AmongContexts {
+  enum class End : std::uint8_t { unsaid, node_failed, goes_on };
+
+  /// Refuses the `n`-th allocation during `action`, in which something is said. Then packets that were lost are sent
+  /// again. A node that fails is one whose router got no memory, and its peers hear of it.
+  template <class Action>
+  End run(std::size_t n, const Action& action) {
+    bool is_said = true;
+    {
+      const RefusedAllocation refused(n);
+      try {
+        action();
+      } catch (const std::exception&) {  // it could not be sent
+        is_said = false;
+      }
+      is_refused = refused.happened();
+    }
+    for (BarePeer* peer : {p1.get(), p2.get()}) {
+      if (!is_said || peer->is_broken()) return End::unsaid;
+    }
+    if (const auto failed = core().failure()) {
+      BOOST_TEST(failed->text().starts_with("the router on m: resource_exhausted"), failed->text());
+      for (const BarePeer* peer : {p1.get(), p2.get()}) BOOST_TEST(peer->end_of("m").has_value());
+      return End::node_failed;
+    }
+    for (const Duration later : {1s, 2s, 3s}) {
+      p1->send_again(later);
+      p2->send_again(later);
+      clock->advance(1s);
+    }
+    return End::goes_on;
+  }
+
+  bool is_refused = false;  ///< by run()
 };
 
 /// Returns the id of context `serial` of p1.
@@ -417,7 +455,7 @@ BOOST_AUTO_TEST_CASE(gradients_that_get_no_memory_fail_their_pass) {
   std::size_t failed = 0;
   bool is_refused = true;
   for (std::size_t n = 1; is_refused; ++n) {
-    AmongContexts among;
+    WithoutMemory among;
     const ContextId id = among.contexts().open();
     among.contexts().called(id, "p1");
     const auto recv = detail::make_recv({id, {"p1", 1, 5}, "p1", msg::RouteLegs{}}, 1);
@@ -425,16 +463,12 @@ BOOST_AUTO_TEST_CASE(gradients_that_get_no_memory_fail_their_pass) {
     // The gradient of `received` is a small part of another tensor, so that it is copied for its message.
     const Variable root = sum(mul(concat({received, Variable(ones({100}))}), Variable(ones({110}))));
     std::optional<Future<void>> done;
-    {
-      const RefusedAllocation refused(n);
-      try {
-        done = among.pass(id, {{{root}, {}}, {}});
-      } catch (const std::bad_alloc&) {
-      }
-      is_refused = refused.happened();
+    const auto end = among.run(n, [&] { done = among.pass(id, {{{root}, {}}, {}}); });
+    is_refused = among.is_refused;
+    if (end == WithoutMemory::End::node_failed) {
+      BOOST_TEST(done->ready(), "allocation " << n);
     }
-    if (!done || among.core().failure() || among.p1->is_broken()) continue;
-    for (int second = 0; second < 3; ++second) among.clock->advance(1s);  // packets that were lost are sent again
+    if (end != WithoutMemory::End::goes_on) continue;
     const bool is_sent = among.p1->take<msg::BackwardGradients>().size() == 1U;
     BOOST_TEST((is_sent || done->ready()), "allocation " << n);
     if (!done->ready()) continue;
@@ -466,47 +500,88 @@ BOOST_AUTO_TEST_CASE(word_about_a_pass_that_gets_no_memory_aborts_its_context_on
   BOOST_TEST(!p2->end_of("m").has_value());
 }
 
-BOOST_AUTO_TEST_CASE(words_that_get_no_memory_abort_a_context_or_end_the_session_but_not_the_node,
+BOOST_AUTO_TEST_CASE(abort_that_gets_no_memory_reaches_every_peer_or_ends_the_node) {
+  std::size_t told = 0;
+  for (const bool is_death : {false, true}) {
+    bool is_refused = true;
+    for (std::size_t n = 1; is_refused; ++n) {
+      AmongContexts among;
+      const auto p3 = among.peer("p3", 3);
+      const auto p4 = among.peer("p4", 4);
+      for (const NodeName name : {"p1", "p2", "p3", "p4"})
+        BOOST_TEST(!among.contexts().joined(of_p1(1), name).has_value());
+      const Peer lost = p4->self();
+      const Error why = among.core().error(ErrorCode::resource_exhausted, "p4", {}, "a word about a pass is lost");
+      bool is_known = true;
+      {
+        const RefusedAllocation refused(n);
+        try {
+          is_death ? among.contexts().peer_down(lost, why)
+                   : static_cast<void>(among.contexts().word_lost("m/context/p1.1", p4->life(), why));
+        } catch (const std::bad_alloc&) {
+          is_known = false;  // to the context; its router, which calls this, ends the node
+        }
+        is_refused = refused.happened();
+      }
+      const auto peers = {among.p1.get(), among.p2.get(), p3.get()};
+      if (!is_known || among.core().failure() || std::ranges::any_of(peers, &BarePeer::is_broken)) continue;
+      for (int second = 0; second < 3; ++second) among.clock->advance(1s);  // packets that were lost are sent again
+      for (BarePeer* peer : peers)
+        BOOST_TEST(!peer->take<msg::ContextAborted>().empty(), peer->self().name << " and allocation " << n);
+      BOOST_TEST(among.gradients(of_p1(1)) != "gradients", "allocation " << n);
+      told += is_refused ? 1 : 0;
+    }
+  }
+  BOOST_TEST(told > 10U);
+}
+
+BOOST_AUTO_TEST_CASE(word_about_a_pass_that_gets_no_memory_is_taken_or_aborts_its_context_or_ends_the_session,
                      *boost::unit_test::label("attack")) {
   std::size_t aborted = 0;
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    WithoutMemory among;
+    for (const NodeName name : {"p1", "p2"}) BOOST_TEST(!among.contexts().joined(of_p1(1), name).has_value());
+    // Its route leads nowhere: the node says so when it has taken the word.
+    const msg::BackwardGradients word{of_p1(1), {"p1", 1, 7}, {"m", 7, 1}, {ones({1'000'000})}, msg::BackwardRoute{}};
+    const auto end = among.run(n, [&] { among.p1->say("m", "context/p1.1", word); });
+    is_refused = among.is_refused;
+    if (end != WithoutMemory::End::goes_on) continue;
+    const std::string outcome = among.gradients(of_p1(1));
+    BOOST_TEST_CONTEXT("allocation " << n << ": " << outcome) {
+      if (outcome.starts_with("resource_exhausted")) {
+        BOOST_TEST(among.p1->take<msg::ContextAborted>().size() == 1U);
+        BOOST_TEST(among.p2->take<msg::ContextAborted>().size() == 1U);
+        ++aborted;
+      } else {
+        BOOST_TEST((among.p1->take<msg::BackwardFinished>().size() == 1U || among.p1->end_of("m")));
+      }
+    }
+  }
+  BOOST_TEST(aborted >= 1U);
+}
+
+BOOST_AUTO_TEST_CASE(word_about_no_pass_that_gets_no_memory_is_taken_or_ends_the_session,
+                     *boost::unit_test::label("attack")) {
+  Error why;
+  why.code = ErrorCode::context_aborted;
+  why.peer = "p1";
+  why.message = std::string(1000, 'w');
   std::size_t ended = 0;
   bool is_refused = true;
   for (std::size_t n = 1; is_refused; ++n) {
-    AmongContexts among;
-    BOOST_TEST(!among.contexts().joined(of_p1(1), "p1").has_value());
-    BOOST_TEST(!among.contexts().joined(of_p1(1), "p2").has_value());
-    {
-      const msg::BackwardGradients gradients{of_p1(1), {"p1", 1, 7}, {"m", 7, 1}, {ones({1'000'000})}};
-      const RefusedAllocation refused(n);
-      try {
-        among.p1->say("m", "context/p1.1", gradients);
-      } catch (const std::exception&) {  // it could not be sent
-      }
-      is_refused = refused.happened();
-    }
-    if (among.core().failure() || among.p1->is_broken()) continue;
-    const std::string outcome = among.gradients(of_p1(1));
-    BOOST_TEST((outcome == "gradients" || outcome.starts_with("resource_exhausted") || among.p1->end_of("m")), outcome);
-    if (!outcome.starts_with("resource_exhausted")) continue;
-    BOOST_TEST(among.p1->take<msg::ContextAborted>().size() == 1U);
-    BOOST_TEST(among.p2->take<msg::ContextAborted>().size() == 1U);
-    ++aborted;
+    WithoutMemory among;
+    const ContextId id = among.contexts().open();
+    among.contexts().release(id);
+    // The node answers when it has taken the word: the context has ended.
+    const auto end = among.run(n, [&] { among.p1->say("m", "", msg::ContextAborted{id, why}); });
+    is_refused = among.is_refused;
+    if (end != WithoutMemory::End::goes_on) continue;
+    const bool is_taken = among.p1->take<msg::ContextReleased>().size() == 1U;
+    BOOST_TEST((is_taken || among.p1->end_of("m")), "allocation " << n);
+    BOOST_TEST(!among.p2->end_of("m").has_value());
+    ended += is_taken ? 0 : 1;
   }
-  is_refused = true;
-  for (std::size_t n = 1; is_refused; ++n) {
-    AmongContexts among;
-    {
-      const msg::RRefForkAck acknowledged{{{{"p1", 1, 5}, {"m", 7, 9}}}};
-      const RefusedAllocation refused(n);
-      try {
-        among.p1->say("m", "references", acknowledged);
-      } catch (const std::exception&) {  // it could not be sent
-      }
-      is_refused = refused.happened();
-    }
-    if (!among.core().failure() && !among.p1->is_broken() && among.p1->end_of("m")) ++ended;
-  }
-  BOOST_TEST(aborted >= 1U);
   BOOST_TEST(ended >= 1U);
 }
 
