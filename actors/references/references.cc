@@ -326,13 +326,10 @@ void References::dropped(const RRefId& rref, const NodeLife& owner, std::size_t 
   RRefNotices notices;
   {
     std::lock_guard lock(state_->mutex);
-    if (const auto known = state_->handles.find(rref); known != state_->handles.end() && known->second.expired()) {
+    if (const auto known = state_->handles.find(rref); known != state_->handles.end() && known->second.expired())
       state_->handles.erase(known);
-    }
-    if (owner != state_->self) {
-      for (std::size_t i = 0; i < holds; ++i) {
-        for (RRefNotice& notice : state_->table.dropped(rref)) notices.push_back(std::move(notice));
-      }
+    for (std::size_t i = 0; i < holds && owner != state_->self; ++i) {
+      for (RRefNotice& notice : state_->table.dropped(rref)) notices.push_back(std::move(notice));
     }
   }
   state_->send(notices);
@@ -589,9 +586,13 @@ void ValueUse::ask_for_turn(std::function<void()> granted, TurnOrder order) {
   node_->references().state_->tell_owner(rref_, UseResumed{turn_, std::move(when_granted), order});
 }
 
-void ValueUse::take_turn_again(BlockingHook* hook) {
-  const auto granted = std::make_shared<WaitPoint>();
-  ask_for_turn([granted] { granted->signal(); });
+void ValueUse::run_without_turn(BlockingHook* hook, const std::function<void()>& part) {
+  const auto granted = std::make_shared<WaitPoint>();  // first what may fail
+  Prepared<UseResumed> request({turn_, std::make_shared<const WhenGone>([granted] { granted->signal(); })});
+  give_up_turn();
+  part();
+  References::State& state = *node_->references().state_;
+  if (const auto owner = state.owners.find(rref_)) state.node.host().send_prepared(owner, std::move(request));
   static_cast<void>(hook != nullptr ? hook->wait(*granted, std::nullopt) : granted->wait_here(std::nullopt));
 }
 

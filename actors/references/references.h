@@ -45,8 +45,9 @@ class ValueUse {
   void leave_turn();
   /// Calls `granted` when the use has the turn again, or the owner has ended. REQUIRES: `granted` does not block.
   void ask_for_turn(std::function<void()> granted, TurnOrder order = TurnOrder::returning);
-  /// Waits, through `hook` if not null, until the use has the turn again.
-  void take_turn_again(BlockingHook* hook);
+  /// Gives the turn up, runs `part`, and waits, through `hook` if not null, until the use has the turn again. Throws
+  /// std::bad_alloc; then it has the turn, and has not run `part`. REQUIRES: `part` does not throw.
+  void run_without_turn(BlockingHook* hook, const std::function<void()>& part);
 
  private:
   const std::shared_ptr<NodeCore> node_;

@@ -216,11 +216,14 @@ void RRefOwnerState::suspended(const UseSuspended& m) {
 void RRefOwnerState::resumed(UseResumed& m) {
   // Releasing a grant calls it.
   if (stopped_) return;
-  if (!turns_.resume(m.turn, m.order)) {
-    returning_[m.turn] = std::move(m.grant);
-  } else {
-    came_back(m.turn);
+  bool has_turn = false;
+  try {
+    has_turn = turns_.resume(m.turn, m.order);
+    if (!has_turn) returning_[m.turn] = std::move(m.grant);
+  } catch (const std::bad_alloc&) {  // the use goes on beside the one that has the turn
+    return node_->fail(failure_of_current_exception("a use of a value"));
   }
+  if (has_turn) came_back(m.turn);
 }
 
 void RRefOwnerState::use_ended(const UseEnded& m) {

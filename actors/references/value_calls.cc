@@ -45,16 +45,23 @@ class TurnHook final : public BlockingHook {
   [[nodiscard]] bool has_turn() const { return holder_ == this && !waits_; }
 
   void without_turn(const auto& part) {
-    use_.give_up_turn();
-    waits_ = true;
     std::exception_ptr thrown;
+    const auto caught = [&] {
+      try {
+        part();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+    };
+    const std::function<void()> run = std::cref(caught);
+    waits_ = true;
     try {
-      part();
+      use_.run_without_turn(outer_, run);
     } catch (...) {
-      thrown = std::current_exception();
+      waits_ = false;
+      throw;
     }
     waits_ = false;
-    use_.take_turn_again(outer_);
     if (thrown) std::rethrow_exception(thrown);
   }
 
@@ -66,7 +73,7 @@ class TurnHook final : public BlockingHook {
   ValueUse& use_;
   const std::atomic<const BlockingHook*>& holder_;
   BlockingHook* outer_;
-  bool waits_ = false;  // runs something as a wait
+  bool waits_ = false;  // from before it gives the turn up until it has it again
 };
 
 /// A turn that was asked for, and who waits for it. Thread rule: any thread may call any member.

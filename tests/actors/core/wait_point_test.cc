@@ -90,22 +90,24 @@ BOOST_FIXTURE_TEST_SUITE(waits_of_uses, Used)
 
 BOOST_AUTO_TEST_CASE(a_turn_that_is_free_is_had_again_without_a_hook) {
   const auto first = use();
-  first->give_up_turn();
-  first->take_turn_again(nullptr);
+  bool is_free = false;
+  first->run_without_turn(nullptr, [&] { is_free = use() != nullptr; });
+  BOOST_TEST(is_free);
   BOOST_TEST(use() == nullptr);  // the first use has the turn
 }
 
 BOOST_AUTO_TEST_CASE(who_takes_its_turn_again_waits_for_it_as_its_thread_waits) {
   const auto first = use();
-  first->give_up_turn();
-  auto second = use();
-  BOOST_REQUIRE(second != nullptr);
+  std::shared_ptr<ValueUse> second;
   Meanwhile meanwhile({[&](const WaitPoint& turn) {
     BOOST_TEST(!turn.signalled());
     second.reset();
     BOOST_TEST(turn.signalled());
   }});
-  first->take_turn_again(detail::BlockingHook::current());
+  first->run_without_turn(detail::BlockingHook::current(), [&] {
+    second = use();
+    BOOST_TEST(second != nullptr);
+  });
   BOOST_TEST(meanwhile.waits() == 1U);
 }
 

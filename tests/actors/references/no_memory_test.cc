@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "actors/core/node_core.h"
+#include "actors/core/wait_point.h"
 #include "actors/references/references.h"
 #include "actors/rref.h"
 #include "tests/actors/references/among_values.h"
@@ -19,6 +21,20 @@ namespace troupe::testing {
 namespace {
 
 std::int64_t seven() { return 7; }
+
+std::function<void()> waits_and_touches;  // used by the tests' thread only
+
+struct Touched {
+  std::int64_t value = 0;
+  std::int64_t wait_and_touch() {
+    waits_and_touches();
+    return ++value;
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(value);
+  }
+};
 
 BOOST_AUTO_TEST_SUITE(no_memory)
 
@@ -100,6 +116,58 @@ BOOST_FIXTURE_TEST_CASE(word_about_a_handle_that_gets_no_memory_ends_the_node, A
   }
   BOOST_REQUIRE(core().failure().has_value());
   BOOST_TEST((core().failure()->code == ErrorCode::resource_exhausted));
+}
+
+BOOST_AUTO_TEST_CASE(function_whose_wait_gets_no_memory_goes_on_in_its_turn) {
+  std::size_t failed_waits = 0;
+  for (const bool is_refused_in_wait : {false, true}) {
+    bool is_refused = true;
+    for (std::size_t n = 1; is_refused; ++n) {
+      AmongValues among({{"Touched", constructor<Touched>}, {"Touched::wait_and_touch", &Touched::wait_and_touch}});
+      const RRef<Touched> value = among.node->remote("m", constructor<Touched>);
+      std::shared_ptr<detail::ValueUse> second;
+      std::optional<RefusedAllocation> refused;
+      const auto end_refusal = [&] {
+        if (refused) is_refused = refused->happened();
+        refused.reset();
+      };
+      ActingWaits waits;
+      const auto end_use = [&] {
+        end_refusal();
+        second.reset();
+      };
+      const auto use_meanwhile = [&] {
+        end_refusal();
+        among.references().use(value.id(), detail::UseKind::changes,
+                               [&](const auto&, std::shared_ptr<detail::ValueUse> use) { second = std::move(use); });
+        waits.action = end_use;
+        if (is_refused_in_wait) refused.emplace(n);
+      };
+      bool is_alone = false;
+      waits_and_touches = [&] {
+        if (!is_refused_in_wait) refused.emplace(n);
+        try {
+          static_cast<void>(detail::WaitPoint().wait(TimePoint{}));
+        } catch (const std::bad_alloc&) {
+          ++failed_waits;
+        }
+        end_refusal();
+        is_alone = second == nullptr;
+      };
+      among.pool->keeps = true;  // as a pool does, no actor runs the function
+      static_cast<void>(value.rpc_async(*among.node, &Touched::wait_and_touch));
+      among.pool->keeps = false;
+      waits.action = use_meanwhile;
+      {
+        const detail::BlockingHook::Guard guard(waits);
+        for (const Job& job : std::exchange(among.pool->kept, {})) job.run();
+      }
+      BOOST_TEST((is_alone || among.core().failure()),
+                 "allocation " << n << (is_refused_in_wait ? " in" : " from") << " the wait");
+    }
+  }
+  waits_and_touches = nullptr;
+  BOOST_TEST(failed_waits > 2U);
 }
 
 BOOST_FIXTURE_TEST_CASE(handles_that_came_and_get_no_memory_end_the_node, AmongValues) {
