@@ -329,7 +329,7 @@ struct Engine {
   void refuse_next(const Error& refused) { refuse(take_next(), refused); }
 
   void refuse(const Later& operation, const Error& why) const {
-    member->fail(why, CollectiveMember::Tell::others);
+    member->fail(copy_of(why), CollectiveMember::Tell::others);
     operation.refuse(why);
   }
 
@@ -431,10 +431,8 @@ class GlooCollective final : public Collective {
     } catch (const RemoteError&) {
       throw;
     } catch (const std::exception&) {
-      const detail::NodeCore& node = member().node();
-      Error why = detail::failure_of_current_exception(name);
-      why = node.error(why.code, node.name(), name, std::move(why.message));
-      member().fail(why, CollectiveMember::Tell::others);
+      Error why = detail::own_failure(member().node(), name);
+      member().fail(copy_of(why), CollectiveMember::Tell::others);
       throw RemoteError(std::move(why));
     }
   }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <new>
 #include <stop_token>
+#include <string_view>
 #include <utility>
 
 #include "actors/core/guarded.h"
@@ -24,6 +25,13 @@ constexpr std::chrono::milliseconds kGrace{250};
 constexpr std::chrono::seconds kTellLimit{10};
 
 }  // namespace
+
+Error own_failure(const NodeCore& node, std::string_view operation) noexcept {
+  Error why = failure_of_current_exception(operation);
+  set_text(why.peer, node.name());
+  why.incarnation = node.incarnation();
+  return why;
+}
 
 CollectiveMember::CollectiveMember(std::shared_ptr<NodeCore> node, std::vector<NodeName> names, std::size_t self)
     : node_(std::move(node)), names_(std::move(names)), self_(self), parts_(names_, self) {}
@@ -83,10 +91,9 @@ void CollectiveMember::carry_out(const Scope& scope, std::uint64_t turn, const s
       fail(std::move(*mismatch), Tell::others);
     }
   } catch (const RemoteError& refused) {
-    fail(refused.error(), Tell::others);
+    fail(copy_of(refused.error()), Tell::others);
   } catch (const std::exception&) {
-    Error why = failure_of_current_exception(operation);
-    fail(error(why.code, node_->name(), std::move(why.message)), Tell::others, turn);
+    fail(own_failure(*node_, {}), Tell::others, turn);
   }
   Lock lock(mutex_);
   if (failure_) throw RemoteError(failure_of(turn, operation));
@@ -220,7 +227,7 @@ void CollectiveMember::leave() {
   tell_others({CollectiveMessage::Kind::left, 0, {}, {}});
 }
 
-void CollectiveMember::fail(Error why, Tell tell, std::optional<std::uint64_t> turn) {
+void CollectiveMember::fail(Error why, Tell tell, std::optional<std::uint64_t> turn) noexcept try {
   std::vector<CollectiveInbox::Answer> dropped;
   std::vector<ReturnAddress> told_before;
   CollectiveMessage word;
@@ -229,7 +236,7 @@ void CollectiveMember::fail(Error why, Tell tell, std::optional<std::uint64_t> t
     if (failure_) return;
     if (!turn && under_way_) turn = turn_;
     if (why.operation.empty() || why.operation == kCollectiveActor)
-      why.operation = under_way_ ? operation_ : std::string();
+      set_text(why.operation, under_way_ ? std::string_view(operation_) : "");
     failure_ = copy_of(why);  // whatever fails for lack of memory from here on, who waits here learns it
     failed_turn_ = turn;
     wake_all();
@@ -240,6 +247,8 @@ void CollectiveMember::fail(Error why, Tell tell, std::optional<std::uint64_t> t
   for (const auto& answer : dropped) answer(&why);
   for (const ReturnAddress& began : told_before) began.fail(why);
   if (tell == Tell::others) tell_others(std::move(word));
+} catch (...) {  // the others learn it from the end of the node
+  node_->fail(failure_of_current_exception("a collective"));
 }
 
 void CollectiveMember::tell_others(CollectiveMessage word) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "actors/collectives/collective_inbox.h"
@@ -50,6 +51,9 @@ struct CollectiveEnd {
     ar(number, life);
   }
 };
+
+/// Returns the Error for the exception being handled, as one of `node`. Never throws, also without memory.
+[[nodiscard]] Error own_failure(const NodeCore& node, std::string_view operation) noexcept;
 
 /// Thread rule: any thread may call any member, but `send`, `wait`, `want` and `receive` only within the body of
 /// `carry_out`, on its thread.
@@ -99,8 +103,8 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   /// Whether this member notifies the others of a failure.
   enum class Tell : std::uint8_t { nobody, others };
 
-  /// Breaks the collective; only the first cause counts.
-  void fail(Error why, Tell tell) { fail(std::move(why), tell, std::nullopt); }
+  /// Breaks the collective; only the first cause counts. Without memory to tell the others, the node ends.
+  void fail(Error why, Tell tell) noexcept { fail(std::move(why), tell, std::nullopt); }
 
   /// Handles a message of another member, on the thread that received it.
   void handle(const Delivery& delivery, CollectiveMessage word);
@@ -112,7 +116,7 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   using Lock = std::unique_lock<std::mutex>;
 
   /// As above; `turn` failed, or, if nullopt, the one under way.
-  void fail(Error why, Tell tell, std::optional<std::uint64_t> turn);
+  void fail(Error why, Tell tell, std::optional<std::uint64_t> turn) noexcept;
   /// Sends the description of the present operation to the member before this one, unless a part carries it.
   void announce();
   [[nodiscard]] std::size_t before() const { return (self_ + names_.size() - 1) % names_.size(); }

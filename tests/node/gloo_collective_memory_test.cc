@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <future>
 #include <memory>
@@ -84,6 +85,52 @@ BOOST_AUTO_TEST_CASE(operation_that_gets_no_memory_fails_on_every_member_with_th
     }
   }
   BOOST_TEST(n > 20U);
+}
+
+// Names that do not fit into a string without memory; what says that an operation fails is refused, too.
+BOOST_AUTO_TEST_CASE(operation_that_gets_no_memory_to_say_so_ends_on_every_member_all_the_same) {
+  const NodeName a = "the-first-member-of-both";
+  const NodeName b = "the-second-member-of-both";
+  const Tensor value = ones({3});
+  for (const std::size_t count : {2U, 3U}) {
+    std::size_t n = 0;
+    for (bool is_refused = true; is_refused;) {
+      LocalCluster cluster({a, b}, {});
+      const Scope scope_a = cluster.node(a).with({.deadline = 5s});
+      const Scope scope_b = cluster.node(b).with({.deadline = 5s});
+      auto forming = std::async(std::launch::async, [&] { return gloo_collective(scope_b, Group({a, b})); });
+      const auto at_a = gloo_collective(scope_a, Group({a, b}));
+      const auto at_b = forming.get();
+      std::future<std::string> other;
+      const auto begin_other = [&] {
+        other =
+            std::async(std::launch::async, [&] { return end_of([&] { return at_b->all_reduce(scope_b, value); }); });
+      };
+      bool is_done = false;
+      {
+        std::optional<RefusedAllocation> refused;
+        InFirstWait hook([&] {
+          is_refused = refused->happened();
+          refused.reset();
+          begin_other();
+        });
+        const detail::BlockingHook::Guard guard(hook);
+        refused.emplace(++n, 0, count);
+        try {
+          static_cast<void>(at_a->all_reduce(scope_a, value));
+          is_done = true;
+        } catch (const std::exception&) {  // not described here, where there is no memory
+        }
+      }
+      if (!other.valid()) begin_other();
+      const std::string others = other.get();
+      BOOST_TEST_CONTEXT("allocation " << n << " and " << count) {
+        BOOST_TEST(is_done == (others == "done"));
+        BOOST_TEST(!others.starts_with("timeout"), others);
+      }
+    }
+    BOOST_TEST(n > 20U);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -15,13 +15,18 @@ std::atomic<std::size_t> peak_bytes{0};
 
 /// The refusal requested on this thread.
 struct Refusal {
-  std::size_t left = 0;  ///< allocations until the refused one; 0: none is refused
+  std::size_t left = 0;   ///< allocations until the first refused one, which counts; 0: it was refused
+  std::size_t count = 0;  ///< allocations still to be refused
   std::size_t bytes_min = 0;
 };
 thread_local Refusal refusal;
 
 bool is_refused(std::size_t size) noexcept {
-  return refusal.left > 0 && size >= refusal.bytes_min && --refusal.left == 0;
+  if (refusal.count == 0 || size < refusal.bytes_min) return false;
+  if (refusal.left > 0) --refusal.left;
+  if (refusal.left > 0) return false;
+  --refusal.count;
+  return true;
 }
 
 void* allocate(std::size_t size) noexcept {
@@ -70,7 +75,9 @@ std::size_t PeakMemory::bytes() const {
   return peak_bytes.load() - heap_before_ + (std::max(tensors, tensors_before_) - tensors_before_);
 }
 
-RefusedAllocation::RefusedAllocation(std::size_t n, std::size_t bytes_min) { refusal = {n, bytes_min}; }
+RefusedAllocation::RefusedAllocation(std::size_t n, std::size_t bytes_min, std::size_t count) {
+  refusal = {n, count, bytes_min};
+}
 RefusedAllocation::~RefusedAllocation() { refusal = {}; }
 bool RefusedAllocation::happened() const { return refusal.left == 0; }
 

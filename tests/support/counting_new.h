@@ -17,17 +17,17 @@ class PeakMemory {
   std::size_t tensors_before_;
 };
 
-/// Refuses one allocation by operator new: the `n`-th of the creating thread during the object's life throws
-/// std::bad_alloc. One object per thread at a time.
+/// Refuses one allocation by operator new, or several in a row: the `n`-th of the creating thread during the object's
+/// life throws std::bad_alloc. One object per thread at a time.
 class RefusedAllocation {
  public:
-  /// REQUIRES: n > 0. Allocations below `bytes_min` are not counted.
-  explicit RefusedAllocation(std::size_t n, std::size_t bytes_min = 0);
+  /// REQUIRES: n > 0. Allocations below `bytes_min` are not counted. `count` are refused.
+  explicit RefusedAllocation(std::size_t n, std::size_t bytes_min = 0, std::size_t count = 1);
   ~RefusedAllocation();
   RefusedAllocation(const RefusedAllocation&) = delete;
   RefusedAllocation& operator=(const RefusedAllocation&) = delete;
 
-  /// Returns whether the thread made that many allocations.
+  /// Returns whether the thread made `n` allocations.
   [[nodiscard]] bool happened() const;
 };
 
