@@ -29,8 +29,14 @@ class WorkSink final : public GradientSink {
       if (gradient.defined()) gradient = gradient.to(Device::cpu());
     }
     const RecvTag& tag = *tag_of(*recv);
-    // By name, so that a peer without memory for the gradients knows which context has lost them.
-    node_.notify(tag.peer, "context/" + tag.context.text(), work_.message_for(*recv, std::move(gradients)));
+    std::uint64_t bytes = 0;
+    for (const Tensor& gradient : gradients) {
+      if (gradient.defined()) bytes += gradient.nbytes();
+    }
+    // Large ones by name: a peer without memory for them then knows which context has lost them. The loss of a small
+    // one ends the session.
+    std::string to = bytes >= kNamedBytes ? "context/" + tag.context.text() : std::string();
+    node_.notify(tag.peer, std::move(to), work_.message_for(*recv, std::move(gradients)));
   }
 
   void found(const Variable& leaf, const Tensor& gradient, const SparseTensor& rows) override {
@@ -38,6 +44,8 @@ class WorkSink final : public GradientSink {
   }
 
  private:
+  static constexpr std::uint64_t kNamedBytes = 4096;
+
   NodeCore& node_;
   const GraphWork& work_;
 };
