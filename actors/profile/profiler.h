@@ -24,6 +24,7 @@
 
 namespace troupe {
 
+/// What a Profiler records.
 struct ProfilerOptions {
   std::vector<NodeName> nodes = {};    ///< that record; empty: all members, as the profiler is made
   bool everything = false;             ///< also what others do there meanwhile, whoever called it
