@@ -548,7 +548,6 @@ std::vector<std::string> References::held() const {
 }
 
 std::size_t References::owned_values() const { return state_->owners.size(); }
-
 std::size_t References::handles() const {
   std::lock_guard lock(state_->mutex);
   return state_->handles.size();
@@ -588,11 +587,13 @@ void ValueUse::ask_for_turn(std::function<void()> granted, TurnOrder order) {
 
 void ValueUse::run_without_turn(BlockingHook* hook, const std::function<void()>& part) {
   const auto granted = std::make_shared<WaitPoint>();  // first what may fail
-  Prepared<UseResumed> request({turn_, std::make_shared<const WhenGone>([granted] { granted->signal(); })});
+  std::optional<Prepared<UseResumed>> request(
+      std::in_place, UseResumed{turn_, std::make_shared<const WhenGone>([granted] { granted->signal(); })});
   give_up_turn();
   part();
   References::State& state = *node_->references().state_;
-  if (const auto owner = state.owners.find(rref_)) state.node.host().send_prepared(owner, std::move(request));
+  if (const auto owner = state.owners.find(rref_)) state.node.host().send_prepared(owner, *std::move(request));
+  request.reset();  // if the owner is gone, the end of the request grants the turn
   static_cast<void>(hook != nullptr ? hook->wait(*granted, std::nullopt) : granted->wait_here(std::nullopt));
 }
 

@@ -334,6 +334,30 @@ BOOST_AUTO_TEST_CASE(a_part_that_has_the_turn_back_from_an_awaited_task_gives_it
   BOOST_TEST(said(asked) == "ok");
 }
 
+// As at the stop of its node: nobody is left to give it a turn.
+BOOST_AUTO_TEST_CASE(a_function_that_waits_goes_on_when_the_owner_of_its_value_ends) {
+  const auto slow = own_slow();
+  ActingWaits acting;
+  const detail::BlockingHook::Guard acts(acting);
+  bool went_on = false;
+  given_wait = [&] {
+    acting.action = [&] { references().stop(gone(*p1)); };
+    static_cast<void>(detail::WaitPoint().wait(TimePoint{}));
+    went_on = true;
+  };
+  pool->keeps = true;
+  const Asked asked = p1->ask("m", "worker", call_on(slow->id(), &Slow::add_and_wait));
+  const auto run_kept = [&] {
+    while (!pool->kept.empty()) {
+      for (const Job& job : std::exchange(pool->kept, {})) job.run();
+    }
+  };
+  run_kept();
+  given_later->complete(3);
+  run_kept();
+  BOOST_TEST(went_on);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 BOOST_FIXTURE_TEST_SUITE(of_peers_that_lie, Echo)
 
