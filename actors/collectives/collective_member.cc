@@ -126,7 +126,7 @@ CollectiveMember::Sent CollectiveMember::send(std::size_t to, std::uint64_t slot
 }
 
 void CollectiveMember::sent_ended(Sent sent, const Result<msg::AnyMessage>& answer) {
-  if (!answer.ok()) return fail(answer.error(), Tell::others);
+  if (!answer.ok()) return fail(copy_of(answer.error()), Tell::others);
   std::lock_guard lock(mutex_);
   if (const auto known = sent_.find(sent); known != sent_.end()) known->second.second = true;
   wake_all();
@@ -178,7 +178,7 @@ void CollectiveMember::announcement_ended(const Result<msg::AnyMessage>& answer)
     std::lock_guard lock(mutex_);
     if (parts_.absence(before()) != nullptr) return;
   }
-  fail(answer.error(), Tell::others);
+  fail(copy_of(answer.error()), Tell::others);
 }
 
 void CollectiveMember::wait_in_operation(Lock& lock, const std::function<bool()>& done) {
