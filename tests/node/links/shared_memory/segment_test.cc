@@ -20,7 +20,7 @@ namespace {
 using detail::FileDescriptor;
 using detail::Writers;
 
-constexpr std::size_t kBytes = 8192;
+constexpr std::size_t kSegmentBytes = 8192;
 
 /// Memory whose owner takes it away and seals it at once: between any two looks of the thread that maps it.
 class TakenAway {
@@ -28,8 +28,8 @@ class TakenAway {
   enum class How { shrinks, makes_a_hole };
 
   explicit TakenAway(How how) : how_(how) {
-    BOOST_REQUIRE(::ftruncate(file_.get(), kBytes) == 0);
-    BOOST_REQUIRE(::fallocate(file_.get(), 0, 0, kBytes) == 0);
+    BOOST_REQUIRE(::ftruncate(file_.get(), kSegmentBytes) == 0);
+    BOOST_REQUIRE(::fallocate(file_.get(), 0, 0, kSegmentBytes) == 0);
     current = this;
     struct sigaction action {};
     action.sa_handler = [](int) { current->take_away(); };
@@ -48,7 +48,7 @@ class TakenAway {
     });
     bool mapped = false;
     while (!taken_ && !mapped) {
-      mapped = detail::map_segment(file_, kBytes, writers).ok();
+      mapped = detail::map_segment(file_, kSegmentBytes, writers).ok();
       looks = true;
     }
     other.join();
@@ -60,7 +60,7 @@ class TakenAway {
     const int error = errno;
     const bool shrinks = how_ == How::shrinks;
     const int done = shrinks ? ::ftruncate(file_.get(), 0)
-                             : ::fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, kBytes);
+                             : ::fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, kSegmentBytes);
     if (done == 0) (void)::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);
     taken_ = 1;
     errno = error;
