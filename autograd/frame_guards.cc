@@ -62,7 +62,10 @@ void FrameGuards::keep() noexcept {
   label_ = label_guard_here();
   // A number that no guard of the frame has set is that of the thread: a pool's threads have one each.
   if (MathThreads::current() != math_threads_at_part_) math_threads_ = MathThreads::current();
-  if (ComputeWatcher::here() != watcher_at_part_) watcher_ = ComputeWatcher::shared_here();  // as for threads
+  else if (math_threads_ != math_threads_at_part_) math_threads_ = 0;  // of a guard that has ended
+  // As for the threads.
+  if (ComputeWatcher::here() != watcher_at_part_) watcher_ = ComputeWatcher::shared_here();
+  else if (watcher_.get() != watcher_at_part_) watcher_.reset();
 }
 
 }  // namespace troupe::detail
