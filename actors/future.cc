@@ -112,6 +112,11 @@ void FutureCore::publish() {
   std::list<std::shared_ptr<void>> held;
   {
     std::lock_guard lock(mutex_);
+    held.swap(held_);
+  }
+  held.clear();  // before any callback can be called
+  {
+    std::lock_guard lock(mutex_);
     published_ = true;
     callbacks.swap(callbacks_);
     held.swap(held_);

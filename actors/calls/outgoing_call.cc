@@ -82,8 +82,8 @@ OutgoingCall::~OutgoingCall() {
   if (!was_sent_) take_back_handed_out();
   Error error = make_error(ErrorCode::resource_exhausted, "out of memory");
   error.execution = was_sent_ ? Execution::maybe : Execution::never;
-  if (open_) open_->ended(&error);
   event_.end();
+  if (open_) open_->ended(&error);
   done_(std::move(error));
 }
 

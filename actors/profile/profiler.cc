@@ -25,6 +25,15 @@ using detail::KeptRecording;
 using detail::RecordedEvent;
 using detail::RecordingOptions;
 
+/// Returns a scope for the profiler's own calls: they belong to no autograd context and to no WaitAllScope, which would
+/// share what becomes of the nodes that record.
+Scope outside_of(const Scope& scope) {
+  auto state = std::make_shared<detail::ScopeState>(scope.state());
+  state->context.reset();
+  state->open_calls.reset();
+  return Scope(std::move(state));
+}
+
 /// Returns a scope like `scope` whose calls can be told from others.
 Scope traced(const Scope& scope) {
   if (scope.trace() != 0) return scope;  // of a profiler around this one, or chosen by the user
@@ -66,7 +75,10 @@ struct Profiler::Parts {
   /// Compares the clocks. Of three answers, the quickest says it best. Source: the on-wire protocol of NTP (RFC 5905).
   void compare_clock(Place& place) const {
     const detail::NodeCore& node = *outside.state().node;
-    if (place.node == node.name()) return;
+    if (place.node == node.name()) {  // one clock; but it must record by now
+      static_cast<void>(place.recording->rpc_sync(outside, &KeptRecording::now));
+      return;
+    }
     Duration quickest = Duration::max();
     for (int i = 0; i < 3; ++i) {
       const TimePoint asked = node.clock().now();
@@ -86,10 +98,15 @@ struct Profiler::Parts {
   [[nodiscard]] std::vector<RecordedEvent> events_of(const Place& place, std::uint64_t most) const {
     constexpr std::uint64_t kOfOneAnswer = 10'000;
     std::vector<RecordedEvent> all;
+    std::uint64_t bytes = 0;
     while (all.size() < most) {
       std::vector<RecordedEvent> more = place.recording->rpc_sync(outside, &KeptRecording::take, kOfOneAnswer);
       if (more.empty()) break;
       more.resize(std::min<std::size_t>(more.size(), most - all.size()));
+      for (const RecordedEvent& event : more) bytes += detail::bytes_of(event);
+      if (bytes > detail::NodeRecording::kBytesMax)
+        throw RemoteError(outside.state().node->error(ErrorCode::protocol_violation, place.node, "take of a profile",
+                                                      fmt::format("{} bytes are more than a node records", bytes)));
       all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     }
     return all;
@@ -97,14 +114,14 @@ struct Profiler::Parts {
 };
 
 Profiler::Profiler(const Scope& scope, ProfilerOptions options)
-    : Scope(traced(scope)), parts_(std::make_unique<Parts>(Parts{scope, {}, options.events_max, {}, {}})) {
+    : Scope(traced(scope)), parts_(std::make_unique<Parts>(Parts{outside_of(scope), {}, options.events_max, {}, {}})) {
   const detail::NodeCore& node = *scope.state().node;
   if (options.nodes.empty()) {
     for (const Peer& member : node.membership().members()) options.nodes.push_back(member.name);
   }
   const RecordingOptions wanted{trace(), options.everything, options.inputs, options.events_max};
   for (const NodeName& name : options.nodes)
-    parts_->places.push_back({name, scope.remote(name, &detail::begin_recording, wanted)});
+    parts_->places.push_back({name, parts_->outside.remote(name, &detail::begin_recording, wanted)});
   parts_->for_each([this](Parts::Place& place) { parts_->compare_clock(place); });
   parts_->begin = node.clock().now();
 }
@@ -134,7 +151,12 @@ struct ProfileSpan::Open {
 
 ProfileSpan::ProfileSpan(const Scope& scope, std::string_view name) {
   detail::OpenEvent event(scope.state(), EventKind::span, name);
-  if (event.is_recorded()) open_ = std::make_shared<Open>(Open{std::move(event)});
+  if (!event.is_recorded()) return;
+  try {
+    open_ = std::make_shared<Open>(Open{std::move(event)});
+  } catch (const std::bad_alloc&) {  // the program goes on without its span
+    scope.state().node->recordings().lose();
+  }
 }
 
 ProfileSpan::~ProfileSpan() { end(); }
@@ -144,16 +166,15 @@ void ProfileSpan::end() noexcept {
 }
 
 void ProfileSpan::end_when_done(detail::FutureCore& future) {
-  if (open_) future.hold_until_done(std::exchange(open_, nullptr));
+  if (!open_) return;
+  try {
+    future.hold_until_done(open_);
+    open_.reset();
+  } catch (const std::bad_alloc&) {  // it ends with this object
+  }
 }
 
-struct ProfiledThread::Watched {
-  explicit Watched(const detail::ScopeState& scope) : thread(scope) {}
-  detail::RecordedThread thread;
-};
-
-ProfiledThread::ProfiledThread(const Scope& scope) : watched_(std::make_unique<Watched>(scope.state())) {}
-
+ProfiledThread::ProfiledThread(const Scope& scope) : thread_(scope.state()) {}
 ProfiledThread::~ProfiledThread() = default;
 
 namespace detail {

@@ -11,14 +11,11 @@
 #include "actors/calls/scope_state.h"
 
 namespace troupe::detail {
-namespace {
 
 std::uint64_t bytes_of(const RecordedEvent& event) {
   return sizeof event + event.name.size() + event.caller.size() + event.to.size() + event.inputs.size() +
          event.context.size() + event.path.size() * sizeof(std::uint32_t);
 }
-
-}  // namespace
 
 bool NodeRecording::wants(const ScopeState& scope) {
   if (options_.everything) return true;

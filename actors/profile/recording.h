@@ -51,6 +51,9 @@ struct RecordedEvent {
   }
 };
 
+/// Returns the memory that the event takes.
+[[nodiscard]] std::uint64_t bytes_of(const RecordedEvent& event);
+
 /// Thread rule: any thread may call any member.
 class NodeRecording {
  public:

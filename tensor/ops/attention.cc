@@ -62,9 +62,11 @@ class Attention {
     if (is_trivial()) return {zeros(output_, dtype_, query_.device()), sums};
     Tensor out = Tensor::empty(output_, computed(), query_.device());
     const auto attention = kernels::on_gpu(out) ? detail::attention_of_products : cpu::attention_kernels.attention;
-    const std::array<const Tensor*, 3> inputs{&query_, &key_, &value_};
-    const WatchedKernel watched("attention", inputs);
-    attention(out, sums, operand(query_), operand(key_), operand(value_), how_);
+    {
+      const std::array<const Tensor*, 3> inputs{&query_, &key_, &value_};
+      const WatchedKernel watched("attention", inputs);
+      attention(out, sums, operand(query_), operand(key_), operand(value_), how_);
+    }
     return {out.to(dtype_), sums};
   }
 

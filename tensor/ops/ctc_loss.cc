@@ -84,9 +84,12 @@ class CtcLoss {
     if (options_.reduction == Reduction::mean) by_loss = div(by_loss, mul(lengths(), static_cast<double>(count())));
     if (options_.zero_infinity) by_loss = where(isfinite(losses), by_loss, zeros({}, DType::f64));
     Tensor out = zeros(examples_.log_probs.shape(), examples_.log_probs.dtype());
-    const std::array<const Tensor*, 2> inputs{&by_loss, &examples_.log_probs};
-    const WatchedKernel watched("ctc_backward", inputs);
-    cpu::ctc_kernels.ctc_backward(out, by_loss.contiguous(), examples_, losses);
+    by_loss = by_loss.contiguous();
+    {
+      const std::array<const Tensor*, 2> inputs{&by_loss, &examples_.log_probs};
+      const WatchedKernel watched("ctc_backward", inputs);
+      cpu::ctc_kernels.ctc_backward(out, by_loss, examples_, losses);
+    }
     return out.reshape(given_.shape()).to(given_.dtype()).to(given_.device());
   }
 
