@@ -11,7 +11,7 @@
 namespace troupe::cuda {
 namespace {
 
-DnnFunctions load_all() {
+DnnFunctions load_cudnn() {
   const Library library("convolution", fmt::format("libcudnn.so.{}", CUDNN_MAJOR));
   DnnFunctions f{};
   library.load("cudnnCreate", f.create);
@@ -44,7 +44,7 @@ DnnFunctions load_all() {
 }  // namespace
 
 const DnnFunctions& dnn_functions() {
-  static const DnnFunctions loaded = load_all();
+  static const DnnFunctions loaded = load_cudnn();
   return loaded;
 }
 
