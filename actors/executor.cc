@@ -93,9 +93,9 @@ struct ElasticPool::State : std::enable_shared_from_this<ElasticPool::State> {
   void wake_all();
   void start_thread();
   void start_thread_if_needed();
-  void enter(Seat& seat, bool waits);
-  [[nodiscard]] Jobs take_stranded();
-  [[nodiscard]] Error all_wait() const;
+  void enter(Seat& seat, bool waits) noexcept;
+  [[nodiscard]] Jobs take_stranded() noexcept;
+  [[nodiscard]] Error all_wait() const noexcept;
   /// Returns the seat of the calling thread; null if it runs no job of this pool.
   [[nodiscard]] const Seat* own_seat() const;
   /// Returns the running jobs, without that of the seat `left_out`.
@@ -111,13 +111,20 @@ class PoolHook final : public detail::BlockingHook {
   PoolHook(State& state, Seat& seat) : state_(state), seat_(seat) {}
 
   bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override {
-    state_.enter(seat_, true);
-    const bool came = point.wait_here(due);
-    state_.enter(seat_, false);
-    return came;
+    const Waiting waiting(state_, seat_);
+    return point.wait_here(due);
   }
 
  private:
+  struct Waiting {
+    Waiting(State& s, Seat& w) noexcept : state(s), seat(w) { state.enter(seat, true); }
+    ~Waiting() { state.enter(seat, false); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    State& state;
+    Seat& seat;
+  };
+
   State& state_;
   Seat& seat_;
 };
@@ -170,8 +177,8 @@ void ElasticPool::State::start_thread_if_needed() {
   if ((!urgent.empty() && starting == 0) || (queued() > 0 && computing() < options.threads)) start_thread();
 }
 
-/// The thread of `seat` starts or ends a wait.
-void ElasticPool::State::enter(Seat& seat, bool waits) {
+/// The thread of `seat` starts or ends a wait. Needs no memory: its function has given up its turn on a value by then.
+void ElasticPool::State::enter(Seat& seat, bool waits) noexcept {
   Jobs stranded;
   {
     std::lock_guard lock(mutex);
@@ -184,7 +191,7 @@ void ElasticPool::State::enter(Seat& seat, bool waits) {
 }
 
 /// If all threads wait, they may wait for a queued job: returns the queued jobs that have a `refused`.
-Jobs ElasticPool::State::take_stranded() {
+Jobs ElasticPool::State::take_stranded() noexcept {
   Jobs stranded;
   if (!nobody_comes_back()) return stranded;
   for (Jobs& queue : queues) {
@@ -196,16 +203,18 @@ Jobs ElasticPool::State::take_stranded() {
   return stranded;
 }
 
-/// The error if all threads wait; includes the system's error if the last thread could not be started.
-Error ElasticPool::State::all_wait() const {
-  std::lock_guard lock(mutex);
-  if (!refusal) {
-    return error_not_run(ErrorCode::resource_exhausted,
-                         "all " + std::to_string(options.threads_max) + " pool threads wait (pool.threads_max)");
+/// The error if all threads wait; includes the system's error if the last thread could not be started. Without memory
+/// it is short.
+Error ElasticPool::State::all_wait() const noexcept {
+  Error error = error_not_run(ErrorCode::resource_exhausted, "no free thread");
+  try {
+    std::lock_guard lock(mutex);
+    error.message = refusal ? "all " + std::to_string(threads) +
+                                  " pool threads wait, and the system gives no more: " + refusal.message()
+                            : "all " + std::to_string(options.threads_max) + " pool threads wait (pool.threads_max)";
+  } catch (const std::bad_alloc&) {  // the short text stays
   }
-  return error_not_run(
-      ErrorCode::resource_exhausted,
-      "all " + std::to_string(threads) + " pool threads wait, and the system gives no more: " + refusal.message());
+  return error;
 }
 
 bool ElasticPool::State::is_needed() const { return stopping || !urgent.empty() || queued() > 0 || has_too_many(); }

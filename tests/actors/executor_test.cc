@@ -23,6 +23,7 @@
 #include "actors/core/wait_point.h"
 #include "tensor/math_threads.h"
 #include "tests/actors/jobs.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe {
 namespace {
@@ -431,6 +432,40 @@ BOOST_AUTO_TEST_CASE(queued_job_is_refused_when_the_last_thread_begins_to_wait_a
   BOOST_TEST(why == "all 1 pool threads wait" + kNoMore);
   computing->go_on.signal();
   BOOST_TEST(computing->ended.wait(in(5s)));
+}
+
+BOOST_AUTO_TEST_CASE(wait_needs_no_memory_to_refuse_the_jobs_that_are_queued, *boost::unit_test::label("fault-F38")) {
+  std::size_t told = 0;  // written by the threads of the pools, read after their ends
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    ElasticPool full({.threads = 1, .threads_max = 1});
+    std::string failure;
+    WaitPoint queued;
+    WaitPoint ended;
+    submit(full, {"waits", [&] {
+                    queued.wait_here(in(10s));
+                    const testing::RefusedAllocation refused(n);
+                    try {
+                      static_cast<void>(WaitPoint().wait(TimePoint{}));
+                    } catch (const std::bad_alloc&) {
+                      failure = "bad_alloc";
+                    }
+                    is_refused = refused.happened();
+                    ended.signal();
+                  }});
+    submit(full, {.label = "queued",
+                  .run = [] {},
+                  .refused =
+                      [&told](const Error& why) {
+                        told += why.code == ErrorCode::resource_exhausted && why.execution == Execution::never ? 1 : 0;
+                      }});
+    queued.signal();
+    BOOST_TEST(ended.wait(in(5s)));
+    BOOST_TEST(failure == "", "allocation " << n);
+    BOOST_TEST(told == n, "allocation " << n);
+    BOOST_TEST(full.counts().waiting == 0U, "allocation " << n);
+  }
+  BOOST_TEST(told > 1U);
 }
 
 BOOST_AUTO_TEST_CASE(pool_that_gets_no_first_thread_does_not_begin, *boost::unit_test::label("fault-F18")) {
