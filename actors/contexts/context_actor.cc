@@ -160,6 +160,20 @@ void ContextState::fail(Error why) {
   }
 }
 
+void ContextState::release(const NodeName& from) {
+  part_->release(from);
+  count_passes();
+}
+
+void ContextState::fail_release(Error why, const NodeName& from) noexcept {
+  if (!part_) return;  // it has ended
+  try {
+    release(from);
+  } catch (...) {
+    node_->fail(std::move(why));
+  }
+}
+
 void ContextState::send_mark(const NodeName& to, const std::optional<Incarnation>& life, std::uint64_t number,
                              msg::BackwardMark mark, std::optional<TimePoint> due) {
   auto done = [node = node_->weak_from_this(), context = context_, pass = mark.pass, to,
@@ -247,12 +261,19 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
   state.begin(*node, std::move(context));
   const auto end = [self] {
     self->quit();
-    self->state.count_passes();
     self->state.drop_part();
+  };
+  struct Failed {
+    ContextActor::stateful_pointer<ContextState> self;
+    void operator()(Error why) const { self->state.fail(std::move(why)); }
+    void operator()(Error why, const ReleaseContext& m) const {
+      self->state.fail_release(std::move(why), m.from);
+      self->quit();
+    }
   };
   // Handlers that may start or end a pass report the count afterwards.
   return guarded<ContextActor::behavior_type>(
-      "the context", [&state](Error why) { state.fail(std::move(why)); },
+      "the context", Failed{self},
       // CAF tries them in this order: the frequent ones first.
       [&state](ContextMessage& m) {
         state.handle(std::move(m.delivery));
@@ -285,12 +306,13 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
         state.count_passes();
       },
       [&state, end](const ReleaseContext& m) {
-        state.part().release(m.from);
+        state.release(m.from);
         end();
       },
       [&state](const DescribeContext& m) { state.describe(m); },
       [&state, end](const StopContext& m) {
         state.part().stop(m.why);
+        state.count_passes();
         end();
       });
 }

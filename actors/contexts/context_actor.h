@@ -153,6 +153,11 @@ class ContextState : public ContextParticipant::Callbacks {
   void handle(const WordLost& lost);
   /// Aborts the context on all nodes: its part on this node is lost.
   void fail(Error why);
+  /// The creator has released the context, as `from` reported: notifies the others and fails what still waits.
+  void release(const NodeName& from);
+  /// That release threw: notifies all again, or fails the node. The node knows the context no more, and nobody else
+  /// notifies its peers.
+  void fail_release(Error why, const NodeName& from) noexcept;
   /// Destroys the graph on the pool, if that may take long.
   void drop_part();
   void describe(const DescribeContext& question) const;

@@ -92,7 +92,8 @@ class ContextParticipant {
   /// the first error counts. Throws std::bad_alloc; then it must be called again.
   void abort(const Error& error, const NodeName& from);
 
-  /// The creator has released the context, as `from` reported: notifies the others and fails what still waits.
+  /// The creator has released the context, as `from` reported: notifies the others and fails what still waits. Throws
+  /// std::bad_alloc; then it must be called again.
   void release(const NodeName& from);
 
   /// Fails what still waits and notifies no one.
