@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "actors/collectives/collectives.h"
 #include "actors/collectives/partial_meetings.h"
+#include "actors/core/guarded.h"
 #include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
 
@@ -21,6 +23,15 @@ namespace {
 /// The leader of a barrier answers at the limit, so that all learn which members are missing. If that answer does not
 /// arrive, the request itself ends, this much later.
 constexpr std::chrono::milliseconds kAnswerGrace{250};
+
+/// Notifies the leader that this member has given the entry up. Without memory for that word the node ends: other
+/// members would meet the entry.
+void leave(NodeCore& node, const NodeName& leader, const BarrierEntryId& entry) noexcept try {
+  // By name: the leader may have come up after this node asked. Another life of it has no entry of this id.
+  node.notify(leader, "membership", msg::BarrierLeft{entry});
+} catch (const std::bad_alloc&) {
+  node.fail(failure_of_current_exception("a barrier"));
+}
 
 /// Enters at `leader` and waits for its answer. An entry that ends without one is given up.
 Result<msg::AnyMessage> enter_at(const NodeName& leader, const Scope& scope, msg::BarrierEntered entered) {
@@ -41,13 +52,17 @@ Result<msg::AnyMessage> enter_at(const NodeName& leader, const Scope& scope, msg
                 std::move(entered),
                 {scope.stop_token()}},
                [met](Result<msg::AnyMessage> result) { met.complete(std::move(result)); });
-  answer.state().wait();
+  try {
+    answer.state().wait();
+  } catch (const std::bad_alloc&) {  // of a function that cannot give its turn up
+    leave(node, leader, entry);
+    throw;
+  }
   const Result<msg::AnyMessage>& result = answer.state().result();
   if (result) return result;
   const ErrorCode code = result.error().code;
   const bool unanswered = code == ErrorCode::timeout && due && node.clock().now() >= *due + kAnswerGrace;
-  // By name: the leader may have come up after this node asked. Another life of it has no entry of this id.
-  if (code == ErrorCode::cancelled || unanswered) node.notify(leader, "membership", msg::BarrierLeft{entry});
+  if (code == ErrorCode::cancelled || unanswered) leave(node, leader, entry);
   return result;
 }
 

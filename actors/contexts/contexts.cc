@@ -12,6 +12,7 @@
 #include "actors/contexts/context_actor.h"
 #include "actors/contexts/ended_contexts.h"
 #include "actors/core/actor_directory.h"
+#include "actors/core/guarded.h"
 #include "actors/core/lives.h"
 #include "actors/core/peer_accounts.h"
 #include "actors/membership/membership.h"
@@ -178,9 +179,13 @@ class Contexts::Directory {
  private:
   using Actors = ActorDirectory<ContextId, ContextActor, EndedContexts>;
 
-  /// Returns the actor that was found or made. If the context may have ended here before, its creator is asked.
-  [[nodiscard]] ContextActor ask_in_doubt(const ContextId& id, Actors::Entered entered) const {
+  /// Returns the actor that was found or made. If the context may have ended here before, its creator is asked; without
+  /// memory for that the node ends: the question is asked once.
+  [[nodiscard]] ContextActor ask_in_doubt(const ContextId& id, Actors::Entered entered) const try {
     if (entered.in_doubt) node_.notify(id.creator, "", msg::ContextEntered{id});
+    return std::move(entered.actor);
+  } catch (const std::bad_alloc&) {
+    node_.fail(failure_of_current_exception("a context"));
     return std::move(entered.actor);
   }
 

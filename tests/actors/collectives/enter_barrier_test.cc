@@ -2,9 +2,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -17,10 +19,13 @@
 #include "actors/core/caf.h"
 #include "messages/values.h"
 #include "tests/actors/bare_peer.h"
+#include "tests/support/counting_new.h"
 #include "tests/support/error_of.h"
 
 namespace troupe::testing {
 namespace {
+
+using namespace std::chrono_literals;
 
 /// A link that is asked to share the frames of messages that are not small, and runs an action then.
 class AskedToShare final : public Link {
@@ -51,9 +56,9 @@ struct AtBarrier {
     const Incarnation incarnation{7, 7};
     auto link = std::make_unique<AskedToShare>(hub, "m", incarnation, on_share);
     const FunctionRegistry functions;
-    node = std::make_unique<Node>(detail::NodeParts{"m", incarnation, 0, functions.table(),
-                                                    std::make_shared<HandClock>(), std::make_shared<HandPool>(),
-                                                    std::move(link), detail::make_inline_host});
+    node = std::make_unique<Node>(detail::NodeParts{"m", incarnation, 0, functions.table(), clock,
+                                                    std::make_shared<HandPool>(), std::move(link),
+                                                    detail::make_inline_host});
   }
 
   /// Enters with a contribution that is not small. Returns the error.
@@ -73,6 +78,7 @@ struct AtBarrier {
   detail::BlockingHook::Guard guard{waits};
   std::function<void()> on_share;
   std::stop_source stop;
+  std::shared_ptr<HandClock> clock = std::make_shared<HandClock>();
   MemoryHub hub;
   BarePeer b{hub, "b", 1};
   std::unique_ptr<Node> node;
@@ -92,6 +98,34 @@ BOOST_AUTO_TEST_CASE(entry_that_is_given_up_leaves_a_leader_that_came_up_just_be
   const auto left = b.take<msg::BarrierLeft>();
   BOOST_REQUIRE(left.size() == 1U);
   BOOST_TEST((left[0].entry == entered[0].entry));
+}
+
+BOOST_AUTO_TEST_CASE(entry_that_is_given_up_without_memory_leaves_its_leader_or_ends_the_node) {
+  std::size_t left = 0;
+  for (const bool is_cancelled : {true, false}) {
+    bool is_refused = true;
+    for (std::size_t n = 1; is_refused; ++n) {
+      AtBarrier at;
+      at.b.connect("m");
+      std::optional<RefusedAllocation> refused;
+      at.waits.action = [&] {
+        if (is_cancelled) at.stop.request_stop();
+        refused.emplace(n);
+        if (!is_cancelled) throw std::bad_alloc();
+      };
+      try {
+        static_cast<void>(at.enter());
+      } catch (const std::bad_alloc&) {
+      }
+      is_refused = refused->happened();
+      refused.reset();
+      if (at.node->state().node->failure() || at.b.is_broken()) continue;
+      for (int second = 0; second < 3; ++second) at.clock->advance(1s);  // packets that were lost are sent again
+      BOOST_TEST(at.b.take<msg::BarrierLeft>().size() == 1U, "allocation " << n);
+      ++left;
+    }
+  }
+  BOOST_TEST(left > 1U);
 }
 
 /// Also the peer "a", which leads while it lives. The value of each member is its text.

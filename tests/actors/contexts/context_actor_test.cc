@@ -72,6 +72,33 @@ BOOST_AUTO_TEST_CASE(release_that_gets_no_memory_reaches_every_peer_or_ends_the_
   BOOST_TEST(told > 10U);
 }
 
+BOOST_AUTO_TEST_CASE(question_about_a_context_in_doubt_that_gets_no_memory_is_asked_or_ends_the_node) {
+  std::size_t asked = 0;
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    AmongBarePeers among;
+    const auto p1 = among.peer("p1", 1);
+    const auto p2 = among.peer("p2", 2);
+    detail::Contexts& contexts = among.core().contexts();
+    const ContextId id{"p1", 1, 5};
+    p2->say("m", "", msg::ContextReleased{id});  // without a proof
+    {
+      const RefusedAllocation refused(n);
+      try {
+        contexts.called(id, "p2");
+      } catch (const std::bad_alloc&) {
+      }
+      is_refused = refused.happened();
+    }
+    if (among.core().failure() || p1->is_broken()) continue;
+    contexts.called(id, "p2");
+    for (int second = 0; second < 3; ++second) among.clock->advance(1s);  // packets that were lost are sent again
+    BOOST_TEST(p1->take<msg::ContextEntered>().size() == 1U, "allocation " << n);
+    ++asked;
+  }
+  BOOST_TEST(asked > 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
