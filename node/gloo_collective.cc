@@ -19,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -310,11 +311,12 @@ struct Engine {
     std::uint64_t turn = 0;
   };
 
-  /// Gives it the next turn. The strand runs one job for each: it performs the operation, or refuses it.
+  /// Gives it the next turn. The strand runs one job for each: it performs the operation, or refuses it. Throws
+  /// std::bad_alloc; then it has no turn.
   void add_later(Later operation) {
     const std::lock_guard lock(mutex);
-    operation.turn = member->draw_turn();
     later.push_back(std::move(operation));
+    later.back().turn = member->draw_turn();
   }
 
   void carry_out_next() {
@@ -322,7 +324,7 @@ struct Engine {
     try {
       next.carry_out(next.turn);
     } catch (const std::exception&) {  // the strand would refuse the operation after this one
-      refuse(next, detail::failure_of_current_exception("collective"));
+      refuse(next, detail::own_failure(member->node(), "collective"));
     }
   }
 
@@ -437,7 +439,8 @@ class GlooCollective final : public Collective {
     }
   }
 
-  /// Performs `operation(turn)` on the pool, in its turn. Its RemoteError is that of the future.
+  /// Performs `operation(turn)` on the pool, in its turn. Its RemoteError is that of the future. Throws std::bad_alloc;
+  /// then it has taken no turn.
   template <class T, class Operation>
   [[nodiscard]] Future<T> later(const Scope& scope, const Operation& operation) const {
     const Promise<T> promise(scope);
@@ -449,9 +452,13 @@ class GlooCollective final : public Collective {
                                 promise.complete(error.error());
                               }
                             },
-                        .refuse = [promise](const Error& refused) { promise.complete(refused); }});
-    engine_->strand.run([engine = engine_] { engine->carry_out_next(); },
-                        [engine = engine_](const Error& refused) { engine->refuse_next(refused); });
+                        .refuse = [promise](const Error& refused) { promise.complete(copy_of(refused)); }});
+    try {
+      engine_->strand.run([engine = engine_] { engine->carry_out_next(); },
+                          [engine = engine_](const Error& refused) { engine->refuse_next(refused); });
+    } catch (const std::bad_alloc&) {  // the turn is drawn: the others wait for this member
+      engine_->refuse_next(detail::own_failure(member().node(), "collective"));
+    }
     return promise.future();
   }
 

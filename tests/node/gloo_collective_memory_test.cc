@@ -133,6 +133,42 @@ BOOST_AUTO_TEST_CASE(operation_that_gets_no_memory_to_say_so_ends_on_every_membe
   }
 }
 
+BOOST_AUTO_TEST_CASE(operation_on_the_pool_that_gets_no_memory_takes_no_turn_or_fails_on_every_member) {
+  const Tensor value = ones({3});
+  std::size_t without_turn = 0;
+  std::size_t failed = 0;
+  std::size_t n = 0;
+  for (bool is_refused = true; is_refused;) {
+    LocalCluster cluster({"a", "b"}, {});
+    const Scope scope_a = cluster.node("a").with({.deadline = 5s});
+    const Scope scope_b = cluster.node("b").with({.deadline = 5s});
+    auto forming = std::async(std::launch::async, [&] { return gloo_collective(scope_b, Group({"a", "b"})); });
+    const auto at_a = gloo_collective(scope_a, Group({"a", "b"}));
+    const auto at_b = forming.get();
+    std::optional<Future<Tensor>> sum;
+    {
+      const RefusedAllocation refused(++n);
+      try {
+        sum = at_a->all_reduce_async(scope_a, value, ReduceOp::sum);
+      } catch (const std::bad_alloc&) {
+        ++without_turn;
+      }
+      is_refused = refused.happened();
+    }
+    auto other =
+        std::async(std::launch::async, [&] { return end_of([&] { return at_b->all_reduce(scope_b, value); }); });
+    const std::string own = end_of([&] { return sum ? sum->get() : at_a->all_reduce(scope_a, value); });
+    const std::string others = other.get();
+    BOOST_TEST_CONTEXT("allocation " << n) {
+      BOOST_TEST((others == "done" || others.starts_with("resource_exhausted")), others);
+      BOOST_TEST(own == others);
+    }
+    failed += others == "done" ? 0 : 1;
+  }
+  BOOST_TEST(without_turn > 1U);
+  BOOST_TEST(failed > 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
