@@ -30,7 +30,7 @@ struct Seat {
   std::thread::id thread;  // set before the seat is among State::seats, const from then on
   std::string label;       // guarded by State::mutex
   std::chrono::steady_clock::time_point since;
-  bool waiting = false;
+  bool waiting = false;  // set by its thread only
 };
 
 using Jobs = std::list<Job>;  // moved between lists without allocating
@@ -111,6 +111,7 @@ class PoolHook final : public detail::BlockingHook {
   PoolHook(State& state, Seat& seat) : state_(state), seat_(seat) {}
 
   bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override {
+    if (seat_.waiting) return point.wait_here(due);  // for a job that this thread refuses as it starts to wait
     const Waiting waiting(state_, seat_);
     return point.wait_here(due);
   }

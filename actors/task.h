@@ -68,8 +68,9 @@ enum class WaitingTurn : std::uint8_t {
 };
 
 /// Runs `frame`, which has these guards, on the pool once `future` is done. If the pool refuses that, as it has stopped
-/// or all its threads wait, calls `refused` instead: on the thread that completes the future, or a pool thread. To wait
-/// for a thread instead might be for ever: the pool's threads may wait for this task.
+/// or all its threads wait, calls `refused` instead: on the thread that completes the future or
+/// grants the turn, or a pool thread. There the frame ends, without a turn that it has given up: to wait for a thread
+/// might be for ever, as the pool's threads may wait for this task, and a turn is granted where nothing may block.
 void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, WaitingTurn turn,
                   std::coroutine_handle<> frame, FrameGuards& guards, std::function<void(const Error& why)> refused);
 

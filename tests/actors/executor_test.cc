@@ -434,6 +434,39 @@ BOOST_AUTO_TEST_CASE(queued_job_is_refused_when_the_last_thread_begins_to_wait_a
   BOOST_TEST(computing->ended.wait(in(5s)));
 }
 
+/// Tells that a thread waits.
+struct Told final : detail::WaitingWork {
+  std::optional<bool> work_until(WaitPoint&, std::optional<TimePoint>) override {
+    waits.signal();
+    return std::nullopt;
+  }
+  std::optional<bool> work_while_idle(WaitPoint&) override { return std::nullopt; }
+  WaitPoint waits;
+};
+
+// What a refused task holds may wait at its end.
+BOOST_AUTO_TEST_CASE(thread_that_waits_for_a_job_it_refuses_as_it_starts_to_wait_counts_once,
+                     *boost::unit_test::label("fault-F38")) {
+  ElasticPool pool({.threads = 1, .threads_max = 1});
+  WaitPoint queued;
+  WaitPoint ended;
+  submit(pool, {"waits", [&] {
+                  queued.wait_here(in(10s));
+                  static_cast<void>(WaitPoint().wait(TimePoint{}));
+                  ended.signal();
+                }});
+  const auto told = std::make_shared<Told>();
+  WaitPoint go_on(told);
+  submit(pool, {.label = "queued", .run = [] {}, .refused = [&go_on](const Error&) { go_on.wait(in(10s)); }});
+  queued.signal();
+  BOOST_TEST(told->waits.wait(in(5s)));
+  BOOST_TEST(pool.counts().waiting == 1U);
+  BOOST_TEST(pool.submit({"one more", [] {}}).has_value());
+  go_on.signal();
+  BOOST_TEST(ended.wait(in(5s)));
+  BOOST_TEST(soon([&] { return pool.counts().waiting == 0; }));
+}
+
 BOOST_AUTO_TEST_CASE(wait_needs_no_memory_to_refuse_the_jobs_that_are_queued, *boost::unit_test::label("fault-F38")) {
   std::size_t told = 0;  // written by the threads of the pools, read after their ends
   bool is_refused = true;
