@@ -10,6 +10,14 @@
 #include "tensor/ops.h"
 
 namespace troupe::nn {
+namespace {
+
+/// Returns whether both have the same elements. REQUIRES: their shapes are equal.
+bool is_same_view(const Tensor& a, const Tensor& b) {
+  return a.storage().same_as(b.storage()) && a.offset() == b.offset() && a.strides() == b.strides();
+}
+
+}  // namespace
 
 BatchNorm::BatchNorm(const char* name, std::int64_t channels, const BatchNormLayerOptions& options)
     : options_(options) {
@@ -81,7 +89,7 @@ void BatchNorm::take_in(const RunningStatistics& seen, const RunningStatistics& 
   const auto replace = [&](const Variable& running, const Tensor& before, const Tensor& after) {
     const Tensor now = running.value();
     // If another forward or a load replaced the value since, this batch is mixed into the new value.
-    const bool alone = now.storage().same_as(before.storage());
+    const bool alone = is_same_view(now, before);
     running.set_value(alone ? after : after + (now - before) * (1.0 - options_.momentum));
   };
   replace(running_mean_, seen.mean, with_batch.mean);

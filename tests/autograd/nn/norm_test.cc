@@ -1,11 +1,16 @@
 #include "autograd/nn/norm.h"
 
 #include <cmath>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "autograd/checkpoint.h"
+#include "tensor/compute_watcher.h"
 #include "tests/autograd/expect.h"
 
 using namespace troupe;
@@ -108,6 +113,39 @@ BOOST_AUTO_TEST_CASE(running_statistics_lose_no_batch_of_forwards_that_run_at_on
   BOOST_CHECK_EQUAL(value_of(layer, "num_batches_tracked").item<std::int64_t>(), 2 * kForwards);
   BOOST_CHECK(allclose(value_of(layer, "running_mean"),
                        from_values<double>({2.0 * (1.0 - std::pow(0.9999, 2 * kForwards))}), 1e-11));
+}
+
+/// Loads other running means into a layer, once, when a kernel of its forward has run.
+class LoadsMeans final : public ComputeWatcher {
+ public:
+  LoadsMeans(Variable running_mean, Tensor means) : running_mean_(std::move(running_mean)), means_(std::move(means)) {}
+  [[nodiscard]] Time now() const override { return {}; }
+  void computed(std::string_view /*kernel*/, Time /*begin*/,
+                std::span<const Tensor* const> /*inputs*/) noexcept override {
+    if (means_.defined()) running_mean_.set_value(std::exchange(means_, {}));
+  }
+  void went_back(std::string_view /*operation*/, Time /*begin*/) noexcept override {}
+
+ private:
+  const Variable running_mean_;
+  Tensor means_;
+};
+
+BOOST_AUTO_TEST_CASE(statistics_that_are_loaded_during_a_forward_are_no_old_ones_where_both_are_parts_of_one_tensor) {
+  const Tensor parts = from_values<double>({10.0, 20.0, 30.0});
+  const std::vector<Tensor> views{parts.slice(0, 1, 3), parts.slice(0, 0, 3, 2)};  // {20, 30}, {10, 30}
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    nn::BatchNorm1d layer(2, kF64);
+    Variable running_mean;
+    for (const auto& [name, buffer] : layer.named_buffers()) {
+      if (name == "running_mean") running_mean = buffer;
+    }
+    running_mean.set_value(parts.slice(0, 0, 2));  // {10, 20}
+    const ComputeWatcher::Guard guard(std::make_shared<LoadsMeans>(running_mean, views[i]));
+    (void)layer(from_values<double>({0.0, 0.0, 2.0, 4.0}, {2, 2}));  // means 1 and 2
+    // 0.9 * 20 + 0.1 * 1, 0.9 * 30 + 0.1 * 2; 0.9 * 10 + 0.1 * 1, 0.9 * 30 + 0.1 * 2
+    expect(running_mean.value(), {i == 0 ? 18.1 : 9.1, 27.2});
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_forward_that_a_checkpoint_computes_again_counts_once) {
