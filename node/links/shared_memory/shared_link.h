@@ -76,6 +76,7 @@ class SharedLink final : public Link, private LinkSink {
  private:
   struct Other;
   struct OtherGpus;
+  struct TheirSegment;
   struct TheirMemory;
   class GpuLease;
   struct Sent;

@@ -233,22 +233,28 @@ void SharedLink::take(const HandedOver& what) {
   const auto sender = std::ranges::find_if(others, [&](const SharedOther& o) { return o->token.matches(what.token); });
   if (sender == others.end()) return refuse();
   Other& from = **sender;
+  std::shared_ptr<const Mapping> dropped;  // outlives the lock
   const std::lock_guard lock(from.mutex);
   switch (what.kind) {
     case HandOver::page:
       if (from.page) return;
       if (auto page = LeasePage::map(what.file)) from.page = std::move(page).value();
       return;
-    case HandOver::segment:
-      if (from.segments.size() >= detail::kLeasesMax && !from.segments.contains(what.segment)) return refuse();
-      // null: it could not be mapped; messages that need it fail, and the next one asks for it again
-      if (auto memory = detail::map_segment(what.file, what.bytes, detail::Writers::owner)) {
-        from.segments[what.segment] = memory.value();
-      } else {
-        from.segments.try_emplace(what.segment, nullptr);
-        refuse();
+    case HandOver::segment: {
+      const bool is_new = !from.segments.contains(what.segment);
+      if (is_new && from.segments.size() >= detail::kLeasesMax) {
+        // The news of a segment's end may be lost with a connection: the oldest makes room.
+        dropped = from.drop_oldest_segment();
+        if (from.segments.size() >= detail::kLeasesMax) return refuse();
       }
+      auto memory = detail::map_segment(what.file, what.bytes, detail::Writers::owner);
+      if (!memory) refuse();
+      auto& segment = from.segments[what.segment];
+      if (is_new) segment.serial = ++from.segments_came;
+      // null: it could not be mapped; messages that need it fail, and the next one asks for it again
+      if (memory) segment.memory = memory.value();
       return;
+    }
     case HandOver::ring: {
       auto memory = detail::map_segment(what.file, what.bytes, detail::Writers::all);
       if (!memory || what.bytes != detail::kRingSegmentBytes) return refuse();

@@ -2,6 +2,7 @@
 // only.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -69,11 +70,17 @@ class SharedLink::GpuLease {
   const detail::LeaseId id_;
 };
 
+/// A segment that a peer has handed over.
+struct SharedLink::TheirSegment {
+  std::shared_ptr<const detail::Mapping> memory;  ///< null: it could not be mapped
+  std::uint64_t serial = 0;                       ///< of its coming
+};
+
 /// The memory of a peer's lost life, as far as the link holds it. It ends without a lock: the page last, which tells
 /// the peer that the rest is closed.
 struct SharedLink::TheirMemory {
   std::shared_ptr<const detail::LeasePage> page;
-  std::map<std::uint32_t, std::shared_ptr<const detail::Mapping>> segments;
+  std::map<std::uint32_t, TheirSegment> segments;
   std::map<std::uint32_t, detail::GpuMemory::Opened> blocks;
 };
 
@@ -109,7 +116,19 @@ struct SharedLink::Other {
   [[nodiscard]] std::optional<std::shared_ptr<const detail::Mapping>> segment(std::uint32_t number) {
     const std::lock_guard lock(mutex);
     const auto found = segments.find(number);
-    return found == segments.end() ? std::nullopt : std::optional(found->second);
+    return found == segments.end() ? std::nullopt : std::optional(found->second.memory);
+  }
+
+  /// Takes out the segment that came first of those that no lease holds; null if there is none, or it was not mapped.
+  /// The peer hands it over again if it still uses it. REQUIRES: mutex is held.
+  std::shared_ptr<const detail::Mapping> drop_oldest_segment() {
+    const auto age = [](const auto& one) {
+      const auto& [number, segment] = one;
+      return std::pair(segment.memory.use_count() > 1, segment.serial);
+    };
+    const auto oldest = std::ranges::min_element(segments, {}, age);
+    if (oldest == segments.end() || oldest->second.memory.use_count() > 1) return nullptr;
+    return std::move(segments.extract(oldest).mapped().memory);
   }
 
   /// Returns the lease whose frame has `bytes` whole; null if there is none. REQUIRES: mutex is held.
@@ -145,7 +164,8 @@ struct SharedLink::Other {
   detail::FileDescriptor process;              ///< of the peer; tells its end. Open: frames can be shared
   // The peer's memory here.
   std::shared_ptr<const detail::LeasePage> page;
-  std::map<std::uint32_t, std::shared_ptr<const detail::Mapping>> segments;  ///< null: it could not be mapped
+  std::map<std::uint32_t, TheirSegment> segments;
+  std::uint64_t segments_came = 0;
   std::unordered_map<std::uint32_t, Held> slots;
   std::map<const std::byte*, std::uint32_t> by_address;  ///< slots by the first byte of their frame
   OtherGpus gpus;
