@@ -331,8 +331,7 @@ void answer_with_value(const ServedCall& call, const ValueBox& value) {
     PayloadWriter writer(call.scope, call.answer.requester(), call.scope->answer_devices);
     value.ops->save(writer.archive(), value.value.get());
     msg::AnyMessage reply = msg::Reply{writer.finish("result", call.operation)};
-    static_cast<void>(writer.hand_over());
-    call.answer.answer(std::move(reply));
+    call.answer.answer(std::move(reply), writer.hand_over().undo);
   });
   if (failure) call.answer.fail(*failure);
 }

@@ -168,7 +168,7 @@ struct NodeCore::RouterCallbacks final : Router::Callbacks {
     const PayloadReader unread(node.shared_from_this(), from.name, std::move(reply->value));
   }
   void refuse_unread(const NodeLife& from, RequestId request, Error why) override {
-    node.send_answer(from, request, msg::Failure{.error = std::move(why), .unread = true});
+    node.send_answer(from, request, msg::Failure{.error = std::move(why), .unread = true}, {});
   }
   void answers_taken(const NodeLife& by, const AnswerTotals& taken) override {
     for (const AnswerBacklog::Begin& begin : node.accounts_->answers.taken(by, taken)) begin();
@@ -266,11 +266,13 @@ NodeCore::~NodeCore() { std::ignore = stop(clock_->now()); }
 
 namespace {
 
-/// Returns what gives back the references in an answer that is taken back; empty if there are none.
-std::function<void()> undo_of(NodeCore& node, const msg::AnyMessage& answer) {
+/// Returns what undoes an answer that is taken back, and gives back the references in it; empty if there is nothing.
+/// REQUIRES: with `undo` it has references.
+std::function<void()> undo_of(NodeCore& node, const msg::AnyMessage& answer, const UndoList& undo) {
   const auto* reply = answer.get_if<msg::Reply>();
   if (reply == nullptr || reply->value.refs.empty()) return {};
-  return [weak = node.weak_from_this(), handouts = reply->value.refs] {
+  return [weak = node.weak_from_this(), handouts = reply->value.refs, undo] {
+    for (const std::function<void()>& each : undo) each();  // while the references keep what they undo
     const auto alive = weak.lock();
     if (!alive || alive->stopped()) return;
     for (const msg::RRefHandout& handout : handouts) alive->references().take_back(handout);
@@ -281,7 +283,7 @@ std::function<void()> undo_of(NodeCore& node, const msg::AnyMessage& answer) {
 
 /// The memory for an answer is there before anything counts it. `message` is taken last.
 std::optional<Error> NodeCore::Routing::try_to_answer(NodeCore& node, const NodeLife& to, RequestId request,
-                                                      msg::AnyMessage& message) try {
+                                                      msg::AnyMessage& message, const UndoList& undo) try {
   if (to.name == node.name_) {
     Prepared<SendAnswerToSelf> answer({request, {}});
     answer.message().message = std::move(message);
@@ -291,7 +293,7 @@ std::optional<Error> NodeCore::Routing::try_to_answer(NodeCore& node, const Node
   auto parcel =
       pack_message({node.name_, to.name + "/router", {}, request}, message, node.packing_, to.name, *node.link_);
   if (!parcel) return parcel.error();
-  Prepared<SendAnswer> answer({to, {request, {}, undo_of(node, message)}});
+  Prepared<SendAnswer> answer({to, {request, {}, undo_of(node, message, undo)}});
   node.accounts_->answers.sent(to, parcel.value());
   if (node.lives_.is_over(to))
     std::ignore = node.accounts_->answers.gone(to);  // it has just ended, and was forgotten before
@@ -303,10 +305,11 @@ std::optional<Error> NodeCore::Routing::try_to_answer(NodeCore& node, const Node
 }
 
 /// Whoever is not answered waits, perhaps for ever: then the node ends, which its peers see.
-void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message) {
+void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message, UndoList undo) {
   if (stopped()) return;
-  std::optional<Error> unsent = Routing::try_to_answer(*this, to, request, message);
+  std::optional<Error> unsent = Routing::try_to_answer(*this, to, request, message, undo);
   if (!unsent) return;
+  for (const std::function<void()>& each : undo) each();
   try {
     if (const auto* reply = message.get_if<msg::Reply>()) {  // what it hands out will never be received
       for (const msg::RRefHandout& handout : reply->value.refs) references_->take_back(handout);
@@ -317,7 +320,7 @@ void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessag
   set_text(unsent->peer, name_);
   unsent->execution = Execution::yes;
   msg::AnyMessage failure = msg::Failure{*std::move(unsent)};
-  if (auto why = Routing::try_to_answer(*this, to, request, failure)) fail(*std::move(why));
+  if (auto why = Routing::try_to_answer(*this, to, request, failure, {})) fail(*std::move(why));
 }
 
 bool NodeCore::is_up(const NodeName& peer) const { return peer == name_ || membership_->is_up(peer); }

@@ -139,7 +139,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   void notify(const NodeLife& to, std::string actor, msg::AnyMessage message, Haste haste = Haste::at_once);
 
   /// Answers the request of that life of a node. See AnswerSender.
-  void send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message) override;
+  void send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message, UndoList undo) override;
 
   /// Runs user code on the pool, never on this thread. If the pool refuses `job`, calls `refused`, on this thread or a
   /// pool thread.

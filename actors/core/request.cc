@@ -16,12 +16,12 @@ struct ReturnAddress::State {
     Error error;  // code: internal
     set_text(error.message, "the request was dropped without an answer");
     name_node(error);
-    send(msg::Failure{std::move(error)});
+    send(msg::Failure{std::move(error)}, {});
   }
 
-  void send(msg::AnyMessage message) noexcept {
+  void send(msg::AnyMessage message, UndoList undo) noexcept {
     if (answered.exchange(true)) return;
-    node->send_answer(to, request, std::move(message));
+    node->send_answer(to, request, std::move(message), std::move(undo));
   }
 
   /// Without memory the error names no node.
@@ -44,8 +44,8 @@ struct ReturnAddress::State {
 ReturnAddress::ReturnAddress(std::shared_ptr<AnswerSender> node, NodeLife to, RequestId request)
     : state_(std::make_shared<State>(std::move(node), std::move(to), request)) {}
 
-void ReturnAddress::answer(msg::AnyMessage message) const noexcept {
-  if (state_) state_->send(std::move(message));
+void ReturnAddress::answer(msg::AnyMessage message, UndoList undo) const noexcept {
+  if (state_) state_->send(std::move(message), std::move(undo));
 }
 
 void ReturnAddress::fail(Error error) const noexcept {
@@ -55,7 +55,7 @@ void ReturnAddress::fail(Error error) const noexcept {
     state_->name_node(error);
     error.incarnation = of_error;
   }
-  state_->send(msg::Failure{std::move(error)});
+  state_->send(msg::Failure{std::move(error)}, {});
 }
 
 const NodeLife& ReturnAddress::requester() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -77,6 +78,10 @@ class AnswerHandler {
   std::shared_ptr<AnswerReceiver> receiver_;
 };
 
+/// What to do, in this order, if an answer is never sent, as far as its node knows: because it gets no memory, or is
+/// taken back. Called on any thread. REQUIRES: none of them throws.
+using UndoList = std::vector<std::function<void()>>;
+
 /// Sends answers to requesting nodes. Thread rule: any thread may call any member; none blocks.
 class AnswerSender {
  public:
@@ -84,7 +89,7 @@ class AnswerSender {
   /// Returns the life of the answering node.
   [[nodiscard]] virtual NodeLife life() const = 0;
   /// An answer that gets no memory becomes a Failure; if that gets none, the node ends. Never throws.
-  virtual void send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message) = 0;
+  virtual void send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message, UndoList undo) = 0;
 };
 
 /// The destination of an answer. Copies answer the same request; only the first answer counts. If the last copy is
@@ -95,7 +100,8 @@ class ReturnAddress {
   /// For answers of `node` to `request` of `to`.
   ReturnAddress(std::shared_ptr<AnswerSender> node, NodeLife to, RequestId request);
 
-  void answer(msg::AnyMessage message) const noexcept;
+  /// `undo`: beside the references in `message`, which are taken back, too.
+  void answer(msg::AnyMessage message, UndoList undo = {}) const noexcept;
   void fail(Error error) const noexcept;
 
   [[nodiscard]] const NodeLife& requester() const;

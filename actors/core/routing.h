@@ -19,7 +19,7 @@ struct NodeCore::Routing {
   [[nodiscard]] static bool end_parts(NodeCore& node, const Error& why) noexcept;
   /// Returns the Error of an answer that could not be sent; then nothing was sent, and `message` is unchanged.
   [[nodiscard]] static std::optional<Error> try_to_answer(NodeCore& node, const NodeLife& to, RequestId request,
-                                                          msg::AnyMessage& message);
+                                                          msg::AnyMessage& message, const UndoList& undo);
   /// Stops the pool. Returns what it still runs at `due`, one line each.
   [[nodiscard]] static std::vector<std::string> stop_pool(const NodeCore& node, TimePoint due);
   /// Waits as a second call of NodeCore::stop().

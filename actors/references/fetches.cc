@@ -109,8 +109,7 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
       }
       if (!is_last) return;
       msg::AnyMessage reply = msg::Reply{writer_.finish("value", call_.operation)};
-      static_cast<void>(writer_.hand_over());
-      call_.answer.answer(std::move(reply));
+      call_.answer.answer(std::move(reply), writer_.hand_over().undo);
     });
     if (failure) return call_.answer.fail(*failure);
     if (is_last) return;

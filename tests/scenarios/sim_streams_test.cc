@@ -73,6 +73,16 @@ Stream<std::int64_t> many_numbers(Scope& scope, std::int64_t many) {
   co_yield many;
 }
 
+/// A stream in an answer of 8 MiB: more than leaves before the peer acknowledges any of it.
+struct Loaded {
+  Stream<std::int64_t> numbers;
+  Tensor load;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(numbers, load);
+  }
+};
+
 /// The value of `w` times 1, 2, ... `end`.
 Stream<Variable> multiples(Scope& scope, RRef<Variable> w, std::int64_t end) {
   const Variable here = *w.local_value(scope);
@@ -134,6 +144,21 @@ class Source {
   }
 };
 
+/// A value that has made a stream, and gives it to whoever asks.
+class Keeper {
+ public:
+  explicit Keeper(std::int64_t end) : end_(end), numbers_(up_to(end)) {}
+  [[nodiscard]] std::int64_t end() const { return end_; }
+  [[nodiscard]] Loaded give() const { return {numbers_, zeros({2 << 20})}; }
+
+ private:
+  static Stream<std::int64_t> up_to(std::int64_t end) {
+    for (std::int64_t i = 0; i < end; ++i) co_yield i;
+  }
+  std::int64_t end_;
+  Stream<std::int64_t> numbers_;
+};
+
 std::int64_t hold(Scope& scope, const RRef<Source>& source, std::int64_t seconds) {
   const auto held = source.local_value(scope);
   return wait_for(scope, seconds);
@@ -157,6 +182,9 @@ FunctionRegistry functions() {
           {"Source::numbers", &Source::numbers},
           {"Source::slow_numbers", &Source::slow_numbers},
           {"Source::sum_of", &Source::sum_of},
+          {"keeper", constructor<Keeper, std::int64_t>},
+          {"Keeper::end", &Keeper::end},
+          {"Keeper::give", &Keeper::give},
           {"hold", &hold}};
 }
 
@@ -434,6 +462,21 @@ BOOST_AUTO_TEST_CASE(elements_without_gradients_are_read_in_any_context) {
     return next;
   });
   BOOST_TEST(count.get() == 20);
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_in_an_answer_that_is_taken_back_half_sent_is_sent_again) {
+  sim::World world({}, kNames, functions());
+  const Future<void> done = world.on("a", [&](Node& node) {
+    const RRef<Keeper> keeper = node.remote("b", constructor<Keeper, std::int64_t>, 5);
+    BOOST_TEST(keeper.rpc_sync(node, &Keeper::end) == 5);
+    world.cut("b", "a");
+    const Scope hurried = node.with({.deadline = Deadline(2s)});
+    BOOST_TEST((error_of([&] { return keeper.rpc_sync(hurried, &Keeper::give); }).code == ErrorCode::timeout));
+    world.heal("b", "a");
+    const Loaded given = keeper.rpc_sync(node, &Keeper::give);
+    BOOST_TEST(count_of(given.numbers, node) == 5);
+  });
+  done.get();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -136,6 +136,33 @@ BOOST_AUTO_TEST_CASE(a_stream_in_a_message_that_never_left_is_read_on_or_sent_ag
   BOOST_CHECK_THROW(static_cast<void>(numbers.next(*node)), std::logic_error);
 }
 
+BOOST_AUTO_TEST_CASE(a_stream_in_an_answer_that_gets_no_memory_is_read_on) {
+  std::size_t unsent = 0;
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    AmongStreams among;
+    Stream<std::int64_t> numbers = ones_forever();
+    const RRef<Stream<std::int64_t>> kept(*among.node, numbers);
+    Asked answer;
+    {
+      const RefusedAllocation refused(n);
+      try {
+        answer = fetch(*among.p1, kept.id());
+      } catch (const std::bad_alloc&) {  // of the peer
+      } catch (const RemoteError&) {     // as well
+      }
+      is_refused = refused.happened();
+    }
+    if (!answer || among.p1->is_broken() || among.core().failure()) continue;
+    const bool is_unsent =
+        *answer && !(*answer)->ok() && (*answer)->error().peer == "m";  // else p1 had no memory for it
+    if (!is_unsent) continue;
+    ++unsent;
+    BOOST_TEST_CONTEXT("allocation " << n) { BOOST_CHECK_NO_THROW(static_cast<void>(numbers.next(*among.node))); }
+  }
+  BOOST_TEST(unsent > 5U);
+}
+
 BOOST_AUTO_TEST_CASE(a_stream_that_is_being_read_is_not_sent_and_not_read_by_another_thread) {
   detail::StreamClaim claim;
   claim.begin_reading();

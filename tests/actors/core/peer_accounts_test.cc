@@ -60,7 +60,7 @@ BOOST_FIXTURE_TEST_CASE(who_speaks_of_more_values_than_calls_can_make_is_given_u
 BOOST_FIXTURE_TEST_CASE(an_answer_to_a_life_that_is_over_is_in_nobodys_account, AmongFew) {
   const auto p1 = peer("p1", 1);
   p1->die();
-  core().send_answer(p1->life(), {1}, msg::Reply{});
+  core().send_answer(p1->life(), {1}, msg::Reply{}, {});
   BOOST_TEST(core().accounts().answers.bytes().empty());
 }
 
