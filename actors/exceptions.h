@@ -1,8 +1,16 @@
 // Exceptions that arrive with their own type: both sides register the type, and its fields travel.
 //
-//   struct NoSuchRow : std::runtime_error { ... std::int64_t row = 0; template <class A> void serialize(A& ar) {
-//   ar(row); } }; FunctionRegistry functions{{"lookup", &lookup}, exception<NoSuchRow>("no_such_row")}; try {
-//   scope.rpc_sync("ps0", &lookup, 7); } catch (const NoSuchRow& e) { ... e.row ... }
+//   struct NoSuchRow : std::runtime_error {
+//     explicit NoSuchRow(std::int64_t r = 0) : runtime_error("no such row"), row(r) {}
+//     std::int64_t row;
+//     template <class Archive> void serialize(Archive& archive) { archive(row); }
+//   };
+//   const FunctionRegistry functions{{"lookup", &lookup}, exception<NoSuchRow>("no_such_row")};
+//   try {
+//     scope.rpc_sync("ps0", &lookup, 7);
+//   } catch (const NoSuchRow& error) {
+//     report(error.row);
+//   }
 #pragma once
 
 #include <concepts>

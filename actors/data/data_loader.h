@@ -1,8 +1,9 @@
 // Batches of examples, made on the pool while the training computes.
 //
 //   DistributedSampler sampler({.examples = digits.count(), .ranks = 2, .rank = 0, .seed = 1});
-//   DataLoader<Batch> batches(node, sampler, {.batch = 32}, [&](const Tensor& indices) { return batch(digits, indices);
-//   }); while (const std::optional<Batch> next = batches.next()) ...   // one epoch
+//   const auto load = [&](const Tensor& examples) { return batch(digits, examples); };
+//   DataLoader<Batch> batches(node, sampler, {.batch = 32}, load);
+//   while (const std::optional<Batch> next = batches.next()) train(*next);   // one epoch
 #pragma once
 
 #include <cstddef>
