@@ -29,7 +29,7 @@ namespace troupe {
 
 /// How a group operation treats a member that fails.
 enum class Failures : std::uint8_t {
-  fail_fast,  ///< throws the member's error, which names it, without waiting for the others
+  fail_fast,  ///< throws the member's error, which names it
   partial,    ///< continues with the others and lists the member in `failures`
 };
 
@@ -52,27 +52,34 @@ class Group {
   /// Returns a group of the same nodes in which the failure of a member does not end an operation.
   [[nodiscard]] Group partial() const { return Group(names_, Failures::partial); }
 
-  /// Calls `callable` on every member concurrently.
+  /// Calls `callable` on every member concurrently. fail_fast: throws what Future::get of the first call that fails
+  /// throws, and cancels the other calls. partial: lists the failures in the result. Throws std::invalid_argument if
+  /// this node has not registered `callable`.
   template <class F, class... Args>
   Gathered<detail::ResultOf<F>> call_all(const Scope& scope, const F& callable, const Args&... args) const;
 
-  /// Calls `callable` on every member concurrently, returns the first result and cancels the other calls. If all fail,
-  /// throws the first failure with the others as its cause.
+  /// Calls `callable` on every member concurrently, returns the first result and cancels the other calls. Throws
+  /// RemoteError if all fail, also for exceptions of registered types: the failure of the first member by name, with
+  /// those of the others as its cause; std::invalid_argument as call_all.
   template <class F, class... Args>
   Answer<detail::ResultOf<F>> call_any(const Scope& scope, const F& callable, const Args&... args) const;
 
-  /// Calls `callable` on one member, in rotation; tries the next one if the call certainly did not run.
+  /// Calls `callable` on one member, in rotation; tries the next one if the call certainly did not run. A call that
+  /// fails otherwise ends the operation, which throws as its Future::get. If no member ran it, throws RemoteError as
+  /// call_any; std::invalid_argument as call_all.
   template <class F, class... Args>
   Answer<detail::ResultOf<F>> call_one(const Scope& scope, const F& callable, const Args&... args) const;
 
   /// Calls the function F on every member. The arguments travel along a binary tree: no node sends them more than
   /// twice. `&f` and `tree_call<&f>` must be registered on every member. If a member dies, the results of the members
-  /// below it are lost too. Failures are reported when the whole tree has answered.
+  /// below it are lost too. fail_fast: throws RemoteError as call_any if any call failed, once the whole tree has
+  /// answered. partial: lists the failures in the result.
   template <auto F, class... Args>
   Gathered<detail::ResultOf<decltype(F)>> broadcast(const Scope& scope, const Args&... args) const;
 
   /// Calls F as above and combines the results on their way back, always in the order of the names. Combine is a
-  /// function R(R, R). `&f` and `tree_reduction<&f, &combine>` must be registered on every member.
+  /// function R(R, R). `&f` and `tree_reduction<&f, &combine>` must be registered on every member. Throws as broadcast;
+  /// a partial group throws only if no member has a result.
   template <auto F, auto Combine, class... Args>
   Reduced<detail::ResultOf<decltype(F)>> reduce(const Scope& scope, const Args&... args) const;
 

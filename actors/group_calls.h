@@ -104,7 +104,7 @@ Gathered<detail::ResultOf<F>> Group::call_all(const Scope& scope, const F& calla
   const auto calls = detail::call_each<detail::ResultOf<F>>(scope, names_, callable, args...);
   if (failures_ == Failures::fail_fast) {
     if (const auto failed = calls.race(detail::Race::Until::first_failure)) {
-      throw RemoteError(calls.futures[*failed].state().result().error());
+      static_cast<void>(calls.futures[*failed].get());  // throws
     }
   }
   return calls.gathered();
@@ -127,7 +127,7 @@ Answer<detail::ResultOf<F>> Group::call_one(const Scope& scope, const F& callabl
     call.state().wait();
     const auto& result = call.state().result();
     if (result) return {name, result.value()};
-    if (result.error().execution != Execution::never) throw RemoteError(result.error());
+    if (result.error().execution != Execution::never) static_cast<void>(call.get());  // throws
     refused.emplace(name, result.error());
   }
   throw RemoteError(detail::merged(refused));

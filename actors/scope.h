@@ -68,7 +68,8 @@ class Scope {
  public:
   explicit Scope(std::shared_ptr<detail::ScopeState> state) : state_(std::move(state)) {}
 
-  /// Calls `callable` on node `to` and waits for its result. Throws RemoteError.
+  /// Calls `callable` on node `to` and waits for its result. Throws as rpc_async and Future::get: RemoteError, or the
+  /// function's own exception if its type is registered (exceptions.h).
   template <class F, class... Args>
   detail::ResultFor<F, Args...> rpc_sync(To to, const F& callable, Args&&... args) const {
     return rpc_async(std::move(to), callable, std::forward<Args>(args)...).get();

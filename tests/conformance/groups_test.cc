@@ -15,6 +15,7 @@
 #include "actors/group.h"
 #include "tensor/create.h"
 #include "tests/conformance/group_functions.h"
+#include "tests/conformance/stream_functions.h"
 #include "tests/conformance/test_cluster.h"
 
 namespace troupe::testing {
@@ -112,6 +113,15 @@ BOOST_FIXTURE_TEST_CASE(call_to_one_goes_on_to_the_next_only_if_it_did_not_run, 
   BOOST_TEST(trainer.group({"nobody", "p1"}).call_one(trainer, &where).from == "p1");
   const Error error = error_of([&] { return trainer.group({"p2", "p1"}).call_one(trainer, &throw_text, "it ran"); });
   BOOST_TEST(error.peer == "p2");
+}
+
+BOOST_FIXTURE_TEST_CASE(registered_exception_of_a_member_is_thrown_as_its_type, OnSharedCluster) {
+  const Group group = trainer.group({"p1", "p2"});
+  const auto is_of_row_7 = [](const NoSuchRow& missing) { return missing.row == 7; };
+  BOOST_CHECK_EXCEPTION(group.call_all(trainer, &lookup, "t", 7), NoSuchRow, is_of_row_7);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(group.call_one(trainer, &lookup, "t", 7)), NoSuchRow, is_of_row_7);
+  const Error error = error_of([&] { return group.call_any(trainer, &lookup, "t", 7); });
+  BOOST_TEST(error.exception_type == "troupe::testing::NoSuchRow");
 }
 
 BOOST_FIXTURE_TEST_CASE(broadcast_reaches_all_along_a_tree, OnSharedCluster) {
