@@ -56,22 +56,41 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
       "peers.ps1.shards: 8\n";
   BOOST_TEST(info.text() == without + peers);
   info.peers.clear();
-  info.shared_memory = SharedMemoryUse{.peers = 1, .leases = 2, .bytes_copied = 4096};
-  BOOST_TEST(info.text().find("shared.leases: 2\n") != std::string::npos);
-  BOOST_TEST(info.text().find("shared.bytes_copied: 4096\n") != std::string::npos);
+  info.shared_memory = SharedMemoryUse{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  const std::string shared =
+      "shared.peers: 1\n"
+      "shared.rings: 2\n"
+      "shared.segments: 3\n"
+      "shared.bytes: 4\n"
+      "shared.idle_bytes: 5\n"
+      "shared.kept_bytes: 6\n"
+      "shared.leases: 7\n"
+      "shared.tensors: 8\n"
+      "shared.bytes_copied: 9\n"
+      "shared.bytes_avoided: 10\n"
+      "shared.ring_packets: 11\n"
+      "shared.refused: 12\n";
+  BOOST_TEST(info.text() == without + shared);
   info.shared_memory.reset();
-  info.streams = StreamUse{.out_streams = 3, .encrypted = true, .refused = 2};
-  BOOST_TEST(info.text().find("streams.out: 3\nstreams.in: 0\nstreams.encrypted: ") != std::string::npos);
-  BOOST_TEST(info.text().find("streams.refused: 2\n") != std::string::npos);
+  info.streams = StreamUse{1, 2, true, 4, 5, 6, 7};
+  const std::string streams =
+      "streams.out: 1\n"
+      "streams.in: 2\n"
+      "streams.encrypted: 1\n"
+      "streams.packets_sent: 4\n"
+      "streams.packets_received: 5\n"
+      "streams.dropped: 6\n"
+      "streams.refused: 7\n";
+  BOOST_TEST(info.text() == without + streams);
   info.streams.reset();
   info.traffic.emplace();
-  info.traffic->emplace("trainer", PeerTraffic{1, 2, 3, 4});
+  info.traffic->emplace("trainer", PeerTraffic{1, 2, 3, 4, 5});
   BOOST_TEST(info.text() == without +
                                 "traffic.trainer.calls_sent: 1\n"
                                 "traffic.trainer.calls_received: 2\n"
                                 "traffic.trainer.bytes_sent: 3\n"
                                 "traffic.trainer.bytes_received: 4\n"
-                                "traffic.trainer.packets_damaged: 0\n");
+                                "traffic.trainer.packets_damaged: 5\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
