@@ -82,8 +82,8 @@ WorkerInfo Node::info(std::string_view name) const { return core().membership().
 
 WorkerInfo Node::info(std::int64_t rank) const { return core().membership().info(rank).value(); }
 
-std::optional<Error> Node::wait_for_members(std::size_t count, Deadline deadline) {
-  return core().membership().wait_for_members(count, due_after(deadline));
+void Node::wait_for_members(std::size_t count, Deadline deadline) const {
+  if (const auto error = core().membership().wait_for_members(count, due_after(deadline))) throw RemoteError(*error);
 }
 
 DebugInfo Node::debug_info() const { return detail::debug_info_of(core()); }

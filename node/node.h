@@ -180,8 +180,9 @@ class Node final : public Scope {
   [[nodiscard]] Group group(std::vector<NodeName> names) const { return Group(std::move(names)); }
   [[nodiscard]] Group group() const { return Group::of_all(*this); }
 
-  /// Waits until `count` nodes, including this one, are members and up. The Error names those present.
-  [[nodiscard]] std::optional<Error> wait_for_members(std::size_t count, Deadline deadline);
+  /// Waits until `count` nodes, including this one, are members and up. Throws RemoteError: timeout, naming those
+  /// present; shutting_down, or the cause if the node has failed.
+  void wait_for_members(std::size_t count, Deadline deadline) const;
 
   /// Returns counts for debug info and tests.
   [[nodiscard]] detail::NodeCounts counts() const;

@@ -84,7 +84,7 @@ void with_nodes(const NodeOptions& first, const std::vector<NodeName>& nodes, co
     const auto spec = other_node(first, node.address(), nodes, rank);
     others.push_back(std::make_unique<detail::ChildProcess>(spec, first.secret.bytes(), guard));
   }
-  if (const auto error = node.wait_for_members(nodes.size(), std::chrono::seconds(30))) throw RemoteError(*error);
+  node.wait_for_members(nodes.size(), std::chrono::seconds(30));
   work(node);
   node.shutdown(std::chrono::seconds(30));
 }

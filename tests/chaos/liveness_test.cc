@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "actors/core/node_core.h"
@@ -119,8 +118,7 @@ BOOST_AUTO_TEST_CASE(process_that_was_taken_for_dead_may_join_anew, *label("faul
   BOOST_TEST(error_of([&] { return trainer.rpc_sync("p1", &square, 7); }).code == ErrorCode::peer_down);
   BOOST_TEST(error_of([&] { return trainer.rpc_sync("p2", &square_often, "p1", 1); }).message != "");
   cluster.signal("p1", SIGCONT);
-  const std::optional<Error> missing = trainer.wait_for_members(3, 10s);
-  BOOST_TEST(!missing.has_value(), (missing ? missing->text() : std::string()));
+  trainer.wait_for_members(3, 10s);
   BOOST_TEST(trainer.rpc_sync("p1", &square, 7) == 49);
   BOOST_TEST(trainer.rpc_sync("p2", &square_often, "p1", 2) == 2);
   BOOST_TEST((witness.life_of("p1") != first));

@@ -138,6 +138,12 @@ BOOST_AUTO_TEST_CASE(a_stop_and_a_function_that_stops_do_not_wait_for_each_other
   BOOST_TEST(here->report->clean());
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_has_stopped_waits_for_no_members) {
+  Node node = join_alone();
+  node.stop();
+  BOOST_TEST((error_of([&] { node.wait_for_members(2, 10s); }).code == ErrorCode::shutting_down));
+}
+
 BOOST_AUTO_TEST_CASE(what_a_node_runs_cannot_wait_for_the_end_of_all) {
   const auto here = stage = std::make_shared<Stage>();
   LocalCluster cluster({"a", "b"}, functions());

@@ -10,6 +10,7 @@
 #include "actors/group.h"
 #include "node/sim/world.h"
 #include "tensor/create.h"
+#include "tests/support/error_of.h"
 
 namespace troupe::testing {
 BOOST_AUTO_TEST_SUITE(sim_leaving)
@@ -106,13 +107,8 @@ BOOST_AUTO_TEST_CASE(call_that_waits_for_its_next_attempt_keeps_the_nodes_togeth
 BOOST_AUTO_TEST_CASE(who_waits_for_members_waits_on_when_one_dies_and_counts_the_living) {
   sim::World world({}, kNames, functions());
   world.kill_after(50, "c");
-  const std::string text = world
-                               .on("a",
-                                   [](Node& node) {
-                                     const auto error = node.wait_for_members(4, 3s);
-                                     return error ? error->text() : std::string();
-                                   })
-                               .get();
+  const auto wait = [](Node& node) { return error_of([&] { node.wait_for_members(4, 3s); }).text(); };
+  const std::string text = world.on("a", wait).get();
   BOOST_TEST(text.find("timeout") != std::string::npos, text);
   BOOST_TEST(text.find("2 of 4 nodes are there: a, b") != std::string::npos, text);
 }

@@ -147,7 +147,7 @@ class NodesInProcesses final : public Nodes {
       spec.environment.insert_or_assign("TROUPE__CLUSTER__JOIN_TIMEOUT", fmt::format("{}s", kPatience.count()));
       children_.push_back(std::make_unique<detail::ChildProcess>(spec, options.secret.bytes(), guard_));
     }
-    if (const auto error = client_->wait_for_members(names.size(), kPatience)) throw RemoteError(*error);
+    client_->wait_for_members(names.size(), kPatience);
   }
 
   /// Waits for the end of the other processes: valgrind writes its counts then.

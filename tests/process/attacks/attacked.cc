@@ -41,7 +41,7 @@ Attacked::Attacked(const AttackedOptions& options)
                                              .keys = with_keys_ ? std::optional(rings_[1]) : std::nullopt,
                                              .liveness = {.lease = options.lease}},
                           secret_);
-  if (const auto late = caller_->wait_for_members(2, 20s)) throw RemoteError(*late);
+  caller_->wait_for_members(2, 20s);
   caller_->rpc_sync("victim", &await_world, 2U);
   victim_at_first_ = victim();
 }
