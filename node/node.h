@@ -89,16 +89,17 @@ struct NodeOptions {
   Deadline call_deadline;  ///< of calls without a deadline of their own; see node.time_left()
   PeerLimits peer_limits;  ///< messages in flight to one peer, and what is kept for it
   CallGrants call_grants;  ///< which members may call which functions of this node; none: all may call all
-  /// The most memory in bytes for large tensors that peers on this host read in place ("ipc" only); more tensors, or
-  /// all with 0, travel. What was not used for some seconds returns to the
-  /// system.
+  /// Upper bound, in bytes, of the memory for large tensors that peers on this host read in place ("ipc" only); as much
+  /// again on GPUs. Tensors beyond it are sent as bytes; 0: all are. Memory that is unused for some seconds is returned
+  /// to the system.
   std::size_t shared_memory_max = std::size_t{2} << 30;
   bool rings = true;  ///< small messages to peers on this host take shared memory, not a socket ("ipc" only)
-  /// Threads that wait for these look for 200 us before they sleep, while that finds something and this process may use
-  /// several processors.
+  /// Threads that wait for such messages poll for up to 200 us before they sleep: less often while that finds nothing,
+  /// never if the process may use one processor only.
   bool spins = true;
-  /// From join on the whole process, with all its nodes, may start no programs: the kernel kills what tries. Memory of
-  /// other processes is closed too, but not to threads that run already (confinement.h). Cannot be undone.
+  /// From join on, the whole process (all its nodes) may start no program: the kernel kills a process, or a child that
+  /// it forked, that tries. Threads started later also cannot access other processes' memory; threads that already run
+  /// are refused only some ways to do so (confinement.h). Cannot be undone.
   bool confined = false;
   Leaks leaks = Leaks::warn;  ///< references that the program still holds at shutdown
   /// The file to which this node appends a line for each peer that comes, goes or is refused, each call that is denied,
@@ -108,8 +109,8 @@ struct NodeOptions {
   /// "debug", "info", "warn", "error" or "off". Empty: "info", or what another node has set (log.h).
   std::string log_level;
   Control control = Control::off;
-  /// A node whose router makes no progress for this long, 1 s to 24 h, although it has work logs that and ends its
-  /// process, by SIGABRT. Time in which the process is suspended does not count. nullopt, or `liveness.debug`: never.
+  /// If this node's router has work but makes no progress for this long (1 s to 24 h), the node logs it and aborts the
+  /// process (SIGABRT). Time during which the process is suspended does not count. nullopt, or `liveness.debug`: never.
   std::optional<Duration> stall_limit = std::chrono::seconds(30);
 
   /// Sets `keys`, `secret`, `cluster_id` and, if it is empty, `name` from the files of `troupe keys`: the node's own
