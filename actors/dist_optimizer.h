@@ -77,12 +77,13 @@ class DistOptimizer final : public optim::RateGroups {
   /// another number of rates than groups.
   void step(const Scope& scope, const DistStepOptions& options = {}) const;
 
-  /// Before the backward pass: every owner then computes the update of a parameter as soon as its gradient is final in
-  /// the pass, beside the rest of it, and `step` with the same options finds them ready. The result is the same bit for
-  /// bit. What is computed so is dropped if the pass fails, at a further pass of the context, and if another step or a
-  /// load comes first; then `step` computes the updates itself. Once for each context. Waits for the owners, within the
-  /// deadline of `scope`. Throws std::logic_error if `scope` has no context; std::invalid_argument if options.max_norm
-  /// is set: the norm needs all gradients; RemoteError of a call; step_not_applied if an owner has no shard any more.
+  /// Call it before the backward pass: every owner then computes the update of a parameter as soon as its gradient is
+  /// final in the pass, while the rest of the pass runs, and `step` with the same options uses these updates. The
+  /// result is the same bit for bit. Updates computed early are dropped if the pass fails, another pass of the context
+  /// begins, or another step or a load comes first; then `step` computes them itself. Call it once per context. Waits
+  /// for the owners, within the deadline of `scope`. Throws std::logic_error if `scope` has no context;
+  /// std::invalid_argument if options.max_norm is set: the norm needs all gradients; RemoteError of a call;
+  /// step_not_applied if an owner has no shard any more.
   void overlap(const Scope& scope, const DistStepOptions& options = {}) const;
 
   /// Returns the norm of the gradients that the parameters have in the context of `scope`, taken as one vector: sums

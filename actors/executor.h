@@ -98,8 +98,9 @@ struct PoolOptions {
   std::size_t threads_max = 2048;  ///< total threads. Once they all wait, new jobs are refused; otherwise jobs queue
 };
 
-/// Runs `body` on a new detached thread with one math thread. Throws std::system_error if no thread can be started.
+/// Runs `body` on a new thread. Throws std::system_error if none can be started.
 using StartThread = std::function<void(std::function<void()> body)>;
+/// A StartThread: the thread is detached and has one math thread.
 void start_detached_thread(std::function<void()> body);
 
 /// A pool that grows when a function blocks in a wait of the runtime: nested calls never starve, whatever its size.

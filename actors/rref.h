@@ -119,13 +119,13 @@ class RRef {
     return std::move(expected.future);
   }
 
-  /// Returns a read-only copy, shared by all callers on this node. It is fetched again only when the value has changed:
-  /// by a non-const member function, through `local_value`, or, of a Variable through whichever reference, by an
-  /// optimizer's step, a restored checkpoint, values of another member of a DataParallel or rows pushed to a table. A
-  /// copy that is read during such a use, which `Sharing::concurrent` or a function that has returned a future allows,
-  /// counts as out of date. What functions on a module do to its variables is not seen through references to these. The
-  /// node that makes a change sees it at once, others when the owner's notification arrives. The owner keeps no copy.
-  /// Outside of autograd: a Variable in it is cut from the graph. Throws as to_here.
+  /// Returns a read-only copy that all callers on this node share. It is fetched again only after the value has
+  /// changed: by a non-const member function or through `local_value`; a Variable's also by an optimizer's step, a
+  /// restored checkpoint, values from another member of a DataParallel, or rows pushed to a table, through whichever
+  /// reference. Not detected through references to a module's variables: what a function that runs on the module does
+  /// to them. A copy read during a change (possible with `Sharing::concurrent`, or after the function has returned a
+  /// future) counts as out of date. The node that makes a change sees it at once, others when the owner's notification
+  /// arrives. The owner keeps no copy. No gradient flows: a Variable in the copy is detached. Throws as to_here.
   [[nodiscard]] std::shared_ptr<const T> cached(Through through) const {
     static_assert(Travels<T>,
                   "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");

@@ -8,8 +8,8 @@
 //
 // Registered and called like any function; its caller gets the Tensor. Between two waits a task runs on one pool
 // thread; after a wait it may continue on another. Reference parameters of a served task stay valid until it is done;
-// for one that `start` starts, see there. A guard that it holds over a wait, as a NoGradGuard, acts wherever it
-// continues, also in a task that it awaits, and nowhere else.
+// for other tasks, see `start`. A guard that a task holds over a wait (a NoGradGuard, for example) acts wherever the
+// task continues, and in tasks that it awaits, but nowhere else.
 #pragma once
 
 #include <coroutine>
@@ -68,9 +68,9 @@ enum class WaitingTurn : std::uint8_t {
 };
 
 /// Runs `frame`, which has these guards, on the pool once `future` is done. If the pool refuses that, as it has stopped
-/// or all its threads wait, calls `refused` instead: on the thread that completes the future or
-/// grants the turn, or a pool thread. There the frame ends, without a turn that it has given up: to wait for a thread
-/// might be for ever, as the pool's threads may wait for this task, and a turn is granted where nothing may block.
+/// or all its threads wait, calls `refused` instead: on the thread that completes the future or grants the turn, or a
+/// pool thread. There the frame ends, without a turn that it has given up. It does not wait for a free thread: all pool
+/// threads may be waiting for this task, and nothing may block where a turn is granted.
 void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, WaitingTurn turn,
                   std::coroutine_handle<> frame, FrameGuards& guards, std::function<void(const Error& why)> refused);
 
@@ -211,11 +211,11 @@ class [[nodiscard]] Task {
     if (frame_) frame_.destroy();
   }
 
-  /// Runs the task on this thread up to its first wait. REQUIRES: what the task refers to lives until its frame has
-  /// ended: until the future is done, if nobody cancels it. A cancelled future is done at once, but the task goes on to
-  /// its end, which nothing shows: a task whose future may be cancelled owns what it uses, as parameters by value or a
-  /// shared_ptr do. If the node stops before, the future fails with shutting_down. Of this thread's guards only whether
-  /// operations are recorded applies to the task, in all its parts.
+  /// Runs the task on this thread up to its first wait. REQUIRES: everything the task refers to outlives its frame.
+  /// Without cancellation the frame has ended when the future is done. A cancelled future is done at once while the
+  /// task runs on unobserved, so a task whose future may be cancelled must own what it uses (parameters by value,
+  /// shared_ptr). If the node stops before, the future fails with shutting_down. Of this thread's guards, only gradient
+  /// recording (NoGradGuard, EnableGradGuard) applies, to the whole task.
   Future<T> start(const Scope& scope) && {
     return std::move(*this).start_in(std::make_shared<detail::TaskPlace>(detail::place_of(scope)));
   }

@@ -7,15 +7,16 @@
 
 namespace troupe::detail {
 
-/// For a thread that must take a descriptor from the system, or poll would report it for ever: the thread gives the
-/// spare one up first, and takes it back once it has closed the other one. Thread rule: one thread at a time.
+/// Lets a thread receive a descriptor although the process may open no more: it gives the spare one up first, and takes
+/// it back once the received one is closed. Otherwise poll would report a waiting connection for ever. Thread rule: one
+/// thread at a time.
 class SpareDescriptor {
  public:
-  /// Opens it, unless it is open. Without effect if no descriptor is free.
+  /// Opens the spare one, unless it is open. Without effect if no descriptor is free.
   void take_back() noexcept {
     if (!file_.is_open()) file_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
-  /// Returns whether there was one.
+  /// Closes the spare one. Returns whether it was open.
   bool give_up() noexcept {
     const bool was_open = file_.is_open();
     file_.close();

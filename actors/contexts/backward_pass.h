@@ -27,6 +27,7 @@
 
 namespace troupe::detail {
 
+/// The part of one backward pass on this node: takes the events of the pass and tells the node what to do.
 class BackwardPass {
  public:
   /// Answers one BackwardMark; called exactly once.
@@ -99,8 +100,10 @@ class BackwardPass {
   /// The context ends: answers pending requests with `error` and sends nothing else.
   void abandon(const Error& error);
 
-  /// Returns how the pass ended: complete (at its root only) or failed. Later events change nothing.
+  /// Returns what all nodes of the pass have in common.
   [[nodiscard]] const Mode& mode() const { return mode_; }
+  /// Returns how the pass ended: complete (only at the pass's root) or failed; nullopt while it runs. Events after the
+  /// end change nothing.
   [[nodiscard]] const std::optional<Result<Unit>>& outcome() const { return outcome_; }
   [[nodiscard]] const BackwardTracker& tracker() const { return tracker_; }
 

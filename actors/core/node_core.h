@@ -133,7 +133,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   /// shutting_down. Throws std::bad_alloc; then nothing is sent, and `done` is not called.
   void request(Request request, AnswerHandler done);
 
-  /// Sends a notification to `actor` ("": the message's own) of `to`; drops it if `to` is gone. Throws bad_alloc.
+  /// Sends a notification to `actor` (empty: the message's type determines the receiver) of `to`; drops it if `to` is
+  /// gone. Throws std::bad_alloc.
   void notify(const NodeName& to, std::string actor, msg::AnyMessage message, Haste haste = Haste::at_once);
   /// As above, to that life of a node only.
   void notify(const NodeLife& to, std::string actor, msg::AnyMessage message, Haste haste = Haste::at_once);
@@ -197,15 +198,14 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
 
   /// Ends the node: fails everything pending with shutting_down, ends the actors, closes the link, stops the pool.
   /// Waits for functions until `due`, and for the node's own actors a second longer if they need it. Returns what had
-  /// not ended by then, one line each. A job of the node's own pool may call it; that job is not waited for.
-  /// A second call waits, until its own `due`, for the end of the first one, and for the job if a job made the first
-  /// one. Returns which of these had not ended. Made by a job, it returns at once: the first call may wait for that
-  /// job.
+  /// not ended by then, one line each. A job of the node's own pool may call it; that job is not waited for. A second
+  /// call waits, until its own `due`, for the first one, and for the job if a job made the first one, and returns which
+  /// of these had not ended. Made by a job, it returns at once: the first call may wait for that job.
   std::vector<std::string> stop(TimePoint due);
 
   /// Ends the node, without waiting, because its router, membership or link failed. Logs `why`, fails everything
-  /// pending with it, sends peers a farewell and closes the link soon after. stop() ends the rest, and what got no
-  /// memory. Only the first cause counts, and none after stop().
+  /// pending with it, sends peers a farewell and closes the link soon after. stop() ends the remaining parts, and those
+  /// that could not be ended here for lack of memory. Only the first cause counts, and none after stop().
   void fail(Error why) noexcept;
 
   /// Returns why the node has failed; nullopt if it has not.
@@ -292,7 +292,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   std::optional<Error> failure_;  // guarded by failure_mutex_
   std::atomic<bool> departures_expected_{false};
   Gate<Delivery> calls_of_peers_;
-  std::shared_ptr<NodeCore> kept_;  // this node itself, if actors outlive its stop: they point to its parts
+  std::shared_ptr<NodeCore> kept_;  // this node, if actors outlive it: they point to its parts; set by the first stop()
   std::mutex warned_mutex_;
   std::set<std::pair<std::string, std::uint32_t>> warned_;  // guarded by warned_mutex_
 };

@@ -61,7 +61,8 @@ using UseHandler = std::function<void(Result<ValueBox> value, std::shared_ptr<Va
 /// Called with the value, its version and its use, or with the Error. REQUIRES: does not block.
 using CopyHandler = std::function<void(Result<ValueBox> value, std::uint64_t version, std::shared_ptr<ValueUse> use)>;
 
-/// Thread rule: any thread may call any member; none blocks.
+/// The remote references of one node: creates, hands out, receives and releases handles, and finds the owners of this
+/// node's values. Thread rule: any thread may call any member; none blocks.
 class References {
  public:
   explicit References(NodeCore& node);

@@ -159,7 +159,7 @@ class Session {
   void reuse(Received used);
   void reuse(Packets used);
 
-  /// Throws std::bad_alloc.
+  /// Returns the packet that tells the peer that this side sends nothing more. Throws std::bad_alloc.
   [[nodiscard]] Packet goodbye();
 
   struct Unacknowledged {

@@ -73,8 +73,8 @@ class ShardParameters {
   std::uint64_t prepare(const StepId& step, const Change& change);
 
   /// The gradient of `leaf` is final in a pass of `context`: prepares its update, for a coming step with these
-  /// settings. A step takes what was prepared so if its gradients, rates and settings and the values are the same, and
-  /// nothing was written into them; otherwise it is dropped. No effect if the leaf is none of the parameters, while a
+  /// settings. A later step uses the updates prepared early if gradients, rates, settings and values are the same and
+  /// none was written to in between; otherwise it drops them. No effect if the leaf is none of the parameters, while a
   /// step is prepared, or if the update cannot be computed: then the step computes it, and reports why.
   void prepare_early(const ContextId& context, const msg::StepSettings& settings, const Variable& leaf,
                      const Tensor& gradient) noexcept;

@@ -42,7 +42,7 @@ class PulseThread {
     std::shared_ptr<DatagramSocket> socket;
   };
 
-  /// Returns the address that peers reach who reach the link at `advertised`.
+  /// Returns the heartbeat address for peers that connect to the link at `advertised`.
   [[nodiscard]] std::string address_beside(std::string_view advertised) const {
     return socket_.address_beside(advertised);
   }

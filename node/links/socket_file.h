@@ -7,8 +7,8 @@
 
 namespace troupe::detail {
 
-/// ZeroMQ removes what is in the place of a file before it listens there, and leaves its own file. This object removes
-/// that, unless another process listens there by then. Thread rule: one thread at a time.
+/// ZeroMQ replaces an existing file when it listens, and does not remove its own at the end. `remove` does, unless
+/// another process listens there by then. Thread rule: one thread at a time.
 class SocketFile {
  public:
   SocketFile() = default;
