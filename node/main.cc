@@ -242,9 +242,9 @@ CLI::App* add_keys(CLI::App& app, Arguments& arguments) {
   }
   for (CLI::App* command : {fresh, may}) {
     command
-        ->add_option(
-            "--calls", options.calls,
-            "the functions of other nodes that they may call: eval,stats.*; -: none; *: all that these let them")
+        ->add_option("--calls", options.calls,
+                     "functions that each NODE may call on other nodes, e.g. eval,stats.*; \"-\": none; \"*\": all "
+                     "that those nodes allow")
         ->type_name("FUNCTION,...")
         ->check(CLI::Validator(refuse_no_functions, ""))
         ->required(command == may);
@@ -265,10 +265,10 @@ CLI::App* add_audit_verify(CLI::App& app, Arguments& arguments) {
       ->type_name("");
   check->footer(R"(
 It prints the first broken line of each log, or the hash of the last. With the logs of several nodes of one cluster
-it also compares them: nodes tell each other the hashes of their last lines, so a log that was written anew, or whose
-end was cut off, does not fit what the others know.
-Status: 1 if a line is broken or another one than was told; else 2 if of several logs one is missing that others know
-of; else 0.
+it also compares them: nodes tell each other the hashes of their last lines, so a log that was rewritten or truncated
+does not match the hashes that other nodes recorded.
+Status: 1 if a line is broken or differs from the hash that another node recorded, or if a file cannot be read;
+otherwise 2 if one of several logs refers to a log that was not given; otherwise 0.
 )");
   return check;
 }
