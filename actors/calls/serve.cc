@@ -56,9 +56,9 @@ bool needs_no_grant(const RegisteredFunction& function) {
 std::string_view missing_grant(const NodeCore& node, const NodeName& caller, const RegisteredFunction& function) {
   if (caller == node.name() || needs_no_grant(function)) return {};
   if (!node.listed_grants().may_call(caller, function.name))
-    return "the list of members does not grant it: `troupe keys grant` does, by whoever signs that list";
+    return "the list of members does not grant it: its signer can, with `troupe keys grant`";
   if (!node.call_grants().may_call(caller, function.name))
-    return "whoever starts this node grants calls: `calls` of its [[role]], NodeOptions::call_grants";
+    return "grant it where this node is configured: `calls` of its [[role]], or NodeOptions::call_grants";
   return {};
 }
 

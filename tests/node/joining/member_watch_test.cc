@@ -179,8 +179,7 @@ BOOST_AUTO_TEST_CASE(the_signed_list_says_what_a_member_may_call, *label("attack
   files.made.grant({"c"}, std::vector<std::string>{"cube"});
   const auto due = std::chrono::steady_clock::now() + 10s;
   while (refusal_of_call(c, "b").empty() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
-  const std::string by_list =
-      "the list of members does not grant it: `troupe keys grant` does, by whoever signs that list";
+  const std::string by_list = "the list of members does not grant it: its signer can, with `troupe keys grant`";
   BOOST_TEST(refusal_of_call(c, "b") == by_list);
   BOOST_TEST(refusal_of_call(b, "c").empty());
   BOOST_TEST(c.rpc_sync("c", &square_of, std::int64_t{3}) == 9);  // its own calls need no grant
