@@ -23,7 +23,8 @@ WaitAllScope::WaitAllScope(const Scope& scope) : Scope(detail::counting(scope)) 
 WaitAllScope::~WaitAllScope() { state().open_calls->cancel(); }
 
 void WaitAllScope::wait_all() {
-  if (auto error = state().open_calls->wait()) throw RemoteError(*std::move(error));
+  if (const auto error = state().open_calls->wait())
+    detail::throw_error(detail::future_home_of(*this).exceptions.get(), *error);
 }
 
 }  // namespace troupe

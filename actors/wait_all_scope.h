@@ -7,9 +7,9 @@
 
 namespace troupe {
 
-/// Counts the calls and fetches made through it, and through scopes that its `with` returns; not those made by the
-/// called functions, nor `remote`, whose value says itself when it is there. Thread rule: any thread may call any
-/// member.
+/// Counts the calls and fetches made through it, and through scopes that its `with` returns. It counts neither the
+/// calls that the called functions make, nor `remote`: RRef::created tells when that value exists. Thread rule: any
+/// thread may call any member.
 ///
 ///   WaitAllScope calls(scope);
 ///   const Future<Tensor> a = calls.rpc_async("ps0", &half, x);
@@ -24,8 +24,8 @@ class WaitAllScope final : public Scope {
   WaitAllScope(const WaitAllScope&) = delete;
   WaitAllScope& operator=(const WaitAllScope&) = delete;
 
-  /// Waits until no call is open. Throws RemoteError with the first failure since the last wait. The scope stays
-  /// usable.
+  /// Waits until no call is open. If a call has failed since the last wait, throws what Future::get of the first such
+  /// call throws. The scope stays usable.
   void wait_all();
 };
 

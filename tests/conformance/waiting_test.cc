@@ -9,6 +9,7 @@
 #include "actors/collect.h"
 #include "actors/wait_all_scope.h"
 #include "tests/conformance/async_functions.h"
+#include "tests/conformance/stream_functions.h"
 #include "tests/conformance/test_cluster.h"
 
 namespace troupe::testing {
@@ -99,6 +100,12 @@ BOOST_AUTO_TEST_CASE(scope_throws_what_a_function_threw_and_cancels_when_its_bod
       },
       std::domain_error);
   BOOST_TEST(error_of([&] { static_cast<void>(open.get()); }).code == ErrorCode::cancelled);
+}
+
+BOOST_AUTO_TEST_CASE(scope_throws_a_registered_exception_as_its_type) {
+  WaitAllScope calls(trainer);
+  static_cast<void>(calls.rpc_async("p1", &lookup, "t", 7));
+  BOOST_CHECK_EXCEPTION(calls.wait_all(), NoSuchRow, [](const NoSuchRow& missing) { return missing.row == 7; });
 }
 
 BOOST_AUTO_TEST_CASE(cancelled_call_fails_at_once_and_its_function_is_told_to_stop, *label("fault-F37")) {
