@@ -23,11 +23,12 @@ struct LocalClusterOptions {
   std::function<std::unique_ptr<Link>(std::unique_ptr<Link>)> wrap_link = {};
   Leaks leaks = Leaks::warn;
   PeerLimits peer_limits = {};
-  std::map<NodeName, CallGrants> call_grants{};  ///< of nodes that do not let every other call everything
+  std::map<NodeName, CallGrants> call_grants{};  ///< of nodes that restrict their callers; of others: all may call all
   std::string log_level = {};                    ///< as NodeOptions::log_level
 };
 
-/// Nodes that reach each other through memory. All are up when the constructor returns.
+/// Nodes that reach each other through memory. All are up when the constructor returns. Thread rule: any thread may
+/// call any member; the destructor ends all nodes.
 class LocalCluster {
  public:
   /// Throws std::invalid_argument if a name is empty, malformed or given twice, or there is no such log level.
@@ -37,10 +38,10 @@ class LocalCluster {
   LocalCluster(const LocalCluster&) = delete;
   LocalCluster& operator=(const LocalCluster&) = delete;
 
-  /// Throws std::out_of_range if there is no such node.
+  /// Returns the node of that name, also after `kill`. Throws std::out_of_range if there is none.
   [[nodiscard]] Node& node(std::string_view name);
 
-  /// Ends one node without a farewell: the others see it as they see a crash.
+  /// Ends one node without a farewell: the others see it as they see a crash. Throws as node().
   void kill(std::string_view name);
 
  private:

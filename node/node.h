@@ -42,20 +42,22 @@ enum class NodePhase : std::uint8_t;
 /// Whether `troupe status` and `troupe stack` can query a node. `on` costs a thread.
 enum class Control : std::uint8_t { off, on };
 
-/// The limits of a peer's silence. A node and its peers should have the same; a pair uses the longer lease of both.
+/// When a silent peer counts as unreachable, and when as down. All nodes should have the same settings; of two peers'
+/// leases the longer one counts for both.
 struct Liveness {
-  std::chrono::milliseconds heartbeat{100};  ///< 10 ms to 10 s; grows with more than ten peers, up to 1 s
-  std::chrono::milliseconds suspicion{200};  ///< 10 ms to 60 s: silent for this long beyond a heartbeat: unreachable
-  std::chrono::milliseconds lease{10'000};   ///< 1 s to 24 h: a peer silent for this long is down
-  bool debug = false;                        ///< silence of this node or its peers does not count: it is in a debugger
+  std::chrono::milliseconds heartbeat{100};  ///< interval, 10 ms to 10 s; grows with more than ten peers, up to 1 s
+  std::chrono::milliseconds suspicion{200};  ///< unreachable: heartbeat late by this much, 10 ms to 60 s
+  std::chrono::milliseconds lease{10'000};   ///< down: silent for this long, 1 s to 24 h
+  bool debug = false;                        ///< the program is in a debugger: no silence, on either side, counts
 };
 
 /// The settings with which a process joins a cluster.
 struct NodeOptions {
   NodeName name;
   std::string cluster_id = "troupe";
-  /// Which hosts reach this node over TCP. `keys`: those of the nodes in `keys`; what they say is encrypted. `trusted`:
-  /// other machines that prove the secret; bytes are not encrypted.
+  /// Who may connect over TCP. loopback: this machine. keys: any machine whose node proves a key of the ring `keys`;
+  /// traffic is encrypted. trusted: any machine whose node proves `secret`; traffic is not encrypted. automatic: keys
+  /// if `keys` is set, otherwise loopback.
   Network network = Network::automatic;
   /// The key of this node and of every node that may be a member (TCP only). See node/keys/key_ring.h.
   std::optional<KeyRing> keys;
@@ -65,19 +67,20 @@ struct NodeOptions {
   /// interface from which the seed is reached; "tcp://127.0.0.1:*" without a seed.
   std::string bind;
   /// The address of any node of the cluster; or "tcp://NAME:PORT" with a host name, all of whose addresses are tried;
-  /// or "file:PATH", one file given to all nodes, through which they find each other. Empty: this is the first node;
-  /// with key files it joins the cluster that a former life of it has founded, if that lives on.
+  /// or "file:PATH", one file given to all nodes, through which they find each other. Empty: this is the first node. If
+  /// it has key files and founded a cluster in an earlier life, it joins that cluster, if nodes of it still run.
   std::string seed;
   NodeName seed_name;  ///< with `keys`: the node at the address `seed`; empty: the first of the ring
-  /// With key files: where this node hears newcomers that its list of members does not have yet, "tcp://HOST:PORT";
-  /// port "*": any free one. Empty: nowhere, and newcomers get in once the list that has them is on a member's machine.
+  /// With key files: the address, "tcp://HOST:PORT" (port "*": any free one), at which nodes that are not in this
+  /// node's list of members yet may show their certificates. Empty: none; such a node can join once a member has a list
+  /// with it.
   std::string join_endpoint;
-  /// With key files: the join endpoint of `seed_name`, where this node shows its certificate before it joins. Empty:
-  /// the list of the seed has this node.
+  /// With key files: the join endpoint of `seed_name`, where this node shows its certificate before it joins. Empty: it
+  /// shows none, since the seed's list of members has this node.
   std::string introduce_at;
   std::uint32_t world_size = 1;       ///< join returns when this many nodes are members; 0: at once
-  bool grows = false;                 ///< more than `world_size` nodes may join, then and later; the same for all
-  std::optional<std::uint32_t> rank;  ///< the rank that it asks for; nullopt: by arrival
+  bool grows = false;                 ///< more than `world_size` nodes may join, at any time; same on all nodes
+  std::optional<std::uint32_t> rank;  ///< the wanted rank; nullopt: by arrival
   std::string role;                   ///< empty: the name without its index
   ClusterSecret secret = ClusterSecret::random();
   Transports transports;                            ///< the available kinds of addresses
@@ -114,16 +117,16 @@ struct NodeOptions {
   std::optional<Duration> stall_limit = std::chrono::seconds(30);
 
   /// Sets `keys`, `secret`, `cluster_id` and, if it is empty, `name` from the files of `troupe keys`: the node's own
-  /// key, and the list of members, "cluster.members" beside it if `members` is empty. Relative paths begin at the
-  /// working directory of now. While the node runs it looks for a newer list every second: members that are not in it,
-  /// or have another key there, are down. Throws RemoteError: not_authorized (others can read the key, this node is not
-  /// in the list or its time has passed), bad_argument (a file that is not right, a list that the cluster's key has not
-  /// signed, the key of another node).
+  /// key, and the list of members, "cluster.members" beside it if `members` is empty. Relative paths are resolved
+  /// now, against the working directory. While the node runs it looks for a newer list every second: members that the
+  /// list lacks, or has with another key, count as down. Throws RemoteError: not_authorized (other users can read the
+  /// key; the list lacks this node, or its key has expired), bad_argument (a malformed file; a list that the cluster's
+  /// key has not signed; the key of another node).
   void use_key_files(const std::string& key_file, const std::string& members = "");
 
   /// Returns the settings in the variables of `troupe up`, or torchrun-style variables; without any, a world of one.
-  /// What inherited descriptors have is read by the first call for a node, and kept for others. Throws EnvironmentError
-  /// or RemoteError (an unreadable secret), naming the variable and its value.
+  /// Secrets in inherited descriptors are read by the first call for a node, and kept for later calls. Throws
+  /// EnvironmentError or RemoteError (an unreadable secret), naming the variable and its value.
   [[nodiscard]] static NodeOptions from_environment();
 };
 
@@ -199,7 +202,7 @@ class Node final : public Scope {
 
   /// Sets devices for calls of this node to `peer`: tensors on the first device of a pair arrive on the second; tensors
   /// in answers and fetched values go the other way. A tensor stays on its GPU between nodes of one process, and
-  /// between processes of a host that both use that GPU (transport ipc); else it travels by way of the CPU. Adds to
+  /// between processes of a host that both use that GPU (transport ipc); otherwise it travels through the CPU. Adds to
   /// earlier pairs; `peer` need not be up. A tensor on a GPU without a pair is refused
   /// (RemoteError{missing_device_map}). Throws std::invalid_argument as DeviceMap::add, DeviceError if this process
   /// lacks a device.
