@@ -146,8 +146,8 @@ template <class... T>
   return all.future();
 }
 
-/// Waits for all futures and returns their values. Throws RemoteError with the first error as soon as one of them
-/// fails.
+/// Waits for all futures and returns their values. As soon as one fails, throws what its Future::get throws. Throws
+/// std::invalid_argument if `futures` is empty.
 template <class T>
 std::vector<detail::Stored<T>> wait_all(const std::vector<Future<T>>& futures) {
   return collect_all(futures).get();

@@ -46,9 +46,8 @@ enum class ReduceOp : std::uint8_t {
 /// member that died; shutting_down; cancelled, if the scope stopped or a member has left; resource_exhausted, if a
 /// member has no memory for the result; bad_argument, if the operation does not accept the tensor, or, naming both
 /// operations, if members differ in operation, dtype or shape (every part names its sender's operation, so the check
-/// costs no extra message). An undefined tensor (TensorError) and a name that is no member's (std::invalid_argument)
-/// are refused before the operation begins: for the collective it was never called, and the others wait for the call
-/// that they expect.
+/// costs no extra message). They throw TensorError for an undefined tensor and std::invalid_argument for a name that is
+/// no member's; that does not break the collective: the operation has not begun, and the others still wait for it.
 ///
 /// Thread rule: any thread may call any member. Operations run one after the other, in the order of the calls.
 class Collective {
@@ -63,8 +62,8 @@ class Collective {
   /// Returns the combined elements of all members' `value`, to every member.
   [[nodiscard]] virtual Tensor all_reduce(const Scope& scope, const Tensor& value, ReduceOp op = ReduceOp::sum) = 0;
 
-  /// As all_reduce, on the pool, as all operations that end with _async. REQUIRES: `value` is not written before the
-  /// future is done. Cancelling the future only discards its result; the operation continues.
+  /// As all_reduce, but runs on the pool. For every operation that ends with _async: REQUIRES: `value` is not written
+  /// to before the future is done. Cancelling the future only discards its result; the operation continues.
   [[nodiscard]] virtual Future<Tensor> all_reduce_async(const Scope& scope, const Tensor& value,
                                                         ReduceOp op = ReduceOp::sum) = 0;
 

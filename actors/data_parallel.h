@@ -43,7 +43,8 @@ class Replica {
 /// Each backward pass of a context through which `forward` was called is a round: all members have one pass per round,
 /// in the same order. Its gradients of the replica's parameters are the same on all members: the sum over the members
 /// divided by their number, undefined for a parameter that no member has used. They travel in buckets while the pass
-/// runs. A gradient stays rows of a table if it is that on all members in the first round that uses the parameter.
+/// runs. A gradient stays sparse (rows of a table) if it is sparse on all members in the first round that uses the
+/// parameter.
 /// Gradients of other leaves, here and on other nodes, are those of the pass alone. If the pass of one member fails,
 /// the passes of all members fail, with its name, and the next round can begin. If a member dies, or leaves by
 /// destroying its replica, the rounds of the others fail at once and for good. The same happens if a pass ends by its
@@ -52,9 +53,9 @@ class Replica {
 /// In a stage of a Pipeline the context is that of the pipeline's driver: a batch is one round, also with a loss.
 /// A pass through several replicas is a round of each; members may call them in any order.
 ///
-/// The replica uses the collective alone. Parameters that do not require a gradient when it is made do not take part.
+/// Nothing else may use the collective. Parameters that do not require a gradient when it is made do not take part.
 /// Tensors on a GPU travel through the CPU. Source: `torch.nn.parallel.DistributedDataParallel`.
-/// Thread rule: any thread may call any member; one pass at a time, else it fails with bad_argument.
+/// Thread rule: any thread may call any member. One pass at a time: a second one fails with bad_argument.
 template <class M>
 class DataParallel {
   static_assert(std::is_base_of_v<nn::Module, M>, "not a class of modules: derive it from nn::Module or nn::Layer");
@@ -85,8 +86,8 @@ class DataParallel {
   /// directly. Throws as forward.
   void synchronize(const Scope& scope) const { replica_.attach(scope); }
 
-  /// As long as it lives, passes that begin are no rounds: their gradients of the parameters are held here, not in the
-  /// context, and added to those of the next round that does not fail. For gradients of several batches per step.
+  /// While this object lives, passes that begin are not rounds: this node holds their gradients of the parameters,
+  /// outside the context, and adds them to those of the next round that succeeds. For steps over several batches.
   class NoSync {
    public:
     explicit NoSync(detail::Replica replica) : replica_(std::move(replica)) { replica_.hold(); }
@@ -100,9 +101,9 @@ class DataParallel {
   [[nodiscard]] NoSync no_sync() const { return NoSync(replica_); }
 
   /// For members that have unequal numbers of batches: takes part in the rounds of the others until every member has
-  /// called it. Then all members have the parameters and buffers of a member that was active to the end. The first of
-  /// these rounds that does not fail gets what no_sync has held here; without one it is dropped. Throws RemoteError;
-  /// std::logic_error while a pass runs.
+  /// called it. Then all members have the parameters and buffers of a member that was active to the end. Gradients that
+  /// no_sync holds here go into the first of these rounds that succeeds; if none does, they are dropped. Throws
+  /// RemoteError; std::logic_error while a pass runs.
   void join() const { replica_.join(); }
 
   [[nodiscard]] M& module() const { return *module_; }

@@ -66,9 +66,9 @@ class DistContext final : public Scope {
   /// as grad of a reference.
   [[nodiscard]] std::vector<RemoteGradient> gradients(To node) const;
 
-  /// Returns the messages, on all nodes that the context reached, whose values got no gradient in the last successful
-  /// pass that was begun on this node: to find results that are not used. Throws RemoteError of calls to these nodes;
-  /// bad_argument if there was no such pass.
+  /// For finding results that the loss does not use: returns the messages, on all nodes that the context reached, whose
+  /// values got no gradient in the last successful pass that this node began. Throws RemoteError of calls to these
+  /// nodes; bad_argument if there was no such pass.
   [[nodiscard]] std::vector<UnusedBoundary> unused_boundaries() const;
 };
 
@@ -84,7 +84,7 @@ class Root {
   Root(RRef<Variable> variable, Tensor gradient = {});
 
   [[nodiscard]] const std::variant<Variable, RRef<Variable>>& place() const { return place_; }
-  /// Undefined: 1.
+  /// Returns the given gradient; undefined stands for 1.
   [[nodiscard]] const Tensor& gradient() const { return gradient_; }
 
  private:
@@ -111,12 +111,12 @@ class Input {
 
 /// Options of a backward pass over nodes.
 struct DistBackwardOptions {
-  /// `release` frees, once the pass is complete on all nodes, what the operations that ran have saved, on each of them,
-  /// before backward() returns; a later pass that reaches one of them fails with bad_argument `[backward] mul: an
-  /// earlier backward pass released its graph` and the name of the node. A pass that fails releases nothing, unless the
-  /// context is aborted. By default the graph stays, for further passes, until the context ends: contexts usually have
-  /// one pass and end soon after it, so most programs gain nothing from `release` (PyTorch's default,
-  /// `retain_graph=False`). REQUIRES, for `release`: no other pass over the graph runs at the same time.
+  /// `keep`: the graph stays for further passes until the context ends. Contexts usually have one pass and end soon
+  /// after it, so most programs gain nothing from `release` (PyTorch's default, `retain_graph=False`). `release`: once
+  /// the pass is complete on all nodes, and before backward() returns, every node frees what the pass's operations have
+  /// saved. A later pass that reaches one of these operations fails with bad_argument `[backward] mul: an earlier
+  /// backward pass released its graph` and the name of the node. A pass that fails releases nothing, unless the context
+  /// is aborted. REQUIRES, for `release`: no other pass over the graph runs at the same time.
   Graph graph = Graph::keep;
   /// Empty: all leaves, on all nodes, get their gradients. Otherwise only these variables do, leaves or not, in
   /// addition to what earlier passes found; on each node only operations between its roots, its boundaries and its
@@ -157,11 +157,12 @@ namespace detail {
 void backward(const Scope& scope, const std::vector<Root>& roots, const DistBackwardOptions& options = {});
 void backward(const Scope& scope, const Root& root, const DistBackwardOptions& options = {});
 
-/// As backward(), without waiting. `cancel` of the future fails it with `cancelled` and takes the pass back on all
-/// nodes: no node keeps a gradient of it, and the context is usable; operations that run end first. A pass that is
+/// As backward(), without waiting. `cancel` of the future fails it with `cancelled` and undoes the pass on all nodes:
+/// no node keeps a gradient of it, and the context is usable; operations that already run end first. A pass that is
 /// begun in a served function is also cancelled when its caller cancels the call. A pass with Graph::release that is
-/// cancelled in the moment when it is complete may have released its graph. Throws as backward() for variables of this
-/// node that are given as such; all other errors are in the future.
+/// cancelled just as it becomes complete may have released its graph. Throws at once, as backward(), if `roots` is
+/// empty, if `scope` has no context, and for roots and inputs that cannot be used; but if one of these is a reference
+/// to a value of this node, which may not exist yet, errors of roots and inputs are in the future, as all others are.
 [[nodiscard]] Future<void> backward_async(const Scope& scope, const std::vector<Root>& roots,
                                           const DistBackwardOptions& options = {});
 [[nodiscard]] Future<void> backward_async(const Scope& scope, const Root& root,

@@ -89,12 +89,13 @@ class Group {
   /// pass and not this node); std::invalid_argument if this node is no member.
   std::map<NodeName, Error> barrier(const Scope& scope) const;
 
-  /// A barrier that gives every member the `value` of every member. REQUIRES: one type for all; no references, no
-  /// gradients.
+  /// A barrier that gives every member the `value` of every member. REQUIRES: all pass the same type. Throws as
+  /// barrier; RemoteError: not_serializable if `value` has references or gradients, bad_argument if a member brought
+  /// another type.
   template <class T>
   Gathered<T> all_gather(const Scope& scope, const T& value) const;
 
-  /// A barrier that gives member `to` the `value` of every member; the others get nothing.
+  /// A barrier that gives member `to` the `value` of every member; the others get nothing. Throws as all_gather.
   template <class T>
   Gathered<T> gather(const Scope& scope, const NodeName& to, const T& value) const;
 

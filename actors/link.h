@@ -136,14 +136,14 @@ class Link {
   /// Returns nullopt if large messages of this link share the connections of small ones.
   [[nodiscard]] virtual std::optional<StreamUse> streams() const { return std::nullopt; }
 
-  /// Returns shared memory to the system that was not used for `idle`.
+  /// Returns to the system the shared memory that was unused for `idle`.
   virtual void release_unused(TimePoint now, Duration idle) {
     (void)now;
     (void)idle;
   }
 
   /// Moves large frames of a message for `to` into memory that `to` maps, where the link can: they become `leased`.
-  /// Returns the life of `to` that maps it, and that alone the message may be sent to; nullopt: none became leased.
+  /// Returns the life of `to` that maps it: only that life may get the message; nullopt: no frame became leased.
   /// Called by the thread that sends, before the message is cut.
   virtual std::optional<Incarnation> share(const NodeName& to, Frames& frames) {
     (void)to;
@@ -154,8 +154,8 @@ class Link {
   /// Opens a connection to the node that listens at `address`. Ends in on_link_up or on_connect_failed. Idempotent.
   virtual void connect(std::string_view address) = 0;
 
-  /// Like `connect`, to a node whose name is known: a link that knows the keys of nodes reaches the one with `name`'s
-  /// key only, and needs the name. Other links ask the node for its name.
+  /// Like `connect`, to a node whose name is known. A link with keys needs the name, and connects only to the owner of
+  /// `name`'s key. Other links ask the node for its name.
   virtual void connect_to(const NodeName& name, std::string_view address) {
     (void)name;
     connect(address);
@@ -164,8 +164,8 @@ class Link {
   /// Sends one packet. A packet for a peer that is not up is dropped: the session resends it.
   virtual void send(const NodeName& to, LinkLane lane, Frames packet) = 0;
 
-  /// Closes the connection to `peer` and sends it `farewell`; on_link_down follows. Does nothing if another life of the
-  /// peer is up than the one that the farewell is for.
+  /// Closes the connection to `peer` and sends it `farewell`; on_link_down follows. Does nothing if `farewell.life` is
+  /// set and another life of the peer is up.
   virtual void disconnect(const NodeName& peer, const Farewell& farewell) = 0;
 
   /// Closes all connections. Returns within 2 s; then no call to the sink is running or will follow.

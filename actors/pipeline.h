@@ -39,26 +39,25 @@ class Pipeline;
 ///
 /// Tensors and Variables among the inputs, and optional ones, are split along dimension 0, into `chunks` parts of equal
 /// size but for the last one, which may be smaller. All must have the same number of rows, or be given as NoChunk.
-/// Every micro-batch gets all of a value of another type. Tensors in the result are joined again; other values must be
-/// equal for all micro-batches, NaN to NaN. An undefined Variable stays undefined.
+/// A value of any other type goes whole to every micro-batch. Tensors in the result are joined again; other values must
+/// be equal for all micro-batches, NaN to NaN. An undefined Variable stays undefined.
 ///
 /// Micro-batches enter each stage in their order, one at a time, whatever the delays: running statistics and random
 /// numbers are those of one process. Gradients are, bit for bit, those of the same program with all stages on one node,
 /// as served functions, or with one math thread (MathThreads): products and convolutions add in an order that
 /// depends on the number of threads. They land in the context of the scope, so that a DistOptimizer needs nothing else.
-/// `chunks` changes what layers see that look at a whole batch: see deferred_batch_norm.
+/// A layer that looks at a whole batch, such as a batch norm, sees one micro-batch: see deferred_batch_norm.
 ///
 /// If a stage throws or its node dies, the call throws one error, which names the node, and the stage and micro-batch
 /// if it threw; nothing of the batch is left anywhere, and the next one may follow. Each call of a batch has the
 /// deadline of the scope.
 ///
-/// A stage may be a replica: it has `void synchronize(const Scope&)`, which calls that of its DataParallel and which
-/// the pipeline calls before each forward in train mode; a forward that takes a Scope and calls that of its
-/// DataParallel does as well, but cannot be recomputed. Then each backward pass of the scope's context is a round of
-/// its group, for the sum over all micro-batches, after `forward` and after `loss`. A call of `loss` that throws is no
-/// round: the other members wait for the next one, as long as their operations may take. If a member dies, the passes
-/// of all pipelines with a replica in its group fail with its name. The stages of a driver that dies leave their
-/// groups.
+/// A stage may be a replica: its `void synchronize(const Scope&)` calls that of its DataParallel, and the pipeline
+/// calls it before each forward in train mode. A forward that takes a Scope and calls that of its DataParallel works
+/// too, but cannot be recomputed. Then each backward pass of the scope's context is a round of its group, for the sum
+/// over all micro-batches, after `forward` and after `loss`. A call of `loss` that throws is no round: the other
+/// members wait for the next one, as long as their operations may take. If a member dies, the passes of all pipelines
+/// with a replica in its group fail with its name. The stages of a driver that dies leave their groups.
 ///
 /// The modules may be used otherwise, in turn. One module may be several stages; but the order of its forwards for
 /// different stages is not fixed, so that such a module should draw no random numbers and keep no running statistics.

@@ -46,10 +46,10 @@ class RemoteModule {
   explicit RemoteModule(RRef<M> module) : module_(std::move(module)) {}
 
   /// Runs M::forward where the module is and returns its result. Tensors in the arguments are moved to the module's
-  /// device. Those of the result, unless it comes later (a Task), are moved to the CPU, if no device map takes them
-  /// from there to the caller. Gradients take the same ways back. Under a NoGradGuard of the calling thread the module
-  /// runs under one, too: no graph is recorded on either node. (What a Task runs later is not under it.) Throws
-  /// RemoteError.
+  /// device. Tensors of the result are moved to the CPU if no device map takes them from there to the caller, unless
+  /// forward returns a Future or is a Task. Gradients travel back the same way. Under a NoGradGuard of the calling
+  /// thread the module runs under one, too: no graph is recorded on either node. (The guard does not cover what a Task
+  /// runs after a wait.) Throws as Future::get.
   template <class... Args>
   auto forward(Through through, Args&&... args) const {
     return forward_async(through, std::forward<Args>(args)...).get();

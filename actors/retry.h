@@ -28,7 +28,9 @@ struct RetryPolicy {
   int attempts_max = 4;                            ///< including the first one; at least 1
   Duration pause = std::chrono::milliseconds(50);  ///< before the second attempt; doubles each time
   Duration pause_max = std::chrono::seconds(2);
-  double budget = 0.2;  ///< repetitions per call, over all calls of this node to that node; ten are free; not negative
+  /// Repetitions that each call earns for calls of this node to the same node, >= 0. Each repetition uses up one; ten
+  /// are there from the start, and at most ten are saved up.
+  double budget = 0.2;
 };
 
 namespace detail {

@@ -108,7 +108,8 @@ class RRef {
   RRef(const Scope& scope, T value, SourceLocation site = SourceLocation::current())
       : handle_(detail::own(scope.state(), detail::ValueBox::of<T>(std::move(value)), wire_name(), site)) {}
 
-  /// Returns a copy of the value. Throws RemoteError: the creating function's error, owner_died, ref_revoked, timeout.
+  /// Returns a copy of the value. Throws what the creating function threw (as Future::get); RemoteError: owner_died,
+  /// ref_revoked, timeout.
   T to_here(Through through) const { return to_here_async(through).get(); }
 
   [[nodiscard]] Future<T> to_here_async(Through through) const {
@@ -155,16 +156,15 @@ class RRef {
   }
 
   /// Returns the value itself once it exists and the caller has the turn. Throws RemoteError: timeout at the scope's
-  /// deadline, bad_argument naming both nodes if this node is not the owner, or both types if the handle came from a
-  /// program in which the value is of another. REQUIRES: not called in a function that has the turn on the same value.
+  /// deadline; bad_argument if this node is not the owner (naming both nodes) or the value has another type than T
+  /// (naming both types). REQUIRES: not called in a function that has the turn on the same value.
   [[nodiscard]] LocalValue<T> local_value(const Scope& scope) const {
     detail::PinnedValue pinned = detail::use_here(scope.state(), handle("local_value"), &typeid(T));
     return LocalValue<T>(pinned.box.template as<T>(), std::move(pinned.use));
   }
 
   /// Calls a function on the value, at its owner, in turn: a member function of T, or a function or operation whose
-  /// first parameter is the value. `table.rpc_sync(node, op::index_select, 0, rows)` returns those rows. Throws
-  /// RemoteError.
+  /// first parameter is the value, as in `table.rpc_sync(node, op::index_select, 0, rows)`. Throws as Future::get.
   template <class F, class... Args>
   detail::ResultOn<T, F, Args...> rpc_sync(Through through, const F& callable, Args&&... args) const {
     return rpc_async(through, callable, std::forward<Args>(args)...).get();

@@ -55,7 +55,7 @@ using msg::Sharing;
 /// Options of one call, or of all calls made through the Scope that `with` returns.
 struct CallOptions {
   std::optional<Deadline> deadline = {};        ///< instead of the scope's; never beyond the end of a served call
-  std::optional<Idempotency> idempotency = {};  ///< of calls; any but at_most_once: no references, no gradients
+  std::optional<Idempotency> idempotency = {};  ///< except at_most_once: for calls without references, gradients
   std::optional<RetryPolicy> retry = {};        ///< for calls that are not at_most_once
   std::optional<std::uint64_t> trace = {};      ///< an id chosen by the user; nested calls inherit it
   std::optional<Sharing> sharing = {};          ///< of the value that `remote` makes: functions in turn, or concurrent
@@ -97,9 +97,9 @@ class Scope {
 
   // Values with names: the state of a node. Defined in rref.h.
 
-  /// Returns the value of this node that has `name`; `make()` makes it if there is none, once for all callers: the
-  /// others wait. What `make` throws is thrown to that caller, and the next one makes the value. As for `publish`
-  /// otherwise. Throws also RemoteError{timeout}; bad_argument if `make` itself asks for `name`.
+  /// Returns this node's value `name`. If there is none, publishes the result of `make()`; other callers wait for it.
+  /// If `make` throws, its caller gets the exception and the next caller makes the value. Throws RemoteError: timeout;
+  /// bad_argument as publish for an empty name or another type, or if `make` itself asks for `name`.
   template <class T, class Make>
   RRef<T> node_local(std::string_view name, const Make& make, SourceLocation site = SourceLocation::current()) const;
 

@@ -4,20 +4,21 @@
 //
 //   for (const int i : node.rpc_sync("ps0", &count, 3).read(node)) ...
 //
-// The function is a coroutine on its node's pool. It is at most `ahead` elements ahead of the reader, and is destroyed,
-// where it stands, with the last copy of the stream. It waits with `get`, not co_await. Its parameters and its Scope
-// live as long as it does. Its calls through that Scope are cancelled when the stream is dropped. Each may take as long
-// as the call that started it, or as `scope.with({.deadline = ...})` says. A guard that it holds over a co_yield, as a
-// NoGradGuard, acts for all elements that follow, and only in the function.
+// The function is a coroutine on its node's pool. It is at most `ahead` elements ahead of the reader. When the last
+// copy of the stream is destroyed, the function is destroyed where it is suspended. It waits for futures with `get`: it
+// cannot use co_await. Its parameters and its Scope live as long as it does. Its calls through that Scope are cancelled
+// when the stream is dropped. Each may take as long as the call that started it, or as `scope.with({.deadline = ...})`
+// says. A guard that it holds over a co_yield (a NoGradGuard, for example) acts for all elements that follow, but only
+// in the function.
 //
 // A function that runs on the value of an RRef keeps that value until it ends or is dropped. It takes turns with other
-// functions on it: it has its turn while it makes an element, and they may change the value in between. What is left of
-// it when it is dropped ends on the pool, in its next turn.
+// functions on it: it has its turn while it makes an element, and they may change the value in between. If it is
+// dropped, its locals are destroyed on the pool, in its next turn.
 //
-// An element with a Variable has its gradient in the context of the `next` that requests it. So in a context each
-// `next` requests one such element, its own, and none ahead. Elements requested ahead outside a context are read there:
-// read in a context, they fail with bad_argument. `ahead(1)` requests none ahead. An element that came too late for its
-// `next` is read in that context, or, once that has ended, anywhere: without a gradient for what made it.
+// If an element has a Variable, its gradient goes to the context of the `next` that requests the element. So within a
+// context, `next` requests only its own such element, and none ahead. Outside a context it also requests such elements
+// ahead, unless `ahead(1)` is set; reading those in a context fails with bad_argument. If `next` times out, its element
+// is to be read in the same context or, once that has ended, anywhere: then what made it gets no gradient.
 #pragma once
 
 #include <algorithm>
@@ -111,10 +112,10 @@ class Stream {
       : reader_(std::make_shared<detail::StreamReader<T>>(std::move(handle))) {}
 
   /// Waits for the next element; nullopt after the last one. Throws RemoteError, or the function's own exception if its
-  /// type is registered; both end the stream. A timeout does not end it: the next call returns the same element. A
-  /// function of this node runs on this thread: the deadline ends only its wait for the turn on its value. Throws
-  /// std::logic_error if the function runs on this node and the stream was sent; RemoteError{bad_argument} if the next
-  /// element may carry a gradient and was requested in another context, or in none.
+  /// type is registered; both end the stream. A timeout does not end it: the next call returns the same element. If
+  /// the function runs on this node, it runs on this thread; the deadline then limits only the wait for its turn.
+  /// Throws std::logic_error if the function runs on this node and the stream was sent; RemoteError{bad_argument} if
+  /// the next element may carry a gradient and was requested in another context, or in none.
   std::optional<T> next(const Scope& scope) {
     if (source_) return source_->next(scope);
     if (!ask(scope)) return std::nullopt;

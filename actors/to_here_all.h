@@ -76,7 +76,7 @@ template <class T>
   });
 }
 
-/// Waits for the result of to_here_all_async. Throws RemoteError.
+/// Waits for the result of to_here_all_async. Throws as that and as Future::get.
 template <class T>
 [[nodiscard]] std::vector<T> to_here_all(Through through, const std::vector<RRef<T>>& rrefs) {
   return to_here_all_async(through, rrefs).get();
