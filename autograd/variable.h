@@ -15,10 +15,12 @@
 
 namespace troupe {
 
+/// Whether backward passes compute a variable's gradient.
 enum class RequiresGrad : std::uint8_t { no, yes };
 
-/// Handle of one place in the autograd graph. Copies are the same variable: `gradients.of(w)` goes by identity, not by
-/// value. A variable stores no gradient. Thread-safe; set_value() may run while other threads read.
+/// A handle of one place in the autograd graph: copies are the same variable. `gradients.of(w)` finds the gradient of a
+/// variable by its identity; the variable itself stores none. Thread-safe; set_value() may run while other threads
+/// read.
 class Variable {
  public:
   /// An undefined variable: no value, no identity. Every function but defined(), id(), same() and assignment throws
@@ -49,7 +51,7 @@ class Variable {
   [[nodiscard]] DType dtype() const;
   [[nodiscard]] Device device() const;
   [[nodiscard]] int dim() const { return shape().size(); }
-  /// Returns the size along `dim`; -1 is the last dimension.
+  /// Returns the size along `dim`; -1 is the last dimension. Throws as Tensor::size.
   [[nodiscard]] std::int64_t size(int dim) const;
   [[nodiscard]] std::int64_t numel() const;
 
@@ -59,7 +61,8 @@ class Variable {
     return value().item<T>();
   }
 
-  // Operations that are members of Tensor, with gradients; autograd/ops.h has the others. Defined in ops/shape.cc.
+  // The operations that are members of Tensor, with gradients; shapes and errors as there. autograd/ops.h has the
+  // others. Defined in ops/shape.cc.
 
   /// Returns the same elements in another shape, never a copy. Throws as Tensor::view.
   [[nodiscard]] Variable view(const Shape& shape) const;
@@ -84,9 +87,9 @@ class Variable {
 
   [[nodiscard]] bool requires_grad() const;
 
-  /// Makes a leaf a constant or a parameter. Graphs recorded earlier keep their edges: a pass over them still finds the
-  /// gradient of this leaf. Threads: requires_grad() may run at the same time, operations on the variable may not.
-  /// Throws TensorError if this is not a leaf, DTypeError as the constructor.
+  /// Turns a leaf into a constant (`no`) or a parameter (`yes`). Graphs recorded earlier do not change: a pass over
+  /// them still finds the gradient of this leaf. Threads: requires_grad() may run at the same time, operations on the
+  /// variable may not. Throws TensorError if this is not a leaf, DTypeError as the constructor.
   void set_requires_grad(RequiresGrad requires_grad) const;
 
   /// Returns true unless the variable is the result of an operation on variables that require a gradient, or was
@@ -119,9 +122,10 @@ class Variable {
   }
 
   /// Registers `hook(leaf, gradient)`, which a pass calls as soon as the gradient of this leaf is final, after the
-  /// hooks above: a reducer over replicas sends the gradient there. `gradient` is the tensor that the pass returns to
-  /// its caller. With the caller's consent the hook may write to it, also later. Otherwise as register_hook().
-  /// Throws TensorError `[register_post_accumulate_grad_hook] not a leaf that requires a gradient`.
+  /// hooks of register_hook(), for example to send the gradient to other replicas. `gradient` is the tensor that the
+  /// pass returns to its caller. If the caller agrees, the hook may write to it, also after the hook has returned.
+  /// Otherwise as register_hook(). Throws TensorError `[register_post_accumulate_grad_hook] not a leaf that requires a
+  /// gradient`.
   HookHandle register_post_accumulate_grad_hook(detail::LeafHook hook) const;
 
   /// Returns the edge for this variable's gradient; empty if it requires none.
@@ -130,6 +134,7 @@ class Variable {
   /// Returns the identity, for maps; null if undefined. Unique among the variables that are alive.
   [[nodiscard]] const void* id() const noexcept { return state_.get(); }
 
+  /// Returns whether both are the same variable, or both are undefined.
   friend bool same(const Variable& a, const Variable& b) noexcept { return a.state_ == b.state_; }
 
   /// Returns output `edge.slot` of vertex `edge.fn`, which requires a gradient. For operations, not for users.

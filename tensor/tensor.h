@@ -42,10 +42,11 @@ class Tensor {
   [[nodiscard]] Device device() const noexcept { return storage_.device(); }
   [[nodiscard]] std::int64_t numel() const noexcept { return numel_; }
   [[nodiscard]] int dim() const noexcept { return shape_.size(); }
-  /// Returns the size along `dim`; -1 is the last dimension.
+  /// Returns the size along `dim`; -1 is the last dimension. Throws ShapeError
+  /// `[size] dimension out of range: 2 of (3, 4)`.
   [[nodiscard]] std::int64_t size(int dim) const;
   /// Returns numel() * size_of(dtype()). Throws ShapeError `[nbytes] too many elements: (4611686018427387904)` if the
-  /// product overflows, as of a view that repeats an element.
+  /// product overflows: a view may repeat an element that often.
   [[nodiscard]] std::size_t nbytes() const {
     std::size_t bytes = 0;
     if (__builtin_mul_overflow(static_cast<std::size_t>(numel_), size_of(dtype_), &bytes)) fail_too_many_elements();
@@ -114,22 +115,26 @@ class Tensor {
   /// Throws DeviceError `[to] cuda:0 is not available: ...`.
   [[nodiscard]] Tensor to(Device device) const;
 
-  /// Overwrites every element. `source` is broadcast to this shape and converted to this dtype.
+  /// Overwrites every element. `source` is broadcast to this shape and converted to this dtype. Throws ShapeError
+  /// `[copy_from] (3) does not broadcast to (2, 4)`.
   void copy_from(const Tensor& source);
   void fill(double value);
 
   // Views. They copy no elements unless the comment says so. Negative dimensions count from the end: -1 is the last.
+  // Those with a dimension throw ShapeError `[transpose] dimension out of range: 2 of (3, 4)`.
 
   /// Returns a view of another shape. One size may be -1 and is computed. Throws ShapeError if the element counts
   /// differ or the layout needs a copy.
   [[nodiscard]] Tensor view(const Shape& shape) const;
   /// As `view`, but returns a copy if the layout needs one.
   [[nodiscard]] Tensor reshape(const Shape& shape) const;
+  /// Swaps two dimensions.
   [[nodiscard]] Tensor transpose(int dim0 = -2, int dim1 = -1) const;
-  /// Dimension i of the view is dimension `dims[i]` of this tensor.
+  /// Dimension i of the view is dimension `dims[i]` of this tensor. Throws ShapeError unless `dims` names each
+  /// dimension once.
   [[nodiscard]] Tensor permute(std::span<const int> dims) const;
   [[nodiscard]] Tensor permute(std::initializer_list<int> dims) const;
-  /// Drops dimension `dim`, whose size must be 1.
+  /// Drops dimension `dim`. Throws ShapeError `[squeeze] size of dimension 0 is not 1: (2, 3)`.
   [[nodiscard]] Tensor squeeze(int dim) const;
   /// Drops every dimension of size 1.
   [[nodiscard]] Tensor squeeze() const;
@@ -142,7 +147,8 @@ class Tensor {
   /// clamped to the size. Throws ValueError `[slice] step below 1: 0`.
   [[nodiscard]] Tensor slice(int dim, std::int64_t begin, std::int64_t end = std::numeric_limits<std::int64_t>::max(),
                              std::int64_t step = 1) const;
-  /// Returns the part at `index` along `dim`, without that dimension. A negative index counts from the end.
+  /// Returns the part at `index` along `dim`, without that dimension. A negative index counts from the end. Throws
+  /// IndexError `[select] index out of range: 5 of 3`.
   [[nodiscard]] Tensor select(int dim, std::int64_t index) const;
   /// Returns select(0, index): a row of a matrix.
   [[nodiscard]] Tensor operator[](std::int64_t index) const { return select(0, index); }
