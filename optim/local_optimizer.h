@@ -33,6 +33,7 @@ struct ParameterGroup {
 /// before it, and graphs that saved a value, keep the old one. Not thread-safe; other threads may read the parameters.
 class LocalOptimizer final : public RateGroups {
  public:
+  /// Makes an optimizer with one group. Throws as the constructor below.
   LocalOptimizer(Parameters parameters, const RuleOptions& options);
 
   /// For example {{.parameters = body.parameters(), .options = SgdOptions{.lr = 0.1}},
@@ -54,9 +55,8 @@ class LocalOptimizer final : public RateGroups {
     step_found(find(gradients, GivenUp::no), options);
   }
 
-  /// The same, but the caller gives up `gradients`. A new value may be written over its gradient; then the old value is
-  /// released and the parameter has no second buffer. Gradients that have other handles, and gradients of rows, are not
-  /// written.
+  /// The same, but the caller gives up `gradients`: a new value may be written over its gradient. That saves the
+  /// parameter's second buffer. Gradients that have other handles, and gradients of rows, are not written.
   template <class Gradients>
     requires(TensorsByParameter<Gradients> && !std::is_reference_v<Gradients> && !std::is_const_v<Gradients>)
   void step(Gradients&& gradients, const StepOptions& options = {}) {

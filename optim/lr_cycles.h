@@ -35,7 +35,9 @@ class OneCycle {
   /// Throws ValueError `[one_cycle] total_steps is not above 1: 1`, `[one_cycle] pct_start is not a number in [0, 1]:
   /// 2` and the like.
   explicit OneCycle(const OneCycleOptions& options);
+  /// Returns the schedule of the rate, for an LrScheduler.
   [[nodiscard]] LrSchedule lr() const;
+  /// Returns the schedule of the momentum, which falls while the rate rises.
   [[nodiscard]] LrSchedule momentum() const;
 
  private:
@@ -67,7 +69,9 @@ class Cyclic {
  public:
   /// Throws ValueError `[cyclic] step_size_up is not above 0: 0` and the like.
   explicit Cyclic(const CyclicOptions& options);
+  /// Returns the schedule of the rate, for an LrScheduler.
   [[nodiscard]] LrSchedule lr() const;
+  /// Returns the schedule of the momentum, which falls while the rate rises.
   [[nodiscard]] LrSchedule momentum() const;
 
  private:

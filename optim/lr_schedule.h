@@ -172,8 +172,9 @@ class CosineAnnealingWarmRestarts {
   CosineAnnealingWarmRestartsOptions options_;
 };
 
-/// Applies each schedule to the rate that the schedule before it returns: the product of their factors. (A cosine with
-/// eta_min above 0 is not a factor. It ends at eta_min here, but not in torch's recursion.)
+/// Gives each schedule, as its base, the rate that the schedule before it returns. For schedules that multiply the base
+/// by a factor, that is the product of the factors. (A cosine with eta_min above 0 does not: its rate ends at eta_min
+/// here, but not in torch's recursion.)
 class ChainedLr {
  public:
   /// Throws ValueError `[chained_lr] no schedules`.

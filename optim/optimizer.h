@@ -79,15 +79,15 @@ class Optimizer {
   /// leaves out the rows that the gradient lacks (SparseAdam).
   [[nodiscard]] virtual bool zero_changes_nothing() const noexcept { return false; }
 
-  /// Writes every `next` and stores the states after the step beside the present ones. REQUIRES: commit() or rollback()
-  /// follows. Throws before any write: TensorError `[sgd] parameter 3 has no gradient`; ShapeError, DTypeError and
-  /// DeviceError if tensors of one parameter do not fit each other or its states; ValueError if an index occurs twice,
-  /// `next` is not contiguous or is memory that the step reads, an option is not a number, rows are not ascending, or
-  /// the rule does not step by rows; std::logic_error if a prepared step is still open.
+  /// The first half of a step: writes every `next`, and the new states beside the present ones. REQUIRES: commit() or
+  /// rollback() follows. Throws before any write: TensorError `[sgd] parameter 3 has no gradient`; ShapeError,
+  /// DTypeError and DeviceError if tensors of one parameter do not fit each other or its states; ValueError if an index
+  /// occurs twice, `next` is not contiguous or is memory that the step reads, an option is not a number, rows are not
+  /// ascending, or the rule does not step by rows; std::logic_error if a prepared step is still open.
   void prepare(std::span<const ParameterUpdate> updates, const StepOptions& options = {});
 
-  /// Adds updates to the prepared step, for gradients that come one after the other. The step options should be those
-  /// of prepare(). Throws as prepare(), then the step stays as it was; std::logic_error if no step is prepared.
+  /// Adds updates to the prepared step, for gradients that become known one after the other. `options` should equal
+  /// those of prepare(). Throws as prepare(), and the step stays as it was; std::logic_error if no step is prepared.
   void prepare_more(std::span<const ParameterUpdate> updates, const StepOptions& options = {});
 
   /// Makes the states of the prepared step the present ones. Throws std::logic_error if no step is prepared.
@@ -107,7 +107,7 @@ class Optimizer {
   /// step() of several rules, each at most once in `parts`: throws before any of them has written a value or a state.
   static void step_together(std::span<const Part> parts, const StepOptions& options = {});
 
-  /// Throws the error that step() would throw for these arguments.
+  /// Throws the error that step() would throw for these arguments, and changes nothing.
   void check(std::span<const ParameterUpdate> updates, const StepOptions& options = {}) const;
 
   /// Returns the number of steps that parameter `index` has taken.

@@ -11,6 +11,7 @@ class RateGroups {
  public:
   virtual ~RateGroups() = default;
 
+  /// Returns the number of groups, which are numbered from 0 on.
   [[nodiscard]] virtual std::size_t group_count() const noexcept = 0;
 
   /// Returns the step size of steps from now on. Throws IndexError `[optimizer] no group 2 of 2`, as every function
