@@ -481,8 +481,11 @@ The launcher keeps the newest 128 KiB of each node. All that nodes print: troupe
   return troupe::run_host_part(std::move(cluster), {arguments.host, arguments.key_files}, launch);
 }
 
+/// Prints a line on standard error. One that cannot be written there is dropped: nothing else could tell of it.
+void complain(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+
 int say_unwritten(int error) {
-  fmt::print(stderr, "troupe: cannot write standard output: {}\n", std::generic_category().message(error));
+  complain(fmt::format("troupe: cannot write standard output: {}", std::generic_category().message(error)));
   return 1;
 }
 
@@ -501,14 +504,14 @@ int main(int argc, char** argv) {
   try {
     return flush(run(argc, argv));
   } catch (const troupe::ConfigError& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    complain(error.what());
     return kUsageError;
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) != 0) return say_unwritten(error.code().value());
-    fmt::print(stderr, "troupe: {}\n", troupe::detail::visible_text(error.what()));
+    complain(fmt::format("troupe: {}", troupe::detail::visible_text(error.what())));
     return 1;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "troupe: {}\n", troupe::detail::visible_text(error.what()));
+    complain(fmt::format("troupe: {}", troupe::detail::visible_text(error.what())));
     return 1;
   }
 }

@@ -429,6 +429,15 @@ BOOST_AUTO_TEST_CASE(a_command_whose_output_cannot_be_written_fails) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_command_without_room_for_its_complaint_keeps_its_status) {
+  const std::vector<std::pair<std::string, std::string>> commands{
+      {"--version >/dev/full 2>&1", "1"}, {"up missing.toml 2>/dev/full", "2"}, {"kill nobody 2>/dev/full", "1"}};
+  for (const auto& [arguments, status] : commands) {
+    auto run = up(role("ps", std::string(TROUPE_PROGRAM) + " " + arguments + "; echo status $?"));
+    expect_lines(with(run.finish().lines, "[ps]"), {"[ps] status " + status});
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_run_without_room_for_its_output_says_so_and_stops) {
   const std::string inner = "exec 2>&1; " + std::string(TROUPE_PROGRAM) + " up inner.toml";
   std::ofstream(path() / "inner.toml") << role("talker", "while :; do echo more; done");
