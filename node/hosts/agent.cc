@@ -356,6 +356,7 @@ class Agent {
       if (!keys_.empty()) spec.keys = keys_.at(nodes_.size());
       nodes_.start(spec, secret_);
       names_.push_back(node.name);
+      if (names_.size() < order.nodes.size()) say_that_it_works();
     }
     explicit_bzero(secret_.data(), secret_.size());
     keys_.clear();

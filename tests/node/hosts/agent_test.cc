@@ -186,6 +186,23 @@ BOOST_AUTO_TEST_CASE(an_agent_that_works_for_longer_than_its_lease_says_so_and_g
   BOOST_TEST(run.status() == 0);
 }
 
+// The launcher's pings wait in the pipe until all run.
+BOOST_AUTO_TEST_CASE(an_agent_that_starts_many_nodes_says_so_after_each) {
+  AgentRun run;
+  run.send(AgentFrameKind::prepare, json_of(AgentRun::prepare_order()));
+  run.send(AgentFrameKind::secret, std::string(32, 's'));
+  AgentStart order = AgentRun::start_order("exec sleep 1000");
+  for (int i = 1; i < 20; ++i) order.nodes.push_back({"n" + std::to_string(i), 0, {"-c", "exec sleep 1000"}, "/", {}});
+  run.send(AgentFrameKind::start, json_of(order));
+  std::optional<AgentFrame> frame = run.next();
+  while (frame && frame->kind != AgentFrameKind::prepared) frame = run.next();
+  int pongs = 0;
+  for (frame = run.next(); frame && frame->kind == AgentFrameKind::pong; frame = run.next()) ++pongs;
+  BOOST_TEST_REQUIRE(frame.has_value());
+  BOOST_CHECK(frame->kind == AgentFrameKind::started);
+  BOOST_TEST(pongs == 19);
+}
+
 BOOST_AUTO_TEST_CASE(orders_at_a_wrong_time_are_refused) {
   {
     AgentRun run;
