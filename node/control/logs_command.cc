@@ -66,10 +66,12 @@ class LogReader {
 
   int run() {
     std::vector<LogLine> newest;
+    std::optional<std::uint64_t> end;
     for (bool more = true; more;) {
       auto report = ask("logs", options_.patience);
       if (!report) return 1;
-      more = report->more;  // not what is printed meanwhile: a node may print without end
+      if (!end) end = report->end;
+      more = report->more && report->next < *end;  // not what is printed meanwhile: nodes may print without end
       std::ranges::move(report->lines, std::back_inserter(newest));
       if (newest.size() > options_.lines)
         newest.erase(newest.begin(), newest.end() - static_cast<std::ptrdiff_t>(options_.lines));
@@ -94,7 +96,7 @@ class LogReader {
     }
     if (!answers.front().ok()) {
       if (verb == "follow" && !is_there())
-        return LogReport{.next = next_, .more = false, .over = over_ = true, .lines = {}};
+        return LogReport{.next = next_, .end = next_, .more = false, .over = over_ = true, .lines = {}};
       fail(fmt::format("its launcher: {}", answers.front().problem));
       return std::nullopt;
     }
@@ -114,9 +116,10 @@ class LogReader {
   /// Throws std::system_error.
   void print(const std::vector<LogLine>& lines) {
     if (lines.empty()) return;
-    fmt::print("{}", options_.format == ReportFormat::json
-                         ? json_of(LogReport{.next = next_, .more = false, .over = over_, .lines = lines}) + "\n"
-                         : text_.of(lines));
+    fmt::print(
+        "{}", options_.format == ReportFormat::json
+                  ? json_of(LogReport{.next = next_, .end = next_, .more = false, .over = over_, .lines = lines}) + "\n"
+                  : text_.of(lines));
     if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category(), "standard output");
   }
 

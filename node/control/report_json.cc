@@ -76,7 +76,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StackReport, node, stack)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchedNode, name, pid, end, host)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchReport, cluster, file, age, nodes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LogLine, node, place, is_error, text)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LogReport, next, more, over, lines)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LogReport, next, end, more, over, lines)
 
 namespace {
 

@@ -74,7 +74,7 @@ LogReport RecentLines::since(std::uint64_t from, std::optional<std::size_t> node
     for (auto line = first; line != nodes_[i].kept.end(); ++line) found.emplace_back(&nodes_[i], &*line);
   }
   std::ranges::sort(found, {}, [](const auto& each) { return each.second->number; });
-  LogReport report{.next = count_, .more = false, .over = over_, .lines = {}};
+  LogReport report{.next = count_, .end = count_, .more = false, .over = over_, .lines = {}};
   std::size_t bytes = 0;
   for (const auto& [of, line] : found) {
     if (bytes > kAnswerMax) {

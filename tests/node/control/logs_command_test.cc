@@ -112,6 +112,41 @@ BOOST_AUTO_TEST_CASE(who_follows_waits_as_long_as_a_launcher_without_lines_and_i
   BOOST_TEST(launcher.quiet_answers == 1);
 }
 
+BOOST_AUTO_TEST_CASE(nodes_that_print_without_end_do_not_keep_one_who_does_not_follow) {
+  RecentLines lines({"n0", "n1", "n2", "n3", "n4", "n5"});
+  const auto print_of_each = [&](std::size_t bytes) {
+    const std::string kilobyte(1024 - RecentLines::kLineCost, 'x');
+    for (std::size_t i = 0; i < 6 * (bytes >> 10); ++i) lines.add(i % 6, Output::out, kilobyte);
+  };
+  print_of_each(RecentLines::kKeptMax);
+  int answers = 0;
+  LogsOptions options;
+  options.cluster = fresh_control_name("").cluster_id;
+  options.lines = 0;
+  ControlListener listener(ControlName{options.cluster, ""}, [&](std::string_view question) {
+    if (question == "nodes") return json_of(LaunchReport{"flooded", "/flooded.toml", 1s, {}});
+    std::string answer = *lines.answer("logs", question.substr(5), 1, {});
+    if (++answers < 20) print_of_each(100 << 10);  // more than an answer takes
+    return answer;
+  });
+  std::atomic<bool> done = false;
+  int status = -1;
+  {
+    const std::jthread reader([&] {
+      status = show_logs(options);
+      done = true;
+    });
+    while (!done) {
+      std::vector<pollfd> polled;
+      listener.add_polled(polled);
+      static_cast<void>(::poll(polled.data(), polled.size(), 10));
+      listener.work(ControlListener::Time::clock::now());
+    }
+  }
+  BOOST_TEST(status == 0);
+  BOOST_TEST(answers <= 3);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_number_is_refused_by_each_command) {
   const auto check = [](std::vector<std::string> arguments, const std::string& refusal) {
     const std::string command = arguments.front();

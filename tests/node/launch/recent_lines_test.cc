@@ -164,6 +164,7 @@ BOOST_AUTO_TEST_CASE(an_answer_is_bounded_and_the_next_goes_on) {
     const LogReport report = parse_log_report(answer);
     BOOST_REQUIRE((report.over || report.next > next));
     BOOST_TEST(report.more != report.over);
+    BOOST_TEST(report.end == 64U);
     next = report.next;
     count += report.lines.size();
     over = report.over;
