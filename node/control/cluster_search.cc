@@ -41,7 +41,7 @@ std::vector<ControlAnswer> ask_elsewhere(const std::vector<std::pair<ControlName
                                          std::string_view question, std::chrono::milliseconds patience) {
   std::vector<ControlQuestion> questions;
   for (const auto& [launcher, node] : nodes)
-    questions.push_back({launcher, fmt::format("ask {} {}", node.name, question)});
+    questions.push_back({launcher, fmt::format("ask {} {}", node.name, question), node.host});
   std::vector<ControlAnswer> answers = ask(questions, patience);
   if (answers.size() != nodes.size()) return {};  // a launcher is another user's
   for (std::size_t i = 0; i < nodes.size(); ++i) {

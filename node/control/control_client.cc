@@ -10,10 +10,12 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <deque>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "node/control/control_listener.h"
@@ -35,17 +37,39 @@ struct Asked {
   [[nodiscard]] bool is_under_way() const { return question && !question->is_over(); }
 };
 
+/// The questions of one process for one host.
+struct HostQuestions {
+  std::size_t under_way = 0;
+  std::deque<std::size_t> waiting;  ///< their places
+};
+using ProcessQuestions = std::map<std::string_view, HostQuestions>;
+
+/// Returns the host that comes next; nullptr if all questions have begun, or there is no room.
+HostQuestions* next_host(ProcessQuestions& hosts) {
+  std::size_t under_way = 0;
+  HostQuestions* next = nullptr;
+  for (auto& [name, host] : hosts) {
+    under_way += host.under_way;
+    if (!host.waiting.empty() && (next == nullptr || host.under_way < next->under_way)) next = &host;
+  }
+  return under_way < detail::ControlListener::kConnectionsMax ? next : nullptr;
+}
+
 /// Begins those of `questions` for whose process there is room. `all`: the same questions, in this order.
 void begin_some(const std::vector<ControlQuestion>& questions, std::vector<Asked>& all) {
-  std::map<ControlName, std::size_t> under_way;
+  std::map<ControlName, ProcessQuestions> processes;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].is_under_way()) ++under_way[questions[i].to];
+    HostQuestions& host = processes[questions[i].to][questions[i].host];
+    if (all[i].is_under_way()) ++host.under_way;
+    if (!all[i].has_begun) host.waiting.push_back(i);
   }
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    std::size_t& of_process = under_way[questions[i].to];
-    if (all[i].has_begun || of_process >= detail::ControlListener::kConnectionsMax) continue;
-    all[i] = {true, OpenQuestion::begin(questions[i])};
-    if (all[i].is_under_way()) ++of_process;
+  for (auto& [process, hosts] : processes) {
+    while (HostQuestions* const host = next_host(hosts)) {
+      const std::size_t i = host->waiting.front();
+      host->waiting.pop_front();
+      all[i] = {true, OpenQuestion::begin(questions[i])};
+      if (all[i].is_under_way()) ++host->under_way;
+    }
   }
 }
 

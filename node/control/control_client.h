@@ -19,7 +19,8 @@ namespace troupe {
 /// One question, a line, for one process.
 struct ControlQuestion {
   ControlName to;
-  std::string line;  ///< "status"
+  std::string line;    ///< "status"
+  std::string host{};  ///< of the node that the process asks; empty: it answers for itself
 };
 
 /// The result of one question.
@@ -70,8 +71,9 @@ class OpenQuestion {
 };
 
 /// Asks all questions concurrently, of one process as many as it takes at once, and returns the answers, in the order
-/// of the questions, after at most `patience`. Processes of other users are left out. Answers are bounded and not
-/// trusted.
+/// of the questions, after at most `patience`. Hosts behind one process share its connections: the one with the fewest
+/// comes next, so that a silent host does not hide the others. Processes of other users are left out. Answers are
+/// bounded and not trusted.
 [[nodiscard]] std::vector<ControlAnswer> ask(const std::vector<ControlQuestion>& questions,
                                              std::chrono::milliseconds patience);
 
