@@ -1,5 +1,7 @@
 #include "node/launch/output_queue.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +14,20 @@ namespace {
 // A pipe that poll(2) reports writable accepts at least PIPE_BUF bytes without blocking.
 constexpr std::size_t kWriteMax = 4096;
 
+int number_of(Output stream) { return stream == Output::out ? STDOUT_FILENO : STDERR_FILENO; }
+
+/// Opens `stream` once more if it is a terminal: poll(2) reports a terminal writable when it has room for one byte, so
+/// writes must not block, and the mode of the open file that the shell has, too, must stay.
+FileDescriptor open_terminal(Output stream) {
+  const int number = number_of(stream);
+  if (isatty(number) != 1) return {};
+  return FileDescriptor(
+      open(fmt::format("/proc/self/fd/{}", number).c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+}
+
 }  // namespace
+
+OutputQueue::OutputQueue() : terminals_{open_terminal(Output::out), open_terminal(Output::err)} {}
 
 void OutputQueue::push(std::vector<ShownText> texts) {
   for (ShownText& text : texts) {
@@ -22,7 +37,11 @@ void OutputQueue::push(std::vector<ShownText> texts) {
   }
 }
 
-int OutputQueue::descriptor() const { return texts_.front().stream == Output::out ? STDOUT_FILENO : STDERR_FILENO; }
+int OutputQueue::descriptor() const {
+  const Output stream = texts_.front().stream;
+  const FileDescriptor& terminal = terminals_[static_cast<std::size_t>(stream)];
+  return terminal.is_open() ? terminal.get() : number_of(stream);
+}
 
 void OutputQueue::write_some() {
   const ShownText& front = texts_.front();

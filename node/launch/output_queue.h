@@ -7,13 +7,17 @@
 #include <optional>
 #include <vector>
 
+#include "node/file_descriptor.h"
 #include "node/launch/log_view.h"
 
 namespace troupe::detail {
 
-/// Keeps the order over both streams. Never blocks: call write_some when poll(2) reports descriptor() writable.
+/// Keeps the order over both streams. Never blocks: call write_some when poll(2) reports descriptor() writable. A
+/// terminal that this process may not open, as one of another user, can block it.
 class OutputQueue {
  public:
+  OutputQueue();
+
   /// A stream that cannot be written any more.
   struct Closed {
     Output stream;
@@ -40,6 +44,7 @@ class OutputQueue {
  private:
   void pop_front();
 
+  std::array<FileDescriptor, 2> terminals_;  ///< by Output: a terminal is written through these
   std::deque<ShownText> texts_;
   std::size_t written_ = 0;  ///< bytes of the front
   std::size_t size_ = 0;

@@ -1,15 +1,24 @@
 // `troupe up` with real processes: how interrupts, closed outputs and the end of a terminal end a run.
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "node/control/control_client.h"
+#include "node/environment.h"
+#include "node/file_descriptor.h"
+#include "node/launch/child_process.h"
+#include "node/launch/process_guard.h"
 #include "tests/node/launch/launcher_runs.h"
 
 namespace troupe::testing {
@@ -186,6 +195,45 @@ BOOST_AUTO_TEST_CASE(a_run_under_nohup_survives_the_end_of_its_terminal) {
   const auto result = run.finish();
   BOOST_TEST(result.status == 0);
   BOOST_TEST(result.last() == "[ps] went on");
+}
+
+/// Returns the flags of the open file that is the standard output of process `pid`.
+int mode_of_output(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/fdinfo/1");
+  std::string word;
+  while (file >> word && word != "flags:") {
+  }
+  int flags = O_NONBLOCK;
+  file >> std::oct >> flags;
+  return flags;
+}
+
+// Nothing reads its output, as behind an ssh that stalls.
+BOOST_AUTO_TEST_CASE(a_terminal_that_is_full_keeps_a_launcher_from_nothing) {
+  const detail::FileDescriptor near_end(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  BOOST_TEST_REQUIRE((near_end.is_open() && grantpt(near_end.get()) == 0 && unlockpt(near_end.get()) == 0));
+  const std::string terminal = ptsname(near_end.get());
+  const detail::FileDescriptor far_end(::open(terminal.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
+  std::ofstream(path() / "cluster.toml") << role("ps", "while :; do echo more; done");
+  detail::ChildSpec spec;
+  spec.program = "/bin/sh";
+  spec.arguments = {"-c", "exec " TROUPE_PROGRAM " up cluster.toml >" + terminal + " 2>&1"};
+  spec.environment = process_variables();
+  spec.working_dir = path();
+  const detail::ProcessGuard guard;
+  detail::ChildProcess launcher(spec, std::span<const std::byte>(), guard);
+  const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  pollfd full{far_end.get(), POLLOUT, 0};
+  while (::poll(&full, 1, 0) == 1 && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST_REQUIRE(full.revents == 0);
+  BOOST_TEST((mode_of_output(launcher.pid()) & O_NONBLOCK) == 0);  // the shell has the same open file
+  std::optional<ExitStatus> end;
+  while (!end && std::chrono::steady_clock::now() < due) {
+    launcher.send(SIGTERM);
+    std::this_thread::yield();
+    end = launcher.try_end();
+  }
+  BOOST_TEST(end.has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
