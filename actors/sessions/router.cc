@@ -46,8 +46,6 @@ Router::Router(Peer self, Callbacks& callbacks, Lives& lives, RouterOptions opti
       options_(options),
       self_account_(std::make_shared<CreditAccount>(callbacks.grant_soon({self_.name, self_.incarnation}))) {}
 
-// --- what leaves -----------------------------------------------------------------------------------------------------
-
 void Router::request(TimePoint now, PackedRequest packed, AnswerHandler done) {
   Request& request = packed.request;
   const auto known = peers_.find(request.to);
@@ -105,10 +103,10 @@ bool Router::refuse(TimePoint now, RequestId request, Error why) {
   const auto peer = peers_.find(call->peer.name);
   const bool has_session = peer != peers_.end();
   const bool is_kept = has_session && peer->second.session->has(request);
-  std::string waited_for;
   const bool is_unsent = call->entry.is_call && (has_session || call->peer.name == self_.name);
-  if (is_kept ? take_back(now, *call, waited_for) : is_unsent && !call->entry.is_delivered)
-    why.execution = Execution::never;  // a session keeps a call before it sends any of it
+  // A session keeps a call before it sends any of it.
+  const bool never_ran = is_kept ? take_back(now, *call).has_value() : is_unsent && !call->entry.is_delivered;
+  if (never_ran) why.execution = Execution::never;
   fail(*call, std::move(why), now);
   return true;
 }
@@ -178,35 +176,31 @@ void Router::cancel(TimePoint now, RequestId request) {
   if (!call) return;
   callbacks_.pending_changed(calls_.size());
   Error error = cancelled_by_caller();
-  std::string waited_for;
-  if (take_back(now, *call, waited_for)) error.execution = Execution::never;
+  if (take_back(now, *call)) error.execution = Execution::never;
   fail(*call, std::move(error), now);
 }
 
-/// Stops a call whose answer is no longer needed, or notifies its callee. Returns whether the call certainly never ran
-/// and never will; sets `waited_for` to what it waited for.
-bool Router::take_back(TimePoint now, const CallTable<WaitingRequest>::Call& call, std::string& waited_for) {
+/// Stops a call whose answer is no longer needed, or notifies its callee. Returns what the call waited for if it never
+/// ran and never will; nullopt if it may have run.
+std::optional<std::string> Router::take_back(TimePoint now, const CallTable<WaitingRequest>::Call& call) {
   if (call.peer.name == self_.name) {
     for (SelfCalls& calls : self_calls_) {
       if (calls.waiting.erase(call.request) == 0) continue;
       tell_load_of_self();
-      waited_for = "this node to start earlier calls of its own";
-      return true;
+      return "this node to start earlier calls of its own";
     }
     callbacks_.deliver(self_, {self_.name, self_.name + "/worker", {}, {}}, msg::CallCancelled{call.request},
                        std::nullopt, nullptr);
-    return false;
+    return std::nullopt;
   }
   const auto peer = peers_.find(call.peer.name);
-  if (peer == peers_.end() || peer->second.peer.incarnation != call.peer.incarnation) return false;
+  if (peer == peers_.end() || peer->second.peer.incarnation != call.peer.incarnation) return std::nullopt;
   Session::TakenBack taken = peer->second.session->take_back(now, call.request);
   put_on_link(peer->second, std::move(taken.on_link));
-  if (taken.in_time) {
-    waited_for = taken.granted ? "the connection to take it" : fmt::format("{} to start earlier calls", call.peer.name);
-    return true;
-  }
+  if (taken.in_time)
+    return taken.granted ? "the connection to take it" : fmt::format("{} to start earlier calls", call.peer.name);
   say(now, peer->second, "worker", {}, msg::CallCancelled{call.request});
-  return false;
+  return std::nullopt;
 }
 
 void Router::notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, Parcel parcel, Haste haste) {
@@ -263,8 +257,6 @@ void Router::grant(TimePoint now, const NodeLife& peer) {
   take(now, known->second, known->second.session->grant());
 }
 
-// --- connections -----------------------------------------------------------------------------------------------------
-
 void Router::link_up(TimePoint now, const Peer& peer) {
   if (stopped_) return;
   // A life that was declared over stays over: its sessions and forks are gone here. The node must return with a new
@@ -320,10 +312,9 @@ void Router::tick(TimePoint now) {
     timeout.code = ErrorCode::timeout;
     timeout.message = fmt::format("no answer within {} ms",
                                   std::chrono::ceil<std::chrono::milliseconds>(*call.deadline - call.started).count());
-    std::string waited_for;
-    const bool never = take_back(now, call, waited_for);
-    timeout.execution = never ? Execution::never : Execution::maybe;
-    if (never) timeout.message += ": it waited for " + waited_for;
+    const auto waited_for = take_back(now, call);
+    timeout.execution = waited_for ? Execution::never : Execution::maybe;
+    if (waited_for) timeout.message += ": it waited for " + *waited_for;
     timeout.message += silence_of(call.peer.name, now);
     fail(call, std::move(timeout), now);
   }
@@ -349,8 +340,7 @@ void Router::fail_those_that_do_not_wait(TimePoint now, const PeerState& peer) {
     Error error;
     error.code = ErrorCode::peer_unreachable;
     error.message = message;
-    std::string waited_for;
-    error.execution = take_back(now, call, waited_for) ? Execution::never : Execution::maybe;
+    error.execution = take_back(now, call) ? Execution::never : Execution::maybe;
     fail(call, std::move(error), now);
   }
 }

@@ -177,7 +177,7 @@ class Router {
   void refuse_for_memory(TimePoint now, const PeerState& peer, const Frame& header);
   void take_answer_back(TimePoint now, PeerState& peer, RequestId request);
   void answer_was_taken_back(TimePoint now, const PeerState& peer, const Frame& header);
-  [[nodiscard]] bool take_back(TimePoint now, const CallTable<WaitingRequest>::Call& call, std::string& waited_for);
+  std::optional<std::string> take_back(TimePoint now, const CallTable<WaitingRequest>::Call& call);
   void complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message);
   void lose(TimePoint now, const NodeName& name, const Error& why);
   [[nodiscard]] Error refusal(const NodeName& to, const std::string& operation) const;

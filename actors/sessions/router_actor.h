@@ -127,6 +127,10 @@ struct RouterState {
   RouterSetting setting;
   std::optional<TimePoint> wake;  // the earliest requested TickCame
   static inline const char* name = "router";
+
+  [[nodiscard]] TimePoint now() const { return setting.clock->now(); }
+  /// Requests a wake-up when work is due next. Every handler ends with it.
+  void settle();
 };
 
 RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterState> self, RouterSetting setting);

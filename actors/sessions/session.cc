@@ -52,8 +52,6 @@ Session::Session(Incarnation self, Incarnation peer, SessionOptions options, std
   }
 }
 
-// --- Sending ---------------------------------------------------------------------------------------------------------
-
 Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting posting) {
   if (closed_) return make_error(ErrorCode::shutting_down, "the session is closed");
   auto message = std::make_shared<Outgoing>();
