@@ -27,13 +27,6 @@ bool fits(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && a.dtype() == b.dtype() && a.device() == b.device();
 }
 
-}  // namespace
-
-Tensor owned(Tensor gradient) {
-  if (is_own(gradient)) return gradient;
-  return gradient.clone();
-}
-
 /// Tells the thread's ComputeWatcher, if there is one, of what runs until its end.
 class TimedBackward {
  public:
@@ -50,6 +43,13 @@ class TimedBackward {
   const std::string_view operation_;
   const ComputeWatcher::Time begin_;
 };
+
+}  // namespace
+
+Tensor owned(Tensor gradient) {
+  if (is_own(gradient)) return gradient;
+  return gradient.clone();
+}
 
 SparseTensor owned(const SparseTensor& rows) {
   const Tensor& indices = rows.indices();

@@ -20,7 +20,6 @@
 #include "autograd/call_path.h"
 
 namespace troupe::detail {
-
 namespace {
 
 /// The runtime's functions that work only with values, contexts and optimizers whose ids their caller was given, in
@@ -65,7 +64,7 @@ std::string_view missing_grant(const NodeCore& node, const NodeName& caller, con
 /// As open_call. Throws std::bad_alloc; then `arguments` may still have references.
 Result<ServedCall> try_to_open(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
                                msg::Payload& arguments, const msg::CallSite& site, Lasting lasting,
-                               std::optional<Error> refused) {
+                               std::optional<Error> already_refused) {
   const std::string& name = wanted.name;
   const std::string operation = "rpc " + name;
   // Releases its references here: a caller that has stopped waiting does not learn of the refusal.
@@ -78,9 +77,9 @@ Result<ServedCall> try_to_open(NodeCore& node, const Delivery& delivery, const W
     return error;
   };
   const auto refuse = [&](ErrorCode code, std::string message) {
-    return refuse_with(node.error(code, node.name(), operation, std::move(message)));
+    return refuse_with(node.error(code, node.name(), {}, std::move(message)));
   };
-  if (refused) return refuse_with(*std::move(refused));
+  if (already_refused) return refuse_with(*std::move(already_refused));
   const NodeLife caller{delivery.from, delivery.incarnation};
   if (node.lives().is_over(caller)) return refuse(ErrorCode::cancelled, fmt::format("{} is gone", caller.name));
   auto function = node.functions().find_shared(wanted.key);
@@ -121,29 +120,6 @@ Result<ServedCall> try_to_open(NodeCore& node, const Delivery& delivery, const W
                     std::move(serving),
                     delivery.credit};
 }
-
-}  // namespace
-
-Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
-                             msg::Payload arguments, const msg::CallSite& site, Lasting lasting,
-                             std::optional<Error> refused) {
-  try {
-    return try_to_open(node, delivery, wanted, arguments, site, lasting, std::move(refused));
-  } catch (const std::bad_alloc&) {
-    std::ignore = node.references().received(arguments.refs, delivery.from);
-    throw;
-  }
-}
-
-std::string for_log(std::string_view text) {
-  constexpr std::size_t kLoggedMax = 4U << 10U;
-  if (text.size() <= kLoggedMax) return std::string(text);
-  std::size_t end = kLoggedMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // inside a UTF-8 character
-  return fmt::format("{} [{} more bytes]", text.substr(0, end), text.size() - end);
-}
-
-namespace {
 
 bool is_death(ErrorCode code) {
   return code == ErrorCode::peer_down || code == ErrorCode::peer_restarted || code == ErrorCode::owner_died;
@@ -196,10 +172,6 @@ Error failed_later(const ServedCall& call, const Error& error) {
   return failed(call, std::move(own));
 }
 
-}  // namespace
-
-namespace {
-
 /// Returns the error of a call for which nobody waits any more; nullopt if its caller may wait. `before`: what the call
 /// had not come to.
 std::optional<Error> unwanted_before(const char* before, const ServedCall& call) {
@@ -208,16 +180,6 @@ std::optional<Error> unwanted_before(const char* before, const ServedCall& call)
   return call.node->error(is_stopped ? ErrorCode::cancelled : ErrorCode::timeout, call.node->name(), call.operation,
                           fmt::format("its caller had stopped waiting before it could {}", before));
 }
-
-}  // namespace
-
-std::optional<Error> unwanted(const ServedCall& call) {
-  auto error = unwanted_before("start", call);
-  if (error) error->execution = Execution::never;
-  return error;
-}
-
-namespace {
 
 /// Returns the error for the exception being handled. `began`: the function, and not the decoding of its arguments,
 /// threw it.
@@ -234,24 +196,6 @@ Error error_of_run(const ServedCall& call, bool began) {
   }
   return error_of_current_exception(call.node->name(), call.operation, exceptions_of(call));
 }
-
-}  // namespace
-
-std::optional<Error> run_for(const ServedCall& call, const std::function<void()>& job) {
-  try {
-    const CallPathGuard guard(call.scope->path, call.scope->counters->next_vertex);
-    const RecordedThread recorded(*call.scope);
-    job();
-    return std::nullopt;
-  } catch (...) {
-    const bool began = call.arguments == nullptr || call.arguments->function_began();
-    Error error = error_of_run(call, began);
-    error.execution = began ? Execution::yes : Execution::never;
-    return failed(call, std::move(error));
-  }
-}
-
-namespace {
 
 /// Begins the event of the function, if somebody records it. Returns `done`, which ends it first.
 ValueHandler ending_event(const ServedCall& call, ValueHandler done) {
@@ -270,6 +214,45 @@ ValueHandler ending_event(const ServedCall& call, ValueHandler done) {
 }
 
 }  // namespace
+
+Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
+                             msg::Payload arguments, const msg::CallSite& site, Lasting lasting,
+                             std::optional<Error> already_refused) {
+  try {
+    return try_to_open(node, delivery, wanted, arguments, site, lasting, std::move(already_refused));
+  } catch (const std::bad_alloc&) {
+    std::ignore = node.references().received(arguments.refs, delivery.from);
+    throw;
+  }
+}
+
+std::string for_log(std::string_view text) {
+  constexpr std::size_t kLoggedMax = 4U << 10U;
+  if (text.size() <= kLoggedMax) return std::string(text);
+  std::size_t end = kLoggedMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // inside a UTF-8 character
+  return fmt::format("{} [{} more bytes]", text.substr(0, end), text.size() - end);
+}
+
+std::optional<Error> unwanted(const ServedCall& call) {
+  auto error = unwanted_before("start", call);
+  if (error) error->execution = Execution::never;
+  return error;
+}
+
+std::optional<Error> run_for(const ServedCall& call, const std::function<void()>& job) {
+  try {
+    const CallPathGuard guard(call.scope->path, call.scope->counters->next_vertex);
+    const RecordedThread recorded(*call.scope);
+    job();
+    return std::nullopt;
+  } catch (...) {
+    const bool began = call.arguments == nullptr || call.arguments->function_began();
+    Error error = error_of_run(call, began);
+    error.execution = began ? Execution::yes : Execution::never;
+    return failed(call, std::move(error));
+  }
+}
 
 void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject target, ValueHandler done) {
   call->begin();

@@ -53,10 +53,10 @@ enum class Lasting : std::uint8_t {
 /// Takes charge of what the arguments carry, looks up the function, compares the fingerprint and makes the scope, whose
 /// stop_token stops when the result is no longer needed. A refused call releases what it carries. Runs on the receiving
 /// thread; runs no user code. Errors: no_such_function; bad_argument; resource_exhausted if the caller has brought as
-/// many contexts as it may; `refused`, if set.
+/// many contexts as it may; `already_refused`, the caller's reason to refuse the call, if set.
 [[nodiscard]] Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
                                            msg::Payload arguments, const msg::CallSite& site, Lasting lasting,
-                                           std::optional<Error> refused = {});
+                                           std::optional<Error> already_refused = {});
 
 /// The object on which a member function runs, and the turn on it.
 struct TargetObject {
