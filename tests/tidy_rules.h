@@ -40,7 +40,7 @@ using Findings = std::vector<Finding>;
 /// No file is named for being a drawer of odds and ends.
 [[nodiscard]] Findings check_name(const File& file);
 
-/// Nothing unfinished; no `using namespace` in headers; no sleep in tests, save in benchmarks.
+/// Nothing unfinished; no banners; no `using namespace` in headers; no sleep in tests, save in benchmarks.
 [[nodiscard]] Findings check_words(const File& file);
 
 /// What node/ calls a secret, token, proof or mac is compared by sodium_memcmp, whose time tells nothing of the bytes:
@@ -78,6 +78,9 @@ using Findings = std::vector<Finding>;
 
 /// A folder has at most 50 files of its own in tensor/, autograd/, actors/ and node/, 90 in any other.
 [[nodiscard]] Findings check_folders(const std::vector<File>& tree);
+
+/// Where a library may be included, it is.
+[[nodiscard]] Findings check_libraries(const std::vector<File>& tree);
 
 /// All of the above.
 [[nodiscard]] Findings check_tree(const std::vector<File>& tree);

@@ -13,6 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using tidy::File;
+using tidy::Finding;
 using tidy::Findings;
 
 std::string contents_of(const fs::path& file) {
@@ -36,7 +37,7 @@ std::vector<File> load_tree(const fs::path& root) {
 /// Returns the findings of the include rules for one file, without their places.
 std::vector<std::string> complaints(const std::string& path, const std::string& text) {
   std::vector<std::string> result;
-  for (const tidy::Finding& finding : tidy::check_includes({path, text})) result.push_back(finding.what);
+  for (const Finding& finding : tidy::check_includes({path, text})) result.push_back(finding.what);
   return result;
 }
 
@@ -51,7 +52,7 @@ BOOST_AUTO_TEST_SUITE(tidy_tree)
 BOOST_AUTO_TEST_CASE(the_tree_keeps_every_rule) {
   const std::vector<File> tree = load_tree(TROUPE_SOURCE_DIR);
   BOOST_TEST_REQUIRE(tree.size() > 100U);
-  for (const tidy::Finding& finding : tidy::check_tree(tree)) BOOST_ERROR(finding);
+  for (const Finding& finding : tidy::check_tree(tree)) BOOST_ERROR(finding);
 }
 
 // samples/kubernetes/Dockerfile copies the tree into a layer. `troupe keys` writes into keys/ beside it.
@@ -151,7 +152,8 @@ BOOST_AUTO_TEST_CASE(drawers_of_odds_and_ends_are_found) {
   BOOST_TEST(tidy::check_name({"a/commonplace.h", ""}).empty());
 }
 
-BOOST_AUTO_TEST_CASE(marks_of_unfinished_work_sleeps_and_open_namespaces_are_found) {
+BOOST_AUTO_TEST_CASE(marks_of_unfinished_work_banners_sleeps_and_open_namespaces_are_found) {
+  BOOST_TEST(tidy::check_words({"a/b.cc", "// --- parts\n"}).size() == 1U);
   const Findings expected{{"a/b.cc", 2, "says TODO"}};
   BOOST_CHECK(tidy::check_words({"a/b.cc", "int a;\n// TODO: b\n"}) == expected);
   BOOST_TEST(tidy::check_words({"a/b.cc", "mkdtemp(\"a-XXXXXX\")"}).empty());
@@ -176,6 +178,14 @@ BOOST_AUTO_TEST_CASE(comparisons_whose_time_tells_of_a_secret_are_found, *boost:
         "if (secret_.size() != 32) x();", "if (tokens == 3) x();"}) {
     BOOST_TEST(tidy::check_secret_comparisons({"node/links/a.cc", line}).empty(), line);
   }
+}
+
+BOOST_AUTO_TEST_CASE(permission_to_include_a_library_that_nobody_uses_is_found) {
+  const auto is_reported = [](const Findings& findings) {
+    return std::ranges::count(findings, Finding{"tensor/io/", 0, "includes no zip.h"}) > 0;
+  };
+  BOOST_TEST(is_reported(tidy::check_libraries({{"tensor/io/a.cc", "#include <zlib.h>\n"}})));
+  BOOST_TEST(!is_reported(tidy::check_libraries({{"tensor/io/a.cc", "#include <zip.h>\n"}})));
 }
 
 BOOST_AUTO_TEST_CASE(a_header_without_pragma_once_at_its_top_is_found) {
