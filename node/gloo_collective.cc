@@ -35,8 +35,6 @@ namespace {
 
 using detail::CollectiveMember;
 
-// --- Gloo's transport, over messages between nodes -------------------------------------------------------------------
-
 [[noreturn]] void refuse(const char* what) {
   throw std::logic_error(fmt::format("[gloo] this transport has no {}", what));
 }
@@ -132,8 +130,6 @@ class Context final : public gloo::Context {
     transportContext_ = std::make_shared<Transport>(member);
   }
 };
-
-// --- operations ------------------------------------------------------------------------------------------------------
 
 using Combine = void (*)(void*, const void*, const void*, size_t);
 

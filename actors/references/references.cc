@@ -37,8 +37,6 @@ NodeLife life_of(const Peer& peer) { return {peer.name, peer.incarnation}; }
 
 }  // namespace
 
-// --- References ------------------------------------------------------------------------------------------------------
-
 struct References::State {
   explicit State(NodeCore& n)
       : node(n),
@@ -384,8 +382,6 @@ void References::value_of(const RRefId& rref, const NodeLife& asker, std::functi
       [done = std::move(done)](Result<ValueBox> value, const std::shared_ptr<ValueUse>&) { done(std::move(value)); });
 }
 
-// --- what peers ask for ----------------------------------------------------------------------------------------------
-
 std::optional<Error> References::begin_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator) {
   State& state = *state_;
   state.make_room(creator);
@@ -566,8 +562,6 @@ std::size_t References::unconfirmed_forks() const {
 void References::list_users(const Query<ValueInUse>::ReplySlot& slot) const {
   for (const RRefOwnerActor& owner : state_->owners.all()) state_->node.host().send(owner, ListUsers{slot});
 }
-
-// --- ValueUse --------------------------------------------------------------------------------------------------------
 
 ValueUse::~ValueUse() {
   try {

@@ -215,8 +215,6 @@ std::vector<msg::StepOwner> OptimizerDriver::all_owners() const {
   return all;
 }
 
-// --- steps -----------------------------------------------------------------------------------------------------------
-
 StepId OptimizerDriver::begin_step(NodeCore& core) {
   if (core.stopped()) {
     throw RemoteError(
@@ -366,8 +364,6 @@ Future<StepOutcome> OptimizerDriver::outcome(const StepId& step) const {
   return none.future();
 }
 
-// --- rates -----------------------------------------------------------------------------------------------------------
-
 namespace {
 
 /// Returns the rule of a group. Throws IndexError.
@@ -405,8 +401,6 @@ void OptimizerDriver::set_momentum(std::size_t group, double momentum) {
   rule_at(rules_, group).set_momentum(momentum);
   momentums_[group] = momentum;
 }
-
-// --- state -----------------------------------------------------------------------------------------------------------
 
 void wait_between_steps(NodeCore& core, OptimizerDriver::Due due, const std::function<bool()>& is_ready) {
   for (int attempts = 1; !is_ready(); ++attempts) {

@@ -100,8 +100,6 @@ std::string line_of(const Error& why) noexcept {
 
 }  // namespace
 
-// --- Foreign code ----------------------------------------------------------------------------------------------------
-
 std::shared_ptr<void> PortCore::Progress::begin(std::shared_ptr<Progress> progress, std::size_t Progress::*count) {
   {
     const std::lock_guard lock(progress->mutex);
@@ -228,8 +226,6 @@ Port::Parts PortCore::released_later(Port::Parts parts) const {
   return parts;
 }
 
-// --- Orders ----------------------------------------------------------------------------------------------------------
-
 void PortCore::give(Order order) {
   Orders orders;
   orders.push_back(std::move(order));
@@ -343,8 +339,6 @@ struct PortCore::Steps {
   std::unique_ptr<ZmqLink> link;  ///< set by `leave`, as the clock
   std::shared_ptr<Clock> clock;
 };
-
-// --- What the port asks for ------------------------------------------------------------------------------------------
 
 std::shared_ptr<PortCore> PortCore::open(Port::Options options) {
   check_times(options);
@@ -473,8 +467,6 @@ bool PortCore::stop_once(TimePoint due) {
   clean = servers_->stop(last).empty() && clean;
   return enders_->stop(last).empty() && clean;
 }
-
-// --- What the link tells, and what the router asks for ---------------------------------------------------------------
 
 void PortCore::on_link_up(const Peer& peer) {
   give([this, peer](TimePoint now) { router_.link_up(now, peer); });

@@ -31,8 +31,6 @@ long long milliseconds(Duration duration) {
 Router::Router(Peer self, Duration connect_patience, Callbacks& callbacks, Packing packing)
     : self_(std::move(self)), connect_patience_(connect_patience), callbacks_(callbacks), packing_(packing) {}
 
-// --- Peers -----------------------------------------------------------------------------------------------------------
-
 void Router::connect(TimePoint now, const NodeName& name, const std::string& address) {
   if (stopped_ || name == self_.name) return;
   PeerState& peer = peers_[name];
@@ -174,8 +172,6 @@ Incarnation Router::end_session(PeerState& peer) {
   return peer.life;
 }
 
-// --- Calls -----------------------------------------------------------------------------------------------------------
-
 void Router::call(TimePoint now, Call call) {
   if (stopped_) return end(std::move(call), Port::Outcome::stopped, std::string(kStopped));
   if (std::string why = refusal(call.peer); !why.empty()) {
@@ -292,8 +288,6 @@ void Router::complete(const NodeLife& from, RequestId request, std::optional<Bod
       fmt::format("{} dropped the request without an answer", from.name));
 }
 
-// --- Time ------------------------------------------------------------------------------------------------------------
-
 void Router::tick(TimePoint now) {
   expire_calls(now);  // first: an expired request is not sent
   give_up_connecting(now);
@@ -340,8 +334,6 @@ std::optional<TimePoint> Router::next_due() {
   if (!delayed_.empty()) consider(delayed_.begin()->first);
   return next;
 }
-
-// --- The end ---------------------------------------------------------------------------------------------------------
 
 void Router::end_calls() noexcept {
   stopped_ = true;

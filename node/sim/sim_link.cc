@@ -57,8 +57,6 @@ struct SimNetwork::Message {
   bool arrived = false;
 };
 
-// --- SimNetwork ------------------------------------------------------------------------------------------------------
-
 std::shared_ptr<SimNetwork::Connection> SimNetwork::find(const NodeName& a, const NodeName& b) const {
   const auto found = connections_.find(std::minmax(a, b));
   return found == connections_.end() ? nullptr : found->second;
@@ -235,8 +233,6 @@ void SimNetwork::close_all(const End& end, Closing closing) {
     listening_.erase(mine);
   }
 }
-
-// --- SimLink ---------------------------------------------------------------------------------------------------------
 
 SimLink::SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation incarnation,
                  FailureDetectorOptions silence)

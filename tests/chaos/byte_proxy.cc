@@ -61,8 +61,6 @@ bool send_all(int socket, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-// --- one direction ---------------------------------------------------------------------------------------------------
-
 void ByteWay::throttle(std::uint64_t bytes_per_second) {
   const std::lock_guard lock(mutex_);
   bytes_per_second_ = bytes_per_second;
@@ -153,8 +151,6 @@ void ByteWay::close() {
   closed_ = true;
   changed_.notify_all();
 }
-
-// --- the proxy -------------------------------------------------------------------------------------------------------
 
 ByteProxy::ByteProxy() : listening_(open_socket()), reserved_(open_socket()) {
   port_ = bind_anywhere(listening_.get());

@@ -117,8 +117,6 @@ BOOST_AUTO_TEST_CASE(result_that_its_own_type_refuses_to_read_is_a_decode_error_
   }
 }
 
-// --- time ------------------------------------------------------------------------------------------------------------
-
 BOOST_AUTO_TEST_CASE(call_that_takes_longer_than_its_deadline_times_out, *label("T-01") * label("fault-F33")) {
   const auto begin = std::chrono::steady_clock::now();
   const Scope hasty = trainer.with({.deadline = 60ms});
@@ -233,8 +231,6 @@ BOOST_AUTO_TEST_CASE(call_given_up_before_its_turn_does_not_run) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
-// --- peers that die --------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(pending_and_later_calls_to_a_dead_node_fail_and_name_it, *label("fault-F12")) {
   TestCluster cluster({"p1", "p2"});

@@ -35,8 +35,6 @@ Names keys(const auto& map) {
 
 BOOST_AUTO_TEST_SUITE(groups)
 
-// --- nodes that all live ---------------------------------------------------------------------------------------------
-
 BOOST_AUTO_TEST_SUITE(shared, *boost::unit_test::fixture<SharedCluster>())
 
 BOOST_FIXTURE_TEST_CASE(every_member_answers_under_its_name, OnSharedCluster) {
@@ -316,8 +314,6 @@ BOOST_FIXTURE_TEST_CASE(member_that_never_joined_fails_the_barrier_at_once, OnSh
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
-// --- members that die ------------------------------------------------------------------------------------------------
 
 /// Waits until the node awaits an answer: it has entered the barrier.
 void await_entered(TestCluster& cluster, const NodeName& name) {

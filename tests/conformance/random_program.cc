@@ -25,8 +25,6 @@ using namespace std::chrono_literals;
 constexpr std::int64_t kModulus = 1'000'003;
 constexpr Duration kStepPatience = 30s;  // limit for one step: a longer step counts as hanging
 
-// --- served functions ------------------------------------------------------------------------------------------------
-
 std::int64_t mix(std::int64_t a, std::int64_t b) { return (31 * a + b) % kModulus; }
 
 /// Waits for `us`, then mixes.
@@ -71,8 +69,6 @@ std::vector<RRef<Cell>> give_cells_back(std::vector<RRef<Cell>> cells) { return 
 
 /// Returns a reference to a new cell of this node.
 RRef<Cell> cell_here(Scope& scope, std::int64_t value) { return RRef<Cell>(scope, Cell(value)); }
-
-// --- outcomes of steps -----------------------------------------------------------------------------------------------
 
 /// Returns a text with difficult content for formats, terminals, encodings and limits; what() ends at a zero byte.
 std::string odd_text(std::mt19937_64& random) {
@@ -136,8 +132,6 @@ Judge<Unit> throws(const NodeName& node, const std::string& text, bool below, Fa
     return end_of(error, failures);
   };
 }
-
-// --- the program -----------------------------------------------------------------------------------------------------
 
 /// The program's knowledge about a cell that it created itself.
 struct OwnCell {

@@ -120,8 +120,6 @@ BOOST_AUTO_TEST_CASE(value_that_is_made_too_late_times_out_and_is_freed, *label(
   BOOST_TEST(slow.to_here(trainer).item() == 2.0);  // the reference is still valid
 }
 
-// --- references that travel ------------------------------------------------------------------------------------------
-
 BOOST_AUTO_TEST_CASE(user_gives_a_reference_to_its_owner, *label("O-04") * label("O-06")) {
   const RRef<Tensor> a = trainer.remote("p1", &add, ones({2}), 1.0);
   BOOST_TEST(same_bytes(trainer.rpc_sync("p1", &rref_local, a), full({2}, 2)));
@@ -267,8 +265,6 @@ BOOST_AUTO_TEST_CASE(references_in_an_answer_that_comes_too_late_are_released) {
   cluster.await_calls("p2", 0);
 }
 
-// --- handles ---------------------------------------------------------------------------------------------------------
-
 BOOST_AUTO_TEST_CASE(handles_become_confirmed_by_their_owner, *label("O-19")) {
   const RRef<Tensor> a = trainer.remote("p1", &add, ones({1}), 1.0);
   static_cast<void>(a.to_here(trainer));  // the answer to the creating call arrived before this one
@@ -339,8 +335,6 @@ BOOST_AUTO_TEST_CASE(reference_outside_a_call_is_refused, *label("O-25")) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
-// --- nodes that die --------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(death_of_the_owner_fails_every_use_at_once_and_names_it, *label("fault-F25")) {
   TestCluster cluster({"p1", "p2"});

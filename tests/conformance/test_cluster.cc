@@ -54,9 +54,6 @@ Backend backend_of_this_run() {
   throw std::invalid_argument(fmt::format("no backend \"{}\": local, ipc, tcp or keys", name));
 }
 
-// --- the nodes of each backend
-// ----------------------------------------------------------------------------------------
-
 struct TestCluster::Nodes {
   virtual ~Nodes() = default;
   virtual Node& trainer() = 0;
@@ -178,8 +175,6 @@ struct TestCluster::ProcessNodes final : Nodes {
   std::optional<Node> node;
 };
 
-// --- TestCluster -----------------------------------------------------------------------------------------------------
-
 TestCluster::TestCluster(std::vector<NodeName> others, PoolOptions pool, Backend backend, Leaks leaks,
                          std::string log_level)
     : others_(std::move(others)), log_level_(std::move(log_level)) {
@@ -253,8 +248,6 @@ void TestCluster::await(std::string_view name, const std::function<bool(const Co
                                last.pending_requests, last.served_calls, last.owned_values, last.handles, last.forks,
                                last.contexts));
 }
-
-// --- fixtures --------------------------------------------------------------------------------------------------------
 
 namespace {
 std::unique_ptr<TestCluster> shared_cluster;  // set between SharedCluster's constructor and destructor

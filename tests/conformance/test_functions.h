@@ -18,8 +18,6 @@
 
 namespace troupe::testing {
 
-// --- values ----------------------------------------------------------------------------------------------------------
-
 /// A user struct with tensors in several places.
 struct Sample {
   std::string name;
@@ -47,8 +45,6 @@ struct Unreadable {
     throw std::runtime_error("not today");
   }
 };
-
-// --- functions -------------------------------------------------------------------------------------------------------
 
 Tensor add(const Tensor& x, double y);
 std::int64_t scale(std::int64_t x, std::int32_t times);
@@ -116,8 +112,6 @@ void await_world(Scope& scope, std::uint64_t nodes);
 
 /// The members that `scope`'s node sees.
 std::vector<NodeName> members_here(Scope& scope);
-
-// --- references ------------------------------------------------------------------------------------------------------
 
 /// Not thread-safe.
 class Counter {
@@ -231,8 +225,6 @@ std::vector<RRef<Tensor>> ask_to_give_back_too_late(Scope& scope, const NodeName
 
 /// Makes 10 values on `server`, calls it in a context, and then waits until its caller cancels.
 bool hold_on(Scope& scope, const NodeName& server);
-
-// --- registries ------------------------------------------------------------------------------------------------------
 
 // "disagree" has other parameters on the trainer than on other nodes; "only_on_trainer" exists only there.
 std::int64_t disagree_on_trainer(std::int64_t x);

@@ -186,9 +186,6 @@ BOOST_AUTO_TEST_CASE(fetch_under_way_ends_when_the_creation_fails, *label("R-26"
   BOOST_TEST(error_of([&] { return fetched.get(); }).code == ErrorCode::no_such_function);
 }
 
-// --- sparse tensors, memory owned by the user
-// -------------------------------------------------------------------------
-
 bool same(const SparseTensor& a, const SparseTensor& b) {
   return a.shape() == b.shape() && a.is_coalesced() == b.is_coalesced() && same_bytes(a.indices(), b.indices()) &&
          same_bytes(a.values(), b.values());
@@ -218,8 +215,6 @@ BOOST_AUTO_TEST_CASE(memory_of_the_caller_is_copied_before_it_is_sent, *label("R
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
-// --- leaks -----------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(reference_that_is_still_held_at_the_end_is_reported_and_shutdown_passes, *label("O-22")) {
   RRef<std::int64_t> held;

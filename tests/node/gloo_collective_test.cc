@@ -154,8 +154,6 @@ std::string wrong_reductions(Collective& collective, const Scope& scope) {
   return wrong;
 }
 
-// --- values ----------------------------------------------------------------------------------------------------------
-
 BOOST_AUTO_TEST_CASE(reductions_of_every_dtype_are_those_of_plain_arithmetic_and_arguments_stay) {
   for (const std::size_t size : {1U, 2U, 3U, 5U}) {
     Members members(size);
@@ -314,9 +312,6 @@ BOOST_AUTO_TEST_CASE(collectives_of_the_same_and_of_other_members_do_not_mix) {
   BOOST_TEST(sums[2] == sums[0], boost::test_tools::per_element());
 }
 
-// --- during calls
-// -----------------------------------------------------------------------------------------------------
-
 BOOST_AUTO_TEST_CASE(collective_that_is_formed_before_any_call_works_and_calls_work_beside_it, *label("I-10")) {
   Members members(3);
   const auto results = members.run([&](Collective& collective, Scope& scope) {
@@ -362,8 +357,6 @@ BOOST_AUTO_TEST_CASE(collectives_work_in_simulated_worlds) {
   }
   for (const auto& sum : sums) BOOST_TEST(sum.get() == 9.0);  // 2 + 3 + 4
 }
-
-// --- failures --------------------------------------------------------------------------------------------------------
 
 /// Runs `program`, whose operation must fail on every member. Returns the errors by rank.
 template <class Program>

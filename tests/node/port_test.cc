@@ -46,8 +46,6 @@ using Outcome = Port::Outcome;
 
 }  // namespace
 
-// --- Making ports and connecting them --------------------------------------------------------------------------------
-
 BOOST_AUTO_TEST_CASE(cxx17_program_makes_a_call_with_nothing_but_the_header) {
   BOOST_TEST(round_trip_in_cxx17() == "pong 7");
 }
@@ -265,8 +263,6 @@ BOOST_AUTO_TEST_CASE(peers_are_added_and_removed_while_others_go_on) {
   two.a.connect("b", again.address());
   BOOST_TEST(call(two.a, "b", "new") == "new");
 }
-
-// --- Calls and their ends --------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(removed_name_is_usable_again_when_a_new_port_comes_under_it) {
   Two two;

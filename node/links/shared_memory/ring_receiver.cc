@@ -156,8 +156,6 @@ void RingReceiver::stop() {
   thread.join();  // it ends with the role: no other thread has it
 }
 
-// --- the role --------------------------------------------------------------------------------------------------------
-
 bool RingReceiver::take_role() {
   const std::lock_guard lock(role_mutex_);
   if (!role_.take()) return false;
@@ -216,8 +214,6 @@ void RingReceiver::fail() noexcept {
   for (const Berth berth : {Berth::idle, Berth::receiver}) doorbell_->wake(berth);  // they end
   callbacks_.failed(why);
 }
-
-// --- the threads -----------------------------------------------------------------------------------------------------
 
 void RingReceiver::run() {
   try {
@@ -333,8 +329,6 @@ bool RingReceiver::look(Spin& spin, const WaitPoint& point) {
   spin.ended(begin, now, something);
   return something;
 }
-
-// --- receiving -------------------------------------------------------------------------------------------------------
 
 /// Serves the rings whose bells were rung. Returns whether there were any. REQUIRES: this thread has the role.
 bool RingReceiver::receive_rung() {

@@ -92,8 +92,6 @@ std::vector<SharedLink::SharedOther> SharedLink::all() const {
   return others;
 }
 
-// --- sending ---------------------------------------------------------------------------------------------------------
-
 std::optional<Incarnation> SharedLink::share(const NodeName& to, Frames& frames) {
   const SharedOther other = options_.shares ? find(to) : nullptr;
   if (!other) return std::nullopt;
@@ -335,8 +333,6 @@ void SharedLink::end_ring(const NodeName& peer) {
   inner_->disconnect(peer, {ErrorCode::protocol_violation, "the bytes of a ring are impossible"});
 }
 
-// --- receiving -------------------------------------------------------------------------------------------------------
-
 void SharedLink::on_frames(const NodeName& from, Incarnation incarnation, Frames frames) {
   const bool is_control = detail::is_shared_control(frames);
   if (!is_control && !detail::is_shared_table(frames)) return sink_->on_frames(from, incarnation, std::move(frames));
@@ -427,8 +423,6 @@ std::optional<Frame> SharedLink::own_frame(Other& from, const SharedEntry& entry
   // As memory of the peer: its bytes did not travel.
   return Frame{block->bytes().subspan(entry.offset - begin, entry.bytes), block, FrameMemory::foreign};
 }
-
-// --- ending ----------------------------------------------------------------------------------------------------------
 
 void SharedLink::tidy(Other& to) {
   {

@@ -34,8 +34,6 @@ SharedLink::GpuLease::~GpuLease() {
   page_->give_back(id_);
 }
 
-// --- sending ---------------------------------------------------------------------------------------------------------
-
 std::string SharedLink::offer_text(const std::string& uuid) const {
   return uuid + " " + (options_.process.empty() ? std::to_string(::getpid()) : options_.process);
 }
@@ -105,8 +103,6 @@ bool SharedLink::leave_lease(Frame& frame) const {
     return false;
   }
 }
-
-// --- receiving -------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<const SharedLink::GpuLease> SharedLink::gpu_lease(Other& from, int gpu, const SharedEntry& entry,
                                                                   bool opens) {
@@ -208,8 +204,6 @@ void SharedLink::obey_about_gpus(Other& from, const SharedControl& control) {
     }
   }
 }
-
-// --- ending ----------------------------------------------------------------------------------------------------------
 
 void SharedLink::tell_of_ended_blocks(const std::vector<SharedOther>& others) {
   const auto is_untold = [](Other& other, std::uint32_t block) {

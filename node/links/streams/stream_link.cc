@@ -90,8 +90,6 @@ std::optional<StreamUse> StreamLink::streams() const {
   return counts;
 }
 
-// --- packets ---------------------------------------------------------------------------------------------------------
-
 void StreamLink::send(const NodeName& to, LinkLane lane, Frames packet) {
   if (options_.has_streams && lane == LinkLane::bulk && detail::fits_record(packet)) {
     if (sender_.send(to, packet)) return;
@@ -138,8 +136,6 @@ void StreamLink::on_link_failed(const Error& why) { sink_->on_link_failed(why); 
 void StreamLink::on_connect_failed(std::string_view address, const Error& why) {
   sink_->on_connect_failed(address, why);
 }
-
-// --- agreeing on a stream --------------------------------------------------------------------------------------------
 
 detail::CipherSet StreamLink::ciphers() const {
   return options_.keys ? detail::encrypting_ciphers() : detail::only(Cipher::none);

@@ -323,8 +323,6 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_node_ends_every_wait) {
   BOOST_TEST(place.barriers.size() == 0U);
 }
 
-// --- every order -----------------------------------------------------------------------------------------------------
-
 /// Three members that meet several times at one barrier, withdraw entries, and may die. Messages of one member arrive
 /// in any order, except that its entries keep their order.
 struct Word {

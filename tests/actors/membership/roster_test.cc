@@ -143,9 +143,6 @@ BOOST_AUTO_TEST_CASE(news_of_an_earlier_life_is_no_news) {
   BOOST_TEST(roster.epoch() == 7U);
 }
 
-// --- what a member says of itself
-// -------------------------------------------------------------------------------------
-
 const auto kNobodyIsLost = [](const NodeName&) { return false; };
 
 /// "b" has been let in by "a".

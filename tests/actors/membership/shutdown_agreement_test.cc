@@ -156,8 +156,6 @@ BOOST_AUTO_TEST_CASE(requests_of_a_member_that_dies_between_two_rounds_do_not_st
   BOOST_TEST((agreement.next(kTwo) == Verdict::count));
 }
 
-// --- every order -----------------------------------------------------------------------------------------------------
-
 /// Two members that work, and a coordinator that counts them at the same time.
 struct Model {
   struct Step {

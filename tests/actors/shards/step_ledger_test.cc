@@ -178,8 +178,6 @@ BOOST_AUTO_TEST_CASE(step_of_one_owner_alone_is_forgotten_with_its_driver) {
   BOOST_TEST(ledger.over());
 }
 
-// --- every order -----------------------------------------------------------------------------------------------------
-
 /// One step of a driver and its owners, with all messages in flight. Node 0 is the driver; node i is owner kOwners[i -
 /// 1].
 struct World {
