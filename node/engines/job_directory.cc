@@ -9,8 +9,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
-#include <system_error>
 #include <utility>
+
+#include "node/system_text.h"
 
 namespace troupe::detail {
 namespace {
@@ -19,8 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kFilesMax = 300'000;  // three for each of 65,536 tasks, and more
 constexpr mode_t kForOthers = 0077;
-
-std::string reason_of(int error) { return std::error_code(error, std::generic_category()).message(); }
 
 /// Returns why what has `status` is not this user's alone; empty if it is.
 std::string exposure_of(const struct stat& status) {
@@ -44,10 +43,10 @@ JobDirectory::JobDirectory(fs::path path) : path_(std::move(path)) {
     const int error = errno;  // of a folder above that is there but not ours to write
     struct stat status {};
     if (stat(part.c_str(), &status) != 0) {
-      throw JobDirectoryError(fmt::format("cannot make {}: {}", part.string(), reason_of(error)));
+      throw JobDirectoryError(fmt::format("cannot make {}: {}", part.string(), system_text(error)));
     }
   }
-  if (!open().is_open()) fail("", reason_of(ENOENT));
+  if (!open().is_open()) fail("", system_text(ENOENT));
 }
 
 std::set<std::string> JobDirectory::names() const {
@@ -55,7 +54,7 @@ std::set<std::string> JobDirectory::names() const {
   if (!directory.is_open()) return {};
   const int listed = fcntl(directory.get(), F_DUPFD_CLOEXEC, 0);
   const std::unique_ptr<DIR, int (*)(DIR*)> list(fdopendir(listed), &closedir);
-  if (list == nullptr) fail("", reason_of(errno));
+  if (list == nullptr) fail("", system_text(errno));
   std::set<std::string> names;
   errno = 0;
   for (const dirent* entry = readdir(list.get()); entry != nullptr; entry = readdir(list.get())) {
@@ -64,7 +63,7 @@ std::set<std::string> JobDirectory::names() const {
     if (names.size() >= kFilesMax) fail("", fmt::format("has more than {} files", kFilesMax));
     names.emplace(name);
   }
-  if (errno != 0 && !is_gone(errno)) fail("", reason_of(errno));
+  if (errno != 0 && !is_gone(errno)) fail("", system_text(errno));
   return names;
 }
 
@@ -73,11 +72,11 @@ std::optional<std::string> JobDirectory::read(const std::string& name, std::size
   if (!directory.is_open()) return std::nullopt;
   const FileDescriptor file(openat(directory.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file.is_open() && is_gone(errno)) return std::nullopt;
-  if (!file.is_open()) fail(name, errno == ELOOP ? "is a symbolic link" : reason_of(errno));
+  if (!file.is_open()) fail(name, errno == ELOOP ? "is a symbolic link" : system_text(errno));
   struct stat status {};
   if (fstat(file.get(), &status) != 0) {
     if (is_gone(errno)) return std::nullopt;
-    fail(name, reason_of(errno));
+    fail(name, system_text(errno));
   }
   if (!S_ISREG(status.st_mode)) fail(name, "is no regular file");
   if (const std::string exposure = exposure_of(status); !exposure.empty()) fail(name, exposure);
@@ -87,7 +86,7 @@ std::optional<std::string> JobDirectory::read(const std::string& name, std::size
     const ssize_t got = ::read(file.get(), text.data() + size, text.size() - size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && is_gone(errno)) return std::nullopt;
-    if (got < 0) fail(name, reason_of(errno));
+    if (got < 0) fail(name, system_text(errno));
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
   }
@@ -98,28 +97,28 @@ std::optional<std::string> JobDirectory::read(const std::string& name, std::size
 
 void JobDirectory::write(const std::string& name, std::string_view text) const {
   const FileDescriptor directory = open();
-  if (!directory.is_open()) fail("", reason_of(ENOENT));
+  if (!directory.is_open()) fail("", system_text(ENOENT));
   const std::string fresh = temporary(name);
   unlinkat(directory.get(), fresh.c_str(), 0);  // left by an earlier life that ended here
   FileDescriptor file(
       openat(directory.get(), fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file.is_open()) fail(fresh, reason_of(errno));
+  if (!file.is_open()) fail(fresh, system_text(errno));
   while (!text.empty()) {
     const ssize_t written = ::write(file.get(), text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(fresh, reason_of(errno));
+    if (written < 0) fail(fresh, system_text(errno));
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   // Over NFS a full disk may be told here.
-  if (fsync(file.get()) != 0) fail(fresh, reason_of(errno));
+  if (fsync(file.get()) != 0) fail(fresh, system_text(errno));
   file.close();
-  if (renameat(directory.get(), fresh.c_str(), directory.get(), name.c_str()) != 0) fail(name, reason_of(errno));
+  if (renameat(directory.get(), fresh.c_str(), directory.get(), name.c_str()) != 0) fail(name, system_text(errno));
 }
 
 void JobDirectory::rename(const std::string& from, const std::string& to) const {
   const FileDescriptor directory = open();
-  if (!directory.is_open()) fail("", reason_of(ENOENT));
-  if (renameat(directory.get(), from.c_str(), directory.get(), to.c_str()) != 0) fail(from, reason_of(errno));
+  if (!directory.is_open()) fail("", system_text(ENOENT));
+  if (renameat(directory.get(), from.c_str(), directory.get(), to.c_str()) != 0) fail(from, system_text(errno));
 }
 
 void JobDirectory::remove() const noexcept {
@@ -138,10 +137,10 @@ FileDescriptor JobDirectory::open() const {
   FileDescriptor directory(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!directory.is_open()) {
     if (is_gone(errno)) return directory;
-    fail("", errno == ENOTDIR || errno == ELOOP ? "is a symbolic link or no directory" : reason_of(errno));
+    fail("", errno == ENOTDIR || errno == ELOOP ? "is a symbolic link or no directory" : system_text(errno));
   }
   struct stat status {};
-  if (fstat(directory.get(), &status) != 0) fail("", reason_of(errno));
+  if (fstat(directory.get(), &status) != 0) fail("", system_text(errno));
   if (const std::string exposure = exposure_of(status); !exposure.empty()) fail("", exposure);
   return directory;
 }

@@ -18,14 +18,13 @@
 
 #include "node/file_descriptor.h"
 #include "node/joining/rendezvous_content.h"
+#include "node/system_text.h"
 
 namespace troupe {
 namespace {
 
 constexpr std::uintmax_t kBytesMax = 1 << 20;
 constexpr Duration kLockPause = std::chrono::milliseconds{5};
-
-std::string system_text() { return std::error_code(errno, std::generic_category()).message(); }
 
 bool write_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -45,7 +44,8 @@ class RendezvousFile::Lock {
   [[nodiscard]] static Result<Lock> take(const RendezvousFile& file, std::optional<TimePoint> due) {
     while (true) {
       detail::FileDescriptor opened(::open(file.path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
-      if (!opened.is_open()) return file.failure(ErrorCode::bad_argument, "cannot be opened: " + system_text());
+      if (!opened.is_open())
+        return file.failure(ErrorCode::bad_argument, "cannot be opened: " + detail::system_text(errno));
       struct stat ours {};
       struct stat current {};
       if (::fstat(opened.get(), &ours) != 0 || !S_ISREG(ours.st_mode)) {
@@ -58,7 +58,7 @@ class RendezvousFile::Lock {
         continue;
       }
       if (errno != EWOULDBLOCK && errno != EINTR)
-        return file.failure(ErrorCode::bad_argument, "cannot be locked: " + system_text());
+        return file.failure(ErrorCode::bad_argument, "cannot be locked: " + detail::system_text(errno));
       const TimePoint again = std::chrono::steady_clock::now() + kLockPause;
       if (due && again >= *due) return file.failure(ErrorCode::timeout, "is locked by another process");
       std::this_thread::sleep_until(again);
@@ -141,7 +141,7 @@ Result<RendezvousContent> RendezvousFile::read() const {
     return failure(ErrorCode::bad_argument, "holds something else than the nodes of a cluster");
   };
   std::ifstream file(path_, std::ios::binary);
-  if (!file) return failure(ErrorCode::bad_argument, "cannot be read: " + system_text());
+  if (!file) return failure(ErrorCode::bad_argument, "cannot be read: " + detail::system_text(errno));
   std::error_code ignored;
   if (std::filesystem::file_size(path_, ignored) > kBytesMax) return wrong();
   std::string text(kBytesMax, '\0');
@@ -159,7 +159,7 @@ Result<Unit> RendezvousFile::replace(const RendezvousContent& content) const {
   if (written.is_open() && write_all(written.get(), content.text()) && ::rename(fresh.c_str(), path_.c_str()) == 0)
     return Unit{};
   return failure(errno == ENOSPC || errno == EDQUOT ? ErrorCode::storage_full : ErrorCode::bad_argument,
-                 "cannot be written: " + system_text());
+                 "cannot be written: " + detail::system_text(errno));
 }
 
 Error RendezvousFile::failure(ErrorCode code, std::string message) const {

@@ -11,7 +11,6 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +19,7 @@
 #include "node/file_descriptor.h"
 #include "node/keys/timed_reader.h"
 #include "node/node_name.h"
+#include "node/system_text.h"
 
 namespace troupe {
 namespace {
@@ -35,8 +35,6 @@ constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 Error failure(std::string message) {
   return Error{.code = ErrorCode::bad_argument, .message = std::move(message), .execution = Execution::never};
 }
-
-std::string system_text(int error) { return std::error_code(error, std::generic_category()).message(); }
 
 std::uint32_t count_in(std::span<const std::byte> head) {
   if (head.size() < kHeadBytes) {
@@ -216,7 +214,8 @@ Result<Unit> KeyRing::to_descriptor(int descriptor) const {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       return failure(fmt::format("cannot write the key ring of {} ({} members, {} bytes) to descriptor {}: {}",
-                                 own_name(), members().size(), all.bytes().size(), descriptor, system_text(errno)));
+                                 own_name(), members().size(), all.bytes().size(), descriptor,
+                                 detail::system_text(errno)));
     }
     left = left.subspan(static_cast<std::size_t>(written));
   }

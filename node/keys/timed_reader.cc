@@ -7,16 +7,12 @@
 #include <cerrno>
 #include <cstdint>
 #include <stdexcept>
-#include <system_error>
 
 #include <fmt/format.h>
 
+#include "node/system_text.h"
+
 namespace troupe::detail {
-namespace {
-
-std::string system_text(int error) { return std::error_code(error, std::generic_category()).message(); }
-
-}  // namespace
 
 TimedReader::TimedReader(int descriptor, std::chrono::milliseconds limit)
     : descriptor_(descriptor), limit_(limit), due_(std::chrono::steady_clock::now() + limit) {}

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "actors/core/guarded.h"
+#include "node/links/peer_error.h"
 
 namespace troupe {
 namespace {
@@ -105,18 +106,6 @@ struct MemoryHub::State {
   }
 };
 
-namespace {
-
-Error about(const Peer& peer, ErrorCode code, std::string message) {
-  return Error{.code = code,
-               .message = std::move(message),
-               .peer = peer.name,
-               .incarnation = peer.incarnation,
-               .endpoint = peer.address};
-}
-
-}  // namespace
-
 MemoryHub::MemoryHub() : state_(std::make_shared<State>()) {}
 MemoryHub::~MemoryHub() = default;
 
@@ -185,8 +174,8 @@ void MemoryLink::disconnect(const NodeName& to, const Farewell& farewell) {
     const std::lock_guard lock(hub_->mutex);
     peer = hub_->peer_named(*self_, to);
     if (!peer || peer->self.incarnation != farewell.life.value_or(peer->self.incarnation)) return;
-    hub_->part(*self_, *peer, about(peer->self, ErrorCode::cancelled, "disconnected by this node"),
-               about(self_->self, farewell.code, farewell.message));
+    hub_->part(*self_, *peer, detail::peer_error(peer->self, ErrorCode::cancelled, "disconnected by this node"),
+               detail::peer_error(self_->self, farewell.code, farewell.message));
   }
   hub_->drain(self_);
   hub_->drain(peer);
@@ -200,7 +189,7 @@ void MemoryLink::stop() {
     if (!self_->stopped) {
       self_->stopped = true;
       self_->sink = nullptr;
-      const Error closed = about(self_->self, ErrorCode::peer_down, "connection closed");
+      const Error closed = detail::peer_error(self_->self, ErrorCode::peer_down, "connection closed");
       while (!self_->peers.empty()) {
         left.push_back(hub_->find(*self_->peers.begin()));
         hub_->part(*self_, *left.back(), closed, closed);

@@ -8,11 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <stdexcept>
-#include <system_error>
 
 #include <fmt/format.h>
 
+#include "node/file_descriptor.h"
 #include "node/keys/timed_reader.h"
+#include "node/system_text.h"
 
 namespace troupe {
 namespace {
@@ -21,30 +22,13 @@ Error failure(ErrorCode code, std::string message, std::string hint = {}) {
   return Error{.code = code, .message = std::move(message), .execution = Execution::never, .hint = std::move(hint)};
 }
 
-std::string system_text() { return std::error_code(errno, std::generic_category()).message(); }
-
-/// Closes a descriptor at the end of a scope.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  const int number_;
-};
-
 Result<Unit> write_all(int descriptor, std::span<const std::byte> bytes, const std::string& target) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       return failure(ErrorCode::bad_argument,
-                     fmt::format("cannot write the cluster secret to {}: {}", target, system_text()));
+                     fmt::format("cannot write the cluster secret to {}: {}", target, detail::system_text(errno)));
     }
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
@@ -70,18 +54,18 @@ Result<ClusterSecret> ClusterSecret::from_descriptor(int descriptor) {
 }
 
 Result<ClusterSecret> ClusterSecret::from_descriptor(int descriptor, std::chrono::milliseconds limit) {
-  const Descriptor owned(descriptor);
+  const detail::FileDescriptor owned(descriptor);
   return read({descriptor, limit}, fmt::format("descriptor {}", descriptor));
 }
 
 Result<ClusterSecret> ClusterSecret::from_file(const FilePath& path) {
-  const Descriptor file(::open(path.text().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (file.number() < 0) {
-    const std::string why = errno == ELOOP ? "it is a symbolic link" : system_text();
+  const detail::FileDescriptor file(::open(path.text().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.is_open()) {
+    const std::string why = errno == ELOOP ? "it is a symbolic link" : detail::system_text(errno);
     return failure(ErrorCode::bad_argument, fmt::format("cannot read the cluster secret {}: {}", path.text(), why));
   }
   struct stat status {};
-  if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return failure(ErrorCode::bad_argument, fmt::format("the cluster secret {} is not a regular file", path.text()));
   }
   if (status.st_uid != ::geteuid()) {
@@ -94,7 +78,7 @@ Result<ClusterSecret> ClusterSecret::from_file(const FilePath& path) {
         fmt::format("the cluster secret {} has mode {:04o}, expected 0600", path.text(), status.st_mode & 07777U),
         fmt::format("chmod 0600 {}", path.text()));
   }
-  return read({file.number(), detail::kInheritedPatience}, path.text());
+  return read({file.get(), detail::kInheritedPatience}, path.text());
 }
 
 Result<ClusterSecret> ClusterSecret::read(detail::TimedReader reader, const std::string& source) try {
@@ -112,12 +96,13 @@ Result<ClusterSecret> ClusterSecret::read(detail::TimedReader reader, const std:
 }
 
 Result<Unit> ClusterSecret::to_file(const FilePath& path) const {
-  const Descriptor file(::open(path.text().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (file.number() < 0) {
+  const detail::FileDescriptor file(
+      ::open(path.text().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.is_open()) {
     return failure(ErrorCode::bad_argument,
-                   fmt::format("cannot create the cluster secret {}: {}", path.text(), system_text()));
+                   fmt::format("cannot create the cluster secret {}: {}", path.text(), detail::system_text(errno)));
   }
-  return write_all(file.number(), bytes(), path.text());
+  return write_all(file.get(), bytes(), path.text());
 }
 
 Result<Unit> ClusterSecret::to_descriptor(int descriptor) const {

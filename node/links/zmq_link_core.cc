@@ -1,4 +1,5 @@
 #include "node/links/zmq_link_core.h"
+#include "node/links/peer_error.h"
 
 #include <algorithm>
 #include <memory>
@@ -19,14 +20,6 @@ constexpr ReadySet::Key kListener = 1;  // and connections above
 constexpr const char* kOneWay =
     "a firewall, or address translation, lets only one direction through: nodes connect to each other; `troupe doctor` "
     "tries all ways between hosts, `advertise` is the address at which others reach a node";
-
-Error about(const Peer& peer, ErrorCode code, std::string message) {
-  return Error{.code = code,
-               .message = std::move(message),
-               .peer = peer.name,
-               .incarnation = peer.incarnation,
-               .endpoint = peer.address};
-}
 
 Error refused_connect(const std::string& address, ErrorCode code, std::string message) {
   return Error{.code = code,
@@ -159,7 +152,7 @@ void ZmqLinkCore::disconnect(const NodeName& name, const Farewell& farewell) {
   const Incarnation up = found->second.peer.incarnation;
   if (farewell.life.value_or(up) != up) return;
   outgoing_.at(found->second.connection).outgoing.say_bye(farewell);
-  drop(name, about(found->second.peer, ErrorCode::cancelled, "disconnected by this node"));
+  drop(name, detail::peer_error(found->second.peer, ErrorCode::cancelled, "disconnected by this node"));
 }
 
 void ZmqLinkCore::heard(const Heard& event) {
@@ -199,8 +192,8 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
     const bool same_name = before->peer.name == peer.name;
     const NodeName gone = before->peer.name;
     drop(gone,
-         about(before->peer, same_name ? ErrorCode::peer_restarted : ErrorCode::peer_down,
-               same_name ? "restarted" : fmt::format("its address now belongs to {}", peer.name)),
+         detail::peer_error(before->peer, same_name ? ErrorCode::peer_restarted : ErrorCode::peer_down,
+                            same_name ? "restarted" : fmt::format("its address now belongs to {}", peer.name)),
          Keep::connection);
   }
   if (peer.name == parts_.self.peer.name || !make_room(now, peer, address)) {
@@ -315,7 +308,7 @@ void ZmqLinkCore::handle(TimePoint /*now*/, ZmqListener::Message& message) {
 
 void ZmqLinkCore::handle(TimePoint /*now*/, ZmqListener::Bye& bye) {
   if (const PeerState* peer = find(bye.from, bye.incarnation)) {
-    drop(bye.from, about(peer->peer, bye.farewell.code, bye.farewell.message));
+    drop(bye.from, detail::peer_error(peer->peer, bye.farewell.code, bye.farewell.message));
   }
 }
 
@@ -366,8 +359,8 @@ void ZmqLinkCore::close(const std::string& address) {
 bool ZmqLinkCore::make_room(TimePoint now, const Peer& newcomer, const std::string& address) {
   if (const PeerState* tenant = peer_behind(address); tenant != nullptr && tenant->peer.name != newcomer.name) {
     if (lives(*tenant)) return false;
-    drop(NodeName(tenant->peer.name),
-         about(tenant->peer, ErrorCode::peer_down, fmt::format("its address now belongs to {}", newcomer.name)));
+    drop(NodeName(tenant->peer.name), detail::peer_error(tenant->peer, ErrorCode::peer_down,
+                                                         fmt::format("its address now belongs to {}", newcomer.name)));
   }
   const auto found = peers_.find(newcomer.name);
   if (found == peers_.end() || found->second.peer.incarnation == newcomer.incarnation) return true;
@@ -385,7 +378,7 @@ bool ZmqLinkCore::make_room(TimePoint now, const Peer& newcomer, const std::stri
                                         "has come, from {}",
                                         newcomer.name, before.peer.address, newcomer.address));
   }
-  drop(newcomer.name, about(before.peer, ErrorCode::peer_restarted, "restarted"));
+  drop(newcomer.name, detail::peer_error(before.peer, ErrorCode::peer_restarted, "restarted"));
   return true;
 }
 
@@ -414,11 +407,12 @@ void ZmqLinkCore::give_up_meeting(TimePoint now) {
     const PeerState& peer = peers_.at(*late);
     if (peer.welcomed_here) {
       failed(now, std::string(peer.connection),
-             about(peer.peer, ErrorCode::peer_unreachable, fmt::format("{} does not answer", peer.peer.address)));
+             detail::peer_error(peer.peer, ErrorCode::peer_unreachable,
+                                fmt::format("{} does not answer", peer.peer.address)));
     } else {
-      Error why = about(peer.peer, ErrorCode::peer_unreachable,
-                        fmt::format("{}, which answers at {}, did not connect back to {}", peer.peer.name,
-                                    peer.connection, parts_.self.peer.address));
+      Error why = detail::peer_error(peer.peer, ErrorCode::peer_unreachable,
+                                     fmt::format("{}, which answers at {}, did not connect back to {}", peer.peer.name,
+                                                 peer.connection, parts_.self.peer.address));
       why.hint = kOneWay;
       drop(NodeName(*late), std::move(why));
     }
@@ -467,9 +461,9 @@ void ZmqLinkCore::end_former_members(TimePoint now) {
     outgoing_.at(peer.connection)
         .outgoing.say_bye(
             {ErrorCode::peer_down, fmt::format("{} does not let this node's key in any more", parts_.self.peer.name)});
-    drop(name, about(peer.peer, ErrorCode::peer_down,
-                     key_of(name) ? "its key was replaced while it connected"
-                                  : "its key is not in the list of members any more"));
+    drop(name, detail::peer_error(peer.peer, ErrorCode::peer_down,
+                                  key_of(name) ? "its key was replaced while it connected"
+                                               : "its key is not in the list of members any more"));
   }
 }
 

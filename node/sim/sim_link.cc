@@ -6,17 +6,10 @@
 #include <vector>
 
 #include "actors/sessions/session_header.h"
+#include "node/links/peer_error.h"
 
 namespace troupe::sim {
 namespace {
-
-Error about(const Peer& peer, ErrorCode code, std::string message) {
-  return Error{.code = code,
-               .message = std::move(message),
-               .peer = peer.name,
-               .incarnation = peer.incarnation,
-               .endpoint = peer.address};
-}
 
 /// A message's number if it carries data, and its description for the trace.
 struct Kind {
@@ -212,18 +205,18 @@ void SimNetwork::disconnect(const End& end, const NodeName& from, const Farewell
   const std::size_t by = connection->ends[0] == end ? 0 : 1;
   const Peer peer = connection->ends[1 - by]->self;
   if (farewell.life.value_or(peer.incarnation) != peer.incarnation) return;
-  close(connection, by, Closing::after_all, about(end->self, farewell.code, farewell.message));
+  close(connection, by, Closing::after_all, detail::peer_error(end->self, farewell.code, farewell.message));
   schedule_->at(schedule_->now(), end->self.name, "close to " + from, [end, peer] {
     if (end->sink == nullptr) return;
     end->sink->on_link_down(peer.name, peer.incarnation,
-                            about(peer, ErrorCode::cancelled, "disconnected by this node"));
+                            detail::peer_error(peer, ErrorCode::cancelled, "disconnected by this node"));
   });
 }
 
 void SimNetwork::close_all(const End& end, Closing closing) {
   end->closed = true;
   end->sink = nullptr;
-  const Error why = about(end->self, ErrorCode::peer_down, "connection closed");
+  const Error why = detail::peer_error(end->self, ErrorCode::peer_down, "connection closed");
   std::vector<std::shared_ptr<Connection>> open;
   for (const auto& [pair, connection] : connections_) {
     if (connection->ends[0] == end || connection->ends[1] == end) open.push_back(connection);
