@@ -215,6 +215,8 @@ ValueHandler ending_event(const ServedCall& call, ValueHandler done) {
 
 }  // namespace
 
+std::span<const std::string_view> functions_without_grants() { return kNeedNoGrant; }
+
 Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
                              msg::Payload arguments, const msg::CallSite& site, Lasting lasting,
                              std::optional<Error> already_refused) {

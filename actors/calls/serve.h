@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,10 @@ struct WantedFunction {
   std::string name;
   Fingerprint fingerprint;
 };
+
+/// Returns the names of the runtime's functions that any member may call: they work only with values, contexts and
+/// optimizers whose ids their caller was given. Its member functions need no grant either.
+[[nodiscard]] std::span<const std::string_view> functions_without_grants();
 
 /// How long the result of a call may be needed.
 enum class Lasting : std::uint8_t {

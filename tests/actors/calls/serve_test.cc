@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "actors/calls/function_table.h"
@@ -91,6 +92,12 @@ BOOST_AUTO_TEST_CASE(a_grant_is_of_the_function_that_would_run_whatever_name_the
 }
 
 // A caller that repeats what never ran would run it twice.
+BOOST_AUTO_TEST_CASE(every_function_that_needs_no_grant_is_served) {
+  BOOST_TEST_REQUIRE(!detail::functions_without_grants().empty());
+  for (const std::string_view name : detail::functions_without_grants())
+    BOOST_TEST((core().functions().find(detail::function_key(std::string(name))) != nullptr), name);
+}
+
 BOOST_AUTO_TEST_CASE(a_task_whose_next_part_the_pool_refuses_has_run) {
   const auto p1 = peer("p1", 1);
   const auto answer = ask(*p1, "after another", "after another");
