@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tensor/compute_watcher.h"
 #include "tensor/cpu/parallel.h"
 #include "tensor/create.h"
 #include "tensor/kernels/table.h"
@@ -16,11 +17,12 @@ constexpr std::int64_t kStretchBytes = 16 << 10;
 bool is_long_on_cpu(const Tensor& x) { return x.nbytes() >= kDeferBytes && !kernels::on_gpu(x); }
 bool is_one(const Tensor& x) { return x.numel() == 1; }
 
-// `operand` may be `dead` itself, in `std::move(x) * x`: memory that is frozen cannot also take the result.
+// `operand` may be `dead` itself, in `std::move(x) * x`: memory that is frozen cannot also take the result. A watcher
+// would miss what waits, and see its time as that of the access to the result.
 bool may_wait(const Tensor& dead, kernels::BinaryOp op, const Tensor& operand) {
-  return is_long_on_cpu(dead) && op <= kernels::BinaryOp::div && dead.dtype() == compute_dtype(dead.dtype()) &&
-         operand.dtype() == dead.dtype() && !dead.storage().exposed() && !operand.storage().exposed() &&
-         !operand.storage().same_as(dead.storage()) &&
+  return is_long_on_cpu(dead) && ComputeWatcher::here() == nullptr && op <= kernels::BinaryOp::div &&
+         dead.dtype() == compute_dtype(dead.dtype()) && operand.dtype() == dead.dtype() && !dead.storage().exposed() &&
+         !operand.storage().exposed() && !operand.storage().same_as(dead.storage()) &&
          (is_one(operand) || (operand.is_contiguous() && operand.shape() == dead.shape()));
 }
 

@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -54,6 +55,20 @@ BOOST_AUTO_TEST_CASE(kernels_are_told_by_what_they_compute) {
   BOOST_TEST((seen_of([&] { static_cast<void>(x > 1.0); }).back().starts_with("l")));
   BOOST_TEST((seen_of([&] { static_cast<void>(prod(x)); }) == Seen{"prod (2, 3)"}));
   BOOST_TEST((seen_of([&] { static_cast<void>(matmul(x, ones({3, 4}))); }).back() == "matmul (2, 3) (3, 4)"));
+}
+
+// Unwatched, all but the first of these would wait and run together at the next access to the result.
+BOOST_AUTO_TEST_CASE(arithmetic_on_large_dead_tensors_is_told_operation_by_operation) {
+  const Tensor x = full({1 << 19}, 3.0);
+  const Tensor unwatched = 1.0 - (x + 1.0) * x;
+  Tensor y;
+  const auto seen = seen_of([&] { y = 1.0 - (x + 1.0) * x; });
+  for (const char* kernel : {"add", "mul", "sub"}) {
+    BOOST_TEST(std::ranges::count_if(seen, [&](const std::string& each) { return each.starts_with(kernel); }) == 1,
+               kernel);
+  }
+  BOOST_TEST(y.data<float>()[0] == -11.0F);  // 1 - (3 + 1) * 3
+  BOOST_TEST(same_bytes(y, unwatched));
 }
 
 BOOST_AUTO_TEST_CASE(kernels_of_the_cpu_alone_are_told_too) {
