@@ -18,8 +18,6 @@ namespace {
 /// The profiler's own functions are not part of any program.
 constexpr std::string_view kOwnFunctions = "troupe.recording";
 
-constexpr std::size_t kNameMax = 256;  // of an event, which may be a user's span
-
 std::int64_t nanoseconds(TimePoint time) { return time.time_since_epoch().count(); }
 
 std::vector<std::uint32_t> indices_of(const CallPath& path) { return {path.indices().begin(), path.indices().end()}; }
@@ -86,7 +84,6 @@ void OpenEvent::begin(const ScopeState& scope, RecordedEvent event) {
   if (recordings.empty()) return;
   if (scope.context) event.context = scope.context->text();
   event.caller = scope.caller;
-  event.name.resize(std::min(event.name.size(), kNameMax));
   event.begin = nanoseconds(scope.node->clock().now());
   state_ = std::make_unique<State>(std::move(recordings), scope.node, std::move(event));
 }

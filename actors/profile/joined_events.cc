@@ -1,12 +1,17 @@
 #include "actors/profile/joined_events.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
-#include <utility>
+#include <string_view>
+#include <tuple>
 
 namespace troupe::detail {
 namespace {
@@ -14,69 +19,27 @@ namespace {
 /// A day: no profile lasts as long, and no sum of such times is too large for a Duration.
 constexpr std::int64_t kTimesMax = Duration(std::chrono::hours(24)).count();
 
-/// The recorded calls, by where they were made.
-class Calls {
- public:
-  explicit Calls(const std::vector<EventsOfNode>& nodes) {
-    for (const EventsOfNode& each : nodes) {
-      for (const RecordedEvent& event : each.events) {
-        if (event.kind == EventKind::call)
-          calls_.try_emplace(Place{event.context, event.path, event.to, each.node}, &event);
-      }
-    }
-  }
+/// The most bytes that say which calls led to one event: a node could have each shown with any number of others.
+constexpr std::size_t kWithinMax = 2048;
 
-  /// Returns the names of the calls that led to what `event` is part of, on `node`, the outermost first.
-  [[nodiscard]] std::string leading_to(const NodeName& node, const RecordedEvent& event) const {
-    std::string names;
-    std::vector<std::uint32_t> path = event.path;
-    if (event.kind == EventKind::call && !path.empty()) path.pop_back();
-    const NodeName* callee = &node;
-    const NodeName* caller = &event.caller;
-    const std::string* context = &event.context;
-    while (!path.empty()) {
-      const RecordedEvent* call = find(*context, path, *callee, *caller);
-      if (call == nullptr) break;
-      names = names.empty() ? call->name : call->name + "#" + names;
-      callee = caller;
-      caller = &call->caller;
-      context = &call->context;
-      path.pop_back();
-    }
-    return names;
-  }
-
- private:
-  struct Place {
-    std::string context;
-    std::vector<std::uint32_t> path;
-    NodeName callee;
-    NodeName caller;
-    friend auto operator<=>(const Place&, const Place&) = default;
-  };
-
-  /// Returns the call with that path. A function that opens a context of its own was called in another one, or in none.
-  [[nodiscard]] const RecordedEvent* find(const std::string& context, const std::vector<std::uint32_t>& path,
-                                          const NodeName& callee, const NodeName& caller) const {
-    const auto call = calls_.find({context, path, callee, caller});
-    if (call != calls_.end()) return call->second;
-    return context.empty() ? nullptr : find({}, path, callee, caller);
-  }
-
-  std::map<Place, const RecordedEvent*> calls_;
+/// A plausible event, and when it was since the profile began, on the profiler's clock.
+struct TimedEvent {
+  const EventsOfNode* node;
+  const RecordedEvent* event;
+  std::int64_t begin;
+  std::int64_t length;
+  const TimedEvent* parent = nullptr;  // the call that led to it, if that is known
 };
 
 /// Returns whether the event may be shown: a node may not tell the truth.
 bool is_plausible(const RecordedEvent& event, std::int64_t begin) {
-  if (event.kind > EventKind::span || event.end < event.begin) return false;
+  if (event.kind > EventKind::span || event.name.size() > kNameMax || event.end < event.begin) return false;
   return begin >= -kTimesMax && event.end - event.begin <= kTimesMax && begin <= kTimesMax;
 }
 
-}  // namespace
-
-std::vector<ProfileEvent> joined(const std::vector<EventsOfNode>& nodes, TimePoint begin) {
-  const Calls calls(nodes);
-  std::vector<ProfileEvent> all;
+/// Returns the events that may be shown, node by node.
+std::vector<TimedEvent> plausible(const std::vector<EventsOfNode>& nodes, TimePoint begin) {
+  std::vector<TimedEvent> events;
   for (const EventsOfNode& each : nodes) {
     const std::int64_t begin_there = (begin.time_since_epoch() + each.ahead).count();
     for (const RecordedEvent& event : each.events) {
@@ -84,17 +47,90 @@ std::vector<ProfileEvent> joined(const std::vector<EventsOfNode>& nodes, TimePoi
       std::int64_t length = 0;
       if (__builtin_sub_overflow(event.begin, begin_there, &since)) continue;
       if (__builtin_sub_overflow(event.end, event.begin, &length)) continue;
-      if (!is_plausible(event, since)) continue;
-      ProfileEvent& added = all.emplace_back();
-      added.kind = event.kind;
-      added.node = each.node;
-      added.thread = event.thread;
-      added.name = event.name;
-      added.within = calls.leading_to(each.node, event);
-      added.inputs = event.inputs;
-      added.begin = Duration(since);
-      added.length = Duration(length);
+      if (is_plausible(event, since)) events.push_back({&each, &event, since, length});
     }
+  }
+  return events;
+}
+
+/// The recorded calls, by where they were made. An event costs one look-up, however deep it is: calls know their own.
+class Calls {
+ public:
+  /// REQUIRES: `events` outlives the object, in place.
+  explicit Calls(const std::vector<TimedEvent>& events) {
+    for (const TimedEvent& each : events) {
+      const RecordedEvent& event = *each.event;
+      if (event.kind == EventKind::call)
+        calls_.try_emplace(Place{event.context, event.path, event.to, each.node->node}, &each);
+    }
+  }
+
+  /// Returns the call that led to what the event is part of; null if none is known.
+  [[nodiscard]] const TimedEvent* parent_of(const TimedEvent& timed) const {
+    const RecordedEvent& event = *timed.event;
+    std::span<const std::uint32_t> path = event.path;
+    if (event.kind == EventKind::call && !path.empty()) path = path.first(path.size() - 1);
+    if (path.empty()) return nullptr;
+    const TimedEvent* const call = find({event.context, path, timed.node->node, event.caller});
+    if (call != nullptr || event.context.empty()) return call;
+    // A function that opens a context of its own was called in another one, or in none.
+    return find({{}, path, timed.node->node, event.caller});
+  }
+
+ private:
+  struct Place {
+    std::string_view context;
+    std::span<const std::uint32_t> path;
+    std::string_view callee;
+    std::string_view caller;
+
+    friend bool operator<(const Place& a, const Place& b) {
+      const auto names = std::tie(a.context, a.callee, a.caller) <=> std::tie(b.context, b.callee, b.caller);
+      if (names != 0) return names < 0;
+      if (a.path.size() != b.path.size()) return a.path.size() < b.path.size();
+      return std::ranges::lexicographical_compare(a.path, b.path);
+    }
+  };
+
+  [[nodiscard]] const TimedEvent* find(const Place& place) const {
+    const auto call = calls_.find(place);
+    return call == calls_.end() ? nullptr : call->second;
+  }
+
+  std::map<Place, const TimedEvent*> calls_;
+};
+
+/// Returns the names of the calls that led to the event, the outermost first. Of too many, those next to it.
+std::string names_leading_to(const TimedEvent& event) {
+  std::vector<std::string_view> names;  // the innermost first
+  std::size_t size = 0;
+  for (const TimedEvent* call = event.parent; call != nullptr; call = call->parent) {
+    size += call->event->name.size() + 1;
+    names.push_back(size > kWithinMax ? "..." : std::string_view(call->event->name));
+    if (size > kWithinMax) break;
+  }
+  std::ranges::reverse(names);
+  return fmt::format("{}", fmt::join(names, "#"));
+}
+
+}  // namespace
+
+std::vector<ProfileEvent> joined(const std::vector<EventsOfNode>& nodes, TimePoint begin) {
+  std::vector<TimedEvent> events = plausible(nodes, begin);
+  const Calls calls(events);
+  for (TimedEvent& each : events) each.parent = calls.parent_of(each);
+  std::vector<ProfileEvent> all;
+  all.reserve(events.size());
+  for (const TimedEvent& each : events) {
+    ProfileEvent& added = all.emplace_back();
+    added.kind = each.event->kind;
+    added.node = each.node->node;
+    added.thread = each.event->thread;
+    added.name = each.event->name;
+    added.within = names_leading_to(each);
+    added.inputs = each.event->inputs;
+    added.begin = Duration(each.begin);
+    added.length = Duration(each.length);
   }
   std::ranges::stable_sort(all, {}, &ProfileEvent::begin);
   return all;

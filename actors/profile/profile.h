@@ -29,9 +29,10 @@ struct ProfileEvent {
   NodeName node;
   std::uint32_t thread = 0;  ///< of that node, numbered from 0: the one on which it ended
   std::string name;          ///< of a call "rpc#f(a -> b)": what it is, the function, the caller and the callee
-  std::string within;        ///< the calls that led there, the outermost first: "rpc#f(a -> b)#rpc#g(b -> c)"; or empty
-  std::string inputs;        ///< of a kernel, if asked for: "f32 (2, 3), f32 (3)"
-  Duration begin{};          ///< since the profiler was made
+  std::string within;  ///< the calls that led there, the outermost first: "rpc#f(a -> b)#rpc#g(b -> c)"; or empty.
+                       ///< Beyond 2 KiB those next to the event, after "...#"
+  std::string inputs;  ///< of a kernel, if asked for: "f32 (2, 3), f32 (3)"
+  Duration begin{};    ///< since the profiler was made
   Duration length{};
   friend bool operator==(const ProfileEvent&, const ProfileEvent&) = default;
 

@@ -38,6 +38,7 @@ bool NodeRecording::wants(const ContextId& context) const {
 void NodeRecording::add(RecordedEvent event) noexcept {
   const std::lock_guard lock(mutex_);
   if (has_ended_) return;
+  event.name.resize(std::min(event.name.size(), kNameMax));
   const std::uint64_t bytes = bytes_of(event);
   if (added_ >= options_.events_max || bytes > kBytesMax - bytes_) {
     ++lost_;

@@ -33,6 +33,9 @@ struct RecordingOptions {
   }
 };
 
+/// The most bytes of an event's name, which may be a user's span.
+inline constexpr std::size_t kNameMax = 256;
+
 /// An event as its node recorded it.
 struct RecordedEvent {
   EventKind kind = EventKind::span;
@@ -65,7 +68,8 @@ class NodeRecording {
   [[nodiscard]] bool wants(const ScopeState& scope);
   [[nodiscard]] bool wants(const ContextId& context) const;
 
-  /// Adds an event of the calling thread, which has ended. Counts it only if there are too many, or no memory for it.
+  /// Adds an event of the calling thread, which has ended, with at most kNameMax bytes of its name. Counts it only if
+  /// there are too many, or no memory for it.
   void add(RecordedEvent event) noexcept;
 
   /// Counts an event that got no memory.

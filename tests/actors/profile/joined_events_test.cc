@@ -110,5 +110,33 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_true_is_left_out) {
   }
 }
 
+// A name is shown with each event that it led to: a node could make the profiler keep any multiple of what it sends.
+BOOST_AUTO_TEST_CASE(calls_with_longer_names_than_a_node_records_are_left_out) {
+  std::vector<RecordedEvent> there(1000, function("f", {0}, "a"));
+  const auto events = detail::joined({{"a", {}, {call(std::string(257, 'x'), "b", {0})}}, {"b", {}, there}}, {});
+  BOOST_TEST(events.size() == 1000U);
+  BOOST_TEST(events.back().full_name() == "f");
+  const std::string longest(256, 'x');
+  BOOST_TEST(detail::joined({{"a", {}, {call(longest, "b", {0})}}, {"b", {}, there}}, {}).back().within == longest);
+}
+
+// The deepest is under 5,000 calls, each with a path that is as long as it is deep: 50 MB.
+BOOST_AUTO_TEST_CASE(a_deep_event_is_found_at_once_and_named_after_the_calls_next_to_it) {
+  std::vector<RecordedEvent> there;
+  std::vector<std::uint32_t> path;
+  for (int depth = 1; depth <= 5000; ++depth) {
+    path.push_back(0);
+    there.push_back(call("rpc#f(a -> a)", "a", path, "a"));
+  }
+  for (int i = 0; i < 4000; ++i) there.push_back(function("f", path, "a"));
+  const auto events = detail::joined({{"a", {}, there}}, {});
+  BOOST_REQUIRE(events.size() == 9000U);
+  const std::string& within = events.back().within;
+  BOOST_TEST(within.size() <= 2048U);
+  BOOST_TEST(within.size() > 2000U);
+  BOOST_TEST(within.starts_with("...#rpc#f(a -> a)#rpc#f(a -> a)#"));
+  BOOST_TEST(events[99].within.size() == 99 * 14U - 1);  // fourteen bytes each with what is between them
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe::testing

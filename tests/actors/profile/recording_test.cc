@@ -74,6 +74,13 @@ BOOST_AUTO_TEST_CASE(what_ends_after_the_recording_is_neither_kept_nor_counted) 
   BOOST_TEST(recording.end() == 0U);
 }
 
+// A name is that of a span or of an operation of a user. What is longer, no profiler believes.
+BOOST_AUTO_TEST_CASE(names_are_cut) {
+  NodeRecording recording({.trace = 7, .events_max = 1});
+  recording.add(span(std::string(300, 'x')));
+  BOOST_TEST(recording.take(1).at(0).name == std::string(256, 'x'));
+}
+
 // A peer chooses names, paths and the number of events.
 BOOST_AUTO_TEST_CASE(events_are_bounded_in_bytes_and_read_in_answers_of_some_megabytes) {
   NodeRecording recording({.trace = 7, .events_max = std::numeric_limits<std::uint64_t>::max()});
