@@ -7,6 +7,9 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -29,6 +32,7 @@ struct TimedEvent {
   std::int64_t begin;
   std::int64_t length;
   const TimedEvent* parent = nullptr;  // the call that led to it, if that is known
+  [[nodiscard]] std::int64_t end() const { return begin + length; }
 };
 
 /// Returns whether the event may be shown: a node may not tell the truth.
@@ -53,28 +57,76 @@ std::vector<TimedEvent> plausible(const std::vector<EventsOfNode>& nodes, TimePo
   return events;
 }
 
+/// Returns how far two events of those nodes may be from what their times say, `since` the clocks were compared: those
+/// of two hosts run at paces that differ by less than one in ten thousand.
+std::int64_t tolerance(const EventsOfNode& a, const EventsOfNode& b, std::int64_t since) {
+  return &a == &b ? 0 : (a.unsure + b.unsure).count() + std::abs(since) / 10'000;
+}
+
+/// The calls with one path, context, callee and caller: of several programs, there may be more than one.
+class CallsOfPlace {
+ public:
+  /// REQUIRES: it begins after those before it, or with them.
+  void add(const TimedEvent& call) {
+    Upto next{call.begin, &call, std::numeric_limits<std::int64_t>::min()};
+    if (!calls_.empty()) {
+      const Upto& last = calls_.back();
+      next.second_end = std::max(last.second_end, std::min(last.longest->end(), call.end()));
+      if (last.longest->end() > call.end()) next.longest = last.longest;
+    }
+    calls_.push_back(next);
+  }
+
+  /// Returns the call during which the event began. If there is none, the only call that began before it: the function
+  /// of a `remote` begins after the answer, and others may outlast theirs. Null if there is none, or several.
+  [[nodiscard]] const TimedEvent* leading_to(const TimedEvent& event) const {
+    const std::int64_t unsure = tolerance(*calls_.front().longest->node, *event.node, event.begin);
+    const auto later = std::ranges::upper_bound(calls_, event.begin + unsure, {}, &Upto::begin);
+    if (later == calls_.begin()) return nullptr;
+    const Upto& before = *std::prev(later);
+    if (before.second_end >= event.begin - unsure) return nullptr;
+    const bool is_only = later == std::next(calls_.begin());
+    return is_only || before.longest->end() >= event.begin - unsure ? before.longest : nullptr;
+  }
+
+ private:
+  /// A call and those before it.
+  struct Upto {
+    std::int64_t begin;         // of the call
+    const TimedEvent* longest;  // of them all, ends last
+    std::int64_t second_end;    // of the others, the last end
+  };
+
+  std::vector<Upto> calls_;  // by begin
+};
+
 /// The recorded calls, by where they were made. An event costs one look-up, however deep it is: calls know their own.
 class Calls {
  public:
   /// REQUIRES: `events` outlives the object, in place.
   explicit Calls(const std::vector<TimedEvent>& events) {
+    std::vector<const TimedEvent*> calls;
     for (const TimedEvent& each : events) {
-      const RecordedEvent& event = *each.event;
-      if (event.kind == EventKind::call)
-        calls_.try_emplace(Place{event.context, event.path, event.to, each.node->node}, &each);
+      if (each.event->kind == EventKind::call) calls.push_back(&each);
+    }
+    std::ranges::stable_sort(calls, {}, &TimedEvent::begin);
+    for (const TimedEvent* each : calls) {
+      const RecordedEvent& call = *each->event;
+      calls_[Place{call.context, call.path, call.to, each->node->node}].add(*each);
     }
   }
 
-  /// Returns the call that led to what the event is part of; null if none is known.
+  /// Returns the call that led to what the event is part of; null if none is known, or if it may be one of several.
   [[nodiscard]] const TimedEvent* parent_of(const TimedEvent& timed) const {
     const RecordedEvent& event = *timed.event;
     std::span<const std::uint32_t> path = event.path;
     if (event.kind == EventKind::call && !path.empty()) path = path.first(path.size() - 1);
     if (path.empty()) return nullptr;
-    const TimedEvent* const call = find({event.context, path, timed.node->node, event.caller});
-    if (call != nullptr || event.context.empty()) return call;
-    // A function that opens a context of its own was called in another one, or in none.
-    return find({{}, path, timed.node->node, event.caller});
+    const Place place{event.context, path, timed.node->node, event.caller};
+    const TimedEvent* const call = find(place, timed);
+    if (call != nullptr || !is_of(event.context, timed.node->node)) return call;
+    // A function that opens a context of its own was called in none.
+    return find({{}, path, place.callee, place.caller}, timed);
   }
 
  private:
@@ -92,12 +144,17 @@ class Calls {
     }
   };
 
-  [[nodiscard]] const TimedEvent* find(const Place& place) const {
-    const auto call = calls_.find(place);
-    return call == calls_.end() ? nullptr : call->second;
+  /// Returns whether the context "trainer.17" was opened by that node.
+  static bool is_of(std::string_view context, std::string_view node) {
+    return context.substr(0, std::min(context.rfind('.'), context.size())) == node;
   }
 
-  std::map<Place, const TimedEvent*> calls_;
+  [[nodiscard]] const TimedEvent* find(const Place& place, const TimedEvent& event) const {
+    const auto calls = calls_.find(place);
+    return calls == calls_.end() ? nullptr : calls->second.leading_to(event);
+  }
+
+  std::map<Place, CallsOfPlace> calls_;
 };
 
 /// Returns the names of the calls that led to the event, the outermost first. Of too many, those next to it.

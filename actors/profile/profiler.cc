@@ -49,7 +49,8 @@ struct Profiler::Parts {
   struct Place {
     NodeName node;
     std::optional<RRef<KeptRecording>> recording;
-    Duration ahead{};  // its clock, of this node's
+    Duration ahead{};   // its clock, of this node's
+    Duration unsure{};  // by how much that may be wrong
   };
 
   Scope outside;  // for the profiler's own calls
@@ -90,7 +91,8 @@ struct Profiler::Parts {
                                      fmt::format("{} ns is no time", there.count())));
       if (answered - asked >= quickest) continue;
       quickest = answered - asked;
-      place.ahead = there - (asked.time_since_epoch() + quickest / 2);
+      place.unsure = quickest / 2;
+      place.ahead = there - (asked.time_since_epoch() + place.unsure);
     }
   }
 
@@ -138,7 +140,7 @@ Profile Profiler::stop() {
     if (lost > 0) profile.lost.emplace(place.node, lost);
   });
   parts->for_each([&](Parts::Place& place) {
-    nodes.push_back({place.node, place.ahead, parts->events_of(place, parts->events_max)});
+    nodes.push_back({place.node, place.ahead, parts->events_of(place, parts->events_max), place.unsure});
   });
   profile.missing = std::move(parts->missing);
   profile.events = detail::joined(nodes, parts->begin);

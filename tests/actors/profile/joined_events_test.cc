@@ -30,8 +30,14 @@ RecordedEvent function(std::string name, std::vector<std::uint32_t> path, NodeNa
   return {.kind = EventKind::function, .name = std::move(name), .caller = std::move(caller), .path = std::move(path)};
 }
 
-RecordedEvent in_context(RecordedEvent event) {
-  event.context = "a.1";
+RecordedEvent in_context(RecordedEvent event, std::string context = "a.1") {
+  event.context = std::move(context);
+  return event;
+}
+
+RecordedEvent at(std::chrono::milliseconds begin, std::chrono::milliseconds end, RecordedEvent event) {
+  event.begin = Duration(begin).count();
+  event.end = Duration(end).count();
   return event;
 }
 
@@ -69,11 +75,96 @@ BOOST_AUTO_TEST_CASE(equal_paths_of_other_programs_and_contexts_are_told_apart) 
 
 BOOST_AUTO_TEST_CASE(a_function_with_a_context_of_its_own_is_still_part_of_its_call) {
   const auto events = detail::joined({{"a", {}, {call("rpc#f(a -> b)", "b", {0})}},
-                                      {"b", {}, {in_context(call("rpc#g(b -> c)", "c", {0, 0}, "a"))}},
-                                      {"c", {}, {in_context(function("g", {0, 0}, "b"))}}},
+                                      {"b", {}, {in_context(call("rpc#g(b -> c)", "c", {0, 0}, "a"), "b.1")}},
+                                      {"c", {}, {in_context(function("g", {0, 0}, "b"), "b.1")}}},
                                      {});
   BOOST_TEST((names(events) == std::vector<std::string>{"a rpc#f(a -> b)", "b rpc#f(a -> b)#rpc#g(b -> c)",
                                                         "c rpc#f(a -> b)#rpc#g(b -> c)#remote: g"}));
+}
+
+// a and d call functions of b, which both call g of c: all that is alike but the time.
+BOOST_AUTO_TEST_CASE(of_calls_that_are_alike_the_one_during_which_an_event_began_led_to_it) {
+  const std::vector<detail::EventsOfNode> nodes{
+      {"a", {}, {at(1ms, 4ms, call("rpc#f(a -> b)", "b", {0}))}},
+      {"d", {}, {at(5ms, 8ms, call("rpc#h(d -> b)", "b", {0}))}},
+      {"b",
+       {},
+       {at(2ms, 3ms, call("rpc#g(b -> c)", "c", {0, 0}, "a")), at(6ms, 7ms, call("rpc#g(b -> c)", "c", {0, 0}, "d"))}},
+      {"c", {}, {at(6ms, 7ms, function("g", {0, 0}, "b")), at(2ms, 3ms, function("g", {0, 0}, "b"))}}};
+  const auto events = detail::joined(nodes, {});
+  BOOST_TEST((names(events) == std::vector<std::string>{"a rpc#f(a -> b)", "b rpc#f(a -> b)#rpc#g(b -> c)",
+                                                        "c rpc#f(a -> b)#rpc#g(b -> c)#remote: g", "d rpc#h(d -> b)",
+                                                        "b rpc#h(d -> b)#rpc#g(b -> c)",
+                                                        "c rpc#h(d -> b)#rpc#g(b -> c)#remote: g"}));
+}
+
+/// Returns which of three calls, at 2 to 9, 4 to 6 and 5 to 7 ms, led to a function that began at `begin` on a node
+/// whose clock is `unsure`.
+std::string parent_of(Duration begin, Duration unsure = {}) {
+  RecordedEvent served = function("served", {0, 0}, "b");
+  served.begin = begin.count();
+  served.end = Duration(10s).count();
+  const auto events =
+      detail::joined({{"b",
+                       {},
+                       {at(5ms, 7ms, call("third", "c", {0, 0}, "e")), at(2ms, 9ms, call("first", "c", {0, 0}, "a")),
+                        at(4ms, 6ms, call("second", "c", {0, 0}, "d"))}},
+                      {"c", {}, {served}, unsure}},
+                     {});
+  for (const ProfileEvent& event : events) {
+    if (event.name == "served") return event.within;
+  }
+  return "missing";
+}
+
+BOOST_AUTO_TEST_CASE(an_event_that_none_or_several_calls_may_have_led_to_is_named_after_none) {
+  BOOST_TEST(parent_of(1ms) == "");
+  BOOST_TEST(parent_of(2ms) == "first");
+  BOOST_TEST(parent_of(4ms) == "");
+  BOOST_TEST(parent_of(6ms) == "");
+  BOOST_TEST(parent_of(7ms) == "");
+  BOOST_TEST(parent_of(8ms) == "first");
+  BOOST_TEST(parent_of(9ms + 1us) == "");
+}
+
+BOOST_AUTO_TEST_CASE(times_of_two_nodes_are_compared_as_sure_as_their_clocks_are) {
+  BOOST_TEST(parent_of(1900us, 100us) == "first");
+  BOOST_TEST(parent_of(1900us, 99us) == "");
+  BOOST_TEST(parent_of(9100us, 100us) == "first");
+  BOOST_TEST(parent_of(3900us, 100us) == "");  // or the second
+  BOOST_TEST(parent_of(7100us, 100us) == "");  // or the third
+  BOOST_TEST(parent_of(7101us, 100us) == "first");
+  const auto after = [](std::chrono::milliseconds late) {
+    const std::chrono::milliseconds end = 10s;
+    return detail::joined(
+               {{"a",
+                 {},
+                 {at(0ms, 1ms, call("rpc#f(a -> b)", "b", {0})), at(2ms, end, call("rpc#f(a -> b)", "b", {0}))}},
+                {"b", {}, {at(end + late, end + late, function("f", {0}, "a"))}}},
+               {})
+        .back()
+        .within;
+  };
+  BOOST_TEST(after(1ms) == "rpc#f(a -> b)");  // clocks drift apart
+  BOOST_TEST(after(2ms) == "");
+}
+
+// The function of a `remote` begins after the answer of its call.
+BOOST_AUTO_TEST_CASE(the_only_call_before_an_event_led_to_it_even_if_it_has_ended) {
+  const auto events = detail::joined(
+      {{"a", {}, {at(2ms, 3ms, call("remote#f(a -> b)", "b", {0}))}},
+       {"b", {}, {at(1ms, 2ms, function("too early", {0}, "a")), at(5ms, 6ms, function("f", {0}, "a"))}}},
+      {});
+  BOOST_TEST(
+      (names(events) == std::vector<std::string>{"b too early", "a remote#f(a -> b)", "b remote#f(a -> b)#remote: f"}));
+}
+
+// The call of h, in the context of a, has not ended. That of f is another.
+BOOST_AUTO_TEST_CASE(an_event_in_a_context_of_another_node_belongs_to_calls_in_that_context) {
+  const auto events = detail::joined({{"a", {}, {call("rpc#f(a -> b)", "b", {0})}},
+                                      {"b", {}, {function("f", {0}, "a"), in_context(function("h", {0}, "a"))}}},
+                                     {});
+  BOOST_TEST((names(events) == std::vector<std::string>{"a rpc#f(a -> b)", "b rpc#f(a -> b)#remote: f", "b h"}));
 }
 
 BOOST_AUTO_TEST_CASE(times_are_those_of_the_profilers_clock) {
