@@ -43,6 +43,13 @@ Scope traced(const Scope& scope) {
   return scope.with({.trace = trace});
 }
 
+/// Throws std::invalid_argument: a node that records twice has each event twice.
+void refuse_repeated(std::vector<NodeName> nodes) {
+  std::ranges::sort(nodes);
+  const auto twice = std::ranges::adjacent_find(nodes);
+  if (twice != nodes.end()) throw std::invalid_argument(fmt::format("[Profiler] nodes names {} twice", *twice));
+}
+
 }  // namespace
 
 struct Profiler::Parts {
@@ -121,6 +128,7 @@ Profiler::Profiler(const Scope& scope, ProfilerOptions options)
   if (options.nodes.empty()) {
     for (const Peer& member : node.membership().members()) options.nodes.push_back(member.name);
   }
+  refuse_repeated(options.nodes);
   const RecordingOptions wanted{trace(), options.everything, options.inputs, options.events_max};
   for (const NodeName& name : options.nodes)
     parts_->places.push_back({name, parts_->outside.remote(name, &detail::begin_recording, wanted)});

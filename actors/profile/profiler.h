@@ -38,7 +38,7 @@ struct ProfilerOptions {
 class Profiler final : public Scope {
  public:
   /// Begins to record. Calls through it have the settings of `scope`. Waits until all nodes record; for one that cannot
-  /// be reached `Profile::missing` has the reason.
+  /// be reached `Profile::missing` has the reason. Throws std::invalid_argument `[Profiler] nodes names p1 twice`.
   explicit Profiler(const Scope& scope, ProfilerOptions options = {});
   /// Ends the recording.
   ~Profiler();

@@ -25,6 +25,7 @@
 #include "tests/conformance/async_functions.h"
 #include "tests/conformance/profile_functions.h"
 #include "tests/conformance/test_cluster.h"
+#include "tests/support/expect_throw.h"
 #include "tests/support/temporary_directory.h"
 
 namespace troupe::testing {
@@ -266,6 +267,16 @@ BOOST_AUTO_TEST_CASE(events_beyond_the_limit_are_counted) {
   const Profile profile = profiler.stop();
   BOOST_TEST(profile.events.size() == 6U);
   BOOST_TEST((profile.lost == std::map<NodeName, std::uint64_t>{{"p1", 5}, {"trainer", 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_is_to_record_twice_is_refused) {
+  expect_throw<std::invalid_argument>(
+      [&] {
+        const Profiler twice(trainer, {.nodes = {"p1", "trainer", "p1"}});
+      },
+      "[Profiler] nodes names p1 twice");
+  cluster.expect_settled();
+  BOOST_TEST(!trainer.core().recordings().any());
 }
 
 BOOST_AUTO_TEST_CASE(a_profiler_leaves_nothing_behind) {
