@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 #include <span>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -26,12 +27,19 @@ Error with_hint_of_turn(Error error, const std::vector<std::shared_ptr<RRefHandl
   return error;
 }
 
-/// Returns the path of the call that the message makes; empty for a fetch.
+/// Returns the path of the call that the message makes.
 std::span<const std::uint32_t> path_of(const msg::AnyMessage& message) {
   if (const auto* call = message.get_if<msg::Call>()) return call->site.path;
   if (const auto* call = message.get_if<msg::RemoteCall>()) return call->site.path;
   if (const auto* call = message.get_if<msg::ValueCall>()) return call->site.path;
+  if (const auto* fetch = message.get_if<msg::RRefFetch>()) return fetch->site.path;
   return {};
+}
+
+/// Returns the operation for a profile, which adds up what has one name: a fetch without the value's id.
+std::string_view profiled(const std::string& operation, const msg::AnyMessage& message) {
+  const std::string_view all = operation;
+  return message.holds<msg::RRefFetch>() ? all.substr(0, all.find(' ')) : all;
 }
 
 }  // namespace
@@ -96,7 +104,8 @@ void OutgoingCall::count_as_open() {
 void OutgoingCall::send(Request request) {
   to_ = request.to;
   operation_ = request.operation;
-  event_ = OpenEvent::of_call(*scope_, makes_value ? "remote" : "", operation_, to_, path_of(request.message));
+  event_ = OpenEvent::of_call(*scope_, makes_value ? "remote" : "", profiled(operation_, request.message), to_,
+                              path_of(request.message));
   request.cancelled_by = std::move(cancelled_by);
   request.failure_as_message = !handed_out.handles.empty();
   const auto self = std::static_pointer_cast<AnsweredCall>(shared_from_this());

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <new>
 #include <utility>
 
@@ -66,12 +65,9 @@ OpenEvent OpenEvent::of_call(const ScopeState& scope, std::string_view kind, std
   try {
     const std::size_t space = std::min(operation.find(' '), operation.size());
     RecordedEvent event{.kind = EventKind::call, .to = to, .path = {path.begin(), path.end()}};
-    if (path.empty()) {  // a fetch, which is no call with a place of its own
-      event.path = indices_of(*scope.path);
-      event.path.push_back(std::numeric_limits<std::uint32_t>::max());
-    }
-    event.name = fmt::format("{}#{}({} -> {})", kind.empty() ? operation.substr(0, space) : kind,
-                             operation.substr(std::min(space + 1, operation.size())), scope.node->name(), to);
+    event.name = kind.empty() ? operation.substr(0, space) : kind;
+    if (space < operation.size()) event.name.append("#").append(operation.substr(space + 1));
+    event.name += fmt::format("({} -> {})", scope.node->name(), to);
     call.begin(scope, std::move(event));
   } catch (const std::bad_alloc&) {  // as above
     scope.node->recordings().lose();

@@ -26,7 +26,8 @@ class OpenEvent {
   OpenEvent(OpenEvent&& other) noexcept;
   OpenEvent& operator=(OpenEvent&& other) noexcept;
 
-  /// Begins the event of a call to `to`. `operation`: "rpc f". `kind`: instead of its first word, or empty.
+  /// Begins the event of a call to `to`. `operation`: "rpc f"; of a fetch "to_here". `kind`: instead of its first word,
+  /// or empty.
   [[nodiscard]] static OpenEvent of_call(const ScopeState& scope, std::string_view kind, std::string_view operation,
                                          const NodeName& to, std::span<const std::uint32_t> path) noexcept;
 

@@ -28,7 +28,8 @@ struct ProfileEvent {
   EventKind kind = EventKind::span;
   NodeName node;
   std::uint32_t thread = 0;  ///< of that node, numbered from 0: the one on which it ended
-  std::string name;          ///< of a call "rpc#f(a -> b)": what it is, the function, the caller and the callee
+  /// Of a call "rpc#f(a -> b)": what it is, the function, the caller and the callee; of a fetch "to_here(a -> b)".
+  std::string name;
   std::string within;  ///< the calls that led there, the outermost first: "rpc#f(a -> b)#rpc#g(b -> c)"; or empty.
                        ///< Beyond 2 KiB those next to the event, after "...#"
   std::string inputs;  ///< of a kernel, if asked for: "f32 (2, 3), f32 (3)"

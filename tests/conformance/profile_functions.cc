@@ -21,6 +21,10 @@ Tensor squared_in_span(Scope& scope, const Tensor& x) {
   return squared(x);
 }
 
+Stream<Tensor> squares(Tensor x, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) co_yield squared(x);
+}
+
 Variable squared_variable(const Variable& x) { return matmul(x, x); }
 
 Tensor gradient_by(Scope& scope, const NodeName& other, const Tensor& x) {
@@ -35,6 +39,7 @@ FunctionRegistry with_profile_functions(const FunctionRegistry& registry) {
                         {"squared_by", &squared_by},
                         {"squared_later", &squared_later},
                         {"squared_in_span", &squared_in_span},
+                        {"squares", &squares},
                         {"squared_variable", &squared_variable},
                         {"gradient_by", &gradient_by}});
 }

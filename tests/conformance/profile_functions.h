@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "actors/function_registry.h"
+#include "actors/stream.h"
 #include "actors/task.h"
 #include "autograd/variable.h"
 #include "tensor/tensor.h"
@@ -18,6 +19,8 @@ Tensor squared_by(Scope& scope, const NodeName& other, const Tensor& x);
 Task<Tensor> squared_later(Scope& scope, NodeName other, Tensor x);
 /// Returns x @ x, computed in the span "squaring".
 Tensor squared_in_span(Scope& scope, const Tensor& x);
+/// Streams x @ x, `count` times.
+Stream<Tensor> squares(Tensor x, std::int64_t count);
 /// Returns x @ x, in the graph of the scope's context.
 Variable squared_variable(const Variable& x);
 

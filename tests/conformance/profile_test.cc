@@ -172,6 +172,28 @@ BOOST_AUTO_TEST_CASE(a_function_that_returns_later_lasts_until_its_result_is_the
   BOOST_TEST(is_inside(the_one(profile, call + "#remote: add"), later));  // on whatever thread it went on
 }
 
+BOOST_AUTO_TEST_CASE(fetches_of_any_values_of_a_node_have_one_name) {
+  Profiler profiler(trainer);
+  const Tensor x = ones({2, 2});
+  for (int i = 0; i < 2; ++i) static_cast<void>(profiler.remote("p1", &squared, x).to_here(profiler));
+  static_cast<void>(profiler.remote("p1", &squared, x).cached(profiler));
+  const Profile profile = profiler.stop();
+  BOOST_TEST(nodes_of(profile, "to_here(trainer -> p1)").size() == 2U);
+  BOOST_TEST((the_one(profile, "cached(trainer -> p1)").kind == EventKind::call));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_stream_computes_is_part_of_the_requests_of_its_elements) {
+  Profiler profiler(trainer);
+  {
+    Stream<Tensor> products = profiler.rpc_sync("p1", &squares, ones({2, 2}), 3);
+    products.ahead(1);
+    while (products.next(profiler)) continue;
+  }
+  const Profile profile = profiler.stop();
+  BOOST_TEST(nodes_of(profile, "next(trainer -> p1)").size() == 4U);  // the last says that there are no more
+  BOOST_TEST(nodes_of(profile, "next(trainer -> p1)#remote: matmul").size() == 3U);
+}
+
 BOOST_AUTO_TEST_CASE(a_span_in_a_function_of_another_node_is_part_of_its_call, *label("P-07")) {
   Profiler profiler(trainer);
   static_cast<void>(profiler.rpc_sync("p1", &squared_in_span, ones({2, 2})));
