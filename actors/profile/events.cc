@@ -23,6 +23,7 @@ std::vector<std::uint32_t> indices_of(const CallPath& path) { return {path.indic
 
 void add_to_all(const RecordingList& recordings, const RecordedEvent& event) noexcept {
   for (const auto& each : recordings) {
+    if (each->has_ended()) continue;
     try {
       each->add(event);
     } catch (const std::bad_alloc&) {  // of the copy
@@ -109,6 +110,7 @@ class RecordedThread::Watcher final : public ComputeWatcher {
  private:
   void add(EventKind kind, std::string_view name, Time begin, std::span<const Tensor* const> inputs) noexcept {
     for (const auto& each : recordings_) {
+      if (each->has_ended()) continue;
       try {
         RecordedEvent event = like_;
         event.kind = kind;

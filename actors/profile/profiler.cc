@@ -193,10 +193,11 @@ KeptRecording::KeptRecording(const std::shared_ptr<NodeCore>& node, const Record
   const auto recording = std::make_shared<NodeRecording>(options);
   node->recordings().add(recording);
   try {
-    // Kept by the node, too: its end takes it from there.
+    // Kept by the node, too, and by functions that run: its end takes it from there.
     recording_ =
         std::shared_ptr<NodeRecording>(recording.get(), [weak = node->weak_from_this(), recording](NodeRecording*) {
           if (const auto alive = weak.lock()) alive->recordings().remove(*recording);
+          recording->forget();
         });
   } catch (const std::bad_alloc&) {
     node->recordings().remove(*recording);

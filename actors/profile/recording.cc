@@ -66,6 +66,15 @@ std::uint64_t NodeRecording::end() noexcept {
   return lost_;
 }
 
+void NodeRecording::forget() noexcept {
+  std::vector<RecordedEvent> forgotten;  // freed without the lock
+  const std::lock_guard lock(mutex_);
+  has_ended_ = true;
+  forgotten.swap(events_);
+  taken_ = 0;
+  bytes_ = 0;
+}
+
 std::vector<RecordedEvent> NodeRecording::take(std::size_t count) {
   const std::lock_guard lock(mutex_);
   std::size_t end = taken_;
@@ -77,7 +86,7 @@ std::vector<RecordedEvent> NodeRecording::take(std::size_t count) {
             std::back_inserter(taken));
   taken_ = end;
   if (taken_ == events_.size()) {
-    events_.clear();
+    std::vector<RecordedEvent>().swap(events_);  // their memory, too
     taken_ = 0;
     bytes_ = 0;
   }

@@ -78,6 +78,12 @@ class NodeRecording {
   /// From now on nothing is added or counted. Returns how many events were only counted.
   std::uint64_t end() noexcept;  // NOLINT(modernize-use-nodiscard)
 
+  /// Ends the recording, and forgets its events. Whoever still records it keeps it alive, but nothing more.
+  void forget() noexcept;
+
+  /// Returns whether events are no longer added: nobody need make them. One load.
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_.load(std::memory_order_relaxed); }
+
   /// Returns the next events in the order of their ends, at most `count` and some megabytes, and forgets them.
   [[nodiscard]] std::vector<RecordedEvent> take(std::size_t count);
 
@@ -97,7 +103,7 @@ class NodeRecording {
   std::uint64_t added_ = 0;
   std::uint64_t bytes_ = 0;  // of events_
   std::uint64_t lost_ = 0;
-  bool has_ended_ = false;
+  std::atomic<bool> has_ended_{false};  // set under mutex_
 };
 
 using RecordingList = std::vector<std::shared_ptr<NodeRecording>>;

@@ -301,6 +301,19 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_to_record_twice_is_refused) {
   BOOST_TEST(!trainer.core().recordings().any());
 }
 
+// As a function that runs for long does: it knows the recordings from its begin on.
+BOOST_AUTO_TEST_CASE(a_recording_that_others_still_hold_ends_with_its_reference) {
+  detail::RecordingList held;
+  {
+    const detail::KeptRecording kept(trainer.state().node, {.trace = 4711, .events_max = 10});
+    held = trainer.core().recordings().of(trainer.with({.trace = 4711}).state());
+    BOOST_REQUIRE(held.size() == 1U);
+    held.front()->add({.name = "before"});
+  }
+  held.front()->add({.name = "after"});
+  BOOST_TEST(held.front()->take(10).empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_profiler_leaves_nothing_behind) {
   {
     Profiler dropped(trainer);

@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -72,6 +73,29 @@ BOOST_AUTO_TEST_CASE(what_ends_after_the_recording_is_neither_kept_nor_counted) 
   recording.lose();
   BOOST_TEST(recording.take(10).size() == 1U);
   BOOST_TEST(recording.end() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_recording_that_is_forgotten_has_no_events_and_gets_none) {
+  NodeRecording recording({.trace = 7, .events_max = 10});
+  for (const char* name : {"1", "2"}) recording.add(span(name));
+  BOOST_TEST(recording.take(1).size() == 1U);
+  BOOST_TEST(!recording.has_ended());
+  recording.forget();
+  BOOST_TEST(recording.has_ended());
+  recording.add(span("3"));
+  recording.lose();
+  BOOST_TEST(recording.take(10).empty());
+  BOOST_TEST(recording.end() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_recording_whose_events_were_taken_keeps_no_memory_of_them) {
+  NodeRecording recording({.trace = 7, .events_max = 1U << 14U});
+  const PeakMemory peak;
+  for (int i = 0; i < 1 << 14; ++i) recording.add(span("short"));
+  while (!recording.take(1U << 14U).empty()) continue;
+  const std::size_t before = peak.bytes();  // of some copies of the events, so it is more than one
+  const std::vector<char> other(before);
+  BOOST_TEST(peak.bytes() < before + (std::size_t{1} << 14U) * sizeof(RecordedEvent) / 2);
 }
 
 // A name is that of a span or of an operation of a user. What is longer, no profiler believes.
