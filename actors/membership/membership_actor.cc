@@ -93,7 +93,7 @@ void MembershipState::join_failed(JoinFailed& failed) {
   if (founds_among_ > 0) return found_or_join();
   const std::string address = failed.why.endpoint;
   note_seed_failure(address, failed.why);
-  if (ask_one_that_is_up()) return;
+  if (ask_one_that_is_up() || ask_one_that_is_in()) return;
   // The link is done with each other address of the seed that was asked: nothing is there any more, or its next life.
   for (const Seed& seed : seeds_) {
     if (!seed_failures_.contains(seed.address)) node_->link().connect_to(seed.name, seed.address);
@@ -105,6 +105,24 @@ void MembershipState::join_failed(JoinFailed& failed) {
 bool MembershipState::ask_one_that_is_up() {
   const auto is_meant = [this](const auto& peer) { return is_seed(peer.second.address) && !stranger(peer.second); };
   const auto found = std::ranges::find_if(up_, is_meant);
+  if (found == up_.end()) return false;
+  ask_to_join(found->first);
+  return true;
+}
+
+/// Returns whether that life of the peer is in, as far as is known here.
+bool MembershipState::is_member(const Peer& peer) const {
+  const msg::Member* member = roster_.find(peer.name);
+  return member != nullptr && member->incarnation == peer.incarnation;
+}
+
+/// Of a node whose seed is gone: asks a peer that says it is in (MB-4), as a seed known by another form of its address
+/// does, of which the link has no news. Returns whether there was one to ask.
+bool MembershipState::ask_one_that_is_in() {
+  if (own_ || asked_to_join_ || asked_seed_.empty() || founded_ || join_failure_) return false;
+  const auto found = std::ranges::find_if(up_, [this](const auto& peer) {
+    return is_member(peer.second) && may_be_seed(peer.second) && !stranger(peer.second);
+  });
   if (found == up_.end()) return false;
   ask_to_join(found->first);
   return true;
@@ -275,6 +293,7 @@ void MembershipState::word(Delivery& delivery) {
                            joined->member.name);
     }
     found_or_join();
+    static_cast<void>(ask_one_that_is_in());
     settle_members();
   } else if (delivery.message.get_if<msg::ShutdownReady>() != nullptr) {
     agreement_.ready(delivery.from);
@@ -383,11 +402,8 @@ void MembershipState::wait_for_members(WaitForMembers& wait) {
 
 void MembershipState::settle_members() {
   if (!own_) return;
-  const auto is_member = [this](const auto& peer) {
-    const msg::Member* member = roster_.find(peer.first);
-    return member != nullptr && member->incarnation == peer.second.incarnation;
-  };
-  const auto members = static_cast<std::size_t>(std::count_if(up_.begin(), up_.end(), is_member)) + 1;
+  const auto is_in = [this](const auto& peer) { return is_member(peer.second); };
+  const auto members = static_cast<std::size_t>(std::count_if(up_.begin(), up_.end(), is_in)) + 1;
   const auto reached = [&](const WaitForMembers& wait) {
     if (members < wait.count || (wait.until == Membership::Until::we_are_in && !awaited_.empty())) return false;
     wait.reached.complete(Unit{});

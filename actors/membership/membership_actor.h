@@ -196,6 +196,8 @@ class MembershipState {
   [[nodiscard]] bool is_up(const NodeLife& life) const;
   void ask_to_join(const NodeName& seed);
   [[nodiscard]] bool ask_one_that_is_up();
+  [[nodiscard]] bool ask_one_that_is_in();
+  [[nodiscard]] bool is_member(const Peer& peer) const;
   void admit(Delivery& delivery, const msg::MemberJoin& join);
   void pass_on(Delivery& delivery, const msg::MemberJoin& join, const NodeName& coordinator);
   void found_or_join();

@@ -20,10 +20,7 @@ void MembershipState::found(const FoundCluster& order) {
 /// MB-16. Of a node that founds a cluster unless there is one.
 void MembershipState::found_or_join() {
   if (founds_among_ == 0 || founded_ || own_ || asked_to_join_) return;
-  const auto in = std::ranges::find_if(up_, [this](const auto& peer) {
-    const msg::Member* member = roster_.find(peer.first);
-    return member != nullptr && member->incarnation == peer.second.incarnation;
-  });
+  const auto in = std::ranges::find_if(up_, [this](const auto& peer) { return is_member(peer.second); });
   if (in != up_.end()) return ask_to_join(in->first);
   if (early_.size() + 1 < founds_among_) return;
   const auto is_here = [this](const Delivery& delivery) { return is_up({delivery.from, delivery.incarnation}); };

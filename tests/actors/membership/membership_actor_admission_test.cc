@@ -1,4 +1,5 @@
-// How a member lets newcomers in, by itself or through the one that has been in longest.
+// How a member lets newcomers in, by itself or through the one that has been in longest, and whom a newcomer asks when
+// its seed is gone.
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
@@ -157,6 +158,37 @@ BOOST_AUTO_TEST_CASE(what_was_said_before_this_node_was_in_does_not_count_agains
   static_cast<void>(newcomer->ask("m", "membership", join_of(*newcomer)));
   BOOST_TEST(liar->take<msg::MemberJoin>().empty());
   BOOST_TEST(seed.take<msg::MemberJoin>().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(when_the_seed_dies_one_that_gives_another_address_than_its_seed_is_asked_once_it_is_in) {
+  BarePeer seed(hub, "p1", 1);
+  const auto silent = peer("p9", 9);  // the link has no news of it, as of an address of a seed that is up by another
+  membership().join({{seed.self().address}, {silent->self().address, Incarnation{8, 8}}}, {{}, "trainer", 0});
+  BOOST_TEST(seed.take<msg::MemberJoin>().size() == 1U);
+  const auto newcomer = peer("p0", 3);
+  const auto other = peer("p2", 2);
+  seed.die();
+  BOOST_TEST(newcomer->take<msg::MemberJoin>().empty());  // it may want to join, too
+  BOOST_TEST(other->take<msg::MemberJoin>().empty());
+  other->say("m", "membership", msg::MemberJoined{2, place_of(*other, 1, 2)});
+  const auto asked = other->take_heard<msg::MemberJoin>();
+  BOOST_REQUIRE(asked.size() == 1U);
+  other->answer("m", asked[0], msg::MemberList{3, {place_of(*other, 1, 2), own_place(0, 3)}});
+  BOOST_TEST(!missing(2, detail::Membership::Until::we_are_in).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(when_the_last_seed_dies_one_that_is_in_is_asked) {
+  BarePeer seed(hub, "p1", 1);
+  membership().join({{seed.self().address}, {"memory://x"}}, {{}, "trainer", 0});
+  const auto other = peer("p2", 2);
+  other->say("m", "membership", msg::MemberJoined{2, place_of(*other, 1, 2)});
+  BOOST_TEST(other->take<msg::MemberJoin>().empty());
+  seed.die();
+  BOOST_TEST(other->take<msg::MemberJoin>().size() == 1U);
+  other->die();
+  const auto error = missing(2);
+  BOOST_REQUIRE(error.has_value());
+  BOOST_TEST((error->code == ErrorCode::peer_down), error->text());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
