@@ -44,6 +44,11 @@ class LostMembers {
   /// Returns when `due` next returns a member if no attempt fails before; nullopt: never.
   [[nodiscard]] std::optional<TimePoint> next_due() const;
 
+  /// Returns whether the node could not connect to that member, or does not know its key.
+  [[nodiscard]] bool has(const NodeName& member) const {
+    return keyless_.contains(member) || unreached_.contains(member);
+  }
+
   /// Returns whether that member was not reached and a further attempt is under way or planned.
   [[nodiscard]] bool tries(const NodeName& member) const;
 

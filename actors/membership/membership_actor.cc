@@ -156,6 +156,7 @@ void MembershipState::peer_up(const Peer& peer) {
   tell_list_to(peer.name);
   introduce_to(peer.name);
   if (ready_) tell_ready();
+  hear_namesake(peer.name);
   settle_members();
 }
 
@@ -200,6 +201,12 @@ void MembershipState::connect_failed(const std::string& address, const Error& wh
   Error error = why;
   if (error.endpoint.empty()) error.endpoint = address;
   refuse_namesake_at(address, error);
+  const std::vector<msg::Member> doubted = doubted_at(address);
+  not_connected(address, error);
+  for (const msg::Member& member : doubted) decide_namesake(member, error);
+}
+
+void MembershipState::not_connected(const std::string& address, Error error) {
   if (is_seed(address) && founded_ && unreached_at(address).empty()) return;  // of a seed that this node has given up
   if (is_seed(address) && !asked_to_join_) return seed_failed(address, std::move(error));
   if (is_seed(address) && !own_) note_seed_failure(address, error);  // it counts if the seed that was asked dies

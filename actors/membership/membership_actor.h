@@ -206,7 +206,10 @@ class MembershipState {
   void hear_early();
   void answer_joiners();
   void keep_namesake(Delivery& delivery, const msg::MemberJoin& join);
+  [[nodiscard]] bool is_awaited_elsewhere(const msg::MemberJoin& join) const;
   void hear_namesake(const NodeName& newcomer);
+  [[nodiscard]] std::vector<msg::Member> doubted_at(const std::string& address) const;
+  void decide_namesake(const msg::Member& member, const Error& why);
   void refuse_namesake_at(const std::string& address, const Error& why);
   void admitted(const msg::MemberList& list);
   void learn(const msg::Member& member);
@@ -225,6 +228,7 @@ class MembershipState {
   [[nodiscard]] bool note_keyless(const std::string& address, const Error& why);
   [[nodiscard]] std::vector<msg::Member> unreached_at(const std::string& address) const;
   void note_unreached(const std::string& address, const Error& why);
+  void not_connected(const std::string& address, Error why);
   void connect_to_known();
   void ask_for_list();
   void give_list(const Delivery& delivery) const;
@@ -276,7 +280,7 @@ class MembershipState {
   std::optional<Error> join_failure_;
   std::vector<Delivery> early_;             // of newcomers, before this node founds, is in, or asks a seed
   std::vector<ReturnAddress> joiners_;      // wait until the world is complete
-  std::map<NodeName, Delivery> namesakes_;  // requests of newcomers while another life of their name is up
+  std::map<NodeName, Delivery> namesakes_;  // of newcomers while another life of their name is in
   std::vector<WaitForMembers> member_waits_;
   std::vector<Promise<void>> agreement_waits_;
   ShutdownAgreement agreement_;

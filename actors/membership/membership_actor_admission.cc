@@ -3,6 +3,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "actors/membership/membership_actor.h"
 
@@ -25,7 +26,11 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
                   fmt::format("{} does not let nodes in, {} does", node_->name(), coordinator));
   }
   const auto namesake = up_.find(join.name);
-  if (namesake != up_.end() && namesake->second.incarnation != join.incarnation) return keep_namesake(delivery, join);
+  if (namesake != up_.end() && namesake->second.incarnation != join.incarnation) {
+    keep_namesake(delivery, join);
+    return node_->link().connect_to(join.name, join.address);  // its link asks the other life
+  }
+  if (is_awaited_elsewhere(join)) return keep_namesake(delivery, join);
   if (const auto error = roster_.admit(join)) return refuse(error->code, error->message);
   joiners_.push_back(delivery.answer);
   if (const msg::Member* member = roster_.find(join.name)) {
@@ -62,8 +67,16 @@ void MembershipState::answer_joiners() {
   settle_members();
 }
 
-/// Another member has let in a node of that name, or has not seen its end yet. Whether it lives on is seen when the
-/// newcomer is connected to. REQUIRES: another life of the newcomer's name is up.
+/// Returns whether another life of the newcomer's name was let in, which this node is about to reach. Who has the
+/// newcomer's address is its former life.
+bool MembershipState::is_awaited_elsewhere(const msg::MemberJoin& join) const {
+  const msg::Member* let_in = roster_.find(join.name);
+  return own_ && let_in != nullptr && let_in->incarnation != join.incarnation && let_in->address != join.address &&
+         !lost_.has(join.name);
+}
+
+/// Another member has let in a node of that name, or has not seen its end yet; or this node has let it in, and does not
+/// know yet whether it lives on.
 void MembershipState::keep_namesake(Delivery& delivery, const msg::MemberJoin& join) {
   const auto former = namesakes_.find(join.name);
   if (former != namesakes_.end()) {
@@ -71,12 +84,33 @@ void MembershipState::keep_namesake(Delivery& delivery, const msg::MemberJoin& j
                                             fmt::format("another newcomer has the name {}", join.name)));
   }
   namesakes_.insert_or_assign(join.name, delivery);
-  node_->link().connect_to(join.name, join.address);
 }
 
-/// REQUIRES: no life of that name is up any more.
+/// Decides anew about the newcomer of that name, if who has asked is still there.
 void MembershipState::hear_namesake(const NodeName& newcomer) {
-  if (auto kept = namesakes_.extract(newcomer)) word(kept.mapped());
+  auto kept = namesakes_.extract(newcomer);
+  if (kept && is_up({kept.mapped().from, kept.mapped().incarnation})) word(kept.mapped());
+}
+
+/// Returns the members at `address` while a newcomer of their name waits for whether they live.
+std::vector<msg::Member> MembershipState::doubted_at(const std::string& address) const {
+  std::vector<msg::Member> members = roster_.members();
+  std::erase_if(members, [&](const msg::Member& member) {
+    return member.address != address || !namesakes_.contains(member.name);
+  });
+  return members;
+}
+
+/// This node could not connect to `member`. If that has answered, the newcomer of its name was in the way.
+void MembershipState::decide_namesake(const msg::Member& member, const Error& why) {
+  const auto kept = namesakes_.find(member.name);
+  if (kept == namesakes_.end()) return;
+  const auto* join = kept->second.message.get_if<msg::MemberJoin>();
+  if (is_up({join->name, join->incarnation})) {
+    if (why.code == ErrorCode::name_in_use) return refuse_namesake_at(std::string(join->address), why);
+    roster_.remove(member.name, member.incarnation);
+  }
+  hear_namesake(member.name);
 }
 
 void MembershipState::refuse_namesake_at(const std::string& address, const Error& why) {

@@ -234,6 +234,62 @@ BOOST_AUTO_TEST_CASE(a_newcomer_whose_name_is_taken_is_told_when_the_node_ends) 
   BOOST_TEST(outcome(newcomer) == "shutting_down the node ends");
 }
 
+/// No life of p2 is up. One, at p7's address, was let in through p1 and is not reached yet; p8's address is the place
+/// of another one.
+struct Awaited : Namesakes {
+  Awaited() {
+    former->die();
+    BOOST_TEST(outcome(pass_on(elsewhere, 8)) == "m:0 p1:1 p2:2");
+    BOOST_TEST(asked->take<msg::MemberJoined>().size() == 3U);  // of m, of the former p2, of the first newcomer
+  }
+  BarePeer another{hub, "p8", 8};
+};
+
+BOOST_FIXTURE_TEST_CASE(of_two_newcomers_of_one_name_the_first_that_is_let_in_is_kept_if_it_lives, Awaited) {
+  const Asked second = pass_on(another, 9);
+  BOOST_TEST(outcome(second) == "waits");
+  const auto first = peer("p2", 8);
+  BOOST_TEST(outcome(second) == "waits");
+  BOOST_TEST(another.is_up("m"));  // whoever is there tells whether the first one lives
+  connection_fails(another.self().address, ErrorCode::name_in_use, "another node is up under the name p2");
+  BOOST_TEST(outcome(second) == "name_in_use another node is up under the name p2");
+  BOOST_TEST(first->is_up("m"));
+  BOOST_TEST(asked->take<msg::MemberJoined>().empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(of_two_newcomers_of_one_name_the_second_is_let_in_if_the_first_is_not_reached, Awaited) {
+  const Asked second = pass_on(another, 9);
+  BOOST_TEST(outcome(second) == "waits");
+  connection_fails(elsewhere.self().address, ErrorCode::peer_unreachable, "nobody is there");
+  BOOST_TEST(outcome(second) == "m:0 p1:1 p2:2");
+  const auto third = pass_on(elsewhere, 10);
+  BOOST_TEST(outcome(third) == "waits");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_newcomer_that_is_in_the_way_of_one_that_was_let_in_is_refused_or_replaces_it, Awaited) {
+  {
+    const auto second = peer("p2", 9);
+    const Asked own = second->ask("m", "membership", join_of(*second));
+    BOOST_TEST(outcome(own) == "waits");
+    connection_fails(elsewhere.self().address, ErrorCode::name_in_use, "another node is up under the name p2");
+    BOOST_TEST(outcome(own) == "name_in_use another node is up under the name p2");
+    const Asked again = second->ask("m", "membership", join_of(*second));
+    BOOST_TEST(outcome(again) == "waits");
+  }
+  connection_fails(elsewhere.self().address, ErrorCode::peer_unreachable, "nobody is there");  // the second is gone
+  BOOST_TEST(asked->take<msg::MemberJoined>().empty());
+  BOOST_TEST(outcome(pass_on(elsewhere, 10)) == "m:0 p1:1 p2:2");
+  const auto third = peer("p2", 11);
+  const Asked own = third->ask("m", "membership", join_of(*third));
+  BOOST_TEST(outcome(own) == "waits");
+  connection_fails(elsewhere.self().address, ErrorCode::peer_unreachable, "nobody is there");
+  BOOST_TEST(outcome(own) == "m:0 p1:1 p2:2");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_newcomer_at_the_address_of_one_that_was_let_in_is_its_next_life, Awaited) {
+  BOOST_TEST(outcome(pass_on(elsewhere, 9)) == "m:0 p1:1 p2:2");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
