@@ -20,13 +20,16 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
   }
   const NodeName coordinator = roster_.coordinator(living()).value_or(node_->name());
   const bool passed_on = join.name != delivery.from || join.incarnation != delivery.incarnation;
+  const auto namesake = up_.find(join.name);
+  const bool has_namesake = namesake != up_.end() && namesake->second.incarnation != join.incarnation;
   if (coordinator != node_->name()) {
     if (!passed_on) return pass_on(delivery, join, coordinator);
-    return refuse(ErrorCode::protocol_violation,
-                  fmt::format("{} does not let nodes in, {} does", node_->name(), coordinator));
+    if (!has_namesake || coordinator != join.name) {
+      return refuse(ErrorCode::protocol_violation,
+                    fmt::format("{} does not let nodes in, {} does", node_->name(), coordinator));
+    }
   }
-  const auto namesake = up_.find(join.name);
-  if (namesake != up_.end() && namesake->second.incarnation != join.incarnation) {
+  if (has_namesake) {  // of the coordinator's next life others may have seen the end of the former one first
     keep_namesake(delivery, join);
     return node_->link().connect_to(join.name, join.address);  // its link asks the other life
   }

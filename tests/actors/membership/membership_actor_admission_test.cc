@@ -87,6 +87,26 @@ BOOST_AUTO_TEST_CASE(who_was_passed_on_to_one_that_dies_is_let_in_by_the_next) {
   BOOST_TEST(!membership().info("p3").ok());
 }
 
+// Who passes it on has seen the end of the former life.
+BOOST_AUTO_TEST_CASE(next_life_of_who_lets_nodes_in_is_let_in_once_the_former_one_is_gone_here_too) {
+  const auto former = std::make_unique<BarePeer>(hub, "p1", 1);
+  join_through(*former, {place_of(*former, 0, 1), own_place(1, 2)});
+  const auto other = peer("p2", 2);
+  BarePeer elsewhere(hub, "p7", 7);
+  const msg::MemberJoin join{"p1", {9, 9}, elsewhere.self().address, "ps", std::nullopt, 0};
+  const Asked refused = other->ask("m", "membership", join);
+  BOOST_TEST(outcome(refused) == "waits");
+  BOOST_TEST(elsewhere.is_up("m"));  // its link asks the former life
+  Error why;
+  why.code = ErrorCode::name_in_use;
+  membership().connect_failed(elsewhere.self().address, why);
+  BOOST_TEST(outcome(refused) == "name_in_use ");
+  const Asked let_in = other->ask("m", "membership", join);
+  BOOST_TEST(outcome(let_in) == "waits");
+  former->die();
+  BOOST_TEST(outcome(let_in) == "m:1 p1:0");
+}
+
 BOOST_AUTO_TEST_CASE(nobody_takes_the_rank_of_another_by_saying_so, *boost::unit_test::label("attack")) {
   BarePeer seed(hub, "p1", 1);
   BarePeer liar(hub, "p2", 2);
