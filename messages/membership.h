@@ -145,7 +145,7 @@ struct Contribution {
 
 /// The sender enters a barrier. Request, member -> the barrier's leader; answered by BarrierPassed when all other
 /// members have entered too, by Failure `timeout` after `limit`. Not idempotent: the n-th entry of one member meets the
-/// n-th of the others.
+/// n-th of the others. As a notification: this entry has met at a leader that is gone (MB-18).
 struct BarrierEntered {
   static constexpr MessageInfo kInfo{0x0509, "BarrierEntered", Kind::request, Sender::maker};
   BarrierEntryId entry;                ///< identifies the entry for BarrierLeft

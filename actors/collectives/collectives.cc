@@ -87,8 +87,18 @@ void Collectives::handle(const Delivery& delivery) {
       node_.error(ErrorCode::cancelled, node_.name(), {}, fmt::format("{} has left the collective", node_.name())));
 }
 
+// A notification: nobody waits for what comes of it.
+void Collectives::tell_met() {
+  for (PartialMeetings::Word& word : partial_meetings_.take_words(node_.name(), node_.lives())) {
+    msg::BarrierEntered entered{word.note.entry, word.place.operation, word.place.members, {}, true, {}, {}};
+    add_note(entered.own, word.note);
+    node_.notify(word.leader, "membership", std::move(entered));
+  }
+}
+
 void Collectives::peer_down(const Peer& peer, const Error& why) {
   for (const auto& member : members()) member->peer_down({peer.name, peer.incarnation}, why);
+  tell_met();
 }
 
 void Collectives::stop(const Error& why) {

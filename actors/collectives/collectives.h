@@ -40,6 +40,9 @@ class Collectives {
   /// Of this node, as a member.
   [[nodiscard]] PartialMeetings& partial_meetings() { return partial_meetings_; }
 
+  /// Says at the present leaders what this node has met at those that are gone (MB-18).
+  void tell_met();
+
   void peer_down(const Peer& peer, const Error& why);
 
   /// Fails every operation, now and later, with `why`.

@@ -98,6 +98,7 @@ msg::BarrierPassed enter_partial(const Scope& scope, msg::BarrierEntered entered
   NodeCore& node = *scope.state().node;
   PartialMeetings& meetings = node.collectives().partial_meetings();
   const PartialPlace place{entered.operation, entered.members};
+  std::optional<PartialMeetings::Entering> entering(std::in_place, meetings, place);
   std::optional<Error> lost;  // how the last leader before this one ended
   for (auto leader = place.members.begin(); leader != place.members.end();) {
     const NodeLife life = life_up(node, *leader);
@@ -116,6 +117,8 @@ msg::BarrierPassed enter_partial(const Scope& scope, msg::BarrierEntered entered
     if (verdict == PartialMeetings::Verdict::again) continue;
     if (verdict == PartialMeetings::Verdict::met) {
       meetings.passed(place, life, notes);
+      entering.reset();
+      if (node.lives().is_over(life)) node.collectives().tell_met();  // it has died since it answered
       return passed;
     }
     if (lost) throw RemoteError(*lost);

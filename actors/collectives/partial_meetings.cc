@@ -34,6 +34,39 @@ void PartialMeetings::passed(const PartialPlace& place, const NodeLife& leader, 
   added_.pop_front();
 }
 
+PartialMeetings::Entering::Entering(PartialMeetings& meetings, PartialPlace place)
+    : meetings_(meetings), place_(std::move(place)) {
+  const std::lock_guard lock(meetings_.mutex_);
+  ++meetings_.entering_[place_];
+}
+
+PartialMeetings::Entering::~Entering() {
+  const std::lock_guard lock(meetings_.mutex_);
+  const auto entering = meetings_.entering_.find(place_);
+  if (--entering->second == 0) meetings_.entering_.erase(entering);
+}
+
+std::vector<PartialMeetings::Word> PartialMeetings::take_words(const NodeName& self, const Lives& lives) {
+  std::vector<Word> words;
+  const std::lock_guard lock(mutex_);
+  for (auto& [place, last] : last_) {
+    if (last.leader.name == self || !lives.is_over(last.leader) || entering_.contains(place)) continue;
+    const auto own = std::ranges::find(last.met, self, &BarrierEntryId::creator);
+    NodeLife next{self, {}};
+    for (const NodeName& name : place.members) {
+      if (name == self) break;
+      if (const auto up = lives.up(name)) {
+        next = {name, up->incarnation};
+        break;
+      }
+    }
+    if (own == last.met.end() || last.told == next) continue;
+    last.told = next;
+    words.push_back({next.name, place, {*own, last.met}});
+  }
+  return words;
+}
+
 void add_note(msg::Contribution& own, const EntryNote& note) {
   own.value.tensors.push_back(to_payload(nullptr, note).bytes);  // the last frame: the value's own are counted
 }

@@ -3,7 +3,8 @@
 //
 // The answers of a leader reach its members separately: when it dies, some may have passed and others not. These enter
 // again at the next leader, where the first are in the next round already. So each contribution to a partial barrier
-// says which entry it is and which entries its member met last. All that meet see the same, and judge it alike.
+// says which entry it is and which entries its member met last. All that meet see the same, and judge it alike. Those
+// that have passed may enter nothing more: at the next leader they enter once again with what they have met.
 #pragma once
 
 #include <compare>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/core/lives.h"
 #include "messages/ids.h"
 #include "messages/membership.h"
 
@@ -60,14 +62,38 @@ class PartialMeetings {
   /// The member has passed the meeting of `notes` at that leader.
   void passed(const PartialPlace& place, const NodeLife& leader, const std::vector<EntryNote>& notes);
 
+  /// An entry of the member that has not been answered yet: enters at the next leader, if this one is gone.
+  class Entering {
+   public:
+    Entering(PartialMeetings& meetings, PartialPlace place);
+    Entering(const Entering&) = delete;
+    Entering& operator=(const Entering&) = delete;
+    ~Entering();
+
+   private:
+    PartialMeetings& meetings_;
+    const PartialPlace place_;
+  };
+
+  /// What the member says at `leader` of an entry that has met at one that is over.
+  struct Word {
+    NodeName leader;
+    PartialPlace place;
+    EntryNote note;
+  };
+  /// Returns the words of member `self` that the leaders of now do not have: of each place where it enters nothing.
+  [[nodiscard]] std::vector<Word> take_words(const NodeName& self, const Lives& lives);
+
  private:
   struct Meeting {
     NodeLife leader;
     std::vector<BarrierEntryId> met;
+    NodeLife told = {};  // the later leader that has the word of it
   };
 
   mutable std::mutex mutex_;
   std::map<PartialPlace, Meeting> last_;  // guarded by mutex_
+  std::map<PartialPlace, int> entering_;  // guarded by mutex_: unanswered entries
   std::deque<PartialPlace> added_;        // guarded by mutex_: those of last_, the first one first
 };
 

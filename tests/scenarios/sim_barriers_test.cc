@@ -51,6 +51,23 @@ BOOST_AUTO_TEST_CASE(rounds_do_not_mix_when_the_leader_dies_with_only_some_membe
              boost::test_tools::per_element());
 }
 
+// The leader's answer reaches one of the others, which enters nothing more.
+BOOST_AUTO_TEST_CASE(nobody_waits_for_a_member_that_has_passed_with_a_leader_that_did_not_answer_all) {
+  for (const std::string answered : {"b", "c"}) {
+    const std::string unanswered = answered == "b" ? "c" : "b";
+    sim::World world({.seed = 3}, {"a", "b", "c"}, {});
+    world.cut("a", unanswered);
+    const Future<std::string> passed = world.on(answered, [](Node& node) { return gather(node, 1); });
+    const Future<std::string> at_a = world.on("a", [](Node& node) { return gather(node, 1); });
+    const Future<std::string> late = world.on(unanswered, [](Node& node) { return gather(node, 1); });
+    BOOST_TEST(passed.get() == "a=1 b=1 c=1 ");
+    BOOST_TEST(!late.ready());
+    world.kill("a");
+    BOOST_TEST(late.get() == "peer_down a", answered);
+    BOOST_TEST((world.now() < std::chrono::seconds(30)));
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

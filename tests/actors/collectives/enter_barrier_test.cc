@@ -202,6 +202,10 @@ BOOST_FIXTURE_TEST_CASE(member_that_meets_an_entry_of_an_earlier_round_enters_ag
   };
   BOOST_TEST(enter_partial() == "a=a b=b m=m ");
   a.die();
+  const BarePeer::Heard told = entry_at(b);  // that the entry has met: b may have had no answer
+  BOOST_TEST((note.entry == first));
+  BOOST_TEST((told.request == RequestId{}));
+  BOOST_TEST((note.met == std::vector<BarrierEntryId>{first_of_a, first_of_b, first}));
   waits.action = [&] {
     const BarePeer::Heard entered = entry_at(b);
     BOOST_TEST((note.met == std::vector<BarrierEntryId>{first_of_a, first_of_b, first}));
