@@ -12,6 +12,9 @@ DeviceMap::DeviceMap(std::initializer_list<Pair> pairs) {
 }
 
 void DeviceMap::add(Device here, Device there) {
+  for (const Device device : {here, there}) {
+    if (device.index < 0) throw std::invalid_argument(fmt::format("[device_map] {} is no device", to_string(device)));
+  }
   for (const auto& [from, to] : pairs_) {
     if (from == here && to == there) return;
     if (from == here) {

@@ -26,8 +26,8 @@ class DeviceMap {
   DeviceMap(std::initializer_list<Pair> pairs);
 
   /// Adds a pair; an existing pair changes nothing. Throws std::invalid_argument `[device_map] cuda:0 goes to cuda:1
-  /// already, not to cuda:2`, `[device_map] cuda:1 is where cuda:0 goes already`, `[device_map] cuda:256 to cuda:256
-  /// would be pair 257: a map has at most 256`.
+  /// already, not to cuda:2`, `[device_map] cuda:1 is where cuda:0 goes already`, `[device_map] cuda:-1 is no device`,
+  /// `[device_map] cuda:256 to cuda:256 would be pair 257: a map has at most 256`.
   void add(Device here, Device there);
 
   /// Returns the device on which tensors on `here` arrive; nullopt if they do not travel.

@@ -17,6 +17,7 @@ BOOST_AUTO_TEST_SUITE(device_map)
 
 namespace {
 
+using boost::unit_test::label;
 using testing::expect_throw;
 using testing::NeedsGpus;
 
@@ -56,7 +57,7 @@ BOOST_AUTO_TEST_CASE(the_way_back_ends_where_it_began) {
   BOOST_CHECK(map.inverse().inverse() == map);
 }
 
-BOOST_AUTO_TEST_CASE(each_device_stands_once_on_either_side) {
+BOOST_AUTO_TEST_CASE(each_device_stands_once_on_either_side, *label("D-03")) {
   DeviceMap map{{gpu(0), gpu(1)}};
   map.add(gpu(0), gpu(1));  // an existing entry, unchanged
   BOOST_TEST(map.pairs().size() == 1U);
@@ -65,6 +66,13 @@ BOOST_AUTO_TEST_CASE(each_device_stands_once_on_either_side) {
   expect_throw<std::invalid_argument>([&] { map.add(gpu(2), gpu(1)); },
                                       "[device_map] cuda:1 is where cuda:0 goes already");
   BOOST_TEST(map.pairs().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(negative_device_is_refused_on_either_side, *label("D-02")) {
+  DeviceMap map;
+  expect_throw<std::invalid_argument>([&] { map.add(gpu(-1), gpu(0)); }, "[device_map] cuda:-1 is no device");
+  expect_throw<std::invalid_argument>([&] { map.add(kCpu, gpu(-2)); }, "[device_map] cuda:-2 is no device");
+  BOOST_TEST(map.pairs().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_map_has_256_pairs_at_most_and_all_of_them_travel) {

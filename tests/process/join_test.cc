@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(newcomer_is_sent_tensors_on_a_gpu_where_the_device_map_says
   BOOST_TEST(newcomer.rpc_sync("a", &device_of, x.to(Device::cpu())) == "cpu");
 }
 
-BOOST_AUTO_TEST_CASE(tensor_for_a_device_that_the_callee_lacks_is_refused_by_its_name) {
+BOOST_AUTO_TEST_CASE(tensor_for_a_device_that_the_callee_lacks_is_refused_by_its_name, *label("D-02")) {
   const World world;
   const auto beyond = static_cast<std::int16_t>(gpu_count());
   NodeOptions options = world.options("a", 0);
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(answer_takes_the_way_back_not_that_of_the_call) {
   BOOST_TEST(second.remote("a", &filled, 3, 2.0).to_here(second).numel() == 3);
 }
 
-BOOST_AUTO_TEST_CASE(device_map_that_cannot_be_is_refused_when_it_is_given) {
+BOOST_AUTO_TEST_CASE(device_map_that_cannot_be_is_refused_when_it_is_given, *label("D-02") * label("D-03")) {
   const World world;
   Node first = World::join(world.options("a", 0));
   const auto beyond = static_cast<std::int16_t>(gpu_count());
