@@ -87,7 +87,8 @@ struct NodeOptions {
   std::map<std::string, std::string> link_options;  ///< of the transport that `bind` names; see transports.h
   PoolOptions pool;
   Deadline join_deadline = std::chrono::seconds(30);
-  std::map<NodeName, DeviceMap> device_maps;  ///< for this node's calls; see Node::set_device_map
+  /// For this node's calls; see Node::set_device_map. In a world that does not grow, for its nodes only.
+  std::map<NodeName, DeviceMap> device_maps;
   Liveness liveness;
   Deadline call_deadline;  ///< of calls without a deadline of their own; see node.time_left()
   PeerLimits peer_limits;  ///< messages in flight to one peer, and what is kept for it
@@ -147,7 +148,8 @@ class Node final : public Scope {
   /// use, world complete, too few descriptors), not_authorized (other machines without keys, on a network that is not
   /// declared trusted; a name with another key), bad_argument (a rank that is taken or out of range, another world
   /// size, no such transport, option or log level, a seed of another transport, a file of another cluster, keys of
-  /// another node or none where the network needs them, a file that cannot be an audit log).
+  /// another node or none where the network needs them, a file that cannot be an audit log), not_joined (a device map
+  /// for a node that the complete world lacks).
   [[nodiscard]] static Node join(NodeOptions options, FunctionRegistry functions);
 
   /// Starts a node from given parts, for local clusters, the simulator and tests.

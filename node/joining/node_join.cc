@@ -321,6 +321,14 @@ bool may_have_ended(const Error& error) {
          error.code == peer_restarted;
 }
 
+/// Refuses maps for nodes that a complete world lacks and will never have.
+void check_device_maps(const NodeOptions& options, const detail::Membership& membership) {
+  for (const auto& [peer, map] : options.device_maps) {
+    if (const auto found = membership.info(peer); !found)
+      throw RemoteError(make_error(ErrorCode::not_joined, "device map: " + found.error().message));
+  }
+}
+
 /// Founds the cluster, or joins it through one of `seeds`, and waits until this node is in. Reads a rendezvous file
 /// again if its nodes end or do not answer: by then others may stand there, or nobody, and this node founds. Returns
 /// whether it joined. Throws RemoteError.
@@ -576,10 +584,10 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   if (options.control == Control::on) node.parts_->control = control_of(options, node.shared_state()->node);
   if (options.world_size > 1 || !seeds.empty()) node.core().hold_calls();
   const bool joined = enter_cluster(options, node.core(), self, seeds, due);
+  if (options.world_size > 0 && !options.grows) check_device_maps(options, node.core().membership());
   node.core().release_calls();
-  if (joined && !file && options.member_file && options.world_size > 1) {
+  if (joined && !file && options.member_file && options.world_size > 1)
     detail::watch_seed(node.shared_state()->node, options.seed_name, options.seed, kSeedWatch);
-  }
   if (file && joined) {
     if (const auto added = file->add(self, due); !added) spdlog::warn("[{}] {}", options.name, added.error().message);
   }

@@ -143,6 +143,20 @@ BOOST_AUTO_TEST_CASE(device_map_that_cannot_be_is_refused_when_it_is_given, *lab
   BOOST_CHECK_THROW(first.set_device_map("b", {{Device::cpu(), Device::cuda(1)}}), std::invalid_argument);
 }
 
+BOOST_AUTO_TEST_CASE(device_map_for_a_node_that_a_complete_world_lacks_is_refused, *label("D-01")) {
+  const World world;
+  NodeOptions options = world.options("a", 1);
+  options.device_maps["a"] = options.device_maps["b"] = {{Device::cpu(), Device::cuda(0)}};
+  const Error error = error_of([&] { return World::join(options); });
+  BOOST_TEST(error.code == ErrorCode::not_joined, error.text());
+  BOOST_TEST(error.message == "device map: no member is called \"b\": the world is a (rank 0)");
+  options.grows = true;  // it may come later
+  BOOST_TEST(World::join(options).name() == "a");
+  options = world.options("a", 0);
+  options.device_maps["b"] = {{Device::cpu(), Device::cuda(0)}};
+  BOOST_TEST(World::join(options).name() == "a");
+}
+
 BOOST_AUTO_TEST_CASE(function_is_served_once_the_world_is_complete_and_may_call_everybody, *label("I-01")) {
   const World world;
   Node first = World::join(world.options("a", 0));
