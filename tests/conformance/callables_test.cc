@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(members_that_a_class_inherits_are_called_on_its_references)
   BOOST_TEST(counter.remote(trainer, &Counter::value).to_here(trainer) == 8);
 }
 
-BOOST_AUTO_TEST_CASE(a_free_function_runs_on_a_value_that_cannot_travel) {
+BOOST_AUTO_TEST_CASE(a_free_function_runs_on_a_value_that_cannot_travel, *label("D-22")) {
   const auto sealed = trainer.remote("p1", constructor<Sealed, std::int64_t>, 5);
   BOOST_TEST(sealed.rpc_sync(trainer, &multiplied, 3) == 15);
 }

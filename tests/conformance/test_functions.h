@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -171,13 +172,17 @@ class LabelledCounter : public Labelled, public Counter {
   [[nodiscard]] std::string text() const { return label + " " + std::to_string(value()); }
 };
 
-/// Cannot travel: nobody outside sees its field.
+/// Cannot travel, nor be copied or moved: nobody outside sees its field, and it holds a lock.
 class Sealed {
  public:
   explicit Sealed(std::int64_t value) : value_(value) {}
-  [[nodiscard]] std::int64_t value() const { return value_; }
+  [[nodiscard]] std::int64_t value() const {
+    const std::lock_guard lock(mutex_);
+    return value_;
+  }
 
  private:
+  mutable std::mutex mutex_;
   std::int64_t value_;
 };
 std::int64_t multiplied(const Sealed& sealed, std::int64_t factor);

@@ -101,6 +101,24 @@ BOOST_AUTO_TEST_CASE(newcomer_is_sent_tensors_on_a_gpu_where_the_device_map_says
   BOOST_TEST(newcomer.rpc_sync("a", &device_of, x.to(Device::cpu())) == "cpu");
 }
 
+BOOST_AUTO_TEST_CASE(device_maps_given_at_the_start_and_added_later_are_the_same,
+                     *label("D-07") * label("needs_gpu") * boost::unit_test::precondition(NeedsGpus{2})) {
+  const World world;
+  const DeviceMap crossed{{Device::cuda(0), Device::cuda(1)}, {Device::cuda(1), Device::cuda(0)}};
+  NodeOptions options = world.options("a", 0);
+  options.device_maps["b"] = crossed;
+  Node first = World::join(options);
+  Node second = World::join(world.options("b", 0, first.address()));
+  for (const DeviceMap::Pair& pair : crossed.pairs()) second.set_device_map("a", {pair});
+  for (const auto& [node, peer] : {std::pair(&first, "b"), std::pair(&second, "a")}) {
+    for (const auto& [here, there] : crossed.pairs()) {
+      const Tensor x = from_values<float>({1, 2, 3}).to(here);
+      BOOST_TEST(node->rpc_sync(peer, &device_of, x) == to_string(there));
+      BOOST_CHECK(node->rpc_sync(peer, &echo_tensors, std::vector{x}).front().device() == here);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(tensor_for_a_device_that_the_callee_lacks_is_refused_by_its_name, *label("D-02")) {
   const World world;
   const auto beyond = static_cast<std::int16_t>(gpu_count());

@@ -1,0 +1,202 @@
+// Tensors on GPUs in calls, answers and references. Skipped on machines without a GPU.
+#include "messages/device_map.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "actors/future.h"
+#include "actors/op.h"
+#include "tensor/create.h"
+#include "tensor/ops.h"
+#include "tests/conformance/async_functions.h"
+#include "tests/conformance/device_functions.h"
+#include "tests/conformance/stream_functions.h"
+#include "tests/conformance/test_cluster.h"
+#include "tests/support/gpu.h"
+
+namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(device_maps, *boost::unit_test::label("needs_gpu") * boost::unit_test::precondition(NeedsGpus{1}))
+
+namespace {
+
+using boost::unit_test::label;
+
+const Device kCpu = Device::cpu();
+const Device kGpu = Device::cuda(0);
+
+/// The trainer, p1 and p2 map the GPU to that of each other, and to their own: calls to oneself need a map too.
+struct OnGpus : OnSharedCluster {
+  OnGpus() {
+    const DeviceMap same{{kGpu, kGpu}};
+    for (const char* to : {"trainer", "p1", "p2"}) {
+      trainer.set_device_map(to, same);
+      for (const char* from : {"p1", "p2"}) trainer.rpc_sync(from, &map_devices, NodeName(to), same);
+    }
+  }
+};
+
+constexpr std::int64_t kRows = 256;
+constexpr std::int64_t kColumns = 1024;
+constexpr std::int32_t kTimes = 100;  // products: about a millisecond of a GPU
+
+/// Each element another number; all of them, and their doubles, are exact in f32.
+Tensor numbers() { return arange(kRows * kColumns, DType::f32).reshape({kRows, kColumns}); }
+
+/// Returns what shifted() makes of x. An element that is read too early is another number.
+Tensor shifted_here(const Tensor& x, std::int32_t times) {
+  const std::int64_t split = kColumns - times;
+  return concat({x.slice(1, split), x.slice(1, 0, split)}, 1);
+}
+
+void check_on_gpu(const Tensor& got, const Tensor& want) {
+  BOOST_TEST((got.device() == kGpu));
+  BOOST_TEST(same_bytes(got, want));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(tensors_arrive_where_the_map_says_and_come_back, *label("D-05") * label("D-10")) {
+  TestCluster cluster({"p1", "p2", "p3", "p4"});
+  Node& trainer = cluster.trainer();
+  const std::vector<DeviceMap::Pair> pairs{{kCpu, kCpu}, {kCpu, kGpu}, {kGpu, kCpu}, {kGpu, kGpu}};
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const auto& [here, there] = pairs[i];
+    const NodeName peer = "p" + std::to_string(i + 1);
+    trainer.set_device_map(peer, {pairs[i]});
+    const Tensor x = numbers().to(here);
+    BOOST_TEST(trainer.rpc_sync(peer, &device_of, x) == to_string(there));
+    const Tensor y = trainer.rpc_sync(peer, &add, x, 1.0);
+    const RRef<Tensor> kept = trainer.remote(peer, &add, x, 1.0);
+    BOOST_TEST(kept.rpc_sync(trainer, &device_of) == to_string(there));
+    for (const Tensor& back : {y, kept.to_here(trainer)}) {
+      BOOST_TEST((back.device() == here));
+      BOOST_TEST(same_bytes(back, x + 1.0));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(maps_of_several_gpus_put_each_tensor_where_they_say_and_back,
+                     *label("D-06") * label("D-08") * boost::unit_test::precondition(NeedsGpus{2})) {
+  const Device second = Device::cuda(1);
+  TestCluster cluster({"p1"});
+  Node& trainer = cluster.trainer();
+  for (const NodeName peer : {"p1", "trainer"}) {
+    trainer.set_device_map(peer, {{kGpu, second}, {second, kGpu}});
+    const std::vector<Tensor> sent{numbers().to(kGpu), numbers().to(second), numbers()};
+    BOOST_TEST(trainer.rpc_sync(peer, &device_of, sent[0]) == "cuda:1");
+    BOOST_TEST(trainer.rpc_sync(peer, &device_of, sent[1]) == "cuda:0");
+    const std::vector<Tensor> back = trainer.rpc_sync(peer, &echo_tensors, sent);
+    for (std::size_t i = 0; i < sent.size(); ++i) BOOST_TEST((back.at(i).device() == sent[i].device()));
+    const Tensor other = trainer.rpc_sync(peer, &moved_to, sent[0], kGpu);  // the second GPU here
+    BOOST_TEST((other.device() == second));
+    BOOST_TEST(same_bytes(other.to(kCpu), numbers()));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE(shared, *boost::unit_test::fixture<SharedCluster>())
+
+BOOST_FIXTURE_TEST_CASE(tensors_without_a_map_are_refused_at_once_and_nothing_is_lost_by_it, OnSharedCluster,
+                        *label("D-09")) {
+  const Tensor here = numbers().to(kGpu);
+  const auto code = [](const auto& call) { return error_of(call).code; };
+  for (int round = 0; round < 30; ++round) {
+    const Error argument = error_of([&] { return trainer.rpc_sync("p4", &device_of, here); });
+    BOOST_TEST(argument.code == ErrorCode::missing_device_map);
+    BOOST_TEST(argument.execution == Execution::never);
+    const Error result = error_of([&] { return trainer.rpc_sync("p4", &moved_to, numbers(), kGpu); });
+    BOOST_TEST(result.code == ErrorCode::missing_device_map);
+    BOOST_TEST(result.execution == Execution::yes);
+    BOOST_TEST(code([&] { return trainer.remote("p4", &add, here, 1.0).to_here(trainer); }) ==
+               ErrorCode::missing_device_map);
+    const RRef<Tensor> kept = trainer.remote("p4", &moved_to, numbers(), kGpu);
+    BOOST_TEST(code([&] { return kept.to_here(trainer); }) == ErrorCode::missing_device_map);
+    BOOST_TEST(kept.rpc_sync(trainer, &device_of) == "cuda:0");
+    BOOST_TEST(trainer.rpc_sync("p4", &device_of, numbers()) == "cpu");
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(work_under_way_on_a_gpu_is_done_before_anybody_reads_its_result, OnGpus, *label("D-11")) {
+  const Tensor x = numbers().to(kGpu);
+  const Tensor shift = shift_of(kColumns).to(kGpu);
+  const Tensor once = trainer.rpc_sync("p1", &shifted, shifted(x, shift, kTimes), shift, kTimes);
+  check_on_gpu(once, shifted_here(x, 2 * kTimes));
+  std::vector<Future<Tensor>> many;
+  for (const char* peer : {"p1", "p2"})
+    many.push_back(trainer.rpc_async(peer, &shifted, shifted(x, shift, kTimes), shift, kTimes));
+  for (const Future<Tensor>& each : many) check_on_gpu(each.get(), shifted_here(x, 2 * kTimes));
+  const Tensor nested = trainer.rpc_sync("p1", &shifted_by, NodeName("p2"), shifted(x, shift, kTimes), shift, kTimes);
+  check_on_gpu(nested, shifted_here(x, 3 * kTimes));
+}
+
+BOOST_FIXTURE_TEST_CASE(operands_on_different_devices_are_the_callees_ordinary_error, OnGpus, *label("D-12")) {
+  const Tensor x = numbers();
+  const Error error = error_of([&] { return trainer.rpc_sync("p1", op::add, x.to(kGpu), x); });
+  BOOST_TEST(error.code == ErrorCode::remote_exception);
+  BOOST_TEST(error.message == "[add] devices differ: cuda:0 and cpu");
+  check_on_gpu(trainer.rpc_sync("p1", op::add, x.to(kGpu), x.to(kGpu)), (x + x).to(kGpu));
+}
+
+BOOST_FIXTURE_TEST_CASE(references_are_read_with_all_work_on_them_done, OnGpus,
+                        *label("D-13") * label("D-14") * label("D-15")) {
+  const Tensor x = numbers().to(kGpu);
+  const Tensor shift = shift_of(kColumns).to(kGpu);
+  const Tensor want = shifted_here(x, kTimes);
+  const auto made_on = [&](const char* owner) { return trainer.remote(owner, &shifted, x, shift, kTimes); };
+  const RRef<Tensor> own(trainer, shifted(x, shift, kTimes));
+  check_on_gpu(made_on("p1").to_here(trainer), want);
+  check_on_gpu(own.to_here(trainer), want);
+  check_on_gpu(trainer.rpc_sync("p1", &rref_add, made_on("p1"), made_on("p1")), want + want);
+  check_on_gpu(trainer.rpc_sync("p1", &rref_add, made_on("p1"), made_on("p2")), want + want);
+  check_on_gpu(trainer.rpc_sync("p2", &forward_along, made_on("p1"), std::vector<NodeName>{"p1"}), want);
+  check_on_gpu(trainer.rpc_sync("p1", &forward_along, made_on("p1"), std::vector<NodeName>{"p2"}), want);
+}
+
+BOOST_FIXTURE_TEST_CASE(tensors_anywhere_in_a_futures_value_are_complete, OnGpus, *label("D-17")) {
+  const Tensor shift = shift_of(kColumns).to(kGpu);
+  const Tensor x = shifted(numbers().to(kGpu), shift, kTimes);
+  const Tensor want = shifted_here(numbers().to(kGpu), kTimes);
+  const auto doubled = [](const Tensor& y) { return y * 2.0; };
+  check_on_gpu(trainer.rpc_async("p1", &shifted, x, shift, 0).then(doubled).get(), want * 2.0);
+  const auto first = [](const std::vector<Tensor>& list) { return list.front() * 2.0; };
+  check_on_gpu(trainer.rpc_async("p1", &echo_tensors, std::vector{x, shift}).then(first).get(), want * 2.0);
+  const auto extra = [](const Sample& sample) { return sample.extra.at("x") * 2.0; };
+  check_on_gpu(trainer.rpc_async("p1", &echo_sample, Sample{"s", shift, {}, {{"x", x}}}).then(extra).get(), want * 2.0);
+  const SparseTensor sparse(arange(kRows).reshape({1, kRows}).to(kGpu), x, {kRows, kColumns});
+  const auto values = [](const SparseTensor& got) { return got.values() * 2.0; };
+  check_on_gpu(trainer.rpc_async("p1", &echo_sparse, sparse).then(values).get(), want * 2.0);
+}
+
+BOOST_FIXTURE_TEST_CASE(callback_moves_the_work_to_another_gpu, OnGpus,
+                        *label("D-18") * boost::unit_test::precondition(NeedsGpus{2})) {
+  const Tensor x = numbers().to(kGpu);
+  const Tensor shift = shift_of(kColumns).to(kGpu);
+  const auto move = [](const Tensor& y) { return y.to(Device::cuda(1)) * 2.0; };
+  const Tensor moved = trainer.rpc_async("p1", &shifted, x, shift, kTimes).then(move).get();
+  BOOST_TEST((moved.device() == Device::cuda(1)));
+  BOOST_TEST(same_bytes(moved.to(kCpu), (shifted_here(x, kTimes) * 2.0).to(kCpu)));
+}
+
+BOOST_FIXTURE_TEST_CASE(value_may_be_written_and_replaced_after_its_future_completed, OnGpus, *label("D-20")) {
+  const Future<std::vector<Tensor>> future =
+      trainer.rpc_async("p1", &echo_tensors, std::vector{numbers().to(kGpu), numbers().to(kGpu)});
+  std::vector<Tensor> value = future.get();
+  value[0].fill(7.0);
+  value[1] = ones({2}).to(kGpu);
+  check_on_gpu(value[0], full({kRows, kColumns}, 7.0).to(kGpu));
+  check_on_gpu(value[1] + 1.0, full({2}, 2.0).to(kGpu));
+  BOOST_TEST(future.get().size() == 2U);
+}
+
+BOOST_FIXTURE_TEST_CASE(asynchronous_functions_answer_with_tensors_on_gpus_also_nested, OnGpus, *label("D-21")) {
+  const Tensor x = numbers().to(kGpu);
+  check_on_gpu(trainer.rpc_sync("p1", &add_later, NodeName("p2"), x, 1.0), x + 1.0);
+  check_on_gpu(trainer.rpc_sync("p1", &add_thrice_later, NodeName("p2"), x, 1.0), x + 3.0);
+  check_on_gpu(trainer.rpc_sync("p1", &add_later_by, NodeName("p2"), NodeName("p1"), x, 1.0), x + 1.0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe::testing
