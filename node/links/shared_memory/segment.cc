@@ -38,6 +38,7 @@ Mapping::~Mapping() {
 Result<Segment> make_segment(std::size_t bytes, Writers writers) {
   Segment segment{.file = FileDescriptor(::memfd_create("troupe", MFD_CLOEXEC | MFD_ALLOW_SEALING)), .memory = {}};
   if (!segment.file.is_open()) return no_memory(errno);
+  if (::fchmod(segment.file.get(), S_IRUSR | S_IWUSR) != 0) return no_memory(errno);  // else all may open it
   const auto size = static_cast<off_t>(bytes);
   if (::ftruncate(segment.file.get(), size) != 0) return no_memory(errno);
   if (::fallocate(segment.file.get(), 0, 0, size) != 0) return no_memory(errno);

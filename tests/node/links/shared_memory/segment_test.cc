@@ -77,11 +77,25 @@ class TakenAway {
 BOOST_AUTO_TEST_SUITE(segment)
 
 // Two system calls look at the memory: its owner acts before, after and, in one of a few rounds, between them.
-BOOST_AUTO_TEST_CASE(memory_that_its_owner_takes_away_before_it_seals_it_is_never_mapped) {
+BOOST_AUTO_TEST_CASE(memory_that_its_owner_takes_away_before_it_seals_it_is_never_mapped,
+                     *boost::unit_test::label("fault-F48")) {
   for (int round = 0; round < 200; ++round) {
     BOOST_TEST_REQUIRE(!TakenAway(TakenAway::How::shrinks).is_mapped(Writers::owner));
     BOOST_TEST_REQUIRE(!TakenAway(TakenAway::How::makes_a_hole).is_mapped(Writers::owner));
     BOOST_TEST_REQUIRE(!TakenAway(TakenAway::How::shrinks).is_mapped(Writers::all));
+  }
+}
+
+// Without a name nothing of it is left after a crash, and nobody else can open it.
+BOOST_AUTO_TEST_CASE(segment_has_no_name_and_is_its_users_alone, *boost::unit_test::label("fault-F48")) {
+  for (const Writers writers : {Writers::owner, Writers::all}) {
+    const auto segment = detail::make_segment(kSegmentBytes, writers);
+    BOOST_REQUIRE(segment.ok());
+    struct stat status {};
+    BOOST_REQUIRE(::fstat(segment.value().file.get(), &status) == 0);
+    BOOST_TEST(status.st_nlink == 0U);
+    BOOST_TEST((status.st_mode & 0777U) == 0600U);
+    BOOST_TEST(::ftruncate(segment.value().file.get(), 0) != 0);
   }
 }
 

@@ -418,7 +418,8 @@ BOOST_AUTO_TEST_CASE(no_frame_that_is_held_ever_changes) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_killed_process_gives_its_leases_back, *boost::unit_test::label("fault-F12")) {
+BOOST_AUTO_TEST_CASE(a_killed_process_gives_its_leases_back,
+                     *boost::unit_test::label("fault-F12") * boost::unit_test::label("fault-F48")) {
   const ClusterSecret secret = ClusterSecret::random();
   SharingNode node("survivor", 1, secret);
   ChildNode child(secret, place_of("child"), 2, 10s, "shared_link_child");
@@ -491,7 +492,7 @@ BOOST_AUTO_TEST_CASE(control_messages_that_lie_are_refused) {
   BOOST_TEST(use_of(two.b).rings == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(memory_that_its_owner_could_take_away_is_refused) {
+BOOST_AUTO_TEST_CASE(memory_that_its_owner_could_take_away_is_refused, *boost::unit_test::label("fault-F48")) {
   const detail::FileDescriptor unsealed(::memfd_create("test", MFD_CLOEXEC));
   BOOST_REQUIRE(::ftruncate(unsealed.get(), 8192) == 0);
   const auto mapped = detail::map_segment(unsealed, 8192, detail::Writers::owner);
@@ -507,7 +508,8 @@ BOOST_AUTO_TEST_CASE(memory_that_does_not_exist_yet_is_refused, *boost::unit_tes
   BOOST_TEST((mapped.error().code == ErrorCode::protocol_violation));
 }
 
-BOOST_AUTO_TEST_CASE(memory_in_which_its_owner_could_make_holes_is_refused, *boost::unit_test::label("attack")) {
+BOOST_AUTO_TEST_CASE(memory_in_which_its_owner_could_make_holes_is_refused,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("fault-F48")) {
   const detail::FileDescriptor file(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   BOOST_REQUIRE(::ftruncate(file.get(), 8192) == 0);
   BOOST_REQUIRE(::fallocate(file.get(), 0, 0, 8192) == 0);
