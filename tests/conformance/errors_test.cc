@@ -7,6 +7,7 @@
 
 #include "actors/core/node_core.h"
 #include "tensor/create.h"
+#include "tests/conformance/load_functions.h"
 #include "tests/conformance/test_cluster.h"
 
 namespace troupe::testing {
@@ -115,6 +116,20 @@ BOOST_AUTO_TEST_CASE(result_that_its_own_type_refuses_to_read_is_a_decode_error_
     BOOST_TEST(error.message == "not today");
     BOOST_TEST(error.execution == Execution::yes);
   }
+}
+
+BOOST_AUTO_TEST_CASE(result_above_a_limit_is_refused_with_both_and_other_calls_go_on, *label("fault-F36")) {
+  constexpr std::int64_t kMost = 65'536;
+  const Future<std::int32_t> other = trainer.rpc_async("p1", &answer_after, 100);
+  const Error result = error_of([&] { return trainer.rpc_sync("p1", &many_tensors, kMost + 1); });
+  BOOST_TEST(result.code == ErrorCode::too_large);
+  BOOST_TEST(result.execution == Execution::yes);
+  BOOST_TEST(result.message == "[encode] tensors in a message: 65537, at most 65536");
+  const Error argument = error_of([&] { return trainer.rpc_sync("p1", &echo_tensors, many_tensors(kMost + 1)); });
+  BOOST_TEST(argument.code == ErrorCode::too_large);
+  BOOST_TEST(argument.execution == Execution::never);
+  BOOST_TEST(other.get() == 100);
+  BOOST_TEST(trainer.rpc_sync("p1", &square, 3) == 9);
 }
 
 BOOST_AUTO_TEST_CASE(call_that_takes_longer_than_its_deadline_times_out, *label("T-01") * label("fault-F33")) {

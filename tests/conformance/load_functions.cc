@@ -26,6 +26,12 @@ std::uint64_t bytes_of_tensors() {
 
 Tensor filled(std::int64_t size, double value) { return full({size}, value); }
 
+std::vector<Tensor> many_tensors(std::int64_t count) {
+  std::vector<Tensor> tensors;
+  for (std::int64_t i = 0; i < count; ++i) tensors.push_back(ones({1}));
+  return tensors;
+}
+
 std::int64_t count_elements(const Tensor& tensor) { return tensor.numel(); }
 
 double last_element(const Tensor& tensor) { return tensor.select(0, -1).item(); }
@@ -71,6 +77,7 @@ FunctionRegistry with_load_functions(const FunctionRegistry& everywhere) {
   return everywhere.with({{"bytes_with", &bytes_with},
                           {"bytes_of_tensors", &bytes_of_tensors},
                           {"filled", &filled},
+                          {"many_tensors", &many_tensors},
                           {"count_elements", &count_elements},
                           {"last_element", &last_element},
                           {"count_characters", &count_characters},

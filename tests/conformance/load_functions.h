@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "actors/function_registry.h"
 #include "actors/rref.h"
@@ -20,6 +21,8 @@ std::pair<std::uint64_t, std::uint64_t> bytes_with(Scope& scope, const NodeName&
 std::uint64_t bytes_of_tensors();
 
 Tensor filled(std::int64_t size, double value);
+/// Returns `count` tensors of one element, each in memory of its own.
+std::vector<Tensor> many_tensors(std::int64_t count);
 
 /// Returns the number of elements of `tensor`, and of characters of `text`.
 std::int64_t count_elements(const Tensor& tensor);

@@ -135,11 +135,12 @@ BOOST_AUTO_TEST_CASE(stream_travels_on_to_a_third_node) {
   BOOST_TEST(trainer.rpc_sync("p2", &sum_of_stream, numbers) == 45);
 }
 
-BOOST_AUTO_TEST_CASE(stream_that_is_being_read_does_not_travel) {
+BOOST_AUTO_TEST_CASE(stream_that_is_being_read_does_not_travel, *boost::unit_test::label("fault-F34")) {
   Stream<std::int64_t> numbers = trainer.rpc_sync("p1", &count_to, 10);
   BOOST_TEST(numbers.next(trainer).value() == 0);
   const Error error = error_of([&] { return trainer.rpc_sync("p2", &sum_of_stream, numbers); });
   BOOST_TEST(error.code == ErrorCode::not_serializable);
+  BOOST_TEST(error.execution == Execution::never);
   BOOST_TEST(error.message == "[encode] the stream is being read");
 }
 

@@ -126,7 +126,8 @@ BOOST_AUTO_TEST_CASE(a_first_node_that_starts_again_joins_those_that_live_on) {
   BOOST_TEST(c->rpc_sync("a", &square_of, std::int64_t{4}) == 16);
 }
 
-BOOST_AUTO_TEST_CASE(members_come_and_go_with_the_list_while_others_call_each_other, *label("attack") * label("S12")) {
+BOOST_AUTO_TEST_CASE(members_come_and_go_with_the_list_while_others_call_each_other,
+                     *label("attack") * label("S12") * label("fault-F47")) {
   KeyFiles files;
   const Node a = Node::join(files.options("a"), files.functions);
   const Node b = Node::join(files.options("b", a.address()), files.functions);
@@ -458,7 +459,7 @@ void wait_for_new_key(const NodeOptions& options, const PublicKey& before) {
   BOOST_TEST((options.keys->key_of(options.name) == own()));
 }
 
-BOOST_AUTO_TEST_CASE(all_keys_are_replaced_under_load_and_no_call_fails, *label("S12")) {
+BOOST_AUTO_TEST_CASE(all_keys_are_replaced_under_load_and_no_call_fails, *label("S12") * label("fault-F47")) {
   KeyFiles files;
   const FunctionRegistry functions{{"square", &square_of}, {"doubled", &twice}};
   const NodeOptions with_a = files.options("a");
@@ -494,7 +495,7 @@ BOOST_AUTO_TEST_CASE(all_keys_are_replaced_under_load_and_no_call_fails, *label(
 }
 
 BOOST_AUTO_TEST_CASE(who_does_not_get_its_new_key_is_heard_no_more_and_down_after_its_lease,
-                     *label("attack") * label("S12")) {
+                     *label("attack") * label("S12") * label("fault-F47")) {
   Machines machines;
   const Node a = machines.join("a");
   const Node c = machines.join("c", a.address());

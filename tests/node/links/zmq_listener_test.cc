@@ -290,7 +290,8 @@ std::vector<KeyRing::Member> without(const KeyRing& ring, const NodeName& name) 
   return members;
 }
 
-BOOST_AUTO_TEST_CASE(a_revoked_member_is_down_at_once_and_is_told_so, *label("attack") * label("S12")) {
+BOOST_AUTO_TEST_CASE(a_revoked_member_is_down_at_once_and_is_told_so,
+                     *label("attack") * label("S12") * label("fault-F47")) {
   KeyedTwo two;
   BOOST_REQUIRE(two.rings[0].replace_members(without(two.rings[0], "b")).ok());
   two.a.sink.wait_downs(1);
@@ -312,7 +313,8 @@ BOOST_AUTO_TEST_CASE(members_that_stay_notice_nothing_of_a_new_list) {
 }
 
 // Its connection was let in before: ZeroMQ does not ask again.
-BOOST_AUTO_TEST_CASE(a_connection_of_a_revoked_key_cannot_begin_again, *label("attack") * label("S12")) {
+BOOST_AUTO_TEST_CASE(a_connection_of_a_revoked_key_cannot_begin_again,
+                     *label("attack") * label("S12") * label("fault-F47")) {
   KeyedTwo two;
   const KeyPair own = two.rings[2].own_keys();
   KeyedClient worker(two.a.link->address(), &own, two.rings[0].own_keys().public_key());
@@ -325,7 +327,8 @@ BOOST_AUTO_TEST_CASE(a_connection_of_a_revoked_key_cannot_begin_again, *label("a
 }
 
 // Its key is another's now; the name alone is not enough.
-BOOST_AUTO_TEST_CASE(a_connection_of_a_former_key_of_a_member_cannot_begin_again, *label("attack") * label("S12")) {
+BOOST_AUTO_TEST_CASE(a_connection_of_a_former_key_of_a_member_cannot_begin_again,
+                     *label("attack") * label("S12") * label("fault-F47")) {
   KeyedTwo two;
   const KeyPair own = two.rings[2].own_keys();
   KeyedClient worker(two.a.link->address(), &own, two.rings[0].own_keys().public_key());

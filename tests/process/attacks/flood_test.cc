@@ -108,7 +108,7 @@ void flood(Attacked& nodes, const std::optional<PublicKey>& server, uid_t user, 
 }
 
 BOOST_AUTO_TEST_CASE(strangers_who_flood_a_node_with_keys_do_not_get_in_or_slow_its_members_down,
-                     *label("attack") * label("S2") * label("S7")) {
+                     *label("attack") * label("S2") * label("S7") * label("fault-F45")) {
   Attacked nodes({.network = Network::keys});
   flood(nodes, nodes.victims_key(), ::geteuid(), 64);
 }
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(another_user_who_floods_a_unix_socket_gets_no_word_and_does
 
 // With keys a stranger cannot finish ZMTP, and unfinished connections are closed after two seconds.
 BOOST_AUTO_TEST_CASE(idle_connections_beyond_its_descriptors_do_not_keep_members_out_of_a_node_with_keys,
-                     *label("attack") * label("S7")) {
+                     *label("attack") * label("S7") * label("fault-F45")) {
   constexpr rlim_t kDescriptors = 256;
   constexpr int kIdle = 300;
   Attacked nodes({.network = Network::keys});

@@ -237,7 +237,8 @@ BOOST_AUTO_TEST_CASE(file_that_does_not_get_the_bytes_of_its_tensors_is_refused)
   });
 }
 
-BOOST_AUTO_TEST_CASE(crash_at_any_operation_leaves_the_old_checkpoint_or_the_new_one) {
+BOOST_AUTO_TEST_CASE(crash_at_any_operation_leaves_the_old_checkpoint_or_the_new_one,
+                     *boost::unit_test::label("fault-F19")) {
   const auto before = std::make_shared<CrashingFiles>();
   write_checkpoint(before, kRun, 1);
   const int operations = operations_of_a_save(before);
@@ -285,7 +286,8 @@ BOOST_AUTO_TEST_CASE(crash_during_the_first_save_leaves_none_or_the_new_one) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(disk_that_refuses_any_operation_leaves_the_checkpoint_before_or_the_new_one) {
+BOOST_AUTO_TEST_CASE(disk_that_refuses_any_operation_leaves_the_checkpoint_before_or_the_new_one,
+                     *boost::unit_test::label("fault-F19")) {
   /// Fails one operation, as a full disk does; the program goes on.
   class Failing final : public FileSystem {
    public:
@@ -383,7 +385,7 @@ BOOST_AUTO_TEST_CASE(no_checkpoint_is_there_only_if_the_manifest_is_certainly_mi
                           [&] { static_cast<void>(has_checkpoint(run)); });
 }
 
-BOOST_AUTO_TEST_CASE(damaged_file_is_refused_with_its_name_and_both_hashes) {
+BOOST_AUTO_TEST_CASE(damaged_file_is_refused_with_its_name_and_both_hashes, *boost::unit_test::label("fault-F19")) {
   const TemporaryDirectory directory;
   const auto run = directory.path() / "run";
   write_checkpoint(disk(), run, 1);
