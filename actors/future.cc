@@ -12,6 +12,7 @@
 #include "actors/core/guarded.h"
 #include "actors/core/type_name.h"
 #include "actors/exceptions.h"
+#include "tensor/error.h"
 
 namespace troupe::detail {
 
@@ -25,6 +26,7 @@ Error error_of_current_exception(const NodeName& node, std::string operation, co
     throw;
   } catch (const std::exception& exception) {
     error.message = text_of(exception);
+    if (dynamic_cast<const DeviceMemoryError*>(&exception) != nullptr) error.code = ErrorCode::device_out_of_memory;
     if (const Error* origin = remote_error_of(exception)) {
       error.exception_type = origin->exception_type;
       error.cause = origin->text();

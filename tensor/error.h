@@ -35,6 +35,12 @@ class DeviceError : public TensorError {
   using TensorError::TensorError;
 };
 
+/// A device has not that much memory: `[allocate] 4096 bytes on cuda:0: out of memory`.
+class DeviceMemoryError : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+
 /// A value is outside the function's domain: `[dropout_mask] probability outside [0, 1): 1.5`.
 class ValueError : public TensorError {
  public:

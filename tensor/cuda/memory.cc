@@ -60,8 +60,10 @@ std::byte* allocate(int index, std::size_t size) {
   void* block = nullptr;
   const cudaError_t error = cudaMallocAsync(&block, std::max<std::size_t>(size, 1), stream);
   if (error == cudaSuccess) return static_cast<std::byte*>(block);
-  throw DeviceError(fmt::format("[allocate] {} bytes on {}: {}", size,
-                                to_string(Device::cuda(static_cast<std::int16_t>(index))), text_of(error)));
+  const std::string text = fmt::format("[allocate] {} bytes on {}: {}", size,
+                                       to_string(Device::cuda(static_cast<std::int16_t>(index))), text_of(error));
+  if (error == cudaErrorMemoryAllocation) throw DeviceMemoryError(text);
+  throw DeviceError(text);
 }
 
 void deallocate(int index, std::byte* block) noexcept {

@@ -15,8 +15,8 @@ namespace troupe::cuda {
 /// detected", "this process has 2 GPUs". Thread-safe.
 [[nodiscard]] std::string why_unavailable(int index);
 
-/// Returns `size` uninitialized bytes of GPU `index`, aligned to 256; never null. Thread-safe. Throws DeviceError
-/// `[allocate] 4096 bytes on cuda:0: out of memory`.
+/// Returns `size` uninitialized bytes of GPU `index`, aligned to 256; never null. Thread-safe. Throws DeviceError,
+/// of the kind DeviceMemoryError for `[allocate] 4096 bytes on cuda:0: out of memory`.
 [[nodiscard]] std::byte* allocate(int index, std::size_t size);
 
 /// Frees a block that `allocate(index, ...)` returned. Thread-safe.

@@ -12,6 +12,10 @@ void map_devices(Scope& scope, const NodeName& other, const DeviceMap& map) {
 
 Tensor moved_to(const Tensor& x, Device device) { return x.to(device); }
 
+std::int64_t allocated_on(Device device, std::int64_t bytes) {
+  return Tensor::empty({bytes}, DType::u8, device).numel();
+}
+
 Tensor shifted(const Tensor& x, const Tensor& shift, std::int32_t times) {
   Tensor y = x;
   for (std::int32_t i = 0; i < times; ++i) y = matmul(y, shift);
@@ -28,8 +32,11 @@ Tensor shifted_by(Scope& scope, const NodeName& other, const Tensor& x, const Te
 }
 
 FunctionRegistry with_device_functions(const FunctionRegistry& registry) {
-  return registry.with(
-      {{"map_devices", &map_devices}, {"moved_to", &moved_to}, {"shifted", &shifted}, {"shifted_by", &shifted_by}});
+  return registry.with({{"map_devices", &map_devices},
+                        {"moved_to", &moved_to},
+                        {"allocated_on", &allocated_on},
+                        {"shifted", &shifted},
+                        {"shifted_by", &shifted_by}});
 }
 
 }  // namespace troupe::testing

@@ -15,6 +15,9 @@ void map_devices(Scope& scope, const NodeName& other, const DeviceMap& map);
 
 Tensor moved_to(const Tensor& x, Device device);
 
+/// Returns the size of a new tensor of `bytes` bytes on `device`.
+std::int64_t allocated_on(Device device, std::int64_t bytes);
+
 /// Returns x, moved `times` columns to the right, around the end. Computed by as many products of matrices: on a GPU
 /// they are under way when this returns. `shift`: shift_of the columns of x, on its device.
 Tensor shifted(const Tensor& x, const Tensor& shift, std::int32_t times);

@@ -139,6 +139,16 @@ BOOST_FIXTURE_TEST_CASE(operands_on_different_devices_are_the_callees_ordinary_e
   check_on_gpu(trainer.rpc_sync("p1", op::add, x.to(kGpu), x.to(kGpu)), (x + x).to(kGpu));
 }
 
+BOOST_FIXTURE_TEST_CASE(call_for_which_a_gpu_has_no_memory_fails_alone, OnGpus, *label("fault-F20")) {
+  const Future<Tensor> other = trainer.rpc_async("p1", &add, numbers().to(kGpu), 1.0);
+  const Error error = error_of([&] { return trainer.rpc_sync("p1", &allocated_on, kGpu, std::int64_t{1} << 50); });
+  BOOST_TEST(error.code == ErrorCode::device_out_of_memory);
+  BOOST_TEST(error.execution == Execution::yes);
+  BOOST_TEST(error.message == "[allocate] 1125899906842624 bytes on cuda:0: out of memory");
+  check_on_gpu(other.get(), (numbers() + 1.0).to(kGpu));
+  BOOST_TEST(trainer.rpc_sync("p1", &allocated_on, kGpu, 4096) == 4096);
+}
+
 BOOST_FIXTURE_TEST_CASE(references_are_read_with_all_work_on_them_done, OnGpus,
                         *label("D-13") * label("D-14") * label("D-15")) {
   const Tensor x = numbers().to(kGpu);

@@ -76,10 +76,10 @@ BOOST_AUTO_TEST_CASE(what_reads_elements_on_the_cpu_says_that_they_are_elsewhere
   expect_error<DeviceError>(text, [&] { (void)there.clone().mutable_data<float>(); });
 }
 
-BOOST_AUTO_TEST_CASE(memory_that_there_is_not_is_an_error_with_the_size) {
+BOOST_AUTO_TEST_CASE(memory_that_there_is_not_is_an_error_with_the_size, *boost::unit_test::label("fault-F20")) {
   constexpr std::int64_t kTooMany = std::int64_t{1} << 50;
-  expect_error<DeviceError>("[allocate] 1125899906842624 bytes on cuda:0: out of memory",
-                            [] { (void)Tensor::empty({kTooMany}, DType::u8, kGpu); });
+  expect_error<DeviceMemoryError>("[allocate] 1125899906842624 bytes on cuda:0: out of memory",
+                                  [] { (void)Tensor::empty({kTooMany}, DType::u8, kGpu); });
   BOOST_CHECK(same_bytes(numbers().to(kGpu), numbers()));  // the next request succeeds
 }
 

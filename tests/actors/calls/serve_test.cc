@@ -13,6 +13,7 @@
 #include "actors/task.h"
 #include "autograd/nn/module.h"
 #include "messages/values.h"
+#include "tensor/error.h"
 #include "tests/actors/bare_peer.h"
 
 namespace troupe::testing {
@@ -21,6 +22,9 @@ namespace {
 std::int64_t served_next(std::int64_t x) { return x + 1; }
 std::int64_t served_secret(std::int64_t x) { return x + 1000; }
 std::int64_t served_unreadable(std::int64_t x) { throw DecodeError("row " + std::to_string(x) + " is no number"); }
+std::int64_t served_large(std::int64_t bytes) {
+  throw DeviceMemoryError("[allocate] " + std::to_string(bytes) + " bytes on cuda:0: out of memory");
+}
 Task<std::int64_t> served_after_another(Scope& scope, std::int64_t x) {
   co_return co_await scope.rpc_async("p1", &served_next, x);
 }
@@ -36,7 +40,7 @@ constexpr auto served_net = module_class<ServedNet, std::int64_t>;
 
 CallGrants only_next() {
   CallGrants grants;
-  grants.allow("p1", {"next", "after another", "unreadable", "net"});
+  grants.allow("p1", {"next", "after another", "unreadable", "large", "net"});
   return grants;
 }
 
@@ -47,6 +51,7 @@ struct AmongCallers : AmongBarePeers {
                         {"secret", &served_secret},
                         {"after another", &served_after_another},
                         {"unreadable", &served_unreadable},
+                        {"large", &served_large},
                         {"net", served_net}},
                        {}, only_next()) {}
 
@@ -121,6 +126,15 @@ BOOST_AUTO_TEST_CASE(a_function_that_throws_an_error_of_decoding_has_run) {
   const Error unfit = error_of_call(*p1, "next", to_payload(nullptr));
   BOOST_TEST((unfit.code == ErrorCode::decode));
   BOOST_TEST((unfit.execution == Execution::never));
+}
+
+BOOST_AUTO_TEST_CASE(a_function_for_which_a_device_has_no_memory_fails_with_a_code_of_its_own,
+                     *boost::unit_test::label("fault-F20")) {
+  const auto p1 = peer("p1", 1);
+  const Error full = error_of_call(*p1, "large", to_payload(nullptr, std::int64_t{4096}));
+  BOOST_TEST(full.text() ==
+             "rpc large on m: device_out_of_memory: [allocate] 4096 bytes on cuda:0: out of memory (ran: yes)");
+  BOOST_TEST(call(*p1, "next", "next") == "2");
 }
 
 BOOST_AUTO_TEST_CASE(a_module_whose_constructor_throws_has_run) {
