@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstdint>
 #include <fstream>
+#include <future>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -106,6 +108,77 @@ BOOST_DATA_TEST_CASE(node_started_again_under_its_name_is_another_one, backends,
   BOOST_TEST(error_of([&] { return of_first.to_here(trainer); }).code == ErrorCode::owner_died);
   const RRef<Tensor> of_second = trainer.remote("p1", &add, ones({1}), 2.0);
   BOOST_TEST(of_second.to_here(trainer).item() == 3.0);
+}
+
+/// Nodes of this process beside a first node of its own, through which they join.
+struct AmongOthers {
+  [[nodiscard]] NodeOptions options(NodeName name, std::uint32_t world_size, std::string seed) const {
+    NodeOptions options;
+    options.name = std::move(name);
+    options.cluster_id = "conformance";
+    options.world_size = world_size;
+    options.seed = std::move(seed);
+    options.secret = secret;
+    options.join_deadline = 10s;
+    return options;
+  }
+  [[nodiscard]] Node join(const NodeName& name, std::uint32_t world_size, const std::string& seed) const {
+    return Node::join(options(name, world_size, seed), functions_of(name));
+  }
+  /// Starts the first node, or another life of it.
+  [[nodiscard]] NodeProcess start_first(std::uint32_t world_size, const std::string& seed = {}) const {
+    return NodeProcess({.name = "first", .seed = seed, .world_size = world_size, .bind = address}, secret);
+  }
+  /// Waits until `node` sees `count` members, itself included.
+  static void await_members(const Node& node, std::size_t count) {
+    const auto due = std::chrono::steady_clock::now() + 10s;
+    while (node.members().size() != count && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+    BOOST_TEST_REQUIRE(node.members().size() == count);
+  }
+
+  const ClusterSecret secret = ClusterSecret::random();
+  const std::string address = fmt::format("ipc://@troupe-first-{}", getpid());
+};
+
+BOOST_AUTO_TEST_CASE(nodes_go_on_and_let_others_in_when_the_first_one_is_killed, *label("fault-F24")) {
+  const AmongOthers world;
+  NodeProcess first = world.start_first(3);
+  std::future<Node> joining = std::async(std::launch::async, [&] { return world.join("c", 3, world.address); });
+  const Node b = world.join("b", 3, world.address);
+  const Node c = joining.get();
+  const Future<std::int32_t> pending = b.rpc_async("c", &answer_after, 200);
+  first.kill();
+  BOOST_TEST(pending.get() == 200);
+  AmongOthers::await_members(b, 2);
+  AmongOthers::await_members(c, 2);
+  const Node d = world.join("d", 3, c.address());
+  BOOST_TEST(d.rpc_sync("b", &square, 3) == 9);
+}
+
+BOOST_AUTO_TEST_CASE(join_names_the_first_node_that_is_killed_meanwhile, *label("fault-F24")) {
+  const AmongOthers world;
+  NodeProcess first = world.start_first(3);
+  std::future<Error> joining =
+      std::async(std::launch::async, [&] { return error_of([&] { return world.join("b", 3, world.address); }); });
+  BOOST_TEST((joining.wait_for(500ms) == std::future_status::timeout));
+  first.kill();
+  const Error error = joining.get();
+  if (error.code == ErrorCode::peer_unreachable) {  // on a slow machine it had not met the first node yet
+    BOOST_TEST(error.text().find(world.address) != std::string::npos, error.text());
+  } else {
+    BOOST_TEST(error.code == ErrorCode::peer_down, error.text());
+    BOOST_TEST(error.peer == "first");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(join_where_no_first_node_is_names_its_address, *label("fault-F24")) {
+  const AmongOthers world;
+  NodeOptions options = world.options("b", 2, world.address);
+  options.bind = "ipc://";
+  options.link_options["connect_patience"] = "300ms";
+  const Error error = error_of([&] { return Node::join(options, functions_of("b")); });
+  BOOST_TEST(error.code == ErrorCode::peer_unreachable, error.text());
+  BOOST_TEST(error.text().find(world.address) != std::string::npos, error.text());
 }
 
 BOOST_TEST_DECORATOR(*label("fault-F15"))
