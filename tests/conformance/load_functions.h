@@ -1,4 +1,5 @@
-// Functions of the conformance tests that make many calls at once, or carry values large enough to observe in transfer.
+// Functions of the conformance tests that make many calls at once, carry values large enough to observe in transfer, or
+// compute on GPUs.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include "actors/function_registry.h"
 #include "actors/rref.h"
 #include "actors/scope.h"
+#include "messages/device_map.h"
 #include "tensor/tensor.h"
 #include "tests/conformance/async_functions.h"
 
@@ -45,6 +47,24 @@ std::int64_t square_often(Scope& scope, const NodeName& other, std::int64_t time
 
 /// Makes this node's router fail with an exception, which ends its process: the call gets no result.
 void throw_in_router(Scope& scope);
+
+/// Adds to the map from this node's devices to those of `other`.
+void map_devices(Scope& scope, const NodeName& other, const DeviceMap& map);
+
+Tensor moved_to(const Tensor& x, Device device);
+
+/// Returns the size of a new tensor of `bytes` bytes on `device`.
+std::int64_t allocated_on(Device device, std::int64_t bytes);
+
+/// Returns x, moved `times` columns to the right, around the end. Computed by as many products of matrices: on a GPU
+/// they are under way when this returns. `shift`: shift_of the columns of x, on its device.
+Tensor shifted(const Tensor& x, const Tensor& shift, std::int32_t times);
+
+/// Returns the matrix whose product with another one moves that one's `columns` columns to the right by one.
+Tensor shift_of(std::int64_t columns);
+
+/// As shifted, computed by `other`, and shifted here as often again.
+Tensor shifted_by(Scope& scope, const NodeName& other, const Tensor& x, const Tensor& shift, std::int32_t times);
 
 /// Returns `everywhere` with all of these functions added.
 [[nodiscard]] FunctionRegistry with_load_functions(const FunctionRegistry& everywhere);

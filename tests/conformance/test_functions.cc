@@ -15,7 +15,6 @@
 #include "tensor/ops.h"
 #include "tests/conformance/async_functions.h"
 #include "tests/conformance/collective_functions.h"
-#include "tests/conformance/device_functions.h"
 #include "tests/conformance/gradient_functions.h"
 #include "tests/conformance/group_functions.h"
 #include "tests/conformance/learning_functions.h"
@@ -322,10 +321,10 @@ FunctionRegistry functions_of(const NodeName& name) {
                                {"is_confirmed_here", &is_confirmed_here},
                                {"keep_bundle", &keep_bundle},
                                {"hold_on", &hold_on}};
-  const FunctionRegistry everywhere = with_learning_functions(with_pipeline_functions(with_optimizer_functions(
-      with_replica_functions(with_program_functions(with_load_functions(with_stream_functions(with_collective_functions(
-          with_group_functions(with_async_functions(with_module_functions(with_named_value_functions(
-              with_profile_functions(with_device_functions(with_gradient_functions(plain)))))))))))))));
+  const FunctionRegistry everywhere = with_learning_functions(with_pipeline_functions(
+      with_optimizer_functions(with_replica_functions(with_program_functions(with_load_functions(with_stream_functions(
+          with_collective_functions(with_group_functions(with_async_functions(with_module_functions(
+              with_named_value_functions(with_profile_functions(with_gradient_functions(plain))))))))))))));
   if (name == "trainer") {
     return everywhere.with({{"disagree", &disagree_on_trainer},
                             {"only_on_trainer", &only_on_trainer},
