@@ -324,6 +324,27 @@ Findings check_secret_comparisons(const File& file) {
   return findings;
 }
 
+Findings check_wall_clock(const File& file) {
+  constexpr auto kOfTheLibrary =
+      std::to_array<std::string_view>({"actors/", "autograd/", "messages/", "node/", "optim/", "tensor/"});
+  // Keys expire at a date; logs and the doctor say when.
+  constexpr auto kHaveDates =
+      std::to_array<std::string_view>({"node/audit/", "node/doctor/", "node/engines/key_file_node.cc",
+                                       "node/joining/member_watch.cc", "node/joining/node_join.cc", "node/keys/"});
+  constexpr auto kWallClocks = std::to_array<std::string_view>(
+      {"chrono::system_clock", "high_resolution_clock", "CLOCK_REALTIME", "gettimeofday(", "time(nullptr)"});
+  Findings findings;
+  if (!is_code(file.path) || !begins_with_any(file.path, kOfTheLibrary) || begins_with_any(file.path, kHaveDates))
+    return findings;
+  for_each_line(file, [&](int number, std::string_view line) {
+    for (const std::string_view clock : kWallClocks) {
+      if (line.substr(0, line.find("//")).find(clock) != std::string_view::npos)
+        findings.push_back({file.path, number, std::string(clock) + ": it may be set; use the node's Clock"});
+    }
+  });
+  return findings;
+}
+
 Findings check_pragma_once(const File& file) {
   if (!is_header(file.path)) return {};
   bool seen = false;
@@ -534,7 +555,7 @@ Findings check_tree(const std::vector<File>& tree) {
   Findings findings;
   for (const File& file : tree) {
     for (const auto check : {check_includes, check_length, check_columns, check_name, check_words, check_pragma_once,
-                             check_secret_comparisons}) {
+                             check_secret_comparisons, check_wall_clock}) {
       append(findings, check(file));
     }
   }

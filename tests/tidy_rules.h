@@ -47,6 +47,9 @@ using Findings = std::vector<Finding>;
 /// not by ==, memcmp or std::equal.
 [[nodiscard]] Findings check_secret_comparisons(const File& file);
 
+/// The library measures time by a clock that nobody sets. Only what is about dates reads the wall clock.
+[[nodiscard]] Findings check_wall_clock(const File& file);
+
 /// Every header begins with comments and `#pragma once`.
 [[nodiscard]] Findings check_pragma_once(const File& file);
 

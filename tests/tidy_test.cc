@@ -188,6 +188,21 @@ BOOST_AUTO_TEST_CASE(permission_to_include_a_library_that_nobody_uses_is_found) 
   BOOST_TEST(!is_reported(tidy::check_libraries({{"tensor/io/a.cc", "#include <zip.h>\n"}})));
 }
 
+// So no step of the wall clock makes a time-out or a death.
+BOOST_AUTO_TEST_CASE(time_that_may_be_set_is_found_where_it_would_decide, *boost::unit_test::label("fault-F16")) {
+  for (const char* line : {"const auto now = std::chrono::system_clock::now();", "using std::chrono::system_clock;",
+                           "clock_gettime(CLOCK_REALTIME, &now);", "const auto now = std::time(nullptr);"}) {
+    BOOST_TEST(tidy::check_wall_clock({"actors/sessions/session.cc", line}).size() == 1U, line);
+    BOOST_TEST(tidy::check_wall_clock({"node/links/a.h", line}).size() == 1U, line);
+    BOOST_TEST(tidy::check_wall_clock({"node/keys/a.cc", line}).empty(), line);
+    BOOST_TEST(tidy::check_wall_clock({"tests/a.cc", line}).empty(), line);
+  }
+  for (const char* line : {"#include \"node/system_clock.h\"", "const auto now = std::chrono::steady_clock::now();",
+                           "run();  // not CLOCK_REALTIME"}) {
+    BOOST_TEST(tidy::check_wall_clock({"node/links/a.cc", line}).empty(), line);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_header_without_pragma_once_at_its_top_is_found) {
   BOOST_TEST(tidy::check_pragma_once({"a/b.h", "// What it is.\n\n#pragma once\nint a;\n"}).empty());
   BOOST_TEST(tidy::check_pragma_once({"a/b.h", "// #pragma once\n"}).size() == 1U);
