@@ -105,6 +105,28 @@ BOOST_AUTO_TEST_CASE(unreachable_peer_that_is_heard_is_reachable_again_once, *la
   BOOST_TEST(run(detector, 9901ms, 10100ms).empty());
 }
 
+BOOST_AUTO_TEST_CASE(peer_that_comes_and_goes_causes_one_event_for_each_real_change, *label("fault-F10")) {
+  FailureDetector detector;
+  watch(detector, "ps0");
+  std::vector<Reach> changes;
+  Duration now = 0ms;
+  const auto silent_until_heard = [&](Duration silence) {
+    for (const Event& event : run(detector, now, now + silence - 1ms)) changes.push_back(event.change);
+    now += silence;
+    for (int i = 0; i < 3; ++i) {  // once more after it was noticed
+      if (const auto event = detector.heard("ps0", kFirst, {100ms, 0ms}, at(now + i * 1ms)))
+        changes.push_back(event->change);
+    }
+    now += 2ms;
+  };
+  for (int i = 0; i < 20; ++i) silent_until_heard(250ms);  // shorter than the 300 ms that make it unreachable
+  BOOST_TEST(changes.empty());
+  for (int i = 0; i < 20; ++i) silent_until_heard(400ms);
+  BOOST_TEST_REQUIRE(changes.size() == 40U);
+  for (std::size_t i = 0; i < changes.size(); ++i)
+    BOOST_TEST((changes[i] == (i % 2 == 0 ? Reach::unreachable : Reach::reachable)));
+}
+
 BOOST_AUTO_TEST_CASE(peer_that_does_not_hear_us_is_unreachable_although_it_is_heard, *label("fault-F07")) {
   FailureDetector detector;
   watch(detector, "ps0");
