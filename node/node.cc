@@ -38,6 +38,15 @@ void refuse_to_own_job(const detail::NodeCore& core, const char* operation) {
   throw RemoteError(std::move(error));
 }
 
+void refuse_to_forked_child(const detail::OptionalParts& parts, const detail::NodeCore& core, const char* operation) {
+  if (parts.are_of_this_process()) return;
+  Error error =
+      core.error(ErrorCode::shutting_down, core.name(), operation,
+                 fmt::format("the node {} belongs to the process from which this one was forked", core.name()));
+  error.execution = Execution::never;
+  throw RemoteError(std::move(error));
+}
+
 void close_audit(const std::shared_ptr<AuditLog>& audit, const NodeName& node) {
   if (audit && !audit->close()) spdlog::warn("[{}] the disk does not take the end of the audit log", node);
 }
@@ -50,7 +59,12 @@ Node::Node(detail::NodeParts parts)
 Node::Node(Node&& other) noexcept = default;
 
 Node::~Node() {
-  if (!shared_state()) return;  // moved from
+  if (!shared_state()) return;           // moved from
+  if (!parts_->are_of_this_process()) {  // nothing of it can end here: its threads are the parent's
+    static_cast<void>(parts_.release());
+    static_cast<void>(std::make_unique<std::shared_ptr<detail::ScopeState>>(shared_state()).release());
+    return;
+  }
   parts_->join_endpoint.reset();
   parts_->control.reset();
   parts_->watchdog.reset();
@@ -101,6 +115,7 @@ void Node::enter(NodePhase phase) const {
 }
 
 void Node::serve() {
+  refuse_to_forked_child(*parts_, core(), "serve");
   refuse_to_own_job(core(), "serve");
   enter(NodePhase::serving);
   if (const auto error = core().membership().wait_for_agreement(std::nullopt)) throw RemoteError(*error);
@@ -118,6 +133,7 @@ ShutdownReport Node::shutdown(Deadline deadline) {
   ShutdownReport report;
   const std::shared_ptr<detail::NodeCore> core = state().node;
   const std::shared_ptr<AuditLog> audit = parts_->audit;
+  refuse_to_forked_child(*parts_, *core, "shutdown");
   if (core->stopped() && !core->failure()) return report;
   refuse_to_own_job(*core, "shutdown");
   enter(NodePhase::leaving);
@@ -146,6 +162,7 @@ ShutdownReport Node::shutdown(Deadline deadline) {
 }
 
 ShutdownReport Node::stop() {
+  refuse_to_forked_child(*parts_, core(), "stop");
   const std::shared_ptr<detail::NodeCore> core = state().node;
   const std::shared_ptr<AuditLog> audit = parts_->audit;
   if (parts_->join_endpoint) parts_->join_endpoint->stop();

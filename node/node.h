@@ -139,7 +139,9 @@ struct ShutdownReport {
 };
 
 /// One node of a cluster and the Scope of its program. Several nodes fit in one process. Thread rule: any thread may
-/// call any member. The destructor ends the node (ungracefully, within 2 s) unless shutdown or stop did.
+/// call any member. The destructor ends the node (ungracefully, within 2 s) unless shutdown or stop did. A child
+/// process that is forked has no node: there the destructor does nothing, serve, shutdown and stop throw
+/// RemoteError{shutting_down}, and nothing else may be called.
 class Node final : public Scope {
  public:
   /// Starts a node and waits until its world is complete; until then, calls of other nodes wait too. Throws

@@ -1,6 +1,8 @@
 // The parts of a node beside its core.
 #pragma once
 
+#include <unistd.h>
+
 #include <memory>
 
 #include "node/audit/audit_log.h"
@@ -12,6 +14,11 @@ namespace troupe::detail {
 
 /// Each is null unless the node's options ask for it. Set while the node joins, const from then on.
 struct OptionalParts {
+  /// Returns false in a child process forked later: it has the node's memory without its threads, and locks in their
+  /// state at the fork.
+  [[nodiscard]] bool are_of_this_process() const { return ::getpid() == process; }
+
+  const pid_t process = ::getpid();  ///< that made the node
   std::unique_ptr<NodeControl> control;
   std::unique_ptr<JoinEndpoint> join_endpoint;
   std::unique_ptr<Watchdog> watchdog;

@@ -5,6 +5,7 @@
 
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -176,6 +177,32 @@ BOOST_AUTO_TEST_CASE(a_node_serves_while_its_process_exits) {
   BOOST_REQUIRE(::waitpid(process, &status, 0) == process);
   BOOST_TEST(WIFEXITED(status));
   BOOST_TEST(WEXITSTATUS(status) == kServed);
+}
+
+BOOST_AUTO_TEST_CASE(forked_child_is_told_that_the_node_is_its_parents_and_ends_which_goes_on,
+                     *boost::unit_test::label("fault-F30")) {
+  auto node = std::make_unique<Node>(join_alone());
+  const pid_t child = ::fork();
+  BOOST_REQUIRE(child >= 0);
+  if (child == 0) {  // reports by its exit status, because the test's report is the parent's
+    ::alarm(10);
+    const auto is_refused = [](const auto& use) {
+      const Error error = error_of(use);
+      return error.code == ErrorCode::shutting_down && error.execution == Execution::never &&
+             error.message == "the node a belongs to the process from which this one was forked";
+    };
+    const bool refused = is_refused([&] { return node->shutdown().clean(); }) &&
+                         is_refused([&] { return node->stop().clean(); }) &&
+                         is_refused([&] { return node->serve(), 0; });
+    node.reset();  // as when a program that owns it ends
+    ::_exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
+  BOOST_TEST(WIFEXITED(status));
+  BOOST_TEST(WEXITSTATUS(status) == 0);
+  BOOST_TEST(node->rpc_sync("a", &one) == 1);
+  BOOST_TEST(node->shutdown().clean());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
