@@ -74,6 +74,13 @@ std::vector<Error> errors_of_leaving(Node& node) {
   return {of_shutdown, error_of([&] { return node.serve(), 0; })};
 }
 
+/// Does not end before the process.
+void wait_for_go_on() {
+  const std::shared_ptr<Stage> here = stage;
+  here->stopped.signal();
+  here->go_on.wait_here(in(60s));
+}
+
 int one() { return 1; }
 void leave() { stage->refused = errors_of_leaving(*stage->node); }
 
@@ -81,6 +88,7 @@ FunctionRegistry functions() {
   return {{"stop_node", &stop_node},
           {"stop_node_that_is_stopping", &stop_node_that_is_stopping},
           {"leave", &leave},
+          {"wait_for_go_on", &wait_for_go_on},
           {"one", &one}};
 }
 
@@ -168,15 +176,24 @@ BOOST_AUTO_TEST_CASE(what_a_node_runs_cannot_wait_for_the_end_of_all) {
   BOOST_TEST(a.shutdown().clean());  // the program's own thread may
 }
 
-BOOST_AUTO_TEST_CASE(a_node_serves_while_its_process_exits) {
-  std::vector<std::string> words{"test", "--run_test=exit_with_a_node"};
+/// Runs that test case in a process of its own. Returns its exit status; -1 if a signal ended it.
+int exit_status_of(const std::string& test_case) {
+  std::vector<std::string> words{"test", "--run_test=exit_with_a_node/" + test_case};
   const std::array<char*, 3> arguments{words[0].data(), words[1].data(), nullptr};
   pid_t process = 0;
   BOOST_REQUIRE(::posix_spawn(&process, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ) == 0);
   int status = 0;
   BOOST_REQUIRE(::waitpid(process, &status, 0) == process);
-  BOOST_TEST(WIFEXITED(status));
-  BOOST_TEST(WEXITSTATUS(status) == kServed);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+BOOST_AUTO_TEST_CASE(a_node_serves_while_its_process_exits) { BOOST_TEST(exit_status_of("child") == kServed); }
+
+BOOST_AUTO_TEST_CASE(a_process_exits_in_time_without_the_shutdown_of_its_static_node,
+                     *boost::unit_test::label("fault-F30")) {
+  const TimePoint begin = std::chrono::steady_clock::now();
+  BOOST_TEST(exit_status_of("child_with_a_static_node") == kServed);
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < 8s));  // the node has two of them
 }
 
 BOOST_AUTO_TEST_CASE(forked_child_is_told_that_the_node_is_its_parents_and_ends_which_goes_on,
@@ -215,6 +232,17 @@ BOOST_AUTO_TEST_CASE(child) {
   left = std::make_unique<Node>(join_alone()).release();
   BOOST_REQUIRE(serves(*left));
   std::exit(EXIT_SUCCESS);
+}
+
+// As above. A function that does not end is under way.
+BOOST_AUTO_TEST_CASE(child_with_a_static_node) {
+  ::alarm(10);
+  stage = std::make_shared<Stage>();
+  static Node node = join_alone();
+  stage->node = &node;
+  static_cast<void>(node.rpc_async("a", &wait_for_go_on));
+  BOOST_REQUIRE(stage->stopped.wait(in(10s)));
+  std::exit(kServed);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
