@@ -207,11 +207,11 @@ void batches_of_a_rank(Node& node, std::int64_t count, const std::function<void(
   while (const std::optional<Tensor> rows = loader.next()) use(*rows);
 }
 
-void a_model(Node& node, const Variable& x, const RRef<Net>& made) {
+void a_model(Node& node, const DistContext& ctx, const Variable& x, const RRef<Net>& made) {
   const FunctionRegistry functions{{"Net", net_class}};
   const RemoteModule net(node, "p1/cuda:0", net_class, 128);
-  const Variable y = net.forward(node, x);
-  const Future<Variable> later = net.forward_async(node, x);
+  const Variable y = net.forward(ctx, x);
+  const Future<Variable> later = net.forward_async(ctx, x);
   const std::vector<RRef<Variable>> parameters = net.remote_parameters(node);
   const RRef<Net>& module = net.module_rref();
   net.train(node);
