@@ -70,7 +70,7 @@ Group Group::of_role(const Scope& scope, std::string_view role) {
   for (WorkerInfo& info : node.membership().infos_of_role(role)) names.push_back(std::move(info.name));
   if (role.empty() || names.empty()) {
     throw RemoteError(node.error(ErrorCode::not_joined, {}, "role",
-                                 fmt::format("no member that is up has the role \"{}\": there are {}", role,
+                                 fmt::format("no member that is up has the role \"{}\"; the roles are: {}", role,
                                              fmt::join(node.membership().roles(), ", "))));
   }
   return Group(std::move(names));

@@ -54,13 +54,20 @@ std::string_view name_of(Execution execution) {
   return "unknown";
 }
 
+namespace {
+
+/// Returns true if `operation` ran a function, or would have: "rpc project", "remote project".
+bool is_call(std::string_view operation) { return operation.starts_with("rpc ") || operation.starts_with("remote "); }
+
+}  // namespace
+
 std::string Error::text() const {
   std::string line = operation;
   if (!peer.empty()) line += (line.empty() ? "" : " on ") + peer;
   if (!line.empty()) line += ": ";
   line += name_of(code);
   if (!message.empty()) line += ": " + message;
-  if (!operation.empty()) line += fmt::format(" (ran: {})", name_of(execution));  // else nothing was to run
+  if (is_call(operation)) line += fmt::format(" (ran: {})", name_of(execution));
   if (!cause.empty()) line += "; because " + cause;
   if (!hint.empty()) line += "; " + hint;
   return line;

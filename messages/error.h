@@ -87,7 +87,7 @@ struct Error {
   ExceptionFields exception{};   ///< remote_exception: of a registered type
 
   /// Returns "rpc project on ps0: peer_down: connection closed (ran: maybe)", then cause and hint if there are any;
-  /// whether it ran is left out if there is no operation. One line unless `message` has more.
+  /// whether it ran is left out unless a function was to run. One line unless `message` has more.
   [[nodiscard]] std::string text() const;
 
   friend bool operator==(const Error&, const Error&) = default;

@@ -57,7 +57,7 @@ BOOST_FIXTURE_TEST_CASE(role_is_a_group_by_rank, OnSharedCluster) {
 BOOST_FIXTURE_TEST_CASE(unknown_role_is_an_error_that_names_those_there_are, OnSharedCluster) {
   const Error error = error_of([&] { return trainer.role("ps"); });
   BOOST_TEST(error.code == ErrorCode::not_joined);
-  BOOST_TEST(error.message == "no member that is up has the role \"ps\": there are p, trainer");
+  BOOST_TEST(error.message == "no member that is up has the role \"ps\"; the roles are: p, trainer");
 }
 
 BOOST_AUTO_TEST_CASE(group_of_nobody_or_of_one_twice_is_refused) {

@@ -21,6 +21,17 @@ BOOST_AUTO_TEST_CASE(text_names_operation_peer_code_and_whether_it_ran) {
              "rpc project on ps0: peer_down: connection closed (ran: maybe); because reset by peer; call again");
 }
 
+BOOST_AUTO_TEST_CASE(text_says_whether_it_ran_only_where_a_function_was_to_run) {
+  Error error;
+  error.code = ErrorCode::timeout;
+  error.operation = "remote project";
+  BOOST_TEST(error.text() == "remote project: timeout (ran: maybe)");
+  for (const std::string operation : {"join", "publish \"net\"", "backward", "to_here"}) {
+    error.operation = operation;
+    BOOST_TEST(error.text() == operation + ": timeout");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(text_of_an_error_without_details_is_its_code) {
   Error error;
   error.execution = Execution::never;

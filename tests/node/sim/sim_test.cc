@@ -374,7 +374,7 @@ BOOST_AUTO_TEST_CASE(functions_of_a_killed_node_are_unwound_where_they_wait) {
   BOOST_TEST(world.counts().actors_left == 0U);
   const auto result = program.get_for(0s);
   BOOST_TEST_REQUIRE(result.has_value());
-  BOOST_TEST(result->error().text() == "on on b: peer_down: the node was killed (ran: maybe)");
+  BOOST_TEST(result->error().text() == "on on b: peer_down: the node was killed");
   BOOST_TEST((code_of(served) == ErrorCode::peer_down));
 }
 
