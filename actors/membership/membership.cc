@@ -56,6 +56,13 @@ std::string Membership::State::others() const {
   return names.empty() ? "no other node" : names;
 }
 
+Error with_seeds(Error error, const std::vector<Seed>& seeds) {
+  if (error.code != ErrorCode::timeout) return error;
+  if (seeds.empty()) error.message += "; no seed given: this is the first node";
+  for (const Seed& seed : seeds) error.message += "; seed: " + seed.address;
+  return error;
+}
+
 Membership::Membership(NodeCore& node) : state_(std::make_unique<State>(node)) {
   const ActorHost::Lost lost = [&node](Error why) { node.fail(std::move(why)); };
   state_->actor = node.host().spawn("membership", lost, membership_actor, &node);

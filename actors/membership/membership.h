@@ -33,6 +33,9 @@ struct Seed {
   NodeName name = {};                    ///< of that node; empty: unknown. Links with keys need it
 };
 
+/// Returns `error`; one of a time that has passed says through which of `seeds` the node has tried to join.
+[[nodiscard]] Error with_seeds(Error error, const std::vector<Seed>& seeds);
+
 class AuditHeads;
 class SignedListHolder;
 

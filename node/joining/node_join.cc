@@ -357,7 +357,7 @@ bool enter_cluster(const NodeOptions& options, detail::NodeCore& core, const Pee
     const auto error = membership.wait_for_members(count, until, detail::Membership::Until::we_are_in);
     if (!error) return !seeds.empty();
     const bool is_late = due && std::chrono::steady_clock::now() >= *due;
-    if (!has_file || is_late || !may_have_ended(*error)) throw RemoteError(*error);
+    if (!has_file || is_late || !may_have_ended(*error)) throw RemoteError(detail::with_seeds(*error, seeds));
     const bool is_timeout = error->code == ErrorCode::timeout;
     if (is_timeout && !nobody_is_up()) continue;
     std::vector<detail::Seed> listed = find_seeds(options, self, due);

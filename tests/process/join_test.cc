@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(join_that_runs_out_of_time_says_who_is_there, *label("fault
   options.join_deadline = 100ms;
   const Error error = error_of([&] { return World::join(options); });
   BOOST_TEST(error.code == ErrorCode::timeout);
-  BOOST_TEST(error.message == "1 of 3 nodes are there: a");
+  BOOST_TEST(error.message == "1 of 3 nodes are there: a; no seed given: this is the first node");
 }
 
 BOOST_AUTO_TEST_CASE(second_node_of_a_name_is_refused_and_the_first_goes_on, *label("I-04") * label("fault-F43")) {

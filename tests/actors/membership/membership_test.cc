@@ -87,6 +87,16 @@ Error node_ends() {
 
 BOOST_FIXTURE_TEST_SUITE(membership_waits, Waiting)
 
+BOOST_AUTO_TEST_CASE(a_time_that_has_passed_says_through_which_seeds_the_node_tried) {
+  const Error late = make_error(ErrorCode::timeout, "1 of 3 nodes are there: m");
+  const std::vector<detail::Seed> seeds{{"tcp://127.0.0.1:1"}, {"tcp://127.0.0.1:2"}};
+  BOOST_TEST(detail::with_seeds(late, seeds).message ==
+             "1 of 3 nodes are there: m; seed: tcp://127.0.0.1:1; seed: tcp://127.0.0.1:2");
+  BOOST_TEST(detail::with_seeds(late, {}).message ==
+             "1 of 3 nodes are there: m; no seed given: this is the first node");
+  BOOST_TEST(detail::with_seeds(make_error(ErrorCode::peer_down, "gone"), seeds).message == "gone");
+}
+
 BOOST_AUTO_TEST_CASE(death_of_a_member_ends_the_wait_to_be_in_and_not_the_one_for_all_to_be_up) {
   membership().found({{}, "trainer", 0});
   auto first = peer("p1");
