@@ -287,7 +287,7 @@ template <class T>
 Future<RRef<T>> Scope::find_async(To to, std::string_view name) const {
   auto encoder = encode(to, &detail::find_published, std::string(name), detail::identity_of<T>());
   auto expected = detail::expect<RRef<T>>(state_);
-  encoder.call(*expected.call);
+  encoder.call_as("find \"" + std::string(name) + '"', *expected.call);
   return std::move(expected.future);
 }
 

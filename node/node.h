@@ -125,9 +125,9 @@ struct NodeOptions {
   /// key has not signed; the key of another node).
   void use_key_files(const std::string& key_file, const std::string& members = "");
 
-  /// Returns the settings in the variables of `troupe up`, or torchrun-style variables; without any, a world of one.
-  /// Secrets in inherited descriptors are read by the first call for a node, and kept for later calls. Throws
-  /// EnvironmentError or RemoteError (an unreadable secret), naming the variable and its value.
+  /// Returns the settings in the variables of `troupe up`, or torchrun-style variables; without any, a world of one,
+  /// which is logged. Secrets in inherited descriptors are read by the first call for a node, and kept for later calls.
+  /// Throws EnvironmentError or RemoteError (an unreadable secret), naming the variable and its value.
   [[nodiscard]] static NodeOptions from_environment();
 };
 

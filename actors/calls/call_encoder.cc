@@ -110,6 +110,11 @@ msg::CallSite next_site(const ScopeState& scope, const NodeName& to) {
 
 void CallEncoder::call(OutgoingCall& call) { CallSender{*this, call}.send(msg::Call{}, "worker"); }
 
+void CallEncoder::call_as(std::string reported_as, OutgoingCall& call) {
+  call.reported_as = std::move(reported_as);
+  this->call(call);
+}
+
 void CallEncoder::create(const RRefId& rref, const ForkId& fork, OutgoingCall& call) {
   msg::RemoteCall message;
   message.rref = rref;

@@ -54,6 +54,9 @@ class CallEncoder {
   /// Runs the function on the destination node.
   void call(OutgoingCall& call);
 
+  /// As `call`, for a function of the runtime: errors name the operation `reported_as`.
+  void call_as(std::string reported_as, OutgoingCall& call);
+
   /// Runs the function on the destination and keeps the result there as `rref`; `fork` is this node's handle of it.
   void create(const RRefId& rref, const ForkId& fork, OutgoingCall& call);
 

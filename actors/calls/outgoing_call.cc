@@ -133,6 +133,11 @@ void OutgoingCall::fail(Error error) {
 
 /// Returns the failure of a value that the call uses, if there is one; otherwise `error` with what may help.
 Error OutgoingCall::explained(const Error& error) const {
+  if (!reported_as.empty()) {
+    Error reported = error;
+    reported.operation = reported_as;
+    return reported;
+  }
   for (const auto& handle : uses) {
     const auto node = handle->node_if_alive();
     auto failure = node ? node->references().failure(*handle) : std::nullopt;

@@ -59,6 +59,9 @@ class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {
   /// True if the answer may be read after the context of the call has ended: then it is cut from the graph.
   bool may_outlast_context = false;
 
+  /// The operation that an error of the call names, for one that the runtime makes: "find \"net\""; empty: its own.
+  std::string reported_as;
+
   /// Sends `request`. A plain call is repeated as the scope's policy says.
   void send(Request request);
 

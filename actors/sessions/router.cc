@@ -463,6 +463,7 @@ Error Router::refusal(const NodeName& to, const std::string& operation) const {
     error.code = ErrorCode::not_joined;
     error.message = "no node of that name is in this cluster";
     for (const auto& [name, state] : peers_) error.hint += (error.hint.empty() ? "known: " : ", ") + name;
+    if (error.hint.empty()) error.hint = "this node is alone";
   }
   error.peer = to;
   error.operation = operation;

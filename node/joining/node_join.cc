@@ -464,6 +464,13 @@ std::string at_port(std::string_view variable, const std::string& address, int p
 
 NodeOptions NodeOptions::from_environment() {
   const NodeEnvironment environment = read_environment();
+  if (environment.cluster.empty()) {
+    keep_log_off_stdout(environment.settings.log_level);
+    spdlog::info(
+        "[{}] neither TROUPE_SEED nor MASTER_ADDR is in the environment: this is a world of one; "
+        "`troupe up FILE` starts a cluster",
+        environment.name);
+  }
   NodeOptions options;
   options.name = environment.name;
   if (!environment.cluster_id.empty()) options.cluster_id = environment.cluster_id;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "actors/collect.h"
+#include "node/local_cluster.h"
 #include "tests/conformance/named_value_functions.h"
 #include "tests/conformance/test_cluster.h"
 
@@ -52,7 +53,14 @@ BOOST_FIXTURE_TEST_CASE(find_of_what_never_comes_ends_at_its_deadline_and_leaves
   }
   const Future<RRef<Counter>> unwanted = trainer.find_async<Counter>("p1", "never");
   BOOST_TEST(unwanted.cancel());
-  BOOST_TEST(error_of([&] { return trainer.find<Counter>("nobody", "never"); }).code == ErrorCode::not_joined);
+  const Error nowhere = error_of([&] { return trainer.find<Counter>("nobody", "never"); });
+  BOOST_TEST(nowhere.code == ErrorCode::not_joined);
+  BOOST_TEST(nowhere.text().find(
+                 "find \"never\" on nobody: not_joined: no node of that name is in this cluster; known: ") == 0U,
+             nowhere.text());
+  LocalCluster alone({"alone"}, FunctionRegistry{});
+  BOOST_TEST(error_of([&] { return alone.node("alone").find<Counter>("nobody", "never"); }).hint ==
+             "this node is alone");
 }
 
 BOOST_FIXTURE_TEST_CASE(second_value_and_another_type_are_refused_by_name, OnSharedCluster) {

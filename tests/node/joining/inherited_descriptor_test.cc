@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <span>
@@ -16,6 +17,7 @@
 
 #include "node/file_descriptor.h"
 #include "node/node.h"
+#include "tests/support/output_of.h"
 
 namespace troupe {
 namespace {
@@ -119,6 +121,16 @@ BOOST_AUTO_TEST_CASE(options_from_the_environment_are_the_same_again_and_close_n
   BOOST_TEST(secret_key(again.keys.value()) == secret_key(ring));
   BOOST_TEST(at_secret.is_whole());
   BOOST_TEST(at_ring.is_whole());
+}
+
+BOOST_AUTO_TEST_CASE(who_has_no_place_in_a_cluster_is_told_that_it_is_alone) {
+  std::uint32_t world_size = 0;
+  const std::string logged = testing::output_of([&] { world_size = NodeOptions::from_environment().world_size; });
+  BOOST_TEST(world_size == 1U);
+  const std::string alone =
+      "info [node] neither TROUPE_SEED nor MASTER_ADDR is in the environment: this is a world of one; "
+      "`troupe up FILE` starts a cluster\n";
+  BOOST_TEST(logged.ends_with(alone), logged);
 }
 
 BOOST_AUTO_TEST_CASE(another_node_of_the_process_has_its_own_under_the_same_number) {
