@@ -1,10 +1,12 @@
 #include "actors/future.h"
 
 #include <cxxabi.h>
+#include <fmt/format.h>
 
 #include <iterator>
 #include <list>
 #include <new>
+#include <string_view>
 #include <tuple>
 #include <typeinfo>
 
@@ -15,6 +17,16 @@
 #include "tensor/error.h"
 
 namespace troupe::detail {
+namespace {
+
+/// Returns true if the program defines `type`, which is not of the standard library or of Troupe's own namespace.
+bool is_of_program(std::string_view type) {
+  constexpr std::string_view kOwn = "troupe::";
+  const bool is_own = type.starts_with(kOwn) && type.find("::", kOwn.size()) == std::string_view::npos;
+  return !type.starts_with("std::") && !is_own;
+}
+
+}  // namespace
 
 Error error_of_current_exception(const NodeName& node, std::string operation, const ExceptionTypes* types) {
   Error error;
@@ -33,7 +45,12 @@ Error error_of_current_exception(const NodeName& node, std::string operation, co
     } else {
       error.exception_type = type_name(typeid(exception));
     }
-    if (types != nullptr) types->describe(exception, error);
+    if (types == nullptr) return error;
+    types->describe(exception, error);
+    if (error.exception.name.empty() && error.hint.empty() && is_of_program(error.exception_type)) {
+      error.hint =
+          fmt::format("its type {0} is not registered: exception<{0}>(\"name\") does that", error.exception_type);
+    }
   } catch (...) {
     const std::type_info* type = abi::__cxa_current_exception_type();
     error.exception_type = type != nullptr ? type_name(*type) : "unknown";

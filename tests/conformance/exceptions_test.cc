@@ -75,6 +75,13 @@ BOOST_AUTO_TEST_CASE(unregistered_exception_names_its_type) {
   const Error error = error_of([&] { return trainer.rpc_sync("p1", &throw_only_here); });
   BOOST_TEST(error.exception_type == "troupe::testing::OnlyHere");
   BOOST_TEST(error.message == "only here");
+  BOOST_TEST(error.hint ==
+             "its type troupe::testing::OnlyHere is not registered: "
+             "exception<troupe::testing::OnlyHere>(\"name\") does that");
+}
+
+BOOST_AUTO_TEST_CASE(exception_of_the_standard_library_has_no_hint_to_register_it) {
+  BOOST_TEST(error_of([&] { return trainer.rpc_sync("p1", &throw_text, "text"); }).hint.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
