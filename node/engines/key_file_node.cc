@@ -139,8 +139,9 @@ KeyFileNode key_files_of(const ClusterConfig& config, const NodePlace& place, co
   }
   for (const std::string& each : node_names(config)) {
     if (keys.ring.key_of(each)) continue;
-    throw std::invalid_argument(
-        fmt::format("{} has no key of {}: `troupe keys new-node {}` makes one", node.members_file, each, each));
+    throw std::invalid_argument(fmt::format(
+        "{} has no key of {}: if it was revoked, take it out of {}, else `troupe keys new-node {}` makes one",
+        node.members_file, each, config.file, each));
   }
   node.cluster_id = keys.cluster_id;
   const std::string seed = bare(config.seed);

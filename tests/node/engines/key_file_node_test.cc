@@ -171,7 +171,8 @@ BOOST_AUTO_TEST_CASE(a_node_without_a_key_is_named_before_anything_starts) {
   Files files;
   files.keys.revoke({"trainer1"});
   BOOST_TEST(files.refusal({.keys = files.nodes(), .members = "", .name = "ps", .pod = ""}) ==
-             "DIR/keys/nodes/cluster.members has no key of trainer1: `troupe keys new-node trainer1` makes one");
+             "DIR/keys/nodes/cluster.members has no key of trainer1: if it was revoked, take it out of DIR/c.toml, "
+             "else `troupe keys new-node trainer1` makes one");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
