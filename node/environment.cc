@@ -153,8 +153,10 @@ class Reader {
     const bool is_here = is_loopback(host);
     const bool has_keys = (has("TROUPE_KEYS_FD") || has("TROUPE_KEY_FILE")) && result_.settings.network != "loopback";
     if (!is_here && !has_keys && result_.settings.network != "trusted") {
-      throw EnvironmentError(
-          fmt::format("MASTER_ADDR=\"{}\": another machine, or a name for one: {}", host, kTrustHint));
+      throw EnvironmentError(fmt::format(
+          "MASTER_ADDR=\"{}\": another machine, or a name for one: set TROUPE_KEY_FILE to a key of this node "
+          "(troupe keys --help); or, if everybody on that network may read and change what nodes say, {}=trusted",
+          host, variable_name("cluster", "network")));
     }
     const TcpPlace seed{host, fmt::format("{}", port_beside_torchrun(port))};
     result_.seed_address = seed.text();
@@ -208,7 +210,7 @@ class Reader {
     } else if (const auto file = optional("TROUPE_SECRET_FILE")) {
       result_.secret.kind = SecretSource::Kind::file;
       result_.secret.file = *file;
-    } else {
+    } else if (result_.world_size > 1 || result_.settings.grows) {
       throw EnvironmentError(
           "TROUPE_SECRET_FILE is missing: name a file of 32 random bytes, mode 0600, the same for all nodes "
           "(head -c 32 /dev/urandom > FILE); or set TROUPE_KEY_FILE to a key of this node (troupe keys --help)");

@@ -2,8 +2,8 @@
 //
 //   troupe up         TROUPE_SEED and its companions, all of them
 //   torchrun-style    MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, LOCAL_WORLD_SIZE if it is set, and
-//                     TROUPE_SECRET_FILE or TROUPE_KEY_FILE; rank 0 listens at MASTER_PORT, or at
-//                     TROUPE__CLUSTER__PORT, which torchrun needs where it takes MASTER_PORT itself
+//                     TROUPE_SECRET_FILE or TROUPE_KEY_FILE, which a world of one does without; rank 0 listens at
+//                     MASTER_PORT, or at TROUPE__CLUSTER__PORT, which torchrun needs where it takes MASTER_PORT itself
 //   none              a world of one
 #pragma once
 

@@ -145,6 +145,13 @@ BOOST_AUTO_TEST_CASE(torchrun_variables_place_a_node_by_rank) {
   BOOST_TEST(first.bind_address == "tcp://127.0.0.1:29500");
 }
 
+BOOST_AUTO_TEST_CASE(torchrun_of_one_process_needs_no_secret) {
+  const Variables alone = with(with(without(kTorchrun, "TROUPE_SECRET_FILE"), "WORLD_SIZE", "1"), "RANK", "0");
+  BOOST_CHECK(read_environment(alone).secret.kind == SecretSource::Kind::none);
+  BOOST_TEST(read_environment(alone).world_size == 1);
+  BOOST_TEST(error(with(alone, "TROUPE__CLUSTER__GROWS", "true")).starts_with("TROUPE_SECRET_FILE is missing"));
+}
+
 // Torchrun's static rendezvous, its default: the agent of the first host has a store there.
 BOOST_AUTO_TEST_CASE(rank_0_does_not_listen_where_torchrun_does) {
   const Variables occupied = with(kTorchrun, "TORCHELASTIC_USE_AGENT_STORE", "True");
@@ -187,7 +194,9 @@ BOOST_AUTO_TEST_CASE(errors_name_the_variable_and_its_value, *boost::unit_test::
   BOOST_TEST(error({{"RANK", "0"}}) ==
              "MASTER_ADDR is missing: MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE go together");
   BOOST_TEST(error(with(kTorchrun, "MASTER_ADDR", "10.0.0.5")) ==
-             R"(MASTER_ADDR="10.0.0.5": another machine, or a name for one: )" + std::string(kTrustHint));
+             "MASTER_ADDR=\"10.0.0.5\": another machine, or a name for one: set TROUPE_KEY_FILE to a key of this node "
+             "(troupe keys --help); or, if everybody on that network may read and change what nodes say, "
+             "TROUPE__CLUSTER__NETWORK=trusted");
   BOOST_TEST(error(without(kTorchrun, "TROUPE_SECRET_FILE")) ==
              "TROUPE_SECRET_FILE is missing: name a file of 32 random bytes, mode 0600, the same for all nodes "
              "(head -c 32 /dev/urandom > FILE); or set TROUPE_KEY_FILE to a key of this node (troupe keys --help)");
