@@ -192,7 +192,8 @@ std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr
   ForkId fork;
   auto handle = node.references().created(rref, fork, encoder.to(), type, encoder.site());
   const auto call = creation(encoder, handle, fork, target);
-  if (auto failure = target->unusable(*encoder.scope()->node, "remote on " + target->id().text())) {
+  if (auto failure = target->unusable(*encoder.scope()->node, {})) {
+    failure->operation = encoder.operation("remote", target->id());
     failure->execution = Execution::never;
     call->fail(*std::move(failure));
   } else {
@@ -203,8 +204,10 @@ std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr
 }
 
 void call_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, OutgoingCall& call) {
-  if (auto failure = target->unusable(*encoder.scope()->node, "rpc on " + target->id().text()))
+  if (auto failure = target->unusable(*encoder.scope()->node, {})) {
+    failure->operation = encoder.operation("rpc", target->id());
     return call.fail(*std::move(failure));
+  }
   call.cancelled_by.push_back(target->failure_token());
   call.uses.push_back(target);
   encoder.only_to(target->owner().incarnation);

@@ -433,7 +433,7 @@ The launcher keeps the newest 128 KiB of each node. All that nodes print: troupe
       return kUsageError;
     }
     fmt::print(stderr, "troupe: {} (see troupe{} --help)\n", error.what(),
-               command.starts_with("-") ? "" : fmt::format(" {}", command));
+               command.starts_with("-") ? "" : fmt::format(" {}{}", command, show->parsed() ? " show" : ""));
     return kUsageError;
   }
 

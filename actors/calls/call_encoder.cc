@@ -138,6 +138,10 @@ void CallEncoder::create_on(const RRefId& rref, const RRefId& result, const Fork
   CallSender{*this, call}.send(std::move(message), "rref/" + rref.text());
 }
 
+std::string CallEncoder::operation(std::string_view kind, const RRefId& rref) const {
+  return fmt::format("{} {} on {}", kind, function_->name, rref.text());
+}
+
 std::vector<std::stop_token> cancelling(const ScopeState& scope, const FutureCore& future) {
   std::vector<std::stop_token> tokens{future.stop_token()};
   if (scope.stop.stop_possible()) tokens.push_back(scope.stop);

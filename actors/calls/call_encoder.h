@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -65,6 +66,9 @@ class CallEncoder {
 
   /// As call_on, and keeps the result there.
   void create_on(const RRefId& rref, const RRefId& result, const ForkId& fork, OutgoingCall& call);
+
+  /// Returns "rpc add on here.4", for errors of a call on the value of `rref`.
+  [[nodiscard]] std::string operation(std::string_view kind, const RRefId& rref) const;
 
   [[nodiscard]] const NodeName& to() const { return to_; }
   [[nodiscard]] const SourceLocation& site() const { return site_; }

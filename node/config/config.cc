@@ -79,9 +79,10 @@ class Builder {
     return result;
   }
 
-  /// Returns the value of one key, given or built in; nullopt if it is wrong, or missing without a default.
-  std::optional<CheckedSetting> check(const SettingSpec& spec, const GivenSettings& given,
-                                      const std::string& given_key) {
+  /// Returns the value of one key, given or built in; nullopt if it is wrong, or missing without a default. `table`:
+  /// the name of the [[role]] or [[host]], as --set has it; empty: neither.
+  std::optional<CheckedSetting> check(const SettingSpec& spec, const GivenSettings& given, const std::string& given_key,
+                                      std::string_view table) {
     const auto found = given.find(given_key);
     const bool is_given = found != given.end();
     const Origin origin = is_given ? found->second.origin : Origin{};
@@ -92,7 +93,10 @@ class Builder {
       return CheckedSetting{checked(spec, is_given ? found->second.value : Untyped{std::string(spec.fallback)}),
                             origin};
     } catch (const std::invalid_argument& error) {
-      problem(origin, fmt::format("{}.{}: {}", spec.section, spec.key, error.what()));
+      // A line of the file says which table it is in.
+      const bool is_named = !table.empty() && origin.layer != Origin::Layer::file;
+      problem(origin, fmt::format("{}.{}{}: {}", spec.section, is_named ? fmt::format("{}.", table) : "", spec.key,
+                                  error.what()));
       return std::nullopt;
     }
   }
@@ -101,7 +105,7 @@ class Builder {
     SettingValues values;
     for (const SettingSpec& spec : cluster_setting_specs()) {
       const std::string key = fmt::format("{}.{}", spec.section, spec.key);
-      if (auto value = check(spec, given_.settings, key)) {
+      if (auto value = check(spec, given_.settings, key, {})) {
         config_.entries.push_back({key, shown(value->value), value->origin});
         values.emplace(key, std::move(value->value));
         origins_.emplace(key, std::move(value->origin));
@@ -133,7 +137,9 @@ class Builder {
     bool complete = true;
     for (const SettingSpec& spec : specs) {
       const std::string key(spec.key);
-      if (auto value = check(spec, given.settings, key)) {
+      const auto name = values.find("name");  // the first key
+      const std::string table = name == values.end() ? "" : std::get<std::string>(name->second.value);
+      if (auto value = check(spec, given.settings, key, table)) {
         values.emplace(key, std::move(*value));
         continue;
       }
@@ -275,10 +281,10 @@ class Builder {
         problem(role.calls_origin,
                 fmt::format("role.calls: no role or node \"{}\"{}", peer, did_you_mean(peer, known)));
       }
-      if (functions.find_first_of(",;=") != std::string::npos) {
-        problem(
-            role.calls_origin,
-            fmt::format("role.calls: \"{}\" = \"{}\": names of functions are separated by blanks", peer, functions));
+      if (functions.find_first_of(";=") != std::string::npos) {
+        problem(role.calls_origin,
+                fmt::format("role.calls: \"{}\" = \"{}\": names of functions are separated by blanks or commas", peer,
+                            functions));
       }
     }
   }

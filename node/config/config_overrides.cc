@@ -55,7 +55,8 @@ void apply(GivenConfig& config, const Override& change, const std::function<std:
   if (specs.empty()) return problem(change.section, unknown_section(change.section));
   const auto has_key = [&](const SettingSpec& spec) { return spec.key == change.key; };
   if (std::none_of(specs.begin(), specs.end(), has_key)) {
-    return problem(fmt::format("{}.{}", change.section, change.key), unknown_key(change.section, change.key));
+    return problem(fmt::format("{}{}{}.{}", change.section, change.name.empty() ? "" : ".", change.name, change.key),
+                   unknown_key(change.section, change.key));
   }
   const GivenSetting setting{Untyped{change.value}, change.origin};
   std::vector<GivenTable>* const tables = tables_of(config, change.section);

@@ -23,11 +23,14 @@ constexpr std::size_t kSshLineMax = 4096;    // of ssh; longer ones are cut
 constexpr int kPingsPerLease = 4;
 constexpr std::chrono::seconds kPingsApart{15};  // at most: an agent that has no lease yet ends after 60 s of silence
 
-/// Returns a hint for the exit status of a remote shell that ended before an agent answered.
-std::string_view hint_for(ExitStatus status) {
+/// Returns a hint for a remote shell that ended before an agent answered, with that status and that last line.
+std::string_view hint_for(ExitStatus status, std::string_view last_line) {
   if (status.by_signal()) return "";
   if (status.shell_status() == 127) return ": is troupe on PATH there? host.troupe says where it is";
-  if (status.shell_status() == 255) return ": does `ssh` to it work without a password?";
+  const auto is_told = [last_line](std::string_view words) { return last_line.find(words) != std::string_view::npos; };
+  const bool is_refused = last_line.empty() || is_told("Permission denied") || is_told("verification failed") ||
+                          is_told("authentication failures");
+  if (status.shell_status() == 255 && is_refused) return ": does `ssh` to it work without a password?";
   return "";
 }
 
@@ -152,7 +155,7 @@ void RemoteHost::child_ended() {
                                                                   options_.plan.agent.front(), status->text())
                                                     : fmt::format("its agent ended: {}", status->text());
   if (!last_line_.empty()) problem += fmt::format("; its last line: {}", last_line_);
-  problem += state_ == State::connecting ? hint_for(*status) : "";
+  problem += state_ == State::connecting ? hint_for(*status, last_line_) : "";
   fail({std::move(problem)});
 }
 

@@ -8,7 +8,10 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "node/keys/key_directory.h"
 #include "node/keys/key_files.h"
@@ -34,10 +37,15 @@ std::optional<std::chrono::sys_days> last_day(const std::string& text) {
   return day;
 }
 
+/// `text`: names that are separated by commas or, as `calls` of a role has them, by blanks.
 MemberList::Calls calls_of(const std::string& text) {
   if (text.empty() || text == "*") return std::nullopt;
+  std::string blanks = text;
+  std::ranges::replace(blanks, ',', ' ');
+  std::istringstream in(blanks);
+  const std::vector<std::string> functions{std::istream_iterator<std::string>(in), {}};
   try {
-    return parse_calls(text);
+    return parse_calls(fmt::format("{}", fmt::join(functions, ",")));
   } catch (const std::invalid_argument& error) {
     throw KeysError(fmt::format("--calls {}: {}", text, error.what()));
   }

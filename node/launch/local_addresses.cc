@@ -75,6 +75,10 @@ SeedPlace reserve_seed(const ClusterConfig& config, const std::string& listen, s
             .reached = TcpPlace{is_any_address(listen) ? "127.0.0.1" : listen, port.number}.text(),
             .reservation = std::move(port.reservation)};
   } catch (const std::system_error& error) {
+    if (error.code() == std::errc::address_not_available) {
+      problems.push_back(address_problem(config, fmt::format("{} is no address of this machine", listen)));
+      return {};
+    }
     const bool is_chosen = config.port == 0 && !config.node.ports.empty();
     problems.push_back(is_chosen ? fmt::format("cluster.ports: cannot use a port of {} of {}: {}", config.node.ports,
                                                listen, error.code().message())

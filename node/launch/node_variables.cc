@@ -36,7 +36,8 @@ Variables inherited_variables(Variables host, int math_threads) {
 
 CallGrants call_grants_of(const ClusterConfig& config, const RoleConfig& role) {
   CallGrants grants;
-  for (const auto& [peer, words] : role.calls.value_or(StringTable{})) {
+  for (auto [peer, words] : role.calls.value_or(StringTable{})) {
+    std::ranges::replace(words, ',', ' ');
     std::istringstream in(words);
     const std::vector<std::string> functions{std::istream_iterator<std::string>(in), {}};
     const auto of_role = std::ranges::find(config.roles, peer, &RoleConfig::name);

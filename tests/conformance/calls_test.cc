@@ -229,8 +229,9 @@ BOOST_AUTO_TEST_CASE(local_cluster_refuses_names_that_are_none_or_given_twice, *
   BOOST_CHECK_EXCEPTION(LocalCluster({"a", "b", "a"}, {}), std::invalid_argument,
                         says("[LocalCluster] the name \"a\" is given twice"));
   BOOST_CHECK_EXCEPTION(LocalCluster({"a/b"}, {}), std::invalid_argument,
-                        says("[LocalCluster] \"a/b\" is not a node name"));
-  BOOST_CHECK_EXCEPTION(LocalCluster({""}, {}), std::invalid_argument, says("[LocalCluster] \"\" is not a node name"));
+                        says("[LocalCluster] \"a/b\" is not 1 to 127 of A-Z a-z 0-9 - _ : ."));
+  BOOST_CHECK_EXCEPTION(LocalCluster({""}, {}), std::invalid_argument,
+                        says("[LocalCluster] \"\" is not 1 to 127 of A-Z a-z 0-9 - _ : ."));
 }
 
 // Calls that do not compile.

@@ -81,6 +81,10 @@ BOOST_AUTO_TEST_CASE(unknown_node_fails_at_once_and_says_who_is_known, *label("R
   const RRef<std::int64_t> never = trainer.remote("p9", &square, 1);
   BOOST_TEST(error_of([&] { return never.to_here(trainer); }).code == ErrorCode::not_joined);
   BOOST_TEST(error_of([&] { return trainer.rpc_sync(99, &square, 1); }).execution == Execution::never);
+  const RRef<Counter> nowhere = trainer.remote("p9", constructor<Counter, std::int64_t>, 1);
+  BOOST_CHECK_THROW(static_cast<void>(nowhere.to_here(trainer)), RemoteError);  // it has failed
+  BOOST_TEST(error_of([&] { return nowhere.rpc_sync(trainer, &Counter::add, 1); }).operation ==
+             "rpc Counter::add on " + nowhere.id().text());
 }
 
 BOOST_AUTO_TEST_CASE(function_that_only_the_caller_knows_is_refused_with_what_is_served, *label("R-26")) {

@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_list_is_overridden_as_the_file_would_have_it) {
   BOOST_TEST(config.roles[0].command == wanted, boost::test_tools::per_element());
   check_lines(
       errors(kMinimal, {}, {R"(role.ps.command=["\d"])"}),
-      {R"(command line: role.command: expected an array of strings such as ["./ps", "--fast"], found "["\d"]")"});
+      {R"(command line: role.ps.command: expected an array of strings such as ["./ps", "--fast"], found "["\d"]")"});
 }
 
 BOOST_AUTO_TEST_CASE(errors_show_control_characters_of_a_file_instead_of_passing_them_on,
@@ -446,7 +446,9 @@ BOOST_AUTO_TEST_CASE(overrides_that_name_nothing_are_refused) {
                "or host.<name>.<key>=value"});
   check_lines(errors(kMinimal, {}, {"role.sp.count=2"}), {R"(command line: role: no role "sp", did you mean "ps"?)"});
   check_lines(errors(kMinimal, {}, {"role.ps.cuont=2"}),
-              {R"(command line: role.cuont: unknown key, did you mean "count"?)"});
+              {R"(command line: role.ps.cuont: unknown key, did you mean "count"?)"});
+  check_lines(errors(kMinimal, {}, {"role.ps.count=many"}),
+              {R"(command line: role.ps.count: expected an integer, found "many")"});
 }
 
 BOOST_AUTO_TEST_CASE(unreadable_and_malformed_files_are_one_line) {
@@ -577,8 +579,9 @@ BOOST_AUTO_TEST_CASE(calls_of_a_role_name_roles_nodes_or_everybody) {
               {R"(cluster.toml:4: role.calls: no role or node "trainr", did you mean "trainer"?)"});
   check_lines(errors(role + "calls = { trainer2 = \"push\" }\n" + trainers),
               {R"(cluster.toml:4: role.calls: no role or node "trainer2", did you mean "trainer"?)"});
-  check_lines(errors(role + "calls = { ps = \"push, pull\" }\n"),
-              {R"(cluster.toml:4: role.calls: "ps" = "push, pull": names of functions are separated by blanks)"});
+  check_lines(
+      errors(role + "calls = { ps = \"push; pull\" }\n"),
+      {R"(cluster.toml:4: role.calls: "ps" = "push; pull": names of functions are separated by blanks or commas)"});
   check_lines(errors(role + "calls = {}\n"),
               {R"(cluster.toml:4: role.calls: names nobody; write "*" = "" if no peer may call anything)"});
 }

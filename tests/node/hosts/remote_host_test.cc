@@ -258,9 +258,16 @@ BOOST_AUTO_TEST_CASE(a_host_without_an_agent_is_one_line_and_starts_nothing) {
   BOOST_TEST(result.status == 126);
   BOOST_TEST(with(result.lines, "started").empty());
   BOOST_TEST(result.lines.at(0) == "[host b] no route");
-  BOOST_TEST(result.last() ==
-             "[host b] sh ended before an agent answered: exit status 255; its last line: no route: does `ssh` to "
-             "it work without a password?");
+  BOOST_TEST(result.last() == "[host b] sh ended before an agent answered: exit status 255; its last line: no route");
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(a_host_that_refuses_the_login_asks_for_one_without_a_password) {
+  auto run = up(host("b", "127.0.0.3", "", "echo 'b: Permission denied (publickey).' >&2; exit 255") +
+                role("n", "echo started"));
+  BOOST_TEST(run.finish().last() ==
+             "[host b] sh ended before an agent answered: exit status 255; its last line: b: Permission denied "
+             "(publickey).: does `ssh` to it work without a password?");
   BOOST_TEST(run.all_gone());
 }
 

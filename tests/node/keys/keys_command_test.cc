@@ -79,8 +79,10 @@ BOOST_AUTO_TEST_CASE(calls_are_granted_and_the_grants_are_shown) {
   shell.check({"grant", "guest", "--calls", "*"}, 0, {"keys/nodes/cluster.members: serial 5, 1 member"});
   BOOST_TEST(shell.keys({"show-public"}).lines.at(1).ends_with("  until 2999-12-31"));
   shell.check({"grant", "ps", "--calls", "*"}, 1, {"troupe: \"ps\" is no member; members are: guest"});
-  shell.check({"grant", "guest", "--calls", "a b"}, 1,
-              {"troupe: --calls a b: has no functions such as eval,stats.*, nor - for none"});
+  shell.check({"grant", "guest", "--calls", "b, a stats.*"}, 0, {"keys/nodes/cluster.members: serial 6, 1 member"});
+  BOOST_TEST(shell.keys({"show-public"}).lines.at(1).ends_with("  calls b,a,stats.*"));
+  shell.check({"grant", "guest", "--calls", "a - b"}, 1,
+              {"troupe: --calls a - b: has no functions such as eval,stats.*, nor - for none"});
   const std::string long_name(201, 'f');
   shell.check({"grant", "guest", "--calls", long_name}, 1,
               {"troupe: --calls " + long_name +

@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(a_node_learns_its_place_from_the_environment) {
 }
 
 BOOST_AUTO_TEST_CASE(a_node_learns_who_may_call_it) {
-  const std::string calls = "calls = {trainer = \"push pull\", ps = \"*\"}";
+  const std::string calls = "calls = {trainer = \"push, pull\", ps = \"*\"}";
   auto run =
       up(role("ps", "echo says $TROUPE_CALLS", calls) + role("trainer", "echo \"says <$TROUPE_CALLS>\"", "count = 2"));
   const auto lines = run.finish().lines;
@@ -321,6 +321,15 @@ BOOST_AUTO_TEST_CASE(a_taken_port_is_one_line) {
   BOOST_TEST(result.status == 2);
   expect_lines(result.lines,
                {"cluster.toml:3: cluster.port: cannot use port " + port + " of 127.0.0.1: Address already in use"});
+  BOOST_TEST(!std::filesystem::exists(path() / "started"));
+}
+
+BOOST_AUTO_TEST_CASE(an_address_of_another_machine_is_named_as_such) {
+  auto run = up("[cluster]\ntransport = \"tcp\"\naddress = \"192.0.2.7\"\nnetwork = \"trusted\"\n" +  // RFC 5737
+                role("ps", "touch started"));
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 2);
+  expect_lines(result.lines, {"cluster.toml:3: cluster.address: 192.0.2.7 is no address of this machine"});
   BOOST_TEST(!std::filesystem::exists(path() / "started"));
 }
 
