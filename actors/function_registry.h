@@ -241,8 +241,8 @@ class Registration {
   Registration(std::string name, F callable) {
     static_assert(
         detail::takes_what_travels<F>,
-        "a parameter of this callable cannot travel: give its type a serialize, make it a struct of at most 16 "
-        "public fields without pointers, references and base class, or send an RRef to it");
+        "a parameter of this callable cannot travel: give its type a default constructor and a serialize, make it a "
+        "struct of at most 16 public fields without pointers, references and base class, or send an RRef to it");
     if constexpr (detail::takes_what_travels<F>) add(detail::registered(std::move(name), callable));
   }
 

@@ -101,9 +101,10 @@ template <std::size_t number, class Parameter, class Given>
 struct ArgumentCheck {
   static constexpr bool travels = Travels<Parameter>;
   static constexpr bool converts = !travels || ArgumentFor<Parameter, Given>;
-  static_assert(travels,
-                "a parameter of this callable cannot travel: give its type a serialize, make it a struct of at most 16 "
-                "public fields without pointers, references and base class, or send an RRef to it");
+  static_assert(
+      travels,
+      "a parameter of this callable cannot travel: give its type a default constructor and a serialize, make it a "
+      "struct of at most 16 public fields without pointers, references and base class, or send an RRef to it");
   static_assert(converts,
                 "an argument does not convert to the callable's parameter type without narrowing: write a number for "
                 "an unsigned parameter as 1U, and convert others with a static_cast");

@@ -107,9 +107,9 @@ BOOST_AUTO_TEST_CASE(functions_whose_parameters_cannot_travel, *label("fault-F34
 }
 
 BOOST_AUTO_TEST_CASE(futures_and_move_only_values_as_arguments, *label("F-10") * label("fault-F34")) {
-  check_refused(6, "a parameter of this callable cannot travel");
+  check_refused(6, "a parameter of this callable cannot travel: give its type a default constructor and a serialize");
   check_refused(7, "a parameter of this callable cannot travel");
-  check_refused(24, "a parameter of this callable cannot travel");
+  check_refused(24, "a parameter of this callable cannot travel: give its type a default constructor and a serialize");
 }
 
 BOOST_AUTO_TEST_CASE(callables_that_are_none_or_capture, *label("R-27")) {
