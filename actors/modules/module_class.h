@@ -8,6 +8,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -86,6 +87,10 @@ std::shared_ptr<M> make_module(std::tuple<Args...>& args) {
 /// CPU.
 [[nodiscard]] Device device_to_caller(const ScopeState& scope, Device home);
 
+/// Warns, once for each class of modules, if a caller outside a context gets `result` of one's forward and no gradient
+/// comes back for it, as one would for a result that is not a leaf.
+void warn_of_cut_graph(const ScopeState& scope, const std::type_info& module, const Variable& result);
+
 /// How M::forward is served.
 struct ForwardOptions {
   bool to_caller = false;  ///< moves the result to devices that reach the caller
@@ -114,6 +119,10 @@ RegisteredFunction::Run run_forward(ForwardOptions options) {
                          } else {
                            typename Signature<F>::Returned result = call();
                            if (options.to_caller) {
+                             visit_tensors(result, [&scope]<class T>(const T& part) {
+                               if constexpr (std::is_same_v<T, Variable>)
+                                 warn_of_cut_graph(scope.state(), typeid(M), part);
+                             });
                              move_tensors(result, [&](Device home) { return device_to_caller(scope.state(), home); });
                            }
                            return result;
