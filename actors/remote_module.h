@@ -47,9 +47,10 @@ class RemoteModule {
 
   /// Runs M::forward where the module is and returns its result. Tensors in the arguments are moved to the module's
   /// device. Tensors of the result are moved to the CPU if no device map takes them from there to the caller, unless
-  /// forward returns a Future or is a Task. Gradients travel back the same way. Under a NoGradGuard of the calling
-  /// thread the module runs under one, too: no graph is recorded on either node. (The guard does not cover what a Task
-  /// runs after a wait.) Throws as Future::get.
+  /// forward returns a Future or is a Task. Gradients go by way of the CPU and arrive on the device of their value;
+  /// through a scope without a context none comes back. Under a NoGradGuard of the calling thread the module runs under
+  /// one, too: no graph is recorded on either node. (The guard does not cover what a Task runs after a wait.) Throws as
+  /// Future::get.
   template <class... Args>
   auto forward(Through through, Args&&... args) const {
     return forward_async(through, std::forward<Args>(args)...).get();
