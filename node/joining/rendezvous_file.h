@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,9 @@
 #include "messages/error.h"
 
 namespace troupe {
+
+/// How a seed address names a RendezvousFile: "file:/shared/run".
+inline constexpr std::string_view kRendezvousFile = "file:";
 
 struct RendezvousContent;
 
