@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "actors/core/caf.h"
@@ -95,13 +96,14 @@ class ShardState {
   void end(const Error& why, std::optional<std::uint64_t> settled);
   [[nodiscard]] Error own_error(Error error) const;
   using Reply = std::function<void(const ReturnAddress&, msg::AnyMessage)>;
+  static void reply_at_once(const ReturnAddress& to, msg::AnyMessage message) { to.answer(std::move(message)); }
   [[nodiscard]] Reply when_told() const;
   /// Runs `job` on the strand, later if the pool has no thread for it.
   void on_strand(std::function<void(ShardWork&)> job);
   /// Runs `work` on the parameters and answers with its result. If `step` was applied but the answer failed, the error
   /// says so (Execution::maybe): the requester must ask again.
   template <class Work>
-  void answer_on_strand(const ReturnAddress& answer, Work work, const Reply& reply = &ReturnAddress::answer,
+  void answer_on_strand(const ReturnAddress& answer, Work work, const Reply& reply = &reply_at_once,
                         const std::optional<StepId>& step = std::nullopt);
 
   NodeCore* node_ = nullptr;  // owns the actor's host
