@@ -62,6 +62,7 @@ struct CheckpointWriter::OpenFile {
 CheckpointWriter::CheckpointWriter(std::shared_ptr<FileSystem> files, const FilePath& directory)
     : files_(std::move(files)), directory_(directory.text()) {
   if (files_->make_directory(directory_)) files_->sync_directory(parent_of(directory_));
+  lock_ = files_->lock_directory(directory_);
   for (const std::string& name : files_->names_in(directory_)) {
     if (name == detail::kNewManifestName) files_->remove(path_in(directory_, name));  // of a writer that was ended
     if (name == detail::kManifestName) replaced_ = listed_in(*files_, directory_);
@@ -139,7 +140,8 @@ void CheckpointWriter::commit() {
   manifest->write(std::as_bytes(std::span(text)));
   manifest->finish();
   files_->sync_directory(directory_);  // no file may be missing once the manifest has its name
-  committed_ = true;                   // from here on a crash may leave this checkpoint
+  check_written();
+  committed_ = true;  // from here on a crash may leave this checkpoint
   try {
     files_->rename(path_in(directory_, detail::kNewManifestName), path_in(directory_, detail::kManifestName));
   } catch (const FileError&) {
@@ -151,6 +153,17 @@ void CheckpointWriter::commit() {
   remove_earlier();
 }
 
+/// Where directories have no locks, another writer may have committed a newer checkpoint and removed these files.
+void CheckpointWriter::check_written() const {
+  const std::vector<std::string> names = files_->names_in(directory_);
+  for (const detail::ManifestFile& file : written_) {
+    if (!std::ranges::binary_search(names, file.name)) {
+      throw FileError(
+          fmt::format("[checkpoint] {}: removed before the checkpoint was complete", path_in(directory_, file.name)));
+    }
+  }
+}
+
 void CheckpointWriter::remove_earlier() noexcept {
   try {
     std::set<std::string_view> listed;
@@ -159,7 +172,9 @@ void CheckpointWriter::remove_earlier() noexcept {
     for (const detail::ManifestFile& file : written_) kept.insert(file.name);
     for (const std::string& name : files_->names_in(directory_)) {
       // No manifest lists the files of saves that were ended: only their names tell what they are.
-      if ((detail::generation_of(name) || listed.contains(name)) && !kept.contains(name)) remove(name);
+      const auto generation = detail::generation_of(name);
+      const bool is_earlier = generation && *generation < generation_;
+      if ((is_earlier || listed.contains(name)) && !kept.contains(name)) remove(name);
     }
   } catch (const std::exception&) {
     // The next commit() removes what is left.

@@ -34,8 +34,9 @@ struct TensorPlan {
 
 /// Writes a checkpoint, file by file and byte by byte: no tensor has to be in this process as a whole. Its files have
 /// names that no earlier checkpoint in the directory has. Readers see the earlier one until commit(). Without commit()
-/// the destructor removes what was written. REQUIRES: one writer of a directory at a time. Not thread-safe. Every
-/// function throws FileError.
+/// the destructor removes what was written. A directory has one writer at a time: a second one is refused, `[file] run:
+/// another writer has locked it`, or on a file system without locks fails in commit() if another has removed its files.
+/// Not thread-safe. Every function throws FileError.
 class CheckpointWriter {
  public:
   /// Makes the directory, in one that exists, if it does not exist.
@@ -55,16 +56,20 @@ class CheckpointWriter {
 
   /// Makes this the checkpoint of the directory: writes the manifest, and renames it when all files are on the disk.
   /// After an error the directory has the earlier checkpoint or this one, whole.
+  /// Throws also FileError `[checkpoint] run/troupe-checkpoint-1-0-net.safetensors: removed before the checkpoint was
+  /// complete`.
   /// Then removes the files of earlier checkpoints, and of no others: those that the manifest before lists, and those
   /// with names of this writer's form. One that cannot be removed stays; the next commit() tries it again by its name.
   void commit();
 
  private:
+  void check_written() const;
   void remove_earlier() noexcept;
   void remove(std::string_view name) noexcept;
 
   const std::shared_ptr<FileSystem> files_;
   const std::string directory_;
+  std::unique_ptr<DirectoryLock> lock_;
   std::uint64_t generation_ = 1;
   std::vector<detail::ManifestFile> replaced_;  ///< files of the checkpoint before
   std::vector<detail::ManifestFile> written_;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,6 +61,38 @@ class DiskFile final : public OutputFile {
   int descriptor_ = -1;
 };
 
+/// Returns the descriptor of a directory, or -1 and the error in errno.
+int open_directory(const std::string& directory) {
+  int descriptor = -1;
+  do {
+    descriptor = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  } while (descriptor < 0 && errno == EINTR);
+  return descriptor;
+}
+
+/// The lock belongs to its descriptor: another one cannot have it, not in this process either.
+class DiskLock final : public DirectoryLock {
+ public:
+  explicit DiskLock(const std::string& directory) : descriptor_(open_directory(directory)) {
+    if (descriptor_ < 0) fail(directory, errno);
+  }
+  ~DiskLock() override {
+    flock(descriptor_, LOCK_UN);  // a process that was forked meanwhile has the descriptor too
+    close(descriptor_);
+  }
+
+  /// Returns the error, or 0.
+  [[nodiscard]] int take() const {
+    while (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EINTR) return errno;
+    }
+    return 0;
+  }
+
+ private:
+  const int descriptor_;
+};
+
 class Disk final : public FileSystem {
  public:
   std::unique_ptr<OutputFile> create(const std::string& file) override { return std::make_unique<DiskFile>(file); }
@@ -81,6 +114,15 @@ class Disk final : public FileSystem {
     return made;
   }
 
+  std::unique_ptr<DirectoryLock> lock_directory(const std::string& directory) override {
+    auto lock = std::make_unique<DiskLock>(directory);
+    const int error = lock->take();
+    if (error == EWOULDBLOCK) throw FileError(fmt::format("[file] {}: another writer has locked it", directory));
+    if (detail::says_never_locked(error)) return nullptr;
+    if (error != 0) fail(directory, error);
+    return lock;
+  }
+
   std::string read(const std::string& file, std::size_t size_max) override {
     detail::OpenedFile opened("file", file);
     if (opened.size() > size_max)
@@ -91,10 +133,7 @@ class Disk final : public FileSystem {
   }
 
   void sync_directory(const std::string& directory) override {
-    int descriptor = -1;
-    do {
-      descriptor = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    } while (descriptor < 0 && errno == EINTR);
+    const int descriptor = open_directory(directory);
     const int error = descriptor < 0 ? errno : sync(descriptor);
     if (descriptor >= 0) close(descriptor);
     if (error != 0 && !detail::says_never_synced(error)) fail(directory, error);
@@ -115,6 +154,10 @@ class Disk final : public FileSystem {
 }  // namespace
 
 bool detail::says_never_synced(int error) noexcept { return error == EACCES || error == EINVAL || error == EBADF; }
+
+bool detail::says_never_locked(int error) noexcept {
+  return error == EBADF || error == EINVAL || error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP;
+}
 
 std::shared_ptr<FileSystem> disk() { return std::make_shared<Disk>(); }
 

@@ -25,6 +25,15 @@ class OutputFile {
   virtual void finish() = 0;
 };
 
+/// A directory that no other writer can lock as long as this object lives.
+class DirectoryLock {
+ public:
+  DirectoryLock() = default;
+  virtual ~DirectoryLock() = default;
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+};
+
 /// Directories and the files in them. What create(), rename() and remove() change in a directory may be lost in a
 /// crash until sync_directory(). Every function throws FileError `[file] a/b: Permission denied`. Thread-safe.
 class FileSystem {
@@ -41,6 +50,9 @@ class FileSystem {
   virtual void remove(const std::string& file) = 0;
   /// Makes a directory in one that exists; returns false if it exists already.
   virtual bool make_directory(const std::string& directory) = 0;
+  /// Locks a directory that exists; an error if another writer, in this program or another, has locked it: `[file] run:
+  /// another writer has locked it`. Null if its file system has no locks.
+  [[nodiscard]] virtual std::unique_ptr<DirectoryLock> lock_directory(const std::string& directory) = 0;
   /// Returns the bytes of a file; an error if they are more than `size_max`.
   [[nodiscard]] virtual std::string read(const std::string& file, std::size_t size_max) = 0;
   /// Does nothing for a directory that can never be synced: its file system cannot, or this process may not read it.
@@ -57,6 +69,9 @@ namespace detail {
 /// Returns whether this error, of open() or fsync() for a directory, says that it can never be synced: EACCES, EINVAL
 /// and EBADF, as for PostgreSQL. The others tell that a change may be lost.
 [[nodiscard]] bool says_never_synced(int error) noexcept;
+
+/// Returns whether this error of flock() says that the file system has no locks.
+[[nodiscard]] bool says_never_locked(int error) noexcept;
 
 }  // namespace detail
 

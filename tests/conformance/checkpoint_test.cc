@@ -58,6 +58,9 @@ class MeasuredFiles final : public FileSystem {
   void remove(const std::string& file) override { disk()->remove(file); }
   std::string read(const std::string& file, std::size_t size_max) override { return disk()->read(file, size_max); }
   bool make_directory(const std::string& directory) override { return disk()->make_directory(directory); }
+  std::unique_ptr<DirectoryLock> lock_directory(const std::string& directory) override {
+    return disk()->lock_directory(directory);
+  }
   void sync_directory(const std::string& directory) override { disk()->sync_directory(directory); }
   [[nodiscard]] std::vector<std::string> names_in(const std::string& directory) override {
     return disk()->names_in(directory);

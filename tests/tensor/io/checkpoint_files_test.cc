@@ -19,20 +19,22 @@ namespace {
 
 const std::filesystem::path kRun = "run";
 
-/// Two files with tensors of value `number`.
+/// A file with tensors of value `number`.
+void write_file(CheckpointWriter& writer, const std::string& part, double number) {
+  const std::vector<TensorPlan> plans{{"bytes", DType::u8, {3}}, {"w", DType::f32, {2, 2}}, {"none", DType::f64, {0}}};
+  for (const std::size_t index : writer.begin_file(part, plans, {{"owner", "ps0"}})) {
+    const Tensor tensor = full(plans[index].shape, number, plans[index].dtype);
+    const std::span all(tensor.bytes(), tensor.nbytes());
+    writer.write(all.first(all.size() / 2));
+    writer.write(all.subspan(all.size() / 2));
+  }
+  writer.end_file();
+}
+
+/// Two such files.
 void write_checkpoint(const std::shared_ptr<FileSystem>& files, const std::filesystem::path& directory, double number) {
   CheckpointWriter writer(files, directory);
-  for (const std::string part : {"net", "table"}) {
-    const std::vector<TensorPlan> plans{
-        {"bytes", DType::u8, {3}}, {"w", DType::f32, {2, 2}}, {"none", DType::f64, {0}}};
-    for (const std::size_t index : writer.begin_file(part, plans, {{"owner", "ps0"}})) {
-      const Tensor tensor = full(plans[index].shape, number, plans[index].dtype);
-      const std::span all(tensor.bytes(), tensor.nbytes());
-      writer.write(all.first(all.size() / 2));
-      writer.write(all.subspan(all.size() / 2));
-    }
-    writer.end_file();
-  }
+  for (const std::string part : {"net", "table"}) write_file(writer, part, number);
   writer.commit();
 }
 
@@ -80,18 +82,24 @@ void rename_as_before(const std::filesystem::path& run, int generation) {
   std::ofstream(manifest) << detail::format_manifest(listed);
 }
 
-/// The disk. Notes which directories are synced.
-struct SyncedDirectories final : FileSystem {
+/// The disk, as one whose file system has no locks.
+struct DiskWithoutLocks : FileSystem {
   std::unique_ptr<OutputFile> create(const std::string& file) override { return disk()->create(file); }
   void rename(const std::string& from, const std::string& to) override { disk()->rename(from, to); }
   void remove(const std::string& file) override { disk()->remove(file); }
   std::string read(const std::string& file, std::size_t size_max) override { return disk()->read(file, size_max); }
   bool make_directory(const std::string& directory) override { return disk()->make_directory(directory); }
+  std::unique_ptr<DirectoryLock> lock_directory(const std::string& /*directory*/) override { return nullptr; }
+  void sync_directory(const std::string& directory) override { disk()->sync_directory(directory); }
+  std::vector<std::string> names_in(const std::string& directory) override { return disk()->names_in(directory); }
+};
+
+/// The disk. Notes which directories are synced.
+struct SyncedDirectories final : DiskWithoutLocks {
   void sync_directory(const std::string& directory) override {
     synced.push_back(directory);
     disk()->sync_directory(directory);
   }
-  std::vector<std::string> names_in(const std::string& directory) override { return disk()->names_in(directory); }
 
   std::vector<std::string> synced;
 };
@@ -219,6 +227,53 @@ BOOST_AUTO_TEST_CASE(checkpoint_that_is_given_up_leaves_the_one_before_and_no_fi
   BOOST_TEST(disk()->names_in(run).size() == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(second_writer_of_a_directory_is_refused_until_the_first_ends) {
+  const TemporaryDirectory directory;
+  const auto run = directory.path() / "run";
+  {
+    CheckpointWriter first(disk(), run);
+    write_file(first, "net", 1);
+    expect_error<FileError>("[file] " + run.string() + ": another writer has locked it",
+                            [&] { write_checkpoint(disk(), run, 2); });
+    write_file(first, "table", 1);
+    first.commit();
+  }
+  BOOST_TEST(number_in(run) == 1.0);
+  write_checkpoint(disk(), run, 3);
+  BOOST_TEST(number_in(run) == 3.0);
+}
+
+BOOST_AUTO_TEST_CASE(writer_without_a_lock_whose_files_another_has_removed_fails_and_leaves_the_other_checkpoint) {
+  const auto files = std::make_shared<DiskWithoutLocks>();
+  const TemporaryDirectory directory;
+  const auto run = directory.path() / "run";
+  CheckpointWriter first(files, run);
+  write_file(first, "net", 1);
+  write_checkpoint(files, run, 2);
+  write_file(first, "table", 1);
+  expect_error<FileError>("[checkpoint] " + (run / "troupe-checkpoint-1-0-net.safetensors").string() +
+                              ": removed before the checkpoint was complete",
+                          [&] { first.commit(); });
+  BOOST_TEST(number_in(run) == 2.0);
+}
+
+BOOST_AUTO_TEST_CASE(writer_without_a_lock_leaves_the_files_of_one_that_began_later) {
+  const auto files = std::make_shared<DiskWithoutLocks>();
+  const TemporaryDirectory directory;
+  const auto run = directory.path() / "run";
+  CheckpointWriter first(files, run);
+  write_file(first, "net", 1);
+  CheckpointWriter second(files, run);
+  write_file(second, "net", 2);
+  write_file(first, "table", 1);
+  first.commit();
+  BOOST_TEST(number_in(run) == 1.0);
+  write_file(second, "table", 2);
+  second.commit();
+  BOOST_TEST(number_in(run) == 2.0);
+  BOOST_TEST(disk()->names_in(run).size() == 3U);
+}
+
 BOOST_AUTO_TEST_CASE(file_that_does_not_get_the_bytes_of_its_tensors_is_refused) {
   const TemporaryDirectory directory;
   CheckpointWriter writer(disk(), directory.path() / "run");
@@ -312,6 +367,10 @@ BOOST_AUTO_TEST_CASE(disk_that_refuses_any_operation_leaves_the_checkpoint_befor
       take();
       return files_->make_directory(directory);
     }
+    std::unique_ptr<DirectoryLock> lock_directory(const std::string& directory) override {
+      take();
+      return files_->lock_directory(directory);
+    }
     void sync_directory(const std::string& directory) override {
       take();
       files_->sync_directory(directory);
@@ -353,10 +412,10 @@ BOOST_AUTO_TEST_CASE(disk_that_refuses_any_operation_leaves_the_checkpoint_befor
       failed = true;
     }
     // The last operations: a sync, which comes after the rename, a list of names and two removals, which may fail. So
-    // may the third one, which reads the manifest that is replaced.
+    // may the fourth one, which reads the manifest that is replaced.
     const int last_sync = operations - 3;
     BOOST_TEST_CONTEXT("operation " << fail_at) {
-      if (fail_at == 3) {
+      if (fail_at == 4) {
         BOOST_TEST(!failed);
         BOOST_TEST(found_on(*files).value_or(0) == 2.0);
         continue;

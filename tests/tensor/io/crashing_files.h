@@ -98,6 +98,7 @@ class CrashingFiles final : public FileSystem {
     return found->second->bytes;
   }
   bool make_directory(const std::string& path) override { return begin() && directories_.insert(path).second; }
+  std::unique_ptr<DirectoryLock> lock_directory(const std::string& /*path*/) override { return begin(), nullptr; }
   void sync_directory(const std::string& path) override {
     if (!begin()) return;
     if (!directories_.contains(path)) {  // the one above

@@ -40,6 +40,19 @@ BOOST_AUTO_TEST_CASE(directory_is_made_once) {
   BOOST_TEST(!disk()->make_directory(file.path()));
 }
 
+BOOST_AUTO_TEST_CASE(directory_is_locked_until_the_lock_ends) {
+  const FileOfBytes file("a");
+  const std::string directory = file.path().parent_path().string();
+  auto lock = disk()->lock_directory(directory);
+  BOOST_TEST(lock != nullptr);
+  expect_error<FileError>("[file] " + directory + ": another writer has locked it",
+                          [&] { static_cast<void>(disk()->lock_directory(directory)); });
+  lock.reset();
+  BOOST_TEST(disk()->lock_directory(directory) != nullptr);
+  for (const int error : {EBADF, EINVAL, ENOLCK, ENOSYS, EOPNOTSUPP}) BOOST_TEST(detail::says_never_locked(error));
+  for (const int error : {0, EWOULDBLOCK, EINTR, EIO, ENOMEM}) BOOST_TEST(!detail::says_never_locked(error));
+}
+
 BOOST_AUTO_TEST_CASE(directory_that_cannot_be_synced_is_left_as_it_is) {
   BOOST_CHECK_NO_THROW(disk()->sync_directory("/proc"));  // it has no fsync
   // A directory that may be changed but not read, and file systems that sync no directory.
@@ -61,6 +74,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_done_is_an_error_with_the_path) {
   expect_error<FileError>("[file] " + path + ": No such file or directory", [&] { disk()->rename(none, path); });
   expect_error<FileError>("[file] " + none + ": No such file or directory", [&] { disk()->remove(none); });
   expect_error<FileError>("[file] " + none + ": No such file or directory", [&] { disk()->sync_directory(none); });
+  expect_error<FileError>("[file] " + none + ": No such file or directory",
+                          [&] { static_cast<void>(disk()->lock_directory(none)); });
   expect_error<FileError>("[file] " + none + ": No such file or directory",
                           [&] { static_cast<void>(disk()->names_in(none)); });
   expect_error<FileError>("[file] " + none + "/a: No such file or directory",
