@@ -61,9 +61,12 @@ struct CheckpointWriter::OpenFile {
 
 CheckpointWriter::CheckpointWriter(std::shared_ptr<FileSystem> files, const FilePath& directory)
     : files_(std::move(files)), directory_(directory.text()) {
-  if (files_->make_directory(directory_)) files_->sync_directory(parent_of(directory_));
+  static_cast<void>(files_->make_directory(directory_));
   lock_ = files_->lock_directory(directory_);
-  for (const std::string& name : files_->names_in(directory_)) {
+  const std::vector<std::string> names = files_->names_in(directory_);
+  // Without a manifest, whoever made the directory may not have synced its name.
+  if (std::ranges::count(names, detail::kManifestName) == 0) files_->sync_directory(parent_of(directory_));
+  for (const std::string& name : names) {
     if (name == detail::kNewManifestName) files_->remove(path_in(directory_, name));  // of a writer that was ended
     if (name == detail::kManifestName) replaced_ = listed_in(*files_, directory_);
     if (const auto generation = detail::generation_of(name)) generation_ = std::max(generation_, *generation + 1);

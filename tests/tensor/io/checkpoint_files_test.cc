@@ -341,6 +341,13 @@ BOOST_AUTO_TEST_CASE(crash_during_the_first_save_leaves_none_or_the_new_one) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(first_checkpoint_of_a_directory_that_was_not_synced_survives_a_crash) {
+  const auto files = std::make_shared<CrashingFiles>();
+  BOOST_TEST(files->make_directory(kRun));  // by a save that failed then
+  write_checkpoint(files, kRun, 2);
+  BOOST_TEST(found_on(*files->restarted(Unsynced::lost, 0)).value_or(0) == 2.0);
+}
+
 BOOST_AUTO_TEST_CASE(disk_that_refuses_any_operation_leaves_the_checkpoint_before_or_the_new_one,
                      *boost::unit_test::label("fault-F19")) {
   /// Fails one operation, as a full disk does; the program goes on.
