@@ -80,6 +80,8 @@ class ManifestReader {
       return nlohmann::json::parse(text, not_deep);
     } catch (const nlohmann::json::parse_error& error) {
       fail(error.byte, "not JSON");
+    } catch (const nlohmann::json::out_of_range&) {
+      fail("a number that is too large");
     }
   }
 

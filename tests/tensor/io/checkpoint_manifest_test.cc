@@ -85,6 +85,7 @@ BOOST_AUTO_TEST_CASE(manifests_that_somebody_made_up_are_refused_by_what_is_wron
   expect_complaint("an entry of \"files\" is no object", of_files("3"));
   expect_complaint("no number \"bytes\"", of_file("\"a.safetensors\"", "-8"));
   expect_complaint("no number \"bytes\"", of_file("\"a.safetensors\"", "1e300"));
+  expect_complaint("a number that is too large", of_file("\"a.safetensors\"", "1e999"));
   expect_complaint("a.safetensors: not a hash: \"12\"", of_file("\"a.safetensors\"", "8", "\"12\""));
   expect_complaint("no text \"name\"", of_file("7"));
   const std::string entry = R"({"name":"a.safetensors","part":"net","bytes":8,"xxh64":"0000000000000001"})";
