@@ -119,10 +119,10 @@ RemotePart part_of(const NamedReferences& variables) {
 }
 
 void load_at_owner(const Scope& now, nn::Module& module, const NamedTensors& state) {
-  load_full_state(module, state);
-  std::vector<Variable> all;
+  std::vector<Variable> all;  // listed before anything is set: memory may run out
   for (const auto& [name, variable] : module.named_parameters()) all.push_back(variable);
   for (const auto& [name, variable] : module.named_buffers()) all.push_back(variable);
+  load_full_state(module, state);
   announce_changes(now.state(), all);
 }
 

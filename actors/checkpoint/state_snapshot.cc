@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "actors/checkpoint/staged_state.h"
@@ -83,14 +85,19 @@ void check_full_state(nn::Module& module, const std::vector<TensorPlan>& plans) 
 }
 
 void load_full_state(nn::Module& module, const NamedTensors& state) {
-  NamedTensors values = state;
+  const auto named = module.named_generators();
+  std::map<std::string_view, Generator*> missing(named.begin(), named.end());
+  NamedTensors values;
   std::vector<std::pair<Generator*, Generator>> generators;
-  for (const auto& [name, generator] : module.named_generators()) {
-    const auto found = std::ranges::find(values, name, &NamedTensors::value_type::first);
-    if (found == values.end()) throw ValueError(fmt::format("[load_state_dict] missing: {}", name));
-    generators.emplace_back(generator, generator_of(found->second));
-    values.erase(found);
+  for (const auto& [name, tensor] : state) {
+    if (const auto found = missing.find(name); found != missing.end()) {
+      generators.emplace_back(found->second, generator_of(tensor));
+      missing.erase(found);
+    } else {
+      values.emplace_back(name, tensor);
+    }
   }
+  if (!missing.empty()) throw ValueError(fmt::format("[load_state_dict] missing: {}", missing.begin()->first));
   nn::load_state_dict(module, values);
   for (const auto& [generator, restored] : generators) *generator = restored;
 }

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tensor/error.h"
@@ -63,7 +65,10 @@ LoadResult load_state_dict(Module& module, const NamedTensors& state, Strict str
   for (const auto& [name, value] : left) result.unexpected.emplace_back(name);
   const std::string text = misfits(strict == Strict::yes ? result : LoadResult{}, twice, different);
   if (!text.empty()) throw ValueError(fmt::format("[load_state_dict] {}", text));
-  for (const auto& [variable, value] : assignments) variable.set_value(value->to(variable.device()).clone());
+  std::vector<Tensor> copies;  // all of them before the first is set: memory may run out
+  copies.reserve(assignments.size());
+  for (const auto& [variable, value] : assignments) copies.push_back(value->to(variable.device()).clone());
+  for (std::size_t i = 0; i < copies.size(); ++i) assignments[i].first.set_value(std::move(copies[i]));
   return result;
 }
 

@@ -2,12 +2,21 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <new>
 #include <string>
+#include <tuple>
 
+#include "autograd/nn/dropout.h"
+#include "autograd/nn/linear.h"
+#include "autograd/nn/sequential.h"
 #include "node/local_cluster.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
 #include "tensor/io/generator_state.h"
+#include "tests/support/counting_new.h"
 #include "tests/support/expect_throw.h"
 
 namespace troupe::testing {
@@ -63,6 +72,31 @@ BOOST_FIXTURE_TEST_CASE(snapshot_is_not_current_once_another_view_of_its_memory_
   BOOST_TEST(snapshot.is_current(scope));
   w.set_value(w.value().transpose(0, 1));
   BOOST_TEST(!snapshot.is_current(scope));
+}
+
+BOOST_AUTO_TEST_CASE(state_for_which_there_is_no_memory_changes_neither_values_nor_generators) {
+  const auto made = [](std::uint64_t seed) {
+    Generator generator(seed);
+    return nn::sequential(std::make_shared<nn::Linear>(3, 2, generator), std::make_shared<nn::Dropout>(0.5, generator));
+  };
+  const auto has_state_of = [](nn::Module& module, nn::Module& other) {
+    return std::ranges::equal(detail::full_state(module), detail::full_state(other), [](const auto& a, const auto& b) {
+      return a.first == b.first && same_bytes(a.second, b.second);
+    });
+  };
+  const auto [module, untouched, other] = std::tuple(made(1), made(1), made(2));
+  const NamedTensors state = detail::full_state(*other);
+  BOOST_TEST_REQUIRE(state.size() == 3U);  // weight, bias and generator
+  for (std::size_t n = 1; !has_state_of(*module, *other); ++n) {
+    BOOST_TEST_CONTEXT("allocation " << n) {
+      try {
+        const RefusedAllocation refused(n);
+        detail::load_full_state(*module, state);
+      } catch (const std::bad_alloc&) {
+        BOOST_TEST(has_state_of(*module, *untouched));
+      }
+    }
+  }
 }
 
 BOOST_FIXTURE_TEST_CASE(bytes_outside_of_a_tensor_are_refused, Snapshots) {

@@ -1,12 +1,15 @@
 #include "autograd/nn/state_dict.h"
 
+#include <cstddef>
 #include <memory>
+#include <new>
 
 #include "autograd/nn/activation.h"
 #include "autograd/nn/linear.h"
 #include "autograd/nn/sequential.h"
 #include "tensor/io/safetensors.h"
 #include "tests/autograd/expect.h"
+#include "tests/support/counting_new.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace troupe;
@@ -95,6 +98,27 @@ BOOST_AUTO_TEST_CASE(all_that_does_not_fit_is_named_and_nothing_is_changed) {
   state[3].second = {};
   expect_throw<ValueError>([&] { nn::load_state_dict(*model, state); },
                            "[load_state_dict] 2.bias is undefined, not f32 (1)");
+}
+
+BOOST_AUTO_TEST_CASE(loading_for_which_there_is_no_memory_changes_nothing) {
+  const auto model = network(1);
+  const auto untouched = network(1);
+  const auto other = network(2);
+  const NamedTensors state = nn::state_dict(*other);
+  std::size_t n = 0;
+  for (bool is_loaded = false; !is_loaded;) {
+    BOOST_TEST_CONTEXT("allocation " << ++n) {
+      try {
+        const RefusedAllocation refused(n);
+        nn::load_state_dict(*model, state);
+        is_loaded = true;
+      } catch (const std::bad_alloc&) {
+        expect_equal_states(*model, *untouched);
+      }
+    }
+  }
+  BOOST_TEST(n > 8U);  // among them those of four copies
+  expect_equal_states(*model, *other);
 }
 
 BOOST_AUTO_TEST_CASE(loading_that_is_not_strict_takes_what_fits_by_name_and_says_what_did_not) {
