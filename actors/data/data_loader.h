@@ -53,8 +53,9 @@ class DataLoader {
   /// Returns the next batch of the epoch, nullopt after the last one. Throws what `load` throws; that batch counts as
   /// returned.
   [[nodiscard]] std::optional<Batch> next() {
-    while (ahead_.asked() <= options_.ahead && has_batch(asked_)) ahead_.ask(asked_.next(options_.batch));
+    while (ahead_.asked() <= options_.ahead && has_batch(asked_)) ask();
     if (ahead_.asked() == 0) return std::nullopt;
+    ahead_.wait();  // if it throws, the next call returns the batch
     static_cast<void>(taken_.next(options_.batch));
     return std::move(*std::static_pointer_cast<Batch>(ahead_.next()));
   }
@@ -76,6 +77,12 @@ class DataLoader {
  private:
   [[nodiscard]] bool has_batch(const DistributedSampler& sampler) const {
     return sampler.remaining() >= (options_.remainder == Remainder::drop ? options_.batch : 1);
+  }
+  /// If it throws, the batch is asked for by the next call.
+  void ask() {
+    DistributedSampler after = asked_;
+    ahead_.ask(after.next(options_.batch));
+    asked_ = std::move(after);
   }
   void begin() {
     ahead_.drop();

@@ -1,8 +1,8 @@
 #include "actors/data/prefetch.h"
 
 #include <atomic>
-#include <deque>
 #include <exception>
+#include <list>
 #include <utility>
 
 #include "actors/core/strand.h"
@@ -43,7 +43,7 @@ struct Prefetch::State {
   Strand strand;
   std::shared_ptr<const Make> make;
   std::shared_ptr<std::atomic<bool>> dropped = std::make_shared<std::atomic<bool>>(false);  // of what was asked for
-  std::deque<Asked> asked;                                                                  // the oldest first
+  std::list<Asked> asked;                                                                   // the oldest first
 };
 
 Prefetch::Prefetch(const Scope& scope, Make make) : state_(std::make_unique<State>(scope, std::move(make))) {}
@@ -57,7 +57,7 @@ Prefetch::~Prefetch() {
 void Prefetch::ask(Tensor indices) {
   const Promise<void> promise(state_->home);
   const auto made = std::make_shared<Made>();
-  state_->asked.push_back({made, promise.future()});
+  std::list<State::Asked> asked{{made, promise.future()}};
   state_->strand.run(
       [promise, make = std::weak_ptr(state_->make), made = std::weak_ptr(made), dropped = state_->dropped,
        indices = std::move(indices)] {
@@ -65,12 +65,15 @@ void Prefetch::ask(Tensor indices) {
         promise.complete(Unit{});
       },
       [promise](const Error& why) { promise.complete(why); });
+  state_->asked.splice(state_->asked.end(), asked);
 }
 
 std::size_t Prefetch::asked() const { return state_->asked.size(); }
 
+void Prefetch::wait() const { state_->asked.front().done.state().wait(); }
+
 std::shared_ptr<void> Prefetch::next() {
-  state_->asked.front().done.state().wait();  // if the wait throws, the pool may still write what it makes
+  wait();  // if it throws, the pool may still write what it makes
   const State::Asked first = std::move(state_->asked.front());
   state_->asked.pop_front();
   first.done.get();

@@ -22,9 +22,12 @@ class Prefetch {
   Prefetch(const Prefetch&) = delete;
   Prefetch& operator=(const Prefetch&) = delete;
 
+  /// Changes nothing if it throws.
   void ask(Tensor indices);
   [[nodiscard]] std::size_t asked() const;
 
+  /// Waits for the oldest value that was asked for; next() does not wait then. REQUIRES: asked() > 0.
+  void wait() const;
   /// Waits for the oldest value that was asked for. Throws the exception of `make`; RemoteError if the pool has
   /// stopped. REQUIRES: asked() > 0.
   [[nodiscard]] std::shared_ptr<void> next();

@@ -4,13 +4,18 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <memory>
+#include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "actors/core/wait_point.h"
 #include "node/local_cluster.h"
+#include "tests/support/counting_new.h"
 #include "tests/support/error_of.h"
 #include "tests/support/eventually.h"
 #include "tests/support/expect_throw.h"
@@ -29,6 +34,14 @@ Numbers numbers(const Tensor& x) {
 
 DistributedSampler sampler_of(std::int64_t examples) {
   return DistributedSampler({.examples = examples, .shuffle = Shuffle::no});
+}
+
+/// Returns the number of examples whose batches the loader has returned.
+std::int64_t given_out(const DataLoader<Numbers>& batches) {
+  for (const auto& [name, number] : batches.state()) {
+    if (name == "given_out") return number.item<std::int64_t>();
+  }
+  return -1;
 }
 
 /// Counts the calls of a loader's function.
@@ -105,6 +118,59 @@ BOOST_FIXTURE_TEST_CASE(what_the_load_throws_is_thrown_with_its_batch_and_the_ne
   expect_throw<std::out_of_range>([&] { static_cast<void>(batches.next()); }, "no example 1");
   BOOST_TEST(batches.next().value() == (Numbers{2}), boost::test_tools::per_element());
   expect_throw<ValueError>([&] { static_cast<void>(loader(3, {.batch = 0})); }, "[DataLoader] batches of 0 examples");
+}
+
+BOOST_FIXTURE_TEST_CASE(no_batch_is_lost_by_a_call_that_gets_no_memory, OneNode) {
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    DataLoader<Numbers> batches = loader(6, {.batch = 2});
+    bool is_over = false;
+    for (std::size_t refusals = 1; !is_over; refusals = 0) {
+      const std::int64_t place = given_out(batches);
+      BOOST_TEST_CONTEXT("allocation " << n << ", " << place << " examples given out") {
+        try {
+          std::optional<Numbers> batch;
+          {
+            const RefusedAllocation refused(n, 0, refusals);
+            batch = batches.next();
+            if (refusals > 0) is_refused = refused.happened();
+          }
+          is_over = !batch;
+          if (batch) BOOST_TEST((*batch == Numbers{place, place + 1}));
+        } catch (const std::bad_alloc&) {
+          BOOST_TEST(given_out(batches) == place);
+        } catch (const RemoteError& error) {  // the pool has refused this batch
+          BOOST_TEST((error.error().code == ErrorCode::resource_exhausted));
+          BOOST_TEST(given_out(batches) == place + 2);
+        }
+      }
+    }
+    BOOST_TEST(given_out(batches) == 6);
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(call_whose_wait_is_ended_by_an_exception_leaves_its_batch_to_the_next_one, OneNode) {
+  /// As that of a function which is cancelled while it waits.
+  struct Cancelled final : detail::BlockingHook {
+    bool wait(detail::WaitPoint& /*point*/, std::optional<TimePoint> /*due*/) override {
+      throw std::runtime_error("cancelled");
+    }
+  };
+  std::atomic<bool> go_on = false;
+  DataLoader<Numbers> batches(trainer, sampler_of(2), {.batch = 1}, [&](const Tensor& indices) {
+    go_on.wait(false);
+    return numbers(indices);
+  });
+  {
+    Cancelled hook;
+    const detail::BlockingHook::Guard guard(hook);
+    expect_throw<std::runtime_error>([&] { static_cast<void>(batches.next()); }, "cancelled");
+  }
+  go_on = true;
+  go_on.notify_all();
+  BOOST_TEST(given_out(batches) == 0);
+  BOOST_TEST((batches.next() == Numbers{0}));
+  BOOST_TEST((batches.next() == Numbers{1}));
 }
 
 BOOST_FIXTURE_TEST_CASE(loader_that_ends_waits_for_the_batch_that_is_being_made, OneNode) {
