@@ -60,7 +60,7 @@ class DataLoader {
     return std::move(*std::static_pointer_cast<Batch>(ahead_.next()));
   }
 
-  /// Begins an epoch.
+  /// Begins an epoch. Changes nothing if it throws.
   void set_epoch(std::int64_t epoch) {
     taken_.set_epoch(epoch);
     begin();

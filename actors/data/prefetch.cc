@@ -16,6 +16,7 @@ namespace {
 struct Made {
   std::shared_ptr<void> value;
   std::exception_ptr exception;
+  std::atomic<bool> is_dropped = false;
 };
 
 void make_into(Made& made, const Prefetch::Make& make, const Tensor& indices) {
@@ -42,15 +43,11 @@ struct Prefetch::State {
   FutureHome home;
   Strand strand;
   std::shared_ptr<const Make> make;
-  std::shared_ptr<std::atomic<bool>> dropped = std::make_shared<std::atomic<bool>>(false);  // of what was asked for
-  std::list<Asked> asked;                                                                   // the oldest first
+  std::list<Asked> asked;  // the oldest first
 };
 
 Prefetch::Prefetch(const Scope& scope, Make make) : state_(std::make_unique<State>(scope, std::move(make))) {}
-Prefetch::~Prefetch() {
-  const BlockingHook::NoThrow in_destructor;
-  drop();
-}
+Prefetch::~Prefetch() { drop(); }
 
 /// The job holds what the user made, and `make` itself, during the call only: its end, after the promise is kept, is
 /// awaited by nobody.
@@ -59,9 +56,8 @@ void Prefetch::ask(Tensor indices) {
   const auto made = std::make_shared<Made>();
   std::list<State::Asked> asked{{made, promise.future()}};
   state_->strand.run(
-      [promise, make = std::weak_ptr(state_->make), made = std::weak_ptr(made), dropped = state_->dropped,
-       indices = std::move(indices)] {
-        if (!*dropped) make_into(*made.lock(), *make.lock(), indices);
+      [promise, make = std::weak_ptr(state_->make), made = std::weak_ptr(made), indices = std::move(indices)] {
+        if (const auto into = made.lock(); !into->is_dropped) make_into(*into, *make.lock(), indices);
         promise.complete(Unit{});
       },
       [promise](const Error& why) { promise.complete(why); });
@@ -81,11 +77,11 @@ std::shared_ptr<void> Prefetch::next() {
   return first.made->value;
 }
 
-void Prefetch::drop() {
-  *state_->dropped = true;
+void Prefetch::drop() noexcept {
+  const BlockingHook::NoThrow until_nothing_runs;
+  for (const auto& asked : state_->asked) asked.made->is_dropped = true;
   for (const auto& asked : state_->asked) asked.done.state().wait();
   state_->asked.clear();
-  state_->dropped = std::make_shared<std::atomic<bool>>(false);
 }
 
 }  // namespace troupe::detail

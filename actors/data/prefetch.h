@@ -33,7 +33,7 @@ class Prefetch {
   [[nodiscard]] std::shared_ptr<void> next();
 
   /// Forgets all that was asked for, and waits for a call that runs.
-  void drop();
+  void drop() noexcept;
 
  private:
   struct State;

@@ -210,6 +210,25 @@ BOOST_FIXTURE_TEST_CASE(epoch_that_begins_drops_the_batches_that_were_made_ahead
   loads->await(before + 5);
 }
 
+BOOST_FIXTURE_TEST_CASE(epoch_that_begins_without_memory_begins_as_a_whole_or_not_at_all, OneNode) {
+  bool is_begun = false;
+  for (std::size_t n = 1; !is_begun; ++n) {
+    DataLoader<Numbers> batches = loader(10, {.batch = 2});
+    static_cast<void>(batches.next());
+    try {
+      const RefusedAllocation refused(n);
+      batches.set_epoch(1);
+      is_begun = !refused.happened();
+    } catch (const std::bad_alloc&) {
+      BOOST_TEST(batches.epoch() == 0);
+    }
+    BOOST_TEST_CONTEXT("allocation " << n) {
+      BOOST_TEST(given_out(batches) == (batches.epoch() == 1 ? 0 : 2));
+      BOOST_TEST((batches.next() == (batches.epoch() == 1 ? Numbers{0, 1} : Numbers{2, 3})));
+    }
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(loader_whose_node_stops_fails_instead_of_waiting, OneNode) {
   DataLoader<Numbers> batches = loader(10, {.batch = 1});
   static_cast<void>(batches.next());
