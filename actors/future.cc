@@ -15,6 +15,7 @@
 #include "actors/core/type_name.h"
 #include "actors/exceptions.h"
 #include "tensor/error.h"
+#include "tensor/io/file_error.h"
 
 namespace troupe::detail {
 namespace {
@@ -39,6 +40,7 @@ Error error_of_current_exception(const NodeName& node, std::string operation, co
   } catch (const std::exception& exception) {
     error.message = text_of(exception);
     if (dynamic_cast<const DeviceMemoryError*>(&exception) != nullptr) error.code = ErrorCode::device_out_of_memory;
+    if (dynamic_cast<const StorageFullError*>(&exception) != nullptr) error.code = ErrorCode::storage_full;
     if (const Error* origin = remote_error_of(exception)) {
       error.exception_type = origin->exception_type;
       error.cause = origin->text();

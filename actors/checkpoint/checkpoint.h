@@ -117,8 +117,9 @@ class Checkpoint {
   /// Writes the checkpoint to `directory`, which it makes if its parent exists. If this process ends meanwhile, and
   /// after an error, the directory holds the previous checkpoint or the new one, whole. Waits, within the deadline of
   /// `scope`. Throws FileError, also if the new one is in place and perhaps not yet on the disk, and if another save
-  /// writes to the directory: `[file] run: another writer has locked it`; RemoteError: of a call to an owner; timeout if
-  /// the state changed during each of kSnapshotsMax snapshots.
+  /// writes to the directory: `[file] run: another writer has locked it`; StorageFullError, which a call of a function
+  /// that saves gives as storage_full; RemoteError: of a call to an owner; timeout if the state changed during each of
+  /// kSnapshotsMax snapshots.
   void save(const Scope& scope, const FilePath& directory) const;
 
   /// Sets all parts to the state of the checkpoint in `directory`. They may be on other nodes than when it was saved.

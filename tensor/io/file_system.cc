@@ -16,11 +16,9 @@
 namespace troupe {
 namespace {
 
-[[noreturn]] void fail(const std::string& path, int error) {
-  throw FileError(fmt::format("[file] {}: {}", path, std::generic_category().message(error)));
-}
+[[noreturn]] void fail(const std::string& path, int error) { detail::fail_with(fmt::format("[file] {}", path), error); }
 void check(const std::string& path, const std::error_code& error) {
-  if (error) throw FileError(fmt::format("[file] {}: {}", path, error.message()));
+  if (error) fail(path, error.value());
 }
 
 /// Returns the error, or 0.

@@ -11,8 +11,8 @@
 
 namespace troupe {
 
-/// A file that is being written. Without finish() its content is undefined. Every function throws FileError
-/// `[file] a/b: No space left on device`. Not thread-safe.
+/// A file that is being written. Without finish() its content is undefined. Every function throws FileError, if the
+/// disk is full StorageFullError `[file] a/b: No space left on device`. Not thread-safe.
 class OutputFile {
  public:
   OutputFile() = default;

@@ -114,8 +114,6 @@ void NewFile::set_access(const Access& access) {
   if ((now.st_mode & 0777U) != mode && fchmod(descriptor_, mode) != 0) fail(errno);
 }
 
-void NewFile::fail(int error) const {
-  throw FileError(fmt::format("[{}] {}: {}", format_, new_path_.string(), std::generic_category().message(error)));
-}
+void NewFile::fail(int error) const { fail_with(fmt::format("[{}] {}", format_, new_path_.string()), error); }
 
 }  // namespace troupe::detail

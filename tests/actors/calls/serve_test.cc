@@ -14,6 +14,7 @@
 #include "autograd/nn/module.h"
 #include "messages/values.h"
 #include "tensor/error.h"
+#include "tensor/io/file_error.h"
 #include "tests/actors/bare_peer.h"
 
 namespace troupe::testing {
@@ -24,6 +25,9 @@ std::int64_t served_secret(std::int64_t x) { return x + 1000; }
 std::int64_t served_unreadable(std::int64_t x) { throw DecodeError("row " + std::to_string(x) + " is no number"); }
 std::int64_t served_large(std::int64_t bytes) {
   throw DeviceMemoryError("[allocate] " + std::to_string(bytes) + " bytes on cuda:0: out of memory");
+}
+std::int64_t served_save(std::int64_t number) {
+  throw StorageFullError("[file] run/" + std::to_string(number) + ": No space left on device");
 }
 Task<std::int64_t> served_after_another(Scope& scope, std::int64_t x) {
   co_return co_await scope.rpc_async("p1", &served_next, x);
@@ -40,7 +44,7 @@ constexpr auto served_net = module_class<ServedNet, std::int64_t>;
 
 CallGrants only_next() {
   CallGrants grants;
-  grants.allow("p1", {"next", "after another", "unreadable", "large", "net"});
+  grants.allow("p1", {"next", "after another", "unreadable", "large", "save", "net"});
   return grants;
 }
 
@@ -52,6 +56,7 @@ struct AmongCallers : AmongBarePeers {
                         {"after another", &served_after_another},
                         {"unreadable", &served_unreadable},
                         {"large", &served_large},
+                        {"save", &served_save},
                         {"net", served_net}},
                        {}, only_next()) {}
 
@@ -135,6 +140,13 @@ BOOST_AUTO_TEST_CASE(a_function_for_which_a_device_has_no_memory_fails_with_a_co
   BOOST_TEST(full.text() ==
              "rpc large on m: device_out_of_memory: [allocate] 4096 bytes on cuda:0: out of memory (ran: yes)");
   BOOST_TEST(call(*p1, "next", "next") == "2");
+}
+
+BOOST_AUTO_TEST_CASE(a_function_that_finds_the_disk_full_fails_with_a_code_of_its_own,
+                     *boost::unit_test::label("fault-F19")) {
+  const auto p1 = peer("p1", 1);
+  const Error full = error_of_call(*p1, "save", to_payload(nullptr, std::int64_t{7}));
+  BOOST_TEST(full.text() == "rpc save on m: storage_full: [file] run/7: No space left on device (ran: yes)");
 }
 
 BOOST_AUTO_TEST_CASE(a_module_whose_constructor_throws_has_run) {
