@@ -72,6 +72,9 @@ Error error_of_decoding() noexcept {
   } catch (const std::bad_alloc&) {
     error.code = ErrorCode::resource_exhausted;
     set_text(error.message, "no memory for the value that came");
+  } catch (const DeviceMemoryError& full) {
+    error.code = ErrorCode::device_out_of_memory;
+    set_text(error.message, text_of(full));
   } catch (const std::exception& exception) {
     set_text(error.message, text_of(exception));
   } catch (...) {

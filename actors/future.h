@@ -49,7 +49,7 @@ struct FutureHome {
                                                const ExceptionTypes* types);
 
 /// Returns the error for the exception being handled while a received value is decoded: resource_exhausted if memory
-/// ran out, the one of a RemoteError, decode for any other exception. Without memory its texts may be empty.
+/// ran out, device_out_of_memory if a GPU's did, the one of a RemoteError, else decode. Without memory texts are empty.
 [[nodiscard]] Error error_of_decoding() noexcept;
 /// Returns the Error in the place of a result whose copy or move has thrown the exception being handled.
 [[nodiscard]] Error error_of_result() noexcept;

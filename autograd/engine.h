@@ -130,8 +130,8 @@ class GraphTask {
   void feed(const SendFn& send, std::vector<Tensor> gradients);
 
   /// Runs all ready vertices until none is ready, RecvFns first. May be called again after further feeds.
-  /// Throws BackwardError if an operation's backward or a hook throws. The pass has then failed, and every later run()
-  /// throws the same error.
+  /// Throws BackwardError if an operation's backward or a hook throws, DeviceMemoryError if that is one. The pass has
+  /// then failed, and every later run() throws the same error.
   void run(GradientSink& sink);
 
   /// Returns whether every marked vertex has run.
@@ -147,7 +147,7 @@ class GraphTask {
 };
 
 /// The backward of an operation threw: `[backward] matmul: out of memory`; or a hook on its result did:
-/// `[backward] hook on matmul: out of memory`.
+/// `[backward] hook on matmul: out of memory`. Where that was a DeviceMemoryError, the pass throws one with this text.
 class BackwardError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -62,6 +62,11 @@ SparseTensor owned(const SparseTensor& rows) {
 
 void Pass::fail(std::string_view where, std::string_view what) {
   failure_ = fmt::format("[backward] {}: {}", where, what);
+  throw_failure();
+}
+
+void Pass::throw_failure() const {
+  if (is_device_full_) throw DeviceMemoryError(*failure_);
   throw BackwardError(*failure_);
 }
 
@@ -69,6 +74,9 @@ template <class Action>
 auto Pass::guarded(std::string_view where, Action action) {
   try {
     return action();
+  } catch (const DeviceMemoryError& e) {
+    is_device_full_ = true;
+    fail(where, e.what());
   } catch (const std::exception& e) {
     const char* const text = e.what();  // an exception of the user's
     fail(where, text != nullptr ? text : "");
@@ -247,7 +255,7 @@ void Pass::feed(const SendFn& send, std::vector<Tensor> gradients) {
 }
 
 void Pass::run(GradientSink& sink) {
-  if (failure_) throw BackwardError(*failure_);
+  if (failure_) throw_failure();
   guard_ = anomaly_guard_here();
   if (ran_count_ == 0 && !awaited_roots_.empty()) in_order_ = false;
   while (Vertex* vertex = take_ready()) {

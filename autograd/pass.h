@@ -118,6 +118,7 @@ class Pass {
   [[nodiscard]] std::optional<Anomaly> watched(const GradFn& fn) const;
   void check(const GradFn& fn, Anomaly what, std::span<const Tensor> got, std::span<const Tensor> results);
   [[noreturn]] void fail(std::string_view where, std::string_view what);
+  [[noreturn]] void throw_failure() const;
 
   /// Calls `action`. An exception fails the pass with a text that names `where`.
   template <class Action>
@@ -139,6 +140,7 @@ class Pass {
   bool remembers_ = false;
   std::vector<std::shared_ptr<const GradFn>> operations_;  // that have run, if it remembers them
   std::optional<std::string> failure_;
+  bool is_device_full_ = false;  // it is a DeviceMemoryError
 };
 
 }  // namespace troupe::detail

@@ -16,6 +16,7 @@
 #include <xxhash.h>
 
 #include "messages/body.h"
+#include "tensor/error.h"
 
 namespace troupe::msg {
 
@@ -197,6 +198,8 @@ Result<T> guarded(Read read) {
                       fmt::format("message of protocol version {}, ours is {}", other.version, kVersion));
   } catch (const std::bad_alloc&) {
     return make_error(ErrorCode::resource_exhausted, "no memory for a received message");
+  } catch (const DeviceMemoryError& failure) {
+    return make_error(ErrorCode::resource_exhausted, failure.what());
   } catch (const std::exception& failure) {  // an exception of a value's own type, which rejects the bytes
     return make_error(ErrorCode::decode, failure.what());
   }

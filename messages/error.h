@@ -74,7 +74,7 @@ struct ExceptionFields {
 /// A failure as a value: the cause, the node, the operation, the time it took, and a hint.
 struct Error {
   ErrorCode code = ErrorCode::internal;
-  std::string message{};      ///< one sentence; for remote_exception the exception's own text, unchanged
+  std::string message{};      ///< one sentence; for an exception of the function its own text, unchanged
   NodeName peer{};            ///< the node concerned; empty if none
   Incarnation incarnation{};  ///< of `peer`, zero if unknown
   std::string endpoint{};     ///< address of `peer`, empty if unknown
@@ -83,8 +83,8 @@ struct Error {
   std::int64_t elapsed_us = 0;   ///< since the operation started
   std::string cause{};           ///< text of the error below this one, empty if none
   std::string hint{};            ///< what the reader can do; empty if unknown
-  std::string exception_type{};  ///< remote_exception: demangled type name
-  ExceptionFields exception{};   ///< remote_exception: of a registered type
+  std::string exception_type{};  ///< of an exception: demangled type name
+  ExceptionFields exception{};   ///< of an exception of a registered type
 
   /// Returns "rpc project on ps0: peer_down: connection closed (ran: maybe)", then cause and hint if there are any;
   /// whether it ran is left out unless a function was to run. One line unless `message` has more.

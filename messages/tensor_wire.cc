@@ -205,6 +205,8 @@ std::span<const std::byte> TensorReader::bytes(std::size_t index, DType dtype) t
   const Frame& frame = frames_[index];
   if (frame.device == Device::cpu() && !needs_private_copy(index, dtype)) return frame.bytes;
   return {private_copy(index).data(), frame.bytes.size()};
+} catch (const DeviceMemoryError&) {  // the bytes are right
+  throw;
 } catch (const DeviceError& error) {
   throw DecodeError(fmt::format("[decode] tensor from {}: {}", to_string(frames_[index].device), error.what()));
 }
@@ -270,6 +272,8 @@ const Storage& TensorReader::storage(std::size_t index, Device device, DType dty
     copy_bytes(storage.mutable_data(), device, bytes.data(), checked ? Device::cpu() : frame.device, bytes.size());
   }
   return storage;
+} catch (const DeviceMemoryError&) {  // the bytes are right
+  throw;
 } catch (const DeviceError& error) {
   throw DecodeError(fmt::format("[decode] tensor for {}: {}", to_string(device), error.what()));
 }
@@ -349,6 +353,8 @@ void require_place(const Descriptor& d, DType dtype, std::span<const Frame> fram
 
 Tensor empty_on(Device device, const Shape& shape, DType dtype) try {
   return Tensor::empty(shape, dtype, device);
+} catch (const DeviceMemoryError&) {  // the bytes are right
+  throw;
 } catch (const DeviceError& error) {
   throw DecodeError(fmt::format("[decode] tensor for {}: {}", to_string(device), error.what()));
 }

@@ -82,7 +82,7 @@ class TensorReader {
 
   /// Returns the storage on `device` with the bytes of frame `index`, for numbers of `dtype`; the same for every call.
   /// REQUIRES: index < size(). Throws DecodeError if this process does not have the device, or the frame was requested
-  /// on another one.
+  /// on another one; DeviceMemoryError.
   [[nodiscard]] const Storage& storage(std::size_t index, Device device, DType dtype);
 
   /// Returns `count` frames from `first` on, unchanged, for one payload. Throws DecodeError if there are fewer, or one

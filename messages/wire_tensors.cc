@@ -73,6 +73,8 @@ void WireFormat<SparseTensor>::load(InArchive& ar, SparseTensor& value) {
   try {
     value = SparseTensor(std::move(indices), std::move(values), Shape(std::span<const std::int64_t>(sizes)));
     if (coalesced) value = value.as_coalesced();
+  } catch (const DeviceMemoryError&) {  // the bytes are right
+    throw;
   } catch (const TensorError& error) {
     throw DecodeError(std::string("[decode] ") + error.what());
   }

@@ -299,7 +299,7 @@ std::optional<Error> encode_for(const ServedCall& call, const std::function<void
     error = call.node->error(ErrorCode::resource_exhausted, call.node->name(), {}, "no memory for the answer");
   } catch (...) {
     error = error_of_current_exception(call.node->name(), {}, nullptr);
-    error.code = ErrorCode::not_serializable;
+    if (error.code != ErrorCode::device_out_of_memory) error.code = ErrorCode::not_serializable;
   }
   error.operation = call.operation;
   error.execution = Execution::yes;

@@ -136,6 +136,9 @@ void GraphWork::run(GradientSink& sink) {
     failure->exception_type = "troupe::BackwardError";
   } catch (const OtherGraph& exception) {
     failure = failure_of(ErrorCode::protocol_violation, exception);
+  } catch (const DeviceMemoryError& exception) {
+    failure = failure_of(ErrorCode::device_out_of_memory, exception);
+    failure->exception_type = "troupe::DeviceMemoryError";
   } catch (const TensorError& exception) {
     failure = failure_of(ErrorCode::bad_argument, exception);
   } catch (const std::bad_alloc& exception) {

@@ -103,7 +103,8 @@ void NodeCore::post(NodeName to, std::optional<Incarnation> life, std::string ac
   const msg::Envelope envelope{name_, to + "/" + actor, {}, {}};
   auto parcel = pack_message(envelope, message, packing_, to, *link_);
   if (!parcel) {
-    if (parcel.error().code == ErrorCode::resource_exhausted) throw std::bad_alloc();
+    const ErrorCode why = parcel.error().code;
+    if (why == ErrorCode::resource_exhausted || why == ErrorCode::device_out_of_memory) throw std::bad_alloc();
     spdlog::warn("[{}] {} to {} was not sent: {}", name_, msg::info_of(message).name, to, parcel.error().text());
     return;
   }

@@ -40,6 +40,8 @@ Result<Parcel> encode_and_pack(const msg::Envelope& envelope, const msg::AnyMess
     return parcel;
   } catch (const std::bad_alloc&) {
     return Error{.code = ErrorCode::resource_exhausted, .message = "the node had no memory to send it"};
+  } catch (const DeviceMemoryError& error) {
+    return Error{.code = ErrorCode::device_out_of_memory, .message = error.what()};
   } catch (const DeviceError& error) {
     return Error{.code = ErrorCode::resource_exhausted, .message = error.what()};
   }

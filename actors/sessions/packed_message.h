@@ -13,7 +13,7 @@
 
 namespace troupe::detail {
 
-/// Errors: as msg::encode.
+/// Errors: as msg::encode; resource_exhausted, and device_out_of_memory for the memory of a GPU.
 [[nodiscard]] Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message,
                                           const Packing& packing);
 

@@ -57,6 +57,8 @@ template <class Work>
 std::invoke_result_t<Work> tried(Work work) {
   try {
     return work();
+  } catch (const DeviceMemoryError& error) {
+    return step_error(ErrorCode::device_out_of_memory, error.what());
   } catch (const TensorError& error) {
     return step_error(ErrorCode::bad_argument, error.what());
   } catch (const std::bad_alloc&) {

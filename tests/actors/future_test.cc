@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "actors/deadline.h"
+#include "tensor/error.h"
 #include "tests/actors/futures_home.h"
 #include "tests/support/counting_new.h"
 
@@ -439,6 +440,7 @@ BOOST_AUTO_TEST_CASE(value_whose_decoding_fails_without_memory_is_an_error_for_e
     check_that_it_ends_without_memory(home, std::make_exception_ptr(exception), code);
   };
   check(std::bad_alloc(), ErrorCode::resource_exhausted);
+  check(DeviceMemoryError(text), ErrorCode::device_out_of_memory);
   check(std::domain_error(text), ErrorCode::decode);
   check(RemoteError(failure(ErrorCode::ref_revoked, text)), ErrorCode::ref_revoked);
 }

@@ -289,6 +289,20 @@ BOOST_AUTO_TEST_CASE(a_failed_pass_stays_failed) {
   BOOST_CHECK(!task.finished());
 }
 
+BOOST_AUTO_TEST_CASE(a_pass_for_which_a_device_has_no_memory_says_so_each_time, *boost::unit_test::label("fault-F20")) {
+  const Variable x = leaf(2.0);
+  const Variable y = x * x;
+  y.register_hook([](const Tensor&) { throw DeviceMemoryError("[allocate] 4096 bytes on cuda:0: out of memory"); });
+  GraphTask task;
+  task.mark(y);
+  task.feed(y, scalar(1.0));
+  Nowhere sink;
+  for (int i = 0; i < 2; ++i) {
+    expect_throw<DeviceMemoryError>([&] { task.run(sink); },
+                                    "[backward] hook on mul: [allocate] 4096 bytes on cuda:0: out of memory");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_local_pass_refuses_a_graph_that_leaves_the_node) {
   const Variable received = RecvFn::variable(RecvFn::make(1), 0, scalar(2.0));
   expect_throw<std::logic_error>(

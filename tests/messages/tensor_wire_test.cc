@@ -9,7 +9,10 @@
 
 #include "messages/values.h"
 #include "tensor/create.h"
+#include "tensor/error.h"
 #include "tests/messages/message_samples.h"
+#include "tests/support/expect_throw.h"
+#include "tests/support/gpu.h"
 
 namespace troupe {
 
@@ -209,6 +212,17 @@ BOOST_AUTO_TEST_CASE(a_float_tensor_in_foreign_memory_is_never_written) {
   Tensor received = std::get<0>(from_payload<Tensor>(payload));
   received.fill(2.0);
   BOOST_TEST((*memory[0] == before));
+}
+
+// No memory of that size is there on either side: it is never read.
+BOOST_AUTO_TEST_CASE(a_tensor_for_which_a_gpu_has_no_memory_is_no_malformed_one,
+                     *boost::unit_test::label("needs_gpu") * boost::unit_test::label("fault-F20") *
+                         boost::unit_test::precondition(testing::NeedsGpus{1})) {
+  constexpr std::size_t kTooLarge = std::size_t{1} << 50U;
+  msg::Payload payload = with(to_payload(nullptr, ones({4})), 6, std::uint16_t{1});
+  payload.tensors[0].bytes = {payload.tensors[0].bytes.data(), kTooLarge};
+  const std::string text = "[allocate] 1125899906842624 bytes on cuda:0: out of memory";
+  testing::expect_throw<DeviceMemoryError>([&] { std::ignore = from_payload<Tensor>(payload); }, text);
 }
 
 // Descriptor of counted(4) at position 0: frame u32, dtype u8, dims u8, device u16, offset u64, numel u64, extent u64,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "actors/calls/function_table.h"
@@ -29,6 +30,19 @@ std::int64_t served_large(std::int64_t bytes) {
 std::int64_t served_save(std::int64_t number) {
   throw StorageFullError("[file] run/" + std::to_string(number) + ": No space left on device");
 }
+/// A value for which a device has no memory, neither where it is sent nor where it arrives.
+struct TooLarge {
+  template <class Archive>
+  void save(Archive& /*ar*/) const {
+    if constexpr (std::is_same_v<Archive, OutArchive>) served_large(4096);  // not where its type is described
+  }
+  template <class Archive>
+  void load(Archive& /*ar*/) {
+    served_large(8192);
+  }
+};
+TooLarge served_answer() { return {}; }
+std::int64_t served_argument(const TooLarge& /*value*/) { return 1; }
 Task<std::int64_t> served_after_another(Scope& scope, std::int64_t x) {
   co_return co_await scope.rpc_async("p1", &served_next, x);
 }
@@ -44,7 +58,7 @@ constexpr auto served_net = module_class<ServedNet, std::int64_t>;
 
 CallGrants only_next() {
   CallGrants grants;
-  grants.allow("p1", {"next", "after another", "unreadable", "large", "save", "net"});
+  grants.allow("p1", {"next", "after another", "unreadable", "large", "save", "answer", "argument", "net"});
   return grants;
 }
 
@@ -57,6 +71,8 @@ struct AmongCallers : AmongBarePeers {
                         {"unreadable", &served_unreadable},
                         {"large", &served_large},
                         {"save", &served_save},
+                        {"answer", &served_answer},
+                        {"argument", &served_argument},
                         {"net", served_net}},
                        {}, only_next()) {}
 
@@ -139,6 +155,12 @@ BOOST_AUTO_TEST_CASE(a_function_for_which_a_device_has_no_memory_fails_with_a_co
   const Error full = error_of_call(*p1, "large", to_payload(nullptr, std::int64_t{4096}));
   BOOST_TEST(full.text() ==
              "rpc large on m: device_out_of_memory: [allocate] 4096 bytes on cuda:0: out of memory (ran: yes)");
+  const Error answer = error_of_call(*p1, "answer", to_payload(nullptr));
+  BOOST_TEST(answer.text() ==
+             "rpc answer on m: device_out_of_memory: [allocate] 4096 bytes on cuda:0: out of memory (ran: yes)");
+  const Error argument = error_of_call(*p1, "argument", to_payload(nullptr));
+  BOOST_TEST(argument.text() ==
+             "rpc argument on m: device_out_of_memory: [allocate] 8192 bytes on cuda:0: out of memory (ran: never)");
   BOOST_TEST(call(*p1, "next", "next") == "2");
 }
 

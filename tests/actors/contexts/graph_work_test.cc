@@ -11,6 +11,7 @@
 #include "autograd/custom_op.h"
 #include "autograd/ops.h"
 #include "tensor/create.h"
+#include "tensor/error.h"
 
 namespace troupe::detail {
 
@@ -160,6 +161,22 @@ BOOST_AUTO_TEST_CASE(reducer_that_defers_hooks_of_leaves_leaves_those_of_operati
     BOOST_TEST(work.gradients.of(leaf).defined());
     BOOST_TEST(std::exchange(calls, {}) == (defers ? Calls{"operation"} : Calls{"operation", "leaf", "end"}));
   }
+}
+
+BOOST_AUTO_TEST_CASE(steps_for_which_a_device_has_no_memory_fail_with_a_code_of_its_own,
+                     *boost::unit_test::label("fault-F20")) {
+  const auto full = [](const std::vector<Tensor>&, std::span<const Edge>) -> std::vector<Tensor> {
+    throw DeviceMemoryError("[allocate] 4096 bytes on cuda:0: out of memory");
+  };
+  const Variable root = sum(custom_op("ours", {kLeaf.value()}, std::vector{kLeaf}, full).front());
+  GraphWork work;
+  work.add(MarkGraph{{}, {root}, std::vector<BoundaryId>{}});
+  work.add(StartRoots{{root}});
+  NoSink sink;
+  work.run(sink);
+  BOOST_TEST_REQUIRE(work.failure.has_value());
+  BOOST_TEST((work.failure->code == ErrorCode::device_out_of_memory));
+  BOOST_TEST(work.failure->message == "[backward] ours: [allocate] 4096 bytes on cuda:0: out of memory");
 }
 
 BOOST_AUTO_TEST_CASE(steps_from_a_boundary_count_what_was_sent) {

@@ -217,10 +217,12 @@ class Starving final : public optim::Optimizer {
   [[nodiscard]] double momentum() const noexcept override { return 0.0; }
   void set_momentum(double /*momentum*/) override {}
   bool starves = false;
+  bool is_device_full = false;
 
  protected:
   [[nodiscard]] UpdateFormula formula(std::int64_t /*step*/) const override {
     if (starves) throw std::bad_alloc();
+    if (is_device_full) throw DeviceMemoryError("[allocate] 4096 bytes on cuda:0: out of memory");
     return SgdFormula{.rate = 0.5};
   }
   [[nodiscard]] std::vector<std::pair<std::string, double>> named_options() const override { return {}; }
@@ -249,6 +251,10 @@ BOOST_AUTO_TEST_CASE(a_commit_that_fails_keeps_the_step_prepared_and_a_later_one
   BOOST_TEST((short_of_memory.outcome(step_id(3)).state == msg::StepState::unknown));
   BOOST_TEST(first(a) == 1.0F);
   starving->starves = false;
+  starving->is_device_full = true;
+  BOOST_TEST((short_of_memory.commit(step_id(1)).error().code == ErrorCode::device_out_of_memory));
+  BOOST_TEST((short_of_memory.outcome(step_id(1)).state == msg::StepState::prepared));
+  starving->is_device_full = false;
   BOOST_TEST(short_of_memory.commit(step_id(1)).value().version == 1U);
   BOOST_TEST(first(a) == 0.5F);  // 1 - 0.5 * 1
   BOOST_TEST(short_of_memory.commit(step_id(2)).ok());
