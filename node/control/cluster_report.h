@@ -68,7 +68,7 @@ struct LogLine {
 /// The launcher's answer to "logs" and "follow".
 struct LogReport {
   std::uint64_t next = 0;  ///< what to ask for next
-  std::uint64_t end = 0;   ///< `next` of the answer that has the last line of now
+  std::uint64_t end = 0;   ///< `next` of the answer that has the last line of now; 0: its launcher does not tell it
   bool more = false;       ///< an answer takes no more lines, and there are others
   bool over = false;       ///< there will be no more
   std::vector<LogLine> lines;

@@ -71,7 +71,8 @@ class LogReader {
       auto report = ask("logs", options_.patience);
       if (!report) return 1;
       if (!end) end = report->end;
-      more = report->more && report->next < *end;  // not what is printed meanwhile: nodes may print without end
+      // Not what is printed meanwhile: nodes may print without end.
+      more = report->more && (*end == 0 || report->next < *end);
       std::ranges::move(report->lines, std::back_inserter(newest));
       if (newest.size() > options_.lines)
         newest.erase(newest.begin(), newest.end() - static_cast<std::ptrdiff_t>(options_.lines));

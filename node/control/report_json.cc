@@ -76,7 +76,22 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StackReport, node, stack)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchedNode, name, pid, end, host)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchReport, cluster, file, age, nodes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LogLine, node, place, is_error, text)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LogReport, next, end, more, over, lines)
+
+void to_json(nlohmann::json& value, const LogReport& report) {
+  value = {{"next", report.next},
+           {"end", report.end},
+           {"more", report.more},
+           {"over", report.over},
+           {"lines", report.lines}};
+}
+
+void from_json(const nlohmann::json& value, LogReport& report) {
+  value.at("next").get_to(report.next);
+  report.end = value.value("end", LogReport().end);
+  value.at("more").get_to(report.more);
+  value.at("over").get_to(report.over);
+  value.at("lines").get_to(report.lines);
+}
 
 namespace {
 

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -77,6 +79,30 @@ class QuietLauncher {
   std::thread thread_;
 };
 
+const std::vector<NodeName> kSixNodes{"n0", "n1", "n2", "n3", "n4", "n5"};
+
+void print_of_each_of_six(RecentLines& lines, std::size_t bytes) {
+  const std::string kilobyte(1024 - RecentLines::kLineCost, 'x');
+  for (std::size_t i = 0; i < 6 * (bytes >> 10); ++i) lines.add(i % 6, Output::out, kilobyte);
+}
+
+/// Returns the status of the command while `listener`, its launcher, answers.
+int show_logs_of(ControlListener& listener, const LogsOptions& options) {
+  std::atomic<bool> done = false;
+  int status = -1;
+  const std::jthread reader([&] {
+    status = show_logs(options);
+    done = true;
+  });
+  while (!done) {
+    std::vector<pollfd> polled;
+    listener.add_polled(polled);
+    static_cast<void>(::poll(polled.data(), polled.size(), 10));
+    listener.work(ControlListener::Time::clock::now());
+  }
+  return status;
+}
+
 BOOST_AUTO_TEST_SUITE(logs_command)
 
 BOOST_AUTO_TEST_CASE(lines_have_names_when_they_are_of_several_nodes) {
@@ -113,12 +139,8 @@ BOOST_AUTO_TEST_CASE(who_follows_waits_as_long_as_a_launcher_without_lines_and_i
 }
 
 BOOST_AUTO_TEST_CASE(nodes_that_print_without_end_do_not_keep_one_who_does_not_follow) {
-  RecentLines lines({"n0", "n1", "n2", "n3", "n4", "n5"});
-  const auto print_of_each = [&](std::size_t bytes) {
-    const std::string kilobyte(1024 - RecentLines::kLineCost, 'x');
-    for (std::size_t i = 0; i < 6 * (bytes >> 10); ++i) lines.add(i % 6, Output::out, kilobyte);
-  };
-  print_of_each(RecentLines::kKeptMax);
+  RecentLines lines(kSixNodes);
+  print_of_each_of_six(lines, RecentLines::kKeptMax);
   int answers = 0;
   LogsOptions options;
   options.cluster = fresh_control_name("").cluster_id;
@@ -126,25 +148,29 @@ BOOST_AUTO_TEST_CASE(nodes_that_print_without_end_do_not_keep_one_who_does_not_f
   ControlListener listener(ControlName{options.cluster, ""}, [&](std::string_view question) {
     if (question == "nodes") return json_of(LaunchReport{"flooded", "/flooded.toml", 1s, {}});
     std::string answer = *lines.answer("logs", question.substr(5), 1, {});
-    if (++answers < 20) print_of_each(100 << 10);  // more than an answer takes
+    if (++answers < 20) print_of_each_of_six(lines, 100 << 10);  // more than an answer takes
     return answer;
   });
-  std::atomic<bool> done = false;
-  int status = -1;
-  {
-    const std::jthread reader([&] {
-      status = show_logs(options);
-      done = true;
-    });
-    while (!done) {
-      std::vector<pollfd> polled;
-      listener.add_polled(polled);
-      static_cast<void>(::poll(polled.data(), polled.size(), 10));
-      listener.work(ControlListener::Time::clock::now());
-    }
-  }
-  BOOST_TEST(status == 0);
+  BOOST_TEST(show_logs_of(listener, options) == 0);
   BOOST_TEST(answers <= 3);
+}
+
+BOOST_AUTO_TEST_CASE(an_older_launcher_which_tells_no_end_is_read_to_its_last_line) {
+  RecentLines lines(kSixNodes);
+  print_of_each_of_six(lines, RecentLines::kKeptMax);
+  bool is_read = false;
+  LogsOptions options;
+  options.cluster = fresh_control_name("").cluster_id;
+  options.lines = 0;
+  ControlListener listener(ControlName{options.cluster, ""}, [&](std::string_view question) {
+    if (question == "nodes") return json_of(LaunchReport{"older", "/older.toml", 1s, {}});
+    auto answer = nlohmann::json::parse(*lines.answer("logs", question.substr(5), 1, {}));
+    answer.erase("end");
+    is_read = !answer.at("more");
+    return answer.dump();
+  });
+  BOOST_TEST(show_logs_of(listener, options) == 0);
+  BOOST_TEST(is_read);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_number_is_refused_by_each_command) {

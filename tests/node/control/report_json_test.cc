@@ -76,6 +76,18 @@ BOOST_AUTO_TEST_CASE(each_missing_or_wrong_field_is_nonsense_and_an_unknown_one_
   BOOST_TEST((parse_node_report(more.dump()) == testing::sample_node_report()));
 }
 
+BOOST_AUTO_TEST_CASE(lines_of_an_older_launcher_are_read_without_their_end) {
+  const LogReport report{.next = 7, .end = 9, .more = true, .over = false, .lines = {{"ps", 4, false, "one"}}};
+  BOOST_TEST((parse_log_report(json_of(report)) == report));
+  json older = json::parse(json_of(report));
+  older.erase("end");
+  LogReport without_end = report;
+  without_end.end = 0;
+  BOOST_TEST((parse_log_report(older.dump()) == without_end));
+  older.erase("next");
+  BOOST_CHECK_THROW(static_cast<void>(parse_log_report(older.dump())), ReportError);
+}
+
 BOOST_AUTO_TEST_CASE(call_with_any_deadline_comes_back) {
   const auto left_of = [](Duration left) {
     StackReport report = testing::sample_stack_report();
