@@ -72,8 +72,8 @@ class OpenQuestion {
 
 /// Asks all questions concurrently, of one process as many as it takes at once, and returns the answers, in the order
 /// of the questions, after at most `patience`. Hosts behind one process share its connections: the one with the fewest
-/// comes next, so that a silent host does not hide the others. Processes of other users are left out. Answers are
-/// bounded and not trusted.
+/// comes next, so that silent hosts, if they are fewer than ControlListener::kConnectionsMax, do not hide the others.
+/// Processes of other users are left out. Answers are bounded and not trusted.
 [[nodiscard]] std::vector<ControlAnswer> ask(const std::vector<ControlQuestion>& questions,
                                              std::chrono::milliseconds patience);
 
