@@ -331,16 +331,18 @@ Findings check_wall_clock(const File& file) {
   constexpr auto kHaveDates = std::to_array<std::string_view>(
       {"node/audit/", "node/doctor/", "node/engines/key_file_node.cc", "node/joining/member_watch.cc",
        "node/joining/node_join.cc", "node/joining/node_options.cc", "node/keys/"});
-  constexpr auto kWallClocks = std::to_array<std::string_view>(
-      {"chrono::system_clock", "high_resolution_clock", "CLOCK_REALTIME", "gettimeofday(", "time(nullptr)"});
+  constexpr auto kWallClocks =
+      std::to_array<std::string_view>({"chrono::system_clock", "system_clock::", "high_resolution_clock", "file_clock",
+                                       "CLOCK_REALTIME", "gettimeofday(", "timespec_get(", "time(nullptr)",
+                                       "time(NULL)", "time(0)", "pthread_cond_timedwait(", "sem_timedwait("});
   Findings findings;
   if (!is_code(file.path) || !begins_with_any(file.path, kOfTheLibrary) || begins_with_any(file.path, kHaveDates))
     return findings;
   for_each_line(file, [&](int number, std::string_view line) {
-    for (const std::string_view clock : kWallClocks) {
-      if (line.substr(0, line.find("//")).find(clock) != std::string_view::npos)
-        findings.push_back({file.path, number, std::string(clock) + ": it may be set; use the node's Clock"});
-    }
+    const std::string_view code = line.substr(0, line.find("//"));
+    const auto is_in_code = [code](std::string_view clock) { return code.find(clock) != std::string_view::npos; };
+    if (const auto* clock = std::ranges::find_if(kWallClocks, is_in_code); clock != kWallClocks.end())
+      findings.push_back({file.path, number, std::string(*clock) + ": it may be set; use the node's Clock"});
   });
   return findings;
 }

@@ -190,15 +190,19 @@ BOOST_AUTO_TEST_CASE(permission_to_include_a_library_that_nobody_uses_is_found) 
 
 // So no step of the wall clock makes a time-out or a death.
 BOOST_AUTO_TEST_CASE(time_that_may_be_set_is_found_where_it_would_decide, *boost::unit_test::label("fault-F16")) {
-  for (const char* line : {"const auto now = std::chrono::system_clock::now();", "using std::chrono::system_clock;",
-                           "clock_gettime(CLOCK_REALTIME, &now);", "const auto now = std::time(nullptr);"}) {
+  for (const char* line :
+       {"const auto now = std::chrono::system_clock::now();", "using std::chrono::system_clock;",
+        "const auto now = system_clock::now();", "const auto now = std::chrono::file_clock::now();",
+        "clock_gettime(CLOCK_REALTIME, &now);", "timespec_get(&now, TIME_UTC);", "const auto now = std::time(nullptr);",
+        "const auto now = time(NULL);", "const auto now = time(0);",
+        "pthread_cond_timedwait(&condition, &mutex, &due);", "sem_timedwait(&semaphore, &due);"}) {
     BOOST_TEST(tidy::check_wall_clock({"actors/sessions/session.cc", line}).size() == 1U, line);
     BOOST_TEST(tidy::check_wall_clock({"node/links/a.h", line}).size() == 1U, line);
     BOOST_TEST(tidy::check_wall_clock({"node/keys/a.cc", line}).empty(), line);
     BOOST_TEST(tidy::check_wall_clock({"tests/a.cc", line}).empty(), line);
   }
-  for (const char* line : {"#include \"node/system_clock.h\"", "const auto now = std::chrono::steady_clock::now();",
-                           "run();  // not CLOCK_REALTIME"}) {
+  for (const char* line : {"#include \"node/system_clock.h\"", "auto clock = make_system_clock();",
+                           "const auto now = std::chrono::steady_clock::now();", "run();  // not CLOCK_REALTIME"}) {
     BOOST_TEST(tidy::check_wall_clock({"node/links/a.cc", line}).empty(), line);
   }
 }
