@@ -267,8 +267,9 @@ CLI::App* add_audit_verify(CLI::App& app, Arguments& arguments) {
 It prints the first broken line of each log, or the hash of the last. With the logs of several nodes of one cluster
 it also compares them: nodes tell each other the hashes of their last lines, so a log that was rewritten or truncated
 does not match the hashes that other nodes recorded.
-Status: 1 if a line is broken or differs from the hash that another node recorded, or if a file cannot be read;
-otherwise 2 if one of several logs refers to a log that was not given; otherwise 0.
+Status: 1 if a line is broken or differs from the hash that another node recorded, or if a log lacks lines that others
+know, is empty, given twice, of another node than its file says, or cannot be read; otherwise 2 if one of several logs
+refers to a log that was not given; otherwise 0.
 )");
   return check;
 }
