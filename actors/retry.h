@@ -29,7 +29,7 @@ struct RetryPolicy {
   Duration pause = std::chrono::milliseconds(50);  ///< before the second attempt; doubles each time
   Duration pause_max = std::chrono::seconds(2);
   /// Repetitions that each call earns for calls of this node to the same node, >= 0. Each repetition uses up one; ten
-  /// are there from the start, and at most ten are saved up.
+  /// are there from the start, and at most ten, or `budget` if that is more, are saved up.
   double budget = 0.2;
 };
 
