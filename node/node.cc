@@ -84,7 +84,13 @@ detail::NodeCounts Node::counts() const { return core().counts(); }
 
 void Node::measure_traffic(bool on) { core().traffic().measure(on); }
 
-void Node::set_device_map(const NodeName& peer, const DeviceMap& map) { core().device_maps().add(peer, map); }
+void Node::set_device_map(const NodeName& peer, const DeviceMap& map) {
+  if (parts_->is_world_final) {
+    const auto found = core().membership().info(peer);
+    if (!found) throw RemoteError(make_error(ErrorCode::not_joined, "device map: " + found.error().message));
+  }
+  core().device_maps().add(peer, map);
+}
 
 std::vector<Peer> Node::members() const { return core().membership().members(); }
 

@@ -87,7 +87,8 @@ struct NodeOptions {
   std::map<std::string, std::string> link_options;  ///< of the transport that `bind` names; see transports.h
   PoolOptions pool;
   Deadline join_deadline = std::chrono::seconds(30);
-  /// For this node's calls; see Node::set_device_map. In a world that does not grow, for its nodes only.
+  /// For this node's calls; see Node::set_device_map. In a world that does not grow, for its nodes only: join refuses
+  /// others when it is complete, and its other nodes see this one go down.
   std::map<NodeName, DeviceMap> device_maps;
   Liveness liveness;
   Deadline call_deadline;  ///< of calls without a deadline of their own; see node.time_left()
@@ -209,7 +210,7 @@ class Node final : public Scope {
   /// between processes of a host that both use that GPU (transport ipc); otherwise it travels through the CPU. Adds to
   /// earlier pairs; `peer` need not be up. A tensor on a GPU without a pair is refused
   /// (RemoteError{missing_device_map}). Throws std::invalid_argument as DeviceMap::add, DeviceError if this process
-  /// lacks a device.
+  /// lacks a device, RemoteError{not_joined} for a node that is not one of a complete world that does not grow.
   void set_device_map(const NodeName& peer, const DeviceMap& map);
 
   /// Calls `handler` on the pool for each peer that goes down from now on. What it throws is logged.

@@ -12,7 +12,7 @@
 
 namespace troupe::detail {
 
-/// Each is null unless the node's options ask for it. Set while the node joins, const from then on.
+/// Each pointer is null unless the node's options ask for it. Set while the node joins, const from then on.
 struct OptionalParts {
   /// Returns false in a child process forked later: it has the node's memory without its threads, and locks in their
   /// state at the fork.
@@ -23,6 +23,7 @@ struct OptionalParts {
   std::unique_ptr<JoinEndpoint> join_endpoint;
   std::unique_ptr<Watchdog> watchdog;
   std::shared_ptr<AuditLog> audit;
+  bool is_world_final = false;  ///< it is complete and does not grow: its nodes are all that there will be
 };
 
 }  // namespace troupe::detail

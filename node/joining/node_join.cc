@@ -300,14 +300,6 @@ bool may_have_ended(const Error& error) {
          error.code == peer_restarted;
 }
 
-/// Refuses maps for nodes that a complete world lacks and will never have.
-void check_device_maps(const NodeOptions& options, const detail::Membership& membership) {
-  for (const auto& [peer, map] : options.device_maps) {
-    if (const auto found = membership.info(peer); !found)
-      throw RemoteError(make_error(ErrorCode::not_joined, "device map: " + found.error().message));
-  }
-}
-
 /// Founds the cluster, or joins it through one of `seeds`, and waits until this node is in. Reads a rendezvous file
 /// again if its nodes end or do not answer: by then others may stand there, or nobody, and this node founds. Returns
 /// whether it joined. Throws RemoteError.
@@ -470,7 +462,10 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
                               .on_refused_call = refused_calls_to(audit)});
   node.parts_->audit = log;
   exchange_heads(node.shared_state()->node, log);
-  for (const auto& [peer, map] : options.device_maps) node.set_device_map(peer, map);
+  const auto set_device_maps = [&] {
+    for (const auto& [peer, map] : options.device_maps) node.set_device_map(peer, map);
+  };
+  set_device_maps();
   if (options.stall_limit && !options.liveness.debug) {
     node.parts_->watchdog =
         std::make_unique<detail::Watchdog>(node.shared_state()->node, *options.stall_limit, detail::end_stuck_process);
@@ -480,7 +475,8 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   if (options.control == Control::on) node.parts_->control = control_of(options, node.shared_state()->node);
   if (options.world_size > 1 || !seeds.empty()) node.core().hold_calls();
   const bool joined = enter_cluster(options, node.core(), self, seeds, due);
-  if (options.world_size > 0 && !options.grows) check_device_maps(options, node.core().membership());
+  node.parts_->is_world_final = options.world_size > 0 && !options.grows;
+  set_device_maps();  // again: only now are those for nodes that the world lacks refused
   node.core().release_calls();
   if (joined && !file && options.member_file && options.world_size > 1)
     detail::watch_seed(node.shared_state()->node, options.seed_name, options.seed, kSeedWatch);

@@ -137,6 +137,22 @@ BOOST_AUTO_TEST_CASE(device_map_for_a_node_that_a_complete_world_lacks_is_refuse
   BOOST_TEST(World::join(options).name() == "a");
 }
 
+BOOST_AUTO_TEST_CASE(device_map_for_a_node_that_a_complete_world_lacks_is_refused_later_too, *label("D-01")) {
+  const World world;
+  const DeviceMap map{{Device::cpu(), Device::cuda(0)}};
+  NodeOptions options = world.options("a", 1);
+  {
+    Node alone = World::join(options);
+    alone.set_device_map("a", map);
+    const Error error = error_of([&] { return alone.set_device_map("b", map), 0; });
+    BOOST_TEST(error.code == ErrorCode::not_joined, error.text());
+    BOOST_TEST(error.message == "device map: no member is called \"b\": the world is a (rank 0)");
+  }
+  options.grows = true;  // it may come later
+  World::join(options).set_device_map("b", map);
+  World::join(world.options("a", 0)).set_device_map("b", map);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
