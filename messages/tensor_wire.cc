@@ -264,7 +264,7 @@ const Storage& TensorReader::storage(std::size_t index, Device device, DType dty
   }
   if (!storage.defined()) {
     const Frame& frame = frames_[index];
-    if (may_adopt(frame, device)) return storage = Storage::adopt({frame.owner, frame.bytes}, device);
+    if (may_adopt(frame, device)) return storage = Storage::adopt({frame.owner, frame.bytes, frame.derived}, device);
     storage = Storage::allocate(frame.bytes.size(), device);
     // The bytes that were checked are those that are used.
     const bool checked = needs_private_copy(index, dtype) && dtype == DType::boolean;

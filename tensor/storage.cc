@@ -51,7 +51,8 @@ struct Storage::Block {
         bytes(const_cast<std::byte*>(foreign.bytes().data())),  // never written: the block has a reader
         size(foreign.bytes().size()),
         device(device_in),
-        readers(1) {}
+        readers(1),
+        derived_of_owner(foreign.derived()) {}
   ~Block() {
     if (owner) return;
     if (device.kind == DeviceKind::cpu) cpu_allocator().deallocate(bytes, size);
@@ -65,7 +66,8 @@ struct Storage::Block {
   const std::size_t size;
   const Device device;
   std::atomic<std::int64_t> readers{0};
-  DerivedSlot derived;  ///< of the present bytes: set only by readers, cleared before a write
+  DerivedSlot derived;                            ///< of the present bytes: set only by readers, cleared before a write
+  DerivedSlot* const derived_of_owner = nullptr;  ///< the slot that adopted bytes came with; valid while `owner` lives
 };
 
 struct Storage::State {
@@ -150,11 +152,16 @@ FrozenBytes Storage::freeze() const {
   std::unique_ptr<PendingWork> done;  // released after the lock
   const std::lock_guard lock(state_->mutex);
   done = state_->take_pending();
+  Block& block = *state_->block;
+  const std::span<const std::byte> bytes(block.bytes, block.size);
+  // Adopted bytes need no further reader. Their next adoption keeps the same owner: else it would own this block, and
+  // a tensor that is handed on again and again would end in a chain of owners, destroyed in a recursion.
+  if (block.derived_of_owner != nullptr) return {block.owner, bytes, block.derived_of_owner};
   auto reader = std::make_shared<Reader>(state_->block);
-  const std::span<const std::byte> bytes(state_->block->bytes, state_->block->size);
-  // Whoever has a span over the bytes may write them without a word: nothing is derived from such.
-  const bool is_exposed = state_->exposed.load(std::memory_order_relaxed);
-  return {std::move(reader), bytes, is_exposed ? nullptr : &state_->block->derived};
+  // Whoever has a span over the bytes may write them without a word: nothing is derived from such. Nobody writes
+  // adopted bytes.
+  const bool may_change = !block.owner && state_->exposed.load(std::memory_order_relaxed);
+  return {std::move(reader), bytes, may_change ? nullptr : &block.derived};
 }
 
 void Storage::expose() const noexcept {

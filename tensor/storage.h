@@ -93,7 +93,8 @@ class Storage {
   [[nodiscard]] static Storage allocate(std::size_t size, Device device = Device::cpu());
 
   /// Shares memory of `device` that `bytes.owner()` keeps alive, for example a mapped file. Copies nothing and never
-  /// writes there: the first write moves this Storage to a block of its own.
+  /// writes there: the first write moves this Storage to a block of its own. What is adopted, frozen and adopted again
+  /// keeps its owner from the second time on.
   /// Throws ValueError `[adopt] nobody keeps these bytes` if `bytes` has no owner.
   [[nodiscard]] static Storage adopt(const FrozenBytes& bytes, Device device = Device::cpu());
 

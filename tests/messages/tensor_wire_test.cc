@@ -101,6 +101,18 @@ BOOST_AUTO_TEST_CASE(a_storage_is_sent_without_a_copy_and_a_write_meanwhile_is_n
   BOOST_TEST(tensor.data<std::int64_t>()[0] == 99);
 }
 
+BOOST_AUTO_TEST_CASE(a_tensor_that_is_handed_on_unchanged_keeps_the_owner_of_its_bytes) {
+  const auto handed_on = [](const Tensor& x) { return std::get<0>(from_payload<Tensor>(to_payload(nullptr, x))); };
+  const Tensor sent = counted(10'000);
+  Tensor received = handed_on(handed_on(sent));
+  const std::shared_ptr<const void> owner = received.freeze().owner();
+  for (int hop = 0; hop < 3; ++hop) {
+    received = handed_on(received);
+    BOOST_TEST(received.bytes() == sent.bytes());
+    BOOST_TEST(received.freeze().owner() == owner);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_storage_is_free_again_when_its_frame_is_gone) {
   const Tensor tensor = counted(4);
   {

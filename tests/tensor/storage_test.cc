@@ -167,6 +167,46 @@ BOOST_AUTO_TEST_CASE(adopted_memory_is_kept_until_its_last_reader_is_gone) {
   expect_error<ValueError>("[adopt] nobody keeps these bytes", [] { (void)Storage::adopt({}); });
 }
 
+BOOST_AUTO_TEST_CASE(bytes_that_are_adopted_again_and_again_keep_their_owner) {
+  const auto kept = std::make_shared<const std::array<float, 3>>(std::array<float, 3>{1, 2, 3});
+  const Storage unreached = Storage::allocate(12);
+  const Storage reached = Storage::allocate(12);
+  reached.expose();
+  for (const bool is_exposed : {false, true}) {
+    const auto adopted = [is_exposed](const Storage& from) {
+      Storage to = Storage::adopt(from.freeze());
+      if (is_exposed) to.expose();
+      return to;
+    };
+    for (const Storage& first : {unreached, reached, Storage::adopt({kept, std::as_bytes(std::span(*kept))})}) {
+      Storage x = adopted(adopted(first));
+      const FrozenBytes twice = x.freeze();
+      for (int hop = 0; hop < 3; ++hop) {
+        x = adopted(x);
+        const FrozenBytes again = x.freeze();
+        BOOST_TEST(again.bytes().data() == first.data());
+        BOOST_TEST(again.owner() == twice.owner());
+        BOOST_TEST(again.derived() == twice.derived());
+        BOOST_TEST(again.derived() != nullptr);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_write_leaves_bytes_that_were_adopted_twice_as_they_were) {
+  Tensor x = from_values<float>({1, 2, 3});
+  Tensor y = Tensor::from_storage(Storage::adopt(x.freeze()), {3}, {1}, 0, DType::f32);
+  Tensor z = Tensor::from_storage(Storage::adopt(y.freeze()), {3}, {1}, 0, DType::f32);
+  y.fill(7);
+  x.fill(8);
+  expect_same(z, from_values<float>({1, 2, 3}));
+  const std::byte* const before = z.bytes();
+  x = {};
+  z.fill(9);
+  BOOST_CHECK(z.bytes() != before);
+  expect_same(y, from_values<float>({7, 7, 7}));
+}
+
 BOOST_AUTO_TEST_CASE(an_undefined_storage_is_empty) {
   const Storage none;
   BOOST_CHECK(!none.defined());
