@@ -188,40 +188,42 @@ void Module::set_mode(Mode mode) {
 
 Variable Module::add_parameter(std::string name, Tensor initial) {
   check_name(name);
-  return parameters_.emplace_back(std::move(name), Variable(std::move(initial), RequiresGrad::yes)).second;
+  Variable parameter(std::move(initial), RequiresGrad::yes);
+  names_.insert(name);
+  return parameters_.emplace_back(std::move(name), std::move(parameter)).second;
 }
 
 Variable Module::share_parameter(std::string name, Variable parameter) {
   check_name(name);
   if (!parameter.defined() || !parameter.is_leaf()) throw ValueError(fmt::format("[nn] not a leaf: {}", name));
+  names_.insert(name);
   return parameters_.emplace_back(std::move(name), std::move(parameter)).second;
 }
 
 Variable Module::add_buffer(std::string name, Tensor initial, Persistent persistent) {
   check_name(name);
   const Variable value(std::move(initial));
+  names_.insert(name);
   buffers_.emplace_back(std::move(name), Buffer{value, persistent});
   return value;
 }
 
 void Module::add_generator(std::string name, Generator& generator) {
   check_name(name);
+  names_.insert(name);
   generators_.emplace_back(std::move(name), &generator);
 }
 
 void Module::adopt(std::string name, std::shared_ptr<Module> part) {
   check_name(name);
   if (!part) throw ValueError(fmt::format("[nn] no module for the name: {}", name));
+  names_.insert(name);
   parts_.emplace_back(std::move(name), std::move(part));
 }
 
 void Module::check_name(const std::string& name) const {
   if (name.empty() || name.find('.') != std::string::npos) throw ValueError(fmt::format("[nn] not a name: {}", name));
-  const auto has = [&](const auto& list) {
-    return std::ranges::any_of(list, [&](const auto& named) { return named.first == name; });
-  };
-  if (has(parameters_) || has(buffers_) || has(generators_) || has(parts_))
-    throw ValueError(fmt::format("[nn] name given twice: {}", name));
+  if (names_.contains(name)) throw ValueError(fmt::format("[nn] name given twice: {}", name));
 }
 
 }  // namespace troupe::nn

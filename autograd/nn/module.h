@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -120,6 +121,7 @@ class Module {
   std::vector<std::pair<std::string, Buffer>> buffers_;
   std::vector<std::pair<std::string, Generator*>> generators_;
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> parts_;
+  std::unordered_set<std::string> names_;  // of all of these
 };
 
 /// A module that maps one variable to one variable, which Sequential can chain.

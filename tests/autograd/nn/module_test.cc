@@ -118,6 +118,16 @@ BOOST_AUTO_TEST_CASE(what_modules_share_is_listed_once_but_saved_under_all_its_n
   expect_throw<ValueError>([&] { model.share("other", {}); }, "[nn] not a leaf: other");
 }
 
+BOOST_AUTO_TEST_CASE(a_module_has_room_for_very_many_names_and_takes_each_once) {
+  Generator generator(1);
+  Shared model(generator);
+  const Variable one = model.parameters()[0];
+  for (int i = 0; i < 200'000; ++i) model.share("p" + std::to_string(i), one);
+  BOOST_TEST(model.named_state().size() == 200'005U);  // with weight, and weight and bias of both names of the part
+  for (const std::string name : {"p0", "p199999", "weight", "second"})
+    expect_throw<ValueError>([&] { model.share(name, one); }, "[nn] name given twice: " + name);
+}
+
 BOOST_AUTO_TEST_CASE(a_frozen_part_gets_no_gradient_and_the_others_do) {
   const auto model = network();
   const std::vector<Variable> parameters = model->parameters();
