@@ -191,18 +191,27 @@ RRefNotices HandleTable::node_up(const NodeLife& life) {
 
 RRefNotices HandleTable::node_down(const NodeLife& life, const Error& why) {
   RRefNotices notices;
-  for (auto next = entries_.begin(); next != entries_.end();) {
-    const auto at = next++;
-    Entry& entry = at->second;
-    if (entry.owner == life) {
-      give_back_pending(at, notices);
-      fail(entry, owner_died(at->first, life, why));
-    } else {
-      std::erase_if(entry.children, [&](const auto& child) { return child.second == life; });
-    }
-    settle(at, notices);
-  }
+  for (auto next = entries_.begin(); next != entries_.end();) end_life(next++, life, why, notices);
   return notices;
+}
+
+RRefNotices HandleTable::handle_down(const RRefId& rref, const NodeLife& life, const Error& why) {
+  RRefNotices notices;
+  const auto at = entries_.find(rref);
+  if (at != entries_.end()) end_life(at, life, why, notices);
+  return notices;
+}
+
+void HandleTable::end_life(Entries::iterator at, const NodeLife& life, const Error& why, RRefNotices& notices) {
+  Entry& entry = at->second;
+  if (entry.owner == life) {
+    give_back_pending(at, notices);
+    if (!entry.failure) entry.failure = owner_died(at->first, life, why);
+    fail(entry, *entry.failure);
+  } else {
+    std::erase_if(entry.children, [&](const auto& child) { return child.second == life; });
+  }
+  settle(at, notices);
 }
 
 HandleState HandleTable::state(const RRefId& rref) const {

@@ -53,7 +53,7 @@ enum class OwnerMet : std::uint8_t { yes, not_yet };
 
 /// The handles of one node, by RRefId. Owners are other nodes: a node's own values are in ForkTables. Each `create` and
 /// each `received` is matched by one `dropped`; local copies share them. The table does not remember which lives are
-/// over: a caller of `create`, `received` or `hand_out` that then finds the life over calls `node_down` again.
+/// over: a caller of `create`, `received` or `hand_out` that then finds the life over calls `handle_down`.
 class HandleTable {
  public:
   explicit HandleTable(NodeLife self) : self_(std::move(self)) {}
@@ -100,6 +100,8 @@ class HandleTable {
 
   /// That life of a node is over: handles of its values fail with owner_died; forks passed to it no longer wait (RR-8).
   [[nodiscard]] RRefNotices node_down(const NodeLife& life, const Error& why);
+  /// As `node_down`, for the handle of `rref` only.
+  [[nodiscard]] RRefNotices handle_down(const RRefId& rref, const NodeLife& life, const Error& why);
 
   /// REQUIRES: the handle is in the table.
   [[nodiscard]] HandleState state(const RRefId& rref) const;
@@ -143,6 +145,7 @@ class HandleTable {
   using Entries = std::map<RRefId, Entry>;
 
   void settle(Entries::iterator at, RRefNotices& notices);
+  void end_life(Entries::iterator at, const NodeLife& life, const Error& why, RRefNotices& notices);
   static void meet(Entries::iterator at, RRefNotices& notices);
   void give_back_pending(Entries::iterator at, RRefNotices& notices) const;
   std::optional<ForkId> end_creation(Entry& entry, const Error& error);

@@ -70,8 +70,8 @@ struct References::State {
   [[nodiscard]] ForkAcks::Send acknowledge_to(const NodeLife& parent) const;
   std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type,
                                          RRefOrigin origin);
-  /// A handle of this node depends on that life since just now: if the life is over, no later event reports it.
-  void look_again(const NodeLife& life, RRefNotices& notices);
+  /// The handle of `rref` depends on that life since just now: if the life is over, no later event reports it.
+  void look_again(const RRefId& rref, const NodeLife& life, RRefNotices& notices);
   RRefOwnerActor spawn_owner(const RRefId& rref);
   void begin_held(RRefHandle& handle);
 
@@ -144,10 +144,10 @@ void References::State::begin_held(RRefHandle& handle) {
 }
 
 /// REQUIRES: the mutex is held.
-void References::State::look_again(const NodeLife& life, RRefNotices& notices) {
+void References::State::look_again(const RRefId& rref, const NodeLife& life, RRefNotices& notices) {
   const auto why = node.lives().why_over(life);
   if (!why) return;
-  for (RRefNotice& notice : table.node_down(life, *why)) notices.push_back(std::move(notice));
+  for (RRefNotice& notice : table.handle_down(rref, life, *why)) notices.push_back(std::move(notice));
 }
 
 RRefOwnerActor References::State::spawn_owner(const RRefId& rref) {
@@ -192,7 +192,7 @@ msg::RRefHandout References::hand_out(const std::shared_ptr<RRefHandle>& handle,
     auto fork = state_->table.hand_out(handle->id(), to);
     if (!fork) throw EncodeError(fork.error().code, fork.error().text());
     handout.fork = std::move(fork).value();
-    state_->look_again(to, notices);
+    state_->look_again(handle->id(), to, notices);
   } catch (const std::bad_alloc&) {
     take_back(handout);
     throw;
@@ -232,7 +232,7 @@ std::vector<std::shared_ptr<RRefHandle>> References::received(std::span<const ms
       RRefNotices told = state_->table.received({handout.rref, handout.fork, owner}, parent, met);
       handles.back()->add_hold();
       std::move(told.begin(), told.end(), std::back_inserter(notices));
-      state_->look_again(owner, notices);
+      state_->look_again(handout.rref, owner, notices);
     }
   }
   state_->send(notices);
@@ -263,7 +263,7 @@ std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork
     fork = life == state_->self ? state_->table.next_fork() : state_->table.create(rref, life);
     if (life != state_->self) {
       handle->add_hold();
-      state_->look_again(life, notices);
+      state_->look_again(rref, life, notices);
     }
   } catch (const std::bad_alloc&) {  // no call will create the value
     if (handle) creation_ended(*handle, fork, error_not_run(ErrorCode::resource_exhausted, "out of memory"));

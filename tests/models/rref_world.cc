@@ -257,7 +257,7 @@ class RRefWorld {
   void look_again(char node, char other) {
     if (!fenced_.contains({node, other})) return;
     if (node != kOwner)
-      return send_all(node, users_.at(node).node_down(life_of(other), error_of(ErrorCode::peer_down)));
+      return send_all(node, users_.at(node).handle_down(rref_, life_of(other), error_of(ErrorCode::peer_down)));
     table_->drop_node(life_of(other));
   }
 

@@ -239,8 +239,22 @@ BOOST_AUTO_TEST_CASE(
   HandleTable table(kSelf);
   expect(table.node_down(kOwner, error_of(ErrorCode::peer_down)), {});
   expect(table.received({kRRef, of_parent(2), kOwner}, kParent), {forked(of_parent(2))});
-  expect(table.node_down(kOwner, error_of(ErrorCode::peer_down)), {acknowledged(of_parent(2))});
+  expect(table.handle_down(kRRef, kOwner, error_of(ErrorCode::peer_down)), {acknowledged(of_parent(2))});
   BOOST_TEST((table.failure(kRRef)->code == ErrorCode::owner_died));
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_a_life_for_one_handle_touches_no_other) {
+  const RRefId other{"parent", 20, 2};
+  HandleTable table = table_with_confirmed_handle();
+  expect(table.received({other, of_owner(2), kOwner}, kOwner), {});
+  BOOST_TEST(table.hand_out(kRRef, kChild).ok());
+  BOOST_TEST(table.hand_out(other, kChild).ok());
+  expect(table.handle_down(other, kChild, error_of(ErrorCode::peer_down)), {});
+  BOOST_TEST(table.unacknowledged_count() == 1U);
+  expect(table.handle_down(other, kOwner, error_of(ErrorCode::peer_down)), {});
+  BOOST_TEST(table.state(other) == HandleState::failed);
+  BOOST_TEST(table.state(kRRef) == HandleState::confirmed);
+  expect(table.handle_down({"parent", 20, 3}, kOwner, error_of(ErrorCode::peer_down)), {});
 }
 
 BOOST_AUTO_TEST_CASE(the_next_life_of_the_owner_is_another_owner) {

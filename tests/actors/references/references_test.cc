@@ -125,6 +125,18 @@ BOOST_AUTO_TEST_CASE(a_handle_of_an_owner_that_was_over_before_it_came_fails) {
   BOOST_TEST(p2->take<msg::RRefRevoked>().empty());
 }
 
+BOOST_AUTO_TEST_CASE(handles_of_an_owner_that_is_over_are_failed_one_by_one_until_its_end_is_told) {
+  const auto before = received(5, 9);
+  is_over(*p1);
+  const std::vector<msg::RRefHandout> late{of_p1(6, 10), of_p1(7, 11)};
+  const auto handles = references().received(late, "p2");
+  BOOST_TEST_REQUIRE(handles.size() == 2U);
+  for (const auto& handle : handles) BOOST_TEST(references().failure(*handle).has_value());
+  BOOST_TEST(!references().failure(*before).has_value());  // those that were there are not looked at for each
+  references().peer_down(p1->self(), gone(*p1));
+  BOOST_TEST(references().failure(*before).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(a_handle_that_the_owner_does_not_count_fails) {
   const auto handle = received();
   BOOST_TEST(!references().failure(*handle).has_value());
