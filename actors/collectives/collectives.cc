@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -16,7 +19,23 @@ namespace {
 
 constexpr const char* kForming = "collective";
 
+/// Returns how the members that `its` names differ from `own`, those of `node`.
+std::string difference(const CollectiveIntroduction& its, const NodeName& node, const CollectiveIntroduction& own) {
+  if (its.names.empty() || own.names.empty())
+    return fmt::format("it names other members than {}, or in another order", node);
+  return fmt::format("it names the members {}, {} names them {}", fmt::join(its.names, ", "), node,
+                     fmt::join(own.names, ", "));
+}
+
 }  // namespace
+
+CollectiveIntroduction::CollectiveIntroduction(CollectiveEnd own, const std::vector<NodeName>& members)
+    : end(std::move(own)) {
+  const std::string text = fmt::format("{}", fmt::join(members, "\n"));  // no name has that
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  order = {hash.low64, hash.high64};
+  if (members.size() <= kNamesMax) names = members;
+}
 
 std::shared_ptr<CollectiveMember> Collectives::form(const Scope& scope, const Group& group) {
   const std::vector<NodeName>& names = group.names();
@@ -43,7 +62,7 @@ std::shared_ptr<CollectiveMember> Collectives::form(const Scope& scope, const Gr
 
 std::vector<CollectiveEnd> Collectives::meet(const Scope& scope, const std::vector<NodeName>& names,
                                              std::uint64_t number) const {
-  const CollectiveIntroduction own{{number, node_.incarnation()}, names};
+  const CollectiveIntroduction own({number, node_.incarnation()}, names);
   const auto type = fingerprint_of<CollectiveIntroduction>();
   const msg::BarrierPassed met =
       enter_barrier(scope, names, Failures::fail_fast, kForming, {}, {type, contribution(scope, own)});
@@ -53,11 +72,7 @@ std::vector<CollectiveEnd> Collectives::meet(const Scope& scope, const std::vect
     if (brought == met.values.end()) throw RemoteError(misfit(kForming, name, "it brought nothing"));
     if (brought->second.type != type) throw RemoteError(misfit(kForming, name, "it forms something else"));
     const auto its = std::get<0>(from_payload<CollectiveIntroduction>(brought->second.value));
-    if (its.names != names) {
-      throw RemoteError(misfit(kForming, name,
-                               fmt::format("it names the members {}, {} names them {}", fmt::join(its.names, ", "),
-                                           node_.name(), fmt::join(names, ", "))));
-    }
+    if (its.order != own.order) throw RemoteError(misfit(kForming, name, difference(its, node_.name(), own)));
     ends.push_back(its.end);
   }
   return ends;

@@ -1,6 +1,8 @@
 // The collectives in which this node participates: forms them, and dispatches messages to them.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -14,13 +16,22 @@
 
 namespace troupe::detail {
 
-/// What a member brings to the barrier at which a collective is formed.
+/// What a member brings to the barrier at which a collective is formed. Every member gets those of all, so its size is
+/// bounded, however many members there are.
 struct CollectiveIntroduction {
+  /// The most names that are told one by one, for the error if members name others.
+  static constexpr std::size_t kNamesMax = 16;
+
+  CollectiveIntroduction() = default;
+  /// For a member that has these names, in its order.
+  CollectiveIntroduction(CollectiveEnd own, const std::vector<NodeName>& members);
+
   CollectiveEnd end;
-  std::vector<NodeName> names;  ///< in its order
+  std::array<std::uint64_t, 2> order{};  ///< XXH3-128 of the names
+  std::vector<NodeName> names;           ///< none if there are more than kNamesMax
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(end, names);
+    ar(end, order, names);
   }
 };
 

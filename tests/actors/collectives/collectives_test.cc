@@ -35,12 +35,19 @@ const Names kMembers{"b", "m", "z"};
 /// what it begins.
 struct AmongMembers : AmongBarePeers {
   /// Enters the barrier; `at_barrier` runs when m waits there, and lets b answer.
-  std::shared_ptr<CollectiveMember> form(std::function<void()> at_barrier) {
+  std::shared_ptr<CollectiveMember> form(std::function<void()> at_barrier, const Names& names = kMembers) {
     meanwhile.action = std::move(at_barrier);
-    return core().collectives().form(*node, Group(kMembers));
+    return core().collectives().form(*node, Group(names));
   }
   std::shared_ptr<CollectiveMember> form() {
     return form([this] { all_have_come(b->self().incarnation); });
+  }
+
+  /// Returns kMembers and further names, `count` in all.
+  static Names many(int count) {
+    Names names = kMembers;
+    for (int i = 3; i < count; ++i) names.push_back("n" + std::to_string(100 + i));
+    return names;
   }
 
   /// Returns m's entry at the barrier; notes m's number.
@@ -63,9 +70,9 @@ struct AmongMembers : AmongBarePeers {
                                   brought("z", {12, z->self().incarnation})},
                                  {}});
   }
-  static std::pair<NodeName, msg::Contribution> brought(const NodeName& name, const CollectiveEnd& end) {
-    return {name,
-            {fingerprint_of<CollectiveIntroduction>(), to_payload(nullptr, CollectiveIntroduction{end, kMembers})}};
+  static std::pair<NodeName, msg::Contribution> brought(const NodeName& name, const CollectiveEnd& end,
+                                                        const Names& names = kMembers) {
+    return {name, {fingerprint_of<CollectiveIntroduction>(), to_payload(nullptr, CollectiveIntroduction(end, names))}};
   }
   void refuse(const BarePeer::Heard& request, const std::string& why) const {
     Error error;
@@ -279,6 +286,39 @@ BOOST_FIXTURE_TEST_CASE(member_that_goes_after_a_failure_answers_with_it_until_t
   BOOST_TEST(text_of(broke.front().message.get<msg::Call>()) == "broke 12 b gave it up");
   BOOST_TEST(answer_to(say(*z, began(1))) == "b gave it up");
   z->answer("m", broke.front(), msg::Reply{});
+}
+
+BOOST_FIXTURE_TEST_CASE(what_a_member_of_many_brings_does_not_grow_with_their_number, AmongMembers) {
+  const auto bytes_of_entry = [this](int count) {
+    std::size_t bytes = 0;
+    const auto refused = [&] {
+      const auto entered = entry();
+      bytes = entered.message.get<msg::BarrierEntered>().own.value.bytes.bytes.size();
+      refuse(entered, "enough");
+    };
+    BOOST_CHECK_THROW(static_cast<void>(form(refused, many(count))), RemoteError);
+    return bytes;
+  };
+  BOOST_TEST(bytes_of_entry(64) == bytes_of_entry(128));
+}
+
+BOOST_FIXTURE_TEST_CASE(members_that_name_each_other_in_another_order_do_not_form_a_collective, AmongMembers) {
+  for (Names names : {kMembers, many(17)}) {
+    const Names here = names;
+    std::swap(names.front(), names.back());
+    const auto differently = [&] {
+      const auto entered = entry();
+      msg::BarrierPassed passed;
+      for (const NodeName& name : here) passed.values.push_back(brought(name, {11, {}}, name == "b" ? names : here));
+      b->answer("m", entered, std::move(passed));
+    };
+    BOOST_CHECK_EXCEPTION(static_cast<void>(form(differently, here)), RemoteError, [&](const RemoteError& e) {
+      const std::string want = here.size() == 3U ? "it names the members z, m, b, m names them b, m, z"
+                                                 : "it names other members than m, or in another order";
+      BOOST_TEST(e.error().message == want);
+      return e.error().peer == "b";
+    });
+  }
 }
 
 BOOST_FIXTURE_TEST_CASE(collective_is_not_formed_unless_all_members_bring_something, AmongMembers) {
