@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -89,6 +92,31 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
+/// Returns whether all members have the same `own`. Only hashes travel: each member would get the lines of all others.
+bool have_equal(Collective& members, const Scope& scope, const std::string& own) {
+  const XXH128_hash_t hash = XXH3_128bits(own.data(), own.size());
+  Tensor mine = zeros({sizeof hash}, DType::u8);
+  std::memcpy(mine.mutable_bytes(), &hash, sizeof hash);
+  const std::vector<Tensor> hashes = members.all_gather(scope, mine);
+  return std::ranges::all_of(hashes, [&](const Tensor& its) { return same_bytes(its, mine); });
+}
+
+/// Throws std::invalid_argument that names the first difference between the lines of the first member and another's.
+void require_equal_lines(const std::vector<NodeName>& names, const std::vector<std::string>& texts) {
+  const std::vector<std::string> first = split_lines(texts[0]);
+  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
+    const std::vector<std::string> other = split_lines(texts[rank]);
+    for (std::size_t i = 0; i < std::max(first.size(), other.size()); ++i) {
+      const std::string here = i < first.size() ? first[i] : "nothing more";
+      const std::string there = i < other.size() ? other[i] : "nothing more";
+      if (here != there) {
+        throw std::invalid_argument(fmt::format("[DataParallel] members have different {}: {} has {}, {} has {}",
+                                                i == 0 ? "options" : "modules", names[0], here, names[rank], there));
+      }
+    }
+  }
+}
+
 GradientKind kind_of(const LeafGradient& gradient) {
   if (!gradient.defined()) return GradientKind::unknown;
   return gradient.rows.defined() && gradient.rows.sparse_dim() == 1 ? GradientKind::rows : GradientKind::dense;
@@ -136,20 +164,7 @@ Rounds::Rounds(Scope scope, std::shared_ptr<Collective> members, nn::NamedVariab
 void Rounds::begin(const Scope& scope) {
   std::string own;
   for (const std::string& line : lines_of(options_, parameters_, buffers_)) own += line + "\n";
-  const std::vector<std::string> texts = gather_texts(*members_, scope, own, kLinesMax);
-  const std::vector<std::string> first = split_lines(texts[0]);
-  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
-    const std::vector<std::string> other = split_lines(texts[rank]);
-    for (std::size_t i = 0; i < std::max(first.size(), other.size()); ++i) {
-      const std::string here = i < first.size() ? first[i] : "nothing more";
-      const std::string there = i < other.size() ? other[i] : "nothing more";
-      if (here != there) {
-        throw std::invalid_argument(fmt::format("[DataParallel] members have different {}: {} has {}, {} has {}",
-                                                i == 0 ? "options" : "modules", names()[0], here, names()[rank],
-                                                there));
-      }
-    }
-  }
+  if (!have_equal(*members_, scope, own)) require_equal_lines(names(), gather_texts(*members_, scope, own, kLinesMax));
   broadcast_all(scope, 0);
 }
 

@@ -1,6 +1,7 @@
 // A collective without peers, for tests of what is built on collectives.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -33,6 +34,7 @@ class Alone final : public Collective {
   }
   [[nodiscard]] std::vector<Tensor> all_gather(const Scope&, const Tensor& value) override {
     operations.emplace_back("all_gather");
+    gathered_bytes += value.nbytes();
     return {announced ? from_values<std::int64_t>({*announced}) : value.clone()};
   }
   [[nodiscard]] Future<Tensor> all_reduce_async(const Scope&, const Tensor&, ReduceOp) override {
@@ -54,6 +56,7 @@ class Alone final : public Collective {
   void fail(const std::string&) override { operations.emplace_back("fail"); }
 
   std::vector<std::string> operations;
+  std::size_t gathered_bytes = 0;         ///< of this member's part in each all_gather
   std::function<void()> on_sum;           ///< called in each all_reduce
   std::optional<std::int64_t> announced;  ///< in the place of what is gathered: a member that lies
 

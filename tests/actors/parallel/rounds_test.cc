@@ -269,6 +269,20 @@ BOOST_AUTO_TEST_CASE(copies_of_a_members_variables_follow_the_values_of_another_
   BOOST_TEST(follow(5.0));
 }
 
+BOOST_AUTO_TEST_CASE(what_equal_members_tell_each_other_of_their_modules_does_not_grow_with_these) {
+  LocalCluster cluster({"trainer"}, {});
+  Node& node = cluster.node("trainer");
+  const auto told = [&](int count) {
+    nn::NamedVariables parameters;
+    for (int i = 0; i < count; ++i) parameters.emplace_back("w" + std::to_string(i), Variable(zeros({1})));
+    const auto members = std::make_shared<Alone>();
+    Rounds(node, members, std::move(parameters), {}, {}).begin(node);
+    BOOST_TEST(members->operations == (Names{"all_gather", "broadcast"}), boost::test_tools::per_element());
+    return members->gathered_bytes;
+  };
+  BOOST_TEST(told(1) == told(100));
+}
+
 BOOST_AUTO_TEST_CASE(members_with_different_options_are_told_those_of_both) {
   LocalCluster cluster({"a", "b"}, {});
   const auto refusal = [&](const NodeName& member, Divisor divisor) {
