@@ -1,10 +1,10 @@
 // The actors of one kind on one node, found by id.
 //
 // An actor depends on lives of other nodes: its creator's, and those of its users. `Lives` is the first to record the
-// end of a life; then `end_created_by`, `created_by` and `all` list the actors to notify. An actor is made only while
-// its creator's life is not over, under the same lock: so each actor is either notified of the death or never made. A
-// caller that adds a later user checks `Lives` again once the actor knows that user, and notifies the actor itself if
-// the life is over by then.
+// end of a life; then `end_created_by`, `created_by`, `all` and `ids` list the actors to notify. An actor is made only
+// while its creator's life is not over, under the same lock: so each actor is either notified of the death or never
+// made. A caller that adds a later user checks `Lives` again once the actor knows that user, and notifies the actor
+// itself if the life is over by then.
 #pragma once
 
 #include <cstddef>
@@ -183,6 +183,15 @@ class ActorDirectory {
     std::lock_guard lock(mutex_);
     for (const auto& [id, counted] : actors_) actors.push_back(counted.give());
     return actors;
+  }
+
+  /// Returns the ids that have an actor.
+  [[nodiscard]] std::vector<Id> ids() const {
+    std::vector<Id> ids;
+    std::lock_guard lock(mutex_);
+    ids.reserve(actors_.size());
+    for (const auto& [id, counted] : actors_) ids.push_back(id);
+    return ids;
   }
 
   /// Returns the actors of the ids for which `is_wanted` returns true.

@@ -29,6 +29,7 @@
 #include "actors/references/published_values.h"
 #include "actors/references/release_queue.h"
 #include "actors/references/rref_owner_actor.h"
+#include "actors/references/tell_owners.h"
 
 namespace troupe::detail {
 namespace {
@@ -501,8 +502,10 @@ void References::peer_down(const Peer& peer, const Error& why) {
   }
   state_->send(notices);
   state_->owners.creator_gone(life_of(peer));
-  for (const RRefOwnerActor& owner : state_->owners.all())
-    state_->node.host().send(owner, PeerDown{life_of(peer), why});
+  tell_owners(state_->node, state_->owners.ids(),
+              [state = state_.get(), down = PeerDown{life_of(peer), why}](const RRefId& rref) {
+                state->tell_owner(rref, down);
+              });
 }
 
 // A pool that has stopped, or has no thread for it, refuses the job: then the value is destroyed here. Without memory
