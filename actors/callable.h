@@ -39,6 +39,13 @@ struct Awaited<Future<T>> {
 template <class T>
 struct Awaited<Task<T>> : Awaited<Future<T>> {};
 
+/// Returns whether a callback of a future takes its value.
+template <class Callback, class T>
+[[nodiscard]] constexpr bool takes_value() {
+  if constexpr (std::is_void_v<T>) return std::is_invocable_v<Callback>;
+  else return std::is_invocable_v<Callback, T>;
+}
+
 /// True for a parameter that can travel. The callee receives its own copy, so a reference parameter must be const or
 /// rvalue.
 template <class P>

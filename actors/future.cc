@@ -3,7 +3,6 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
-#include <iterator>
 #include <list>
 #include <new>
 #include <string_view>
@@ -132,7 +131,7 @@ std::shared_ptr<void> FutureCore::begin_decoding() {
 }
 
 void FutureCore::publish() {
-  std::list<std::shared_ptr<Callback>> callbacks;
+  Callbacks callbacks;
   std::list<std::shared_ptr<void>> held;
   {
     std::lock_guard lock(mutex_);
@@ -155,21 +154,29 @@ void FutureCore::hold_until_done(std::shared_ptr<void> held) {
   if (!published_) held_.push_back(std::move(held));
 }
 
-FutureCore::Registration FutureCore::on_done(Callback function) {
-  auto callback = std::make_shared<Callback>(std::move(function));
+FutureCore::Callbacks FutureCore::prepared(Callback callback) {
+  Callbacks prepared;
+  prepared.push_back(std::make_shared<Callback>(std::move(callback)));
+  return prepared;
+}
+
+FutureCore::Registration FutureCore::on_done(Callback callback) { return on_done(prepared(std::move(callback))); }
+
+FutureCore::Registration FutureCore::on_done(Callbacks prepared) noexcept {
   {
     std::lock_guard lock(mutex_);
     if (!published_) {
-      callbacks_.push_back(std::move(callback));
-      return std::prev(callbacks_.end());
+      const Registration registration = prepared.begin();
+      callbacks_.splice(callbacks_.end(), prepared);
+      return registration;
     }
   }
-  run_on_pool(std::move(callback));
+  run_on_pool(std::move(prepared.front()));
   return {};
 }
 
 void FutureCore::forget(Registration registration) {
-  std::list<std::shared_ptr<Callback>> forgotten;  // ends after the lock
+  Callbacks forgotten;  // ends after the lock
   const std::lock_guard lock(mutex_);
   if (!published_) forgotten.splice(forgotten.end(), callbacks_, registration);
 }

@@ -56,12 +56,6 @@ struct FutureHome {
 /// Throws the exception that `error` describes: one of `types`, or RemoteError.
 [[noreturn]] void throw_error(const ExceptionTypes* types, const Error& error);
 
-template <class Callback, class T>
-[[nodiscard]] constexpr bool takes_value() {
-  if constexpr (std::is_void_v<T>) return std::is_invocable_v<Callback>;
-  else return std::is_invocable_v<Callback, T>;
-}
-
 /// The part of a future's shared state that does not depend on the type.
 class FutureCore {
  public:
@@ -84,9 +78,13 @@ class FutureCore {
   [[nodiscard]] bool done() const { return done_.signalled(); }
   void wait() { done_.wait(std::nullopt); }
   [[nodiscard]] bool wait_for(Deadline limit);
-  using Registration = std::list<std::shared_ptr<Callback>>::iterator;
+  using Callbacks = std::list<std::shared_ptr<Callback>>;
+  using Registration = Callbacks::iterator;
   /// Runs `callback` on the pool once the result exists. Throws std::bad_alloc; then it is not called.
   Registration on_done(Callback callback);  // NOLINT(modernize-use-nodiscard)
+  /// As above, with the callback of `prepared`, which has the memory for its registration.
+  Registration on_done(Callbacks prepared) noexcept;
+  [[nodiscard]] static Callbacks prepared(Callback callback);
   /// Keeps `held` until the result exists: it ends before any wait for that does. REQUIRES: its end does not block and
   /// runs no user code.
   void hold_until_done(std::shared_ptr<void> held);
@@ -119,12 +117,12 @@ class FutureCore {
   WaitPoint done_;
   WaitPoint decoded_;
   std::mutex mutex_;
-  bool claimed_ = false;                            // guarded by mutex_
-  bool published_ = false;                          // guarded by mutex_
-  bool decoding_ = false;                           // guarded by mutex_
-  std::list<std::shared_ptr<Callback>> callbacks_;  // guarded by mutex_
-  std::list<std::shared_ptr<void>> held_;           // guarded by mutex_
-  std::shared_ptr<void> undecoded_;                 // guarded by mutex_ once published
+  bool claimed_ = false;                   // guarded by mutex_
+  bool published_ = false;                 // guarded by mutex_
+  bool decoding_ = false;                  // guarded by mutex_
+  Callbacks callbacks_;                    // guarded by mutex_
+  std::list<std::shared_ptr<void>> held_;  // guarded by mutex_
+  std::shared_ptr<void> undecoded_;        // guarded by mutex_ once published
 };
 
 /// Held by a promise. The last holder's end fails a future that was not completed.

@@ -25,18 +25,23 @@ void run_part(const TaskPlace& place, std::coroutine_handle<> frame, FrameGuards
 
 TaskPlace place_of(const Scope& scope) { return {scope.state().node->future_home(), scope.shared_state(), nullptr}; }
 
-void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, WaitingTurn turn,
-                  std::coroutine_handle<> frame, FrameGuards& guards, std::function<void(const Error& why)> refused) {
-  if (place->turn && turn == WaitingTurn::given_up) place->turn->give_up();
-  future.on_done([place = std::move(place), frame, &guards, refused = std::move(refused)](const Error* error) {
-    if (error != nullptr) return refused(*error);
-    if (!place->turn) return run_part(*place, frame, guards);
-    place->turn->take_again([place, frame, &guards, refused] {
-      const msg::Priority priority = place->scope ? place->scope->priority : msg::Priority::normal;
-      std::ignore = place->home.executor->submit(
-          {"task", [place, frame, &guards] { run_part(*place, frame, guards); }, priority, refused});
-    });
-  });
+FutureCore::Callbacks resumption_of(std::shared_ptr<const TaskPlace> place, std::coroutine_handle<> frame,
+                                    FrameGuards& guards, std::function<void(const Error& why)> refused) {
+  return FutureCore::prepared(
+      [place = std::move(place), frame, &guards, refused = std::move(refused)](const Error* error) {
+        if (error != nullptr) return refused(*error);
+        if (!place->turn) return run_part(*place, frame, guards);
+        place->turn->take_again([place, frame, &guards, refused] {
+          const msg::Priority priority = place->scope ? place->scope->priority : msg::Priority::normal;
+          std::ignore = place->home.executor->submit(
+              {"task", [place, frame, &guards] { run_part(*place, frame, guards); }, priority, refused});
+        });
+      });
+}
+
+void resume_after(FutureCore& future, const TaskPlace& place, WaitingTurn turn, FutureCore::Callbacks resumption) {
+  if (place.turn && turn == WaitingTurn::given_up) place.turn->give_up();
+  future.on_done(std::move(resumption));  // cannot fail: others may have the turn
 }
 
 }  // namespace troupe::detail

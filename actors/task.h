@@ -67,12 +67,16 @@ enum class WaitingTurn : std::uint8_t {
   passed_on,  ///< the awaited task, which runs in the same place, has the turn and passes it back when it is done
 };
 
-/// Runs `frame`, which has these guards, on the pool once `future` is done. If the pool refuses that, as it has stopped
-/// or all its threads wait, calls `refused` instead: on the thread that completes the future or grants the turn, or a
-/// pool thread. There the frame ends, without a turn that it has given up. It does not wait for a free thread: all pool
-/// threads may be waiting for this task, and nothing may block where a turn is granted.
-void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, WaitingTurn turn,
-                  std::coroutine_handle<> frame, FrameGuards& guards, std::function<void(const Error& why)> refused);
+/// Returns the callback that runs `frame`, which has these guards, on the pool. If the pool refuses that, as it has
+/// stopped or all its threads wait, it calls `refused` instead: on the thread that completes the future or grants the
+/// turn, or a pool thread. There the frame ends, without a turn that it has given up. It does not wait for a free
+/// thread: all pool threads may be waiting for this task, and nothing may block where a turn is granted.
+[[nodiscard]] FutureCore::Callbacks resumption_of(std::shared_ptr<const TaskPlace> place, std::coroutine_handle<> frame,
+                                                  FrameGuards& guards, std::function<void(const Error& why)> refused);
+
+/// Calls `resumption`, of a frame in this place, once `future` is done. Throws std::bad_alloc; then the frame keeps its
+/// turn and may go on.
+void resume_after(FutureCore& future, const TaskPlace& place, WaitingTurn turn, FutureCore::Callbacks resumption);
 
 template <class T>
 class TaskResult;
@@ -106,51 +110,62 @@ class TaskPromise {
     }
   }
 
-  Future<T> start(std::shared_ptr<const TaskPlace> place, const FrameGuards& guards, std::coroutine_handle<> frame) {
+  /// Takes the frame from its owner, unless it throws.
+  Future<T> start(std::shared_ptr<const TaskPlace> place, const FrameGuards& guards,
+                  std::coroutine_handle<TaskResult<T>>& owner) {
     place_ = std::move(place);
     guards_ = guards;
     promise_.emplace(place_->home);
     Future<T> future = promise_->future();
-    guards_.resume(frame);
+    guards_.resume(std::exchange(owner, nullptr));
     return future;
   }
 
   /// `co_await future` inside the task: returns the value, or throws the Error.
   template <class U>
-  auto await_transform(Future<U> future, WaitingTurn turn = WaitingTurn::given_up) {
-    struct Wait {
-      Future<U> future;
-      TaskPromise& promise;
-      WaitingTurn turn;
-      bool await_ready() const {
-        if (!future.ready()) return false;
-        if (turn == WaitingTurn::passed_on && promise.place_->turn) promise.place_->turn->passed_back();
-        return true;
-      }
-      void await_suspend(std::coroutine_handle<> frame) {
-        // After resume_after the frame may run on another thread and end: this function must not touch it again.
-        const std::shared_ptr<FutureState<Stored<U>>> state = future.shared_state();
-        promise.guards_.keep();
-        promise.has_waited_ = true;
-        resume_after(*state, promise.place_, turn, frame, promise.guards_,
-                     [&promise = promise, frame](const Error& why) { promise.abandon(why, frame); });
-      }
-      U await_resume() const { return future.get(); }
-    };
-    return Wait{std::move(future), *this, turn};
+  auto await_transform(Future<U> future) {
+    return Wait<U>{std::move(future), *this, WaitingTurn::given_up, {}};
   }
 
   /// `co_await task`: starts the task on this thread, in the same place and under the same guards.
   template <class U>
   auto await_transform(Task<U> task) {
     guards_.keep();
-    return await_transform(std::move(task).start_in(place_, guards_), WaitingTurn::passed_on);
+    FutureCore::Callbacks resumption = this->resumption();  // first: a task that has begun must be waited for
+    return Wait<U>{std::move(task).start_in(place_, guards_), *this, WaitingTurn::passed_on, std::move(resumption)};
   }
 
  protected:
   std::optional<Result<Stored<T>>> result_;
 
  private:
+  template <class U>
+  struct Wait {
+    Future<U> future;
+    TaskPromise& promise;
+    WaitingTurn turn;
+    FutureCore::Callbacks resumption;  // empty until it is needed
+    bool await_ready() const {
+      if (!future.ready()) return false;
+      if (turn == WaitingTurn::passed_on && promise.place_->turn) promise.place_->turn->passed_back();
+      return true;
+    }
+    void await_suspend(std::coroutine_handle<> /*frame*/) {
+      // After resume_after the frame may run on another thread and end: this function must not touch it again.
+      const std::shared_ptr<FutureState<Stored<U>>> state = future.shared_state();
+      if (resumption.empty()) resumption = promise.resumption();
+      promise.guards_.keep();
+      promise.has_waited_ = true;
+      resume_after(*state, *promise.place_, turn, std::move(resumption));
+    }
+    U await_resume() const { return future.get(); }
+  };
+
+  [[nodiscard]] FutureCore::Callbacks resumption() {
+    const auto frame = std::coroutine_handle<TaskResult<T>>::from_promise(static_cast<TaskResult<T>&>(*this));
+    return resumption_of(place_, frame, guards_, [this, frame](const Error& why) { abandon(why, frame); });
+  }
+
   void keep() noexcept {
     if (!result_) return;
     if (has_waited_ && place_->turn) place_->turn->pass_on();  // what is left of this frame has no turn
@@ -226,9 +241,8 @@ class [[nodiscard]] Task {
 
   /// REQUIRES: the guards that `guards` has last until the task is done.
   Future<T> start_in(std::shared_ptr<const detail::TaskPlace> place, const detail::FrameGuards& guards) && {
-    const auto frame = std::exchange(frame_, nullptr);
-    if (!frame) throw std::logic_error("[Task] started twice, or moved from");
-    return frame.promise().start(std::move(place), guards, frame);
+    if (!frame_) throw std::logic_error("[Task] started twice, or moved from");
+    return frame_.promise().start(std::move(place), guards, frame_);
   }
 
  private:

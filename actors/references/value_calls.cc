@@ -110,9 +110,9 @@ class ValueTurn final : public TaskTurn {
       : node_(std::move(node)), use_(std::move(use)), value_(std::move(value)) {}
 
   void give_up() override {
+    use_->give_up_turn();  // first: without memory it keeps the turn, or its place among those that wait
     holder_ = nullptr;
-    use_->give_up_turn();
-    has_turn_ = false;  // last: without memory it keeps the turn, or its place among those that wait
+    has_turn_ = false;
     asked_.reset();
   }
   void take_again(std::function<void()> granted) override { take(std::move(granted), TurnOrder::returning); }

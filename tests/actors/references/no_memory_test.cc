@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <new>
@@ -14,6 +15,7 @@
 #include "actors/core/wait_point.h"
 #include "actors/references/references.h"
 #include "actors/rref.h"
+#include "actors/task.h"
 #include "tests/actors/references/among_values.h"
 #include "tests/support/counting_new.h"
 
@@ -29,6 +31,65 @@ struct Touched {
   std::int64_t wait_and_touch() {
     waits_and_touches();
     return ++value;
+  }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(value);
+  }
+};
+
+/// A task that waits on a value and gets no memory for that; used by the tests' thread only.
+struct FailingWait {
+  explicit FailingWait(detail::FutureHome home) : promise(std::move(home)) {}
+
+  Promise<void> promise;  // for which the task waits
+  bool waits_in_a_task = false;
+  std::size_t refused_allocation = 1;
+  std::optional<RefusedAllocation> refused;
+  bool was_refused = false;
+  std::size_t failures = 0;
+  bool other_task_waits = false;
+  std::function<void()> goes_on = {};  // after a wait that failed, and after one that did not
+
+  Future<void> begin() {
+    if (failures == 0) refused.emplace(refused_allocation);
+    return promise.future();
+  }
+  void end(bool has_failed) {
+    end_refusal();
+    if (has_failed) ++failures;
+    goes_on();
+  }
+  void end_refusal() {
+    if (refused) was_refused = refused->happened();
+    refused.reset();
+  }
+};
+FailingWait* failing_wait = nullptr;
+
+Task<void> awaits_in_its_turn() {
+  const Future<void> future = failing_wait->promise.future();
+  failing_wait->other_task_waits = true;
+  struct End {
+    ~End() { failing_wait->other_task_waits = false; }
+  } const end;
+  co_await future;
+}
+
+struct Awaiting {
+  std::int64_t value = 0;
+  Task<std::int64_t> await_and_touch() {
+    for (bool has_waited = false; !has_waited;) {
+      try {
+        const Future<void> future = failing_wait->begin();
+        if (failing_wait->waits_in_a_task) co_await awaits_in_its_turn();
+        else co_await future;
+        has_waited = true;
+      } catch (const std::exception&) {  // std::bad_alloc, or what has become of it in the other task
+      }
+      failing_wait->end(!has_waited);
+    }
+    co_return ++value;
   }
   template <class Archive>
   void serialize(Archive& ar) {
@@ -168,6 +229,62 @@ BOOST_AUTO_TEST_CASE(function_whose_wait_gets_no_memory_goes_on_in_its_turn) {
   }
   waits_and_touches = nullptr;
   BOOST_TEST(failed_waits > 2U);
+}
+
+BOOST_AUTO_TEST_CASE(task_whose_wait_gets_no_memory_goes_on_in_its_turn) {
+  for (const bool waits_in_a_task : {false, true}) {
+    std::size_t failures = 0;
+    bool is_refused = true;
+    for (std::size_t n = 1; is_refused; ++n) {
+      AmongValues among(
+          {{"Awaiting", constructor<Awaiting>}, {"Awaiting::await_and_touch", &Awaiting::await_and_touch}});
+      const RRef<Awaiting> value = among.node->remote("m", constructor<Awaiting>);
+      FailingWait wait(among.core().future_home());
+      wait.waits_in_a_task = waits_in_a_task;
+      wait.refused_allocation = n;
+      failing_wait = &wait;
+      std::shared_ptr<detail::ValueUse> second;
+      const auto use = [&] {
+        among.references().use(
+            value.id(), detail::UseKind::changes,
+            [&](const auto&, std::shared_ptr<detail::ValueUse> begun) { second = std::move(begun); });
+      };
+      bool is_alone = true;
+      wait.goes_on = [&] {
+        is_alone = is_alone && !wait.other_task_waits;
+        use();
+        is_alone = is_alone && second == nullptr;
+      };
+      among.pool->keeps = true;  // as a pool does, no actor runs the function
+      const Future<std::int64_t> touched = value.rpc_async(*among.node, &Awaiting::await_and_touch);
+      const auto run_all = [&] {
+        while (!among.pool->kept.empty()) {
+          for (const Job& job : std::exchange(among.pool->kept, {})) {
+            try {
+              job.run();
+            } catch (const std::bad_alloc&) {  // as the pool does
+              job.refused(make_error(ErrorCode::resource_exhausted, "out of memory"));
+            }
+          }
+        }
+      };
+      run_all();
+      wait.end_refusal();
+      is_refused = wait.was_refused;
+      BOOST_TEST((second != nullptr) == (wait.failures > 0), "allocation " << n);  // others run while it waits
+      second.reset();
+      wait.promise.complete(Unit{});
+      run_all();
+      BOOST_TEST(is_alone, "allocation " << n << (waits_in_a_task ? " of a wait for a task" : " of a wait"));
+      BOOST_TEST(touched.ready());
+      second.reset();
+      use();
+      BOOST_TEST((second != nullptr), "allocation " << n);  // whoever had the turn has ended
+      failures += wait.failures;
+      failing_wait = nullptr;
+    }
+    BOOST_TEST(failures > 2U);
+  }
 }
 
 BOOST_FIXTURE_TEST_CASE(handles_that_came_and_get_no_memory_end_the_node, AmongValues) {
