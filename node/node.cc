@@ -47,8 +47,10 @@ void refuse_to_forked_child(const detail::OptionalParts& parts, const detail::No
   throw RemoteError(std::move(error));
 }
 
-void close_audit(const std::shared_ptr<AuditLog>& audit, const NodeName& node) {
-  if (audit && !audit->close()) spdlog::warn("[{}] the disk does not take the end of the audit log", node);
+/// After NodeCore::stop, which waits for the end of what may use these.
+void end_rest(detail::NodeCore& core, const std::shared_ptr<AuditLog>& audit) {
+  if (audit && !audit->close()) spdlog::warn("[{}] the disk does not take the end of the audit log", core.name());
+  core.membership().drop_handlers();  // last: one may own the Node
 }
 
 }  // namespace
@@ -71,7 +73,7 @@ Node::~Node() {
   if (parts_->audit) parts_->audit->tell_head_now();
   const TimePoint due = core().clock().now() + kDestructorLimit;
   for (const std::string& line : core().stop(due)) spdlog::warn("shutdown did not wait for {}", line);
-  close_audit(parts_->audit, name());
+  end_rest(core(), parts_->audit);
 }
 
 std::string Node::address() const { return core().link().address(); }
@@ -154,7 +156,7 @@ ShutdownReport Node::shutdown(Deadline deadline) {
   for (std::string& line : core->stop(due.value_or(core->clock().now() + kDestructorLimit))) {
     report.waited_for.push_back(std::move(line));
   }
-  close_audit(audit, core->name());
+  end_rest(*core, audit);
   if (const auto failure = core->failure()) throw RemoteError(*failure);
   // The node's own values are destroyed by now, with what they held: the remaining references are the program's.
   report.leaked = core->references().held();
@@ -174,7 +176,7 @@ ShutdownReport Node::stop() {
   if (parts_->join_endpoint) parts_->join_endpoint->stop();
   if (audit) audit->tell_head_now();
   ShutdownReport report{core->stop(core->clock().now() + kDestructorLimit), {}};
-  close_audit(audit, core->name());
+  end_rest(*core, audit);
   return report;
 }
 

@@ -213,7 +213,8 @@ class Node final : public Scope {
   /// lacks a device, RemoteError{not_joined} for a node that is not one of a complete world that does not grow.
   void set_device_map(const NodeName& peer, const DeviceMap& map);
 
-  /// Calls `handler` on the pool for each peer that goes down from now on. What it throws is logged.
+  /// Calls `handler` on the pool for each peer that goes down from now on. What it throws is logged. The handler may
+  /// hold Scopes of this node: it ends with shutdown, stop or the destructor, on their thread.
   void on_down(std::function<void(const Peer&, const Error&)> handler);
 
   /// Returns the message of the first peer that declared this node dead while it lived; nullopt if none did. The two

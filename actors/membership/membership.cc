@@ -38,6 +38,7 @@ struct Membership::State {
   std::map<NodeName, msg::Member> known;                                      // guarded by mutex; and former members
   std::map<std::uint32_t, NodeName> by_rank;                                  // guarded by mutex
   std::vector<std::function<void(const Peer&, const Error&)>> down_handlers;  // guarded by mutex
+  bool handlers_are_dropped = false;                                          // guarded by mutex
   std::optional<Error> declared_dead;                                         // guarded by mutex
   std::optional<Error> seed_refusal;                                          // guarded by mutex; the last one
   AuditHeads heads;                                                           // guarded by mutex
@@ -135,7 +136,14 @@ std::optional<Error> Membership::wait_for_agreement(std::optional<TimePoint> due
 
 void Membership::on_down(std::function<void(const Peer&, const Error&)> handler) {
   std::lock_guard lock(state_->mutex);
-  state_->down_handlers.push_back(std::move(handler));
+  if (!state_->handlers_are_dropped) state_->down_handlers.push_back(std::move(handler));
+}
+
+void Membership::drop_handlers() {
+  std::vector<std::function<void(const Peer&, const Error&)>> handlers;  // end after the lock
+  std::lock_guard lock(state_->mutex);
+  state_->handlers_are_dropped = true;
+  handlers.swap(state_->down_handlers);
 }
 
 void Membership::list_barriers(const Query<OpenBarrier>::ReplySlot& slot) const {

@@ -97,6 +97,10 @@ class Membership {
   /// is logged.
   void on_down(std::function<void(const Peer&, const Error&)> handler);
 
+  /// Drops the handlers of on_down, also of later calls: they may hold the node. They end on the calling thread, and
+  /// may own what ends the node. REQUIRES: the node has ended.
+  void drop_handlers();
+
   /// Returns the message of the first peer that declared this life dead; nullopt if none did.
   [[nodiscard]] std::optional<Error> declared_dead() const;
 

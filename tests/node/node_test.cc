@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -174,6 +175,50 @@ BOOST_AUTO_TEST_CASE(what_a_node_runs_cannot_wait_for_the_end_of_all) {
   cluster.kill("b");
   BOOST_TEST(told.get_future().get() == 2U);
   BOOST_TEST(a.shutdown().clean());  // the program's own thread may
+}
+
+/// Checks that handlers which hold the node end with it, also those that come after its end.
+template <class End>
+void check_that_handlers_let_go(Node& node, const End& end) {
+  const auto held = std::make_shared<int>(0);
+  const auto handler = [held, scope = Scope(node)](const Peer&, const Error&) {};
+  node.on_down(handler);
+  BOOST_TEST(held.use_count() == 3);
+  end(node);
+  BOOST_TEST(held.use_count() == 2);
+  node.on_down(handler);
+  BOOST_TEST(held.use_count() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(handlers_that_hold_a_node_end_with_it) {
+  const auto stop = [](Node& node) { static_cast<void>(node.stop()); };
+  const auto shut_down = [](Node& node) { static_cast<void>(node.shutdown()); };
+  std::vector<std::weak_ptr<detail::NodeCore>> cores;
+  {
+    LocalCluster cluster({"a"}, functions());
+    cores.push_back(cluster.node("a").core().weak_from_this());
+    check_that_handlers_let_go(cluster.node("a"), stop);
+  }
+  for (const auto& end : {std::function<void(Node&)>(stop), std::function<void(Node&)>(shut_down)}) {
+    Node node = join_alone();
+    cores.push_back(node.core().weak_from_this());
+    check_that_handlers_let_go(node, end);
+  }
+  {
+    Node node = join_alone();
+    cores.push_back(node.core().weak_from_this());
+    node.on_down([scope = Scope(node)](const Peer&, const Error&) {});
+  }
+  for (const auto& core : cores) BOOST_TEST(core.expired());
+}
+
+BOOST_AUTO_TEST_CASE(handler_may_be_the_owner_of_its_node) {
+  auto node = std::make_shared<Node>(join_alone());
+  const std::weak_ptr<detail::NodeCore> core = node->core().weak_from_this();
+  Node& there = *node;
+  there.on_down([owned = std::move(node)](const Peer&, const Error&) {});
+  BOOST_TEST(there.stop().clean());
+  BOOST_TEST(core.expired());
 }
 
 /// Runs that test case in a process of its own. Returns its exit status; -1 if a signal ended it.
