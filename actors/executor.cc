@@ -53,6 +53,10 @@ void refuse(Jobs jobs, const Error& why) noexcept {
 
 Error stopped() { return error_not_run(ErrorCode::shutting_down, "the pool is stopped"); }
 
+Error of_another_process() {
+  return error_not_run(ErrorCode::shutting_down, "the pool belongs to the process from which this one was forked");
+}
+
 }  // namespace
 
 struct ElasticPool::State : std::enable_shared_from_this<ElasticPool::State> {
@@ -311,7 +315,7 @@ std::vector<RunningJob> ElasticPool::State::running_locked(const Seat* left_out)
 std::optional<Error> Executor::submit(Job job) {
   std::optional<Error> error;
   try {
-    error = take(job);
+    error = is_of_this_process() ? take(job) : of_another_process();
   } catch (const std::bad_alloc&) {
     error = error_not_run(ErrorCode::resource_exhausted, "out of memory");
   }

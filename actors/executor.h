@@ -1,6 +1,7 @@
 // Where user functions run: on a pool's threads, never on a thread of the runtime.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "actors/clock.h"
@@ -60,7 +62,8 @@ class Executor {
 
   /// Queues `job` for a thread of the pool. Returns resource_exhausted if every thread waits and none can be added (not
   /// of an `at_once` job: it starts once one of them is free), or if there is no memory for the job; shutting_down
-  /// after stop. On an error `job.refused`, if set, has been called on this thread, and the job does not run.
+  /// after stop, and in a forked child. On an error `job.refused`, if set, has been called on this thread, and the job
+  /// does not run.
   [[nodiscard]] std::optional<Error> submit(Job job);
 
   /// Runs `job`, which takes at most some ten microseconds, runs no user code and waits for nothing. An executor may
@@ -87,9 +90,18 @@ class Executor {
   /// Returns whether the calling thread runs a job of this executor.
   [[nodiscard]] virtual bool runs_this_thread() const;
 
+  /// Sets the mark of the process that has the executor's threads: true there, false in a child that is forked later.
+  /// Null: there is none. REQUIRES: no job has been submitted.
+  void belong_to(std::shared_ptr<const std::atomic<bool>> process) { process_ = std::move(process); }
+
+  /// Returns false in a forked child, as far as the executor has a mark.
+  [[nodiscard]] bool is_of_this_process() const { return !process_ || process_->load(std::memory_order_relaxed); }
+
  private:
   /// Takes `job`. If it cannot, returns the error or throws std::bad_alloc, and leaves `job` unchanged.
   [[nodiscard]] virtual std::optional<Error> take(Job& job) = 0;
+
+  std::shared_ptr<const std::atomic<bool>> process_;
 };
 
 /// Size of a node's pool.

@@ -105,7 +105,18 @@ bool FutureCore::claim() {
   return !std::exchange(claimed_, true);
 }
 
+void FutureCore::wait() {
+  end_if_forked();
+  done_.wait(std::nullopt);
+}
+
+void FutureCore::end_if_forked() {
+  if (!home_.executor || home_.executor->is_of_this_process() || done()) return;
+  fail(make_error(ErrorCode::shutting_down, "its node belongs to the process from which this one was forked"));
+}
+
 bool FutureCore::wait_for(Deadline limit) {
+  end_if_forked();
   const std::optional<Duration> after = limit.after();
   return done_.wait(after ? later(home_.clock->now(), *after) : std::nullopt);
 }

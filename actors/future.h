@@ -76,7 +76,8 @@ class FutureCore {
   bool complete_later(std::shared_ptr<void> undecoded);
 
   [[nodiscard]] bool done() const { return done_.signalled(); }
-  void wait() { done_.wait(std::nullopt); }
+  /// In a forked child, where nobody completes the future of a node, it fails with shutting_down; so in wait_for.
+  void wait();
   [[nodiscard]] bool wait_for(Deadline limit);
   using Callbacks = std::list<std::shared_ptr<Callback>>;
   using Registration = Callbacks::iterator;
@@ -109,6 +110,7 @@ class FutureCore {
   void decoding_ended() { decoded_.signal(); }
 
  private:
+  void end_if_forked();
   void run_on_pool(std::shared_ptr<Callback> callback) noexcept;
   static void refuse(const std::shared_ptr<Callback>& callback, const Error& why);
 

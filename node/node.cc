@@ -11,6 +11,7 @@
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
 #include "node/optional_parts.h"
+#include "node/process_mark.h"
 
 namespace troupe {
 namespace {
@@ -24,6 +25,12 @@ std::shared_ptr<detail::ScopeState> scope_of(std::shared_ptr<detail::NodeCore> c
   state->unlimited = !state->call_deadline;
   state->node = std::move(core);
   return state;
+}
+
+/// Returns the parts of a node that lasts as long as this process.
+detail::NodeParts marked(detail::NodeParts parts) {
+  parts.executor->belong_to(detail::mark_of_this_process());
+  return parts;
 }
 
 /// Throws if a job of the node calls: `operation` would wait for the end of that job, and the job for it.
@@ -56,7 +63,8 @@ void end_rest(detail::NodeCore& core, const std::shared_ptr<AuditLog>& audit) {
 }  // namespace
 
 Node::Node(detail::NodeParts parts)
-    : Scope(scope_of(detail::NodeCore::start(std::move(parts)))), parts_(std::make_unique<detail::OptionalParts>()) {}
+    : Scope(scope_of(detail::NodeCore::start(marked(std::move(parts))))),
+      parts_(std::make_unique<detail::OptionalParts>()) {}
 
 Node::Node(Node&& other) noexcept = default;
 
@@ -105,6 +113,7 @@ WorkerInfo Node::info(std::string_view name) const { return core().membership().
 WorkerInfo Node::info(std::int64_t rank) const { return core().membership().info(rank).value(); }
 
 void Node::wait_for_members(std::size_t count, Deadline deadline) const {
+  refuse_to_forked_child(*parts_, core(), "wait_for_members");
   if (const auto error = core().membership().wait_for_members(count, due_after(deadline))) throw RemoteError(*error);
 }
 

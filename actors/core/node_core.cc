@@ -180,6 +180,7 @@ std::vector<std::string> NodeCore::Routing::wait_for_first_stop(const NodeCore& 
 }
 
 std::vector<std::string> NodeCore::stop(TimePoint due) {
+  if (!is_of_this_process()) return {};
   const bool in_own_job = executor_->runs_this_thread();
   // Before the end of anything: who begins the end waits for the farewells.
   if (torn_down_.exchange(true, std::memory_order_acq_rel))
@@ -255,6 +256,10 @@ Error NodeCore::error(ErrorCode code, const NodeName& peer, std::string operatio
 }
 
 Error NodeCore::stopped_error(const NodeName& peer, const std::string& operation) const {
+  if (!is_of_this_process()) {
+    return this->error(ErrorCode::shutting_down, peer, operation,
+                       fmt::format("the node {} belongs to the process from which this one was forked", name_));
+  }
   if (auto failed = failure()) {
     Error error =
         this->error(failed->code, peer, operation, fmt::format("node {} has failed: {}", name_, failed->message));

@@ -75,18 +75,6 @@ struct NodeParts {
   std::function<void(const NodeName& caller, const Error& why)> on_refused_call = {};
 };
 
-/// A node's counts of its own parts, for debug info and tests.
-struct NodeCounts {
-  std::size_t pending_requests = 0;
-  std::size_t served_calls = 0;
-  std::size_t waiting_calls = 0;
-  std::size_t owned_values = 0;
-  std::size_t handles = 0;
-  std::size_t contexts = 0;
-  std::size_t shards = 0;
-  friend bool operator==(const NodeCounts&, const NodeCounts&) = default;
-};
-
 class NodeCore final : public std::enable_shared_from_this<NodeCore>, public AnswerSender, private LinkSink {
  public:
   [[nodiscard]] static std::shared_ptr<NodeCore> start(NodeParts parts);
@@ -184,7 +172,11 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   void list_requests(std::size_t count, const Query<PendingCall>::ReplySlot& slot) const;
   /// Returns the number of requests ever started on this node.
   [[nodiscard]] std::uint64_t requests_started() const { return requests_started_.load(std::memory_order_acquire); }
-  [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_acquire); }
+  /// Returns whether nothing is sent or requested any more: also in a forked child.
+  [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_acquire) || !is_of_this_process(); }
+  /// Returns false in a forked child: it has the node's memory without its threads, and locks in their state at the
+  /// fork.
+  [[nodiscard]] bool is_of_this_process() const { return executor_->is_of_this_process(); }
   [[nodiscard]] Leaks leaks() const { return leaks_; }
   [[nodiscard]] Deadline call_deadline() const { return call_deadline_; }
 
@@ -200,7 +192,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   /// Waits for functions until `due`, and for the node's own actors a second longer if they need it. Returns what had
   /// not ended by then, one line each. A job of the node's own pool may call it; that job is not waited for. A second
   /// call waits, until its own `due`, for the first one, and for the job if a job made the first one, and returns which
-  /// of these had not ended. Made by a job, it returns at once: the first call may wait for that job.
+  /// of these had not ended. Made by a job, it returns at once: the first call may wait for that job. In a forked child
+  /// it does nothing.
   std::vector<std::string> stop(TimePoint due);
 
   /// Ends the node, without waiting, because its router, membership or link failed. Logs `why`, fails everything

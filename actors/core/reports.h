@@ -123,4 +123,20 @@ struct PeerHoldings {
   friend bool operator==(const PeerHoldings&, const PeerHoldings&) = default;
 };
 
+namespace detail {
+
+/// A node's counts of its own parts, for debug info and tests.
+struct NodeCounts {
+  std::size_t pending_requests = 0;
+  std::size_t served_calls = 0;
+  std::size_t waiting_calls = 0;
+  std::size_t owned_values = 0;
+  std::size_t handles = 0;
+  std::size_t contexts = 0;
+  std::size_t shards = 0;
+  friend bool operator==(const NodeCounts&, const NodeCounts&) = default;
+};
+
+}  // namespace detail
+
 }  // namespace troupe

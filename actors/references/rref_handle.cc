@@ -76,12 +76,15 @@ std::shared_ptr<NodeCore> RRefHandle::node_if_alive() const {
 }
 
 std::shared_ptr<NodeCore> RRefHandle::node() const {
-  if (auto node = node_if_alive()) return node;
+  auto node = node_.lock();
+  if (node && !node->stopped()) return node;
+  const std::string operation = "rref " + id_.text();
+  if (node && !node->is_of_this_process()) throw RemoteError(not_run(node->stopped_error(owner_.name, operation)));
   Error error;
   error.code = ErrorCode::shutting_down;
   error.message = "the node that held this reference has shut down";
   error.peer = owner_.name;
-  error.operation = "rref " + id_.text();
+  error.operation = operation;
   error.execution = Execution::never;
   throw RemoteError(std::move(error));
 }

@@ -17,12 +17,13 @@ SocketFile::SocketFile(const std::string& address) {
   path_ = std::move(path);
   device_ = status.st_dev;
   number_ = status.st_ino;
+  process_ = ::getpid();
 }
 
 void SocketFile::remove() noexcept {
   const std::string path = std::exchange(path_, {});
   struct stat status {};
-  if (path.empty() || ::lstat(path.c_str(), &status) != 0) return;
+  if (path.empty() || process_ != ::getpid() || ::lstat(path.c_str(), &status) != 0) return;
   if (status.st_dev == device_ && status.st_ino == number_) (void)::unlink(path.c_str());
 }
 

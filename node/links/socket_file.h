@@ -16,12 +16,14 @@ class SocketFile {
   /// The file at which a socket listens now; none for an address of another kind or without a file.
   explicit SocketFile(const std::string& address);
 
+  /// In a child that was forked since, it does nothing.
   void remove() noexcept;
 
  private:
   std::string path_;  ///< "": none
   dev_t device_ = 0;
   ino_t number_ = 0;
+  pid_t process_ = 0;  ///< that listens
 };
 
 }  // namespace troupe::detail

@@ -509,6 +509,19 @@ BOOST_AUTO_TEST_CASE(pool_that_gets_no_first_thread_does_not_begin, *boost::unit
   });
 }
 
+BOOST_AUTO_TEST_CASE(pool_of_another_process_refuses_jobs, *boost::unit_test::label("fault-F30")) {
+  ElasticPool pool({.threads = 1});
+  const auto mark = std::make_shared<std::atomic<bool>>(true);
+  pool.belong_to(mark);
+  BOOST_TEST(!pool.submit({"job", [] {}}));
+  *mark = false;  // as in a forked child
+  std::optional<Error> told;
+  const auto refusal = pool.submit({"job", [] {}, {}, [&](const Error& why) { told = why; }});
+  BOOST_REQUIRE((refusal && told));
+  BOOST_TEST((refusal->code == ErrorCode::shutting_down));
+  BOOST_TEST((*told == *refusal));
+}
+
 BOOST_AUTO_TEST_CASE(pool_without_a_size_has_at_least_two_threads) {
   ElasticPool pool({});
   std::vector<Worker> workers(2);

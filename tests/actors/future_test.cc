@@ -475,6 +475,21 @@ BOOST_AUTO_TEST_CASE(promise_that_is_dropped_without_memory_fails_its_future) {
   BOOST_TEST((error_of(future).code == ErrorCode::internal));
 }
 
+BOOST_AUTO_TEST_CASE(wait_for_what_only_another_process_could_complete_fails, *label("fault-F30")) {
+  const auto mark = std::make_shared<std::atomic<bool>>(true);
+  executor->belong_to(mark);
+  const Promise<int> promise(home);
+  const Promise<int> done(home);
+  done.complete(1);
+  const Future<int> next = promise.future().then([](int value) { return value; });
+  *mark = false;  // as in a forked child
+  BOOST_TEST(done.future().get() == 1);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(promise.future().get()), RemoteError,
+                        [](const RemoteError& error) { return error.code() == ErrorCode::shutting_down; });
+  BOOST_TEST((error_of(next).code == ErrorCode::shutting_down));
+  BOOST_TEST((error_of(Promise<int>(home).future()).code == ErrorCode::shutting_down));
+}
+
 BOOST_AUTO_TEST_CASE(what_a_future_holds_ends_before_a_wait_for_it_does) {
   struct Held {
     const Future<int>& future;

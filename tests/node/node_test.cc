@@ -267,6 +267,65 @@ BOOST_AUTO_TEST_CASE(forked_child_is_told_that_the_node_is_its_parents_and_ends_
   BOOST_TEST(node->shutdown().clean());
 }
 
+/// Of an error that says that the node is not of this process.
+bool is_of_parent(const Error& error) {
+  return error.code == ErrorCode::shutting_down &&
+         error.message.ends_with(" belongs to the process from which this one was forked");
+}
+
+BOOST_AUTO_TEST_CASE(calls_and_waits_in_a_forked_child_fail_and_the_parent_goes_on,
+                     *boost::unit_test::label("fault-F30")) {
+  const auto here = stage = std::make_shared<Stage>();
+  NodeOptions options;
+  options.world_size = 0;
+  options.grows = true;
+  options.name = "a";
+  options.bind = "ipc://";
+  std::optional<Node> a(Node::join(options, functions()));
+  options.name = "b";
+  options.seed = a->address();
+  Node b = Node::join(options, functions());
+  a->wait_for_members(2, 10s);
+  RRef<int> value = a->remote("b", &one);
+  BOOST_TEST(value.to_here(*a) == 1);  // over shared memory
+  const Future<void> pending = a->rpc_async("b", &wait_for_go_on);
+  const Future<int> next = pending.then([] { return 1; });
+  BOOST_REQUIRE(here->stopped.wait(in(10s)));
+  const pid_t child = ::fork();
+  BOOST_REQUIRE(child >= 0);
+  if (child == 0) {  // reports by its exit status, because the test's report is the parent's
+    ::alarm(10);
+    int step = 1;
+    const auto check = [&](bool passed) {
+      if (!passed) ::_exit(step);
+      ++step;
+    };
+    const auto is_refused = [](const auto& use) {
+      const Error error = error_of(use);
+      return is_of_parent(error) && error.execution == Execution::never;
+    };
+    check(is_refused([&] { return a->rpc_sync("b", &one); }));
+    check(is_refused([&] { return a->rpc_sync("a", &one); }));
+    check(is_refused([&] { return a->with({.deadline = 1ms}).rpc_sync("b", &one); }));
+    check(is_refused([&] { return value.to_here(*a); }));
+    check(is_refused([&] { return a->wait_for_members(3, 1h), 0; }));
+    check(is_of_parent(error_of([&] { return pending.get(), 0; })));
+    check(is_of_parent(error_of([&] { return next.get(); })));
+    check(is_of_parent(error_of([&] { return a->rpc_async("b", &one).then([](int x) { return x; }).get(); })));
+    value = {};
+    a.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
+  BOOST_TEST(WIFEXITED(status));
+  BOOST_TEST(WEXITSTATUS(status) == 0, "step " << WEXITSTATUS(status));
+  here->go_on.signal();
+  BOOST_TEST(next.get() == 1);
+  BOOST_TEST(value.to_here(*a) == 1);
+  BOOST_TEST(a->rpc_sync("b", &one) == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(exit_with_a_node, *boost::unit_test::disabled())

@@ -2,6 +2,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -42,6 +45,21 @@ BOOST_AUTO_TEST_CASE(a_file_that_has_taken_its_place_stays) {
   fs::rename(path + ".new", path);
   file.remove();
   BOOST_TEST(fs::exists(path));
+}
+
+BOOST_AUTO_TEST_CASE(forked_child_leaves_the_file_to_its_parent, *boost::unit_test::label("fault-F30")) {
+  std::ofstream(path) << "";
+  SocketFile file("ipc://" + path);
+  const pid_t child = ::fork();
+  BOOST_REQUIRE(child >= 0);
+  if (child == 0) {
+    file.remove();
+    ::_exit(0);
+  }
+  BOOST_REQUIRE(::waitpid(child, nullptr, 0) == child);
+  BOOST_TEST(fs::exists(path));
+  file.remove();
+  BOOST_TEST(!fs::exists(path));
 }
 
 BOOST_AUTO_TEST_CASE(addresses_without_a_file_are_nothing) {
