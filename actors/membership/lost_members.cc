@@ -15,9 +15,11 @@ bool LostMembers::was_not_reached(const msg::Member& member, TimePoint now) {
   return unreached.failures == 1;
 }
 
-void LostMembers::forget(const NodeName& member) {
-  keyless_.erase(member);
-  unreached_.erase(member);
+void LostMembers::forget(const NodeLife& member) {
+  keyless_.erase(member.name);
+  const auto unreached = unreached_.find(member.name);
+  if (unreached != unreached_.end() && unreached->second.member.incarnation == member.incarnation)
+    unreached_.erase(unreached);
 }
 
 void LostMembers::learned(const msg::Member& member) {

@@ -29,8 +29,8 @@ class LostMembers {
   /// The node could not connect to that member. Returns whether that is the first time in that member's life.
   bool was_not_reached(const msg::Member& member, TimePoint now);
 
-  /// That member is up, or is given up.
-  void forget(const NodeName& member);
+  /// That life of a member is up, or is given up. Another life that was not reached may still come.
+  void forget(const NodeLife& member);
 
   /// The node learned of this life of `member`: forgets an unreached former life, which is over.
   void learned(const msg::Member& member);

@@ -142,7 +142,7 @@ void MembershipState::introduce_to(const NodeName& peer) {
 void MembershipState::peer_up(const Peer& peer) {
   up_[peer.name] = peer;
   awaited_.erase(peer.name);
-  lost_.forget(peer.name);
+  lost_.forget({peer.name, peer.incarnation});
   if (const msg::Member* known = roster_.find(peer.name); known != nullptr && known->incarnation == peer.incarnation)
     learn(msg::Member(*known));  // its epoch counts against former lives, as it has a session (LV-2)
   barriers_->came(peer.name);
@@ -200,10 +200,8 @@ void MembershipState::fail_waits_to_be_in(const Error& why) {
 void MembershipState::connect_failed(const std::string& address, const Error& why) {
   Error error = why;
   if (error.endpoint.empty()) error.endpoint = address;
-  refuse_namesake_at(address, error);
-  const std::vector<msg::Member> doubted = doubted_at(address);
-  not_connected(address, error);
-  for (const msg::Member& member : doubted) decide_namesake(member, error);
+  decide_namesakes_at(address, error);
+  not_connected(address, std::move(error));
 }
 
 void MembershipState::not_connected(const std::string& address, Error error) {
@@ -269,7 +267,7 @@ void MembershipState::connect_to_lost() {
     if (std::ranges::none_of(members, took_its_place)) {
       node_->link().connect_to(lost.name, lost.address);
     } else {
-      lost_.forget(lost.name);
+      lost_.forget({lost.name, lost.incarnation});
       roster_.remove(lost.name, lost.incarnation);
     }
   }
@@ -446,15 +444,13 @@ void MembershipState::coordinate() {
     case ShutdownAgreement::Verdict::wait: return;
     case ShutdownAgreement::Verdict::count:
       // With a pause after an idle round: an answer that is being passed to its callback is not counted anywhere.
-      return agreement_.round() == 1 ? count_all() : count_after(std::chrono::milliseconds(1));
-    case ShutdownAgreement::Verdict::count_later: return count_after(kCountPause);
+      return agreement_.round() == 1 ? count_all() : send_after(std::chrono::milliseconds(1), CountAgain{});
+    case ShutdownAgreement::Verdict::count_later: return send_after(kCountPause, CountAgain{});
     case ShutdownAgreement::Verdict::agreed:
       for (const auto& [who, peer] : up_) node_->notify(who, "membership", msg::ShutdownAgreed{agreement_.round()});
       agree();
   }
 }
-
-void MembershipState::count_after(Duration pause) { send_after(pause, CountAgain{}); }
 
 void MembershipState::count_all() {
   agreement_.counted(node_->name(), agreement_.round(), own_count());
@@ -532,8 +528,9 @@ MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointe
       [self](const MemberCounted& m) { self->state.counted(m); },
       [self](const CountRefused& m) { self->state.count_refused(m); },
       [self](const CountMember& m) { self->state.count_member(m); },
-      [self](const CountAgain&) { self->state.count_again(); },
+      [self](const CountAgain&) { self->state.count_all(); },
       [self](const ConnectAgain&) { self->state.connect_to_lost(); },
+      [self](const NamesakeDue& m) { self->state.namesake_due(m); },
       [self](const BarriersDue&) { self->state.barriers_due(); },
       [self](const ListBarriers& m) { self->state.list_barriers(m); },
       [self](const ShareList& m) { self->state.share_list(m.holder); },

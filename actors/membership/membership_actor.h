@@ -80,6 +80,7 @@ struct CountMember {
 struct CountAgain {};
 /// Members that could not be reached may be due.
 struct ConnectAgain {};
+struct NamesakeDue : NodeLife {};  ///< this newcomer has waited for another life of its name as long as it may
 /// The time limit of an entry at a barrier may have passed.
 struct BarriersDue {};
 /// Asks for the barriers open at this node.
@@ -120,6 +121,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountRefused)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountMember)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountAgain)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ConnectAgain)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::NamesakeDue)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::BarriersDue)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListBarriers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ShareList)
@@ -147,6 +149,7 @@ using MembershipActor = caf::typed_actor<caf::reacts_to<MemberMessage>,     //
                                          caf::reacts_to<CountMember>,       //
                                          caf::reacts_to<CountAgain>,        //
                                          caf::reacts_to<ConnectAgain>,      //
+                                         caf::reacts_to<NamesakeDue>,       //
                                          caf::reacts_to<BarriersDue>,       //
                                          caf::reacts_to<ListBarriers>,      //
                                          caf::reacts_to<ShareList>,         //
@@ -175,8 +178,9 @@ class MembershipState {
   void counted(const MemberCounted& count);
   void count_refused(const CountRefused& refusal);
   void count_member(const CountMember& again);
-  void count_again() { count_all(); }
+  void count_all();
   void connect_to_lost();
+  void namesake_due(const NodeLife& newcomer);
   void barriers_due();
   void list_barriers(const ListBarriers& question) const;
   void share_list(std::shared_ptr<SignedListHolder> holder);
@@ -206,17 +210,15 @@ class MembershipState {
   void hear_early();
   void answer_joiners();
   void keep_namesake(Delivery& delivery, const msg::MemberJoin& join);
-  [[nodiscard]] bool is_awaited_elsewhere(const msg::MemberJoin& join) const;
-  void hear_namesake(const NodeName& newcomer);
-  [[nodiscard]] std::vector<msg::Member> doubted_at(const std::string& address) const;
-  void decide_namesake(const msg::Member& member, const Error& why);
-  void refuse_namesake_at(const std::string& address, const Error& why);
+  [[nodiscard]] const msg::Member* awaited_namesake(const msg::MemberJoin& join) const;
+  void hear_namesake(const NodeName& newcomer, const std::optional<msg::Member>& not_reached = {});
+  void decide_namesakes_at(const std::string& address, const Error& why);
   void admitted(const msg::MemberList& list);
   void learn(const msg::Member& member);
   void learn_from_itself(const msg::Member& member);
   void hear_doubts();
   void hear_again(const std::vector<msg::Member>& former);
-  [[nodiscard]] bool another_is_up(const msg::Member& member) const;
+  [[nodiscard]] bool another_is_up(const NodeLife& life) const;
   void end_former(const msg::Member& life);
   void note_place(const msg::Member& member);
   void introduce_to(const NodeName& peer);
@@ -233,8 +235,6 @@ class MembershipState {
   void ask_for_list();
   void give_list(const Delivery& delivery) const;
   void tell_ready();
-  void count_all();
-  void count_after(Duration pause);
   void ask_for_count(const NodeName& member);
   /// Returns what sends this actor a message, on any thread, while the actor and its node live.
   [[nodiscard]] auto to_self() const {

@@ -1,6 +1,8 @@
 // How newcomers are let in: rules MB-2 and MB-3 of PROTOCOLS.md.
 #include <fmt/format.h>
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +10,12 @@
 #include "actors/membership/membership_actor.h"
 
 namespace troupe::detail {
+namespace {
+
+/// How long a newcomer waits for another life of its name that was let in: longer than a link tries to reach that one.
+constexpr std::chrono::seconds kAwaitedLimit{15};
+
+}  // namespace
 
 void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
   const auto refuse = [&](ErrorCode code, std::string message) {
@@ -20,8 +28,7 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
   }
   const NodeName coordinator = roster_.coordinator(living()).value_or(node_->name());
   const bool passed_on = join.name != delivery.from || join.incarnation != delivery.incarnation;
-  const auto namesake = up_.find(join.name);
-  const bool has_namesake = namesake != up_.end() && namesake->second.incarnation != join.incarnation;
+  const bool has_namesake = another_is_up({join.name, join.incarnation});
   if (coordinator != node_->name()) {
     if (!passed_on) return pass_on(delivery, join, coordinator);
     if (!has_namesake || coordinator != join.name) {
@@ -33,7 +40,11 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
     keep_namesake(delivery, join);
     return node_->link().connect_to(join.name, join.address);  // its link asks the other life
   }
-  if (is_awaited_elsewhere(join)) return keep_namesake(delivery, join);
+  if (const msg::Member* awaited = awaited_namesake(join)) {
+    keep_namesake(delivery, join);
+    send_after(kAwaitedLimit, NamesakeDue{{join.name, join.incarnation}});
+    return node_->link().connect_to(awaited->name, awaited->address);
+  }
   if (const auto error = roster_.admit(join)) return refuse(error->code, error->message);
   joiners_.push_back(delivery.answer);
   if (const msg::Member* member = roster_.find(join.name)) {
@@ -70,12 +81,14 @@ void MembershipState::answer_joiners() {
   settle_members();
 }
 
-/// Returns whether another life of the newcomer's name was let in, which this node is about to reach. Who has the
-/// newcomer's address is its former life.
-bool MembershipState::is_awaited_elsewhere(const msg::MemberJoin& join) const {
+/// Returns the other life of the newcomer's name that was let in, which this node has not tried to reach yet. Who has
+/// the newcomer's address is its former life.
+const msg::Member* MembershipState::awaited_namesake(const msg::MemberJoin& join) const {
   const msg::Member* let_in = roster_.find(join.name);
-  return own_ && let_in != nullptr && let_in->incarnation != join.incarnation && let_in->address != join.address &&
-         !lost_.has(join.name);
+  if (!own_ || let_in == nullptr || let_in->incarnation == join.incarnation || let_in->address == join.address)
+    return nullptr;
+  const bool is_over = node_->lives().is_over({let_in->name, let_in->incarnation});  // it never comes up here
+  return is_over || lost_.has(join.name) ? nullptr : let_in;
 }
 
 /// Another member has let in a node of that name, or has not seen its end yet; or this node has let it in, and does not
@@ -89,53 +102,58 @@ void MembershipState::keep_namesake(Delivery& delivery, const msg::MemberJoin& j
   namesakes_.insert_or_assign(join.name, delivery);
 }
 
-/// Decides anew about the newcomer of that name, if who has asked is still there.
-void MembershipState::hear_namesake(const NodeName& newcomer) {
+/// Decides anew about the newcomer of that name, if who has asked is still there. `not_reached`: the other life of its
+/// name.
+void MembershipState::hear_namesake(const NodeName& newcomer, const std::optional<msg::Member>& not_reached) {
   auto kept = namesakes_.extract(newcomer);
-  if (kept && is_up({kept.mapped().from, kept.mapped().incarnation})) word(kept.mapped());
+  if (!kept || !is_up({kept.mapped().from, kept.mapped().incarnation})) return;
+  if (not_reached) lost_.was_not_reached(*not_reached, node_->clock().now());
+  word(kept.mapped());
+  if (not_reached) connect_to_lost();
 }
 
-/// Returns the members at `address` while a newcomer of their name waits for whether they live.
-std::vector<msg::Member> MembershipState::doubted_at(const std::string& address) const {
-  std::vector<msg::Member> members = roster_.members();
-  std::erase_if(members, [&](const msg::Member& member) {
-    return member.address != address || !namesakes_.contains(member.name);
-  });
-  return members;
-}
-
-/// This node could not connect to `member`. If that has answered, the newcomer of its name was in the way.
-void MembershipState::decide_namesake(const msg::Member& member, const Error& why) {
-  const auto kept = namesakes_.find(member.name);
-  if (kept == namesakes_.end()) return;
-  const auto* join = kept->second.message.get_if<msg::MemberJoin>();
-  if (is_up({join->name, join->incarnation})) {
-    if (why.code == ErrorCode::name_in_use) return refuse_namesake_at(std::string(join->address), why);
-    roster_.remove(member.name, member.incarnation);
-  }
-  hear_namesake(member.name);
-}
-
-void MembershipState::refuse_namesake_at(const std::string& address, const Error& why) {
+/// This node could not connect to `address`. Refuses the newcomers there, and those that are in the way of another life
+/// of their name, which has answered there. Lets in the other newcomers that wait for a life there.
+void MembershipState::decide_namesakes_at(const std::string& address, const Error& why) {
+  std::vector<msg::Member> not_reached;
   std::erase_if(namesakes_, [&](const auto& kept) {
     const auto* join = kept.second.message.template get_if<msg::MemberJoin>();
-    if (join->address != address) return false;
+    bool is_refused = join->address == address;
+    const msg::Member* other = roster_.find(join->name);
+    if (!is_refused && !another_is_up({join->name, join->incarnation}) && other != nullptr &&
+        other->address == address) {
+      is_refused = why.code == ErrorCode::name_in_use && up_.contains(join->name);
+      if (!is_refused) not_reached.push_back(*other);
+    }
+    if (!is_refused) return false;
     Error error = why;
     error.operation = "join";
     kept.second.answer.fail(std::move(error));
     return true;
   });
+  for (const msg::Member& member : not_reached) hear_namesake(member.name, member);
+}
+
+/// The newcomer has waited for `kAwaitedLimit`: the link reports nothing where another node is up at the address of the
+/// life that was let in.
+void MembershipState::namesake_due(const NodeLife& newcomer) {
+  const auto kept = namesakes_.find(newcomer.name);
+  if (kept == namesakes_.end() || another_is_up(newcomer)) return;
+  const auto* join = kept->second.message.get_if<msg::MemberJoin>();
+  if (join->incarnation != newcomer.incarnation) return;
+  const msg::Member* awaited = awaited_namesake(*join);
+  hear_namesake(newcomer.name, awaited == nullptr ? std::nullopt : std::optional(*awaited));
 }
 
 void MembershipState::learn(const msg::Member& member) {
-  if (another_is_up(member)) return;
+  if (another_is_up({member.name, member.incarnation})) return;
   if (!node_->lives().let_in({member.name, member.incarnation}, member.epoch)) return end_former(member);
   if (roster_.learn(member)) note_place(member);
 }
 
-bool MembershipState::another_is_up(const msg::Member& member) const {
-  const auto known = up_.find(member.name);
-  return known != up_.end() && known->second.incarnation != member.incarnation;
+bool MembershipState::another_is_up(const NodeLife& life) const {
+  const auto known = up_.find(life.name);
+  return known != up_.end() && known->second.incarnation != life.incarnation;
 }
 
 /// Ends the session of a life, if it has one: a later one was let in.
@@ -156,7 +174,7 @@ void MembershipState::note_place(const msg::Member& member) {
 /// MB-17. Whose rank another member has, as far as is known here, waits for that one's end. The epoch of such a word
 /// does not count against the member's next life, which others let in.
 void MembershipState::learn_from_itself(const msg::Member& member) {
-  if (another_is_up(member)) return;
+  if (another_is_up({member.name, member.incarnation})) return;
   if (!node_->lives().may_be_in({member.name, member.incarnation}, member.epoch)) return end_former(member);
   const auto is_lost = [this](const NodeName& other) { return lost_.tries(other); };
   if (const auto place = roster_.learn_from_itself(member, is_lost)) return note_place(*place);

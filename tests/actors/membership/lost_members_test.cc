@@ -43,7 +43,7 @@ struct Unreached : AmongBarePeers {
     for (const std::string& address : seeds) all.push_back({address});
     msg::MemberList list{4, {place_of(seed, 0, 1), {"m", core().incarnation(), "memory://m", "trainer", 1, 2}}};
     std::uint32_t rank = 2;
-    for (const auto& [name, address] : others) list.members.push_back({name, {0, 9}, address, "ps", rank++, 3});
+    for (const auto& [name, address] : others) list.members.push_back({name, {9, 9}, address, "ps", rank++, 3});
     join_with(list, all);
   }
   /// Joins; p2, which was let in before, cannot be reached.
@@ -95,7 +95,9 @@ BOOST_AUTO_TEST_CASE(another_life_begins_anew) {
   for (int tries = 0; tries < 20; ++tries) static_cast<void>(lost.was_not_reached(member("a"), kStart));
   BOOST_TEST(lost.was_not_reached(member("a", 2), kStart));
   BOOST_TEST((lost.next_due() == kStart + LostMembers::kFirstPause));
-  lost.forget("a");
+  lost.forget({"a", {0, 1}});
+  BOOST_TEST(lost.tries("a"));
+  lost.forget({"a", {0, 2}});
   BOOST_TEST(!lost.next_due());
   BOOST_TEST(lost.was_not_reached(member("a", 2), kStart));
 }
@@ -125,7 +127,7 @@ BOOST_AUTO_TEST_CASE(who_has_no_key_is_taken_once_it_is_known) {
   lost.has_no_key(member("a"));
   lost.has_no_key(member("b"));
   lost.has_no_key(member("c"));
-  lost.forget("c");
+  lost.forget({"c", {0, 1}});
   BOOST_TEST(names_of(lost.take_known([](const NodeName& name) { return name != "a"; })) == "b ");
   BOOST_TEST(names_of(lost.take_known([](const NodeName&) { return true; })) == "a ");
   BOOST_TEST(!lost.next_due());

@@ -2,6 +2,7 @@
 // its seed is gone.
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -14,6 +15,8 @@
 
 namespace troupe::testing {
 namespace {
+
+using namespace std::chrono_literals;
 
 /// p2 is up and in. Another node of that name asks p1, which is in as well and passes it on.
 struct Namesakes : Newcomer {
@@ -308,6 +311,43 @@ BOOST_FIXTURE_TEST_CASE(a_newcomer_that_is_in_the_way_of_one_that_was_let_in_is_
 
 BOOST_FIXTURE_TEST_CASE(a_newcomer_at_the_address_of_one_that_was_let_in_is_its_next_life, Awaited) {
   BOOST_TEST(outcome(pass_on(elsewhere, 9)) == "m:0 p1:1 p2:2");
+}
+
+// Every newcomer makes the node try to reach the one that was let in.
+BOOST_FIXTURE_TEST_CASE(one_that_was_let_in_and_has_gone_keeps_no_later_newcomer_out, Awaited) {
+  {
+    const auto second = peer("p2", 9);
+    const Asked own = second->ask("m", "membership", join_of(*second));
+    connection_fails(elsewhere.self().address, ErrorCode::name_in_use, "another node is up under the name p2");
+    BOOST_TEST(outcome(own) == "name_in_use another node is up under the name p2");
+  }
+  elsewhere.die();
+  const auto third = peer("p2", 10);
+  BOOST_TEST(outcome(third->ask("m", "membership", join_of(*third))) == "m:0 p1:1 p2:2");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_newcomer_waits_only_so_long_for_one_at_whose_address_another_node_is_up, Awaited) {
+  const Asked second = pass_on(another, 9);
+  clock->advance(14s);
+  BOOST_TEST(outcome(second) == "waits");
+  clock->advance(1s);
+  BOOST_TEST(outcome(second) == "m:0 p1:1 p2:2");
+}
+
+BOOST_AUTO_TEST_CASE(a_newcomer_whose_namesake_was_not_reached_before_is_let_in) {
+  former->die();
+  const msg::MemberJoin first{"p2", {8, 8}, "memory://nobody", "ps", std::nullopt, 0};
+  BOOST_TEST(outcome(asked->ask("m", "membership", first)) == "m:0 p1:1 p2:2");
+  const auto second = peer("p2", 9);
+  BOOST_TEST(outcome(second->ask("m", "membership", join_of(*second))) == "m:0 p1:1 p2:2");
+}
+
+// Another member has not seen the end of the life that it passes on.
+BOOST_AUTO_TEST_CASE(a_life_that_has_ended_here_and_is_passed_on_keeps_no_newcomer_out) {
+  former->die();
+  BOOST_TEST(outcome(pass_on(elsewhere, 2)) == "m:0 p1:1 p2:2");
+  BarePeer another(hub, "p8", 8);
+  BOOST_TEST(outcome(pass_on(another, 9)) == "m:0 p1:1 p2:2");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
