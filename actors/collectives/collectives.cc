@@ -7,10 +7,12 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
 #include "actors/collectives/enter_barrier.h"
+#include "actors/core/guarded.h"
 #include "messages/schema.h"
 #include "messages/values.h"
 
@@ -102,13 +104,16 @@ void Collectives::handle(const Delivery& delivery) {
       node_.error(ErrorCode::cancelled, node_.name(), {}, fmt::format("{} has left the collective", node_.name())));
 }
 
-// A notification: nobody waits for what comes of it.
-void Collectives::tell_met() {
+// A notification: nobody waits for what comes of it, and nobody says it again. Without memory for it the node ends:
+// other members would wait for this one.
+void Collectives::tell_met() noexcept try {
   for (PartialMeetings::Word& word : partial_meetings_.take_words(node_.name(), node_.lives())) {
     msg::BarrierEntered entered{word.note.entry, word.place.operation, word.place.members, {}, true, {}, {}};
     add_note(entered.own, word.note);
     node_.notify(word.leader, "membership", std::move(entered));
   }
+} catch (const std::bad_alloc&) {
+  node_.fail(failure_of_current_exception("a barrier"));
 }
 
 void Collectives::peer_down(const Peer& peer, const Error& why) {

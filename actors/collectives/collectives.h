@@ -51,8 +51,8 @@ class Collectives {
   /// Of this node, as a member.
   [[nodiscard]] PartialMeetings& partial_meetings() { return partial_meetings_; }
 
-  /// Says at the present leaders what this node has met at those that are gone (MB-18).
-  void tell_met();
+  /// Says at the present leaders what this node has met at those that are gone (MB-18). Without memory the node ends.
+  void tell_met() noexcept;
 
   void peer_down(const Peer& peer, const Error& why);
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "actors/calls/scope_state.h"
+#include "actors/collectives/collectives.h"
 #include "actors/collectives/partial_meetings.h"
 #include "actors/core/caf.h"
 #include "messages/values.h"
@@ -61,12 +62,17 @@ struct AtBarrier {
                                                     detail::make_inline_host});
   }
 
-  /// Enters with a contribution that is not small. Returns the error.
-  [[nodiscard]] Error enter() {
+  /// Calls of this scope end with `stop`.
+  [[nodiscard]] Scope stoppable() const {
     detail::ScopeState state;
     state.node = node->state().node;
     state.stop = stop.get_token();
-    const Scope scope(std::make_shared<detail::ScopeState>(std::move(state)));
+    return Scope(std::make_shared<detail::ScopeState>(std::move(state)));
+  }
+
+  /// Enters with a contribution that is not small. Returns the error.
+  [[nodiscard]] Error enter() {
+    const Scope scope = stoppable();
     msg::Contribution own;
     own.value = to_payload(nullptr, std::string(std::size_t{1} << 20, 'x'));
     return error_of([&] {
@@ -135,19 +141,26 @@ struct AtPartialBarrier : AtBarrier {
     b.connect("m");
   }
 
-  /// Enters with "m". Returns what the members brought: "b=x m=m ", or the code and the peer of the error.
-  std::string enter_partial() {
+  /// Enters with `brings`. Returns what the members brought: "b=x m=m ", or the code and the peer of the error.
+  std::string enter_partial(const std::string& brings = "m") {
     msg::Contribution own;
-    own.value = to_payload(nullptr, std::string("m"));
+    own.value = to_payload(nullptr, brings);
     std::string text;
     try {
-      const auto passed = detail::enter_barrier(*node, {"a", "b", "m"}, Failures::partial, "sum", {}, std::move(own));
+      const auto passed =
+          detail::enter_barrier(stoppable(), {"a", "b", "m"}, Failures::partial, "sum", {}, std::move(own));
       for (const auto& [name, brought] : passed.values)
         text += name + "=" + std::get<0>(from_payload<std::string>(brought.value)) + " ";
     } catch (const RemoteError& error) {
       text = std::string(name_of(error.error().code)) + " " + error.error().peer;
     }
     return text;
+  }
+
+  /// Returns whether m knows that its first entry has met.
+  [[nodiscard]] bool has_passed() const {
+    const auto& meetings = node->state().node->collectives().partial_meetings();
+    return !meetings.note({"sum", {"a", "b", "m"}}, first, b.life()).met.empty();
   }
 
   /// Takes the entry of m at `leader`. Keeps the entry's note.
@@ -160,6 +173,15 @@ struct AtPartialBarrier : AtBarrier {
     return heard[0];
   }
 
+  /// All meet at `leader`, another life of a or a itself. Keeps the entry of m as `first`.
+  void meet_at(BarePeer& leader) {
+    const BarePeer::Heard entered = entry_at(leader);
+    first = note.entry;
+    leader.answer(
+        "m", entered,
+        msg::BarrierPassed{{brought("a", {first_of_a, {}}), brought("b", {first_of_b, {}}), brought("m", note)}, {}});
+  }
+
   static std::pair<NodeName, msg::Contribution> brought(const NodeName& name, const detail::EntryNote& note) {
     msg::Contribution own;
     own.value = to_payload(nullptr, name);
@@ -169,6 +191,7 @@ struct AtPartialBarrier : AtBarrier {
 
   BarePeer a{hub, "a", 2};
   detail::EntryNote note;
+  BarrierEntryId first;
   const BarrierEntryId first_of_a{"a", 2, 1};
   const BarrierEntryId first_of_b{"b", 1, 1};
   const BarrierEntryId second_of_b{"b", 1, 2};
@@ -178,8 +201,8 @@ BOOST_FIXTURE_TEST_CASE(entry_with_which_another_has_passed_fails_with_the_leade
                         AtPartialBarrier) {
   waits.action = [&] {
     static_cast<void>(entry_at(a));
-    const BarrierEntryId first = note.entry;
-    waits.action = [this, first] {
+    first = note.entry;
+    waits.action = [this] {
       const BarePeer::Heard entered = entry_at(b);
       BOOST_TEST((note.entry == first));
       b.answer(
@@ -192,14 +215,7 @@ BOOST_FIXTURE_TEST_CASE(entry_with_which_another_has_passed_fails_with_the_leade
 }
 
 BOOST_FIXTURE_TEST_CASE(member_that_meets_an_entry_of_an_earlier_round_enters_again, AtPartialBarrier) {
-  BarrierEntryId first;
-  waits.action = [&] {
-    const BarePeer::Heard entered = entry_at(a);
-    first = note.entry;
-    a.answer(
-        "m", entered,
-        msg::BarrierPassed{{brought("a", {first_of_a, {}}), brought("b", {first_of_b, {}}), brought("m", note)}, {}});
-  };
+  waits.action = [this] { meet_at(a); };
   BOOST_TEST(enter_partial() == "a=a b=b m=m ");
   a.die();
   const BarePeer::Heard told = entry_at(b);  // that the entry has met: b may have had no answer
@@ -217,6 +233,40 @@ BOOST_FIXTURE_TEST_CASE(member_that_meets_an_entry_of_an_earlier_round_enters_ag
   };
   BOOST_TEST(enter_partial() == "b=b m=m ");
   BOOST_TEST(!waits.action);
+}
+
+BOOST_AUTO_TEST_CASE(what_has_met_is_said_at_the_next_leader_or_the_node_ends_without_memory) {
+  std::size_t told = 0;
+  for (const bool dies_at_once : {true, false}) {
+    bool is_refused = true;
+    for (std::size_t n = 1; is_refused; ++n) {
+      AtPartialBarrier at;
+      std::optional<RefusedAllocation> refused;
+      const auto die = [&] {
+        if (!dies_at_once) refused.emplace(n);
+        at.a.die();
+        if (dies_at_once) refused.emplace(n);
+      };
+      at.waits.action = [&] {
+        at.meet_at(at.a);
+        if (dies_at_once) die();
+      };
+      try {
+        static_cast<void>(at.enter_partial());
+        if (!dies_at_once) die();
+      } catch (const std::bad_alloc&) {
+      }
+      is_refused = refused->happened();
+      refused.reset();
+      const auto& core = *at.node->state().node;
+      const bool is_to_tell = at.has_passed() && core.lives().is_over(at.a.life());
+      if (core.failure() || at.b.is_broken() || !is_to_tell) continue;
+      for (int second = 0; second < 3; ++second) at.clock->advance(1s);  // packets that were lost are sent again
+      BOOST_TEST(at.b.take<msg::BarrierEntered>().size() == 1U, "allocation " << n);
+      ++told;
+    }
+  }
+  BOOST_TEST(told > 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
