@@ -93,12 +93,30 @@ std::vector<EntryNote> take_notes(const NodeCore& node, const std::string& opera
   return notes;
 }
 
+/// An entry of this node at a partial barrier. However it ends, the node then says what it has met at a leader that is
+/// gone: it did not while it had an entry there.
+class PartialEntry {
+ public:
+  PartialEntry(NodeCore& node, const PartialPlace& place)
+      : node_(node), entering_(std::in_place, node.collectives().partial_meetings(), place) {}
+  PartialEntry(const PartialEntry&) = delete;
+  PartialEntry& operator=(const PartialEntry&) = delete;
+  ~PartialEntry() {
+    entering_.reset();
+    node_.collectives().tell_met();
+  }
+
+ private:
+  NodeCore& node_;
+  std::optional<PartialMeetings::Entering> entering_;
+};
+
 /// Meets the living members at the first living one. If that dies, they go on to the next.
 msg::BarrierPassed enter_partial(const Scope& scope, msg::BarrierEntered entered) {
   NodeCore& node = *scope.state().node;
   PartialMeetings& meetings = node.collectives().partial_meetings();
   const PartialPlace place{entered.operation, entered.members};
-  std::optional<PartialMeetings::Entering> entering(std::in_place, meetings, place);
+  const PartialEntry entry(node, place);
   std::optional<Error> lost;  // how the last leader before this one ended
   for (auto leader = place.members.begin(); leader != place.members.end();) {
     const NodeLife life = life_up(node, *leader);
@@ -117,8 +135,6 @@ msg::BarrierPassed enter_partial(const Scope& scope, msg::BarrierEntered entered
     if (verdict == PartialMeetings::Verdict::again) continue;
     if (verdict == PartialMeetings::Verdict::met) {
       meetings.passed(place, life, notes);
-      entering.reset();
-      if (node.lives().is_over(life)) node.collectives().tell_met();  // it has died since it answered
       return passed;
     }
     if (lost) throw RemoteError(*lost);

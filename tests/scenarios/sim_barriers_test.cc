@@ -2,9 +2,13 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
+#include "actors/calls/scope_state.h"
+#include "actors/core/node_core.h"
 #include "actors/group.h"
 #include "node/sim/world.h"
 
@@ -66,6 +70,33 @@ BOOST_AUTO_TEST_CASE(nobody_waits_for_a_member_that_has_passed_with_a_leader_tha
     BOOST_TEST(late.get() == "peer_down a", answered);
     BOOST_TEST((world.now() < std::chrono::seconds(30)));
   }
+}
+
+// c has its answer and b has none. b learns of the leader's death after c has entered once more, at b, and given up.
+BOOST_AUTO_TEST_CASE(nobody_waits_for_a_member_that_has_passed_and_gives_its_next_entry_up) {
+  sim::World world({.seed = 3}, {"a", "b", "c"}, {});
+  world.cut("a", "b");
+  std::stop_source stop;
+  int passed = 0;
+  const Future<void> at_c = world.on("c", [&](Node& node) {
+    const auto all = Group({"a", "b", "c"}).partial();
+    const auto state = std::make_shared<detail::ScopeState>(node.with({.deadline = std::chrono::seconds(60)}).state());
+    state->stop = stop.get_token();
+    const Scope scope(state);
+    passed += static_cast<int>(all.all_gather(scope, 1).values.size());
+    BOOST_CHECK_THROW(static_cast<void>(all.all_gather(scope, 2)), RemoteError);
+  });
+  const Future<std::string> at_a = world.on("a", [](Node& node) { return gather(node, 1); });
+  const Future<std::string> late = world.on("b", [](Node& node) { return gather(node, 1); });
+  BOOST_TEST_REQUIRE(world.step_until([&] { return passed == 3; }));
+  world.kill("a");
+  BOOST_TEST_REQUIRE(world.step_until([&] { return !world.node("c").state().node->is_up("a"); }));
+  world.run_for(std::chrono::milliseconds(10));
+  BOOST_TEST(!late.ready());
+  stop.request_stop();
+  at_c.get();
+  BOOST_TEST(late.get() == "peer_down a");
+  BOOST_TEST((world.now() < std::chrono::seconds(30)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

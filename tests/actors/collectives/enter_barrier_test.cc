@@ -235,6 +235,23 @@ BOOST_FIXTURE_TEST_CASE(member_that_meets_an_entry_of_an_earlier_round_enters_ag
   BOOST_TEST(!waits.action);
 }
 
+BOOST_FIXTURE_TEST_CASE(what_has_met_is_said_once_the_next_entry_is_given_up, AtPartialBarrier) {
+  waits.action = [this] { meet_at(a); };
+  BOOST_TEST(enter_partial() == "a=a b=b m=m ");
+  waits.action = [this] {
+    static_cast<void>(entry_at(a));
+    waits.action = [this] {
+      static_cast<void>(entry_at(b));
+      stop.request_stop();
+    };
+    a.die();
+  };
+  BOOST_TEST(enter_partial() == "cancelled b");
+  BOOST_TEST(b.take<msg::BarrierLeft>().size() == 1U);
+  BOOST_TEST((entry_at(b).request == RequestId{}));
+  BOOST_TEST((note.entry == first));
+}
+
 BOOST_AUTO_TEST_CASE(what_has_met_is_said_at_the_next_leader_or_the_node_ends_without_memory) {
   std::size_t told = 0;
   for (const bool dies_at_once : {true, false}) {
