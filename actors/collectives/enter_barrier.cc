@@ -80,6 +80,14 @@ NodeLife life_up(const NodeCore& node, const NodeName& name) {
   return {name, up ? up->incarnation : Incarnation{}};
 }
 
+/// Returns the life of that name which is or was the last one up.
+NodeLife last_life(const NodeCore& node, const NodeName& name) {
+  const NodeLife up = life_up(node, name);
+  if (up.incarnation != Incarnation{}) return up;
+  const std::optional<Error> over = node.lives().why_over(name);
+  return {name, over ? over->incarnation : Incarnation{}};
+}
+
 /// Takes the notes out of what the members brought.
 std::vector<EntryNote> take_notes(const NodeCore& node, const std::string& operation, msg::BarrierPassed& passed) {
   std::vector<EntryNote> notes;
@@ -134,7 +142,8 @@ msg::BarrierPassed enter_partial(const Scope& scope, msg::BarrierEntered entered
     const PartialMeetings::Verdict verdict = PartialMeetings::judge(entered.entry, notes);
     if (verdict == PartialMeetings::Verdict::again) continue;
     if (verdict == PartialMeetings::Verdict::met) {
-      meetings.passed(place, life, notes);
+      // A leader that came up after this node had looked has answered.
+      meetings.passed(place, life.incarnation == Incarnation{} ? last_life(node, *leader) : life, notes);
       return passed;
     }
     if (lost) throw RemoteError(*lost);

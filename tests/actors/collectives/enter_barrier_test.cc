@@ -235,6 +235,23 @@ BOOST_FIXTURE_TEST_CASE(member_that_meets_an_entry_of_an_earlier_round_enters_ag
   BOOST_TEST(!waits.action);
 }
 
+BOOST_AUTO_TEST_CASE(what_has_met_at_a_leader_that_came_up_just_before_is_said_once_that_is_gone) {
+  for (const bool dies_at_once : {true, false}) {
+    AtPartialBarrier at;
+    at.a.die();
+    BarePeer next(at.hub, "a", 3);
+    at.on_share = [&] { next.connect("m"); };
+    at.waits.action = [&] {
+      at.meet_at(next);
+      if (dies_at_once) next.die();
+    };
+    BOOST_TEST(at.enter_partial(std::string(std::size_t{1} << 20, 'm')) == "a=a b=b m=m ");
+    next.die();
+    BOOST_TEST((at.entry_at(at.b).request == RequestId{}));
+    BOOST_TEST((at.note.entry == at.first));
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(what_has_met_is_said_once_the_next_entry_is_given_up, AtPartialBarrier) {
   waits.action = [this] { meet_at(a); };
   BOOST_TEST(enter_partial() == "a=a b=b m=m ");
