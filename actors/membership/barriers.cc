@@ -30,6 +30,8 @@ Error given_up() {
 }  // namespace
 
 void Barriers::enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer) {
+  const bool is_word = answer == nullptr;
+  if (is_word) answer = [](const Result<msg::BarrierPassed>&) {};
   const std::size_t bytes = bytes_of_entry(entered);
   Place place{std::move(entered.operation), std::move(entered.members), std::move(entered.receiver),
               entered.without_dead};
@@ -46,8 +48,8 @@ void Barriers::enter(TimePoint now, const NodeName& member, msg::BarrierEntered 
   std::optional<TimePoint> due;
   if (entered.limit.count() != 0) due = now + std::clamp<std::chrono::microseconds>(entered.limit, {}, kLimitMax);
   const auto at = places_.try_emplace(std::move(place)).first;
-  at->second[member].push_back(
-      {std::move(entered.entry), std::move(entered.own), now, due, std::move(answer), std::move(counted).value()});
+  at->second[member].push_back({std::move(entered.entry), std::move(entered.own), now, due, std::move(answer), is_word,
+                                std::move(counted).value()});
   settle(at);
 }
 
@@ -250,8 +252,11 @@ std::vector<OpenBarrier> Barriers::open(TimePoint now) const {
   for (const auto& [place, entries] : places_) {
     OpenBarrier barrier{place.operation, {}, missing_at(place, entries)};
     for (const auto& [name, waiting] : entries) {
-      for (const Entry& entry : waiting) barrier.waiting.emplace_back(name, now - entry.came);
+      for (const Entry& entry : waiting) {
+        if (!entry.is_word) barrier.waiting.emplace_back(name, now - entry.came);
+      }
     }
+    if (barrier.waiting.empty()) continue;
     std::stable_sort(barrier.waiting.begin(), barrier.waiting.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
     barriers.push_back(std::move(barrier));

@@ -40,8 +40,9 @@ class Barriers {
 
   explicit Barriers(NodeName self) : up_{std::move(self)} {}
 
-  /// `member` enters. Its answer is called at once if it is the last one, if another member is gone and may not be left
-  /// out, or if it cannot wait: more of its entries than may be wait already (QU-6).
+  /// `member` enters. `answer` is null for the word that an entry has met elsewhere (MB-18), for which nobody waits:
+  /// it is no open barrier. The answer is called at once if it is the last one, if another member is gone and may not
+  /// be left out, or if it cannot wait: more of its entries than may be wait already (QU-6).
   void enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer);
 
   /// `member` cancels its entry: fails it with `cancelled`, now or, if it has not arrived, on arrival.
@@ -96,6 +97,7 @@ class Barriers {
     TimePoint came;
     std::optional<TimePoint> due;
     Answer answer;
+    bool is_word = false;
     Counted counted;
   };
   using Entries = std::map<NodeName, std::deque<Entry>>;  // in order of arrival; no list is empty

@@ -368,10 +368,13 @@ void MembershipState::admitted(const msg::MemberList& list) {
 }
 
 void MembershipState::enter_meeting(Delivery& delivery, msg::BarrierEntered entered) {
-  barriers_->enter(node_->clock().now(), delivery.from, std::move(entered),
-                   [answer = delivery.answer](Result<msg::BarrierPassed> passed) {
-                     passed ? answer.answer(std::move(passed).value()) : answer.fail(passed.error());
-                   });
+  Barriers::Answer answer;
+  if (delivery.answer.expected()) {
+    answer = [to = delivery.answer](Result<msg::BarrierPassed> passed) {
+      passed ? to.answer(std::move(passed).value()) : to.fail(passed.error());
+    };
+  }
+  barriers_->enter(node_->clock().now(), delivery.from, std::move(entered), std::move(answer));
   watch_meetings();
 }
 

@@ -126,6 +126,20 @@ BOOST_AUTO_TEST_CASE(report_says_who_waits_how_long_and_for_whom) {
   BOOST_TEST((place.barriers.open(TimePoint(place.now)) == expected));
 }
 
+BOOST_AUTO_TEST_CASE(word_of_what_has_met_elsewhere_is_no_open_barrier_and_meets_the_others) {
+  Place place;
+  msg::BarrierEntered word{Place::entry("c", 1), "barrier", kThree, {}, true, {}, {}};
+  word.own.value = to_payload(nullptr, 3);
+  place.barriers.enter({}, "c", std::move(word), nullptr);
+  BOOST_TEST(place.barriers.open({}).empty());
+  place.enter_partial("b", 2);
+  const std::vector<OpenBarrier> expected{{"barrier", {{"b", 0s}}, {"a"}}};
+  BOOST_TEST((place.barriers.open({}) == expected));
+  place.enter_partial("a", 1);
+  CHECK_TOLD(place, "a <- a=1 b=2 c=3 ", "b <- a=1 b=2 c=3 ");
+  BOOST_TEST(place.barriers.size() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(only_the_receiver_of_a_gather_gets_the_values) {
   Place place;
   for (const char* member : {"a", "b", "c"})

@@ -236,6 +236,21 @@ BOOST_AUTO_TEST_CASE(who_has_waited_long_enough_is_told_by_the_clock) {
   BOOST_TEST(met(endless) == "waits");
 }
 
+BOOST_AUTO_TEST_CASE(barriers_are_open_at_which_a_member_waits_for_an_answer) {
+  const auto first = peer("p1");
+  const auto open = [this] {
+    detail::Query<OpenBarrier> query(core().future_home());
+    core().membership().list_barriers(query.slot());
+    return query.wait(1s).answers.size();
+  };
+  msg::BarrierEntered word = entry(*first, 1, {"m", "p1"});
+  word.without_dead = true;
+  first->say("m", "membership", word);
+  BOOST_TEST(open() == 0U);
+  const Asked waits_too = first->ask("m", "membership", entry(*first, 2, {"m", "p1"}));
+  BOOST_TEST(open() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(who_waits_longer_than_one_that_came_before_is_told_as_well) {
   const auto first = peer("p1");
   const auto second = peer("p2");
