@@ -10,6 +10,7 @@ bool may_repeat(const Error& error, Idempotency idempotency) {
     case ErrorCode::not_joined:
     case ErrorCode::shutting_down:
     case ErrorCode::resource_exhausted:
+    case ErrorCode::device_out_of_memory:
       return idempotency == Idempotency::idempotent ||
              (idempotency == Idempotency::exactly_once && error.execution == Execution::never);
     default: return false;

@@ -12,7 +12,6 @@
 #include <new>
 #include <tuple>
 #include <utility>
-#include <variant>
 
 #include "actors/core/actor_directory.h"
 #include "actors/core/error_not_run.h"
@@ -21,15 +20,14 @@
 #include "actors/core/peer_accounts.h"
 #include "actors/core/promise_guard.h"
 #include "actors/membership/membership.h"
+#include "actors/references/death_notices.h"
 #include "actors/references/discards.h"
 #include "actors/references/fork_acks.h"
-#include "actors/references/fork_table.h"
 #include "actors/references/handle_table.h"
 #include "actors/references/notices.h"
 #include "actors/references/published_values.h"
 #include "actors/references/release_queue.h"
 #include "actors/references/rref_owner_actor.h"
-#include "actors/references/tell_owners.h"
 
 namespace troupe::detail {
 namespace {
@@ -43,13 +41,10 @@ struct References::State {
       : node(n),
         self{n.name(), n.incarnation()},
         discards([&n](auto job, auto refused) { n.run("drop values", std::move(job), std::move(refused)); }),
-        releases([this](const ReleaseQueue::Release& release) { tell_released(release); },
-                 [&n](auto job, auto refused) {
-                   const auto run = [weak = n.weak_from_this(), job = std::move(job)] {
-                     if (const auto core = weak.lock()) job();
-                   };
-                   n.run("release values", run, std::move(refused));
-                 }),
+        releases([this](const ReleaseQueue::Release& release) { tell_released(release); }, on_pool("release values")),
+        deaths([this] { return owners.ids(); },
+               [this](const RRefId& rref, const auto& death) { tell_owner(rref, death); }, on_pool("tell owners"),
+               [&n](Error why) { n.fail(std::move(why)); }),
         owners(
             n.lives(), [this](const RRefId& rref) { return spawn_owner(rref); }, EndedRRefs(n.name())),
         table(self) {}
@@ -59,6 +54,7 @@ struct References::State {
   std::atomic<std::uint64_t> next_turn{1};
   Discards discards;
   ReleaseQueue releases;
+  DeathNotices deaths;
   ActorDirectory<RRefId, RRefOwnerActor, EndedRRefs> owners;
   PublishedValues published;
   CopiedVariables copied;
@@ -66,6 +62,15 @@ struct References::State {
   HandleTable table;
   std::map<RRefId, std::weak_ptr<RRefHandle>> handles;  // one per value with handles here
 
+  /// Returns what runs jobs on the pool as long as the node exists.
+  [[nodiscard]] ReleaseQueue::Run on_pool(const char* label) const {
+    return [&n = node, label](auto job, auto refused) {
+      const auto run = [weak = n.weak_from_this(), job = std::move(job)] {
+        if (const auto core = weak.lock()) job();
+      };
+      n.run(label, run, std::move(refused));
+    };
+  }
   void send(const RRefNotices& notices) const noexcept { send_notices(node, notices); }
   /// Tells `parent` that its forks are known.
   [[nodiscard]] ForkAcks::Send acknowledge_to(const NodeLife& parent) const;
@@ -502,10 +507,7 @@ void References::peer_down(const Peer& peer, const Error& why) {
   }
   state_->send(notices);
   state_->owners.creator_gone(life_of(peer));
-  tell_owners(state_->node, state_->owners.ids(),
-              [state = state_.get(), down = PeerDown{life_of(peer), why}](const RRefId& rref) {
-                state->tell_owner(rref, down);
-              });
+  state_->deaths.add({life_of(peer), why});
 }
 
 // A pool that has stopped, or has no thread for it, refuses the job: then the value is destroyed here. Without memory

@@ -65,10 +65,17 @@ LoadResult load_state_dict(Module& module, const NamedTensors& state, Strict str
   for (const auto& [name, value] : left) result.unexpected.emplace_back(name);
   const std::string text = misfits(strict == Strict::yes ? result : LoadResult{}, twice, different);
   if (!text.empty()) throw ValueError(fmt::format("[load_state_dict] {}", text));
+  const auto copy_of = [](const auto& assignment) { return assignment.second->to(assignment.first.device()).clone(); };
   std::vector<Tensor> copies;  // all of them before the first is set: memory may run out
   copies.reserve(assignments.size());
-  for (const auto& [variable, value] : assignments) copies.push_back(value->to(variable.device()).clone());
-  for (std::size_t i = 0; i < copies.size(); ++i) assignments[i].first.set_value(std::move(copies[i]));
+  try {
+    for (const auto& assignment : assignments) copies.push_back(copy_of(assignment));
+  } catch (const DeviceMemoryError&) {  // no room for two of each: each takes the place of the former value
+    copies.clear();
+  }
+  const bool has_all = copies.size() == assignments.size();
+  for (std::size_t i = 0; i < assignments.size(); ++i)
+    assignments[i].first.set_value(has_all ? std::move(copies[i]) : copy_of(assignments[i]));
   return result;
 }
 

@@ -30,7 +30,7 @@ struct LoadResult {
 /// If anything does not fit, changes nothing and throws a ValueError that lists all of it:
 /// `[load_state_dict] missing: b; unexpected: bias; given twice: c; weight is f32 (3, 4), not f32 (4, 3)`. With
 /// Strict::no, missing and unexpected names are not errors. Changes nothing either if there is no memory for the copies
-/// beside the values that they replace.
+/// beside the values that they replace; a device without room for both gets them one after the other.
 /// Threads: the values change one by one; other threads may read them at the same time.
 LoadResult load_state_dict(Module& module, const NamedTensors& state, Strict strict = Strict::yes);
 
