@@ -87,6 +87,19 @@ class NewestWorld final : public detail::BlockingHook {
 
 thread_local NewestWorld newest_world;
 
+/// While one lives, a function or an actor of the world has the baton.
+class Stepping {
+ public:
+  explicit Stepping(bool& stepping) : stepping_(stepping), before_(std::exchange(stepping, true)) {}
+  ~Stepping() { stepping_ = before_; }
+  Stepping(const Stepping&) = delete;
+  Stepping& operator=(const Stepping&) = delete;
+
+ private:
+  bool& stepping_;
+  const bool before_;
+};
+
 /// Lets the thread's waits continue a world during the guard's lifetime.
 class AmongWorlds {
  public:
@@ -121,6 +134,8 @@ struct World::State final : detail::BlockingHook {
   void start(const NodeName& name, std::uint32_t rank, const FunctionRegistry& functions);
   Place& place(std::string_view name);
   void kill(Place& place, Death death);
+  /// Throws std::logic_error, naming `operation`, in a function: there the world runs already.
+  void require_outside(std::string_view operation) const;
   [[nodiscard]] bool idle() const;
   /// Returns the time after `duration`; the last one that there is if it is no limit, or beyond the clock.
   [[nodiscard]] TimePoint time_after(Deadline duration) const {
@@ -138,7 +153,7 @@ struct World::State final : detail::BlockingHook {
   std::map<NodeName, Place, std::less<>> places;
   std::vector<Killing> killings;
   WorldCounts own_counts;
-  bool stepping = false;
+  bool stepping = false;  // written by Stepping
 };
 
 World::State::~State() {
@@ -174,10 +189,8 @@ bool World::State::advance(TimePoint limit) {
     killings.erase(killings.begin() + static_cast<std::ptrdiff_t>(i));
     kill(place(killing.node), killing.death);
   }
-  stepping = true;
-  const bool went_on = schedule->step(limit);
-  stepping = false;
-  return went_on;
+  const Stepping guarded(stepping);
+  return schedule->step(limit);
 }
 
 void World::State::start(const NodeName& name, std::uint32_t rank, const FunctionRegistry& functions) {
@@ -214,8 +227,17 @@ void World::State::kill(Place& place, Death death) {
   place.executor->kill();
   handle_at_once(*place.host);
   static_cast<void>(place.node->stop());  // so that every wait on it has an answer
-  own_counts.unwound += place.executor->unwind();
+  {
+    const Stepping guarded(stepping);
+    own_counts.unwound += place.executor->unwind();
+  }
   own_counts.actors_left += place.host->system().registry().running();
+}
+
+void World::State::require_outside(std::string_view operation) const {
+  if (!stepping) return;
+  throw std::logic_error(
+      fmt::format("[World] {} is called in a function: the world runs already; wait on a future instead", operation));
 }
 
 bool World::State::idle() const {
@@ -265,10 +287,12 @@ void World::begin(std::string_view name, std::function<void(Node&)> body) {
 }
 
 bool World::run(Deadline limit) {
+  state_->require_outside("run");
   return step_until([this] { return state_->idle(); }, limit);
 }
 
 void World::run_for(Deadline duration) {
+  state_->require_outside("run_for");
   const Processor::Stay stay(*state_->processor);
   const TimePoint limit = state_->time_after(duration);
   while (state_->advance(limit)) {
@@ -276,6 +300,7 @@ void World::run_for(Deadline duration) {
 }
 
 bool World::step_until(const std::function<bool()>& condition, Deadline limit) {
+  state_->require_outside("step_until");
   const Processor::Stay stay(*state_->processor);
   const TimePoint due = state_->time_after(limit);
   while (!condition()) {

@@ -92,7 +92,8 @@ class World {
   }
 
   /// Runs until no living node has a running or waiting function, or a pending request; at most for `limit`. Returns
-  /// whether that state was reached.
+  /// whether that state was reached. This and the next two throw std::logic_error in a function: a function waits on
+  /// futures, and the world runs meanwhile.
   bool run(Deadline limit = std::chrono::seconds(60));
 
   /// Runs for `duration`; without an end if that is no limit.
