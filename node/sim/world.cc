@@ -225,12 +225,15 @@ void World::State::kill(Place& place, Death death) {
   place.clock->kill();
   schedule->drop_events(name);
   place.executor->kill();
-  handle_at_once(*place.host);
-  static_cast<void>(place.node->stop());  // so that every wait on it has an answer
-  {
+  handle_at_once(*place.host);  // if it had begun to stop, all its requests have answers by that
+  const auto unwind = [&] {
     const Stepping guarded(stepping);
     own_counts.unwound += place.executor->unwind();
-  }
+  };
+  // Before stop(), which waits for the stop() that such a function is in.
+  if (place.node->core().stopped()) unwind();
+  static_cast<void>(place.node->stop());  // so that every wait on it has an answer
+  unwind();
   own_counts.actors_left += place.host->system().registry().running();
 }
 

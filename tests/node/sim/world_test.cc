@@ -72,5 +72,27 @@ BOOST_AUTO_TEST_CASE(a_function_may_not_run_the_world_nor_a_destructor_of_one_th
   BOOST_TEST(world.is_alive("b"));
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_is_killed_while_it_stops_ends_at_once) {
+  for (const bool shuts_down : {false, true}) {
+    World world({.seed = 12}, {"a", "b"}, functions());
+    bool went_on = false;
+    const Future<std::int64_t> answer =
+        world.on("b", [](Node& node) { return node.rpc_sync("a", &wait_and_answer, 3'600'000); });
+    world.run_for(50ms);
+    static_cast<void>(world.on("a", [&](Node& node) {
+      static_cast<void>(shuts_down ? node.shutdown(1h) : node.stop());
+      went_on = true;
+    }));
+    world.run_for(50ms);
+    const Duration killed = world.now();
+    world.kill("a");
+    BOOST_TEST((world.now() == killed));
+    BOOST_TEST(!went_on);
+    BOOST_TEST(world.counts().unwound == 2U);  // the program and the served function
+    BOOST_TEST(world.counts().actors_left == 0U);
+    BOOST_TEST(!answer.get_for(10min)->ok());
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe::sim
