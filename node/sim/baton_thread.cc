@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -11,15 +13,27 @@
 
 namespace troupe::sim {
 
-BatonThread::BatonThread(std::shared_ptr<Schedule> schedule, std::shared_ptr<Processor> processor)
-    : schedule_(std::move(schedule)), processor_(std::move(processor)), thread_([this] { run(); }) {}
+namespace {
+
+// What the clock can represent from now on.
+constexpr Duration kLongest = std::chrono::hours(24 * 365 * 100);
+
+}  // namespace
+
+BatonThread::BatonThread(std::shared_ptr<Schedule> schedule, std::shared_ptr<Processor> processor,
+                         Duration report_after)
+    : schedule_(std::move(schedule)),
+      processor_(std::move(processor)),
+      report_after_(std::min(report_after, kLongest)),
+      thread_([this] { run(); }) {}
 
 BatonThread::~BatonThread() {
   to_function_.release();
   thread_.join();
 }
 
-void BatonThread::begin(std::function<void()> function) {
+void BatonThread::begin(std::string name, std::function<void()> function) {
+  name_ = std::move(name);
   function_ = std::move(function);
   killed_ = false;
   switch_over();
@@ -72,12 +86,21 @@ void BatonThread::run() {
 void BatonThread::switch_over() {
   processor_->bring(thread_, at_);
   to_function_.release();
-  to_world_.acquire();
+  for (int misses = 1; !to_world_.try_acquire_for(report_after_); ++misses) report_computing(misses * report_after_);
   schedule_->take_baton();
 }
 
+/// Writes to standard error: the log may be the trace, which a test prints at its end.
+void BatonThread::report_computing(Duration time) const {
+  fmt::print(stderr,
+             "[sim] seed {}: {} has computed for {:.3g} s without a wait of the runtime: a lock held over a wait, a "
+             "poll of ready(), a sleep?\n",
+             schedule_->seed(), name_, std::chrono::duration<double>(time).count());
+  std::fflush(stderr);
+}
+
 std::unique_ptr<BatonThread> BatonThreads::take() {
-  if (idle_.empty()) return std::make_unique<BatonThread>(schedule_, processor_);
+  if (idle_.empty()) return std::make_unique<BatonThread>(schedule_, processor_, report_after_);
   auto thread = std::move(idle_.back());
   idle_.pop_back();
   return thread;

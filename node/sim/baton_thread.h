@@ -1,10 +1,12 @@
 // A thread on which a simulated function runs while the rest of its world stands still.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <semaphore>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -19,15 +21,17 @@ namespace troupe::sim {
 /// it when the function waits or ends.
 class BatonThread final : private detail::BlockingHook {
  public:
-  BatonThread(std::shared_ptr<Schedule> schedule, std::shared_ptr<Processor> processor);
+  /// Whenever a function has not waited for `report_after` of real time, standard error says so. Throws
+  /// std::system_error if there is no thread. REQUIRES: `report_after` > 0.
+  BatonThread(std::shared_ptr<Schedule> schedule, std::shared_ptr<Processor> processor, Duration report_after);
 
   /// REQUIRES: idle().
   ~BatonThread() override;
   BatonThread(const BatonThread&) = delete;
   BatonThread& operator=(const BatonThread&) = delete;
 
-  /// Runs `function` until it waits or ends. REQUIRES: idle().
-  void begin(std::function<void()> function);
+  /// Runs `function`, which reports call `name`, until it waits or ends. REQUIRES: idle().
+  void begin(std::string name, std::function<void()> function);
 
   /// Continues after a wait. REQUIRES: may_go_on().
   void go_on() { switch_over(); }
@@ -48,10 +52,13 @@ class BatonThread final : private detail::BlockingHook {
   bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override;
   void run();
   void switch_over();
+  void report_computing(Duration time) const;
 
   const std::shared_ptr<Schedule> schedule_;
   const std::shared_ptr<Processor> processor_;
+  const Duration report_after_;
   int at_ = Processor::kNone;  // where thread_ was brought last
+  std::string name_;           // of the function
   std::function<void()> function_;
   detail::WaitPoint* point_ = nullptr;  // null unless the function waits
   std::optional<TimePoint> due_;
@@ -64,8 +71,11 @@ class BatonThread final : private detail::BlockingHook {
 /// The threads of one world; a thread whose function has ended is reused.
 class BatonThreads {
  public:
-  BatonThreads(std::shared_ptr<Schedule> schedule, std::shared_ptr<Processor> processor)
-      : schedule_(std::move(schedule)), processor_(std::move(processor)) {}
+  static constexpr Duration kReportAfter = std::chrono::seconds(30);
+
+  BatonThreads(std::shared_ptr<Schedule> schedule, std::shared_ptr<Processor> processor,
+               Duration report_after = kReportAfter)
+      : schedule_(std::move(schedule)), processor_(std::move(processor)), report_after_(report_after) {}
 
   [[nodiscard]] std::unique_ptr<BatonThread> take();
   void give_back(std::unique_ptr<BatonThread> thread) { idle_.push_back(std::move(thread)); }
@@ -76,6 +86,7 @@ class BatonThreads {
  private:
   const std::shared_ptr<Schedule> schedule_;
   const std::shared_ptr<Processor> processor_;
+  const Duration report_after_;
   std::vector<std::unique_ptr<BatonThread>> idle_;
 };
 

@@ -15,7 +15,8 @@ constexpr TimePoint kStart{std::chrono::hours(1)};
 
 }  // namespace
 
-Schedule::Schedule(std::uint64_t seed, Duration step_max) : choices_(seed), step_max_(step_max), now_(kStart) {}
+Schedule::Schedule(std::uint64_t seed, Duration step_max)
+    : seed_(seed), choices_(seed), step_max_(step_max), now_(kStart) {}
 
 Duration Schedule::elapsed() const { return now_ - kStart; }
 

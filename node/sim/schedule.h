@@ -54,6 +54,7 @@ class Schedule {
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }
   [[nodiscard]] TimePoint now() const { return now_; }
   [[nodiscard]] Duration elapsed() const;
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
@@ -115,6 +116,7 @@ class Schedule {
   [[nodiscard]] std::optional<TimePoint> next_due();
   void run_choice(std::uint64_t choice, std::uint64_t choices);
 
+  const std::uint64_t seed_;
   Choices choices_;
   const Duration step_max_;
   Trace trace_;
@@ -127,7 +129,7 @@ class Schedule {
   std::vector<Source*> sources_;
   std::vector<std::size_t> ready_;  // number of ready items of each source, in the present step
   std::atomic<std::thread::id> holder_ = std::this_thread::get_id();  // written by the thread that takes the baton
-  bool ended_ = false;
+  std::atomic<bool> ended_ = false;                                   // any thread asks
 };
 
 }  // namespace troupe::sim

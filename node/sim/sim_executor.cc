@@ -112,7 +112,7 @@ void SimExecutor::run(std::size_t index) {
   } else {
     function->thread = threads_->take();
     function->since = schedule_->now();
-    function->thread->begin(std::move(function->body));
+    function->thread->begin(node_ + ": " + function->label, std::move(function->body));
   }
   active_ = nullptr;
   if (!function->thread->idle()) return;

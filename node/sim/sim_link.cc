@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "actors/core/wait_point.h"
 #include "actors/sessions/session_header.h"
 #include "node/links/peer_error.h"
 
@@ -236,6 +237,30 @@ SimLink::SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation
 }
 
 SimLink::~SimLink() { stop(); }
+
+namespace {
+
+/// Sees the waits of threads without a hook. A thread that the world knows has one: such a thread would wait in real
+/// time, also for virtual times, while the function that started it has the baton.
+class WaitOfStranger final : public detail::WaitingWork {
+ public:
+  explicit WaitOfStranger(std::shared_ptr<Schedule> schedule) : schedule_(std::move(schedule)) {}
+
+ private:
+  std::optional<bool> work_until(detail::WaitPoint& /*point*/, std::optional<TimePoint> /*due*/) override {
+    schedule_->require_baton("wait for a future");
+    return std::nullopt;
+  }
+  std::optional<bool> work_while_idle(detail::WaitPoint& /*point*/) override { return std::nullopt; }
+
+  const std::shared_ptr<Schedule> schedule_;
+};
+
+}  // namespace
+
+std::shared_ptr<detail::WaitingWork> SimLink::receiving() const {
+  return std::make_shared<WaitOfStranger>(network_->schedule_);
+}
 
 void SimLink::connect(std::string_view address) { network_->connect(end_, std::string(address)); }
 

@@ -105,6 +105,8 @@ class SimLink final : public Link {
 
   void start(LinkSink& sink) override { end_->sink = &sink; }
   [[nodiscard]] std::string address() const override { return end_->self.address; }
+  /// Gives a thread nothing to do, and ends the process if the world does not know the thread.
+  [[nodiscard]] std::shared_ptr<detail::WaitingWork> receiving() const override;
   void connect(std::string_view address) override;
   void send(const NodeName& to, LinkLane lane, Frames packet) override;
   void disconnect(const NodeName& peer, const Farewell& farewell) override;

@@ -56,6 +56,7 @@ void check(const WorldOptions& options, const std::vector<NodeName>& names) {
         fmt::format("[World] step_max of {} ns: below 1 ns, time stands still while a function polls",
                     std::chrono::nanoseconds(options.step_max).count()));
   }
+  if (options.report_after < Duration(1)) throw std::invalid_argument("[World] report_after is not positive");
   std::set<std::string_view> seen;
   for (const NodeName& name : names) {
     if (!is_valid_node_name(name)) throw std::invalid_argument(fmt::format("[World] \"{}\" is not a node name", name));
@@ -120,7 +121,7 @@ struct World::State final : detail::BlockingHook {
       : options(o),
         schedule(std::make_shared<Schedule>(o.seed, o.step_max)),
         processor(std::make_shared<Processor>()),
-        threads(std::make_shared<BatonThreads>(schedule, processor)),
+        threads(std::make_shared<BatonThreads>(schedule, processor, o.report_after)),
         network(std::make_shared<SimNetwork>(schedule, o.link)),
         log(schedule),
         guard(*this) {}
