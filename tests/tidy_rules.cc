@@ -60,7 +60,7 @@ const std::vector<Library>& libraries() {
       {"sodium.h",
        {"node/", "actors/core/id_secrets.cc", "tests/bench/rpc/stream_floor.cc",
         "tests/node/keys/introduction_test.cc"}},
-      {"spdlog/", {"actors/", "node/"}},
+      {"spdlog/", {"actors/", "node/", "tests/node/sim/log_in_trace_test.cc"}},
       {"nlohmann/", {"tensor/io/", "actors/profile/", "node/", "samples/", "tests/"}},
       {"zip.h", {"tensor/io/"}},
       {"cblas.h", {"tensor/cpu/"}},

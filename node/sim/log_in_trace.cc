@@ -4,6 +4,7 @@
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -11,64 +12,68 @@
 namespace troupe::sim {
 namespace {
 
-/// Needs no lock: one thread at a time has the baton.
-class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+/// The worlds that receive the process's log. One object for all, beside spdlog's default logger, which belongs to the
+/// process too. It and its logger are never destroyed: spdlog hands the default logger out without ownership, so a
+/// thread may be in it when the last world ends, or the process.
+class Worlds {
  public:
-  Sink(std::shared_ptr<Schedule> schedule, std::shared_ptr<spdlog::logger> outside)
-      : schedule_(std::move(schedule)), outside_(std::move(outside)) {}
+  static Worlds& all() {
+    static Worlds* const worlds = new Worlds;
+    return *worlds;
+  }
 
- protected:
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    if (!schedule_->has_baton()) {
-      outside_->log(message.time, message.source, message.level, message.payload);
-    } else if (!schedule_->ended()) {
-      schedule_->remark("log", {message.payload.data(), message.payload.size()});
+  void add(std::shared_ptr<Schedule> schedule) {
+    const std::lock_guard lock(mutex_);
+    living_.push_back(std::move(schedule));
+    auto before = spdlog::default_logger();
+    if (before == logger_) return;
+    outside_ = std::move(before);
+    logger_->set_level(outside_->level());
+    spdlog::set_default_logger(logger_);
+  }
+
+  void remove(const std::shared_ptr<Schedule>& schedule) {
+    const std::lock_guard lock(mutex_);
+    std::erase(living_, schedule);
+    if (living_.empty() && spdlog::default_logger() == logger_) spdlog::set_default_logger(outside_);
+  }
+
+  /// Called on the thread that logs. Holds no lock while the entry is written.
+  void log(const spdlog::details::log_msg& message) {
+    std::shared_ptr<Schedule> schedule;
+    std::shared_ptr<spdlog::logger> outside;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto newest = std::find_if(living_.rbegin(), living_.rend(), [](const auto& s) { return s->has_baton(); });
+      if (newest != living_.rend()) schedule = *newest;
+      outside = outside_;
+    }
+    if (!schedule) {
+      outside->log(message.time, message.source, message.level, message.payload);
+    } else if (!schedule->ended()) {
+      schedule->remark("log", {message.payload.data(), message.payload.size()});
     }
   }
-  void flush_() override {}
 
  private:
-  const std::shared_ptr<Schedule> schedule_;
-  const std::shared_ptr<spdlog::logger> outside_;  // for the threads that are none of the world's
+  /// Needs no lock of its own.
+  class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+    void sink_it_(const spdlog::details::log_msg& message) override { all().log(message); }
+    void flush_() override {}
+  };
+
+  const std::shared_ptr<spdlog::logger> logger_ = std::make_shared<spdlog::logger>("sim", std::make_shared<Sink>());
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Schedule>> living_;  // guarded by mutex_; the newest last
+  std::shared_ptr<spdlog::logger> outside_;  // guarded by mutex_; the default logger before logger_, kept after it
 };
 
 }  // namespace
 
-struct LogInTrace::State {
-  std::shared_ptr<spdlog::logger> logger;
-};
-
-namespace {
-
-/// The loggers of the process that receive its log in turn.
-struct Loggers {
-  std::mutex mutex;
-  std::vector<std::shared_ptr<spdlog::logger>> of_worlds;  // guarded by mutex; the newest last
-  std::shared_ptr<spdlog::logger> outside;                 // guarded by mutex; that of before, while there are worlds
-};
-
-Loggers& loggers() {
-  static Loggers all;
-  return all;
+LogInTrace::LogInTrace(std::shared_ptr<Schedule> schedule) : schedule_(std::move(schedule)) {
+  Worlds::all().add(schedule_);
 }
 
-}  // namespace
-
-LogInTrace::LogInTrace(std::shared_ptr<Schedule> schedule) : state_(std::make_unique<State>()) {
-  Loggers& all = loggers();
-  const std::lock_guard lock(all.mutex);
-  if (all.of_worlds.empty()) all.outside = spdlog::default_logger();
-  state_->logger = std::make_shared<spdlog::logger>("sim", std::make_shared<Sink>(std::move(schedule), all.outside));
-  state_->logger->set_level(spdlog::default_logger()->level());
-  all.of_worlds.push_back(state_->logger);
-  spdlog::set_default_logger(state_->logger);
-}
-
-LogInTrace::~LogInTrace() {
-  Loggers& all = loggers();
-  const std::lock_guard lock(all.mutex);
-  std::erase(all.of_worlds, state_->logger);
-  spdlog::set_default_logger(all.of_worlds.empty() ? std::exchange(all.outside, nullptr) : all.of_worlds.back());
-}
+LogInTrace::~LogInTrace() { Worlds::all().remove(schedule_); }
 
 }  // namespace troupe::sim

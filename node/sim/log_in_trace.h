@@ -7,8 +7,9 @@
 
 namespace troupe::sim {
 
-/// Writes what the world's threads log into the trace while it lives; of several that live the newest does. What other
-/// threads log goes where it went before.
+/// While it lives, its world's trace receives what a thread logs that has the world's baton: the newest one's, if the
+/// thread has those of several worlds. What other threads log goes where it went before. Thread rule: each world's own
+/// thread makes and ends its own; other threads may log meanwhile.
 class LogInTrace {
  public:
   explicit LogInTrace(std::shared_ptr<Schedule> schedule);
@@ -17,8 +18,7 @@ class LogInTrace {
   LogInTrace& operator=(const LogInTrace&) = delete;
 
  private:
-  struct State;
-  const std::unique_ptr<State> state_;
+  const std::shared_ptr<Schedule> schedule_;
 };
 
 }  // namespace troupe::sim

@@ -49,8 +49,8 @@ struct WorldOptions {
 /// uses a node or waits for a future ends the process. A function that waits for another one by other means than the
 /// runtime's (a lock that the other holds over a wait, a loop over ready(), a sleep) stops the world: standard error
 /// names a function that has not waited for `report_after`. While a
-/// world lives, its trace receives what its threads log; other threads log as before. Of several worlds the newest that
-/// lives receives the log, and continues while the thread that made them waits.
+/// world lives, its trace receives what its threads log; other threads log as before. Of several worlds that one thread
+/// made, the newest that lives receives that thread's log, and continues while it waits.
 class World {
  public:
   /// Returns when all nodes are up with each other. Throws std::invalid_argument if a name is malformed or given twice.
