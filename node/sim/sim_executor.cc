@@ -1,6 +1,11 @@
 #include "node/sim/sim_executor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
+#include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "actors/core/error_not_run.h"
@@ -10,10 +15,19 @@ namespace {
 
 Error stopped() { return detail::error_not_run(ErrorCode::shutting_down, "the pool is stopped"); }
 
+Error exhausted(std::string message) {
+  return detail::error_not_run(ErrorCode::resource_exhausted, std::move(message));
+}
+
+Error all_threads_wait(std::size_t threads) {
+  return exhausted(fmt::format("all {} pool threads wait (pool.threads_max)", threads));
+}
+
 }  // namespace
 
-SimExecutor::SimExecutor(std::shared_ptr<Schedule> schedule, std::shared_ptr<BatonThreads> threads, NodeName node)
-    : schedule_(std::move(schedule)), threads_(std::move(threads)), node_(std::move(node)) {
+SimExecutor::SimExecutor(std::shared_ptr<Schedule> schedule, std::shared_ptr<BatonThreads> threads, NodeName node,
+                         std::size_t threads_max)
+    : schedule_(std::move(schedule)), threads_(std::move(threads)), node_(std::move(node)), threads_max_(threads_max) {
   schedule_->add(*this);
 }
 
@@ -22,14 +36,32 @@ SimExecutor::~SimExecutor() { schedule_->remove(*this); }
 std::optional<Error> SimExecutor::take(Job& job) {
   schedule_->require_baton(job.label);
   if (stopping_) return stopped();
-  functions_.push_back({std::move(job.label), std::move(job.run), std::move(job.refused), true,
-                        job.urgency == Urgency::at_once, schedule_->now(), nullptr});
+  const bool at_once = job.urgency == Urgency::at_once;
+  if (!at_once && !takes_short_ && all_wait()) return all_threads_wait(threads_max_);
+  functions_.push_back({.label = std::move(job.label),
+                        .body = std::move(job.run),
+                        .refused = std::move(job.refused),
+                        .at_once = at_once,
+                        .is_short = takes_short_,
+                        .since = schedule_->now(),
+                        .thread = nullptr});
   return std::nullopt;
+}
+
+void SimExecutor::run_short(Job job) {
+  const bool before = std::exchange(takes_short_, true);
+  std::ignore = submit(std::move(job));
+  takes_short_ = before;
 }
 
 void SimExecutor::begin_program(std::string label, std::function<void()> program) {
   if (!killed_)
-    functions_.push_back({std::move(label), std::move(program), {}, false, false, schedule_->now(), nullptr});
+    functions_.push_back({.label = std::move(label),
+                          .body = std::move(program),
+                          .refused = {},
+                          .is_job = false,
+                          .since = schedule_->now(),
+                          .thread = nullptr});
 }
 
 std::vector<RunningJob> SimExecutor::running() const { return running_but(nullptr); }
@@ -57,7 +89,7 @@ std::size_t SimExecutor::unfinished() const {
 std::vector<RunningJob> SimExecutor::stop(TimePoint due) {
   stopping_ = true;
   if (killed_) return {};
-  refuse(take_what_has_not_begun());
+  refuse(take_what_has_not_begun(), stopped());
   const Function* const caller = active_;
   if (!idle(caller) && due > schedule_->now()) {
     const auto drained = std::make_shared<detail::WaitPoint>();
@@ -75,7 +107,7 @@ void SimExecutor::kill() {
     const auto current = at++;
     if (!current->thread) dropped.splice(dropped.end(), functions_, current);
   }
-  refuse(dropped);
+  refuse(dropped, stopped());
 }
 
 std::size_t SimExecutor::unwind() {
@@ -83,17 +115,15 @@ std::size_t SimExecutor::unwind() {
   for (; !functions_.empty(); ++unwound) {
     Function& function = functions_.back();
     function.thread->unwind();
-    threads_->give_back(std::move(function.thread));
-    functions_.pop_back();
+    end(std::prev(functions_.end()));
   }
-  tell_if_drained();
   return unwound;
 }
 
 std::size_t SimExecutor::ready() {
   ready_.clear();
   for (auto at = functions_.begin(); at != functions_.end(); ++at) {
-    if (at->ready()) ready_.push_back(at);
+    if (ready(*at)) ready_.push_back(at);
   }
   return ready_.size();
 }
@@ -106,19 +136,62 @@ std::string_view SimExecutor::describe(std::size_t index) {
 
 void SimExecutor::run(std::size_t index) {
   const auto function = ready_[index];
+  const bool begins = function->thread == nullptr;
+  if (begins && !give_thread(function)) return;
   active_ = &*function;
-  if (function->thread) {
-    function->thread->go_on();
-  } else {
-    function->thread = threads_->take();
+  if (begins) {
     function->since = schedule_->now();
     function->thread->begin(node_ + ": " + function->label, std::move(function->body));
+  } else {
+    function->thread->go_on();
   }
   active_ = nullptr;
-  if (!function->thread->idle()) return;
+  function->thread->idle() ? end(function) : refuse_stranded();
+}
+
+bool SimExecutor::give_thread(Functions::iterator function) {
+  try {
+    function->thread = threads_->take();
+  } catch (const std::system_error& error) {
+    if (!function->refused) throw;
+    Functions refused;
+    refused.splice(refused.end(), functions_, function);
+    refuse(refused, exhausted(fmt::format("all {} pool threads wait, and the system gives no more: {}", pool_threads_,
+                                          error.code().message())));
+    tell_if_drained();
+    return false;
+  }
+  if (function->uses_pool()) ++pool_threads_;
+  return true;
+}
+
+void SimExecutor::end(Functions::iterator function) {
+  if (function->uses_pool()) --pool_threads_;
   threads_->give_back(std::move(function->thread));
   functions_.erase(function);
   tell_if_drained();
+}
+
+bool SimExecutor::ready(const Function& function) const {
+  if (function.thread) return function.thread->may_go_on();
+  return !function.uses_pool() || !is_full();
+}
+
+bool SimExecutor::all_wait() const {
+  return is_full() && std::none_of(functions_.begin(), functions_.end(), [this](const Function& f) {
+           return f.uses_pool() && f.thread && (&f == active_ || f.thread->may_go_on());
+         });
+}
+
+void SimExecutor::refuse_stranded() {
+  if (!all_wait()) return;
+  Functions stranded;
+  for (auto at = functions_.begin(); at != functions_.end();) {
+    const auto current = at++;
+    if (current->uses_pool() && !current->at_once && !current->thread && current->refused)
+      stranded.splice(stranded.end(), functions_, current);
+  }
+  refuse(stranded, all_threads_wait(threads_max_));
 }
 
 std::optional<TimePoint> SimExecutor::next_due() {
@@ -139,9 +212,9 @@ SimExecutor::Functions SimExecutor::take_what_has_not_begun() {
   return dropped;
 }
 
-void SimExecutor::refuse(const Functions& functions) {
+void SimExecutor::refuse(const Functions& functions, const Error& why) {
   for (const Function& function : functions) {
-    if (function.refused) function.refused(stopped());
+    if (function.refused) function.refused(why);
   }
 }
 

@@ -56,6 +56,7 @@ void check(const WorldOptions& options, const std::vector<NodeName>& names) {
         fmt::format("[World] step_max of {} ns: below 1 ns, time stands still while a function polls",
                     std::chrono::nanoseconds(options.step_max).count()));
   }
+  if (options.pool_threads_max == 0) throw std::invalid_argument("[World] pool_threads_max is 0");
   if (options.report_after < Duration(1)) throw std::invalid_argument("[World] report_after is not positive");
   std::set<std::string_view> seen;
   for (const NodeName& name : names) {
@@ -197,7 +198,7 @@ bool World::State::advance(TimePoint limit) {
 void World::State::start(const NodeName& name, std::uint32_t rank, const FunctionRegistry& functions) {
   Place& place = places[name];
   place.clock = std::make_shared<SimClock>(schedule, name);
-  place.executor = std::make_shared<SimExecutor>(schedule, threads, name);
+  place.executor = std::make_shared<SimExecutor>(schedule, threads, name, options.pool_threads_max);
   const Incarnation incarnation{schedule->choices().bits(), schedule->choices().bits()};
   auto link = std::make_unique<SimLink>(network, name, incarnation, options.silence);
   place.link = link.get();

@@ -26,6 +26,7 @@
 #include "actors/core/node_core.h"
 #include "actors/core/promise_guard.h"
 #include "actors/deadline.h"
+#include "actors/executor.h"
 #include "actors/function_registry.h"
 #include "actors/future.h"
 #include "actors/sessions/failure_detector.h"
@@ -38,19 +39,20 @@ namespace troupe::sim {
 struct WorldOptions {
   std::uint64_t seed = 1;
   LinkFaults link{};
-  FailureDetectorOptions silence{};                  ///< of every node
-  Duration step_max = std::chrono::microseconds(2);  ///< the most virtual time of one step; at least 1 ns
-  Duration wait_max = std::chrono::minutes(10);      ///< virtual time after which get() without a limit fails
-  Duration report_after = std::chrono::seconds(30);  ///< real time; see World. At least 1 ns
+  FailureDetectorOptions silence{};                          ///< of every node
+  Duration step_max = std::chrono::microseconds(2);          ///< the most virtual time of one step; at least 1 ns
+  Duration wait_max = std::chrono::minutes(10);              ///< virtual time after which get() without a limit fails
+  std::size_t pool_threads_max = PoolOptions{}.threads_max;  ///< of every node
+  Duration report_after = std::chrono::seconds(30);          ///< real time; see World. At least 1 ns
 };
 
 /// Belongs to the thread that made it. While that thread waits (get, shutdown, ...) the world continues. REQUIRES: made
 /// outside of functions. Functions and `on` bodies may use everything of a Node, but no threads of their own: one that
 /// uses a node or waits for a future ends the process. A function that waits for another one by other means than the
 /// runtime's (a lock that the other holds over a wait, a loop over ready(), a sleep) stops the world: standard error
-/// names a function that has not waited for `report_after`. While a
-/// world lives, its trace receives what its threads log; other threads log as before. Of several worlds that one thread
-/// made, the newest that lives receives that thread's log, and continues while it waits.
+/// names a function that has not waited for `report_after`. While a world lives, its trace receives what its threads
+/// log; other threads log as before. Of several worlds that one thread made, the newest that lives receives that
+/// thread's log, and continues while it waits.
 class World {
  public:
   /// Returns when all nodes are up with each other. Throws std::invalid_argument if a name is malformed or given twice.
