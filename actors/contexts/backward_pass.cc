@@ -222,6 +222,16 @@ void BackwardPass::fail(const Error& error) {
 
 void BackwardPass::abandon(const Error& error) {
   if (!outcome_) end(error);
+  else if (outcome_->ok()) given_up(error);
+}
+
+void BackwardPass::taken() { tell_reducers(Unit{}); }
+void BackwardPass::given_up(const Error& why) { tell_reducers(why); }
+
+void BackwardPass::tell_reducers(const Result<Unit>& verdict) const {
+  for (const auto& reducer : reducers_) {
+    verdict ? reducer->complete(pass_) : reducer->fail(pass_, verdict.error());
+  }
 }
 
 void BackwardPass::perform(const backward_actions::Actions& actions) {
@@ -370,9 +380,7 @@ Error BackwardPass::own_error(ErrorCode code, std::string message) const {
 void BackwardPass::end(Result<Unit> outcome) {
   outcome_ = std::move(outcome);
   steps_.clear();
-  for (const auto& reducer : reducers_) {
-    outcome_->ok() ? reducer->complete(pass_) : reducer->fail(pass_, outcome_->error());
-  }
+  if (!outcome_->ok()) tell_reducers(outcome_->error());
   for (const ReleaseAnswer& answer : std::exchange(release_answers_, {})) {
     answer(own_error(ErrorCode::context_aborted, "the pass has ended"));
   }

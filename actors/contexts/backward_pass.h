@@ -100,10 +100,14 @@ class BackwardPass {
   /// The context ends: answers pending requests with `error` and sends nothing else.
   void abandon(const Error& error);
 
+  /// The caller of the pass, whose outcome is success, has taken it, or has given it up: tells the reducers.
+  void taken();
+  void given_up(const Error& why);
+
   /// Returns what all nodes of the pass have in common.
   [[nodiscard]] const Mode& mode() const { return mode_; }
-  /// Returns how the pass ended: complete (only at the pass's root) or failed; nullopt while it runs. Events after the
-  /// end change nothing.
+  /// Returns how the pass ended: complete (only at the pass's root; then it is `taken` or `given_up`) or failed;
+  /// nullopt while it runs. Events after the end change nothing.
   [[nodiscard]] const std::optional<Result<Unit>>& outcome() const { return outcome_; }
   [[nodiscard]] const BackwardTracker& tracker() const { return tracker_; }
 
@@ -142,6 +146,7 @@ class BackwardPass {
   [[nodiscard]] Result<backward_actions::BoundariesByPeer> peers_of(
       const std::vector<std::shared_ptr<const RecvFn>>& reached) const;
   [[nodiscard]] Error own_error(ErrorCode code, std::string message) const;
+  void tell_reducers(const Result<Unit>& verdict) const;
   void end(Result<Unit> outcome);
 
   const ContextId context_;

@@ -397,10 +397,11 @@ ContextParticipant::Pass& ContextParticipant::make_pass(const PassId& pass, Back
   return passes_[pass] = std::move(made);
 }
 
-void ContextParticipant::take_back(const PassId& pass, const std::set<NodeName>& participants) {
+void ContextParticipant::take_back(const PassId& pass, BackwardPass& rules) {
   ledger_.take_back(pass);
   const Error cancelled = context_error(ErrorCode::cancelled, "the backward pass was cancelled by its caller");
-  for (const NodeName& node : participants) {
+  rules.given_up(cancelled);
+  for (const NodeName& node : rules.tracker().participants()) {
     if (node != self_) callbacks_.notify(node, msg::BackwardFinished{context_, pass, self_, cancelled});
   }
 }
@@ -430,12 +431,12 @@ void ContextParticipant::settle(const PassId& pass) {
   callbacks_.pass_ended(pass);
   if (!outcome) ledger_.take_back(pass);
   const bool counts = (!ended.done || ended.done(outcome)) && outcome.ok();
-  const std::set<NodeName>& participants = ended.rules->tracker().participants();
   if (counts) {
-    last_complete_ = Complete{pass, participants};
+    last_complete_ = Complete{pass, ended.rules->tracker().participants()};
     last_success_ = pass;
+    ended.rules->taken();
   }
-  if (!counts && outcome) take_back(pass, participants);
+  if (!counts && outcome) take_back(pass, *ended.rules);
   begin_next();
 }
 

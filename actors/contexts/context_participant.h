@@ -136,7 +136,7 @@ class ContextParticipant {
   /// Fails a pass that was begun here with `waiting` while it waits for its turn, else with `running`.
   void give_up(const PassId& pass, const Error& waiting, const Error& running);
   /// A complete pass of this node counts nowhere.
-  void take_back(const PassId& pass, const std::set<NodeName>& participants);
+  void take_back(const PassId& pass, BackwardPass& rules);
   /// The last pass started here is complete and its caller knows: its participants need not keep it apart.
   void settle_last_complete();
   /// The whole pass is complete. If too many wait in the ledger for others to be so, the roots of those are told again

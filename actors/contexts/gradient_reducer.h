@@ -37,7 +37,7 @@ class GradientReducer {
   /// pass.
   virtual void finish(const PassId& pass, Gradients gradients, Done done) = 0;
 
-  /// The pass has failed with `why`; a result given to `done` is not used any more.
+  /// The pass has failed with `why`, or its caller has given it up; a result given to `done` is not used any more.
   virtual void fail(const PassId& pass, const Error& why) = 0;
 
   /// `later` is about to be attached after this reducer. Returns true if this reducer takes `later` for the passes of
@@ -48,7 +48,8 @@ class GradientReducer {
   /// another pass that runs the hooks. The result does not change during a pass.
   [[nodiscard]] virtual bool defers_leaf_hooks() const { return false; }
 
-  /// The pass, which began on this node, is complete on all nodes: `fail` does not follow.
+  /// The pass, which began on this node, is complete on all nodes, and its caller has its success: `fail` does not
+  /// follow.
   virtual void complete(const PassId& /*pass*/) {}
 };
 

@@ -174,6 +174,23 @@ BOOST_AUTO_TEST_CASE(word_to_release_a_graph_is_refused_from_others_than_the_roo
              boost::test_tools::per_element());
 }
 
+namespace {
+
+/// Changes no gradients, and counts how passes end.
+class Ends final : public detail::GradientReducer {
+ public:
+  void begin(const PassId&) override {}
+  void found(const PassId&, const Variable&, const Tensor&, const SparseTensor&) override {}
+  void finish(const PassId&, Gradients gradients, Done done) override { done(std::move(gradients)); }
+  void fail(const PassId&, const Error&) override { ++failed; }
+  void complete(const PassId&) override { ++completed; }
+
+  int failed = 0;
+  int completed = 0;
+};
+
+}  // namespace
+
 BOOST_AUTO_TEST_CASE(cancelled_pass_counts_nowhere_at_whatever_moment_also_when_it_is_complete) {
   int cancelled = 0;
   for (const Graph graph : {Graph::keep, Graph::release}) {
@@ -183,6 +200,8 @@ BOOST_AUTO_TEST_CASE(cancelled_pass_counts_nowhere_at_whatever_moment_also_when_
         world.tells_routes = seed % 2 == 0;
         world.graph = graph;
         world.cancels_at_the_end = true;
+        const auto reducer = std::make_shared<Ends>();
+        world.part("trainer").attach(reducer);
         world.drive([&](Place& here) {
           const auto answer = many_uses(world, here);
           world.settle(seed % 90);
@@ -196,11 +215,14 @@ BOOST_AUTO_TEST_CASE(cancelled_pass_counts_nowhere_at_whatever_moment_also_when_
           world.settle();
           for (const char* name : {"trainer", "ps0", "ps1"}) BOOST_TEST(world.part(name).pass_count() == 0U);
           BOOST_TEST(world.gradients().empty());
+          BOOST_TEST(reducer->failed == 1);
+          BOOST_TEST(reducer->completed == 0);
           if (was_complete && graph == Graph::release) return;
           world.cancels_at_the_end = false;
           const auto again = world.backward_again();
           world.settle();
           BOOST_REQUIRE(again->result && again->result->ok());
+          BOOST_TEST(reducer->completed == 1);
           check_same_bits(world.gradients(), gradients_of(many_uses, Placement::single, 1));
         });
       }

@@ -68,6 +68,23 @@ struct Member {
   const Error why{.code = ErrorCode::timeout, .message = "not complete in time"};
 };
 
+/// An operation that says when its saved tensors are released, and waits there.
+class HeldBack final : public GradFn {
+ public:
+  HeldBack(Edge next, std::promise<void>& releasing, std::shared_future<void> may_go)
+      : GradFn("held back", VertexKind::operation, {std::move(next)}), releasing_(releasing), may_go_(may_go) {}
+  [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor> gradients) const override { return gradients; }
+
+ private:
+  void drop_saved() const noexcept override {
+    releasing_.set_value();
+    may_go_.wait();
+  }
+
+  std::promise<void>& releasing_;
+  const std::shared_future<void> may_go_;
+};
+
 }  // namespace
 
 BOOST_FIXTURE_TEST_CASE(a_pass_that_fails_while_it_waits_for_its_round_fails_the_round, Member) {
@@ -116,6 +133,32 @@ BOOST_FIXTURE_TEST_CASE(a_pass_that_fails_here_at_last_leaves_nothing_for_the_ne
   const Result<Gradients> all = finish({"trainer", 0, 2}).get();
   BOOST_TEST_REQUIRE(all.ok());
   BOOST_TEST(same_bytes(all.value().of(w), full({2}, 2.0)));  // of the driver's pass and of this one
+}
+
+BOOST_FIXTURE_TEST_CASE(a_pass_that_is_cancelled_while_it_releases_its_graph_counts_for_no_member, Member) {
+  const auto cancelled_pass = [&] {
+    std::promise<void> releasing;
+    std::promise<void> may_go;
+    const Variable sum_of_w = sum(w);
+    const auto held_back =
+        std::make_shared<const HeldBack>(sum_of_w.gradient_edge(), releasing, may_go.get_future().share());
+    DistContext context(node);
+    reducer->attach(context);
+    const Future<void> pass =
+        backward_async(context, Variable::output_of({held_back, 0}, sum_of_w.value()), {.graph = Graph::release});
+    releasing.get_future().wait();
+    pass.cancel();
+    BOOST_TEST(gradients(context).of(w).defined() == false);  // in turn: after the cancellation
+    may_go.set_value();
+  };
+  reducer->hold();
+  cancelled_pass();
+  reducer->stop_holding();
+  const Result<Gradients> next = finish(own).get();
+  BOOST_TEST_REQUIRE(next.ok());
+  BOOST_TEST(same_bytes(next.value().of(w), ones({2})));
+  cancelled_pass();
+  BOOST_TEST(members->operations.back() == "fail");
 }
 
 BOOST_FIXTURE_TEST_CASE(what_is_held_when_all_members_have_joined_is_dropped, Member) {
