@@ -100,7 +100,7 @@ class BackwardPass {
   /// The context ends: answers pending requests with `error` and sends nothing else.
   void abandon(const Error& error);
 
-  /// The caller of the pass, whose outcome is success, has taken it, or has given it up: tells the reducers.
+  /// The pass is complete, and its caller has taken it, or has given it up: tells the reducers.
   void taken();
   void given_up(const Error& why);
 

@@ -205,6 +205,7 @@ void ContextParticipant::finished(const NodeName& from, const msg::BackwardFinis
   const bool is_verdict = from == message.pass.creator && from != self_;  // from the root: the whole pass is complete
   if (is_verdict && !message.error) {
     note_over(message.pass);
+    if (BackwardPass* pass = find(message.pass)) pass->taken();
     passes_.erase(message.pass);
     settle_complete(message.pass);
     return;

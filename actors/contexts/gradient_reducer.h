@@ -37,7 +37,9 @@ class GradientReducer {
   /// pass.
   virtual void finish(const PassId& pass, Gradients gradients, Done done) = 0;
 
-  /// The pass has failed with `why`, or its caller has given it up; a result given to `done` is not used any more.
+  /// The pass has failed with `why`, or its caller has given it up; a result given to `done` is not used any more. On
+  /// other nodes than the one that started the pass also its context has ended, with context_aborted: the pass may have
+  /// succeeded before.
   virtual void fail(const PassId& pass, const Error& why) = 0;
 
   /// `later` is about to be attached after this reducer. Returns true if this reducer takes `later` for the passes of
@@ -48,8 +50,8 @@ class GradientReducer {
   /// another pass that runs the hooks. The result does not change during a pass.
   [[nodiscard]] virtual bool defers_leaf_hooks() const { return false; }
 
-  /// The pass, which began on this node, is complete on all nodes, and its caller has its success: `fail` does not
-  /// follow.
+  /// The pass is complete on all nodes, and its caller has its success: `fail` does not follow. Other nodes than the
+  /// one that started it learn this when that begins another pass of the context, if ever.
   virtual void complete(const PassId& /*pass*/) {}
 };
 

@@ -13,6 +13,9 @@
 namespace troupe::detail {
 namespace {
 
+/// So many passes that may yet fail have their gradients kept apart; of more, the oldest counts.
+constexpr std::size_t kLeftMax = 8;
+
 std::vector<Variable> leaves_of(const Rounds& rounds) {
   std::vector<Variable> leaves;
   for (const auto& [name, variable] : rounds.parameters()) leaves.push_back(variable);
@@ -63,7 +66,7 @@ void Reducer::begin(const PassId& pass) {
           error(ErrorCode::bad_argument,
                 "[DataParallel] passes of two contexts at the same time: members could not tell them apart");
     } else if (holders_ == 0) {
-      hold_last();
+      hold_left();
       part = std::make_shared<Part>(pass, std::exchange(held_, std::vector<LeafGradient>(leaves_.size())));
       part->has_round = true;
     }
@@ -101,9 +104,8 @@ void Reducer::finish(const PassId& pass, Gradients gradients, Done done) {
       finished_.emplace(pass, part);
       return;
     } else {
-      hold_last();
-      last_ = Left{pass, part->own.all()};
-      if (pass.creator != name_) hold_last();  // on another node it ends with its context, and that is no failure
+      left_.push_back({pass, part->own.all()});
+      hold_sure();
     }
   }
   done(combined(gradients, outcome));
@@ -114,10 +116,14 @@ void Reducer::fail(const PassId& pass, const Error& why) {
   std::shared_ptr<Part> part;
   {
     const std::lock_guard lock(mutex_);
-    if (last_ && last_->pass == pass) last_.reset();
+    const bool is_own = pass.creator == name_;
+    // A pass of another node may stay here until its context ends, and that is no failure.
+    if (!is_own && why.code == ErrorCode::context_aborted) make_sure(pass);
+    else std::erase_if(left_, [&](const Left& left) { return left.pass == pass; });
     is_told = told_.erase(pass) > 0;
     part = take(pass);
     if (part) hold_again(*part);  // before the caller begins another pass
+    hold_sure();
   }
   if (part) is_told = !part->own.fail(why);
   if (!is_told || pass.creator != name_) return;  // on another node it is the driver's pass that fails
@@ -129,6 +135,8 @@ void Reducer::fail(const PassId& pass, const Error& why) {
 void Reducer::complete(const PassId& pass) {
   const std::lock_guard lock(mutex_);
   told_.erase(pass);
+  make_sure(pass);
+  hold_sure();
 }
 
 void Reducer::run_round(const std::shared_ptr<Part>& part) {
@@ -164,10 +172,23 @@ void Reducer::note_told(const PassId& pass, const Result<RoundOutcome>& outcome)
   if (pass.creator == name_ && outcome && outcome.value().failed.empty()) told_.insert(pass);
 }
 
-void Reducer::hold_last() {
-  if (!last_) return;
-  for (std::size_t i = 0; i < held_.size(); ++i) held_[i].add(last_->gradients[i]);
-  last_.reset();
+void Reducer::make_sure(const PassId& pass) {
+  for (Left& left : left_) {
+    if (left.pass == pass) left.is_sure = true;
+  }
+}
+
+void Reducer::hold_sure() {
+  while (!left_.empty() && (left_.front().is_sure || left_.size() > kLeftMax)) hold_first();
+}
+
+void Reducer::hold_left() {
+  while (!left_.empty()) hold_first();
+}
+
+void Reducer::hold_first() {
+  for (std::size_t i = 0; i < held_.size(); ++i) held_[i].add(left_.front().gradients[i]);
+  left_.pop_front();
 }
 
 void Reducer::hold_again(Part& part) {
@@ -206,7 +227,7 @@ void Reducer::join_in_turn() {
   std::vector<LeafGradient> held(leaves_.size());
   {
     const std::lock_guard lock(mutex_);
-    hold_last();
+    hold_left();
     held.swap(held_);
   }
   while (true) {

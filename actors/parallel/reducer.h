@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -66,6 +67,7 @@ class Reducer final : public GradientReducer, public std::enable_shared_from_thi
   struct Left {
     PassId pass;
     std::vector<LeafGradient> gradients;
+    bool is_sure = false;  ///< the pass can no longer fail
   };
 
   void run_round(const std::shared_ptr<Part>& part);
@@ -74,8 +76,13 @@ class Reducer final : public GradientReducer, public std::enable_shared_from_thi
   void hold_again(Part& part);
   /// The round has given gradients to `pass`, which its caller learns next. REQUIRES: mutex_.
   void note_told(const PassId& pass, const Result<RoundOutcome>& outcome);
-  /// Adds the gradients of `last_` to `held_`: the pass that left them can no longer fail. REQUIRES: mutex_.
-  void hold_last();
+  /// The pass, if it has left gradients, can no longer fail. REQUIRES: mutex_.
+  void make_sure(const PassId& pass);
+  /// Adds what passes have left to `held_`, in the order in which they were done: of all, of those before the first
+  /// that may yet fail, or of the first. REQUIRES: mutex_.
+  void hold_left();
+  void hold_sure();
+  void hold_first();
   void join_in_turn();
   [[nodiscard]] std::shared_ptr<Part> find(const PassId& pass) const;
   /// Returns the part of a pass that has begun and not ended here, and forgets it. REQUIRES: mutex_.
@@ -95,8 +102,8 @@ class Reducer final : public GradientReducer, public std::enable_shared_from_thi
   std::map<PassId, std::shared_ptr<Part>> finished_;  // guarded by mutex_: these wait for their round's outcome
   std::vector<LeafGradient> held_;                    // guarded by mutex_: for the next round
   std::size_t holders_ = 0;                           // guarded by mutex_
-  std::set<PassId> told_;     // guarded by mutex_: passes of this node with gradients of their round; each may yet fail
-  std::optional<Left> last_;  // guarded by mutex_: of the last pass that was no round, which may yet fail
+  std::set<PassId> told_;  // guarded by mutex_: passes of this node with gradients of their round; each may yet fail
+  std::deque<Left> left_;  // guarded by mutex_: of passes that were no rounds, the first of which may yet fail
 };
 
 }  // namespace troupe::detail

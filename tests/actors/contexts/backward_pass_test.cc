@@ -231,6 +231,25 @@ BOOST_AUTO_TEST_CASE(cancelled_pass_counts_nowhere_at_whatever_moment_also_when_
   BOOST_TEST(cancelled > 100);
 }
 
+BOOST_AUTO_TEST_CASE(reducers_learn_of_success_when_their_node_does_and_of_failure_when_the_context_ends_before) {
+  ContextWorld world(Placement::apart, 1);
+  const auto at_root = std::make_shared<Ends>();
+  const auto at_server = std::make_shared<Ends>();
+  world.part("trainer").attach(at_root);
+  world.part("ps0").attach(at_server);
+  world.drive([&](Place& here) {
+    static_cast<void>(many_uses(world, here));
+    world.settle();
+    static_cast<void>(world.backward_again());
+    world.settle();
+  });
+  BOOST_TEST(at_root->completed == 2);
+  BOOST_TEST(at_server->completed == 1);  // the root has told of the first when it began the second
+  world.part("ps0").release("trainer");
+  BOOST_TEST(at_server->completed == 1);
+  BOOST_TEST(at_server->failed == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace troupe::testing

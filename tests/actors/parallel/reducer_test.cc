@@ -12,6 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "actors/calls/scope_state.h"
+#include "actors/contexts/contexts.h"
+#include "actors/core/node_core.h"
 #include "actors/dist_autograd.h"
 #include "autograd/ops.h"
 #include "autograd/ops/embedding.h"
@@ -21,11 +24,61 @@
 #include "tests/actors/parallel/alone.h"
 #include "tests/support/error_of.h"
 
+namespace troupe::testing {
+namespace {
+
+/// A stage with one parameter, whose replica is the only member of its group. Its passes are no rounds until it is
+/// told.
+class HeldStage {
+ public:
+  explicit HeldStage(const Scope& scope)
+      : reducer_(std::make_shared<detail::Reducer>(
+            scope, std::make_unique<detail::Rounds>(scope, std::make_shared<Alone>(), nn::NamedVariables{{"w", w_}},
+                                                    nn::NamedVariables{}, DataParallelOptions{}))) {
+    reducer_->hold();
+  }
+
+  [[nodiscard]] Variable forward(Scope& scope, const Variable& x) {
+    done_ = std::make_shared<Done>();
+    reducer_->attach(scope);
+    scope.state().node->contexts().attach(*scope.state().context, done_);
+    return x * w_;
+  }
+  /// Returns when this stage has done its part of the pass of the last forward.
+  void await_part() const { done_->is_done.get_future().wait(); }
+  void stop_holding() { reducer_->stop_holding(); }
+  [[nodiscard]] Tensor gradient(Scope& scope) const { return gradients(scope).of(w_); }
+
+ private:
+  /// Comes after the reducer.
+  struct Done final : detail::GradientReducer {
+    void begin(const PassId&) override {}
+    void found(const PassId&, const Variable&, const Tensor&, const SparseTensor&) override {}
+    void finish(const PassId&, Gradients gradients, GradientReducer::Done done) override {
+      done(std::move(gradients));
+      is_done.set_value();
+    }
+    void fail(const PassId&, const Error&) override {}
+    std::promise<void> is_done;
+  };
+
+  Variable w_{ones({2}), RequiresGrad::yes};
+  std::shared_ptr<detail::Reducer> reducer_;
+  std::shared_ptr<Done> done_;
+};
+
+HeldStage make_held_stage(Scope& scope) { return HeldStage(scope); }
+
+}  // namespace
+}  // namespace troupe::testing
+
 namespace troupe::detail {
 BOOST_AUTO_TEST_SUITE(reducers)
 
 using Names = std::vector<std::string>;
 using troupe::testing::error_of;
+using troupe::testing::HeldStage;
+using troupe::testing::make_held_stage;
 
 namespace {
 
@@ -132,7 +185,29 @@ BOOST_FIXTURE_TEST_CASE(a_pass_that_fails_here_at_last_leaves_nothing_for_the_ne
   reducer->stop_holding();
   const Result<Gradients> all = finish({"trainer", 0, 2}).get();
   BOOST_TEST_REQUIRE(all.ok());
+  BOOST_TEST(same_bytes(all.value().of(w), ones({2})));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_pass_of_another_node_whose_context_ends_has_left_its_gradients_for_the_next_round, Member) {
+  reducer->hold();
+  for (const PassId& pass : {own, of_driver}) {
+    BOOST_TEST(finish(pass).get().ok());
+    reducer->fail(pass, {.code = ErrorCode::context_aborted, .message = "the context was released"});
+  }
+  reducer->stop_holding();
+  const Result<Gradients> all = finish({"trainer", 0, 2}).get();
+  BOOST_TEST_REQUIRE(all.ok());
   BOOST_TEST(same_bytes(all.value().of(w), full({2}, 2.0)));  // of the driver's pass and of this one
+}
+
+BOOST_FIXTURE_TEST_CASE(of_many_passes_that_may_yet_fail_the_oldest_count, Member) {
+  reducer->hold();
+  for (std::uint64_t serial = 1; serial <= 20; ++serial) BOOST_TEST(finish({"driver", 0, serial}).get().ok());
+  for (std::uint64_t serial = 1; serial <= 20; ++serial) reducer->fail({"driver", 0, serial}, why);
+  reducer->stop_holding();
+  const Result<Gradients> all = finish(own).get();
+  BOOST_TEST_REQUIRE(all.ok());
+  BOOST_TEST(same_bytes(all.value().of(w), full({2}, 13.0)));  // of 20 - 8 passes and of this one
 }
 
 BOOST_FIXTURE_TEST_CASE(a_pass_that_is_cancelled_while_it_releases_its_graph_counts_for_no_member, Member) {
@@ -159,6 +234,32 @@ BOOST_FIXTURE_TEST_CASE(a_pass_that_is_cancelled_while_it_releases_its_graph_cou
   BOOST_TEST(same_bytes(next.value().of(w), ones({2})));
   cancelled_pass();
   BOOST_TEST(members->operations.back() == "fail");
+}
+
+BOOST_AUTO_TEST_CASE(a_pass_that_fails_at_its_driver_leaves_nothing_for_the_next_round_of_a_stage) {
+  LocalCluster cluster({"driver", "stage"}, {{"make_held_stage", &make_held_stage},
+                                             {"HeldStage::forward", &HeldStage::forward},
+                                             {"HeldStage::await_part", &HeldStage::await_part},
+                                             {"HeldStage::stop_holding", &HeldStage::stop_holding},
+                                             {"HeldStage::gradient", &HeldStage::gradient}});
+  Node& driver = cluster.node("driver");
+  const RRef<HeldStage> stage = driver.remote("stage", &make_held_stage);
+  const Variable x(full({2}, 3.0), RequiresGrad::yes);
+  /// Returns the stage's gradient.
+  const auto pass = [&] {
+    DistContext context(driver);
+    backward(context, sum(stage.rpc_sync(context, &HeldStage::forward, x)));
+    return stage.rpc_sync(context, &HeldStage::gradient);
+  };
+  HookHandle hook = x.register_hook([&](const Tensor&) -> Tensor {
+    stage.rpc_sync(driver, &HeldStage::await_part);
+    throw std::runtime_error("the hook fails");
+  });
+  BOOST_TEST(error_of([&] { return pass(); }).text().find("the hook fails") != std::string::npos);
+  hook.remove();
+  BOOST_TEST(!pass().defined());  // the same batch again
+  stage.rpc_sync(driver, &HeldStage::stop_holding);
+  BOOST_TEST(same_bytes(pass(), full({2}, 6.0)));  // of two batches
 }
 
 BOOST_FIXTURE_TEST_CASE(what_is_held_when_all_members_have_joined_is_dropped, Member) {
