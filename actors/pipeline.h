@@ -129,7 +129,8 @@ class Pipeline<R(P...)> {
   template <class Inputs, class Loss, class... Targets>
   Variable loss(const Scope& scope, Inputs&& inputs, const Loss& loss, Targets&&... targets) const;
 
-  /// Returns references to the parameters of all stages, for a DistOptimizer. Throws RemoteError.
+  /// Returns references to the parameters of all stages, for a DistOptimizer; those of a module that is several stages
+  /// once. Throws RemoteError.
   [[nodiscard]] std::vector<RRef<Variable>> parameters(const Scope& scope) const {
     return detail::parameters_of_stages(*core_, scope);
   }

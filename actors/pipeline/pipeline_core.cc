@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -124,7 +125,9 @@ std::vector<PipelineCore::Failure> PipelineCore::take_untold() const {
 
 std::vector<RRef<Variable>> parameters_of_stages(const PipelineCore& core, const Scope& scope) {
   std::vector<RRef<Variable>> all;
+  std::set<RRefId> modules;
   for (std::size_t i = 0; i < core.size(); ++i) {
+    if (!modules.insert(core.stage(i).module_id()).second) continue;
     for (auto& parameter : core.stage(i).parameters(scope)) all.push_back(std::move(parameter));
   }
   return all;

@@ -35,6 +35,8 @@ class StageLink {
   [[nodiscard]] virtual std::vector<RRef<Variable>> parameters(const Scope& scope) const = 0;
   virtual void set_mode(const Scope& scope, nn::Mode mode) const = 0;
 
+  /// Returns the reference of the module: that of two stages is equal if they are the same module.
+  [[nodiscard]] virtual const RRefId& module_id() const = 0;
   /// Returns the node and the types; no names.
   [[nodiscard]] virtual StageShape shape() const = 0;
   /// True if forward takes a Scope: it may call other nodes, and cannot be recomputed.
@@ -93,6 +95,7 @@ class LinkOf final : public StageLink {
   }
   void set_mode(const Scope& scope, nn::Mode mode) const override { module_.set_mode(scope, mode); }
 
+  [[nodiscard]] const RRefId& module_id() const override { return module_.module_rref().id(); }
   [[nodiscard]] StageShape shape() const override {
     return {module_.owner(), SchemasOf<StageParameters<M>>::list(), SchemasOf<typename Results::List>::list(), {}, {}};
   }
