@@ -79,6 +79,7 @@ DistContext::DistContext(const Scope& scope) : Scope(scope_with_new_context(scop
 
 DistContext::~DistContext() {
   detail::NodeCore& node = *state().node;
+  if (!node.is_of_this_process()) return;  // the context is the parent's
   try {
     node.contexts().release(id());
   } catch (const std::bad_alloc&) {  // all its nodes would keep it for ever

@@ -112,7 +112,10 @@ void FutureCore::wait() {
 
 void FutureCore::end_if_forked() {
   if (!home_.executor || home_.executor->is_of_this_process() || done()) return;
-  fail(make_error(ErrorCode::shutting_down, "its node belongs to the process from which this one was forked"));
+  const Error error =
+      make_error(ErrorCode::shutting_down, "its node belongs to the process from which this one was forked");
+  if (!fail(copy_of(error)) && !done())
+    throw RemoteError(copy_of(error));  // a thread that was completing it is not here
 }
 
 bool FutureCore::wait_for(Deadline limit) {

@@ -142,9 +142,10 @@ struct ShutdownReport {
 /// One node of a cluster and the Scope of its program. Several nodes fit in one process. Thread rule: any thread may
 /// call any member. The destructor ends the node (ungracefully, within 2 s) unless shutdown or stop did.
 ///
-/// A child process that is forked has no node: there calls and waits for their futures fail with shutting_down, serve,
-/// shutdown, stop and wait_for_members throw that, and the ends of the Node, of Scopes and of references do nothing.
-/// Nothing else may be used, above all no tensor that came over ipc: it is in memory that a child does not have.
+/// A child process that is forked has no node (checked on Linux 4.14 and later): there calls and waits for their
+/// futures fail with shutting_down, serve, shutdown, stop and wait_for_members throw that, and the ends of the Node, of
+/// Scopes and of references do nothing. Nothing else may be used, above all no tensor that came over ipc: it is in
+/// memory that a child does not have.
 class Node final : public Scope {
  public:
   /// Starts a node and waits until its world is complete; until then, calls of other nodes wait too. Throws

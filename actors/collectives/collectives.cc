@@ -112,7 +112,7 @@ void Collectives::tell_met() noexcept try {
     add_note(entered.own, word.note);
     node_.notify(word.leader, "membership", std::move(entered));
   }
-} catch (const std::bad_alloc&) {
+} catch (...) {
   node_.fail(failure_of_current_exception("a barrier"));
 }
 

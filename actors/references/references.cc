@@ -43,8 +43,8 @@ struct References::State {
         discards([&n](auto job, auto refused) { n.run("drop values", std::move(job), std::move(refused)); }),
         releases([this](const ReleaseQueue::Release& release) { tell_released(release); }, on_pool("release values")),
         deaths([this] { return owners.ids(); },
-               [this](const RRefId& rref, const auto& death) { tell_owner(rref, death); }, on_pool("tell owners"),
-               [&n](Error why) { n.fail(std::move(why)); }),
+               [this](const RRefId& rref, const auto& death) { tell_owner(rref, death); },
+               on_pool("tell owners", msg::Priority::high), [&n](Error why) { n.fail(std::move(why)); }),
         owners(
             n.lives(), [this](const RRefId& rref) { return spawn_owner(rref); }, EndedRRefs(n.name())),
         table(self) {}
@@ -63,12 +63,12 @@ struct References::State {
   std::map<RRefId, std::weak_ptr<RRefHandle>> handles;  // one per value with handles here
 
   /// Returns what runs jobs on the pool as long as the node exists.
-  [[nodiscard]] ReleaseQueue::Run on_pool(const char* label) const {
-    return [&n = node, label](auto job, auto refused) {
+  [[nodiscard]] ReleaseQueue::Run on_pool(const char* label, msg::Priority priority = msg::Priority::normal) const {
+    return [&n = node, label, priority](auto job, auto refused) {
       const auto run = [weak = n.weak_from_this(), job = std::move(job)] {
         if (const auto core = weak.lock()) job();
       };
-      n.run(label, run, std::move(refused));
+      n.run(label, run, std::move(refused), priority);
     };
   }
   void send(const RRefNotices& notices) const noexcept { send_notices(node, notices); }

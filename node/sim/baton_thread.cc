@@ -52,7 +52,7 @@ bool BatonThread::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
   if (!killed_) {
     point_ = &point;
     due_ = due;
-    to_world_.release();
+    to_world_.give();
     to_function_.acquire();
     schedule_->take_baton();
     point_ = nullptr;
@@ -79,14 +79,30 @@ void BatonThread::run() {
       // Its node is dead: no one is notified.
     }
     function_ = nullptr;  // its captures may be user code as well
-    to_world_.release();
+    to_world_.give();
   }
+}
+
+void BatonThread::Returned::give() {
+  const std::lock_guard lock(mutex_);
+  is_here_ = true;
+  came_.notify_one();
+}
+
+bool BatonThread::Returned::take_until(std::optional<TimePoint> due) {
+  std::unique_lock lock(mutex_);
+  const auto is_here = [this] { return is_here_; };
+  if (!due) came_.wait(lock, is_here);
+  if (due && !came_.wait_until(lock, *due, is_here)) return false;
+  is_here_ = false;
+  return true;
 }
 
 void BatonThread::switch_over() {
   processor_->bring(thread_, at_);
   to_function_.release();
-  for (int misses = 1; !to_world_.try_acquire_for(report_after_); ++misses) report_computing(misses * report_after_);
+  const auto due = [this] { return later(std::chrono::steady_clock::now(), report_after_); };
+  for (int misses = 1; !to_world_.take_until(due()); ++misses) report_computing(misses * report_after_);
   schedule_->take_baton();
 }
 

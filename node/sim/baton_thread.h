@@ -2,8 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <semaphore>
 #include <string>
@@ -49,6 +51,19 @@ class BatonThread final : private detail::BlockingHook {
   [[nodiscard]] std::optional<TimePoint> due() const { return due_; }
 
  private:
+  /// The baton on its way back to the world. (A semaphore's try_acquire_for looks for it only now and then.)
+  class Returned {
+   public:
+    void give();
+    /// Returns false if it has not come by `due`.
+    [[nodiscard]] bool take_until(std::optional<TimePoint> due);
+
+   private:
+    std::mutex mutex_;
+    std::condition_variable came_;
+    bool is_here_ = false;  // guarded by mutex_
+  };
+
   bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override;
   void run();
   void switch_over();
@@ -64,7 +79,7 @@ class BatonThread final : private detail::BlockingHook {
   std::optional<TimePoint> due_;
   bool killed_ = false;
   std::binary_semaphore to_function_{0};
-  std::binary_semaphore to_world_{0};
+  Returned to_world_;
   std::thread thread_;  // last: it uses all of the above
 };
 

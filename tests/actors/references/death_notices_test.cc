@@ -42,6 +42,7 @@ BOOST_AUTO_TEST_CASE(many_owners_are_told_by_a_job_that_a_peer_is_down) {
   const std::vector<Job> jobs = std::exchange(pool->kept, {});
   BOOST_TEST_REQUIRE(jobs.size() == 1U);
   BOOST_TEST(jobs[0].label == "tell owners");
+  BOOST_TEST((jobs[0].priority == msg::Priority::high));
   BOOST_TEST((jobs[0].urgency == Urgency::in_turn));  // so it is refused when all threads wait
   jobs[0].run();
   BOOST_TEST(references().owned_values() == values.size());

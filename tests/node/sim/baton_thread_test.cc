@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_function_that_stops_the_world_without_a_wait_is_named) {
   std::string line;
   std::thread reader([&] {
     do line = standard_error->line();
-    while (!line.empty() && line.find(" for 0.02 s") == std::string::npos);  // a slow machine may say more
+    while (!line.empty() && line.find(" a: program ") == std::string::npos);  // a slow machine may name others
     lock.release();
   });
   const auto locked_square = [&](Node& node) {
@@ -116,10 +116,9 @@ BOOST_AUTO_TEST_CASE(a_function_that_stops_the_world_without_a_wait_is_named) {
   reader.join();
   standard_error.reset();
   BOOST_TEST(sum == 18);
-  BOOST_TEST(
-      line ==
-      "[sim] seed 31: a: program has computed for 0.02 s without a wait of the runtime: a lock held over a wait, "
-      "a poll of ready(), a sleep?");
+  BOOST_TEST(line.starts_with("[sim] seed 31: a: program has computed for 0.0"), line);
+  BOOST_TEST(line.ends_with(" s without a wait of the runtime: a lock held over a wait, a poll of ready(), a sleep?"),
+             line);
 }
 
 BOOST_AUTO_TEST_CASE(a_limit_that_is_not_positive_is_refused_and_the_longest_is_none) {
