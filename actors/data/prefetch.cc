@@ -57,7 +57,7 @@ void Prefetch::ask(Tensor indices) {
   std::list<State::Asked> asked{{made, promise.future()}};
   state_->strand.run(
       [promise, make = std::weak_ptr(state_->make), made = std::weak_ptr(made), indices = std::move(indices)] {
-        if (const auto into = made.lock(); !into->is_dropped) make_into(*into, *make.lock(), indices);
+        if (const auto into = made.lock(); into && !into->is_dropped) make_into(*into, *make.lock(), indices);
         promise.complete(Unit{});
       },
       [promise](const Error& why) { promise.complete(why); });
