@@ -167,7 +167,7 @@ std::shared_ptr<OutgoingCall> call_for(std::shared_ptr<const ScopeState> scope, 
   return call_answered_by(std::move(scope), core,
                           [future = std::move(future)](Result<std::shared_ptr<PayloadReader>> reply) {
                             if (reply) future->complete_later(std::move(reply).value());
-                            else future->fail(reply.error());
+                            else future->fail(copy_of(reply.error()));
                           });
 }
 
@@ -176,7 +176,7 @@ std::shared_ptr<OutgoingCall> call_for_values(std::shared_ptr<const ScopeState> 
   FutureCore& core = *future;
   return call_answered_by(
       std::move(scope), core, [future = std::move(future), count](Result<std::shared_ptr<PayloadReader>> reply) {
-        if (!reply) future->fail(reply.error());
+        if (!reply) future->fail(copy_of(reply.error()));
         else future->complete_later(std::make_shared<ArrivedValues>(ArrivedValues{std::move(reply).value(), count}));
       });
 }
