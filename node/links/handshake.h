@@ -30,8 +30,8 @@
 namespace troupe {
 
 /// The protocol versions that this build supports.
-inline constexpr std::uint16_t kProtocolVersionMin = 14;
-inline constexpr std::uint16_t kProtocolVersionMax = 14;
+inline constexpr std::uint16_t kProtocolVersionMin = 15;
+inline constexpr std::uint16_t kProtocolVersionMax = 15;
 
 /// A node's description of itself.
 struct HandshakeIdentity {

@@ -121,7 +121,25 @@ WantedStreams streams_of(const LinkRequest& request, const TcpPlace& listen) {
   return streams;
 }
 
-/// Opens a link whose large messages have connections of their own, if they are wanted; else peers are told so.
+/// Returns `link` with memory that it shares with peers on this host.
+Result<std::unique_ptr<Link>> with_shared_memory(std::unique_ptr<Link> link, const SharedLinkOptions& options) {
+  auto sharing = SharedLink::over(std::move(link), options);
+  if (!sharing) return sharing.error();
+  return std::unique_ptr<Link>(std::move(sharing).value());
+}
+
+SharedLinkOptions shared_memory_of(const LinkRequest& request) {
+  SharedLinkOptions shared;
+  shared.shares = request.shared_memory_max > 0;
+  shared.bytes_max = request.shared_memory_max;
+  shared.rings = request.rings;
+  shared.spins = request.spins;
+  return shared;
+}
+
+/// Opens a link whose large messages have connections of their own, if they are wanted; else peers are told so. With
+/// keys, peers that turn out to be on this host share memory. Without, packets have checksums, which would read the
+/// tensors that need not travel: then nothing is shared.
 Result<std::unique_ptr<Link>> open_with_streams(LinkRequest request, std::string listen, WantedStreams streams) {
   StreamLinkOptions options{.name = request.name,
                             .incarnation = request.incarnation,
@@ -130,9 +148,13 @@ Result<std::unique_ptr<Link>> open_with_streams(LinkRequest request, std::string
                             .receiver = std::move(streams.receiver),
                             .log = request.log,
                             .audit = request.audit};
+  const SharedLinkOptions shared = shared_memory_of(request);
   auto link = open_zmq_link(std::move(request), std::move(listen));
   if (!link) return link.error();
-  return std::unique_ptr<Link>(std::make_unique<StreamLink>(std::move(link).value(), std::move(options)));
+  const bool shares = link.value()->guards_bytes();
+  auto with_streams = std::make_unique<StreamLink>(std::move(link).value(), std::move(options));
+  if (!shares) return std::unique_ptr<Link>(std::move(with_streams));
+  return with_shared_memory(std::move(with_streams), shared);
 }
 
 Result<std::unique_ptr<Link>> open_tcp(LinkRequest request) {
@@ -155,16 +177,10 @@ Result<std::unique_ptr<Link>> open_ipc(LinkRequest request) {
   std::string listen = request.listen;
   if (listen == "ipc://")
     listen += fmt::format("@troupe-{:016x}{:016x}", request.incarnation.high, request.incarnation.low);
-  SharedLinkOptions shared;
-  shared.shares = request.shared_memory_max > 0;
-  shared.bytes_max = request.shared_memory_max;
-  shared.rings = request.rings;
-  shared.spins = request.spins;
+  const SharedLinkOptions shared = shared_memory_of(request);
   auto link = open_zmq_link(std::move(request), std::move(listen));
   if (!link) return link.error();
-  auto sharing = SharedLink::over(std::move(link).value(), shared);
-  if (!sharing) return sharing.error();
-  return std::unique_ptr<Link>(std::move(sharing).value());
+  return with_shared_memory(std::move(link).value(), shared);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ struct LinkKind {
 ///         Large messages have connections of their own (streams/), at another tcp port, which is opened for the first
 ///         of them: any free one, or one of `stream_ports`, "LOW-HIGH". With `ports` or a port to `advertise` and
 ///         without `stream_ports`, or if `streams` is "off" ("auto" is the default), they share the connection of small
-///         ones.
+///         ones. With keys, peers that turn out to be on this host share memory, as over ipc.
 ///   ipc   "ipc://PATH" or "ipc://@NAME"        options: connect_patience, handshake_timeout
 ///         Large tensors do not travel: the receiver reads them in the sender's memory (shared_memory/).
 class Transports {

@@ -17,6 +17,11 @@ Result<FileDescriptor> OutRing::make() {
   return std::move(segment.value().file);
 }
 
+void OutRing::give_up() {
+  const std::lock_guard lock(mutex_);
+  memory_ = nullptr;
+}
+
 void OutRing::open(Doorbell doorbell, std::uint32_t bell) {
   const std::lock_guard lock(mutex_);
   if (!memory_) return;

@@ -23,6 +23,9 @@ class OutRing {
   /// Makes the memory, which the peer must be given. Errors: resource_exhausted.
   [[nodiscard]] Result<FileDescriptor> make();
 
+  /// The peer will not read the ring that was made: frees its memory. None is due until close().
+  void give_up();
+
   /// The peer reads the ring, and wants `bell` of its doorbell rung. Ignored unless the memory was made.
   void open(Doorbell doorbell, std::uint32_t bell);
 

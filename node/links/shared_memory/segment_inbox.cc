@@ -46,6 +46,21 @@ std::optional<HandedOver> decode(std::span<const std::byte> bytes) {
   return what;
 }
 
+constexpr std::string_view kNamePrefix = "@troupe-memory-";
+constexpr std::size_t kNameDigits = 32;
+
+std::string random_name() {
+  std::array<unsigned char, kNameDigits / 2> bytes{};
+  ::randombytes_buf(bytes.data(), bytes.size());
+  std::array<char, kNameDigits + 1> digits{};
+  ::sodium_bin2hex(digits.data(), digits.size(), bytes.data(), bytes.size());
+  return std::string(kNamePrefix) + digits.data();
+}
+
+bool is_random_name(std::string_view place) {
+  return place.starts_with(kNamePrefix) && place.size() == kNamePrefix.size() + kNameDigits;
+}
+
 /// Space for the control messages of a datagram: credentials, and more descriptors than one, so that they are seen and
 /// closed.
 union Control {
@@ -53,8 +68,8 @@ union Control {
   std::array<char, CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(8 * sizeof(int))> bytes;
 };
 
-Error failure(ErrorCode code, const std::string& address, std::string_view why) {
-  return Error{.code = code,
+Error failure(const std::string& address, std::string_view why) {
+  return Error{.code = ErrorCode::resource_exhausted,
                .message = "no socket for shared memory: " + std::string(why),
                .endpoint = address,
                .operation = "listen",
@@ -101,45 +116,36 @@ InboxToken random_inbox_token() {
 
 Result<SegmentInbox> SegmentInbox::open_beside(const std::string& address) {
   constexpr std::string_view kIpc = "ipc://";
-  if (!address.starts_with(kIpc)) return failure(ErrorCode::bad_argument, address, "it is not ipc");
+  const bool is_ipc = address.starts_with(kIpc);
   FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.is_open()) return failure(ErrorCode::resource_exhausted, address, std::generic_category().message(errno));
+  if (!socket.is_open()) return failure(address, std::generic_category().message(errno));
   const int on = 1;
   (void)::setsockopt(socket.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-  std::string file = address.substr(kIpc.size()) + ".memory";
-  std::optional<SocketAddress> named;
-  if (file.front() != '@') named = unix_address(file);
-  if (!named) file.clear();
-  if (named) (void)::unlink(file.c_str());  // left by a killed life: the link now holds this node's path
-  SocketAddress any;                        // lets bind choose a free abstract name
-  any.bytes.ss_family = AF_UNIX;
-  any.size = sizeof any.bytes.ss_family;
-  const SocketAddress& at = named ? *named : any;
-  if (::bind(socket.get(), at.get(), at.size) != 0)
-    return failure(ErrorCode::resource_exhausted, address, std::generic_category().message(errno));
-  std::string place = file;
-  if (!named) {
-    sockaddr_un bound{};
-    socklen_t size = sizeof bound;
-    (void)::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound), &size);
-    place = std::string("@").append(bound.sun_path + 1, size - offsetof(sockaddr_un, sun_path) - 1);
-  }
-  return SegmentInbox(std::move(socket), std::move(place), std::move(file));
+  std::string file =
+      is_ipc && !address.substr(kIpc.size()).starts_with('@') ? address.substr(kIpc.size()) + ".memory" : "";
+  if (!unix_address(file)) file.clear();            // too long
+  if (!file.empty()) (void)::unlink(file.c_str());  // left by a killed life: the link now holds this node's path
+  std::string place = file.empty() ? random_name() : file;
+  const SocketAddress at = unix_address(place).value();
+  if (::bind(socket.get(), at.get(), at.size) != 0) return failure(address, std::generic_category().message(errno));
+  return SegmentInbox(std::move(socket), std::move(place), std::move(file), is_ipc);
 }
 
 SegmentInbox::SegmentInbox(SegmentInbox&& other) noexcept
     : descriptor_(std::move(other.descriptor_)),
       place_(std::move(other.place_)),
       file_(std::exchange(other.file_, {})),
+      reaches_files_(other.reaches_files_),
       spare_(std::move(other.spare_)) {}
 
 SegmentInbox::~SegmentInbox() {
   if (!file_.empty()) (void)::unlink(file_.c_str());
 }
 
-bool SegmentInbox::send(std::string_view place, const HandedOver& what, int descriptor) const {
-  const std::optional<SocketAddress> to = unix_address(place);
-  if (!to) return false;
+SegmentInbox::Sent SegmentInbox::send(std::string_view place, const HandedOver& what, int descriptor) const {
+  const bool is_inbox = is_random_name(place) || (reaches_files_ && !place.starts_with('@'));
+  const std::optional<SocketAddress> to = is_inbox ? unix_address(place) : std::nullopt;
+  if (!to) return Sent::nobody;
   Datagram bytes = encode(what);
   iovec part{.iov_base = bytes.data(), .iov_len = bytes.size()};
   msghdr message{};
@@ -161,7 +167,9 @@ bool SegmentInbox::send(std::string_view place, const HandedOver& what, int desc
   do {
     sent = ::sendmsg(descriptor_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   } while (sent < 0 && errno == EINTR);
-  return sent == static_cast<ssize_t>(bytes.size());
+  if (sent == static_cast<ssize_t>(bytes.size())) return Sent::done;
+  const bool is_gone = errno == ECONNREFUSED || errno == ENOENT || errno == EACCES || errno == EPERM;
+  return is_gone ? Sent::nobody : Sent::full;
 }
 
 std::optional<HandedOver> SegmentInbox::receive() {

@@ -46,8 +46,15 @@ struct HandedOver {
 /// Never blocks. Thread rule: one thread at a time; `send` any thread.
 class SegmentInbox {
  public:
-  /// Binds near the address at which a link listens: "ipc://PATH" at "PATH.memory"; "ipc://@NAME" at a free abstract
-  /// name. Errors: resource_exhausted, bad_argument (another kind of address).
+  enum class Sent : std::uint8_t {
+    done,
+    full,    ///< or this process may hand over no more descriptors now
+    nobody,  ///< there is no such inbox here: its process has ended, or runs on another host
+  };
+
+  /// Binds near the address at which a link listens: "ipc://PATH" at "PATH.memory"; for "ipc://@NAME" and "tcp://..."
+  /// at an abstract name that nobody can guess, so that no other host has a socket of that name. Errors:
+  /// resource_exhausted.
   [[nodiscard]] static Result<SegmentInbox> open_beside(const std::string& address);
 
   SegmentInbox(SegmentInbox&&) noexcept;
@@ -57,23 +64,27 @@ class SegmentInbox {
   /// A path, or "@NAME".
   [[nodiscard]] const std::string& place() const { return place_; }
 
-  /// Sends a datagram with `descriptor`, if it is not negative, to the inbox at `place`. Returns false if that inbox is
-  /// full or gone.
-  [[nodiscard]] bool send(std::string_view place, const HandedOver& what, int descriptor) const;
+  /// Sends a datagram with `descriptor`, if it is not negative, to the inbox at `place`, which a peer has named. A peer
+  /// over tcp may be anybody's process on any host: it can name no socket but an inbox.
+  [[nodiscard]] Sent send(std::string_view place, const HandedOver& what, int descriptor) const;
 
   /// Returns the next datagram of a process of this user; nullopt if there is none. Others are dropped, as malformed
   /// ones are. Where no descriptor is free, there is one for each datagram whose file is closed before the next call.
   [[nodiscard]] std::optional<HandedOver> receive();
 
  private:
-  SegmentInbox(FileDescriptor descriptor, std::string place, std::string file)
-      : descriptor_(std::move(descriptor)), place_(std::move(place)), file_(std::move(file)) {
+  SegmentInbox(FileDescriptor descriptor, std::string place, std::string file, bool reaches_files)
+      : descriptor_(std::move(descriptor)),
+        place_(std::move(place)),
+        file_(std::move(file)),
+        reaches_files_(reaches_files) {
     spare_.take_back();
   }
 
   FileDescriptor descriptor_;
   std::string place_;
   std::string file_;       ///< removed in the destructor; may be empty
+  bool reaches_files_;     ///< peers are processes of this user, and may name a path
   SpareDescriptor spare_;  ///< the thread that receives; makes room for that of a datagram
 };
 

@@ -222,7 +222,7 @@ bool SharedLink::hand_over_locked(Other& to, std::uint32_t segment) {
   const auto shared = pool_->segment(segment);
   const HandedOver memory{
       .kind = HandOver::segment, .token = to.its_token, .segment = segment, .bytes = shared.bytes, .file = {}};
-  place->second = inbox_.send(to.inbox, memory, shared.descriptor);
+  place->second = inbox_.send(to.inbox, memory, shared.descriptor) == detail::SegmentInbox::Sent::done;
   if (place->second) return true;
   if (is_new) to.introduced.erase(place);
   to.inbox_is_full = true;

@@ -45,13 +45,13 @@ struct SharedLinkOptions {
   std::string process{};  ///< as peers know it, which share no GPU memory with their own; empty: by its number
 };
 
-/// A link to processes of this host, over another one, which carries all the rest. See README.md beside this file.
+/// A link that shares memory with peers on this host, over another one, which carries all the rest. See README.md beside this file.
 ///
 /// Frames that the receiver was given stay unchanged while they live there: a block is used again when the last lease
 /// of it was given back, or when the process that held it has ended. Thread rule: as Link.
 class SharedLink final : public Link, private LinkSink {
  public:
-  /// `inner` listens at an address "ipc://...". Errors: resource_exhausted.
+  /// `inner` guards bytes; it may have peers on other hosts. Errors: resource_exhausted.
   [[nodiscard]] static Result<std::unique_ptr<SharedLink>> over(std::unique_ptr<Link> inner, SharedLinkOptions options);
 
   ~SharedLink() override;
@@ -63,6 +63,7 @@ class SharedLink final : public Link, private LinkSink {
   [[nodiscard]] bool guards_bytes() const override { return inner_->guards_bytes(); }
   std::optional<Incarnation> share(const NodeName& to, Frames& frames) override;
   void connect(std::string_view address) override { inner_->connect(address); }
+  void connect_to(const NodeName& name, std::string_view address) override { inner_->connect_to(name, address); }
   void send(const NodeName& to, LinkLane lane, Frames packet) override;
   void disconnect(const NodeName& peer, const Farewell& farewell) override { inner_->disconnect(peer, farewell); }
   void stop() override;
@@ -70,6 +71,7 @@ class SharedLink final : public Link, private LinkSink {
   [[nodiscard]] std::shared_ptr<detail::WaitingWork> receiving() const override { return receiver_; }
 
   [[nodiscard]] std::optional<SharedMemoryUse> shared_memory() const override;
+  [[nodiscard]] std::optional<StreamUse> streams() const override { return inner_->streams(); }
 
   void release_unused(TimePoint now, Duration idle) override;
 
@@ -111,6 +113,7 @@ class SharedLink final : public Link, private LinkSink {
   void obey(Other& from, const detail::SharedControl& control);
   void say_hello(const Other& to);
   void make_offer(Other& to, const detail::SharedControl& hello);
+  void is_elsewhere(Other& peer);
   void offer_ring(Other& to);
   void read_ring(Other& from);
   void read_no_longer(Other& peer);

@@ -17,6 +17,7 @@ using detail::HandOver;
 using detail::LeasePage;
 using detail::LeaseTable;
 using detail::Mapping;
+using detail::SegmentInbox;
 using detail::SharedControl;
 
 void SharedLink::on_link_up(const Peer& peer) {
@@ -100,7 +101,7 @@ void SharedLink::obey(Other& from, const SharedControl& control) {
         here.token = from.its_token;
         inbox = from.inbox;
       }
-      if (inbox_.send(inbox, here, -1)) reply(SharedControl::Kind::ready);
+      if (inbox_.send(inbox, here, -1) == SegmentInbox::Sent::done) reply(SharedControl::Kind::ready);
       return;
     }
     case SharedControl::Kind::ready:
@@ -172,9 +173,19 @@ void SharedLink::make_offer(Other& to, const SharedControl& hello) {
   if (again) say_hello(to);
   if (!leases) return;  // this node does not share, or has no memory: frames travel
   const HandedOver page{.kind = HandOver::page, .token = hello.token, .bytes = detail::kLeasePageBytes, .file = {}};
-  if (!inbox_.send(hello.inbox, page, leases->descriptor())) return;
+  const SegmentInbox::Sent sent = inbox_.send(hello.inbox, page, leases->descriptor());
+  if (sent == SegmentInbox::Sent::nobody) return is_elsewhere(to);
+  if (sent != SegmentInbox::Sent::done) return;
   inner_->send(to.peer.name, LinkLane::express,
                {detail::encode(SharedControl{.kind = SharedControl::Kind::offered, .inbox = {}})});
+}
+
+// No memory of this node waits for a peer that runs on another host. One that was there, and has gone, says so below.
+void SharedLink::is_elsewhere(Other& peer) {
+  const std::lock_guard lock(peer.mutex);
+  if (peer.process.is_open()) return;
+  peer.leases = nullptr;
+  peer.ring.give_up();
 }
 
 // A peer that this node talks with gets a ring. Whatever fails: packets take the link below, as before.
@@ -188,7 +199,10 @@ void SharedLink::offer_ring(Other& to) {
     inbox = to.inbox;
   }
   const auto memory = to.ring.make();
-  if (!memory || !inbox_.send(inbox, ring, memory.value().get())) return;
+  if (!memory) return;
+  const SegmentInbox::Sent sent = inbox_.send(inbox, ring, memory.value().get());
+  if (sent == SegmentInbox::Sent::nobody) return is_elsewhere(to);
+  if (sent != SegmentInbox::Sent::done) return;
   inner_->send(to.peer.name, LinkLane::express,
                {detail::encode(SharedControl{.kind = SharedControl::Kind::ring_offered, .inbox = {}})});
 }
@@ -211,7 +225,7 @@ void SharedLink::read_ring(Other& from) {
     const std::lock_guard lock(from.mutex);
     from.bell = place.value().bell;
   }
-  if (!inbox_.send(inbox, doorbell, place.value().doorbell)) return;
+  if (inbox_.send(inbox, doorbell, place.value().doorbell) != SegmentInbox::Sent::done) return;
   inner_->send(from.peer.name, LinkLane::express,
                {detail::encode(
                    SharedControl{.kind = SharedControl::Kind::ring_ready, .number = place.value().bell, .inbox = {}})});

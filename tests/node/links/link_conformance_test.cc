@@ -129,6 +129,15 @@ struct RingLinks {
   static std::string nobodys_address() { return IpcLinks::nobodys_address(); }
 };
 
+/// Tcp with keys, streams, and rings between nodes that turn out to be on one host.
+struct KeyedRingLinks {
+  StreamLinks inner;
+  std::unique_ptr<Link> make(const NodeName& name, Incarnation incarnation) {
+    return SharedLink::over(inner.make(name, incarnation), {.packets_before_ring = 1}).value();
+  }
+  static std::string nobodys_address() { return StreamLinks::nobodys_address(); }
+};
+
 /// A node that is only a link and records its link's events.
 struct TestNode {
   TestNode(auto& links, const NodeName& named) : name(named), incarnation(fresh_incarnation()) {
@@ -160,7 +169,8 @@ struct Two {
   TestNode b{links, "b"};
 };
 
-using AllLinks = boost::mpl::list<MemoryLinks, TcpLinks, KeyedLinks, StreamLinks, IpcLinks, SharedLinks, RingLinks>;
+using AllLinks =
+    boost::mpl::list<MemoryLinks, TcpLinks, KeyedLinks, StreamLinks, IpcLinks, SharedLinks, RingLinks, KeyedRingLinks>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(both_sides_learn_who_is_up, Links, AllLinks) {
   Two<Links> two;

@@ -17,9 +17,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "node/keys/key_ring.h"
 #include "node/links/memory_link.h"
 #include "node/node.h"
 #include "tensor/create.h"
@@ -255,6 +257,34 @@ BOOST_AUTO_TEST_CASE(node_that_is_told_a_seed_only_listens_as_the_seed_does, *la
     BOOST_TEST(scheme_of(b.address()) == scheme_of(a.address()));
     BOOST_TEST(b.rpc_sync("a", &square, 7) == 49);
   }
+}
+
+Tensor identity(const Tensor& x) { return x; }
+
+// Nobody says where they run: that a descriptor reaches the other one shows it.
+BOOST_AUTO_TEST_CASE(nodes_with_keys_share_memory_if_they_turn_out_to_be_on_one_host) {
+  const std::vector<KeyRing> rings = make_run_keys(std::vector<NodeName>{"a", "b"});
+  NodeOptions first = options("a", "tcp://127.0.0.1:0");
+  first.keys = rings[0];
+  const Node a = Node::join(first, {{"identity", &identity}});
+  NodeOptions second = options("b", "tcp://127.0.0.1:0", a.address());
+  second.secret = first.secret;
+  second.keys = rings[1];
+  const Node b = Node::join(second, {{"identity", &identity}});
+  const Tensor x = ones({1'000'000});
+  const auto use = [](const Node& node) { return node.debug_info().shared_memory.value(); };
+  for (int i = 0; i < 100 && (use(b).tensors == 0 || use(b).ring_packets == 0); ++i)
+    BOOST_TEST(equal(b.rpc_sync("a", &identity, x), x));
+  BOOST_TEST(use(b).peers == 1U);
+  BOOST_TEST(use(b).tensors > 0U);
+  BOOST_TEST(use(b).ring_packets > 0U);
+  BOOST_TEST(use(a).tensors > 0U);
+}
+
+// Their packets have checksums over all of their bytes.
+BOOST_AUTO_TEST_CASE(nodes_over_tcp_without_keys_share_nothing) {
+  const Node a = Node::join(options("a", "tcp://127.0.0.1:0"), {});
+  BOOST_TEST(!a.debug_info().shared_memory.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(nodes_reach_each_other_through_a_transport_of_the_user, *label("I-16")) {

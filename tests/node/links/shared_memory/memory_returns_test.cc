@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <random>
 #include <set>
 #include <sstream>
 #include <string>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "node/links/shared_memory/shared_link.h"
+#include "node/links/shared_memory/shared_table.h"
 #include "tensor/storage.h"
 #include "tests/node/links/shared_memory/fake_gpus.h"
 #include "tests/node/links/shared_memory/nodes_by_hand.h"
@@ -256,6 +258,27 @@ BOOST_AUTO_TEST_CASE(a_segment_that_ends_is_unmapped_whatever_allocation_is_refu
     BOOST_TEST(segments_mapped() == before, "refused: " << refused);
   }
   BOOST_TEST(refused > 1U);
+}
+
+// There is no socket here of the name that it calls its inbox.
+BOOST_AUTO_TEST_CASE(no_memory_waits_for_a_peer_that_runs_on_another_host) {
+  auto below = std::make_unique<LinkByHand>();
+  LinkByHand& packets = *below;
+  const auto link = SharedLink::over(std::move(below), {.packets_before_ring = 1}).value();
+  LastFrames sink;
+  link->start(sink);
+  const Peer peer{.name = "b", .incarnation = {.high = 1, .low = 1}};
+  packets.sink->on_link_up(peer);
+  const std::size_t before = segments_mapped();
+  const detail::SharedControl hello{.token = detail::random_inbox_token(),
+                                    .inbox = "@troupe-memory-" + std::string(32, '0')};
+  packets.sink->on_frames(peer.name, peer.incarnation, {detail::encode(hello)});
+  std::mt19937_64 random{1};
+  Frames message{frame_of("header"), frame_of("body"), random_frame(kMib, random)};
+  BOOST_TEST(!link->share(peer.name, message).has_value());
+  for (int i = 0; i < 20; ++i) link->send(peer.name, LinkLane::express, message);
+  BOOST_TEST(segments_mapped() == before);
+  BOOST_TEST(packets.sent.size() == 21U);  // its own hello, and all that was sent
 }
 
 BOOST_AUTO_TEST_SUITE_END()

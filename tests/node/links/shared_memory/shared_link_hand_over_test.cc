@@ -181,7 +181,7 @@ struct Liar : Hostile {
   void hand_over(detail::HandOver kind, int descriptor, std::size_t bytes = 0, std::uint32_t segment = 0) const {
     const detail::HandedOver what{
         .kind = kind, .token = hello.token, .segment = segment, .bytes = bytes, .file = detail::FileDescriptor()};
-    BOOST_REQUIRE(inbox.send(hello.inbox, what, descriptor));
+    BOOST_REQUIRE((inbox.send(hello.inbox, what, descriptor) == detail::SegmentInbox::Sent::done));
   }
   detail::SegmentInbox inbox = detail::SegmentInbox::open_beside(place_of("liars-inbox")).value();
   detail::SharedControl hello = control_of_b(detail::SharedControl::Kind::hello);
@@ -250,7 +250,8 @@ struct LiarWithMemory : Liar {
                                       .segment = number,
                                       .bytes = 4096,
                                       .file = detail::FileDescriptor()};
-        return inbox.send(hello.inbox, what, descriptor.value_or(memory.file.get()));
+        const auto sent = inbox.send(hello.inbox, what, descriptor.value_or(memory.file.get()));
+        return sent == detail::SegmentInbox::Sent::done;
       };
       if (give_one()) continue;
       tell(detail::SharedControl::Kind::inbox_full);
