@@ -89,7 +89,11 @@ void process_each(const std::string& network, std::size_t nodes, int run, Effort
   const bool has_keys = network == "keys";
   const std::vector<KeyRing> rings = has_keys ? make_run_keys(names) : std::vector<KeyRing>{};
   NodeOptions options = first_node(names.front(), has_keys ? "tcp" : network, run);
-  if (has_keys) options.keys = rings.front();
+  if (has_keys) {  // as between hosts
+    options.keys = rings.front();
+    options.shared_memory_max = 0;
+    options.rings = false;
+  }
   const double used_before = cpu_of_the_ended();
   auto begin = SteadyClock::now();
   Node node = Node::join(options, functions());
@@ -97,7 +101,11 @@ void process_each(const std::string& network, std::size_t nodes, int run, Effort
   for (std::size_t rank = 1; rank < nodes; ++rank) {
     auto spec = other_node(options, node.address(), names, rank);
     spec.environment.insert_or_assign("TROUPE__CLUSTER__JOIN_TIMEOUT", fmt::format("{}s", kPatience.count()));
-    if (has_keys) spec.keys = rings[rank];
+    if (has_keys) {
+      spec.keys = rings[rank];
+      spec.environment.insert_or_assign("TROUPE__NODE__SHARED_MEMORY_MAX", "0B");
+      spec.environment.insert_or_assign("TROUPE__NODE__RINGS", "false");
+    }
     children.push_back(std::make_unique<detail::ChildProcess>(spec, options.secret.bytes(), guard));
   }
   node.wait_for_members(nodes, kPatience);

@@ -23,6 +23,7 @@
 
 #include "node/node.h"
 #include "tests/conformance/test_functions.h"
+#include "tests/support/share_nothing.h"
 
 namespace troupe::testing {
 namespace {
@@ -103,7 +104,8 @@ NodeProcess::NodeProcess(const NodeProcessOptions& options, const ClusterSecret&
                                                                          : "loopback",
                                      std::to_string(options.liveness.lease.count()),
                                      options.liveness.debug ? "debugged" : "judged",
-                                     options.joins_anew ? "joins anew" : "joins once"};
+                                     options.joins_anew ? "joins anew" : "joins once",
+                                     options.shares ? "shares" : "shares nothing"};
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
@@ -168,7 +170,7 @@ std::string NodeProcess::wait(std::chrono::milliseconds patience) {
 /// The program of a NodeProcess. Never part of a test run.
 BOOST_AUTO_TEST_CASE(node_process, *boost::unit_test::disabled()) {
   const auto& suite = boost::unit_test::framework::master_test_suite();
-  BOOST_REQUIRE(suite.argc == 14);
+  BOOST_REQUIRE(suite.argc == 15);
   if (const auto user = static_cast<uid_t>(std::stoul(suite.argv[9])); user != 0) become_user(user);
   NodeOptions options;
   options.name = suite.argv[1];
@@ -186,6 +188,7 @@ BOOST_AUTO_TEST_CASE(node_process, *boost::unit_test::disabled()) {
   options.liveness.debug = suite.argv[12] == std::string_view("debugged");
   if (const std::string advertise = suite.argv[8]; !advertise.empty()) options.link_options["advertise"] = advertise;
   if (options.seed.starts_with("ipc://")) options.bind = options.seed + "-" + options.name;
+  if (suite.argv[14] == std::string_view("shares nothing")) share_nothing(options);
   const bool joins_anew = suite.argv[13] == std::string_view("joins anew");
   bool lives = true;
   while (lives) {

@@ -27,6 +27,7 @@ struct NodeProcessOptions {
   std::string advertise = {};  ///< the address that it advertises, if not empty
   Network network = Network::automatic;
   std::optional<KeyRing> keys = {};  ///< its own
+  bool shares = true;                ///< false: memory with no peer, as if all were on other hosts
   int place = -1;                    ///< descriptor of its network namespace; -1: that of this thread
   bool joins_anew = false;           ///< joins again after it was declared dead and its node has ended
   Liveness liveness = {};            ///< its own lease, and whether it is debugged; other fields are the cluster's

@@ -17,6 +17,7 @@
 #include "actors/membership/membership.h"
 #include "node/local_cluster.h"
 #include "node/log.h"
+#include "tests/support/share_nothing.h"
 
 namespace troupe::testing {
 namespace {
@@ -40,6 +41,7 @@ std::ostream& operator<<(std::ostream& out, Backend backend) {
     case Backend::ipc: return out << "ipc";
     case Backend::tcp: return out << "tcp";
     case Backend::keys: return out << "keys";
+    case Backend::hosts: return out << "hosts";
   }
   return out;
 }
@@ -50,8 +52,9 @@ Backend backend_of_this_run() {
   if (name == "ipc") return Backend::ipc;
   if (name == "tcp") return Backend::tcp;
   if (name == "keys") return Backend::keys;
+  if (name == "hosts") return Backend::hosts;
   if (name == "local") return Backend::local;
-  throw std::invalid_argument(fmt::format("no backend \"{}\": local, ipc, tcp or keys", name));
+  throw std::invalid_argument(fmt::format("no backend \"{}\": local, ipc, tcp, keys or hosts", name));
 }
 
 struct TestCluster::Nodes {
@@ -99,7 +102,11 @@ struct TestCluster::ProcessNodes final : Nodes {
     options.name = "trainer";
     options.cluster_id = "conformance";
     options.secret = secret;
-    if (backend == Backend::keys) make_keys(options);
+    if (backend == Backend::keys || backend == Backend::hosts) make_keys(options);
+    if (backend == Backend::hosts) {
+      share_nothing(options);
+      for (NodeProcessOptions& other : others) other.shares = false;
+    }
     if (backend == Backend::ipc) {
       world_size = static_cast<std::uint32_t>(others.size() + 1);
       seed = options.bind = fmt::format("ipc://@troupe-conformance-{}-{:016x}", getpid(), random_number());

@@ -1,5 +1,5 @@
-// A cluster for tests: all nodes in this process, or one process per node over unix sockets, TCP, or TCP with keys.
-// Every test runs on all four: `conformance_test -- local|ipc|tcp|keys` selects one.
+// A cluster for tests: all nodes in this process, or one process per node over unix sockets, TCP, TCP with keys, or
+// that as between hosts. Every test runs on all five: `conformance_test -- local|ipc|tcp|keys|hosts` selects one.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,13 @@
 
 namespace troupe::testing {
 
-enum class Backend { local, ipc, tcp, keys };  ///< keys: tcp with a key ring for each node
+enum class Backend {
+  local,
+  ipc,
+  tcp,
+  keys,   ///< tcp with a key ring for each node: as they are on one host, they share memory
+  hosts,  ///< the same, but they share nothing
+};
 std::ostream& operator<<(std::ostream& out, Backend backend);
 
 /// Returns the backend that the command line names after "--"; local by default.

@@ -28,6 +28,7 @@
 #include "node/node.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
+#include "tests/support/share_nothing.h"
 
 namespace troupe {
 namespace {
@@ -182,6 +183,7 @@ std::map<std::string, std::size_t> seen_on_the_wire(bool with_keys) {
     first.name = "a";
     first.bind = "tcp://127.0.0.1:*";
     first.world_size = 0;
+    testing::share_nothing(first);
     NodeOptions second = first;
     second.name = name;
     second.secret = first.secret;

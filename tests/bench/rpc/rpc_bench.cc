@@ -141,12 +141,14 @@ RpcRow row_of(std::string_view name) {
 }
 
 struct Bench {
-  std::string transport;  // "ipc", "tcp", or "keys": tcp, and all bytes are encrypted
+  // "ipc", "tcp", or tcp with keys: "keys_one_host", or "keys", as between hosts: all bytes travel, encrypted
+  std::string transport;
   Effort effort;
   const detail::ProcessGuard& guard;
   std::size_t divisor = effort == Effort::quick ? 10 : 1;
   int serial = 0;
 
+  [[nodiscard]] bool has_keys() const { return transport.starts_with("keys"); }
   [[nodiscard]] NodeOptions client_options() { return first_node("client", transport, serial++); }
 
   /// Starts this node, "client", and the others. Passes the client and the first other's process to `work`, then ends
@@ -156,15 +158,24 @@ struct Bench {
     names.insert(names.end(), others.begin(), others.end());
     NodeOptions options = client_options();
     std::vector<KeyRing> rings;
-    if (transport == "keys") {
+    const bool shares_nothing = transport == "keys";
+    if (has_keys()) {
       rings = make_run_keys(names);
       options.keys = rings.front();
+    }
+    if (shares_nothing) {
+      options.shared_memory_max = 0;
+      options.rings = false;
     }
     Node client = Node::join(options, all_functions());
     std::vector<std::unique_ptr<detail::ChildProcess>> children;
     for (std::size_t rank = 1; rank < names.size(); ++rank) {
       detail::ChildSpec spec = other_node(options, client.address(), names, rank);
       if (!rings.empty()) spec.keys = rings[rank];
+      if (shares_nothing) {
+        spec.environment.insert_or_assign("TROUPE__NODE__SHARED_MEMORY_MAX", "0B");
+        spec.environment.insert_or_assign("TROUPE__NODE__RINGS", "false");
+      }
       children.push_back(std::make_unique<detail::ChildProcess>(spec, options.secret.bytes(), guard));
     }
     wait_for(client, names.size());
@@ -218,7 +229,8 @@ struct Bench {
         const Tensor huge = ones({16 << 20});
         print(name("rpc/identity/64MB"), "us",
               latencies(30 / divisor, [&] { client.rpc_sync("server", &identity, huge); }));
-        print(name("floor/identity/64MB"), "us", stream_floor(30 / divisor, 64 << 20, transport == "keys"));
+        if (transport != "keys_one_host")
+          print(name("floor/identity/64MB"), "us", stream_floor(30 / divisor, 64 << 20, transport == "keys"));
       }
       for (const std::size_t window : {1U, 16U, 256U}) {
         print(name(fmt::format("rpc/rate/{}", window)), "calls/s", rates(client, window, 5, 10000 / divisor));
@@ -286,7 +298,7 @@ void serve_row(const std::string& name, const detail::ProcessGuard& guard) {
 void measure(Effort effort, const detail::ProcessGuard& guard) {
   Bench bench{"ipc", effort, guard};
   bench.adds();
-  for (const char* transport : {"ipc", "tcp", "keys"}) Bench{transport, effort, guard}.calls();
+  for (const char* transport : {"ipc", "tcp", "keys", "keys_one_host"}) Bench{transport, effort, guard}.calls();
   bench.more_nodes();
   bench.start();
   if (effort == Effort::full) bench.idle();

@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(nodes_with_keys_share_memory_if_they_turn_out_to_be_on_one_
   const Tensor x = ones({1'000'000});
   const auto use = [](const Node& node) { return node.debug_info().shared_memory.value(); };
   for (int i = 0; i < 100 && (use(b).tensors == 0 || use(b).ring_packets == 0); ++i)
-    BOOST_TEST(equal(b.rpc_sync("a", &identity, x), x));
+    BOOST_TEST(sum(b.rpc_sync("a", &identity, x)).item() == 1e6);
   BOOST_TEST(use(b).peers == 1U);
   BOOST_TEST(use(b).tensors > 0U);
   BOOST_TEST(use(b).ring_packets > 0U);

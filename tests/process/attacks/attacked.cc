@@ -10,6 +10,7 @@
 
 #include "messages/error.h"
 #include "tests/conformance/test_functions.h"
+#include "tests/support/share_nothing.h"
 
 namespace troupe::testing {
 namespace {
@@ -30,6 +31,7 @@ Attacked::Attacked(const AttackedOptions& options)
   here.world_size = 0;
   here.secret = secret_;
   here.liveness.lease = options.lease;
+  testing::share_nothing(here);  // the calls that a flood may slow down take the network
   if (with_keys_) here.keys = rings_[0];
   caller_.emplace(Node::join(std::move(here), functions_of("caller")));
   caller_->on_down([this](const Peer&, const Error&) { ++downs_; });
@@ -39,6 +41,7 @@ Attacked::Attacked(const AttackedOptions& options)
                                              .advertise = options.advertise,
                                              .network = options.network,
                                              .keys = with_keys_ ? std::optional(rings_[1]) : std::nullopt,
+                                             .shares = false,
                                              .liveness = {.lease = options.lease}},
                           secret_);
   caller_->wait_for_members(2, 20s);
