@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "actors/calls/serve.h"
 #include "actors/contexts/contexts.h"
 #include "actors/core/error_not_run.h"
@@ -149,13 +151,22 @@ const char* operation_of(msg::Wanted wanted) {
 
 void serve_fetch(NodeCore& node, const Delivery& delivery, msg::RRefFetch fetch) {
   const char* operation = operation_of(fetch.wanted);
-  if (operation == nullptr || fetch.rrefs.empty()) {
+  if (operation == nullptr) {
     return delivery.answer.fail(
-        node.error(ErrorCode::protocol_violation, node.name(), "fetch", "it asks for nothing that there is"));
+        node.error(ErrorCode::protocol_violation, node.name(), "fetch",
+                   fmt::format("{} requests kind {} of a value of {}; there are value (1), type (2), element (3) and "
+                               "cached (4)",
+                               delivery.from, static_cast<int>(fetch.wanted), node.name())));
+  }
+  if (fetch.rrefs.empty()) {
+    return delivery.answer.fail(
+        node.error(ErrorCode::protocol_violation, node.name(), operation,
+                   fmt::format("the request of {} names no value of {}", delivery.from, node.name())));
   }
   if (names_one_twice(fetch.rrefs)) {
     return delivery.answer.fail(
-        not_run(node.error(ErrorCode::protocol_violation, node.name(), operation, "it names a value twice")));
+        not_run(node.error(ErrorCode::protocol_violation, node.name(), operation,
+                           fmt::format("the request of {} names a value of {} twice", delivery.from, node.name()))));
   }
   if (fetch.site.context) {
     if (auto full = node.contexts().joined(*fetch.site.context, delivery.from))

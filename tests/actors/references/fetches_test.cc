@@ -64,6 +64,21 @@ BOOST_AUTO_TEST_CASE(a_fetch_that_names_a_value_twice_is_refused_before_anything
   BOOST_TEST(saved == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_fetch_that_no_value_can_answer_is_told_who_requested_what_of_whom,
+                     *boost::unit_test::label("attack")) {
+  const auto made = own();
+  const auto text = [&](msg::RRefFetch request) {
+    const Asked asked = p1->ask("m", "rref/" + made->id().text(), std::move(request));
+    BOOST_REQUIRE(outcome(asked) == "protocol_violation");
+    return (*asked)->error().operation + ": " + (*asked)->error().message;
+  };
+  BOOST_TEST(text({{made->id()}, static_cast<msg::Wanted>(9), {}}) ==
+             "fetch: p1 requests kind 9 of a value of m; there are value (1), type (2), element (3) and cached (4)");
+  BOOST_TEST(text({{}, msg::Wanted::type, {}}) == "type: the request of p1 names no value of m");
+  BOOST_TEST(text({{made->id(), made->id()}, msg::Wanted::value, {}}) ==
+             "to_here: the request of p1 names a value of m twice");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE_END()
 
