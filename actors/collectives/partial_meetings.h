@@ -33,7 +33,7 @@ struct EntryNote {
   }
 };
 
-/// Where entries meet, whoever leads.
+/// A place where the members of a group meet for one operation. It stays the same when the leader changes.
 struct PartialPlace {
   std::string operation;
   std::vector<NodeName> members;

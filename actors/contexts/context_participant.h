@@ -1,5 +1,5 @@
 // One node's part of one context: boundaries, gradients, backward passes, and its end. Plain rules: no CAF, no clock;
-// one thread at a time. Rules CX-1 to CX-5 of PROTOCOLS.md.
+// one thread at a time. Rules CX-1 to CX-5, CX-7 and CX-9 of PROTOCOLS.md.
 #pragma once
 
 #include <cstdint>

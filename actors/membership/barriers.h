@@ -40,14 +40,16 @@ class Barriers {
 
   explicit Barriers(NodeName self) : up_{std::move(self)} {}
 
-  /// `member` enters. `answer` is null for the word that an entry has met elsewhere (MB-18), for which nobody waits:
-  /// it is no open barrier. The answer is called at once if it is the last one, if another member is gone and may not
-  /// be left out, or if it cannot wait: more of its entries than may be wait already (QU-6).
+  /// `member` enters. `answer` is called at once if the other members wait already, if another member is gone and may
+  /// not be left out, or if the entry cannot wait: as many entries of `member` wait as may (QU-6). `answer` is null if
+  /// the member has no request open, but only says that this entry has met at a leader that is gone (MB-18). Such an
+  /// entry meets others as any entry does, and is no open barrier.
   void enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer);
 
   /// `member` cancels its entry: fails it with `cancelled`, now or, if it has not arrived, on arrival.
   void left(const NodeName& member, const BarrierEntryId& entry);
 
+  /// `peer` is up, perhaps again: others that enter with it wait for its entries.
   void came(const NodeName& peer);
 
   /// `peer` is gone: drops its entries. Waiting members fail with `why`, or continue without it.

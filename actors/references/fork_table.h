@@ -1,5 +1,5 @@
 // The owner's side of one RRef: which nodes hold a handle of the value, and whether the value's life has ended. Rules
-// RR-1 to RR-5 of PROTOCOLS.md. Plain state: no CAF, no clock; one thread at a time.
+// RR-1 to RR-5 and RR-16 of PROTOCOLS.md. Plain state: no CAF, no clock; one thread at a time.
 //
 //   unknown --hand_out, forked--> live --deleted, undo, came_home, drop_node--> dead
 //   unknown --deleted--> awaited --forked, drop_node--> dead             (the delete overtook its fork)

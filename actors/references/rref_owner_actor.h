@@ -69,7 +69,7 @@ struct UseArrived {
   UsePurpose purpose;
   std::optional<NodeLife> watcher;  ///< keeps a copy of what it reads, and is notified of the next change
   std::function<void(const Result<ValueBox>&, std::uint64_t version)> begin;
-  TimePoint came = {};  ///< set by the owner
+  TimePoint came = {};  ///< when the use arrived; set by the owner
 };
 /// The value was changed without a turn, by an optimizer's step. `told` is destroyed with the message, when the holders
 /// of copies have been notified.
@@ -228,7 +228,7 @@ class RRefOwnerState {
   std::map<TurnId, std::shared_ptr<const WhenGone>> returning_;  // wait to continue
   struct Use {
     UsePurpose purpose;
-    TimePoint came;
+    TimePoint came;           // when the use arrived
     bool may_change = false;  // has begun a change, and has the turn or goes on without it
   };
   std::map<TurnId, Use> held_;      // uses under way

@@ -1,5 +1,5 @@
-// The uses of the value of one RRef, and their turns. Rules TQ-1 to TQ-4 of PROTOCOLS.md. Plain state: no CAF, no
-// clock; one thread at a time.
+// The uses of the value of one RRef, and their turns. Rules TQ-1 to TQ-4 and TQ-7 of PROTOCOLS.md. Plain state:
+// no CAF, no clock; one thread at a time.
 #pragma once
 
 #include <cstddef>

@@ -52,7 +52,7 @@ struct SessionCounts {
   std::uint64_t probes = 0;
   std::uint64_t delivered = 0;
   std::uint64_t duplicates = 0;  ///< packets that arrived again and were ignored
-  std::uint64_t refused = 0;     ///< bytes that were not a packet of this session
+  std::uint64_t refused = 0;     ///< what the link delivered and is no packet of this session; ignored
   std::uint64_t overflow = 0;    ///< packets beyond the reorder buffer, ignored: the peer resends
   friend bool operator==(const SessionCounts&, const SessionCounts&) = default;
 };
@@ -80,7 +80,7 @@ struct Posting {
 /// A plain class: it starts nothing, reads no clock and touches no link; times go in and packets come out as values.
 /// The caller puts every returned packet on the link, in order. Thread rule: one thread at a time.
 ///
-/// Rules SE-1 to SE-8 of PROTOCOLS.md, and:
+/// The SE rules of PROTOCOLS.md, and:
 ///  - a message's frames are held until it is acknowledged, and not longer;
 ///  - bytes of another incarnation, or that are no packet, change nothing;
 ///  - receive memory is bounded: the grants, one larger message per lane granted alone, and early packets;

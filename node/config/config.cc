@@ -268,7 +268,7 @@ class Builder {
     if (!role.calls || config_.roles.size() != given_.roles.size())
       return;  // names are known only if every role is right
     if (role.calls->empty()) {
-      problem(role.calls_origin, R"(role.calls: names nobody; write "*" = "" if no peer may call anything)");
+      problem(role.calls_origin, R"(role.calls: the table names no peer; write "*" = "" if no peer may call anything)");
     }
     std::vector<std::string> names;
     for (const RoleConfig& other : config_.roles) {

@@ -583,7 +583,7 @@ BOOST_AUTO_TEST_CASE(calls_of_a_role_name_roles_nodes_or_everybody) {
       errors(role + "calls = { ps = \"push; pull\" }\n"),
       {R"(cluster.toml:4: role.calls: "ps" = "push; pull": names of functions are separated by blanks or commas)"});
   check_lines(errors(role + "calls = {}\n"),
-              {R"(cluster.toml:4: role.calls: names nobody; write "*" = "" if no peer may call anything)"});
+              {R"(cluster.toml:4: role.calls: the table names no peer; write "*" = "" if no peer may call anything)"});
 }
 
 BOOST_AUTO_TEST_CASE(no_word_for_ssh_is_an_option_or_more_than_a_word) {
