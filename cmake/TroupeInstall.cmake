@@ -18,7 +18,7 @@ install(TARGETS troupe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT troupePortTargets NAMESPACE troupe:: DESTINATION ${package_dir})
 install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${package_dir})
 
-# What users include first; tests/tidy_rules.cc lists the internal headers that these may reach.
+# What users include first; tests/tidy_reach.cc lists the internal headers and the libraries that these may reach.
 install(CODE "set(source \"${PROJECT_SOURCE_DIR}\")
 set(destination \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/troupe\")
 set(roots troupe.h actors/pipeline.h tensor/format.h autograd/format.h node/environment.h node/log.h node/port.h node/sim/world.h)")

@@ -565,8 +565,7 @@ Findings check_tree(const std::vector<File>& tree) {
   append(findings, check_listed(tree));
   append(findings, check_protocols(tree));
   append(findings, check_rule_ids(tree));
-  append(findings, check_public(tree, "troupe.h"));
-  append(findings, check_internals(tree, "troupe.h"));
+  append(findings, check_roots(tree));
   append(findings, check_knots(tree));
   append(findings, check_folders(tree));
   append(findings, check_libraries(tree));

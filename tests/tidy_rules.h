@@ -60,12 +60,16 @@ using Findings = std::vector<Finding>;
 /// Every source is listed in the nearest CMakeLists.txt above it that lists any: one that is not is never compiled.
 [[nodiscard]] Findings check_listed(const std::vector<File>& tree);
 
-/// What `header` includes, directly or not, are headers of Troupe, of the standard library and of cereal only.
+/// What `header` includes, directly or not, are headers of Troupe, of the standard library, of cereal and, if `header`
+/// is listed for them, of a library that it shows.
 [[nodiscard]] Findings check_public(const std::vector<File>& tree, const std::string& header);
 
 /// What `header` reaches of the folders' internals, which are their rooms but for the ones that users open, is on a
-/// list that does not grow; what it no longer reaches is struck off.
+/// list that does not grow; what it does not reach is struck off.
 [[nodiscard]] Findings check_internals(const std::vector<File>& tree, const std::string& header);
+
+/// Both hold for every header that cmake/TroupeInstall.cmake installs as a root, and no other header has a list.
+[[nodiscard]] Findings check_roots(const std::vector<File>& tree);
 
 /// Every rule of actors/PROTOCOLS.md, a table row that begins with its id ("| RR-1 |"), names in backquotes a test case
 /// that there is, or what one begins with and "..."; or a row under the heading "Tests" does so for it. What stands

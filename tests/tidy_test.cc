@@ -21,10 +21,11 @@ std::string contents_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Returns all files of this repository that have rules: the code folders with their notes and lists, and the umbrella
-/// header.
+/// Returns all files of this repository that have rules: the code folders with their notes and lists, the umbrella
+/// header, and what names the headers that are installed.
 std::vector<File> load_tree(const fs::path& root) {
-  std::vector<File> tree{{"troupe.h", contents_of(root / "troupe.h")}};
+  std::vector<File> tree;
+  for (const char* file : {"troupe.h", "cmake/TroupeInstall.cmake"}) tree.push_back({file, contents_of(root / file)});
   for (const char* folder : {"tensor", "autograd", "optim", "messages", "actors", "node", "samples", "tests"}) {
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder)) {
       if (!entry.is_regular_file()) continue;
@@ -347,6 +348,38 @@ BOOST_AUTO_TEST_CASE(an_internal_header_reached_from_the_umbrella_is_found) {
   const Findings expected{{"node/node.h", 1, "troupe.h reaches actors/core/caf.h, which is internal"}};
   BOOST_CHECK(tidy::check_internals(more, "troupe.h") == expected);
   BOOST_TEST(tidy::check_internals({}, "troupe.h").size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_any_installed_root_reaches_is_found) {
+  const auto findings = [](std::string roots, const std::string& port) {
+    const std::vector<File> tree{{"cmake/TroupeInstall.cmake", "set(roots " + std::move(roots) + ")\")\n"},
+                                 {"node/port.h", port},
+                                 {"tensor/format.h", "#include <fmt/core.h>\n"},
+                                 {"node/links/secret.h", ""}};
+    std::vector<std::string> found;
+    for (const Finding& finding : tidy::check_roots(tree)) {
+      if (finding.what.find("strike") == std::string::npos) found.push_back(finding.what);
+    }
+    return found;
+  };
+  using Strings = std::vector<std::string>;
+  const std::string both = "tensor/format.h node/port.h";
+  BOOST_CHECK(findings(both, "#include \"node/links/secret.h\"\n") == Strings());  // as troupe.h does
+  BOOST_CHECK(findings(both, "#include <zmq.h>\n") == Strings{"node/port.h reaches zmq.h"});
+  BOOST_CHECK(findings(both, "#include \"tensor/format.h\"\n") == Strings{"node/port.h reaches fmt/core.h"});
+  BOOST_CHECK(findings(both, "#include \"actors/core/caf.h\"\n") ==
+              Strings{"node/port.h reaches actors/core/caf.h, which is internal"});
+  BOOST_CHECK(findings("tensor/format.h", "#include <zmq.h>\n") == Strings());
+  BOOST_CHECK(findings("node/none.h", "") == (Strings{"is not there", "is not there"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_list_of_what_is_no_installed_root_is_found) {
+  BOOST_TEST(tidy::check_roots({}).size() == 1U);
+  BOOST_TEST(tidy::check_roots({{"cmake/TroupeInstall.cmake", "set(headers)\n"}}).size() == 1U);
+  const Findings found =
+      tidy::check_roots({{"cmake/TroupeInstall.cmake", "set(roots node/log.h)\n"}, {"node/log.h", ""}});
+  const Finding expected{"cmake/TroupeInstall.cmake", 0, "installs no tensor/format.h: strike its list"};
+  BOOST_TEST(std::ranges::count(found, expected) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
