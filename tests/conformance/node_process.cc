@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "node/node.h"
+#include "tests/conformance/all_functions.h"
 #include "tests/conformance/test_functions.h"
 #include "tests/support/share_nothing.h"
 

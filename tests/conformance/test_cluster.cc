@@ -17,6 +17,7 @@
 #include "actors/membership/membership.h"
 #include "node/local_cluster.h"
 #include "node/log.h"
+#include "tests/conformance/all_functions.h"
 #include "tests/support/share_nothing.h"
 
 namespace troupe::testing {

@@ -13,20 +13,6 @@
 #include "autograd/ops.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
-#include "tests/conformance/async_functions.h"
-#include "tests/conformance/collective_functions.h"
-#include "tests/conformance/gradient_functions.h"
-#include "tests/conformance/group_functions.h"
-#include "tests/conformance/learning_functions.h"
-#include "tests/conformance/load_functions.h"
-#include "tests/conformance/module_functions.h"
-#include "tests/conformance/named_value_functions.h"
-#include "tests/conformance/optimizer_functions.h"
-#include "tests/conformance/pipeline_functions.h"
-#include "tests/conformance/profile_functions.h"
-#include "tests/conformance/random_program.h"
-#include "tests/conformance/replica_functions.h"
-#include "tests/conformance/stream_functions.h"
 
 namespace troupe::testing {
 namespace {
@@ -252,85 +238,75 @@ std::int64_t disagree_on_trainer(std::int64_t x) { return x; }
 std::int64_t disagree_elsewhere(const std::string& x) { return static_cast<std::int64_t>(x.size()); }
 std::int64_t only_on_trainer(std::int64_t x) { return x; }
 
-FunctionRegistry functions_of(const NodeName& name) {
-  const FunctionRegistry plain{{"add", &add},
-                               {"scale", &scale},
-                               {"square", &square},
-                               {"join_words", &join_words},
-                               {"nothing", &nothing},
-                               {"echo_sample", &echo_sample},
-                               {"echo_nested", &echo_nested},
-                               {"echo_tensors", &echo_tensors},
-                               {"device_of", &device_of},
-                               {"echo_variable", &echo_variable},
-                               {"times", &times},
-                               {"unreadable", &unreadable},
-                               {"write_first", &write_first},
-                               {"where", &where},
-                               {"throw_text", &throw_text},
-                               {"throw_number", &throw_number},
-                               {"throw_out_of_range", &throw_out_of_range},
-                               {"fail_on", &fail_on},
-                               {"ping_pong", &ping_pong},
-                               {"time_left_ms", &time_left_ms},
-                               {"time_left_on", &time_left_on},
-                               {"square_on_and_one", &square_on_and_one},
-                               {"wait_until_stopped", &wait_until_stopped},
-                               {"wait_on", &wait_on},
-                               {"give_back_too_late", &give_back_too_late},
-                               {"ask_to_give_back_too_late", &ask_to_give_back_too_late},
-                               {"answer_after", &answer_after},
-                               {"compute_for", &compute_for},
-                               {"counts_here", &counts_here},
-                               {"await_world", &await_world},
-                               {"members_here", &members_here},
-                               {"Counter", constructor<Counter, std::int64_t>},
-                               {"Counter::increment", &Counter::increment},
-                               {"Counter::add", &Counter::add},
-                               {"Counter::value", &Counter::value},
-                               {"Counter::plus", &Counter::plus},
-                               {"Counter::fail", &Counter::fail},
-                               {"Counter::compute_for", &Counter::compute_for},
-                               {"Counter::incremented_by", &Counter::incremented_by},
-                               {"Counter::wait_until_stopped", &Counter::wait_until_stopped},
-                               {"Sealed", constructor<Sealed, std::int64_t>},
-                               {"multiplied", &multiplied},
-                               {"LabelledCounter", constructor<LabelledCounter, std::string, std::int64_t>},
-                               {"LabelledCounter::add", member_of<LabelledCounter>(&LabelledCounter::add)},
-                               {"LabelledCounter::value", member_of<LabelledCounter>(&Counter::value)},
-                               {"LabelledCounter::text", &LabelledCounter::text},
-                               {"slow_add", &slow_add},
-                               {"rref_add", &rref_add},
-                               {"rref_value", &rref_value},
-                               {"rref_local", &rref_local},
-                               {"increment_of", &increment_of},
-                               {"increment_often", &increment_often},
-                               {"fill_later", &fill_later},
-                               {"Tensor::fill", &Tensor::fill},
-                               {"keep_here", &keep_here},
-                               {"keep_here_after", &keep_here_after},
-                               {"keep_many", &keep_many},
-                               {"give_back", &give_back},
-                               {"keep_range", &keep_range},
-                               {"read_all", &read_all},
-                               {"read_mine_on", &read_mine_on},
-                               {"give_bundle_back", &give_bundle_back},
-                               {"bundle_sum", &bundle_sum},
-                               {"add_on", &add_on},
-                               {"forward_along", &forward_along},
-                               {"is_confirmed_here", &is_confirmed_here},
-                               {"keep_bundle", &keep_bundle},
-                               {"hold_on", &hold_on}};
-  const FunctionRegistry everywhere = with_learning_functions(with_pipeline_functions(
-      with_optimizer_functions(with_replica_functions(with_program_functions(with_load_functions(with_stream_functions(
-          with_collective_functions(with_group_functions(with_async_functions(with_module_functions(
-              with_named_value_functions(with_profile_functions(with_gradient_functions(plain))))))))))))));
-  if (name == "trainer") {
-    return everywhere.with({{"disagree", &disagree_on_trainer},
-                            {"only_on_trainer", &only_on_trainer},
-                            {"std::string::size", &std::string::size}});
-  }
-  return everywhere.with({{"disagree", &disagree_elsewhere}});
+FunctionRegistry test_functions() {
+  return {{"add", &add},
+          {"scale", &scale},
+          {"square", &square},
+          {"join_words", &join_words},
+          {"nothing", &nothing},
+          {"echo_sample", &echo_sample},
+          {"echo_nested", &echo_nested},
+          {"echo_tensors", &echo_tensors},
+          {"device_of", &device_of},
+          {"echo_variable", &echo_variable},
+          {"times", &times},
+          {"unreadable", &unreadable},
+          {"write_first", &write_first},
+          {"where", &where},
+          {"throw_text", &throw_text},
+          {"throw_number", &throw_number},
+          {"throw_out_of_range", &throw_out_of_range},
+          {"fail_on", &fail_on},
+          {"ping_pong", &ping_pong},
+          {"time_left_ms", &time_left_ms},
+          {"time_left_on", &time_left_on},
+          {"square_on_and_one", &square_on_and_one},
+          {"wait_until_stopped", &wait_until_stopped},
+          {"wait_on", &wait_on},
+          {"give_back_too_late", &give_back_too_late},
+          {"ask_to_give_back_too_late", &ask_to_give_back_too_late},
+          {"answer_after", &answer_after},
+          {"compute_for", &compute_for},
+          {"counts_here", &counts_here},
+          {"await_world", &await_world},
+          {"members_here", &members_here},
+          {"Counter", constructor<Counter, std::int64_t>},
+          {"Counter::increment", &Counter::increment},
+          {"Counter::add", &Counter::add},
+          {"Counter::value", &Counter::value},
+          {"Counter::plus", &Counter::plus},
+          {"Counter::fail", &Counter::fail},
+          {"Counter::compute_for", &Counter::compute_for},
+          {"Counter::incremented_by", &Counter::incremented_by},
+          {"Counter::wait_until_stopped", &Counter::wait_until_stopped},
+          {"Sealed", constructor<Sealed, std::int64_t>},
+          {"multiplied", &multiplied},
+          {"LabelledCounter", constructor<LabelledCounter, std::string, std::int64_t>},
+          {"LabelledCounter::add", member_of<LabelledCounter>(&LabelledCounter::add)},
+          {"LabelledCounter::value", member_of<LabelledCounter>(&Counter::value)},
+          {"LabelledCounter::text", &LabelledCounter::text},
+          {"slow_add", &slow_add},
+          {"rref_add", &rref_add},
+          {"rref_value", &rref_value},
+          {"rref_local", &rref_local},
+          {"increment_of", &increment_of},
+          {"increment_often", &increment_often},
+          {"fill_later", &fill_later},
+          {"Tensor::fill", &Tensor::fill},
+          {"keep_here", &keep_here},
+          {"keep_here_after", &keep_here_after},
+          {"keep_many", &keep_many},
+          {"give_back", &give_back},
+          {"keep_range", &keep_range},
+          {"read_all", &read_all},
+          {"read_mine_on", &read_mine_on},
+          {"give_bundle_back", &give_bundle_back},
+          {"bundle_sum", &bundle_sum},
+          {"add_on", &add_on},
+          {"forward_along", &forward_along},
+          {"is_confirmed_here", &is_confirmed_here},
+          {"keep_bundle", &keep_bundle},
+          {"hold_on", &hold_on}};
 }
 
 }  // namespace troupe::testing

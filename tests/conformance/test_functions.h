@@ -1,4 +1,4 @@
-// Functions that the nodes of conformance tests serve. One registry, the same in every process.
+// Functions of calls and references that the nodes of conformance tests serve.
 #pragma once
 
 #include <cstdint>
@@ -236,7 +236,7 @@ std::int64_t disagree_on_trainer(std::int64_t x);
 std::int64_t disagree_elsewhere(const std::string& x);
 std::int64_t only_on_trainer(std::int64_t x);
 
-/// Returns the functions that node `name` serves.
-FunctionRegistry functions_of(const NodeName& name);
+/// Returns the functions above that every node serves.
+FunctionRegistry test_functions();
 
 }  // namespace troupe::testing

@@ -14,6 +14,7 @@
 #include "tensor/create.h"
 #include "tensor/device.h"
 #include "tensor/error.h"
+#include "tests/conformance/all_functions.h"
 #include "tests/conformance/load_functions.h"
 #include "tests/conformance/test_cluster.h"
 #include "tests/support/gpu.h"

@@ -25,6 +25,7 @@
 #include "node/node.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
+#include "tests/conformance/all_functions.h"
 #include "tests/conformance/test_cluster.h"
 #include "tests/support/temporary_directory.h"
 

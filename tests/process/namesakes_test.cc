@@ -10,6 +10,7 @@
 
 #include "messages/error.h"
 #include "node/node.h"
+#include "tests/conformance/all_functions.h"
 #include "tests/conformance/test_cluster.h"
 
 namespace troupe::testing {

@@ -19,6 +19,7 @@
 #include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
 #include "tensor/create.h"
+#include "tests/conformance/all_functions.h"
 #include "tests/conformance/test_cluster.h"
 
 namespace troupe::testing {

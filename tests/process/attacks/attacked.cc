@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "messages/error.h"
+#include "tests/conformance/all_functions.h"
 #include "tests/conformance/test_functions.h"
 #include "tests/support/share_nothing.h"
 

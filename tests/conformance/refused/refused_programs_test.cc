@@ -40,7 +40,7 @@ Verdict run_compiler(const std::string& arguments) {
 class PrecompiledHeaders {
  public:
   PrecompiledHeaders() {
-    const std::filesystem::path header = "tests/conformance/refused_programs.h";
+    const std::filesystem::path header = "tests/conformance/refused/refused_programs.h";
     std::filesystem::create_directories((directory_.path() / header).parent_path());
     const Verdict made = run_compiler(fmt::format("-x c++-header -I{0} {0}/{1} -o {2}/{1}.gch", TROUPE_SOURCE_DIR,
                                                   header.string(), directory_.path().string()));
@@ -57,7 +57,7 @@ Verdict compile(int program) {
   static const PrecompiledHeaders headers;
   return run_compiler(
       fmt::format("-fsyntax-only -fmax-errors=20 -Winvalid-pch -I{0} -I{1} -DPROGRAM={2} "
-                  "{1}/tests/conformance/refused_programs.cc",
+                  "{1}/tests/conformance/refused/refused_programs.cc",
                   headers.path(), TROUPE_SOURCE_DIR, program));
 }
 

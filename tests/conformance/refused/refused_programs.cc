@@ -1,6 +1,6 @@
 // Programs that must not compile, one per value of PROGRAM; with 0 it does. Not part of any target:
 // refused_programs_test gives it to the compiler.
-#include "tests/conformance/refused_programs.h"
+#include "tests/conformance/refused/refused_programs.h"
 
 using namespace troupe;
 
