@@ -79,6 +79,16 @@ struct Signature : SignatureOf<void, void> {
                 "not a function: calls take functions, member functions, operations, and lambdas that capture nothing");
 };
 
+/// What F is where the argument names several functions, so that none is deduced.
+struct OneOfSeveral {};
+template <class F>
+  requires std::is_same_v<F, OneOfSeveral>
+struct Signature<F> : SignatureOf<void, void> {
+  static_assert(!std::is_same_v<F, OneOfSeveral>,
+                "this name stands for several functions: choose one by its type, overload<int(double)>(&f), or "
+                "overload<int(double) const>(&T::f) of a class");
+};
+
 template <class F>
   requires requires { &F::operator(); }
 struct Signature<F> : Signature<decltype(&F::operator())> {
@@ -114,6 +124,10 @@ struct AfterFirst<std::tuple<P, Ps...>> {
   using First = P;
   using Rest = std::tuple<Ps...>;
 };
+
+/// True; the compiler names the mistake if F is no callable.
+template <class F>
+inline constexpr bool is_checked = sizeof(Signature<F>) > 0;
 
 template <class F>
 using WireOf = typename Signature<F>::Wire;

@@ -236,8 +236,8 @@ class Registration {
   Registration(std::string name, const detail::WithDefaults<F, D...>& callable)
       : Registration(std::move(name), callable.callable) {}
 
-  template <class F>
-    requires(!FunctionGroup<F>)
+  template <class F = detail::OneOfSeveral>
+    requires(!FunctionGroup<F> && detail::is_checked<F>)
   Registration(std::string name, F callable) {
     static_assert(
         detail::takes_what_travels<F>,

@@ -55,19 +55,19 @@ class Group {
   /// Calls `callable` on every member concurrently. fail_fast: throws what Future::get of the first call that fails
   /// throws, and cancels the other calls. partial: lists the failures in the result. Throws std::invalid_argument if
   /// this node has not registered `callable`.
-  template <class F, class... Args>
+  template <class F = detail::OneOfSeveral, class... Args>
   Gathered<detail::ResultOf<F>> call_all(const Scope& scope, const F& callable, const Args&... args) const;
 
   /// Calls `callable` on every member concurrently, returns the first result and cancels the other calls. Throws
   /// RemoteError if all fail, also for exceptions of registered types: the failure of the first member by name, with
   /// those of the others as its cause; std::invalid_argument as call_all.
-  template <class F, class... Args>
+  template <class F = detail::OneOfSeveral, class... Args>
   Answer<detail::ResultOf<F>> call_any(const Scope& scope, const F& callable, const Args&... args) const;
 
   /// Calls `callable` on one member, in rotation; tries the next one if the call certainly did not run. A call that
   /// fails otherwise ends the operation, which throws as its Future::get. If no member ran it, throws RemoteError as
   /// call_any; std::invalid_argument as call_all.
-  template <class F, class... Args>
+  template <class F = detail::OneOfSeveral, class... Args>
   Answer<detail::ResultOf<F>> call_one(const Scope& scope, const F& callable, const Args&... args) const;
 
   /// Calls the function F on every member. The arguments travel along a binary tree: no node sends them more than

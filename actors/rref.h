@@ -165,12 +165,12 @@ class RRef {
 
   /// Calls a function on the value, at its owner, in turn: a member function of T, or a function or operation whose
   /// first parameter is the value, as in `table.rpc_sync(node, op::index_select, 0, rows)`. Throws as Future::get.
-  template <class F, class... Args>
+  template <class F = detail::OneOfSeveral, class... Args>
   detail::ResultOn<T, F, Args...> rpc_sync(Through through, const F& callable, Args&&... args) const {
     return rpc_async(through, callable, std::forward<Args>(args)...).get();
   }
 
-  template <class F, class... Args>
+  template <class F = detail::OneOfSeveral, class... Args>
   [[nodiscard]] Future<detail::ResultOn<T, F, Args...>> rpc_async(Through through, const F& callable,
                                                                   Args&&... args) const {
     auto encoder = encode(through, callable, std::forward<Args>(args)...);
@@ -181,7 +181,7 @@ class RRef {
   }
 
   /// Calls a function on the value, as rpc_sync, and leaves the result at the owner.
-  template <class F, class... Args>
+  template <class F = detail::OneOfSeveral, class... Args>
   [[nodiscard]] RRef<detail::Stored<detail::ResultOn<T, F, Args...>>> remote(Through through, const F& callable,
                                                                              Args&&... args) const {
     using R = detail::Stored<detail::ResultOn<T, F, Args...>>;

@@ -70,7 +70,7 @@ class Scope {
 
   /// Calls `callable` on node `to` and waits for its result. Throws as rpc_async and Future::get: RemoteError, or the
   /// function's own exception if its type is registered (exceptions.h).
-  template <class F, class... Args>
+  template <class F = detail::OneOfSeveral, class... Args>
   detail::ResultFor<F, Args...> rpc_sync(To to, const F& callable, Args&&... args) const {
     return rpc_async(std::move(to), callable, std::forward<Args>(args)...).get();
   }
@@ -79,7 +79,7 @@ class Scope {
   /// travel. The callable must be in this node's registry and in the callee's, under one name, or be an operation
   /// (op.h). A callable that returns a Future<T>, or is a coroutine Task<T>, gives its caller the T. Failures elsewhere
   /// are in the future. Throws std::invalid_argument if the callable is not registered on this node.
-  template <class F, class... Args>
+  template <class F = detail::OneOfSeveral, class... Args>
   [[nodiscard]] Future<detail::ResultFor<F, Args...>> rpc_async(To to, const F& callable, Args&&... args) const {
     using R = detail::ResultFor<F, Args...>;
     auto encoder = encode(to, callable, std::forward<Args>(args)...);
@@ -91,7 +91,7 @@ class Scope {
   /// Calls `callable` on node `to` and leaves the result there: `to` becomes the owner, and the caller gets a reference
   /// at once. Errors appear when the reference is used. A function without a result gives a reference to a Unit.
   /// Defined in rref.h.
-  template <class F, class... Args>
+  template <class F = detail::OneOfSeveral, class... Args>
   [[nodiscard]] RRef<detail::Stored<detail::ResultFor<F, Args...>>> remote(To to, const F& callable,
                                                                            Args&&... args) const;
 

@@ -11,12 +11,16 @@ struct MoveOnly {
 };
 struct Counter {
   int add(int x) { return x; }
+  int set(int x) { return x; }
+  int set(double x) { return static_cast<int>(x); }
 };
 struct Other {
   int add(int x) { return x; }
 };
 
 int twice(int x);
+int overloaded(int x);
+int overloaded(double x);
 int by_reference(int& x);
 int by_pointer(const int* x);
 int of_future(const Future<int>& x);
@@ -44,6 +48,9 @@ void program(const Scope& scope, const Future<int>& future, const RRef<Counter>&
   static_cast<void>(scope.rpc_sync("ps0", &twice, 1));
   static_cast<void>(FunctionRegistry{{"of_closed", &of_closed}});
   static_cast<void>(RRef<Closed>().rpc_sync(scope, &of_closed));
+  static_cast<void>(scope.rpc_sync("ps0", overload<int(double)>(&overloaded), 1.5));
+  static_cast<void>(counter.rpc_sync(scope, overload<int(double)>(&Counter::set), 1.5));
+  static_cast<void>(FunctionRegistry{{"overloaded", overload<int(double)>(&overloaded)}});
   static_cast<void>(future.then([](int value) { return value; }));
 #elif PROGRAM == 1
   static_cast<void>(scope.rpc_sync(1.5, &twice, 1));
@@ -93,5 +100,11 @@ void program(const Scope& scope, const Future<int>& future, const RRef<Counter>&
   net.zero_grad(scope);
 #elif PROGRAM == 24
   static_cast<void>(FunctionRegistry{{"of_number_and_closed", &of_number_and_closed}});
+#elif PROGRAM == 25
+  static_cast<void>(scope.rpc_sync("ps0", &overloaded, 1));
+#elif PROGRAM == 26
+  static_cast<void>(FunctionRegistry{{"overloaded", &overloaded}});
+#elif PROGRAM == 27
+  static_cast<void>(counter.rpc_sync(scope, &Counter::set, 1));
 #endif
 }
