@@ -115,12 +115,15 @@ struct Watched<kMember, kKind, kName> {
   }
 };
 
-// A list: the members of a struct cannot be enumerated. It has all of them.
-static_assert(sizeof(KernelTable) == 70 * sizeof(void (*)()));
-#define TROUPE_WATCHED(member) table.member = Watched<&KernelTable::member, kKind, #member>::run
+// A list, since the members of a struct cannot be enumerated. It has each of them once: one that stands there twice is
+// declared twice, and all are counted.
+#define TROUPE_WATCHED(member)                                             \
+  [[maybe_unused]] constexpr std::size_t number_of_##member = __COUNTER__; \
+  table.member = Watched<&KernelTable::member, kKind, #member>::run
 template <DeviceKind kKind>
 KernelTable watched() {
   KernelTable table = unwatched<kKind>();
+  constexpr std::size_t kNumbersBefore = __COUNTER__;
   TROUPE_WATCHED(weight_of_targets);
   TROUPE_WATCHED(nll);
   TROUPE_WATCHED(nll_backward);
@@ -191,6 +194,8 @@ KernelTable watched() {
   TROUPE_WATCHED(softmax);
   TROUPE_WATCHED(softmax_backward);
   TROUPE_WATCHED(update);
+  constexpr std::size_t kListed = __COUNTER__ - kNumbersBefore - 1;
+  static_assert(sizeof(KernelTable) == kListed * sizeof(void (*)()), "a kernel of the table is not listed above");
   return table;
 }
 #undef TROUPE_WATCHED
