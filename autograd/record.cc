@@ -47,6 +47,15 @@ Saved saved_for(const Variable& of, const Tensor& value) {
 
 Tensor value_or_undefined(const Variable& input) { return input.defined() ? input.value() : Tensor(); }
 
+Tensor value_of_target(std::string_view name, const Variable& target) {
+  Tensor value = target.value();
+  if (grad_enabled() && target.requires_grad()) {
+    throw ValueError(fmt::format(
+        "[{}] the target requires a gradient, which this operation does not give: pass target.detach()", name));
+  }
+  return value;
+}
+
 std::vector<Tensor> values_of(std::span<const Variable> inputs) {
   std::vector<Tensor> values;
   values.reserve(inputs.size());

@@ -51,6 +51,11 @@ class Saved {
 /// Returns the value of an input that may be left out: an undefined Tensor then.
 [[nodiscard]] Tensor value_or_undefined(const Variable& input);
 
+/// Returns the value of an input to which operation `name` gives no gradient: its target. Throws ValueError
+/// `[soft_margin_loss] the target requires a gradient, which this operation does not give: pass target.detach()`,
+/// unless recording is off.
+[[nodiscard]] Tensor value_of_target(std::string_view name, const Variable& target);
+
 /// Returns the present values of `inputs`. A variable given twice is read once: a set_value() of another thread cannot
 /// put two values of one variable into an operation.
 [[nodiscard]] std::vector<Tensor> values_of(std::span<const Variable> inputs);

@@ -1,5 +1,5 @@
-// Overloads of autograd/ops.h whose mask or index is a variable. They use its value: masks are boolean and indices are
-// integers, so they have no gradient.
+// Overloads of autograd/ops.h whose mask, index or count is a variable. They use its value: masks are boolean, indices
+// and counts are integers, so they have no gradient.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,12 @@
 namespace troupe {
 
 [[nodiscard]] inline Variable where(const Variable& condition, const Variable& a, const Variable& b) {
+  return where(condition.value(), a, b);
+}
+[[nodiscard]] inline Variable where(const Variable& condition, const Variable& a, double b) {
+  return where(condition.value(), a, b);
+}
+[[nodiscard]] inline Variable where(const Variable& condition, double a, const Variable& b) {
   return where(condition.value(), a, b);
 }
 [[nodiscard]] inline Variable masked_fill(const Variable& x, const Variable& mask, double value) {
@@ -51,6 +57,15 @@ namespace troupe {
 [[nodiscard]] inline Variable embedding(const Variable& weight, const Variable& index,
                                         const EmbeddingOptions& options = {}) {
   return embedding(weight, index.value(), options);
+}
+[[nodiscard]] inline Variable embedding_bag(const Variable& weight, const Variable& index, const Variable& offsets = {},
+                                            const EmbeddingBagOptions& options = {},
+                                            const Variable& per_sample_weights = {}) {
+  return embedding_bag(weight, index.value(), offsets.defined() ? offsets.value() : Tensor(), options,
+                       per_sample_weights);
+}
+[[nodiscard]] inline Variable repeat_interleave(const Variable& x, const Variable& counts, int dim) {
+  return repeat_interleave(x, counts.value(), dim);
 }
 
 }  // namespace troupe

@@ -85,6 +85,19 @@ Variable cross_entropy(const Variable& logits, const Tensor& target, Reduction r
   return cross_entropy(logits, target, CrossEntropyOptions{.reduction = reduction});
 }
 
+Variable nll_loss(const Variable& log_probs, const Variable& target, const NllLossOptions& options) {
+  return nll_loss(log_probs, detail::value_of_target("nll_loss", target), options);
+}
+Variable nll_loss(const Variable& log_probs, const Variable& target, Reduction reduction) {
+  return nll_loss(log_probs, detail::value_of_target("nll_loss", target), reduction);
+}
+Variable cross_entropy(const Variable& logits, const Variable& target, const CrossEntropyOptions& options) {
+  return cross_entropy(logits, detail::value_of_target("cross_entropy", target), options);
+}
+Variable cross_entropy(const Variable& logits, const Variable& target, Reduction reduction) {
+  return cross_entropy(logits, detail::value_of_target("cross_entropy", target), reduction);
+}
+
 Variable mse_loss(const Variable& x, const Variable& y, Reduction reduction) {
   return record_pairs("mse_loss", x, y,
                       [&](const Tensor& a, const Tensor& b) { return detail::mse_loss_of(a, b, reduction); });
@@ -118,6 +131,9 @@ Variable kl_div(const Variable& x, const Variable& y, const KlDivOptions& option
 
 Variable poisson_nll_loss(const Variable& x, const Tensor& target, const PoissonNllLossOptions& options) {
   return detail::poisson_nll_formula(detail::as_it_is(x), target, options);
+}
+Variable poisson_nll_loss(const Variable& x, const Variable& target, const PoissonNllLossOptions& options) {
+  return poisson_nll_loss(x, detail::value_of_target("poisson_nll_loss", target), options);
 }
 Variable gaussian_nll_loss(const Variable& x, const Variable& target, const Variable& var,
                            const GaussianNllLossOptions& options) {

@@ -12,15 +12,13 @@ namespace troupe {
 [[nodiscard]] Variable cross_entropy(const Variable& logits, const Tensor& target,
                                      const CrossEntropyOptions& options = {});
 [[nodiscard]] Variable cross_entropy(const Variable& logits, const Tensor& target, Reduction reduction);
-/// The class numbers may be a variable; integers have no gradient.
-[[nodiscard]] inline Variable nll_loss(const Variable& log_probs, const Variable& target,
-                                       const NllLossOptions& options = {}) {
-  return nll_loss(log_probs, target.value(), options);
-}
-[[nodiscard]] inline Variable cross_entropy(const Variable& logits, const Variable& target,
-                                            const CrossEntropyOptions& options = {}) {
-  return cross_entropy(logits, target.value(), options);
-}
+// A target that is a variable gets no gradient. Throws ValueError `[cross_entropy] the target requires a gradient,
+// which this operation does not give: pass target.detach()`. Class numbers are integers and never require one.
+[[nodiscard]] Variable nll_loss(const Variable& log_probs, const Variable& target, const NllLossOptions& options = {});
+[[nodiscard]] Variable nll_loss(const Variable& log_probs, const Variable& target, Reduction reduction);
+[[nodiscard]] Variable cross_entropy(const Variable& logits, const Variable& target,
+                                     const CrossEntropyOptions& options = {});
+[[nodiscard]] Variable cross_entropy(const Variable& logits, const Variable& target, Reduction reduction);
 
 // Losses of pairs. Both operands may require a gradient. At a corner of the loss the gradient is 0.
 
@@ -34,6 +32,8 @@ namespace troupe {
 [[nodiscard]] Variable kl_div(const Variable& x, const Variable& y, const KlDivOptions& options = {});
 
 [[nodiscard]] Variable poisson_nll_loss(const Variable& x, const Tensor& target,
+                                        const PoissonNllLossOptions& options = {});
+[[nodiscard]] Variable poisson_nll_loss(const Variable& x, const Variable& target,
                                         const PoissonNllLossOptions& options = {});
 /// A variance below eps has the gradient of a variance of eps.
 [[nodiscard]] Variable gaussian_nll_loss(const Variable& x, const Variable& target, const Variable& var,

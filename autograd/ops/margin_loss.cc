@@ -2,6 +2,7 @@
 
 #include "autograd/one_version.h"
 #include "autograd/ops.h"
+#include "autograd/record.h"
 #include "tensor/decompositions/loss_formulas.h"
 
 namespace troupe {
@@ -33,6 +34,24 @@ Variable soft_margin_loss(const Variable& x, const Tensor& target, Reduction red
 
 Variable multi_margin_loss(const Variable& x, const Tensor& target, const MultiMarginLossOptions& options) {
   return detail::multi_margin_formula(x, target, options);
+}
+
+Variable margin_ranking_loss(const Variable& a, const Variable& b, const Variable& target,
+                             const MarginRankingLossOptions& options) {
+  return margin_ranking_loss(a, b, detail::value_of_target("margin_ranking_loss", target), options);
+}
+Variable hinge_embedding_loss(const Variable& x, const Variable& target, const HingeEmbeddingLossOptions& options) {
+  return hinge_embedding_loss(x, detail::value_of_target("hinge_embedding_loss", target), options);
+}
+Variable cosine_embedding_loss(const Variable& a, const Variable& b, const Variable& target,
+                               const CosineEmbeddingLossOptions& options) {
+  return cosine_embedding_loss(a, b, detail::value_of_target("cosine_embedding_loss", target), options);
+}
+Variable soft_margin_loss(const Variable& x, const Variable& target, Reduction reduction) {
+  return soft_margin_loss(x, detail::value_of_target("soft_margin_loss", target), reduction);
+}
+Variable multi_margin_loss(const Variable& x, const Variable& target, const MultiMarginLossOptions& options) {
+  return multi_margin_loss(x, detail::value_of_target("multi_margin_loss", target), options);
 }
 
 }  // namespace troupe

@@ -21,4 +21,15 @@ BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(targets_and_lengths_may_be_variables) {
+  Generator generator(1);
+  const Variable x(randn({4, 2, 3}, generator, DType::f64), RequiresGrad::yes);
+  const Tensor targets = from_values<std::int64_t>({1, 2, 2, 0}, {2, 2});
+  const Tensor steps = from_values<std::int64_t>({4, 3});
+  const Tensor lengths = from_values<std::int64_t>({2, 1});
+  const Variable loss = ctc_loss(x, Variable(targets), Variable(steps), Variable(lengths));
+  expect(loss.value(), ctc_loss(x, targets, steps, lengths).item());
+  BOOST_TEST(backward(loss).size() == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -99,6 +99,9 @@ BOOST_AUTO_TEST_CASE(masks_and_indices_may_be_variables) {
   const Variable mask = from_values<bool>({true, false, true});
   const Variable index = from_values<std::int64_t>({2, 0});
   expect(where(mask, x, y).value(), {1.0, 20.0, 3.0}, {3});
+  expect(where(mask, x, 5.0).value(), {1.0, 5.0, 3.0}, {3});
+  expect(where(mask, 5.0, x).value(), {5.0, 2.0, 5.0}, {3});
+  expect(gradient_of(x, where(x > 1.5, x, 0.0)), {0.0, 2.0, 3.0}, {3});
   expect(masked_fill(x, mask, 0.0).value(), {0.0, 2.0, 0.0}, {3});
   expect(masked_select(x, mask).value(), {1.0, 3.0}, {2});
   expect(masked_scatter(x, mask, y).value(), {10.0, 2.0, 20.0}, {3});
@@ -112,6 +115,12 @@ BOOST_AUTO_TEST_CASE(masks_and_indices_may_be_variables) {
   expect(index_copy(x, 0, index, y.slice(0, 0, 2)).value(), {20.0, 2.0, 10.0}, {3});
   expect(index_add(x, 0, index, y.slice(0, 0, 2)).value(), {21.0, 2.0, 13.0}, {3});
   expect(embedding(Variable(from_values<double>({1.0, 2.0, 3.0}, {3, 1})), index).value(), {3.0, 1.0}, {2, 1});
+  const Variable rows = from_values<double>({1.0, 2.0, 3.0}, {3, 1});
+  const Variable all = from_values<std::int64_t>({2, 0, 1});
+  const EmbeddingBagOptions sums{.mode = BagMode::sum};
+  expect(embedding_bag(rows, all, Variable(from_values<std::int64_t>({0, 2})), sums).value(), {4.0, 2.0}, {2, 1});
+  expect(embedding_bag(rows, all.view({1, 3}), {}, sums).value(), {6.0}, {1, 1});
+  expect(repeat_interleave(x, all, 0).value(), {1.0, 1.0, 3.0}, {3});  // twice, never, once
   expect(gradient_of(x, masked_select(x, x > 1.5)), {0.0, 1.0, 2.0}, {3});
 }
 

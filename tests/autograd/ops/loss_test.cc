@@ -149,6 +149,21 @@ BOOST_AUTO_TEST_CASE(what_a_loss_needs_must_not_be_written_to) {
   BOOST_CHECK_THROW((void)backward(weighted), BackwardError);
 }
 
+BOOST_AUTO_TEST_CASE(targets_of_classes_may_be_variables_without_a_gradient) {
+  const Variable logits = leaf({1.0, 2.0, 4.0, 0.0}, {2, 2});
+  const Tensor target = classes({0, 1});
+  const Variable numbers(target);
+  expect(nll_loss(logits, numbers).value(), -0.5);                  // -(1 + 0) / 2
+  expect(nll_loss(logits, numbers, Reduction::sum).value(), -1.0);  // -(1 + 0)
+  expect(cross_entropy(logits, numbers, Reduction::sum).value(), cross_entropy(logits, target, Reduction::sum).item());
+  expect(nll_loss(logits, numbers, {.reduction = Reduction::none}).value(), {-1.0, 0.0});
+  const Variable teacher = leaf({0.25, 0.75, 0.5, 0.5}, {2, 2});
+  expect(cross_entropy(logits, teacher.detach()).value(), cross_entropy(logits, teacher.value()).item());
+  expect_throw<ValueError>(
+      [&] { (void)cross_entropy(logits, teacher); },
+      "[cross_entropy] the target requires a gradient, which this operation does not give: pass target.detach()");
+}
+
 BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operation) {
   expect_throw<ShapeError>(
       [] {

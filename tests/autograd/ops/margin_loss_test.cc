@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <string>
 
 #include "autograd/ops/nn.h"
 #include "tests/autograd/expect.h"
@@ -81,6 +82,35 @@ BOOST_AUTO_TEST_CASE(scores_of_one_sample_take_a_target_of_one_element) {
     expect(loss.value(), 0.5 / 3.0);  // 1 - 3 + 2.5, over 3 classes
     expect(backward(loss).of(scores), {0.0, -1.0 / 3.0, 1.0 / 3.0});
   }
+}
+
+BOOST_AUTO_TEST_CASE(targets_may_be_variables_without_a_gradient) {
+  const Variable x = leaf({0.5, -2.0});
+  const Variable y = leaf({1.5, 1.0});
+  const Tensor sides = from_values<double>({1.0, -1.0});
+  const Tensor counts = from_values<double>({2.0, 3.0});
+  const Variable points = leaf({1.0, 2.0, 3.0, -1.0}, {2, 2});
+  const Variable others = leaf({2.0, 1.0, -1.0, 0.5}, {2, 2});
+  const Tensor number = from_values<std::int64_t>({1, 0});
+  expect(margin_ranking_loss(x, y, Variable(sides)).value(), margin_ranking_loss(x, y, sides).item());
+  expect(hinge_embedding_loss(x, Variable(sides)).value(), hinge_embedding_loss(x, sides).item());
+  expect(cosine_embedding_loss(points, others, Variable(sides)).value(),
+         cosine_embedding_loss(points, others, sides).item());
+  expect(soft_margin_loss(x, Variable(sides)).value(), soft_margin_loss(x, sides).item());
+  expect(multi_margin_loss(points, Variable(number)).value(), multi_margin_loss(points, number).item());
+  expect(poisson_nll_loss(x, Variable(counts)).value(), poisson_nll_loss(x, counts).item());
+
+  const auto refused = [](const std::string& name) {
+    return "[" + name + "] the target requires a gradient, which this operation does not give: pass target.detach()";
+  };
+  expect_throw<ValueError>([&] { (void)margin_ranking_loss(x, y, x); }, refused("margin_ranking_loss"));
+  expect_throw<ValueError>([&] { (void)hinge_embedding_loss(x, y); }, refused("hinge_embedding_loss"));
+  expect_throw<ValueError>([&] { (void)cosine_embedding_loss(points, others, y); }, refused("cosine_embedding_loss"));
+  expect_throw<ValueError>([&] { (void)soft_margin_loss(x, y); }, refused("soft_margin_loss"));
+  expect_throw<ValueError>([&] { (void)poisson_nll_loss(x, y); }, refused("poisson_nll_loss"));
+  expect(soft_margin_loss(x, y.detach()).value(), soft_margin_loss(x, y.value()).item());
+  const NoGradGuard no_grad;
+  expect(soft_margin_loss(x, y).value(), soft_margin_loss(x, y.value()).item());
 }
 
 BOOST_AUTO_TEST_CASE(a_variance_below_eps_counts_as_eps_and_learns) {
