@@ -1,53 +1,74 @@
-# Everything Troupe's libraries stand on, or with COMPONENTS port what troupe::port does; all are Debian packages (`./dev setup`).
-# The build and the installed troupeConfig.cmake look for them with this same file.
-include(CMakeFindDependencyMacro)
-set(_troupe_port_only FALSE)
-if("${TroupeDependencies_FIND_COMPONENTS}" STREQUAL "port")
-  set(_troupe_port_only TRUE)
-endif()
+# What Troupe's libraries stand on, as Debian packages (`./dev setup`). The build looks for all of it. The installed
+# troupeConfig.cmake looks with this same file for what its targets name, COMPONENTS <target>..., and for no headers of mere
+# libraries: installed headers include cereal and fmt only.
+set(_troupe_found_with)  # variables that are true where all is found
+set(_troupe_missing)  # Debian's packages of what is not
 
-find_dependency(Threads)
-find_dependency(OpenMP COMPONENTS CXX)
-find_dependency(spdlog CONFIG)
-find_dependency(fmt CONFIG)
-if(NOT _troupe_port_only)
-  find_dependency(tomlplusplus CONFIG)
-  find_dependency(cereal CONFIG)
-  find_dependency(CLI11 CONFIG)
-  find_dependency(nlohmann_json CONFIG)
-endif()
-# GPUs can be used where the toolkit is. A program that uses the installed library looks for it always: the library may need it.
-if(NOT DEFINED TROUPE_CUDA OR TROUPE_CUDA STREQUAL "ON" OR (TROUPE_CUDA STREQUAL "AUTO" AND EXISTS /proc/driver/nvidia))
-  find_package(CUDAToolkit QUIET)
-endif()
-
-# troupe_find_library(<namespace>::<name> <header> <library>): an imported target for what ships no usable CMake package
-# (that of oneDNN asks for OpenCL headers).
-macro(troupe_find_library target header library)
-  string(MAKE_C_IDENTIFIER "${target}" _troupe_id)
-  find_path(${_troupe_id}_INCLUDE_DIR ${header})
-  find_library(${_troupe_id}_LIBRARY ${library})
-  mark_as_advanced(${_troupe_id}_INCLUDE_DIR ${_troupe_id}_LIBRARY)
-  list(APPEND _troupe_found_with ${_troupe_id}_INCLUDE_DIR ${_troupe_id}_LIBRARY)
-  if(${_troupe_id}_INCLUDE_DIR AND ${_troupe_id}_LIBRARY AND NOT TARGET ${target})
-    add_library(${target} UNKNOWN IMPORTED)
-    set_target_properties(${target} PROPERTIES IMPORTED_LOCATION "${${_troupe_id}_LIBRARY}"
-                                               INTERFACE_INCLUDE_DIRECTORIES "${${_troupe_id}_INCLUDE_DIR}")
+# troupe_find_package(<target> <Debian's package> <package of CMake> <argument of find_package>...)
+macro(troupe_find_package target debian package)
+  if(NOT TroupeDependencies_FIND_COMPONENTS OR "${target}" IN_LIST TroupeDependencies_FIND_COMPONENTS)
+    find_package(${package} QUIET ${ARGN})
+    list(APPEND _troupe_found_with ${package}_FOUND)
+    if(NOT ${package}_FOUND)
+      list(APPEND _troupe_missing ${debian})
+    endif()
   endif()
 endmacro()
 
-set(_troupe_found_with)
-troupe_find_library(ZeroMQ::zmq zmq.hpp zmq)
-troupe_find_library(sodium::sodium sodium.h sodium)
-if(NOT _troupe_port_only)
-  troupe_find_library(BLAS::openblas cblas.h openblas)
-  troupe_find_library(DNNL::dnnl dnnl.hpp dnnl)
-  troupe_find_library(libzip::zip zip.h zip)  # its package asks for programs that Debian ships apart
-  troupe_find_library(sleef::sleef sleef.h sleef)
-  troupe_find_library(CAF::core caf/all.hpp caf_core)
-  troupe_find_library(gloo::gloo gloo/allreduce.h gloo)
+# troupe_find_library(<namespace>::<name> <Debian's package> <library> <header> [<Debian's package of the header>]): an imported
+# target for what ships no usable CMake package (that of oneDNN asks for OpenCL headers).
+macro(troupe_find_library target debian library header)
+  if(NOT TroupeDependencies_FIND_COMPONENTS OR "${target}" IN_LIST TroupeDependencies_FIND_COMPONENTS)
+    string(MAKE_C_IDENTIFIER "${target}" _troupe_id)
+    find_library(${_troupe_id}_LIBRARY ${library})
+    mark_as_advanced(${_troupe_id}_LIBRARY)
+    list(APPEND _troupe_found_with ${_troupe_id}_LIBRARY)
+    if(NOT TroupeDependencies_FIND_COMPONENTS)
+      find_path(${_troupe_id}_INCLUDE_DIR ${header})
+      mark_as_advanced(${_troupe_id}_INCLUDE_DIR)
+      list(APPEND _troupe_found_with ${_troupe_id}_INCLUDE_DIR)
+    endif()
+    if(NOT ${_troupe_id}_LIBRARY)
+      list(APPEND _troupe_missing ${debian})
+    elseif(NOT TroupeDependencies_FIND_COMPONENTS AND NOT ${_troupe_id}_INCLUDE_DIR)
+      list(APPEND _troupe_missing ${debian} ${ARGN})
+    elseif(NOT TARGET ${target})
+      add_library(${target} UNKNOWN IMPORTED)
+      set_target_properties(${target} PROPERTIES IMPORTED_LOCATION "${${_troupe_id}_LIBRARY}"
+                                                 INTERFACE_INCLUDE_DIRECTORIES "${${_troupe_id}_INCLUDE_DIR}")
+    endif()
+  endif()
+endmacro()
+
+troupe_find_library(ZeroMQ::zmq libzmq3-dev zmq zmq.hpp cppzmq-dev)
+troupe_find_library(sodium::sodium libsodium-dev sodium sodium.h)
+troupe_find_library(BLAS::openblas libopenblas-dev openblas cblas.h)
+troupe_find_library(DNNL::dnnl libdnnl-dev dnnl dnnl.hpp)
+troupe_find_library(libzip::zip libzip-dev zip zip.h)  # its package asks for programs that Debian ships apart
+troupe_find_library(sleef::sleef libsleef-dev sleef sleef.h)
+troupe_find_library(CAF::core libcaf-dev caf_core caf/all.hpp)
+troupe_find_library(gloo::gloo libgloo-dev gloo gloo/allreduce.h)
+troupe_find_package(fmt::fmt libfmt-dev fmt CONFIG)
+troupe_find_package(spdlog::spdlog libspdlog-dev spdlog CONFIG)
+troupe_find_package(cereal::cereal libcereal-dev cereal CONFIG)
+troupe_find_package(tomlplusplus::tomlplusplus libtomlplusplus-dev tomlplusplus CONFIG)
+troupe_find_package(CLI11::CLI11 libcli11-dev CLI11 CONFIG)
+troupe_find_package(nlohmann_json::nlohmann_json nlohmann-json3-dev nlohmann_json CONFIG)
+set(_troupe_openmp g++)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  set(_troupe_openmp libomp-dev)
+endif()
+troupe_find_package(OpenMP::OpenMP_CXX ${_troupe_openmp} OpenMP COMPONENTS CXX)
+
+# GPUs can be used where the toolkit is. A program needs it where the library was compiled with it.
+if(TroupeDependencies_FIND_COMPONENTS)
+  troupe_find_package(CUDA::cudart_static nvidia-cuda-toolkit CUDAToolkit)
+elseif(TROUPE_CUDA STREQUAL "ON" OR (TROUPE_CUDA STREQUAL "AUTO" AND EXISTS /proc/driver/nvidia))
+  find_package(CUDAToolkit QUIET)
 endif()
 
+list(REMOVE_DUPLICATES _troupe_missing)
+list(JOIN _troupe_missing " " _troupe_missing)
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(TroupeDependencies REQUIRED_VARS ${_troupe_found_with}
-                                  REASON_FAILURE_MESSAGE "On Debian `./dev setup` installs what is missing")
+                                  REASON_FAILURE_MESSAGE "On Debian: apt-get install ${_troupe_missing}")

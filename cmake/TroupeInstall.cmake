@@ -25,29 +25,57 @@ set(roots troupe.h actors/pipeline.h tensor/format.h autograd/format.h node/envi
 install(SCRIPT cmake/install_headers.cmake)
 install(FILES tensor/passive_waits.cc DESTINATION share/troupe)
 
+# troupe_named_targets(<variable> <library>...): sets <variable> to the targets of packages that installed targets of these
+# libraries name.
+function(troupe_named_targets variable)
+  set(named)
+  foreach(library ${ARGN})
+    get_target_property(links ${library} INTERFACE_LINK_LIBRARIES)
+    string(REGEX REPLACE "[$]<BUILD_INTERFACE:[^>]*>" "" links "${links}")
+    string(REGEX MATCHALL "[A-Za-z0-9_]+::[A-Za-z0-9_]+" links "${links}")
+    list(APPEND named ${links})
+  endforeach()
+  list(FILTER named EXCLUDE REGEX "^troupe::")
+  list(REMOVE_DUPLICATES named)
+  set(${variable} "${named}" PARENT_SCOPE)
+endfunction()
+
+troupe_named_targets(named_targets ${libraries} ${port_libraries})
+troupe_named_targets(port_named_targets ${port_libraries})
+configure_file(cmake/troupeConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/troupeConfig.cmake @ONLY)
 write_basic_package_version_file(troupeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES cmake/troupeConfig.cmake cmake/FindTroupeDependencies.cmake
-              ${CMAKE_CURRENT_BINARY_DIR}/troupeConfigVersion.cmake
+install(FILES cmake/FindTroupeDependencies.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/troupeConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/troupeConfigVersion.cmake
         DESTINATION ${package_dir})
 
 # What is installed, without tests and samples: `./dev install`.
 add_custom_target(installed DEPENDS ${libraries} ${port_libraries} troupe)
 
-# pkg-config: all libraries, static ones in a group, and what they stand on. Shared ones name that themselves, but for what
-# the headers call.
-set(troupe_pc_libraries)
+# pkg-config: all libraries, static ones in a group, and what they name beside fmt, which has a file of its own. No user
+# asks for `--static`: the libraries that static ones call are linked either way.
+set(troupe_pc_links)
 foreach(library IN LISTS libraries port_libraries)
-  string(APPEND troupe_pc_libraries " -l${library}")
+  string(APPEND troupe_pc_links " -l${library}")
 endforeach()
-if(BUILD_SHARED_LIBS)
-  set(troupe_pc_links "${troupe_pc_libraries} -lfmt -lpthread")
-else()
-  set(troupe_pc_dependencies "-lcaf_core -lzmq -lsodium -lopenblas -ldnnl -lzip -lsleef -lgloo -lspdlog -lfmt -lgomp -lpthread -ldl -lrt")
-  if(TARGET CUDA::cudart_static)
-    get_target_property(cudart CUDA::cudart_static IMPORTED_LOCATION)
-    string(PREPEND troupe_pc_dependencies "${cudart} ")
+if(NOT BUILD_SHARED_LIBS)
+  set(troupe_pc_links " -Wl,--gc-sections -Wl,--start-group${troupe_pc_links} -Wl,--end-group")
+endif()
+foreach(target IN LISTS named_targets)
+  get_target_property(type ${target} TYPE)
+  if(target STREQUAL "OpenMP::OpenMP_CXX")
+    string(APPEND troupe_pc_links " -lgomp")
+  elseif(NOT type STREQUAL "INTERFACE_LIBRARY" AND NOT target STREQUAL "fmt::fmt")
+    get_target_property(file ${target} LOCATION)
+    get_filename_component(folder "${file}" DIRECTORY)
+    if(folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+      string(REGEX REPLACE "^.*/lib([^./]+)[^/]*$" "-l\\1" file "${file}")
+    endif()
+    string(APPEND troupe_pc_links " ${file}")
   endif()
-  set(troupe_pc_links " -Wl,--gc-sections -Wl,--start-group${troupe_pc_libraries} -Wl,--end-group ${troupe_pc_dependencies}")
+endforeach()
+string(APPEND troupe_pc_links " -lpthread")
+if(NOT BUILD_SHARED_LIBS)
+  string(APPEND troupe_pc_links " -ldl -lrt")
 endif()
 include(TroupePkgConfig)
 troupe_write_pkg_config(${CMAKE_CURRENT_BINARY_DIR}/troupe.pc)

@@ -56,6 +56,24 @@ function(troupe_use_troupe_h target)
   endif()
 endfunction()
 
+# troupe_not_exported(<variable> <target>...)
+# Sets <variable> to these targets, those of headers alone marked so that no installed target names them: who links a library
+# needs no headers of its sources.
+function(troupe_not_exported variable)
+  set(links)
+  foreach(link ${ARGN})
+    if(TARGET ${link})
+      get_target_property(type ${link} TYPE)
+      get_target_property(linked ${link} INTERFACE_LINK_LIBRARIES)
+      if(type STREQUAL "INTERFACE_LIBRARY" AND NOT linked)
+        set(link "$<BUILD_INTERFACE:${link}>")
+      endif()
+    endif()
+    list(APPEND links "${link}")
+  endforeach()
+  set(${variable} "${links}" PARENT_SCOPE)
+endfunction()
+
 # troupe_library(<folder> SOURCES <file>... LINKS <target>... [PRIVATE_LINKS <target>...])
 # Makes troupe::<folder> out of the folder's sources. LINKS mirrors who may include whom.
 function(troupe_library folder)
@@ -68,7 +86,8 @@ function(troupe_library folder)
   target_include_directories(troupe_${folder} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                                      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/troupe>
                                                      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(troupe_${folder} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
+  troupe_not_exported(private_links ${arg_PRIVATE_LINKS})
+  target_link_libraries(troupe_${folder} PUBLIC ${arg_LINKS} PRIVATE ${private_links})
   troupe_compile_options(troupe_${folder})
   troupe_compile_in_groups(troupe_${folder})
   if(NOT BUILD_SHARED_LIBS)  # a program keeps the functions that it can reach
