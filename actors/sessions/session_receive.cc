@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,8 @@ constexpr std::size_t kReused = 64;  // elements; the larger memory of a burst i
 std::string text(const Incarnation& incarnation) {
   return fmt::format("{:016x}{:016x}", incarnation.high, incarnation.low);
 }
+
+bool is_elsewhere(const Frame& frame) { return frame.memory != FrameMemory::own; }
 
 Error violation(std::string message) { return make_error(ErrorCode::protocol_violation, std::move(message)); }
 
@@ -120,12 +123,14 @@ std::optional<Error> Session::refusal(const SessionHeader& header, const Frames&
       return violation("messages that ride on a large one");
     }
     // They would be copied and not counted.
-    const bool is_elsewhere = header.part != Part::whole && std::ranges::any_of(packet, [](const Frame& frame) {
-                                return frame.memory != FrameMemory::own;
-                              });
-    if (is_elsewhere) return violation("a piece in memory of another process");
-    const bool is_empty = header.part == Part::whole && packet.size() <= 1 + kRiderFrames * header.riders;
-    return is_empty ? std::optional(violation("a message of no frames")) : std::nullopt;
+    if (header.part != Part::whole && std::ranges::any_of(packet, is_elsewhere))
+      return violation("a piece in memory of another process");
+    const std::size_t rider_frames = kRiderFrames * header.riders;
+    if (header.part == Part::whole && packet.size() <= 1 + rider_frames) return violation("a message of no frames");
+    // Their headers and bodies are read more than once, and on the CPU: they must not change meanwhile.
+    if (std::ranges::any_of(std::span(packet).last(rider_frames), is_elsewhere))
+      return violation("messages that ride on a large one, in memory of another process");
+    return std::nullopt;
   }
   const bool has_second = header.kind == SessionKind::probe || header.kind == SessionKind::goodbye;
   if (header.riders > 0) return violation("messages that ride on a control message");

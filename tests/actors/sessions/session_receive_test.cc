@@ -282,6 +282,27 @@ BOOST_AUTO_TEST_CASE(pieces_in_memory_of_another_process_are_refused_since_they_
   }
 }
 
+BOOST_AUTO_TEST_CASE(riders_in_memory_of_another_process_are_refused_since_they_are_read_more_than_once,
+                     *label("attack")) {
+  const auto came = [](std::size_t elsewhere, FrameMemory memory, Device device) {
+    Session there(kThere, kHere);
+    Frames packet{encode({.kind = SessionKind::data, .from = kHere, .to = kThere, .number = 1, .riders = 2})};
+    for (int i = 0; i < 7; ++i) packet.push_back(message_of("m").front());  // of the large one 3, of each rider 2
+    packet[elsewhere].memory = memory;
+    packet[elsewhere].device = device;
+    const auto received = there.receive(kNow, std::move(packet));
+    return received ? std::to_string(received.value().delivered.size()) : received.error().message;
+  };
+  BOOST_TEST(came(3, FrameMemory::foreign, Device::cpu()) == "3");  // a tensor of the large one
+  BOOST_TEST(came(3, FrameMemory::foreign, Device::cuda(0)) == "3");
+  for (std::size_t at = 4; at < 8; ++at) {
+    for (const FrameMemory memory : {FrameMemory::foreign, FrameMemory::missing}) {
+      for (const Device device : {Device::cpu(), Device::cuda(0)})
+        BOOST_TEST(came(at, memory, device) == "messages that ride on a large one, in memory of another process");
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(claim_without_memory_is_kept_to_the_byte, *label("attack") * label("fault-F14")) {
   Liar early;
   BOOST_TEST(early.claim() == "");
