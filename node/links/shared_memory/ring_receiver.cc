@@ -108,7 +108,7 @@ void RingReceiver::drain(std::uint32_t bell) {
   std::uint32_t run = 0;
   {
     std::unique_lock lock(mutex_);
-    if (bell >= incoming_.size() || !incoming_[bell]) return;
+    if (bell >= incoming_.size() || !incoming_[bell] || incoming_[bell]->is_broken) return;
     ring = incoming_[bell];
     ring->is_drained = true;
     run = ring->run;
@@ -134,6 +134,7 @@ void RingReceiver::remove(std::uint32_t bell) {
     left = std::exchange(incoming_.at(bell), nullptr);
     if (!left) return;
     wait_until_served(lock, *left);
+    if (left->is_broken) return;
   }
   (void)deliver(*left, std::numeric_limits<std::uint32_t>::max(), kPacketsLeftMax);
 }
@@ -357,7 +358,8 @@ void RingReceiver::serve(std::uint32_t bell) {
   std::uint32_t run = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (bell >= incoming_.size() || !incoming_[bell] || incoming_[bell]->is_drained) return;
+    if (bell >= incoming_.size() || !incoming_[bell]) return;
+    if (incoming_[bell]->is_drained || incoming_[bell]->is_broken) return;
     ring = incoming_[bell];
     run = ring->run;
     serving_ = ring.get();
@@ -385,7 +387,7 @@ void RingReceiver::finish_serving(std::uint32_t bell, RingReader::Took last) {
         ring->run = ring->reader.found_run();
         ring->waits_since.reset();
       }
-      if (last == RingReader::Took::broken) incoming_[bell] = nullptr;
+      if (last == RingReader::Took::broken) ring->is_broken = true;  // its bell is free when its owner removes it
     }
     serving_ = nullptr;
     waited_for = removing_ > 0;

@@ -40,7 +40,7 @@ class RingReceiver final : public WaitingWork {
     std::function<void(const NodeName& from, Incarnation incarnation, Frames packet)> packet;
     /// There is no memory for a packet: it is lost.
     std::function<void()> lost;
-    /// The peer's bytes are impossible; its ring is not read any more.
+    /// The peer's bytes are impossible; its ring is not read any more. It keeps its bell until remove().
     std::function<void(const NodeName& from)> broken;
     /// `packet` threw: nothing more is received.
     std::function<void(const Error& why)> failed;
@@ -90,6 +90,7 @@ class RingReceiver final : public WaitingWork {
     RingReader reader;                          ///< used by the thread that has set `serving_`
     std::uint32_t run = 0;                      ///< the last that may be read; guarded by mutex_, as the rest
     bool is_drained = false;                    ///< a thread is in drain()
+    bool is_broken = false;                     ///< is not read any more, and keeps its bell until remove()
     std::optional<TimePoint> waits_since = {};  ///< a packet of a later run is there
   };
 

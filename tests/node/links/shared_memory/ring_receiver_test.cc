@@ -177,6 +177,31 @@ BOOST_AUTO_TEST_CASE(a_liars_ring_is_read_no_longer_and_others_are) {
   BOOST_TEST(received.texts.at(0) == "honest x");
 }
 
+/// Adds a ring whose sender writes impossible bytes. Returns its bell when the receiver has said so, as event `events`.
+std::uint32_t broken_ring(RingReceiver& receiver, const Received& received, std::size_t events) {
+  const Segment segment = detail::make_segment(detail::kRingSegmentBytes, detail::Writers::all).value();
+  const auto place = receiver.add("liar", {}, segment.memory).value();
+  segment.memory->bytes()[0] = std::byte{8};
+  receiver.allow(place.bell, 1);
+  received.wait(events);
+  return place.bell;
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_a_liars_ring_is_not_that_of_a_ring_that_came_after_it) {
+  Received received;
+  RingReceiver receiver(received.callbacks());
+  const std::uint32_t broken = broken_ring(receiver, received, 1);
+  Sender honest(receiver, "honest");
+  BOOST_TEST(honest.bell != broken);
+  receiver.remove(broken);
+  BOOST_TEST((honest.put({frame_of("x")}) == OutRing::Put::done));
+  receiver.drain(honest.bell);
+  BOOST_TEST(received.texts == std::vector<std::string>{"honest x"}, boost::test_tools::per_element());
+  const Sender next(receiver, "next");
+  BOOST_TEST(next.bell == broken);  // free from its removal on
+  receiver.stop();
+}
+
 /// A receiver whose packets signal what they name.
 struct Waiting {
   Waiting() : sender(*receiver, "peer") {}
