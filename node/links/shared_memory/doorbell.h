@@ -2,8 +2,8 @@
 //
 // A page that the receiving process and its peers map. It has a bit for each ring that has got a packet, and tells
 // which of the owner's threads must be woken. A bell costs no system call while a thread is receiving. A peer can write
-// anything to the page: a false bit costs a look at a ring, and a suppressed wake-up delays packets only until the
-// owner looks at its rings, which it does now and then.
+// anything to the page: a false bit costs a look at a ring, and a suppressed wake-up delays packets, or a job for the
+// thread at the idle berth, only until the owner looks for them, which it does now and then.
 #pragma once
 
 #include <atomic>

@@ -287,8 +287,8 @@ std::optional<bool> RingReceiver::work_while_idle(WaitPoint& point) {
   return came;
 }
 
-/// Takes the role when something has come, and gives it back at once: a thread that waits may want it. Sleeps without
-/// end: the own thread makes up for lost bells.
+/// Takes the role when something has come, and gives it back at once: a thread that waits may want it. The own thread
+/// makes up for lost bells.
 std::optional<bool> RingReceiver::receive_while_idle(const WaitPoint& point) {
   const auto is_over = [&] { return point.signalled() || stopped_; };
   while (!is_over() && !is_closed()) {
@@ -304,7 +304,10 @@ std::optional<bool> RingReceiver::receive_while_idle(const WaitPoint& point) {
       doorbell_->settle(Berth::idle);
       release_role();
     }
-    if (!is_over()) (void)doorbell_->wait(Berth::idle, std::chrono::hours(1));
+    // A peer can suppress the wake-up for a job or a stop, too: its word is in their page. Only one thread of the node
+    // sleeps here, so that looking again now and then is cheap.
+    while (!is_over() && !is_closed() && !doorbell_->wait(Berth::idle, sleep_max_)) {
+    }
   }
   return point.signalled() ? std::optional(true) : std::nullopt;
 }

@@ -46,7 +46,8 @@ class RingReceiver final : public WaitingWork {
     std::function<void(const Error& why)> failed;
   };
   struct Options {
-    /// After this time without a bell it looks at its rings: a peer that dies or writes wrong bytes can lose bells.
+    /// After this time without a bell it looks at its rings, and an idle thread for its signal: a peer that dies or
+    /// writes wrong bytes can lose bells and wake-ups.
     std::chrono::milliseconds sleep_max{200};
     bool spins = true;  ///< threads look for a moment before they sleep (spin.h), if there are several processors
   };

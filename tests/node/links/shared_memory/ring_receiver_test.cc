@@ -4,6 +4,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -384,6 +388,35 @@ BOOST_AUTO_TEST_CASE(idle_threads_come_and_go_while_others_wait_and_none_is_left
   over = true;
   node.receiver->stop();
   for (std::thread& thread : threads) thread.join();
+}
+
+// A peer may call what it likes on the words of the page that it maps.
+BOOST_AUTO_TEST_CASE(an_idle_thread_learns_of_its_job_although_a_peer_takes_its_wake_up_away,
+                     *boost::unit_test::label("attack")) {
+  Received received;
+  RingReceiver receiver(received.callbacks(), {.sleep_max = 20ms, .spins = false});
+  const Segment ring = detail::make_segment(detail::kRingSegmentBytes, detail::Writers::all).value();
+  const auto place = receiver.add("liar", {}, ring.memory).value();
+  const auto page =
+      detail::map_segment(detail::FileDescriptor(::dup(place.doorbell)), detail::kDoorbellBytes, detail::Writers::all)
+          .value();
+  auto* const of_idle = reinterpret_cast<std::uint32_t*>(page->bytes().data() + 192);  // as doorbell.cc has it
+  auto* const elsewhere = reinterpret_cast<std::uint32_t*>(page->bytes().data() + 3072);
+  WaitPoint job;
+  std::atomic<bool> came = false;
+  std::thread idle([&] {
+    BOOST_TEST(receiver.work_while_idle(job).value());
+    came = true;
+  });
+  // The thread now sleeps where no wake-up of its own process finds it.
+  while (::syscall(SYS_futex, of_idle, FUTEX_CMP_REQUEUE, 0, 1, elsewhere, 0) != 1) std::this_thread::yield();
+  job.signal();
+  const TimePoint due = std::chrono::steady_clock::now() + 10s;
+  while (!came && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST(came);
+  (void)::syscall(SYS_futex, elsewhere, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  idle.join();
+  receiver.stop();
 }
 
 BOOST_AUTO_TEST_CASE(a_stop_ends_the_receiving_of_a_thread_that_waits) {
