@@ -295,6 +295,10 @@ void CollectiveMember::handle(const Delivery& delivery, CollectiveMessage word) 
     return delivery.answer.fail(
         error(ErrorCode::protocol_violation, delivery.from, fmt::format("a part of {} frames", frames.size())));
   }
+  if (!frames.empty() && frames.front().device != Device::cpu()) {
+    return delivery.answer.fail(error(ErrorCode::protocol_violation, delivery.from,
+                                      fmt::format("a part in memory of {}", to_string(frames.front().device))));
+  }
   const auto answer = [to = delivery.answer](const Error* why) {
     why == nullptr ? to.answer(msg::Reply{}) : to.fail(*why);
   };

@@ -1,7 +1,10 @@
 #include "actors/collectives/partial_meetings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "messages/values.h"
 
@@ -75,8 +78,11 @@ EntryNote take_note(msg::Contribution& brought) {
   Frames& frames = brought.value.tensors;
   msg::Payload payload;
   if (!frames.empty()) {
-    payload.bytes = std::move(frames.back());
+    const Frame note = std::move(frames.back());
     frames.pop_back();
+    if (note.device != Device::cpu())
+      throw DecodeError(fmt::format("[decode] a note in memory of {}", to_string(note.device)));
+    payload.bytes = make_frame({note.bytes.begin(), note.bytes.end()});  // another process could change them meanwhile
   }
   return std::get<0>(from_payload<EntryNote>(payload));
 }

@@ -100,7 +100,7 @@ class PartialMeetings {
 /// Adds `note` to a contribution.
 void add_note(msg::Contribution& own, const EntryNote& note);
 
-/// Takes it out again. Throws DecodeError if there is none.
+/// Takes it out again. Throws DecodeError if there is none, or if it is in memory of a GPU.
 [[nodiscard]] EntryNote take_note(msg::Contribution& brought);
 
 }  // namespace troupe::detail

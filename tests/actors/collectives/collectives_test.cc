@@ -262,6 +262,40 @@ BOOST_FIXTURE_TEST_CASE(member_that_has_left_and_said_so_fails_nobody_who_does_n
   BOOST_TEST(words_at(*z) == kNone, boost::test_tools::per_element());
 }
 
+/// Keeps the last answer: "taken", or the error.
+struct LastAnswer final : detail::AnswerSender {
+  [[nodiscard]] NodeLife life() const override { return {"m", {1, 1}}; }
+  void send_answer(const NodeLife& /*to*/, RequestId /*request*/, msg::AnyMessage message,
+                   detail::UndoList /*undo*/) override {
+    const auto* const failure = message.get_if<msg::Failure>();
+    text = failure == nullptr ? "taken" : std::string(name_of(failure->error.code)) + ": " + failure->error.message;
+  }
+  std::string text = "none yet";
+};
+
+BOOST_FIXTURE_TEST_CASE(part_in_memory_of_a_gpu_is_refused_unread, AmongMembers, *boost::unit_test::label("attack")) {
+  const auto member = form();
+  const auto part_on = [&](Device device) {
+    msg::Call call;
+    call.arguments.tensors.push_back(make_frame({std::byte{7}}));
+    call.arguments.tensors.back().device = device;
+    const auto answers = std::make_shared<LastAnswer>();
+    member->handle({.from = "z",
+                    .incarnation = z->self().incarnation,
+                    .envelope = {},
+                    .message = std::move(call),
+                    .answer = {answers, z->life(), RequestId{1}},
+                    .due = {}},
+                   {Kind::part, number, {1, "sum", 7, 0}, {}});
+    return answers->text;
+  };
+  const std::string outcome = receive_from_z(*member, [&] {
+    BOOST_TEST(part_on(Device::cuda(0)) == "protocol_violation: a part in memory of cuda:0");
+    BOOST_TEST(part_on(Device::cpu()) == "taken");
+  });
+  BOOST_TEST(outcome == "done");
+}
+
 BOOST_FIXTURE_TEST_CASE(member_that_leaves_answers_the_others_until_they_know, AmongMembers) {
   form()->leave();
   BOOST_TEST(answer_to(say(*z, began(1))) == "taken");

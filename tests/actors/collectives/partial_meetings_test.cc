@@ -102,6 +102,15 @@ BOOST_AUTO_TEST_CASE(note_travels_with_a_contribution_and_leaves_it_as_it_was) {
   BOOST_CHECK_THROW(static_cast<void>(take_note(own)), DecodeError);
 }
 
+BOOST_AUTO_TEST_CASE(note_in_memory_of_a_gpu_is_refused_unread) {
+  msg::Contribution own;
+  add_note(own, {entry("b", 2), {}});
+  own.value.tensors.back().device = Device::cuda(0);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(take_note(own)), DecodeError, [](const DecodeError& error) {
+    return std::string(error.what()) == "[decode] a note in memory of cuda:0";
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
