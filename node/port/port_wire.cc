@@ -165,6 +165,9 @@ troupe::Result<Message> decode(Frames frames, std::size_t frame_bytes_max) {
   for (std::size_t at = kFixedBytes; at < header.size(); at += sizeof(std::uint64_t)) {
     message.body.sizes.push_back(load_little_endian<std::uint64_t>(header.subspan(at)));
   }
+  // A port shares no memory with its peers: who gets a part may read it on the CPU, and more than once.
+  if (std::ranges::any_of(frames, [](const Frame& frame) { return frame.memory != FrameMemory::own; }))
+    return refuse("raw message in memory of another process");
   frames.erase(frames.begin());
   message.body.frames = std::move(frames);
   if (!fit(message.body, frame_bytes_max)) return refuse("frames that do not fit the sizes of their parts");

@@ -133,6 +133,17 @@ BOOST_AUTO_TEST_CASE(sizes_that_the_frames_do_not_have_are_refused_whatever_thei
   }
 }
 
+BOOST_AUTO_TEST_CASE(parts_in_memory_of_another_process_are_refused_unread, *boost::unit_test::label("attack")) {
+  for (const FrameMemory memory : {FrameMemory::foreign, FrameMemory::missing}) {
+    for (const Device device : {Device::cpu(), Device::cuda(0)}) {
+      Frames frames = port::encode(message({part_of("ab"), part_of("cd")}));
+      frames.back().memory = memory;
+      frames.back().device = device;
+      BOOST_TEST(refused(std::move(frames)) == "raw message in memory of another process");
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(bytes_that_are_no_header_are_refused) {
   const Frames good = port::encode(message({part_of("ab")}));
   const std::string header = text_of(good[0]);
