@@ -3,11 +3,21 @@
 #include <stdexcept>
 #include <string>
 
+#include "node/sim/world.h"
 #include "troupe.h"
 
 troupe::Variable project(const troupe::Variable& x, const troupe::Variable& w) { return matmul(x, w); }
 
+int doubled(int x) { return 2 * x; }
+
+int in_a_simulated_world() {
+  troupe::sim::World world({}, {"caller", "callee"}, {{"doubled", &doubled}});
+  return world.on("caller", [](troupe::Node& node) { return node.rpc_sync("callee", &doubled, 21); }).get();
+}
+
 int main() {
+  if (in_a_simulated_world() != 42) std::cout << "the simulated call gives another number\n";
+
   const troupe::FunctionRegistry functions{{"project", &project}};
   troupe::LocalCluster cluster({"trainer", "ps0"}, functions, {.leaks = troupe::Leaks::fail});
   const troupe::Variable x(troupe::from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3}));
