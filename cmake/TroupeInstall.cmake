@@ -21,7 +21,7 @@ install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${package_dir})
 # What users include first; tests/tidy_reach.cc lists the internal headers and the libraries that these may reach.
 install(CODE "set(source \"${PROJECT_SOURCE_DIR}\")
 set(destination \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/troupe\")
-set(roots troupe.h actors/pipeline.h tensor/format.h autograd/format.h node/environment.h node/log.h node/port.h node/sim/world.h)")
+set(roots troupe.h actors/pipeline.h tensor/format.h autograd/format.h node/environment.h node/log.h node/port.h node/sim/faulty_link.h node/sim/world.h)")
 install(SCRIPT cmake/install_headers.cmake)
 install(FILES tensor/passive_waits.cc DESTINATION share/troupe)
 

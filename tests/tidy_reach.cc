@@ -154,6 +154,20 @@ bool is_internal(const std::string& path) {
          std::ranges::none_of(kRoomsOfUsers, [&](std::string_view room) { return path.starts_with(room); });
 }
 
+/// Returns the headers that are installed with all that they include. Adds a finding if the list is not found.
+std::set<std::string> installed_roots(const std::vector<File>& tree, Findings& findings) {
+  const auto install = std::ranges::find(tree, kInstalledRoots, &File::path);
+  constexpr std::string_view kBefore = "set(roots ";
+  const std::size_t at = install == tree.end() ? std::string::npos : install->text.find(kBefore);
+  if (at == std::string::npos) {
+    findings.push_back({std::string(kInstalledRoots), 0, "names no roots: \"set(roots ...)\""});
+    return {};
+  }
+  const std::size_t begin = at + kBefore.size();
+  std::istringstream names(install->text.substr(begin, install->text.find(')', begin) - begin));
+  return {std::istream_iterator<std::string>(names), {}};
+}
+
 }  // namespace
 
 Findings check_public(const std::vector<File>& tree, const std::string& header) {
@@ -189,25 +203,34 @@ Findings check_internals(const std::vector<File>& tree, const std::string& heade
 }
 
 Findings check_roots(const std::vector<File>& tree) {
-  const auto install = std::ranges::find(tree, kInstalledRoots, &File::path);
-  if (install == tree.end()) return {{std::string(kInstalledRoots), 0, "is not there"}};
-  constexpr std::string_view kBefore = "set(roots ";
-  const std::size_t at = install->text.find(kBefore);
-  if (at == std::string::npos) return {{install->path, 0, "names no roots: \"set(roots ...)\""}};
-  const std::size_t begin = at + kBefore.size();
-  std::istringstream names(install->text.substr(begin, install->text.find(')', begin) - begin));
-  const std::set<std::string> roots{std::istream_iterator<std::string>(names), {}};
   Findings findings;
+  const std::set<std::string> roots = installed_roots(tree, findings);
   for (const std::string& root : roots) {
     std::ranges::move(check_public(tree, root), std::back_inserter(findings));
     std::ranges::move(check_internals(tree, root), std::back_inserter(findings));
   }
   const auto strike = [&](std::string_view root) {
     if (!roots.contains(std::string(root)))
-      findings.push_back({install->path, 0, "installs no " + std::string(root) + ": strike its list"});
+      findings.push_back({std::string(kInstalledRoots), 0, "installs no " + std::string(root) + ": strike its list"});
   };
   for (const auto& [root, internals] : internals_reached()) strike(root);
   for (const auto& [root, libraries] : libraries_reached()) strike(root);
+  return findings;
+}
+
+Findings check_installed(const std::vector<File>& tree) {
+  Findings findings;
+  std::set<std::string> installed = installed_roots(tree, findings);
+  for (const std::string& root : std::set(installed)) {
+    for (const auto& [from, include] : reached_from(tree, root)) installed.insert(include.name);
+  }
+  for (const File& file : tree) {
+    if (!file.path.starts_with("samples/") || !is_code(file.path)) continue;
+    for (const Include& include : includes_of(file)) {
+      if (!include.quoted || include.name.starts_with("samples/") || installed.contains(include.name)) continue;
+      findings.push_back({file.path, include.line, "includes " + include.name + ", which is not installed"});
+    }
+  }
   return findings;
 }
 

@@ -566,6 +566,7 @@ Findings check_tree(const std::vector<File>& tree) {
   append(findings, check_protocols(tree));
   append(findings, check_rule_ids(tree));
   append(findings, check_roots(tree));
+  append(findings, check_installed(tree));
   append(findings, check_knots(tree));
   append(findings, check_folders(tree));
   append(findings, check_libraries(tree));

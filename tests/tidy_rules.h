@@ -79,6 +79,9 @@ using Findings = std::vector<Finding>;
 /// What code and notes call a rule, two capitals and a number ("RR-1"), is one of actors/PROTOCOLS.md.
 [[nodiscard]] Findings check_rule_ids(const std::vector<File>& tree);
 
+/// What samples include of Troupe, users find: it is an install root of cmake/TroupeInstall.cmake, or one reaches it.
+[[nodiscard]] Findings check_installed(const std::vector<File>& tree);
+
 /// A room is a header with its source. Few rooms include each other in a circle, directly or not: a number for each
 /// folder.
 [[nodiscard]] Findings check_knots(const std::vector<File>& tree);

@@ -335,6 +335,19 @@ BOOST_AUTO_TEST_CASE(a_library_reached_from_the_umbrella_is_found) {
   BOOST_TEST(tidy::check_public({}, "troupe.h").size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_header_that_a_sample_includes_and_no_user_finds_is_found) {
+  const std::vector<File> tree{
+      {"cmake/TroupeInstall.cmake", "set(roots troupe.h node/sim/world.h)\")\n"},
+      {"troupe.h", "#include \"node/node.h\"\n"},
+      {"node/node.h", "#include \"actors/scope.h\"\n"},
+      {"samples/a.cc", "#include <map>\n#include \"actors/scope.h\"\n#include \"actors/rref.h\"\n"},
+      {"samples/b/c.h", "#include \"node/sim/world.h\"\n#include \"samples/a.h\"\n"},
+      {"tests/a.cc", "#include \"actors/rref.h\"\n"}};
+  const Findings expected{{"samples/a.cc", 3, "includes actors/rref.h, which is not installed"}};
+  BOOST_CHECK(tidy::check_installed(tree) == expected);
+  BOOST_TEST(tidy::check_installed({tree[1], tree[3]}).size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(an_internal_header_reached_from_the_umbrella_is_found) {
   // All that is on the list, in one header; what users open is not.
   std::string list = "#include \"tensor/ops/sort.h\"\n";
