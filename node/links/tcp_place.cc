@@ -130,6 +130,14 @@ std::string numbers_of(const std::string& host) {
   return four == found.end() ? found.front().numbers : four->numbers;
 }
 
+TcpPlace advertised_place(const std::string& text) {
+  const std::optional<TcpPlace> place = TcpPlace::parse(text);
+  if (!place) throw std::invalid_argument(fmt::format("advertise: \"{}\" is not tcp://HOST:PORT", text));
+  const std::string host = numbers_of(place->host);
+  if (is_any_address(host)) throw std::invalid_argument(fmt::format("advertise: peers cannot connect to \"{}\"", text));
+  return {host, place->port == "0" ? "*" : place->port};
+}
+
 std::optional<std::string> own_address_toward(const std::string& host) {
   addrinfo hints{};
   hints.ai_flags = AI_NUMERICHOST;

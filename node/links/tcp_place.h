@@ -49,6 +49,10 @@ struct TcpPlace {
 /// with its reason.
 [[nodiscard]] std::string numbers_of(const std::string& host);
 
+/// Returns the place of "tcp://HOST:PORT" that a user has peers told: its host in numbers, and "*", the bound port, for
+/// port 0. Throws std::invalid_argument with the reason, also for a wildcard. Blocks as numbers_of().
+[[nodiscard]] TcpPlace advertised_place(const std::string& text);
+
 /// Returns this machine's address from which packets to the numeric `host` are sent; nullopt without a route.
 [[nodiscard]] std::optional<std::string> own_address_toward(const std::string& host);
 

@@ -162,7 +162,7 @@ Result<std::unique_ptr<Link>> open_tcp(LinkRequest request) {
   try {
     const TcpPlace listen = place_in_numbers(request.listen == "tcp://" ? "tcp://127.0.0.1:*" : request.listen);
     if (advertise != request.options.end()) {
-      advertise->second = place_in_numbers(advertise->second).text();
+      advertise->second = advertised_place(advertise->second).text();
     } else if (reaches_other_machines(request.network) && is_any_address(listen.host)) {
       throw std::invalid_argument(fmt::format("peers cannot connect to \"{}\": set `advertise`, too", request.listen));
     }

@@ -70,17 +70,12 @@ void check_times(const Port::Options& options) {
   if (options.lease != Port::Time(0)) check_range("lease", options.lease, 1s, 24h);
 }
 
-/// Returns the port's address for peers, in the link's form; empty: the bound one.
-std::string told_to_peers(const Port::Options& options) {
-  if (!options.advertise.empty()) {
-    const std::optional<TcpPlace> place = TcpPlace::parse(options.advertise);
-    if (!place)
-      throw std::invalid_argument(fmt::format("[port] advertise: \"{}\" is not tcp://HOST:PORT", options.advertise));
-    const std::string host = numbers_of(place->host);
-    if (is_any_address(host)) {
-      throw std::invalid_argument(fmt::format("[port] advertise: peers cannot connect to \"{}\"", options.advertise));
-    }
-    return TcpPlace{host, place->port == "0" ? "*" : place->port}.text();
+/// Returns ZmqLinkOptions::advertise for these options. Throws std::invalid_argument.
+std::string advertise_of(const Port::Options& options) {
+  try {
+    if (!options.advertise.empty()) return advertised_place(options.advertise).text();
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("[port] {}", error.what()));
   }
   const std::optional<TcpPlace> place = TcpPlace::parse(options.bind);
   if (!place || !is_any_address(place->host)) return {};
@@ -349,7 +344,7 @@ std::shared_ptr<PortCore> PortCore::open(Port::Options options) {
   link.cluster_id = kCluster;
   link.secret = secret_of(options);
   link.bind = options.bind;
-  link.advertise = told_to_peers(options);
+  link.advertise = advertise_of(options);
   if (options.trusted_network) link.exposure = ZmqLinkOptions::Exposure::network;
   link.connect_patience = options.connect_patience;
   link.handshake_timeout = options.handshake_timeout;

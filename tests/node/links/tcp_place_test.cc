@@ -37,6 +37,22 @@ BOOST_AUTO_TEST_CASE(loopback_is_a_number_of_this_machine_alone) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(advertised_place_is_one_that_peers_can_connect_to) {
+  BOOST_TEST(advertised_place("tcp://lo:80").text() == "tcp://127.0.0.1:80");
+  BOOST_TEST(advertised_place("tcp://[fd77::1]:*").text() == "tcp://[fd77::1]:*");
+  BOOST_TEST(advertised_place("tcp://10.0.0.1:0").text() == "tcp://10.0.0.1:*");
+  const auto refusal = [](const std::string& text) {
+    try {
+      return advertised_place(text).text();
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+  };
+  for (const std::string text : {"tcp://0.0.0.0:80", "tcp://*:80", "tcp://[::]:*"})
+    BOOST_TEST(refusal(text) == "advertise: peers cannot connect to \"" + text + "\"");
+  BOOST_TEST(refusal("10.0.0.1") == "advertise: \"10.0.0.1\" is not tcp://HOST:PORT");
+}
+
 BOOST_AUTO_TEST_CASE(link_local_is_a_number_of_one_wire) {
   for (const std::string host : {"fe80::1", "fe80::1%eth0", "FE80::aa%2", "febf::1"}) {
     BOOST_TEST(is_link_local(host), host);

@@ -191,6 +191,15 @@ std::optional<int> port_of_streams(const std::map<std::string, std::string>& lin
   return std::nullopt;
 }
 
+BOOST_AUTO_TEST_CASE(address_that_no_peer_can_connect_to_is_not_advertised) {
+  NodeOptions wrong = options("a", "tcp://127.0.0.1:*");
+  wrong.link_options["advertise"] = "tcp://0.0.0.0:*";
+  const Error error = refusal(wrong);
+  BOOST_TEST((error.code == ErrorCode::bad_argument));
+  BOOST_TEST(error.message ==
+             "cannot listen at \"tcp://127.0.0.1:*\": advertise: peers cannot connect to \"tcp://0.0.0.0:*\"");
+}
+
 BOOST_AUTO_TEST_CASE(large_messages_take_streams_unless_that_is_switched_off) {
   constexpr int kEnough = 1000;
   BOOST_TEST(port_of_streams({}, kEnough).has_value());
