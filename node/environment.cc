@@ -15,6 +15,7 @@
 #include "node/config/config_overrides.h"
 #include "node/core_quota.h"
 #include "node/links/tcp_place.h"
+#include "node/node_name.h"
 
 namespace troupe {
 namespace {
@@ -37,9 +38,8 @@ class Reader {
       result_.role = result_.name;
       result_.world = {result_.name};
     }
-    if (!is_valid_name(result_.name)) {
-      throw EnvironmentError(
-          fmt::format("TROUPE_NODE=\"{}\": not a name: 1 to 64 of A-Z a-z 0-9 - _ : .", result_.name));
+    if (!is_valid_configured_name(result_.name)) {
+      throw EnvironmentError(fmt::format("TROUPE_NODE=\"{}\": not a name: {}", result_.name, kConfiguredNameRule));
     }
     read_host();
     return std::move(result_);

@@ -10,8 +10,8 @@
 #include "actors/core/caf.h"
 #include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
-#include "node/links/handshake.h"
 #include "node/log.h"
+#include "node/node_name.h"
 #include "node/system_clock.h"
 
 namespace troupe {
@@ -23,7 +23,7 @@ void check_names(const std::vector<NodeName>& names) {
   std::set<std::string_view> seen;
   for (const NodeName& name : names) {
     if (!is_valid_node_name(name))
-      throw std::invalid_argument(fmt::format("[LocalCluster] \"{}\" is not 1 to 127 of A-Z a-z 0-9 - _ : .", name));
+      throw std::invalid_argument(fmt::format("[LocalCluster] \"{}\" is not {}", name, kNodeNameRule));
     if (!seen.insert(name).second)
       throw std::invalid_argument(fmt::format("[LocalCluster] the name \"{}\" is given twice", name));
   }

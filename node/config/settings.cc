@@ -271,8 +271,8 @@ std::string checked_text(const RawSetting& raw) {
 
 std::string checked_name(const RawSetting& raw) {
   std::string value = checked_text(raw);
-  if (!is_valid_name(value)) {
-    throw std::invalid_argument(fmt::format("\"{}\" is not a name: 1 to 64 of A-Z a-z 0-9 - _ : .", value));
+  if (!is_valid_configured_name(value)) {
+    throw std::invalid_argument(fmt::format("\"{}\" is not a name: {}", value, kConfiguredNameRule));
   }
   return value;
 }
@@ -546,15 +546,6 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
     }
   }
   return closest.empty() ? std::string() : fmt::format(", did you mean \"{}\"?", closest);
-}
-
-bool is_valid_name(std::string_view candidate) {
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-           c == ':' || c == '.';
-  };
-  return !candidate.empty() && candidate.size() <= kConfiguredNameMax &&
-         std::all_of(candidate.begin(), candidate.end(), allowed);
 }
 
 std::string variable_name(std::string_view section, std::string_view key) {

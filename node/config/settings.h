@@ -128,9 +128,6 @@ using SettingValues = std::map<std::string, SettingValue, std::less<>>;
 /// Returns `, did you mean "port"?` for the closest of `known`, or nothing if none is close.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
 
-/// Returns whether `name` can be a node's name: 1 to 64 of A-Z a-z 0-9 - _ : .
-[[nodiscard]] bool is_valid_name(std::string_view name);
-
 /// Returns "TROUPE__CLUSTER__JOIN_TIMEOUT" for section "cluster", key "join_timeout".
 [[nodiscard]] std::string variable_name(std::string_view section, std::string_view key);
 

@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "node/config/settings.h"
+#include "node/node_name.h"
 
 namespace troupe {
 namespace {
@@ -60,7 +60,8 @@ std::optional<ControlName> parse_control_name(std::string_view text) {
   ControlName name{std::string(text.substr(0, slash)), {}};
   if (slash != std::string_view::npos) name.node = text.substr(slash + 1);
   const std::string_view spelled = std::string_view(name.node).substr(name.node.starts_with('@') ? 1 : 0);
-  const bool is_whole = is_valid_name(name.cluster_id) && (slash == std::string_view::npos || is_valid_name(spelled));
+  const bool is_whole = is_valid_configured_name(name.cluster_id) &&
+                        (slash == std::string_view::npos || is_valid_configured_name(spelled));
   return is_whole ? std::optional(std::move(name)) : std::nullopt;
 }
 

@@ -20,6 +20,7 @@
 #include "node/links/wake_up.h"
 #include "node/links/zmq_link_core.h"
 #include "node/links/zmq_link_version.h"
+#include "node/node_name.h"
 
 namespace troupe {
 namespace {
@@ -144,7 +145,7 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
   };
   if (!is_valid_node_name(options.name)) {
     return refuse(ErrorCode::invalid_name,
-                  fmt::format("\"{}\" is not 1 to 127 of A-Z a-z 0-9 - _ : .", options.name.substr(0, 127)));
+                  fmt::format("\"{}\" is not {}", options.name.substr(0, kNodeNameMax), kNodeNameRule));
   }
   if (options.exposure == ZmqLinkOptions::Exposure::loopback && reaches_other_machines(options.bind)) {
     return refuse(ErrorCode::not_authorized, fmt::format("{} can be reached from other machines", options.bind),

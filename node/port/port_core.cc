@@ -18,9 +18,9 @@
 #include "actors/core/guarded.h"
 #include "actors/core/promise_guard.h"
 #include "actors/core/wait_point.h"
-#include "node/links/handshake.h"
 #include "node/links/secret.h"
 #include "node/links/tcp_place.h"
+#include "node/node_name.h"
 #include "node/system_clock.h"
 
 namespace troupe {
@@ -380,7 +380,7 @@ PortCore::~PortCore() = default;
 
 void PortCore::connect(const std::string& name, const std::string& address) {
   if (!is_valid_node_name(name)) {
-    throw std::invalid_argument(fmt::format("[port] \"{}\" is not 1 to 127 of A-Z a-z 0-9 - _ : .", name));
+    throw std::invalid_argument(fmt::format("[port] \"{}\" is not {}", name, kNodeNameRule));
   }
   if (!is_of_this_process()) return;
   give([this, name, address](TimePoint now) { router_.connect(now, name, address); });
