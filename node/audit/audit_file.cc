@@ -8,8 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <system_error>
 #include <utility>
+
+#include "node/write_all.h"
 
 namespace troupe {
 namespace {
@@ -104,15 +107,10 @@ Result<Unit> AuditFile::append(std::string_view line) {
     text = line;
     cut_off_ = false;
   }
-  for (std::string_view left = text; !left.empty();) {
-    const ssize_t written = ::write(file_.get(), left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      const int error = errno;
-      left_over_ = ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0;
-      return failure(strerror(error));
-    }
-    left.remove_prefix(static_cast<std::size_t>(written));
+  if (!detail::write_all(file_.get(), std::as_bytes(std::span(text)))) {
+    const int error = errno;
+    left_over_ = ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0;
+    return failure(strerror(error));
   }
   size_ += text.size();
   cut_off_ = false;

@@ -9,9 +9,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "node/system_text.h"
+#include "node/write_all.h"
 
 namespace troupe::detail {
 namespace {
@@ -103,14 +105,8 @@ void JobDirectory::write(const std::string& name, std::string_view text) const {
   FileDescriptor file(
       openat(directory.get(), fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.is_open()) fail(fresh, system_text(errno));
-  while (!text.empty()) {
-    const ssize_t written = ::write(file.get(), text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(fresh, system_text(errno));
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  // Over NFS a full disk may be told here.
-  if (fsync(file.get()) != 0) fail(fresh, system_text(errno));
+  // Over NFS a full disk may be told by fsync.
+  if (!write_all(file.get(), std::as_bytes(std::span(text))) || fsync(file.get()) != 0) fail(fresh, system_text(errno));
   file.close();
   if (renameat(directory.get(), fresh.c_str(), directory.get(), name.c_str()) != 0) fail(name, system_text(errno));
 }

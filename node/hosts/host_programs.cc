@@ -8,12 +8,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <system_error>
 #include <utility>
 
 #include "node/hosts/agent_frames.h"
 #include "node/launch/node_variables.h"
 #include "node/launch/program_path.h"
+#include "node/write_all.h"
 
 namespace troupe::detail {
 namespace {
@@ -105,13 +107,8 @@ void HostPrograms::take_piece(std::size_t index, std::string_view piece) {
   if (piece.size() > programs_[index].size - copy_.written) {
     throw AgentProtocolError(fmt::format("{} has more bytes than announced", programs_[index].path));
   }
-  while (!piece.empty()) {
-    const ssize_t size = ::write(copy_.file.get(), piece.data(), piece.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) fail(copy_.part);
-    copy_.written += static_cast<std::uint64_t>(size);
-    piece.remove_prefix(static_cast<std::size_t>(size));
-  }
+  if (!detail::write_all(copy_.file.get(), std::as_bytes(std::span(piece)))) fail(copy_.part);
+  copy_.written += piece.size();
 }
 
 /// Returns whether `path` has the contents that `program` says.

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <fstream>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -19,21 +20,13 @@
 #include "node/file_descriptor.h"
 #include "node/joining/rendezvous_content.h"
 #include "node/system_text.h"
+#include "node/write_all.h"
 
 namespace troupe {
 namespace {
 
 constexpr std::uintmax_t kBytesMax = 1 << 20;
 constexpr Duration kLockPause = std::chrono::milliseconds{5};
-
-bool write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return false;
-    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -156,8 +149,11 @@ Result<Unit> RendezvousFile::replace(const RendezvousContent& content) const {
   const std::string fresh = path_.string() + ".new";
   ::unlink(fresh.c_str());  // left by a process that died here
   const detail::FileDescriptor written(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (written.is_open() && write_all(written.get(), content.text()) && ::rename(fresh.c_str(), path_.c_str()) == 0)
+  const std::string text = content.text();
+  if (written.is_open() && detail::write_all(written.get(), std::as_bytes(std::span(text))) &&
+      ::rename(fresh.c_str(), path_.c_str()) == 0) {
     return Unit{};
+  }
   return failure(errno == ENOSPC || errno == EDQUOT ? ErrorCode::storage_full : ErrorCode::bad_argument,
                  "cannot be written: " + detail::system_text(errno));
 }

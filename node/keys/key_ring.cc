@@ -20,6 +20,7 @@
 #include "node/keys/timed_reader.h"
 #include "node/node_name.h"
 #include "node/system_text.h"
+#include "node/write_all.h"
 
 namespace troupe {
 namespace {
@@ -209,17 +210,9 @@ LockedBytes KeyRing::to_bytes() const {
 
 Result<Unit> KeyRing::to_descriptor(int descriptor) const {
   const LockedBytes all = to_bytes();
-  for (std::span<const std::byte> left = all.bytes(); !left.empty();) {
-    const ssize_t written = ::write(descriptor, left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      return failure(fmt::format("cannot write the key ring of {} ({} members, {} bytes) to descriptor {}: {}",
-                                 own_name(), members().size(), all.bytes().size(), descriptor,
-                                 detail::system_text(errno)));
-    }
-    left = left.subspan(static_cast<std::size_t>(written));
-  }
-  return Unit{};
+  if (detail::write_all(descriptor, all.bytes())) return Unit{};
+  return failure(fmt::format("cannot write the key ring of {} ({} members, {} bytes) to descriptor {}: {}", own_name(),
+                             members().size(), all.bytes().size(), descriptor, detail::system_text(errno)));
 }
 
 Result<KeyRing> KeyRing::from_members(KeyPair own_keys, std::vector<Member> members) {

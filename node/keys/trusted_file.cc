@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "node/file_descriptor.h"
+#include "node/write_all.h"
 
 namespace troupe::detail {
 namespace {
@@ -174,17 +175,7 @@ void write_new(const std::string& path, std::span<const std::byte> bytes, mode_t
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
   if (!file.is_open())
     throw std::invalid_argument(fmt::format("cannot make {}: {}", path, std::generic_category().message(errno)));
-  for (std::span<const std::byte> left = bytes; !left.empty();) {
-    const ssize_t written = ::write(file.get(), left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const int error = errno;
-      ::unlink(path.c_str());
-      throw std::invalid_argument(fmt::format("cannot write {}: {}", path, std::generic_category().message(error)));
-    }
-    left = left.subspan(static_cast<std::size_t>(written));
-  }
-  if (::fsync(file.get()) == 0) return;
+  if (write_all(file.get(), bytes) && ::fsync(file.get()) == 0) return;
   const int error = errno;
   ::unlink(path.c_str());
   throw std::invalid_argument(fmt::format("cannot write {}: {}", path, std::generic_category().message(error)));

@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <span>
 #include <system_error>
 #include <utility>
 
 #include "node/config/config.h"
+#include "node/write_all.h"
 
 namespace troupe::detail {
 namespace {
@@ -60,17 +62,10 @@ LogFiles::LogFiles(const std::filesystem::path& directory, const std::vector<std
 std::string LogFiles::write(std::size_t node, std::string_view bytes) {
   if (files_.empty() || !files_[node].descriptor.is_open()) return {};
   File& file = files_[node];
-  while (!bytes.empty()) {
-    const ssize_t size = ::write(file.descriptor.get(), bytes.data(), bytes.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) {
-      const int error = errno;
-      file.descriptor.close();
-      return fmt::format("cannot write {}: {}", file.path.string(), strerror(error));
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(size));
-  }
-  return {};
+  if (write_all(file.descriptor.get(), std::as_bytes(std::span(bytes)))) return {};
+  const int error = errno;
+  file.descriptor.close();
+  return fmt::format("cannot write {}: {}", file.path.string(), strerror(error));
 }
 
 }  // namespace troupe::detail

@@ -14,6 +14,7 @@
 #include "node/file_descriptor.h"
 #include "node/keys/timed_reader.h"
 #include "node/system_text.h"
+#include "node/write_all.h"
 
 namespace troupe {
 namespace {
@@ -22,17 +23,10 @@ Error failure(ErrorCode code, std::string message, std::string hint = {}) {
   return Error{.code = code, .message = std::move(message), .execution = Execution::never, .hint = std::move(hint)};
 }
 
-Result<Unit> write_all(int descriptor, std::span<const std::byte> bytes, const std::string& target) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      return failure(ErrorCode::bad_argument,
-                     fmt::format("cannot write the cluster secret to {}: {}", target, detail::system_text(errno)));
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return Unit{};
+Result<Unit> write_secret(int descriptor, std::span<const std::byte> bytes, const std::string& target) {
+  if (detail::write_all(descriptor, bytes)) return Unit{};
+  return failure(ErrorCode::bad_argument,
+                 fmt::format("cannot write the cluster secret to {}: {}", target, detail::system_text(errno)));
 }
 
 }  // namespace
@@ -102,11 +96,11 @@ Result<Unit> ClusterSecret::to_file(const FilePath& path) const {
     return failure(ErrorCode::bad_argument,
                    fmt::format("cannot create the cluster secret {}: {}", path.text(), detail::system_text(errno)));
   }
-  return write_all(file.get(), bytes(), path.text());
+  return write_secret(file.get(), bytes(), path.text());
 }
 
 Result<Unit> ClusterSecret::to_descriptor(int descriptor) const {
-  return write_all(descriptor, bytes(), fmt::format("descriptor {}", descriptor));
+  return write_secret(descriptor, bytes(), fmt::format("descriptor {}", descriptor));
 }
 
 std::span<const std::byte, ClusterSecret::kBytes> ClusterSecret::bytes() const {
