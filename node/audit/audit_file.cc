@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "node/keys/trusted_file.h"
 #include "node/write_all.h"
 
 namespace troupe {
@@ -25,9 +26,8 @@ constexpr mode_t kOthersWrite = 0022;
 std::string complaint_about(const detail::FileDescriptor& file, std::size_t& size) {
   struct stat found {};
   if (::fstat(file.get(), &found) != 0) return strerror(errno);
-  if (!S_ISREG(found.st_mode)) return "it is not a regular file";
-  if (found.st_uid != ::geteuid()) return fmt::format("it belongs to user {}", found.st_uid);
-  if (found.st_nlink != 1) return "it has another name, too";
+  if (std::string why = detail::why_planted(found); !why.empty()) return why;
+  // Unlike a log of what programs print: whoever writes here could take away what is said of them.
   if ((found.st_mode & kOthersWrite) != 0) return "others may write to it";
   size = static_cast<std::size_t>(found.st_size);
   return {};

@@ -251,4 +251,11 @@ Result<Unit> write_public_file(const std::string& path, std::string_view text) {
   }
 }
 
+std::string why_planted(const struct stat& status) {
+  if (!S_ISREG(status.st_mode)) return "it is not a regular file";
+  if (status.st_uid != ::geteuid()) return fmt::format("it belongs to user {}", status.st_uid);
+  if (status.st_nlink != 1) return "it has another name, too";
+  return {};
+}
+
 }  // namespace troupe::detail

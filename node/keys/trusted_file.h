@@ -5,6 +5,8 @@
 // under the same rule, which is what mounted Secrets of Kubernetes consist of.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <span>
 #include <string>
@@ -33,5 +35,9 @@ namespace troupe::detail {
 /// Makes a file of mode 0644, or replaces it: readers see all of the former one or all of the new one. What a symbolic
 /// link points to is replaced, not the link. Errors: bad_argument.
 [[nodiscard]] Result<Unit> write_public_file(const std::string& path, std::string_view text);
+
+/// Returns why an open file of this status may have been planted by another user, for a process that is about to write
+/// to it: no regular file, of another user, or with another name, too. Empty if this user made it.
+[[nodiscard]] std::string why_planted(const struct stat& status);
 
 }  // namespace troupe::detail

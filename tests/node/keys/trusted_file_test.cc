@@ -183,6 +183,20 @@ BOOST_AUTO_TEST_CASE(what_is_no_regular_file_or_too_large_is_refused, *boost::un
   BOOST_TEST(refusal_of(in / "loop") == (in / "loop").string() + ": too many symbolic links");
 }
 
+BOOST_AUTO_TEST_CASE(only_a_regular_file_of_this_user_with_one_name_is_not_planted) {
+  struct stat status {};
+  status.st_mode = S_IFREG | 0666;  // who else may write to it is no sign of who made it
+  status.st_uid = ::geteuid();
+  status.st_nlink = 1;
+  BOOST_TEST(why_planted(status) == "");
+  status.st_nlink = 2;
+  BOOST_TEST(why_planted(status) == "it has another name, too");
+  status.st_uid = ::geteuid() + kSomebody;
+  BOOST_TEST(why_planted(status) == "it belongs to user " + std::to_string(status.st_uid));
+  status.st_mode = S_IFIFO | 0600;
+  BOOST_TEST(why_planted(status) == "it is not a regular file");
+}
+
 BOOST_AUTO_TEST_CASE(a_public_file_behind_links_is_replaced_and_the_links_stay) {
   const TemporaryDirectory directory;
   const fs::path in = directory.path();
