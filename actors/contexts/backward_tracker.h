@@ -157,8 +157,6 @@ class BackwardTracker {
   [[nodiscard]] std::set<NodeName> unfinished() const;
   /// Returns the whole state in one line, equal for equal trackers: "marking for trainer.4, 1 walk, unanswered 2, ...".
   [[nodiscard]] std::string text() const;
-  /// Returns the number of this node's SendFns that participate.
-  [[nodiscard]] std::size_t marked_count() const noexcept { return expected_.size(); }
 
  private:
   struct Mark {

@@ -121,7 +121,6 @@ class OutLane {
   [[nodiscard]] std::uint64_t last_sent() const { return first_ + in_flight_.size() - 1; }
   /// Returns the number of the last packet, once all queued messages are sent.
   [[nodiscard]] std::uint64_t last_to_send() const;
-  [[nodiscard]] std::size_t in_flight_bytes() const { return in_flight_bytes_; }
   [[nodiscard]] std::uint64_t probes() const { return probes_; }
   [[nodiscard]] std::uint64_t resent() const { return resent_; }
   [[nodiscard]] bool empty() const { return queue_.empty() && in_flight_.empty() && riders_.empty(); }
