@@ -1,8 +1,8 @@
 // Dispatches messages: to peers through sessions, to actors of this node, and answers to their requesters.
 //
 // A plain class; router_actor.cc runs it, one message at a time. It owns the sessions with all peers and the table of
-// pending requests. Every request is answered exactly once: by its reply, its deadline, its peer's end or this node's
-// end (CT-1).
+// pending requests. Every request is answered exactly once: by its reply, its deadline, its cancellation, its peer's
+// end, this node's end or, where the caller asked for that, its peer's silence (CT-1).
 #pragma once
 
 #include <array>
