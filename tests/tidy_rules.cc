@@ -149,19 +149,6 @@ bool begins_with_any(std::string_view text, const Range& beginnings) {
   return std::ranges::any_of(beginnings, [&](std::string_view beginning) { return text.starts_with(beginning); });
 }
 
-bool is_word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-/// Whether `line` has `word` with no letter, digit or underscore before or after it.
-bool says(std::string_view line, std::string_view word) {
-  for (auto at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
-    const auto end = at + word.size();
-    const bool begins = at == 0 || !is_word_part(line[at - 1]) || !is_word_part(word.front());
-    const bool ends = end == line.size() || !is_word_part(line[end]) || !is_word_part(word.back());
-    if (begins && ends) return true;
-  }
-  return false;
-}
-
 /// Why `path` may not include the quoted `name`, or nothing.
 std::string own_header_complaint(std::string_view path, std::string_view name) {
   const std::string from = folder_of(path);
@@ -506,6 +493,28 @@ Findings check_protocols(const std::vector<File>& tree) {
   return findings;
 }
 
+Findings check_protocol_places(const std::vector<File>& tree) {
+  const auto protocols = std::ranges::find(tree, "actors/PROTOCOLS.md", &File::path);
+  if (protocols == tree.end()) return {};
+  const auto is_in_code = [&](std::string_view name) {
+    return std::ranges::any_of(tree, [&](const File& file) {
+      return is_code(file.path) && !file.path.starts_with("tests/") && says(file.text, name);
+    });
+  };
+  Findings findings;
+  bool has_places = false;  // the last cells of this table
+  for_each_line(*protocols, [&](int number, std::string_view line) {
+    if (line.starts_with("| id |")) has_places = line.ends_with("| where |");
+    if (!has_places || rule_of(line).empty()) return;
+    for (const std::string& name : quoted_in(line.substr(line.rfind('|', line.size() - 2)))) {
+      const auto scope = name.rfind("::");
+      if (!is_in_code(scope == std::string::npos ? name : name.substr(scope + 2)))
+        findings.push_back({protocols->path, number, rule_of(line) + " names what is not there: " + name});
+    }
+  });
+  return findings;
+}
+
 Findings check_rule_ids(const std::vector<File>& tree) {
   const auto protocols = std::ranges::find(tree, "actors/PROTOCOLS.md", &File::path);
   if (protocols == tree.end()) return {};
@@ -564,6 +573,7 @@ Findings check_tree(const std::vector<File>& tree) {
   append(findings, check_test_mirrors(tree));
   append(findings, check_listed(tree));
   append(findings, check_protocols(tree));
+  append(findings, check_protocol_places(tree));
   append(findings, check_rule_ids(tree));
   append(findings, check_roots(tree));
   append(findings, check_installed(tree));

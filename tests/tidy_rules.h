@@ -76,6 +76,10 @@ using Findings = std::vector<Finding>;
 /// under "test" or "tests" names nothing else, and a rule has one row of its own.
 [[nodiscard]] Findings check_protocols(const std::vector<File>& tree);
 
+/// What stands in backquotes under "where" in a table of rules of actors/PROTOCOLS.md is a name of code that is no
+/// test.
+[[nodiscard]] Findings check_protocol_places(const std::vector<File>& tree);
+
 /// What code and notes call a rule, two capitals and a number ("RR-1"), is one of actors/PROTOCOLS.md.
 [[nodiscard]] Findings check_rule_ids(const std::vector<File>& tree);
 

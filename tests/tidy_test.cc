@@ -277,6 +277,19 @@ BOOST_AUTO_TEST_CASE(a_test_that_is_not_there_and_a_second_row_of_a_rule_are_fou
   BOOST_CHECK(tidy::check_protocols(tree) == expected);
 }
 
+BOOST_AUTO_TEST_CASE(a_place_of_a_rule_that_is_not_there_is_found) {
+  const std::string protocols =
+      "| id | rule | where |\n| AB-1 | `Never`. | `ended`, `Table::settle`, `Table::settled` |\n| AB-2 | `x` | "
+      "explored |\n"
+      "| id | rule |\n| AB-3 | `Never` |\n| id | rule | where |\n| AB-4 | It. | `of_a_test` |\n";
+  const std::vector<File> tree{{"actors/PROTOCOLS.md", protocols},
+                               {"actors/a.h", "bool ended();\nvoid Table::settle() { settled_ = true; }\n"},
+                               {"tests/actors/a_test.cc", "void of_a_test();\n"}};
+  const Findings expected{{"actors/PROTOCOLS.md", 2, "AB-1 names what is not there: Table::settled"},
+                          {"actors/PROTOCOLS.md", 7, "AB-4 names what is not there: of_a_test"}};
+  BOOST_CHECK(tidy::check_protocol_places(tree) == expected);
+}
+
 BOOST_AUTO_TEST_CASE(a_name_of_a_rule_that_there_is_not_is_found) {
   const std::vector<File> tree{
       {"actors/PROTOCOLS.md", "| AB-1 | This (why AB-7). |\n"},

@@ -1,6 +1,7 @@
 #include "tests/tidy_text.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace tidy {
 
@@ -28,6 +29,18 @@ std::vector<Include> includes_of(const File& file) {
     if (end != std::string_view::npos) includes.push_back({number, std::string(line.substr(1, end - 1)), quoted});
   });
   return includes;
+}
+
+bool is_word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+bool says(std::string_view text, std::string_view word) {
+  for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const auto end = at + word.size();
+    const bool begins = at == 0 || !is_word_part(text[at - 1]) || !is_word_part(word.front());
+    const bool ends = end == text.size() || !is_word_part(text[end]) || !is_word_part(word.back());
+    if (begins && ends) return true;
+  }
+  return false;
 }
 
 }  // namespace tidy

@@ -33,6 +33,12 @@ struct Include {
 };
 [[nodiscard]] std::vector<Include> includes_of(const File& file);
 
+/// Whether `c` is a letter, a digit or an underscore.
+[[nodiscard]] bool is_word_part(char c);
+
+/// Whether `text` has `word` with no letter, digit or underscore before or after it.
+[[nodiscard]] bool says(std::string_view text, std::string_view word);
+
 /// Removes `word` and the spaces around it from the front of `line`, if it stands there.
 bool take(std::string_view& line, std::string_view word);
 
