@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
 #include <utility>
 
 #include "autograd/describe.h"
@@ -16,12 +15,6 @@ namespace {
 
 void require_gradient(const Variable& root) {
   if (!root.requires_grad()) throw TensorError("[backward] the root requires no gradient");
-}
-
-void check_options(std::string_view op, const BackwardOptions& options) {
-  if (options.create_graph) {
-    throw ValueError(fmt::format("[{}] create_graph: gradients of gradients are not supported", op));
-  }
 }
 
 std::vector<detail::Pass::Input> with_edges(std::span<const Variable> inputs) {
@@ -142,7 +135,6 @@ Gradients backward(const Variable& root, const BackwardOptions& options) {
 }
 
 Gradients backward(Variable&& root, const BackwardOptions& options) {
-  check_options("backward", options);
   detail::Pass pass(options.graph);
   start_inside_node(pass, Start(std::span(&root, 1), {}), options);
   if (!root.is_leaf()) root = Variable();
@@ -153,7 +145,6 @@ Gradients backward(Variable&& root, const BackwardOptions& options) {
 
 Gradients backward(std::span<const Variable> roots, std::span<const Tensor> root_gradients,
                    const BackwardOptions& options) {
-  check_options("backward", options);
   detail::Pass pass(options.graph);
   start_inside_node(pass, Start(roots, root_gradients), options);
   NoSink sink;
@@ -163,7 +154,6 @@ Gradients backward(std::span<const Variable> roots, std::span<const Tensor> root
 
 std::vector<Tensor> grad(std::span<const Variable> outputs, std::span<const Variable> inputs,
                          std::span<const Tensor> output_gradients, const BackwardOptions& options) {
-  check_options("grad", options);
   if (!options.inputs.empty()) throw ValueError("[grad] options.inputs: the inputs are an argument of grad()");
   std::vector<Edge> ends;
   for (const Variable& input : inputs) {

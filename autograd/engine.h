@@ -37,9 +37,6 @@ struct BackwardOptions {
   /// those of other leaves do not. An input may be a root, or depend on another input.
   /// Throws TensorError `[backward] input 1 requires no gradient`; ValueError from grad(), which takes its own.
   std::vector<Variable> inputs{};
-  /// Second-order gradients are not supported: true throws ValueError `[backward] create_graph: gradients of gradients
-  /// are not supported`.
-  bool create_graph = false;
 };
 
 /// Returns the gradients of the leaves that `root` depends on. Writes nothing into variables. The graph stays usable

@@ -199,14 +199,6 @@ BOOST_AUTO_TEST_CASE(a_graph_that_one_thread_releases_fails_for_the_others_or_is
   }
 }
 
-BOOST_AUTO_TEST_CASE(gradients_of_gradients_are_refused_in_so_many_words) {
-  const Variable x = leaf(1.0);
-  expect_throw<ValueError>([&] { (void)backward(x * x, {.create_graph = true}); },
-                           "[backward] create_graph: gradients of gradients are not supported");
-  expect_throw<ValueError>([&] { (void)grad(x * x, x, {.create_graph = true}); },
-                           "[grad] create_graph: gradients of gradients are not supported");
-}
-
 BOOST_AUTO_TEST_CASE(grad_gives_the_gradients_of_leaves_and_of_results) {
   const Variable x = leaf({1.0, 2.0});
   const Variable w = leaf({3.0, 4.0});
