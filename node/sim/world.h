@@ -52,7 +52,8 @@ struct WorldOptions {
 /// runtime's (a lock that the other holds over a wait, a loop over ready(), a sleep) stops the world: standard error
 /// names a function that has not waited for `report_after`. While a world lives, its trace receives what its threads
 /// log; other threads log as before. Of several worlds that one thread made, the newest that lives receives that
-/// thread's log, and continues while it waits.
+/// thread's log, and continues while it waits. Every member that takes a node's name throws std::out_of_range if there
+/// never was a node of that name.
 class World {
  public:
   /// Returns when all nodes are up with each other. Throws std::invalid_argument if a name is malformed or given twice.
@@ -63,7 +64,7 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  /// Returns a node, also a killed one, on which everything fails. Throws std::out_of_range if there never was one.
+  /// Returns a node, also a killed one, on which everything fails.
   [[nodiscard]] Node& node(std::string_view name);
   [[nodiscard]] bool is_alive(std::string_view name) const;
 

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -567,7 +569,13 @@ BOOST_AUTO_TEST_CASE(mistakes_of_the_test_are_told_at_once) {
   expect_throw<std::invalid_argument>([] { World({.step_max = 0ns}, {"a"}, functions()); },
                                       "[World] step_max of 0 ns: below 1 ns, time stands still while a function polls");
   World world({}, {"a"}, functions());
-  expect_throw<std::out_of_range>([&] { static_cast<void>(world.node("b")); }, "[World] no node \"b\"");
+  for (const std::function<void()>& names_b : std::initializer_list<std::function<void()>>{
+           [&] { static_cast<void>(world.node("b")); }, [&] { static_cast<void>(world.is_alive("b")); },
+           [&] { static_cast<void>(world.on("b", [](Node&) {})); }, [&] { world.kill("b"); },
+           [&] { world.kill_after(1, "b"); }, [&] { world.freeze("b"); }, [&] { world.thaw("b"); },
+           [&] { world.cut("a", "b"); }, [&] { world.heal("b", "a"); }}) {
+    expect_throw<std::out_of_range>(names_b, "[World] no node \"b\"");
+  }
   expect_throw<std::invalid_argument>([&] { static_cast<void>(world.draw(0)); },
                                       "[World] draw(0): there is nothing to choose from");
 }
