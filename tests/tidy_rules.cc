@@ -96,11 +96,12 @@ bool is_system_header(std::string_view name) {
 }
 
 /// Tests that are about several files of their folder at once.
-constexpr std::array<std::string_view, 21> kTestsOfSeveralFiles{
+constexpr std::array<std::string_view, 22> kTestsOfSeveralFiles{
     "tests/actors/executor_idle_test.cc",                // threads of a pool that have no job, and work that waits
     "tests/actors/references/no_memory_test.cc",         // handles, owners and notices that get no memory
     "tests/actors/references/references_liars_test.cc",  // what the owner and holders of a value believe of nobody
     "tests/actors/sessions/router_liars_test.cc",        // what the router lets nobody send
+    "tests/actors/sessions/session_lanes_test.cc",       // lanes and grants of both ends together
     "tests/actors/sessions/session_random_test.cc",      // two sessions, their lanes and grants over links that lose
     "tests/autograd/graph_task_test.cc",                 // engine and boundaries as a distributed pass uses them
     "tests/messages/golden_test.cc",                     // the bytes of every message

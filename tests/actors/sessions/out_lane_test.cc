@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "actors/sessions/session.h"
+#include "tests/actors/sessions/alice_and_bob.h"
 
 namespace troupe {
 namespace {
@@ -21,11 +22,9 @@ namespace {
 BOOST_AUTO_TEST_SUITE(out_lane_rules)
 
 using namespace std::chrono_literals;
-
-constexpr Incarnation kAlice{.high = 0xA, .low = 1};
-constexpr Incarnation kBob{.high = 0xB, .low = 2};
-
-TimePoint at(Duration since_start) { return TimePoint{1h} + since_start; }
+using testing::at;
+using testing::kAlice;
+using testing::kBob;
 
 Parcel message_of(std::size_t bytes) {
   auto owner = std::make_shared<std::string>(bytes, 'x');

@@ -12,25 +12,21 @@
 #include <utility>
 #include <vector>
 
+#include "tests/actors/sessions/alice_and_bob.h"
+
 namespace troupe {
 namespace {
 
 BOOST_AUTO_TEST_SUITE(session_rules)
 
 using namespace std::chrono_literals;
+using testing::at;
+using testing::frame;
+using testing::kAlice;
+using testing::kBob;
+using testing::text;
 
-constexpr Incarnation kAlice{.high = 0xA, .low = 1};
-constexpr Incarnation kBob{.high = 0xB, .low = 2};
 constexpr Incarnation kMallory{.high = 0xC, .low = 3};
-
-TimePoint at(Duration since_start) { return TimePoint{1h} + since_start; }
-
-Frame frame(std::string_view text) {
-  auto owner = std::make_shared<std::string>(text);
-  return Frame{.bytes = std::as_bytes(std::span{*owner}), .owner = owner};
-}
-
-std::string text(const Frame& of) { return {reinterpret_cast<const char*>(of.bytes.data()), of.bytes.size()}; }
 
 Frames message(std::string_view body) { return Frames{frame(body)}; }
 

@@ -1,3 +1,4 @@
+// Whole worlds: faults, deaths, stalls, waits and shutdown as programs see them.
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>

@@ -11,37 +11,23 @@
 #include <vector>
 
 #include "actors/sessions/session.h"
+#include "tests/actors/sessions/alice_and_bob.h"
 
 namespace troupe {
 namespace {
 
-BOOST_AUTO_TEST_SUITE(sessions)
+BOOST_AUTO_TEST_SUITE(session_lanes)
 
 using namespace std::chrono_literals;
 using boost::unit_test::label;
-
-constexpr Incarnation kAlice{.high = 0xA, .low = 1};
-constexpr Incarnation kBob{.high = 0xB, .low = 2};
-
-TimePoint at(Duration since_start) { return TimePoint{1h} + since_start; }
-
-Frame frame(std::string text) {
-  auto owner = std::make_shared<std::string>(std::move(text));
-  return Frame{.bytes = std::as_bytes(std::span{*owner}), .owner = owner};
-}
-
-std::string text(const Frame& of) { return {reinterpret_cast<const char*>(of.bytes.data()), of.bytes.size()}; }
-
-/// Frame 0 holds the message's name; the other frames are padding.
-std::string name_of_message(const Frames& frames) { return text(frames.at(0)); }
-
-constexpr Packing kSmallPieces{.whole_bytes_max = 100, .piece_bytes_max = 50};
-
-Parcel parcel(const std::string& name, std::size_t bytes) {
-  if (bytes == 0) return pack({frame(name), frame("")}, kSmallPieces);
-  return pack({frame(name), frame(std::string(bytes / 3, 'x')), frame(""), frame(std::string(bytes - bytes / 3, 'y'))},
-              kSmallPieces);
-}
+using testing::at;
+using testing::frame;
+using testing::kAlice;
+using testing::kBob;
+using testing::kSmallPieces;
+using testing::name_of_message;
+using testing::parcel;
+using testing::text;
 
 /// Grants so small that every case below exhausts them.
 SessionOptions tight() {
