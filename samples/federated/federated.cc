@@ -24,6 +24,7 @@
 #include "samples/parameter_server/glyphs.h"
 #include "samples/program.h"
 #include "samples/saves.h"
+#include "samples/weights.h"
 #include "tensor/math_threads.h"
 #include "tensor/ops.h"
 
@@ -136,17 +137,6 @@ double accuracy(DigitMlp& net) {
   const Batch all = batch(draw_glyphs(kDigits, kHeldOutSeed), rows);
   const NoGradGuard no_graph;
   return 100 * mean(argmax(net.forward(all.images).value(), 1) == all.labels).item();
-}
-
-/// The largest difference of two lists of weights, relative to the largest weight.
-double difference(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  double off = 0;
-  double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    off = std::max(off, max(abs(a[i] - b[i])).item());
-    largest = std::max(largest, max(abs(b[i])).item());
-  }
-  return off / largest;
 }
 
 std::size_t bytes_of(const std::vector<Tensor>& tensors) {

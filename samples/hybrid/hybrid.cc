@@ -28,11 +28,13 @@
 #include "samples/command_line.h"
 #include "samples/program.h"
 #include "samples/saves.h"
+#include "samples/weights.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 
 using namespace troupe;
 using samples::CommandLine;
+using samples::difference;
 using samples::run_program;
 using samples::SaveOptions;
 
@@ -189,17 +191,6 @@ std::vector<Tensor> train_here(const Settings& settings) {
   for (const Variable& weight : of_table) weights.push_back(weight.value());
   for (const Variable& weight : of_dense) weights.push_back(weight.value());
   return weights;
-}
-
-/// The largest difference of two lists of weights, relative to the largest weight.
-double difference(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  double off = 0;
-  double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    off = std::max(off, max(abs(a[i] - b[i])).item());
-    largest = std::max(largest, max(abs(b[i])).item());
-  }
-  return off / largest;
 }
 
 void lead(const Node& master, const Settings& settings) {

@@ -3,7 +3,6 @@
 // runs it as two.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -30,9 +29,9 @@
 #include "samples/language_model/writing.h"
 #include "samples/program.h"
 #include "samples/saves.h"
+#include "samples/weights.h"
 #include "tensor/create.h"
 #include "tensor/math_threads.h"
-#include "tensor/ops.h"
 
 using namespace troupe;
 using namespace samples;
@@ -173,17 +172,6 @@ std::vector<Tensor> train_here(const Settings& settings, std::span<const Rows> t
   std::vector<Tensor> weights;
   for (const Variable& parameter : parameters) weights.push_back(parameter.value());
   return weights;
-}
-
-/// The largest difference of two lists of weights, relative to the largest weight.
-double difference(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  double off = 0;
-  double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    off = std::max(off, max(abs(a[i] - b[i])).item());
-    largest = std::max(largest, max(abs(b[i])).item());
-  }
-  return off / largest;
 }
 
 void learn(const Node& node, const NodeName& server, const Settings& settings) {
