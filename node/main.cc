@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -13,6 +12,7 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -274,6 +274,112 @@ refers to a log that was not given; otherwise 0.
   return check;
 }
 
+std::string keys_help() {
+  std::string text = "Keys of the file:\n";
+  for (const auto specs :
+       {troupe::cluster_setting_specs(), troupe::role_setting_specs(), troupe::host_setting_specs()}) {
+    for (const troupe::SettingSpec& spec : specs) {
+      const std::string fallback = spec.fallback.empty() ? "" : fmt::format(" [{}]", spec.fallback);
+      const std::string choices = spec.choices.empty() ? "" : fmt::format(": {}", spec.choices);
+      text +=
+          fmt::format("  {:<26}{}{}{}\n", fmt::format("{}.{}", spec.section, spec.key), spec.about, choices, fallback);
+    }
+  }
+  return text;
+}
+
+void add_up(CLI::App& app, Arguments& arguments) {
+  CLI::App* up = app.add_subcommand("up", "Starts the processes of a cluster and runs them to their end");
+  add_file(*up, arguments);
+  up->add_option("--log-dir", arguments.log_dir,
+                 "also write what each node prints to DIR/<node>.log, in the place of a former run's; with keys, "
+                 "DIR/<node>.audit, if all hosts are this machine (else see node.audit_log)")
+      ->type_name("DIR");
+  up->add_option("--host", arguments.host, "start only the nodes of this [[host]], which is this machine")
+      ->type_name("NAME");
+  up->add_option("--keys", arguments.key_files.keys, "with --host: a directory with the key files of its nodes")
+      ->type_name("DIR")
+      ->needs("--host");
+  up->add_option("--members", arguments.key_files.members, "with --host: the list [cluster.members beside the keys]")
+      ->type_name("FILE")
+      ->needs("--host");
+  up->add_flag("--debug", arguments.debug, "the same as --set cluster.debug=true: nodes may stop in a debugger");
+  up->footer(keys_help() + R"(
+Output: every line with its node in front, [trainer/1]. The last line is the first failure, or cluster.result's.
+Status: 0, or that of the first failure (its exit status, or 128 + signal), 130 after Ctrl-C, 2 for a wrong file.
+)");
+}
+
+CLI::App* add_config_show(CLI::App& app, Arguments& arguments) {
+  CLI::App* config = app.add_subcommand("config", "Looks at the configuration")->require_subcommand(1);
+  config->footer("");
+  CLI::App* show = config->add_subcommand("show", "Prints every key with its value");
+  add_file(*show, arguments);
+  show->add_flag("--origin", arguments.origin, "and where each value came from");
+  show->footer("");
+  return show;
+}
+
+CLI::App* add_status(CLI::App& app, Arguments& arguments) {
+  CLI::App* status = app.add_subcommand("status", "Shows the processes of running clusters and what they count");
+  add_asking(*status, arguments);
+  status->add_flag("--peers", arguments.all_peers, "show all peers of each node, not the busiest only");
+  status->footer(R"(
+Of each node:
+  OWNERS     values that live there because references to them exist
+  HANDLES    values that references there refer to; FORKS: of these, values of other nodes
+  CALLS      requests without an answer yet; WAITING: of these, have not left; SERVED: functions being run for others
+  CONTEXTS   of autograd that it made or that were brought there
+  THREADS    of the pool: running a function / whose function waits / idle
+  SENT, RECEIVED   bytes
+Of each node and peer, bounded by section [peer] of the file:
+  WAITING    requests to the peer that have not left, and their BYTES; QUEUED: requests of the peer that have not begun
+  ANSWERS    bytes of answers that the peer has not taken
+  OWNERS     values that the peer made there; FORKS: handles that it holds; CONTEXTS: those that it brought there
+Of memory that a node shares with peers on its host:
+  RINGS      that small messages took, and how many PACKETS; SHARED MEMORY: of large tensors; IDLE, KEPT: of it, ready
+             for the next tensor, or of one that is sent again; TENSORS: sent through it, their bytes COPIED or NOT
+Status: 0 if every process has answered, else 1.
+)");
+  return status;
+}
+
+CLI::App* add_stack(CLI::App& app, Arguments& arguments) {
+  CLI::App* stack = app.add_subcommand("stack", "Lists what waits for what on a node: calls, turns, contexts, groups");
+  stack->add_option("NODE", arguments.node, "the node's name")->required()->type_name("");
+  add_asking(*stack, arguments);
+  stack->footer("");
+  return stack;
+}
+
+CLI::App* add_logs(CLI::App& app, Arguments& arguments) {
+  CLI::App* logs = app.add_subcommand("logs", "Prints the newest lines of a running cluster, or of one node of it");
+  logs->add_option("NODE", arguments.node, "the node's name, or the cluster's [all nodes]")->type_name("");
+  add_asking(*logs, arguments);
+  logs->add_option("--lines", arguments.lines, "how many [50]")->type_name("COUNT")->check(any_count());
+  logs->add_flag("--follow", arguments.follow, "go on until the cluster ends");
+  logs->footer(R"(
+The launcher keeps the newest 128 KiB of each node. All that nodes print: troupe up --log-dir.
+)");
+  return logs;
+}
+
+CLI::App* add_kill(CLI::App& app, Arguments& arguments) {
+  CLI::App* kill = app.add_subcommand("kill", "Sends a signal to a node, on whichever host it runs");
+  kill->add_option("NODE", arguments.node, "the node's name")->required()->type_name("");
+  kill->add_option("CLUSTER", arguments.cluster, "name, id or file of the cluster, if there are several")
+      ->type_name("");
+  kill->add_option("--signal", arguments.signal, "TERM, KILL, STOP, CONT, 15, ... [TERM]")->type_name("SIGNAL");
+  kill->footer("");
+  return kill;
+}
+
+CLI::App* add_agent(CLI::App& app) {
+  CLI::App* agent = app.add_subcommand("agent", "Runs the processes of one host: `troupe up` starts it through ssh");
+  agent->footer("\nIt reads orders from standard input and ends with it. Nobody needs to start it by hand.\n");
+  return agent;
+}
+
 /// Nodes with keys keep their audit logs where what they print goes, if that is on this machine and no other place is
 /// set.
 void place_audit_logs(troupe::ClusterConfig& cluster, const Arguments& arguments) {
@@ -301,20 +407,6 @@ int run_keys(Arguments& arguments, const troupe::Variables& variables) {
   return troupe::run_keys_command(arguments.keys);
 }
 
-std::string keys_help() {
-  std::string text = "Keys of the file:\n";
-  for (const auto specs :
-       {troupe::cluster_setting_specs(), troupe::role_setting_specs(), troupe::host_setting_specs()}) {
-    for (const troupe::SettingSpec& spec : specs) {
-      const std::string fallback = spec.fallback.empty() ? "" : fmt::format(" [{}]", spec.fallback);
-      const std::string choices = spec.choices.empty() ? "" : fmt::format(": {}", spec.choices);
-      text +=
-          fmt::format("  {:<26}{}{}{}\n", fmt::format("{}.{}", spec.section, spec.key), spec.about, choices, fallback);
-    }
-  }
-  return text;
-}
-
 /// Opens descriptors 0 to 2 if they are closed: they must not be used for other files.
 void open_standard_descriptors() {
   while (true) {
@@ -326,6 +418,108 @@ void open_standard_descriptors() {
   }
 }
 
+/// The commands whose arguments, once read, say that they are to run. Without any of them it is `troupe up`.
+struct Commands {
+  Commands(CLI::App& app, Arguments& arguments) {
+    add_up(app, arguments);
+    node = add_node(app, arguments);
+    doctor = add_doctor(app, arguments);
+    keys = add_keys(app, arguments);
+    audit_verify = add_audit_verify(app, arguments);
+    config_show = add_config_show(app, arguments);
+    status = add_status(app, arguments);
+    stack = add_stack(app, arguments);
+    logs = add_logs(app, arguments);
+    kill = add_kill(app, arguments);
+    agent = add_agent(app);
+  }
+
+  const CLI::App* node = nullptr;
+  const CLI::App* doctor = nullptr;
+  const CLI::App* keys = nullptr;
+  const CLI::App* audit_verify = nullptr;
+  const CLI::App* config_show = nullptr;
+  const CLI::App* status = nullptr;
+  const CLI::App* stack = nullptr;
+  const CLI::App* logs = nullptr;
+  const CLI::App* kill = nullptr;
+  const CLI::App* agent = nullptr;
+};
+
+/// Prints the help or version that was asked for, or on standard error what is wrong with the arguments. Returns the
+/// program's status.
+int say_why_not(const CLI::App& app, const CLI::ParseError& error, std::string_view command, const Commands& commands) {
+  if (error.get_exit_code() == 0) {
+    std::ostringstream text;  // std::cout would forget why it cannot write
+    app.exit(error, text);
+    fmt::print("{}", text.str());
+    return 0;
+  }
+  std::vector<std::string_view> known;
+  for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; }))
+    known.push_back(one->get_name());
+  if (!command.starts_with("-") && std::find(known.begin(), known.end(), command) == known.end()) {
+    fmt::print(stderr, "troupe: no command \"{}\"{} (see troupe --help)\n", command,
+               troupe::did_you_mean(command, known));
+    return kUsageError;
+  }
+  const bool is_show = commands.config_show->parsed();
+  fmt::print(stderr, "troupe: {} (see troupe{} --help)\n", error.what(),
+             command.starts_with("-") ? "" : fmt::format(" {}{}", command, is_show ? " show" : ""));
+  return kUsageError;
+}
+
+std::chrono::milliseconds milliseconds_of(double seconds) {
+  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+}
+
+/// Runs a command that asks running nodes, if it was given. Returns its status.
+std::optional<int> run_asking(const Commands& commands, const Arguments& arguments) {
+  const auto format = arguments.json ? troupe::ReportFormat::json : troupe::ReportFormat::text;
+  const auto patience = milliseconds_of(arguments.timeout);
+  if (commands.status->parsed()) {
+    const auto peers = arguments.all_peers ? troupe::PeersShown::all : troupe::PeersShown::busiest;
+    return troupe::show_status({arguments.cluster, peers, format, patience});
+  }
+  if (commands.kill->parsed())
+    return troupe::kill_node({arguments.node, arguments.cluster, arguments.signal, patience});
+  if (commands.stack->parsed()) return troupe::show_stack({arguments.node, arguments.cluster, format, patience});
+  if (commands.logs->parsed()) {
+    const auto follow = arguments.follow ? troupe::Follow::yes : troupe::Follow::no;
+    return troupe::show_logs({arguments.node, arguments.cluster, arguments.lines, follow, format, patience});
+  }
+  return std::nullopt;
+}
+
+/// Runs the command that was given, which asks no running node.
+int run_command(const Commands& commands, Arguments& arguments) {
+  const troupe::Variables variables = troupe::process_variables();
+  if (commands.keys->parsed()) return run_keys(arguments, variables);
+  if (commands.agent->parsed()) {
+    return troupe::run_agent({STDIN_FILENO, STDOUT_FILENO, TROUPE_VERSION, variables});
+  }
+  if (commands.audit_verify->parsed()) return troupe::verify_audit(arguments.audit_files);
+  if (commands.doctor->parsed()) {
+    return troupe::run_doctor({arguments.file, arguments.overrides, arguments.json,
+                               milliseconds_of(arguments.step_timeout), variables, TROUPE_VERSION});
+  }
+  if (arguments.debug) arguments.overrides.push_back("cluster.debug=true");
+  troupe::ClusterConfig cluster = troupe::load_config(arguments.file, variables, arguments.overrides);
+  if (commands.config_show->parsed()) {
+    using troupe::ShowOrigin;
+    fmt::print("{}", troupe::describe(cluster, arguments.origin ? ShowOrigin::yes : ShowOrigin::no));
+    return 0;
+  }
+  if (commands.node->parsed()) {
+    troupe::become_node({std::move(cluster), arguments.program_arguments, arguments.job_dir, arguments.munge,
+                         arguments.key_files, variables});
+  }
+  place_audit_logs(cluster, arguments);
+  const troupe::LaunchOptions launch{.log_dir = arguments.log_dir, .variables = variables, .version = TROUPE_VERSION};
+  if (arguments.host.empty()) return troupe::run_cluster(cluster, launch);
+  return troupe::run_host_part(std::move(cluster), {arguments.host, arguments.key_files}, launch);
+}
+
 int run(int argc, char** argv) {
   Arguments arguments;
   CLI::App app("Runs programs that are made of many processes: distributed tensors and autograd out of actors.",
@@ -335,83 +529,7 @@ int run(int argc, char** argv) {
   app.footer(kExamples);
   app.formatter(std::make_shared<HelpFormatter>());
   app.get_formatter()->column_width(28);
-
-  CLI::App* up = app.add_subcommand("up", "Starts the processes of a cluster and runs them to their end");
-  add_file(*up, arguments);
-  up->add_option("--log-dir", arguments.log_dir,
-                 "also write what each node prints to DIR/<node>.log, in the place of a former run's; with keys, "
-                 "DIR/<node>.audit, if all hosts are this machine (else see node.audit_log)")
-      ->type_name("DIR");
-  up->add_option("--host", arguments.host, "start only the nodes of this [[host]], which is this machine")
-      ->type_name("NAME");
-  up->add_option("--keys", arguments.key_files.keys, "with --host: a directory with the key files of its nodes")
-      ->type_name("DIR")
-      ->needs("--host");
-  up->add_option("--members", arguments.key_files.members, "with --host: the list [cluster.members beside the keys]")
-      ->type_name("FILE")
-      ->needs("--host");
-  up->add_flag("--debug", arguments.debug, "the same as --set cluster.debug=true: nodes may stop in a debugger");
-  up->footer(keys_help() + R"(
-Output: every line with its node in front, [trainer/1]. The last line is the first failure, or cluster.result's.
-Status: 0, or that of the first failure (its exit status, or 128 + signal), 130 after Ctrl-C, 2 for a wrong file.
-)");
-
-  CLI::App* node = add_node(app, arguments);
-  CLI::App* doctor = add_doctor(app, arguments);
-  CLI::App* keys = add_keys(app, arguments);
-  const CLI::App* audit_verify = add_audit_verify(app, arguments);
-  CLI::App* config = app.add_subcommand("config", "Looks at the configuration")->require_subcommand(1);
-  config->footer("");
-  CLI::App* show = config->add_subcommand("show", "Prints every key with its value");
-  add_file(*show, arguments);
-  show->add_flag("--origin", arguments.origin, "and where each value came from");
-  show->footer("");
-
-  CLI::App* status = app.add_subcommand("status", "Shows the processes of running clusters and what they count");
-  add_asking(*status, arguments);
-  status->add_flag("--peers", arguments.all_peers, "show all peers of each node, not the busiest only");
-  status->footer(R"(
-Of each node:
-  OWNERS     values that live there because references to them exist
-  HANDLES    values that references there refer to; FORKS: of these, values of other nodes
-  CALLS      requests without an answer yet; WAITING: of these, have not left; SERVED: functions being run for others
-  CONTEXTS   of autograd that it made or that were brought there
-  THREADS    of the pool: running a function / whose function waits / idle
-  SENT, RECEIVED   bytes
-Of each node and peer, bounded by section [peer] of the file:
-  WAITING    requests to the peer that have not left, and their BYTES; QUEUED: requests of the peer that have not begun
-  ANSWERS    bytes of answers that the peer has not taken
-  OWNERS     values that the peer made there; FORKS: handles that it holds; CONTEXTS: those that it brought there
-Of memory that a node shares with peers on its host:
-  RINGS      that small messages took, and how many PACKETS; SHARED MEMORY: of large tensors; IDLE, KEPT: of it, ready
-             for the next tensor, or of one that is sent again; TENSORS: sent through it, their bytes COPIED or NOT
-Status: 0 if every process has answered, else 1.
-)");
-
-  CLI::App* stack = app.add_subcommand("stack", "Lists what waits for what on a node: calls, turns, contexts, groups");
-  stack->add_option("NODE", arguments.node, "the node's name")->required()->type_name("");
-  add_asking(*stack, arguments);
-  stack->footer("");
-
-  CLI::App* logs = app.add_subcommand("logs", "Prints the newest lines of a running cluster, or of one node of it");
-  logs->add_option("NODE", arguments.node, "the node's name, or the cluster's [all nodes]")->type_name("");
-  add_asking(*logs, arguments);
-  logs->add_option("--lines", arguments.lines, "how many [50]")->type_name("COUNT")->check(any_count());
-  logs->add_flag("--follow", arguments.follow, "go on until the cluster ends");
-  logs->footer(R"(
-The launcher keeps the newest 128 KiB of each node. All that nodes print: troupe up --log-dir.
-)");
-
-  CLI::App* kill = app.add_subcommand("kill", "Sends a signal to a node, on whichever host it runs");
-  kill->add_option("NODE", arguments.node, "the node's name")->required()->type_name("");
-  kill->add_option("CLUSTER", arguments.cluster, "name, id or file of the cluster, if there are several")
-      ->type_name("");
-  kill->add_option("--signal", arguments.signal, "TERM, KILL, STOP, CONT, 15, ... [TERM]")->type_name("SIGNAL");
-  kill->footer("");
-
-  CLI::App* agent = app.add_subcommand("agent", "Runs the processes of one host: `troupe up` starts it through ssh");
-  agent->footer("\nIt reads orders from standard input and ends with it. Nobody needs to start it by hand.\n");
-
+  const Commands commands(app, arguments);
   if (argc == 1) {
     fmt::print(stderr, "{}", app.help());
     return kUsageError;
@@ -419,67 +537,10 @@ The launcher keeps the newest 128 KiB of each node. All that nodes print: troupe
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      std::ostringstream text;  // std::cout would forget why it cannot write
-      app.exit(error, text);
-      fmt::print("{}", text.str());
-      return 0;
-    }
-    const std::string_view command = argv[1];
-    constexpr std::array<std::string_view, 11> kCommands = {"up",    "node", "doctor", "keys",  "config", "status",
-                                                            "stack", "logs", "kill",   "agent", "audit"};
-    if (!command.starts_with("-") && std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
-      fmt::print(stderr, "troupe: no command \"{}\"{} (see troupe --help)\n", command,
-                 troupe::did_you_mean(command, kCommands));
-      return kUsageError;
-    }
-    fmt::print(stderr, "troupe: {} (see troupe{} --help)\n", error.what(),
-               command.starts_with("-") ? "" : fmt::format(" {}{}", command, show->parsed() ? " show" : ""));
-    return kUsageError;
+    return say_why_not(app, error, argv[1], commands);
   }
-
-  const auto format = arguments.json ? troupe::ReportFormat::json : troupe::ReportFormat::text;
-  const auto milliseconds = [](double seconds) {
-    return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
-  };
-  const auto patience = milliseconds(arguments.timeout);
-  if (status->parsed()) {
-    const auto peers = arguments.all_peers ? troupe::PeersShown::all : troupe::PeersShown::busiest;
-    return troupe::show_status({arguments.cluster, peers, format, patience});
-  }
-  if (kill->parsed()) return troupe::kill_node({arguments.node, arguments.cluster, arguments.signal, patience});
-  if (stack->parsed()) return troupe::show_stack({arguments.node, arguments.cluster, format, patience});
-
-  if (logs->parsed()) {
-    const auto follow = arguments.follow ? troupe::Follow::yes : troupe::Follow::no;
-    return troupe::show_logs({arguments.node, arguments.cluster, arguments.lines, follow, format, patience});
-  }
-
-  const troupe::Variables variables = troupe::process_variables();
-  if (keys->parsed()) return run_keys(arguments, variables);
-  if (agent->parsed()) {
-    return troupe::run_agent({STDIN_FILENO, STDOUT_FILENO, TROUPE_VERSION, variables});
-  }
-  if (audit_verify->parsed()) return troupe::verify_audit(arguments.audit_files);
-  if (doctor->parsed()) {
-    return troupe::run_doctor({arguments.file, arguments.overrides, arguments.json,
-                               milliseconds(arguments.step_timeout), variables, TROUPE_VERSION});
-  }
-  if (arguments.debug) arguments.overrides.push_back("cluster.debug=true");
-  troupe::ClusterConfig cluster = troupe::load_config(arguments.file, variables, arguments.overrides);
-  if (show->parsed()) {
-    using troupe::ShowOrigin;
-    fmt::print("{}", troupe::describe(cluster, arguments.origin ? ShowOrigin::yes : ShowOrigin::no));
-    return 0;
-  }
-  if (node->parsed()) {
-    troupe::become_node({std::move(cluster), arguments.program_arguments, arguments.job_dir, arguments.munge,
-                         arguments.key_files, variables});
-  }
-  place_audit_logs(cluster, arguments);
-  const troupe::LaunchOptions launch{.log_dir = arguments.log_dir, .variables = variables, .version = TROUPE_VERSION};
-  if (arguments.host.empty()) return troupe::run_cluster(cluster, launch);
-  return troupe::run_host_part(std::move(cluster), {arguments.host, arguments.key_files}, launch);
+  const std::optional<int> status = run_asking(commands, arguments);
+  return status ? *status : run_command(commands, arguments);
 }
 
 /// Prints a line on standard error. One that cannot be written there is dropped: nothing else could tell of it.
