@@ -95,8 +95,8 @@ struct NodeOptions {
   PeerLimits peer_limits;  ///< messages in flight to one peer, and what is kept for it
   CallGrants call_grants;  ///< which members may call which functions of this node; none: all may call all
   /// Upper bound, in bytes, of the memory for large tensors that peers on this host read in place (over "ipc", and over
-  /// "tcp" with keys); as much again on GPUs. Tensors beyond it are sent as bytes; 0: all are. Memory that is unused for
-  /// some seconds is returned to the system.
+  /// "tcp" with keys); as much again on GPUs. Tensors beyond it are sent as bytes; 0: all are. Memory that is unused
+  /// for some seconds is returned to the system.
   std::size_t shared_memory_max = std::size_t{2} << 30;
   bool rings = true;  ///< small messages to peers on this host take shared memory, not a socket (likewise)
   /// Threads that wait for such messages poll for up to 200 us before they sleep: less often while that finds nothing,

@@ -205,6 +205,7 @@ Findings check_internals(const std::vector<File>& tree, const std::string& heade
 Findings check_roots(const std::vector<File>& tree) {
   Findings findings;
   const std::set<std::string> roots = installed_roots(tree, findings);
+  if (roots.empty()) return findings;
   for (const std::string& root : roots) {
     std::ranges::move(check_public(tree, root), std::back_inserter(findings));
     std::ranges::move(check_internals(tree, root), std::back_inserter(findings));
@@ -221,6 +222,7 @@ Findings check_roots(const std::vector<File>& tree) {
 Findings check_installed(const std::vector<File>& tree) {
   Findings findings;
   std::set<std::string> installed = installed_roots(tree, findings);
+  if (installed.empty()) return findings;
   for (const std::string& root : std::set(installed)) {
     for (const auto& [from, include] : reached_from(tree, root)) installed.insert(include.name);
   }

@@ -45,7 +45,8 @@ struct SharedLinkOptions {
   std::string process{};  ///< as peers know it, which share no GPU memory with their own; empty: by its number
 };
 
-/// A link that shares memory with peers on this host, over another one, which carries all the rest. See README.md beside this file.
+/// A link that shares memory with peers on this host, over another one, which carries all the rest. See README.md
+/// beside this file.
 ///
 /// Frames that the receiver was given stay unchanged while they live there: a block is used again when the last lease
 /// of it was given back, or when the process that held it has ended. Thread rule: as Link.
