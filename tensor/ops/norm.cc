@@ -68,7 +68,7 @@ void require_gradient_of(std::string_view op, const Tensor& grad, const Tensor& 
   detail::require_together(op, grad, x);
   detail::require_same_shape(op, grad, x);
   detail::require_same_dtype(op, grad, x);
-  detail::require_together(op, forward.mean, forward.var);
+  for (const Tensor& moment : {forward.mean, forward.var}) detail::require_together(op, x, moment);
 }
 
 /// Normalises x as (outer, groups, channels, inner), given by `sizes`; `affine` has groups * channels elements each.

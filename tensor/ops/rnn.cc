@@ -118,6 +118,9 @@ RnnResult rnn(const Tensor& x, const RnnWeights& weights, const Tensor& hidden, 
 
 RnnStepGradients rnn_backward(const RnnResultGradients& grad, const RnnTape& tape) {
   const Tensor& output = tape.output;
+  for (const Tensor* given : {&grad.output, &grad.hidden, &grad.cell}) {
+    if (given->defined()) detail::require_together("rnn_backward", *given, output);
+  }
   const DType wide = output.dtype();
   const Shape state{output.size(1), output.size(2)};
   const Shape sums{output.size(0), output.size(1), output.size(2) * kernels::gate_count(tape.cell)};

@@ -6,6 +6,7 @@
 #include "tensor/create.h"
 #include "tensor/math_threads.h"
 #include "tensor/ops.h"
+#include "tests/support/said_to_be_on.h"
 #include "tests/tensor/expect.h"
 
 using namespace troupe;
@@ -249,6 +250,20 @@ BOOST_AUTO_TEST_CASE(nothing_and_single_elements_are_normalised) {
               from_values<float>({3}));
   expect_close(batch_norm(from_values<float>({3, 5}, {1, 2}), {zeros({2}), ones({2})}, {}, {}, kRunning).norm.output,
                from_values<float>({3, 5}, {1, 2}), 1e-5);
+}
+
+BOOST_AUTO_TEST_CASE(moments_are_on_the_device_of_what_was_normalised) {
+  const Tensor x = ones({2, 4, 3});
+  const auto moved = [](const NormResult& forward) {
+    const auto there = [](const Tensor& moment) { return testing::said_to_be_on(Device::cuda(), moment); };
+    return NormResult{forward.output, there(forward.mean), there(forward.var)};
+  };
+  expect_error<DeviceError>("[batch_norm_backward] devices differ: cpu and cuda:0",
+                            [&] { (void)batch_norm_backward(x, x, moved(batch_norm(x).norm)); });
+  expect_error<DeviceError>("[layer_norm_backward] devices differ: cpu and cuda:0",
+                            [&] { (void)layer_norm_backward(x, x, moved(layer_norm(x, {3})), {3}); });
+  expect_error<DeviceError>("[group_norm_backward] devices differ: cpu and cuda:0",
+                            [&] { (void)group_norm_backward(x, x, moved(group_norm(x, 2)), 2); });
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_named) {

@@ -5,6 +5,7 @@
 #include "tensor/create.h"
 #include "tensor/math_threads.h"
 #include "tensor/ops.h"
+#include "tests/support/said_to_be_on.h"
 #include "tests/tensor/expect.h"
 
 using namespace troupe;
@@ -208,6 +209,18 @@ BOOST_AUTO_TEST_CASE(backward_through_time_has_the_gradients_worked_out_by_hand)
   // The sum that is NaN passes the gradient on, as relu_backward.
   const RnnResult broken = rnn(series({std::nan("")}), weights({2.0}, {0.5}), {}, RnnNonlinearity::relu);
   expect_close(rnn_backward({{}, column({3.0}), {}}, broken.tape).from_input, series({3.0}), 0.0);
+}
+
+BOOST_AUTO_TEST_CASE(gradients_on_another_device_than_the_tape_are_refused) {
+  Random random;
+  const RnnResult result = lstm(random({5, 2, 3}), random.weights(4, 3, 6));
+  const auto there = [](const Tensor& x) { return testing::said_to_be_on(Device::cuda(), x); };
+  for (const RnnResultGradients& given :
+       {RnnResultGradients{there(result.output), {}, {}}, RnnResultGradients{{}, there(result.hidden), {}},
+        RnnResultGradients{result.output, result.hidden, there(result.cell)}}) {
+    expect_error<DeviceError>("[rnn_backward] devices differ: cuda:0 and cpu",
+                              [&] { (void)rnn_backward(given, result.tape); });
+  }
 }
 
 BOOST_AUTO_TEST_CASE(sizes_that_differ_are_named) {
