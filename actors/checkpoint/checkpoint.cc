@@ -204,7 +204,8 @@ void Checkpoint::write_snapshot(const Scope& scope, CheckpointWriter& writer, co
       throw RemoteError(scope.state().node->error(ErrorCode::protocol_violation, snapshot.owner(), "save",
                                                   "a chunk has another size than was asked for"));
     }
-    writer.write({chunk.bytes(), chunk.nbytes()});
+    const Tensor here = chunk.to(Device::cpu());  // a device map may bring what the owner has on its CPU to a GPU
+    writer.write({here.bytes(), here.nbytes()});
     wanted.pop_front();
   };
   for (const std::size_t index : order) {

@@ -31,6 +31,7 @@
 #include "tensor/create.h"
 #include "tests/support/error_of.h"
 #include "tests/support/expect_throw.h"
+#include "tests/support/gpu.h"
 #include "tests/support/temporary_directory.h"
 
 namespace troupe::testing {
@@ -168,6 +169,16 @@ BOOST_AUTO_TEST_CASE(tensors_travel_in_chunks_whose_size_does_not_divide_theirs)
   BOOST_TEST(same_bytes(restored.to_here(trainer).value(), full({size}, 1.25)));
   const auto counted = trainer.remote("ps1", &make_parameter, 1, 0.0);
   Checkpoint(CheckpointOptions{.chunk_bytes = 0}).add("w", {{"w", counted}}).save(trainer, run);
+}
+
+BOOST_AUTO_TEST_CASE(chunks_that_a_device_map_brings_to_a_gpu_are_written_as_others,
+                     *boost::unit_test::label("needs_gpu") * boost::unit_test::precondition(NeedsGpus{1})) {
+  trainer.set_device_map("ps0", {{Device::cuda(), Device::cpu()}});
+  const auto saved = trainer.remote("ps0", &make_parameter, 3, 1.25);
+  Checkpoint().add("w", {{"w", saved}}).save(trainer, run);
+  const auto restored = trainer.remote("ps1", &make_parameter, 3, 0.0);
+  Checkpoint().add("w", {{"w", restored}}).restore(trainer, run);
+  BOOST_TEST(same_bytes(restored.to_here(trainer).value(), full({3}, 1.25)));
 }
 
 BOOST_AUTO_TEST_CASE(snapshot_of_states_is_current_until_a_step) {
