@@ -20,7 +20,7 @@ using detail::EmbeddingShard;
 
 namespace {
 
-/// The rows arrive on the CPU, and what is put together with them goes there. Undefined stays undefined.
+/// Rows are put together on the CPU, and what is used with them goes there. Undefined stays undefined.
 template <class T>
 T beside_rows(const T& x) {
   return x.defined() ? x.to(Device::cpu()) : x;
@@ -30,7 +30,8 @@ T beside_rows(const T& x) {
 
 Variable PendingRows::rows_of_all_owners() {
   std::vector<Variable> parts;
-  for (const Future<Variable>& part : parts_) parts.push_back(part.get());
+  // A device map may bring what an owner has on its CPU to a GPU.
+  for (const Future<Variable>& part : parts_) parts.push_back(part.get().to(Device::cpu()));
   return concat(parts, 0);
 }
 
@@ -97,7 +98,7 @@ Tensor ShardedEmbedding::pull_rows(const Scope& scope, const Tensor& indices) co
     if (split.rows[i].numel() > 0) asked.push_back(shards_[i].rpc_async(outside, &EmbeddingShard::pull, split.rows[i]));
   }
   std::vector<Tensor> parts;
-  for (const Future<Tensor>& part : asked) parts.push_back(part.get());
+  for (const Future<Tensor>& part : asked) parts.push_back(part.get().to(Device::cpu()));
   if (parts.empty()) parts.push_back(zeros({0, table_.width}, table_.dtype));
   return embedding(concat(parts, 0), split.places);
 }

@@ -230,6 +230,30 @@ BOOST_AUTO_TEST_CASE(batch_on_a_gpu_has_the_results_of_one_on_the_cpu,
   BOOST_TEST(same_bytes(table.pull_rows(trainer, there(indices({9, 30, 31}, {3}))), values));
 }
 
+BOOST_AUTO_TEST_CASE(rows_that_a_device_map_brings_to_a_gpu_are_used_with_those_of_the_cpu,
+                     *boost::unit_test::label("needs_gpu") * boost::unit_test::precondition(NeedsGpus{1})) {
+  const ShardedEmbedding table = over(2);
+  const Tensor flat = kFirst.view({8});  // 7, 3, 7, 49, 0, 7, 12, 3: rows of both owners
+  const Tensor offsets = indices({0, 2, 2}, {3});
+  const Tensor rows = table.lookup(trainer, flat).value();
+  const Tensor bags = table.lookup_bags(trainer, flat, offsets).value();
+  const auto gradients = [&] {
+    const DistContext ctx(trainer);
+    backward(ctx, weighted(table.lookup(ctx, flat)));
+    DistOptimizer optimizer(trainer, optim::SgdOptions{.lr = 0.1}, table.parameters(trainer));
+    optimizer.step(ctx);
+    return rows_of(table);
+  };
+  const Tensor values = rows_of(table);
+  const Tensor want = gradients();
+  table.push_rows(trainer, arange(0, 50, 1, DType::i64), values);
+  trainer.set_device_map("ps1", {{Device::cuda(), Device::cpu()}});
+  BOOST_TEST(same_bytes(table.pull_rows(trainer, flat), rows));
+  BOOST_TEST(same_bytes(table.lookup(trainer, flat).value(), rows));
+  BOOST_TEST(same_bytes(table.lookup_bags(trainer, flat, offsets).value(), bags));
+  BOOST_TEST(same_bytes(gradients(), want));
+}
+
 BOOST_AUTO_TEST_CASE(misuse_is_named) {
   expect_throw<ValueError>([&] { static_cast<void>(over(2, {.rows = 0, .width = 8})); },
                            "[ShardedEmbedding] sizes below 1: 0 x 8");
