@@ -47,6 +47,7 @@ std::string DebugInfo::text() const {
     line("shared.bytes", shared_memory->bytes);
     line("shared.idle_bytes", shared_memory->idle_bytes);
     line("shared.kept_bytes", shared_memory->kept_bytes);
+    line("shared.gpu_bytes", shared_memory->gpu_bytes);
     line("shared.leases", shared_memory->leases);
     line("shared.tensors", shared_memory->tensors);
     line("shared.bytes_copied", shared_memory->bytes_copied);

@@ -88,6 +88,7 @@ struct SharedMemoryUse {
   std::size_t bytes = 0;            ///< of all segments
   std::size_t idle_bytes = 0;       ///< of these, not in use
   std::size_t kept_bytes = 0;       ///< of copies that stay with their tensors, for later sends
+  std::size_t gpu_bytes = 0;        ///< of all blocks on GPUs, also of those that peers have not closed yet
   std::size_t leases = 0;           ///< held by peers, also by those that are gone and whose process has not ended
   std::uint64_t tensors = 0;        ///< shared since the start; one for each message that has it
   std::uint64_t bytes_copied = 0;   ///< of these, copied into segments

@@ -338,7 +338,8 @@ Of each node and peer, bounded by section [peer] of the file:
   OWNERS     values that the peer made there; FORKS: handles that it holds; CONTEXTS: those that it brought there
 Of memory that a node shares with peers on its host:
   RINGS      that small messages took, and how many PACKETS; SHARED MEMORY: of large tensors; IDLE, KEPT: of it, ready
-             for the next tensor, or of one that is sent again; TENSORS: sent through it, their bytes COPIED or NOT
+             for the next tensor, or of one that is sent again; GPU MEMORY: of tensors on GPUs; TENSORS: sent through
+             both, their bytes COPIED or NOT
 Status: 0 if every process has answered, else 1.
 )");
   return status;

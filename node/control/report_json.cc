@@ -56,8 +56,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerInfo, name, rank)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerTraffic, calls_sent, calls_received, bytes_sent, bytes_received, packets_damaged)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerHoldings, waiting_calls, waiting_bytes, queued_calls, answer_bytes, owners,
                                    forks, contexts, shards)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SharedMemoryUse, peers, rings, segments, bytes, idle_bytes, kept_bytes, leases,
-                                   tensors, bytes_copied, bytes_avoided, ring_packets, refused)
+// With defaults: nodes of an older version send no gpu_bytes.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(SharedMemoryUse, peers, rings, segments, bytes, idle_bytes, kept_bytes,
+                                                gpu_bytes, leases, tensors, bytes_copied, bytes_avoided, ring_packets,
+                                                refused)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StreamUse, out_streams, in_streams, encrypted, packets_sent, packets_received,
                                    dropped, refused)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DebugInfo, node, owners, handles, forks, pending_users, pending_calls, waiting_calls,

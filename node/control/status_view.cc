@@ -239,6 +239,7 @@ TextTable shared_table(const ClusterView& cluster) {
                    {"SHARED MEMORY", kRight},
                    {"IDLE", kRight},
                    {"KEPT", kRight},
+                   {"GPU MEMORY", kRight},
                    {"SEGMENTS", kRight},
                    {"LEASES", kRight},
                    {"TENSORS", kRight},
@@ -249,8 +250,9 @@ TextTable shared_table(const ClusterView& cluster) {
     const SharedMemoryUse& use = *node.report->counts.shared_memory;
     if (use.tensors == 0 && use.ring_packets == 0) continue;
     table.add({visible_line(node.name), text_of(use.rings), text_of(use.ring_packets), shown_bytes(use.bytes),
-               shown_bytes(use.idle_bytes), shown_bytes(use.kept_bytes), text_of(use.segments), text_of(use.leases),
-               text_of(use.tensors), shown_bytes(use.bytes_copied), shown_bytes(use.bytes_avoided)});
+               shown_bytes(use.idle_bytes), shown_bytes(use.kept_bytes), shown_bytes(use.gpu_bytes),
+               text_of(use.segments), text_of(use.leases), text_of(use.tensors), shown_bytes(use.bytes_copied),
+               shown_bytes(use.bytes_avoided)});
   }
   return table;
 }

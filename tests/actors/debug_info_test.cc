@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
       "peers.ps1.shards: 8\n";
   BOOST_TEST(info.text() == without + peers);
   info.peers.clear();
-  info.shared_memory = SharedMemoryUse{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  info.shared_memory = SharedMemoryUse{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
   const std::string shared =
       "shared.peers: 1\n"
       "shared.rings: 2\n"
@@ -64,12 +64,13 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
       "shared.bytes: 4\n"
       "shared.idle_bytes: 5\n"
       "shared.kept_bytes: 6\n"
-      "shared.leases: 7\n"
-      "shared.tensors: 8\n"
-      "shared.bytes_copied: 9\n"
-      "shared.bytes_avoided: 10\n"
-      "shared.ring_packets: 11\n"
-      "shared.refused: 12\n";
+      "shared.gpu_bytes: 7\n"
+      "shared.leases: 8\n"
+      "shared.tensors: 9\n"
+      "shared.bytes_copied: 10\n"
+      "shared.bytes_avoided: 11\n"
+      "shared.ring_packets: 12\n"
+      "shared.refused: 13\n";
   BOOST_TEST(info.text() == without + shared);
   info.shared_memory.reset();
   info.streams = StreamUse{1, 2, true, 4, 5, 6, 7};

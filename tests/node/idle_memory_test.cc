@@ -3,9 +3,17 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 
+#include "actors/link.h"
 #include "node/local_cluster.h"
 
 namespace troupe::detail {
@@ -30,6 +38,57 @@ BOOST_AUTO_TEST_CASE(what_tensors_need_no_more_goes_back_while_nodes_run_and_wha
     BOOST_TEST(memory.statistics().bytes_live == kSize);
   }
   memory.deallocate(used, kSize);
+}
+
+/// A link that shares what the test says, over another one.
+class SharesMemory final : public Link {
+ public:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable released;
+    SharedMemoryUse use;  ///< guarded by mutex; nothing is left after a release
+  };
+  SharesMemory(std::unique_ptr<Link> inner, std::shared_ptr<State> state)
+      : inner_(std::move(inner)), state_(std::move(state)) {}
+
+  void start(LinkSink& sink) override { inner_->start(sink); }
+  [[nodiscard]] std::string address() const override { return inner_->address(); }
+  [[nodiscard]] bool guards_bytes() const override { return inner_->guards_bytes(); }
+  [[nodiscard]] bool shares_memory() const override { return inner_->shares_memory(); }
+  void connect(std::string_view address) override { inner_->connect(address); }
+  void connect_to(const NodeName& name, std::string_view address) override { inner_->connect_to(name, address); }
+  void send(const NodeName& to, LinkLane lane, Frames packet) override { inner_->send(to, lane, std::move(packet)); }
+  void disconnect(const NodeName& peer, const Farewell& farewell) override { inner_->disconnect(peer, farewell); }
+  void stop() override { inner_->stop(); }
+
+  [[nodiscard]] std::optional<SharedMemoryUse> shared_memory() const override {
+    const std::lock_guard lock(state_->mutex);
+    return state_->use;
+  }
+  void release_unused(TimePoint /*now*/, Duration /*idle*/) override {
+    const std::lock_guard lock(state_->mutex);
+    state_->use = {};
+    state_->released.notify_all();
+  }
+
+ private:
+  const std::unique_ptr<Link> inner_;
+  const std::shared_ptr<State> state_;
+};
+
+BOOST_AUTO_TEST_CASE(shared_memory_goes_back_also_where_all_of_it_is_on_gpus) {
+  for (const SharedMemoryUse& use : {SharedMemoryUse{.bytes = 1}, SharedMemoryUse{.gpu_bytes = 1}}) {
+    const auto state = std::make_shared<SharesMemory::State>();
+    state->use = use;
+    CachingAllocator memory;
+    LocalCluster cluster{{"a"}, FunctionRegistry{}, {.wrap_link = [&](std::unique_ptr<Link> inner) {
+                           return std::make_unique<SharesMemory>(std::move(inner), state);
+                         }}};
+    return_idle_memory(cluster.node("a").shared_state()->node, memory, 1ms);
+    std::unique_lock lock(state->mutex);
+    const bool is_released = state->released.wait_for(lock, 10s, [&] { return state->use == SharedMemoryUse{}; });
+    BOOST_TEST(is_released);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

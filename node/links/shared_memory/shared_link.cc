@@ -486,6 +486,7 @@ std::optional<SharedMemoryUse> SharedLink::shared_memory() const {
                       .bytes = pool.bytes,
                       .idle_bytes = pool.idle_bytes,
                       .kept_bytes = kept_bytes_->load(std::memory_order_relaxed),
+                      .gpu_bytes = gpu_pool_->bytes(),
                       .leases = 0,
                       .tensors = frames_shared_.load(std::memory_order_relaxed),
                       .bytes_copied = bytes_copied_.load(std::memory_order_relaxed),

@@ -76,6 +76,14 @@ BOOST_AUTO_TEST_CASE(each_missing_or_wrong_field_is_nonsense_and_an_unknown_one_
   BOOST_TEST((parse_node_report(more.dump()) == testing::sample_node_report()));
 }
 
+BOOST_AUTO_TEST_CASE(shared_memory_of_an_older_node_is_read_without_that_of_gpus) {
+  NodeReport report = testing::sample_node_report();
+  json older = json::parse(json_of(report));
+  BOOST_TEST(older.at("counts").at("shared_memory").erase("gpu_bytes") == 1U);
+  report.counts.shared_memory->gpu_bytes = 0;
+  BOOST_TEST((parse_node_report(older.dump()) == report));
+}
+
 BOOST_AUTO_TEST_CASE(lines_of_an_older_launcher_are_read_without_their_end) {
   const LogReport report{.next = 7, .end = 9, .more = true, .over = false, .lines = {{"ps", 4, false, "one"}}};
   BOOST_TEST((parse_log_report(json_of(report)) == report));

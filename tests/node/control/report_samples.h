@@ -41,6 +41,7 @@ inline NodeReport sample_node_report() {
                                                 .bytes = 9'000'000,
                                                 .idle_bytes = 1'000'000,
                                                 .kept_bytes = 2'000'000,
+                                                .gpu_bytes = 8'000'000,
                                                 .leases = 3,
                                                 .tensors = 40,
                                                 .bytes_copied = 50'000'000,

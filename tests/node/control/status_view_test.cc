@@ -183,8 +183,10 @@ BOOST_AUTO_TEST_CASE(text_has_a_row_for_each_node_and_one_for_each_peer) {
              "NODE  PEER     CALLS SENT  RECEIVED  BYTES SENT  RECEIVED\n"
              "ps0   trainer           1         2      3.0 kB    4.0 MB\n"
              "\n"
-             "NODE  RINGS  PACKETS  SHARED MEMORY    IDLE    KEPT  SEGMENTS  LEASES  TENSORS   COPIED  NOT COPIED\n"
-             "ps0       5     6000         9.0 MB  1.0 MB  2.0 MB         2       3       40  50.0 MB    600.0 MB\n"
+             "NODE  RINGS  PACKETS  SHARED MEMORY    IDLE    KEPT  GPU MEMORY  SEGMENTS  LEASES  TENSORS   COPIED  "
+             "NOT COPIED\n"
+             "ps0       5     6000         9.0 MB  1.0 MB  2.0 MB      8.0 MB         2       3       40  50.0 MB  "
+             "  600.0 MB\n"
              "\n"
              "NODE  STREAMS OUT  IN  ENCRYPTED  PACKETS SENT  RECEIVED  DROPPED  REFUSED\n"
              "ps0             3   4  yes                5000      6001        8        9\n");

@@ -185,6 +185,23 @@ BOOST_AUTO_TEST_CASE(unused_blocks_are_freed_once_the_peer_has_closed_them) {
   BOOST_TEST(equal(two.pass({on_gpu(sent)})[0], sent));
 }
 
+// Their bytes tell the node that there is memory to give back.
+BOOST_AUTO_TEST_CASE(bytes_of_blocks_are_counted_until_the_peer_has_closed_them) {
+  TwoWithGpus two;
+  BOOST_TEST(use_of(two.a).gpu_bytes == 0U);
+  Frames arrived = two.pass({on_gpu(random_frame(kMib, two.random))});
+  BOOST_TEST(use_of(two.a).gpu_bytes == kMib);
+  BOOST_TEST(use_of(two.a).bytes == 0U);
+  BOOST_TEST(use_of(two.b).gpu_bytes == 0U);  // it is memory of a
+  arrived.clear();
+  two.wait_no_leases();
+  BOOST_TEST(use_of(two.a).gpu_bytes == kMib);
+  two.a.link->release_unused(std::chrono::steady_clock::now() + 1h, 5s);
+  two.settle();
+  until([&] { return use_of(two.a).gpu_bytes == 0; });
+  BOOST_TEST(two.host->live == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_peer_that_went_down_keeps_its_blocks_until_its_last_frame_is_dropped) {
   TwoWithGpus two;
   const Frame sent = random_frame(kMib, two.random);
