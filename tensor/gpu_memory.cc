@@ -12,6 +12,8 @@ class CudaMemory final : public GpuMemory {
  public:
   [[nodiscard]] std::string uuid_of(int gpu) const override { return cuda::uuid_of(gpu); }
 
+  [[nodiscard]] bool is_in_use(int gpu) const override { return cuda::is_in_use(gpu); }
+
   [[nodiscard]] std::optional<Shared> allocate(int gpu, std::size_t bytes) const override {
     auto block = cuda::SharedBlock::make(gpu, bytes);
     if (!block) return std::nullopt;

@@ -25,6 +25,10 @@ class GpuMemory {
   /// GPU.
   [[nodiscard]] virtual std::string uuid_of(int gpu) const = 0;
 
+  /// Returns whether this process has worked on GPU `gpu`. Where it only sees it, the first block that it opens takes
+  /// hundreds of MB of the GPU.
+  [[nodiscard]] virtual bool is_in_use(int gpu) const = 0;
+
   /// A block of this process that others can open. It lives as long as its owner.
   struct Shared {
     std::span<std::byte> bytes;

@@ -1,10 +1,12 @@
 #include "tensor/cuda/memory.h"
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "tensor/cuda/driver.h"
 #include "tensor/cuda/event.h"
 #include "tensor/cuda/stream.h"
 #include "tensor/error.h"
@@ -52,6 +54,13 @@ std::string why_unavailable(int index) {
   if (count == 0) return "this process has no GPU";
   if (index >= 0 && index < count) return {};
   return count == 1 ? "this process has one GPU" : fmt::format("this process has {} GPUs", count);
+}
+
+bool is_in_use(int index) {
+  static const auto state = driver_function<decltype(&cuDevicePrimaryCtxGetState)>("cuDevicePrimaryCtxGetState", 7000);
+  unsigned flags = 0;
+  int active = 0;
+  return state != nullptr && state(index, &flags, &active) == CUDA_SUCCESS && active != 0;
 }
 
 std::byte* allocate(int index, std::size_t size) {

@@ -15,6 +15,10 @@ namespace troupe::cuda {
 /// detected", "this process has 2 GPUs". Thread-safe.
 [[nodiscard]] std::string why_unavailable(int index);
 
+/// Returns whether this process has a context on GPU `index`: its first work there makes one, which takes hundreds of
+/// MB of the GPU. Thread-safe.
+[[nodiscard]] bool is_in_use(int index);
+
 /// Returns `size` uninitialized bytes of GPU `index`, aligned to 256; never null. Thread-safe. Throws DeviceError,
 /// of the kind DeviceMemoryError for `[allocate] 4096 bytes on cuda:0: out of memory`.
 [[nodiscard]] std::byte* allocate(int index, std::size_t size);

@@ -15,6 +15,8 @@ int device_count() { return 0; }
 
 std::string why_unavailable(int /*index*/) { return kWhy; }
 
+bool is_in_use(int /*index*/) { return false; }
+
 std::byte* allocate(int /*index*/, std::size_t /*size*/) { throw DeviceError(std::string("[allocate] ") + kWhy); }
 
 void deallocate(int /*index*/, std::byte* /*block*/) noexcept {}

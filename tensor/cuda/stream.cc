@@ -1,6 +1,5 @@
 #include "tensor/cuda/stream.h"
 
-#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -10,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "tensor/cuda/driver.h"
+#include "tensor/cuda/memory.h"
 #include "tensor/error.h"
 
 namespace troupe::cuda {
@@ -35,14 +34,6 @@ void keep_freed_memory(int index) {
   require_success("stream", index, cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
 }
 
-// Returns whether this process has a context on the GPU. To choose one makes it, and a context takes hundreds of MB.
-bool is_in_use(int index) {
-  static const auto state = driver_function<decltype(&cuDevicePrimaryCtxGetState)>("cuDevicePrimaryCtxGetState", 7000);
-  unsigned flags = 0;
-  int active = 0;
-  return state != nullptr && state(index, &flags, &active) == CUDA_SUCCESS && active != 0;
-}
-
 }  // namespace
 
 OnGpu::OnGpu(std::string_view op, int index) : index_(index) {
@@ -51,6 +42,7 @@ OnGpu::OnGpu(std::string_view op, int index) : index_(index) {
 }
 
 OnGpu::~OnGpu() {
+  // To choose a GPU makes a context there, which takes hundreds of MB.
   if (former_ != index_ && is_in_use(former_)) static_cast<void>(cudaSetDevice(former_));
 }
 

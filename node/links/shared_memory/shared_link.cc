@@ -335,7 +335,13 @@ void SharedLink::end_ring(const NodeName& peer) {
 
 void SharedLink::on_frames(const NodeName& from, Incarnation incarnation, Frames frames) {
   const bool is_control = detail::is_shared_control(frames);
-  if (!is_control && !detail::is_shared_table(frames)) return sink_->on_frames(from, incarnation, std::move(frames));
+  if (!is_control && !detail::is_shared_table(frames)) {
+    const auto is_large = [&](const Frame& frame) { return frame.bytes.size() >= options_.frame_bytes_min; };
+    if (std::ranges::any_of(frames, is_large)) {  // after some that came by way of the CPU this process may use the GPU
+      if (const SharedOther other = find(from)) accept_offers(*other);
+    }
+    return sink_->on_frames(from, incarnation, std::move(frames));
+  }
   const SharedOther other = find(from);
   if (!other || other->peer.incarnation != incarnation) return;
   if (is_control) {

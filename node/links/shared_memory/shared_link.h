@@ -138,6 +138,8 @@ class SharedLink final : public Link, private LinkSink {
   [[nodiscard]] bool can_share(Other& to, int gpu);
   [[nodiscard]] std::string offer_text(const std::string& uuid) const;
   void consider_offer(Other& from, const detail::SharedControl& offer);
+  /// Accepts the offers of GPUs that this process uses by now; others stay.
+  void accept_offers(Other& from);
   void obey_about_gpus(Other& from, const detail::SharedControl& control);
   /// The lease has no bytes if the block is not open, and `opens` is false or it cannot be opened. REQUIRES:
   /// `from.mutex` is held; `from.page`.

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <limits>
+#include <map>
 #include <new>
 #include <string>
 #include <utility>
@@ -151,19 +152,37 @@ void SharedLink::consider_offer(Other& from, const SharedControl& offer) {
   if (offer.number >= kGpusMax) return refuse();
   for (int gpu = 0; gpu < std::numeric_limits<std::int16_t>::max(); ++gpu) {
     const std::string own = options_.gpus->uuid_of(gpu);
-    if (own.empty()) return;  // this process does not use that GPU
+    if (own.empty()) return;  // this process does not see that GPU
     if (!offer.inbox.starts_with(own)) continue;
     // A process cannot open its own blocks: nodes of one process are given copies by way of the CPU.
     if (offer.inbox == offer_text(own)) return;
     {
       const std::lock_guard lock(from.mutex);
-      from.gpus.gpus[offer.number] = gpu;
+      from.gpus.offered[offer.number] = gpu;
     }
-    inner_->send(
-        from.peer.name, LinkLane::express,
-        {detail::encode(SharedControl{.kind = SharedControl::Kind::gpu_ready, .number = offer.number, .inbox = {}})});
-    return;
+    return accept_offers(from);
   }
+}
+
+void SharedLink::accept_offers(Other& from) try {
+  std::map<std::uint32_t, int> offered;
+  {
+    const std::lock_guard lock(from.mutex);
+    if (from.gpus.offered.empty()) return;
+    offered = from.gpus.offered;
+  }
+  for (const auto& [number, gpu] : offered) {
+    if (!options_.gpus->is_in_use(gpu)) continue;  // a block of it would take memory for this process' context there
+    {
+      const std::lock_guard lock(from.mutex);
+      from.gpus.gpus[number] = gpu;
+    }
+    say(from, {.kind = SharedControl::Kind::gpu_ready, .number = number, .inbox = {}});
+    const std::lock_guard lock(from.mutex);
+    from.gpus.offered.erase(number);
+  }
+} catch (const std::bad_alloc&) {
+  // The offers stay for the next large packet.
 }
 
 void SharedLink::obey_about_gpus(Other& from, const SharedControl& control) {

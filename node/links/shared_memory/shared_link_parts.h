@@ -91,7 +91,8 @@ struct SharedLink::OtherGpus {
   std::map<int, Offer> offers;              ///< by GPU
   std::map<std::uint32_t, MaybeOpen> told;  ///< by allocation
   // The peer's memory here.
-  std::map<std::uint32_t, int> gpus;  ///< numbers at the peer and here
+  std::map<std::uint32_t, int> offered;  ///< not accepted yet; numbers at the peer and here
+  std::map<std::uint32_t, int> gpus;     ///< accepted; numbers at the peer and here
   std::map<std::uint32_t, detail::GpuMemory::Opened> open;
   /// A lease of the peer's block that this process holds, or held last in that slot.
   struct Held {

@@ -44,12 +44,15 @@ class FakeGpus final : public detail::GpuMemory {
   const std::string process;
 
   std::atomic<int> finished = 0;
+  std::atomic<bool> works = true;          ///< false: the process sees its GPUs, and has used none
   std::atomic<bool> opens = true;          ///< false: the driver refuses every handle
   std::atomic<bool> opens_halves = false;  ///< the driver says that blocks have half their size
 
   [[nodiscard]] std::string uuid_of(int gpu) const override {
     return gpu < static_cast<int>(uuids_.size()) ? uuids_[static_cast<std::size_t>(gpu)] : std::string();
   }
+
+  [[nodiscard]] bool is_in_use(int /*gpu*/) const override { return works; }
 
   [[nodiscard]] std::optional<Shared> allocate(int /*gpu*/, std::size_t bytes) const override {
     auto made = std::make_unique<FakeHost::Memory>(bytes);

@@ -138,6 +138,32 @@ BOOST_AUTO_TEST_CASE(processes_without_a_gpu_in_common_share_none) {
   BOOST_TEST(host->live == 0);
 }
 
+// To open a block there would make a context on the GPU, which takes hundreds of MB.
+BOOST_AUTO_TEST_CASE(a_process_that_only_sees_a_gpu_opens_no_blocks_until_it_uses_it) {
+  const auto host = std::make_shared<FakeHost>();
+  const auto other = std::make_shared<FakeGpus>(host, "b");
+  other->works = false;
+  TwoWithGpus two(host, std::make_shared<FakeGpus>(host, "a"), other);
+  const auto travels = [&] {
+    Frames tensors = two.shared({random_frame(kMib, two.random)});
+    BOOST_TEST((tensors[0].memory == FrameMemory::own));
+    tensors[0].device = Device::cpu();  // as the session copies it
+    two.a.link->send("b", LinkLane::bulk, {frame_of("session"), frame_of("header"), frame_of("body"), tensors[0]});
+    two.b.sink.wait_messages(1);
+    two.b.sink.forget_messages();
+    two.settle();
+  };
+  travels();
+  travels();
+  BOOST_TEST(host->live == 0);
+  other->works = true;
+  travels();
+  const Frame sent = random_frame(kMib, two.random);
+  const Frames arrived = two.pass({on_gpu(sent)});
+  BOOST_TEST((arrived[0].device == Device::cuda(0)));
+  BOOST_TEST(equal(arrived[0], sent));
+}
+
 BOOST_AUTO_TEST_CASE(a_gpu_may_have_another_number_at_the_receiver) {
   const auto host = std::make_shared<FakeHost>();
   const auto one = std::make_shared<FakeGpus>(host, "a");
