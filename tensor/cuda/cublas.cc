@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
 
 #include "tensor/cuda/library.h"
 #include "tensor/cuda/stream.h"
@@ -31,8 +32,10 @@ const BlasFunctions& functions() {
 
 void Blas::require_success(std::string_view op, cublasStatus_t status) const {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw DeviceError(fmt::format("[{}] {}: {}", op, to_string(Device::cuda(static_cast<std::int16_t>(index))),
-                                functions.status_text(status)));
+  const std::string text = fmt::format("[{}] {}: {}", op, to_string(Device::cuda(static_cast<std::int16_t>(index))),
+                                       functions.status_text(status));
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) throw DeviceMemoryError(text);
+  throw DeviceError(text);
 }
 
 const Blas& blas_of(int index) {

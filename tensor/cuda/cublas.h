@@ -26,7 +26,8 @@ struct Blas {
 
   Blas(const BlasFunctions& functions_in, int index_in) : functions(functions_in), index(index_in) {}
 
-  /// Throws DeviceError `[op] cuda:0: the function failed to launch on the GPU`.
+  /// Throws DeviceError `[op] cuda:0: the function failed to launch on the GPU`, of the kind DeviceMemoryError if
+  /// cuBLAS has found no memory.
   void require_success(std::string_view op, cublasStatus_t status) const;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
 
 #include "tensor/cuda/library.h"
 #include "tensor/cuda/stream.h"
@@ -10,6 +11,17 @@
 
 namespace troupe::cuda {
 namespace {
+
+#if CUDNN_MAJOR >= 9
+constexpr cudnnStatus_t kNoMemory = CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED;
+#else
+constexpr cudnnStatus_t kNoMemory = CUDNN_STATUS_ALLOC_FAILED;
+#endif
+
+[[noreturn]] void throw_failure(cudnnStatus_t status, const std::string& text) {
+  if (status == kNoMemory) throw DeviceMemoryError(text);
+  throw DeviceError(text);
+}
 
 DnnFunctions load_cudnn() {
   const Library library("convolution", fmt::format("libcudnn.so.{}", CUDNN_MAJOR));
@@ -49,13 +61,14 @@ const DnnFunctions& dnn_functions() {
 }
 
 void require_success(const DnnFunctions& functions, cudnnStatus_t status) {
-  if (status != CUDNN_STATUS_SUCCESS) throw DeviceError(fmt::format("[convolution] {}", functions.status_text(status)));
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  throw_failure(status, fmt::format("[convolution] {}", functions.status_text(status)));
 }
 
 void Dnn::require_success(cudnnStatus_t status) const {
   if (status == CUDNN_STATUS_SUCCESS) return;
-  throw DeviceError(fmt::format("[convolution] {}: {}", to_string(Device::cuda(static_cast<std::int16_t>(index))),
-                                functions.status_text(status)));
+  throw_failure(status, fmt::format("[convolution] {}: {}", to_string(Device::cuda(static_cast<std::int16_t>(index))),
+                                    functions.status_text(status)));
 }
 
 const Dnn& dnn_of(int index) {

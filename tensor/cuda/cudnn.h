@@ -40,7 +40,8 @@ struct DnnFunctions {
 /// libcudnn.so.9: cannot open shared object file: No such file or directory`.
 [[nodiscard]] const DnnFunctions& dnn_functions();
 
-/// Throws DeviceError `[convolution] CUDNN_STATUS_BAD_PARAM` unless `status` is success.
+/// Throws DeviceError `[convolution] CUDNN_STATUS_BAD_PARAM` unless `status` is success, of the kind DeviceMemoryError
+/// if the GPU has no memory.
 void require_success(const DnnFunctions& functions, cudnnStatus_t status);
 
 /// A handle for one GPU, on its stream. Guarded by `mutex`, which the caller holds.
@@ -52,7 +53,7 @@ struct Dnn {
 
   Dnn(const DnnFunctions& functions_in, int index_in) : functions(functions_in), index(index_in) {}
 
-  /// Throws DeviceError `[convolution] cuda:0: CUDNN_STATUS_EXECUTION_FAILED`.
+  /// The same, with text `[convolution] cuda:0: CUDNN_STATUS_EXECUTION_FAILED`.
   void require_success(cudnnStatus_t status) const;
 };
 

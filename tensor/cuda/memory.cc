@@ -69,10 +69,8 @@ std::byte* allocate(int index, std::size_t size) {
   void* block = nullptr;
   const cudaError_t error = cudaMallocAsync(&block, std::max<std::size_t>(size, 1), stream);
   if (error == cudaSuccess) return static_cast<std::byte*>(block);
-  const std::string text = fmt::format("[allocate] {} bytes on {}: {}", size,
-                                       to_string(Device::cuda(static_cast<std::int16_t>(index))), text_of(error));
-  if (error == cudaErrorMemoryAllocation) throw DeviceMemoryError(text);
-  throw DeviceError(text);
+  throw_failure(error, fmt::format("[allocate] {} bytes on {}: {}", size,
+                                   to_string(Device::cuda(static_cast<std::int16_t>(index))), text_of(error)));
 }
 
 void deallocate(int index, std::byte* block) noexcept {
@@ -97,8 +95,8 @@ void copy(std::byte* to, Device to_device, const std::byte* from, Device from_de
     error = copy_with_cpu(to, from, size, to_gpu ? to_device.index : from_device.index);
   }
   if (error == cudaSuccess) return;
-  throw DeviceError(fmt::format("[copy] {} bytes from {} to {}: {}", size, to_string(from_device), to_string(to_device),
-                                text_of(error)));
+  throw_failure(error, fmt::format("[copy] {} bytes from {} to {}: {}", size, to_string(from_device),
+                                   to_string(to_device), text_of(error)));
 }
 
 void synchronize(int index) {

@@ -28,7 +28,7 @@ void deallocate(int index, std::byte* block) noexcept;
 
 /// Copies between two devices, at least one of them a GPU. A copy from or to the CPU waits until it is done; others
 /// return at once, in the order of the streams. Thread-safe. Throws DeviceError `[copy] 4096 bytes from cuda:0 to cpu:
-/// invalid argument`.
+/// invalid argument`, of the kind DeviceMemoryError where memory is missing.
 void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device, std::size_t size);
 
 /// Waits until all work requested of GPU `index` before this call is done. Thread-safe. Throws DeviceError if some of

@@ -59,11 +59,16 @@ cudaStream_t stream_of(int index) {
   return all.of_gpu[at];
 }
 
+void throw_failure(int status, const std::string& text) {
+  if (status == cudaErrorMemoryAllocation) throw DeviceMemoryError(text);
+  throw DeviceError(text);
+}
+
 void require_success(std::string_view op, int index, int status) {
   if (status == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // clears the error, else a later call would return it
   const std::string gpu = to_string(Device::cuda(static_cast<std::int16_t>(index)));
-  throw DeviceError(fmt::format("[{}] {}: {}", op, gpu, cudaGetErrorString(static_cast<cudaError_t>(status))));
+  throw_failure(status, fmt::format("[{}] {}: {}", op, gpu, cudaGetErrorString(static_cast<cudaError_t>(status))));
 }
 
 }  // namespace troupe::cuda

@@ -31,8 +31,12 @@ class OnGpu {
 /// DeviceError `[stream] cuda:0: out of memory`.
 [[nodiscard]] CUstream_st* stream_of(int index);
 
-/// Throws DeviceError `[op] cuda:0: invalid argument` unless `status`, a cudaError_t, is success. Clears the thread's
-/// error.
+/// Throws `text` as DeviceError, of the kind DeviceMemoryError if `status`, a cudaError_t, says that there is no
+/// memory.
+[[noreturn]] void throw_failure(int status, const std::string& text);
+
+/// Throws as throw_failure() `[op] cuda:0: invalid argument` unless `status`, a cudaError_t, is success. Clears the
+/// thread's error.
 void require_success(std::string_view op, int index, int status);
 
 }  // namespace troupe::cuda
