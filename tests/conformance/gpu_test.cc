@@ -172,6 +172,27 @@ BOOST_AUTO_TEST_CASE(maps_of_several_gpus_put_each_tensor_where_they_say_and_bac
   }
 }
 
+BOOST_AUTO_TEST_CASE(maps_that_cross_the_cpu_and_a_gpu_put_each_tensor_where_they_say_and_back,
+                     *label("D-06") * label("D-08")) {
+  TestCluster cluster({"p1"});
+  Node& trainer = cluster.trainer();
+  for (const NodeName peer : {"p1", "trainer"}) {
+    trainer.set_device_map(peer, {{kCpu, kGpu}, {kGpu, kCpu}});
+    const std::vector<Tensor> sent{numbers(), numbers().to(kGpu)};
+    BOOST_TEST(trainer.rpc_sync(peer, &device_of, sent[0]) == "cuda:0");
+    BOOST_TEST(trainer.rpc_sync(peer, &device_of, sent[1]) == "cpu");
+    const std::vector<Tensor> back = trainer.rpc_sync(peer, &echo_tensors, sent);
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+      BOOST_TEST((back.at(i).device() == sent[i].device()));
+      BOOST_TEST(same_bytes(back[i].to(kCpu), numbers()));
+      // Moved to the other device there, it comes back to the other one here.
+      const Tensor other = trainer.rpc_sync(peer, &moved_to, sent[i], sent[i].device());
+      BOOST_TEST((other.device() == sent[1 - i].device()));
+      BOOST_TEST(same_bytes(other.to(kCpu), numbers()));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_SUITE(shared, *boost::unit_test::fixture<SharedCluster>())
 
 BOOST_FIXTURE_TEST_CASE(tensors_without_a_map_are_refused_at_once_and_nothing_is_lost_by_it, OnSharedCluster,
@@ -263,6 +284,18 @@ BOOST_FIXTURE_TEST_CASE(callback_moves_the_work_to_another_gpu, OnGpus,
   const Tensor moved = trainer.rpc_async("p1", &shifted, x, shift, kTimes).then(move).get();
   BOOST_TEST((moved.device() == Device::cuda(1)));
   BOOST_TEST(same_bytes(moved.to(kCpu), (shifted_here(x, kTimes) * 2.0).to(kCpu)));
+}
+
+BOOST_FIXTURE_TEST_CASE(callback_moves_the_work_to_the_cpu_or_from_there, OnGpus, *label("D-18")) {
+  const Tensor x = numbers().to(kGpu);
+  const Tensor shift = shift_of(kColumns);
+  const auto to_cpu = [](const Tensor& y) { return y.to(kCpu) * 2.0; };
+  const Tensor here = trainer.rpc_async("p1", &shifted, x, shift.to(kGpu), kTimes).then(to_cpu).get();
+  BOOST_TEST((here.device() == kCpu));
+  BOOST_TEST(same_bytes(here, shifted_here(numbers(), kTimes) * 2.0));
+  const auto to_gpu = [](const Tensor& y) { return y.to(kGpu) * 2.0; };
+  const Tensor there = trainer.rpc_async("p1", &shifted, numbers(), shift, 1).then(to_gpu).get();
+  check_on_gpu(there, (shifted_here(numbers(), 1) * 2.0).to(kGpu));
 }
 
 BOOST_FIXTURE_TEST_CASE(value_may_be_written_and_replaced_after_its_future_completed, OnGpus, *label("D-20")) {

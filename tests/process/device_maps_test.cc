@@ -64,10 +64,10 @@ BOOST_AUTO_TEST_CASE(newcomer_is_sent_tensors_on_a_gpu_where_the_device_map_says
   BOOST_TEST(newcomer.rpc_sync("a", &device_of, x.to(Device::cpu())) == "cpu");
 }
 
-BOOST_AUTO_TEST_CASE(device_maps_given_at_the_start_and_added_later_are_the_same,
-                     *label("D-07") * label("needs_gpu") * boost::unit_test::precondition(NeedsGpus{2})) {
+/// One node has a map that crosses both devices from its start, the other is given each half of it later.
+void check_maps_of_the_start_and_later(Device one, Device other) {
   const World world;
-  const DeviceMap crossed{{Device::cuda(0), Device::cuda(1)}, {Device::cuda(1), Device::cuda(0)}};
+  const DeviceMap crossed{{one, other}, {other, one}};
   NodeOptions options = world.options("a", 0);
   options.device_maps["b"] = crossed;
   Node first = World::join(options);
@@ -80,6 +80,16 @@ BOOST_AUTO_TEST_CASE(device_maps_given_at_the_start_and_added_later_are_the_same
       BOOST_CHECK(node->rpc_sync(peer, &echo_tensors, std::vector{x}).front().device() == here);
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(device_maps_given_at_the_start_and_added_later_are_the_same,
+                     *label("D-07") * label("needs_gpu") * boost::unit_test::precondition(NeedsGpus{2})) {
+  check_maps_of_the_start_and_later(Device::cuda(0), Device::cuda(1));
+}
+
+BOOST_AUTO_TEST_CASE(device_maps_of_one_gpu_given_at_the_start_and_added_later_are_the_same,
+                     *label("D-07") * label("needs_gpu") * boost::unit_test::precondition(NeedsGpus{1})) {
+  check_maps_of_the_start_and_later(Device::cpu(), Device::cuda());
 }
 
 BOOST_AUTO_TEST_CASE(tensor_for_a_device_that_the_callee_lacks_is_refused_by_its_name, *label("D-02")) {
