@@ -1,6 +1,7 @@
 #include "tensor/cpu/allocator.h"
 
 #include <malloc.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
@@ -26,6 +27,8 @@ constexpr std::size_t kSmallClasses = kSmallMax / CachingAllocator::kAlignment;
 /// From this many returned bytes on, malloc_trim() is worth its walk over malloc's lists.
 constexpr std::size_t kTrimMin = std::size_t{1} << 20U;
 constexpr std::size_t kSizeMax = std::size_t{1} << 62U;
+/// Segments begin at multiples of this, so that huge pages hold all of a segment but its end.
+constexpr std::size_t kHugePage = std::size_t{2} << 20U;
 
 // AddressSanitizer treats kept blocks, and the bytes after the requested size, as freed memory.
 void forbid([[maybe_unused]] const std::byte* begin, [[maybe_unused]] std::size_t size) {
@@ -38,6 +41,17 @@ void allow([[maybe_unused]] const std::byte* begin, [[maybe_unused]] std::size_t
 #ifdef __SANITIZE_ADDRESS__
   __asan_unpoison_memory_region(begin, size);
 #endif
+}
+
+/// Returns null if the system has not so much memory.
+std::byte* segment_of_system(std::size_t size) {
+  void* segment = nullptr;
+  if (posix_memalign(&segment, kHugePage, size) != 0) return nullptr;
+#ifdef MADV_HUGEPAGE
+  // Most systems give huge pages only where they are asked for. One that refuses gives small ones.
+  static_cast<void>(madvise(segment, size, MADV_HUGEPAGE));
+#endif
+  return static_cast<std::byte*>(segment);
 }
 
 void return_to_system(std::byte* block, std::size_t size) {
@@ -109,10 +123,10 @@ std::byte* CachingAllocator::allocate_large(std::size_t size) {
   if (!block) {
     system_calls_.fetch_add(1, std::memory_order_relaxed);
     const std::size_t bytes = LargeBlocks::segment_size(size);
-    auto* segment = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+    std::byte* segment = segment_of_system(bytes);
     if (segment == nullptr) {
       release_segments(0);
-      segment = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+      segment = segment_of_system(bytes);
     }
     if (segment == nullptr) throw std::bad_alloc();
     forbid(segment, bytes);

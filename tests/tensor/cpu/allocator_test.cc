@@ -1,7 +1,12 @@
 #include "tensor/cpu/allocator.h"
 
 #include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -11,6 +16,35 @@
 using namespace troupe;
 
 BOOST_AUTO_TEST_SUITE(allocator)
+
+namespace {
+
+/// A precondition.
+boost::test_tools::assertion_result has_huge_pages(boost::unit_test::test_unit_id /*unit*/) {
+  boost::test_tools::assertion_result result = std::filesystem::exists("/sys/kernel/mm/transparent_hugepage/enabled");
+  result.message() << "this kernel has no transparent huge pages";
+  return result;
+}
+
+/// Returns what the kernel says of the memory at `address`: "rd wr mr mw me ac sd hg ", "hg" where it was asked for
+/// huge pages.
+std::string flags_of_memory(const std::byte* address) {
+  std::ifstream areas("/proc/self/smaps");
+  bool found = false;
+  for (std::string line; std::getline(areas, line);) {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    if (std::sscanf(line.c_str(), "%zx-%zx ", &begin, &end) == 2) {
+      const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+      found = begin <= wanted && wanted < end;
+    } else if (found && line.starts_with("VmFlags: ")) {
+      return line.substr(9);
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 BOOST_AUTO_TEST_CASE(blocks_are_aligned_to_64_bytes_and_hold_what_was_asked_for) {
   CachingAllocator allocator;
@@ -74,6 +108,18 @@ BOOST_AUTO_TEST_CASE(large_blocks_of_many_sizes_share_a_segment) {
   BOOST_CHECK_EQUAL(allocator.statistics().bytes_live, 0U);
   allocator.release_cached();
   BOOST_CHECK_EQUAL(allocator.statistics().bytes_cached, 0U);
+}
+
+BOOST_AUTO_TEST_CASE(huge_pages_hold_all_of_a_segment_but_its_end, *boost::unit_test::precondition(has_huge_pages)) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20U;
+  for (const std::size_t size : {kMiB, 50 * kMiB + 1}) {  // a part of a shared segment; a segment of its own
+    CachingAllocator allocator;
+    std::byte* const block = allocator.allocate(size);
+    BOOST_TEST(reinterpret_cast<std::uintptr_t>(block) % (2 * kMiB) == 0U);
+    BOOST_TEST(flags_of_memory(block).find(" hg") != std::string::npos);
+    BOOST_TEST(flags_of_memory(block + size - 1).find(" hg") != std::string::npos);
+    allocator.deallocate(block, size);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(segments_beyond_the_limit_go_back) {
