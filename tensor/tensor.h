@@ -68,7 +68,9 @@ class Tensor {
     return {reinterpret_cast<const T*>(first), static_cast<std::size_t>(numel_)};
   }
 
-  /// As `data`, for writing. Every call increments the version.
+  /// As `data`, for writing. Every call increments the version. The span is valid until the elements are next shared:
+  /// sent, copied into a message, frozen. After that take a new one; a write through the old one changes what others
+  /// were given, or is lost.
   template <Element T>
   [[nodiscard]] std::span<T> mutable_data() {
     require_readable_as("mutable_data", dtype_of<T>);
