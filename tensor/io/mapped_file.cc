@@ -4,6 +4,8 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 
 #include "tensor/io/opened_file.h"
@@ -41,6 +43,15 @@ std::optional<FrozenBytes> map_file_if_exists(std::string_view format, const std
   const std::optional<OpenedFile> opened = OpenedFile::if_exists(format, file);
   if (!opened) return std::nullopt;
   return map(*opened);
+}
+
+Storage storage_of(const FrozenBytes& bytes, DType dtype) {
+  const std::size_t size = bytes.bytes().size();
+  const bool aligned = reinterpret_cast<std::uintptr_t>(bytes.bytes().data()) % size_of(dtype) == 0;
+  if (aligned && size > 0) return Storage::adopt(bytes);
+  Storage storage = Storage::allocate(size);
+  if (size > 0) std::memcpy(storage.mutable_data(), bytes.bytes().data(), size);
+  return storage;
 }
 
 }  // namespace troupe::detail

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "tensor/dtype.h"
 #include "tensor/storage.h"
 
 namespace troupe::detail {
@@ -17,5 +18,9 @@ namespace troupe::detail {
 
 /// As map_file(); returns nullopt if no file has that name.
 [[nodiscard]] std::optional<FrozenBytes> map_file_if_exists(std::string_view format, const std::filesystem::path& file);
+
+/// Returns the memory of elements that lie in a mapped file: it shares `bytes` if they are aligned for `dtype`, else it
+/// is a copy.
+[[nodiscard]] Storage storage_of(const FrozenBytes& bytes, DType dtype);
 
 }  // namespace troupe::detail

@@ -5,16 +5,14 @@
 #include <span>
 #include <string>
 
+#include "tensor/io/mapped_file.h"
 #include "tensor/io/new_file.h"
 #include "tensor/io/npy_format.h"
-#include "tensor/io/opened_file.h"
 
 namespace troupe {
 
 Tensor read_npy(const FilePath& path) {
-  detail::OpenedFile file("npy", path.text());
-  const auto read = [&](std::span<std::byte> into) { file.read(into); };
-  return detail::parse_npy({fmt::format("[npy] {}", path.text()), file.size(), read});
+  return detail::parse_npy(fmt::format("[npy] {}", path.text()), detail::map_file("npy", path.text()));
 }
 
 void write_npy(const FilePath& path, const Tensor& x) {

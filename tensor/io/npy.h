@@ -7,8 +7,13 @@
 
 namespace troupe {
 
-/// Reads the array of a .npy file (format versions 1 to 3, little endian) into fresh memory. An array in Fortran order
-/// keeps that layout: its first stride is 1. Dtypes that Troupe does not have are refused.
+/// Maps the array of a .npy file (format versions 1 to 3, little endian) into memory: no element is read before it is
+/// used, booleans excepted. The mapping is read-only and lives as long as the tensor; a write moves the tensor and its
+/// views to fresh memory, and the file never changes. An array in Fortran order keeps that layout: its first stride
+/// is 1. One that is misaligned for its dtype is copied at once. Dtypes that Troupe does not have are refused.
+/// REQUIRES: no process truncates or changes the file in place while the tensor lives; an access beyond the new end
+/// kills this process. `numpy.save` to the same name does so: clone() the tensor and release it before. Replacing the
+/// file, as write_npy() does, is safe.
 /// Throws FileError with the first invalid byte: `[npy] w.npy: at byte 8: header of 118 bytes, 40 are left`. Every
 /// length is checked against the file's size before anything is allocated.
 /// Format: NumPy's NEP 1, "A simple file format for NumPy arrays".

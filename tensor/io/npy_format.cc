@@ -13,6 +13,7 @@
 
 #include "tensor/io/extent.h"
 #include "tensor/io/file_error.h"
+#include "tensor/io/mapped_file.h"
 
 namespace troupe::detail {
 namespace {
@@ -229,26 +230,48 @@ Strides fortran_strides(const Shape& shape) {
   return strides;
 }
 
-}  // namespace
-
-Tensor parse_npy(const NpySource& source) {
-  Reader reader(source);
-  const Header header = read_header(source.where, reader);
-  const std::optional<std::uint64_t> nbytes = nbytes_of(header.shape, header.dtype);
-  const std::uint64_t begin = reader.at();
-  if (nbytes != reader.left()) {
-    reader.fail(begin, fmt::format("elements of {} bytes for {} {}", reader.left(), name_of(header.dtype),
-                                   to_string(header.shape)));
+/// Reads what precedes the elements. Nothing but the elements follows.
+Header read_up_to_elements(const std::string& where, Reader& reader) {
+  Header header = read_header(where, reader);
+  if (nbytes_of(header.shape, header.dtype) != reader.left()) {
+    reader.fail(reader.at(), fmt::format("elements of {} bytes for {} {}", reader.left(), name_of(header.dtype),
+                                         to_string(header.shape)));
   }
-  Storage storage = Storage::allocate(*nbytes);
-  const std::span<std::byte> elements(storage.mutable_data(), *nbytes);
-  reader.read(elements, "elements");
+  return header;
+}
+
+/// Returns the tensor with the elements `storage`, which begin at byte `begin` of the file.
+Tensor tensor_of(const Reader& reader, std::uint64_t begin, const Header& header, Storage storage) {
   if (header.dtype == DType::boolean) {
-    if (const auto wrong = first_not_boolean(elements))
+    if (const auto wrong = first_not_boolean({storage.data(), storage.size()}))
       reader.fail(begin + *wrong, "a boolean that is neither 0 nor 1");
   }
   const Strides strides = header.fortran_order ? fortran_strides(header.shape) : contiguous_strides(header.shape);
   return Tensor::from_storage(std::move(storage), header.shape, strides, 0, header.dtype);
+}
+
+}  // namespace
+
+Tensor parse_npy(const NpySource& source) {
+  Reader reader(source);
+  const Header header = read_up_to_elements(source.where, reader);
+  const std::uint64_t begin = reader.at();
+  const std::size_t nbytes = reader.left();
+  Storage storage = Storage::allocate(nbytes);
+  reader.read({storage.mutable_data(), nbytes}, "elements");
+  return tensor_of(reader, begin, header, std::move(storage));
+}
+
+Tensor parse_npy(const std::string& where, const FrozenBytes& mapped) {
+  std::span<const std::byte> rest = mapped.bytes();
+  const NpySource source{where, rest.size(), [&rest](std::span<std::byte> into) {
+                           std::ranges::copy(rest.first(into.size()), into.begin());
+                           rest = rest.subspan(into.size());
+                         }};
+  Reader reader(source);
+  const Header header = read_up_to_elements(where, reader);
+  Storage storage = storage_of(mapped.part(reader.at(), rest.size()), header.dtype);
+  return tensor_of(reader, reader.at(), header, std::move(storage));
 }
 
 std::string npy_header(const Tensor& x) {

@@ -18,8 +18,11 @@ struct NpySource {
   std::function<void(std::span<std::byte>)> read;  ///< fills the span with the next bytes, or throws FileError
 };
 
-/// Reads all of `source`; see read_npy().
+/// Reads all of `source` into fresh memory, by the rules of read_npy().
 [[nodiscard]] Tensor parse_npy(const NpySource& source);
+
+/// As read_npy(), of a file that is mapped already. `where` is the prefix of error texts.
+[[nodiscard]] Tensor parse_npy(const std::string& where, const FrozenBytes& mapped);
 
 /// Returns the header that precedes the elements of `x` in its file. REQUIRES: `x` is contiguous.
 [[nodiscard]] std::string npy_header(const Tensor& x);

@@ -13,7 +13,7 @@ namespace troupe {
 enum class Compression : std::uint8_t { none, deflate };
 
 /// Reads the arrays of a .npz file, as `numpy.savez` and `numpy.savez_compressed` write it, in the order of the file.
-/// Names lose their ".npy". Each array follows the rules of read_npy().
+/// Names lose their ".npy". Each array follows the rules of read_npy(), in fresh memory.
 /// Throws FileError, also for a wrong checksum: `[npz] a.npz: Zip archive inconsistent`, or with the byte in the
 /// unpacked member: `[npz] a.npz: w.npy: at byte 8: header of 118 bytes, 40 are left`.
 [[nodiscard]] NamedTensors read_npz(const FilePath& file);

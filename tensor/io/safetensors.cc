@@ -66,20 +66,6 @@ void check_places(const std::string& where, std::span<const SafetensorsEntry> by
   if (filled != size) fail_at(where, begin + filled, fmt::format("{} bytes belong to no tensor", size - filled));
 }
 
-/// Returns the tensor with the elements `bytes`: it shares them if they are aligned, else it is a copy.
-Tensor tensor_of(const SafetensorsEntry& entry, const FrozenBytes& bytes) {
-  const std::size_t size = bytes.bytes().size();
-  const bool aligned = reinterpret_cast<std::uintptr_t>(bytes.bytes().data()) % size_of(entry.dtype) == 0;
-  Storage storage;
-  if (aligned && size > 0) {
-    storage = Storage::adopt(bytes);
-  } else {
-    storage = Storage::allocate(size);
-    if (size > 0) std::memcpy(storage.mutable_data(), bytes.bytes().data(), size);
-  }
-  return Tensor::from_storage(std::move(storage), entry.shape, contiguous_strides(entry.shape), 0, entry.dtype);
-}
-
 }  // namespace
 
 Safetensors read_safetensors(const FilePath& path) {
@@ -102,7 +88,8 @@ Safetensors detail::parse_safetensors(const std::string& where, const FrozenByte
         fail_at(where, begin + entry.begin + *wrong, "a boolean that is neither 0 nor 1");
       }
     }
-    result.tensors.emplace_back(entry.name, tensor_of(entry, bytes));
+    result.tensors.emplace_back(entry.name, Tensor::from_storage(detail::storage_of(bytes, entry.dtype), entry.shape,
+                                                                 contiguous_strides(entry.shape), 0, entry.dtype));
   }
   return result;
 }

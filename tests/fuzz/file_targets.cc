@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -68,8 +69,11 @@ void npy(Bytes input) {
     std::ranges::copy(bytes, into.begin());
   };
   try {
-    const Tensor x = troupe::detail::parse_npy({"[npy] x.npy", input.size(), read});
+    const FrozenBytes mapped(std::make_shared<const int>(), input);
+    const Tensor x = troupe::detail::parse_npy("[npy] x.npy", mapped);
     expect(x.is_contiguous() || x.numel() > 0, "an array has elements or none");
+    const Tensor y = troupe::detail::parse_npy({"[npy] x.npy", input.size(), read});
+    expect(same_bytes(x, y), "a file that is mapped is the same array");
   } catch (const FileError&) {
   }
 }

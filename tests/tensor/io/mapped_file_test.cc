@@ -8,6 +8,7 @@ using namespace troupe;
 using namespace troupe::testing;
 using detail::map_file;
 using detail::map_file_if_exists;
+using detail::storage_of;
 
 BOOST_AUTO_TEST_SUITE(mapped_file)
 
@@ -36,6 +37,17 @@ BOOST_AUTO_TEST_CASE(a_part_keeps_the_mapping_and_a_replaced_file_changes_nothin
 BOOST_AUTO_TEST_CASE(an_empty_file_is_no_bytes) {
   const FileOfBytes file("a");
   BOOST_TEST(map_file("test", file.set("")).bytes().empty());
+}
+
+BOOST_AUTO_TEST_CASE(elements_are_shared_where_they_are_aligned) {
+  const FileOfBytes file("a");
+  const FrozenBytes all = map_file("test", file.set("0123456789"));
+  const Storage aligned = storage_of(all.part(4, 4), DType::f32);
+  BOOST_CHECK(aligned.data() == all.bytes().data() + 4);
+  const Storage copied = storage_of(all.part(5, 4), DType::f32);
+  BOOST_TEST(!copied.frozen());
+  BOOST_TEST(text_of(copied.freeze()) == "5678");
+  BOOST_TEST(storage_of(all.part(10, 0), DType::f32).size() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused) {
