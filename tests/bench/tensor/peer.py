@@ -88,6 +88,23 @@ def small_linear():
     return lambda: gradients(F.linear(x, w, b).sum(), [w, b])
 
 
+def add_operation(name, prepare, f):
+    @row(name, "none")
+    def operation():
+        operands = prepare()
+        return lambda: f(*operands)
+
+
+M = 1_000_000
+add_operation("unique/1M", lambda: [torch.randint(0, 10_000, (M,))],
+              lambda x: torch.unique(x, return_inverse=True, return_counts=True))
+add_operation("median/1M", lambda: [torch.randn(M)], torch.median)
+add_operation("cdist/512x512x64", lambda: [torch.randn(512, 64), torch.randn(512, 64)], torch.cdist)
+add_operation("bincount/1M", lambda: [torch.randint(0, 10_000, (M,))], torch.bincount)
+add_operation("histc/1M", lambda: [torch.randn(M)], lambda x: torch.histc(x, 100, -3.0, 3.0))
+add_operation("repeat_interleave/10000x64", lambda: [torch.randn(10_000, 64), torch.arange(10_000) % 8],
+              lambda x, counts: torch.repeat_interleave(x, counts, 0))
+add_operation("cummax/1024x1024", lambda: [torch.randn(1024, 1024)], lambda x: torch.cummax(x, 1))
 for power in range(6, 12):
     add_sgemm(2**power)
 add_convolution("1x32x28", 32, 1, 32, 28, 3, 1, 0)

@@ -18,6 +18,7 @@ struct Row {
 };
 
 [[nodiscard]] std::vector<Row> elementwise_rows();
+[[nodiscard]] std::vector<Row> order_rows();
 [[nodiscard]] std::vector<Row> product_rows();
 [[nodiscard]] std::vector<Row> layer_rows();
 [[nodiscard]] std::vector<Row> training_rows();

@@ -25,7 +25,7 @@ constexpr double kRepetitionSeconds = 0.05;  // minimum: below it, the clock and
 
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
-  for (auto part : {elementwise_rows, product_rows, layer_rows, training_rows, gpu_rows}) {
+  for (auto part : {elementwise_rows, order_rows, product_rows, layer_rows, training_rows, gpu_rows}) {
     for (Row& row : part()) rows.push_back(std::move(row));
   }
   return rows;
