@@ -132,7 +132,17 @@ def print_figures(figures):
           flush=True)
 
 
-def print_summary(results):
+def mean_of(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def print_summary(results, family_of=None):
+    """Prints the geometric mean of all ratios; also that of the families' means, where `family_of` names the family of a row."""
     worst = min(results, key=lambda row: row["ratio"])
-    mean = math.exp(sum(math.log(row["ratio"]) for row in results) / len(results))
-    print(f"peer ratio: geometric mean {mean:.2f} (worst {worst['ratio']:.2f} at {worst['name']})")
+    mean = f"geometric mean {mean_of([row['ratio'] for row in results]):.2f}"
+    if family_of:
+        families = {}
+        for row in results:
+            families.setdefault(family_of(row["name"]), []).append(row["ratio"])
+        mean = mean.replace("mean", "mean of rows") + f", of families {mean_of(list(map(mean_of, families.values()))):.2f}"
+    print(f"peer ratio: {mean} (worst {worst['ratio']:.2f} at {worst['name']})")

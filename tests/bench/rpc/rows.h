@@ -13,7 +13,7 @@
 namespace troupe::bench {
 
 struct RpcRow {
-  std::string name;             ///< "identity/4MB"
+  std::string name;             ///< "identity/4MB"; its first word is its family, which weighs one in the summary
   std::vector<NodeName> nodes;  ///< this one first
   /// Makes what the row needs, and returns the function that runs some iterations.
   std::function<std::function<Timing(std::int64_t iterations)>(Node& node)> make;

@@ -33,6 +33,11 @@ namespace troupe::bench {
 namespace {
 
 void nothing() {}
+/// Computes for a second.
+void compute_long() {
+  const auto begin = SteadyClock::now();
+  while (seconds_since(begin) < 1.0) continue;
+}
 Tensor identity(const Tensor& x) { return x; }
 std::int64_t size_of(const Tensor& x) { return x.numel(); }
 Variable scaled(const Variable& x) { return x * 2.0; }
@@ -69,6 +74,7 @@ void call_often(Scope& scope, const NodeName& server, std::uint64_t count, std::
 
 FunctionRegistry all_functions() {
   return with_rpc_rows({{"nothing", &nothing},
+                        {"compute_long", &compute_long},
                         {"identity", &identity},
                         {"size_of", &size_of},
                         {"scaled", &scaled},
@@ -101,6 +107,18 @@ std::vector<double> beside_bulk(Node& node, std::size_t count) {
     for (const auto& call : under_way) call.get();
   });
   return latencies(count, [&node] { node.rpc_sync("server", &nothing); });
+}
+
+/// Returns the microseconds of small calls: in each of `rounds`, the first `count` after a function of 1 s began.
+std::vector<double> beside_long(Node& node, int rounds, int count) {
+  node.rpc_sync("server", &nothing);
+  std::vector<double> samples;
+  for (int round = 0; round < rounds; ++round) {
+    const Future<void> under_way = node.rpc_async("server", &compute_long);
+    for (int i = 0; i < count; ++i) samples.push_back(1e6 * seconds_of([&node] { node.rpc_sync("server", &nothing); }));
+    under_way.get();
+  }
+  return samples;
 }
 
 /// Returns the microseconds of `count` sums of `floats` floats over this node and the server.
@@ -240,6 +258,8 @@ struct Bench {
       print(name("collective/all_reduce/16MB/2"), "us", sums(client, 1 << 22, 50 / divisor));
       print(name("rpc/beside_bulk/none"), "us", beside_bulk(client, 2000 / divisor));
       if (transport != "ipc") return;
+      print(name("rpc/beside_long/none"), "us",
+            effort == Effort::quick ? beside_long(client, 1, 20) : beside_long(client, 10, 200));
       print(name("rref/create_fetch"), "us",
             latencies(2000 / divisor, [&] { client.remote("server", &identity, small).to_here(client); }));
       print(name("rpc/nested/100"), "us",

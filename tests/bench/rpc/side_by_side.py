@@ -57,7 +57,7 @@ def main():
     print_table(results)
     if options.svg:
         pathlib.Path(options.svg).write_text(chart.draw("Calls of Troupe and of PyTorch's RPC between processes of one host", results))
-    sides.print_summary(results)
+    sides.print_summary(results, family_of=lambda name: name.split("/")[1])  # "rpc/identity/4MB" is of the family "identity"
 
 
 main()
