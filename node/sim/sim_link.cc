@@ -75,9 +75,10 @@ void SimNetwork::open(const End& end, const std::string& address) {
   if (peer == end || find(end->self.name, peer->self.name)) return;
   auto connection = std::make_shared<Connection>();
   connection->ends = {end, peer};
-  connections_.emplace(std::minmax(end->self.name, peer->self.name), std::move(connection));
+  connections_.emplace(std::minmax(end->self.name, peer->self.name), connection);
   for (const auto& [one, other] : {std::pair{end, peer}, std::pair{peer, end}}) {
     one->detector.watch(other->self.name, other->self.incarnation, other->lease, schedule_->now());
+    one->watched.insert_or_assign(other->self.name, connection);
     beat_at(schedule_->now(), one);
     one->sink->on_link_up(other->self);
   }
@@ -110,6 +111,16 @@ void SimNetwork::send_beat(const End& end, const FailureDetector::Heartbeat& hea
         const auto event = receiver->detector.heard(sender.name, sender.incarnation, said, self->schedule_->now());
         if (event) tell(receiver, *event);
       });
+}
+
+/// The end `by` watches the other one no longer, unless they have another connection since: of its next life, or anew.
+void SimNetwork::forget(const std::shared_ptr<Connection>& connection, std::size_t by) {
+  Endpoint& end = *connection->ends[by];
+  const NodeName& peer = connection->ends[1 - by]->self.name;
+  const auto watched = end.watched.find(peer);
+  if (watched == end.watched.end() || watched->second.lock() != connection) return;
+  end.watched.erase(watched);
+  end.detector.forget(peer);
 }
 
 void SimNetwork::tell(const End& end, const FailureDetector::Event& event) {
@@ -165,7 +176,7 @@ void SimNetwork::close(const std::shared_ptr<Connection>& connection, std::size_
   const End& other = connection->ends[1 - by];
   connection->from[1 - by].open = false;
   connections_.erase(std::minmax(closer->self.name, other->self.name));
-  closer->detector.forget(other->self.name);
+  forget(connection, by);
   if (closing == Closing::none) return;
   if (const auto cut = cuts_.find({closer->self.name, other->self.name}); cut != cuts_.end()) {
     cut->second.push_back([this, connection, by, why] { tell_closed(connection, by, Closing::cut, why); });
@@ -186,18 +197,14 @@ void SimNetwork::tell_closed(const std::shared_ptr<Connection>& connection, std:
   const End& other = connection->ends[1 - by];
   TimePoint due = schedule_->now() + schedule_->choices().around(faults_.delay_mean);
   if (closing == Closing::after_all) due = std::max(due, connection->from[by].due_max + Duration(1));
-  schedule_->at(due, other->self.name, "close from " + closer->self.name,
-                [self = shared_from_this(), connection, by, why] {
-                  connection->from[by].open = false;
-                  const NodeName& closed = connection->ends[by]->self.name;
-                  const bool is_back =
-                      self->find(closed, connection->ends[1 - by]->self.name) != nullptr;  // its next life, watched
-                  if (!is_back) connection->ends[1 - by]->detector.forget(closed);
-                  if (LinkSink* sink = connection->ends[1 - by]->sink) {
-                    const Peer& gone = connection->ends[by]->self;
-                    sink->on_link_down(gone.name, gone.incarnation, why);
-                  }
-                });
+  schedule_->at(due, other->self.name, "close from " + closer->self.name, [connection, by, why] {
+    connection->from[by].open = false;
+    forget(connection, 1 - by);
+    if (LinkSink* sink = connection->ends[1 - by]->sink) {
+      const Peer& gone = connection->ends[by]->self;
+      sink->on_link_down(gone.name, gone.incarnation, why);
+    }
+  });
 }
 
 void SimNetwork::disconnect(const End& end, const NodeName& from, const Farewell& farewell) {

@@ -37,6 +37,7 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
 
  private:
   friend class SimLink;
+  struct Connection;
   struct Endpoint {
     Endpoint(Peer who, FailureDetectorOptions silence)
         : self(std::move(who)), lease(silence.lease), detector(silence) {}
@@ -44,8 +45,9 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
     const Peer self;
     const Duration lease;
     FailureDetector detector;
-    std::optional<std::uint64_t> beat;  // the detector's next event
-    LinkSink* sink = nullptr;           // null before start and after the end
+    std::map<NodeName, std::weak_ptr<Connection>> watched;  // by the detector: the latest with each peer
+    std::optional<std::uint64_t> beat;                      // the detector's next event
+    LinkSink* sink = nullptr;                               // null before start and after the end
     bool closed = false;
   };
   using End = std::shared_ptr<Endpoint>;
@@ -78,6 +80,7 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
   void beat(const End& end);
   void beat_at(TimePoint due, const End& end);
   void send_beat(const End& end, const FailureDetector::Heartbeat& heartbeat);
+  static void forget(const std::shared_ptr<Connection>& connection, std::size_t by);
   static void tell(const End& end, const FailureDetector::Event& event);
   void close(const std::shared_ptr<Connection>& connection, std::size_t by, Closing closing, const Error& why);
   void tell_closed(const std::shared_ptr<Connection>& connection, std::size_t by, Closing closing, const Error& why);

@@ -163,6 +163,27 @@ BOOST_AUTO_TEST_CASE(next_life_is_heard_whichever_comes_first_it_or_the_end_of_t
   BOOST_TEST(ends_last < 20);
 }
 
+BOOST_AUTO_TEST_CASE(next_life_that_dies_silently_is_missed_whenever_the_end_of_the_former_comes) {
+  int ends_last = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Pair pair(seed);
+    pair.a.stop();
+    RecordingSink sink;
+    SimLink next(pair.network, "a", Incarnation{3, 3});
+    next.start(sink);
+    next.connect("sim://b");
+    while (sink.ups().empty()) BOOST_TEST_REQUIRE(pair.schedule->step(pair.schedule->now() + 1s));
+    next.kill(sim::Death::silent);
+    if (pair.sink_b.downs().empty()) ++ends_last;
+    pair.pass(30s);
+    BOOST_TEST(pair.sink_b.downs().size() == 1U);
+    BOOST_TEST_REQUIRE(!pair.sink_b.reaches().empty());
+    BOOST_TEST((pair.sink_b.reaches().back().change == Reach::down));
+  }
+  BOOST_TEST(ends_last > 0);
+  BOOST_TEST(ends_last < 20);
+}
+
 BOOST_AUTO_TEST_CASE(connecting_to_nobody_fails_with_the_address) {
   Pair pair(8);
   pair.a.connect("sim://nobody");
