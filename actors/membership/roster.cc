@@ -27,8 +27,7 @@ std::optional<Error> Roster::refusal(const msg::MemberJoin& join) const {
                                                                 join.name, *join.rank, size_max_));
     }
   }
-  if (const Entry* other = join.rank ? holder(*join.rank) : nullptr;
-      other != nullptr && other->member.name != join.name) {
+  if (const Entry* other = join.rank ? holder(*join.rank, join.name) : nullptr) {
     return error_not_run(ErrorCode::bad_argument,
                          fmt::format("{} wants rank {}: {} has it", join.name, *join.rank, other->member.name));
   }
@@ -41,6 +40,7 @@ std::optional<Error> Roster::admit(const msg::MemberJoin& join) {
   if (auto error = refusal(join)) return error;
   std::optional<std::uint32_t> rank = join.rank;
   if (!rank && known != entries_.end()) rank = known->second.rank;
+  if (rank && holder(*rank, join.name) != nullptr) rank.reset();  // taken while the former life was lost
   entries_[join.name] = {{join.name, join.incarnation, join.address, join.role, rank.value_or(0), ++epoch_}, rank};
   give_ranks();
   return std::nullopt;
@@ -103,9 +103,10 @@ bool Roster::remove(const NodeName& name, Incarnation incarnation) {
   return true;
 }
 
-const Roster::Entry* Roster::holder(std::uint32_t rank) const {
-  const auto found =
-      std::find_if(entries_.begin(), entries_.end(), [rank](const auto& named) { return named.second.rank == rank; });
+const Roster::Entry* Roster::holder(std::uint32_t rank, const NodeName& besides) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& named) {
+    return named.second.rank == rank && named.first != besides;
+  });
   return found == entries_.end() ? nullptr : &found->second;
 }
 

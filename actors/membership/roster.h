@@ -81,7 +81,8 @@ class Roster {
     msg::Member member;
     std::optional<std::uint32_t> rank;  // `member.rank` once it has one
   };
-  [[nodiscard]] const Entry* holder(std::uint32_t rank) const;
+  /// Returns who has the rank, `besides` excepted: who takes a lost member's rank has it together with that one.
+  [[nodiscard]] const Entry* holder(std::uint32_t rank, const NodeName& besides = {}) const;
   [[nodiscard]] const Entry* oldest(const std::vector<NodeName>& living) const;
   [[nodiscard]] std::optional<Error> refusal(const msg::MemberJoin& join) const;
   void give_ranks();

@@ -178,6 +178,16 @@ BOOST_AUTO_TEST_CASE(nobody_has_the_rank_of_another_by_saying_so, *label("attack
   BOOST_TEST(roster.learn_from_itself({"c", {1, 0}, "ipc://@c", "c", 0, 3}, a_is_lost).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(next_life_of_who_was_lost_leaves_its_rank_to_who_has_taken_it) {
+  Roster roster;
+  for (const char* name : {"a", "b"}) BOOST_TEST(!roster.admit(join(name, {})));
+  const auto a_is_lost = [](const NodeName& name) { return name == "a"; };
+  BOOST_TEST(roster.learn_from_itself({"c", {1, 0}, "ipc://@c", "c", 0, 3}, a_is_lost).has_value());
+  BOOST_TEST(refusal(roster, join("a", 0, 0, 2)) == "bad_argument: a wants rank 0: c has it");
+  BOOST_TEST(!roster.admit(join("a", {}, 0, 2)));
+  BOOST_TEST((ranks(roster) == Ranks{{"c", 0}, {"b", 1}, {"a", 2}}));
+}
+
 BOOST_AUTO_TEST_CASE(epochs_do_not_end_because_a_member_says_so, *label("attack")) {
   Roster roster = of_two();
   BOOST_TEST(!said(roster, 2, std::numeric_limits<std::uint64_t>::max()));
