@@ -94,46 +94,61 @@ FunctionRegistry functions() {
                                     {"through", &through}});
 }
 
-/// Returns whether a death, a stop or an interrupted hand-over explains the error. For nested calls the cause tells.
-bool is_explained(const Error& error) {
-  static const std::set<ErrorCode> explained{
-      ErrorCode::peer_down,    ErrorCode::peer_restarted, ErrorCode::cancelled,       ErrorCode::shutting_down,
-      ErrorCode::owner_died,   ErrorCode::ref_revoked,    ErrorCode::context_aborted, ErrorCode::step_not_applied,
-      ErrorCode::step_unknown, ErrorCode::not_joined};  // some nodes know a newcomer before others do
-  if (explained.contains(error.code)) return true;
-  return error.code == ErrorCode::remote_exception && std::ranges::any_of(explained, [&](ErrorCode code) {
+/// What any node may see at any time: some nodes know a newcomer before others do.
+const std::set<ErrorCode> kOfNewcomers{ErrorCode::not_joined};
+/// What a death, a stop or an interrupted hand-over explains.
+const std::set<ErrorCode> kOfDeaths{
+    ErrorCode::peer_down,       ErrorCode::peer_restarted,   ErrorCode::cancelled,    ErrorCode::shutting_down,
+    ErrorCode::owner_died,      ErrorCode::ref_revoked,      ErrorCode::step_unknown, ErrorCode::not_joined,
+    ErrorCode::context_aborted, ErrorCode::step_not_applied,
+};
+
+/// Returns whether the error, or for nested calls its cause, is one of `codes`.
+bool is_one_of(const Error& error, const std::set<ErrorCode>& codes) {
+  if (codes.contains(error.code)) return true;
+  return error.code == ErrorCode::remote_exception && std::ranges::any_of(codes, [&](ErrorCode code) {
            return error.text().find(std::string(name_of(code)) + ":") != std::string::npos;
          });
 }
 
-/// The actions of one node during its life.
+/// The actions of one node during its life. `is_anybody_gone`: whether a life has been killed, stopped or refused.
 class Program {
  public:
-  Program(Node& node, sim::Choices& choices, GlueSeen& seen, std::vector<std::string>& problems)
-      : node_(node), choices_(choices), seen_(seen), problems_(problems) {}
+  Program(Node& node, sim::Choices& choices, GlueSeen& seen, std::vector<std::string>& problems,
+          const bool& is_anybody_gone)
+      : node_(node), choices_(choices), seen_(seen), problems_(problems), is_anybody_gone_(is_anybody_gone) {}
 
   void run() {
     for (std::size_t i = 0; i < kActions; ++i) {
       attempt([this] { act(); });
     }
-    for (const Future<void>& add : adds_) {
-      attempt([&] {
-        add.get();
+    for (const Add& add : adds_) {
+      const auto get = [&] {
+        add.end.get();
         ++Table::answered;
-      });
+      };
+      attempt(get, add.is_cancelled);
     }
   }
 
  private:
+  struct Add {
+    Future<void> end;
+    bool is_cancelled = false;  // by this program
+  };
+
   template <class Action>
-  void attempt(Action action) {
+  void attempt(Action action, bool is_cancelled = false) {
     try {
       action();
       ++seen_.ends["ok"];
     } catch (const RemoteError& error) {
       ++seen_.ends[std::string(name_of(error.code()))];
-      expect(is_explained(error.error()), error.error().text());
+      const bool is_explained = (is_cancelled && error.code() == ErrorCode::cancelled) ||
+                                is_one_of(error.error(), is_anybody_gone_ ? kOfDeaths : kOfNewcomers);
+      expect(is_explained, (is_anybody_gone_ ? "" : "while all are up: ") + error.error().text());
     }
+    if (!is_anybody_gone_) ++seen_.undisturbed;
   }
 
   void expect(bool holds, const std::string& otherwise) {
@@ -151,8 +166,8 @@ class Program {
       case 3:
         if (RRef<Table>* table = any_table()) {
           ++Table::asked;
-          adds_.push_back(table->rpc_async(node_, &Table::add, 1.0));
-          if (choices_.below(4) == 0) adds_.back().cancel();
+          adds_.push_back({table->rpc_async(node_, &Table::add, 1.0), choices_.below(4) == 0});
+          if (adds_.back().is_cancelled) adds_.back().end.cancel();
         }
         break;
       case 4:
@@ -225,9 +240,10 @@ class Program {
   sim::Choices& choices_;
   GlueSeen& seen_;
   std::vector<std::string>& problems_;
+  const bool& is_anybody_gone_;
   std::vector<RRef<Table>> tables_;
   std::vector<RRef<std::vector<RRef<Table>>>> kept_;
-  std::vector<Future<void>> adds_;
+  std::vector<Add> adds_;
 };
 
 /// One life of a node. Link and host belong to the node.
@@ -276,14 +292,17 @@ class GlueWorld final : private detail::BlockingHook {
     troubles_.clear();
     run([this] { return left().empty(); }, 14s);
     require(left().empty(), "left: " + left());
+    is_leaving_ = true;
     for (Life& life : lives_) {
-      if (life.is_up) begin(life, [&life] { life.node->shutdown(); });
+      if (life.is_up) begin(life, [this, &life] { leave(life); });
     }
+    if (choices().below(2) == 0) draw_death();
     if (choices().below(2) == 0) {  // a late newcomer is admitted, or told that the others have gone
       run([left = choices().below(400)]() mutable { return left-- == 0; }, 1s);
       start("n9");
     }
-    require(run([this] { return std::ranges::all_of(lives_, &Life::is_done); }, 300s), "a shutdown hangs");
+    require(run([this] { return std::ranges::all_of(lives_, &Life::is_done); }, 12s), "a shutdown hangs");
+    require(problems_.empty(), problems_.empty() ? "" : problems_.front());
   }
 
  private:
@@ -347,6 +366,13 @@ class GlueWorld final : private detail::BlockingHook {
     if (choices().below(2) == 0) troubles_.push_back({at(), Kind::start, "n3"});
   }
 
+  /// One of those that leave dies meanwhile, unless all have left by then.
+  void draw_death() {
+    const NodeName victim = fmt::format("n{}", choices().below(3));
+    const std::uint64_t step = schedule_->steps() + choices().below(100);
+    troubles_.push_back({step, choices().below(3) == 0 ? Kind::kill_silently : Kind::kill, victim});
+  }
+
   void make_trouble() {
     const auto due =
         std::ranges::find_if(troubles_, [this](const Trouble& trouble) { return trouble.step <= schedule_->steps(); });
@@ -357,6 +383,8 @@ class GlueWorld final : private detail::BlockingHook {
     Life* life = life_of(trouble.node);
     if (life == nullptr) return;
     life->is_up = false;
+    is_anybody_gone_ = true;
+    if (is_leaving_ && !life->is_done) ++seen_.killed_leaving;
     schedule_->remark(trouble.node, trouble.kind == Kind::stop   ? "is stopped"
                                     : trouble.kind == Kind::kill ? "is killed"
                                                                  : "is killed, silently");
@@ -423,6 +451,8 @@ class GlueWorld final : private detail::BlockingHook {
         membership.wait_for_members(count, schedule_->now() + 20s, detail::Membership::Until::we_are_in);
     if (refused) {  // a program would end, or retry as another life
       life.name == "n9" ? ++seen_.too_late : ++seen_.refused;
+      if (!is_anybody_gone_ && life.name != "n9") problems_.push_back("refused while all are up: " + refused->text());
+      is_anybody_gone_ = true;
       life.is_up = false;
       life.node->stop();
       return;
@@ -430,8 +460,13 @@ class GlueWorld final : private detail::BlockingHook {
     life.node->core().release_calls();
     life.is_in = true;
     if (comes_back) ++seen_.came_back;
-    if (life.name == "n9") return static_cast<void>(life.node->shutdown());
-    Program(*life.node, choices(), seen_, problems_).run();
+    if (life.name == "n9") return leave(life);
+    Program(*life.node, choices(), seen_, problems_, is_anybody_gone_).run();
+  }
+
+  void leave(Life& life) {
+    const ShutdownReport report = life.node->shutdown();
+    if (!report.clean()) problems_.push_back(life.name + " left others behind");
   }
 
   /// Kills a life as a crash does: none of its messages arrives any more.
@@ -494,6 +529,8 @@ class GlueWorld final : private detail::BlockingHook {
   std::deque<Life> lives_;
   std::vector<Trouble> troubles_;
   std::vector<std::string> problems_;  // found by the programs
+  bool is_anybody_gone_ = false;       // whether a life has been killed, stopped or refused
+  bool is_leaving_ = false;            // whether the shutdowns have begun
 };
 
 }  // namespace

@@ -15,13 +15,15 @@ struct GlueSeen {
   std::uint64_t steps = 0;
   std::uint64_t lives = 0;  ///< lives of nodes
   std::uint64_t killed = 0;
-  std::uint64_t stopped = 0;      ///< nodes that left while the others and their own programs continued
-  std::uint64_t came_back = 0;    ///< lives admitted after a former one of their name
-  std::uint64_t refused = 0;      ///< lives not admitted because their seed left
-  std::uint64_t too_late = 0;     ///< lives not admitted because the others were about to leave
-  std::uint64_t reordered = 0;    ///< packets that arrived after a later packet
-  std::uint64_t gradients = 0;    ///< gradients compared
-  std::uint64_t steps_taken = 0;  ///< optimizer steps
+  std::uint64_t killed_leaving = 0;  ///< of these, during their shutdown
+  std::uint64_t stopped = 0;         ///< nodes that left while the others and their own programs continued
+  std::uint64_t came_back = 0;       ///< lives admitted after a former one of their name
+  std::uint64_t refused = 0;         ///< lives not admitted because their seed left
+  std::uint64_t too_late = 0;        ///< lives not admitted because the others were about to leave
+  std::uint64_t reordered = 0;       ///< packets that arrived after a later packet
+  std::uint64_t gradients = 0;       ///< gradients compared
+  std::uint64_t steps_taken = 0;     ///< optimizer steps
+  std::uint64_t undisturbed = 0;     ///< requests that ended before any life had been killed, stopped or refused
   std::map<std::string, std::uint64_t> ends = {};  ///< outcomes of the programs' requests, by error
 };
 

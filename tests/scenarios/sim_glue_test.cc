@@ -14,13 +14,16 @@ BOOST_AUTO_TEST_CASE(nodes_that_come_and_go_at_any_time_hang_nobody_and_leave_no
                          boost::unit_test::label("fault-F27")) {
   GlueSeen seen;
   for (const std::uint64_t seed : seeds(300)) play_glue(seed, seen);
-  BOOST_TEST_MESSAGE(seen.steps << " steps, " << seen.lives << " lives, " << seen.killed << " killed, " << seen.stopped
-                                << " stopped, " << seen.came_back << " came back, " << seen.refused << " refused, "
-                                << seen.too_late << " too late, " << seen.reordered << " reordered, " << seen.gradients
-                                << " gradients, " << seen.steps_taken << " steps taken");
+  BOOST_TEST_MESSAGE(seen.steps << " steps, " << seen.lives << " lives, " << seen.killed << " killed, "
+                                << seen.killed_leaving << " of them leaving, " << seen.stopped << " stopped, "
+                                << seen.came_back << " came back, " << seen.refused << " refused, " << seen.too_late
+                                << " too late, " << seen.reordered << " reordered, " << seen.gradients << " gradients, "
+                                << seen.steps_taken << " steps taken, " << seen.undisturbed << " undisturbed");
   for (const auto& [end, count] : seen.ends) BOOST_TEST_MESSAGE(end << ": " << count);
   if (seen.lives < 1000) return;  // a few seeds need not cover every case
   BOOST_TEST(seen.killed > 100U);
+  BOOST_TEST(seen.killed_leaving > 50U);
+  BOOST_TEST(seen.undisturbed > 1000U);
   BOOST_TEST(seen.stopped > 50U);
   BOOST_TEST(seen.came_back > 50U);
   BOOST_TEST(seen.too_late > 0U);
