@@ -49,6 +49,16 @@ bool nothing_left(sim::World& world, std::span<const NodeName> names) {
   return true;
 }
 
+void cut_both_ways(sim::World& world, const NodeName& one, const NodeName& other) {
+  world.cut(one, other);
+  world.cut(other, one);
+}
+
+void heal_both_ways(sim::World& world, const NodeName& one, const NodeName& other) {
+  world.heal(one, other);
+  world.heal(other, one);
+}
+
 void FaultsSeen::add(const sim::WorldCounts& counts) {
   BOOST_TEST(counts.actors_left == 0U);
   sum.steps += counts.steps;

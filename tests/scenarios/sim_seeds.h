@@ -33,6 +33,10 @@ class TraceIfFailed {
 /// Returns whether the nodes that live have no calls, references, contexts and shards left.
 [[nodiscard]] bool nothing_left(sim::World& world, std::span<const NodeName> names);
 
+/// Nothing that either node sends reaches the other one until it heals.
+void cut_both_ways(sim::World& world, const NodeName& one, const NodeName& other);
+void heal_both_ways(sim::World& world, const NodeName& one, const NodeName& other);
+
 /// Sums over all seeds, which show that a scenario's faults occurred: each must be above 0.
 struct FaultsSeen {
   sim::WorldCounts sum;
