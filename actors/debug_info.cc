@@ -64,6 +64,7 @@ std::string DebugInfo::text() const {
     line("streams.dropped", streams->dropped);
     line("streams.refused", streams->refused);
   }
+  for (const auto& [peer, transport] : transports) text += fmt::format("transport.{}: {}\n", peer, transport.text());
   if (!traffic) return text;
   for (const auto& [peer, counts] : *traffic) {
     line(fmt::format("traffic.{}.calls_sent", peer), counts.calls_sent);
@@ -101,6 +102,8 @@ DebugInfo detail::debug_info_of(NodeCore& node) {
   info.traffic = node.traffic().counts();
   info.shared_memory = node.shared_memory();
   info.streams = node.streams();
+  info.transports = node.transports();
+  std::erase_if(info.transports, [&node](const auto& peer) { return !node.is_up(peer.first); });
   return info;
 }
 

@@ -58,11 +58,15 @@ struct DebugInfo {
   /// nullopt if the node's transport has no streams, or they are switched off.
   std::optional<StreamUse> streams;
 
+  /// How messages travel, by peer that is up; empty if the node's transport has one way only.
+  std::map<NodeName, PeerTransport> transports;
+
   friend bool operator==(const DebugInfo&, const DebugInfo&) = default;
 
   /// One "key: value" per line, keys as the fields above; traffic as "traffic.ps0.bytes_sent: 1024", holdings as
   /// "peers.ps0.owners: 3", silence as "unreachable.ps0: 4.2 s", shared memory as "shared.leases: 2", streams as
-  /// "streams.out: 1". A metric that is switched off has no line.
+  /// "streams.out: 1", transports as "transport.ps0: unix sockets (no ring: ...)". A metric that is switched off has no
+  /// line.
   [[nodiscard]] std::string text() const;
 };
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -110,6 +111,15 @@ struct StreamUse {
   friend bool operator==(const StreamUse&, const StreamUse&) = default;
 };
 
+/// How messages to one peer travel.
+struct PeerTransport {
+  std::string way;  ///< "shared memory + ring", "unix sockets", "tcp + stream, encrypted", "tcp"
+  std::string why;  ///< why it is not a faster one; empty if the link has none
+  /// Returns "unix sockets (no shared memory: its inbox takes nothing)".
+  [[nodiscard]] std::string text() const { return why.empty() ? way : way + " (" + why + ")"; }
+  friend bool operator==(const PeerTransport&, const PeerTransport&) = default;
+};
+
 /// One node's end of the connections to all its peers. Thread rule: any thread may call any member; only `stop` blocks.
 class Link {
  public:
@@ -171,6 +181,9 @@ class Link {
 
   /// Closes all connections. Returns within 2 s; then no call to the sink is running or will follow.
   virtual void stop() = 0;
+
+  /// Returns how messages travel now, by peer that is up; empty if all travel alike.
+  [[nodiscard]] virtual std::map<NodeName, PeerTransport> transports() const { return {}; }
 };
 
 }  // namespace troupe

@@ -336,6 +336,9 @@ Of each node and peer, bounded by section [peer] of the file:
   WAITING    requests to the peer that have not left, and their BYTES; QUEUED: requests of the peer that have not begun
   ANSWERS    bytes of answers that the peer has not taken
   OWNERS     values that the peer made there; FORKS: handles that it holds; CONTEXTS: those that it brought there
+Of each node and peer, beside calls and bytes:
+  TRANSPORT  how messages to the peer travel, and in parentheses why not faster; set by node.shared_memory_max and
+             node.rings on one host, by node.streams between hosts
 Of memory that a node shares with peers on its host:
   RINGS      that small messages took, and how many PACKETS; SHARED MEMORY: of large tensors; IDLE, KEPT: of it, ready
              for the next tensor, or of one that is sent again; GPU MEMORY: of tensors on GPUs; TENSORS: sent through

@@ -115,10 +115,11 @@ constexpr std::array<std::string_view, 22> kTestsOfSeveralFiles{
     "tests/node/launch/launcher_ends_test.cc",    // how interrupts, outputs and terminals end a run
     "tests/node/links/link_conformance_test.cc",  // one suite for every link
     "tests/node/links/shared_memory/memory_returns_test.cc",  // the memory of links that share, whatever happens
-    "tests/optim/training_test.cc",                           // rules and gradients together
-    "tests/samples/readme_test.cc",                           // every code block of README.md
-    "tests/tensor/random_chains_test.cc",                     // all operations on views of all kinds
-    "tests/tidy_test.cc",                                     // the tree
+    "tests/node/links/shared_memory/shared_link_transports_test.cc",  // what links say of how they share, and why not
+    "tests/optim/training_test.cc",                                   // rules and gradients together
+    "tests/samples/readme_test.cc",                                   // every code block of README.md
+    "tests/tensor/random_chains_test.cc",                             // all operations on views of all kinds
+    "tests/tidy_test.cc",                                             // the tree
 };
 
 /// Folders of tests that mirror nothing.

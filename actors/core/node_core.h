@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -153,6 +154,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] Traffic& traffic() { return traffic_; }
   [[nodiscard]] std::optional<SharedMemoryUse> shared_memory() const { return link_->shared_memory(); }
   [[nodiscard]] std::optional<StreamUse> streams() const { return link_->streams(); }
+  [[nodiscard]] std::map<NodeName, PeerTransport> transports() const { return link_->transports(); }
   void release_shared_memory(Duration idle) { link_->release_unused(clock_->now(), idle); }
   [[nodiscard]] const Silences& silences() const { return silences_; }
   [[nodiscard]] RetryBudgets& retry_budgets() { return retry_budgets_; }

@@ -62,9 +62,25 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(SharedMemoryUse, peers, rings, s
                                                 refused)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StreamUse, out_streams, in_streams, encrypted, packets_sent, packets_received,
                                    dropped, refused)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DebugInfo, node, owners, handles, forks, pending_users, pending_calls, waiting_calls,
-                                   served_calls, contexts, backward_passes, shards, pool_threads, threads_busy,
-                                   threads_waiting, threads_idle, unreachable, peers, traffic, shared_memory, streams)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerTransport, way, why)
+
+/// What reports of all versions have.
+struct OldestCounts : DebugInfo {};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OldestCounts, node, owners, handles, forks, pending_users, pending_calls,
+                                   waiting_calls, served_calls, contexts, backward_passes, shards, pool_threads,
+                                   threads_busy, threads_waiting, threads_idle, unreachable, peers, traffic,
+                                   shared_memory, streams)
+
+void to_json(nlohmann::json& value, const DebugInfo& counts) {
+  value = OldestCounts{counts};
+  value["transports"] = counts.transports;
+}
+
+void from_json(const nlohmann::json& value, DebugInfo& counts) {
+  counts = value.get<OldestCounts>();
+  counts.transports = value.value("transports", DebugInfo().transports);
+}
+
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WaitingCall, operation, peer, age, left, site)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ServedFunction, operation, caller, age)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ValueUser, what, state, age)

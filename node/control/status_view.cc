@@ -212,20 +212,46 @@ TextTable holdings_table(const ClusterView& cluster, PeersShown shown_peers) {
   return table;
 }
 
+/// What a node says of its messages to and from one peer.
+struct PeerMessages {
+  std::optional<PeerTraffic> traffic;  ///< nullopt: not measured
+  std::string transport;               ///< empty: the only one
+};
+
+/// Returns the traffic of each node with its peers, and how it travels: first those with the most bytes.
 TextTable traffic_table(const ClusterView& cluster, PeersShown shown_peers) {
-  TextTable table(
-      {{"NODE"}, {"PEER"}, {"CALLS SENT", kRight}, {"RECEIVED", kRight}, {"BYTES SENT", kRight}, {"RECEIVED", kRight}});
+  const bool has_transports = std::ranges::any_of(
+      cluster.nodes, [](const NodeView& node) { return node.report && !node.report->counts.transports.empty(); });
+  TextTable table({{"NODE"},
+                   {"PEER"},
+                   {"CALLS SENT", kRight},
+                   {"RECEIVED", kRight},
+                   {"BYTES SENT", kRight},
+                   {"RECEIVED", kRight},
+                   {has_transports ? "TRANSPORT" : ""}});
   for (const NodeView& node : cluster.nodes) {
-    if (!node.report || !node.report->counts.traffic) continue;
-    const auto& all = *node.report->counts.traffic;
-    std::vector<std::pair<NodeName, PeerTraffic>> peers(all.begin(), all.end());
-    std::stable_sort(peers.begin(), peers.end(), [](const auto& a, const auto& b) {
-      return a.second.bytes_sent + a.second.bytes_received > b.second.bytes_sent + b.second.bytes_received;
-    });
+    if (!node.report) continue;
+    std::map<NodeName, PeerMessages> all;
+    if (const auto& measured = node.report->counts.traffic)
+      for (const auto& [peer, traffic] : *measured) all[peer].traffic = traffic;
+    for (const auto& [peer, transport] : node.report->counts.transports)
+      all[peer].transport = visible_line(transport.text());
+    std::vector<std::pair<NodeName, PeerMessages>> peers(all.begin(), all.end());
+    const auto bytes = [](const auto& peer) {
+      const PeerTraffic traffic = peer.second.traffic.value_or(PeerTraffic());
+      return traffic.bytes_sent + traffic.bytes_received;
+    };
+    std::stable_sort(peers.begin(), peers.end(), [&](const auto& a, const auto& b) { return bytes(a) > bytes(b); });
     add_rows(table, node, peers.size(), shown_peers, [&](std::size_t i, const std::string& name) {
-      const PeerTraffic& traffic = peers[i].second;
-      table.add({name, visible_line(peers[i].first), text_of(traffic.calls_sent), text_of(traffic.calls_received),
-                 shown_bytes(traffic.bytes_sent), shown_bytes(traffic.bytes_received)});
+      const auto& [peer, messages] = peers[i];
+      std::vector<std::string> row{name, visible_line(peer)};
+      if (const auto& traffic = messages.traffic) {
+        row.insert(row.end(), {text_of(traffic->calls_sent), text_of(traffic->calls_received),
+                               shown_bytes(traffic->bytes_sent), shown_bytes(traffic->bytes_received)});
+      }
+      row.resize(6);
+      row.push_back(messages.transport);
+      table.add(std::move(row));
     });
   }
   return table;

@@ -134,6 +134,7 @@ SharedLinkOptions shared_memory_of(const LinkRequest& request) {
   shared.bytes_max = request.shared_memory_max;
   shared.rings = request.rings;
   shared.spins = request.spins;
+  shared.log = request.log;
   return shared;
 }
 

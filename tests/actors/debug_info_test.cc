@@ -84,6 +84,11 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
       "streams.refused: 7\n";
   BOOST_TEST(info.text() == without + streams);
   info.streams.reset();
+  info.transports = {{"ps1", {"unix sockets", "no ring: why"}}, {"ps2", {"shared memory + ring", ""}}};
+  BOOST_TEST(info.text() == without +
+                                "transport.ps1: unix sockets (no ring: why)\n"
+                                "transport.ps2: shared memory + ring\n");
+  info.transports.clear();
   info.traffic.emplace();
   info.traffic->emplace("trainer", PeerTraffic{1, 2, 3, 4, 5});
   BOOST_TEST(info.text() == without +

@@ -145,7 +145,10 @@ SegmentInbox::~SegmentInbox() {
 SegmentInbox::Sent SegmentInbox::send(std::string_view place, const HandedOver& what, int descriptor) const {
   const bool is_inbox = is_random_name(place) || (reaches_files_ && !place.starts_with('@'));
   const std::optional<SocketAddress> to = is_inbox ? unix_address(place) : std::nullopt;
-  if (!to) return Sent::nobody;
+  if (!to) {
+    errno = EINVAL;
+    return Sent::nobody;
+  }
   Datagram bytes = encode(what);
   iovec part{.iov_base = bytes.data(), .iov_len = bytes.size()};
   msghdr message{};

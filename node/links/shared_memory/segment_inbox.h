@@ -65,7 +65,8 @@ class SegmentInbox {
   [[nodiscard]] const std::string& place() const { return place_; }
 
   /// Sends a datagram with `descriptor`, if it is not negative, to the inbox at `place`, which a peer has named. A peer
-  /// over tcp may be anybody's process on any host: it can name no socket but an inbox.
+  /// over tcp may be anybody's process on any host: it can name no socket but an inbox. Leaves errno, unless it is
+  /// done.
   [[nodiscard]] Sent send(std::string_view place, const HandedOver& what, int descriptor) const;
 
   /// Returns the next datagram of a process of this user; nullopt if there is none. Others are dropped, as malformed

@@ -46,6 +46,7 @@ Result<std::unique_ptr<SharedLink>> SharedLink::over(std::unique_ptr<Link> inner
 SharedLink::SharedLink(std::unique_ptr<Link> inner, detail::SegmentInbox inbox, SharedLinkOptions options)
     : options_(options),
       inner_(std::move(inner)),
+      all_are_here_(inner_->address().starts_with("ipc://")),
       inbox_(std::move(inbox)),
       pool_(std::make_shared<detail::SegmentPool>(options.bytes_max)),
       gpu_pool_(std::make_shared<detail::GpuBlockPool>(options.gpus, options.bytes_max)),
@@ -95,9 +96,14 @@ std::vector<SharedLink::SharedOther> SharedLink::all() const {
 std::optional<Incarnation> SharedLink::share(const NodeName& to, Frames& frames) {
   const SharedOther other = options_.shares ? find(to) : nullptr;
   if (!other) return std::nullopt;
+  bool can_share = false;
   {
     const std::lock_guard lock(other->mutex);
-    if (!other->process.is_open()) return std::nullopt;
+    can_share = other->process.is_open();
+  }
+  if (!can_share) {
+    tell_of_failures(*other);
+    return std::nullopt;
   }
   tidy(*other);
   // The receiver takes no header and no body from memory that its sender can write.
@@ -117,14 +123,22 @@ std::optional<Incarnation> SharedLink::share(const NodeName& to, Frames& frames)
     if (frame.memory != FrameMemory::leased) left += frame.bytes.size();
   }
   if (left >= options_.frame_bytes_min) share_small(*other, tensors);
+  const bool one_travels = std::ranges::any_of(tensors, [this](const Frame& frame) {
+    return !is_leased(frame) && frame.device == Device::cpu() && frame.bytes.size() >= options_.frame_bytes_min;
+  });
+  const bool one_is_shared = std::ranges::any_of(tensors, is_leased);
   bool inbox_is_full = false;
   {
     const std::lock_guard lock(other->mutex);
     inbox_is_full = std::exchange(other->inbox_is_full, false);
+    if (one_travels && !inbox_is_full && other->process.is_open())
+      other->to_fit.failed("no block of node.shared_memory_max, or no lease, was free");
+    else if (one_is_shared && !one_travels) other->to_fit.reached();
   }
   // This message travels; the next one finds room.
   if (inbox_is_full) say(*other, {.kind = SharedControl::Kind::inbox_full, .inbox = {}});
-  return std::ranges::any_of(tensors, is_leased) ? std::optional(other->peer.incarnation) : std::nullopt;
+  if (one_travels) tell_of_failures(*other);
+  return one_is_shared ? std::optional(other->peer.incarnation) : std::nullopt;
 }
 
 SharedLink::BlocksToCome SharedLink::blocks_to_come(std::span<const Frame> tensors) const {
@@ -317,6 +331,7 @@ bool SharedLink::put(Other& to, const Frames& packet) {
     case OutRing::Put::pauses: say(to, {.kind = SharedControl::Kind::ring_pauses, .inbox = {}}); return false;
     case OutRing::Put::other_way:
       if (to.ring.is_due(options_.packets_before_ring)) offer_ring(to);
+      if (!to.ring.is_open()) tell_of_failures(to);
       return false;
     case OutRing::Put::begins: break;  // handled above
   }
@@ -346,7 +361,9 @@ void SharedLink::on_frames(const NodeName& from, Incarnation incarnation, Frames
   if (!other || other->peer.incarnation != incarnation) return;
   if (is_control) {
     const auto control = detail::decode_shared_control(frames.front());
-    return control ? obey(*other, *control) : refuse();
+    if (!control) return refuse();
+    obey(*other, *control);
+    return tell_of_failures(*other);
   }
   // A packet that is refused is lost: the session sends it again.
   auto whole = with_shared(*other, std::move(frames));
@@ -508,6 +525,17 @@ std::optional<SharedMemoryUse> SharedLink::shared_memory() const {
   const std::lock_guard lock(mutex_);
   for (const Orphans& left : orphans_) use.leases += left.leases->size();
   return use;
+}
+
+std::map<NodeName, PeerTransport> SharedLink::transports() const {
+  std::map<NodeName, PeerTransport> all_ways = inner_->transports();
+  for (const SharedOther& other : all()) {
+    const std::lock_guard lock(other->mutex);
+    const auto below = all_ways.try_emplace(other->peer.name, PeerTransport{.way = "unix sockets", .why = {}}).first;
+    if (other->is_elsewhere) continue;
+    below->second = detail::transport_of(other->to_share, other->to_ring, other->to_fit, below->second);
+  }
+  return all_ways;
 }
 
 void SharedLink::on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) {

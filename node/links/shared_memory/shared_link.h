@@ -18,6 +18,7 @@
 
 #include "actors/link.h"
 #include "node/file_descriptor.h"
+#include "node/links/line_allowance.h"
 #include "node/links/shared_memory/gpu_blocks.h"
 #include "node/links/shared_memory/leases.h"
 #include "node/links/shared_memory/ring_receiver.h"
@@ -27,6 +28,10 @@
 #include "tensor/gpu_memory.h"
 
 namespace troupe {
+
+namespace detail {
+class Agreement;
+}  // namespace detail
 
 struct SharedLinkOptions {
   bool shares = true;  ///< false: frames of this node travel; those that peers share with it are read all the same
@@ -43,6 +48,9 @@ struct SharedLinkOptions {
   std::size_t packets_before_ring = 8;
   std::shared_ptr<const detail::GpuMemory> gpus = detail::cuda_memory();  ///< of this process
   std::string process{};  ///< as peers know it, which share no GPU memory with their own; empty: by its number
+  Duration answer_patience = std::chrono::seconds{5};  ///< for a peer to take what it was offered
+  /// Told why nothing is shared with a peer, once for each of its lives; any thread.
+  std::function<void(std::string_view line)> log = {};
 };
 
 /// A link that shares memory with peers on this host, over another one, which carries all the rest. See README.md
@@ -73,6 +81,7 @@ class SharedLink final : public Link, private LinkSink {
 
   [[nodiscard]] std::optional<SharedMemoryUse> shared_memory() const override;
   [[nodiscard]] std::optional<StreamUse> streams() const override { return inner_->streams(); }
+  [[nodiscard]] std::map<NodeName, PeerTransport> transports() const override;
 
   void release_unused(TimePoint now, Duration idle) override;
 
@@ -114,7 +123,9 @@ class SharedLink final : public Link, private LinkSink {
   void obey(Other& from, const detail::SharedControl& control);
   void say_hello(const Other& to);
   void make_offer(Other& to, const detail::SharedControl& hello);
-  void is_elsewhere(Other& peer);
+  void take_offer(Other& from);
+  /// After SegmentInbox::send, which was not done for `agreement`.
+  void not_taken(Other& peer, detail::Agreement& agreement, detail::SegmentInbox::Sent sent) const;
   void offer_ring(Other& to);
   void read_ring(Other& from);
   void read_no_longer(Other& peer);
@@ -172,10 +183,17 @@ class SharedLink final : public Link, private LinkSink {
   void tidy(Other& to);
   void tidy();
   [[nodiscard]] TheirMemory abandon(Other& peer);
+  /// As before the peer's hello.
+  void begin(Other& peer) const;
+  /// Takes `peer.mutex`.
+  static void fail(Other& peer, detail::Agreement& agreement, std::string why);
+  /// Logs what does not come about with the peer, if that is news.
+  void tell_of_failures(Other& peer);
   void refuse() { refused_.fetch_add(1, std::memory_order_relaxed); }
 
   const SharedLinkOptions options_;
   const std::unique_ptr<Link> inner_;
+  const bool all_are_here_;     ///< peers of inner_ run on this host: one without an inbox is a failure
   detail::SegmentInbox inbox_;  ///< any thread sends
   std::mutex inbox_mutex_;      ///< held while datagrams are taken from inbox_ and obeyed
   const std::shared_ptr<detail::SegmentPool> pool_;
@@ -187,6 +205,7 @@ class SharedLink final : public Link, private LinkSink {
   std::map<NodeName, SharedOther> others_;           ///< guarded by mutex_
   std::vector<Orphans> orphans_;                     ///< guarded by mutex_
   std::chrono::steady_clock::time_point next_tidy_;  ///< guarded by mutex_
+  LineAllowance lines_;                              ///< guarded by mutex_
 
   std::atomic<std::uint64_t> frames_shared_ = 0;
   std::atomic<std::uint64_t> bytes_copied_ = 0;

@@ -5,8 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <new>
+#include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "node/links/shared_memory/shared_link_parts.h"
 
@@ -20,9 +27,16 @@ using detail::Mapping;
 using detail::SegmentInbox;
 using detail::SharedControl;
 
+namespace {
+
+std::string system_error() { return std::generic_category().message(errno); }
+
+}  // namespace
+
 void SharedLink::on_link_up(const Peer& peer) {
   sink_->on_link_up(peer);
   auto other = std::make_shared<Other>(peer);
+  begin(*other);
   {
     SharedOther former;  // outlives the lock
     const std::lock_guard lock(mutex_);
@@ -37,6 +51,58 @@ void SharedLink::say_hello(const Other& to) {
   inner_->send(
       to.peer.name, LinkLane::express,
       {detail::encode(SharedControl{.kind = SharedControl::Kind::hello, .token = to.token, .inbox = inbox_.place()})});
+}
+
+void SharedLink::begin(Other& peer) const {
+  const auto now = std::chrono::steady_clock::now();
+  peer.to_share = detail::Agreement("node.shared_memory_max is 0 here");
+  if (options_.shares) peer.to_share.asked("it has not said where its inbox is", now);
+  peer.to_ring = detail::Agreement(options_.rings ? "too few small messages so far" : "node.rings is false here");
+  peer.to_read = detail::Agreement();
+  peer.to_fit = detail::Agreement();
+  peer.is_elsewhere = false;
+}
+
+void SharedLink::fail(Other& peer, detail::Agreement& agreement, std::string why) {
+  const std::lock_guard lock(peer.mutex);
+  agreement.failed(std::move(why));
+}
+
+void SharedLink::not_taken(Other& peer, detail::Agreement& agreement, SegmentInbox::Sent sent) const {
+  std::string why = fmt::format("its inbox takes nothing: {}", system_error());
+  const std::lock_guard lock(peer.mutex);
+  if (sent == SegmentInbox::Sent::nobody && !peer.process.is_open()) {  // no memory of this node waits for it
+    peer.leases = nullptr;
+    peer.ring.give_up();
+    peer.is_elsewhere = !all_are_here_;
+  }
+  if (!peer.is_elsewhere) agreement.failed(std::move(why));
+}
+
+void SharedLink::tell_of_failures(Other& peer) {
+  if (!options_.log) return;
+  const auto now = std::chrono::steady_clock::now();
+  std::vector<std::string> lines;
+  {
+    const std::lock_guard lock(peer.mutex);
+    if (peer.is_elsewhere) return;
+    const NodeName& name = peer.peer.name;
+    if (const auto why = peer.to_share.news(now, options_.answer_patience))
+      lines.push_back(fmt::format("shares no memory with {}, large messages to it take the socket: {}", name, *why));
+    if (const auto why = peer.to_ring.news(now, options_.answer_patience))
+      lines.push_back(fmt::format("has no ring to {}, small messages to it take the socket: {}", name, *why));
+    if (const auto why = peer.to_fit.news(now, options_.answer_patience))
+      lines.push_back(fmt::format("shares not all tensors with {}, the others take the socket: {}", name, *why));
+    if (const auto why = peer.to_read.news(now, options_.answer_patience))
+      lines.push_back(fmt::format("reads no memory of {}, messages of it take the socket: {}", name, *why));
+  }
+  for (const std::string& line : lines) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!lines_.take(now)) return;
+    }
+    options_.log(line);
+  }
 }
 
 void SharedLink::on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {
@@ -86,25 +152,16 @@ void SharedLink::read_no_longer(Other& peer) {
 }
 
 void SharedLink::obey(Other& from, const SharedControl& control) {
-  const auto reply = [&](SharedControl::Kind kind) {
-    inner_->send(from.peer.name, LinkLane::express, {detail::encode(SharedControl{.kind = kind, .inbox = {}})});
-  };
   switch (control.kind) {
     case SharedControl::Kind::hello: return make_offer(from, control);
-    case SharedControl::Kind::offered: {
+    case SharedControl::Kind::offered: return take_offer(from);
+    case SharedControl::Kind::ready: {
       take_inbox();
-      HandedOver here{.kind = HandOver::ready, .token = {}, .file = {}};
-      std::string inbox;
-      {
-        const std::lock_guard lock(from.mutex);
-        if (!from.page) return;
-        here.token = from.its_token;
-        inbox = from.inbox;
-      }
-      if (inbox_.send(inbox, here, -1) == SegmentInbox::Sent::done) reply(SharedControl::Kind::ready);
+      const std::lock_guard lock(from.mutex);
+      if (from.leases && !from.process.is_open())
+        from.to_share.asked("it has not shown its process here", std::chrono::steady_clock::now());
       return;
     }
-    case SharedControl::Kind::ready:
     case SharedControl::Kind::inbox_full: return take_inbox();
     case SharedControl::Kind::not_received: {
       const std::lock_guard lock(from.mutex);
@@ -116,8 +173,13 @@ void SharedLink::obey(Other& from, const SharedControl& control) {
     case SharedControl::Kind::ring_ready: {
       take_inbox();
       const std::lock_guard lock(from.mutex);
-      if (!from.doorbell || control.number >= detail::kBellsMax) return refuse();
-      return from.ring.open(*std::exchange(from.doorbell, std::nullopt), control.number);
+      if (!from.doorbell || control.number >= detail::kBellsMax) {
+        from.to_ring.failed("its doorbell did not come");
+        return refuse();
+      }
+      from.ring.open(*std::exchange(from.doorbell, std::nullopt), control.number);
+      if (from.ring.is_open()) from.to_ring.reached();
+      return;
     }
     case SharedControl::Kind::ring_begins:
     case SharedControl::Kind::ring_pauses: {
@@ -161,31 +223,45 @@ void SharedLink::make_offer(Other& to, const SharedControl& hello) {
     left = abandon(to);
   }
   std::shared_ptr<LeaseTable> leases;
+  std::string why;
   if (options_.shares) {
     if (auto made = LeaseTable::make()) leases = std::move(made).value();
+    else why = made.error().message;
   }
   {
     const std::lock_guard lock(to.mutex);
+    if (again) begin(to);
     to.inbox = hello.inbox;
     to.its_token = hello.token;
     to.leases = leases;
+    if (leases) to.to_share.asked("it has not mapped the memory that it was offered", std::chrono::steady_clock::now());
+    else if (options_.shares) to.to_share.failed(std::move(why));
   }
   if (again) say_hello(to);
   if (!leases) return;  // this node does not share, or has no memory: frames travel
   const HandedOver page{.kind = HandOver::page, .token = hello.token, .bytes = detail::kLeasePageBytes, .file = {}};
-  const SegmentInbox::Sent sent = inbox_.send(hello.inbox, page, leases->descriptor());
-  if (sent == SegmentInbox::Sent::nobody) return is_elsewhere(to);
-  if (sent != SegmentInbox::Sent::done) return;
+  if (const auto sent = inbox_.send(hello.inbox, page, leases->descriptor()); sent != SegmentInbox::Sent::done)
+    return not_taken(to, to.to_share, sent);
   inner_->send(to.peer.name, LinkLane::express,
                {detail::encode(SharedControl{.kind = SharedControl::Kind::offered, .inbox = {}})});
 }
 
-// No memory of this node waits for a peer that runs on another host. One that was there, and has gone, says so below.
-void SharedLink::is_elsewhere(Other& peer) {
-  const std::lock_guard lock(peer.mutex);
-  if (peer.process.is_open()) return;
-  peer.leases = nullptr;
-  peer.ring.give_up();
+void SharedLink::take_offer(Other& from) {
+  take_inbox();
+  HandedOver here{.kind = HandOver::ready, .token = {}, .file = {}};
+  std::string inbox;
+  {
+    const std::lock_guard lock(from.mutex);
+    if (!from.page) return from.to_read.asked("its page of leases did not come", std::chrono::steady_clock::now());
+    here.token = from.its_token;
+    inbox = from.inbox;
+  }
+  if (const auto sent = inbox_.send(inbox, here, -1); sent != SegmentInbox::Sent::done)
+    return not_taken(from, from.to_read, sent);
+  inner_->send(from.peer.name, LinkLane::express,
+               {detail::encode(SharedControl{.kind = SharedControl::Kind::ready, .inbox = {}})});
+  const std::lock_guard lock(from.mutex);
+  from.to_read.reached();
 }
 
 // A peer that this node talks with gets a ring. Whatever fails: packets take the link below, as before.
@@ -199,10 +275,14 @@ void SharedLink::offer_ring(Other& to) {
     inbox = to.inbox;
   }
   const auto memory = to.ring.make();
-  if (!memory) return;
-  const SegmentInbox::Sent sent = inbox_.send(inbox, ring, memory.value().get());
-  if (sent == SegmentInbox::Sent::nobody) return is_elsewhere(to);
-  if (sent != SegmentInbox::Sent::done) return;
+  if (!memory) return fail(to, to.to_ring, memory.error().message);
+  if (const auto sent = inbox_.send(inbox, ring, memory.value().get()); sent != SegmentInbox::Sent::done)
+    return not_taken(to, to.to_ring, sent);
+  {
+    const std::lock_guard lock(to.mutex);
+    to.to_ring.asked("it has not taken the ring that it was offered, as with node.rings = false",
+                     std::chrono::steady_clock::now());
+  }
   inner_->send(to.peer.name, LinkLane::express,
                {detail::encode(SharedControl{.kind = SharedControl::Kind::ring_offered, .inbox = {}})});
 }
@@ -215,17 +295,19 @@ void SharedLink::read_ring(Other& from) {
   {
     const std::lock_guard lock(from.mutex);
     ring = std::exchange(from.offered, nullptr);
-    if (!ring || from.bell || !options_.rings) return;
+    if (from.bell || !options_.rings) return;
+    if (!ring) return from.to_read.asked("its ring did not come", std::chrono::steady_clock::now());
     doorbell.token = from.its_token;
     inbox = from.inbox;
   }
   const auto place = receiver_->add(from.peer.name, from.peer.incarnation, std::move(ring));
-  if (!place) return;
+  if (!place) return fail(from, from.to_read, place.error().message);
   {
     const std::lock_guard lock(from.mutex);
     from.bell = place.value().bell;
   }
-  if (inbox_.send(inbox, doorbell, place.value().doorbell) != SegmentInbox::Sent::done) return;
+  if (const auto sent = inbox_.send(inbox, doorbell, place.value().doorbell); sent != SegmentInbox::Sent::done)
+    return not_taken(from, from.to_read, sent);
   inner_->send(from.peer.name, LinkLane::express,
                {detail::encode(
                    SharedControl{.kind = SharedControl::Kind::ring_ready, .number = place.value().bell, .inbox = {}})});
@@ -253,6 +335,7 @@ void SharedLink::take(const HandedOver& what) {
     case HandOver::page:
       if (from.page) return;
       if (auto page = LeasePage::map(what.file)) from.page = std::move(page).value();
+      else from.to_read.failed(page.error().message);
       return;
     case HandOver::segment: {
       const bool is_new = !from.segments.contains(what.segment);
@@ -271,21 +354,30 @@ void SharedLink::take(const HandedOver& what) {
     }
     case HandOver::ring: {
       auto memory = detail::map_segment(what.file, what.bytes, detail::Writers::all);
-      if (!memory || what.bytes != detail::kRingSegmentBytes) return refuse();
+      if (!memory || what.bytes != detail::kRingSegmentBytes) {
+        from.to_read.failed(memory ? "its ring has another size" : memory.error().message);
+        return refuse();
+      }
       from.offered = memory.value();
       return;
     }
     case HandOver::doorbell: {
       auto doorbell = detail::Doorbell::map(what.file);
-      if (!doorbell) return refuse();
+      if (!doorbell) {
+        from.to_ring.failed(doorbell.error().message);
+        return refuse();
+      }
       from.doorbell.emplace(std::move(doorbell).value());
       return;
     }
     case HandOver::ready:
       // Without a descriptor of its process nothing would tell when its memory is free after a crash. One that has
       // said no hello, or was offered no leases, is not ready, whatever it says.
-      if (from.leases && !from.process.is_open() && what.sender > 0)
-        from.process = detail::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, what.sender, 0)));
+      if (!from.leases || from.process.is_open()) return;
+      if (what.sender <= 0) return from.to_share.failed("its process cannot be seen from this one");
+      from.process = detail::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, what.sender, 0)));
+      if (from.process.is_open()) from.to_share.reached();
+      else from.to_share.failed(fmt::format("no descriptor of its process: {}", system_error()));
       return;
   }
 }

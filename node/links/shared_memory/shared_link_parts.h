@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "node/links/shared_memory/agreement.h"
 #include "node/links/shared_memory/out_ring.h"
 #include "node/links/shared_memory/shared_link.h"
 #include "tensor/storage.h"
@@ -155,7 +156,12 @@ struct SharedLink::Other {
   const Peer peer;
   const detail::InboxToken token;  ///< the peer proves itself with it in this node's inbox
 
-  std::mutex mutex;  // guards the rest
+  std::mutex mutex;            // guards the rest
+  bool is_elsewhere = false;   ///< it has no inbox on this host
+  detail::Agreement to_share;  ///< this node's memory
+  detail::Agreement to_ring;   ///< through a ring of this node
+  detail::Agreement to_read;   ///< what the peer has offered
+  detail::Agreement to_fit;    ///< of the last message with large tensors
   // This node's memory at the peer.
   std::string inbox;
   detail::InboxToken its_token{};

@@ -31,6 +31,11 @@ std::optional<SocketAddress> place_beside(const std::string& address, std::uint1
   return host_address(std::string_view(place->text()).substr(kTcp.size()));
 }
 
+bool is_on_loopback(const std::string& address) {
+  const std::optional<TcpPlace> place = TcpPlace::parse(address);
+  return place && is_loopback(place->host);
+}
+
 }  // namespace
 
 StreamLink::StreamLink(std::unique_ptr<Link> inner, StreamLinkOptions options)
@@ -88,6 +93,24 @@ std::optional<StreamUse> StreamLink::streams() const {
   const std::lock_guard lock(mutex_);
   counts.refused += refused_;
   return counts;
+}
+
+std::map<NodeName, PeerTransport> StreamLink::transports() const {
+  std::map<NodeName, PeerTransport> all;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, other] : others_) {
+    const bool is_open = other.state == Other::State::opened && sender_.is_open(name);
+    PeerTransport& transport = all[name];
+    transport.way = is_open ? "tcp + stream" : "tcp";
+    if (options_.keys) transport.way += ", encrypted";
+    else if (is_on_loopback(other.peer.address)) transport.why = "no shared memory: it listens at tcp, not ipc";
+    if (is_open) continue;
+    std::string_view why = other.why_none;
+    if (!options_.has_streams) why = "streams are off here";
+    else if (why.empty()) why = other.state == Other::State::closed ? "no large message so far" : "it is being opened";
+    transport.why += fmt::format("{}no stream: {}", transport.why.empty() ? "" : "; ", why);
+  }
+  return all;
 }
 
 void StreamLink::send(const NodeName& to, LinkLane lane, Frames packet) {
@@ -193,7 +216,10 @@ void StreamLink::open_stream(const NodeName& to) {
     if (found == others_.end()) return;
     Other& other = found->second;
     const TimePoint now = std::chrono::steady_clock::now();
-    if (other.state == Other::State::asked && now >= other.answer_by) put_off(other, now);
+    if (other.state == Other::State::asked && now >= other.answer_by) {
+      other.why_none = "it has not answered";
+      put_off(other, now);
+    }
     if (other.state != Other::State::closed || now < other.retry_at) return;
     try {
       other.secret = StreamSecret::random();
@@ -235,7 +261,10 @@ void StreamLink::obey(const NodeName& from, Incarnation incarnation, const Strea
       secret = std::exchange(other.secret, std::nullopt);
       other.state = Other::State::opened;
       other.opened_at = std::chrono::steady_clock::now();
-      if (control.kind == StreamControl::Kind::refuse) put_off(other, other.opened_at);
+      if (control.kind == StreamControl::Kind::refuse) {
+        other.why_none = control.reason;
+        put_off(other, other.opened_at);
+      }
     }
   }
   switch (control.kind) {
@@ -299,8 +328,10 @@ void StreamLink::connect_stream(const Peer& to, const StreamSecret& secret, cons
   {
     const std::lock_guard lock(mutex_);
     const auto found = others_.find(to.name);
-    if (found != others_.end() && found->second.id == accept.id)
+    if (found != others_.end() && found->second.id == accept.id) {
+      found->second.why_none = connected.error().message;
       put_off(found->second, std::chrono::steady_clock::now());
+    }
   }
   const Error& why = connected.error();
   const std::string line = fmt::format("opens no stream to {}: {}", to.name, why.message);
@@ -347,6 +378,7 @@ void StreamLink::stream_ended(detail::StreamSender::Ended ended) {
       const bool has_lasted = ended.worn || (ended.was_open && now - other.opened_at >= options_.retry_max);
       if (has_lasted) other.retry_gap = Duration{0};
       is_failure = !has_lasted && (is_failure || other.retry_gap > Duration{0});
+      other.why_none = ended.worn ? "its key is worn" : ended.why;
       put_off(other, now);
       if (ended.worn) other.retry_at = now;
     }

@@ -56,6 +56,7 @@ class StreamLink final : public Link, private LinkSink {
   void stop() override;
 
   [[nodiscard]] std::optional<StreamUse> streams() const override;
+  [[nodiscard]] std::map<NodeName, PeerTransport> transports() const override;
 
  private:
   /// The ring's way to this link, which it may outlive.
@@ -77,6 +78,7 @@ class StreamLink final : public Link, private LinkSink {
     Duration retry_gap{0};                            ///< after the last failure
     TimePoint opened_at{};                            ///< while opened
     std::string last_why = {};                        ///< of the last failure that was logged
+    std::string why_none = {};                        ///< there was no stream, the last time
     std::optional<TimePoint> last_opened_here = {};   ///< when the peer last opened one to this node
   };
 

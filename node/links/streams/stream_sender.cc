@@ -85,6 +85,12 @@ void StreamSender::stop() {
   if (thread.joinable()) thread.join();
 }
 
+bool StreamSender::is_open(const NodeName& peer) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = lanes_.find(peer);
+  return found != lanes_.end() && found->second->open;
+}
+
 std::size_t StreamSender::open_streams() const {
   const std::lock_guard lock(mutex_);
   return static_cast<std::size_t>(std::ranges::count_if(lanes_, [](const auto& each) { return each.second->open; }));

@@ -67,6 +67,7 @@ class StreamSender {
 
   void stop();
 
+  [[nodiscard]] bool is_open(const NodeName& peer) const;
   [[nodiscard]] std::size_t open_streams() const;
   [[nodiscard]] std::uint64_t packets() const;
   [[nodiscard]] std::uint64_t dropped() const;

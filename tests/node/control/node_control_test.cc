@@ -60,6 +60,23 @@ BOOST_AUTO_TEST_CASE(nodes_of_one_process_answer_for_themselves) {
   BOOST_TEST(this->report("a").rank.value() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_report_says_how_messages_travel_to_each_peer_and_why_not_faster) {
+  NodeOptions seed = options("a");
+  seed.bind = "ipc://";
+  const Node first = Node::join(seed, {});
+  NodeOptions alone = options("b", first.address());
+  alone.bind = "ipc://";
+  alone.shared_memory_max = 0;
+  alone.rings = false;
+  const Node second = Node::join(alone, {});
+  const auto due = std::chrono::steady_clock::now() + 10s;
+  while (report("a").counts.transports["b"].way != "shared memory" && std::chrono::steady_clock::now() < due)
+    std::this_thread::yield();
+  BOOST_TEST(report("a").counts.transports.at("b").way == "shared memory");
+  BOOST_TEST(report("b").counts.transports.at("a").text() ==
+             "unix sockets (no shared memory: node.shared_memory_max is 0 here; no ring: node.rings is false here)");
+}
+
 BOOST_AUTO_TEST_CASE(a_node_that_waits_to_be_let_in_can_be_asked) {
   NodeOptions seed = options("a");
   seed.world_size = 2;

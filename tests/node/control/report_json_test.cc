@@ -84,6 +84,21 @@ BOOST_AUTO_TEST_CASE(shared_memory_of_an_older_node_is_read_without_that_of_gpus
   BOOST_TEST((parse_node_report(older.dump()) == report));
 }
 
+BOOST_AUTO_TEST_CASE(transports_are_keyed_by_peer_and_a_node_of_an_older_version_has_none) {
+  json report = json::parse(json_of(testing::sample_node_report()));
+  json& counts = report.at("counts");
+  BOOST_TEST(counts.at("transports").at("trainer").at("way") == "shared memory");
+  BOOST_TEST(counts.at("transports").at("trainer").at("why") == "no ring: why");
+  counts["transports"] = 7;
+  BOOST_CHECK_THROW(static_cast<void>(parse_node_report(report.dump())), ReportError);
+  counts.erase("transports");
+  NodeReport without = testing::sample_node_report();
+  without.counts.transports.clear();
+  BOOST_TEST((parse_node_report(report.dump()) == without));
+  counts.erase("traffic");
+  BOOST_CHECK_THROW(static_cast<void>(parse_node_report(report.dump())), ReportError);
+}
+
 BOOST_AUTO_TEST_CASE(lines_of_an_older_launcher_are_read_without_their_end) {
   const LogReport report{.next = 7, .end = 9, .more = true, .over = false, .lines = {{"ps", 4, false, "one"}}};
   BOOST_TEST((parse_log_report(json_of(report)) == report));

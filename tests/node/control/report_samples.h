@@ -55,6 +55,7 @@ inline NodeReport sample_node_report() {
                                     .packets_received = 6'001,
                                     .dropped = 8,
                                     .refused = 9};
+  report.counts.transports.emplace("trainer", PeerTransport{"shared memory", "no ring: why"});
   return report;
 }
 

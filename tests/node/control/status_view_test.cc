@@ -180,8 +180,8 @@ BOOST_AUTO_TEST_CASE(text_has_a_row_for_each_node_and_one_for_each_peer) {
              "NODE  PEER     WAITING    BYTES  QUEUED  ANSWERS  OWNERS  FORKS  CONTEXTS  SHARDS\n"
              "ps0   trainer       60  61.0 kB      62  63.0 kB      64     65        66      67\n"
              "\n"
-             "NODE  PEER     CALLS SENT  RECEIVED  BYTES SENT  RECEIVED\n"
-             "ps0   trainer           1         2      3.0 kB    4.0 MB\n"
+             "NODE  PEER     CALLS SENT  RECEIVED  BYTES SENT  RECEIVED  TRANSPORT\n"
+             "ps0   trainer           1         2      3.0 kB    4.0 MB  shared memory (no ring: why)\n"
              "\n"
              "NODE  RINGS  PACKETS  SHARED MEMORY    IDLE    KEPT  GPU MEMORY  SEGMENTS  LEASES  TENSORS   COPIED  "
              "NOT COPIED\n"
@@ -221,6 +221,32 @@ BOOST_AUTO_TEST_CASE(only_the_busiest_peers_are_shown_unless_all_are_wanted) {
   const std::string all = text_of(views.at(0), PeersShown::all);
   BOOST_TEST(all.find("      trainer ") != std::string::npos);
   BOOST_TEST(all.find("more") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(transports_are_shown_where_traffic_is_not_measured_and_left_out_where_there_is_one_only) {
+  NodeReport report = testing::sample_node_report();
+  report.counts.traffic.reset();
+  report.counts.transports["ps1"] = {"tcp + stream, encrypted", ""};
+  const std::string unmeasured = text_of(views_of({node("ps0", report)}).at(0), PeersShown::all);
+  const std::string rows =
+      "NODE  PEER     CALLS SENT  RECEIVED  BYTES SENT  RECEIVED  TRANSPORT\n"
+      "ps0   ps1                                                  tcp + stream, encrypted\n"
+      "      trainer                                              shared memory (no ring: why)\n";
+  BOOST_TEST(unmeasured.find(rows) != std::string::npos, unmeasured);
+  report.counts.transports.clear();
+  report.counts.traffic.emplace().emplace("ps1", PeerTraffic{1, 2, 3, 4});
+  const std::string alike = text_of(views_of({node("ps0", report)}).at(0), PeersShown::all);
+  BOOST_TEST(alike.find("ps0   ps1            1         2         3 B       4 B\n") != std::string::npos, alike);
+  BOOST_TEST(alike.find("TRANSPORT") == std::string::npos, alike);
+}
+
+// What a peer says why it takes no stream is among the reasons.
+BOOST_AUTO_TEST_CASE(a_reason_cannot_change_the_terminal, *boost::unit_test::label("attack")) {
+  NodeReport report = testing::sample_node_report();
+  report.counts.transports["trainer"] = {"tcp", "no stream: \x1b[2J\nps9"};
+  const std::string text = text_of(views_of({node("ps0", report)}).at(0), PeersShown::all);
+  BOOST_TEST(text.find('\x1b') == std::string::npos, text);
+  BOOST_TEST(text.find("\nps9") == std::string::npos, text);
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_whose_bytes_fill_a_node_is_shown_before_those_with_more_items) {

@@ -288,6 +288,7 @@ BOOST_AUTO_TEST_CASE(nodes_with_keys_share_memory_if_they_turn_out_to_be_on_one_
   BOOST_TEST(use(b).tensors > 0U);
   BOOST_TEST(use(b).ring_packets > 0U);
   BOOST_TEST(use(a).tensors > 0U);
+  BOOST_TEST(b.debug_info().transports.at("a").text() == "shared memory + ring");
 }
 
 // Their packets have checksums over all of their bytes.

@@ -166,6 +166,7 @@ BOOST_AUTO_TEST_CASE(small_packets_open_no_stream) {
   pair.b.sink.wait_messages(100);
   BOOST_TEST(pair.a.link->streams().value().out_streams == 0U);
   BOOST_TEST(pair.b.link->streams().value().in_streams == 0U);
+  BOOST_TEST(pair.a.link->transports().at("b").text() == "tcp, encrypted (no stream: no large message so far)");
 }
 
 BOOST_AUTO_TEST_CASE(large_packets_take_a_stream_whole_and_in_order) {
@@ -185,6 +186,8 @@ BOOST_AUTO_TEST_CASE(large_packets_take_a_stream_whole_and_in_order) {
     BOOST_TEST(pair.a.below->bulk == before);  // none took the link below
     BOOST_TEST(pair.b.link->streams().value().in_streams == 1U);
     BOOST_TEST(pair.a.link->streams().value().in_streams == 0U);  // each direction has its own
+    BOOST_TEST(pair.a.link->transports().at("b").text() ==
+               (with_keys ? "tcp + stream, encrypted" : "tcp + stream (no shared memory: it listens at tcp, not ipc)"));
   }
 }
 
@@ -279,6 +282,8 @@ BOOST_AUTO_TEST_CASE(peer_whose_streams_are_off_says_so_once) {
   BOOST_TEST(pair.a.logs("b accepts no stream"));
   BOOST_TEST(pair.a.link->streams().value().out_streams == 0U);
   BOOST_TEST(!pair.b.link->streams().has_value());
+  BOOST_TEST(pair.a.link->transports().at("b").text() == "tcp, encrypted (no stream: its streams are off)");
+  BOOST_TEST(pair.b.link->transports().at("a").text() == "tcp, encrypted (no stream: streams are off here)");
   pair.b.send("a", "text");
   pair.a.sink.wait_messages(1);
   BOOST_TEST(pair.a.link->streams().value().in_streams == 0U);

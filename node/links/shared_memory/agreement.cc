@@ -1,0 +1,51 @@
+#include "node/links/shared_memory/agreement.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace troupe::detail {
+
+void Agreement::asked(std::string missing, TimePoint now) {
+  if (state_ == State::failed) return;
+  state_ = State::asked;
+  why_ = std::move(missing);
+  asked_at_ = now;
+}
+
+void Agreement::failed(std::string why) {
+  if (state_ == State::failed) return;
+  state_ = State::failed;
+  why_ = std::move(why);
+}
+
+void Agreement::reached() {
+  state_ = State::reached;
+  why_.clear();
+}
+
+std::optional<std::string> Agreement::news(TimePoint now, Duration patience) {
+  const bool is_failure = state_ == State::failed || (state_ == State::asked && now - asked_at_ >= patience);
+  if (!is_failure || std::exchange(told_, true)) return std::nullopt;
+  return why_;
+}
+
+PeerTransport transport_of(const Agreement& memory, const Agreement& ring, const Agreement& room,
+                           const PeerTransport& below) {
+  PeerTransport transport = below;
+  if (memory.is_reached()) transport = {.way = "shared memory", .why = {}};
+  if (ring.is_reached()) transport.way += " + ring";
+  const auto add = [&transport](std::string_view what, const std::string& why) {
+    transport.why += fmt::format("{}{}: {}", transport.why.empty() ? "" : "; ", what, why);
+  };
+  if (!memory.is_reached() && !ring.is_reached() && memory.why() == ring.why()) {
+    add("no shared memory, no ring", memory.why());
+    return transport;
+  }
+  if (!memory.is_reached()) add("no shared memory", memory.why());
+  if (!ring.is_reached()) add("no ring", ring.why());
+  if (memory.is_reached() && !room.why().empty()) add("not all tensors", room.why());
+  return transport;
+}
+
+}  // namespace troupe::detail

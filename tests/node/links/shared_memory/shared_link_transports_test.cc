@@ -1,0 +1,212 @@
+// How messages travel between nodes that could share memory: who asks is told, and so is the log where they do not.
+#include "node/links/shared_memory/shared_link.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "node/links/shared_memory/segment.h"
+#include "node/links/shared_memory/segment_inbox.h"
+#include "node/links/shared_memory/shared_table.h"
+#include "tests/node/links/shared_memory/nodes_by_hand.h"
+#include "tests/node/links/shared_memory/sharing_nodes.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::HandOver;
+using detail::SharedControl;
+
+BOOST_AUTO_TEST_SUITE(shared_link_transports)
+
+/// The lines that a link has logged.
+class Lines {
+ public:
+  [[nodiscard]] auto into() {
+    return [kept = kept_](std::string_view line) {
+      const std::lock_guard lock(kept->mutex);
+      kept->lines.emplace_back(line);
+    };
+  }
+  [[nodiscard]] std::vector<std::string> all() const {
+    const std::lock_guard lock(kept_->mutex);
+    return kept_->lines;
+  }
+
+ private:
+  struct Kept {
+    std::mutex mutex;
+    std::vector<std::string> lines;  ///< guarded by mutex
+  };
+  const std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();
+};
+
+/// Empty until the link knows the peer, which it tells its sink of first.
+std::string transport(const Link& link, const NodeName& peer) { return link.transports()[peer].text(); }
+
+/// Sends small messages both ways until a node's messages travel so; fails after ten seconds.
+void until_travels(Two& two, const SharingNode& node, const NodeName& peer, std::string_view as) {
+  until([&] {
+    two.a.send("b", {});
+    two.b.send("a", {});
+    return transport(*node.link, peer) == as;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_share_say_so_and_log_nothing) {
+  Lines lines;
+  const SharedLinkOptions options{.log = lines.into()};
+  Two two(options, options);
+  until_travels(two, two.a, "b", "shared memory + ring");
+  until_travels(two, two.b, "a", "shared memory + ring");
+  BOOST_TEST(lines.all().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_whose_sharing_is_off_says_so_and_reads_what_others_share) {
+  Lines lines;
+  Two two({.packets_before_ring = 1, .log = lines.into()},
+          {.shares = false, .packets_before_ring = 1, .log = lines.into()});
+  until_travels(two, two.a, "b", "shared memory + ring");
+  until_travels(two, two.b, "a", "unix sockets + ring (no shared memory: node.shared_memory_max is 0 here)");
+  BOOST_TEST(lines.all().empty());  // as it was told
+}
+
+BOOST_AUTO_TEST_CASE(a_ring_that_a_peer_does_not_take_is_logged_once_when_patience_ends) {
+  Lines patient;
+  Lines impatient;
+  Two two({.packets_before_ring = 1, .answer_patience = 1h, .log = patient.into()}, {.rings = false});
+  const std::string text =
+      "shared memory (no ring: it has not taken the ring that it was offered, as with node.rings = false)";
+  until_travels(two, two.a, "b", text);
+  BOOST_TEST(patient.all().empty());
+  BOOST_TEST(transport(*two.b.link, "a") == "shared memory (no ring: node.rings is false here)");
+  SharingNode c("c", 3, two.secret, {.packets_before_ring = 1, .answer_patience = 0ms, .log = impatient.into()});
+  c.link->connect(two.b.link->address());
+  c.sink.wait_ups(1);
+  until([&] {
+    c.send("b", {});
+    return transport(*c.link, "b") == text;
+  });
+  for (int i = 0; i < 20; ++i) c.send("b", {});
+  std::size_t of_rings = 0;
+  for (const std::string& line : impatient.all()) of_rings += line.starts_with("has no ring to b, ") ? 1U : 0U;
+  BOOST_TEST(of_rings == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(tensors_beyond_the_limit_are_logged_once_and_forgotten_when_there_is_room) {
+  Lines lines;
+  Two two({.bytes_max = 4 * kMib, .rings = false, .log = lines.into()});
+  const auto shared = [&] { return two.pass({random_frame(2 * kMib, two.random)}).at(0); };
+  std::vector<Frame> held;
+  do held.push_back(shared());
+  while (held.back().memory == FrameMemory::foreign);
+  held.push_back(shared());
+  BOOST_TEST((held.back().memory == FrameMemory::own));
+  static_cast<void>(two.pass({frame_of("small")}));  // says nothing of large ones
+  BOOST_TEST(transport(*two.a.link, "b") ==
+             "shared memory (no ring: node.rings is false here; not all tensors: no block of node.shared_memory_max, "
+             "or no lease, was free)");
+  BOOST_TEST(lines.all() == std::vector<std::string>{"shares not all tensors with b, the others take the socket: no "
+                                                     "block of node.shared_memory_max, or no lease, was free"},
+             boost::test_tools::per_element());
+  held.clear();
+  BOOST_TEST((shared().memory == FrameMemory::foreign));
+  BOOST_TEST(transport(*two.a.link, "b") == "shared memory (no ring: node.rings is false here)");
+}
+
+/// A node, and a peer whose part the test plays.
+struct Alone {
+  explicit Alone(Duration patience = 1h) : node({.answer_patience = patience, .log = lines.into()}) { up(life); }
+  void up(Incarnation of_peer) { node.inner->sink->on_link_up({.name = "b", .incarnation = of_peer}); }
+  void hear(SharedControl control) { node.inner->sink->on_frames("b", life, {detail::encode(std::move(control))}); }
+  /// Returns the node's token for the peer, which its hello has.
+  [[nodiscard]] SharedControl hello() const {
+    return detail::decode_shared_control(node.inner->sent.front().front()).value();
+  }
+  void share_something() {
+    Frames message{frame_of("header"), frame_of("body"), random_frame(kMib, random)};
+    BOOST_TEST(!node.link->share("b", message).has_value());
+  }
+
+  Incarnation life{.high = 1, .low = 2};
+  std::mt19937_64 random{1};
+  Lines lines;
+  NodeByHand node;
+};
+
+BOOST_AUTO_TEST_CASE(an_inbox_out_of_reach_is_logged_at_once_and_once_for_each_life_of_the_peer) {
+  Alone one;
+  const std::string nowhere = "@troupe-test-nowhere-" + std::to_string(::getpid());
+  const auto hello = [&] { return SharedControl{.token = detail::random_inbox_token(), .inbox = nowhere}; };
+  one.hear(hello());
+  const std::string line =
+      "shares no memory with b, large messages to it take the socket: its inbox takes nothing: Connection refused";
+  BOOST_TEST(one.lines.all() == std::vector{line}, boost::test_tools::per_element());
+  BOOST_TEST(transport(*one.node.link, "b") ==
+             "unix sockets (no shared memory: its inbox takes nothing: Connection refused; no ring: node.rings is "
+             "false here)");
+  for (int i = 0; i < 10; ++i) one.share_something();
+  BOOST_TEST(one.lines.all().size() == 1U);
+  one.node.inner->sink->on_link_down("b", one.life, Error{});
+  BOOST_TEST(one.node.link->transports().empty());
+  one.life.low = 3;
+  one.up(one.life);
+  one.hear(hello());
+  BOOST_TEST(one.lines.all().size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_a_node_cannot_say_it_reads_is_logged) {
+  Alone one;
+  const std::string nowhere = "@troupe-test-nowhere-" + std::to_string(::getpid());
+  one.hear({.token = detail::random_inbox_token(), .inbox = nowhere});
+  const auto inbox = detail::SegmentInbox::open_beside(place_of("peers-inbox")).value();
+  const auto page = detail::make_segment(detail::kLeasePageBytes, detail::Writers::all).value();
+  const SharedControl hello = one.hello();
+  BOOST_REQUIRE(inbox.send(hello.inbox,
+                           {.kind = HandOver::page, .token = hello.token, .bytes = detail::kLeasePageBytes, .file = {}},
+                           page.file.get()));
+  one.hear({.kind = SharedControl::Kind::offered, .inbox = {}});
+  const auto lines = one.lines.all();
+  BOOST_TEST_REQUIRE(lines.size() == 2U);
+  BOOST_TEST(lines[1] ==
+             "reads no memory of b, messages of it take the socket: its inbox takes nothing: Connection refused");
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_says_nothing_is_logged_when_patience_ends_and_something_was_to_be_shared) {
+  Alone patient;
+  patient.share_something();
+  BOOST_TEST(patient.lines.all().empty());
+  Alone impatient(0ms);
+  BOOST_TEST(impatient.lines.all().empty());
+  for (int i = 0; i < 10; ++i) impatient.share_something();
+  BOOST_TEST(
+      impatient.lines.all() ==
+          std::vector<std::string>{"shares no memory with b, large messages to it take the socket: it has not said "
+                                   "where its inbox is"},
+      boost::test_tools::per_element());
+}
+
+// It says that it is ready, and nothing in the inbox shows its process.
+BOOST_AUTO_TEST_CASE(a_peer_that_does_not_show_its_process_is_logged) {
+  Alone one(0ms);
+  const auto inbox = detail::SegmentInbox::open_beside(place_of("peers-inbox")).value();
+  one.hear({.token = detail::random_inbox_token(), .inbox = inbox.place()});
+  one.hear({.kind = SharedControl::Kind::ready, .inbox = {}});
+  BOOST_TEST(transport(*one.node.link, "b") ==
+             "unix sockets (no shared memory: it has not shown its process here; no ring: node.rings is false here)");
+  BOOST_TEST(one.lines.all().size() == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
