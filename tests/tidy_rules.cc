@@ -96,7 +96,7 @@ bool is_system_header(std::string_view name) {
 }
 
 /// Tests that are about several files of their folder at once.
-constexpr std::array<std::string_view, 22> kTestsOfSeveralFiles{
+constexpr std::array<std::string_view, 23> kTestsOfSeveralFiles{
     "tests/actors/executor_idle_test.cc",                // threads of a pool that have no job, and work that waits
     "tests/actors/references/no_memory_test.cc",         // handles, owners and notices that get no memory
     "tests/actors/references/references_liars_test.cc",  // what the owner and holders of a value believe of nobody
@@ -181,6 +181,7 @@ std::string library_complaint(std::string_view path, std::string_view name) {
     if (path.starts_with("tensor/cuda/") && name == "dlfcn.h")
       return "";  // libraries that are loaded when they are needed
     if (path == "tensor/cpu/thread_team.cc" && name == "pthread.h") return "";  // threads as libgomp creates them
+    if (path == "tensor/cpu/allocator.cc" && name == "sys/mman.h") return "";   // huge pages
     return "the operating system belongs to node/";
   }
   bool known = false;
