@@ -77,13 +77,15 @@ class SharesMemory final : public Link {
 };
 
 BOOST_AUTO_TEST_CASE(shared_memory_goes_back_also_where_all_of_it_is_on_gpus) {
-  for (const SharedMemoryUse& use : {SharedMemoryUse{.bytes = 1}, SharedMemoryUse{.gpu_bytes = 1}}) {
+  for (const auto member : {&SharedMemoryUse::bytes, &SharedMemoryUse::gpu_bytes}) {
     const auto state = std::make_shared<SharesMemory::State>();
-    state->use = use;
+    state->use.*member = 1;
     CachingAllocator memory;
-    LocalCluster cluster{{"a"}, FunctionRegistry{}, {.wrap_link = [&](std::unique_ptr<Link> inner) {
-                           return std::make_unique<SharesMemory>(std::move(inner), state);
-                         }}};
+    LocalClusterOptions options;
+    options.wrap_link = [&](std::unique_ptr<Link> inner) {
+      return std::make_unique<SharesMemory>(std::move(inner), state);
+    };
+    LocalCluster cluster{{"a"}, FunctionRegistry{}, options};
     return_idle_memory(cluster.node("a").shared_state()->node, memory, 1ms);
     std::unique_lock lock(state->mutex);
     const bool is_released = state->released.wait_for(lock, 10s, [&] { return state->use == SharedMemoryUse{}; });

@@ -126,18 +126,16 @@ SharedLink::TheirMemory SharedLink::abandon(Other& peer) {
   const std::lock_guard lock(peer.mutex);
   if (peer.leases && peer.process.is_open())
     orphans_.push_back({peer.leases, std::move(peer.process), std::move(peer.gpus.told)});
-  peer.gpus.told.clear();
   peer.leases = nullptr;
   peer.process.close();
   peer.introduced.clear();
   peer.slots.clear();  // a new page begins with other generations
   peer.by_address.clear();
-  peer.gpus.leases.clear();
   peer.doorbell.reset();
   peer.ring.close();
   return {.page = std::exchange(peer.page, nullptr),
           .segments = std::exchange(peer.segments, {}),
-          .blocks = std::exchange(peer.gpus.open, {})};
+          .blocks = std::exchange(peer.gpus, {}).open};  // what begins anew knows of no offer
 }
 
 // Not under a lock: it may wait until packets of the peer are delivered.

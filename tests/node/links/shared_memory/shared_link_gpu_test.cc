@@ -346,6 +346,33 @@ BOOST_AUTO_TEST_CASE(blocks_of_a_lost_life_are_freed_while_its_process_goes_on_a
   BOOST_TEST(host->freed_while_open == 0);
 }
 
+// Its node says hello again, and b has not noticed that it was gone. What b shares then must be offered again.
+BOOST_AUTO_TEST_CASE(a_gpu_is_offered_again_to_a_life_that_begins_anew) {
+  const auto host = std::make_shared<FakeHost>();
+  TwoByHand two(with_gpus(std::make_shared<FakeGpus>(host, "a")), with_gpus(std::make_shared<FakeGpus>(host, "b")));
+  const Frame sent = random_frame(kMib, two.random);
+  const auto arrives = [&] {
+    Frames message{frame_of("header"), frame_of("body"), on_gpu(sent)};
+    two.b.link->share("a", message);  // offers the GPU
+    BOOST_TEST((message[2].memory == FrameMemory::own));
+    two.settle();
+    message[2] = on_gpu(sent);
+    two.b.link->share("a", message);
+    BOOST_TEST((message[2].memory == FrameMemory::leased));
+    message.insert(message.begin(), frame_of("session"));
+    two.b.link->send("a", LinkLane::bulk, std::move(message));
+    two.settle();
+    BOOST_TEST_REQUIRE(two.a.sink.last.size() == 4U);
+    BOOST_TEST(equal(two.a.sink.last[3], sent));
+    two.a.sink.last.clear();
+  };
+  arrives();
+  two.a.inner->sink->on_link_down("b", two.life, Error{});
+  two.a.inner->sink->on_link_up({.name = "b", .incarnation = two.life});
+  two.settle();
+  arrives();
+}
+
 // A GPU may take long to free memory. Meanwhile another thread uses the link.
 BOOST_AUTO_TEST_CASE(memory_of_a_gpu_is_freed_without_the_locks_of_the_link) {
   enum class End { of_a_lost_life, of_the_link, of_a_life_that_another_follows };
