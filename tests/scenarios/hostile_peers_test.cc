@@ -2,6 +2,7 @@
 // once they are gone.
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -54,6 +55,39 @@ FunctionRegistry hostile_functions() {
           {"weigh", &served_weigh}};
 }
 
+/// Sums and maxima over many worlds, which show that what the peers said reached every part of the node.
+struct Reached {
+  std::size_t said = 0;
+  std::size_t sessions_ended = 0;  ///< by the node
+  // The most at one time of what the peers, not the node itself, have begun there.
+  std::size_t owners = 0;
+  std::size_t forks = 0;
+  std::size_t contexts = 0;
+  std::size_t passes = 0;
+  std::size_t shards = 0;
+  std::size_t served_calls = 0;
+
+  void add(const Reached& other) {
+    said += other.said;
+    sessions_ended += other.sessions_ended;
+    owners = std::max(owners, other.owners);
+    forks = std::max(forks, other.forks);
+    contexts = std::max(contexts, other.contexts);
+    passes = std::max(passes, other.passes);
+    shards = std::max(shards, other.shards);
+    served_calls = std::max(served_calls, other.served_calls);
+  }
+
+  void check() const {
+    BOOST_TEST_MESSAGE(fmt::format(
+        "{} said, {} sessions ended; at most {} owners, {} forks, {} contexts, {} passes, {} shards, {} served calls",
+        said, sessions_ended, owners, forks, contexts, passes, shards, served_calls));
+    BOOST_TEST(sessions_ended > 0U);
+    BOOST_TEST(sessions_ended < said / 2);
+    for (const std::size_t most : {owners, forks, contexts, passes, shards, served_calls}) BOOST_TEST(most > 0U);
+  }
+};
+
 /// The node "m", which works as programs do, among p1, p2 and p3.
 class HostileWorld : public AmongBarePeers {
  public:
@@ -66,8 +100,11 @@ class HostileWorld : public AmongBarePeers {
     for (std::size_t i = 0; i < steps; ++i) {
       listen();
       step();
+      look();
     }
   }
+
+  [[nodiscard]] const Reached& reached() const { return reached_; }
 
  protected:
   [[nodiscard]] Dice& dice() { return dice_; }
@@ -141,8 +178,24 @@ class HostileWorld : public AmongBarePeers {
         if (is_call) calls_.push_back(heard.message);
         if (heard.request.value != 0) asked_.push_back({name, std::move(heard)});
       }
-      if (peer->end_of("m")) appear(name);  // the node has ended its session: another life of it comes
+      if (!peer->end_of("m")) continue;
+      ++reached_.sessions_ended;  // by the node: another life of the peer comes
+      appear(name);
     }
+  }
+
+  void look() {
+    const DebugInfo info = node->debug_info();
+    const auto note = [](std::size_t& most, std::size_t count) { most = std::max(most, count); };
+    for (const auto& [name, held] : info.peers) {
+      if (name == "m") continue;
+      note(reached_.owners, held.owners);
+      note(reached_.forks, held.forks);
+      note(reached_.contexts, held.contexts);
+      note(reached_.shards, held.shards);
+    }
+    note(reached_.served_calls, info.served_calls);
+    if (contexts_.empty()) note(reached_.passes, info.backward_passes);  // or they may be of the node's own contexts
   }
 
   void step() {
@@ -215,6 +268,7 @@ class HostileWorld : public AmongBarePeers {
 
   void say() {
     const NodeName from = some_peer();
+    ++reached_.said;
     const bool asks = dice_.chance(60);
     const msg::AnyMessage message = some_message(from, asks ? msg::Kind::request : msg::Kind::notification);
     if (asks) {
@@ -231,6 +285,7 @@ class HostileWorld : public AmongBarePeers {
     if (!dice_.chance(20)) asked_.erase(asked_.begin() + static_cast<std::ptrdiff_t>(which));
     BarePeer& peer = *peers_.at(asked.by);
     if (!peer.is_up("m")) return;
+    ++reached_.said;
     peer.answer("m", asked.request, dice_.chance(70) ? right_answer(asked) : some_message(asked.by, msg::Kind::reply));
   }
 
@@ -306,6 +361,7 @@ class HostileWorld : public AmongBarePeers {
   }
 
   Dice dice_;
+  Reached reached_;
   SeenIds seen_;
   Collect collect_{seen_};
   std::map<NodeName, std::unique_ptr<BarePeer>> peers_;
@@ -377,15 +433,18 @@ std::vector<std::uint64_t> peer_seeds(std::uint64_t count) {
 }
 
 BOOST_AUTO_TEST_CASE(members_that_say_anything_end_nothing_and_leave_nothing) {
+  Reached reached;
   for (const std::uint64_t seed : peer_seeds(60)) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       // A third each: the node admits members, others do, it is no member yet.
       const auto rank = static_cast<std::uint32_t>(seed % 3);
       HostileWorld world(seed, rank == 2 ? std::nullopt : std::optional(rank));
       world.play(200);
+      reached.add(world.reached());
       BOOST_TEST(world.rest_of_it() == "");
     }
   }
+  if (reached.said > 1000) reached.check();  // a few seeds need not reach every part
 }
 
 BOOST_AUTO_TEST_CASE(training_among_members_that_say_anything_is_right) {
