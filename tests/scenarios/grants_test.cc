@@ -75,7 +75,7 @@ void expect_refused(const std::string& function, const Call& call) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_peer_calls_what_it_was_granted_and_nothing_else, *label("attack")) {
+BOOST_AUTO_TEST_CASE(a_peer_calls_what_it_was_granted_and_nothing_else, *label("attack") * label("fault-F40")) {
   LocalCluster cluster({"bank", "customer", "clerk"}, bank_functions(), granting({"next", "ask_oneself"}));
   Node& customer = cluster.node("customer");
   BOOST_TEST(customer.rpc_sync("bank", &next, Number{1}) == 2);
@@ -88,7 +88,8 @@ BOOST_AUTO_TEST_CASE(a_peer_calls_what_it_was_granted_and_nothing_else, *label("
   BOOST_TEST(customer.rpc_sync("clerk", &forbidden, Number{6}) == 6);
 }
 
-BOOST_AUTO_TEST_CASE(member_functions_of_a_value_need_a_grant_and_fetching_it_does_not, *label("attack")) {
+BOOST_AUTO_TEST_CASE(member_functions_of_a_value_need_a_grant_and_fetching_it_does_not,
+                     *label("attack") * label("fault-F40")) {
   LocalCluster cluster({"bank", "customer"}, bank_functions(), granting({"account", "Account.amount", "next"}));
   Node& customer = cluster.node("customer");
   const RRef<Account> account = customer.remote("bank", make_account, Number{10});
@@ -98,7 +99,8 @@ BOOST_AUTO_TEST_CASE(member_functions_of_a_value_need_a_grant_and_fetching_it_do
   BOOST_TEST(customer.remote("bank", &next, Number{1}).to_here(customer) == 2);
 }
 
-BOOST_AUTO_TEST_CASE(what_nobody_gave_to_a_peer_needs_a_grant_also_of_troupe_itself, *label("attack")) {
+BOOST_AUTO_TEST_CASE(what_nobody_gave_to_a_peer_needs_a_grant_also_of_troupe_itself,
+                     *label("attack") * label("fault-F40")) {
   LocalCluster cluster({"bank", "customer"}, bank_functions(), granting({"word"}));
   Node& bank = cluster.node("bank");
   Node& customer = cluster.node("customer");

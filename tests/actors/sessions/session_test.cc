@@ -538,7 +538,7 @@ BOOST_AUTO_TEST_CASE(lost_packet_is_sent_again_with_what_rides_on_it, *boost::un
   BOOST_TEST(names_in(pair.bob, 202ms, again[0]).empty());
 }
 
-BOOST_AUTO_TEST_CASE(damage_to_what_rides_is_seen, *boost::unit_test::label("fault-F02")) {
+BOOST_AUTO_TEST_CASE(damage_to_what_rides_is_seen, *boost::unit_test::label("fault-F11")) {
   Pair pair;
   (void)ride(pair.alice, 0ms, "first");
   Frames packet = send(pair.alice, 0ms, "second")[0];

@@ -98,7 +98,8 @@ BOOST_AUTO_TEST_CASE(a_node_writes_down_that_it_refused_a_key_and_from_where, *l
   BOOST_TEST(verify_audit({run.log_of("a")}) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(nodes_write_down_who_comes_goes_and_calls_what_it_may_not, *label("attack") * label("S14")) {
+BOOST_AUTO_TEST_CASE(nodes_write_down_who_comes_goes_and_calls_what_it_may_not,
+                     *label("attack") * label("S14") * label("fault-F40")) {
   const AuditedRun run;
   {
     NodeOptions guarded = run.options(0);
