@@ -135,8 +135,10 @@ void choose_place(NodeOptions& options, std::optional<TimePoint> due) {
 void warn_of_exposure(const NodeOptions& options, const std::string& address) {
   const std::optional<TcpPlace> place = TcpPlace::parse(address);
   if (options.network != Network::trusted || !place || is_loopback(place->host)) return;
-  spdlog::warn("[{}] the network is trusted: what this node says and hears at {} is not encrypted", options.name,
-               address);
+  spdlog::warn(
+      "[{}] the network is trusted: what this node says and hears at {} is not encrypted, and whoever "
+      "reaches that port can fill this node's memory and use up its descriptors",
+      options.name, address);
 }
 
 void check_range(std::string_view what, std::chrono::milliseconds value, std::chrono::milliseconds min,
