@@ -98,8 +98,7 @@ class Reader {
       const std::string key = fmt::format("{}.{}", spec.section, spec.key);
       const auto found = given.settings.find(key);
       try {
-        values.emplace(key, checked(spec, found == given.settings.end() ? Untyped{std::string(spec.fallback)}
-                                                                        : found->second.value));
+        values.emplace(key, found == given.settings.end() ? fallback_of(spec) : checked(spec, found->second.value));
       } catch (const std::invalid_argument& error) {
         throw EnvironmentError(fmt::format("{}: {}: {}", found->second.origin.text(), key, error.what()));
       }

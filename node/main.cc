@@ -279,7 +279,9 @@ std::string keys_help() {
   for (const auto specs :
        {troupe::cluster_setting_specs(), troupe::role_setting_specs(), troupe::host_setting_specs()}) {
     for (const troupe::SettingSpec& spec : specs) {
-      const std::string fallback = spec.fallback.empty() ? "" : fmt::format(" [{}]", spec.fallback);
+      const std::string far =
+          spec.between_machines.empty() ? "" : fmt::format("; with keys or trusted {}", spec.between_machines);
+      const std::string fallback = spec.fallback.empty() ? "" : fmt::format(" [{}{}]", spec.fallback, far);
       const std::string choices = spec.choices.empty() ? "" : fmt::format(": {}", spec.choices);
       text +=
           fmt::format("  {:<26}{}{}{}\n", fmt::format("{}.{}", spec.section, spec.key), spec.about, choices, fallback);

@@ -45,10 +45,13 @@ enum class Control : std::uint8_t { off, on };
 /// When a silent peer counts as unreachable, and when as down. All nodes should have the same settings; of two peers'
 /// leases the longer one counts for both.
 struct Liveness {
-  std::chrono::milliseconds heartbeat{100};  ///< interval, 10 ms to 10 s; grows with more than ten peers, up to 1 s
-  std::chrono::milliseconds suspicion{200};  ///< unreachable: heartbeat late by this much, 10 ms to 60 s
-  std::chrono::milliseconds lease{10'000};   ///< down: silent for this long, 1 s to 24 h
-  bool debug = false;                        ///< the program is in a debugger: no silence, on either side, counts
+  /// Interval of heartbeats, 10 ms to 10 s; grows with the number of peers, up to 1 s. 0: 100 ms; 200 ms with keys, or
+  /// in a trusted network.
+  std::chrono::milliseconds heartbeat{0};
+  /// Unreachable: heartbeat late by this much, 10 ms to 60 s. 0: 200 ms; 800 ms with keys, or in a trusted network.
+  std::chrono::milliseconds suspicion{0};
+  std::chrono::milliseconds lease{10'000};  ///< down: silent for this long, 1 s to 24 h
+  bool debug = false;                       ///< the program is in a debugger: no silence, on either side, counts
 };
 
 /// The settings with which a process joins a cluster.

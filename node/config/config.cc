@@ -59,6 +59,7 @@ class Builder {
     check_hosts_of_roles();
     for (const RoleConfig& role : config_.roles) check_calls_of(role);
     check_transport();
+    show_times_of_network();
     check_ports();
     check_names();
     check_result();
@@ -90,8 +91,7 @@ class Builder {
     if (!is_given && spec.kind == SettingKind::table) return CheckedSetting{StringTable{}, origin};
     if (!is_given && spec.kind == SettingKind::list) return CheckedSetting{std::vector<std::string>{}, origin};
     try {
-      return CheckedSetting{checked(spec, is_given ? found->second.value : Untyped{std::string(spec.fallback)}),
-                            origin};
+      return CheckedSetting{is_given ? checked(spec, found->second.value) : fallback_of(spec), origin};
     } catch (const std::invalid_argument& error) {
       // A line of the file says which table it is in.
       const bool is_named = !table.empty() && origin.layer != Origin::Layer::file;
@@ -309,6 +309,26 @@ class Builder {
     config_.transport = Transport::tcp;
     const auto shown = std::ranges::find(config_.entries, "cluster.transport", &ConfigEntry::key);
     shown->value = "\"tcp\"";
+  }
+
+  /// Shows the times that the network decides. With "auto" an engine that starts nodes on several hosts gives them
+  /// keys.
+  void show_times_of_network() {
+    const std::string& network = config_.node.network;
+    const bool is_named = network == "keys" || network == "trusted";
+    const bool are_far = is_named || (network == "auto" && config_.hosts.size() > 1);
+    for (const SettingSpec& spec : cluster_setting_specs()) {
+      if (spec.between_machines.empty()) continue;
+      const auto entry =
+          std::ranges::find(config_.entries, fmt::format("{}.{}", spec.section, spec.key), &ConfigEntry::key);
+      if (entry == config_.entries.end() || entry->origin.layer != Origin::Layer::built_in) continue;
+      entry->value = shown(checked(spec, Untyped{std::string(are_far ? spec.between_machines : spec.fallback)}));
+      if (is_named) {
+        entry->origin.place = fmt::format("with network = \"{}\"", network);
+      } else if (network == "auto") {
+        entry->origin.place = are_far ? "between hosts" : fmt::format("(with keys {})", spec.between_machines);
+      }
+    }
   }
 
   void check_names() {

@@ -68,8 +68,22 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"cluster", "join_timeout", duration, "30s", "until all nodes must know each other", 1, kDurationMax},
     SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "for a node to end once `troupe up` has asked it to", 1,
                 kDurationMax},
-    SettingSpec{"cluster", "heartbeat", duration, "100ms", "between two heartbeats, at least", 10, 10'000},
-    SettingSpec{"cluster", "suspicion", duration, "200ms", "silence beyond a heartbeat, then unreachable", 10, 60'000},
+    SettingSpec{.section = "cluster",
+                .key = "heartbeat",
+                .kind = duration,
+                .fallback = "100ms",
+                .about = "between two heartbeats, at least",
+                .min = 10,
+                .max = 10'000,
+                .between_machines = "200ms"},
+    SettingSpec{.section = "cluster",
+                .key = "suspicion",
+                .kind = duration,
+                .fallback = "200ms",
+                .about = "silence beyond a heartbeat, then unreachable",
+                .min = 10,
+                .max = 60'000,
+                .between_machines = "800ms"},
     SettingSpec{"cluster", "lease", duration, "10s", "silence after which a node is considered dead", 1'000,
                 kDurationMax},
     SettingSpec{"cluster", "debug", boolean, "false", "silence has no consequences: nodes may stop in a debugger"},
@@ -427,7 +441,7 @@ Variables process_variables() {
 
 std::string Origin::text() const {
   switch (layer) {
-    case Layer::built_in: return "built-in default";
+    case Layer::built_in: return place.empty() ? "built-in default" : "built-in default " + place;
     case Layer::file: return place;
     case Layer::environment: return "environment " + place;
     case Layer::command_line: return "command line";
@@ -454,6 +468,11 @@ SettingValue checked(const SettingSpec& spec, const RawSetting& raw) {
     case duration: break;
   }
   return checked_duration(spec, raw);
+}
+
+SettingValue fallback_of(const SettingSpec& spec) {
+  if (!spec.between_machines.empty()) return std::chrono::milliseconds{0};
+  return checked(spec, Untyped{std::string(spec.fallback)});
 }
 
 std::string shown(const SettingValue& value) { return std::visit(Show{}, value); }
@@ -511,8 +530,6 @@ Variables as_variables(const NodeSettings& settings) {
       {variable_name("cluster", "join_port"), fmt::format("{}", settings.join_port)},
       {variable_name("cluster", "grows"), fmt::format("{}", settings.grows)},
       {variable_name("cluster", "advertise"), settings.advertise},
-      {variable_name("cluster", "heartbeat"), fmt::format("{}ms", settings.heartbeat.count())},
-      {variable_name("cluster", "suspicion"), fmt::format("{}ms", settings.suspicion.count())},
       {variable_name("cluster", "lease"), fmt::format("{}ms", settings.lease.count())},
       {variable_name("cluster", "debug"), fmt::format("{}", settings.debug)},
       {variable_name("node", "stall_limit"), fmt::format("{}ms", settings.stall_limit.count())},
@@ -528,6 +545,9 @@ Variables as_variables(const NodeSettings& settings) {
       {variable_name("pool", "threads"), fmt::format("{}", settings.pool_threads)},
       {variable_name("pool", "threads_max"), fmt::format("{}", settings.pool_threads_max)},
   };
+  for (const auto& [key, time] : {std::pair("heartbeat", settings.heartbeat), {"suspicion", settings.suspicion}}) {
+    if (time.count() != 0) variables.emplace(variable_name("cluster", key), fmt::format("{}ms", time.count()));
+  }
   for (const PeerKey& each : kPeerKeys) {
     const std::string_view unit = each.kind == size ? "B" : "";
     variables.emplace(variable_name("peer", each.key), fmt::format("{}{}", settings.peer.*each.field, unit));

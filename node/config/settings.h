@@ -28,12 +28,12 @@ using Variables = std::map<std::string, std::string, std::less<>>;
 struct NodeSettings {
   std::chrono::milliseconds join_timeout{30'000};      ///< from start until all nodes are members
   std::chrono::milliseconds shutdown_timeout{10'000};  ///< from the request to stop until this node has ended
-  std::chrono::milliseconds heartbeat{100};            ///< minimum interval between two heartbeats to one peer
-  std::chrono::milliseconds suspicion{200};            ///< silent for this long beyond a heartbeat: unreachable
-  std::chrono::milliseconds lease{10'000};             ///< silent for this long: down
-  bool debug = false;                                  ///< silence has no consequences
-  std::chrono::milliseconds stall_limit{30'000};       ///< a router without progress for this long ends the process
-  int math_threads = 0;                                ///< outside served functions; 0 = cores / processes on the host
+  std::chrono::milliseconds heartbeat{0};   ///< minimum interval between two heartbeats to one peer; 0: by the network
+  std::chrono::milliseconds suspicion{0};   ///< silent for this long beyond a heartbeat: unreachable; 0: by the network
+  std::chrono::milliseconds lease{10'000};  ///< silent for this long: down
+  bool debug = false;                       ///< silence has no consequences
+  std::chrono::milliseconds stall_limit{30'000};  ///< a router without progress for this long ends the process
+  int math_threads = 0;                           ///< outside served functions; 0 = cores / processes on the host
   std::size_t shared_memory_max = std::size_t{2}
                                   << 30;  ///< large tensors that peers on the host read in place; 0: none
   bool rings = true;                      ///< small messages between processes of a host take shared memory
@@ -59,7 +59,7 @@ struct NodeSettings {
 struct Origin {
   enum class Layer : std::uint8_t { built_in, file, environment, command_line };
   Layer layer = Layer::built_in;
-  std::string place;  ///< file: "cluster.toml:7"; environment: the variable's name
+  std::string place;  ///< file: "cluster.toml:7"; environment: the variable's name; built_in: what decided, or empty
   unsigned line = 0;  ///< file only
 
   /// Returns "cluster.toml:7", "environment TROUPE__NODE__LOG_LEVEL", "command line" or "built-in default".
@@ -79,6 +79,8 @@ struct SettingSpec {
   std::int64_t max = 0;
   std::string_view choices = "";  ///< choice only: "ipc, tcp"
   bool required = false;          ///< the file must give it
+  std::string_view between_machines =
+      "";  ///< duration only: built-in value of networks "keys" and "trusted", if another
 };
 
 /// All keys of [cluster], [node], [pool] and [peer], in the order in which they are shown.
@@ -113,6 +115,9 @@ using SettingValue = std::variant<std::int64_t, bool, std::string, std::chrono::
 /// `expected an integer, found "abc"`.
 [[nodiscard]] SettingValue checked(const SettingSpec& spec, const RawSetting& raw);
 
+/// Returns the value of a key that is not given: 0 for a duration that the network decides.
+[[nodiscard]] SettingValue fallback_of(const SettingSpec& spec);
+
 /// Returns the value as written in a file: `"ipc"`, `29500`, `true`, `"30s"`, `"64MiB"`, `["./ps", "--fast"]`.
 [[nodiscard]] std::string shown(const SettingValue& value);
 
@@ -122,7 +127,7 @@ using SettingValues = std::map<std::string, SettingValue, std::less<>>;
 /// Returns the settings for nodes in `values`. REQUIRES: `values` has every key of cluster_setting_specs().
 [[nodiscard]] NodeSettings node_settings(const SettingValues& values);
 
-/// Returns `settings` as TROUPE__SECTION__KEY variables.
+/// Returns `settings` as TROUPE__SECTION__KEY variables, without those that the network decides.
 [[nodiscard]] Variables as_variables(const NodeSettings& settings);
 
 /// Returns `, did you mean "port"?` for the closest of `known`, or nothing if none is close.

@@ -34,6 +34,7 @@
 #include "node/joining/member_watch.h"
 #include "node/joining/rendezvous_file.h"
 #include "node/joining/seed_watch.h"
+#include "node/joining/silence.h"
 #include "node/keys/dump_guard.h"
 #include "node/keys/word_lines.h"
 #include "node/links/tcp_place.h"
@@ -141,31 +142,6 @@ void warn_of_exposure(const NodeOptions& options, const std::string& address) {
       options.name, address);
 }
 
-void check_range(std::string_view what, std::chrono::milliseconds value, std::chrono::milliseconds min,
-                 std::chrono::milliseconds max) {
-  if (value >= min && value <= max) return;
-  throw RemoteError(
-      Error{.code = ErrorCode::bad_argument,
-            .message = fmt::format("{} of {} ms is not in {} to {} ms", what, value.count(), min.count(), max.count()),
-            .operation = "join",
-            .execution = Execution::never});
-}
-
-/// Returns the rates and limits of heartbeats.
-FailureDetectorOptions silence_of(const NodeOptions& options) {
-  using namespace std::chrono_literals;
-  check_range("liveness.heartbeat", options.liveness.heartbeat, 10ms, 10s);
-  check_range("liveness.suspicion", options.liveness.suspicion, 10ms, 60s);
-  check_range("liveness.lease", options.liveness.lease, 1s, 24h);
-  FailureDetectorOptions silence;
-  silence.heartbeat_min = options.liveness.heartbeat;
-  silence.heartbeat_max = std::max<Duration>(silence.heartbeat_max, options.liveness.heartbeat);
-  silence.suspicion = options.liveness.suspicion;
-  silence.lease = options.liveness.debug ? kEndlessLease : Duration(options.liveness.lease);
-  silence.peers_min = std::max<std::size_t>(options.world_size, 1) - 1;
-  return silence;
-}
-
 /// Returns null if none is wanted. Throws RemoteError.
 std::shared_ptr<AuditLog> open_audit(const NodeOptions& options) {
   if (options.audit_log.empty()) return nullptr;
@@ -215,7 +191,7 @@ std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnat
   request.listen = options.bind;
   request.options = options.link_options;
   request.first = options.seed;
-  request.silence = silence_of(options);
+  request.silence = detail::silence_of(options);
   request.shared_memory_max = options.shared_memory_max;
   request.rings = options.rings;
   request.spins = options.spins;
@@ -394,13 +370,6 @@ std::unique_ptr<detail::JoinEndpoint> watch_who_is_in(const NodeOptions& options
       .value();
 }
 
-/// Throws RemoteError for a time that the watchdog cannot keep: a router needs some to answer.
-void check_stall_limit(const NodeOptions& options) {
-  using namespace std::chrono_literals;
-  if (!options.stall_limit) return;
-  check_range("stall_limit", std::chrono::duration_cast<std::chrono::milliseconds>(*options.stall_limit), 1s, 24h);
-}
-
 /// Throws RemoteError for a level that does not exist.
 void set_log_level(const NodeOptions& options) {
   try {
@@ -427,7 +396,7 @@ std::unique_ptr<detail::NodeControl> control_of(const NodeOptions& options,
 Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   set_log_level(options);
   if (sodium_init() < 0) throw std::runtime_error("[Node] libsodium cannot start");
-  check_stall_limit(options);
+  detail::check_stall_limit(options);
   check_grants(options.call_grants, functions.table());
   const auto limit = options.join_deadline.after();
   const auto due = limit ? later(std::chrono::steady_clock::now(), *limit) : std::nullopt;

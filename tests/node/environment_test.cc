@@ -287,6 +287,14 @@ BOOST_AUTO_TEST_CASE(what_is_said_of_roles_and_hosts_is_for_the_reader_of_a_file
              "TROUPE__HOST__<NAME>__KEY");
 }
 
+BOOST_AUTO_TEST_CASE(times_that_nobody_set_are_left_to_the_network) {
+  const Variables variables = as_variables(NodeSettings{});
+  BOOST_TEST(!variables.contains("TROUPE__CLUSTER__HEARTBEAT"));
+  BOOST_TEST(!variables.contains("TROUPE__CLUSTER__SUSPICION"));
+  BOOST_TEST(read_environment(variables).settings.heartbeat.count() == 0);
+  BOOST_TEST(read_environment(variables).settings.suspicion.count() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   NodeSettings settings;
   settings.join_timeout = std::chrono::milliseconds(1500);
