@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "node/links/unmapped_user.h"
 #include "node/node_name.h"
 
 namespace troupe {
@@ -96,6 +97,7 @@ ControlPeer peer_of(const FileDescriptor& socket) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
   if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {};
+  if (may_be_several(credentials.uid)) return {.pid = credentials.pid};
   return {credentials.pid, credentials.uid};
 }
 

@@ -35,7 +35,7 @@ namespace detail {
 /// The process at the other end of a socket, as the kernel reports it.
 struct ControlPeer {
   pid_t pid = 0;
-  uid_t user = static_cast<uid_t>(-1);  ///< -1: unknown
+  uid_t user = static_cast<uid_t>(-1);  ///< -1: unknown, or one of those whom its user namespace shows as one
 };
 
 /// Returns whether processes of user `answerer` answer those of user `asker`.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +16,7 @@
 #include "node/links/port_range.h"
 #include "node/links/shared_memory/shared_link.h"
 #include "node/links/streams/stream_link.h"
+#include "node/links/unmapped_user.h"
 #include "node/links/zmq_link.h"
 
 namespace troupe {
@@ -139,8 +141,8 @@ SharedLinkOptions shared_memory_of(const LinkRequest& request) {
 }
 
 /// Opens a link whose large messages have connections of their own, if they are wanted; else peers are told so. With
-/// keys, peers that turn out to be on this host share memory. Without, packets have checksums, which would read the
-/// tensors that need not travel: then nothing is shared.
+/// keys, peers that turn out to be on this host share memory, if the kernel can tell users apart. Without, packets have
+/// checksums, which would read the tensors that need not travel: then nothing is shared, nor asked for.
 Result<std::unique_ptr<Link>> open_with_streams(LinkRequest request, std::string listen, WantedStreams streams) {
   StreamLinkOptions options{.name = request.name,
                             .incarnation = request.incarnation,
@@ -149,7 +151,8 @@ Result<std::unique_ptr<Link>> open_with_streams(LinkRequest request, std::string
                             .receiver = std::move(streams.receiver),
                             .log = request.log,
                             .audit = request.audit};
-  const SharedLinkOptions shared = shared_memory_of(request);
+  SharedLinkOptions shared = shared_memory_of(request);
+  shared.is_found = !detail::may_be_several(::geteuid());
   auto link = open_zmq_link(std::move(request), std::move(listen));
   if (!link) return link.error();
   const bool shares = link.value()->guards_bytes();

@@ -18,6 +18,7 @@
 #include <zmq.hpp>
 
 #include "node/file_descriptor.h"
+#include "node/links/unmapped_user.h"
 
 namespace troupe {
 namespace {
@@ -231,6 +232,14 @@ Result<Unit> ZmqSocket::secure_as_client(const KeyPair& own, const PublicKey& se
 
 Result<Unit> ZmqSocket::admit_own_user_only() {
   const uid_t own = ::geteuid();
+  if (detail::may_be_several(own)) {
+    return Error{.code = ErrorCode::not_authorized,
+                 .message = "unix sockets cannot be kept from other users: this process is user " +
+                            std::to_string(own) + ", as whom its user namespace shows all users that it does not map",
+                 .operation = "listen",
+                 .execution = Execution::never,
+                 .hint = "run it as a user that the namespace maps, or over tcp with keys"};
+  }
   if (zmq_setsockopt(impl_->socket.handle(), ZMQ_IPC_FILTER_UID, &own, sizeof own) == 0) return Unit{};
   return failure(ErrorCode::resource_exhausted, "users of unix sockets", zmq::error_t());
 }

@@ -63,7 +63,8 @@ class ZmqSocket {
   [[nodiscard]] Result<Unit> secure_as_client(const KeyPair& own, const PublicKey& server);
 
   /// Over unix sockets, closes connections of processes of other users before it reads from them. Errors:
-  /// resource_exhausted (ZeroMQ cannot tell users apart here). REQUIRES: before `bind`.
+  /// resource_exhausted (ZeroMQ cannot tell users apart here), not_authorized (nor can the kernel: unmapped_user.h).
+  /// REQUIRES: before `bind`.
   [[nodiscard]] Result<Unit> admit_own_user_only();
 
   /// Returns the address with its wildcards resolved. Errors: bad_argument, resource_exhausted (in use).

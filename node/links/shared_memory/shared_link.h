@@ -34,7 +34,8 @@ class Agreement;
 }  // namespace detail
 
 struct SharedLinkOptions {
-  bool shares = true;  ///< false: frames of this node travel; those that peers share with it are read all the same
+  bool shares = true;    ///< false: frames of this node travel; those that peers share with it are read all the same
+  bool is_found = true;  ///< false: no peer is told of its inbox; then neither side shares
   std::size_t bytes_max = std::size_t{2} << 30;  ///< of this node's segments, and as much of its blocks on GPUs
   /// Segments that a peer is given at a time; tensors in others travel. A peer maps twice as many by default: it may
   /// hear late of those that have ended.

@@ -48,6 +48,7 @@ void SharedLink::on_link_up(const Peer& peer) {
 }
 
 void SharedLink::say_hello(const Other& to) {
+  if (!options_.is_found) return;
   inner_->send(
       to.peer.name, LinkLane::express,
       {detail::encode(SharedControl{.kind = SharedControl::Kind::hello, .token = to.token, .inbox = inbox_.place()})});
@@ -56,7 +57,8 @@ void SharedLink::say_hello(const Other& to) {
 void SharedLink::begin(Other& peer) const {
   const auto now = std::chrono::steady_clock::now();
   peer.to_share = detail::Agreement("node.shared_memory_max is 0 here");
-  if (options_.shares) peer.to_share.asked("it has not said where its inbox is", now);
+  if (!options_.is_found) peer.to_share = detail::Agreement("this process's user cannot be told from others");
+  else if (options_.shares) peer.to_share.asked("it has not said where its inbox is", now);
   peer.to_ring = detail::Agreement(options_.rings ? "too few small messages so far" : "node.rings is false here");
   peer.to_read = detail::Agreement();
   peer.to_fit = detail::Agreement();
@@ -206,6 +208,7 @@ void SharedLink::obey(Other& from, const SharedControl& control) {
 }
 
 void SharedLink::make_offer(Other& to, const SharedControl& hello) {
+  if (!options_.is_found) return;
   if (hello.inbox.empty()) return refuse();
   bool again = false;
   {
