@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -12,7 +13,10 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <sys/wait.h>
 
 #include "tests/support/temporary_directory.h"
 
@@ -66,6 +70,8 @@ std::string output_of(const std::string& command) {
 
 const std::string kRoot = TROUPE_SOURCE_DIR "/";
 constexpr std::string_view kOutput = "output of ";
+constexpr std::string_view kRunWith = "run with ";
+constexpr std::string_view kNotRun = "not run: ";
 
 struct Checked {
   int pieces = 0;
@@ -80,7 +86,8 @@ Checked check_page(const std::string& page) {
       BOOST_TEST(output_of(block.source.substr(kOutput.size())) == block.text,
                  page << ": not what " << block.source << " is");
       ++checked.outputs;
-    } else if (block.language == "cpp" || block.language == "toml" || block.language == "yaml") {
+    } else if (block.language == "cpp" || block.language == "toml" || block.language == "yaml" ||
+               (block.language == "sh" && block.source.ends_with(".sh"))) {
       BOOST_REQUIRE_MESSAGE(!block.source.empty(), page << ": a block does not say where it comes from:\n"
                                                         << block.text);
       const bool found = read(kRoot + block.source).find(block.text) != std::string::npos;
@@ -89,6 +96,47 @@ Checked check_page(const std::string& page) {
     }
   }
   return checked;
+}
+
+/// A folder in which a user follows a page: the guide's files are there, and what the page makes.
+class Reader {
+ public:
+  Reader() { std::filesystem::create_symlink(kRoot + "samples", directory_.path() / "samples"); }
+
+  /// Runs `commands` up to the first that fails. Returns the status of the last one, and what all said.
+  std::pair<int, std::string> follow(const std::string& commands) const {
+    const std::string path = directory_.path().string();
+    std::ofstream(path + "/commands") << commands;
+    // Open MPI refuses root, and starts no more processes than there are cores, unless it is told otherwise.
+    const std::string line = "cd " + path + " && HOME=" + path +
+                             " OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+                             " OMPI_MCA_rmaps_base_oversubscribe=1 PATH=" TROUPE_PROGRAMS_DIR
+                             ":$PATH timeout 60 sh -e commands > said 2>&1";
+    const int status = std::system(line.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(path + "/said")};
+  }
+
+ private:
+  troupe::testing::TemporaryDirectory directory_;
+};
+
+/// Runs the commands of a page, as pasted, in their order. Each block says whether it is run; one may need a program
+/// that this machine has not. Returns how many blocks were run.
+int follow_page(const std::string& page) {
+  const Reader reader;
+  int count = 0;
+  for (const Block& block : blocks_of(read(kRoot + page))) {
+    if (block.language != "sh" || block.source.ends_with(".sh") || block.source.starts_with(kNotRun)) continue;
+    const bool needs = block.source.starts_with(kRunWith);
+    BOOST_REQUIRE_MESSAGE(needs || block.source == "run",
+                          page << ": does a test run this? Say `run`, `run with PROGRAM` or `not run: REASON`:\n"
+                               << block.text);
+    if (needs && reader.follow("command -v " + block.source.substr(kRunWith.size())).first != 0) continue;
+    const auto [status, said] = reader.follow(block.text);
+    BOOST_TEST(status == 0, page << ": status " << status << " of\n" << block.text << said);
+    ++count;
+  }
+  return count;
 }
 
 std::vector<std::string> pages_of_the_guide() {
@@ -143,7 +191,7 @@ BOOST_AUTO_TEST_CASE(the_readme_shows_pieces_of_real_programs_and_what_they_prin
 
 BOOST_AUTO_TEST_CASE(each_page_of_the_guide_shows_pieces_of_a_real_program_and_what_it_prints) {
   const std::vector<std::string> pages = pages_of_the_guide();
-  BOOST_TEST(pages.size() == 15U);
+  BOOST_TEST(pages.size() == 16U);
   for (const std::string& page : pages) {
     const Checked checked = check_page(page);
     BOOST_TEST(checked.pieces >= 2, page << " shows little of its program");
@@ -151,9 +199,24 @@ BOOST_AUTO_TEST_CASE(each_page_of_the_guide_shows_pieces_of_a_real_program_and_w
   }
 }
 
+BOOST_AUTO_TEST_CASE(commands_of_the_guide_run_as_pasted) {
+  int count = 0;
+  for (const std::string& page : pages_of_the_guide()) count += follow_page(page);
+  BOOST_TEST(count >= 7);  // keys 4, torchrun 1, several hosts 2
+}
+
+BOOST_AUTO_TEST_CASE(commands_are_followed_up_to_the_first_that_fails) {
+  const Reader reader;
+  BOOST_TEST(reader.follow("test -f samples/guide/hosts.toml\necho there > file\n").first == 0);
+  const auto [status, said] = reader.follow("cat file\nfalse\necho on\n");
+  BOOST_TEST(status == 1);
+  BOOST_TEST(said == "there\n");
+}
+
 BOOST_AUTO_TEST_CASE(scripts_of_the_guide_end_with_the_status_of_a_task_that_failed) {
   BOOST_TEST(output_of("sh samples/guide/as_slurm.sh 3 sh -c 'exit $SLURM_PROCID'; echo $?") == "2\n");
   BOOST_TEST(output_of("sh samples/guide/as_mpi.sh 2 sh -c 'exit $OMPI_COMM_WORLD_RANK'; echo $?") == "1\n");
+  BOOST_TEST(output_of("sh samples/guide/as_torchrun.sh sh -c 'exit $RANK'; echo $?") == "3\n");
 }
 
 BOOST_AUTO_TEST_CASE(scripts_of_the_guide_end_their_tasks_when_they_are_ended) {
