@@ -1,17 +1,21 @@
 #!/bin/sh
 # ./dev fuzz: fuzzes the named decoders, one after the other, and prints a table: executions, speed, lines reached.
-#   run.sh [--seconds S] [--keep] [TARGET]...
+#   run.sh [--seconds S] [--keep] [--strict] [TARGET]...
 # --keep writes what was worth keeping to tests/fuzz/corpus, to be committed.
+# A decoder that is slower than wanted, or of which fewer lines are reached, is marked; --strict: it also fails.
 set -eu
 fuzz=build/fuzz/bin/fuzz
 work=build/fuzz/corpus
 llvm=$(dirname "$(readlink -f "$(command -v clang++)")")
 
-seconds=60 keep='' targets=''
+speed_wanted=1000    # executions per second
+lines_wanted=90      # percent
+seconds=60 keep='' strict='' targets=''
 while [ $# -gt 0 ]; do
   case $1 in
     --seconds) seconds=$2; shift ;;
     --keep) keep=yes ;;
+    --strict) strict=yes ;;
     -*) echo "fuzz: not an option: $1" >&2; exit 2 ;;
     *) targets="$targets $1" ;;
   esac
@@ -35,6 +39,11 @@ lines_reached() {
          END { if (lines > 0) printf "%.1f %%", 100 * (lines - missed) / lines; else print "?" }'
 }
 
+# Prints ", WORD" unless the number $1 is at least $2. What was not measured is not enough.
+too_little() {
+  awk -v is="${1%% *}" -v wanted="$2" -v word="$3" 'BEGIN { if (is !~ /^[0-9.]+$/ || is + 0 < wanted) printf ", %s", word }'
+}
+
 failed=''
 printf '%-20s %12s %10s %8s  %s\n' decoder executions per_second lines result
 for name in ${targets:-$known}; do
@@ -48,7 +57,11 @@ for name in ${targets:-$known}; do
     -use_value_profile=1 -artifact_prefix="$work/$name-" "$work/$name" >"$log" 2>&1 || result=failed
   executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
   speed=$(sed -n 's/^stat::average_exec_per_sec: *//p' "$log")
-  printf '%-20s %12s %10s %8s  %s\n' "$name" "${executions:-?}" "${speed:-?}" "$(lines_reached "$name" "$sources")" "$result"
+  lines=$(lines_reached "$name" "$sources")
+  below=$(too_little "${speed:-?}" "$speed_wanted" slow)$(too_little "$lines" "$lines_wanted" "few lines")
+  shown=$result$below
+  printf '%-20s %12s %10s %8s  %s\n' "$name" "${executions:-?}" "${speed:-?}" "$lines" "${shown#ok, }"
+  if [ -n "$strict" ] && [ -n "$below" ]; then failed=yes; fi
   if [ "$result" != ok ]; then
     failed=yes
     grep -E 'what\(\)|ERROR:|runtime error|Test unit written' "$log" >&2 || tail -n 20 "$log" >&2
@@ -58,4 +71,5 @@ for name in ${targets:-$known}; do
     $fuzz pack "$work/$name.least" >"tests/fuzz/corpus/$name.hex"
   fi
 done
+echo "wanted: $speed_wanted executions per second, $lines_wanted % of lines${strict:+; below it is a failure}"
 [ -z "$failed" ]
