@@ -16,7 +16,6 @@
 #include "node/control/control_socket.h"
 #include "node/file_descriptor.h"
 #include "node/keys/key_ring.h"
-#include "node/links/shared_memory/segment_inbox.h"
 #include "node/links/transports.h"
 #include "node/links/zmq_link.h"
 
@@ -87,7 +86,6 @@ BOOST_AUTO_TEST_CASE(process_of_an_unmapped_user_listens_at_no_unix_socket_and_s
 
 BOOST_AUTO_TEST_CASE(process_of_an_unmapped_user_shares_no_memory_with_peers_over_tcp, *precondition(has_namespaces)) {
   const KeyRing ring = make_run_keys(std::vector<NodeName>{"a", "b"}).front();
-  BOOST_TEST(status_without_users([] { return !SegmentInbox::open_beside("tcp://127.0.0.1:7"); }) == 0);
   BOOST_TEST(status_without_users([&] {
                LinkRequest request;
                request.name = "a";

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "node/links/shared_memory/segment_inbox.h"
 #include "node/links/shared_memory/shared_link.h"
 #include "node/links/shared_memory/shared_table.h"
 #include "tensor/storage.h"
@@ -279,6 +280,24 @@ BOOST_AUTO_TEST_CASE(no_memory_waits_for_a_peer_that_runs_on_another_host) {
   for (int i = 0; i < 20; ++i) link->send(peer.name, LinkLane::express, message);
   BOOST_TEST(segments_mapped() == before);
   BOOST_TEST(packets.sent.size() == 21U);  // its own hello, and all that was sent
+}
+
+// Its user may be several: what lies in its inbox could be anybody's.
+BOOST_AUTO_TEST_CASE(a_node_whose_user_cannot_be_told_from_others_tells_nobody_of_its_inbox_and_answers_no_offer) {
+  auto below = std::make_unique<LinkByHand>();
+  LinkByHand& packets = *below;
+  const auto link = SharedLink::over(std::move(below), {.is_found = false, .packets_before_ring = 1}).value();
+  LastFrames sink;
+  link->start(sink);
+  const detail::SegmentInbox inbox = detail::SegmentInbox::open_beside(place_of("peer")).value();
+  const Peer peer{.name = "b", .incarnation = {.high = 1, .low = 1}};
+  packets.sink->on_link_up(peer);
+  const std::size_t before = segments_mapped();
+  const detail::SharedControl hello{.token = detail::random_inbox_token(), .inbox = inbox.place()};
+  packets.sink->on_frames(peer.name, peer.incarnation, {detail::encode(hello)});
+  for (int i = 0; i < 20; ++i) link->send(peer.name, LinkLane::express, {frame_of("packet")});
+  BOOST_TEST(segments_mapped() == before);
+  BOOST_TEST(packets.sent.size() == 20U);  // nothing but what was sent
 }
 
 BOOST_AUTO_TEST_SUITE_END()
