@@ -137,6 +137,8 @@ SharedLinkOptions shared_memory_of(const LinkRequest& request) {
   shared.rings = request.rings;
   shared.spins = request.spins;
   shared.log = request.log;
+  shared.name = request.name;
+  shared.keys = request.keys;
   return shared;
 }
 

@@ -10,7 +10,7 @@ void Agreement::asked(std::string missing, TimePoint now) {
   if (state_ == State::failed) return;
   state_ = State::asked;
   why_ = std::move(missing);
-  asked_at_ = now;
+  asked_at_ = repeated_at_ = now;
 }
 
 void Agreement::failed(std::string why) {
@@ -24,9 +24,19 @@ void Agreement::reached() {
   why_.clear();
 }
 
+bool Agreement::is_to_be_repeated(TimePoint now, Duration patience) {
+  if (state_ != State::asked || now - repeated_at_ < patience) return false;
+  repeated_at_ = now;
+  return true;
+}
+
+bool Agreement::has_news(TimePoint now, Duration patience) const {
+  return !told_ && (state_ == State::failed || (state_ == State::asked && now - asked_at_ >= patience));
+}
+
 std::optional<std::string> Agreement::news(TimePoint now, Duration patience) {
-  const bool is_failure = state_ == State::failed || (state_ == State::asked && now - asked_at_ >= patience);
-  if (!is_failure || std::exchange(told_, true)) return std::nullopt;
+  if (!has_news(now, patience)) return std::nullopt;
+  told_ = true;
   return why_;
 }
 

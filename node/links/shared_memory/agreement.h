@@ -28,6 +28,11 @@ class Agreement {
   /// Empty if it is reached.
   [[nodiscard]] const std::string& why() const { return why_; }
 
+  /// Returns true once in each `patience` in which the peer has not answered: what it was told may be lost.
+  [[nodiscard]] bool is_to_be_repeated(TimePoint now, Duration patience);
+
+  /// Returns whether news() has any.
+  [[nodiscard]] bool has_news(TimePoint now, Duration patience) const;
   /// Returns why() of a failure, once; nullopt if there is none, or it was returned before. A question that a peer has
   /// left open for `patience` has failed.
   [[nodiscard]] std::optional<std::string> news(TimePoint now, Duration patience);
@@ -37,6 +42,7 @@ class Agreement {
   State state_ = State::idle;
   std::string why_;
   TimePoint asked_at_{};
+  TimePoint repeated_at_{};  ///< or asked first
   bool told_ = false;
 };
 

@@ -113,6 +113,10 @@ void RingReceiver::drain(std::uint32_t bell) {
     ring->is_drained = true;
     run = ring->run;
     wait_until_served(lock, *ring);
+    if (ring->is_broken) {
+      ring->is_drained = false;
+      return;
+    }
   }
   const auto finish = [&] {
     const std::lock_guard lock(mutex_);
@@ -125,6 +129,11 @@ void RingReceiver::drain(std::uint32_t bell) {
     throw;
   }
   finish();
+}
+
+void RingReceiver::close(std::uint32_t bell) {
+  const std::lock_guard lock(mutex_);
+  if (bell < incoming_.size() && incoming_[bell]) incoming_[bell]->is_broken = true;
 }
 
 void RingReceiver::remove(std::uint32_t bell) {
@@ -371,27 +380,26 @@ void RingReceiver::serve(std::uint32_t bell) {
   try {
     delivered = deliver(*ring, run, kPacketsPerTurn);
   } catch (...) {
-    finish_serving(bell, RingReader::Took::nothing);
+    finish_serving(bell, *ring, RingReader::Took::nothing);
     throw;
   }
-  finish_serving(bell, delivered.last);
+  finish_serving(bell, *ring, delivered.last);
   if (delivered.packets == kPacketsPerTurn) doorbell_->remind(bell);  // there may be more
   if (delivered.last == RingReader::Took::broken) callbacks_.broken(ring->from);
 }
 
-void RingReceiver::finish_serving(std::uint32_t bell, RingReader::Took last) {
+/// `ring` was served; by now it may have been removed.
+void RingReceiver::finish_serving(std::uint32_t bell, Incoming& ring, RingReader::Took last) {
   bool waited_for = false;
   bool goes_on = false;
   {
     const std::lock_guard lock(mutex_);
-    if (Incoming* const ring = incoming_[bell].get(); ring == serving_) {
-      goes_on = last == RingReader::Took::later && has_waited_for_long(*ring);
-      if (goes_on) {
-        ring->run = ring->reader.found_run();
-        ring->waits_since.reset();
-      }
-      if (last == RingReader::Took::broken) ring->is_broken = true;  // its bell is free when its owner removes it
+    goes_on = last == RingReader::Took::later && has_waited_for_long(ring);
+    if (goes_on) {
+      ring.run = ring.reader.found_run();
+      ring.waits_since.reset();
     }
+    if (last == RingReader::Took::broken) ring.is_broken = true;  // its bell is free when its owner removes it
     serving_ = nullptr;
     waited_for = removing_ > 0;
   }

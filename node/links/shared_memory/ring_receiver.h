@@ -73,6 +73,9 @@ class RingReceiver final : public WaitingWork {
   /// Delivers what the ring has of the runs that may be read. Not to be called within a callback.
   void drain(std::uint32_t bell);
 
+  /// Reads the ring no more: what lies in it is lost. Never waits. Its bell is kept until remove().
+  void close(std::uint32_t bell);
+
   /// Delivers what the ring has, then ends it: no callback for it is running or will follow. Not to be
   /// called within a callback.
   void remove(std::uint32_t bell);
@@ -112,7 +115,7 @@ class RingReceiver final : public WaitingWork {
   void wait_until_served(std::unique_lock<std::mutex>& lock, const Incoming& ring);
   void serve_all();
   void serve(std::uint32_t bell);
-  void finish_serving(std::uint32_t bell, RingReader::Took last);
+  void finish_serving(std::uint32_t bell, Incoming& ring, RingReader::Took last);
   [[nodiscard]] bool has_waited_for_long(Incoming& ring) const;
   struct Delivered {
     std::size_t packets = 0;

@@ -114,6 +114,15 @@ InboxToken random_inbox_token() {
   return token;
 }
 
+InboxToken shown_by(std::string_view sender, const InboxToken& token) {
+  static_assert(std::tuple_size_v<decltype(token.bytes)> >= crypto_generichash_KEYBYTES_MIN);
+  InboxToken shown{};
+  ::crypto_generichash(reinterpret_cast<unsigned char*>(shown.bytes.data()), shown.bytes.size(),
+                       reinterpret_cast<const unsigned char*>(sender.data()), sender.size(),
+                       reinterpret_cast<const unsigned char*>(token.bytes.data()), token.bytes.size());
+  return shown;
+}
+
 Result<SegmentInbox> SegmentInbox::open_beside(const std::string& address) {
   constexpr std::string_view kIpc = "ipc://";
   const bool is_ipc = address.starts_with(kIpc);

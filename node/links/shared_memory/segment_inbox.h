@@ -32,11 +32,14 @@ struct InboxToken {
   [[nodiscard]] bool matches(const InboxToken& other) const;
 };
 [[nodiscard]] InboxToken random_inbox_token();
+/// Returns what `sender` shows in a datagram, who was told `token`. It is of no use to others: a peer that passes on
+/// the tokens it was told cannot make two nodes share memory in its name.
+[[nodiscard]] InboxToken shown_by(std::string_view sender, const InboxToken& token);
 
 /// One datagram. Without `ready` it has one descriptor.
 struct HandedOver {
   HandOver kind = HandOver::ready;
-  InboxToken token{};
+  InboxToken token{};  ///< as the sender shows it
   std::uint32_t segment = 0;
   std::uint64_t bytes = 0;  ///< of the memory
   FileDescriptor file;
@@ -56,6 +59,9 @@ class SegmentInbox {
   /// at an abstract name that nobody can guess, so that no other host has a socket of that name. Errors:
   /// resource_exhausted.
   [[nodiscard]] static Result<SegmentInbox> open_beside(const std::string& address);
+
+  /// Returns an inbox that nobody reaches.
+  [[nodiscard]] static SegmentInbox none() { return {{}, {}, {}, false}; }
 
   SegmentInbox(SegmentInbox&&) noexcept;
   SegmentInbox& operator=(SegmentInbox&&) = delete;

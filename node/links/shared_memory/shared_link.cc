@@ -39,8 +39,12 @@ bool has_ended(const detail::FileDescriptor& process) {
 
 Result<std::unique_ptr<SharedLink>> SharedLink::over(std::unique_ptr<Link> inner, SharedLinkOptions options) {
   auto inbox = detail::SegmentInbox::open_beside(inner->address());
-  if (!inbox) return inbox.error();
-  return std::unique_ptr<SharedLink>(new SharedLink(std::move(inner), std::move(inbox).value(), options));
+  if (inbox) return std::unique_ptr<SharedLink>(new SharedLink(std::move(inner), std::move(inbox).value(), options));
+  if (inner->address().starts_with("ipc://")) return inbox.error();
+  // A network works without; peers are understood all the same.
+  if (options.log) options.log("shares no memory: " + inbox.error().message);
+  options.is_found = false;
+  return std::unique_ptr<SharedLink>(new SharedLink(std::move(inner), detail::SegmentInbox::none(), options));
 }
 
 SharedLink::SharedLink(std::unique_ptr<Link> inner, detail::SegmentInbox inbox, SharedLinkOptions options)
@@ -67,10 +71,24 @@ SharedLink::~SharedLink() { stop(); }
 
 void SharedLink::start(LinkSink& sink) {
   sink_ = &sink;
+  if (options_.keys) {
+    own_key_ = options_.keys->own_keys().public_key();
+    keys_watch_->link = this;
+    options_.keys->on_change([weak = std::weak_ptr(keys_watch_)] {
+      const auto watch = weak.lock();
+      if (!watch) return;
+      const std::lock_guard lock(watch->mutex);  // stop() waits; what is called waits for nobody
+      if (watch->link != nullptr) watch->link->follow_keys();
+    });
+  }
   inner_->start(*this);
 }
 
 void SharedLink::stop() {
+  {
+    const std::lock_guard lock(keys_watch_->mutex);
+    keys_watch_->link = nullptr;
+  }
   inner_->stop();
   receiver_->stop();
   std::map<NodeName, SharedOther> others;  // end without the lock: so does memory of GPUs, which may take long
@@ -102,6 +120,7 @@ std::optional<Incarnation> SharedLink::share(const NodeName& to, Frames& frames)
     can_share = other->process.is_open();
   }
   if (!can_share) {
+    ask_again(*other);
     tell_of_failures(*other);
     return std::nullopt;
   }
@@ -235,7 +254,7 @@ bool SharedLink::hand_over_locked(Other& to, std::uint32_t segment) {
   if (place->second) return true;
   const auto shared = pool_->segment(segment);
   const HandedOver memory{
-      .kind = HandOver::segment, .token = to.its_token, .segment = segment, .bytes = shared.bytes, .file = {}};
+      .kind = HandOver::segment, .token = to.shown_to_it, .segment = segment, .bytes = shared.bytes, .file = {}};
   place->second = inbox_.send(to.inbox, memory, shared.descriptor) == detail::SegmentInbox::Sent::done;
   if (place->second) return true;
   if (is_new) to.introduced.erase(place);
@@ -362,7 +381,10 @@ void SharedLink::on_frames(const NodeName& from, Incarnation incarnation, Frames
   if (is_control) {
     const auto control = detail::decode_shared_control(frames.front());
     if (!control) return refuse();
-    obey(*other, *control);
+    {
+      const std::lock_guard lock(obeying_);
+      obey(*other, *control);
+    }
     return tell_of_failures(*other);
   }
   // A packet that is refused is lost: the session sends it again.

@@ -18,6 +18,7 @@
 
 #include "actors/link.h"
 #include "node/file_descriptor.h"
+#include "node/keys/key_ring.h"
 #include "node/links/line_allowance.h"
 #include "node/links/shared_memory/gpu_blocks.h"
 #include "node/links/shared_memory/leases.h"
@@ -34,6 +35,8 @@ class Agreement;
 }  // namespace detail
 
 struct SharedLinkOptions {
+  NodeName name = {};                ///< this node's, as its peers know it
+  std::optional<KeyRing> keys = {};  ///< the link below has them: a ring ends when a key of either end is replaced
   bool shares = true;    ///< false: frames of this node travel; those that peers share with it are read all the same
   bool is_found = true;  ///< false: no peer is told of its inbox; then neither side shares
   std::size_t bytes_max = std::size_t{2} << 30;  ///< of this node's segments, and as much of its blocks on GPUs
@@ -87,6 +90,11 @@ class SharedLink final : public Link, private LinkSink {
   void release_unused(TimePoint now, Duration idle) override;
 
  private:
+  /// The ring's way to this link, which it may outlive.
+  struct KeysWatch {
+    std::mutex mutex;
+    SharedLink* link = nullptr;  ///< guarded by mutex; null once the link has stopped
+  };
   struct Other;
   struct OtherGpus;
   struct TheirSegment;
@@ -122,9 +130,14 @@ class SharedLink final : public Link, private LinkSink {
   [[nodiscard]] bool put(Other& to, const Frames& packet);
   void say(const Other& to, const detail::SharedControl& control);
   void obey(Other& from, const detail::SharedControl& control);
-  void say_hello(const Other& to);
+  enum class Wants : std::uint8_t { nothing, hello };
+  void say_hello(const Other& to, Wants wants = Wants::nothing);
   void make_offer(Other& to, const detail::SharedControl& hello);
   void take_offer(Other& from);
+  /// Says again what the peer has not answered for long.
+  void ask_again(Other& peer);
+  void give_page(Other& to);
+  void follow_keys();
   /// After SegmentInbox::send, which was not done for `agreement`.
   void not_taken(Other& peer, detail::Agreement& agreement, detail::SegmentInbox::Sent sent) const;
   void offer_ring(Other& to);
@@ -201,8 +214,13 @@ class SharedLink final : public Link, private LinkSink {
   const std::shared_ptr<detail::GpuBlockPool> gpu_pool_;
   const std::shared_ptr<std::atomic<std::size_t>> kept_bytes_;  ///< of copies that stay with their tensors
   LinkSink* sink_ = nullptr;                                    ///< set by start
+  const std::shared_ptr<KeysWatch> keys_watch_ = std::make_shared<KeysWatch>();
+  /// Held while what a peer says of shared memory is obeyed, which may come on two threads of the links below, and
+  /// while its end is. Nothing that is waited for meanwhile takes it.
+  std::mutex obeying_;
 
   mutable std::mutex mutex_;
+  std::optional<PublicKey> own_key_;                 ///< guarded by mutex_
   std::map<NodeName, SharedOther> others_;           ///< guarded by mutex_
   std::vector<Orphans> orphans_;                     ///< guarded by mutex_
   std::chrono::steady_clock::time_point next_tidy_;  ///< guarded by mutex_

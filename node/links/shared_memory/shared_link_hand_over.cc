@@ -37,6 +37,7 @@ void SharedLink::on_link_up(const Peer& peer) {
   sink_->on_link_up(peer);
   auto other = std::make_shared<Other>(peer);
   begin(*other);
+  if (options_.keys) other->key = options_.keys->key_of(peer.name);
   {
     SharedOther former;  // outlives the lock
     const std::lock_guard lock(mutex_);
@@ -47,11 +48,12 @@ void SharedLink::on_link_up(const Peer& peer) {
   say_hello(*other);
 }
 
-void SharedLink::say_hello(const Other& to) {
+void SharedLink::say_hello(const Other& to, Wants wants) {
   if (!options_.is_found) return;
-  inner_->send(
-      to.peer.name, LinkLane::express,
-      {detail::encode(SharedControl{.kind = SharedControl::Kind::hello, .token = to.token, .inbox = inbox_.place()})});
+  say(to, {.kind = SharedControl::Kind::hello,
+           .token = to.token,
+           .number = wants == Wants::hello ? 1U : 0U,
+           .inbox = inbox_.place()});
 }
 
 void SharedLink::begin(Other& peer) const {
@@ -73,7 +75,8 @@ void SharedLink::fail(Other& peer, detail::Agreement& agreement, std::string why
 void SharedLink::not_taken(Other& peer, detail::Agreement& agreement, SegmentInbox::Sent sent) const {
   std::string why = fmt::format("its inbox takes nothing: {}", system_error());
   const std::lock_guard lock(peer.mutex);
-  if (sent == SegmentInbox::Sent::nobody && !peer.process.is_open()) {  // no memory of this node waits for it
+  if (sent == SegmentInbox::Sent::full) return agreement.asked(std::move(why), std::chrono::steady_clock::now());
+  if (!peer.process.is_open()) {  // no memory of this node waits for it
     peer.leases = nullptr;
     peer.ring.give_up();
     peer.is_elsewhere = !all_are_here_;
@@ -84,33 +87,72 @@ void SharedLink::not_taken(Other& peer, detail::Agreement& agreement, SegmentInb
 void SharedLink::tell_of_failures(Other& peer) {
   if (!options_.log) return;
   const auto now = std::chrono::steady_clock::now();
-  std::vector<std::string> lines;
-  {
+  const auto has_news = [&](const detail::Agreement& agreement) {
     const std::lock_guard lock(peer.mutex);
-    if (peer.is_elsewhere) return;
-    const NodeName& name = peer.peer.name;
-    if (const auto why = peer.to_share.news(now, options_.answer_patience))
-      lines.push_back(fmt::format("shares no memory with {}, large messages to it take the socket: {}", name, *why));
-    if (const auto why = peer.to_ring.news(now, options_.answer_patience))
-      lines.push_back(fmt::format("has no ring to {}, small messages to it take the socket: {}", name, *why));
-    if (const auto why = peer.to_fit.news(now, options_.answer_patience))
-      lines.push_back(fmt::format("shares not all tensors with {}, the others take the socket: {}", name, *why));
-    if (const auto why = peer.to_read.news(now, options_.answer_patience))
-      lines.push_back(fmt::format("reads no memory of {}, messages of it take the socket: {}", name, *why));
-  }
-  for (const std::string& line : lines) {
+    return !peer.is_elsewhere && agreement.has_news(now, options_.answer_patience);
+  };
+  const auto tell = [&](detail::Agreement& agreement, std::string_view what, std::string_view otherwise) {
+    if (!has_news(agreement)) return;
     {
       const std::lock_guard lock(mutex_);
-      if (!lines_.take(now)) return;
+      if (!lines_.take(now)) return;  // another time
     }
-    options_.log(line);
+    std::optional<std::string> why;
+    {
+      const std::lock_guard lock(peer.mutex);
+      why = agreement.news(now, options_.answer_patience);
+    }
+    if (why) options_.log(fmt::format("{} {}, {} the socket: {}", what, peer.peer.name, otherwise, *why));
+  };
+  tell(peer.to_share, "shares no memory with", "large messages to it take");
+  tell(peer.to_ring, "has no ring to", "small messages to it take");
+  tell(peer.to_fit, "shares not all tensors with", "the others take");
+  tell(peer.to_read, "reads no memory of", "messages of it take");
+}
+
+void SharedLink::ask_again(Other& peer) {
+  bool has_said_hello = false;
+  {
+    const std::lock_guard lock(peer.mutex);
+    const auto now = std::chrono::steady_clock::now();
+    if (peer.is_elsewhere || !peer.to_share.is_to_be_repeated(now, options_.answer_patience)) return;
+    has_said_hello = !peer.inbox.empty();
+  }
+  say_hello(peer, has_said_hello ? Wants::nothing : Wants::hello);
+  if (has_said_hello) give_page(peer);
+}
+
+// What is signed with former keys is heard no more, also if it lies in a ring. New rings are offered as at the start.
+void SharedLink::follow_keys() {
+  const PublicKey own_key = options_.keys->own_keys().public_key();
+  bool all_change = false;
+  {
+    const std::lock_guard lock(mutex_);
+    all_change = std::exchange(own_key_, own_key) != own_key;
+  }
+  for (const SharedOther& other : all()) {
+    const std::optional<PublicKey> key = options_.keys->key_of(other->peer.name);
+    std::optional<std::uint32_t> bell;
+    {
+      const std::lock_guard lock(other->mutex);
+      if (!all_change && key == other->key) continue;
+      other->key = key;
+      other->ring.close();
+      other->doorbell.reset();
+      other->offered = nullptr;
+      if (options_.rings) other->to_ring = detail::Agreement("too few small messages since a key was replaced");
+      bell = other->bell;
+      other->is_ring_closed = bell.has_value();
+    }
+    if (bell) receiver_->close(*bell);
   }
 }
 
 void SharedLink::on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {
-  // What the peer sent before it closed the connection comes before the news that it has.
-  if (const SharedOther other = find(peer); other && other->peer.incarnation == incarnation) read_no_longer(*other);
   {
+    const std::lock_guard obeying(obeying_);
+    // What the peer sent before it closed the connection comes before the news that it has.
+    if (const SharedOther other = find(peer); other && other->peer.incarnation == incarnation) read_no_longer(*other);
     TheirMemory left;  // outlives the lock
     const std::lock_guard lock(mutex_);
     const auto found = others_.find(peer);
@@ -146,6 +188,7 @@ void SharedLink::read_no_longer(Other& peer) {
   {
     const std::lock_guard lock(peer.mutex);
     bell = std::exchange(peer.bell, std::nullopt);
+    peer.is_ring_closed = false;
     peer.offered = nullptr;
   }
   if (bell) receiver_->remove(*bell);
@@ -211,10 +254,15 @@ void SharedLink::make_offer(Other& to, const SharedControl& hello) {
   if (!options_.is_found) return;
   if (hello.inbox.empty()) return refuse();
   bool again = false;
+  bool is_known = false;
   {
     const std::lock_guard lock(to.mutex);
-    if (!to.inbox.empty() && to.its_token.matches(hello.token)) return refuse();  // it said the same before
     again = !to.inbox.empty();
+    is_known = again && to.its_token.matches(hello.token);
+  }
+  if (is_known) {  // it has no answer
+    if (hello.number == 1) say_hello(to);
+    return;
   }
   if (again) {  // it has lost the connection, and this node has not noticed: both begin anew
     read_no_longer(to);
@@ -234,17 +282,30 @@ void SharedLink::make_offer(Other& to, const SharedControl& hello) {
     if (again) begin(to);
     to.inbox = hello.inbox;
     to.its_token = hello.token;
+    to.shown_to_it = detail::shown_by(options_.name, hello.token);
     to.leases = leases;
     if (leases) to.to_share.asked("it has not mapped the memory that it was offered", std::chrono::steady_clock::now());
     else if (options_.shares) to.to_share.failed(std::move(why));
   }
-  if (again) say_hello(to);
-  if (!leases) return;  // this node does not share, or has no memory: frames travel
-  const HandedOver page{.kind = HandOver::page, .token = hello.token, .bytes = detail::kLeasePageBytes, .file = {}};
-  if (const auto sent = inbox_.send(hello.inbox, page, leases->descriptor()); sent != SegmentInbox::Sent::done)
+  if (again || hello.number == 1) say_hello(to);
+  give_page(to);
+}
+
+// Nothing, if this node does not share, or has no memory: frames travel.
+void SharedLink::give_page(Other& to) {
+  HandedOver page{.kind = HandOver::page, .token = {}, .bytes = detail::kLeasePageBytes, .file = {}};
+  std::string inbox;
+  std::shared_ptr<LeaseTable> leases;
+  {
+    const std::lock_guard lock(to.mutex);
+    page.token = to.shown_to_it;
+    inbox = to.inbox;
+    leases = to.leases;
+  }
+  if (!leases) return;
+  if (const auto sent = inbox_.send(inbox, page, leases->descriptor()); sent != SegmentInbox::Sent::done)
     return not_taken(to, to.to_share, sent);
-  inner_->send(to.peer.name, LinkLane::express,
-               {detail::encode(SharedControl{.kind = SharedControl::Kind::offered, .inbox = {}})});
+  say(to, {.kind = SharedControl::Kind::offered, .inbox = {}});
 }
 
 void SharedLink::take_offer(Other& from) {
@@ -254,7 +315,7 @@ void SharedLink::take_offer(Other& from) {
   {
     const std::lock_guard lock(from.mutex);
     if (!from.page) return from.to_read.asked("its page of leases did not come", std::chrono::steady_clock::now());
-    here.token = from.its_token;
+    here.token = from.shown_to_it;
     inbox = from.inbox;
   }
   if (const auto sent = inbox_.send(inbox, here, -1); sent != SegmentInbox::Sent::done)
@@ -272,7 +333,7 @@ void SharedLink::offer_ring(Other& to) {
   {
     const std::lock_guard lock(to.mutex);
     if (to.inbox.empty()) return to.ring.close();  // it has not said hello: counts anew
-    ring.token = to.its_token;
+    ring.token = to.shown_to_it;
     inbox = to.inbox;
   }
   const auto memory = to.ring.make();
@@ -293,12 +354,18 @@ void SharedLink::read_ring(Other& from) {
   HandedOver doorbell{.kind = HandOver::doorbell, .token = {}, .bytes = detail::kDoorbellBytes, .file = {}};
   std::string inbox;
   std::shared_ptr<const Mapping> ring;
+  std::optional<std::uint32_t> closed;
+  {
+    const std::lock_guard lock(from.mutex);
+    if (std::exchange(from.is_ring_closed, false)) closed = std::exchange(from.bell, std::nullopt);
+  }
+  if (closed) receiver_->remove(*closed);
   {
     const std::lock_guard lock(from.mutex);
     ring = std::exchange(from.offered, nullptr);
     if (from.bell || !options_.rings) return;
     if (!ring) return from.to_read.asked("its ring did not come", std::chrono::steady_clock::now());
-    doorbell.token = from.its_token;
+    doorbell.token = from.shown_to_it;
     inbox = from.inbox;
   }
   const auto place = receiver_->add(from.peer.name, from.peer.incarnation, std::move(ring));
@@ -327,7 +394,7 @@ void SharedLink::take_inbox() {
 
 void SharedLink::take(const HandedOver& what) {
   const auto others = all();
-  const auto sender = std::ranges::find_if(others, [&](const SharedOther& o) { return o->token.matches(what.token); });
+  const auto sender = std::ranges::find_if(others, [&](const SharedOther& o) { return o->shown.matches(what.token); });
   if (sender == others.end()) return refuse();
   Other& from = **sender;
   std::shared_ptr<const Mapping> dropped;  // outlives the lock

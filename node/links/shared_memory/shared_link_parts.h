@@ -105,7 +105,8 @@ struct SharedLink::OtherGpus {
 
 /// One life of a peer, with the memory of both directions.
 struct SharedLink::Other {
-  explicit Other(Peer p) : peer(std::move(p)), token(detail::random_inbox_token()) {}
+  explicit Other(Peer p)
+      : peer(std::move(p)), token(detail::random_inbox_token()), shown(detail::shown_by(peer.name, token)) {}
 
   /// A lease of the peer's memory that this process holds, or held last in that slot.
   struct Held {
@@ -154,17 +155,20 @@ struct SharedLink::Other {
   }
 
   const Peer peer;
-  const detail::InboxToken token;  ///< the peer proves itself with it in this node's inbox
+  const detail::InboxToken token;  ///< which the peer is told
+  const detail::InboxToken shown;  ///< what the peer makes of it, and proves itself with in this node's inbox
 
-  std::mutex mutex;            // guards the rest
-  bool is_elsewhere = false;   ///< it has no inbox on this host
-  detail::Agreement to_share;  ///< this node's memory
-  detail::Agreement to_ring;   ///< through a ring of this node
-  detail::Agreement to_read;   ///< what the peer has offered
-  detail::Agreement to_fit;    ///< of the last message with large tensors
+  std::mutex mutex;                   // guards the rest
+  bool is_elsewhere = false;          ///< it has no inbox on this host
+  std::optional<PublicKey> key = {};  ///< that it had when the rings began; with keys
+  detail::Agreement to_share;         ///< this node's memory
+  detail::Agreement to_ring;          ///< through a ring of this node
+  detail::Agreement to_read;          ///< what the peer has offered
+  detail::Agreement to_fit;           ///< of the last message with large tensors
   // This node's memory at the peer.
   std::string inbox;
   detail::InboxToken its_token{};
+  detail::InboxToken shown_to_it{};            ///< what this node makes of that
   std::shared_ptr<detail::LeaseTable> leases;  ///< null before the peer's hello
   std::map<std::uint32_t, bool> introduced;    ///< segments that the peer was given; false: one did not come
   bool inbox_is_full = false;                  ///< one could not be given, and the peer was not told yet
@@ -180,6 +184,7 @@ struct SharedLink::Other {
   std::shared_ptr<const detail::Mapping> offered;  ///< the peer's, not read yet
   std::optional<detail::Doorbell> doorbell;        ///< of the peer, which will say which bell
   std::optional<std::uint32_t> bell;               ///< of the peer's ring, which is read
+  bool is_ring_closed = false;                     ///< it is not: a key was replaced
 
   detail::OutRing ring;  ///< thread-safe
 };

@@ -116,7 +116,7 @@ struct IpcLinks final : ZmqLinks {
 struct SharedLinks {
   IpcLinks inner;
   std::unique_ptr<Link> make(const NodeName& name, Incarnation incarnation) {
-    return SharedLink::over(inner.make(name, incarnation), {}).value();
+    return SharedLink::over(inner.make(name, incarnation), {.name = name}).value();
   }
   static std::string nobodys_address() { return IpcLinks::nobodys_address(); }
 };
@@ -124,7 +124,7 @@ struct SharedLinks {
 struct RingLinks {
   IpcLinks inner;
   std::unique_ptr<Link> make(const NodeName& name, Incarnation incarnation) {
-    return SharedLink::over(inner.make(name, incarnation), {.packets_before_ring = 1}).value();
+    return SharedLink::over(inner.make(name, incarnation), {.name = name, .packets_before_ring = 1}).value();
   }
   static std::string nobodys_address() { return IpcLinks::nobodys_address(); }
 };
@@ -133,7 +133,7 @@ struct RingLinks {
 struct KeyedRingLinks {
   StreamLinks inner;
   std::unique_ptr<Link> make(const NodeName& name, Incarnation incarnation) {
-    return SharedLink::over(inner.make(name, incarnation), {.packets_before_ring = 1}).value();
+    return SharedLink::over(inner.make(name, incarnation), {.name = name, .packets_before_ring = 1}).value();
   }
   static std::string nobodys_address() { return StreamLinks::nobodys_address(); }
 };

@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(a_segment_that_ends_is_unmapped_whatever_allocation_is_refu
 BOOST_AUTO_TEST_CASE(no_memory_waits_for_a_peer_that_runs_on_another_host) {
   auto below = std::make_unique<LinkByHand>();
   LinkByHand& packets = *below;
-  const auto link = SharedLink::over(std::move(below), {.packets_before_ring = 1}).value();
+  const auto link = SharedLink::over(std::move(below), {.name = "a", .packets_before_ring = 1}).value();
   LastFrames sink;
   link->start(sink);
   const Peer peer{.name = "b", .incarnation = {.high = 1, .low = 1}};
@@ -286,7 +286,8 @@ BOOST_AUTO_TEST_CASE(no_memory_waits_for_a_peer_that_runs_on_another_host) {
 BOOST_AUTO_TEST_CASE(a_node_whose_user_cannot_be_told_from_others_tells_nobody_of_its_inbox_and_answers_no_offer) {
   auto below = std::make_unique<LinkByHand>();
   LinkByHand& packets = *below;
-  const auto link = SharedLink::over(std::move(below), {.is_found = false, .packets_before_ring = 1}).value();
+  const auto link =
+      SharedLink::over(std::move(below), {.name = "a", .is_found = false, .packets_before_ring = 1}).value();
   LastFrames sink;
   link->start(sink);
   const detail::SegmentInbox inbox = detail::SegmentInbox::open_beside(place_of("peer")).value();

@@ -48,7 +48,8 @@ class LastFrames final : public LinkSink {
 
 /// A node of a pair whose packets the test delivers.
 struct NodeByHand {
-  explicit NodeByHand(SharedLinkOptions options) {
+  NodeByHand(const NodeName& name, SharedLinkOptions options) {
+    options.name = name;
     options.rings = false;
     auto made = std::make_unique<LinkByHand>();
     inner = made.get();
@@ -63,7 +64,7 @@ struct NodeByHand {
 /// Nodes a and b that can share with each other.
 struct TwoByHand {
   explicit TwoByHand(SharedLinkOptions of_a = {}, SharedLinkOptions of_b = {})
-      : a(std::move(of_a)), b(std::move(of_b)) {
+      : a("a", std::move(of_a)), b("b", std::move(of_b)) {
     a.inner->sink->on_link_up({.name = "b", .incarnation = life});
     b.inner->sink->on_link_up({.name = "a", .incarnation = life});
     settle();

@@ -179,12 +179,12 @@ struct Liar : Hostile {
   }
   /// Puts memory, or nothing, into b's inbox.
   void hand_over(detail::HandOver kind, int descriptor, std::size_t bytes = 0, std::uint32_t segment = 0) const {
-    const detail::HandedOver what{
-        .kind = kind, .token = hello.token, .segment = segment, .bytes = bytes, .file = detail::FileDescriptor()};
+    const detail::HandedOver what{.kind = kind, .token = shown, .segment = segment, .bytes = bytes, .file = {}};
     BOOST_REQUIRE((inbox.send(hello.inbox, what, descriptor) == detail::SegmentInbox::Sent::done));
   }
   detail::SegmentInbox inbox = detail::SegmentInbox::open_beside(place_of("liars-inbox")).value();
   detail::SharedControl hello = control_of_b(detail::SharedControl::Kind::hello);
+  detail::InboxToken shown = detail::shown_by("hostile", hello.token);
 };
 
 BOOST_AUTO_TEST_CASE(a_ring_with_impossible_bytes_ends_the_connection) {
@@ -246,7 +246,7 @@ struct LiarWithMemory : Liar {
     for (std::uint32_t number = begin; number < end; ++number) {
       const auto give_one = [&] {
         const detail::HandedOver what{.kind = detail::HandOver::segment,
-                                      .token = hello.token,
+                                      .token = shown,
                                       .segment = number,
                                       .bytes = 4096,
                                       .file = detail::FileDescriptor()};

@@ -23,6 +23,7 @@ namespace troupe::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using boost::unit_test::label;
 using detail::HandOver;
 using detail::SharedControl;
 
@@ -123,9 +124,33 @@ BOOST_AUTO_TEST_CASE(tensors_beyond_the_limit_are_logged_once_and_forgotten_when
   BOOST_TEST(transport(*two.a.link, "b") == "shared memory (no ring: node.rings is false here)");
 }
 
+// What lies in a ring is not signed: with the key that its writer was known by, the ring goes.
+BOOST_AUTO_TEST_CASE(rings_of_a_key_that_is_replaced_end_and_new_ones_are_offered, *label("attack") * label("S12")) {
+  const std::vector<KeyRing> rings = make_run_keys(std::vector<NodeName>{"a", "b"});
+  Two two({.keys = rings[0], .packets_before_ring = 1}, {.keys = rings[1], .packets_before_ring = 1});
+  until_travels(two, two.a, "b", "shared memory + ring");
+  until_travels(two, two.b, "a", "shared memory + ring");
+  std::vector<KeyRing::Member> members = rings[0].members();
+  const KeyPair fresh = KeyPair::random();
+  members[0].key = fresh.public_key();
+  BOOST_REQUIRE(rings[1].replace_members(members).ok());
+  BOOST_TEST(use_of(two.b).rings == 0U);
+  BOOST_TEST(use_of(two.a).rings == 1U);
+  const std::uint64_t before = use_of(two.a).ring_packets;
+  two.b.sink.forget_messages();
+  two.a.send("b", {});  // as whoever has the former key would
+  BOOST_TEST(use_of(two.a).ring_packets == before + 1);
+  BOOST_REQUIRE(rings[0].replace_members(members).ok());
+  rings[0].replace_own_keys(fresh);
+  BOOST_TEST(use_of(two.a).rings == 0U);
+  BOOST_TEST(two.b.sink.messages().empty());
+  until_travels(two, two.a, "b", "shared memory + ring");
+  until_travels(two, two.b, "a", "shared memory + ring");
+}
+
 /// A node, and a peer whose part the test plays.
 struct Alone {
-  explicit Alone(Duration patience = 1h) : node({.answer_patience = patience, .log = lines.into()}) { up(life); }
+  explicit Alone(Duration patience = 1h) : node("a", {.answer_patience = patience, .log = lines.into()}) { up(life); }
   void up(Incarnation of_peer) { node.inner->sink->on_link_up({.name = "b", .incarnation = of_peer}); }
   void hear(SharedControl control) { node.inner->sink->on_frames("b", life, {detail::encode(std::move(control))}); }
   /// Returns the node's token for the peer, which its hello has.
@@ -145,7 +170,7 @@ struct Alone {
 
 BOOST_AUTO_TEST_CASE(an_inbox_out_of_reach_is_logged_at_once_and_once_for_each_life_of_the_peer) {
   Alone one;
-  const std::string nowhere = "@troupe-test-nowhere-" + std::to_string(::getpid());
+  const std::string nowhere = "@troupe-memory-" + std::string(32, '0');
   const auto hello = [&] { return SharedControl{.token = detail::random_inbox_token(), .inbox = nowhere}; };
   one.hear(hello());
   const std::string line =
@@ -166,14 +191,16 @@ BOOST_AUTO_TEST_CASE(an_inbox_out_of_reach_is_logged_at_once_and_once_for_each_l
 
 BOOST_AUTO_TEST_CASE(memory_that_a_node_cannot_say_it_reads_is_logged) {
   Alone one;
-  const std::string nowhere = "@troupe-test-nowhere-" + std::to_string(::getpid());
+  const std::string nowhere = "@troupe-memory-" + std::string(32, '0');
   one.hear({.token = detail::random_inbox_token(), .inbox = nowhere});
   const auto inbox = detail::SegmentInbox::open_beside(place_of("peers-inbox")).value();
   const auto page = detail::make_segment(detail::kLeasePageBytes, detail::Writers::all).value();
   const SharedControl hello = one.hello();
-  BOOST_REQUIRE(inbox.send(hello.inbox,
-                           {.kind = HandOver::page, .token = hello.token, .bytes = detail::kLeasePageBytes, .file = {}},
-                           page.file.get()));
+  const detail::HandedOver its_page{.kind = HandOver::page,
+                                    .token = detail::shown_by("b", hello.token),
+                                    .bytes = detail::kLeasePageBytes,
+                                    .file = {}};
+  BOOST_REQUIRE((inbox.send(hello.inbox, its_page, page.file.get()) == detail::SegmentInbox::Sent::done));
   one.hear({.kind = SharedControl::Kind::offered, .inbox = {}});
   const auto lines = one.lines.all();
   BOOST_TEST_REQUIRE(lines.size() == 2U);
@@ -204,6 +231,49 @@ BOOST_AUTO_TEST_CASE(a_peer_that_does_not_show_its_process_is_logged) {
   BOOST_TEST(transport(*one.node.link, "b") ==
              "unix sockets (no shared memory: it has not shown its process here; no ring: node.rings is false here)");
   BOOST_TEST(one.lines.all().size() == 1U);
+}
+
+// It tells two nodes of one host of each other's inboxes and tokens: what each then puts there is its own.
+BOOST_AUTO_TEST_CASE(a_peer_that_passes_on_inboxes_and_tokens_makes_no_two_nodes_share, *label("attack")) {
+  Alone one;
+  auto inbox = detail::SegmentInbox::open_beside(place_of("its-inbox")).value();
+  const auto page = detail::make_segment(detail::kLeasePageBytes, detail::Writers::all).value();
+  one.hear({.token = detail::random_inbox_token(), .inbox = inbox.place()});
+  const auto answers = [&](const NodeName& sender) {
+    const SharedControl hello = one.hello();
+    const detail::HandedOver its_page{.kind = HandOver::page,
+                                      .token = detail::shown_by(sender, hello.token),
+                                      .bytes = detail::kLeasePageBytes,
+                                      .file = {}};
+    BOOST_REQUIRE((inbox.send(hello.inbox, its_page, page.file.get()) == detail::SegmentInbox::Sent::done));
+    const std::size_t before = one.node.inner->sent.size();
+    one.hear({.kind = SharedControl::Kind::offered, .inbox = {}});
+    return one.node.inner->sent.size() - before;
+  };
+  BOOST_TEST(answers("c") == 0U);  // which thinks that it talks to b
+  BOOST_TEST(answers("b") == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_peer_has_not_answered_is_said_again) {
+  Alone one(0ms);
+  const auto last_said = [&] { return detail::decode_shared_control(one.node.inner->sent.back().front()).value(); };
+  const std::size_t before = one.node.inner->sent.size();
+  one.share_something();
+  BOOST_TEST_REQUIRE(one.node.inner->sent.size() == before + 1);
+  BOOST_TEST((last_said().kind == SharedControl::Kind::hello));
+  BOOST_TEST(last_said().number == 1U);  // and the peer's is missing
+  auto inbox = detail::SegmentInbox::open_beside(place_of("its-inbox")).value();
+  SharedControl hello{.token = detail::random_inbox_token(), .inbox = inbox.place()};
+  one.hear(hello);
+  BOOST_TEST((last_said().kind == SharedControl::Kind::offered));
+  one.share_something();
+  BOOST_TEST((last_said().kind == SharedControl::Kind::offered));
+  BOOST_TEST(inbox.receive().has_value());
+  BOOST_TEST(inbox.receive().has_value());
+  hello.number = 1;
+  one.hear(hello);
+  BOOST_TEST((last_said().kind == SharedControl::Kind::hello));
+  BOOST_TEST(last_said().number == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

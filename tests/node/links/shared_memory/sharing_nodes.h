@@ -45,10 +45,15 @@ inline std::unique_ptr<ZmqLink> inner_link(const NodeName& name, std::uint64_t i
   return std::move(opened).value();
 }
 
+inline SharedLinkOptions named(const NodeName& name, SharedLinkOptions options) {
+  options.name = name;
+  return options;
+}
+
 struct SharingNode {
   SharingNode(const NodeName& name, std::uint64_t incarnation, const ClusterSecret& secret,
               SharedLinkOptions options = {})
-      : link(SharedLink::over(inner_link(name, incarnation, secret), options).value()) {
+      : link(SharedLink::over(inner_link(name, incarnation, secret), named(name, std::move(options))).value()) {
     link->start(sink);
   }
 
