@@ -7,6 +7,10 @@
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <system_error>
 
 namespace troupe::bench {
 namespace {
@@ -21,6 +25,24 @@ int signal_of(int status) {
 
 bool is_syscall(int status) { return WIFSTOPPED(status) && WSTOPSIG(status) == (SIGTRAP | 0x80); }
 
+bool attach(pid_t thread, long options) {
+  return ptrace(PTRACE_SEIZE, thread, nullptr, options) == 0 && ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) == 0;
+}
+
+/// Attaches to the threads of a process but the first. One that ends meanwhile, or that a traced one started, cannot be
+/// attached to and need not be.
+void attach_to_others(pid_t process, long options) {
+  std::set<pid_t> seen{process};
+  for (std::size_t before = 0; before != seen.size();) {  // until none is new
+    before = seen.size();
+    std::error_code ended;
+    for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), ended)) {
+      const pid_t thread = std::stoi(entry.path().filename().string());
+      if (seen.insert(thread).second) static_cast<void>(attach(thread, options));
+    }
+  }
+}
+
 }  // namespace
 
 SyscallTracer::SyscallTracer(pid_t process, Family family) {
@@ -32,8 +54,8 @@ SyscallTracer::SyscallTracer(pid_t process, Family family) {
 void SyscallTracer::trace(pid_t process, Family family) {
   long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE;
   if (family == Family::with_children) options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
-  const bool attached =
-      ptrace(PTRACE_SEIZE, process, nullptr, options) == 0 && ptrace(PTRACE_INTERRUPT, process, nullptr, nullptr) == 0;
+  const bool attached = attach(process, options);
+  if (attached) attach_to_others(process, options);
   began_ = attached ? kRunning : errno;
   began_.notify_one();
   if (!attached) return;

@@ -19,11 +19,11 @@ class CannotTrace : public std::runtime_error {
 /// The processes that a tracer counts besides the given one.
 enum class Family : std::uint8_t { alone, with_children };
 
-/// Traces a process and all threads that it starts from then on, until they have ended. The traced processes run as
-/// before, but each system call takes some microseconds longer.
+/// Traces a process with all its threads, also those that it starts later, until they have ended. The traced processes
+/// run as before, but each system call takes some microseconds longer.
 class SyscallTracer {
  public:
-  /// Throws CannotTrace. REQUIRES: `process` has one thread, and is a child of this process.
+  /// Throws CannotTrace. REQUIRES: `process` is a child of this process.
   SyscallTracer(pid_t process, Family family);
 
   /// Waits for the end of the traced processes.
