@@ -175,12 +175,14 @@ Variable var(const Variable& x, const Axes& axes, double correction, KeepDim kee
 Variable stddev(const Variable& x) { return stddev(x, all_axes(x)); }
 Variable stddev(const Variable& x, const Axes& axes, double correction, KeepDim keep) {
   const Tensor value = x.value();
-  const Tensor result = stddev(wide(value), axes, correction, keep);
-  return record("stddev", rounded(result, value.dtype()), edges_of({&x}),
+  // In f64: the variance and the gradient's factors may be beyond the range of f32 where the results are not.
+  const Tensor result = stddev(value.to(DType::f64), axes, correction, keep);
+  const Tensor narrow = result.to(compute_dtype(promote_to_floating(value.dtype())));
+  return record("stddev", rounded(narrow, value.dtype()), edges_of({&x}),
                 rounded_once([x = Saved(value), y = Saved(result), axes, correction,
                               reduced = reduced_shape("stddev", value.shape(), axes)](const Tensor& g) {
-                  const Tensor slope = masked_fill(div(g, mul(y.get(), 2.0)), eq(y.get(), 0.0), 0.0);
-                  return mul(distances(wide(x), axes, correction), slope.reshape(reduced));
+                  const Tensor slope = masked_fill(div(g.to(DType::f64), mul(y.get(), 2.0)), eq(y.get(), 0.0), 0.0);
+                  return mul(distances(x.get().to(DType::f64), axes, correction), slope.reshape(reduced)).to(g.dtype());
                 }));
 }
 

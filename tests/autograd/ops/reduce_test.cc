@@ -80,6 +80,16 @@ BOOST_AUTO_TEST_CASE(gradients_of_var_do_not_depend_on_how_the_mean_is_rounded) 
   expect(backward(stddev(x, 0, 0)).of(x), {-0.5, 0.5});
 }
 
+BOOST_AUTO_TEST_CASE(squares_beyond_f32_do_not_end_the_gradient_of_stddev) {
+  for (const double scale : {1e-23, 1e20}) {
+    const Tensor values = mul(from_values<double>({1.0, -1.0, 2.0}), scale);
+    const Variable x(values.to(DType::f32), RequiresGrad::yes);
+    // The distances from the mean, 1/3, -5/3, 4/3, divided by 2 sqrt(42 / 9 / 2).
+    const Tensor expected = from_values<float>({0.10910895F, -0.54554473F, 0.43643578F});
+    BOOST_CHECK(allclose(backward(stddev(x)).of(x), expected, 1e-5));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_gradient_of_logsumexp_sums_to_1_however_large_the_elements_are) {
   const double inf = std::numeric_limits<double>::infinity();
   for (const double far : {-1e9, 1e9, static_cast<double>(std::numeric_limits<float>::lowest())}) {

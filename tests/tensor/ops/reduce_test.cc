@@ -226,6 +226,16 @@ BOOST_AUTO_TEST_CASE(var_of_what_is_not_finite_or_has_too_large_squares) {
     expect_same(var(x), scalar(kInf));
 }
 
+BOOST_AUTO_TEST_CASE(squares_beyond_f32_do_not_keep_var_and_stddev_from_being_f32) {
+  // The mean is 2/3, the distances 1/3, -5/3, 4/3: sqrt(42 / 9 / 2) = 1.5275.
+  const Tensor tiny = from_values<float>({1e-23F, -1e-23F, 2e-23F});
+  expect_close(stddev(tiny), scalar(1.5275252e-23F), 1e-6);
+  expect_close(stddev(tiny.to(DType::bf16)), scalar(1.5275252e-23F).to(DType::bf16), 0.01);
+  expect_close(stddev(from_values<float>({3e19F, -3e19F})), scalar(4.2426407e19F), 1e-6);  // 3 sqrt(2)
+  const Tensor far = concat({zeros({1000}), from_values<float>({2e19F})}, 0);
+  expect_close(var(far), scalar(3.996004e35F), 1e-6);  // (4 - 4 / 1001) / 1000
+}
+
 BOOST_AUTO_TEST_CASE(norm_is_the_length) {
   const Tensor x = from_values<double>({3, -4, 0, 0, 5, -12}, {3, 2});
   expect_close(norm(x, 2, 1), from_values<double>({5, 0, 13}), 1e-15);
