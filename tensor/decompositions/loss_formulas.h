@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "tensor/create.h"
+#include "tensor/decompositions/product_plan.h"
 #include "tensor/decompositions/rounding.h"
 #include "tensor/ops/activation.h"
 #include "tensor/ops/arithmetic.h"
@@ -61,8 +62,10 @@ template <class X>
 X pairwise_distance_formula(std::string_view op, const X& a, const X& b, double p, double eps,
                             KeepDim keep = KeepDim::no) {
   require_together(op, value_of(a), value_of(b));
-  require_last_dim(op, broadcast_shapes(op, a.shape(), b.shape()));
-  return rounded(norm(add(sub(wide(a), wide(b)), eps), p, -1, keep), promoted(value_of(a), value_of(b)));
+  const Shape shape = broadcast_shapes(op, a.shape(), b.shape());
+  require_last_dim(op, shape);
+  return rounded(norm(add(sub(wide(a), wide(b)), eps), difference_exponent(shape, p), -1, keep),
+                 promoted(value_of(a), value_of(b)));
 }
 
 template <class X>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <string_view>
@@ -112,6 +113,6 @@ bool has_few_rows(const Shape& a, const Shape& b) {
   return a[a.size() - 2] <= kFew && b[b.size() - 2] <= kFew;
 }
 
-double difference_exponent(const Shape& a, double p) { return a.back() == 0 ? 1.0 : p; }
+double difference_exponent(const Shape& a, double p) { return a.back() == 0 && std::isinf(p) ? 1.0 : p; }
 
 }  // namespace troupe::detail

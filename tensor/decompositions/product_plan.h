@@ -30,7 +30,7 @@ void require_rows(const Shape& a, const Shape& b, double p);
 /// REQUIRES: the shapes pass require_rows().
 [[nodiscard]] bool has_few_rows(const Shape& a, const Shape& b);
 
-/// Returns the exponent of the norm of differences of rows of `a` that cdist takes: `p`, or 1 if the rows have no
+/// Returns the exponent of the norm of differences of rows of `a`: `p`, or 1 if `p` is infinite and the rows have no
 /// elements, where all distances are 0 but the norm for infinite `p` throws.
 [[nodiscard]] double difference_exponent(const Shape& a, double p);
 

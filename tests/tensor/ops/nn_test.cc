@@ -152,6 +152,11 @@ BOOST_AUTO_TEST_CASE(distances_of_pairs_are_norms_of_differences) {
               from_values<double>({8, 3}, {2, 1}));
   expect_close(pairwise_distance(a, a), full({2}, std::sqrt(2e-12), DType::f64), 1e-12);
   expect_same(pairwise_distance(zeros({0, 2}), zeros({0, 2})), zeros({0}));
+  for (const double p : {1.0, 2.0, std::numeric_limits<double>::infinity()})
+    expect_same(pairwise_distance(zeros({3, 0}), zeros({0}), p), zeros({3}));
+  expect_error<ValueError>("[norm] p not above 0: -1", [] {
+    (void)pairwise_distance(zeros({3, 0}), zeros({3, 0}), -1.0);
+  });
   expect_error<ShapeError>("[pairwise_distance] shapes do not broadcast: (2) and (3)",
                            [] { (void)pairwise_distance(ones({2}), ones({3})); });
   expect_error<ShapeError>("[pairwise_distance] no dimension to sum over",
