@@ -94,10 +94,12 @@ Variable cosine_similarity(const Variable& a, const Variable& b, int dim, double
   constexpr double kEndless = std::numeric_limits<double>::infinity();
   const auto inputs = detail::one_version_of(a, b);
   const Shape shape = broadcast_shapes("cosine_similarity", inputs[0].shape(), inputs[1].shape());
-  const Variable x = detail::wide(inputs[0]), y = same(inputs[0], inputs[1]) ? x : detail::wide(inputs[1]);
+  const DType dtype = detail::promoted(inputs[0].value(), inputs[1].value());
+  const Variable x = detail::in_dtype(inputs[0], DType::f64);  // the products of large f32 are infinite in f32
+  const Variable y = same(inputs[0], inputs[1]) ? x : detail::in_dtype(inputs[1], DType::f64);
   const auto size_of = [&](const Variable& of) { return clamp(norm(expand(of, shape), 2.0, dim), eps, kEndless); };
-  return detail::rounded(div(sum(mul(x, y), dim), mul(size_of(x), size_of(y))),
-                         detail::promoted(inputs[0].value(), inputs[1].value()));
+  const Variable cosine = div(div(sum(mul(x, y), dim), size_of(x)), size_of(y));
+  return detail::rounded(detail::in_dtype(cosine, compute_dtype(promote_to_floating(dtype))), dtype);
 }
 
 Variable pairwise_distance(const Variable& a, const Variable& b, double p, double eps, KeepDim keep) {

@@ -66,9 +66,11 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int dim, double eps) 
   if (!(eps > 0.0)) throw ValueError(fmt::format("[cosine_similarity] eps not above 0: {}", eps));
   detail::require_together("cosine_similarity", a, b);
   const Shape shape = broadcast_shapes("cosine_similarity", a.shape(), b.shape());
-  const Tensor x = detail::wide(a), y = detail::wide(b);
+  const DType dtype = detail::promoted(a, b);
+  const Tensor x = a.to(DType::f64), y = b.to(DType::f64);  // the products of large f32 are infinite in f32
   const auto size_of = [&](const Tensor& of) { return maximum(norm(of.expand(shape), 2.0, dim), eps); };
-  return detail::rounded(div(sum(mul(x, y), dim), mul(size_of(x), size_of(y))), detail::promoted(a, b));
+  const Tensor cosine = div(div(sum(mul(x, y), dim), size_of(x)), size_of(y));
+  return detail::rounded(cosine.to(compute_dtype(promote_to_floating(dtype))), dtype);
 }
 
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, KeepDim keep) {

@@ -97,6 +97,16 @@ BOOST_AUTO_TEST_CASE(distances_and_what_is_normalized_agree_with_finite_differen
   expect(backward(sum(normalize(tiny, 2.0, 1, 0.5))).of(tiny), {2.0, 2.0}, {1, 2});
 }
 
+BOOST_AUTO_TEST_CASE(the_gradient_of_cosine_similarity_of_vectors_of_any_length) {
+  for (const double length : {1e19, 1e37, 1e-3}) {
+    const Variable a(mul(from_values<double>({3.0, 4.0}, {1, 2}), length).to(DType::f32), RequiresGrad::yes);
+    const Variable b(mul(from_values<double>({4.0, 3.0}, {1, 2}), length).to(DType::f32));
+    // (b / |b| - 0.96 a / |a|) / |a| = (0.8 - 0.576, 0.6 - 0.768) / 5
+    const Tensor expected = from_values<float>({0.0448F, -0.0336F}, {1, 2});
+    BOOST_CHECK(allclose(mul(backward(sum(cosine_similarity(a, b))).of(a), length), expected, 1e-4));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(bilinear_agrees_with_finite_differences) {
   const auto form = [](Inputs v) { return bilinear(v[0], v[1], v[2], v[3]); };
   expect_gradcheck(form, {drawn({2, 3, 2}, 1), drawn({2, 3, 4}, 2), drawn({5, 2, 4}, 3), drawn({5}, 4)});

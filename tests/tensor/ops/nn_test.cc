@@ -138,6 +138,13 @@ BOOST_AUTO_TEST_CASE(cosine_similarity_gives_the_hand_values) {
   expect_error<ValueError>("[cosine_similarity] eps not above 0: 0", [&] { (void)cosine_similarity(a, a, 1, 0.0); });
 }
 
+BOOST_AUTO_TEST_CASE(cosine_similarity_of_vectors_of_any_length) {
+  const Tensor a = from_values<float>({3, 4}, {1, 2}), b = from_values<float>({4, 3}, {1, 2});
+  for (const double length : {1e19, 1e37, 1e-3})
+    expect_close(cosine_similarity(a * length, b * length), from_values<float>({0.96F}), 1e-6);
+  expect_same(cosine_similarity(a.to(DType::i32), b.to(DType::i32)), from_values<float>({0.96F}));
+}
+
 BOOST_AUTO_TEST_CASE(softmin_is_softmax_of_the_negative) {
   const Tensor x = neg(log(from_values<double>({1, 2, 5})));
   expect_close(softmin(x), from_values<double>({0.125, 0.25, 0.625}), 1e-15);
