@@ -61,7 +61,7 @@ inline Gradients gradients_of(const std::function<Variable(Inputs)>& function, c
 }
 
 /// Checks that the gradients of `function` at 16-bit `inputs` have their dtype and equal the f64 gradients at the same
-/// numbers. Tolerance: 16 roundings of 2^-8 of the largest element each.
+/// numbers. Tolerance: 16 roundings of the dtype, of the largest element each.
 inline void expect_gradients_in_16_bits(const std::function<Variable(Inputs)>& function,
                                         const std::vector<Variable>& inputs) {
   for (const DType dtype : {DType::f16, DType::bf16}) {
@@ -78,7 +78,8 @@ inline void expect_gradients_in_16_bits(const std::function<Variable(Inputs)>& f
       const Tensor reference = expected.of(wide[i]);
       if (reference.numel() == 0) continue;
       const double largest = max(abs(reference)).item();
-      const bool fits = gradient.dtype() == dtype && allclose(gradient, reference, 0.0, largest / 16.0);
+      const double rounding = dtype == DType::f16 ? 0x1p-11 : 0x1p-8;
+      const bool fits = gradient.dtype() == dtype && allclose(gradient, reference, 0.0, 16.0 * rounding * largest);
       BOOST_CHECK_MESSAGE(fits, name_of(gradient.dtype())
                                     << " gradient of input " << i << " in " << name_of(dtype) << ":\n"
                                     << gradient << "\nis not close to\n"
