@@ -19,7 +19,9 @@ struct AttentionOptions {
 };
 
 /// Masks hide keys from queries. Sizes: n examples, l queries, s keys. An undefined mask hides nothing. A query from
-/// which every key is hidden has the result NaN.
+/// which every key is hidden has the result NaN, and its part of every gradient is NaN. Only where boolean masks and
+/// `causal` hide the keys and the weights are returned (AttentionWeights), its part of the gradients of the query and
+/// the keys is 0.
 struct AttentionMasks {
   Tensor attention{};   ///< (l, s) or (n * heads, l, s): boolean, true hides; or floating, added to the scores
   Tensor padding{};     ///< (n, s), or (s) without examples: boolean, true hides a key from all queries

@@ -1,6 +1,7 @@
 #include "autograd/nn/attention.h"
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,25 @@ BOOST_AUTO_TEST_CASE(a_query_gets_the_values_weighted_by_its_keys) {
   expect(result.weights.value(), {0.25, 0.75}, {1, 1, 2});  // 1 : 3
   expect(result.output.value(), {5.0}, {1, 1, 1});          // 8/4 + 3*4/4
   BOOST_CHECK(!layer.forward(query, key, value).weights.defined());
+}
+
+BOOST_AUTO_TEST_CASE(gradient_of_a_query_without_keys_is_nan_unless_booleans_hide_them_from_returned_weights) {
+  Generator generator(1);
+  nn::MultiheadAttention layer(1, 1, generator, kF64);
+  identity_of(layer);
+  const Variable key = from_values<double>({0.5, 1.0}, {2, 1, 1});
+  const auto gradient = [&](const Tensor& mask, nn::AttentionWeights weights) {
+    const Variable query = leaf({1.0}, {1, 1, 1});
+    return backward(sum(layer.forward(query, key, key, {.attention = mask}, weights).output)).of(query).item();
+  };
+  const Tensor hides = ones({1, 2}, DType::boolean);
+  const Tensor added = full({1, 2}, -std::numeric_limits<double>::infinity(), DType::f64);
+  BOOST_TEST(std::isnan(gradient(hides, nn::AttentionWeights::none)));
+  BOOST_TEST(std::isnan(gradient(added, nn::AttentionWeights::none)));
+  for (const auto weights : {nn::AttentionWeights::averaged, nn::AttentionWeights::per_head}) {
+    BOOST_TEST(gradient(hides, weights) == 0.0);
+    BOOST_TEST(std::isnan(gradient(added, weights)));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(masks_hide_keys_and_a_floating_one_is_added) {
