@@ -13,7 +13,8 @@ namespace troupe {
 [[nodiscard]] Variable tensordot(const Variable& a, const Variable& b, int count = 2);
 [[nodiscard]] Variable kron(const Variable& a, const Variable& b);
 [[nodiscard]] Variable cross(const Variable& a, const Variable& b, int dim = -1);
-/// The gradient is 0 where the distance is 0, and as accurate as the distances. Unless `p` is 2, the graph saves the
+/// The gradient is 0 where the distance is 0, and as accurate as the distances. If `p` is infinite, differences that
+/// are equally large share it equally; torch gives each of them all of it. Unless `p` is 2, the graph saves the
 /// differences of all pairs.
 [[nodiscard]] Variable cdist(const Variable& a, const Variable& b, double p = 2.0);
 

@@ -33,6 +33,9 @@ BOOST_AUTO_TEST_CASE(a_distance_pulls_its_ends_apart_and_a_distance_of_0_does_no
   expect(gradient_of(b, cdist(a, b)), {0.6, 0.8}, {1, 2});
   expect(gradient_of(a, cdist(a, b, 1.0)), {-1.0, -1.0, 0.0, 0.0}, {2, 2});
   expect(gradient_of(a, cdist(a, b, std::numeric_limits<double>::infinity())), {0.0, -1.0, 0.0, 0.0}, {2, 2});
+  const Variable tied = leaf({0.0, 8.0}, {1, 2});  // 4 away in both directions
+  expect(gradient_of(tied, cdist(tied, leaf({4.0, 4.0}, {1, 2}), std::numeric_limits<double>::infinity())), {-0.5, 0.5},
+         {1, 2});
 }
 
 BOOST_AUTO_TEST_CASE(gradients_by_distances_are_exact_where_the_distances_are) {
