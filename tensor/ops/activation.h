@@ -60,7 +60,8 @@ enum class Gelu : std::uint8_t { exact, tanh };
 /// The first half of x along `dim` times the sigmoid of the second. Source: Dauphin et al., "Language modeling with
 /// gated convolutional networks", 2016. Throws ShapeError `[glu] no halves: (2, 3) along 1`.
 [[nodiscard]] Tensor glu(const Tensor& x, int dim = -1);
-/// x limited to [low, high], as by clamp; integers stay integers. Throws ValueError `[hardtanh] low above high: 2 > 1`.
+/// x limited to [low, high], as by clamp: integers stay integers unless a limit is a fraction, which makes them f32.
+/// Throws ValueError `[hardtanh] low above high: 2 > 1`.
 [[nodiscard]] Tensor hardtanh(const Tensor& x, double low = -1.0, double high = 1.0);
 /// x limited to [0, 6].
 [[nodiscard]] Tensor relu6(const Tensor& x);

@@ -28,6 +28,8 @@ BOOST_AUTO_TEST_CASE(functions_of_two_pieces_give_the_hand_values) {
   expect_same(leaky_relu_backward(full({5}, 2.0), x, 0.25), from_values<float>({0.5, 0.5, 0.5, 2, 2}));
   expect_same(hardtanh(x), from_values<float>({-1, -0.5, 0, 1, 1}));
   expect_same(hardtanh(x, -2, 2), from_values<float>({-2, -0.5, 0, 2, 2}));
+  expect_same(hardtanh(from_values<std::int32_t>({-3, 7}), -2, 2), from_values<std::int32_t>({-2, 2}));
+  expect_same(hardtanh(from_values<std::int32_t>({-3, 7}), -2.5, 2), from_values<float>({-2.5, 2}));
   expect_same(hardtanh_backward(x, x, -4, 2), from_values<float>({0, -0.5, 0, 0, 0}));
   expect_same(relu6(x), from_values<float>({0, 0, 0, 2, 6}));
   expect_same(relu6(from_values<std::int32_t>({-3, 7})), from_values<std::int32_t>({0, 6}));
