@@ -170,13 +170,16 @@ BOOST_AUTO_TEST_CASE(what_a_hook_throws_or_returns_wrongly_fails_the_pass_with_t
 
 BOOST_AUTO_TEST_CASE(a_leafs_final_gradient_is_shown_with_the_leaf_after_its_other_hooks) {
   const Variable x = leaf({1.0, 2.0});
+  int calls = 0;
   x.register_post_accumulate_grad_hook([&](const Variable& which, const Tensor& gradient) {
+    ++calls;
     BOOST_CHECK_EQUAL(which.id(), x.id());
     expect(gradient, {-5.0, -5.0});
     BOOST_CHECK(gradient.is_contiguous());
   });
   x.register_hook([](const Tensor& gradient) { return neg(gradient); });
   expect(backward(sum(x * 2.0) + sum(x * 3.0)).of(x), {-5.0, -5.0});
+  BOOST_TEST(calls == 1);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_written_into_a_final_gradient_is_what_the_pass_returns) {
