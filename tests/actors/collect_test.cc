@@ -28,6 +28,19 @@ BOOST_AUTO_TEST_CASE(futures_that_are_collected_are_held_a_fixed_number_of_times
   BOOST_TEST(all.get().size() == 100U);
 }
 
+BOOST_AUTO_TEST_CASE(collect_all_fails_with_the_first_error_to_happen_whatever_its_place) {
+  const Promise<int> first(home);
+  const Promise<int> second(home);
+  const auto list = collect_all(std::vector{first.future(), second.future()});
+  const auto tuple = collect_all(first.future(), second.future());
+  second.complete(failure(ErrorCode::timeout, "earlier"));
+  executor->run_all();
+  first.complete(failure(ErrorCode::timeout, "later"));
+  executor->run_all();
+  BOOST_TEST(error_of(list).message == "earlier");
+  BOOST_TEST(error_of(tuple).message == "earlier");
+}
+
 BOOST_AUTO_TEST_CASE(open_inputs_of_collect_any_hold_nothing_of_it_once_one_has_succeeded) {
   using Value = std::shared_ptr<int>;
   const Promise<Value> stop(home);
