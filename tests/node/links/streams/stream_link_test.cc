@@ -126,14 +126,18 @@ struct Pair {
   }
 
   /// Sends packets from a to b until one takes a stream.
-  void open() {
+  void open() { sent += open_between(a, b, "b"); }
+
+  /// Sends packets from `from` to `to`, whose name is `name`, until one takes a stream. Returns how many.
+  static std::size_t open_between(StreamNode& from, StreamNode& to, const NodeName& name) {
     const auto deadline = std::chrono::steady_clock::now() + 10s;
-    while (b.link->streams().value().packets_received == 0 && std::chrono::steady_clock::now() < deadline) {
-      a.send("b", "open");
-      ++sent;
-      b.sink.wait_messages(sent);
+    std::size_t count = 0;
+    while (to.link->streams().value().packets_received == 0 && std::chrono::steady_clock::now() < deadline) {
+      from.send(name, "open");
+      to.sink.wait_messages(++count);
     }
-    BOOST_TEST_REQUIRE(b.link->streams().value().packets_received > 0U);
+    BOOST_TEST_REQUIRE(to.link->streams().value().packets_received > 0U);
+    return count;
   }
 
   const ClusterSecret secret = ClusterSecret::random();
@@ -193,12 +197,30 @@ BOOST_AUTO_TEST_CASE(large_packets_take_a_stream_whole_and_in_order) {
 
 BOOST_AUTO_TEST_CASE(both_directions_at_once) {
   Pair pair;
+  StreamNode& a = pair.a;
+  StreamNode& b = pair.b;
+  Pair::open_between(a, b, "b");
+  Pair::open_between(b, a, "a");
+  for (StreamNode* node : {&a, &b}) node->sink.forget_messages();
+  const std::pair below{a.below->bulk.load(), b.below->bulk.load()};
+  const std::pair streamed{a.link->streams().value().packets_received, b.link->streams().value().packets_received};
+  const auto text = [](char from, int i) { return std::to_string(i) + std::string(50'000, from); };
   for (int i = 0; i < 200; ++i) {
-    pair.a.send("b", std::string(50'000, 'a'));
-    pair.b.send("a", std::string(50'000, 'b'));
+    a.send("b", text('a', i));
+    b.send("a", text('b', i));
   }
-  pair.a.sink.wait_messages(200);
-  pair.b.sink.wait_messages(200);
+  a.sink.wait_messages(200);
+  b.sink.wait_messages(200);
+  const auto at_a = a.sink.messages();
+  const auto at_b = b.sink.messages();
+  for (std::size_t i = 0; i < 200; ++i) {
+    BOOST_TEST_REQUIRE((at_a[i].frames.size() == 2U && at_b[i].frames.size() == 2U));
+    BOOST_TEST((text_of(at_a[i].frames[1]) == text('b', static_cast<int>(i))));
+    BOOST_TEST((text_of(at_b[i].frames[1]) == text('a', static_cast<int>(i))));
+  }
+  BOOST_TEST((below == std::pair{a.below->bulk.load(), b.below->bulk.load()}));  // none took the links below
+  BOOST_TEST(a.link->streams().value().packets_received == streamed.first + 200);
+  BOOST_TEST(b.link->streams().value().packets_received == streamed.second + 200);
 }
 
 BOOST_AUTO_TEST_CASE(packet_that_is_too_large_for_a_record_takes_the_link_below) {
