@@ -35,7 +35,24 @@ BOOST_AUTO_TEST_CASE(state_of_a_remote_object_persists_between_calls, *label("R-
   }
 }
 
-BOOST_AUTO_TEST_CASE(result_of_a_member_function_may_stay_at_the_owner, *label("O-29") * label("O-30")) {
+BOOST_AUTO_TEST_CASE(members_of_a_tensor_are_called_in_all_three_kinds, *label("O-29") * label("O-30")) {
+  for (const char* owner : {"p1", "trainer"}) {
+    const RRef<Tensor> tensor = trainer.remote(owner, &add, ones({2}), 1.0);
+    for (int round = 0; round < 3; ++round) {
+      const double base = 3.0 * round;
+      tensor.rpc_sync(trainer, &Tensor::fill, base + 1.0);
+      BOOST_TEST(same_bytes(tensor.to_here(trainer), full({2}, base + 1.0)));
+      tensor.rpc_async(trainer, &Tensor::fill, base + 2.0).get();
+      BOOST_TEST(same_bytes(tensor.to_here(trainer), full({2}, base + 2.0)));
+      const auto filled = tensor.remote(trainer, &Tensor::fill, base + 3.0);
+      BOOST_TEST(filled.owner() == owner);
+      filled.created(trainer).get();
+      BOOST_TEST(same_bytes(tensor.to_here(trainer), full({2}, base + 3.0)));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(result_of_a_member_function_may_stay_at_the_owner) {
   const RRef<Counter> counter = counter_on(trainer, "p1", 5);
   const RRef<std::int64_t> sum = counter.remote(trainer, &Counter::add, 3);
   BOOST_TEST(sum.owner() == "p1");
