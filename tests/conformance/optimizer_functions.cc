@@ -10,6 +10,11 @@ Variable through_leaves(const Scope& scope, const Tensor& x, const std::vector<L
   return sum(y);
 }
 
+void convert_leaf(Scope& scope, const Leaf& leaf, DType dtype) {
+  const Variable own = *leaf.local_value(scope);
+  own.convert_value(own.value().to(dtype));
+}
+
 std::int32_t train_shared(Scope& scope, const SharedOptimizer& shared, const std::vector<Leaf>& leaves, const Tensor& x,
                           std::int32_t steps) {
   const DistOptimizer optimizer(scope, shared);
@@ -34,7 +39,8 @@ std::int32_t train_reshared_at(Scope& scope, const NodeName& next, const SharedO
 }
 
 FunctionRegistry with_optimizer_functions(const FunctionRegistry& functions) {
-  return functions.with({{"train_shared", &train_shared},
+  return functions.with({{"convert_leaf", &convert_leaf},
+                         {"train_shared", &train_shared},
                          {"train_shared_at", &train_shared_at},
                          {"train_reshared_at", &train_reshared_at}});
 }

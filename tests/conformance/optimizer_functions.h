@@ -13,6 +13,9 @@ namespace troupe::testing {
 /// Returns sum(tanh(x * leaf) * 3, and so on for each leaf), each product computed by its owner.
 Variable through_leaves(const Scope& scope, const Tensor& x, const std::vector<Leaf>& leaves);
 
+/// Gives the leaf its value in another dtype.
+void convert_leaf(Scope& scope, const Leaf& leaf, DType dtype);
+
 /// Takes `steps` steps with a handle of its own. Returns how many were applied.
 std::int32_t train_shared(Scope& scope, const SharedOptimizer& shared, const std::vector<Leaf>& leaves, const Tensor& x,
                           std::int32_t steps);

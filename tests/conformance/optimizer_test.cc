@@ -136,7 +136,25 @@ BOOST_FIXTURE_TEST_CASE(parameters_that_got_no_gradient_stay, OnSharedCluster, *
   BOOST_TEST(same_bytes(twins.near[3].value(), full({3}, 1.75)));
 }
 
-BOOST_FIXTURE_TEST_CASE(step_that_fails_on_one_owner_changes_nothing, OnSharedCluster, *label("Z-03")) {
+BOOST_FIXTURE_TEST_CASE(atomic_step_that_fails_on_one_owner_changes_nothing, OnSharedCluster, *label("Z-03")) {
+  const Twins twins(trainer, {"p1", "p2", "p3", "trainer"});
+  const DistOptimizer optimizer(trainer, optim::SgdOptions{.lr = 0.1}, twins.far);
+  const DistContext context(trainer);
+  const Gradients gradients = twins.backward_both(context, kInput, 4);
+  trainer.rpc_sync("p1", &convert_leaf, twins.far[0], DType::f64);  // the gradient does not fit
+  const Error error = error_of([&] { return optimizer.step(context), 0; });
+  BOOST_TEST(error.code == ErrorCode::step_not_applied);
+  BOOST_TEST(error.operation == "step");
+  BOOST_TEST(error.text().find("p1") != std::string::npos, error.text());
+  trainer.rpc_sync("p1", &convert_leaf, twins.far[0], DType::f32);
+  twins.check(trainer);
+  optim::LocalOptimizer here(twins.near, optim::SgdOptions{.lr = 0.1});
+  here.step(gradients);
+  optimizer.step(context);
+  twins.check(trainer);
+}
+
+BOOST_FIXTURE_TEST_CASE(step_that_no_owner_can_take_changes_nothing, OnSharedCluster) {
   for (const Stepping& mode : kModes) {
     const Twins twins(trainer);
     const DistOptimizer optimizer(trainer, optim::SgdOptions{.lr = 0.1}, twins.far, mode);
