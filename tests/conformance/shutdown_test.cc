@@ -80,6 +80,32 @@ BOOST_AUTO_TEST_CASE(second_shutdown_returns_at_once, *label("fault-F23")) {
   BOOST_TEST((std::chrono::steady_clock::now() - begin < 1s));
 }
 
+BOOST_AUTO_TEST_CASE(two_threads_shut_down_at_once_and_both_wait_for_a_call, *label("fault-F23")) {
+  TestCluster cluster({"p1"});
+  Node& trainer = cluster.trainer();
+  const Future<std::int32_t> call = trainer.rpc_async("p1", &answer_after, 100);
+  ShutdownReport other;
+  std::thread second([&] { other = trainer.shutdown(); });
+  BOOST_TEST(trainer.shutdown().clean());
+  BOOST_TEST(call.ready());
+  second.join();
+  BOOST_TEST(other.clean());
+  BOOST_TEST(call.get() == 100);
+}
+
+BOOST_AUTO_TEST_CASE(stop_ends_a_shutdown_that_waits_for_a_call, *label("fault-F23")) {
+  TestCluster cluster({"p1"});
+  Node& trainer = cluster.trainer();
+  const Future<bool> call = trainer.rpc_async("p1", &wait_until_stopped);
+  std::thread waiting([&] { trainer.shutdown(); });
+  for (std::int64_t i = 0; i < 100; ++i) BOOST_TEST(trainer.rpc_sync("p1", &square, i) == i * i);  // it waits meanwhile
+  const auto begin = std::chrono::steady_clock::now();
+  BOOST_TEST(trainer.stop().clean());
+  waiting.join();
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < 2s));
+  BOOST_TEST(error_of([&] { return call.get(); }).code == ErrorCode::shutting_down);
+}
+
 BOOST_AUTO_TEST_CASE(shutdown_waits_for_all_that_was_begun, *label("S-06") * label("S-04")) {
   TestCluster cluster({"p1", "p2"});
   Node& trainer = cluster.trainer();
