@@ -89,7 +89,8 @@ class Scope {
   }
 
   /// Calls `callable` on node `to` and leaves the result there: `to` becomes the owner, and the caller gets a reference
-  /// at once. Errors appear when the reference is used. A function without a result gives a reference to a Unit.
+  /// at once. Errors appear when the reference is used. A function without a result gives a reference to a Unit. At the
+  /// deadline the function is asked to stop (stop_token()); a value that it makes all the same can be used.
   /// Defined in rref.h.
   template <class F = detail::OneOfSeveral, class... Args>
   [[nodiscard]] RRef<detail::Stored<detail::ResultFor<F, Args...>>> remote(To to, const F& callable,

@@ -113,11 +113,21 @@ BOOST_AUTO_TEST_CASE(uses_before_the_value_exists_wait_at_the_owner) {
 }
 
 BOOST_AUTO_TEST_CASE(value_that_is_made_too_late_times_out_and_is_freed, *label("O-34")) {
-  const RRef<Tensor> slow = trainer.remote("p1", &slow_add, ones({1}), 1.0, 300);
-  const Error error = error_of([&] { return slow.to_here(trainer.with({.deadline = 20ms})); });
-  BOOST_TEST(error.code == ErrorCode::timeout);
-  BOOST_TEST(error.operation.starts_with("to_here trainer."));
-  BOOST_TEST(slow.to_here(trainer).item() == 2.0);  // the reference is still valid
+  {
+    const Scope hurried = trainer.with({.deadline = 20ms});
+    const RRef<Tensor> slow = hurried.remote("p1", &slow_add, ones({1}), 1.0, 300);
+    const Error created = error_of([&] { return slow.created(hurried).get(), 0; });
+    BOOST_TEST(created.code == ErrorCode::timeout);
+    BOOST_TEST(created.operation.starts_with("type of trainer."));
+    const Error fetched = error_of([&] { return slow.to_here(hurried); });
+    BOOST_TEST(fetched.code == ErrorCode::timeout);
+    BOOST_TEST(fetched.operation.starts_with("to_here trainer."));
+    // The function has ignored that it was to stop, and the reference is valid.
+    slow.created(trainer).get();
+    BOOST_TEST(slow.to_here(trainer).item() == 2.0);
+    BOOST_TEST(cluster.counts("p1").owned_values == 1U);
+  }
+  cluster.await("p1", [](const Counts& counts) { return counts.owned_values == 0 && counts.served_calls == 0; });
 }
 
 BOOST_AUTO_TEST_CASE(user_gives_a_reference_to_its_owner, *label("O-04") * label("O-06")) {
