@@ -90,6 +90,10 @@ void flood(Attacked& nodes, const std::optional<PublicKey>& server, uid_t user, 
     p99.push_back(p99_of_calls(nodes.caller()));
     offered += strangers.offered();
     for (const auto& each : strangers.all) {
+      // The flood has come. Of a sink a ZeroMQ client hears nothing, and it sends nothing until it is let in.
+      const bool is_client = each == strangers.all.back();
+      BOOST_TEST(((is_client && address != victim) || each->connections() > 0U));
+      BOOST_TEST((is_client || each->sent() > 0U));
       BOOST_TEST(!each->was_let_in());
       BOOST_TEST(each->answered() <= (address == victim ? greeting : 0));
     }
