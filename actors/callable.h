@@ -79,7 +79,8 @@ struct Signature : SignatureOf<void, void> {
                 "not a function: calls take functions, member functions, operations, and lambdas that capture nothing");
 };
 
-/// What F is where the argument names several functions, so that none is deduced.
+/// What F is where the argument names several functions, so that none is deduced. That is an error at once, not a
+/// candidate that drops out: a class that adds functions of the same names for such arguments does not compile.
 struct OneOfSeveral {};
 template <class F>
   requires std::is_same_v<F, OneOfSeveral>

@@ -5,7 +5,8 @@
 // .preinit_array run before that, but libc forgets what they tell `setenv`: it is initialised after them, with the
 // array that the kernel has made, which has no room for an entry more. So the policy takes the place of a variable that
 // libraries do not read while they are initialised. The program's first constructor returns it. A policy that the user
-// has set stays; where the environment has none of these variables, threads spin.
+// has set stays; where the environment has none of these variables, threads spin. A sanitizer that starts the program
+// again before its first constructor loses the variable.
 #include <cstdlib>
 
 extern "C" char** environ;  // POSIX leaves its declaration to programs

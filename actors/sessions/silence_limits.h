@@ -24,9 +24,10 @@ struct FailureDetectorOptions {
   Duration slack = std::chrono::milliseconds{20};       ///< a tick later than this means that this node stalled
 };
 
-/// Returns the limits between machines: a peer is unreachable within a second all the same, but four datagrams in a row
-/// may be lost, or the network stand still for half a second (a route changes, a queue fills up). One node's limits
-/// need not be another's: a peer is judged by the interval that it promises, and both ends are as impatient as one.
+/// Returns the limits between machines: with up to 20 peers one is unreachable within a second all the same, but three
+/// datagrams in a row may be lost, or the network stand still for half a second (a route changes, a queue fills up).
+/// One node's limits need not be another's: a peer is judged by the interval that it promises, and both ends are as
+/// impatient as one.
 inline FailureDetectorOptions silence_between_machines() {
   FailureDetectorOptions options;
   options.heartbeat_min = std::chrono::milliseconds{200};

@@ -62,10 +62,6 @@ Variable nll_loss(const Variable& log_probs, const Tensor& target, const NllLoss
                 });
 }
 
-Variable nll_loss(const Variable& log_probs, const Tensor& target, Reduction reduction) {
-  return nll_loss(log_probs, target, NllLossOptions{.reduction = reduction});
-}
-
 Variable cross_entropy(const Variable& logits, const Tensor& target, const CrossEntropyOptions& options) {
   target.require_defined("cross_entropy");
   if (is_floating(target.dtype())) return soft_cross_entropy(logits, target, options);
@@ -81,23 +77,12 @@ Variable cross_entropy(const Variable& logits, const Tensor& target, const Cross
                 });
 }
 
-Variable cross_entropy(const Variable& logits, const Tensor& target, Reduction reduction) {
-  return cross_entropy(logits, target, CrossEntropyOptions{.reduction = reduction});
-}
-
 Variable nll_loss(const Variable& log_probs, const Variable& target, const NllLossOptions& options) {
   return nll_loss(log_probs, detail::value_of_target("nll_loss", target), options);
-}
-Variable nll_loss(const Variable& log_probs, const Variable& target, Reduction reduction) {
-  return nll_loss(log_probs, detail::value_of_target("nll_loss", target), reduction);
 }
 Variable cross_entropy(const Variable& logits, const Variable& target, const CrossEntropyOptions& options) {
   return cross_entropy(logits, detail::value_of_target("cross_entropy", target), options);
 }
-Variable cross_entropy(const Variable& logits, const Variable& target, Reduction reduction) {
-  return cross_entropy(logits, detail::value_of_target("cross_entropy", target), reduction);
-}
-
 Variable mse_loss(const Variable& x, const Variable& y, Reduction reduction) {
   return record_pairs("mse_loss", x, y,
                       [&](const Tensor& a, const Tensor& b) { return detail::mse_loss_of(a, b, reduction); });

@@ -16,10 +16,6 @@ Tensor nll_loss(const Tensor& log_probs, const Tensor& target, const NllLossOpti
   return detail::ClassLoss("nll_loss", log_probs, target, same).nll(log_probs);
 }
 
-Tensor nll_loss(const Tensor& log_probs, const Tensor& target, Reduction reduction) {
-  return nll_loss(log_probs, target, NllLossOptions{.reduction = reduction});
-}
-
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options) {
   target.require_defined("cross_entropy");
   if (!is_floating(target.dtype()))
@@ -28,10 +24,6 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntr
   const int dim = detail::class_dim(logits.dim());
   const Tensor losses = neg(sum(mul(log_softmax(detail::wide(logits), dim), wanted), dim));
   return detail::reduced(losses, options.reduction, logits.dtype());
-}
-
-Tensor cross_entropy(const Tensor& logits, const Tensor& target, Reduction reduction) {
-  return cross_entropy(logits, target, CrossEntropyOptions{.reduction = reduction});
 }
 
 Tensor mse_loss(const Tensor& x, const Tensor& y, Reduction reduction) {

@@ -1,6 +1,7 @@
 // Losses. Rules as in ops.h; dtypes are floating and promoted; sums run in f64.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include "tensor/tensor.h"
@@ -24,7 +25,10 @@ struct NllLossOptions {
 
 /// Negative log-likelihood: -weight[target] * log_probs[target].
 [[nodiscard]] Tensor nll_loss(const Tensor& log_probs, const Tensor& target, const NllLossOptions& options = {});
-[[nodiscard]] Tensor nll_loss(const Tensor& log_probs, const Tensor& target, Reduction reduction);
+template <std::same_as<Reduction> R>  // not deduced from {}, which means options
+[[nodiscard]] Tensor nll_loss(const Tensor& log_probs, const Tensor& target, R reduction) {
+  return nll_loss(log_probs, target, NllLossOptions{.reduction = reduction});
+}
 
 /// Class weights, reduction and smoothing of cross_entropy.
 struct CrossEntropyOptions {
@@ -39,7 +43,10 @@ struct CrossEntropyOptions {
 /// effect, and mean divides by the number of rows: n times the sizes after the classes.
 /// Throws ValueError `[cross_entropy] label smoothing outside [0, 1]: 1.5`.
 [[nodiscard]] Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options = {});
-[[nodiscard]] Tensor cross_entropy(const Tensor& logits, const Tensor& target, Reduction reduction);
+template <std::same_as<Reduction> R>  // not deduced from {}, which means options
+[[nodiscard]] Tensor cross_entropy(const Tensor& logits, const Tensor& target, R reduction) {
+  return cross_entropy(logits, target, CrossEntropyOptions{.reduction = reduction});
+}
 
 // Losses of pairs of elements; x and y have equal shapes, d = x - y.
 // Throws ShapeError `[mse_loss] shapes differ: (2) and (3)`.

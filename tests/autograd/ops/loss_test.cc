@@ -157,6 +157,8 @@ BOOST_AUTO_TEST_CASE(targets_of_classes_may_be_variables_without_a_gradient) {
   expect(nll_loss(logits, numbers, Reduction::sum).value(), -1.0);  // -(1 + 0)
   expect(cross_entropy(logits, numbers, Reduction::sum).value(), cross_entropy(logits, target, Reduction::sum).item());
   expect(nll_loss(logits, numbers, {.reduction = Reduction::none}).value(), {-1.0, 0.0});
+  expect(nll_loss(logits, numbers, {}).value(), -0.5);
+  expect(cross_entropy(logits, numbers, {}).value(), cross_entropy(logits, target, {}).item());
   const Variable teacher = leaf({0.25, 0.75, 0.5, 0.5}, {2, 2});
   expect(cross_entropy(logits, teacher.detach()).value(), cross_entropy(logits, teacher.value()).item());
   expect_throw<ValueError>(

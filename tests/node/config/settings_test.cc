@@ -16,7 +16,7 @@
 namespace troupe {
 namespace {
 
-/// Returns the heartbeat and the suspicion that `troupe config --origin` shows for a file with `cluster` in its
+/// Returns the heartbeat and the suspicion that `troupe config show --origin` shows for a file with `cluster` in its
 /// section [cluster], and with `tables`.
 std::string times_of(const std::string& cluster, const std::string& tables = {}) {
   const testing::TemporaryDirectory directory;
