@@ -154,7 +154,7 @@ Result<std::unique_ptr<Link>> open_with_streams(LinkRequest request, std::string
                             .log = request.log,
                             .audit = request.audit};
   SharedLinkOptions shared = shared_memory_of(request);
-  shared.is_found = !detail::may_be_several(::geteuid());
+  if (detail::may_be_several(::geteuid())) shared.no_inbox = "this process's user cannot be told from others";
   auto link = open_zmq_link(std::move(request), std::move(listen));
   if (!link) return link.error();
   const bool shares = link.value()->guards_bytes();

@@ -57,6 +57,7 @@ bool ZmqLinkCore::work(TimePoint now) {
   for (const ReadySet::Key key : std::exchange(busy_, {})) work_on(now, key);
   int messages = 0;
   while (messages < kMessagesPerTurn) {
+    follow_keys(now);  // nothing of a former key is handed on, also of what lies here
     std::optional<ZmqListener::Happened> happened = listener_.next(now);
     if (!happened) break;
     ++messages;

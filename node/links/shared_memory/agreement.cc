@@ -2,15 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 namespace troupe::detail {
 
 void Agreement::asked(std::string missing, TimePoint now) {
   if (state_ == State::failed) return;
+  if (state_ != State::asked || why_ != missing) asked_at_ = now;
+  if (state_ != State::asked) {
+    repeated_at_ = now;
+    repeats_ = 0;
+  }
   state_ = State::asked;
   why_ = std::move(missing);
-  asked_at_ = repeated_at_ = now;
 }
 
 void Agreement::failed(std::string why) {
@@ -25,8 +30,9 @@ void Agreement::reached() {
 }
 
 bool Agreement::is_to_be_repeated(TimePoint now, Duration patience) {
-  if (state_ != State::asked || now - repeated_at_ < patience) return false;
+  if (state_ != State::asked || now - repeated_at_ < patience * (1 << repeats_)) return false;
   repeated_at_ = now;
+  repeats_ = std::min(repeats_ + 1, kDoublingsMax);
   return true;
 }
 

@@ -18,7 +18,8 @@ class Agreement {
   /// `why`: it is not wanted, or not needed yet.
   explicit Agreement(std::string why = {}) : why_(std::move(why)) {}
 
-  /// The peer was asked; `missing` is what it has not done yet. Ignored after a failure.
+  /// The peer was asked; `missing` is what it has not done yet. Ignored after a failure. Who asks the same again has
+  /// waited since the first time.
   void asked(std::string missing, TimePoint now);
   /// Keeps the first reason of several.
   void failed(std::string why);
@@ -28,7 +29,8 @@ class Agreement {
   /// Empty if it is reached.
   [[nodiscard]] const std::string& why() const { return why_; }
 
-  /// Returns true once in each `patience` in which the peer has not answered: what it was told may be lost.
+  /// Returns true if the peer has not answered for `patience`: what it was told may be lost. Then for twice as long,
+  /// and so on up to 32 times.
   [[nodiscard]] bool is_to_be_repeated(TimePoint now, Duration patience);
 
   /// Returns whether news() has any.
@@ -42,7 +44,9 @@ class Agreement {
   State state_ = State::idle;
   std::string why_;
   TimePoint asked_at_{};
+  static constexpr int kDoublingsMax = 5;
   TimePoint repeated_at_{};  ///< or asked first
+  int repeats_ = 0;
   bool told_ = false;
 };
 

@@ -65,8 +65,8 @@ RingReceiver::RingReceiver(Callbacks callbacks, Options options)
 
 Result<RingReceiver::Place> RingReceiver::add(const NodeName& from, Incarnation incarnation,
                                               std::shared_ptr<const Mapping> ring) {
-  auto incoming = std::make_shared<Incoming>(
-      Incoming{.from = from, .incarnation = incarnation, .reader = RingReader(std::move(ring))});
+  const std::shared_ptr<Incoming> incoming(
+      new Incoming{.from = from, .incarnation = incarnation, .reader = RingReader(std::move(ring))});
   const std::lock_guard lock(mutex_);
   if (stopped_) return make_error(ErrorCode::shutting_down, "the link has stopped");
   if (!doorbell_) {
@@ -380,18 +380,19 @@ void RingReceiver::serve(std::uint32_t bell) {
   try {
     delivered = deliver(*ring, run, kPacketsPerTurn);
   } catch (...) {
-    finish_serving(bell, *ring, RingReader::Took::nothing);
+    static_cast<void>(finish_serving(bell, *ring, RingReader::Took::nothing));
     throw;
   }
-  finish_serving(bell, *ring, delivered.last);
+  const bool breaks = finish_serving(bell, *ring, delivered.last);
   if (delivered.packets == kPacketsPerTurn) doorbell_->remind(bell);  // there may be more
-  if (delivered.last == RingReader::Took::broken) callbacks_.broken(ring->from);
+  if (breaks) callbacks_.broken(ring->from);
 }
 
-/// `ring` was served; by now it may have been removed.
-void RingReceiver::finish_serving(std::uint32_t bell, Incoming& ring, RingReader::Took last) {
+/// `ring` was served; by now it may have been removed. Returns whether it has broken now.
+bool RingReceiver::finish_serving(std::uint32_t bell, Incoming& ring, RingReader::Took last) {
   bool waited_for = false;
   bool goes_on = false;
+  bool breaks = false;
   {
     const std::lock_guard lock(mutex_);
     goes_on = last == RingReader::Took::later && has_waited_for_long(ring);
@@ -399,12 +400,14 @@ void RingReceiver::finish_serving(std::uint32_t bell, Incoming& ring, RingReader
       ring.run = ring.reader.found_run();
       ring.waits_since.reset();
     }
-    if (last == RingReader::Took::broken) ring.is_broken = true;  // its bell is free when its owner removes it
+    // Its bell is free when its owner removes it.
+    if (last == RingReader::Took::broken) breaks = !ring.is_broken.exchange(true);
     serving_ = nullptr;
     waited_for = removing_ > 0;
   }
   if (waited_for) served_.notify_all();
   if (goes_on) doorbell_->remind(bell);
+  return breaks;
 }
 
 /// Returns true if a packet has waited for the news that its run may be read until that must be lost. REQUIRES: mutex_
@@ -418,7 +421,7 @@ bool RingReceiver::has_waited_for_long(Incoming& ring) const {
 RingReceiver::Delivered RingReceiver::deliver(Incoming& ring, std::uint32_t run, std::size_t packets) {
   using enum RingReader::Took;
   Delivered delivered;
-  while (delivered.packets < packets) {
+  while (delivered.packets < packets && !ring.is_broken) {
     Frames frames;
     delivered.last = ring.reader.take(frames, run);
     if (delivered.last != packet && delivered.last != no_memory) break;

@@ -73,7 +73,8 @@ class RingReceiver final : public WaitingWork {
   /// Delivers what the ring has of the runs that may be read. Not to be called within a callback.
   void drain(std::uint32_t bell);
 
-  /// Reads the ring no more: what lies in it is lost. Never waits. Its bell is kept until remove().
+  /// Reads the ring no more, but for the packet under way: what lies in it is lost. Never waits. Its bell is kept until
+  /// remove().
   void close(std::uint32_t bell);
 
   /// Delivers what the ring has, then ends it: no callback for it is running or will follow. Not to be
@@ -94,7 +95,7 @@ class RingReceiver final : public WaitingWork {
     RingReader reader;                          ///< used by the thread that has set `serving_`
     std::uint32_t run = 0;                      ///< the last that may be read; guarded by mutex_, as the rest
     bool is_drained = false;                    ///< a thread is in drain()
-    bool is_broken = false;                     ///< is not read any more, and keeps its bell until remove()
+    std::atomic<bool> is_broken = false;        ///< is not read any more, and keeps its bell until remove(); any thread
     std::optional<TimePoint> waits_since = {};  ///< a packet of a later run is there
   };
 
@@ -115,7 +116,7 @@ class RingReceiver final : public WaitingWork {
   void wait_until_served(std::unique_lock<std::mutex>& lock, const Incoming& ring);
   void serve_all();
   void serve(std::uint32_t bell);
-  void finish_serving(std::uint32_t bell, Incoming& ring, RingReader::Took last);
+  [[nodiscard]] bool finish_serving(std::uint32_t bell, Incoming& ring, RingReader::Took last);
   [[nodiscard]] bool has_waited_for_long(Incoming& ring) const;
   struct Delivered {
     std::size_t packets = 0;

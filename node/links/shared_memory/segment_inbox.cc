@@ -140,6 +140,8 @@ Result<SegmentInbox> SegmentInbox::open_beside(const std::string& address) {
   return SegmentInbox(std::move(socket), std::move(place), std::move(file), is_ipc);
 }
 
+SegmentInbox SegmentInbox::none() { return {{}, random_name(), {}, false}; }
+
 SegmentInbox::SegmentInbox(SegmentInbox&& other) noexcept
     : descriptor_(std::move(other.descriptor_)),
       place_(std::move(other.place_)),

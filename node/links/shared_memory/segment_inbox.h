@@ -60,8 +60,8 @@ class SegmentInbox {
   /// resource_exhausted.
   [[nodiscard]] static Result<SegmentInbox> open_beside(const std::string& address);
 
-  /// Returns an inbox that nobody reaches.
-  [[nodiscard]] static SegmentInbox none() { return {{}, {}, {}, false}; }
+  /// Returns an inbox that nobody reaches: no socket has the name of its place.
+  [[nodiscard]] static SegmentInbox none();
 
   SegmentInbox(SegmentInbox&&) noexcept;
   SegmentInbox& operator=(SegmentInbox&&) = delete;

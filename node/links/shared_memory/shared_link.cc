@@ -38,13 +38,16 @@ bool has_ended(const detail::FileDescriptor& process) {
 }  // namespace
 
 Result<std::unique_ptr<SharedLink>> SharedLink::over(std::unique_ptr<Link> inner, SharedLinkOptions options) {
+  const auto with = [&](detail::SegmentInbox inbox) {
+    return std::unique_ptr<SharedLink>(new SharedLink(std::move(inner), std::move(inbox), std::move(options)));
+  };
+  if (!options.no_inbox.empty()) return with(detail::SegmentInbox::none());
   auto inbox = detail::SegmentInbox::open_beside(inner->address());
-  if (inbox) return std::unique_ptr<SharedLink>(new SharedLink(std::move(inner), std::move(inbox).value(), options));
+  if (inbox) return with(std::move(inbox).value());
   if (inner->address().starts_with("ipc://")) return inbox.error();
-  // A network works without; peers are understood all the same.
-  if (options.log) options.log("shares no memory: " + inbox.error().message);
-  options.is_found = false;
-  return std::unique_ptr<SharedLink>(new SharedLink(std::move(inner), detail::SegmentInbox::none(), options));
+  options.no_inbox = inbox.error().message;  // a network works without
+  if (options.log) options.log("shares no memory: " + options.no_inbox);
+  return with(detail::SegmentInbox::none());
 }
 
 SharedLink::SharedLink(std::unique_ptr<Link> inner, detail::SegmentInbox inbox, SharedLinkOptions options)
@@ -72,7 +75,6 @@ SharedLink::~SharedLink() { stop(); }
 void SharedLink::start(LinkSink& sink) {
   sink_ = &sink;
   if (options_.keys) {
-    own_key_ = options_.keys->own_keys().public_key();
     keys_watch_->link = this;
     options_.keys->on_change([weak = std::weak_ptr(keys_watch_)] {
       const auto watch = weak.lock();
@@ -349,7 +351,7 @@ bool SharedLink::put(Other& to, const Frames& packet) {
     case OutRing::Put::broken: end_ring(to.peer.name); return false;
     case OutRing::Put::pauses: say(to, {.kind = SharedControl::Kind::ring_pauses, .inbox = {}}); return false;
     case OutRing::Put::other_way:
-      if (to.ring.is_due(options_.packets_before_ring)) offer_ring(to);
+      if (to.ring.is_due(options_.packets_before_ring) || is_ring_to_be_offered_again(to)) offer_ring(to);
       if (!to.ring.is_open()) tell_of_failures(to);
       return false;
     case OutRing::Put::begins: break;  // handled above

@@ -37,8 +37,8 @@ class Agreement;
 struct SharedLinkOptions {
   NodeName name = {};                ///< this node's, as its peers know it
   std::optional<KeyRing> keys = {};  ///< the link below has them: a ring ends when a key of either end is replaced
-  bool shares = true;    ///< false: frames of this node travel; those that peers share with it are read all the same
-  bool is_found = true;  ///< false: no peer is told of its inbox; then neither side shares
+  bool shares = true;  ///< false: frames of this node travel; those that peers share with it are read all the same
+  std::string no_inbox = {};  ///< why this node has none: then neither side shares; empty: it has one
   std::size_t bytes_max = std::size_t{2} << 30;  ///< of this node's segments, and as much of its blocks on GPUs
   /// Segments that a peer is given at a time; tensors in others travel. A peer maps twice as many by default: it may
   /// hear late of those that have ended.
@@ -138,9 +138,17 @@ class SharedLink final : public Link, private LinkSink {
   void ask_again(Other& peer);
   void give_page(Other& to);
   void follow_keys();
+  struct Keys {
+    std::optional<PublicKey> own;
+    std::optional<PublicKey> its;
+    friend bool operator==(const Keys&, const Keys&) = default;
+  };
+  /// Returns the present keys of both ends.
+  [[nodiscard]] Keys keys_with(const NodeName& peer) const;
   /// After SegmentInbox::send, which was not done for `agreement`.
   void not_taken(Other& peer, detail::Agreement& agreement, detail::SegmentInbox::Sent sent) const;
   void offer_ring(Other& to);
+  [[nodiscard]] bool is_ring_to_be_offered_again(Other& to) const;
   void read_ring(Other& from);
   void read_no_longer(Other& peer);
   void end_ring(const NodeName& peer);
@@ -220,7 +228,6 @@ class SharedLink final : public Link, private LinkSink {
   std::mutex obeying_;
 
   mutable std::mutex mutex_;
-  std::optional<PublicKey> own_key_;                 ///< guarded by mutex_
   std::map<NodeName, SharedOther> others_;           ///< guarded by mutex_
   std::vector<Orphans> orphans_;                     ///< guarded by mutex_
   std::chrono::steady_clock::time_point next_tidy_;  ///< guarded by mutex_

@@ -37,7 +37,6 @@ void SharedLink::on_link_up(const Peer& peer) {
   sink_->on_link_up(peer);
   auto other = std::make_shared<Other>(peer);
   begin(*other);
-  if (options_.keys) other->key = options_.keys->key_of(peer.name);
   {
     SharedOther former;  // outlives the lock
     const std::lock_guard lock(mutex_);
@@ -49,7 +48,6 @@ void SharedLink::on_link_up(const Peer& peer) {
 }
 
 void SharedLink::say_hello(const Other& to, Wants wants) {
-  if (!options_.is_found) return;
   say(to, {.kind = SharedControl::Kind::hello,
            .token = to.token,
            .number = wants == Wants::hello ? 1U : 0U,
@@ -59,7 +57,7 @@ void SharedLink::say_hello(const Other& to, Wants wants) {
 void SharedLink::begin(Other& peer) const {
   const auto now = std::chrono::steady_clock::now();
   peer.to_share = detail::Agreement("node.shared_memory_max is 0 here");
-  if (!options_.is_found) peer.to_share = detail::Agreement("this process's user cannot be told from others");
+  if (!options_.no_inbox.empty()) peer.to_share = detail::Agreement(options_.no_inbox);
   else if (options_.shares) peer.to_share.asked("it has not said where its inbox is", now);
   peer.to_ring = detail::Agreement(options_.rings ? "too few small messages so far" : "node.rings is false here");
   peer.to_read = detail::Agreement();
@@ -80,6 +78,7 @@ void SharedLink::not_taken(Other& peer, detail::Agreement& agreement, SegmentInb
     peer.leases = nullptr;
     peer.ring.give_up();
     peer.is_elsewhere = !all_are_here_;
+    if (all_are_here_) peer.to_share.failed(why);
   }
   if (!peer.is_elsewhere) agreement.failed(std::move(why));
 }
@@ -122,29 +121,22 @@ void SharedLink::ask_again(Other& peer) {
   if (has_said_hello) give_page(peer);
 }
 
-// What is signed with former keys is heard no more, also if it lies in a ring. New rings are offered as at the start.
+SharedLink::Keys SharedLink::keys_with(const NodeName& peer) const {
+  if (!options_.keys) return {};
+  return {.own = options_.keys->own_keys().public_key(), .its = options_.keys->key_of(peer)};
+}
+
+// What a former key vouched for is heard no more, also if it lies in a ring. New rings are offered as at the start.
 void SharedLink::follow_keys() {
-  const PublicKey own_key = options_.keys->own_keys().public_key();
-  bool all_change = false;
-  {
-    const std::lock_guard lock(mutex_);
-    all_change = std::exchange(own_key_, own_key) != own_key;
-  }
   for (const SharedOther& other : all()) {
-    const std::optional<PublicKey> key = options_.keys->key_of(other->peer.name);
-    std::optional<std::uint32_t> bell;
-    {
-      const std::lock_guard lock(other->mutex);
-      if (!all_change && key == other->key) continue;
-      other->key = key;
-      other->ring.close();
-      other->doorbell.reset();
-      other->offered = nullptr;
-      if (options_.rings) other->to_ring = detail::Agreement("too few small messages since a key was replaced");
-      bell = other->bell;
-      other->is_ring_closed = bell.has_value();
-    }
-    if (bell) receiver_->close(*bell);
+    const Keys keys = keys_with(other->peer.name);
+    const std::lock_guard lock(other->mutex);
+    if (other->bell && other->bell_keys != keys) receiver_->close(*other->bell);
+    if (other->ring_keys == keys || other->ring_keys == Keys{}) continue;
+    other->ring_keys = {};
+    other->ring.close();
+    other->doorbell.reset();
+    if (options_.rings) other->to_ring = detail::Agreement("too few small messages since a key was replaced");
   }
 }
 
@@ -188,7 +180,6 @@ void SharedLink::read_no_longer(Other& peer) {
   {
     const std::lock_guard lock(peer.mutex);
     bell = std::exchange(peer.bell, std::nullopt);
-    peer.is_ring_closed = false;
     peer.offered = nullptr;
   }
   if (bell) receiver_->remove(*bell);
@@ -251,7 +242,7 @@ void SharedLink::obey(Other& from, const SharedControl& control) {
 }
 
 void SharedLink::make_offer(Other& to, const SharedControl& hello) {
-  if (!options_.is_found) return;
+  if (!options_.no_inbox.empty()) return;
   if (hello.inbox.empty()) return refuse();
   bool again = false;
   bool is_known = false;
@@ -326,12 +317,20 @@ void SharedLink::take_offer(Other& from) {
   from.to_read.reached();
 }
 
+bool SharedLink::is_ring_to_be_offered_again(Other& to) const {
+  const std::lock_guard lock(to.mutex);
+  return !to.is_elsewhere && !to.ring.is_open() &&
+         to.to_ring.is_to_be_repeated(std::chrono::steady_clock::now(), options_.answer_patience);
+}
+
 // A peer that this node talks with gets a ring. Whatever fails: packets take the link below, as before.
 void SharedLink::offer_ring(Other& to) {
   HandedOver ring{.kind = HandOver::ring, .token = {}, .bytes = detail::kRingSegmentBytes, .file = {}};
   std::string inbox;
   {
+    const Keys keys = keys_with(to.peer.name);
     const std::lock_guard lock(to.mutex);
+    to.ring_keys = keys;
     if (to.inbox.empty()) return to.ring.close();  // it has not said hello: counts anew
     ring.token = to.shown_to_it;
     inbox = to.inbox;
@@ -354,25 +353,28 @@ void SharedLink::read_ring(Other& from) {
   HandedOver doorbell{.kind = HandOver::doorbell, .token = {}, .bytes = detail::kDoorbellBytes, .file = {}};
   std::string inbox;
   std::shared_ptr<const Mapping> ring;
-  std::optional<std::uint32_t> closed;
-  {
-    const std::lock_guard lock(from.mutex);
-    if (std::exchange(from.is_ring_closed, false)) closed = std::exchange(from.bell, std::nullopt);
-  }
-  if (closed) receiver_->remove(*closed);
+  std::optional<std::uint32_t> former;
+  const Keys keys = keys_with(from.peer.name);
   {
     const std::lock_guard lock(from.mutex);
     ring = std::exchange(from.offered, nullptr);
-    if (from.bell || !options_.rings) return;
+    if (!options_.rings || (!ring && from.bell)) return;
     if (!ring) return from.to_read.asked("its ring did not come", std::chrono::steady_clock::now());
+    former = std::exchange(from.bell, std::nullopt);
     doorbell.token = from.shown_to_it;
     inbox = from.inbox;
+  }
+  if (former) {  // it has closed that one, or has heard nothing of it
+    receiver_->close(*former);
+    receiver_->remove(*former);
   }
   const auto place = receiver_->add(from.peer.name, from.peer.incarnation, std::move(ring));
   if (!place) return fail(from, from.to_read, place.error().message);
   {
     const std::lock_guard lock(from.mutex);
     from.bell = place.value().bell;
+    from.bell_keys = keys;
+    if (keys_with(from.peer.name) != keys) receiver_->close(*from.bell);  // replaced meanwhile
   }
   if (const auto sent = inbox_.send(inbox, doorbell, place.value().doorbell); sent != SegmentInbox::Sent::done)
     return not_taken(from, from.to_read, sent);

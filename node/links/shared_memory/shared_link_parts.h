@@ -158,13 +158,12 @@ struct SharedLink::Other {
   const detail::InboxToken token;  ///< which the peer is told
   const detail::InboxToken shown;  ///< what the peer makes of it, and proves itself with in this node's inbox
 
-  std::mutex mutex;                   // guards the rest
-  bool is_elsewhere = false;          ///< it has no inbox on this host
-  std::optional<PublicKey> key = {};  ///< that it had when the rings began; with keys
-  detail::Agreement to_share;         ///< this node's memory
-  detail::Agreement to_ring;          ///< through a ring of this node
-  detail::Agreement to_read;          ///< what the peer has offered
-  detail::Agreement to_fit;           ///< of the last message with large tensors
+  std::mutex mutex;            // guards the rest
+  bool is_elsewhere = false;   ///< it has no inbox on this host
+  detail::Agreement to_share;  ///< this node's memory
+  detail::Agreement to_ring;   ///< through a ring of this node
+  detail::Agreement to_read;   ///< what the peer has offered
+  detail::Agreement to_fit;    ///< of the last message with large tensors
   // This node's memory at the peer.
   std::string inbox;
   detail::InboxToken its_token{};
@@ -184,7 +183,8 @@ struct SharedLink::Other {
   std::shared_ptr<const detail::Mapping> offered;  ///< the peer's, not read yet
   std::optional<detail::Doorbell> doorbell;        ///< of the peer, which will say which bell
   std::optional<std::uint32_t> bell;               ///< of the peer's ring, which is read
-  bool is_ring_closed = false;                     ///< it is not: a key was replaced
+  Keys bell_keys = {};                             ///< when the peer offered that ring
+  Keys ring_keys = {};                             ///< when this node offered its own
 
   detail::OutRing ring;  ///< thread-safe
 };

@@ -75,6 +75,22 @@ BOOST_AUTO_TEST_CASE(a_transport_is_what_was_reached_and_why_not_more) {
              "unix sockets + ring (no shared memory: off)");
 }
 
+BOOST_AUTO_TEST_CASE(who_asks_the_same_again_has_waited_since_the_first_time) {
+  const TimePoint begin{1h};
+  Agreement agreement;
+  agreement.asked("missing", begin);
+  BOOST_TEST(!agreement.is_to_be_repeated(begin + 4s, 5s));
+  BOOST_TEST(agreement.is_to_be_repeated(begin + 5s, 5s));
+  agreement.asked("missing", begin + 5s);
+  BOOST_TEST(agreement.has_news(begin + 5s, 5s));
+  BOOST_TEST(!agreement.is_to_be_repeated(begin + 14s, 5s));
+  BOOST_TEST(agreement.is_to_be_repeated(begin + 15s, 5s));
+  agreement.asked("another thing", begin + 15s);
+  BOOST_TEST(!agreement.has_news(begin + 16s, 5s));
+  agreement.reached();
+  BOOST_TEST(!agreement.is_to_be_repeated(begin + 1h, 5s));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -282,12 +282,12 @@ BOOST_AUTO_TEST_CASE(no_memory_waits_for_a_peer_that_runs_on_another_host) {
   BOOST_TEST(packets.sent.size() == 21U);  // its own hello, and all that was sent
 }
 
-// Its user may be several: what lies in its inbox could be anybody's.
-BOOST_AUTO_TEST_CASE(a_node_whose_user_cannot_be_told_from_others_tells_nobody_of_its_inbox_and_answers_no_offer) {
+// Or no socket can be had. Its peers find that it is not here, as if it ran on another host.
+BOOST_AUTO_TEST_CASE(a_node_without_an_inbox_answers_no_offer_and_names_a_place_where_nobody_is) {
   auto below = std::make_unique<LinkByHand>();
   LinkByHand& packets = *below;
   const auto link =
-      SharedLink::over(std::move(below), {.name = "a", .is_found = false, .packets_before_ring = 1}).value();
+      SharedLink::over(std::move(below), {.name = "a", .no_inbox = "why", .packets_before_ring = 1}).value();
   LastFrames sink;
   link->start(sink);
   const detail::SegmentInbox inbox = detail::SegmentInbox::open_beside(place_of("peer")).value();
@@ -298,7 +298,11 @@ BOOST_AUTO_TEST_CASE(a_node_whose_user_cannot_be_told_from_others_tells_nobody_o
   packets.sink->on_frames(peer.name, peer.incarnation, {detail::encode(hello)});
   for (int i = 0; i < 20; ++i) link->send(peer.name, LinkLane::express, {frame_of("packet")});
   BOOST_TEST(segments_mapped() == before);
-  BOOST_TEST(packets.sent.size() == 20U);  // nothing but what was sent
+  BOOST_TEST_REQUIRE(packets.sent.size() == 21U);  // its hello, and what was sent
+  const auto its_hello = detail::decode_shared_control(packets.sent.front().front()).value();
+  BOOST_TEST((inbox.send(its_hello.inbox, {.file = {}}, -1) == detail::SegmentInbox::Sent::nobody));
+  BOOST_TEST(link->transports().at("b").text() ==
+             "unix sockets (no shared memory: why; no ring: too few small messages so far)");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
