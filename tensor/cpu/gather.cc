@@ -30,14 +30,15 @@ void put_by_index(Tensor& out, int dim, const Tensor& index, const Tensor& x, co
   T* const to = mutable_elements<T>(out);
   const T* const from = elements<T>(x);
   const auto* const at = elements<std::int64_t>(index);
-  // Runs on one thread: two indices may name the same place.
-  walk_range(
-      walk, 0, walk.numel,
-      [&, is = index_step, ts = to_step, fs = from_step](const std::array<std::int64_t, 3>& begin, std::int64_t count) {
-        for (std::int64_t i = 0; i < count; ++i) {
-          put(to[begin[1] + i * ts + at[begin[0] + i * is] * step], from[begin[2] + i * fs]);
-        }
-      });
+  // Runs on one thread: two indices may name the same place. Addresses are held by value, here and below: the compiler
+  // must assume that a write of bytes changes those behind a reference.
+  walk_range(walk, 0, walk.numel,
+             [=, &put, is = index_step, ts = to_step, fs = from_step](const std::array<std::int64_t, 3>& begin,
+                                                                      std::int64_t count) {
+               for (std::int64_t i = 0; i < count; ++i) {
+                 put(to[begin[1] + i * ts + at[begin[0] + i * is] * step], from[begin[2] + i * fs]);
+               }
+             });
 }
 
 void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) {
@@ -50,7 +51,14 @@ void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) {
     T* const to = mutable_elements<T>(out);
     const T* const from = elements<T>(x);
     const auto* const at = elements<std::int64_t>(index);
-    for_each_row(walk, [&, ts = steps[0], fs = steps[1]](const std::array<std::int64_t, 2>& begin, std::int64_t count) {
+    for_each_row(walk, [=, ts = steps[0], fs = steps[1]](const std::array<std::int64_t, 2>& begin, std::int64_t count) {
+      if (ts == 1 && fs == 0 && step == 1) {  // rows are gathered along themselves
+        const T* const row = from + begin[1];
+        T* const out_row = to + begin[0];
+        const std::int64_t* const places = at + begin[0];
+        for (std::int64_t i = 0; i < count; ++i) out_row[i] = row[places[i]];
+        return;
+      }
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t place = begin[0] + i * ts;  // `out` and `index` have one layout
         to[place] = from[begin[1] + i * fs + at[place] * step];

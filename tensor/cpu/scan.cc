@@ -12,7 +12,6 @@ namespace troupe::cpu {
 
 using kernels::Direction;
 using kernels::Extreme;
-using kernels::ExtremeFold;
 using kernels::ProductFold;
 using kernels::SumFold;
 
@@ -67,6 +66,83 @@ void fold_all(Tensor& out, const Tensor& x, Direction direction) {
   });
 }
 
+// Returns whether `x` is the extreme of elements of which `best` is that of those before, as ExtremeFold has it.
+template <class T, bool largest>
+[[gnu::always_inline]] inline bool replaces(T x, T best) {
+  const bool is_nan = x != x;
+  const bool is_beyond = largest ? x >= best : x <= best;
+  return is_nan | is_beyond;  // without a branch, for vectors
+}
+
+// Places of the extremes so far of `count` contiguous lines. Most blocks of a line hold no new extreme: those are
+// filled.
+template <class T, bool largest>
+void extremes_of_lines(std::int64_t* out, const T* x, std::int64_t count, std::int64_t size) {
+  vectorized([ out, x, count, size ]() __attribute__((always_inline)) {
+    constexpr std::int64_t kBlock = 32;  // loops of 16 are unrolled before vectors are tried
+    std::int64_t* to = out;
+    const T* from = x;
+    for (std::int64_t line = 0; line < count; ++line, to += size, from += size) {
+      T best = from[0];
+      std::int64_t at = 0;
+      for (std::int64_t i = 0; i < size;) {
+        const std::int64_t end = i + kBlock < size ? i + kBlock : size;
+        if (end - i == kBlock) {
+          int found = 0;
+          for (std::int64_t j = 0; j < kBlock; ++j) found |= static_cast<int>(replaces<T, largest>(from[i + j], best));
+          if (found == 0) {
+            for (std::int64_t j = 0; j < kBlock; ++j) to[i + j] = at;
+            i = end;
+            continue;
+          }
+        }
+        for (; i < end; ++i) {
+          const bool better = replaces<T, largest>(from[i], best);
+          best = better ? from[i] : best;
+          at = better ? i : at;
+          to[i] = at;
+        }
+      }
+    }
+  });
+}
+
+// The same of `inner` lines at once, whose elements are `inner` apart. `best` has room for `inner` elements.
+template <class T, bool largest>
+void extremes_of_rows(std::int64_t* out, const T* x, std::int64_t rows, std::int64_t inner, T* best) {
+  vectorized([ out, x, rows, inner, best ]() __attribute__((always_inline)) {
+    for (std::int64_t j = 0; j < inner; ++j) {
+      best[j] = x[j];
+      out[j] = 0;
+    }
+    for (std::int64_t i = 1; i < rows; ++i) {
+      std::int64_t* const to = out + i * inner;
+      const T* const from = x + i * inner;
+      for (std::int64_t j = 0; j < inner; ++j) {
+        const bool better = replaces<T, largest>(from[j], best[j]);
+        best[j] = better ? from[j] : best[j];
+        to[j] = better ? i : to[j - inner];
+      }
+    }
+  });
+}
+
+template <class T, bool largest>
+void all_extremes(Tensor& out, const Tensor& x) {
+  const std::int64_t rows = x.size(1);
+  const std::int64_t inner = x.size(2);
+  auto* const to = mutable_elements<std::int64_t>(out);
+  const T* const from = elements<T>(x);
+  parallel_for(x.size(0), rows * inner, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t at = begin * rows * inner;
+    if (inner == 1) return extremes_of_lines<T, largest>(to + at, from + at, end - begin, rows);
+    std::vector<T> best(static_cast<std::size_t>(inner));
+    for (std::int64_t i = begin; i < end; ++i) {
+      extremes_of_rows<T, largest>(to + i * rows * inner, from + i * rows * inner, rows, inner, best.data());
+    }
+  });
+}
+
 template <template <class, class> class Fold>
 void fold_numbers(Tensor& out, const Tensor& x, Direction direction) {
   if (x.numel() == 0) return;
@@ -82,8 +158,8 @@ void cumprod(Tensor& out, const Tensor& x) { fold_numbers<ProductFold>(out, x, D
 void cumulative_argument(Extreme extreme, Tensor& out, const Tensor& x) {
   if (x.numel() == 0) return;
   dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
-    if (extreme == Extreme::largest) fold_all<ExtremeFold<T, true>>(out, x, Direction::forward);
-    else fold_all<ExtremeFold<T, false>>(out, x, Direction::forward);
+    if (extreme == Extreme::largest) all_extremes<T, true>(out, x);
+    else all_extremes<T, false>(out, x);
   });
 }
 

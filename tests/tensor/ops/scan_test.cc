@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "tensor/create.h"
+#include "tensor/generator.h"
 #include "tensor/ops.h"
 #include "tests/tensor/expect.h"
 
@@ -62,6 +63,38 @@ BOOST_AUTO_TEST_CASE(a_nan_stays_the_largest_and_the_smallest) {
   const Tensor x = from_values<float>({1, nan, 2, nan, 3});
   expect_same(cummax(x, 0).indices, from_values<std::int64_t>({0, 1, 1, 3, 3}));
   expect_same(cummin(x, 0).indices, from_values<std::int64_t>({0, 1, 1, 3, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(extremes_of_long_lines_are_those_that_their_definition_says) {
+  Generator generator(9);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor numbers = floor(uniform({3, 2, 211}, -40.0, 40.0, generator, DType::f64));  // some elements are equal
+  const Tensor nans = logical_and(lt(uniform({3, 2, 211}, 0.0, 1.0, generator), 0.01), gt(numbers, 0.0));
+  for (const DType dtype : {DType::i32, DType::i64, DType::f32, DType::f64, DType::i8, DType::bf16}) {
+    const Tensor x = is_floating(dtype) ? where(nans, nan, numbers).to(dtype) : numbers.to(dtype);
+    const auto at = [&](std::int64_t line, std::int64_t i) { return x.view({6, 211}).select(0, line).select(0, i); };
+    const Sorted found = cummax(x, 2);
+    for (std::int64_t line = 0; line < 6; ++line) {
+      double best = at(line, 0).item();
+      std::int64_t place = 0;
+      for (std::int64_t i = 0; i < 211; ++i) {
+        const double value = at(line, i).item();
+        if (value >= best || value != value) {
+          best = value;
+          place = i;
+        }
+        BOOST_REQUIRE_EQUAL(found.indices.view({6, 211}).select(0, line).select(0, i).item<std::int64_t>(), place);
+      }
+    }
+    expect_same(found.values, gather(x, 2, found.indices));
+    const Tensor columns = x.transpose(1, 2).contiguous();
+    expect_same(cummax(columns, 1).indices, found.indices.transpose(1, 2).contiguous());
+    expect_same(cummax(columns, 1).values, found.values.transpose(1, 2).contiguous());
+    if (dtype != DType::i8) expect_same(cummin(neg(x), 2).indices, found.indices);
+  }
+  const Tensor rising = arange(200'000).view({2, 100'000});
+  expect_same(cummax(rising, 1).values, rising);
+  expect_same(cummin(rising, 1).indices, zeros({2, 100'000}, DType::i64));
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_summed_is_named) {
