@@ -1,7 +1,9 @@
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "tensor/create.h"
+#include "tensor/generator.h"
 #include "tensor/ops.h"
 #include "tests/tensor/expect.h"
 
@@ -44,6 +46,30 @@ BOOST_AUTO_TEST_CASE(every_nan_is_a_value_of_its_own_and_zeros_are_one) {
   expect_error<TensorError>("[unique] tensor is undefined", [] { (void)unique(Tensor()); });
 }
 
+BOOST_AUTO_TEST_CASE(unique_of_integers_is_the_same_whether_their_range_is_small_or_large) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const Unique ends = unique(integers({kMost, kLeast, kMost, 0}));
+  expect_same(ends.values, integers({kLeast, 0, kMost}));
+  expect_same(ends.inverse, integers({2, 0, 2, 1}));
+  expect_same(ends.counts, integers({1, 1, 2}));
+  expect_same(unique(integers({kLeast + 2, kLeast})).values, integers({kLeast, kLeast + 2}));
+  expect_same(unique(integers({kMost, kMost - 1})).inverse, integers({1, 0}));
+  Generator generator(4);
+  const Tensor few = randint(-20, 20, {3000}, generator);
+  const Unique counted = unique(few);
+  const Unique sorted = unique(mul(few, 1000.0));
+  expect_same(mul(counted.values, 1000.0), sorted.values);
+  expect_same(counted.inverse, sorted.inverse);
+  expect_same(counted.counts, sorted.counts);
+  expect_same(index_select(counted.values, 0, counted.inverse), few);
+  expect_same(unique(few.to(DType::f32)).inverse, counted.inverse);
+  expect_same(unique(few.view({2, 1500}).transpose()).inverse.transpose().contiguous(),
+              counted.inverse.view({2, 1500}));
+  // Of equal elements the first is the value: here -0.
+  BOOST_CHECK(std::signbit(unique(from_values<float>({1, -0.0F, 0.0F})).values.data<float>()[0]));
+}
+
 BOOST_AUTO_TEST_CASE(bincount_counts_integers_or_sums_their_weights) {
   const Tensor x = integers({1, 3, 1});
   expect_same(bincount(x), integers({0, 2, 0, 1}));
@@ -78,6 +104,7 @@ BOOST_AUTO_TEST_CASE(histc_counts_in_parts_of_equal_width) {
   expect_same(histc(zeros({0}), 3), zeros({3}));
   expect_same(histc(from_values<float>({1, 2}).to(DType::bf16), 1, 0.0, 2.0), full({1}, 2, DType::bf16));
   BOOST_CHECK_EQUAL(histc(x, 100, 0.0, 1.0).numel(), 100);
+  expect_same(histc(from_values<float>({0, 9, 1, 9, 2, 9}).slice(0, 0, 6, 2), 2, 0.0, 2.0), from_values<float>({1, 2}));
   // 0.7F / 1 * 10 is 7 in f32, although 0.7F is below 0.7.
   expect_same(histc(from_values<float>({0.3F, 0.7F}), 10, 0.0, 1.0),
               from_values<float>({0, 0, 0, 1, 0, 0, 0, 1, 0, 0}));
