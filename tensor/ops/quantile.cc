@@ -2,10 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
+#include "tensor/compute_watcher.h"
+#include "tensor/cpu/parallel.h"
 #include "tensor/create.h"
 #include "tensor/decompositions/quantile_plan.h"
+#include "tensor/dims.h"
+#include "tensor/kernels/order_key.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops/checks.h"
 #include "tensor/ops/index.h"
 
@@ -37,6 +46,62 @@ Tensor middle_of(const Tensor& x, const Tensor& places, int at) {
                 where(gt(nans, 0.0), first_nan, full({}, static_cast<double>(middle), DType::i64, x.device())));
 }
 
+// Returns the place of the median of a row: of the element that a stable sort puts into the middle, or of the first
+// NaN. Finds its key digit by digit, counting the elements that have each digit behind the digits found so far.
+template <class T>
+std::int64_t middle_place(const T* row, std::int64_t size, std::vector<std::int64_t>& counts) {
+  constexpr int kDigit = 11;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (row[i] != row[i]) return i;
+  }
+  int left = static_cast<int>(sizeof(T)) * 8;  // bits of the key that are not found
+  std::uint64_t found = 0;                     // those that are
+  std::int64_t rank = (size - 1) / 2;          // among the elements whose keys begin with `found`
+  for (std::int64_t together = size; together > 1 && left > 0;) {
+    const int width = std::min(kDigit, left);
+    const int shift = left - width;
+    const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
+    counts.assign(std::size_t{1} << kDigit, 0);
+    for (std::int64_t i = 0; i < size; ++i) {
+      const std::uint64_t bits = kernels::order_key(row[i]) >> shift;
+      counts[bits & mask] += (bits >> width) == found ? 1 : 0;
+    }
+    std::uint64_t digit = 0;
+    for (; rank >= counts[digit]; ++digit) rank -= counts[digit];
+    together = counts[digit];
+    found = found << width | digit;
+    left = shift;
+  }
+  if (left == static_cast<int>(sizeof(T)) * 8) return 0;  // a row of one element
+  std::int64_t at = 0;
+  for (;; ++at) {
+    if (kernels::order_key(row[at]) >> left == found && rank-- == 0) return at;
+  }
+}
+
+// The same as middle_of, on the CPU: sorts nothing.
+Tensor middle_here(const Tensor& x, int at) {
+  const std::vector<int> dims = detail::dims_with_last(x.dim(), at);
+  const Tensor rows = x.to(compute_dtype(x.dtype())).permute(dims).contiguous();
+  const std::int64_t size = x.shape()[at];
+  Shape shape = rows.shape();
+  if (shape.size() > 0) shape[shape.size() - 1] = 1;
+  Tensor out = Tensor::empty(shape, DType::i64);
+  const std::array<const Tensor*, 1> inputs{&rows};
+  auto* const to = reinterpret_cast<std::int64_t*>(out.mutable_bytes());
+  {
+    const WatchedKernel watched("median", inputs);
+    dispatch_compute(rows.dtype(), [&]<class T>(std::type_identity<T>) {
+      const T* const from = reinterpret_cast<const T*>(rows.bytes());
+      cpu::parallel_for(out.numel(), size, [&](std::int64_t begin, std::int64_t end) {
+        std::vector<std::int64_t> counts;
+        for (std::int64_t i = begin; i < end; ++i) to[i] = middle_place(from + i * size, size, counts);
+      });
+    });
+  }
+  return out.permute(detail::inverse_order(dims)).contiguous();
+}
+
 }  // namespace
 
 namespace detail {
@@ -58,7 +123,7 @@ Tensor median(const Tensor& x) {
 Sorted median(const Tensor& x, int dim, KeepDim keep) {
   x.require_defined("median");
   const int at = checked_dim("median", x.shape(), dim);
-  const Tensor indices = middle_of(x, argsort(x, at), at);
+  const Tensor indices = kernels::on_gpu(x) ? middle_of(x, argsort(x, at), at) : middle_here(x, at);
   return {kept(gather(x, at, indices), at, keep), kept(indices, at, keep)};
 }
 

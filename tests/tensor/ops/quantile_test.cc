@@ -40,6 +40,22 @@ BOOST_AUTO_TEST_CASE(median_of_numbers_and_a_nan_is_nan) {
   BOOST_CHECK(isnan(median(x)).item<bool>());
 }
 
+BOOST_AUTO_TEST_CASE(median_is_the_element_that_a_stable_sort_puts_into_the_middle) {
+  Generator generator(6);
+  for (const std::int64_t size : {1, 2, 3, 50, 3001}) {
+    const Tensor numbers = uniform({4, size}, -90.0, 90.0, generator, DType::f64);
+    for (const DType dtype : {DType::i8, DType::i32, DType::i64, DType::f32, DType::f64, DType::bf16}) {
+      for (const Tensor& x : {numbers.to(dtype), floor(div(numbers, 30.0)).to(dtype)}) {  // the latter has equal ones
+        const Tensor places = narrow(argsort(x, 1), 1, (size - 1) / 2, 1);
+        expect_same(median(x, 1, KeepDim::yes).indices, places.contiguous());
+        expect_same(median(x, 1, KeepDim::yes).values, gather(x, 1, places.contiguous()));
+        expect_same(median(x.transpose().contiguous(), 0).indices, places.reshape({4}));
+      }
+    }
+  }
+  expect_same(median(from_values<float>({0.0F, -0.0F, 1})), scalar(-0.0F));  // zeros are equal
+}
+
 BOOST_AUTO_TEST_CASE(quantile_is_between_two_elements_in_proportion) {
   const Tensor x = from_values<float>({8, 0, 4, 2});  // 0 2 4 8
   expect_same(quantile(x, 0.0), scalar(0.0F));
