@@ -18,9 +18,14 @@ void take(Tensor& out, const Tensor& x, const Tensor& index) {
   const std::byte* const from = x.bytes();
   const auto* const at = elements<std::int64_t>(index);
   parallel_for(out.size(0) * count, x.size(2), [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t first = begin / count * size;  // row of `x` with which the present outer part begins
+    std::int64_t place = begin % count;
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t row = i / count * size + at[i % count];
+      const std::int64_t row = first + at[place];
       std::memcpy(to + static_cast<std::size_t>(i) * bytes, from + static_cast<std::size_t>(row) * bytes, bytes);
+      if (++place < count) continue;
+      place = 0;
+      first += size;
     }
   });
 }

@@ -71,8 +71,8 @@ Tensor repeated_places(const Tensor& counts, std::int64_t parts) {
     throw ShapeError(fmt::format("[{}] {} counts for {} parts", kName, counts.numel(), parts));
   }
   const Tensor here = counts.to(Device::cpu()).to(DType::i64).contiguous();
-  const auto count_of = [&](std::int64_t i) {
-    return here.data<std::int64_t>()[one_for_all ? 0 : static_cast<std::size_t>(i)];
+  const auto count_of = [elements = here.data<std::int64_t>(), one_for_all](std::int64_t i) {
+    return elements[one_for_all ? 0 : static_cast<std::size_t>(i)];
   };
   std::int64_t total = 0;
   for (std::int64_t i = 0; i < parts; ++i) {
@@ -81,7 +81,7 @@ Tensor repeated_places(const Tensor& counts, std::int64_t parts) {
       throw ValueError(fmt::format("[{}] more than 2^63 - 1 parts", kName));
   }
   Tensor places = Tensor::empty({total}, DType::i64);
-  auto next = places.mutable_data<std::int64_t>().begin();
+  std::int64_t* next = places.mutable_data<std::int64_t>().data();
   for (std::int64_t i = 0; i < parts; ++i) next = std::fill_n(next, count_of(i), i);
   return places.to(counts.device());
 }
