@@ -38,6 +38,9 @@ BOOST_AUTO_TEST_CASE(median_of_numbers_and_a_nan_is_nan) {
   expect_same(isnan(rows.values), from_values<bool>({true, true, false}));
   expect_same(rows.indices, from_values<std::int64_t>({1, 2, 1}));
   BOOST_CHECK(isnan(median(x)).item<bool>());
+  const Sorted middle = median(concat({zeros({500}), from_values<float>({kNan, 1, kNan}), ones({500})}), 0);
+  BOOST_CHECK(isnan(middle.values).item<bool>());
+  expect_same(middle.indices, scalar<std::int64_t>(500));
 }
 
 BOOST_AUTO_TEST_CASE(median_is_the_element_that_a_stable_sort_puts_into_the_middle) {
