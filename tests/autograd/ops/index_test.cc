@@ -77,13 +77,13 @@ BOOST_AUTO_TEST_CASE(sorted_elements_get_their_gradients_where_they_were) {
 
 BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
   const Tensor index = from_values<std::int64_t>({1, 0, 1, 1}, {2, 2});
-  expect_gradcheck([&](Inputs v) { return tanh(gather(v[0], 0, index)); }, {matrix()});
+  expect_gradcheck([&](Inputs v) { return tanh(gather(v[0], 0, index) * 0.1); }, {matrix()});
   expect_gradcheck([&](Inputs v) { return tanh(scatter_add(v[0], 1, index, v[1]) * 0.1); },
                    {matrix(), leaf({1.0, 2.0, 3.0, 4.0}, {2, 2})});
   expect_gradcheck([&](Inputs v) { return tanh(scatter(v[0], 1, index, v[1]) * 0.1); },
                    {matrix(), leaf({1.0, 2.0, 3.0, 4.0}, {2, 2})});
   expect_gradcheck([&](Inputs v) { return tanh(scatter(v[0], 1, index, 0.5) * 0.1); }, {matrix()});
-  expect_gradcheck([](Inputs v) { return tanh(sort(v[0], 0, Order::descending).values); }, {matrix()});
+  expect_gradcheck([](Inputs v) { return tanh(sort(v[0], 0, Order::descending).values * 0.1); }, {matrix()});
   expect_gradcheck([](Inputs v) { return tanh(topk(v[0], 2).values * 0.1); }, {matrix()});
 }
 

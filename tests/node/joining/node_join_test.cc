@@ -25,6 +25,7 @@
 #include "tensor/ops.h"
 #include "tests/chaos/byte_proxy.h"
 #include "tests/node/joining/keyed_options.h"
+#include "tests/support/share_nothing.h"
 #include "tests/support/temporary_directory.h"
 
 namespace troupe {
@@ -254,6 +255,7 @@ struct Recorded {
       options.seed = seed;
       options.join_deadline = 10s;
       if (with_keys) options.keys = ring;
+      testing::share_nothing(options);
       return Node::join(options, functions);
     };
     for (ByteProxy* wire : {&to_a, &to_caller}) {
