@@ -15,8 +15,8 @@
 
 #include "node/config/config_file.h"
 #include "node/config/config_overrides.h"
-#include "node/links/port_range.h"
 #include "node/node_name.h"
+#include "node/port_range.h"
 #include "node/visible_text.h"
 
 namespace troupe {

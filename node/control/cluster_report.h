@@ -1,6 +1,7 @@
 // The reports of running processes for `troupe status` and `troupe stack`. Plain data; as JSON in report_json.h.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -67,6 +68,9 @@ struct LogLine {
 
 /// The launcher's answer to "logs" and "follow".
 struct LogReport {
+  /// How long "follow" waits for a line: less than a control connection has.
+  static constexpr std::chrono::milliseconds kPatience{1'000};
+
   std::uint64_t next = 0;  ///< what to ask for next
   std::uint64_t end = 0;   ///< `next` of the answer that has the last line of now; 0: its launcher does not tell it
   bool more = false;       ///< an answer takes no more lines, and there are others

@@ -11,7 +11,7 @@
 #include "node/config/settings.h"
 #include "node/control/control_client.h"
 #include "node/control/report_json.h"
-#include "node/control/text_table.h"
+#include "node/text_table.h"
 #include "node/visible_text.h"
 
 namespace troupe::detail {

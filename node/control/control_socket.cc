@@ -15,8 +15,8 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "node/links/unmapped_user.h"
 #include "node/node_name.h"
+#include "node/unmapped_user.h"
 
 namespace troupe {
 namespace {

@@ -18,8 +18,7 @@
 #include "node/control/control_client.h"
 #include "node/control/control_socket.h"
 #include "node/control/report_json.h"
-#include "node/control/text_table.h"
-#include "node/launch/recent_lines.h"
+#include "node/text_table.h"
 #include "node/visible_text.h"
 
 namespace troupe {
@@ -79,7 +78,7 @@ class LogReader {
     }
     print(newest);
     while (options_.follow == Follow::yes && !over_) {
-      const auto report = ask("follow", options_.patience + detail::RecentLines::kPatience);
+      const auto report = ask("follow", options_.patience + LogReport::kPatience);
       if (!report) return 1;
       print(report->lines);
     }

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "node/control/report_json.h"
-#include "node/control/text_table.h"
+#include "node/text_table.h"
 #include "node/visible_text.h"
 
 namespace troupe {

@@ -15,13 +15,13 @@
 #include <system_error>
 #include <utility>
 
-#include "node/control/text_table.h"
 #include "node/doctor/doctor_messages.h"
 #include "node/doctor/host_rules.h"
 #include "node/doctor/network_rules.h"
 #include "node/hosts/hosts_start.h"
 #include "node/keys/word_lines.h"
 #include "node/links/tcp_place.h"
+#include "node/text_table.h"
 
 namespace troupe::detail {
 namespace {

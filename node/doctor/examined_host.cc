@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "node/control/text_table.h"
+#include "node/text_table.h"
 
 namespace troupe::detail {
 namespace {

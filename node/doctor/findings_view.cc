@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "node/control/text_table.h"
+#include "node/text_table.h"
 #include "node/visible_text.h"
 
 namespace troupe::detail {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "node/doctor/doctor_messages.h"
-#include "node/links/port_range.h"
 #include "node/links/socket_address.h"
+#include "node/port_range.h"
 
 namespace troupe::detail {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "node/control/text_table.h"
+#include "node/text_table.h"
 
 namespace troupe::detail {
 namespace {

@@ -9,7 +9,7 @@
 #include "node/config/settings.h"
 #include "node/doctor/doctor_messages.h"
 #include "node/file_descriptor.h"
-#include "node/links/port_range.h"
+#include "node/port_range.h"
 
 namespace troupe::detail {
 

@@ -26,7 +26,7 @@ class RecentLines {
   static constexpr std::size_t kLineCost = 64;          ///< bytes that a line counts for besides its text
   static constexpr std::size_t kKeptMax = 128 << 10;    ///< bytes of one node's lines; older ones are dropped
   static constexpr std::size_t kAnswerMax = 512 << 10;  ///< bytes of lines in an answer; `next` leads to the rest
-  static constexpr std::chrono::milliseconds kPatience{1'000};  ///< less than a control connection has
+  static constexpr std::chrono::milliseconds kPatience = LogReport::kPatience;
 
   /// `names`: of the nodes; answers have them.
   explicit RecentLines(std::vector<std::string> names);

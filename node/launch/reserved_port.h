@@ -5,7 +5,7 @@
 #include <string>
 
 #include "node/file_descriptor.h"
-#include "node/links/port_range.h"
+#include "node/port_range.h"
 
 namespace troupe::detail {
 

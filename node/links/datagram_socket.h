@@ -13,8 +13,8 @@
 
 #include "messages/error.h"
 #include "node/file_descriptor.h"
-#include "node/links/port_range.h"
 #include "node/links/socket_address.h"
+#include "node/port_range.h"
 
 namespace troupe {
 

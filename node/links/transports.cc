@@ -13,11 +13,11 @@
 #include <variant>
 
 #include "node/config/settings.h"
-#include "node/links/port_range.h"
 #include "node/links/shared_memory/shared_link.h"
 #include "node/links/streams/stream_link.h"
-#include "node/links/unmapped_user.h"
 #include "node/links/zmq_link.h"
+#include "node/port_range.h"
+#include "node/unmapped_user.h"
 
 namespace troupe {
 namespace {

@@ -16,9 +16,9 @@
 #include "messages/error.h"
 #include "node/audit/audit_entry.h"
 #include "node/keys/key_ring.h"
-#include "node/links/port_range.h"
 #include "node/links/secret.h"
 #include "node/links/zap_handler.h"
+#include "node/port_range.h"
 
 namespace troupe {
 

@@ -18,7 +18,7 @@
 #include <zmq.hpp>
 
 #include "node/file_descriptor.h"
-#include "node/links/unmapped_user.h"
+#include "node/unmapped_user.h"
 
 namespace troupe {
 namespace {

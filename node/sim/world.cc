@@ -14,7 +14,7 @@
 #include "actors/core/node_core.h"
 #include "actors/core/wait_point.h"
 #include "actors/membership/membership.h"
-#include "node/links/handshake.h"
+#include "node/node_name.h"
 #include "node/sim/log_in_trace.h"
 #include "node/sim/sim_clock.h"
 #include "node/sim/sim_executor.h"

@@ -19,10 +19,10 @@
 #include "messages/frame.h"
 #include "messages/ids.h"
 #include "node/file_descriptor.h"
-#include "node/links/port_range.h"
 #include "node/links/streams/in_stream.h"
 #include "node/links/streams/stream_keys.h"
 #include "node/links/wake_up.h"
+#include "node/port_range.h"
 #include "node/spare_descriptor.h"
 
 namespace troupe::detail {

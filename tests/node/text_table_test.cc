@@ -1,4 +1,4 @@
-#include "node/control/text_table.h"
+#include "node/text_table.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "node/links/unmapped_user.h"
+#include "node/unmapped_user.h"
 
 #include <cstdint>
 #include <fstream>

@@ -1,5 +1,5 @@
 // Whom unix sockets admit where the kernel shows many users as one.
-#include "node/links/unmapped_user.h"
+#include "node/unmapped_user.h"
 
 #include <boost/test/unit_test.hpp>
 

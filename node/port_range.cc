@@ -1,4 +1,4 @@
-#include "node/links/port_range.h"
+#include "node/port_range.h"
 
 #include <fmt/format.h>
 
