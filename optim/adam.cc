@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "optim/option_checks.h"
-#include "tensor/kernels/update.h"
+#include "tensor/ops/update.h"
 
 namespace troupe::optim {
 namespace {

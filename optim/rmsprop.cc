@@ -1,7 +1,7 @@
 #include "optim/rmsprop.h"
 
 #include "optim/option_checks.h"
-#include "tensor/kernels/update.h"
+#include "tensor/ops/update.h"
 
 namespace troupe::optim {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "optim/option_checks.h"
 #include "tensor/error.h"
-#include "tensor/kernels/update.h"
+#include "tensor/ops/update.h"
 
 namespace troupe::optim {
 namespace {
