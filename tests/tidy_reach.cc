@@ -110,8 +110,8 @@ const std::map<std::string_view, std::vector<std::string_view>>& libraries_reach
 
 /// Rooms of a knot, at most.
 const std::map<std::string_view, std::size_t>& knots_max() {
-  static const std::map<std::string_view, std::size_t> table{{"tensor", 8},   {"autograd", 7}, {"optim", 7},
-                                                             {"messages", 7}, {"actors", 9},   {"node", 7},
+  static const std::map<std::string_view, std::size_t> table{{"tensor", 7},   {"autograd", 6}, {"optim", 7},
+                                                             {"messages", 7}, {"actors", 4},   {"node", 5},
                                                              {"samples", 7},  {"tests", 7}};
   return table;
 }
