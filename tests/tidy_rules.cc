@@ -34,13 +34,6 @@ const std::map<std::string_view, Paths>& visible_from() {
   return table;
 }
 
-/// Folders of tensor/ that operations call: what each may include besides itself and the headers in tensor/ itself.
-const std::map<std::string_view, Paths>& visible_from_kernels() {
-  static const std::map<std::string_view, Paths> table{
-      {"tensor/kernels/", {}}, {"tensor/cpu/", {"tensor/kernels/"}}, {"tensor/cuda/", {"tensor/kernels/"}}};
-  return table;
-}
-
 /// Where a library's headers may be included: in files whose path begins with one of `places`.
 struct Library {
   std::string_view include;  ///< how its includes begin
@@ -137,15 +130,6 @@ constexpr std::array<std::string_view, 4> kUnfinished{"TODO", "FIXME", "XXX", "H
 constexpr std::array<std::string_view, 5> kSleeps{"sleep_for", "sleep_until", "sleep(", "usleep(", "nanosleep("};
 constexpr std::array<std::string_view, 7> kDrawerNames{"util", "utils", "common", "helper", "helpers", "misc", "impl2"};
 
-std::string_view parent_of(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string_view::npos ? "" : path.substr(0, slash + 1);
-}
-std::string_view stem_of(std::string_view path) {
-  path.remove_prefix(parent_of(path).size());
-  return path.substr(0, path.rfind('.'));
-}
-
 template <class Range>
 bool begins_with_any(std::string_view text, const Range& beginnings) {
   return std::ranges::any_of(beginnings, [&](std::string_view beginning) { return text.starts_with(beginning); });
@@ -157,16 +141,11 @@ std::string own_header_complaint(std::string_view path, std::string_view name) {
   const std::string to = folder_of(name);
   if (!visible_from().contains(to)) return "not written from the root";
   if (!is_header(name)) return "not a header";
-  if (name.starts_with("tensor/cuda/") && !begins_with_any(path, Paths{"tensor/", "tests/tensor/"}))
-    return "CUDA stays in tensor/";
+  if (begins_with_any(name, Paths{"tensor/cuda/", "tensor/kernels/"}) &&
+      !begins_with_any(path, Paths{"tensor/", "tests/tensor/"}))
+    return "kernels stay in tensor/";
   const auto visible = visible_from().find(from);
   if (visible == visible_from().end()) return from + " is not a folder with code";
-  if (const auto kernels = visible_from_kernels().find(parent_of(path)); kernels != visible_from_kernels().end()) {
-    const std::string_view room = parent_of(name);
-    const bool is_base = room == "tensor/" && name != "tensor/ops.h";  // which stands for all of tensor/ops/
-    if (!is_base && room != kernels->first && std::ranges::count(kernels->second, room) == 0)
-      return std::string(kernels->first) + " may not see it";
-  }
   if (from == to || std::ranges::count(visible->second, to) > 0) return "";
   return from + "/ may not see " + to + "/";
 }
@@ -580,6 +559,7 @@ Findings check_tree(const std::vector<File>& tree) {
   append(findings, check_rule_ids(tree));
   append(findings, check_roots(tree));
   append(findings, check_installed(tree));
+  append(findings, check_rooms(tree));
   append(findings, check_knots(tree));
   append(findings, check_folders(tree));
   append(findings, check_libraries(tree));

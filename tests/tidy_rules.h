@@ -27,8 +27,8 @@ std::ostream& operator<<(std::ostream& out, const Finding& finding);
 
 using Findings = std::vector<Finding>;
 
-/// Folders see only what the design lets them see: kernels no operations and no other device. Quoted includes are
-/// written from the root, and every library has its place.
+/// Folders see only what the design lets them see. Quoted includes are written from the root, and every library has its
+/// place.
 [[nodiscard]] Findings check_includes(const File& file);
 
 /// Headers have at most 300 lines, sources 600, a folder's README.md 80.
@@ -85,6 +85,11 @@ using Findings = std::vector<Finding>;
 
 /// What samples include of Troupe, users find: it is an install root of cmake/TroupeInstall.cmake, or one reaches it.
 [[nodiscard]] Findings check_installed(const std::vector<File>& tree);
+
+/// The README.md of a floor has a table of its rooms. A room includes only the rooms, and others include only the
+/// headers of it, that its row permits; what a row permits is used. Tests include what they test. The files of the
+/// floor itself are the front doors of its rooms and include all of them.
+[[nodiscard]] Findings check_rooms(const std::vector<File>& tree);
 
 /// A room is a header with its source. Few rooms include each other in a circle, directly or not: a number for each
 /// folder.

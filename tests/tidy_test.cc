@@ -42,6 +42,13 @@ std::vector<std::string> complaints(const std::string& path, const std::string& 
   return result;
 }
 
+/// Returns the README.md of `floor` with a table of its rooms, whose first row is line 5.
+File rooms(const std::string& floor, const std::vector<std::string>& rows) {
+  std::string text = "# " + floor + "\n\n| room | its task | may include | others may include |\n|---|---|---|---|\n";
+  for (const std::string& row : rows) text += row + "\n";
+  return {floor + "README.md", text};
+}
+
 std::string lines(int count) { return std::string(static_cast<std::size_t>(count), '\n'); }
 
 }  // namespace
@@ -304,24 +311,90 @@ BOOST_AUTO_TEST_CASE(a_name_of_a_rule_that_there_is_not_is_found) {
   BOOST_CHECK(tidy::check_rule_ids(tree) == expected);
 }
 
-BOOST_AUTO_TEST_CASE(kernels_see_neither_operations_nor_another_device) {
+BOOST_AUTO_TEST_CASE(kernels_stay_in_tensor) {
   using Strings = std::vector<std::string>;
-  const std::string base = "#include \"tensor/tensor.h\"\n#include \"tensor/kernels/softmax.h\"\n";
-  for (const std::string device : {"cpu", "cuda"}) {
-    const std::string own = "tensor/" + device + "/";
-    const std::string other = device == "cpu" ? "tensor/cuda/" : "tensor/cpu/";
-    BOOST_CHECK(complaints(own + "softmax.cc", base + "#include \"" + own + "lanes.h\"\n") == Strings());
-    for (const std::string& name :
-         {std::string("tensor/ops/nn.h"), std::string("tensor/ops.h"), other + "lanes.h",
-          std::string("tensor/decompositions/index_plan.h"), std::string("tensor/io/npy.h")}) {
-      const Strings expected{"includes " + name + ": " + own + " may not see it"};
-      BOOST_CHECK(complaints(own + "softmax.cc", base + "#include \"" + name + "\"\n") == expected);
-    }
+  for (const std::string& name : {std::string("tensor/kernels/update.h"), std::string("tensor/cuda/stream.h")}) {
+    const std::string include = "#include \"" + name + "\"\n";
+    BOOST_CHECK(complaints("tensor/ops/update.cc", include) == Strings());
+    BOOST_CHECK(complaints("tests/tensor/update_test.cc", include) == Strings());
+    for (const char* path : {"optim/sgd.cc", "autograd/record.h", "tests/optim/sgd_test.cc"})
+      BOOST_CHECK(complaints(path, include) == Strings{"includes " + name + ": kernels stay in tensor/"});
   }
-  BOOST_CHECK(complaints("tensor/kernels/table.h", base) == Strings());
-  BOOST_TEST(complaints("tensor/kernels/table.cc", "#include \"tensor/cpu/lanes.h\"\n").size() == 1U);
-  BOOST_TEST(complaints("tensor/kernels/update.h", "#include \"tensor/ops/update.h\"\n").size() == 1U);
-  BOOST_CHECK(complaints("tensor/ops/nn.cc", base + "#include \"tensor/cpu/lanes.h\"\n") == Strings());
+}
+
+BOOST_AUTO_TEST_CASE(a_room_that_includes_another_without_permission_is_found) {
+  const std::vector<File> tree{
+      rooms("tensor/", {"| `ops/` | checks | `cpu/` | everything |", "| `cpu/` | computes | nothing | `lanes` |"}),
+      {"tensor/ops.h", "#include \"tensor/ops/nn.h\"\n#include \"tensor/cpu/lanes.h\"\n"},
+      {"tensor/ops/nn.h", "#include \"tensor/cpu/lanes.h\"\n#include \"tensor/ops/pool.h\"\n"},
+      {"tensor/cpu/lanes.h", "#include \"tensor/tensor.h\"\n"},
+      {"tensor/cpu/gemm.cc", "#include <span>\n#include \"tensor/ops/nn.h\"\n#include \"tensor/ops.h\"\n"},
+      {"tests/tensor/cpu/gemm_test.cc", "#include \"tensor/ops/nn.h\"\n"}};
+  const std::string why = ": tensor/cpu/ may not include ops/, says tensor/README.md:6";
+  const Findings expected{{"tensor/cpu/gemm.cc", 2, "includes tensor/ops/nn.h" + why},
+                          {"tensor/cpu/gemm.cc", 3, "includes tensor/ops.h" + why}};
+  BOOST_CHECK(tidy::check_rooms(tree) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(a_header_that_is_for_its_own_room_only_is_found_where_others_include_it) {
+  const std::string all = "#include \"actors/calls/serve.h\"\n#include \"actors/calls/inner.h\"\n";
+  const std::vector<File> tree{rooms("actors/", {"| `calls/` | calls | nothing | everything but `inner` |",
+                                                 "| `core/` | the node | `calls/` | `node` |",
+                                                 "| `core/assembly` | its parts | everything | nothing |"}),
+                               {"actors/calls/serve.h", all},
+                               {"actors/calls/inner.h", ""},
+                               {"actors/core/node.h", all},
+                               {"actors/core/assembly.cc", all},
+                               {"actors/scope.cc", all},
+                               {"node/node.cc", "#include \"actors/core/node.h\"\n" + all},
+                               {"samples/a.cc", "#include \"actors/core/assembly.h\"\n"},
+                               {"tests/actors/calls/a_test.cc", all}};
+  const std::string inner = "includes actors/calls/inner.h, which is for actors/calls/ only, says actors/README.md:5";
+  const Findings expected{
+      {"actors/core/node.h", 2, inner},
+      {"node/node.cc", 3, inner},
+      {"samples/a.cc", 1, "includes actors/core/assembly.h, which is for actors/core/ only, says actors/README.md:6"}};
+  BOOST_CHECK(tidy::check_rooms(tree) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(permission_to_include_a_room_or_its_header_that_nobody_uses_is_found) {
+  const std::vector<File> tree{rooms("node/", {"| `a/` | one | `b/`, `b/c/` | `own`, `tested` |",
+                                               "| `b/` | two | everything but `d/` | everything but `e` |",
+                                               "| `b/c/` | three | nothing | everything |"}),
+                               {"node/a/own.h", "#include \"node/b/x.h\"\n"},
+                               {"node/a/y.cc", "#include \"node/a/own.h\"\n"},
+                               {"node/node.cc", "#include \"node/a/own.h\"\n#include \"node/b/c/z.h\"\n"},
+                               {"node/b/x.h", ""},
+                               {"node/b/c/z.h", ""},
+                               {"tests/node/a_test.cc", "#include \"node/a/tested.h\"\n"}};
+  const Findings expected{{"node/README.md", 5, "node/a/ includes nothing of b/c/: strike it"},
+                          {"node/README.md", 5, "nothing outside node/a/ includes own: strike it"},
+                          {"node/README.md", 5, "nothing outside node/a/ includes tested: strike it"},
+                          {"node/README.md", 6, "excepts what is not there: node/d/"},
+                          {"node/README.md", 6, "excepts what is not there: node/b/e"}};
+  BOOST_CHECK(tidy::check_rooms(tree) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(a_room_without_a_row_and_a_row_without_a_room_are_found) {
+  const std::string form = "is no row of rooms: names in backquotes, nothing, everything (but)";
+  const std::vector<File> tree{
+      rooms("node/",
+            {"| `a/` | one | nothing | everything |", "| `a/` | one | nothing | everything |",
+             "| `old/` | two | nothing | nothing |", "| `b/` | three | nothing: `c/` | nothing |",
+             "| `b/` | three | `c/` `d/` | nothing |", "| `b/` | three | nothing |", "", "| `b/` | of no table |"}),
+      {"node/a/x.h", ""},
+      {"node/b/y.cc", ""},
+      {"node/b/z.cc", ""},
+      {"autograd/nn/w.h", ""},
+      {"samples/s/v.h", ""}};
+  const Findings expected{{"node/README.md", 6, "is a second row of node/a/"},
+                          {"node/README.md", 8, form},
+                          {"node/README.md", 9, form},
+                          {"node/README.md", 10, form},
+                          {"node/README.md", 0, "has no row for the room node/b/"},
+                          {"autograd/README.md", 0, "has no row for the room autograd/nn/"},
+                          {"node/README.md", 7, "names what is not there: node/old/"}};
+  BOOST_CHECK(tidy::check_rooms(tree) == expected);
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_with_too_many_files_of_its_own_is_found) {

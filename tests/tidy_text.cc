@@ -11,6 +11,16 @@ bool is_code(std::string_view path) { return is_header(path) || is_source(path);
 
 std::string folder_of(std::string_view path) { return std::string(path.substr(0, path.find('/'))); }
 
+std::string_view parent_of(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string_view::npos ? "" : path.substr(0, slash + 1);
+}
+
+std::string_view stem_of(std::string_view path) {
+  path.remove_prefix(parent_of(path).size());
+  return path.substr(0, path.rfind('.'));
+}
+
 bool take(std::string_view& line, std::string_view word) {
   const auto trim = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size())); };
   trim();

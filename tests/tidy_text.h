@@ -17,6 +17,12 @@ namespace tidy {
 /// The first folder of a path: "tensor" of "tensor/ops/sort.h".
 [[nodiscard]] std::string folder_of(std::string_view path);
 
+/// "tensor/ops/" of "tensor/ops/sort.h"; empty if there is no folder.
+[[nodiscard]] std::string_view parent_of(std::string_view path);
+
+/// "sort" of "tensor/ops/sort.h".
+[[nodiscard]] std::string_view stem_of(std::string_view path);
+
 /// Calls `visit(line number, line)` for each line.
 template <class Visit>
 void for_each_line(const File& file, Visit visit) {
