@@ -1,7 +1,7 @@
 #include "actors/retry.h"
 
 namespace troupe::detail {
-bool may_repeat(const Error& error, Idempotency idempotency) {
+bool may_repeat(const Error& error, Repeat repeat) {
   switch (error.code) {
     case ErrorCode::peer_down:
     case ErrorCode::peer_unreachable:
@@ -11,8 +11,7 @@ bool may_repeat(const Error& error, Idempotency idempotency) {
     case ErrorCode::shutting_down:
     case ErrorCode::resource_exhausted:
     case ErrorCode::device_out_of_memory:
-      return idempotency == Idempotency::idempotent ||
-             (idempotency == Idempotency::exactly_once && error.execution == Execution::never);
+      return repeat == Repeat::even_if_run || (repeat == Repeat::if_not_run && error.execution == Execution::never);
     default: return false;
   }
 }

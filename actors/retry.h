@@ -9,11 +9,11 @@
 
 namespace troupe {
 
-/// What the caller knows of a function: it decides when a failed call may be repeated.
-enum class Idempotency : std::uint8_t {
-  at_most_once,  ///< never repeated: the caller handles the failure
-  exactly_once,  ///< repeated if it certainly did not run (Execution::never)
-  idempotent,    ///< repeated also if it may have run: a second run does no harm
+/// When a call is repeated that failed because its node could not be reached, ended or had no room for it.
+enum class Repeat : std::uint8_t {
+  never,        ///< the caller handles the failure; the function runs at most once
+  if_not_run,   ///< if the function certainly did not run (Execution::never): it runs at most once
+  even_if_run,  ///< also if the function may have run: for an idempotent one, which a second run does not harm
 };
 
 /// The behavior of a call while its node is unreachable: silent, but not considered dead yet.
@@ -35,9 +35,8 @@ struct RetryPolicy {
 
 namespace detail {
 
-/// Returns true if a call that failed with `error` may be repeated: its node was not there, ended, or had no room for
-/// it.
-[[nodiscard]] bool may_repeat(const Error& error, Idempotency idempotency);
+/// Returns true if `repeat` allows to repeat a call that failed with `error`.
+[[nodiscard]] bool may_repeat(const Error& error, Repeat repeat);
 
 }  // namespace detail
 }  // namespace troupe

@@ -61,7 +61,7 @@ Scope Scope::with(CallOptions options) const {
     state->call_deadline = after;
     state->unlimited = !after;
   }
-  state->idempotency = options.idempotency.value_or(state->idempotency);
+  state->repeat = options.repeat.value_or(state->repeat);
   state->retry = options.retry.value_or(state->retry);
   state->trace = options.trace.value_or(state->trace);
   state->sharing = options.sharing.value_or(state->sharing);

@@ -55,8 +55,8 @@ using msg::Sharing;
 /// Options of one call, or of all calls made through the Scope that `with` returns.
 struct CallOptions {
   std::optional<Deadline> deadline = {};        ///< instead of the scope's; never beyond the end of a served call
-  std::optional<Idempotency> idempotency = {};  ///< except at_most_once: for calls without references, gradients
-  std::optional<RetryPolicy> retry = {};        ///< for calls that are not at_most_once
+  std::optional<Repeat> repeat = {};            ///< unless never: for calls without references and gradients
+  std::optional<RetryPolicy> retry = {};        ///< how often and when calls that `repeat` allows are repeated
   std::optional<std::uint64_t> trace = {};      ///< an id chosen by the user; nested calls inherit it
   std::optional<Sharing> sharing = {};          ///< of the value that `remote` makes: functions in turn, or concurrent
   std::optional<Unreachable> unreachable = {};  ///< the behavior of calls while their node is silent; default: wait

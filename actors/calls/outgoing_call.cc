@@ -110,13 +110,13 @@ void OutgoingCall::send(Request request) {
   request.failure_as_message = !handed_out.handles.empty();
   const auto self = std::static_pointer_cast<AnsweredCall>(shared_from_this());
   const bool is_plain = request.message.holds<msg::Call>();  // others are never repeated
-  if (!is_plain || scope_->idempotency == Idempotency::at_most_once) {
+  if (!is_plain || scope_->repeat == Repeat::never) {
     scope_->node->request(std::move(request), AnswerHandler(self));
     was_sent_ = true;
     return;
   }
   if (handed_out.handles.empty() && !scope_->context) {
-    request_repeatedly(scope_->node, std::move(request), scope_->idempotency, scope_->retry, AnswerHandler(self));
+    request_repeatedly(scope_->node, std::move(request), scope_->repeat, scope_->retry, AnswerHandler(self));
     was_sent_ = true;
     return;
   }

@@ -19,11 +19,11 @@ namespace {
 
 class Repetition final : public std::enable_shared_from_this<Repetition> {
  public:
-  Repetition(std::shared_ptr<NodeCore> node, Request request, Idempotency idempotency, const RetryPolicy& policy,
+  Repetition(std::shared_ptr<NodeCore> node, Request request, Repeat repeat, const RetryPolicy& policy,
              AnswerHandler done)
       : node_(std::move(node)),
         request_(std::move(request)),
-        idempotency_(idempotency),
+        repeat_(repeat),
         policy_(policy),
         active_(node_->waiting_calls().begin()),
         pause_(policy.pause),
@@ -97,7 +97,7 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
   void answered(Result<msg::AnyMessage> answer) {
     if (!answer) ran_ = std::max(ran_, answer.error().execution);
     const std::optional<TimePoint> next = later(node_->clock().now(), pause_);
-    const bool again = !answer && attempts_ < policy_.attempts_max && may_repeat(answer.error(), idempotency_) &&
+    const bool again = !answer && attempts_ < policy_.attempts_max && may_repeat(answer.error(), repeat_) &&
                        !node_->stopped() && next && (!request_.due || *next < *request_.due);
     if (!again) return answer ? done_(std::move(answer)) : fail(answer.error());
     if (is_cancelled()) return cancelled();
@@ -138,7 +138,7 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
 
   const std::shared_ptr<NodeCore> node_;
   const Request request_;
-  const Idempotency idempotency_;
+  const Repeat repeat_;
   const RetryPolicy policy_;
   const WaitingCalls::Token active_;  // held from the first attempt on, so that the node is never seen idle in between
   // Used by one attempt or pause at a time.
@@ -150,10 +150,10 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
 
 }  // namespace
 
-void request_repeatedly(std::shared_ptr<NodeCore> node, Request request, Idempotency idempotency,
-                        const RetryPolicy& policy, AnswerHandler done) {
+void request_repeatedly(std::shared_ptr<NodeCore> node, Request request, Repeat repeat, const RetryPolicy& policy,
+                        AnswerHandler done) {
   node->retry_budgets().earn(request.to, policy.budget);
-  std::make_shared<Repetition>(std::move(node), std::move(request), idempotency, policy, std::move(done))->attempt();
+  std::make_shared<Repetition>(std::move(node), std::move(request), repeat, policy, std::move(done))->attempt();
 }
 
 }  // namespace troupe::detail

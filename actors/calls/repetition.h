@@ -10,9 +10,9 @@ namespace troupe::detail {
 
 class NodeCore;
 
-/// As NodeCore::request, repeated as `idempotency` and `policy` allow. REQUIRES: `request` carries no references: each
+/// As NodeCore::request, repeated as `repeat` and `policy` allow. REQUIRES: `request` carries no references: each
 /// attempt sends the same bytes.
-void request_repeatedly(std::shared_ptr<NodeCore> node, Request request, Idempotency idempotency,
-                        const RetryPolicy& policy, AnswerHandler done);
+void request_repeatedly(std::shared_ptr<NodeCore> node, Request request, Repeat repeat, const RetryPolicy& policy,
+                        AnswerHandler done);
 
 }  // namespace troupe::detail

@@ -40,7 +40,7 @@ struct ScopeState {
   std::shared_ptr<CallCounters> counters = new_counters();
   std::uint64_t trace = 0;  ///< given by the user; nested calls inherit it and `priority`
   msg::Priority priority = msg::Priority::normal;
-  Idempotency idempotency = Idempotency::at_most_once;  ///< of calls made through it; so is `retry`
+  Repeat repeat = Repeat::never;  ///< of calls made through it; so is `retry`
   RetryPolicy retry;
   Unreachable unreachable = Unreachable::wait;      ///< of calls made through it
   std::shared_ptr<const DeviceMap> answer_devices;  ///< for tensors in the answer to the caller; null: CPU to CPU

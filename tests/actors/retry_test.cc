@@ -18,21 +18,21 @@ Error failure(ErrorCode code, Execution execution) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_call_is_made_again_only_as_its_idempotency_allows) {
+BOOST_AUTO_TEST_CASE(a_call_is_made_again_only_as_its_caller_allows) {
   const Error never = failure(ErrorCode::peer_down, Execution::never);
   const Error maybe = failure(ErrorCode::peer_down, Execution::maybe);
-  BOOST_TEST(!may_repeat(never, Idempotency::at_most_once));
-  BOOST_TEST(!may_repeat(maybe, Idempotency::at_most_once));
-  BOOST_TEST(may_repeat(never, Idempotency::exactly_once));
-  BOOST_TEST(!may_repeat(maybe, Idempotency::exactly_once));
-  BOOST_TEST(may_repeat(never, Idempotency::idempotent));
-  BOOST_TEST(may_repeat(maybe, Idempotency::idempotent));
+  BOOST_TEST(!may_repeat(never, Repeat::never));
+  BOOST_TEST(!may_repeat(maybe, Repeat::never));
+  BOOST_TEST(may_repeat(never, Repeat::if_not_run));
+  BOOST_TEST(!may_repeat(maybe, Repeat::if_not_run));
+  BOOST_TEST(may_repeat(never, Repeat::even_if_run));
+  BOOST_TEST(may_repeat(maybe, Repeat::even_if_run));
 }
 
 BOOST_AUTO_TEST_CASE(what_the_function_or_the_caller_ended_is_final) {
   for (const ErrorCode code : {ErrorCode::remote_exception, ErrorCode::timeout, ErrorCode::cancelled,
                                ErrorCode::bad_argument, ErrorCode::no_such_function, ErrorCode::decode}) {
-    BOOST_TEST(!may_repeat(failure(code, Execution::never), Idempotency::idempotent));
+    BOOST_TEST(!may_repeat(failure(code, Execution::never), Repeat::even_if_run));
   }
 }
 

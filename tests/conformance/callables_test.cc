@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(trace_of_the_user_goes_along_with_nested_calls) {
 BOOST_AUTO_TEST_CASE(call_that_may_be_made_again_cannot_carry_references) {
   const auto value = trainer.remote("p1", constructor<Counter, std::int64_t>, 1);
   const Error error =
-      error_of([&] { trainer.with({.idempotency = Idempotency::idempotent}).rpc_sync("p2", &increment_of, value); });
+      error_of([&] { trainer.with({.repeat = Repeat::even_if_run}).rpc_sync("p2", &increment_of, value); });
   BOOST_TEST(error.code == ErrorCode::bad_argument);
   BOOST_TEST(error.execution == Execution::never);
   BOOST_TEST(value.rpc_sync(trainer, &Counter::value) == 1);

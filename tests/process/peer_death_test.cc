@@ -83,7 +83,7 @@ BOOST_DATA_TEST_CASE(call_that_may_be_made_again_reaches_the_next_life_of_its_no
   Node& trainer = cluster.trainer();
   const Scope patient =
       trainer.with({.deadline = 20s,
-                    .idempotency = Idempotency::idempotent,
+                    .repeat = Repeat::even_if_run,
                     .retry = RetryPolicy{.attempts_max = 1000, .pause = 5ms, .pause_max = 20ms, .budget = 1000}});
   const Future<bool> lost = trainer.rpc_async("p1", &wait_until_stopped);
   cluster.await_calls("p1", 1);

@@ -87,8 +87,8 @@ BOOST_AUTO_TEST_CASE(call_that_waits_for_its_next_attempt_keeps_the_nodes_togeth
       world
           .on("a",
               [](Node& node) {
-                const Scope patient = node.with(
-                    {.idempotency = Idempotency::idempotent, .retry = RetryPolicy{.attempts_max = 3, .pause = 500ms}});
+                const Scope patient =
+                    node.with({.repeat = Repeat::even_if_run, .retry = RetryPolicy{.attempts_max = 3, .pause = 500ms}});
                 const auto call = patient.rpc_async("nobody", &next, 1);
                 node.serve();
                 if (!call.ready()) return ErrorCode::timeout;

@@ -37,7 +37,7 @@ struct Repeating : AmongValues {
 BOOST_FIXTURE_TEST_SUITE(repetition, Repeating)
 
 BOOST_AUTO_TEST_CASE(a_call_that_may_have_run_in_an_earlier_attempt_may_have_run) {
-  const auto call = node->with({.idempotency = Idempotency::idempotent}).rpc_async("p1", &seven);
+  const auto call = node->with({.repeat = Repeat::even_if_run}).rpc_async("p1", &seven);
   BOOST_REQUIRE(p1->take_heard<msg::Call>().size() == 1U);
   p1->die();  // the attempts after that one certainly do not run
   BOOST_TEST((error_after_all_attempts(call).execution == Execution::maybe));
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_may_have_run_in_an_earlier_attempt_may_have_run
 
 BOOST_AUTO_TEST_CASE(a_call_that_may_have_run_says_so_also_when_no_more_repeats_are_granted) {
   std::vector<Future<std::int64_t>> calls;
-  const auto repeating = node->with({.idempotency = Idempotency::idempotent, .retry = RetryPolicy{.budget = 0}});
+  const auto repeating = node->with({.repeat = Repeat::even_if_run, .retry = RetryPolicy{.budget = 0}});
   for (int i = 0; i < 20; ++i) calls.push_back(repeating.rpc_async("p1", &seven));
   p1->die();
   int refused = 0;
@@ -59,17 +59,17 @@ BOOST_AUTO_TEST_CASE(a_call_that_may_have_run_says_so_also_when_no_more_repeats_
 
 BOOST_AUTO_TEST_CASE(a_call_of_which_no_attempt_left_never_ran) {
   p1->die();
-  const auto call = node->with({.idempotency = Idempotency::idempotent}).rpc_async("p1", &seven);
+  const auto call = node->with({.repeat = Repeat::even_if_run}).rpc_async("p1", &seven);
   BOOST_TEST((error_after_all_attempts(call).execution == Execution::never));
 }
 
 BOOST_AUTO_TEST_CASE(a_call_whose_pause_no_clock_can_measure_is_not_repeated) {
   p1->die();
   for (const Deadline deadline : {Deadline(60s), Deadline::while_peer_lives()}) {
-    const auto call = node->with({.deadline = deadline,
-                                  .idempotency = Idempotency::idempotent,
-                                  .retry = RetryPolicy{.pause = Duration::max()}})
-                          .rpc_async("p1", &seven);
+    const auto call =
+        node->with(
+                {.deadline = deadline, .repeat = Repeat::even_if_run, .retry = RetryPolicy{.pause = Duration::max()}})
+            .rpc_async("p1", &seven);
     BOOST_TEST(call.ready());
   }
 }
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_pause_doubles_up_to_the_longest_that_there_is) {
   const Duration pause = Duration::max() / 2 + 1ns;
   const auto call =
       node->with({.deadline = Deadline::while_peer_lives(),
-                  .idempotency = Idempotency::idempotent,
+                  .repeat = Repeat::even_if_run,
                   .retry = RetryPolicy{.attempts_max = 1000, .pause = pause, .pause_max = Duration::max()}})
           .rpc_async("p1", &seven);
   BOOST_TEST(!call.ready());
@@ -89,8 +89,7 @@ BOOST_AUTO_TEST_CASE(a_pause_doubles_up_to_the_longest_that_there_is) {
 }
 
 BOOST_AUTO_TEST_CASE(a_call_that_is_cancelled_in_a_pause_ends_and_is_not_sent_again) {
-  std::optional<WaitAllScope> all(
-      node->with({.idempotency = Idempotency::idempotent, .retry = RetryPolicy{.pause = 5s}}));
+  std::optional<WaitAllScope> all(node->with({.repeat = Repeat::even_if_run, .retry = RetryPolicy{.pause = 5s}}));
   const auto call = all->rpc_async("p1", &seven);
   p1->die();
   const auto kept = core().waiting_calls().size();
@@ -107,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_is_cancelled_in_a_pause_ends_and_is_not_sent_ag
 
 BOOST_AUTO_TEST_CASE(a_call_whose_node_stops_in_a_pause_ends_at_once) {
   const auto call =
-      node->with({.idempotency = Idempotency::idempotent, .retry = RetryPolicy{.pause = 5s}}).rpc_async("p1", &seven);
+      node->with({.repeat = Repeat::even_if_run, .retry = RetryPolicy{.pause = 5s}}).rpc_async("p1", &seven);
   p1->die();
   BOOST_TEST(core().waiting_calls().size() == 1U);
   BOOST_TEST_REQUIRE(!call.ready());
@@ -125,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_call_whose_node_stops_in_a_pause_ends_at_once) {
 
 BOOST_AUTO_TEST_CASE(a_call_whose_node_fails_in_a_pause_says_why) {
   const auto call =
-      node->with({.idempotency = Idempotency::idempotent, .retry = RetryPolicy{.pause = 5s}}).rpc_async("p1", &seven);
+      node->with({.repeat = Repeat::even_if_run, .retry = RetryPolicy{.pause = 5s}}).rpc_async("p1", &seven);
   p1->die();
   core().fail(core().error(ErrorCode::resource_exhausted, "m", "the link", "no descriptors"));
   BOOST_TEST_REQUIRE(call.ready());
@@ -135,13 +134,13 @@ BOOST_AUTO_TEST_CASE(a_call_whose_node_fails_in_a_pause_says_why) {
 
 BOOST_AUTO_TEST_CASE(a_cancelled_call_of_which_no_attempt_left_never_ran) {
   p1->die();
-  const auto call = node->with({.idempotency = Idempotency::idempotent}).rpc_async("p1", &seven);
+  const auto call = node->with({.repeat = Repeat::even_if_run}).rpc_async("p1", &seven);
   BOOST_TEST(call.cancel());
   BOOST_TEST(core().waiting_calls().size() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_call_that_is_not_cancelled_in_its_pause_reaches_the_next_life) {
-  const WaitAllScope all(node->with({.idempotency = Idempotency::idempotent, .retry = RetryPolicy{.pause = 5s}}));
+  const WaitAllScope all(node->with({.repeat = Repeat::even_if_run, .retry = RetryPolicy{.pause = 5s}}));
   const auto call = all.rpc_async("p1", &seven);
   p1->die();
   const auto p1_again = peer("p1", 2);

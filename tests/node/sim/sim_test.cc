@@ -388,8 +388,7 @@ BOOST_AUTO_TEST_CASE(a_call_whose_node_is_killed_before_its_next_attempt_ends_as
     world
         .on("a",
             [&call, &to](Node& node) {
-              const Scope patient =
-                  node.with({.idempotency = Idempotency::idempotent, .retry = RetryPolicy{.pause = 10s}});
+              const Scope patient = node.with({.repeat = Repeat::even_if_run, .retry = RetryPolicy{.pause = 10s}});
               call = patient.rpc_async(to, &wait_and_answer, std::int64_t{5000});
             })
         .get();
