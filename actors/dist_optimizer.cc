@@ -132,11 +132,11 @@ double DistOptimizer::momentum(std::size_t group) const { return driver_->moment
 void DistOptimizer::set_momentum(std::size_t group, double momentum) { driver_->set_momentum(group, momentum); }
 
 NamedTensors DistOptimizer::state_dict(const Scope& scope, StateContent content) const {
-  return driver_->state(*scope.state().node, due_of(scope.state()), content);
+  return driver_->state_dict(*scope.state().node, due_of(scope.state()), content);
 }
 
 void DistOptimizer::load_state_dict(const Scope& scope, const NamedTensors& state) {
-  driver_->load_state(*scope.state().node, due_of(scope.state()), state);
+  driver_->load_state_dict(*scope.state().node, due_of(scope.state()), state);
 }
 
 Future<StepOutcome> DistOptimizer::outcome(const StepId& step) const { return driver_->outcome(step); }

@@ -99,8 +99,8 @@ class DistOptimizer final : public optim::RateGroups {
   void set_momentum(std::size_t group, double momentum) override;
 
   /// Returns the complete state of the rules for write_safetensors(), in memory of the CPU, under the names that
-  /// optim::LocalOptimizer::state() uses: "groups.0.adam.lr", "groups.0.parameters.3.exp_avg", with the position of
-  /// each parameter in its group, whoever owns it. It is the state of one moment between steps: no owner has a step
+  /// optim::LocalOptimizer::state_dict() uses: "groups.0.adam.lr", "groups.0.parameters.3.exp_avg", with the position
+  /// of each parameter in its group, whoever owns it. It is the state of one moment between steps: no owner has a step
   /// open, and none of this node's steps is under way. Waits for such a moment, within the deadline of `scope`. In
   /// atomic mode every step of every trainer is in it on all owners or on none; a hogwild step of another node may be
   /// in it on some. Throws RemoteError: timeout if steps were under way at every attempt; step_not_applied if an owner
@@ -110,7 +110,7 @@ class DistOptimizer final : public optim::RateGroups {
   /// Replaces the state of the rules, and the values of parameters for which `state` has them, on all owners or on none
   /// (as an atomic step, in every mode), and takes the rates of the groups from it. Later steps give the same bits as
   /// in the saved run, whichever nodes owned the parameters there, also if it was a LocalOptimizer. Throws, if nothing
-  /// has changed and nothing will change: ValueError `[load_state] unexpected: groups.1.adam.lr`; RemoteError:
+  /// has changed and nothing will change: ValueError `[load_state_dict] unexpected: groups.1.adam.lr`; RemoteError:
   /// step_not_applied, with every mismatch of the first owner that refused in `cause`. StepUnknown as step().
   void load_state_dict(const Scope& scope, const NamedTensors& state);
 

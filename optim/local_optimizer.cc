@@ -136,29 +136,31 @@ void LocalOptimizer::require_group(std::size_t number) const {
     throw IndexError(fmt::format("[optimizer] no group {} of {}", number, groups_->all.size()));
 }
 
-NamedTensors LocalOptimizer::state() const {
+NamedTensors LocalOptimizer::state_dict() const {
   NamedTensors all;
   for (std::size_t g = 0; g < groups_->all.size(); ++g) {
-    for (auto& [name, tensor] : groups_->all[g].rule->state()) all.emplace_back(prefix_of(g) + name, std::move(tensor));
+    for (auto& [name, tensor] : groups_->all[g].rule->state_dict())
+      all.emplace_back(prefix_of(g) + name, std::move(tensor));
   }
   return all;
 }
 
-void LocalOptimizer::load_state(const NamedTensors& state) {
+void LocalOptimizer::load_state_dict(const NamedTensors& state) {
   std::vector<std::string> unexpected;
   for (const auto& [name, tensor] : state) {
     bool known = false;
     for (std::size_t g = 0; !known && g < groups_->all.size(); ++g) known = name.starts_with(prefix_of(g));
     if (!known) unexpected.push_back(name);
   }
-  if (!unexpected.empty()) throw ValueError(fmt::format("[load_state] unexpected: {}", fmt::join(unexpected, ", ")));
+  if (!unexpected.empty())
+    throw ValueError(fmt::format("[load_state_dict] unexpected: {}", fmt::join(unexpected, ", ")));
   std::vector<std::unique_ptr<Optimizer>> loaded;
   for (std::size_t g = 0; g < groups_->all.size(); ++g) {
     const Groups::Group& group = groups_->all[g];
     std::vector<Tensor> values;
     for (const Parameter& parameter : group.parameters) values.push_back(parameter.value());
     auto rule = make_rule(group.options);
-    rule->load_state(state, values, prefix_of(g));
+    rule->load_state_dict(state, values, prefix_of(g));
     const double momentum = group.rule->momentum();  // of a schedule: no state has it
     if (momentum != rule->momentum()) rule->set_momentum(momentum);
     loaded.push_back(std::move(rule));

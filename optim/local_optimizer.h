@@ -84,12 +84,13 @@ class LocalOptimizer final : public RateGroups {
   /// Returns options and states of all groups for write_safetensors(): "groups.0.adam.lr",
   /// "groups.0.parameters.3.exp_avg". The values of parameters are not included. Nothing is copied on the CPU; later
   /// steps do not change the returned tensors.
-  [[nodiscard]] NamedTensors state() const;
+  [[nodiscard]] NamedTensors state_dict() const;
 
   /// Restores a saved state, including the step sizes; a momentum that a schedule has set stays. If the parameters have
   /// the same values, all later steps give the same bits as in the saved run. On an error nothing changes. Throws
-  /// ValueError that lists every mismatch, as Optimizer::load_state(), or `[load_state] unexpected: groups.2.adam.lr`.
-  void load_state(const NamedTensors& state);
+  /// ValueError that lists every mismatch, as Optimizer::load_state_dict(), or `[load_state_dict] unexpected:
+  /// groups.2.adam.lr`.
+  void load_state_dict(const NamedTensors& state);
 
  private:
   enum class GivenUp : std::uint8_t { no, yes };

@@ -74,12 +74,12 @@ void LrScheduler::set_rates(std::int64_t steps) {
   steps_ = steps;
 }
 
-NamedTensors LrScheduler::state() const {
+NamedTensors LrScheduler::state_dict() const {
   return {{kPrefix + std::string("steps"), full({}, static_cast<double>(steps_), DType::i64)},
           {kPrefix + std::string("base"), from_values<double>(base_, {static_cast<std::int64_t>(base_.size())})}};
 }
 
-void LrScheduler::load_state(const NamedTensors& state) {
+void LrScheduler::load_state_dict(const NamedTensors& state) {
   SavedState saved(state, kPrefix);
   const std::int64_t steps = saved.take_integer("steps").value_or(0);
   if (steps < 0) saved.complain("steps", fmt::format("is {}, not >= 0", steps));
@@ -93,7 +93,7 @@ void LrScheduler::load_state(const NamedTensors& state) {
   const Tensor contiguous = base.contiguous();
   const auto values = contiguous.data<double>();
   if (std::ranges::any_of(values, [](double value) { return !(value >= 0.0) || !std::isfinite(value); })) {
-    throw ValueError("[load_state] lr_scheduler.base are not numbers >= 0");
+    throw ValueError("[load_state_dict] lr_scheduler.base are not numbers >= 0");
   }
   const std::vector<double> base_before = std::exchange(base_, std::vector<double>(values.begin(), values.end()));
   try {

@@ -33,11 +33,11 @@ class LrScheduler {
 
   /// Returns the state for write_safetensors(): "lr_scheduler.steps" (i64) and "lr_scheduler.base" (f64, one per
   /// group). The base of the momentum is in the options that construct the rules.
-  [[nodiscard]] NamedTensors state() const;
+  [[nodiscard]] NamedTensors state_dict() const;
 
   /// Restores a saved state and sets its rates. Reads the names that begin with "lr_scheduler.". If they do not fit,
-  /// throws ValueError `[load_state] missing: lr_scheduler.steps` and changes nothing.
-  void load_state(const NamedTensors& state);
+  /// throws ValueError `[load_state_dict] missing: lr_scheduler.steps` and changes nothing.
+  void load_state_dict(const NamedTensors& state);
 
  private:
   void set_bases();

@@ -194,9 +194,9 @@ void Optimizer::step_together(std::span<const Part> parts, const StepOptions& op
   }
 }
 
-NamedTensors Optimizer::state() const { return state_part(0, std::numeric_limits<std::size_t>::max()); }
+NamedTensors Optimizer::state_dict() const { return state_dict_part(0, std::numeric_limits<std::size_t>::max()); }
 
-NamedTensors Optimizer::state_part(std::size_t first, std::size_t count) const {
+NamedTensors Optimizer::state_dict_part(std::size_t first, std::size_t count) const {
   NamedTensors part;
   const auto options = named_options();
   for (std::size_t i = first; i < options.size() && part.size() < count; ++i) {
@@ -208,9 +208,9 @@ NamedTensors Optimizer::state_part(std::size_t first, std::size_t count) const {
   return part;
 }
 
-std::size_t Optimizer::state_size() const { return named_options().size() + states_.saved_size(); }
+std::size_t Optimizer::state_dict_size() const { return named_options().size() + states_.saved_size(); }
 
-void Optimizer::load_state(const NamedTensors& state, std::span<const Tensor> values, const std::string& prefix) {
+void Optimizer::load_state_dict(const NamedTensors& state, std::span<const Tensor> values, const std::string& prefix) {
   require_closed();
   SavedState saved(state, prefix);
   double saved_lr = lr();

@@ -70,9 +70,9 @@ class Optimizer {
   /// Returns the momentum of steps prepared from now on: the share of the direction, or of the mean of gradients, that
   /// a step keeps. 0 if the rule has no momentum.
   [[nodiscard]] virtual double momentum() const noexcept = 0;
-  /// Sets the momentum. state() does not save it: a schedule that is loaded sets it again. Throws ValueError `[adagrad]
-  /// has no momentum`, `[sgd] momentum is not a number >= 0: -1`, `[sgd] momentum 0.5 for a rule that was made
-  /// without`.
+  /// Sets the momentum. state_dict() does not save it: a schedule that is loaded sets it again. Throws ValueError
+  /// `[adagrad] has no momentum`, `[sgd] momentum is not a number >= 0: -1`, `[sgd] momentum 0.5 for a rule that was
+  /// made without`.
   virtual void set_momentum(double momentum) = 0;
 
   /// Returns whether the rule can step by rows: an element with gradient 0 keeps its value and states, or the rule
@@ -119,19 +119,19 @@ class Optimizer {
 
   /// Returns options and states by name for write_safetensors(): "adam.lr" (f64), "parameters.3.exp_avg",
   /// "parameters.3.step" (i64). Nothing is copied on the CPU; later steps do not change the returned tensors.
-  [[nodiscard]] NamedTensors state() const;
-  /// Returns at most `count` tensors of state(), from number `first` on. Takes no snapshot of others.
-  [[nodiscard]] NamedTensors state_part(std::size_t first, std::size_t count) const;
-  /// Returns the number of tensors of state().
-  [[nodiscard]] std::size_t state_size() const;
+  [[nodiscard]] NamedTensors state_dict() const;
+  /// Returns at most `count` tensors of state_dict(), from number `first` on. Takes no snapshot of others.
+  [[nodiscard]] NamedTensors state_dict_part(std::size_t first, std::size_t count) const;
+  /// Returns the number of tensors of state_dict().
+  [[nodiscard]] std::size_t state_dict_size() const;
 
   /// Restores a saved state: later steps give the same bits as in the saved run. Takes the step size from `state`; all
   /// other options must equal the saved ones. Reads the names that begin with `prefix` and copies. Unless `values` is
   /// empty, the states of parameter i must fit values[i] and go to its device. On an error changes nothing. Throws
-  /// ValueError that lists every mismatch: `[load_state] missing: adam.lr; unexpected: sgd.lr; given twice:
+  /// ValueError that lists every mismatch: `[load_state_dict] missing: adam.lr; unexpected: sgd.lr; given twice:
   /// parameters.0.step; adam.eps is 0.1, not 1e-08; parameters.0.exp_avg is f32 (2), not f32 (3)`; std::logic_error if
   /// a prepared step is open.
-  void load_state(const NamedTensors& state, std::span<const Tensor> values = {}, const std::string& prefix = {});
+  void load_state_dict(const NamedTensors& state, std::span<const Tensor> values = {}, const std::string& prefix = {});
 
  protected:
   /// `product`: the name under which each parameter's product() is saved; empty: the rule keeps none.

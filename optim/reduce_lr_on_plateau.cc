@@ -67,13 +67,13 @@ void ReduceLrOnPlateau::reduce() {
   }
 }
 
-NamedTensors ReduceLrOnPlateau::state() const {
+NamedTensors ReduceLrOnPlateau::state_dict() const {
   return {{kPrefix + std::string("best"), full({}, best_, DType::f64)},
           {kPrefix + std::string("bad_steps"), full({}, static_cast<double>(bad_steps_), DType::i64)},
           {kPrefix + std::string("cooldown"), full({}, static_cast<double>(cooldown_), DType::i64)}};
 }
 
-void ReduceLrOnPlateau::load_state(const NamedTensors& state) {
+void ReduceLrOnPlateau::load_state_dict(const NamedTensors& state) {
   SavedState saved(state, kPrefix);
   const auto take_count = [&](const std::string& name) {
     const std::int64_t count = saved.take_integer(name).value_or(0);

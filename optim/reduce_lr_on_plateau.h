@@ -48,11 +48,11 @@ class ReduceLrOnPlateau {
 
   /// Returns the state for write_safetensors(): "plateau.best" (f64), "plateau.bad_steps" and "plateau.cooldown" (i64).
   /// The rates are saved with the optimizer.
-  [[nodiscard]] NamedTensors state() const;
+  [[nodiscard]] NamedTensors state_dict() const;
 
   /// Restores a saved state. Reads the names that begin with "plateau.". If they do not fit, throws ValueError
-  /// `[load_state] missing: plateau.best` and changes nothing.
-  void load_state(const NamedTensors& state);
+  /// `[load_state_dict] missing: plateau.best` and changes nothing.
+  void load_state_dict(const NamedTensors& state);
 
  private:
   [[nodiscard]] bool is_better(double metric) const;

@@ -67,7 +67,7 @@ void SavedState::finish() const {
   list("unexpected", unexpected);
   list("given twice", twice_);
   parts.insert(parts.end(), complaints_.begin(), complaints_.end());
-  if (!parts.empty()) throw ValueError(fmt::format("[load_state] {}", fmt::join(parts, "; ")));
+  if (!parts.empty()) throw ValueError(fmt::format("[load_state_dict] {}", fmt::join(parts, "; ")));
 }
 
 }  // namespace troupe::optim

@@ -37,8 +37,8 @@ class SavedState {
   /// Records the error `<prefix><name> <what>`.
   void complain(const std::string& name, const std::string& what);
 
-  /// Throws ValueError if an error was recorded or a tensor was not taken: `[load_state] missing: a, b; unexpected: c;
-  /// given twice: d; adam.lr is f32 (2), not f64 ()`.
+  /// Throws ValueError if an error was recorded or a tensor was not taken: `[load_state_dict] missing: a, b;
+  /// unexpected: c; given twice: d; adam.lr is f32 (2), not f64 ()`.
   void finish() const;
 
  private:

@@ -65,7 +65,7 @@ SavedNumbers& SavedNumbers::add_setting(std::string name, std::int64_t value) {
   return *this;
 }
 
-NamedTensors SavedNumbers::state() const {
+NamedTensors SavedNumbers::state_dict() const {
   NamedTensors state;
   for (const auto& [name, value] : settings_) state.emplace_back(name, scalar(value));
   for (const auto& [name, number] : single_) state.emplace_back(name, scalar(*number));
@@ -75,7 +75,7 @@ NamedTensors SavedNumbers::state() const {
   return state;
 }
 
-void SavedNumbers::load_state(const NamedTensors& state) {
+void SavedNumbers::load_state_dict(const NamedTensors& state) {
   troupe::optim::SavedState saved(state, "");
   std::vector<std::optional<std::int64_t>> settings;
   std::vector<std::optional<double>> single;

@@ -45,9 +45,10 @@ class SavedNumbers {
   /// `[--resume] --seed is 2, the checkpoint is of 1`, before a number is set.
   SavedNumbers& add_setting(std::string name, std::int64_t value);
 
-  [[nodiscard]] troupe::NamedTensors state() const;
-  /// Throws also ValueError that lists everything that does not fit, `[load_state] missing: loss; unexpected: seconds`.
-  void load_state(const troupe::NamedTensors& state);
+  [[nodiscard]] troupe::NamedTensors state_dict() const;
+  /// Throws also ValueError that lists everything that does not fit, `[load_state_dict] missing: loss; unexpected:
+  /// seconds`.
+  void load_state_dict(const troupe::NamedTensors& state);
 
  private:
   std::vector<std::pair<std::string, double*>> single_;

@@ -36,9 +36,9 @@ namespace troupe {
 
 /// An object that saves and loads its state: LocalOptimizer, LrScheduler, DistributedSampler, ...
 template <class T>
-concept HasState = requires(const T& saved, T& loaded, const NamedTensors& state) {
-  { saved.state() } -> std::convertible_to<NamedTensors>;
-  loaded.load_state(state);
+concept HasStateDict = requires(const T& saved, T& loaded, const NamedTensors& state) {
+  { saved.state_dict() } -> std::convertible_to<NamedTensors>;
+  loaded.load_state_dict(state);
 };
 
 /// How a checkpoint is written.
@@ -104,11 +104,11 @@ class Checkpoint {
   Checkpoint& add(std::string name, nn::Module& module);
 
   /// An object of this node.
-  template <HasState T>
+  template <HasStateDict T>
   Checkpoint& add(std::string name, T& object) {
     return add_local(std::move(name),
-                     {[&object] { return object.state(); },
-                      [&object](const Scope& /*scope*/, const NamedTensors& state) { object.load_state(state); }});
+                     {[&object] { return object.state_dict(); },
+                      [&object](const Scope& /*scope*/, const NamedTensors& state) { object.load_state_dict(state); }});
   }
   Checkpoint& add(std::string name, Generator& generator);
   /// A count: of steps, epochs or examples.
@@ -125,7 +125,7 @@ class Checkpoint {
   /// Sets all parts to the state of the checkpoint in `directory`. They may be on other nodes than when it was saved.
   /// Sends all of it to the owners first; only then is it set, on all of them. Throws FileError if the checkpoint is
   /// damaged, ValueError or RemoteError (remote_exception) that lists what does not fit, RemoteError of a call to an
-  /// owner, what `load_state` of an object throws. The last step, in which the owners take what they have, has no
+  /// owner, what `load_state_dict` of an object throws. The last step, in which the owners take what they have, has no
   /// deadline and is not cancelled; it ends with the owners. If one dies in it, or gets no memory on its device, others
   /// may have the restored state: restore again. Otherwise nothing on other nodes has changed, nor the rates of an
   /// optimizer; objects of this node that were added before one that throws have the restored state.

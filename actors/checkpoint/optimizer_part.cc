@@ -35,7 +35,7 @@ ShardStates read_states(const Scope& scope, const OptimizerId& optimizer, Conten
             [read, content](const ShardParameters& parameters) {
               read->version = parameters.version();
               read->open = parameters.open_steps();
-              if (content == Content::state && read->open == 0) read->state = parameters.state();
+              if (content == Content::state && read->open == 0) read->state = parameters.state_dict();
             })
       .get();
   return std::move(*read);

@@ -68,9 +68,9 @@ class DataLoader {
   [[nodiscard]] std::int64_t epoch() const { return taken_.epoch(); }
 
   /// As of the sampler.
-  [[nodiscard]] NamedTensors state() const { return taken_.state(); }
-  void load_state(const NamedTensors& state) {
-    taken_.load_state(state);
+  [[nodiscard]] NamedTensors state_dict() const { return taken_.state_dict(); }
+  void load_state_dict(const NamedTensors& state) {
+    taken_.load_state_dict(state);
     begin();
   }
 

@@ -26,10 +26,10 @@ std::int64_t number_of(Shuffle shuffle) { return shuffle == Shuffle::yes ? 1 : 0
 
 std::int64_t number_in(const std::map<std::string, Tensor>& state, const char* name) {
   const auto found = state.find(name);
-  if (found == state.end()) throw ValueError(fmt::format("[load_state] missing: {}", name));
+  if (found == state.end()) throw ValueError(fmt::format("[load_state_dict] missing: {}", name));
   const Tensor& tensor = found->second;
   if (!tensor.defined() || tensor.dtype() != DType::i64 || tensor.dim() != 0)
-    throw ValueError(fmt::format("[load_state] {} is not a number", name));
+    throw ValueError(fmt::format("[load_state_dict] {} is not a number", name));
   return tensor.item<std::int64_t>();
 }
 
@@ -70,7 +70,7 @@ Tensor DistributedSampler::next(std::int64_t count) {
   return examples;
 }
 
-NamedTensors DistributedSampler::state() const {
+NamedTensors DistributedSampler::state_dict() const {
   return {{kEpoch, scalar(epoch_)},
           {kGivenOut, scalar(given_out_ + taken_ * options_.ranks)},
           {kExamples, scalar(options_.examples)},
@@ -78,21 +78,21 @@ NamedTensors DistributedSampler::state() const {
           {kShuffle, scalar(number_of(options_.shuffle))}};
 }
 
-void DistributedSampler::load_state(const NamedTensors& state) {
+void DistributedSampler::load_state_dict(const NamedTensors& state) {
   const std::map<std::string, Tensor> by_name(state.begin(), state.end());
   const std::int64_t epoch = number_in(by_name, kEpoch);
   const std::int64_t given_out = number_in(by_name, kGivenOut);
   const auto require_same = [&](const char* name, std::int64_t own) {
     if (const std::int64_t saved = number_in(by_name, name); saved != own)
-      throw ValueError(fmt::format("[load_state] {} is {}, not {}", name, saved, own));
+      throw ValueError(fmt::format("[load_state_dict] {} is {}, not {}", name, saved, own));
   };
   require_same(kExamples, options_.examples);
   require_same(kSeed, std::bit_cast<std::int64_t>(options_.seed));
   const bool has_shuffle = by_name.contains(kShuffle);  // states that were saved earlier lack it
   if (has_shuffle) require_same(kShuffle, number_of(options_.shuffle));
   if (epoch < 0 || given_out < 0)
-    throw ValueError(fmt::format("[load_state] epoch {}, {} examples given out", epoch, given_out));
-  if (by_name.size() != (has_shuffle ? 5 : 4)) throw ValueError("[load_state] the state of something else");
+    throw ValueError(fmt::format("[load_state_dict] epoch {}, {} examples given out", epoch, given_out));
+  if (by_name.size() != (has_shuffle ? 5 : 4)) throw ValueError("[load_state_dict] the state of something else");
   begin(epoch, given_out);
 }
 

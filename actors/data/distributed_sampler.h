@@ -52,11 +52,12 @@ class DistributedSampler {
 
   /// Returns the state for a checkpoint: "epoch", "given_out", and what must be equal when it is loaded, "examples",
   /// "seed" and "shuffle" (i64).
-  [[nodiscard]] NamedTensors state() const;
+  [[nodiscard]] NamedTensors state_dict() const;
 
   /// Restores a state, also of another number of ranks, or one without "shuffle" as it was once saved. If it does not
-  /// fit, changes nothing and throws ValueError `[load_state] missing: epoch`, `[load_state] examples is 5, not 7`.
-  void load_state(const NamedTensors& state);
+  /// fit, changes nothing and throws ValueError `[load_state_dict] missing: epoch`, `[load_state_dict] examples is 5,
+  /// not 7`.
+  void load_state_dict(const NamedTensors& state);
 
  private:
   void begin(std::int64_t epoch, std::int64_t given_out);

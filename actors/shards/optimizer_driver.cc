@@ -414,7 +414,7 @@ void wait_between_steps(NodeCore& core, OptimizerDriver::Due due, const std::fun
   }
 }
 
-NamedTensors OptimizerDriver::state(NodeCore& core, Due due, StateContent content) {
+NamedTensors OptimizerDriver::state_dict(NodeCore& core, Due due, StateContent content) {
   std::optional<NamedTensors> state;
   wait_between_steps(core, due, [&] {
     state = try_state(core, due, content);
@@ -531,11 +531,12 @@ std::map<NodeName, NamedTensors> OptimizerDriver::by_owner(const NamedTensors& s
       for (const NodeLife& owner : owners_) add(owner.name);
     }
   }
-  if (!unexpected.empty()) throw ValueError(fmt::format("[load_state] unexpected: {}", fmt::join(unexpected, ", ")));
+  if (!unexpected.empty())
+    throw ValueError(fmt::format("[load_state_dict] unexpected: {}", fmt::join(unexpected, ", ")));
   return parts;
 }
 
-void OptimizerDriver::load_state(NodeCore& core, Due due, const NamedTensors& state) {
+void OptimizerDriver::load_state_dict(NodeCore& core, Due due, const NamedTensors& state) {
   PreparedLoad prepared = prepare_load(core, due, state);
   prepared.take_rates();
   prepared.commit(core, due);

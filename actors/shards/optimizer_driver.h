@@ -55,10 +55,10 @@ class OptimizerDriver final : public std::enable_shared_from_this<OptimizerDrive
   void step(NodeCore& core, Due due, const ContextId& context, const msg::StepSettings& settings);
 
   /// Throws as DistOptimizer::state_dict and load_state_dict.
-  [[nodiscard]] NamedTensors state(NodeCore& core, Due due, StateContent content);
-  void load_state(NodeCore& core, Due due, const NamedTensors& state);
+  [[nodiscard]] NamedTensors state_dict(NodeCore& core, Due due, StateContent content);
+  void load_state_dict(NodeCore& core, Due due, const NamedTensors& state);
 
-  /// Returns a state that every owner has accepted and none has taken yet. Throws as load_state().
+  /// Returns a state that every owner has accepted and none has taken yet. Throws as load_state_dict().
   [[nodiscard]] PreparedLoad prepare_load(NodeCore& core, Due due, const NamedTensors& state);
 
   /// Returns whether a step of this handle has no outcome yet. Throws RemoteError if an owner is gone that may have

@@ -385,9 +385,9 @@ void ShardState::save(const Delivery& delivery, const msg::ShardSave& message) {
     const ShardParameters& parameters = work.part().parameters();
     msg::ShardSaved saved{parameters.version(), parameters.open_steps(), {}, {}};
     if (saved.open > 0 || message.version != saved.version) return Result(std::move(saved));
-    const std::size_t states = parameters.state_size();
+    const std::size_t states = parameters.state_dict_size();
     saved.all = states + (message.values ? parameters.size() : 0);
-    NamedTensors part = parameters.state(message.first, msg::kStatesPerMessage);
+    NamedTensors part = parameters.state_dict(message.first, msg::kStatesPerMessage);
     if (message.values) {
       const std::size_t first = message.first - std::min(message.first, states);
       std::ranges::move(parameters.values(first, msg::kStatesPerMessage - part.size()), std::back_inserter(part));

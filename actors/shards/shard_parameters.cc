@@ -255,7 +255,7 @@ std::vector<ShardParameters::GroupChange> ShardParameters::compute(const Load& l
       is_value[given->second] = true;
       const Tensor& value = load.state[given->second].second;
       if (!value.defined() || value.shape() != current.shape() || value.dtype() != current.dtype()) {
-        throw ValueError(fmt::format("[load_state] {} is {}, not {}", name,
+        throw ValueError(fmt::format("[load_state_dict] {} is {}, not {}", name,
                                      value.defined() ? text_of(value) : "undefined", text_of(current)));
       }
       Tensor next = value.to(current.device()).clone();
@@ -270,7 +270,7 @@ std::vector<ShardParameters::GroupChange> ShardParameters::compute(const Load& l
   }
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     changes[g].replacement = groups_[g].make_rule();
-    changes[g].replacement->load_state(of_rules, values[g], group_prefix(g));
+    changes[g].replacement->load_state_dict(of_rules, values[g], group_prefix(g));
   }
   return changes;
 }
@@ -341,20 +341,20 @@ bool ShardParameters::is_current(const Ready& ready) const {
   return true;
 }
 
-NamedTensors ShardParameters::state(std::size_t first, std::size_t count) const {
+NamedTensors ShardParameters::state_dict(std::size_t first, std::size_t count) const {
   NamedTensors part;
   for (std::size_t g = 0; g < groups_.size() && part.size() < count; ++g) {
     const optim::Optimizer& rule = *groups_[g].rule;
-    for (auto& [name, tensor] : rule.state_part(first, count - part.size()))
+    for (auto& [name, tensor] : rule.state_dict_part(first, count - part.size()))
       part.emplace_back(group_prefix(g) + name, tensor.to(Device::cpu()));
-    first -= std::min(first, rule.state_size());
+    first -= std::min(first, rule.state_dict_size());
   }
   return part;
 }
 
-std::size_t ShardParameters::state_size() const {
+std::size_t ShardParameters::state_dict_size() const {
   std::size_t size = 0;
-  for (const Ruled& group : groups_) size += group.rule->state_size();
+  for (const Ruled& group : groups_) size += group.rule->state_dict_size();
   return size;
 }
 

@@ -105,9 +105,9 @@ class ShardParameters {
 
   /// Returns the states of the rules on the CPU, by their names in DistOptimizer::state_dict: at most `count`, from
   /// number `first` on. Only these are copied. Later changes do not change the returned tensors.
-  [[nodiscard]] NamedTensors state(std::size_t first = 0, std::size_t count = kAll) const;
-  /// Returns the number of tensors of state().
-  [[nodiscard]] std::size_t state_size() const;
+  [[nodiscard]] NamedTensors state_dict(std::size_t first = 0, std::size_t count = kAll) const;
+  /// Returns the number of tensors of state_dict().
+  [[nodiscard]] std::size_t state_dict_size() const;
 
   /// Returns the values, one for each parameter, in the same way: "groups.0.parameters.3.value".
   [[nodiscard]] NamedTensors values(std::size_t first = 0, std::size_t count = kAll) const;

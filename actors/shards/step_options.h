@@ -81,7 +81,7 @@ struct DistStepOptions {
 
 /// What DistOptimizer::state_dict returns.
 enum class StateContent : std::uint8_t {
-  rules,             ///< options and states of the update rules: the names of optim::LocalOptimizer::state()
+  rules,             ///< options and states of the update rules: the names of optim::LocalOptimizer::state_dict()
   rules_and_values,  ///< also the values of the parameters at the same step: "groups.0.parameters.3.value"
 };
 

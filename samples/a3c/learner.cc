@@ -66,14 +66,14 @@ Course Learner::take(const Lesson& lesson) {
   return course();
 }
 
-NamedTensors Learner::state() const {
+NamedTensors Learner::state_dict() const {
   NamedTensors state;
   const auto add = [&state](std::string_view prefix, const std::string& name, const Tensor& tensor) {
     state.emplace_back(std::string(prefix) + name, tensor);
   };
   const std::vector<Tensor> weights = net_->weights();
   for (std::size_t i = 0; i < weights.size(); ++i) add(kWeights, std::to_string(i), weights[i]);
-  for (const auto& [name, tensor] : optimizer_->state()) add(kOptimizer, name, tensor);
+  for (const auto& [name, tensor] : optimizer_->state_dict()) add(kOptimizer, name, tensor);
   add(kStanding, "lessons", troupe::scalar(standing_.lessons));
   add(kStanding, "episodes", troupe::scalar(standing_.episodes));
   add(kStanding, "average", troupe::scalar(standing_.average));
@@ -85,7 +85,7 @@ NamedTensors Learner::state() const {
   return state;
 }
 
-void Learner::load_state(const NamedTensors& state) {
+void Learner::load_state_dict(const NamedTensors& state) {
   SavedState of_net(state, std::string(kWeights));
   std::vector<Tensor> weights;
   for (std::size_t i = 0; i < net_->weights().size(); ++i) weights.push_back(of_net.take(std::to_string(i)));
@@ -109,7 +109,7 @@ void Learner::load_state(const NamedTensors& state) {
   }
   players.finish();
 
-  optimizer_->load_state(of_optimizer);
+  optimizer_->load_state_dict(of_optimizer);
   net_->set_weights(weights);
   standing_ = {lessons.value(), episodes.value(), average.value()};
   positions_ = std::move(positions);

@@ -51,8 +51,8 @@ class Learner {
 
   /// Weights, optimizer, standing, and the positions of the players: a course that goes on is the same, bit for bit, if
   /// there is one player. Throws ValueError that names what is missing, or what the optimizer does not accept.
-  [[nodiscard]] troupe::NamedTensors state() const;
-  void load_state(const troupe::NamedTensors& state);
+  [[nodiscard]] troupe::NamedTensors state_dict() const;
+  void load_state_dict(const troupe::NamedTensors& state);
 
  private:
   std::int64_t lessons_max_;

@@ -79,8 +79,8 @@ class BatchedServer {
   }
 
   /// REQUIRES of both: between rounds.
-  [[nodiscard]] NamedTensors state() const { return {{"weights", weights_}, {"updates", scalar(updates_)}}; }
-  void load_state(const NamedTensors& state) {
+  [[nodiscard]] NamedTensors state_dict() const { return {{"weights", weights_}, {"updates", scalar(updates_)}}; }
+  void load_state_dict(const NamedTensors& state) {
     optim::SavedState saved(state, "");
     const Tensor weights = saved.take("weights");
     const auto updates = saved.take_integer("updates");

@@ -48,13 +48,13 @@ Variable Agent::take_loss() {
   return loss;
 }
 
-troupe::NamedTensors Agent::state() const {
+troupe::NamedTensors Agent::state_dict() const {
   troupe::NamedTensors state;
   for (const Episode& e : episodes_) state.emplace_back(fmt::format("{:06}", state.size()), state_of(e.generator));
   return state;
 }
 
-void Agent::load_state(const troupe::NamedTensors& state) {
+void Agent::load_state_dict(const troupe::NamedTensors& state) {
   if (state.size() != episodes_.size())
     throw troupe::ValueError(fmt::format("[reinforcement] not of {} observers", episodes_.size()));
   std::vector<troupe::Generator> generators;

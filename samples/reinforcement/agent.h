@@ -36,8 +36,8 @@ class Agent {
 
   /// The positions of the generators, between episodes. Throws ValueError `[reinforcement] not of 2 observers`, or if a
   /// tensor is not the state of a generator.
-  [[nodiscard]] troupe::NamedTensors state() const;
-  void load_state(const troupe::NamedTensors& state);
+  [[nodiscard]] troupe::NamedTensors state_dict() const;
+  void load_state_dict(const troupe::NamedTensors& state);
 
  private:
   struct Episode {

@@ -275,7 +275,7 @@ BOOST_FIXTURE_TEST_CASE(saved_state_is_that_of_a_local_optimizer, OnSharedCluste
     const Twins twins(trainer);
     DistOptimizer apart(trainer, two_groups<DistParameterGroup>(twins.far), mode);
     optim::LocalOptimizer here(two_groups<optim::ParameterGroup>(twins.near));
-    BOOST_TEST(same_state(apart.state_dict(trainer), here.state()));
+    BOOST_TEST(same_state(apart.state_dict(trainer), here.state_dict()));
     apart.set_lr(1, 0.25);
     here.set_lr(1, 0.25);
     for (int step = 0; step < 3; ++step) {
@@ -286,7 +286,7 @@ BOOST_FIXTURE_TEST_CASE(saved_state_is_that_of_a_local_optimizer, OnSharedCluste
     apart.set_lr(0, 0.125);  // no step has had it yet
     here.set_lr(0, 0.125);
     const NamedTensors state = apart.state_dict(trainer);
-    BOOST_TEST(same_state(state, here.state()));
+    BOOST_TEST(same_state(state, here.state_dict()));
     BOOST_TEST(state.size() > 14U);
     const NamedTensors all = apart.state_dict(trainer, StateContent::rules_and_values);
     for (const auto& [name, tensor] : all) {
@@ -321,7 +321,7 @@ BOOST_FIXTURE_TEST_CASE(training_goes_on_from_a_saved_state_on_other_owners, OnS
       for (const Variable& leaf : twins.near) copies.emplace_back(leaf.value().clone(), RequiresGrad::yes);
       moved.near = copies;
       optim::LocalOptimizer goes_on(moved.near, rule);
-      goes_on.load_state(here.state());
+      goes_on.load_state_dict(here.state_dict());
       for (int step = 0; step < 3; ++step) {
         const DistContext context(trainer);
         goes_on.step(moved.backward_both(context, kInput, 4));
@@ -388,7 +388,7 @@ BOOST_FIXTURE_TEST_CASE(state_that_does_not_fit_is_refused_and_changes_nothing, 
   for (const char* name : {"groups.1.adam.lr", "groups.0.parameters.4.exp_avg", "adam.lr", "groups.00.adam.lr"}) {
     BOOST_CHECK_EXCEPTION(
         apart.load_state_dict(trainer, with(name, full({}, 0.5, DType::f64))), ValueError,
-        [&](const ValueError& error) { return error.what() == "[load_state] unexpected: " + std::string(name); });
+        [&](const ValueError& error) { return error.what() == "[load_state_dict] unexpected: " + std::string(name); });
   }
   BOOST_TEST(same_state(apart.state_dict(trainer, StateContent::rules_and_values), before));
   train();
@@ -417,7 +417,7 @@ BOOST_FIXTURE_TEST_CASE(trainers_on_other_nodes_step_the_same_parameters_with_th
       here.step(backward(sum(y)));
     }
     twins.check(trainer);
-    BOOST_TEST(same_state(optimizer.state_dict(trainer), here.state()));
+    BOOST_TEST(same_state(optimizer.state_dict(trainer), here.state_dict()));
   }
 }
 

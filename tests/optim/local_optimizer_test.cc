@@ -391,14 +391,14 @@ BOOST_AUTO_TEST_CASE(training_that_goes_on_from_files_gives_the_same_bits) {
   Training straight;
   for (std::uint64_t i = 0; i < 3; ++i) straight.step(i);
   straight.optimizer.set_lr(0, 0.02);
-  write_safetensors(folder.path() / "optimizer.safetensors", straight.optimizer.state());
+  write_safetensors(folder.path() / "optimizer.safetensors", straight.optimizer.state_dict());
   write_safetensors(folder.path() / "first.safetensors", nn::state_dict(straight.first));
   write_safetensors(folder.path() / "second.safetensors", nn::state_dict(straight.second));
 
   Training resumed;
   nn::load_state_dict(resumed.first, read_safetensors(folder.path() / "first.safetensors").tensors);
   nn::load_state_dict(resumed.second, read_safetensors(folder.path() / "second.safetensors").tensors);
-  resumed.optimizer.load_state(read_safetensors(folder.path() / "optimizer.safetensors").tensors);
+  resumed.optimizer.load_state_dict(read_safetensors(folder.path() / "optimizer.safetensors").tensors);
   for (std::uint64_t i = 3; i < 6; ++i) {
     straight.step(i);
     resumed.step(i);
@@ -424,8 +424,8 @@ BOOST_AUTO_TEST_CASE(a_state_that_is_loaded_after_that_of_its_scheduler_leaves_t
   const Variable b(a.value().clone(), RequiresGrad::yes);
   LocalOptimizer resumed(std::vector{b}, AdamOptions{});
   optim::LrScheduler again(resumed, cycle.lr(), cycle.momentum());
-  again.load_state(schedule.state());
-  resumed.load_state(straight.state());
+  again.load_state_dict(schedule.state_dict());
+  resumed.load_state_dict(straight.state_dict());
   BOOST_TEST(resumed.momentum() == straight.momentum());
   step(straight, a);
   step(resumed, b);
@@ -435,7 +435,7 @@ BOOST_AUTO_TEST_CASE(a_state_that_is_loaded_after_that_of_its_scheduler_leaves_t
 BOOST_AUTO_TEST_CASE(a_state_that_was_saved_does_not_change_with_later_steps) {
   Training training;
   training.step(0);
-  const NamedTensors saved = training.optimizer.state();
+  const NamedTensors saved = training.optimizer.state_dict();
   NamedTensors copies;
   for (const auto& [name, tensor] : saved) copies.emplace_back(name, tensor.clone());
   training.step(1);
@@ -448,8 +448,8 @@ BOOST_AUTO_TEST_CASE(a_loaded_state_is_a_copy) {
   LocalOptimizer optimizer(std::vector{a}, SgdOptions{.lr = 1.0, .momentum = 0.5});
   optimizer.step(backward(sum(a)));
   NamedTensors saved;
-  for (const auto& [name, tensor] : optimizer.state()) saved.emplace_back(name, tensor.clone());
-  optimizer.load_state(saved);
+  for (const auto& [name, tensor] : optimizer.state_dict()) saved.emplace_back(name, tensor.clone());
+  optimizer.load_state_dict(saved);
   for (auto& [name, tensor] : saved) tensor.fill(100.0);
   expect(optimizer.rule().state(0, "momentum_buffer"), {1.0});
 }
@@ -462,7 +462,7 @@ BOOST_AUTO_TEST_CASE(states_have_the_names_of_groups_options_and_parameters) {
        {.parameters = std::vector{leaf({0.0}), a}, .options = SgdOptions{.lr = 0.25, .momentum = 0.5}}});
   optimizer.step(backward(sum(a * 3.0)));
   std::vector<std::string> names;
-  for (const auto& [name, tensor] : optimizer.state()) names.push_back(name);
+  for (const auto& [name, tensor] : optimizer.state_dict()) names.push_back(name);
   const std::vector<std::string> expected{"groups.0.adagrad.lr",
                                           "groups.0.adagrad.lr_decay",
                                           "groups.0.adagrad.weight_decay",
@@ -478,20 +478,20 @@ BOOST_AUTO_TEST_CASE(states_have_the_names_of_groups_options_and_parameters) {
                                           "groups.1.parameters.1.step",
                                           "groups.1.parameters.1.momentum_buffer"};
   BOOST_TEST(names == expected, boost::test_tools::per_element());
-  BOOST_TEST(optimizer.state()[6].second.item() == 0.25);
-  BOOST_TEST(optimizer.state()[12].second.item<std::int64_t>() == 1);
-  expect(optimizer.state()[13].second, {3.0});
+  BOOST_TEST(optimizer.state_dict()[6].second.item() == 0.25);
+  BOOST_TEST(optimizer.state_dict()[12].second.item<std::int64_t>() == 1);
+  expect(optimizer.state_dict()[13].second, {3.0});
 }
 
 BOOST_AUTO_TEST_CASE(a_state_that_does_not_fit_is_refused_and_changes_nothing) {
   Training training;
   training.step(0);
-  const NamedTensors good = training.optimizer.state();
+  const NamedTensors good = training.optimizer.state_dict();
   const auto refused = [&](const NamedTensors& state, const std::string& text) {
     Training other;
     other.step(1);
     const Tensor before = other.optimizer.rule(0).state(0, "exp_avg");
-    expect_throw<ValueError>([&] { other.optimizer.load_state(state); }, "[load_state] " + text);
+    expect_throw<ValueError>([&] { other.optimizer.load_state_dict(state); }, "[load_state_dict] " + text);
     BOOST_TEST(same_bytes(other.optimizer.rule(0).state(0, "exp_avg"), before));
     BOOST_TEST(other.optimizer.lr(0) == 0.01);
   };
@@ -524,7 +524,7 @@ BOOST_AUTO_TEST_CASE(a_state_that_does_not_fit_is_refused_and_changes_nothing) {
   refused(undefined, "missing: groups.0.adamw.lr; groups.0.adamw.lr is undefined");
   Training other;
   expect_throw<ValueError>(
-      [&] { other.optimizer.load_state(with(good, "groups.1.sgd.lr", full({}, -1.0, DType::f64))); },
+      [&] { other.optimizer.load_state_dict(with(good, "groups.1.sgd.lr", full({}, -1.0, DType::f64))); },
       "[sgd] lr is not a number >= 0: -1");
   BOOST_TEST(other.optimizer.rule(0).steps(0) == 0);
 }
@@ -540,13 +540,13 @@ BOOST_AUTO_TEST_CASE(master_copies_are_saved_with_the_state) {
   optimizer.step(gradients(a));
   const Variable b(ones({2}, DType::bf16), RequiresGrad::yes);
   LocalOptimizer resumed(std::vector{b}, SgdOptions{.lr = 1.0});
-  resumed.load_state(optimizer.state());
+  resumed.load_state_dict(optimizer.state_dict());
   resumed.step(gradients(b));
   BOOST_TEST(same_bytes(resumed.rule().state(0, "master"), full({2}, 1.0 - 0x1p-11)));
   LocalOptimizer without(std::vector{Variable(ones({2}, DType::bf16), RequiresGrad::yes)}, SgdOptions{.lr = 1.0});
   expect_throw<ValueError>(
-      [&] { without.load_state(with(optimizer.state(), "groups.0.parameters.0.master", Tensor())); },
-      "[load_state] missing: groups.0.parameters.0.master");
+      [&] { without.load_state_dict(with(optimizer.state_dict(), "groups.0.parameters.0.master", Tensor())); },
+      "[load_state_dict] missing: groups.0.parameters.0.master");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

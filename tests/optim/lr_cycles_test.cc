@@ -89,9 +89,9 @@ BOOST_AUTO_TEST_CASE(a_scheduler_sets_the_momentum_too) {
   BOOST_TEST(optimizer.momentum() == 0.5);
   // A resumed training has the momentum of its step, and the optimizer's original options.
   optim::LocalOptimizer resumed = sgd(0.8);
-  resumed.load_state(optimizer.state());
+  resumed.load_state_dict(optimizer.state_dict());
   optim::LrScheduler again(resumed, cycle.lr(), cycle.momentum());
-  again.load_state(scheduler.state());
+  again.load_state_dict(scheduler.state_dict());
   BOOST_TEST(resumed.momentum() == 0.5);
   BOOST_TEST(resumed.lr() == optimizer.lr());
 }

@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_saved_scheduler_goes_on_from_the_rates_that_it_began_with
   Fixture other;
   other.optimizer.set_lr(5.0);
   LrScheduler resumed(other.optimizer, halves);
-  resumed.load_state(scheduler.state());
+  resumed.load_state_dict(scheduler.state_dict());
   other.expect_rates(8.0, 0.5);
   resumed.step();
   other.expect_rates(4.0, 0.25);
@@ -93,11 +93,11 @@ BOOST_AUTO_TEST_CASE(a_state_that_does_not_fit_is_refused_and_changes_nothing) {
   LrScheduler scheduler(optimizer, halves);
   scheduler.step();
   const auto refused = [&](const NamedTensors& state, const std::string& text) {
-    expect_throw<ValueError>([&] { scheduler.load_state(state); }, "[load_state] " + text);
+    expect_throw<ValueError>([&] { scheduler.load_state_dict(state); }, "[load_state_dict] " + text);
     BOOST_TEST(scheduler.steps() == 1);
     expect_rates(16.0, 1.0);
   };
-  const NamedTensors good = scheduler.state();
+  const NamedTensors good = scheduler.state_dict();
   const auto steps = [](double value) {
     return std::pair(std::string("lr_scheduler.steps"), full({}, value, DType::i64));
   };

@@ -77,14 +77,14 @@ BOOST_AUTO_TEST_CASE(saved_state_has_the_product_of_all_momenta) {
   p.step(nadam, {kGradients[0]});
   nadam.set_momentum(kMomenta[1]);
   p.step(nadam, {kGradients[1]});
-  const NamedTensors state = nadam.state();
-  BOOST_TEST(nadam.state_size() == state.size());
+  const NamedTensors state = nadam.state_dict();
+  BOOST_TEST(nadam.state_dict_size() == state.size());
   BOOST_TEST(state.back().first == "parameters.0.mu_product");
   BOOST_TEST(state.back().second.item<double>() == 0.21505840722949193,
              boost::test_tools::tolerance(1e-14));  // torch's
 
   NAdam loaded({.lr = 0.01, .beta1 = 0.95, .momentum_decay = 0.05});
-  loaded.load_state(state);
+  loaded.load_state_dict(state);
   loaded.set_momentum(kMomenta[2]);
   p.step(loaded, {kGradients[2]});
   expect(p.current(), {kValues[2]});
@@ -96,34 +96,35 @@ BOOST_AUTO_TEST_CASE(state_without_the_product_continues_with_the_momentum_of_it
   Parameter p({1.0});
   p.step(nadam, {3.0});
   p.step(nadam, {-1.0});
-  NamedTensors state = nadam.state();
+  NamedTensors state = nadam.state_dict();
   state.pop_back();
   NAdam loaded(options);
-  loaded.load_state(state);
-  BOOST_TEST(loaded.state_size() == state.size());
+  loaded.load_state_dict(state);
+  BOOST_TEST(loaded.state_dict_size() == state.size());
   Parameter q = p;
   p.step(nadam, {2.0});
   q.step(loaded, {2.0});
   BOOST_TEST(same_bytes(q.current(), p.current()));
-  BOOST_TEST(same_bytes(loaded.state().back().second, nadam.state().back().second));
+  BOOST_TEST(same_bytes(loaded.state_dict().back().second, nadam.state_dict().back().second));
 }
 
 BOOST_AUTO_TEST_CASE(state_with_another_product_than_steps_have_is_refused) {
   NAdam nadam({});
   Parameter p({1.0});
   p.step(nadam, {3.0});
-  NamedTensors state = nadam.state();
+  NamedTensors state = nadam.state_dict();
   state.back().second = full({}, 1.0, DType::f64);
-  expect_throw<ValueError>([&] { nadam.load_state(state); },
-                           "[load_state] parameters.0.mu_product is 1, not in [0, 1)");
+  expect_throw<ValueError>([&] { nadam.load_state_dict(state); },
+                           "[load_state_dict] parameters.0.mu_product is 1, not in [0, 1)");
   state.back().second = full({}, 0.5);
-  expect_throw<ValueError>([&] { nadam.load_state(state); },
-                           "[load_state] parameters.0.mu_product is f32 (), not f64 ()");
+  expect_throw<ValueError>([&] { nadam.load_state_dict(state); },
+                           "[load_state_dict] parameters.0.mu_product is f32 (), not f64 ()");
   optim::Adam adam({});
   p.step(adam, {3.0});
-  NamedTensors other = adam.state();
+  NamedTensors other = adam.state_dict();
   other.emplace_back("parameters.0.mu_product", full({}, 0.5, DType::f64));
-  expect_throw<ValueError>([&] { adam.load_state(other); }, "[load_state] unexpected: parameters.0.mu_product");
+  expect_throw<ValueError>([&] { adam.load_state_dict(other); },
+                           "[load_state_dict] unexpected: parameters.0.mu_product");
 }
 
 BOOST_AUTO_TEST_CASE(decay_enters_the_gradient_and_maximize_turns_only_that) {

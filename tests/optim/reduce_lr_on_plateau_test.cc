@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_saved_one_goes_on) {
     ReduceLrOnPlateau first(optimizer, options);
     for (std::size_t i = 0; i < saved_after; ++i) first.step(metrics[i]);
     ReduceLrOnPlateau resumed(optimizer, options);
-    resumed.load_state(first.state());
+    resumed.load_state_dict(first.state_dict());
     BOOST_TEST(resumed.best() == first.best());
     for (std::size_t i = saved_after; i < metrics.size(); ++i) {
       resumed.step(metrics[i]);
@@ -99,12 +99,13 @@ BOOST_AUTO_TEST_CASE(a_saved_one_goes_on) {
 BOOST_AUTO_TEST_CASE(a_state_that_does_not_fit_is_refused_and_changes_nothing) {
   ReduceLrOnPlateau plateau(optimizer, {});
   plateau.step(3.0);
-  NamedTensors state = plateau.state();
+  NamedTensors state = plateau.state_dict();
   state[1].second = full({}, -1.0, DType::i64);
-  expect_throw<ValueError>([&] { plateau.load_state(state); }, "[load_state] plateau.bad_steps is -1, not >= 0");
+  expect_throw<ValueError>([&] { plateau.load_state_dict(state); },
+                           "[load_state_dict] plateau.bad_steps is -1, not >= 0");
   state.erase(state.begin());
-  expect_throw<ValueError>([&] { plateau.load_state(state); },
-                           "[load_state] missing: plateau.best; plateau.bad_steps is -1, not >= 0");
+  expect_throw<ValueError>([&] { plateau.load_state_dict(state); },
+                           "[load_state_dict] missing: plateau.best; plateau.bad_steps is -1, not >= 0");
   BOOST_TEST(plateau.best() == 3.0);
 }
 

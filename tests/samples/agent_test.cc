@@ -93,11 +93,11 @@ BOOST_AUTO_TEST_CASE(an_agent_with_a_loaded_state_draws_the_same) {
   Agent agent(1, 2);
   static_cast<void>(agent.select_action(1, {}));
   Agent other(1, 2);
-  other.load_state(agent.state());
+  other.load_state_dict(agent.state_dict());
   for (int i = 0; i < 20; ++i) BOOST_TEST((agent.select_action(1, {}) == other.select_action(1, {})));
-  BOOST_TEST(same_bytes(agent.state()[0].second, other.state()[0].second));
-  BOOST_TEST(same_bytes(agent.state()[1].second, other.state()[1].second));
-  BOOST_CHECK_THROW(Agent(1, 3).load_state(agent.state()), troupe::ValueError);
+  BOOST_TEST(same_bytes(agent.state_dict()[0].second, other.state_dict()[0].second));
+  BOOST_TEST(same_bytes(agent.state_dict()[1].second, other.state_dict()[1].second));
+  BOOST_CHECK_THROW(Agent(1, 3).load_state_dict(agent.state_dict()), troupe::ValueError);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_learner_with_a_loaded_state_goes_on_with_the_same_bits) {
   static_cast<void>(learner.take(first));
 
   Learner other(2, 100);
-  other.load_state(learner.state());
+  other.load_state_dict(learner.state_dict());
   BOOST_TEST(other.standing().average == 5.0, boost::test_tools::tolerance(1e-12));  // 0.05 * 100
   BOOST_TEST(other.standing().episodes == 1);
   BOOST_TEST_REQUIRE(other.enter(12).position.size() == 2U);
@@ -106,11 +106,11 @@ BOOST_AUTO_TEST_CASE(a_learner_with_a_loaded_state_goes_on_with_the_same_bits) {
   const std::vector<troupe::Tensor> expected = learner.take(lesson(learner)).weights;
   const std::vector<troupe::Tensor> weights = other.take(lesson(other)).weights;
   for (std::size_t i = 0; i < expected.size(); ++i) BOOST_TEST(same_bytes(weights.at(i), expected[i]));
-  BOOST_CHECK_THROW(other.load_state({}), troupe::ValueError);
-  troupe::NamedTensors of_nobody = learner.state();
+  BOOST_CHECK_THROW(other.load_state_dict({}), troupe::ValueError);
+  troupe::NamedTensors of_nobody = learner.state_dict();
   of_nobody.emplace_back("players.x.0", troupe::scalar(7.0));
-  BOOST_CHECK_EXCEPTION(other.load_state(of_nobody), troupe::ValueError, [](const troupe::ValueError& error) {
-    return std::string(error.what()) == "[load_state] players.x.0 is of no player";
+  BOOST_CHECK_EXCEPTION(other.load_state_dict(of_nobody), troupe::ValueError, [](const troupe::ValueError& error) {
+    return std::string(error.what()) == "[load_state_dict] players.x.0 is of no player";
   });
 }
 

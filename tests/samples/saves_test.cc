@@ -141,29 +141,30 @@ BOOST_FIXTURE_TEST_CASE(without_a_directory_nothing_is_saved, Options) {
 BOOST_AUTO_TEST_CASE(numbers_are_those_of_the_saved_run) {
   double loss = 0.1;
   std::vector<double> seconds{1.5, 2.5};
-  const NamedTensors state = SavedNumbers().add("loss", loss).add("seconds", seconds).add_setting("--seed", 3).state();
+  const NamedTensors state =
+      SavedNumbers().add("loss", loss).add("seconds", seconds).add_setting("--seed", 3).state_dict();
 
   double restored = 0;
   std::vector<double> list{7, 8, 9};
   SavedNumbers numbers;
   numbers.add("loss", restored).add("seconds", list).add_setting("--seed", 3);
-  numbers.load_state(state);
+  numbers.load_state_dict(state);
   BOOST_TEST(restored == 0.1);
   BOOST_TEST(list == seconds, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(numbers_of_another_setting_or_another_training_are_refused_and_set_nothing) {
   double loss = 0.1;
-  const NamedTensors state = SavedNumbers().add("loss", loss).add_setting("--seed", 3).state();
+  const NamedTensors state = SavedNumbers().add("loss", loss).add_setting("--seed", 3).state_dict();
   SavedNumbers other;
   other.add("loss", loss).add_setting("--seed", 4);
   loss = 0.2;
-  BOOST_TEST(complaint_of([&] { other.load_state(state); }) == "[--resume] --seed is 4, the checkpoint is of 3");
+  BOOST_TEST(complaint_of([&] { other.load_state_dict(state); }) == "[--resume] --seed is 4, the checkpoint is of 3");
   double gain = 0;
   SavedNumbers wrong;
   wrong.add("gain", gain).add_setting("--seed", 3);
-  BOOST_CHECK_EXCEPTION(wrong.load_state(state), ValueError, [](const ValueError& error) {
-    return std::string(error.what()) == "[load_state] missing: gain; unexpected: loss";
+  BOOST_CHECK_EXCEPTION(wrong.load_state_dict(state), ValueError, [](const ValueError& error) {
+    return std::string(error.what()) == "[load_state_dict] missing: gain; unexpected: loss";
   });
   BOOST_TEST(loss == 0.2);
 }

@@ -67,14 +67,14 @@ const Tensor kInput = from_values<float>({1, 2, 3, -1, 0, 1, 4, 4, 2, 0, 1, 0}, 
 
 /// An object of a program whose saved state does not fit.
 struct Refusing {
-  [[nodiscard]] static NamedTensors state() { return {{"x", full({}, 1.0)}}; }
-  static void load_state(const NamedTensors& /*state*/) { throw ValueError("[refusing] x does not fit"); }
+  [[nodiscard]] static NamedTensors state_dict() { return {{"x", full({}, 1.0)}}; }
+  static void load_state_dict(const NamedTensors& /*state*/) { throw ValueError("[refusing] x does not fit"); }
 };
 
 /// An object of a program that takes its time.
 struct Slow {
-  [[nodiscard]] static NamedTensors state() { return {{"x", full({}, 1.0)}}; }
-  void load_state(const NamedTensors& /*state*/) const {
+  [[nodiscard]] static NamedTensors state_dict() { return {{"x", full({}, 1.0)}}; }
+  void load_state_dict(const NamedTensors& /*state*/) const {
     while (std::chrono::steady_clock::now() < until) std::this_thread::yield();
   }
   TimePoint until;

@@ -38,7 +38,7 @@ DistributedSampler sampler_of(std::int64_t examples) {
 
 /// Returns the number of examples whose batches the loader has returned.
 std::int64_t given_out(const DataLoader<Numbers>& batches) {
-  for (const auto& [name, number] : batches.state()) {
+  for (const auto& [name, number] : batches.state_dict()) {
     if (name == "given_out") return number.item<std::int64_t>();
   }
   return -1;
@@ -100,12 +100,12 @@ BOOST_FIXTURE_TEST_CASE(position_does_not_count_what_was_made_ahead, OneNode) {
   DataLoader<Numbers> batches = loader(10, {.batch = 2, .ahead = 4});
   static_cast<void>(batches.next());
   static_cast<void>(batches.next());
-  const NamedTensors state = batches.state();
+  const NamedTensors state = batches.state_dict();
   const Numbers third = batches.next().value();
-  batches.load_state(state);
+  batches.load_state_dict(state);
   BOOST_TEST(batches.next().value() == third, boost::test_tools::per_element());
   DataLoader<Numbers> other = loader(10, {.batch = 2});
-  other.load_state(state);
+  other.load_state_dict(state);
   BOOST_TEST(other.next().value() == third, boost::test_tools::per_element());
 }
 

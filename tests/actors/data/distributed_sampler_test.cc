@@ -88,14 +88,14 @@ BOOST_AUTO_TEST_CASE(restored_position_goes_on_where_it_was_saved_on_any_number_
   DistributedSampler sampler(saved);
   sampler.set_epoch(3);
   static_cast<void>(sampler.next(4));  // 8 examples of both ranks
-  const NamedTensors state = sampler.state();
+  const NamedTensors state = sampler.state_dict();
   DistributedSampler same(saved);
-  same.load_state(state);
+  same.load_state_dict(state);
   BOOST_TEST(same.epoch() == 3);
   static_cast<void>(same.next(2));
   static_cast<void>(sampler.next(2));
-  BOOST_TEST(same.state()[1].second.item<std::int64_t>() == 12);
-  BOOST_TEST(sampler.state()[1].second.item<std::int64_t>() == 12);
+  BOOST_TEST(same.state_dict()[1].second.item<std::int64_t>() == 12);
+  BOOST_TEST(sampler.state_dict()[1].second.item<std::int64_t>() == 12);
   BOOST_TEST(numbers(same.next(100)) == numbers(sampler.next(100)), boost::test_tools::per_element());
 
   const Numbers order = dealt({.examples = 23, .seed = 9}, 3);
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(restored_position_goes_on_where_it_was_saved_on_any_number_
     std::vector<Numbers> rest;
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
       DistributedSampler other({.examples = 23, .ranks = ranks, .rank = rank, .seed = 9});
-      other.load_state(state);
+      other.load_state_dict(state);
       rest.push_back(numbers(other.next(100)));
     }
     // 15 examples are left, a multiple of each of these numbers of ranks.
@@ -120,33 +120,36 @@ BOOST_AUTO_TEST_CASE(state_of_something_else_is_refused_and_nothing_changes) {
   static_cast<void>(sampler.next(2));
   const DistributedSampler other({.examples = 7, .seed = 1});
   const DistributedSampler reseeded({.examples = 5, .seed = 2});
-  expect_throw<ValueError>([&] { sampler.load_state(other.state()); }, "[load_state] examples is 7, not 5");
-  expect_throw<ValueError>([&] { sampler.load_state(reseeded.state()); }, "[load_state] seed is 2, not 1");
-  expect_throw<ValueError>([&] { sampler.load_state({}); }, "[load_state] missing: epoch");
-  NamedTensors state = sampler.state();
+  expect_throw<ValueError>([&] { sampler.load_state_dict(other.state_dict()); },
+                           "[load_state_dict] examples is 7, not 5");
+  expect_throw<ValueError>([&] { sampler.load_state_dict(reseeded.state_dict()); },
+                           "[load_state_dict] seed is 2, not 1");
+  expect_throw<ValueError>([&] { sampler.load_state_dict({}); }, "[load_state_dict] missing: epoch");
+  NamedTensors state = sampler.state_dict();
   state[1].second = from_values<std::int64_t>({-1}, {});
-  expect_throw<ValueError>([&] { sampler.load_state(state); }, "[load_state] epoch 0, -1 examples given out");
+  expect_throw<ValueError>([&] { sampler.load_state_dict(state); }, "[load_state_dict] epoch 0, -1 examples given out");
   state[1].second = zeros({2});
-  expect_throw<ValueError>([&] { sampler.load_state(state); }, "[load_state] given_out is not a number");
+  expect_throw<ValueError>([&] { sampler.load_state_dict(state); }, "[load_state_dict] given_out is not a number");
   BOOST_TEST(sampler.remaining() == 3);
 }
 
 BOOST_AUTO_TEST_CASE(state_of_another_order_is_refused_and_one_that_does_not_say_its_order_is_taken) {
   const DistributedSampler shuffled({.examples = 5, .seed = 1});
   DistributedSampler in_order({.examples = 5, .seed = 1, .shuffle = Shuffle::no});
-  expect_throw<ValueError>([&] { in_order.load_state(shuffled.state()); }, "[load_state] shuffle is 1, not 0");
+  expect_throw<ValueError>([&] { in_order.load_state_dict(shuffled.state_dict()); },
+                           "[load_state_dict] shuffle is 1, not 0");
   static_cast<void>(in_order.next(2));
-  NamedTensors state = in_order.state();
+  NamedTensors state = in_order.state_dict();
   DistributedSampler same({.examples = 5, .seed = 1, .shuffle = Shuffle::no});
-  same.load_state(state);
+  same.load_state_dict(state);
   BOOST_TEST(same.remaining() == 3);
   BOOST_REQUIRE(state.back().first == "shuffle");
   state.pop_back();  // as it was once written
   DistributedSampler from_old({.examples = 5, .seed = 1, .shuffle = Shuffle::no});
-  from_old.load_state(state);
+  from_old.load_state_dict(state);
   BOOST_TEST(from_old.remaining() == 3);
   state.emplace_back("momentum", zeros({}));
-  expect_throw<ValueError>([&] { from_old.load_state(state); }, "[load_state] the state of something else");
+  expect_throw<ValueError>([&] { from_old.load_state_dict(state); }, "[load_state_dict] the state of something else");
 }
 
 BOOST_AUTO_TEST_CASE(misuse_is_named) {

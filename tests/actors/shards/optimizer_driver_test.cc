@@ -47,7 +47,7 @@ struct AmongDrivers : AmongBarePeers {
       BOOST_TEST(!driver->has_unresolved(), "after allocation " << n);
     }
     BOOST_TEST(n > 2U);
-    BOOST_TEST(!driver->state(core(), due(), StateContent::rules_and_values).empty());
+    BOOST_TEST(!driver->state_dict(core(), due(), StateContent::rules_and_values).empty());
   }
 
   std::shared_ptr<detail::OptimizerDriver> new_driver() {
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(step_that_gets_no_memory_has_an_outcome) {
 
 BOOST_AUTO_TEST_CASE(load_that_gets_no_memory_has_an_outcome) {
   const NamedTensors state{{"groups.0." + std::string(kLarge, 'x'), full({}, 1.0, DType::f64)}};
-  refuse_large_ones([&] { driver->load_state(core(), due(), state); });
+  refuse_large_ones([&] { driver->load_state_dict(core(), due(), state); });
 }
 
 BOOST_AUTO_TEST_CASE(optimizer_that_ends_without_memory_ends_its_node) {

@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(step_that_one_group_refuses_changes_no_group) {
 
 BOOST_AUTO_TEST_CASE(state_has_the_place_of_each_parameter_in_its_group) {
   shard.apply(serial(1), GradientStep(gradients(1.0)));
-  const NamedTensors state = shard.state();
+  const NamedTensors state = shard.state_dict();
   const auto has = [&](const std::string& name) {
     return std::ranges::find(state, name, &NamedTensors::value_type::first) != state.end();
   };
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(state_has_the_place_of_each_parameter_in_its_group) {
 
 BOOST_AUTO_TEST_CASE(loaded_state_continues_with_equal_bits) {
   for (std::uint64_t step = 1; step <= 3; ++step) shard.apply(serial(step), GradientStep(gradients(0.3)));
-  NamedTensors saved = shard.state();
+  NamedTensors saved = shard.state_dict();
   const NamedTensors values = shard.values();
   saved.insert(saved.end(), values.begin(), values.end());
   const Variable x(full({2}, 9.0), RequiresGrad::yes);
@@ -134,36 +134,37 @@ BOOST_AUTO_TEST_CASE(loaded_state_continues_with_equal_bits) {
   ShardParameters other(groups(x, y, z));
   BOOST_TEST(other.prepare(serial(1), ShardParameters::Load{saved}) == 3U);
   BOOST_TEST(at(x) == 9.0F);  // nothing shows before its commit
-  BOOST_TEST(!equal(other.state(), shard.state()));
+  BOOST_TEST(!equal(other.state_dict(), shard.state_dict()));
   other.apply(serial(1), ShardParameters::Load{saved});
-  BOOST_TEST(equal(other.state(), shard.state()));
+  BOOST_TEST(equal(other.state_dict(), shard.state_dict()));
   BOOST_TEST(equal(other.values(), shard.values()));
   BOOST_TEST(other.version() == 1U);
   Gradients found;
   for (const Variable& leaf : {x, y, z}) found.add(leaf, full(leaf.value().shape(), 0.3));
   shard.apply(serial(4), GradientStep(gradients(0.3)));
   other.apply(serial(4), GradientStep(found));
-  BOOST_TEST(equal(other.state(), shard.state()));
+  BOOST_TEST(equal(other.state_dict(), shard.state_dict()));
   BOOST_TEST(equal(other.values(), shard.values()));
 }
 
 BOOST_AUTO_TEST_CASE(state_that_does_not_fit_is_not_prepared) {
-  NamedTensors state = shard.state();
+  NamedTensors state = shard.state_dict();
   state.emplace_back("groups.0.parameters.2.value", full({2}, 1.0));
   BOOST_TEST(refusal(shard, ShardParameters::Load{state}) ==
-             "[load_state] groups.0.parameters.2.value is f32 (2), not f32 (1)");
+             "[load_state_dict] groups.0.parameters.2.value is f32 (2), not f32 (1)");
   state.back() = {"groups.0.parameters.1.value", full({1}, 1.0)};  // of another owner
-  BOOST_TEST(refusal(shard, ShardParameters::Load{state}) == "[load_state] unexpected: groups.0.parameters.1.value");
+  BOOST_TEST(refusal(shard, ShardParameters::Load{state}) ==
+             "[load_state_dict] unexpected: groups.0.parameters.1.value");
   state.back() = {"groups.0.parameters.2.value", Tensor()};
   BOOST_TEST(refusal(shard, ShardParameters::Load{state}) ==
-             "[load_state] groups.0.parameters.2.value is undefined, not f32 (1)");
+             "[load_state_dict] groups.0.parameters.2.value is undefined, not f32 (1)");
   state.pop_back();
   state.emplace_back("groups.0.parameters.1.step", full({}, 1.0, DType::i64));
   BOOST_TEST(refusal(shard, ShardParameters::Load{state}) != "prepared");
 }
 
 BOOST_AUTO_TEST_CASE(step_prepared_before_a_load_starts_from_what_was_loaded) {
-  const NamedTensors fresh = shard.state();
+  const NamedTensors fresh = shard.state_dict();
   shard.apply(serial(1), GradientStep(gradients(1.0)));
   const ShardParameters::Change step = GradientStep(gradients(1.0));
   BOOST_TEST(shard.prepare(serial(2), step) == 3U);
@@ -189,7 +190,7 @@ struct Twice : TwoGroups {
     early.prepare_early(context, settings, leaf, found.of(leaf));
   }
   void check_equal() const {
-    BOOST_TEST(equal(early.state(), shard.state()));
+    BOOST_TEST(equal(early.state_dict(), shard.state_dict()));
     BOOST_TEST(equal(early.values(), shard.values()));
   }
 };
@@ -253,8 +254,8 @@ BOOST_FIXTURE_TEST_CASE(early_updates_of_other_gradients_settings_or_values_are_
   early.drop_early(context);
   both(found, 0.3, {});
   show(found, x);
-  early.apply(serial(90), ShardParameters::Load{early.state()});
-  shard.apply(serial(90), ShardParameters::Load{shard.state()});
+  early.apply(serial(90), ShardParameters::Load{early.state_dict()});
+  shard.apply(serial(90), ShardParameters::Load{shard.state_dict()});
   both(found, 0.3, {});
   BOOST_TEST(early.early_updates() == 0U);
 }
@@ -406,12 +407,12 @@ BOOST_AUTO_TEST_CASE(parts_of_the_state_and_of_the_values_are_the_whole) {
       all.insert(all.end(), more.begin(), more.end());
     }
   };
-  BOOST_TEST(shard.state().size() == shard.state_size());
+  BOOST_TEST(shard.state_dict().size() == shard.state_dict_size());
   for (const std::size_t size : {1, 2, 3, 5, 100}) {
-    BOOST_TEST(equal(parts(size, [&](auto... range) { return shard.state(range...); }), shard.state()));
+    BOOST_TEST(equal(parts(size, [&](auto... range) { return shard.state_dict(range...); }), shard.state_dict()));
     BOOST_TEST(equal(parts(size, [&](auto... range) { return shard.values(range...); }), shard.values()));
   }
-  BOOST_TEST(shard.state(ShardParameters::kAll, ShardParameters::kAll).empty());
+  BOOST_TEST(shard.state_dict(ShardParameters::kAll, ShardParameters::kAll).empty());
   BOOST_TEST(shard.values(ShardParameters::kAll, ShardParameters::kAll).empty());
 }
 
@@ -419,9 +420,9 @@ BOOST_AUTO_TEST_CASE(part_of_the_state_makes_no_other_tensors) {
   Many many(maker(adam));
   many.shard.apply(serial(1), GradientStep(many.found));
   const RefusedAllocation too_many(Many::kCount);
-  BOOST_TEST(many.shard.state(1'000, 10).size() == 10U);
+  BOOST_TEST(many.shard.state_dict(1'000, 10).size() == 10U);
   BOOST_TEST(many.shard.values(500, 10).size() == 10U);
-  BOOST_TEST(many.shard.state_size() >= 3 * Many::kCount);
+  BOOST_TEST(many.shard.state_dict_size() >= 3 * Many::kCount);
   BOOST_TEST(!too_many.happened());
 }
 

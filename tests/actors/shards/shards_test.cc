@@ -466,7 +466,7 @@ BOOST_FIXTURE_TEST_CASE(loaded_state_is_checked_and_shows_with_its_commit, Joine
   };
   BOOST_TEST(answer_to(load({"groups.0.sgd.lr"}, {}, 30)) ==
              "protocol_violation a state has not one name for each tensor");
-  BOOST_TEST(answer_to(load({}, {}, 31)).find("bad_argument [load_state] missing: groups.0.sgd.lr") == 0U);
+  BOOST_TEST(answer_to(load({}, {}, 31)).find("bad_argument [load_state_dict] missing: groups.0.sgd.lr") == 0U);
   BOOST_TEST(answer_to(p1->ask("m", "shard/p1.4", msg::ShardLoad{first, {"p1", 1, 32}, {}, 0, {}, {}})) ==
              "protocol_violation the owners of a step are named in order, this one among them");
   const msg::ShardSaved saved = saved_by(*p1, first, 0);
