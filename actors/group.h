@@ -75,13 +75,13 @@ class Group {
   /// below it are lost too. fail_fast: throws RemoteError as call_any if any call failed, once the whole tree has
   /// answered. partial: lists the failures in the result.
   template <auto F, class... Args>
-  Gathered<detail::ResultOf<decltype(F)>> broadcast(const Scope& scope, const Args&... args) const;
+  Gathered<detail::ResultOf<decltype(F)>> call_tree(const Scope& scope, const Args&... args) const;
 
-  /// Calls F as above and combines the results on their way back, always in the order of the names. Combine is a
-  /// function R(R, R). `&f` and `tree_reduction<&f, &combine>` must be registered on every member. Throws as broadcast;
-  /// a partial group throws only if no member has a result.
+  /// Calls F as call_tree and combines the results on their way back, always in the order of the names. Combine is a
+  /// function R(R, R). `&f` and `tree_call_reduced<&f, &combine>` must be registered on every member. Throws as
+  /// call_tree; a partial group throws only if no member has a result.
   template <auto F, auto Combine, class... Args>
-  Reduced<detail::ResultOf<decltype(F)>> reduce(const Scope& scope, const Args&... args) const;
+  Reduced<detail::ResultOf<decltype(F)>> call_tree_reduced(const Scope& scope, const Args&... args) const;
 
   /// Waits until every member has called it. The n-th barrier of one member meets the n-th of the others; groups with
   /// other members, or other `Failures`, are independent. Returns the members that were left out (partial only). Throws

@@ -134,15 +134,15 @@ Answer<detail::ResultOf<F>> Group::call_one(const Scope& scope, const F& callabl
 }
 
 template <auto F, class... Args>
-Gathered<detail::ResultOf<decltype(F)>> Group::broadcast(const Scope& scope, const Args&... args) const {
+Gathered<detail::ResultOf<decltype(F)>> Group::call_tree(const Scope& scope, const Args&... args) const {
   auto found = detail::TreeCall<F>::run_on(scope, names_, args...);
   if (failures_ == Failures::fail_fast && !found.failures.empty()) throw RemoteError(detail::merged(found.failures));
   return {std::move(found.sum), std::move(found.failures)};
 }
 
 template <auto F, auto Combine, class... Args>
-Reduced<detail::ResultOf<decltype(F)>> Group::reduce(const Scope& scope, const Args&... args) const {
-  auto found = detail::TreeReduction<F, Combine>::run_on(scope, names_, args...);
+Reduced<detail::ResultOf<decltype(F)>> Group::call_tree_reduced(const Scope& scope, const Args&... args) const {
+  auto found = detail::TreeCallReduced<F, Combine>::run_on(scope, names_, args...);
   const bool failed = failures_ == Failures::fail_fast ? !found.failures.empty() : !found.sum;
   if (failed) throw RemoteError(detail::merged(found.failures));
   return {std::move(*found.sum), std::move(found.failures)};

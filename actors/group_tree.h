@@ -158,16 +158,16 @@ struct Tree<F, Adding, std::tuple<P...>> {
 template <auto F>
 using TreeCall = Tree<F, KeepEach<ResultOf<decltype(F)>>>;
 template <auto F, auto Combine>
-using TreeReduction = Tree<F, CombineAll<Combine, ResultOf<decltype(F)>>>;
+using TreeCallReduced = Tree<F, CombineAll<Combine, ResultOf<decltype(F)>>>;
 
 }  // namespace detail
 
-/// Register this, beside `F` itself, for Group::broadcast<F>.
+/// Register this, beside `F` itself, for Group::call_tree<F>.
 template <auto F>
 inline constexpr auto tree_call = &detail::TreeCall<F>::run;
 
-/// Register this, beside `F` itself, for Group::reduce<F, Combine>.
+/// Register this, beside `F` itself, for Group::call_tree_reduced<F, Combine>.
 template <auto F, auto Combine>
-inline constexpr auto tree_reduction = &detail::TreeReduction<F, Combine>::run;
+inline constexpr auto tree_call_reduced = &detail::TreeCallReduced<F, Combine>::run;
 
 }  // namespace troupe

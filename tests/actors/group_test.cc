@@ -93,13 +93,13 @@ std::string join_names(std::string a, const std::string& b) { return std::move(a
 
 /// The node "m" calls a tree of b, c and d, of which b answers with whatever the test says.
 struct AmongTree : testing::AmongBarePeers {
-  using Joined = detail::TreeReduction<&name_with, &join_names>;
+  using Joined = detail::TreeCallReduced<&name_with, &join_names>;
   using Each = detail::TreeCall<&name_with>;
 
   AmongTree()
       : AmongBarePeers(0, {{"name_with", &name_with},
                            {"each name_with", tree_call<&name_with>},
-                           {"joined name_with", tree_reduction<&name_with, &join_names>}}) {}
+                           {"joined name_with", tree_call_reduced<&name_with, &join_names>}}) {}
 
   template <class Found>
   void answer_with(const Found& found) {
@@ -111,13 +111,13 @@ struct AmongTree : testing::AmongBarePeers {
   }
   std::string reduced(const Group& group, const Joined::Found& found) {
     answer_with(found);
-    return outcome([&] { return group.reduce<&name_with, &join_names>(*node, std::string("!")).value; });
+    return outcome([&] { return group.call_tree_reduced<&name_with, &join_names>(*node, std::string("!")).value; });
   }
   std::string gathered(const Group& group, const Each::Found& found) {
     answer_with(found);
     return outcome([&] {
       std::string values;
-      for (const auto& [name, value] : group.broadcast<&name_with>(*node, std::string("!")).values) values += value;
+      for (const auto& [name, value] : group.call_tree<&name_with>(*node, std::string("!")).values) values += value;
       return values;
     });
   }

@@ -110,8 +110,8 @@ FunctionRegistry with_group_functions(const FunctionRegistry& functions) {
                          {"sum_of everywhere", tree_call<&sum_of>},
                          {"fail_on_name everywhere", tree_call<&fail_on_name>},
                          {"wait_until_stopped everywhere", tree_call<&wait_until_stopped>},
-                         {"where joined", tree_reduction<&where, &join_with_plus>},
-                         {"fail_on_name joined", tree_reduction<&fail_on_name, &join_with_plus>}});
+                         {"where joined", tree_call_reduced<&where, &join_with_plus>},
+                         {"fail_on_name joined", tree_call_reduced<&fail_on_name, &join_with_plus>}});
 }
 
 }  // namespace troupe::testing

@@ -122,43 +122,44 @@ BOOST_FIXTURE_TEST_CASE(registered_exception_of_a_member_is_thrown_as_its_type, 
   BOOST_TEST(error.exception_type == "troupe::testing::NoSuchRow");
 }
 
-BOOST_FIXTURE_TEST_CASE(broadcast_reaches_all_along_a_tree, OnSharedCluster) {
-  const auto answers = trainer.group(kEverybody).broadcast<&where>(trainer);
+BOOST_FIXTURE_TEST_CASE(tree_call_reaches_all, OnSharedCluster) {
+  const auto answers = trainer.group(kEverybody).call_tree<&where>(trainer);
   BOOST_TEST(answers.values.size() == 5U);
   for (const auto& [name, value] : answers.values) BOOST_TEST(value == name);
 }
 
-BOOST_FIXTURE_TEST_CASE(broadcast_sends_its_arguments_at_most_twice_from_any_node, OnSharedCluster) {
+BOOST_FIXTURE_TEST_CASE(tree_call_sends_its_arguments_at_most_twice_from_any_node, OnSharedCluster) {
   const auto sent = [](const DebugInfo& info) {
     std::uint64_t calls = 0;
     for (const auto& [peer, traffic] : info.traffic.value()) calls += traffic.calls_sent;
     return calls;
   };
   const std::uint64_t before = sent(trainer.debug_info());
-  const auto sums = trainer.group({"p1", "p2", "p3", "p4"}).broadcast<&sum_of>(trainer, ones({1000}));
+  const auto sums = trainer.group({"p1", "p2", "p3", "p4"}).call_tree<&sum_of>(trainer, ones({1000}));
   BOOST_TEST(sums.values.size() == 4U);
   for (const auto& [name, sum] : sums.values) BOOST_TEST(sum == 1000.0);
   BOOST_TEST(sent(trainer.debug_info()) - before == 1U);
 }
 
 BOOST_FIXTURE_TEST_CASE(results_are_reduced_on_their_way_back_in_the_order_of_the_names_given, OnSharedCluster) {
-  const auto joined = trainer.group({"p3", "p1", "trainer", "p4", "p2"}).reduce<&where, &join_with_plus>(trainer);
+  const auto joined =
+      trainer.group({"p3", "p1", "trainer", "p4", "p2"}).call_tree_reduced<&where, &join_with_plus>(trainer);
   BOOST_TEST(joined.value == "p3+p1+trainer+p4+p2");
 }
 
 BOOST_FIXTURE_TEST_CASE(tree_with_a_failing_member_names_it, OnSharedCluster) {
   const Group group = trainer.group(kEverybody);
-  BOOST_TEST(error_of([&] { return group.broadcast<&fail_on_name>(trainer, "p3"); }).peer == "p3");
-  const auto partial = group.partial().broadcast<&fail_on_name>(trainer, "p3");
+  BOOST_TEST(error_of([&] { return group.call_tree<&fail_on_name>(trainer, "p3"); }).peer == "p3");
+  const auto partial = group.partial().call_tree<&fail_on_name>(trainer, "p3");
   BOOST_TEST(partial.values.size() == 4U);
   BOOST_TEST(partial.failures.at("p3").message == "p3 fails");
-  const auto counted = group.partial().reduce<&fail_on_name, &join_with_plus>(trainer, "p3");
+  const auto counted = group.partial().call_tree_reduced<&fail_on_name, &join_with_plus>(trainer, "p3");
   BOOST_TEST(counted.value == "trainer+p1+p2+p4");
   BOOST_TEST((keys(counted.failures) == Names{"p3"}));
 }
 
 BOOST_FIXTURE_TEST_CASE(member_that_is_not_there_does_not_take_those_below_it_along, OnSharedCluster) {
-  const auto answers = trainer.group({"nobody", "p1", "p2", "p3"}).partial().broadcast<&where>(trainer);
+  const auto answers = trainer.group({"nobody", "p1", "p2", "p3"}).partial().call_tree<&where>(trainer);
   BOOST_TEST((keys(answers.values) == Names{"p1", "p2", "p3"}));
   BOOST_TEST(answers.failures.at("nobody").code == ErrorCode::not_joined);
 }
@@ -380,12 +381,12 @@ BOOST_AUTO_TEST_CASE(dead_member_is_named_by_calls_to_all) {
 BOOST_AUTO_TEST_CASE(member_that_dies_in_a_tree_takes_the_results_below_it_along) {
   TestCluster cluster({"p1", "p2", "p3"});
   Node& trainer = cluster.trainer();
-  auto broadcast = std::async(std::launch::async, [&trainer] {
-    return trainer.group({"p1", "p2", "p3"}).partial().broadcast<&wait_until_stopped>(trainer);
+  auto call = std::async(std::launch::async, [&trainer] {
+    return trainer.group({"p1", "p2", "p3"}).partial().call_tree<&wait_until_stopped>(trainer);
   });
   for (const char* name : {"p2", "p3"}) cluster.await_calls(name, 2);  // one call of the tree and one of the function
   cluster.kill("p1");
-  const auto answers = broadcast.get();
+  const auto answers = call.get();
   BOOST_TEST((keys(answers.failures) == Names{"p1", "p2", "p3"}));
   for (const auto& [name, error] : answers.failures) BOOST_TEST(error.peer == "p1");
   cluster.expect_settled();  // the nodes below in the tree were cancelled
