@@ -1,7 +1,7 @@
 // A value that will exist later, or the Error that explains why it will not. Completed exactly once.
 //
 // Thread rule: any thread may call any member of Future and Promise. `get` blocks in the runtime's one wait
-// (wait_point.h), so a waiting pool thread lends its place to another function. Callbacks of `then` run and end, with
+// (wait_point.h), so a waiting pool thread gives its place to another function. Callbacks of `then` run and end, with
 // all that they captured, on the node's pool, never on the thread that completes the future.
 #pragma once
 

@@ -107,10 +107,10 @@ void Collectives::handle(const Delivery& delivery) {
 // A notification: nobody waits for what comes of it, and nobody says it again. Without memory for it the node ends:
 // other members would wait for this one.
 void Collectives::tell_met() noexcept try {
-  for (PartialMeetings::Word& word : partial_meetings_.take_words(node_.name(), node_.lives())) {
-    msg::BarrierEntered entered{word.note.entry, word.place.operation, word.place.members, {}, true, {}, {}};
-    add_note(entered.own, word.note);
-    node_.notify(word.leader, "membership", std::move(entered));
+  for (PartialMeetings::MeetingReport& report : partial_meetings_.take_reports(node_.name(), node_.lives())) {
+    msg::BarrierEntered entered{report.note.entry, report.place.operation, report.place.members, {}, true, {}, {}};
+    add_note(entered.own, report.note);
+    node_.notify(report.leader, "membership", std::move(entered));
   }
 } catch (...) {
   node_.fail(failure_of_current_exception("a barrier"));

@@ -49,8 +49,8 @@ PartialMeetings::Entering::~Entering() {
   if (--entering->second == 0) meetings_.entering_.erase(entering);
 }
 
-std::vector<PartialMeetings::Word> PartialMeetings::take_words(const NodeName& self, const Lives& lives) {
-  std::vector<Word> words;
+std::vector<PartialMeetings::MeetingReport> PartialMeetings::take_reports(const NodeName& self, const Lives& lives) {
+  std::vector<MeetingReport> reports;
   const std::lock_guard lock(mutex_);
   for (auto& [place, last] : last_) {
     if (last.leader.name == self || !lives.is_over(last.leader) || entering_.contains(place)) continue;
@@ -65,9 +65,9 @@ std::vector<PartialMeetings::Word> PartialMeetings::take_words(const NodeName& s
     }
     if (own == last.met.end() || last.told == next) continue;
     last.told = next;
-    words.push_back({next.name, place, {*own, last.met}});
+    reports.push_back({next.name, place, {*own, last.met}});
   }
-  return words;
+  return reports;
 }
 
 void add_note(msg::Contribution& own, const EntryNote& note) {

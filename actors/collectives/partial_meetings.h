@@ -75,20 +75,20 @@ class PartialMeetings {
     const PartialPlace place_;
   };
 
-  /// What the member says at `leader` of an entry that has met at one that is over.
-  struct Word {
+  /// What the member tells `leader` of the last meeting that it passed at `place`: that meeting's leader is over.
+  struct MeetingReport {
     NodeName leader;
     PartialPlace place;
     EntryNote note;
   };
-  /// Returns the words of member `self` that the leaders of now do not have: of each place where it enters nothing.
-  [[nodiscard]] std::vector<Word> take_words(const NodeName& self, const Lives& lives);
+  /// Returns the reports of member `self` that the present leaders do not have: of each place where it enters nothing.
+  [[nodiscard]] std::vector<MeetingReport> take_reports(const NodeName& self, const Lives& lives);
 
  private:
   struct Meeting {
     NodeLife leader;
     std::vector<BarrierEntryId> met;
-    NodeLife told = {};  // the later leader that has the word of it
+    NodeLife told = {};  // the later leader that has the report of it
   };
 
   mutable std::mutex mutex_;

@@ -1,7 +1,7 @@
 // One backward pass on one node. The tracker decides what to do next, the graph task does it on the pool, and this
 // class connects the two. Plain rules: no CAF, no clock; one thread at a time.
 //
-// The graph task is either in this object or lent to one pool job; events that arrive while it is lent are queued.
+// The graph task is either in this object or with one pool job; events that arrive until it is back are queued.
 #pragma once
 
 #include <cstddef>
@@ -136,7 +136,8 @@ class BackwardPass {
   void perform(const backward_actions::Failed& action);
   void perform(const backward_actions::Refused& action);
 
-  /// After every event: lends the graph task if there are steps to take, reports the end when none are left.
+  /// After every event: passes the graph task to a pool job if there are steps to take, reports the end when none are
+  /// left.
   void settle();
   [[nodiscard]] bool waits_for_roots() const;
   [[nodiscard]] bool waits_for_others() const;
@@ -158,7 +159,7 @@ class BackwardPass {
   Callbacks& callbacks_;
   BackwardTracker tracker_;
 
-  std::shared_ptr<GraphWork> work_;  // null while lent
+  std::shared_ptr<GraphWork> work_;  // null while a pool job has it
   std::deque<Step> steps_;           // for the next job
   bool graph_finished_ = true;       // as of the last job
   Gradients gradients_;

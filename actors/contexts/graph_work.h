@@ -1,4 +1,4 @@
-// A piece of a backward pass that the context actor lends to a pool thread: steps over this node's part of the graph.
+// A piece of a backward pass that the context actor passes to a pool thread: steps over this node's part of the graph.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ struct FeedSend {
 struct ReleaseGraph {};
 using GraphStep = std::variant<MarkGraph, KeepOnly, StartRoots, FeedSend, ReleaseGraph>;
 
-/// Owned by one at a time: the pass that lends it, or the job that runs it.
+/// Owned by one at a time: the pass, or the job that runs it.
 struct GraphWork {
   PassId pass;
   std::vector<std::shared_ptr<GradientReducer>> reducers;  ///< the same during the whole pass

@@ -194,7 +194,7 @@ struct NodeCore::RouterCallbacks final : Router::Callbacks {
   std::function<void()> grant_soon(const NodeLife& peer) override {
     return [weak = node.weak_from_this(), peer] {
       const auto alive = weak.lock();
-      if (alive && !alive->stopped()) alive->host_->send(alive->routing_->router, CallsBegan{peer});
+      if (alive && !alive->stopped()) alive->host_->send(alive->routing_->router, CallsStarted{peer});
     };
   }
 

@@ -273,7 +273,7 @@ Error NodeCore::stopped_error(const NodeName& peer, const std::string& operation
 
 void NodeCore::on_link_up(const Peer& peer) {
   silences_.ended(peer.name);
-  if (!stopped()) host_->send(routing_->router, LinkCameUp{peer});
+  if (!stopped()) host_->send(routing_->router, LinkUp{peer});
 }
 
 // A packet that gets no memory is as one that the link loses: the peer sends it again.
@@ -284,13 +284,13 @@ void NodeCore::on_frames(const NodeName& from, Incarnation incarnation, Frames f
     traffic_.damaged_by(from);
     return;
   }
-  if (!stopped()) host_->send(routing_->router, FramesCame{from, incarnation, std::move(frames)});
+  if (!stopped()) host_->send(routing_->router, ReceivedFrames{from, incarnation, std::move(frames)});
 } catch (const std::bad_alloc&) {
   return;
 }
 
 void NodeCore::on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {
-  if (!stopped()) host_->send(routing_->router, LinkWentDown{peer, incarnation, why});
+  if (!stopped()) host_->send(routing_->router, LinkDown{peer, incarnation, why});
 }
 
 void NodeCore::on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) {
@@ -309,7 +309,7 @@ void NodeCore::release_calls() {
 }
 
 void NodeCore::wake_router_at(TimePoint due) {
-  const auto tick = std::make_shared<Prepared<TickCame>>(TickCame{});  // here: the router cannot do without it
+  const auto tick = std::make_shared<Prepared<TickDue>>(TickDue{});  // here: the router cannot do without it
   clock_->at(due, [weak = weak_from_this(), tick] {
     const auto node = weak.lock();
     if (node && !node->stopped()) node->host_->send_prepared(node->routing_->router, std::move(*tick));

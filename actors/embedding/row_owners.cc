@@ -17,12 +17,12 @@
 namespace troupe::detail {
 namespace {
 
-constexpr std::int64_t kWordBits = 64;
+constexpr std::int64_t kBlockRows = 64;
 
 static_assert(std::endian::native == std::endian::little, "a row's bytes are hashed as they lie in memory");
 
-std::size_t word_of(std::int64_t row) { return static_cast<std::size_t>(row / kWordBits); }
-std::uint64_t bit_of(std::int64_t row) { return std::uint64_t{1} << (row % kWordBits); }
+std::size_t block_of(std::int64_t row) { return static_cast<std::size_t>(row / kBlockRows); }
+std::uint64_t bit_of(std::int64_t row) { return std::uint64_t{1} << (row % kBlockRows); }
 
 }  // namespace
 
@@ -31,39 +31,39 @@ std::int64_t owner_of(std::int64_t row, std::int64_t owners) noexcept {
 }
 
 OwnedRows::OwnedRows(std::int64_t rows, std::int64_t owners, std::int64_t owner)
-    : rows_(rows), words_(word_of(rows + kWordBits - 1)) {
+    : rows_(rows), blocks_(block_of(rows + kBlockRows - 1)) {
   for (std::int64_t row = 0; row < rows; ++row) {
-    if (owner_of(row, owners) == owner) words_[word_of(row)].bits |= bit_of(row);
+    if (owner_of(row, owners) == owner) blocks_[block_of(row)].bits |= bit_of(row);
   }
-  for (Word& word : words_) {
-    word.before = count_;
-    count_ += std::popcount(word.bits);
+  for (RowBlock& block : blocks_) {
+    block.before = count_;
+    count_ += std::popcount(block.bits);
   }
 }
 
 bool OwnedRows::has(std::int64_t row) const noexcept {
-  return row >= 0 && row < rows_ && (words_[word_of(row)].bits & bit_of(row)) != 0;
+  return row >= 0 && row < rows_ && (blocks_[block_of(row)].bits & bit_of(row)) != 0;
 }
 
 std::int64_t OwnedRows::place_of(std::int64_t row) const noexcept {
-  const Word& word = words_[word_of(row)];
-  return word.before + std::popcount(word.bits & (bit_of(row) - 1));
+  const RowBlock& block = blocks_[block_of(row)];
+  return block.before + std::popcount(block.bits & (bit_of(row) - 1));
 }
 
 std::int64_t OwnedRows::next_after(std::int64_t row) const noexcept {
   const std::int64_t first = row + 1;
-  std::size_t word = word_of(first);
-  std::uint64_t bits = words_[word].bits & ~(bit_of(first) - 1);
-  while (bits == 0) bits = words_[++word].bits;
-  return static_cast<std::int64_t>(word) * kWordBits + std::countr_zero(bits);
+  std::size_t block = block_of(first);
+  std::uint64_t bits = blocks_[block].bits & ~(bit_of(first) - 1);
+  while (bits == 0) bits = blocks_[++block].bits;
+  return static_cast<std::int64_t>(block) * kBlockRows + std::countr_zero(bits);
 }
 
 std::vector<std::int64_t> OwnedRows::all() const {
   std::vector<std::int64_t> rows;
   rows.reserve(static_cast<std::size_t>(count_));
-  for (std::size_t i = 0; i < words_.size(); ++i) {
-    for (std::uint64_t bits = words_[i].bits; bits != 0; bits &= bits - 1)
-      rows.push_back(static_cast<std::int64_t>(i) * kWordBits + std::countr_zero(bits));
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    for (std::uint64_t bits = blocks_[i].bits; bits != 0; bits &= bits - 1)
+      rows.push_back(static_cast<std::int64_t>(i) * kBlockRows + std::countr_zero(bits));
   }
   return rows;
 }

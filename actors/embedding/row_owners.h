@@ -30,13 +30,14 @@ class OwnedRows {
   [[nodiscard]] std::vector<std::int64_t> all() const;
 
  private:
-  struct Word {
-    std::uint64_t bits = 0;
-    std::int64_t before = 0;  ///< the owner's rows in earlier words
+  /// 64 rows of the table.
+  struct RowBlock {
+    std::uint64_t bits = 0;   ///< bit i: the block's row i is one of the owner's
+    std::int64_t before = 0;  ///< the owner's rows in earlier blocks
   };
   std::int64_t rows_;
   std::int64_t count_ = 0;
-  std::vector<Word> words_;
+  std::vector<RowBlock> blocks_;
 };
 
 /// Indices into a table, split by owner. Each owner is asked for each row once.

@@ -43,24 +43,26 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
   return guarded<RouterActor::behavior_type>(
       "the router", FailedHandler{&self->state},
       // CAF tries them in this order: the frequent ones first.
-      [=](FramesCame& m) { self->state.router->frames(now(), m.from, m.incarnation, std::move(m.frames)), settle(); },
+      [=](ReceivedFrames& m) {
+        self->state.router->frames(now(), m.from, m.incarnation, std::move(m.frames)), settle();
+      },
       [=](SendNotification& m) {
         self->state.router->notify(now(), m.to, m.life, std::move(m.parcel), m.haste), settle();
       },
       [=](SendRequest& m) { self->state.router->request(now(), std::move(m.request), m.done), settle(); },
       [=](SendAnswer& m) { self->state.router->answer(now(), m.to, std::move(m.answer)), settle(); },
-      [=](const CallsBegan& m) { self->state.router->grant(now(), m.peer), settle(); },
+      [=](const CallsStarted& m) { self->state.router->grant(now(), m.peer), settle(); },
       [=](const CancelRequest& m) { self->state.router->cancel(now(), m.request), settle(); },
       [=](SendNotificationToSelf& m) {
         self->state.router->notify_self(std::move(m.actor), std::move(m.message)), settle();
       },
       [=](SendAnswerToSelf& m) { self->state.router->answer_self(now(), m.request, std::move(m.message)), settle(); },
-      [=](const LinkCameUp& m) { self->state.router->link_up(now(), m.peer), settle(); },
-      [=](const LinkWentDown& m) { self->state.router->link_down(now(), m.peer, m.incarnation, m.why), settle(); },
+      [=](const LinkUp& m) { self->state.router->link_up(now(), m.peer), settle(); },
+      [=](const LinkDown& m) { self->state.router->link_down(now(), m.peer, m.incarnation, m.why), settle(); },
       [=](const PeerReached& m) {
         self->state.router->reach(now(), m.peer, m.incarnation, m.change, m.silence), settle();
       },
-      [=](const TickCame&) {
+      [=](const TickDue&) {
         // A timer set before an earlier one was requested: the next is set already; a second chain would never end.
         if (self->state.wake && now() < *self->state.wake) return;
         self->state.wake.reset();

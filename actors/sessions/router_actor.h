@@ -41,18 +41,18 @@ struct SendAnswerToSelf {
   msg::AnyMessage message;
 };
 /// Calls of a peer have started: it may send more.
-struct CallsBegan {
+struct CallsStarted {
   NodeLife peer;
 };
-struct LinkCameUp {
+struct LinkUp {
   Peer peer;
 };
-struct LinkWentDown {
+struct LinkDown {
   NodeName peer;
   Incarnation incarnation;
   Error why;
 };
-struct FramesCame {
+struct ReceivedFrames {
   NodeName from;
   Incarnation incarnation;
   Frames frames;
@@ -63,7 +63,7 @@ struct PeerReached {
   Reach change = Reach::reachable;
   Duration silence{0};
 };
-struct TickCame {};
+struct TickDue {};
 /// Asks for the oldest pending requests.
 struct ListOldest {
   std::size_t count = 0;
@@ -82,12 +82,12 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendNotification)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendAnswer)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendNotificationToSelf)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendAnswerToSelf)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CallsBegan)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::LinkCameUp)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::LinkWentDown)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::FramesCame)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CallsStarted)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::LinkUp)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::LinkDown)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ReceivedFrames)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerReached)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::TickCame)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::TickDue)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListOldest)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopRouting)
 
@@ -96,18 +96,18 @@ namespace troupe::detail {
 /// Runs the Router (router.h), which has the rules.
 /// Name: "<node>/router".  Spawned by: NodeCore.  Ends: on StopRouting, after every pending request has its answer. An
 /// exception of a handler ends the node; in the handler of an outgoing request it fails that request.
-using RouterActor = caf::typed_actor<caf::reacts_to<FramesCame>,              //
+using RouterActor = caf::typed_actor<caf::reacts_to<ReceivedFrames>,          //
                                      caf::reacts_to<SendNotification>,        //
                                      caf::reacts_to<SendRequest>,             //
                                      caf::reacts_to<SendAnswer>,              //
-                                     caf::reacts_to<CallsBegan>,              //
+                                     caf::reacts_to<CallsStarted>,            //
                                      caf::reacts_to<CancelRequest>,           //
                                      caf::reacts_to<SendNotificationToSelf>,  //
                                      caf::reacts_to<SendAnswerToSelf>,        //
-                                     caf::reacts_to<LinkCameUp>,              //
-                                     caf::reacts_to<LinkWentDown>,            //
+                                     caf::reacts_to<LinkUp>,                  //
+                                     caf::reacts_to<LinkDown>,                //
                                      caf::reacts_to<PeerReached>,             //
-                                     caf::reacts_to<TickCame>,                //
+                                     caf::reacts_to<TickDue>,                 //
                                      caf::reacts_to<ListOldest>,              //
                                      caf::reacts_to<StopRouting>>;
 
@@ -118,14 +118,14 @@ struct RouterSetting {
   Lives* lives = nullptr;
   RouterOptions options;
   Clock* clock = nullptr;
-  std::function<void(TimePoint)> wake_at;  ///< requests a TickCame at that time
+  std::function<void(TimePoint)> wake_at;  ///< requests a TickDue at that time
   ActorHost::Lost failed;                  ///< called when the node cannot continue
 };
 
 struct RouterState {
   std::unique_ptr<Router> router;
   RouterSetting setting;
-  std::optional<TimePoint> wake;  // the earliest requested TickCame
+  std::optional<TimePoint> wake;  // the earliest requested TickDue
   static inline const char* name = "router";
 
   [[nodiscard]] TimePoint now() const { return setting.clock->now(); }

@@ -24,7 +24,7 @@
 
 #include "actors/core/lives.h"
 #include "actors/sessions/packed_message.h"
-#include "tests/actors/sessions/no_surroundings.h"
+#include "tests/actors/sessions/no_callbacks.h"
 #include "tests/bench/figures.h"
 
 namespace troupe::bench {

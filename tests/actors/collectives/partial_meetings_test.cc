@@ -64,23 +64,23 @@ BOOST_AUTO_TEST_CASE(each_leader_after_one_that_is_gone_is_told_once_what_has_me
   for (const NodeLife& life : {kA, kB}) lives.begin({life.name, life.incarnation, "memory://" + life.name});
   PartialMeetings of_c;
   of_c.passed(kPlace, kA, notes_of({entry("a", 1), entry("b", 1), entry("c", 1)}));
-  BOOST_TEST(of_c.take_words("c", lives).empty());
+  BOOST_TEST(of_c.take_reports("c", lives).empty());
   lives.end(kA, {});
   {
     const PartialMeetings::Entering entering(of_c, kPlace);
-    BOOST_TEST(of_c.take_words("c", lives).empty());
+    BOOST_TEST(of_c.take_reports("c", lives).empty());
   }
-  const std::vector<PartialMeetings::Word> at_b = of_c.take_words("c", lives);
+  const std::vector<PartialMeetings::MeetingReport> at_b = of_c.take_reports("c", lives);
   BOOST_TEST_REQUIRE(at_b.size() == 1U);
   BOOST_TEST(at_b[0].leader == "b");
   BOOST_TEST((at_b[0].place == kPlace));
   BOOST_TEST((at_b[0].note.entry == entry("c", 1)));
   const std::vector<EntryNote> notes{{entry("b", 1), {}}, at_b[0].note};
   BOOST_TEST((PartialMeetings::judge(entry("b", 1), notes) == Verdict::late));
-  BOOST_TEST(of_c.take_words("c", lives).empty());
+  BOOST_TEST(of_c.take_reports("c", lives).empty());
   lives.end(kB, {});
-  BOOST_TEST_REQUIRE(of_c.take_words("c", lives).size() == 1U);  // at itself
-  BOOST_TEST(of_c.take_words("c", lives).empty());
+  BOOST_TEST_REQUIRE(of_c.take_reports("c", lives).size() == 1U);  // at itself
+  BOOST_TEST(of_c.take_reports("c", lives).empty());
 }
 
 BOOST_AUTO_TEST_CASE(places_that_are_kept_are_so_many_and_no_more) {

@@ -16,7 +16,7 @@
 
 #include "actors/sessions/packed_message.h"
 #include "actors/sessions/router.h"
-#include "tests/actors/sessions/no_surroundings.h"
+#include "tests/actors/sessions/no_callbacks.h"
 
 namespace troupe::detail {
 

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(large_frames_arrive_in_the_senders_memory_small_ones_travel
   BOOST_TEST(use_of(two.a).leases == 1U);
 }
 
-// A receiver reads headers and bodies more than once: it refuses those that it is lent.
+// A receiver reads headers and bodies more than once: it refuses those that lie in the sender's memory.
 BOOST_AUTO_TEST_CASE(large_headers_and_bodies_travel) {
   Two two;
   const Frames sent{random_frame(kMib, two.random), random_frame(2 * kMib, two.random), random_frame(kMib, two.random)};
