@@ -4,6 +4,7 @@
 #include <bit>
 #include <chrono>
 #include <iterator>
+#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -48,7 +49,7 @@ void OutLane::skip_taken_back() {
 
 void OutLane::drop_taken_back() {
   if (queue_.size() < drop_at_) return;
-  std::erase_if(queue_, [](const SharedOutgoing& message) {
+  queue_.remove_if([](const SharedOutgoing& message) {
     return message->taken_back && message->left == 0 && message->order_key.empty();
   });
   drop_at_ = std::max(std::size_t{64}, 2 * queue_.size());
@@ -74,7 +75,8 @@ Outgoing* OutLane::front() {
 
 std::uint64_t OutLane::last_to_send() const {
   std::uint64_t number = last_sent();
-  for (const SharedOutgoing& message : queue_) {
+  for (std::size_t i = 0; i < queue_.size(); ++i) {
+    const SharedOutgoing& message = queue_[i];
     number += message->taken_back ? (message->left > 0 ? 1 : 0) : message->parcel.pieces.size() - message->left;
   }
   return number;
@@ -211,20 +213,21 @@ void OutLane::resend_lost(TimePoint now, std::uint64_t answered_probe, const Emi
 void OutLane::tick(TimePoint now, const Emit& emit) {
   if (!due_ || *due_ > now) return;
   due_.reset();
-  const auto last = in_flight_.begin() + static_cast<std::ptrdiff_t>(reach());
-  const auto is_due = [now](const InFlight& packet) { return !packet.arrived && packet.due <= now; };
-  bool unsure = in_flight_bytes_ > options_.resend_bytes_max && std::any_of(in_flight_.begin(), last, is_due);
-  for (auto packet = in_flight_.begin(); packet != last; ++packet) {
-    if (packet->arrived) continue;
+  const auto is_due = [&](std::size_t i) { return !in_flight_[i].arrived && in_flight_[i].due <= now; };
+  bool unsure = in_flight_bytes_ > options_.resend_bytes_max &&
+                std::ranges::any_of(std::views::iota(std::size_t{0}, reach()), is_due);
+  for (std::size_t i = 0; i < reach(); ++i) {
+    InFlight& packet = in_flight_[i];
+    if (packet.arrived) continue;
     if (unsure) {  // one probe asks about all of them
-      const Duration interval = packet->interval;
-      if (packet->due <= now) packet->interval = grown(interval);
-      packet->due = now + interval;
-    } else if (packet->due <= now) {
-      send_again(now, *packet, emit);
+      const Duration interval = packet.interval;
+      if (packet.due <= now) packet.interval = grown(interval);
+      packet.due = now + interval;
+    } else if (packet.due <= now) {
+      send_again(now, packet, emit);
       continue;
     }
-    no_later_than(packet->due);
+    no_later_than(packet.due);
   }
   if (asking_ > Duration{0} && waits_for_grant()) {
     if (ask_at_ <= now) {
@@ -245,11 +248,11 @@ void OutLane::ask(const Emit& emit) {
 
 std::vector<SharedOutgoing> OutLane::close() {
   std::vector<SharedOutgoing> left;
-  for (InFlight& packet : in_flight_) {
-    if (packet.ends) left.push_back(std::move(packet.message));
+  left.reserve(in_flight_.size() + queue_.size());  // from here on, none is lost
+  for (std::size_t i = 0; i < in_flight_.size(); ++i) {
+    if (in_flight_[i].ends) left.push_back(std::move(in_flight_[i].message));
   }
-  left.insert(left.end(), queue_.begin(), queue_.end());
-  queue_.clear();
+  for (; !queue_.empty(); queue_.pop_front()) left.push_back(std::move(queue_.front()));
   first_ += in_flight_.size();
   in_flight_.clear();
   in_flight_bytes_ = 0;

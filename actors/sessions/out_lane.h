@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "actors/clock.h"
 #include "actors/sessions/parcel.h"
+#include "actors/sessions/ring_queue.h"
 #include "actors/sessions/session_header.h"
 #include "messages/ids.h"
 
@@ -152,10 +152,10 @@ class OutLane {
   const SessionLane lane_;
   const OutLaneOptions& options_;
   const bool grants_;
-  std::deque<SharedOutgoing> queue_;  ///< not fully on the link yet
-  std::size_t drop_at_ = 64;          ///< drop_taken_back() looks through a queue of this size
-  std::vector<Parcel> riders_;        ///< wait for the next whole message
-  std::deque<InFlight> in_flight_;    ///< in_flight_[i] is packet first_ + i
+  RingQueue<SharedOutgoing> queue_;  ///< not fully on the link yet
+  std::size_t drop_at_ = 64;         ///< drop_taken_back() looks through a queue of this size
+  std::vector<Parcel> riders_;       ///< wait for the next whole message
+  RingQueue<InFlight> in_flight_;    ///< in_flight_[i] is packet first_ + i
   std::uint64_t first_ = 1;
   std::size_t in_flight_bytes_ = 0;  ///< sent, arrival unknown
   std::uint64_t bytes_sent_ = 0;     ///< of messages, each counted once

@@ -275,7 +275,7 @@ Session::TakenBack Session::take_back(TimePoint now, RequestId request) {
   if (!message.admitted && message.charge != Charge::none) {
     CallSide& side = this->side(message.charge);
     if (++side.taken_back > side.waiting.size() / 2) {  // or they stay as long as the peer grants nothing
-      std::erase_if(side.waiting, [&](const SharedOutgoing& waiting) {
+      side.waiting.remove_if([&](const SharedOutgoing& waiting) {
         if (!waiting->taken_back) return false;
         leave_waiting(side, *waiting);
         return true;

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "actors/sessions/in_lane.h"
 #include "actors/sessions/out_lane.h"
 #include "actors/sessions/parcel.h"
+#include "actors/sessions/ring_queue.h"
 #include "actors/sessions/session_header.h"
 #include "messages/error.h"
 
@@ -189,12 +189,12 @@ class Session {
   struct Incoming {
     explicit Incoming(const InLaneOptions& options) : lane(options) {}
     InLane lane;
-    std::optional<Assembly> assembly;                      ///< of the message being received
-    Delivered message;                                     ///< its description; `bytes` counts those that have arrived
-    std::uint64_t after = 0;                               ///< of that message
-    bool thrown_away = false;                              ///< true: there was no memory for it
-    std::deque<std::pair<std::uint64_t, Delivered>> held;  ///< complete; each waits for a number of the express lane
-    std::uint64_t received = 0;                            ///< bytes of messages
+    std::optional<Assembly> assembly;                     ///< of the message being received
+    Delivered message;                                    ///< its description; `bytes` counts those that have arrived
+    std::uint64_t after = 0;                              ///< of that message
+    bool thrown_away = false;                             ///< true: there was no memory for it
+    RingQueue<std::pair<std::uint64_t, Delivered>> held;  ///< complete; each waits for a number of the express lane
+    std::uint64_t received = 0;                           ///< bytes of messages
     std::uint64_t used_up = 0;   ///< of them, bytes that hold no memory here any more; calls: see the account
     std::uint64_t extended = 0;  ///< granted for one large message
     std::uint64_t told = 0;      ///< the grant last sent to the peer
@@ -210,7 +210,7 @@ class Session {
     SharedOutgoing last_express;  ///< of its small messages, the one that was accepted last; null: none
   };
   struct CallSide {
-    std::deque<SharedOutgoing> waiting;
+    RingQueue<SharedOutgoing> waiting;
     std::size_t taken_back = 0;  ///< of these: they are removed when they are half of them
     std::uint64_t sent = 0;
     std::uint64_t granted = 0;  ///< by the peer

@@ -315,7 +315,7 @@ void Session::complete(std::size_t lane, Frames frames, Received& out) {
   in.message.frames = std::move(frames);
   Delivered message = std::exchange(in.message, {});
   if (in.held.empty() && in.after <= in_[kExpress].lane.delivered()) return deliver(lane, std::move(message), out);
-  in.held.emplace_back(in.after, std::move(message));
+  in.held.push_back({in.after, std::move(message)});
 }
 
 void Session::deliver(std::size_t lane, Delivered message, Received& out) {
