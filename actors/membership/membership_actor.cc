@@ -410,6 +410,8 @@ void MembershipState::wait_for_members(WaitForMembers& wait) {
 
 void MembershipState::settle_members() {
   if (!own_) return;
+  const auto too_few = [this](const WaitForMembers& wait) { return up_.size() + 1 < wait.count; };
+  if (std::ranges::all_of(member_waits_, too_few)) return;  // as a rule: a cluster that starts has news of every member
   const auto is_in = [this](const auto& peer) { return is_member(peer.second); };
   const auto members = static_cast<std::size_t>(std::count_if(up_.begin(), up_.end(), is_in)) + 1;
   const auto reached = [&](const WaitForMembers& wait) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "actors/core/error_not_run.h"
 
@@ -41,9 +42,17 @@ std::optional<Error> Roster::admit(const msg::MemberJoin& join) {
   std::optional<std::uint32_t> rank = join.rank;
   if (!rank && known != entries_.end()) rank = known->second.rank;
   if (rank && holder(*rank, join.name) != nullptr) rank.reset();  // taken while the former life was lost
-  entries_[join.name] = {{join.name, join.incarnation, join.address, join.role, rank.value_or(0), ++epoch_}, rank};
+  set({{join.name, join.incarnation, join.address, join.role, rank.value_or(0), ++epoch_}, rank});
   give_ranks();
   return std::nullopt;
+}
+
+/// In the place of the former entry of that name.
+void Roster::set(Entry entry) {
+  Entry& known = entries_[entry.member.name];
+  if (known.rank) ranks_.erase({*known.rank, known.member.name});
+  known = std::move(entry);
+  if (known.rank) ranks_.emplace(*known.rank, known.member.name);
 }
 
 void Roster::give_ranks() {
@@ -59,6 +68,7 @@ void Roster::give_ranks() {
     while (holder(free) != nullptr) ++free;
     entry->member.rank = free;
     entry->rank = free;
+    ranks_.emplace(free, entry->member.name);
   }
 }
 
@@ -71,7 +81,7 @@ bool Roster::learn(const msg::Member& member) {
   const auto known = entries_.find(member.name);
   const bool is_another_life = known != entries_.end() && known->second.member.incarnation != member.incarnation;
   if (is_another_life && known->second.member.epoch > member.epoch) return false;
-  entries_[member.name] = {member, member.rank};
+  set({member, member.rank});
   epoch_ = std::max(epoch_, member.epoch);
   return true;
 }
@@ -81,10 +91,9 @@ std::optional<msg::Member> Roster::learn_from_itself(const msg::Member& member,
   const auto known = entries_.find(member.name);
   if (known != entries_.end() && known->second.member.incarnation == member.incarnation)
     return known->second.rank ? std::optional(known->second.member) : std::nullopt;
-  const auto has_the_rank = [&](const auto& named) {
-    return named.second.rank == member.rank && named.first != member.name && !is_lost(named.first);
-  };
-  if (std::ranges::any_of(entries_, has_the_rank)) return std::nullopt;
+  for (auto at = ranks_.lower_bound({member.rank, {}}); at != ranks_.end() && at->first == member.rank; ++at) {
+    if (at->second != member.name && !is_lost(at->second)) return std::nullopt;
+  }
   if (member.epoch > epoch_ && member.epoch - epoch_ > kEpochsAheadMax) return std::nullopt;
   return learn(member) ? std::optional(member) : std::nullopt;
 }
@@ -92,6 +101,7 @@ std::optional<msg::Member> Roster::learn_from_itself(const msg::Member& member,
 std::vector<msg::Member> Roster::forget() {
   std::vector<msg::Member> former = members();
   entries_.clear();
+  ranks_.clear();
   epoch_ = 0;
   return former;
 }
@@ -99,15 +109,16 @@ std::vector<msg::Member> Roster::forget() {
 bool Roster::remove(const NodeName& name, Incarnation incarnation) {
   const auto known = entries_.find(name);
   if (known == entries_.end() || known->second.member.incarnation != incarnation) return false;
+  if (known->second.rank) ranks_.erase({*known->second.rank, name});
   entries_.erase(known);
   return true;
 }
 
 const Roster::Entry* Roster::holder(std::uint32_t rank, const NodeName& besides) const {
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& named) {
-    return named.second.rank == rank && named.first != besides;
-  });
-  return found == entries_.end() ? nullptr : &found->second;
+  for (auto at = ranks_.lower_bound({rank, {}}); at != ranks_.end() && at->first == rank; ++at) {
+    if (at->second != besides) return &entries_.at(at->second);
+  }
+  return nullptr;
 }
 
 const msg::Member* Roster::find(const NodeName& name) const {

@@ -8,8 +8,10 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "messages/error.h"
@@ -87,9 +89,12 @@ class Roster {
   [[nodiscard]] std::optional<Error> refusal(const msg::MemberJoin& join) const;
   void give_ranks();
 
+  void set(Entry entry);
+
   std::map<NodeName, Entry> entries_;
-  std::uint32_t size_max_ = 0;  // 0: any
-  std::uint32_t awaited_ = 0;   // members before which ranks are not given
+  std::set<std::pair<std::uint32_t, NodeName>> ranks_;  // of the entries
+  std::uint32_t size_max_ = 0;                          // 0: any
+  std::uint32_t awaited_ = 0;                           // members before which ranks are not given
   std::uint64_t epoch_ = 0;
 };
 
