@@ -69,6 +69,19 @@ void Schedule::drop_events(const NodeName& node) {
   }
 }
 
+void Schedule::add(Source& source) { sources_.emplace(&source, ++last_source_); }
+
+void Schedule::remove(Source& source) {
+  const auto known = sources_.find(&source);
+  with_items_.erase(known->second);
+  sources_.erase(known);
+}
+
+void Schedule::has_items(Source& source) {
+  const auto known = sources_.find(&source);
+  if (known != sources_.end()) with_items_.emplace(known->second, &source);
+}
+
 bool Schedule::step(TimePoint limit) {
   if (now_ > limit) return false;
   std::size_t ready = count_ready();
@@ -90,9 +103,16 @@ bool Schedule::step(TimePoint limit) {
 std::size_t Schedule::count_ready() {
   std::size_t ready = !events_.empty() && events_.begin()->first.due <= now_ ? 1 : 0;
   ready_.clear();
-  for (Source* source : sources_) {
-    ready_.push_back(is_frozen(source->node()) ? 0 : source->ready());
-    ready += ready_.back();
+  for (auto at = with_items_.begin(); at != with_items_.end();) {
+    Source& source = *at->second;
+    if (source.empty()) {
+      at = with_items_.erase(at);
+      continue;
+    }
+    ++at;
+    if (is_frozen(source.node())) continue;
+    ready_.emplace_back(&source, source.ready());
+    ready += ready_.back().second;
   }
   return ready;
 }
@@ -100,7 +120,7 @@ std::size_t Schedule::count_ready() {
 std::optional<TimePoint> Schedule::next_due() {
   std::optional<TimePoint> next;
   if (!events_.empty()) next = events_.begin()->first.due;
-  for (Source* source : sources_) {
+  for (const auto& [number, source] : with_items_) {
     if (is_frozen(source->node())) continue;
     if (const auto due = source->next_due(); due && (!next || *due < *next)) next = due;
   }
@@ -109,14 +129,12 @@ std::optional<TimePoint> Schedule::next_due() {
 
 void Schedule::run_choice(std::uint64_t choice, std::uint64_t choices) {
   std::uint64_t index = choice;
-  for (std::size_t i = 0; i < ready_.size(); ++i) {
-    if (index < ready_[i]) {
-      Source& source = *sources_[i];
-      trace_.decided(elapsed(), source.node(), source.describe(index), choice, choices);
-      source.run(index);
-      return;
+  for (const auto& [source, ready] : ready_) {
+    if (index < ready) {
+      trace_.decided(elapsed(), source->node(), source->describe(index), choice, choices);
+      return source->run(index);
     }
-    index -= ready_[i];
+    index -= ready;
   }
   const auto event = events_.extract(events_.begin());
   keys_.erase(event.key().number);

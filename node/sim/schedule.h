@@ -11,6 +11,7 @@
 #include <string_view>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "actors/clock.h"
@@ -38,6 +39,9 @@ class Source {
 
   /// Returns when time alone makes an item ready; nullopt: never.
   [[nodiscard]] virtual std::optional<TimePoint> next_due() = 0;
+
+  /// Returns true if there is no item at all: then none gets ready before Schedule::has_items is called.
+  [[nodiscard]] virtual bool empty() = 0;
 };
 
 /// Virtual time, events by due time, and the choice among all items that can continue.
@@ -77,8 +81,11 @@ class Schedule {
   void thaw(const NodeName& node);
 
   /// Includes `source` in the choice until `remove`.
-  void add(Source& source) { sources_.push_back(&source); }
-  void remove(Source& source) { std::erase(sources_, &source); }
+  void add(Source& source);
+  void remove(Source& source);
+
+  /// The source has got an item. No effect if it is not included.
+  void has_items(Source& source);
 
   /// Does one step, not later than `limit`. Returns false if there was none; the time is then `limit`, or as it was if
   /// that is the largest one: no limit.
@@ -126,8 +133,10 @@ class Schedule {
   std::map<NodeName, std::map<Key, Event>> frozen_;  // of the others
   std::unordered_map<std::uint64_t, Key> keys_;      // of every event, by number
   std::uint64_t last_event_ = 0;
-  std::vector<Source*> sources_;
-  std::vector<std::size_t> ready_;  // number of ready items of each source, in the present step
+  std::unordered_map<const Source*, std::uint64_t> sources_;  // their numbers; never walked: addresses have no order
+  std::uint64_t last_source_ = 0;
+  std::map<std::uint64_t, Source*> with_items_;                       // all but some that are empty
+  std::vector<std::pair<Source*, std::size_t>> ready_;                // numbers of ready items, in the present step
   std::atomic<std::thread::id> holder_ = std::this_thread::get_id();  // written by the thread that takes the baton
   std::atomic<bool> ended_ = false;                                   // any thread asks
 };

@@ -38,14 +38,19 @@ std::optional<Error> SimExecutor::take(Job& job) {
   if (stopping_) return stopped();
   const bool at_once = job.urgency == Urgency::at_once;
   if (!at_once && !takes_short_ && all_wait()) return all_threads_wait(threads_max_);
-  functions_.push_back({.label = std::move(job.label),
-                        .body = std::move(job.run),
-                        .refused = std::move(job.refused),
-                        .at_once = at_once,
-                        .is_short = takes_short_,
-                        .since = schedule_->now(),
-                        .thread = nullptr});
+  add({.label = std::move(job.label),
+       .body = std::move(job.run),
+       .refused = std::move(job.refused),
+       .at_once = at_once,
+       .is_short = takes_short_,
+       .since = schedule_->now(),
+       .thread = nullptr});
   return std::nullopt;
+}
+
+void SimExecutor::add(Function function) {
+  functions_.push_back(std::move(function));
+  schedule_->has_items(*this);
 }
 
 void SimExecutor::run_short(Job job) {
@@ -56,12 +61,12 @@ void SimExecutor::run_short(Job job) {
 
 void SimExecutor::begin_program(std::string label, std::function<void()> program) {
   if (!killed_)
-    functions_.push_back({.label = std::move(label),
-                          .body = std::move(program),
-                          .refused = {},
-                          .is_job = false,
-                          .since = schedule_->now(),
-                          .thread = nullptr});
+    add({.label = std::move(label),
+         .body = std::move(program),
+         .refused = {},
+         .is_job = false,
+         .since = schedule_->now(),
+         .thread = nullptr});
 }
 
 std::vector<RunningJob> SimExecutor::running() const { return running_but(nullptr); }

@@ -74,6 +74,8 @@ class SimExecutor final : public Executor, private Source {
   [[nodiscard]] std::string_view describe(std::size_t index) override;
   void run(std::size_t index) override;
   [[nodiscard]] std::optional<TimePoint> next_due() override;
+  [[nodiscard]] bool empty() override { return functions_.empty(); }
+  void add(Function function);
 
   /// A stop that waits.
   struct Stop {

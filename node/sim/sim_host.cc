@@ -45,6 +45,7 @@ class SimHost final : public detail::ActorHost, private Source {
     schedule_->require_baton("message to an actor");
     if (!actor || schedule_->ended()) return;
     actor->enqueue(std::move(element), nullptr);
+    schedule_->has_items(*this);
     if (at_once_ && !draining_) drain();
   }
 
@@ -77,6 +78,8 @@ class SimHost final : public detail::ActorHost, private Source {
 
   /// CAF has no timers here: timers belong to the node's clock.
   [[nodiscard]] std::optional<TimePoint> next_due() override { return std::nullopt; }
+
+  [[nodiscard]] bool empty() override { return !scheduler_->has_job(); }
 
   void drain() {
     draining_ = true;
