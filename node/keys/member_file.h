@@ -124,6 +124,7 @@ class MemberFile {
   [[nodiscard]] bool replace(Content newer);
   [[nodiscard]] std::optional<Error> refusal_of(const Certificate& certificate,
                                                 std::chrono::system_clock::time_point now) const;
+  [[nodiscard]] std::optional<Certificate> shown_as(std::string_view text) const;
   [[nodiscard]] bool lets_in(const MemberList::Member& member) const;
   [[nodiscard]] const MemberList::Member* known_as(const NodeName& name) const;
   [[nodiscard]] std::uint64_t serial_of(const NodeName& name) const;
