@@ -29,7 +29,12 @@ Error given_up() {
 
 }  // namespace
 
-void Barriers::enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer) {
+std::optional<TimePoint> Barriers::enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered,
+                                         Answer answer) {
+  const auto refuse = [&answer](Error why) -> std::optional<TimePoint> {
+    answer(std::move(why));
+    return std::nullopt;
+  };
   const bool is_word = answer == nullptr;
   if (is_word) answer = [](const Result<msg::BarrierPassed>&) {};
   const std::size_t bytes = bytes_of_entry(entered);
@@ -39,18 +44,21 @@ void Barriers::enter(TimePoint now, const NodeName& member, msg::BarrierEntered 
     Error error;
     error.code = ErrorCode::bad_argument;
     error.message = fmt::format("{} is no member of the group that it waits for", member);
-    return answer(std::move(error));
+    return refuse(std::move(error));
   }
-  if (left_before(member, entered.entry)) return answer(given_up());
-  if (auto error = obstacle(place)) return answer(std::move(*error));
+  if (left_before(member, entered.entry)) return refuse(given_up());
+  if (!places_.contains(place)) {  // where others wait, nothing is in the way: gone() sees to it
+    if (auto error = obstacle(place)) return refuse(std::move(*error));
+  }
   auto counted = count(member, bytes);
-  if (!counted) return answer(counted.error());
+  if (!counted) return refuse(counted.error());
   std::optional<TimePoint> due;
   if (entered.limit.count() != 0) due = now + std::clamp<std::chrono::microseconds>(entered.limit, {}, kLimitMax);
   const auto at = places_.try_emplace(std::move(place)).first;
-  at->second[member].push_back({std::move(entered.entry), std::move(entered.own), now, due, std::move(answer), is_word,
-                                std::move(counted).value()});
+  at->second.entries[member].push_back({std::move(entered.entry), std::move(entered.own), now, due, std::move(answer),
+                                        is_word, std::move(counted).value()});
   settle(at);
+  return due;
 }
 
 Barriers::Counted::Counted(std::shared_ptr<Held> held, std::size_t bytes) : held_(std::move(held)), bytes_(bytes) {
@@ -88,15 +96,16 @@ Result<Barriers::Counted> Barriers::count(const NodeName& member, std::size_t by
 
 void Barriers::left(const NodeName& member, const BarrierEntryId& entry) {
   for (auto at = places_.begin(); at != places_.end(); ++at) {
-    const auto named = at->second.find(member);
-    if (named == at->second.end()) continue;
+    Entries& entries = at->second.entries;
+    const auto named = entries.find(member);
+    if (named == entries.end()) continue;
     std::deque<Entry>& waiting = named->second;
     const auto found = std::ranges::find(waiting, entry, &Entry::id);
     if (found == waiting.end()) continue;
     const Answer answer = std::move(found->answer);
     waiting.erase(found);
-    if (waiting.empty()) at->second.erase(named);
-    if (at->second.empty()) places_.erase(at);
+    if (waiting.empty()) entries.erase(named);
+    if (entries.empty()) places_.erase(at);
     return answer(given_up());
   }
   if (!up_.contains(member)) return;
@@ -126,9 +135,9 @@ void Barriers::gone(const NodeName& peer, const Error& why) {
   std::vector<std::pair<Answer, Error>> failed;
   for (auto at = places_.begin(); at != places_.end();) {
     const auto current = at++;
-    current->second.erase(peer);  // destroys its entries' answers unused
+    current->second.entries.erase(peer);  // destroys its entries' answers unused
     if (auto error = obstacle(current->first)) {
-      for (auto& [member, entries] : current->second) {
+      for (auto& [member, entries] : current->second.entries) {
         for (Entry& entry : entries) failed.emplace_back(std::move(entry.answer), *error);
       }
       places_.erase(current);
@@ -160,18 +169,28 @@ Error Barriers::absence(const NodeName& member) const {
   return error;
 }
 
-bool Barriers::all_there(const Place& place, const Entries& entries) const {
-  return std::all_of(place.members.begin(), place.members.end(),
-                     [&](const NodeName& name) { return entries.contains(name) || !up_.contains(name); });
+bool Barriers::all_there(const Place& place, Meeting& meeting) const {
+  const auto is_awaited = [&](const NodeName& name) { return up_.contains(name) && !meeting.entries.contains(name); };
+  if (is_awaited(place.members[meeting.awaited])) return false;  // as a rule: the entries of n members walk n names
+  const auto first = std::ranges::find_if(place.members, is_awaited);
+  if (first == place.members.end()) return true;
+  meeting.awaited = static_cast<std::size_t>(first - place.members.begin());
+  return false;
 }
 
 /// Answers all answerable entries at one place, and removes the place if no entry waits there.
 void Barriers::settle(Places::iterator at) {
   const Place& place = at->first;
-  Entries& entries = at->second;
-  std::vector<std::pair<Answer, msg::BarrierPassed>> answers;
-  while (!entries.empty() && all_there(place, entries)) {
-    msg::BarrierPassed passed;
+  Entries& entries = at->second.entries;
+  struct Met {
+    Answer answer;
+    std::shared_ptr<const msg::BarrierPassed> passed;  // of all that met: a copy for each is made when it is answered
+    bool receives = false;
+  };
+  std::vector<Met> met;
+  while (!entries.empty() && all_there(place, at->second)) {
+    const auto all = std::make_shared<msg::BarrierPassed>();
+    msg::BarrierPassed& passed = *all;
     std::vector<std::pair<NodeName, Answer>> told;
     for (const NodeName& name : place.members) {
       const auto found = entries.find(name);
@@ -185,18 +204,17 @@ void Barriers::settle(Places::iterator at) {
       passed.values.emplace_back(name, std::move(entry.own));
       told.emplace_back(name, std::move(entry.answer));
     }
-    for (auto& [name, answer] : told) {
-      const bool receives = place.receiver.empty() || place.receiver == name;
-      answers.emplace_back(std::move(answer), receives ? passed : msg::BarrierPassed{{}, passed.missing});
-    }
+    for (auto& [name, answer] : told)
+      met.push_back({std::move(answer), all, place.receiver.empty() || place.receiver == name});
   }
   if (entries.empty()) places_.erase(at);
-  for (auto& [answer, passed] : answers) answer(std::move(passed));
+  for (const Met& each : met) each.answer(each.receives ? *each.passed : msg::BarrierPassed{{}, each.passed->missing});
 }
 
 void Barriers::expire(TimePoint now) {
   std::vector<std::pair<Answer, Error>> expired;
-  for (auto& [place, entries] : places_) {
+  for (auto& [place, meeting] : places_) {
+    Entries& entries = meeting.entries;
     const std::vector<NodeName> absent = missing_at(place, entries);
     for (auto& [name, waiting] : entries) {
       std::erase_if(waiting, [&, &at = place](Entry& entry) {
@@ -207,7 +225,7 @@ void Barriers::expire(TimePoint now) {
     }
     std::erase_if(entries, [](const auto& named) { return named.second.empty(); });
   }
-  std::erase_if(places_, [](const auto& place) { return place.second.empty(); });
+  std::erase_if(places_, [](const auto& place) { return place.second.entries.empty(); });
   for (auto& [answer, error] : expired) answer(std::move(error));
 }
 
@@ -229,8 +247,8 @@ Error Barriers::late(const Place& place, const std::vector<NodeName>& absent, Du
 
 std::optional<TimePoint> Barriers::next_due() const {
   std::optional<TimePoint> next;
-  for (const auto& [place, entries] : places_) {
-    for (const auto& [name, waiting] : entries) {
+  for (const auto& [place, meeting] : places_) {
+    for (const auto& [name, waiting] : meeting.entries) {
       for (const Entry& entry : waiting) {
         if (entry.due && (!next || *entry.due < *next)) next = entry.due;
       }
@@ -240,8 +258,8 @@ std::optional<TimePoint> Barriers::next_due() const {
 }
 
 void Barriers::stop(const Error& why) {
-  for (auto& [place, entries] : std::exchange(places_, {})) {
-    for (auto& [name, waiting] : entries) {
+  for (auto& [place, meeting] : std::exchange(places_, {})) {
+    for (auto& [name, waiting] : meeting.entries) {
       for (Entry& entry : waiting) entry.answer(why);
     }
   }
@@ -249,9 +267,9 @@ void Barriers::stop(const Error& why) {
 
 std::vector<OpenBarrier> Barriers::open(TimePoint now) const {
   std::vector<OpenBarrier> barriers;
-  for (const auto& [place, entries] : places_) {
-    OpenBarrier barrier{place.operation, {}, missing_at(place, entries)};
-    for (const auto& [name, waiting] : entries) {
+  for (const auto& [place, meeting] : places_) {
+    OpenBarrier barrier{place.operation, {}, missing_at(place, meeting.entries)};
+    for (const auto& [name, waiting] : meeting.entries) {
       for (const Entry& entry : waiting) {
         if (!entry.is_word) barrier.waiting.emplace_back(name, now - entry.came);
       }
@@ -266,8 +284,8 @@ std::vector<OpenBarrier> Barriers::open(TimePoint now) const {
 
 std::size_t Barriers::size() const {
   std::size_t count = 0;
-  for (const auto& [place, entries] : places_) {
-    for (const auto& [name, waiting] : entries) count += waiting.size();
+  for (const auto& [place, meeting] : places_) {
+    for (const auto& [name, waiting] : meeting.entries) count += waiting.size();
   }
   return count;
 }

@@ -43,8 +43,9 @@ class Barriers {
   /// `member` enters. `answer` is called at once if the other members wait already, if another member is gone and may
   /// not be left out, or if the entry cannot wait: as many entries of `member` wait as may (QU-6). `answer` is null if
   /// the member has no request open, but only says that this entry has met at a leader that is gone (MB-18). Such an
-  /// entry meets others as any entry does, and is no open barrier.
-  void enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer);
+  /// entry meets others as any entry does, and is no open barrier. Returns when expire() may be due for this entry;
+  /// nullopt: never.
+  std::optional<TimePoint> enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer);
 
   /// `member` cancels its entry: fails it with `cancelled`, now or, if it has not arrived, on arrival.
   void left(const NodeName& member, const BarrierEntryId& entry);
@@ -103,7 +104,11 @@ class Barriers {
     Counted counted;
   };
   using Entries = std::map<NodeName, std::deque<Entry>>;  // in order of arrival; no list is empty
-  using Places = std::map<Place, Entries>;
+  struct Meeting {
+    Entries entries;
+    std::size_t awaited = 0;  // of Place::members: the first that was up and had no entry when all_there() last looked
+  };
+  using Places = std::map<Place, Meeting>;
 
   [[nodiscard]] std::optional<Error> obstacle(const Place& place) const;
   /// Counts one more entry of `member`. Error: resource_exhausted, `ran: never`.
@@ -111,7 +116,7 @@ class Barriers {
   [[nodiscard]] Error absence(const NodeName& member) const;
   [[nodiscard]] static std::vector<NodeName> missing_at(const Place& place, const Entries& entries);
   [[nodiscard]] static Error late(const Place& place, const std::vector<NodeName>& absent, Duration waited);
-  [[nodiscard]] bool all_there(const Place& place, const Entries& entries) const;
+  [[nodiscard]] bool all_there(const Place& place, Meeting& meeting) const;
   [[nodiscard]] bool left_before(const NodeName& member, const BarrierEntryId& entry);
   void settle(Places::iterator at);
 

@@ -374,12 +374,10 @@ void MembershipState::enter_meeting(Delivery& delivery, msg::BarrierEntered ente
       passed ? to.answer(std::move(passed).value()) : to.fail(passed.error());
     };
   }
-  barriers_->enter(node_->clock().now(), delivery.from, std::move(entered), std::move(answer));
-  watch_meetings();
+  watch_meetings(barriers_->enter(node_->clock().now(), delivery.from, std::move(entered), std::move(answer)));
 }
 
-void MembershipState::watch_meetings() {
-  const auto due = barriers_->next_due();
+void MembershipState::watch_meetings(std::optional<TimePoint> due) {
   if (!due || (barriers_wake_ && *barriers_wake_ <= *due)) return;
   barriers_wake_ = due;
   send_at(*due, BarriersDue{});
@@ -390,7 +388,7 @@ void MembershipState::barriers_due() {
   if (barriers_wake_ && now < *barriers_wake_) return;  // a timer set before an earlier one was asked for
   barriers_wake_.reset();
   barriers_->expire(now);
-  watch_meetings();
+  watch_meetings(barriers_->next_due());
 }
 
 void MembershipState::list_barriers(const ListBarriers& question) const {

@@ -224,7 +224,7 @@ class MembershipState {
   void introduce_to(const NodeName& peer);
   void set_own_place(const msg::Member& member);
   void enter_meeting(Delivery& delivery, msg::BarrierEntered entered);
-  void watch_meetings();
+  void watch_meetings(std::optional<TimePoint> due);
   void tell_list_to(const NodeName& peer);
   void take_certificate(const Delivery& delivery, const msg::SignedCertificate& told);
   [[nodiscard]] bool note_keyless(const std::string& address, const Error& why);

@@ -15,6 +15,7 @@
 
 #include "actors/group.h"
 #include "messages/values.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe::detail {
 namespace {
@@ -483,6 +484,30 @@ BOOST_AUTO_TEST_CASE(members_meet_once_and_in_order_whatever_overtakes_what, *la
       BOOST_TEST(play_all(words, order, failures) > 0U);
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(what_many_members_bring_is_held_once_while_they_are_answered) {
+  constexpr std::size_t kMembers = 100;
+  constexpr std::size_t kBytes = 10'000;
+  std::vector<NodeName> members;
+  for (std::size_t i = 100; i < 100 + kMembers; ++i) members.push_back("n" + std::to_string(i));
+  Barriers barriers(members.front());
+  for (const NodeName& member : members) barriers.came(member);
+  std::size_t bytes_told = 0;
+  const auto enter = [&](const NodeName& member) {
+    msg::BarrierEntered entered{{member, 7, 1}, "all_gather", members, {}, false, {}, {}};
+    entered.own.value = to_payload(nullptr, std::string(kBytes, 'x'));
+    const auto due = barriers.enter(TimePoint{}, member, std::move(entered), [&](Result<msg::BarrierPassed> passed) {
+      for (const auto& [name, brought] : passed.value().values) bytes_told += brought.value.bytes.bytes.size();
+    });
+    BOOST_TEST(!due);
+  };
+  for (std::size_t i = 0; i + 1 < kMembers; ++i) enter(members[i]);
+  BOOST_TEST(bytes_told == 0U);
+  const testing::PeakMemory peak;
+  enter(members.back());
+  BOOST_TEST(bytes_told >= kMembers * kMembers * kBytes);
+  BOOST_TEST(peak.bytes() < 3 * kMembers * kBytes);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
