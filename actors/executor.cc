@@ -51,7 +51,12 @@ void refuse(Jobs jobs, const Error& why) noexcept {
   }
 }
 
-Error stopped() { return error_not_run(ErrorCode::shutting_down, "the pool is stopped"); }
+/// Without memory it has no text.
+Error stopped() noexcept {
+  Error error = detail::not_run({.code = ErrorCode::shutting_down});
+  set_text(error.message, "the pool is stopped");
+  return error;
+}
 
 Error of_another_process() {
   return error_not_run(ErrorCode::shutting_down, "the pool belongs to the process from which this one was forked");
@@ -102,8 +107,8 @@ struct ElasticPool::State : std::enable_shared_from_this<ElasticPool::State> {
   [[nodiscard]] Error all_wait() const noexcept;
   /// Returns the seat of the calling thread; null if it runs no job of this pool.
   [[nodiscard]] const Seat* own_seat() const;
-  /// Returns the running jobs, without that of the seat `left_out`.
-  [[nodiscard]] std::vector<RunningJob> running_locked(const Seat* left_out) const;
+  /// Adds the running jobs to `jobs`, without that of the seat `left_out`. Throws std::bad_alloc; then `jobs` has some.
+  void list_locked(std::vector<RunningJob>& jobs, const Seat* left_out) const;
 };
 
 namespace {
@@ -303,13 +308,11 @@ const Seat* ElasticPool::State::own_seat() const {
   return found == seats.end() ? nullptr : &*found;
 }
 
-std::vector<RunningJob> ElasticPool::State::running_locked(const Seat* left_out) const {
-  std::vector<RunningJob> jobs;
+void ElasticPool::State::list_locked(std::vector<RunningJob>& jobs, const Seat* left_out) const {
   const auto now = std::chrono::steady_clock::now();
   for (const Seat& seat : seats) {
     if (&seat != left_out) jobs.push_back({seat.label, now - seat.since, seat.waiting});
   }
-  return jobs;
 }
 
 std::optional<Error> Executor::submit(Job job) {
@@ -380,8 +383,10 @@ std::optional<Error> ElasticPool::take(Job& job) {
 }
 
 std::vector<RunningJob> ElasticPool::running() const {
+  std::vector<RunningJob> jobs;
   std::lock_guard lock(state_->mutex);
-  return state_->running_locked(nullptr);
+  state_->list_locked(jobs, nullptr);
+  return jobs;
 }
 
 bool ElasticPool::runs_this_thread() const {
@@ -417,7 +422,12 @@ std::vector<RunningJob> ElasticPool::stop(TimePoint due) {
   const Seat* const own = state_->own_seat();
   const std::size_t stays = own == nullptr ? 0 : 1;
   state_->drained.wait_until(lock, due, [&] { return state_->seats.size() == stays && state_->threads == stays; });
-  return state_->running_locked(own);
+  std::vector<RunningJob> left;
+  try {
+    state_->list_locked(left, own);
+  } catch (const std::bad_alloc&) {  // the list is shorter
+  }
+  return left;
 }
 
 }  // namespace troupe

@@ -84,7 +84,7 @@ class Executor {
 
   /// Stops the pool: refuses new and queued jobs with shutting_down, and waits until `due` for running and `at_once`
   /// jobs. Returns the jobs that still run then; their threads are abandoned (they own all that they touch). A job that
-  /// calls it is neither waited for nor returned.
+  /// calls it is neither waited for nor returned. Throws nothing: without memory it returns fewer jobs.
   [[nodiscard]] virtual std::vector<RunningJob> stop(TimePoint due) = 0;
 
   /// Returns whether the calling thread runs a job of this executor.

@@ -304,6 +304,35 @@ BOOST_AUTO_TEST_CASE(jobs_that_a_stop_drops_are_told_so, *boost::unit_test::labe
   BOOST_TEST(told[0].message == "the pool is stopped");
 }
 
+BOOST_AUTO_TEST_CASE(stop_needs_no_memory_to_refuse_what_is_queued_and_to_wait, *boost::unit_test::label("fault-F38")) {
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    Worker running;
+    ElasticPool pool({.threads = 1});
+    submit(pool, running.job("a label that is too long for a string without memory"));
+    BOOST_TEST(running.state->begun.wait(in(5s)));
+    std::vector<ErrorCode> told;
+    told.reserve(1);
+    submit(pool, {.label = "queued", .run = [] {}, .refused = [&told](const Error& why) { told.push_back(why.code); }});
+    std::string failure;
+    std::size_t left = 0;
+    {
+      const testing::RefusedAllocation refused(n);
+      try {
+        left = pool.stop(TimePoint{}).size();
+      } catch (const std::bad_alloc&) {
+        failure = "bad_alloc";
+      }
+      is_refused = refused.happened();
+    }
+    running.state->go_on.signal();
+    BOOST_TEST(running.state->ended.wait(in(5s)));
+    BOOST_TEST(failure == "", "allocation " << n);
+    BOOST_TEST((told == std::vector{ErrorCode::shutting_down}), "allocation " << n);
+    BOOST_TEST((left == 1U || is_refused), "allocation " << n);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_a_job_throws_is_told_to_who_waits_and_its_thread_goes_on) {
   ElasticPool pool({.threads = 1});
   WaitPoint ended;
