@@ -30,13 +30,25 @@ namespace {
 /// The pause before a refused action is repeated.
 constexpr std::chrono::milliseconds kTryAgainAfter{100};
 
+/// Calls `repeat_later`, which asks for a repetition after a pause. Without memory for that the node ends: the other
+/// owners would wait for this one for ever.
+template <class RepeatLater>
+void after_a_pause(NodeCore& node, const RepeatLater& repeat_later) noexcept {
+  try {
+    repeat_later();
+  } catch (const std::bad_alloc&) {
+    node.fail(failure_of_current_exception("a shard"));
+  }
+}
+
 /// Runs `job` on the strand; retries after a pause if the pool has no thread for it.
 void run_surely(const std::weak_ptr<NodeCore>& node, const std::shared_ptr<Strand>& strand,
                 const std::function<void()>& job) {
   strand->run(job, [=](const Error& /*refused*/) {
     const auto core = node.lock();
     if (!core || core->stopped()) return;
-    core->clock().at(core->clock().now() + kTryAgainAfter, [=] { run_surely(node, strand, job); });
+    after_a_pause(
+        *core, [&] { core->clock().at(core->clock().now() + kTryAgainAfter, [=] { run_surely(node, strand, job); }); });
   });
 }
 
@@ -129,7 +141,7 @@ class ShardWork {
     try {
       carry_out(*core);
     } catch (const std::bad_alloc&) {
-      core->shards().try_again(optimizer_, {}, kTryAgainAfter);
+      after_a_pause(*core, [&] { core->shards().try_again(optimizer_, {}, kTryAgainAfter); });
     }
   }
 

@@ -214,6 +214,29 @@ BOOST_AUTO_TEST_CASE(an_owner_whose_question_gets_no_memory_is_asked_after_a_pau
   BOOST_TEST(asked_later > 5U);
 }
 
+BOOST_AUTO_TEST_CASE(an_owner_whose_question_gets_no_memory_and_neither_its_pause_is_asked_or_the_node_ends) {
+  constexpr std::size_t kOfQuestionAndPauses = 3;
+  bool is_refused = true;
+  std::size_t n = 1;
+  for (; is_refused; ++n) {
+    Prepared among;
+    among.pool->keeps = true;
+    among.p1->die();
+    among.pool->keeps = false;
+    const std::vector<Job> jobs = std::exchange(among.pool->kept, {});
+    BOOST_REQUIRE(jobs.size() == 1U);
+    {
+      const RefusedAllocation refused(n, 0, kOfQuestionAndPauses);
+      jobs[0].run();
+      is_refused = refused.happened();
+    }
+    if (among.core().failure()) continue;
+    among.clock->advance(1s);
+    BOOST_TEST(among.core().counts().pending_requests == 1U, "allocation " << n);
+  }
+  BOOST_TEST(n > 5U);
+}
+
 BOOST_FIXTURE_TEST_CASE(an_owner_is_not_asked_again_by_a_node_that_is_gone, Orphaned) {
   const auto first = questions();
   BOOST_REQUIRE(first.size() == 1U);
@@ -317,6 +340,36 @@ BOOST_FIXTURE_TEST_CASE(trainer_that_is_ahead_is_answered_when_another_steps_or_
   BOOST_TEST(answer_to(again) == "waits");
   p2->die();
   BOOST_TEST(answer_to(again) == "ok");
+}
+
+BOOST_AUTO_TEST_CASE(trainer_that_is_ahead_is_answered_or_the_node_ends_whatever_memory_is_refused) {
+  constexpr std::size_t kOfWorkAndPause = 2;
+  std::size_t answered = 0;
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    Joined among;
+    BOOST_TEST(answer_to(among.step_of(*among.p1, among.first, 20)) == "ok");
+    const Asked ahead = among.wait_of(*among.p1, among.first, 0);
+    BOOST_TEST(answer_to(ahead) == "waits");
+    among.pool->keeps = true;
+    static_cast<void>(among.step_of(*among.p2, among.second, 20));
+    among.pool->keeps = false;
+    const std::vector<Job> jobs = std::exchange(among.pool->kept, {});
+    BOOST_REQUIRE(jobs.size() == 1U);
+    {
+      const RefusedAllocation refused(n, 0, kOfWorkAndPause);
+      jobs[0].run();
+      is_refused = refused.happened();
+    }
+    if (among.core().failure()) continue;
+    among.clock->advance(1s);
+    const bool waits = answer_to(ahead) == "waits";
+    const Asked query = among.p1->ask("m", "shard/p2.9", msg::ShardQuery{among.second, {"p2", 2, 20}});
+    if ((*query)->value().get<msg::ShardOutcome>().state != msg::StepState::applied) continue;
+    BOOST_TEST(!waits, "allocation " << n);
+    ++answered;
+  }
+  BOOST_TEST(answered > 0U);
 }
 
 BOOST_FIXTURE_TEST_CASE(wait_of_a_handle_that_is_released_fails, Joined) {
