@@ -306,7 +306,7 @@ void BackwardPass::settle() {
           !std::exchange(restricted_, true)) {
         work_->add(KeepOnly{std::move(inputs_)});
       }
-      work_->add(graph_step(std::move(steps_.front())));
+      work_->add(std::visit([this](auto& step) { return graph_step(step); }, steps_.front()));
       steps_.pop_front();
     }
     work_->know_route = know_route_;
@@ -341,11 +341,11 @@ bool BackwardPass::waits_for_roots() const {
   return walk != nullptr && walk->from_roots && !roots_;
 }
 
-GraphStep BackwardPass::graph_step(Step step) const {
-  if (auto* feed = std::get_if<FeedSend>(&step)) return std::move(*feed);
-  if (std::holds_alternative<Start>(step)) return StartRoots{*roots_};
-  if (std::holds_alternative<ReleaseGraph>(step)) return ReleaseGraph{};
-  const auto& walk = std::get<backward_actions::Walk>(step);
+GraphStep BackwardPass::graph_step(const Start& /*start*/) const { return StartRoots{*roots_}; }
+GraphStep BackwardPass::graph_step(FeedSend& feed) const { return std::move(feed); }
+GraphStep BackwardPass::graph_step(const ReleaseGraph& release) const { return release; }
+
+GraphStep BackwardPass::graph_step(const backward_actions::Walk& walk) const {
   MarkGraph mark;
   if (walk.from_roots) mark.roots = *roots_;
   for (const BoundaryId& boundary : walk.boundaries) mark.sends.push_back(ledger_.find_send(boundary));

@@ -143,7 +143,10 @@ class BackwardPass {
   [[nodiscard]] bool waits_for_others() const;
   /// Passes the gradients to the next reducer; after the last one the part of this node is done.
   void reduce();
-  [[nodiscard]] GraphStep graph_step(Step step) const;
+  [[nodiscard]] GraphStep graph_step(const backward_actions::Walk& walk) const;
+  [[nodiscard]] GraphStep graph_step(const Start& start) const;
+  [[nodiscard]] GraphStep graph_step(FeedSend& feed) const;
+  [[nodiscard]] GraphStep graph_step(const ReleaseGraph& release) const;
   [[nodiscard]] Result<backward_actions::BoundariesByPeer> peers_of(
       const std::vector<std::shared_ptr<const RecvFn>>& reached) const;
   [[nodiscard]] Error own_error(ErrorCode code, std::string message) const;

@@ -90,19 +90,11 @@ Error failure_of(ErrorCode code, const std::exception& exception) {
 }  // namespace
 
 void GraphWork::add(GraphStep step) {
-  if (auto* mark = std::get_if<MarkGraph>(&step)) add_mark(*mark);
-  else if (const auto* feed = std::get_if<FeedSend>(&step)) run_ += feed->send->work();
-  else if (const auto* start = std::get_if<StartRoots>(&step)) {
-    for (const Variable& root : start->roots) {
-      if (const Edge edge = root.gradient_edge()) run_ += edge.fn->work();
-    }
-  } else {
-    run_ += all_;
-  }
+  std::visit([this](auto& each) { weigh(each); }, step);
   steps.push_back(std::move(step));
 }
 
-void GraphWork::add_mark(MarkGraph& mark) {
+void GraphWork::weigh(MarkGraph& mark) {
   for (const Variable& root : mark.roots) {
     if (const Edge edge = root.gradient_edge()) add_mark(*edge.fn);
   }
@@ -115,6 +107,17 @@ void GraphWork::add_mark(MarkGraph& mark) {
   else if (std::ranges::any_of(reducers, &GradientReducer::defers_leaf_hooks))
     mark.hooks = GraphTask::Hooks::of_operations;
 }
+
+void GraphWork::weigh(const KeepOnly& /*step*/) { run_ += all_; }
+
+void GraphWork::weigh(const StartRoots& start) {
+  for (const Variable& root : start.roots) {
+    if (const Edge edge = root.gradient_edge()) run_ += edge.fn->work();
+  }
+}
+
+void GraphWork::weigh(const FeedSend& feed) { run_ += feed.send->work(); }
+void GraphWork::weigh(const ReleaseGraph& /*step*/) { run_ += all_; }
 
 void GraphWork::add_mark(const GradFn& start) {
   ShortWork alone;

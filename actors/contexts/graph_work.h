@@ -76,7 +76,11 @@ struct GraphWork {
   [[nodiscard]] msg::BackwardGradients message_for(const RecvFn& recv, std::vector<Tensor> values) const;
 
  private:
-  void add_mark(MarkGraph& mark);
+  void weigh(MarkGraph& mark);
+  void weigh(const KeepOnly& step);
+  void weigh(const StartRoots& start);
+  void weigh(const FeedSend& feed);
+  void weigh(const ReleaseGraph& step);
   void add_mark(const GradFn& start);
 
   bool is_safe_ = true;       // each start that was marked is short alone, and nothing from there is user code

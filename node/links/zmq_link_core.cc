@@ -37,12 +37,7 @@ ZmqLinkCore::ZmqLinkCore(ZmqLinkParts& parts, ZmqSocket router, LinkSink& sink)
 }
 
 void ZmqLinkCore::obey(TimePoint now, Command command) {
-  if (const auto* order = std::get_if<Connect>(&command)) return connect(now, *order);
-  if (const auto* order = std::get_if<StopConnecting>(&command)) return stop_connecting(order->address);
-  if (auto* order = std::get_if<Send>(&command)) return send(now, std::move(*order));
-  if (const auto* event = std::get_if<Heard>(&command)) return heard(*event);
-  const auto& order = std::get<Disconnect>(command);
-  disconnect(order.peer, order.farewell);
+  std::visit([this, now](auto& what) { handle(now, what); }, command);
 }
 
 bool ZmqLinkCore::work(TimePoint now) {
@@ -90,7 +85,7 @@ void ZmqLinkCore::close() {
   peers_.clear();
 }
 
-void ZmqLinkCore::connect(TimePoint now, const Connect& order) {
+void ZmqLinkCore::handle(TimePoint now, const Connect& order) {
   const std::string& address = order.address;
   if (address == parts_.self.peer.address) {
     return sink_.on_connect_failed(
@@ -111,7 +106,8 @@ void ZmqLinkCore::connect(TimePoint now, const Connect& order) {
   asked = true;
 }
 
-void ZmqLinkCore::stop_connecting(const std::string& address) {
+void ZmqLinkCore::handle(TimePoint /*now*/, const StopConnecting& order) {
+  const std::string& address = order.address;
   const auto alias = aliases_.find(address);
   const auto found = outgoing_.find(address);
   const bool is_alias = alias != aliases_.end();
@@ -128,7 +124,7 @@ void ZmqLinkCore::stop_connecting(const std::string& address) {
   sink_.on_connect_failed(address, why);
 }
 
-void ZmqLinkCore::send(TimePoint now, Send order) {
+void ZmqLinkCore::handle(TimePoint now, Send& order) {
   const auto& [to, lane, frames] = order;
   const auto peer = peers_.find(to);
   const std::size_t limit = parts_.options.frame_bytes_max;
@@ -147,7 +143,8 @@ void ZmqLinkCore::send(TimePoint now, Send order) {
   busy_.insert(connection.key);
 }
 
-void ZmqLinkCore::disconnect(const NodeName& name, const Farewell& farewell) {
+void ZmqLinkCore::handle(TimePoint /*now*/, const Disconnect& order) {
+  const auto& [name, farewell] = order;
   const auto found = peers_.find(name);
   if (found == peers_.end()) return;
   const Incarnation up = found->second.peer.incarnation;
@@ -156,7 +153,7 @@ void ZmqLinkCore::disconnect(const NodeName& name, const Farewell& farewell) {
   drop(name, detail::peer_error(found->second.peer, ErrorCode::cancelled, "disconnected by this node"));
 }
 
-void ZmqLinkCore::heard(const Heard& event) {
+void ZmqLinkCore::handle(TimePoint /*now*/, const Heard& event) {
   const PeerState* peer = find(event.peer, event.incarnation);
   if (peer != nullptr && peer->up) sink_.on_reach(event.peer, event.incarnation, event.change, event.silence);
 }

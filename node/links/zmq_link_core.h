@@ -86,12 +86,11 @@ class ZmqLinkCore {
   };
   enum class Keep { nothing, connection };
 
-  void connect(TimePoint now, const Connect& order);
-  void stop_connecting(const std::string& address);
-  void send(TimePoint now, Send order);
-  void disconnect(const NodeName& name, const Farewell& farewell);
-
-  void heard(const Heard& event);
+  void handle(TimePoint now, const Connect& order);
+  void handle(TimePoint now, const StopConnecting& order);
+  void handle(TimePoint now, Send& order);
+  void handle(TimePoint now, const Disconnect& order);
+  void handle(TimePoint now, const Heard& event);
 
   void work_on(TimePoint now, ReadySet::Key key);
   void welcomed(TimePoint now, const std::string& address, const Authenticated& session);
