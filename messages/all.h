@@ -117,17 +117,18 @@ class AnyMessage {
     return holds<M>() ? std::move(*get_if<M>()) : throw wrong_type(M::kInfo);
   }
 
-  /// Calls `visitor` with a reference to the message as the type that it is.
-  template <class Visitor>
+  /// Calls `visitor` with a reference to the message as the type that it is; does nothing if that is not in `List`.
+  /// REQUIRES: `visitor` takes every message of `List`.
+  template <class List = Messages, class Visitor>
   void visit(Visitor&& visitor) {
-    Messages::any_of([&]<class M>(std::type_identity<M>) {
+    List::any_of([&]<class M>(std::type_identity<M>) {
       M* held = get_if<M>();
       return held != nullptr && (visitor(*held), true);
     });
   }
-  template <class Visitor>
+  template <class List = Messages, class Visitor>
   void visit(Visitor&& visitor) const {
-    Messages::any_of([&]<class M>(std::type_identity<M>) {
+    List::any_of([&]<class M>(std::type_identity<M>) {
       const M* held = get_if<M>();
       return held != nullptr && (visitor(*held), true);
     });

@@ -29,11 +29,11 @@ Error with_hint_of_turn(Error error, const std::vector<std::shared_ptr<RRefHandl
 
 /// Returns the path of the call that the message makes.
 std::span<const std::uint32_t> path_of(const msg::AnyMessage& message) {
-  if (const auto* call = message.get_if<msg::Call>()) return call->site.path;
-  if (const auto* call = message.get_if<msg::RemoteCall>()) return call->site.path;
-  if (const auto* call = message.get_if<msg::ValueCall>()) return call->site.path;
-  if (const auto* fetch = message.get_if<msg::RRefFetch>()) return fetch->site.path;
-  return {};
+  std::span<const std::uint32_t> path;
+  message.visit([&](const auto& call) {
+    if constexpr (requires { call.site.path; }) path = call.site.path;
+  });
+  return path;
 }
 
 /// Returns the operation for a profile, which adds up what has one name: a fetch without the value's id.

@@ -83,41 +83,45 @@ void ContextState::handle(const PassAsked& asked) {
 }
 
 void ContextState::handle(Delivery delivery) {
-  const NodeName& from = delivery.from;
-  if (const auto* mark = delivery.message.get_if<msg::BackwardMark>()) {
-    part_->mark(from, delivery.envelope.request.value, *mark, delivery.due,
-                [answer = delivery.answer](msg::BackwardMarked marked) { answer.answer(std::move(marked)); });
-  } else if (const auto* run = delivery.message.get_if<msg::BackwardRun>()) {
-    part_->run(from, *run);
-  } else if (auto* gradients = delivery.message.get_if<msg::BackwardGradients>()) {
-    part_->gradients(from, std::move(*gradients));
-  } else if (const auto* finished = delivery.message.get_if<msg::BackwardFinished>()) {
-    part_->finished(from, *finished);
-  } else if (const auto* release = delivery.message.get_if<msg::BackwardRelease>()) {
-    part_->release_graph(from, *release, [answer = delivery.answer](Result<msg::BackwardReleased> released) {
-      if (released) return answer.answer(released.value());
-      answer.fail(released.error());
-    });
-  }
+  delivery.message.visit<ContextWords>([&](auto& word) { take(delivery, word); });
+}
+
+void ContextState::take(const Delivery& delivery, const msg::BackwardMark& mark) {
+  part_->mark(delivery.from, delivery.envelope.request.value, mark, delivery.due,
+              [answer = delivery.answer](msg::BackwardMarked marked) { answer.answer(std::move(marked)); });
+}
+
+void ContextState::take(const Delivery& delivery, const msg::BackwardRun& run) { part_->run(delivery.from, run); }
+
+void ContextState::take(const Delivery& delivery, msg::BackwardGradients& gradients) {
+  part_->gradients(delivery.from, std::move(gradients));
+}
+
+void ContextState::take(const Delivery& delivery, const msg::BackwardFinished& finished) {
+  part_->finished(delivery.from, finished);
+}
+
+void ContextState::take(const Delivery& delivery, const msg::BackwardRelease& release) {
+  part_->release_graph(delivery.from, release, [answer = delivery.answer](Result<msg::BackwardReleased> released) {
+    if (released) return answer.answer(released.value());
+    answer.fail(released.error());
+  });
 }
 
 void ContextState::handle(ContextNews news) {
-  if (auto* marked = std::get_if<MarkAnswered>(&news.what)) {
-    part_->mark_answered(marked->pass, marked->by, marked->number, std::move(marked->answer));
-  } else if (const auto* released = std::get_if<GraphReleased>(&news.what)) {
-    part_->released(released->pass, released->by);
-  } else if (auto* found = std::get_if<RootsFound>(&news.what)) {
-    part_->roots_found(found->pass, std::move(found->roots));
-  } else if (auto* returned = std::get_if<PoolDone>(&news.what)) {
-    part_->pool_done(std::move(returned->work));
-  } else if (auto* reduced = std::get_if<PassReduced>(&news.what)) {
-    part_->reduced(reduced->pass, std::move(reduced->gradients));
-  } else if (const auto* due = std::get_if<PassDue>(&news.what)) {
-    part_->pass_due(due->pass);
-  } else {
-    part_->pass_cancelled(std::get<PassCancelled>(news.what).pass);
-  }
+  std::visit([this](auto& each) { take(each); }, news.what);
 }
+
+void ContextState::take(MarkAnswered& marked) {
+  part_->mark_answered(marked.pass, marked.by, marked.number, std::move(marked.answer));
+}
+
+void ContextState::take(const GraphReleased& released) { part_->released(released.pass, released.by); }
+void ContextState::take(RootsFound& found) { part_->roots_found(found.pass, std::move(found.roots)); }
+void ContextState::take(PoolDone& returned) { part_->pool_done(std::move(returned.work)); }
+void ContextState::take(PassReduced& reduced) { part_->reduced(reduced.pass, std::move(reduced.gradients)); }
+void ContextState::take(const PassDue& due) { part_->pass_due(due.pass); }
+void ContextState::take(const PassCancelled& cancelled) { part_->pass_cancelled(cancelled.pass); }
 
 void ContextState::handle(const WordLost& lost) {
   Error why = lost.why;

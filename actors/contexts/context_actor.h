@@ -165,6 +165,19 @@ class ContextState : public ContextParticipant::Callbacks {
   void count_passes();
 
  private:
+  void take(const Delivery& delivery, const msg::BackwardMark& mark);
+  void take(const Delivery& delivery, const msg::BackwardRun& run);
+  void take(const Delivery& delivery, msg::BackwardGradients& gradients);
+  void take(const Delivery& delivery, const msg::BackwardFinished& finished);
+  void take(const Delivery& delivery, const msg::BackwardRelease& release);
+  void take(MarkAnswered& marked);
+  void take(const GraphReleased& released);
+  void take(RootsFound& found);
+  void take(PoolDone& returned);
+  void take(PassReduced& reduced);
+  void take(const PassDue& due);
+  void take(const PassCancelled& cancelled);
+
   void send_mark(const NodeName& to, const std::optional<Incarnation>& life, std::uint64_t number,
                  msg::BackwardMark mark, std::optional<TimePoint> due) override;
   void send_release(const NodeName& to, msg::BackwardRelease release, std::optional<TimePoint> due) override;

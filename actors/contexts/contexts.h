@@ -26,6 +26,7 @@
 #include "actors/link.h"
 #include "autograd/boundary.h"
 #include "autograd/gradients.h"
+#include "messages/all.h"
 #include "messages/autograd.h"
 #include "messages/ids.h"
 
@@ -34,6 +35,10 @@ namespace troupe::detail {
 struct ContextNews;
 struct ScopeState;
 class GradientReducer;
+
+/// The messages to a context's actor.
+using ContextWords = msg::MessageList<msg::BackwardMark, msg::BackwardRun, msg::BackwardGradients,
+                                      msg::BackwardFinished, msg::BackwardRelease>;
 
 class Contexts {
  public:
@@ -115,8 +120,7 @@ class Contexts {
   /// Hands a BackwardMark to the context's actor. Its sender joins the context; an error answers it.
   void mark(const ContextId& context, Delivery delivery);
 
-  /// Hands a BackwardRun, BackwardGradients, BackwardFinished or BackwardRelease to the context's actor, if there is
-  /// one.
+  /// Hands any other of the ContextWords to the context's actor, if there is one.
   void hand_on(const ContextId& context, Delivery delivery);
 
   /// There was no memory for a word of `from` about a pass; `actor` is the actor to which it was sent. Aborts the

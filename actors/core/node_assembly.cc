@@ -48,12 +48,9 @@ inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
 
 /// Releases the references in a call that is not served. What has been read has none any more.
 void release_unread(References& references, const NodeName& from, const msg::AnyMessage& message) {
-  const auto release = [&](const auto* call) {
-    if (call != nullptr) std::ignore = references.received(call->arguments.refs, from);
-  };
-  release(message.get_if<msg::Call>());
-  release(message.get_if<msg::RemoteCall>());
-  release(message.get_if<msg::ValueCall>());
+  message.visit([&](const auto& unread) {
+    if constexpr (requires { unread.arguments; }) std::ignore = references.received(unread.arguments.refs, from);
+  });
 }
 
 SessionOptions session_options(const PeerLimits& limits) {
@@ -364,7 +361,9 @@ void NodeCore::hand_on(Delivery& delivery) {
   delivery.message.visit([&](auto& message) {
     using M = std::decay_t<decltype(message)>;
     using namespace msg;
-    if constexpr (std::is_same_v<M, Call>) {
+    if constexpr (M::kInfo.kind == Kind::reply) {
+      spdlog::warn("[{}] dropped a {} from {}: it answers nothing that was asked", name_, M::kInfo.name, delivery.from);
+    } else if constexpr (std::is_same_v<M, Call>) {
       if (is_for_collectives(delivery.envelope.to)) return collectives_->handle(delivery);
       Prepared<CallArrived> arrived({});  // first: its references must not get lost
       arrived.message().delivery = std::move(delivery);
@@ -384,7 +383,7 @@ void NodeCore::hand_on(Delivery& delivery) {
     } else if constexpr (std::is_same_v<M, BackwardMark>) {
       const ContextId context = message.context;
       contexts_->mark(context, std::move(delivery));
-    } else if constexpr (is_one_of<M, BackwardRun, BackwardGradients, BackwardFinished, BackwardRelease>) {
+    } else if constexpr (ContextWords::has<M>()) {
       const ContextId context = message.context;
       contexts_->hand_on(context, std::move(delivery));
     } else if constexpr (std::is_same_v<M, ShardCreate>) {
@@ -396,16 +395,14 @@ void NodeCore::hand_on(Delivery& delivery) {
     } else if constexpr (std::is_same_v<M, ShardQuery>) {
       const auto [optimizer, step] = std::pair(message.optimizer, message.step);
       shards_->query(optimizer, step, std::move(delivery));
-    } else if constexpr (is_one_of<M, ShardPrepare, ShardCommit, ShardAbort, ShardStep, ShardLoad, ShardSave, ShardWait,
-                                   ShardReleased>) {
+    } else if constexpr (ShardWords::has<M>()) {
       const OptimizerId optimizer = message.optimizer;
       shards_->hand_on(optimizer, std::move(delivery));
-    } else if constexpr (is_one_of<M, MemberJoin, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount,
-                                   ShutdownAgreed, BarrierEntered, BarrierLeft, SignedListKnown, SignedListFetch,
-                                   SignedCertificate, AuditHead>) {
-      membership_->handle(std::move(delivery));
+    } else if constexpr (std::is_same_v<M, AuditHead>) {
+      membership_->handle(delivery, message);
     } else {
-      spdlog::warn("[{}] dropped a {} from {}: it answers nothing that was asked", name_, M::kInfo.name, delivery.from);
+      static_assert(MemberWords::has<M>(), "no part of the node takes this message");
+      membership_->handle(std::move(delivery));
     }
   });
 }

@@ -267,7 +267,7 @@ void Membership::tell_head(const std::function<std::vector<NodeLife>(AuditHeads&
   return;  // a later head says what this one would have said
 }
 
-void Membership::head_told(const Delivery& delivery, const msg::AuditHead& head) try {
+void Membership::handle(const Delivery& delivery, const msg::AuditHead& head) try {
   std::function<void(const NodeName&, const msg::AuditHead&)> keep;
   {
     std::lock_guard lock(state_->mutex);
@@ -290,7 +290,6 @@ void Membership::head_changed(const msg::AuditHead& head) {
 }
 
 void Membership::handle(Delivery delivery) {
-  if (const auto* head = delivery.message.get_if<msg::AuditHead>()) return head_told(delivery, *head);
   state_->node.host().send(state_->actor, MemberMessage{std::move(delivery)});
 }
 

@@ -14,6 +14,7 @@
 #include "actors/core/node_core.h"
 #include "actors/core/reports.h"
 #include "actors/worker_info.h"
+#include "messages/all.h"
 #include "messages/ids.h"
 #include "messages/membership.h"
 
@@ -38,6 +39,12 @@ struct Seed {
 
 class AuditHeads;
 class SignedListHolder;
+
+/// The messages to the membership actor. MemberList answers its own request.
+using MemberWords =
+    msg::MessageList<msg::MemberJoin, msg::MemberList, msg::MemberJoined, msg::MemberLeft, msg::ShutdownReady,
+                     msg::ShutdownCount, msg::ShutdownAgreed, msg::BarrierEntered, msg::BarrierLeft,
+                     msg::SignedListKnown, msg::SignedListFetch, msg::SignedCertificate>;
 
 /// Thread rule: any thread may call any member; only functions named wait_... block, through wait_point.h.
 class Membership {
@@ -135,7 +142,9 @@ class Membership {
   [[nodiscard]] std::optional<NodeName> name_of(std::uint32_t rank) const;
   [[nodiscard]] std::optional<std::uint32_t> rank_of(const NodeName& name) const;
 
+  /// Hands one of the MemberWords to the membership actor.
   void handle(Delivery delivery);
+  void handle(const Delivery& delivery, const msg::AuditHead& head);
   void peer_up(const Peer& peer);
   void peer_down(const Peer& peer, const Error& why);
   void connect_failed(const std::string& address, const Error& why);
@@ -158,7 +167,6 @@ class Membership {
  private:
   [[nodiscard]] const NodeName& self_name() const;
   void tell_head(const std::function<std::vector<NodeLife>(AuditHeads&)>& witnesses);
-  void head_told(const Delivery& delivery, const msg::AuditHead& head);
   [[nodiscard]] Error unknown(const NodeName& name, const std::string& what) const;
 
   struct State;

@@ -283,56 +283,80 @@ void MembershipState::join_failed(Error why) {
   if (!own_) join_failure_ = std::move(why);
 }
 
-void MembershipState::word(Delivery& delivery) {
-  if (auto* join = delivery.message.get_if<msg::MemberJoin>()) {
-    admit(delivery, *join);
-  } else if (const auto* list = delivery.message.get_if<msg::MemberList>()) {
-    admitted(*list);
-  } else if (const auto* joined = delivery.message.get_if<msg::MemberJoined>()) {
-    if (NodeLife{joined->member.name, joined->member.incarnation} == NodeLife{delivery.from, delivery.incarnation}) {
-      learn_from_itself(joined->member);
-    } else if (lets_in(delivery.from)) {
-      learn(joined->member);
+class MembershipState::WordTaker {
+ public:
+  WordTaker(MembershipState& state, Delivery& delivery) : state_(state), delivery_(delivery) {}
+
+  void operator()(const msg::MemberJoin& join) { state_.admit(delivery_, join); }
+  void operator()(const msg::MemberList& list) { state_.admitted(list); }
+
+  void operator()(const msg::MemberJoined& joined) {
+    const msg::Member& member = joined.member;
+    if (NodeLife{member.name, member.incarnation} == NodeLife{delivery_.from, delivery_.incarnation}) {
+      state_.learn_from_itself(member);
+    } else if (state_.lets_in(delivery_.from)) {
+      state_.learn(member);
     } else {
-      return spdlog::debug("[{}] {} says that {} has joined, and does not let nodes in", node_->name(), delivery.from,
-                           joined->member.name);
+      return spdlog::debug("[{}] {} says that {} has joined, and does not let nodes in", node().name(), delivery_.from,
+                           member.name);
     }
-    found_or_join();
-    static_cast<void>(ask_one_that_is_in());
-    settle_members();
-  } else if (delivery.message.get_if<msg::ShutdownReady>() != nullptr) {
-    agreement_.ready(delivery.from);
-    coordinate();
-  } else if (const auto* count = delivery.message.get_if<msg::ShutdownCount>()) {
-    if (!ends_the_cluster(delivery.from)) {
-      return delivery.answer.fail(
-          node_->error(ErrorCode::protocol_violation, node_->name(), "shutdown",
-                       fmt::format("{} does not end the cluster, {} does", delivery.from, living().front())));
-    }
-    const auto own = own_count();
-    delivery.answer.answer(msg::ShutdownCounted{count->round, own.active, own.started});
-  } else if (delivery.message.get_if<msg::ShutdownAgreed>() != nullptr) {
-    if (!ends_the_cluster(delivery.from)) {
-      return spdlog::warn("[{}] refused a ShutdownAgreed from {}: {} ends the cluster", node_->name(), delivery.from,
-                          living().front());
-    }
-    agree();
-  } else if (auto* entered = delivery.message.get_if<msg::BarrierEntered>()) {
-    enter_meeting(delivery, std::move(*entered));
-  } else if (const auto* left = delivery.message.get_if<msg::BarrierLeft>()) {
-    barriers_->left(delivery.from, left->entry);
-  } else if (const auto* known = delivery.message.get_if<msg::SignedListKnown>()) {
-    if (up_.contains(delivery.from)) list_news_.says({delivery.from, delivery.incarnation}, known->serial);
-    ask_for_list();
-  } else if (delivery.message.get_if<msg::SignedListFetch>() != nullptr) {
-    give_list(delivery);
-  } else if (const auto* told = delivery.message.get_if<msg::SignedCertificate>()) {
-    take_certificate(delivery, *told);
-  } else if (delivery.answer.expected()) {
-    delivery.answer.fail(
-        node_->error(ErrorCode::protocol_violation, node_->name(), "membership", "not served by this node"));
+    state_.found_or_join();
+    static_cast<void>(state_.ask_one_that_is_in());
+    state_.settle_members();
   }
-}
+
+  void operator()(const msg::MemberLeft& /*left*/) {
+    if (!delivery_.answer.expected()) return;
+    refuse("membership", "not served by this node");
+  }
+
+  void operator()(const msg::ShutdownReady& /*ready*/) {
+    state_.agreement_.ready(delivery_.from);
+    state_.coordinate();
+  }
+
+  void operator()(const msg::ShutdownCount& count) {
+    if (!state_.ends_the_cluster(delivery_.from)) {
+      return refuse("shutdown",
+                    fmt::format("{} does not end the cluster, {} does", delivery_.from, state_.living().front()));
+    }
+    const auto own = state_.own_count();
+    delivery_.answer.answer(msg::ShutdownCounted{count.round, own.active, own.started});
+  }
+
+  void operator()(const msg::ShutdownAgreed& /*agreed*/) {
+    if (!state_.ends_the_cluster(delivery_.from)) {
+      return spdlog::warn("[{}] refused a ShutdownAgreed from {}: {} ends the cluster", node().name(), delivery_.from,
+                          state_.living().front());
+    }
+    state_.agree();
+  }
+
+  void operator()(msg::BarrierEntered& entered) { state_.enter_meeting(delivery_, std::move(entered)); }
+  void operator()(const msg::BarrierLeft& left) { state_.barriers_->left(delivery_.from, left.entry); }
+
+  void operator()(const msg::SignedListKnown& known) {
+    if (state_.up_.contains(delivery_.from))
+      state_.list_news_.says({delivery_.from, delivery_.incarnation}, known.serial);
+    state_.ask_for_list();
+  }
+
+  void operator()(const msg::SignedListFetch& /*fetch*/) { state_.give_list(delivery_); }
+  void operator()(const msg::SignedCertificate& told) { state_.take_certificate(delivery_, told); }
+
+ private:
+  [[nodiscard]] NodeCore& node() const { return *state_.node_; }
+
+  void refuse(std::string operation, std::string message) const {
+    delivery_.answer.fail(
+        node().error(ErrorCode::protocol_violation, node().name(), std::move(operation), std::move(message)));
+  }
+
+  MembershipState& state_;
+  Delivery& delivery_;
+};
+
+void MembershipState::word(Delivery& delivery) { delivery.message.visit<MemberWords>(WordTaker(*this, delivery)); }
 
 /// Whether `peer` may speak for newcomers: it is the longest-standing member, as far as is known here, or the seed that
 /// this node asked. A true word that is refused for a moment, while the death of an older member is known to others

@@ -78,8 +78,7 @@ struct CountMember {
   std::uint64_t round = 0;
 };
 struct CountAgain {};
-/// Members that could not be reached may be due.
-struct ConnectAgain {};
+struct ConnectAgain {};            ///< members that could not be reached may be due
 struct NamesakeDue : NodeLife {};  ///< this newcomer has waited for another life of its name as long as it may
 /// The time limit of an entry at a barrier may have passed.
 struct BarriersDue {};
@@ -190,6 +189,7 @@ class MembershipState {
   void stop(const Error& why);
 
  private:
+  class WordTaker;
   [[nodiscard]] bool is_seed(const std::string& address) const;
   [[nodiscard]] bool may_be_seed(const Peer& peer) const;
   [[nodiscard]] std::optional<Error> stranger(const Peer& seed) const;

@@ -210,21 +210,34 @@ void ShardState::begin(NodeCore& node, std::shared_ptr<Strand> strand, Optimizer
 }
 
 void ShardState::handle(const Delivery& delivery) {
-  if (const auto* create = delivery.message.get_if<msg::ShardCreate>(); create != nullptr && !created_) {
-    this->create(delivery, *create);
-  } else if (const auto* join = delivery.message.get_if<msg::ShardJoin>(); join != nullptr && !created_) {
-    this->join(delivery, *join);
-  } else if (const auto* released = delivery.message.get_if<msg::ShardReleased>()) {
-    Error gone;
-    gone.code = ErrorCode::cancelled;
-    gone.message = "the optimizer was released";
-    end(own_error(std::move(gone)), released->settled);
-  } else if (failure_) {
+  delivery.message.visit<ShardWords>([&](const auto& word) { take(delivery, word); });
+}
+
+void ShardState::take(const Delivery& delivery, const msg::ShardCreate& create) {
+  if (created_) return take_in_turn(delivery, create);
+  this->create(delivery, create);
+}
+
+void ShardState::take(const Delivery& delivery, const msg::ShardJoin& join) {
+  if (created_) return take_in_turn(delivery, join);
+  this->join(delivery, join);
+}
+
+void ShardState::take(const Delivery& /*delivery*/, const msg::ShardReleased& released) {
+  Error gone;
+  gone.code = ErrorCode::cancelled;
+  gone.message = "the optimizer was released";
+  end(own_error(std::move(gone)), released.settled);
+}
+
+template <class Message>
+void ShardState::take_in_turn(const Delivery& delivery, const Message& message) {
+  if (failure_) {
     delivery.answer.fail(*failure_);
   } else if (!work_) {
     parked_.push_back(delivery);
   } else {
-    serve(delivery);
+    serve(delivery, message);
   }
 }
 
@@ -330,48 +343,15 @@ void ShardState::fail(Error why) {
   }
 }
 
-void ShardState::serve(const Delivery& delivery) {
-  if (delivery.message.holds<msg::ShardCreate>() || delivery.message.holds<msg::ShardJoin>()) {
-    delivery.answer.answer(msg::ShardCreated{optimizer_, node_->incarnation()});
-  } else if (const auto* prepare = delivery.message.get_if<msg::ShardPrepare>()) {
-    this->prepare(delivery, *prepare);
-  } else if (const auto* load = delivery.message.get_if<msg::ShardLoad>()) {
-    this->load(delivery, *load);
-  } else if (const auto* save = delivery.message.get_if<msg::ShardSave>()) {
-    this->save(delivery, *save);
-  } else if (const auto* wait = delivery.message.get_if<msg::ShardWait>()) {
-    this->wait(delivery, *wait);
-  } else if (const auto* commit = delivery.message.get_if<msg::ShardCommit>()) {
-    answer_on_strand(
-        delivery.answer,
-        [step = commit->step, settled = commit->settled](ShardWork& work) {
-          work.part().settled(settled);
-          return work.part().commit(step);
-        },
-        when_told(), commit->step);
-  } else if (const auto* step = delivery.message.get_if<msg::ShardStep>()) {
-    answer_on_strand(
-        delivery.answer,
-        [id = step->step, settled = step->settled, settings = step->settings,
-         gradients = node_->contexts().gradients(step->context)](ShardWork& work) {
-          work.part().settled(settled);
-          if (work.part().has_applied(id)) return work.part().commit(id);  // also if the context has ended since
-          return work.part().step(id, ShardParameters::GradientStep(gradients.get(), settings));
-        },
-        when_told(), step->step);
-  } else if (const auto* query = delivery.message.get_if<msg::ShardQuery>()) {
-    strand_->run(
-        [work = work_, by = NodeLife{delivery.from, delivery.incarnation}, query = *query, answer = delivery.answer] {
-          work->asked(by, query, answer);
-          work->go_on();
-        },
-        [answer = delivery.answer](const Error& error) { answer.fail(error); });
-  } else if (const auto* abort = delivery.message.get_if<msg::ShardAbort>()) {
-    on_strand([step = abort->step](ShardWork& work) { work.part().abort(step); });
-  }
+void ShardState::serve(const Delivery& delivery, const msg::ShardCreate& /*create*/) const {
+  delivery.answer.answer(msg::ShardCreated{optimizer_, node_->incarnation()});
 }
 
-void ShardState::prepare(const Delivery& delivery, const msg::ShardPrepare& message) {
+void ShardState::serve(const Delivery& delivery, const msg::ShardJoin& /*join*/) const {
+  delivery.answer.answer(msg::ShardCreated{optimizer_, node_->incarnation()});
+}
+
+void ShardState::serve(const Delivery& delivery, const msg::ShardPrepare& message) {
   const auto owners = owners_of(message.owners, *node_);
   if (!owners) return delivery.answer.fail(owners.error());
   answer_on_strand(delivery.answer, [step = message.step, settled = message.settled, settings = message.settings,
@@ -382,7 +362,33 @@ void ShardState::prepare(const Delivery& delivery, const msg::ShardPrepare& mess
   });
 }
 
-void ShardState::load(const Delivery& delivery, const msg::ShardLoad& message) {
+void ShardState::serve(const Delivery& delivery, const msg::ShardCommit& message) {
+  answer_on_strand(
+      delivery.answer,
+      [step = message.step, settled = message.settled](ShardWork& work) {
+        work.part().settled(settled);
+        return work.part().commit(step);
+      },
+      when_told(), message.step);
+}
+
+void ShardState::serve(const Delivery& /*delivery*/, const msg::ShardAbort& message) {
+  on_strand([step = message.step](ShardWork& work) { work.part().abort(step); });
+}
+
+void ShardState::serve(const Delivery& delivery, const msg::ShardStep& message) {
+  answer_on_strand(
+      delivery.answer,
+      [id = message.step, settled = message.settled, settings = message.settings,
+       gradients = node_->contexts().gradients(message.context)](ShardWork& work) {
+        work.part().settled(settled);
+        if (work.part().has_applied(id)) return work.part().commit(id);  // also if the context has ended since
+        return work.part().step(id, ShardParameters::GradientStep(gradients.get(), settings));
+      },
+      when_told(), message.step);
+}
+
+void ShardState::serve(const Delivery& delivery, const msg::ShardLoad& message) {
   const auto owners = owners_of(message.owners, *node_);
   if (!owners) return delivery.answer.fail(owners.error());
   answer_on_strand(delivery.answer,
@@ -392,7 +398,7 @@ void ShardState::load(const Delivery& delivery, const msg::ShardLoad& message) {
                    });
 }
 
-void ShardState::save(const Delivery& delivery, const msg::ShardSave& message) {
+void ShardState::serve(const Delivery& delivery, const msg::ShardSave& message) {
   answer_on_strand(delivery.answer, [message](ShardWork& work) {
     const ShardParameters& parameters = work.part().parameters();
     msg::ShardSaved saved{parameters.version(), parameters.open_steps(), {}, {}};
@@ -412,10 +418,19 @@ void ShardState::save(const Delivery& delivery, const msg::ShardSave& message) {
   });
 }
 
-void ShardState::wait(const Delivery& delivery, const msg::ShardWait& message) {
+void ShardState::serve(const Delivery& delivery, const msg::ShardWait& message) {
   strand_->run(
       [work = work_, message, answer = delivery.answer] {
         work->wait(message, answer);
+        work->go_on();
+      },
+      [answer = delivery.answer](const Error& error) { answer.fail(error); });
+}
+
+void ShardState::serve(const Delivery& delivery, const msg::ShardQuery& message) {
+  strand_->run(
+      [work = work_, by = NodeLife{delivery.from, delivery.incarnation}, message, answer = delivery.answer] {
+        work->asked(by, message, answer);
         work->go_on();
       },
       [answer = delivery.answer](const Error& error) { answer.fail(error); });

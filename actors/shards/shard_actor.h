@@ -87,11 +87,26 @@ class ShardState {
   /// The shard has its parameters.
   void begin_work(std::shared_ptr<SharedShard> shared);
   void serve_parked();
-  void serve(const Delivery& delivery);
-  void prepare(const Delivery& delivery, const msg::ShardPrepare& message);
-  void load(const Delivery& delivery, const msg::ShardLoad& message);
-  void save(const Delivery& delivery, const msg::ShardSave& message);
-  void wait(const Delivery& delivery, const msg::ShardWait& message);
+  void take(const Delivery& delivery, const msg::ShardCreate& create);
+  void take(const Delivery& delivery, const msg::ShardJoin& join);
+  void take(const Delivery& delivery, const msg::ShardReleased& released);
+  template <class Message>
+  void take(const Delivery& delivery, const Message& message) {
+    take_in_turn(delivery, message);
+  }
+  /// Serves the message once there are parameters; fails it if there will be none.
+  template <class Message>
+  void take_in_turn(const Delivery& delivery, const Message& message);
+  void serve(const Delivery& delivery, const msg::ShardCreate& create) const;
+  void serve(const Delivery& delivery, const msg::ShardJoin& join) const;
+  void serve(const Delivery& delivery, const msg::ShardPrepare& message);
+  void serve(const Delivery& delivery, const msg::ShardCommit& message);
+  void serve(const Delivery& delivery, const msg::ShardAbort& message);
+  void serve(const Delivery& delivery, const msg::ShardStep& message);
+  void serve(const Delivery& delivery, const msg::ShardLoad& message);
+  void serve(const Delivery& delivery, const msg::ShardSave& message);
+  void serve(const Delivery& delivery, const msg::ShardWait& message);
+  void serve(const Delivery& delivery, const msg::ShardQuery& message);
   /// The optimizer sends nothing more; it knew all outcomes below `settled`.
   void end(const Error& why, std::optional<std::uint64_t> settled);
   [[nodiscard]] Error own_error(Error error) const;

@@ -11,6 +11,7 @@
 #include "actors/future.h"
 #include "actors/shards/step_ledger.h"
 #include "autograd/variable.h"
+#include "messages/all.h"
 #include "messages/ids.h"
 #include "messages/optim.h"
 #include "tensor/tensor.h"
@@ -20,6 +21,11 @@ namespace troupe::detail {
 struct OwnerAnswered;
 class ShardParameters;
 struct SharedShard;
+
+/// The messages to a shard's actor.
+using ShardWords = msg::MessageList<msg::ShardCreate, msg::ShardJoin, msg::ShardPrepare, msg::ShardCommit,
+                                    msg::ShardAbort, msg::ShardStep, msg::ShardLoad, msg::ShardSave, msg::ShardWait,
+                                    msg::ShardQuery, msg::ShardReleased>;
 
 /// Thread rule: any thread may call any member; none blocks.
 class Shards {
@@ -38,8 +44,8 @@ class Shards {
   /// Hands a ShardQuery, which any node may send, to the shard's actor. Without one the outcome of `step` is unknown.
   void query(const OptimizerId& optimizer, const StepId& step, Delivery delivery);
 
-  /// Hands any other message of the optimizer's node to the shard's actor. Without one a ShardReleased is remembered: a
-  /// ShardCreate or ShardJoin that it has overtaken is refused.
+  /// Hands any other of the ShardWords to the shard's actor. Without one a ShardReleased is remembered: a ShardCreate
+  /// or ShardJoin that it has overtaken is refused.
   void hand_on(const OptimizerId& optimizer, Delivery delivery);
 
   /// Ends the shards of optimizers that lived there, as soon as no other owner needs to know of a step.

@@ -87,6 +87,24 @@ BOOST_AUTO_TEST_CASE(message_that_is_none_is_copied_and_replaced) {
   BOOST_TEST(message.index() == Messages::kCount);
 }
 
+BOOST_AUTO_TEST_CASE(visit_takes_the_messages_of_a_list_and_no_others) {
+  using Few = MessageList<ShutdownCounted, ShardReady>;
+  struct Taker {
+    void operator()(ShutdownCounted& counted) { taken = counted.round; }
+    void operator()(const ShardReady& ready) { taken = ready.clock; }
+    std::uint64_t taken = 0;
+  };
+  for (const AnyMessage& message : testing::every_message()) {
+    Taker taker;
+    AnyMessage(message).visit<Few>(taker);
+    const bool is_one = message.holds<ShutdownCounted>() || message.holds<ShardReady>();
+    BOOST_TEST((taker.taken != 0) == is_one, info_of(message).name);
+    std::string_view name;
+    message.visit([&name]<class M>(const M&) { name = M::kInfo.name; });
+    BOOST_TEST(name == info_of(message).name);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(message_is_taken_only_as_what_it_is) {
   const AnyMessage message = Failure{};
   BOOST_TEST(message.holds<Failure>());
