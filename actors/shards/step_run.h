@@ -49,9 +49,17 @@ class StepRun final : public std::enable_shared_from_this<StepRun> {
 
  private:
   enum class Fate : std::uint8_t { not_applied, lost, open };
+  /// What is known of an owner without an outcome.
+  struct Open {
+    std::optional<Error> refusal;  // the last one
+    bool may_have_run = false;     // a request may have reached the shard
+  };
 
   void ask(const NodeLife& owner);
   void answered(const NodeLife& owner, Result<msg::AnyMessage> answer);
+  /// A request has been answered, or has failed and may have run all the same.
+  void note_may_have_run(const NodeLife& owner);
+  [[nodiscard]] bool may_have_run(const NodeLife& owner) const;
   [[nodiscard]] Fate fate_of(const NodeLife& owner, const Error& error) const;
 
   const Parts parts_;
@@ -59,8 +67,8 @@ class StepRun final : public std::enable_shared_from_this<StepRun> {
   const Promise<StepOutcome> promise_;
   const Future<StepOutcome> outcome_;
   mutable std::mutex mutex_;
-  StepOutcome so_far_;                             // guarded by mutex_
-  std::map<NodeName, std::optional<Error>> open_;  // guarded by mutex_
+  StepOutcome so_far_;             // guarded by mutex_
+  std::map<NodeName, Open> open_;  // guarded by mutex_
 };
 
 }  // namespace troupe::detail
