@@ -147,7 +147,8 @@ class Link {
   /// Returns nullopt if large messages of this link share the connections of small ones.
   [[nodiscard]] virtual std::optional<StreamUse> streams() const { return std::nullopt; }
 
-  /// Returns to the system the shared memory that was unused for `idle`.
+  /// Returns to the system the shared memory that was unused for `idle`, and asks peers again that have not answered.
+  /// Called every few seconds.
   virtual void release_unused(TimePoint now, Duration idle) {
     (void)now;
     (void)idle;

@@ -12,7 +12,7 @@ void give_back_and_come_again(const std::shared_ptr<NodeCore>& node, CachingAllo
     static_cast<void>(
         node->executor().submit({"memory goes back", [&memory, now, idle] { memory.release_unused(now, idle); }}));
   }
-  if (const auto shared = node->shared_memory(); shared && shared->bytes + shared->gpu_bytes > 0) {
+  if (node->shared_memory()) {  // also a link that shares nothing yet: it asks peers again
     static_cast<void>(
         node->executor().submit({"shared memory goes back", [node, idle] { node->release_shared_memory(idle); }}));
   }

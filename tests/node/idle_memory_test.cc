@@ -47,6 +47,7 @@ class SharesMemory final : public Link {
     std::mutex mutex;
     std::condition_variable released;
     SharedMemoryUse use;  ///< guarded by mutex; nothing is left after a release
+    int calls = 0;        ///< guarded by mutex
   };
   SharesMemory(std::unique_ptr<Link> inner, std::shared_ptr<State> state)
       : inner_(std::move(inner)), state_(std::move(state)) {}
@@ -68,6 +69,7 @@ class SharesMemory final : public Link {
   void release_unused(TimePoint /*now*/, Duration /*idle*/) override {
     const std::lock_guard lock(state_->mutex);
     state_->use = {};
+    ++state_->calls;
     state_->released.notify_all();
   }
 
@@ -91,6 +93,20 @@ BOOST_AUTO_TEST_CASE(shared_memory_goes_back_also_where_all_of_it_is_on_gpus) {
     const bool is_released = state->released.wait_for(lock, 10s, [&] { return state->use == SharedMemoryUse{}; });
     BOOST_TEST(is_released);
   }
+}
+
+// It has questions that peers have not answered.
+BOOST_AUTO_TEST_CASE(a_link_that_shares_nothing_yet_is_called_too) {
+  const auto state = std::make_shared<SharesMemory::State>();
+  CachingAllocator memory;
+  LocalClusterOptions options;
+  options.wrap_link = [&](std::unique_ptr<Link> inner) {
+    return std::make_unique<SharesMemory>(std::move(inner), state);
+  };
+  LocalCluster cluster{{"a"}, FunctionRegistry{}, options};
+  return_idle_memory(cluster.node("a").shared_state()->node, memory, 1ms);
+  std::unique_lock lock(state->mutex);
+  BOOST_TEST(state->released.wait_for(lock, 10s, [&] { return state->calls >= 2; }));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

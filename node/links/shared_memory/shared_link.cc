@@ -519,6 +519,7 @@ void SharedLink::tidy() {
 }
 
 void SharedLink::release_unused(TimePoint now, Duration idle) {
+  for (const SharedOther& other : all()) ask_again(*other);
   tidy();
   pool_->trim(now - idle);
   gpu_pool_->trim(now - idle);

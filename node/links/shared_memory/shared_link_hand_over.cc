@@ -294,8 +294,11 @@ void SharedLink::give_page(Other& to) {
     leases = to.leases;
   }
   if (!leases) return;
-  if (const auto sent = inbox_.send(inbox, page, leases->descriptor()); sent != SegmentInbox::Sent::done)
-    return not_taken(to, to.to_share, sent);
+  if (const auto sent = inbox_.send(inbox, page, leases->descriptor()); sent != SegmentInbox::Sent::done) {
+    not_taken(to, to.to_share, sent);
+    if (sent == SegmentInbox::Sent::full) say(to, {.kind = SharedControl::Kind::inbox_full, .inbox = {}});
+    return;
+  }
   say(to, {.kind = SharedControl::Kind::offered, .inbox = {}});
 }
 

@@ -276,6 +276,22 @@ BOOST_AUTO_TEST_CASE(what_a_peer_has_not_answered_is_said_again) {
   BOOST_TEST(last_said().number == 0U);
 }
 
+// Many peers that begin at once find an inbox full, which nobody looks into before something is said.
+BOOST_AUTO_TEST_CASE(a_page_that_finds_an_inbox_full_has_it_emptied_and_is_given_again_with_nothing_to_share) {
+  Alone one(0ms);
+  const auto last_said = [&] { return detail::decode_shared_control(one.node.inner->sent.back().front()).value(); };
+  auto inbox = detail::SegmentInbox::open_beside(place_of("its-inbox")).value();
+  const detail::SegmentInbox others = detail::SegmentInbox::open_beside(place_of("others")).value();
+  const detail::HandedOver ready{.kind = HandOver::ready, .file = {}};
+  while (others.send(inbox.place(), ready, -1) == detail::SegmentInbox::Sent::done) continue;
+  one.hear({.token = detail::random_inbox_token(), .inbox = inbox.place()});
+  BOOST_TEST((last_said().kind == SharedControl::Kind::inbox_full));
+  while (const auto what = inbox.receive()) BOOST_TEST((what->kind == HandOver::ready));
+  one.node.link->release_unused(std::chrono::steady_clock::now(), 5s);
+  BOOST_TEST((last_said().kind == SharedControl::Kind::offered));
+  BOOST_TEST((inbox.receive().value().kind == HandOver::page));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
