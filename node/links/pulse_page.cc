@@ -7,8 +7,6 @@
 namespace troupe {
 namespace {
 
-constexpr std::size_t kBytes = 4096;
-
 // One word, so that no reader sees half of a heartbeat: the count in its upper half, the interval in ms in its lower.
 std::atomic_ref<std::uint64_t> word_of(const detail::Mapping& memory) {
   static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free);
@@ -31,7 +29,7 @@ void PulsePage::beat(Duration interval) noexcept {
 }
 
 Result<PeerPulsePage> PeerPulsePage::map(const detail::FileDescriptor& file) {
-  auto memory = detail::map_segment(file, kBytes, detail::Writers::owner);
+  auto memory = detail::map_segment(file, PulsePage::kBytes, detail::Writers::owner);
   if (!memory) return memory.error();
   return PeerPulsePage(std::move(memory).value());
 }

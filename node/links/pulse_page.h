@@ -23,6 +23,8 @@ struct PulseShown {
 /// The page of this node, which peers map and cannot write. Thread rule: one thread at a time.
 class PulsePage {
  public:
+  static constexpr std::size_t kBytes = 4096;
+
   /// Errors: resource_exhausted.
   [[nodiscard]] static Result<PulsePage> make();
 

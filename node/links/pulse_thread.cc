@@ -122,6 +122,7 @@ void PulseThread::read(const DatagramSocket& socket, std::size_t most) {
 
 void PulseThread::beat() {
   const Pulse::Due due = pulse_.tick(now());
+  for (const Pulse::GivePage& give : due.gives) give(pulse_.page());
   for (const Pulse::Outgoing& beat : due.beats) socket_.send(beat.to, beat.bytes, beat.file);
   for (const FailureDetector::Event& event : due.events) tell_(event);
   next_ = due.next;

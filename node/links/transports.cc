@@ -51,7 +51,7 @@ void read_duration(const LinkRequest& request, const std::string& option, Durati
 
 bool reaches_other_machines(Network network) { return network == Network::keys || network == Network::trusted; }
 
-Result<std::unique_ptr<Link>> open_zmq_link(LinkRequest request, std::string listen) {
+Result<std::unique_ptr<ZmqLink>> open_zmq_link(LinkRequest request, std::string listen) {
   ZmqLinkOptions options;
   try {
     read_duration(request, "connect_patience", options.connect_patience);
@@ -87,7 +87,7 @@ Result<std::unique_ptr<Link>> open_zmq_link(LinkRequest request, std::string lis
     if (error.code == ErrorCode::not_authorized) error.hint = kTrustHint;
     return error;
   }
-  return std::unique_ptr<Link>(std::move(link).value());
+  return link;
 }
 
 /// `address` with its host in numbers. Throws std::invalid_argument.
@@ -158,6 +158,7 @@ Result<std::unique_ptr<Link>> open_with_streams(LinkRequest request, std::string
   auto link = open_zmq_link(std::move(request), std::move(listen));
   if (!link) return link.error();
   const bool shares = link.value()->guards_bytes();
+  shared.pulse = link.value()->pulse();
   auto with_streams = std::make_unique<StreamLink>(std::move(link).value(), std::move(options));
   if (!shares) return std::unique_ptr<Link>(std::move(with_streams));
   return with_shared_memory(std::move(with_streams), shared);

@@ -68,9 +68,9 @@ Result<Unit> guard_with_keys(ZmqLinkParts& parts, ZmqSocket& router, const Publi
   return router.secure_as_server(with.keys->own_keys());
 }
 
-/// Without memory for a page, all heartbeats are sent.
+/// Without memory for a page, all heartbeats are sent. Peers over tcp without keys cannot prove to be on this host.
 std::optional<PulsePage> page_of(const ZmqLinkOptions& options) {
-  if (!options.pulse_page || !options.bind.starts_with("ipc://")) return std::nullopt;
+  if (!options.pulse_page || !(options.keys || options.bind.starts_with("ipc://"))) return std::nullopt;
   auto page = PulsePage::make();
   return page ? std::optional(std::move(page).value()) : std::nullopt;
 }
@@ -249,6 +249,8 @@ ZmqLinkCounts ZmqLink::counts() const {
           .dropped_messages = counters.dropped_messages,
           .reconnects = counters.reconnects};
 }
+
+std::shared_ptr<PulseThread> ZmqLink::pulse() const { return state_->parts.pulse; }
 
 void ZmqLink::State::give(ZmqLinkCore::Command command) {
   bool ring = false;

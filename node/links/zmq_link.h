@@ -22,6 +22,8 @@
 
 namespace troupe {
 
+class PulseThread;
+
 struct ZmqLinkOptions {
   NodeName name;
   Incarnation incarnation;
@@ -56,7 +58,8 @@ struct ZmqLinkOptions {
   bool repeats_up = false;  ///< `connect` to a peer that is up ends in another on_link_up; otherwise in nothing
 
   FailureDetectorOptions silence = {};  ///< the rate of heartbeats, and the judgement of silence
-  bool pulse_page = true;  ///< over unix sockets, heartbeats to peers that map this node's page are not sent
+  /// Over unix sockets and with keys: heartbeats to peers that map this node's page are not sent.
+  bool pulse_page = true;
 
   /// Called with one line per refused connection, message or key, on the link's thread and on that of its ZAP handler,
   /// at most five per second on each; may be empty.
@@ -108,6 +111,9 @@ class ZmqLink final : public Link {
   void stop() override;
 
   [[nodiscard]] ZmqLinkCounts counts() const;
+
+  /// Returns what judges its peers' silence, for a link above that learns which of them are on this host.
+  [[nodiscard]] std::shared_ptr<PulseThread> pulse() const;
 
  private:
   struct State;

@@ -37,7 +37,7 @@ Datagram encode(const HandedOver& what) {
 std::optional<HandedOver> decode(std::span<const std::byte> bytes) {
   if (bytes.size() != kDatagramBytes || load_little_endian<std::uint32_t>(bytes) != kMagic) return std::nullopt;
   const auto kind = static_cast<HandOver>(bytes[4]);
-  if (kind < HandOver::page || kind > HandOver::doorbell) return std::nullopt;
+  if (kind < HandOver::page || kind > HandOver::pulse) return std::nullopt;
   HandedOver what;
   what.kind = kind;
   std::ranges::copy(bytes.subspan(8, what.token.bytes.size()), what.token.bytes.begin());

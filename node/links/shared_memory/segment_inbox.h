@@ -23,6 +23,7 @@ enum class HandOver : std::uint8_t {
   ready = 3,     ///< no memory: shows the sender's process
   ring = 4,      ///< the ring that the receiver reads
   doorbell = 5,  ///< the page where the receiver rings
+  pulse = 6,     ///< the page of heartbeats that the receiver reads
 };
 
 /// A secret of the receiver, which it told one peer over the authenticated link: only that peer's datagrams count.

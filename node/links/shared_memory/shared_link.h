@@ -20,6 +20,7 @@
 #include "node/file_descriptor.h"
 #include "node/keys/key_ring.h"
 #include "node/links/line_allowance.h"
+#include "node/links/pulse_thread.h"
 #include "node/links/shared_memory/gpu_blocks.h"
 #include "node/links/shared_memory/leases.h"
 #include "node/links/shared_memory/ring_receiver.h"
@@ -38,6 +39,9 @@ struct SharedLinkOptions {
   NodeName name = {};                ///< this node's, as its peers know it
   std::optional<KeyRing> keys = {};  ///< the link below has them: a ring ends when a key of either end is replaced
   bool shares = true;  ///< false: frames of this node travel; those that peers share with it are read all the same
+  /// Of the link below, which is told of peers on this host: pages of heartbeats pass through this one. Null: with
+  /// heartbeats.
+  std::shared_ptr<PulseThread> pulse = {};
   std::string no_inbox = {};  ///< why this node has none: then neither side shares; empty: it has one
   std::size_t bytes_max = std::size_t{2} << 30;  ///< of this node's segments, and as much of its blocks on GPUs
   /// Segments that a peer is given at a time; tensors in others travel. A peer maps twice as many by default: it may
@@ -137,6 +141,9 @@ class SharedLink final : public Link, private LinkSink {
   /// Says again what the peer has not answered for long.
   void ask_again(Other& peer);
   void give_page(Other& to);
+  void meet_pulse(Other& peer);
+  /// On the pulse's thread.
+  void give_pulse_page(const NodeName& to, const std::string& inbox, const detail::InboxToken& shown, int page);
   void follow_keys();
   struct Keys {
     std::optional<PublicKey> own;

@@ -191,11 +191,13 @@ void SharedLink::obey(Other& from, const SharedControl& control) {
     case SharedControl::Kind::offered: return take_offer(from);
     case SharedControl::Kind::ready: {
       take_inbox();
+      meet_pulse(from);
       const std::lock_guard lock(from.mutex);
       if (from.leases && !from.process.is_open())
         from.to_share.asked("it has not shown its process here", std::chrono::steady_clock::now());
       return;
     }
+    case SharedControl::Kind::pulse_given:
     case SharedControl::Kind::inbox_full: return take_inbox();
     case SharedControl::Kind::not_received: {
       const std::lock_guard lock(from.mutex);
@@ -320,6 +322,31 @@ void SharedLink::take_offer(Other& from) {
   from.to_read.reached();
 }
 
+// A peer that has shown its process is on this host: its pulse needs no messages.
+void SharedLink::meet_pulse(Other& peer) {
+  if (!options_.pulse) return;
+  std::string inbox;
+  detail::InboxToken shown{};
+  {
+    const std::lock_guard lock(peer.mutex);
+    if (!peer.process.is_open()) return;
+    inbox = peer.inbox;
+    shown = peer.shown_to_it;
+  }
+  options_.pulse->give([this, to = peer.peer.name, inbox, shown](Pulse& pulse, TimePoint) {
+    pulse.meet(to, [this, to, inbox, shown](int page) { give_pulse_page(to, inbox, shown, page); });
+  });
+}
+
+// One that does not come is given again: the peer's heartbeats say that it does not read it.
+void SharedLink::give_pulse_page(const NodeName& to, const std::string& inbox, const detail::InboxToken& shown,
+                                 int page) {
+  const HandedOver what{.kind = HandOver::pulse, .token = shown, .bytes = PulsePage::kBytes, .file = {}};
+  if (inbox_.send(inbox, what, page) == SegmentInbox::Sent::nobody) return;
+  inner_->send(to, LinkLane::express,
+               {detail::encode(SharedControl{.kind = SharedControl::Kind::pulse_given, .inbox = {}})});
+}
+
 bool SharedLink::is_ring_to_be_offered_again(Other& to) const {
   const std::lock_guard lock(to.mutex);
   return !to.is_elsewhere && !to.ring.is_open() &&
@@ -441,6 +468,15 @@ void SharedLink::take(const HandedOver& what) {
         return refuse();
       }
       from.doorbell.emplace(std::move(doorbell).value());
+      return;
+    }
+    case HandOver::pulse: {
+      if (!options_.pulse) return;
+      auto page = PeerPulsePage::map(what.file);
+      if (!page) return refuse();
+      options_.pulse->give([peer = from.peer, page = std::move(page).value()](Pulse& pulse, TimePoint) {
+        pulse.see(peer.name, peer.incarnation, page);
+      });
       return;
     }
     case HandOver::ready:

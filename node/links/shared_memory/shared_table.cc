@@ -101,8 +101,7 @@ std::optional<SharedControl> decode_shared_control(const Frame& frame) {
   SharedControl control;
   control.kind = static_cast<SharedControl::Kind>(bytes[4]);
   if (!is_zero(bytes.subspan(5, 3))) return std::nullopt;
-  if (control.kind < SharedControl::Kind::hello || control.kind > SharedControl::Kind::not_received)
-    return std::nullopt;
+  if (control.kind < SharedControl::Kind::hello || control.kind > SharedControl::Kind::pulse_given) return std::nullopt;
   std::ranges::copy(bytes.subspan(8, control.token.bytes.size()), control.token.bytes.begin());
   control.number = load_little_endian<std::uint32_t>(bytes.subspan(24));
   const std::span<const std::byte> inbox = bytes.subspan(kControlHead);

@@ -60,6 +60,7 @@ struct SharedControl {
     gpu_closed = 13,    ///< the sender has closed the receiver's block `number`
     inbox_full = 14,    ///< the receiver's inbox has no room for another segment
     not_received = 15,  ///< segment `number` of the receiver has not come: there was no descriptor free
+    pulse_given = 16,   ///< the sender's page of heartbeats is in the receiver's inbox
   };
   Kind kind = Kind::hello;
   InboxToken token{};

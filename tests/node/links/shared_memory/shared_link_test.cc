@@ -474,7 +474,7 @@ BOOST_AUTO_TEST_CASE(control_messages_that_lie_are_refused) {
   torn.bytes = torn.bytes.first(20);
   two.say(torn);
   two.say(detail::encode(SharedControl{.inbox = std::string(108, 'x')}));
-  two.say(detail::encode(SharedControl{.kind = static_cast<SharedControl::Kind>(16), .inbox = "@nobody"}));
+  two.say(detail::encode(SharedControl{.kind = static_cast<SharedControl::Kind>(17), .inbox = "@nobody"}));
   two.say(detail::encode(SharedControl{.inbox = ""}));
   two.say(detail::encode(SharedControl{.inbox = "@nobody"}));
   two.say(detail::encode(SharedControl{.inbox = "@somebody"}));                             // what it has said before
